@@ -162,6 +162,49 @@ func TestPartsHaveEachRowOnce(t *testing.T) {
 	}
 }
 
+// TestConditionsLeaveOutRows compares with all rows, whole and in parts, and counts the rows read.
+func TestConditionsLeaveOutRows(t *testing.T) {
+	f := newFixture(t, 4, Config{Loopback: true})
+	now := time.Now()
+	for i := range 20 {
+		f.Send(t, "d0000", now.Add(-time.Duration(i)*time.Minute-30*time.Second), map[string]any{
+			"temperature": float64(i), "door": []string{"open", "ajar", "shut"}[i%3]})
+	}
+	f.Fold(t)
+	f.run(t, 4)
+	for where, want := range map[string]int{"temperature >= 15": 5, `door == "ajar"`: 7, "labels.x == nil": 24,
+		`door in ["ajar", "shut"] and temperature < 3`: 2, "temperature == nil": 0} {
+		target := "/v1/devices/d0000/readings?from=-6h&sensors=door&where=" + url.QueryEscape(where)
+		whole := f.readings(t, target)
+		if len(whole.Rows) != want || whole.RowsRead != 24 || len(whole.Rows) > 0 && len(whole.Rows[0].Values) != 1 {
+			t.Errorf("%s: %d rows of %d, want %d: %v", where, len(whole.Rows), whole.RowsRead, want, whole.Rows)
+		}
+		var rows []model.Reading
+		for part := f.readings(t, target+"&limit=2"); ; part = f.readings(t, target+"&limit=2&after="+part.Next) {
+			if rows = append(rows, part.Rows...); part.Next == "" {
+				break
+			}
+		}
+		if fmt.Sprint(rows) != fmt.Sprint(whole.Rows) {
+			t.Errorf("%s: in parts %v, whole %v", where, rows, whole.Rows)
+		}
+	}
+	for where, want := range map[string]int{"temperature.max > 2": 1, "temperature.min < 1 and labels.x == nil": 1,
+		"temperature > 1e9": 0} {
+		var a model.Windows
+		w := f.get("/v1/query?window=1d&tenant=contoso&devices=d0000&where=" + url.QueryEscape(where))
+		if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || len(a.Rows) != want || a.RowsRead < a.Count {
+			t.Errorf("%s: %s, want %d rows: %v", where, w.Body, want, err)
+		}
+	}
+	for _, target := range []string{"/v1/devices/d0000/readings?", "/v1/query?", "/v1/query?window=newest&",
+		"/v1/devices?",
+		"/v1/map?", "/v1/overview?", "/v1/devices?format=csv&"} {
+		wantProblem(t, target, f.get(target+"where=temprature+%3E+1"), api.BadRequest)
+		wantProblem(t, target, f.get(target+"where=temperature+%3E"), api.BadRequest)
+	}
+}
+
 // TestNewestReadingsComeFirst compares the newest rows with the end of the span.
 func TestNewestReadingsComeFirst(t *testing.T) {
 	f := newFixture(t, 2, Config{Loopback: true})

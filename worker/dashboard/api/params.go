@@ -133,7 +133,7 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Model = text
 	case "where":
 		p.Where = text
-		_, err = condition.Parse(text)
+		_, err = condition.Parse(text, query.BucketMembers()...) // whatever it is on
 	case "text":
 		p.Text = text
 	case "prefix":
@@ -324,10 +324,11 @@ const defaultRows = 1000
 
 // Readings returns the query for the rows of a device; by default of the last day.
 func (p Params) Readings(device string, f formats.Format, now time.Time) (model.ReadingsQuery, error) {
-	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, After: p.After, Limit: p.limit(f),
-		Asked: p.Asked}
-	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.After != "" || p.Limit > 0) {
-		return q, badRequest("newest cannot be combined with from, to, span, after or limit: leave them out.")
+	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, Where: p.Where, After: p.After,
+		Limit: p.limit(f), Asked: p.Asked}
+	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.Where != "" || p.After != "" ||
+		p.Limit > 0) {
+		return q, badRequest("newest cannot be combined with from, to, span, where, after or limit: leave them out.")
 	}
 	series := p.Series(device, now)
 	q.From, q.To = series.From, series.To

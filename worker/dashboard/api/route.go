@@ -35,7 +35,7 @@ func FilterParams() []string {
 func MapParams() []string    { return append(FilterParams(), "bbox", "zoom", "sensor") }
 func SeriesParams() []string { return []string{"sensor", "from", "to", "window", "span"} }
 func ReadingsParams() []string {
-	return []string{"from", "to", "span", "newest", "sensors", "after", "limit", "format"}
+	return []string{"from", "to", "span", "newest", "sensors", "where", "after", "limit", "format"}
 }
 func QueryParams() []string {
 	return append(FilterParams(), "prefix", "devices", "sensors", "window", "from", "to", "span", "after", "limit",

@@ -77,21 +77,27 @@ func (s *Store) checkFilter(f Filter, sensors ...string) error {
 	return s.checkWhere(f.Tenant, f.Where)
 }
 
-// checkWhere returns an error for a condition on a sensor that none of a tenant's devices has.
+// checkWhere returns an error for a condition that is wrong, or on a sensor that none of a tenant's devices has.
 func (s *Store) checkWhere(tenant, where string) error {
+	_, err := s.whereOf(tenant, where)
+	return err
+}
+
+// whereOf returns a condition on the sensors of a tenant's devices and their members; nil for none.
+func (s *Store) whereOf(tenant, where string, members ...string) (*condition.Condition, error) {
 	if where == "" {
-		return nil
+		return nil, nil
 	}
-	c, err := condition.Parse(where)
+	c, err := condition.Parse(where, members...)
 	if err != nil {
-		return queryErrorf("where: %v", err)
+		return nil, queryErrorf("where: %v", err)
 	}
 	for _, sensor := range c.Sensors() {
 		if err := s.checkSensor(tenant, sensor); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return c, nil
 }
 
 // labelText returns the part of a device's labels, as JSON, that has a label.

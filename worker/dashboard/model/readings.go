@@ -6,9 +6,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
@@ -21,6 +23,7 @@ type ReadingsQuery struct {
 	From, To time.Time
 	Newest   int      // rows, the newest first, instead of those of the span; 0: those of the span
 	Sensors  []string // none: all; rows without any of them are left out
+	Where    string   // a condition on the values of a row, even on those of other sensors; empty: none
 	After    string   // Next of the part before
 	Limit    int
 
@@ -89,8 +92,12 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 	if err := s.checkOwnSensors(q.Device, q.Sensors); err != nil {
 		return Export{}, err
 	}
+	where, err := s.whereOf(string(o.member.Tenant), q.Where)
+	if err != nil {
+		return Export{}, err
+	}
 	cursor := s.cursorFor("readings", within(ctx), q.Device, q.Asked)
-	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To)}
+	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To), Rows: new(atomic.Int64)}
 	if q.After != "" {
 		if ask.Span, ask.After, err = cursor.rows(q.After); err != nil {
 			return Export{}, err
@@ -102,59 +109,77 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
 	}
+	m := &measuring{store: s, member: o.member, q: q, where: where, ask: ask, cursor: cursor, out: &out.Extent}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
-		Columns: measuredColumns(), Rows: s.measured(ctx, o.member, q, ask, cursor, &out.Extent)}, nil
+		Columns: measuredColumns(), Rows: func(yield func(formats.Row, error) bool) { m.rows(ctx, yield) }}, nil
 }
 
 func spanOf(from, to time.Time) query.Span {
 	return query.Span{From: tables.TicksOf(from), To: tables.TicksOf(to)}
 }
 
-// measured yields the rows of a device, and counts them.
-func (s *Store) measured(
-	ctx context.Context, m schema.Member, q ReadingsQuery, ask query.Question, next cursor, out *Extent,
-) iter.Seq2[formats.Row, error] {
-	return func(yield func(formats.Row, error) bool) {
-		ctx, meter := metered(ctx)
-		before := out.Operations
-		defer func() { out.Operations = before + int(meter.Load()) }()
-		sensors, last := s.sensorsOf(m), ""
-		for r, err := range s.rowsOf(ctx, q, ask) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if q.Newest == 0 && (out.Count == int64(q.Limit) || out.RowsRead == maxRead) {
-				out.Next = next.textOfRow(ask.Span, last)
-				return
-			}
-			out.RowsRead++
-			last = r.Row
-			sample, err := r.Sample(sensors)
-			if err != nil {
-				out.Unreadable++
-				continue
-			}
-			row := &measured{string(m.Device), r.Row, r.Time.Time().UTC(), wanted(sample.Values, q.Sensors)}
-			if len(q.Sensors) > 0 && len(row.values) == 0 {
-				continue
-			}
-			if out.Count++; !yield(row, nil) {
-				return
-			}
+// measuring reads one part of an answer of Readings.
+type measuring struct {
+	store  *Store
+	member schema.Member
+	q      ReadingsQuery
+	where  *condition.Condition // nil: none
+	ask    query.Question
+	cursor cursor
+	out    *Extent
+}
+
+func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) bool) {
+	ctx, meter := metered(ctx)
+	before := m.out.Operations
+	defer func() {
+		m.out.Operations, m.out.RowsRead = before+int(meter.Load()), m.ask.Rows.Load()
+	}()
+	model, last, n := &query.Model{Sensors: m.store.sensorsOf(m.member)}, "", 0
+	for r, err := range m.read(ctx) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if m.q.Newest == 0 && (m.out.Count == int64(m.q.Limit) || n == maxRead) {
+			m.out.Next = m.cursor.textOfRow(m.ask.Span, last)
+			return
+		}
+		n, last = n+1, r.Row
+		row, keep := m.row(model, r)
+		if !keep {
+			continue
+		}
+		if m.out.Count++; !yield(row, nil) {
+			return
 		}
 	}
 }
 
-func (s *Store) rowsOf(ctx context.Context, q ReadingsQuery, ask query.Question) iter.Seq2[query.Reading, error] {
-	if q.Newest > 0 {
-		ask.Limit = q.Newest
-		return s.fleet.Tail(ctx, s.configured()[0].Name, ask) // any pipeline knows about where they are
+// row returns a reading as the model understands it, and whether it is asked for.
+func (m *measuring) row(model *query.Model, r query.Reading) (*measured, bool) {
+	reading, err := r.Read()
+	if err != nil {
+		m.out.Unreadable++
+		return nil, false
 	}
-	if len(q.Sensors) == 0 {
-		ask.Limit = q.Limit + 1 // to see whether there is more
+	if m.where != nil && !m.where.Holds(model.Row(reading, m.member.Labels)) {
+		return nil, false
 	}
-	return s.fleet.Readings(ctx, ask)
+	sample, _ := model.Sensors.Sample(reading)
+	row := &measured{string(m.member.Device), r.Row, r.Time.Time().UTC(), wanted(sample.Values, m.q.Sensors)}
+	return row, len(m.q.Sensors) == 0 || len(row.values) > 0
+}
+
+func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
+	if m.q.Newest > 0 {
+		m.ask.Limit = m.q.Newest
+		return m.store.fleet.Tail(ctx, m.store.configured()[0].Name, m.ask) // any pipeline knows about where they are
+	}
+	if len(m.q.Sensors) == 0 && m.where == nil {
+		m.ask.Limit = m.q.Limit + 1 // to see whether there is more
+	}
+	return m.store.fleet.Readings(ctx, m.ask)
 }
 
 // wanted returns the values of some sensors, or all where none are named.

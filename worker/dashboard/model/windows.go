@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
@@ -102,8 +104,16 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	if err := s.checkMeasured(q); err != nil {
 		return Export{}, err
 	}
-	w := &windowed{store: s, q: q, cursor: s.cursorFor("windows", within(ctx), q.Asked)}
-	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors}
+	where, err := s.whereOf(q.Tenant, q.Where, query.BucketMembers()...)
+	if err != nil {
+		return Export{}, err
+	}
+	q.Where = "" // it is on windows, and not on newest values
+	w := &windowed{store: s, q: q, where: where, cursor: s.cursorFor("windows", within(ctx), q.Asked)}
+	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
+	if where != nil && len(q.Sensors) > 0 {
+		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
+	}
 	if q.After != "" {
 		if err := w.resume(); err != nil {
 			return Export{}, err
@@ -165,12 +175,15 @@ func (s *Store) chosenWindow(text string, span query.Span) (schema.Window, error
 type windowed struct {
 	store  *Store
 	q      FleetQuery
+	where  *condition.Condition // nil: none
 	ask    query.Question
 	homes  []home
 	cursor cursor
 	after  windowPlace // the last window of the part before
 	last   windowPlace // the last one that was read
 	out    *Extent
+
+	buckets int // that were read
 }
 
 // A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
@@ -204,7 +217,7 @@ func (w *windowed) checkSize() error {
 func (w *windowed) rows(ctx context.Context, yield func(formats.Row, error) bool) {
 	ctx, meter := metered(ctx)
 	before := w.out.Operations
-	defer func() { w.out.Operations = before + int(meter.Load()) }()
+	defer func() { w.out.Operations, w.out.RowsRead = before+int(meter.Load()), w.ask.Rows.Load() }()
 	rest := w.ask
 	if w.after.Device != "" {
 		day := schema.DayOf(w.after.Start)
@@ -250,19 +263,19 @@ func (w *windowed) read(
 			yield(nil, err)
 			return false
 		}
-		if w.out.Count == int64(w.q.Limit) || w.out.RowsRead >= maxRead {
+		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead {
 			text, err := json.Marshal(w.last)
 			if w.out.Next = w.cursor.text(string(text)); err != nil {
 				yield(nil, err)
 			}
 			return false
 		}
-		w.out.RowsRead++
+		w.buckets++
 		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Device}
 		if b.Device != device {
 			device, selected = b.Device, w.selects(string(b.Device))
 		}
-		if !selected || b.Device == w.after.Device && b.Start <= w.after.Start {
+		if !selected || b.Device == w.after.Device && b.Start <= w.after.Start || !w.holds(&b) {
 			continue
 		}
 		if w.out.Count++; !yield(&windowRow{b}, nil) {
@@ -270,6 +283,36 @@ func (w *windowed) read(
 		}
 	}
 	return true
+}
+
+// holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
+func (w *windowed) holds(b *query.Bucket) bool {
+	if w.where == nil {
+		return true
+	}
+	var labels map[string]string
+	if w.where.Labels() {
+		labels = w.store.index.labelsOf(string(b.Device))
+	}
+	if !w.where.Holds(b.Row(labels)) {
+		return false
+	}
+	if len(w.q.Sensors) > 0 {
+		b.Sensors = slices.DeleteFunc(b.Sensors, func(a query.Aggregate) bool {
+			return !slices.Contains(w.q.Sensors, a.Sensor)
+		})
+	}
+	return len(b.Sensors) > 0
+}
+
+// labelsOf returns the labels of a device.
+func (x *index) labelsOf(id string) map[string]string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if i, known := x.at[id]; known {
+		return labelsOf(x.devices[i].labels)
+	}
+	return nil
 }
 
 // selects reports whether a device was selected: runs have a few others.
