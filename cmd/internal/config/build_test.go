@@ -44,8 +44,8 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 				"debug": {Is: jobs.Ignored}, "kwh": {Is: jobs.Number}},
 			Counters: map[string]bool{"kwh": true},
 			Position: jobs.Position{Lat: "gps_lat", Lon: "gps_lon"},
-			Quality:  "q",
-			Good:     []string{"good", "192", "true", "1.5", "1.50"},
+			Quality:  "q", Sequence: "fCnt",
+			Good: []string{"good", "192", "true", "1.5", "1.50"},
 		},
 	}
 	if !reflect.DeepEqual(built, want) {
