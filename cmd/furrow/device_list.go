@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -18,7 +21,11 @@ func deviceListCommand() *cli.Command {
 		Name:  "list",
 		Usage: "List devices in the order of their IDs",
 		Description: `The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do not
-reduce what storage reads; combine them with --prefix in a large fleet.` + examples("device list", "device list --tenant contoso --prefix pump- --json"),
+reduce what storage reads; combine them with --prefix in a large fleet. --where takes a condition on the newest values
+and labels of each device, as 'furrow query --latest' does.` + examples(
+			"device list",
+			"device list --tenant contoso --prefix pump- --json",
+			`device list --where 'battery < 3.1 and labels.class == "Fryer"'`),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that start with `PREFIX`"},
 			&cli.StringFlag{Name: "after", Usage: "Only IDs after `ID`, the end of an earlier list"},
@@ -30,6 +37,7 @@ reduce what storage reads; combine them with --prefix in a large fleet.` + examp
 				string(schema.Removed), string(schema.Erased), string(schema.Removing)},
 				"Only devices with this `STATUS`: active, revoked, removed (their data is kept), erased or removing"),
 			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=TEXT`; if repeated, with all of them"},
+			&cli.StringFlag{Name: "where", Usage: "Only devices for which `CONDITION` holds, such as 'oil > 190'"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "At most `NUMBER` devices"},
 			listFlags()[0], listFlags()[1]),
 		Action: deviceList,
@@ -40,7 +48,7 @@ func deviceList(c *cli.Context) error {
 	if err := checkAnswer(c); err != nil {
 		return err
 	}
-	q, labels, err := listQuestion(c)
+	q, filter, err := listQuestion(c)
 	if err != nil {
 		return err
 	}
@@ -48,29 +56,27 @@ func deviceList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var last schema.DeviceID
-	more := false
-	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.IsSet("status"), c.Int("limit"),
-		&last, &more)
+	list := deviceListing{fleet: s.reader(), filter: filter, removed: c.IsSet("status"), limit: c.Int("limit")}
+	devices := list.of(c.Context, s.Tables.Table(s.Names.Devices()).Rows(c.Context, q))
 	if err := answer(c, devices, func() (string, error) {
 		return "no such device", knownTenant(c, s.reader(), schema.Tenant(c.String("tenant")))
 	}); err != nil {
 		return err
 	}
-	if more {
-		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: continue with --after %s\n", last)
+	if list.more {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: continue with --after %s\n", list.last)
 	}
 	return nil
 }
 
-// listQuestion returns the query for the flags, and the labels to filter by.
-func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err error) {
+// listQuestion returns the query for the flags, and the filter for what storage does not filter.
+func listQuestion(c *cli.Context) (q tables.Query, filter query.Filter, err error) {
 	if q.Range.Partitions, err = schema.IDsWithPrefix(c.String("prefix")); err != nil {
-		return q, nil, usagef(c, "--prefix: %v", err)
+		return q, filter, usagef(c, "--prefix: %v", err)
 	}
 	if after := c.String("after"); after != "" {
 		if _, err := schema.ParseDeviceID(after); err != nil {
-			return q, nil, usagef(c, "--after: %v", err)
+			return q, filter, usagef(c, "--after: %v", err)
 		}
 		q.Range.Partitions.After = after
 	}
@@ -81,18 +87,23 @@ func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err
 		}
 		text := c.String(f.flag)
 		if err := f.check(text); err != nil {
-			return q, nil, usagef(c, "--%s: %v", f.flag, err)
+			return q, filter, usagef(c, "--%s: %v", f.flag, err)
 		}
 		terms = append(terms, f.property+" eq "+tables.Literal(text))
 	}
 	q.Filter = strings.Join(terms, " and ")
-	if labels, err = labelsOf(c); err != nil {
-		return q, nil, err
+	if filter.Labels, err = labelsOf(c); err != nil {
+		return q, filter, err
 	}
-	if len(labels) == 0 { // with labels, the number of rows to read is unknown
+	if c.IsSet("where") {
+		if filter.Where, err = condition.Parse(c.String("where")); err != nil {
+			return q, filter, usagef(c, "--where: %v", err)
+		}
+	}
+	if len(filter.Labels) == 0 && filter.Where == nil { // with them, the number of rows to read is unknown
 		q.Size = min(c.Int("limit"), 1000)
 	}
-	return q, labels, nil
+	return q, filter, nil
 }
 
 // A listFilter is a flag that storage can filter by.
@@ -111,12 +122,19 @@ func listFilters() []listFilter {
 	}
 }
 
-// listed returns the devices of pages that have the labels, up to limit. It sets last to the
-// last device, and more if there may be others.
-func listed(
-	pages iter.Seq2[tables.Page, error], labels map[string]string, removed bool, limit int, last *schema.DeviceID,
-	more *bool,
-) iter.Seq2[deviceRecord, error] {
+// A deviceListing lists devices that a filter selects.
+type deviceListing struct {
+	fleet   query.Fleet
+	filter  query.Filter
+	removed bool // lists those that were removed, too
+	limit   int  // 0: none
+
+	last schema.DeviceID // the last that was listed
+	more bool            // there may be others
+}
+
+// of returns the devices of pages of records, up to the limit.
+func (l *deviceListing) of(ctx context.Context, pages iter.Seq2[tables.Page, error]) iter.Seq2[deviceRecord, error] {
 	return func(yield func(deviceRecord, error) bool) {
 		n := 0
 		for page, err := range pages {
@@ -127,23 +145,21 @@ func listed(
 				yield(deviceRecord{}, err)
 				return
 			}
-			for i, e := range page.Rows {
-				d, err := schema.DeviceOf(e)
-				if err == nil && (!hasLabels(d, labels) || d.Status.Left() && !removed) {
-					continue
-				}
-				if err != nil {
-					err = &query.UnreadableError{Table: "devices", PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
-				}
-				if !yield(deviceRecord{Device: d}, err) {
+			report := func(err error) bool { return yield(deviceRecord{}, err) }
+			devices, ok := l.passing(page.Rows, report)
+			if ok {
+				devices, ok = l.holding(ctx, devices, report)
+			}
+			if !ok {
+				return
+			}
+			for i, d := range devices {
+				l.last = d.ID
+				if !yield(deviceRecord{Device: d}, nil) {
 					return
 				}
-				if err != nil {
-					continue
-				}
-				*last = d.ID
-				if n++; n == limit {
-					*more = i+1 < len(page.Rows) || page.Next != tables.Continuation{}
+				if n++; n == l.limit {
+					l.more = i+1 < len(devices) || page.Next != tables.Continuation{}
 					return
 				}
 			}
@@ -151,11 +167,42 @@ func listed(
 	}
 }
 
-func hasLabels(d schema.Device, labels map[string]string) bool {
-	for name, text := range labels {
-		if has, there := d.Labels[name]; !there || has != text {
-			return false
+// passing returns the devices that pass the filter, apart from its condition; false where the list has to end.
+func (l *deviceListing) passing(rows []tables.Entity, report func(error) bool) (devices []schema.Device, ok bool) {
+	for _, e := range rows {
+		d, err := schema.DeviceOf(e)
+		if err != nil {
+			err = &query.UnreadableError{Table: "devices", PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
+			if !report(err) {
+				return nil, false
+			}
+			continue
+		}
+		if (l.removed || !d.Status.Left()) && (query.Question{Filter: l.filter}).SelectsMember(d.Member()) {
+			devices = append(devices, d)
 		}
 	}
-	return true
+	return devices, true
+}
+
+// holding returns the devices for which the condition holds; false where the list has to end.
+func (l *deviceListing) holding(
+	ctx context.Context, devices []schema.Device, report func(error) bool,
+) ([]schema.Device, bool) {
+	where := l.filter.Where
+	if where == nil || len(devices) == 0 {
+		return devices, true
+	}
+	newest := map[schema.DeviceID]query.Newest{}
+	if sensors := where.Sensors(); len(sensors) > 0 {
+		for n, err := range l.fleet.Latest(ctx, query.Question{Scope: query.Devices(devices), Sensors: sensors}) {
+			if err != nil && !report(err) {
+				return nil, false
+			}
+			newest[n.Device] = n
+		}
+	}
+	return slices.DeleteFunc(devices, func(d schema.Device) bool {
+		return !where.Holds(newest[d.ID].Row(d.Labels))
+	}), true
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -202,7 +203,8 @@ func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processo
 		return "", err
 	}
 	if text := selection(c); text != "" {
-		return fmt.Sprintf("%s has no %s %s", q.Scope, what, text), nil
+		unknown, err := unknownSensors(c, f, q)
+		return fmt.Sprintf("%s has no %s %s%s", q.Scope, what, text, unknown), err
 	}
 	s := stores{Tables: f.Tables, Names: f.Names}
 	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
@@ -221,6 +223,31 @@ func selection(c *cli.Context) string {
 		return ""
 	}
 	return "that " + strings.Join(flags, ", ") + " let through"
+}
+
+// unknownSensors says which sensors of a condition none of the first hundred devices has; empty: none.
+func unknownSensors(c *cli.Context, f query.Fleet, q query.Question) (string, error) {
+	if q.Filter.Where == nil {
+		return "", nil
+	}
+	var names []string
+	few := f.Latest(c.Context, query.Question{Scope: q.Scope, Limit: 100})
+	for n, err := range query.Readable(few, new(query.Skipped)) {
+		if err != nil {
+			return "", err
+		}
+		for _, v := range n.Values {
+			names = append(names, v.Sensor)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range q.Filter.Where.Sensors() {
+		if len(names) > 0 && !slices.Contains(names, name) {
+			return fmt.Sprintf("; no newest value is of a sensor %q%s", name, didYouMean(name, names, "")), nil
+		}
+	}
+	return "", nil
 }
 
 // knownTenant returns an error if no device belongs to a tenant. An empty tenant is none.
@@ -248,7 +275,8 @@ func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) (stri
 		text += " for these sensors"
 	}
 	if chosen := selection(c); chosen != "" {
-		return text + " " + chosen, knownTenant(c, f, schema.Tenant(c.String("tenant")))
+		unknown, err := unknownSensors(c, f, q)
+		return text + " " + chosen + unknown, cmp.Or(knownTenant(c, f, schema.Tenant(c.String("tenant"))), err)
 	}
 	newest, err := f.NewestTime(c.Context, q.Scope)
 	if err == nil && newest > 0 {

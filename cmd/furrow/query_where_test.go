@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -241,7 +242,9 @@ func randomQuery(f *fixture, random *rand.Rand) naiveQuery {
 	return q
 }
 
-func (q naiveQuery) wants(sensor string) bool { return len(q.sensors) == 0 || slices.Contains(q.sensors, sensor) }
+func (q naiveQuery) wants(sensor string) bool {
+	return len(q.sensors) == 0 || slices.Contains(q.sensors, sensor)
+}
 
 // answer filters everything that there is. Each line is a device, what tells the record, and a sensor with its value
 // and unit.
@@ -399,6 +402,55 @@ func (q naiveQuery) printed(t *testing.T, text string) (lines []string) {
 	return lines
 }
 
+// TestDeviceListTakesTheSameConditions compares device list with a naive filter, over several pages.
+func TestDeviceListTakesTheSameConditions(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	f := newMixedFleet(t, random)
+	idle := newDevice("d0:idle", "north", 2026, 10)
+	f.add(idle)
+	for range 40 {
+		where := randomCondition(random, 2, false)
+		all := naiveQuery{kind: "--latest", where: where, devices: func(schema.Device) bool { return true }}
+		devices := map[string]bool{}
+		for _, line := range all.answer(f) {
+			device, _, _ := strings.Cut(line, "|")
+			devices[device] = true
+		}
+		if where.holds(naiveRow{}, nil) {
+			devices["d0:idle"] = true
+		}
+		want := slices.Sorted(maps.Keys(devices))
+		got, after := []string{}, ""
+		for {
+			out, errs := f.both("device list --format=csv --limit=5", "--where", where.text, "--after="+after)
+			for _, r := range csvRecords(t, out) {
+				got = append(got, r["device"])
+			}
+			if !strings.Contains(errs, "continue with --after") {
+				break
+			}
+			after = got[len(got)-1]
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("seed %d: device list --where %q: %v, want %v", seed, where.text, got, want)
+		}
+	}
+	f.refused(exitUsage, "--where: oil is no condition", "device list --where oil")
+}
+
+// TestConditionOnAnUnknownSensorSaysSo: names as devices send them are not those of sensors.
+func TestConditionOnAnUnknownSensorSaysSo(t *testing.T) {
+	f := newMixedFleet(t, rand.New(rand.NewPCG(1, 1)))
+	for _, line := range []string{"--latest", "--window=1h", "--raw --last=3h"} {
+		_, errs := f.both("query --tenant=north --model=fryer --where oill>1 " + line)
+		if !strings.Contains(errs, `that --model, --where let through; no newest value is of a sensor "oill"; did you mean "oil"?`) {
+			t.Errorf("%s: %s", line, errs)
+		}
+	}
+}
+
 // TestFilteredQueriesEqualANaiveFilterOverEverything combines filters at random.
 func TestFilteredQueriesEqualANaiveFilterOverEverything(t *testing.T) {
 	seed := rand.Uint64()
@@ -421,8 +473,8 @@ func TestFilteredQueriesEqualANaiveFilterOverEverything(t *testing.T) {
 			for i < min(len(got), len(want)) && got[i] == want[i] {
 				i++
 			}
-			t.Fatalf("seed %d: furrow query %q has %d lines, want %d; the first that differ are\n%.9q\nwant\n%.9q\n%s", seed, q.args,
-				len(got), len(want), got[i:min(i+2, len(got))], want[i:min(i+2, len(want))], errs)
+			t.Fatalf("seed %d: furrow query %q has %d lines, want %d; the first that differ are\n%q\nwant\n%q\n%s", seed,
+				q.args, len(got), len(want), got[i:min(i+2, len(got))], want[i:min(i+2, len(want))], errs)
 		}
 		if n := 1 + random.IntN(3); q.kind == "--raw" && len(want) > 0 { // a record may have several lines
 			limited := q.printed(t, f.must("query", append(q.args, "--limit", fmt.Sprint(n))...))

@@ -14,6 +14,7 @@ package condition
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -28,6 +29,7 @@ const MaxText = 1000
 type Condition struct {
 	text    string
 	holds   eval
+	early   []eval // those of the conditions joined by and that know no labels
 	sensors []string
 	members []string
 	labels  bool
@@ -50,6 +52,16 @@ func Parse(text string, members ...string) (*Condition, error) {
 		return nil, plain(err)
 	}
 	c := &Condition{text: text, members: members}
+	for _, n := range joined(tree.Node, nil) {
+		c.labels = false
+		holds, err := c.compile(n)
+		if err != nil {
+			return nil, err
+		}
+		if !c.labels {
+			c.early = append(c.early, holds)
+		}
+	}
 	if c.holds, err = c.compile(tree.Node); err != nil {
 		return nil, err
 	}
@@ -57,6 +69,14 @@ func Parse(text string, members ...string) (*Condition, error) {
 		return nil, fmt.Errorf("%s is no condition; compare it with something, as in %[1]s > 0", tree.Node)
 	}
 	return c, nil
+}
+
+// joined appends the conditions that a node joins by and.
+func joined(n ast.Node, all []ast.Node) []ast.Node {
+	if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "and" || b.Operator == "&&") {
+		return joined(b.Right, joined(b.Left, all))
+	}
+	return append(all, n)
 }
 
 // isCondition reports whether a node is true or false, and not a number or a text.
@@ -82,6 +102,11 @@ func plain(err error) error {
 
 // Holds reports whether the condition holds for a row.
 func (c *Condition) Holds(r Row) bool { return c.holds(r).true() }
+
+// MayHold reports whether the condition can hold for a row with some labels, which are not looked at.
+func (c *Condition) MayHold(r Row) bool {
+	return !slices.ContainsFunc(c.early, func(holds eval) bool { return !holds(r).true() })
+}
 
 // Sensors returns the sensors that the condition names, in the order of its text.
 func (c *Condition) Sensors() []string { return c.sensors }

@@ -76,6 +76,24 @@ func TestConditionsTellTheirSensors(t *testing.T) {
 	}
 }
 
+// TestConditionsAreTriedBeforeLabelsAreKnown: what MayHold rules out, no labels can make hold.
+func TestConditionsAreTriedBeforeLabelsAreKnown(t *testing.T) {
+	for text, want := range map[string]bool{
+		`oil > 200 and labels.class == "Fryer"`:            false,
+		`labels.class == "x" && (oil > 1 and mode == "b")`: false,
+		`oil > 190 and labels.class == "x"`:                true,
+		`oil > 200 or labels.class == "x"`:                 true,
+		`not (oil > 190 and labels.class == "x")`:          true,
+		"oil > 200": false,
+		"oil > 190": true,
+	} {
+		c, err := Parse(text)
+		if err != nil || c.MayHold(Row{Sensor: row().Sensor}) != want {
+			t.Errorf("%s: want %t, %v", text, want, err)
+		}
+	}
+}
+
 func TestWrongConditionsAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
 		"":              "character 1: unexpected token EOF",
@@ -114,6 +132,9 @@ func FuzzConditions(f *testing.F) {
 				t.Errorf("%q: the error has several lines: %v", text, err)
 			}
 			return
+		}
+		if c.Holds(row()) && !c.MayHold(row()) {
+			t.Errorf("%q holds, but may not", text)
 		}
 		if a, b := c.Holds(row()), c.Holds(row()); a != b {
 			t.Errorf("%q is %t and %t", text, a, b)

@@ -132,19 +132,16 @@ func (f Fleet) selection(q Question, p schema.LatestPartition) *selection {
 	return s
 }
 
-// selects reports whether an output of a device is asked for, and returns the device's model. A condition without
-// labels is tried first, because finding a membership takes a request now and then.
+// selects reports whether an output of a device is asked for, and returns the device's model. What the condition asks
+// of sensors alone is tried first, because finding a membership takes a request now and then.
 func (s *selection) selects(
 	ctx context.Context, d schema.DeviceID, row func(labels map[string]string) condition.Row,
 ) (*Model, bool, error) {
 	where := s.q.Filter.Where
-	if where != nil && !where.Labels() {
-		if !where.Holds(row(nil)) {
-			return nil, false, nil
-		}
-		where = nil
+	if where != nil && !where.MayHold(row(nil)) {
+		return nil, false, nil
 	}
-	if s.members == nil {
+	if s.members == nil { // the condition knows no labels, so it holds
 		return s.only, true, nil
 	}
 	m, found, err := s.members.of(ctx, d)

@@ -19,8 +19,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// endless answers every request with one row and a continuation token, and counts requests.
-type endless struct{ n atomic.Int64 }
+// endless answers every request with one row, or more, and a continuation token, and counts requests.
+type endless struct {
+	n    atomic.Int64
+	rows int // zero: 1
+}
 
 func (s *endless) Do(r *http.Request) (*http.Response, error) {
 	n := s.n.Add(1)
@@ -28,7 +31,14 @@ func (s *endless) Do(r *http.Request) (*http.Response, error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("x-ms-continuation-NextPartitionKey", "p")
 	w.Header().Set("x-ms-continuation-NextRowKey", "r")
-	fmt.Fprintf(w, `{"value":[{"PartitionKey":%q,"RowKey":"%d"}]}`, r.URL.Query().Get("$filter"), n)
+	row := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":"%d"}`, r.URL.Query().Get("$filter"), n)
+	for i := range s.rows {
+		if row += ","; i == 0 {
+			row = ""
+		}
+		row += fmt.Sprintf(`{"PartitionKey":"p","RowKey":"%d"}`, i)
+	}
+	fmt.Fprintf(w, `{"value":[%s]}`, row)
 	answer := w.Result()
 	answer.Request = r
 	return answer, nil
@@ -68,6 +78,48 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 			t.Errorf("%d pages were read when 20 were wanted", got)
 		}
 	})
+}
+
+// TestSlowReaderOfASearchHoldsAFewPages proves the same for a search that leaves out nine rows of ten.
+func TestSlowReaderOfASearchHoldsAFewPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		storage := &endless{rows: 10}
+		tenth := func(_ context.Context, _ read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[tables.Entity, error] {
+			return selected(rows, func(e *tables.Entity) (bool, error) { return e.RowKey == "0", nil })
+		}
+		n := 0
+		for _, err := range inOrder(t.Context(), sources(ranges(storage.table(t), 1000), tenth), true) {
+			must.Succeed(t, err)
+			time.Sleep(time.Hour)
+			if n++; n == 20 {
+				break
+			}
+		}
+		if got := storage.n.Load(); got > 20+3*10*atOnce || got < 20+10*(atOnce-1) {
+			t.Errorf("%d pages were read when those of 20 records were wanted", got)
+		}
+	})
+}
+
+// TestSearchThatFindsNothingEndsWithItsContext: Ctrl-C ends a query that prints nothing.
+func TestSearchThatFindsNothingEndsWithItsContext(t *testing.T) {
+	storage := &endless{}
+	ctx, cancel := context.WithCancel(t.Context())
+	none := func(_ context.Context, _ read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[tables.Entity, error] {
+		return selected(rows, func(*tables.Entity) (bool, error) {
+			if storage.n.Load() > 100 {
+				cancel()
+			}
+			return false, nil
+		})
+	}
+	var last error
+	for _, err := range inOrder(ctx, sources(ranges(storage.table(t), 3), none), true) {
+		last = err
+	}
+	if n := storage.n.Load(); !errors.Is(last, context.Canceled) || n > 110 {
+		t.Errorf("after %d pages: %v", n, last)
+	}
 }
 
 // TestCutRangeSaysThatThereIsMore reads two pages of each range.

@@ -61,6 +61,22 @@ func (s Scope) Member() schema.Member { return *s.device }
 // Homes returns the scope of the devices in homes, which are sorted by tenant.
 func Homes(homes []Home) Scope { return Scope{homes: homes} }
 
+// Devices returns the scope of devices, which are in the order of their IDs, and of the others between them.
+func Devices(all []schema.Device) Scope {
+	at := map[schema.LatestPartition]int{}
+	var scope Scope
+	for _, d := range all {
+		p := schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}
+		i, found := at[p]
+		if !found {
+			i, at[p] = len(scope.homes), len(scope.homes)
+			scope.homes = append(scope.homes, Home{p, tables.Keys{From: string(d.ID)}})
+		}
+		scope.homes[i].IDs.Before = schema.LatestRows(d.ID, d.ID).Before
+	}
+	return scope
+}
+
 // Prefix returns the scope of the devices whose IDs begin with prefix. It reads their
 // records, a thousand at a time.
 func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
