@@ -98,8 +98,11 @@ func missingTool(t *testing.T, what string) {
 // configure writes the device's configuration.
 func (d *exampleDevice) configure(t *testing.T, endpoint, key, caFile string) {
 	t.Helper()
-	writeFile(t, filepath.Join(d.dir, "device.conf"), "endpoint="+endpoint+"\ndevice="+d.id()+
-		"\nenrollment=plant1\nkey="+strings.TrimSpace(key)+"\nca="+caFile+"\nevery=1\n")
+	conf := "endpoint=" + endpoint + "\ndevice=" + d.id() + "\nenrollment=plant1\nevery=1\nkey=" + strings.TrimSpace(key) + "\n"
+	if caFile != "" {
+		conf += "ca=" + caFile + "\n"
+	}
+	writeFile(t, filepath.Join(d.dir, "device.conf"), conf)
 }
 
 func (d *exampleDevice) id() string { return "contoso:" + d.name }
@@ -153,4 +156,21 @@ func (d *exampleDevice) waiting(t *testing.T) (names string) {
 		names += file.Name() + "\n"
 	}
 	return names
+}
+
+// leave makes the device find readings that wait from before, as a boot that was killed left them.
+func (d *exampleDevice) leave(t *testing.T, keys ...string) {
+	t.Helper()
+	if d.name == "shell" {
+		for _, key := range keys {
+			must(t, os.MkdirAll(filepath.Join(d.dir, "readings"), 0o700))
+			writeFile(t, filepath.Join(d.dir, "readings", key), `"temperature":1`)
+		}
+		return
+	}
+	lines := ""
+	for _, key := range keys {
+		lines += key + " {\"temperature\":1}\n"
+	}
+	writeFile(t, filepath.Join(d.dir, "readings.txt"), lines+"0600000000000001000-cut")
 }

@@ -65,8 +65,8 @@ func (s *refusingServer) token(w http.ResponseWriter, r *http.Request) {
 		s.hold(w, device, http.StatusTooManyRequests)
 		return
 	}
-	fmt.Fprintf(w, `{"device":"%[1]s","url":"%[2]s/furrow/%[1]s/readings","sas":"sv=1\u0026sig=a%%2Bb","partitionKey":"%[1]s",`+
-		`"rowKeyFormat":"ticks19[-suffix]","earliestRowKey":"0600000000000000000","latestRowKey":"0700000000000000000",`+
+	fmt.Fprintf(w, `{"device":"%[1]s","url":"%[2]s/furrow/%[1]s/readings","sas":"sv=1\u0026sig=a%%2Bb",`+
+		`"partitionKey":"%[1]s","rowKeyFormat":"ticks19[-suffix]","earliestRowKey":"0600000000000000000","latestRowKey":"0700000000000000000",`+
 		`"expires":"%[3]s","renewAfter":"%[3]s","serverTime":"%[4]s","sendEvery":1,"batch":10}`,
 		device, s.URL, now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339Nano))
 }
@@ -115,19 +115,23 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 		"HTTP/1.1 %d %s\r\n\r\n\r\n--c--\r\n--b--\r\n", status, http.StatusText(status))
 }
 
+const anyKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
 // TestExampleDevicesObeyRefusals has devices wait as Retry-After says, send again what may have been stored, and
 // give up only the row that storage refuses.
 func TestExampleDevicesObeyRefusals(t *testing.T) {
+	t.Parallel()
 	s := newRefusingServer(t)
 	caFile := filepath.Join(t.TempDir(), "ca.pem")
 	writeFile(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
 	devices := exampleDevices(t)
 	for _, d := range devices {
-		d.configure(t, s.URL, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", caFile)
+		d.configure(t, s.URL, anyKey, caFile)
+		d.leave(t, "0500000000000000000-tooold.1", "0600000000000000001-before.1")
 		d.start(t)
 	}
 	for _, d := range devices {
-		await(t, lateText(d.out.String), func() bool { return len(d.said("stored")) >= 6 && len(d.said("dropped")) > 0 })
+		await(t, lateText(d.out.String), func() bool { return len(d.said("stored")) >= 6 && len(d.said("dropped")) > 1 })
 		d.kill(t)
 	}
 	s.mu.Lock()
@@ -137,8 +141,11 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 	}
 	for _, d := range devices {
 		dropped, stored := d.said("dropped"), d.said("stored")
-		if len(dropped) != 1 || !strings.HasSuffix(dropped[0], ".2") {
+		if len(dropped) != 2 || dropped[0] != "0500000000000000000-tooold.1" || !strings.HasSuffix(dropped[1], ".2") {
 			t.Errorf("%s drops %q", d.name, dropped)
+		}
+		if !slices.Contains(stored, "0600000000000000001-before.1") {
+			t.Errorf("%s does not store what an earlier boot left: %q", d.name, stored)
 		}
 		for _, key := range stored {
 			if !s.rows[key] {
@@ -149,5 +156,34 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 			t.Errorf("%s says twice that a reading is stored: %q", d.name, stored)
 		}
 		t.Logf("%s: %d requests for %d rows", d.name, len(s.calls[d.id()+"rows"]), len(stored))
+	}
+}
+
+// TestExampleDevicesDropTheOldestOfAFullBuffer has no endpoint. One reading of an earlier boot has no time.
+func TestExampleDevicesDropTheOldestOfAFullBuffer(t *testing.T) {
+	t.Parallel()
+	devices := exampleDevices(t)
+	const timeless, limit = "+0000000000000000001-before.1000", 1000
+	keys := []string{}
+	for i := range limit {
+		keys = append(keys, fmt.Sprintf("%019d-before.%d", 639_000_000_000_000_000+i, i))
+	}
+	for _, d := range devices {
+		d.configure(t, "https://127.0.0.1:1", anyKey, "")
+		d.leave(t, append(keys[:limit-1:limit-1], timeless, keys[limit-1])...)
+		d.start(t)
+	}
+	for _, d := range devices {
+		await(t, lateText(d.out.String), func() bool { return len(d.said("kept")) > 1 })
+		d.kill(t)
+		dropped := d.said("dropped")
+		if len(dropped) < 2 || dropped[0] != timeless || !slices.Equal(dropped[1:], keys[:len(dropped)-1]) {
+			t.Errorf("%s drops %.300q", d.name, dropped)
+		}
+		waiting := d.waiting(t)
+		if n := strings.Count(waiting, "-"); n > limit || n < limit*8/10 || !strings.Contains(waiting, keys[limit-1]) ||
+			strings.Contains(waiting, "-cut") || strings.Contains(waiting, timeless) {
+			t.Errorf("%s keeps %d readings: %.300s", d.name, n, waiting)
+		}
 	}
 }

@@ -18,7 +18,7 @@ globalThis.host = {
   rename: (from, to) => fs.renameSync(from, to),
   sleep: (seconds) => void Atomics.wait(wait, 0, 0, seconds * 1000),
   exchange: (name, port, ca, input) => {
-    fs.writeFileSync("trusted.pem", `-----BEGIN CERTIFICATE-----\n${ca.match(/.{1,64}/g).join("\n")}\n-----END CERTIFICATE-----\n`);
+    fs.writeFileSync("trusted.pem", `-----BEGIN CERTIFICATE-----\n${(ca.match(/.{1,64}/g) ?? []).join("\n")}\n-----END CERTIFICATE-----\n`);
     const args = ["s_client", "-quiet", "-connect", `${name}:${port}`, "-CAfile", "trusted.pem", "-verify_return_error",
       name.match(/^[0-9.]+$/) ? "-verify_ip" : "-verify_hostname", name];
     return spawnSync("openssl", args, { input, timeout: 10_000, stdio: ["pipe", "pipe", "ignore"] }).stdout.toString();
@@ -81,7 +81,7 @@ class Socket:
 
 class Context:
     def __init__(self, protocol):
-        pass
+        self.ca = ""
     def load_verify_locations(self, cafile=None, cadata=None):
         self.ca = binascii.b2a_base64(cadata).decode()
     def wrap_socket(self, s, server_hostname=None):

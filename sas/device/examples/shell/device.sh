@@ -53,12 +53,14 @@ forget() { # reading, why
 # a reading again is harmless. The key must never change once it may have been sent. Before the time
 # is known, the name starts with + and the uptime instead.
 take_reading() {
-	set -- readings/*
-	if [ $# -ge $limit ]; then forget "$1" dropped 'the buffer is full'; fi
+	set -- readings/[0-9]* readings/+* # oldest first
+	[ -f "$1" ] || shift
+	if [ $# -ge $limit ] && [ -f "$1" ]; then forget "$1" dropped 'the buffer is full'; fi
 	uptime
 	number=$((number + 1))
 	if [ "$zero" ]; then at=$(printf '%019d' $((zero + now))); else at=$(printf '+%019d' "$now"); fi
-	printf '%s' "$(read_sensors)" >reading.new && sync reading.new && mv reading.new "readings/$at-$boot.$number" || exit 1
+	printf '%s' "$(read_sensors)" >reading.new && sync reading.new &&
+		mv reading.new "readings/$at-$boot.$number" && sync readings || exit 1 # on disk, whatever happens next
 	echo "kept $boot.$number"
 }
 
