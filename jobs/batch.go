@@ -72,6 +72,9 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if n := p.batch(); len(work) > n {
 		rest, work = work[n].member.Place(), work[:n]
 	}
+	if err := p.postLeft(ctx, work); err != nil {
+		return Result{}, err
+	}
 	looked, err := p.foldAll(ctx, work, read.now)
 	if err != nil {
 		return Result{}, err

@@ -30,6 +30,7 @@ func (j *job) do(ctx context.Context) error {
 	}{
 		{"claiming", j.claimAll}, {"writing rejects", j.reject}, {"writing outputs", j.write},
 		{"writing objects", j.objects}, {"committing", j.commit},
+		{"posting", j.post},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
@@ -220,7 +221,7 @@ func (j *job) commit(ctx context.Context) error {
 	err := j.track(ctx, changes)
 	for _, c := range changes {
 		if c.done {
-			c.device.track.etag, c.device.held = c.etag, false
+			c.device.track.etag, c.device.held, c.device.done = c.etag, false, true
 			c.device.track.hold.committed, c.device.track.hold.takeovers = j.claim, 0
 		}
 	}

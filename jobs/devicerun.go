@@ -22,6 +22,7 @@ type deviceRun struct {
 	rejects rejects
 	rows    int           // rows folded
 	bytes   int           // bytes of the folded rows
+	horizon tables.Ticks  // up to which rows are folded
 	full    int           // bytes after which other rows are left to another job; 0: no bound
 	weight  int           // approximate bytes of effects and rejects
 	again   bool          // rows are folded again: skip processors that take each row once
@@ -31,6 +32,8 @@ type deviceRun struct {
 	look    bool          // its outputs may exist in unknown versions
 	holdFor time.Duration // how long the claim holds; zero: the default
 	held    bool          // claimed by this job and not committed yet
+	done    bool          // committed by this job
+	posted  bool          // what an earlier job had committed was posted
 	busy    bool          // err is of storage, which may recover soon
 	err     error         // why it could not be folded
 	began   time.Time     // when folding began
@@ -61,11 +64,11 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	heeded := d.heedSettings()
 	heeded = d.heedImports(horizon) || heeded
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
-	d.full = maxBytes
+	d.full, d.horizon = maxBytes, horizon
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
 		return err
 	}
-	d.dirty = d.rows > 0 || heeded
+	d.dirty = d.rows > 0 || heeded || d.posted
 	until := horizon
 	if d.behind {
 		until = TicksBefore(d.track.last)
@@ -126,10 +129,15 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 				return nil
 			}
 			n := min(chunkOf(left), most-d.rows)
-			if d.err = d.foldRows(left[:n]); d.err != nil {
+			var taken int
+			if taken, d.err = d.foldRows(left[:n]); d.err != nil {
 				return nil
 			}
-			left = left[n:]
+			left = left[taken:]
+			if taken < n {
+				d.behind = true
+				return nil
+			}
 			if d.rows >= most || d.weight >= heaviest || d.full > 0 && d.bytes >= d.full {
 				d.behind = len(left) > 0 || page.Next != (tables.Continuation{})
 				return nil
@@ -139,50 +147,82 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 	return nil
 }
 
-// foldRows folds rows and moves the device's checkpoint, in memory.
-func (d *deviceRun) foldRows(rows []tables.Entity) error {
+// A rowRead is a row as processors see it.
+type rowRead struct {
+	err     error // why it is no reading
+	refused []Refusal
+}
+
+// foldRows folds rows and moves the device's checkpoint, in memory. It returns how many rows it took: a Watcher may
+// have no room for all of them.
+func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 	samples := make([]Sample, 0, len(rows))
-	byKey := make(map[string]*tables.Entity, len(rows))
+	read := make([]rowRead, len(rows))
+	of := make([]int, 0, len(rows)) // row of each sample
+	for i := range rows {
+		r, err := schema.ReadingOf(rows[i])
+		if read[i].err = err; err != nil {
+			continue
+		}
+		var sample Sample
+		sample, read[i].refused = d.model.Sensors.Sample(r)
+		samples, of = append(samples, sample), append(of, i)
+	}
+	left, err := d.watch(samples, Moment{Horizon: d.horizon})
+	if err != nil {
+		return 0, err
+	}
+	if n := len(samples) - left; n < len(samples) {
+		rows, samples = rows[:of[n]], samples[:n]
+	}
+	byKey := d.pass(rows, read)
+	for _, processor := range d.model.Processors {
+		if processor.Once || d.again && !processor.refolds() {
+			continue
+		}
+		out, err := processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
+		if err != nil {
+			return 0, err
+		}
+		if _, merging := processor.Fold.(Merging); d.again && merging {
+			out.Effects = nil // they cover these rows alone
+		}
+		if err := d.take(processor, out, byKey); err != nil {
+			return 0, err
+		}
+	}
+	d.countRejects()
+	return len(rows), nil
+}
+
+// pass counts rows, moves the checkpoint to the last of them, and refuses what is no value.
+func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string]*tables.Entity) {
+	byKey = make(map[string]*tables.Entity, len(rows))
 	for i := range rows {
 		e := &rows[i]
 		byKey[e.RowKey] = e
 		d.bytes += e.Size()
 		d.track.ledger.Add(e.RowKey)
 		d.track.last = e.RowKey
-		r, err := schema.ReadingOf(*e)
-		if err != nil {
+		if err := read[i].err; err != nil {
 			d.refuse(Refusal{Row: e.RowKey, Reason: err.Error()}, e)
-			continue
 		}
-		sample, refused := d.model.Sensors.Sample(r)
-		for _, r := range refused {
+		for _, r := range read[i].refused {
 			d.refuse(r, e)
 		}
-		samples = append(samples, sample)
 	}
 	d.rows += len(rows)
 	d.track.rows += int64(len(rows))
-	for _, processor := range d.model.Processors {
-		if d.again && !processor.refolds() {
-			continue
-		}
-		out, err := processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
-		if err != nil {
-			return err
-		}
-		if _, merging := processor.Fold.(Merging); d.again && merging {
-			out.Effects = nil // they cover these rows alone
-		}
-		if err := d.take(processor, out, byKey); err != nil {
-			return err
-		}
-	}
-	d.countRejects()
-	return nil
+	return byKey
 }
 
 // close tells the processors that wait for it how far time has passed.
 func (d *deviceRun) close(until tables.Ticks) error {
+	left, err := d.watch(nil, Moment{d.horizon, until})
+	if err != nil {
+		return err
+	}
+	d.behind = d.behind || left > 0
 	for _, processor := range d.model.Processors {
 		closer, ok := processor.Fold.(Closer)
 		state := d.track.states[processor.Name]

@@ -46,11 +46,33 @@ type Closer interface {
 	Close(d schema.Member, state []byte, until tables.Ticks) (FoldResult, error)
 }
 
+// A Watcher is a Fold that takes each sample once and acts on time as well. Refolds never call it. What it has to say
+// is committed with its state first, and posted afterwards: a job that dies before its commit leaves nothing.
+type Watcher interface {
+	Fold
+	// Watch takes samples, or else the passing of time. A nil state is that of a device that was never folded.
+	Watch(d schema.Member, state []byte, samples []Sample, at Moment) (FoldResult, error)
+	// Posts returns the entities that a committed state wants inserted, and the state without them. An entity that
+	// exists already counts as inserted.
+	Posts(d schema.Member, state []byte) (posts []Effect, rest []byte, err error)
+}
+
+// A Moment tells a Watcher the time, in the service's clock.
+type Moment struct {
+	Horizon tables.Ticks // of the job
+	// Until is the time before which every row in storage was folded, if time passes. It is the Horizon, unless the device
+	// has more rows than the job folds.
+	Until tables.Ticks
+}
+
 // FoldResult is the result of a fold.
 type FoldResult struct {
 	State   []byte
 	Effects []Effect
 	Refused []Refusal
+	// Left is how many of the samples a Watcher did not take because its state is full. Where time passes, it is 1 if
+	// there is more to do. The next job continues.
+	Left int
 }
 
 // An Effect asks for one output to be written as a whole.

@@ -41,24 +41,25 @@ func ModelOf[M any](models []M, d schema.Member, of func(M) (name string, match 
 	if d.Model != "" {
 		return slices.IndexFunc(models, func(m M) bool { name, _ := of(m); return name == d.Model })
 	}
-	return slices.IndexFunc(models, func(m M) bool { _, match := of(m); return match.of(d) })
+	return slices.IndexFunc(models, func(m M) bool { _, match := of(m); return match.Of(d) })
 }
 
-func (m Match) of(d schema.Member) bool {
+// Of reports whether a device meets all that the match names, and whether it names anything.
+func (m Match) Of(d schema.Member) bool {
 	for name, values := range m.Labels {
 		if label, ok := d.Labels[name]; !ok || !slices.Contains(values, label) {
 			return false
 		}
 	}
-	return m.some() && among(m.Enrollment, string(d.Enrollment)) && among(m.Tenant, string(d.Tenant)) &&
+	return m.Some() && among(m.Enrollment, string(d.Enrollment)) && among(m.Tenant, string(d.Tenant)) &&
 		among(m.Site, string(d.Site)) && (len(m.Device) == 0 || slices.ContainsFunc(m.Device, func(id string) bool {
 		prefix, is := strings.CutSuffix(id, "*")
 		return is && strings.HasPrefix(string(d.Device), prefix) || id == string(d.Device)
 	}))
 }
 
-// some reports whether the match names anything.
-func (m Match) some() bool {
+// Some reports whether the match names anything.
+func (m Match) Some() bool {
 	return len(m.Enrollment)+len(m.Tenant)+len(m.Site)+len(m.Device)+len(m.Labels) > 0
 }
 

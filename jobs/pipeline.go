@@ -77,7 +77,7 @@ func (d *deviceRun) heedSettings() bool {
 	if t.etag != "" && t.settings != "" && t.last != "" {
 		had := processorsOf(t.settings)
 		for _, processor := range d.model.Processors {
-			if len(t.states[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
+			if !processor.Once && len(t.states[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
 				t.states[processor.Name] = nil
 			}
 		}

@@ -20,6 +20,8 @@ type Processor struct {
 	// Raw says that it copies readings unchanged into objects. The settings of sensors do not change those, and it is
 	// alone in its pipeline.
 	Raw bool
+	// Once says that it takes each row once, as a Watcher does: a change of its settings folds nothing again.
+	Once bool
 	// Moves says that it heeds which sensors are counters, and which tell the position.
 	Moves bool
 	// New returns its configuration with the defaults.
@@ -40,7 +42,8 @@ type Config interface {
 // A Setup is what a fold has to know besides its configuration.
 type Setup struct {
 	Sensors Sensors
-	Format  int // one of Processor.Formats: of the fold and its state
+	Model   string // name of the devices' model; empty: of none
+	Format  int    // one of Processor.Formats: of the fold and its state
 }
 
 // Format returns the processor's own format at a level: the newest that is not above it.

@@ -85,7 +85,7 @@ func TestConfigCheckListsAllProblems(t *testing.T) {
 	code, out, errs := furrow(t.Context(), "config", "check")
 	want := `furrow.yaml:3:5: pipeline live: unknown key "cadense" (did you mean cadence?); want name, cadence, batch, settle or processors
 furrow.yaml:4:12: pipeline live: batch "100"; want a whole number of devices from 1 to 99
-furrow.yaml:5:18: pipeline live: unknown processor "latst" (did you mean latest?); want latest, rollup, rate or archive
+furrow.yaml:5:18: pipeline live: unknown processor "latst" (did you mean latest?); want latest, rollup, rate, rules or archive
 `
 	if code != exitFailed || out != want || errs != "furrow: furrow.yaml has 3 problems\n" {
 		t.Errorf("exit %d, stderr %q, stdout\n%swant\n%s", code, errs, out, want)
@@ -117,12 +117,13 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 		must(t, err)
 	}
 	commented := strings.NewReplacer("# sensors:", "sensors:", "#   ", "  ", "# quality:", "quality:", "# - rate:",
-		"- rate:", "# position:", "position:", "# heartbeat:", "heartbeat:", "# models:", "models:").Replace(defaultConfig)
+		"- rate:", "# position:", "position:", "# heartbeat:", "heartbeat:", "# models:", "models:",
+		"# - rules", "- rules", "# rules:", "rules:").Replace(defaultConfig)
 	c, err := config.Parse("default.yaml", []byte(commented))
 	must(t, err)
 	others := c.Models[len(c.Models)-1]
-	if len(others.Sensors) != 5 || len(c.Pipelines[0].Processors) != 3 || others.Quality.Sensor == "" ||
-		others.Position.Lat == "" || others.Heartbeat == "" || len(c.Models) != 2 {
+	if len(others.Sensors) != 5 || len(c.Pipelines[0].Processors) != 4 || len(c.Rules) != 2 ||
+		others.Quality.Sensor == "" || others.Position.Lat == "" || others.Heartbeat == "" || len(c.Models) != 2 {
 		t.Errorf("the commented part of the default is %+v", c)
 	}
 }

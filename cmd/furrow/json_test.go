@@ -27,7 +27,9 @@ func TestEveryCommandThatPrintsHasJSON(t *testing.T) {
 func TestJSONIsAnObjectALine(t *testing.T) {
 	others := map[string]bool{"up": true, "storage": true, "dashboard": true, "sas": true, "demo": true, "simulate": true,
 		"bench storage": true, "bench tokens": true, "model show": true, // which needs a model
-		"health": true} // which needs a server
+		"health":    true,                                      // which needs a server
+		"rule show": true, "rule try": true, "rule test": true, // which need a rule
+		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true}
 	f := newFixture(t)
 	inEmptyDirectory(t)
 	writeFile(t, "good.yaml", batches(1))
@@ -47,7 +49,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"enrollment enable": "plant2", "enrollment revoke": "plant2 --yes", "enrollment rotate": "plant2 --yes",
 		"enrollment key": "plant2 --show-key", "access add": "alice --role viewer", "access rotate": "alice",
 		"access remove": "alice", "model try": "--device pump-7", "device remove": "pump-9 --yes",
-		"token revoke": "--all --yes"}
+		"token revoke": "--all --yes", "mute add": "--rule hot --until 1h"}
 	allCommands(func(name string, c *cli.Command) {
 		if others[name] || flagOf(c, "json") == nil {
 			return

@@ -51,7 +51,7 @@ func newReplay(c *cli.Context) (*simulation, error) {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	rec, tenant, err := readRecording(c, now)
+	rec, tenant, err := readRecording(c, c.String("replay"), now)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func wrongLines(n int) string {
 }
 
 // readRecording reads the file and reports invalid lines.
-func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Tenant, error) {
+func readRecording(c *cli.Context, name string, now time.Time) (*replay.Recording, schema.Tenant, error) {
 	text := "replay"
 	if c.IsSet("tenant") {
 		text = c.String("tenant")
@@ -96,7 +96,7 @@ func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Ten
 	if err != nil {
 		return nil, "", usagef(c, "--tenant: %v", err)
 	}
-	in, name := io.Reader(c.App.Reader), c.String("replay")
+	in := io.Reader(c.App.Reader)
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
+	"furrow/jobs/rules"
 	"furrow/tables/schema"
 )
 
@@ -32,6 +33,7 @@ func All() []*jobs.Processor {
 		latest.Processor,
 		rollup.Processor,
 		rate.Processor,
+		rules.Processor,
 		archive.Processor,
 	}
 }

@@ -18,6 +18,9 @@
 //	policies             readings table                   policies        its cohorts and stored policies
 //	latest               tenant!month[.shard]             device ID       the newest value of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
+//	incidents            tenant!month[.shard]             newest first!…  a transition of an incident, or a note
+//	                     tenant!open                      newest first!…  an entry of the index of open incidents
+//	                     [tenant]!mutes                   random          a mute
 //	rejects              device ID                        pipeline!slot   a row that could not be processed
 //	config               config                           counting down   a generation of the configuration
 //	                     processes                        process         a process that follows the configuration

@@ -27,7 +27,8 @@ func Changes(old, new *Config) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		all = append(all, fmt.Sprintf("pipeline %s is removed", name))
 	}
-	return append(all, changedModels(old.Models, new.Models)...)
+	all = append(all, changedModels(old.Models, new.Models)...)
+	return append(all, changedRules(old.Rules, new.Rules)...)
 }
 
 const foldedAgain = "so that history is folded again"

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
+	"furrow/jobs/rules"
 	"furrow/tables/schema"
 )
 
@@ -24,6 +25,7 @@ const DefaultPath = "furrow.yaml"
 type Config struct {
 	Pipelines []Pipeline // at least one, with different names
 	Models    []Model    // the last is for devices of no other, and has no name
+	Rules     []rules.Rule
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -51,10 +53,15 @@ func Default() *Config {
 	return c
 }
 
-// share gives the models to the pipelines.
+// share gives the models to the pipelines, and the rules to the processor that evaluates them.
 func (c *Config) share() {
 	for i := range c.Pipelines {
 		c.Pipelines[i].Models = c.Models
+		for _, p := range c.Pipelines[i].Processors {
+			if watching, ok := p.Config.(*rules.Config); ok {
+				watching.Rules = c.Rules
+			}
+		}
 	}
 }
 

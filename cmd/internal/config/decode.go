@@ -18,7 +18,9 @@ func (r *reader) decode(n ast.Node, p Processor) {
 	to, want := reflect.ValueOf(p.Config).Elem(), "no keys, because "+p.Name+" has no settings"
 	var keys []key
 	for field, v := range to.Fields() {
-		keys = append(keys, r.field(field, v))
+		if field.Tag.Get("yaml") != "-" {
+			keys = append(keys, r.field(field, v))
+		}
 	}
 	if len(keys) > 0 {
 		want = "a map like " + flow(p.settings())
@@ -63,6 +65,9 @@ func (r *reader) windows(name string, n ast.Node, want string) (windows []schema
 func (p Processor) settings() map[string]any {
 	all := map[string]any{}
 	for field, v := range reflect.ValueOf(p.Config).Elem().Fields() {
+		if field.Tag.Get("yaml") == "-" {
+			continue
+		}
 		all[field.Tag.Get("yaml")] = shownSetting(v.Interface())
 	}
 	return all

@@ -194,13 +194,20 @@ func (r *reader) heartbeat(to *string) key {
 }
 
 // match returns the key for what devices a model has.
-func (r *reader) match(to *jobs.Match) key {
+func (r *reader) match(to *jobs.Match) key { return r.matchOr(to, "", nil) }
+
+// matchOr returns the key for what devices a model or a rule has. Another key may be read beside those of devices.
+func (r *reader) matchOr(to *jobs.Match, other string, read func(ast.Node)) key {
 	const want = "a map of what its devices have, such as {tenant: contoso, labels.class: [Fryer, Oven]}"
 	lists := map[string]*[]string{"enrollment": &to.Enrollment, "tenant": &to.Tenant, "site": &to.Site,
 		"device": &to.Device}
 	return key{name: "match", read: func(n ast.Node) {
 		r.within("match", func() {
 			m, _ := r.pairs(n, want, func(name string, at, value ast.Node) {
+				if name == other && read != nil {
+					read(value)
+					return
+				}
 				values := r.anyOf(name, value)
 				if label, is := strings.CutPrefix(name, "labels."); is && label != "" {
 					if to.Labels == nil {
@@ -211,6 +218,9 @@ func (r *reader) match(to *jobs.Match) key {
 					*into = values
 				} else {
 					names := append(slices.Sorted(maps.Keys(lists)), "labels.NAME")
+					if read != nil {
+						names = append([]string{other}, names...)
+					}
 					r.problem(at, "unknown key %s%s; want %s", quote(name), didYouMean(name, names), list(names))
 				}
 			})

@@ -18,8 +18,8 @@ func (r *reader) config(root ast.Node) *Config {
 			c.Pipelines = append(c.Pipelines, r.pipeline(i+1, item))
 		}
 	}}
-	r.object(root, "pipelines: and a list of them", append([]key{pipelines, r.models(&c.Models)},
-		r.meaning(&others)...)...)
+	r.object(root, "pipelines: and a list of them", append(append([]key{pipelines, r.models(&c.Models)},
+		r.meaning(&others)...), r.rules(c))...)
 	c.Models = append(c.Models, others)
 	c.share()
 	return c

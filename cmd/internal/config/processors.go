@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"furrow/jobs"
+	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/tables/schema"
 
@@ -37,6 +38,9 @@ func (r *reader) processors(label string, to *[]Processor) key {
 func (r *reader) together(n ast.Node, all []Processor) {
 	state := 0
 	for _, p := range all {
+		if p.Once {
+			r.watching(n, all)
+		}
 		if state += p.MaxState; p.Raw && len(all) > 1 {
 			r.problem(n, "processor %s needs a pipeline of its own", p.Name)
 			return
@@ -44,6 +48,18 @@ func (r *reader) together(n ast.Node, all []Processor) {
 	}
 	if state > jobs.MaxStates {
 		r.problem(n, "the states of these processors can take %d bytes; a device's row takes %d", state, jobs.MaxStates)
+	}
+}
+
+// watching reports rules that do not come last: what they announce has to be in the outputs before.
+func (r *reader) watching(n ast.Node, all []Processor) {
+	at := slices.IndexFunc(all, func(p Processor) bool { return p.Once })
+	latest := slices.IndexFunc(all, func(p Processor) bool { return p.Name == latest.Processor.Name })
+	switch {
+	case latest < 0:
+		r.problem(n, "processor %s without latest; want both in one pipeline, as in [latest, rollup, rules]", all[at].Name)
+	case at < len(all)-1:
+		r.problem(n, "processor %s before %s; want it last, as in [latest, rollup, rules]", all[at].Name, all[at+1].Name)
 	}
 }
 

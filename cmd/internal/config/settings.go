@@ -17,6 +17,9 @@ import (
 func (p Pipeline) Settings(m *Model) string {
 	var all []string
 	for _, processor := range p.Processors {
+		if processor.Once {
+			continue
+		}
 		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed()}
 		if !processor.Raw {
 			hashed.meaning = m.hashed()

@@ -23,6 +23,7 @@ type (
 	shownConfig struct {
 		Pipelines    []shownPipeline `yaml:"pipelines" json:"pipelines"`
 		Models       shownModels     `yaml:"models,omitempty" json:"models,omitzero"`
+		Rules        shownRules      `yaml:"rules,omitempty" json:"rules,omitzero"`
 		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
@@ -40,6 +41,7 @@ func (c *Config) shown() (s shownConfig) {
 	}
 	last := len(c.Models) - 1
 	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
+	s.Rules = c.Rules
 	return s
 }
 

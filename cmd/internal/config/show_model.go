@@ -101,21 +101,23 @@ func (m *Model) MatchText() string {
 	return string(text)
 }
 
-func (m *Model) shownWhole() shownModel {
-	s := shownModel{Match: map[string][]quoted{}, shownMeaning: m.shown()}
+func (m *Model) shownWhole() shownModel { return shownModel{shownMatch(m.Match), m.shown()} }
+
+func shownMatch(m jobs.Match) map[string][]quoted {
+	match := map[string][]quoted{}
 	add := func(name string, values []string) {
 		for _, v := range values {
-			s.Match[name] = append(s.Match[name], quoted(v))
+			match[name] = append(match[name], quoted(v))
 		}
 	}
-	add("enrollment", m.Match.Enrollment)
-	add("tenant", m.Match.Tenant)
-	add("site", m.Match.Site)
-	add("device", m.Match.Device)
-	for label, values := range m.Match.Labels {
+	add("enrollment", m.Enrollment)
+	add("tenant", m.Tenant)
+	add("site", m.Site)
+	add("device", m.Device)
+	for label, values := range m.Labels {
 		add("labels."+label, values)
 	}
-	return s
+	return match
 }
 
 func (m *Model) shown() (s shownMeaning) {

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/records"
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+func incidentCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "incident",
+		Usage: "Show incidents: when a rule held for a device",
+		Description: `The processor rules opens and closes incidents by the rules of the configuration: see furrow rule. The ID of an
+incident is its rule, its device and when it opened first, as in hot~pump-7~20261120T081500Z.`,
+		Subcommands: []*cli.Command{incidentListCommand(), incidentShowCommand(), incidentAckCommand(),
+			incidentNoteCommand()},
+	}
+}
+
+func incidentListCommand() *cli.Command {
+	severities := make([]string, 0, 3)
+	for _, s := range rules.Severities() {
+		severities = append(severities, string(s))
+	}
+	return &cli.Command{
+		Name:  "list",
+		Usage: "List incidents that are open, or all, the newest first",
+		Description: "Without --all, lists those that are open or acknowledged. With several tenants, one after the other." +
+			examples("incident list", "incident list --tenant contoso --severity critical",
+				"incident list --all --device pump-7 --from -7d --json"),
+		Flags: append(storageFlags(),
+			boolFlag("all", "Closed incidents as well"),
+			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only those of `TENANT`"},
+			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "Only those of `DEVICE`"},
+			&cli.StringFlag{Name: "rule", DefaultText: "all", Usage: "Only those of `RULE`"},
+			choiceFlag("severity", "all", severities, "Only those of `SEVERITY`: info, warning or critical"),
+			&cli.StringFlag{Name: "from", DefaultText: "all", Usage: "Beginning of the span in which they opened first, as " +
+				"`TIME`, as in furrow query"},
+			&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of incidents"},
+			listFlags()[0], listFlags()[1]),
+		Action: incidentList,
+	}
+}
+
+func incidentList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	s, err := incidentSelector(c)
+	if err != nil {
+		return err
+	}
+	storage, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	f := storage.reader()
+	return answer(c, printed(f.Incidents(c.Context, s), incidentRecordOf), func() (string, error) {
+		if c.Bool("all") {
+			return "no incident", knownTenant(c, f, s.Tenant)
+		}
+		return "no open incident; --all shows closed ones", knownTenant(c, f, s.Tenant)
+	})
+}
+
+func incidentSelector(c *cli.Context) (s query.IncidentSelector, err error) {
+	s = query.IncidentSelector{Tenant: schema.Tenant(c.String("tenant")), Device: schema.DeviceID(c.String("device")),
+		Rule: schema.Rule(c.String("rule")), Severity: c.String("severity"), Limit: c.Int("limit")}
+	if !c.Bool("all") {
+		s.States = []string{query.IncidentOpen, query.IncidentAcknowledged}
+	}
+	var errs []error
+	if s.Tenant != "" {
+		_, err := schema.ParseTenant(string(s.Tenant))
+		errs = append(errs, err)
+	}
+	if s.Device != "" {
+		_, err := schema.ParseDeviceID(string(s.Device))
+		errs = append(errs, err)
+	}
+	if s.Rule != "" {
+		_, err := schema.ParseRule(string(s.Rule))
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return s, usagef(c, "%v", err)
+	}
+	if c.IsSet("from") || c.IsSet("to") {
+		s.Span, err = rejectsSpan(c)
+	}
+	return s, err
+}
+
+// An incidentRecord is an incident in lists.
+type incidentRecord struct{ query.Incident }
+
+func incidentRecordOf(i query.Incident) incidentRecord { return incidentRecord{i} }
+
+func (incidentRecord) Columns() []string {
+	return []string{"opened", "severity", "state", "rule", "device", "text", "closed", "id"}
+}
+
+func (r incidentRecord) Lines() [][]any {
+	state, closed := r.State(), any("")
+	if r.Muted {
+		state += ", muted"
+	}
+	if r.Closed != nil {
+		closed = records.Second(r.Closed.At)
+	}
+	return [][]any{{records.Second(r.At), r.Severity, state, string(r.ID.Rule), string(r.ID.Device), r.Text, closed,
+		r.ID.String()}}
+}
+
+func (r incidentRecord) Object() any {
+	l := incidentLine{ID: r.ID.String(), Rule: r.ID.Rule, Device: r.ID.Device, Tenant: r.Home.Tenant, Site: r.Site,
+		Severity: r.Severity, State: r.State(), Muted: r.Muted, First: r.ID.First.Time(), Opened: r.At.Time(),
+		Since: r.Since.Time(), Value: r.Value, Text: r.Text}
+	if r.Closed != nil {
+		at := r.Closed.At.Time()
+		l.Closed, l.Reason = &at, r.Closed.Reason
+	}
+	return l
+}
+
+// incidentLine is an incident in JSON.
+type incidentLine struct {
+	ID       string          `json:"id"` // rule~device~time of the first opening
+	Rule     schema.Rule     `json:"rule"`
+	Device   schema.DeviceID `json:"device"`
+	Tenant   schema.Tenant   `json:"tenant"`
+	Site     schema.Site     `json:"site,omitempty"`
+	Severity string          `json:"severity"` // info, warning or critical
+	State    string          `json:"state"`    // open, acknowledged or closed
+	Muted    bool            `json:"muted"`    // no notifications go out
+	First    time.Time       `json:"first"`    // when it opened first
+	Opened   time.Time       `json:"opened"`   // when it opened last
+	Since    time.Time       `json:"since"`    // when the rule began to hold
+	Value    string          `json:"value,omitempty"`
+	Text     string          `json:"text"`
+	Closed   *time.Time      `json:"closed,omitempty"`
+	Reason   string          `json:"reason,omitempty"` // of closing, if it is not in the readings
+}
+
+func incidentShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "Show what happened in an incident: each opening and closing, and what people wrote",
+		Description: examples("incident show hot~pump-7~20261120T081500Z"),
+		ArgsUsage:   "INCIDENT",
+		Flags:       append(storageFlags(), listFlags()...),
+		Action:      incidentShow,
+	}
+}
+
+func incidentShow(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	_, i, err := namedIncident(c, c.NArg() == 1)
+	if err != nil {
+		return err
+	}
+	var all []eventLine
+	for _, t := range i.Transitions {
+		all = append(all, eventLine{ID: i.ID.String(), What: t.What, At: t.At.Time(), Value: t.Value, Text: t.Text,
+			Found: t.Found.Time(), Notify: t.Notify})
+	}
+	for _, n := range i.Notes {
+		all = append(all, eventLine{ID: i.ID.String(), What: n.What, At: n.At.Time(), Who: n.Who, Text: n.Text})
+	}
+	return answer(c, recordsOf(all, nil), func() (string, error) { return "", nil })
+}
+
+// eventLine is something that happened in an incident, in JSON.
+type eventLine struct {
+	ID     string    `json:"id"`
+	What   string    `json:"what"` // opened, reopened, closed, acknowledged or note
+	At     time.Time `json:"at"`
+	Who    string    `json:"who,omitempty"` // wrote it
+	Value  string    `json:"value,omitempty"`
+	Text   string    `json:"text"`
+	Found  time.Time `json:"found,omitzero"`   // time up to which the job that found it had read
+	Notify bool      `json:"notify,omitempty"` // notifications went out
+}
+
+func (eventLine) Columns() []string { return []string{"at", "what", "who", "value", "text"} }
+
+func (l eventLine) Lines() [][]any {
+	return [][]any{{records.Second(tables.TicksOf(l.At)), l.What, l.Who, l.Value, l.Text}}
+}
+
+func (l eventLine) Object() any { return l }
+
+// namedIncident reads the incident that a command names first.
+func namedIncident(c *cli.Context, named bool) (*stores, query.Incident, error) {
+	if !named {
+		return nil, query.Incident{}, usagef(c, "name one incident, such as hot~pump-7~20261120T081500Z")
+	}
+	id, err := schema.ParseIncidentID(c.Args().First())
+	if err != nil {
+		return nil, query.Incident{}, usagef(c, "%v", err)
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return nil, query.Incident{}, err
+	}
+	i, err := s.reader().Incident(c.Context, id)
+	if errors.Is(err, query.ErrNoIncident) {
+		err = fmt.Errorf("%w; 'furrow incident list --all' shows all", err)
+	}
+	return s, i, err
+}
+
+func incidentAckCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "ack",
+		Usage:       "Acknowledge an incident: somebody takes care of it",
+		Description: "It stays open until its rule no longer holds." + examples("incident ack hot~pump-7~20261120T081500Z"),
+		ArgsUsage:   "INCIDENT [TEXT]",
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action: func(c *cli.Context) error {
+			return addNote(c, schema.Acknowledged, c.NArg() >= 1)
+		},
+	}
+}
+
+func incidentNoteCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "note",
+		Usage:       "Write a note beside an incident",
+		Description: examples("incident note hot~pump-7~20261120T081500Z 'the fan was off'"),
+		ArgsUsage:   "INCIDENT TEXT",
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action: func(c *cli.Context) error {
+			if c.NArg() < 2 {
+				return usagef(c, "name an incident, and then the text of the note")
+			}
+			return addNote(c, schema.Noted, true)
+		},
+	}
+}
+
+func addNote(c *cli.Context, what string, named bool) error {
+	s, i, err := namedIncident(c, named)
+	if err != nil {
+		return err
+	}
+	if what == schema.Acknowledged && i.Closed != nil {
+		return fmt.Errorf("incident %s is closed since %s", i.ID, i.Closed.At.Time().Format(time.RFC3339))
+	}
+	n := schema.Note{ID: rand.Text(), What: what, Number: i.Number, At: tables.TicksOf(time.Now()), Who: operator(),
+		Text: strings.Join(c.Args().Tail(), " ")}
+	act := schema.Act{What: "incident " + c.Command.Name, Device: i.ID.Device, Tenant: i.Home.Tenant,
+		Detail: strings.TrimSpace(i.ID.String() + " " + n.Text)}
+	err = s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
+		return "", s.reader().AddNote(ctx, i, n)
+	})
+	if err != nil {
+		return err
+	}
+	return printLine(c, eventLine{ID: i.ID.String(), What: n.What, At: n.At.Time(), Who: n.Who, Text: n.Text},
+		fmt.Sprintf("%s: %s by %s", i.ID, n.What, n.Who))
+}

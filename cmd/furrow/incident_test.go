@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+const watchedConfig = `
+pipelines: [{name: live, processors: [latest, rollup, rules]}]
+rules:
+  hot: {when: {threshold: {sensor: oil, above: 190}}, severity: critical, text: "oil of {device} is {value}"}
+  silent: {when: {silence: {after: 1h}}}
+`
+
+// oil returns a reading of a temperature.
+func oil(device string, at time.Time, value float64) tables.Entity {
+	e := reading(schema.DeviceID(device), at, 0)
+	e.Properties = nil
+	e.Set("oil", tables.Double(value))
+	return e
+}
+
+// TestIncidentsAreShownAcknowledgedAndMuted goes the whole way: from a rule in a file to what people see and write.
+func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	must(t, os.WriteFile(file, []byte(watchedConfig), 0o600))
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-7 --enrollment plant1")
+	f.must("config apply " + file)
+	now := time.Now().UTC().Truncate(time.Second)
+	first := now.Add(-10 * time.Minute)
+	if _, err := f.client.Table("readings").Submit(t.Context(), []tables.Op{
+		tables.Insert(oil("pump-7", first, 195)), tables.Insert(oil("pump-7", now.Add(-9*time.Minute), 150)),
+		tables.Insert(oil("pump-7", now.Add(-5*time.Minute), 210))}); err != nil {
+		t.Fatal(err)
+	}
+	f.must("schedule --once")
+	f.work()
+
+	open := jsonOf[incidentLine](t, f.must("incident list --json"))
+	if len(open) != 1 || open[0].Text != "oil of pump-7 is 210" || open[0].State != "open" ||
+		open[0].Severity != "critical" || open[0].Tenant != "acme" {
+		t.Fatalf("open: %+v", open)
+	}
+	all := jsonOf[incidentLine](t, f.must("incident list --all --device pump-7 --json"))
+	if len(all) != 2 || all[0].ID != open[0].ID || all[1].State != "closed" ||
+		all[1].ID != "hot~pump-7~"+first.Format("20060102T150405Z") {
+		t.Fatalf("all: %+v", all)
+	}
+	if code, out, errs := f.run("incident list --all --tenant other"); code != exitFailed ||
+		strings.Contains(out, "pump") || !strings.Contains(errs, `no device belongs to tenant "other"`) {
+		t.Errorf("another tenant: exit %d, %s%s", code, out, errs)
+	}
+	id := open[0].ID
+	f.must("incident ack", id, "on", "my", "way")
+	f.must("incident note", id, "the fan was off")
+	events := jsonOf[eventLine](t, f.must("incident show --json", id))
+	if len(events) != 3 || events[0].What != "opened" || !events[0].Notify || events[1].Text != "on my way" ||
+		events[2].What != "note" {
+		t.Errorf("events: %+v", events)
+	}
+	mute := jsonOf[muteLine](t, f.must("mute add --rule hot --device pump-* --until 1h --json"))[0]
+	open = jsonOf[incidentLine](t, f.must("incident list --json"))
+	if len(open) != 1 || open[0].State != "acknowledged" || !open[0].Muted {
+		t.Errorf("acknowledged: %+v", open)
+	}
+	if out := f.must("mute list --format csv"); !strings.Contains(out, mute.ID) {
+		t.Errorf("mutes: %s", out)
+	}
+	f.must("mute remove", mute.ID)
+	if open = jsonOf[incidentLine](t, f.must("incident list --json")); open[0].Muted {
+		t.Errorf("without the mute: %+v", open)
+	}
+	f.refused(exitFailed, "there is no mute", "mute remove", mute.ID)
+	f.refused(exitFailed, "is closed since", "incident ack", all[1].ID)
+	f.refused(exitFailed, "there is no incident hot~pump-7~20200101T000000Z", "incident show hot~pump-7~20200101T000000Z")
+	f.refused(exitUsage, "want rule~device~time", "incident show 7")
+	out := f.must("activity --format csv")
+	if !strings.Contains(out, "incident ack") || !strings.Contains(out, "mute add") {
+		t.Errorf("activity: %s", out)
+	}
+	tried := jsonOf[trialLine](t, f.must("rule try hot --json"))
+	if len(tried) != 2 || tried[0].ID != all[1].ID || tried[1].ID != all[0].ID || tried[1].Closed != nil {
+		t.Errorf("tried: %+v", tried)
+	}
+	f.says(`hot,threshold,oil above 190,,critical`, "rule list --format csv")
+	f.says("    severity: critical", "rule show hot")
+	f.refused(exitFailed, `there is no rule "cold"; there are hot, silent`, "rule show cold")
+}
+
+// TestRuleIsTestedOnAFile needs no storage.
+func TestRuleIsTestedOnAFile(t *testing.T) {
+	inEmptyDirectory(t)
+	writeFile(t, "site.yaml", watchedConfig)
+	writeFile(t, "readings.csv", `device,time,oil
+rig-1,2026-11-20T08:00:00Z,120
+rig-1,2026-11-20T08:02:00Z,195
+rig-1,2026-11-20T08:01:00Z,191
+rig-2,2026-11-20T08:01:00Z,150
+rig-1,2026-11-20T08:03:00Z,150
+rig-2,2026-11-20T10:01:00Z,150
+`)
+	_, out, errs := furrow(t.Context(), "rule", "test", "hot", "readings.csv", "--config", "site.yaml", "--format", "csv")
+	if !strings.Contains(out, "2026-11-20T08:01:00Z,2026-11-20T08:03:00Z,replay:rig-1,oil of replay:rig-1 is 191,") ||
+		!strings.Contains(errs, "rule hot: 1 incident of 2 devices") {
+		t.Errorf("%s%s", out, errs)
+	}
+	_, out, errs = furrow(t.Context(), "rule", "test", "silent", "readings.csv", "--config", "site.yaml", "--format",
+		"csv")
+	if strings.Count(out, "no reading for 1h") != 2 || !strings.Contains(errs, "2 incidents of 2 devices") {
+		t.Errorf("%s%s", out, errs)
+	}
+}

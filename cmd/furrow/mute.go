@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/records"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+func muteCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "mute",
+		Usage: "Mute incidents for a while: they are recorded, and nobody is notified",
+		Description: "Incidents that a mute matches open and close as ever, and are shown as muted. A mute ends by itself." +
+			examples("mute add --rule silent --site plant-3 --until 2h --text 'new routers'"),
+		Subcommands: []*cli.Command{muteAddCommand(), muteListCommand(), muteRemoveCommand()},
+	}
+}
+
+func muteAddCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "add",
+		Usage:       "Mute the incidents that match all that is given",
+		Description: examples("mute add --device 'pump-*' --until 8h", "mute add --rule hot --label class=Fryer --until 30m"),
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` of the devices"},
+			&cli.StringFlag{Name: "rule", DefaultText: "all", Usage: "`RULE` of the incidents"},
+			&cli.StringFlag{Name: "site", DefaultText: "all", Usage: "`SITE` of the devices"},
+			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "`DEVICE`, or the beginning of IDs and *"},
+			&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT` that the devices have; may be repeated"},
+			&cli.StringFlag{Name: "until", Usage: "`DURATION` from now, such as 2h or 7d; required"},
+			&cli.StringFlag{Name: "text", Usage: "`TEXT` that says why"}, jsonFlag()),
+		Action: muteAdd,
+	}
+}
+
+func muteAdd(c *cli.Context) error {
+	length, err := schema.ParseDuration(c.String("until"))
+	if err != nil || length <= 0 {
+		return usagef(c, "--until %q; give a duration such as 2h or 7d", c.String("until"))
+	}
+	now := time.Now()
+	m := schema.Mute{ID: strings.ToLower(rand.Text()[:10]), Tenant: schema.Tenant(c.String("tenant")),
+		Rule: schema.Rule(c.String("rule")), Site: schema.Site(c.String("site")), Device: c.String("device"),
+		From: tables.TicksOf(now), Until: tables.TicksOf(now.Add(length)), Who: operator(), Text: c.String("text")}
+	for _, label := range c.StringSlice("label") {
+		name, value, ok := strings.Cut(label, "=")
+		if !ok || name == "" {
+			return usagef(c, "--label %q; want NAME=TEXT", label)
+		}
+		if m.Labels == nil {
+			m.Labels = map[string]string{}
+		}
+		m.Labels[name] = value
+	}
+	if m.Tenant == "" && m.Rule == "" && m.Site == "" && m.Device == "" && len(m.Labels) == 0 {
+		return usagef(c, "say which incidents: --tenant, --rule, --site, --device or --label")
+	}
+	if err := checkMute(m); err != nil {
+		return usagef(c, "%v", err)
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	act := schema.Act{What: "mute add", Tenant: m.Tenant, Detail: muteMatch(m)}
+	err = s.recorded(c.Context, act, func(ctx context.Context) (string, error) { return "", s.reader().AddMute(ctx, m) })
+	if err != nil {
+		return err
+	}
+	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s: %s until %s", m.ID, muteMatch(m),
+		m.Until.Time().Format(time.RFC3339)))
+}
+
+func checkMute(m schema.Mute) error {
+	if m.Tenant != "" {
+		if _, err := schema.ParseTenant(string(m.Tenant)); err != nil {
+			return err
+		}
+	}
+	if m.Rule != "" {
+		if _, err := schema.ParseRule(string(m.Rule)); err != nil {
+			return err
+		}
+	}
+	if prefix, is := strings.CutSuffix(m.Device, "*"); is {
+		_, err := schema.IDsWithPrefix(prefix)
+		return err
+	}
+	if m.Device != "" {
+		_, err := schema.ParseDeviceID(m.Device)
+		return err
+	}
+	return nil
+}
+
+// muteMatch describes which incidents are muted.
+func muteMatch(m schema.Mute) string {
+	var all []string
+	for _, p := range [][2]string{{"tenant", string(m.Tenant)}, {"rule", string(m.Rule)}, {"site", string(m.Site)},
+		{"device", m.Device}} {
+		if p[1] != "" {
+			all = append(all, p[0]+" "+p[1])
+		}
+	}
+	if len(m.Labels) > 0 {
+		all = append(all, labelsText(m.Labels))
+	}
+	return strings.Join(all, ", ")
+}
+
+func muteListCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "list",
+		Usage:       "List mutes that hold",
+		Description: examples("mute list"),
+		Flags: append(storageFlags(), &cli.StringFlag{Name: "tenant", DefaultText: "all",
+			Usage: "Those of `TENANT`, and those for all tenants"}, listFlags()[0], listFlags()[1]),
+		Action: muteList,
+	}
+}
+
+func muteList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	now := tables.TicksOf(time.Now())
+	var lines []muteLine
+	for m, err := range s.reader().Mutes(c.Context, schema.Tenant(c.String("tenant"))) {
+		if err != nil {
+			return err
+		}
+		if m.Until > now {
+			lines = append(lines, muteLineOf(m))
+		}
+	}
+	return answer(c, recordsOf(lines, nil), func() (string, error) { return "nothing is muted", nil })
+}
+
+// muteLine is a mute in JSON.
+type muteLine struct {
+	ID     string            `json:"id"`
+	Tenant schema.Tenant     `json:"tenant,omitempty"`
+	Rule   schema.Rule       `json:"rule,omitempty"`
+	Site   schema.Site       `json:"site,omitempty"`
+	Device string            `json:"device,omitempty"` // or the beginning of IDs and *
+	Labels map[string]string `json:"labels,omitempty"`
+	From   time.Time         `json:"from"`
+	Until  time.Time         `json:"until"`
+	Who    string            `json:"who"`
+	Text   string            `json:"text,omitempty"`
+	match  string
+}
+
+func muteLineOf(m schema.Mute) muteLine {
+	return muteLine{m.ID, m.Tenant, m.Rule, m.Site, m.Device, m.Labels, m.From.Time(), m.Until.Time(), m.Who, m.Text,
+		muteMatch(m)}
+}
+
+func (muteLine) Columns() []string { return []string{"id", "mutes", "until", "by", "text"} }
+
+func (l muteLine) Lines() [][]any {
+	return [][]any{{l.ID, l.match, records.Second(tables.TicksOf(l.Until)), l.Who, l.Text}}
+}
+
+func (l muteLine) Object() any { return l }
+
+func muteRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "remove",
+		Usage:       "End a mute before its time",
+		Description: examples("mute remove 7kq3mzx2ab"),
+		ArgsUsage:   "MUTE",
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usagef(c, "name one mute by its ID; 'furrow mute list' shows them")
+			}
+			s, err := openStorage(c)
+			if err != nil {
+				return err
+			}
+			var m schema.Mute
+			err = s.recorded(c.Context, schema.Act{What: "mute remove", Detail: c.Args().First()},
+				func(ctx context.Context) (_ string, err error) {
+					m, err = s.reader().RemoveMute(ctx, c.Args().First())
+					return muteMatch(m), err
+				})
+			if err != nil {
+				return err
+			}
+			return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s has ended", m.ID))
+		},
+	}
+}

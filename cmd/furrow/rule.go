@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/jobs/rules"
+	"furrow/tables/schema"
+)
+
+func ruleCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "rule",
+		Usage: "Show the rules that devices are watched by, and try them on readings",
+		Subcommands: []*cli.Command{ruleListCommand(), ruleShowCommand(), ruleTryCommand(),
+			ruleTestCommand()},
+	}
+}
+
+func ruleListCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "list",
+		Usage:       "List the rules of the current configuration, of an earlier generation, or of a file",
+		Description: examples("rule list", "rule list site.yaml"),
+		ArgsUsage:   "[GENERATION|FILE]",
+		Flags:       append(storageFlags(), listFlags()...),
+		Action:      ruleList,
+	}
+}
+
+func ruleList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	loaded, err := configurationFor(c)
+	if err != nil {
+		return err
+	}
+	var found iter.Seq2[ruleRecord, error] = func(yield func(ruleRecord, error) bool) {
+		for i := range loaded.Rules {
+			if !yield(ruleRecord{&loaded.Rules[i]}, nil) {
+				return
+			}
+		}
+	}
+	return answer(c, found, func() (string, error) { return "the configuration has no rules", nil })
+}
+
+// A ruleRecord is a rule in lists.
+type ruleRecord struct{ *rules.Rule }
+
+func (ruleRecord) Columns() []string { return []string{"rule", "kind", "when", "match", "severity"} }
+
+func (r ruleRecord) Lines() [][]any {
+	return [][]any{{string(r.Name), r.When.Name(), r.When.String(), config.RuleMatch(r.Rule), string(r.Severity)}}
+}
+
+func (r ruleRecord) Object() any {
+	return ruleLine{r.Name, r.When.Name(), r.When.String(), config.RuleMatch(r.Rule), string(r.Severity)}
+}
+
+type ruleLine struct {
+	Rule     schema.Rule `json:"rule"`
+	Kind     string      `json:"kind"`            // threshold, rate, silence, condition, stuck, schedule or count
+	When     string      `json:"when"`            // in words
+	Match    string      `json:"match,omitempty"` // absent: all devices
+	Severity string      `json:"severity"`        // info, warning or critical
+}
+
+func ruleShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "Print a rule as in a configuration file",
+		Description: examples("rule show overheating"),
+		ArgsUsage:   "RULE",
+		Flags:       append(storageFlags(), ruleConfigFlag(), jsonFlag()),
+		Action:      ruleShow,
+	}
+}
+
+func ruleConfigFlag() cli.Flag {
+	return &cli.StringFlag{Name: "config", Usage: "`FILE` to read instead of the stored configuration"}
+}
+
+func ruleShow(c *cli.Context) error {
+	_, r, shown, err := namedRule(c, c.NArg() == 1)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, config.ShownRule(r))
+	}
+	text, err := config.RuleYAML(r)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "# %s\n%s", shown.title, text)
+	return err
+}
+
+// namedRule returns the rule that a command names first, with the configuration that has it.
+func namedRule(c *cli.Context, named bool) (*config.Config, *rules.Rule, shownText, error) {
+	if !named {
+		return nil, nil, shownText{}, usagef(c, "name one rule")
+	}
+	shown, err := namedText(c, c.String("config"))
+	if err != nil {
+		return nil, nil, shown, err
+	}
+	loaded, err := shown.read()
+	if err != nil {
+		return nil, nil, shown, err
+	}
+	name := c.Args().First()
+	var names []string
+	for i := range loaded.Rules {
+		if r := &loaded.Rules[i]; string(r.Name) == name {
+			return loaded, r, shown, nil
+		}
+		names = append(names, string(loaded.Rules[i].Name))
+	}
+	if len(names) == 0 {
+		return nil, nil, shown, fmt.Errorf("there is no rule %q; the configuration has none", name)
+	}
+	return nil, nil, shown, fmt.Errorf("there is no rule %q; there are %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/records"
+	"furrow/cmd/internal/simulate"
+	"furrow/jobs"
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+func ruleTryCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "try",
+		Usage:     "List the incidents that a rule would have opened in stored readings",
+		ArgsUsage: "RULE",
+		Description: `Reads the readings of the devices that the rule matches, as if each had been found at its own time. Nothing is
+changed. Readings before the span are not known to it, so a schedule or a rate needs a while to begin.` + examples(
+			"rule try overheating --last 30d", "rule try overheating --config site.yaml --device pump-7"),
+		Flags: append(storageFlags(), ruleConfigFlag(),
+			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "Only `DEVICE`"},
+			&cli.StringFlag{Name: "prefix", DefaultText: "all", Usage: "Only devices whose IDs start with `PREFIX`"},
+			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only devices of `TENANT`"},
+			&cli.StringFlag{Name: "last", Value: "7d", Usage: "`DURATION` until now"},
+			listFlags()[0], listFlags()[1]),
+		Action: ruleTry,
+	}
+}
+
+func ruleTry(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	last, err := schema.ParseDuration(c.String("last"))
+	if err != nil || last <= 0 {
+		return usagef(c, "--last %q; give a duration such as 7d", c.String("last"))
+	}
+	loaded, r, _, err := namedRule(c, c.NArg() == 1)
+	if err != nil {
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	f, to := s.reader(), tables.TicksOf(time.Now())
+	span := query.Span{From: max(0, to.Add(-last)), To: to}
+	selected := query.DeviceSelector{Device: schema.DeviceID(c.String("device")), Prefix: c.String("prefix"),
+		Tenant: schema.Tenant(c.String("tenant"))}
+	t := trial{config: loaded, rule: r}
+	found := func(yield func(trialRecord, error) bool) {
+		for m, err := range f.Members(c.Context, selected) {
+			if err != nil {
+				yield(trialRecord{}, err)
+				return
+			}
+			readings := f.Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: span})
+			samples := func(yield func(jobs.Sample, error) bool) {
+				sensors := loaded.Model(m).Meant()
+				for reading, err := range readings {
+					var sample jobs.Sample
+					if err == nil {
+						if sample, err = reading.Sample(&sensors); err != nil {
+							continue // a job would reject the row
+						}
+					}
+					if !yield(sample, err) {
+						return
+					}
+				}
+			}
+			if !t.device(m, samples, span, yield) {
+				return
+			}
+		}
+	}
+	return t.answer(c, found)
+}
+
+func ruleTestCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "test",
+		Usage:     "List the incidents that a rule would open in the readings of a file",
+		ArgsUsage: "RULE FILE",
+		Description: `The file is one of furrow simulate --replay: CSV or JSON lines, with a device, a time and sensors; - is standard
+input. Columns that say one thing of a device are its labels.` + examples(
+			"rule test overheating readings.csv", "rule test overheating readings.csv --config site.yaml --json"),
+		Flags: append(storageFlags(), ruleConfigFlag(),
+			&cli.StringFlag{Name: "device-column", DefaultText: "guessed", Usage: "`COLUMN` that names the device"},
+			&cli.StringFlag{Name: "time-column", DefaultText: "guessed", Usage: "`COLUMN` with the time of a reading"},
+			&cli.StringFlag{Name: "columns", DefaultText: "all other columns",
+				Usage: "`COLUMNS` that hold sensors, separated by commas"},
+			&cli.StringFlag{Name: "tenant", DefaultText: "replay", Usage: "`TENANT` that owns the devices"},
+			listFlags()[0], listFlags()[1]),
+		Action: ruleTest,
+	}
+}
+
+func ruleTest(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	if c.NArg() != 2 {
+		return usagef(c, "name a rule, and a file of readings")
+	}
+	loaded, r, _, err := namedRule(c, true)
+	if err != nil {
+		return err
+	}
+	rec, _, err := readRecording(c, c.Args().Get(1), time.Now())
+	if err != nil {
+		return err
+	}
+	span := query.Span{From: tables.TicksOf(rec.Oldest), To: tables.TicksOf(rec.Newest) + 1}
+	t := trial{config: loaded, rule: r}
+	return t.answer(c, func(yield func(trialRecord, error) bool) {
+		for _, m := range rec.Members(0) {
+			member := schema.Member{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Labels: m.Labels,
+				Month: schema.MonthOf(m.Deployed, 0)}
+			sensors := loaded.Model(member).Meant()
+			var samples []jobs.Sample
+			for s := range rec.Sendings(m, 0) {
+				sample, err := sampleOf(&sensors, member, s)
+				if err != nil {
+					yield(trialRecord{}, err)
+					return
+				}
+				samples = append(samples, sample)
+			}
+			slices.SortStableFunc(samples, func(a, b jobs.Sample) int { return a.Key.Compare(b.Key) }) // as storage has them
+			if !t.device(member, recordsOf(samples, nil), span, yield) {
+				return
+			}
+		}
+	})
+}
+
+// sampleOf returns the sample of a reading of a file.
+func sampleOf(sensors *jobs.Sensors, m schema.Member, s simulate.Sending) (jobs.Sample, error) {
+	e := tables.Entity{}
+	for name, v := range s.Reading.Values {
+		switch of := v.(type) {
+		case nil:
+		case float64:
+			e.Set(name, tables.Double(of))
+		case bool:
+			e.Set(name, tables.Boolean(of))
+		case string:
+			e.Set(name, tables.String(of))
+		default:
+			text, err := json.Marshal(of)
+			if err != nil {
+				return jobs.Sample{}, err
+			}
+			e.Set(name, tables.String(string(text)))
+		}
+	}
+	sample, _ := sensors.Sample(schema.Reading{Device: m.Device, Properties: e.Properties,
+		Key: schema.RowKey{Ticks: tables.TicksOf(s.Reading.Time)}})
+	return sample, nil
+}
+
+// A trial counts what a rule does to devices.
+type trial struct {
+	config             *config.Config
+	rule               *rules.Rule
+	devices, incidents int
+}
+
+// device yields the incidents of a device.
+func (t *trial) device(m schema.Member, samples iter.Seq2[jobs.Sample, error], span query.Span,
+	yield func(trialRecord, error) bool) (goOn bool) {
+	c := &rules.Config{Rules: []rules.Rule{*t.rule}}
+	fold := c.Fold(jobs.Setup{Sensors: t.config.Model(m).Meant(), Model: t.config.Model(m).Name}).(*rules.Fold)
+	if !fold.Watches(m) {
+		return true
+	}
+	t.devices++
+	var open *trialRecord
+	flush := func() bool {
+		if open == nil {
+			return true
+		}
+		r := *open
+		open = nil
+		t.incidents++
+		return yield(r, nil)
+	}
+	for one, err := range fold.Replay(m, samples, span.From, span.To) {
+		switch {
+		case err != nil:
+			yield(trialRecord{}, err)
+			return false
+		case one.What == schema.Opened:
+			if !flush() {
+				return false
+			}
+			open = &trialRecord{one, nil}
+		case one.What == schema.Closed && open != nil:
+			open.closed = &one
+		case one.What == schema.Reopened && open != nil:
+			open.closed = nil
+		}
+	}
+	return flush()
+}
+
+func (t *trial) answer(c *cli.Context, found iter.Seq2[trialRecord, error]) error {
+	err := answer(c, found, func() (string, error) { return "no incident", nil })
+	fmt.Fprintf(c.App.ErrWriter, "furrow: rule %s: %s of %s\n", t.rule.Name, many(int64(t.incidents), "incident"),
+		many(int64(t.devices), "device"))
+	return err
+}
+
+// A trialRecord is an incident that a rule would open.
+type trialRecord struct {
+	schema.Transition
+	closed *schema.Transition // nil: it would be open still
+}
+
+func (trialRecord) Columns() []string {
+	return []string{"opened", "closed", "device", "text", "reason"}
+}
+
+func (r trialRecord) Lines() [][]any {
+	closed, reason := any(""), ""
+	if r.closed != nil {
+		closed, reason = records.Second(r.closed.At), r.closed.Reason
+	}
+	return [][]any{{records.Second(r.At), closed, string(r.ID.Device), r.Text, reason}}
+}
+
+func (r trialRecord) Object() any {
+	l := trialLine{ID: r.ID.String(), Device: r.ID.Device, Opened: r.At.Time(), Since: r.Since.Time(), Value: r.Value,
+		Text: r.Text}
+	if r.closed != nil {
+		at := r.closed.At.Time()
+		l.Closed, l.Reason = &at, r.closed.Reason
+	}
+	return l
+}
+
+type trialLine struct {
+	ID     string          `json:"id"`
+	Device schema.DeviceID `json:"device"`
+	Opened time.Time       `json:"opened"`
+	Since  time.Time       `json:"since"` // when the rule began to hold
+	Value  string          `json:"value,omitempty"`
+	Text   string          `json:"text"`
+	Closed *time.Time      `json:"closed,omitempty"` // without it, it would be open still
+	Reason string          `json:"reason,omitempty"` // of closing, if it is not in the readings
+}

@@ -1,0 +1,291 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/condition"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A clock is storage's time in tests of rules. Every answer tells it, so that the horizons of jobs are those of the
+// script, however often their work is repeated.
+type clock struct{ now atomic.Int64 }
+
+func (c *clock) set(at time.Time) { c.now.Store(at.Unix()) }
+
+// over returns a transport whose answers tell the clock's time.
+func (c *clock) over(next http.RoundTripper) faults.Func {
+	return func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil {
+			resp.Header.Set("Date", time.Unix(c.now.Load(), 0).UTC().Format(http.TimeFormat))
+		}
+		return resp, err
+	}
+}
+
+// RoundTrip makes an http.RoundTripper of a policy.Transporter.
+type roundTripper struct{ policy.Transporter }
+
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t.Do(r) }
+
+// A watched fleet has rules, and a script of rounds: at each, readings arrive and jobs run until there is nothing left
+// to do.
+type watched struct {
+	*jobstest.Fleet
+	t     *testing.T
+	clock *clock
+	rows  []tables.Entity // that have not arrived yet
+}
+
+const (
+	watchedDevices = 3
+	watchedRounds  = 9
+)
+
+var watchedSince = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+// round is when a round is.
+func round(n int) time.Time { return watchedSince.Add(time.Duration(n) * 10 * time.Minute) }
+
+func newWatched(t *testing.T, w *jobstest.World) *watched {
+	f := &watched{Fleet: w.NewFleet(t), t: t, clock: &clock{}}
+	f.Readings = strings.TrimSuffix(f.Names.Fleet(), "fleet") + "watched"
+	w.Create(t, f.Readings)
+	client := w.Connect(t, nil)
+	for _, d := range w.Devices {
+		m := w.Member(d, f.Readings)
+		m.Labels = map[string]string{"dose": "08:30, 09:00", "tz": "Etc/UTC"}
+		must.Have(client.Table(f.Names.Fleet()).Do(t.Context(), tables.InsertOrReplace(must.Have(m.Entity())(t))))(t)
+	}
+	return f
+}
+
+// arrive inserts the readings of a round: of the ten minutes before it, and some of its devices miss some.
+func (f *watched) arrive(n int) {
+	f.t.Helper()
+	var all []tables.Entity
+	for i, d := range f.World.Devices {
+		if n >= 3+i && n < 6+i { // it is silent
+			continue
+		}
+		for k := range 4 {
+			at := round(n).Add(time.Duration(k*2-9) * time.Minute)
+			e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(at).String()}
+			e.Set("oil", tables.Double(float64(180+7*((n*5+k*3+i)%4))))
+			e.Set("action", tables.String([...]string{"opened", "closed", "closed"}[(n*4+k+i)%3]))
+			all = append(all, e)
+		}
+	}
+	jobstest.Insert(f.t, f.World.Connect(f.t, nil).Table(f.Readings), all...)
+}
+
+func (f *watched) pipeline(through policy.Transporter) *jobs.Pipeline {
+	f.t.Helper()
+	next := http.RoundTripper(http.DefaultTransport)
+	if through != nil {
+		next = roundTripper{through}
+	}
+	p := f.Pipeline(f.t, f.clock.over(next))
+	opened := must.Have(condition.Parse(`action == "opened"`))(f.t)
+	closed := must.Have(condition.Parse(`action == "closed"`))(f.t)
+	above, rising := 195.0, 5.0
+	c := &rules.Config{Rules: []rules.Rule{
+		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}}},
+		{Name: "hot-for", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}, For: 2 * time.Minute}},
+		{Name: "rising", When: &rules.Rate{Sensor: "oil", Over: 12 * time.Minute, Limit: rules.Limit{Above: &rising}}},
+		{Name: "silent", When: &rules.Silence{After: 15 * time.Minute}, Severity: rules.Critical},
+		{Name: "left-open", When: &rules.Condition{Where: opened, For: 3 * time.Minute}},
+		{Name: "often", When: &rules.Count{Where: opened, Times: 2, Within: 20 * time.Minute}},
+		{Name: "dose", When: &rules.Schedule{Times: "labels.dose", Zone: "labels.tz", Before: 5 * time.Minute,
+			After: 5 * time.Minute, Expect: closed}},
+	}}
+	p.Processors = append(p.Processors, jobstest.With(f.t, rules.Processor, c))
+	return p
+}
+
+// play plays the script, with work of each round done by do.
+func (f *watched) play(do func(round int)) {
+	f.t.Helper()
+	for n := 1; n <= watchedRounds; n++ {
+		f.arrive(n)
+		f.clock.set(round(n).Add(10 * time.Second)) // the settle time
+		do(n)
+	}
+}
+
+// ended returns the rows of incidents, and checks that no state keeps any of them back.
+func (f *watched) ended() map[string]string {
+	f.t.Helper()
+	client, ends := f.World.Connect(f.t, nil), map[string]string{}
+	for _, e := range jobstest.Rows(f.t, client.Table(f.Names.Output(rules.Table)), tables.Query{}) {
+		ends[e.PartitionKey+"/"+e.RowKey] = fmt.Sprint(e.Properties)
+	}
+	fold := f.pipeline(nil).Processors[2].Fold.(jobs.Watcher)
+	for _, d := range f.World.Devices {
+		row := f.Track(f.t, d)
+		state := row.Get(schema.TrackStates + "rules").Binary()
+		if posts, _, err := fold.Posts(f.World.Member(d, f.Readings), state[4:]); err != nil || len(posts) > 0 {
+			f.t.Errorf("%s still has %d rows to post, %v", d, len(posts), err)
+		}
+	}
+	return ends
+}
+
+// calmIncidents returns what one worker makes of the script.
+func calmIncidents(t *testing.T, w *jobstest.World) map[string]string {
+	t.Helper()
+	f := newWatched(t, w)
+	f.play(func(int) { must.Succeed(t, f.Drain(t.Context(), f.pipeline(nil))) })
+	ends := f.ended()
+	for _, rule := range []string{"hot", "hot-for", "rising", "silent", "left-open", "often", "dose"} {
+		opened, closed := 0, 0
+		for key, e := range ends {
+			if !strings.Contains(key, "!"+rule+"!") || strings.Contains(key, "!open/") {
+				continue
+			}
+			if strings.Contains(e, "opened") {
+				opened++
+			} else {
+				closed++
+			}
+		}
+		if opened == 0 {
+			t.Errorf("rule %s opens no incident, and closes %d", rule, closed)
+		}
+		t.Logf("%s: opened %d, closed %d", rule, opened, closed)
+	}
+	return ends
+}
+
+// unhappy begins trials of the whole script: a worker has trouble in the middle of it.
+func unhappy(t *testing.T, w *jobstest.World) func() trial {
+	want := calmIncidents(t, w)
+	return func() trial {
+		f := newWatched(t, w)
+		const bad = 6
+		f.play2(1, bad-1)
+		f.arrive(bad)
+		f.clock.set(round(bad).Add(10 * time.Second))
+		return trial{f.pipeline, f.Drain, func(about ...any) {
+			t.Helper()
+			f.play2(bad+1, watchedRounds)
+			jobstest.SameEnds(t, f.ended(), want, about...)
+		}}
+	}
+}
+
+// play2 plays some rounds calmly.
+func (f *watched) play2(from, to int) {
+	f.t.Helper()
+	for n := from; n <= to; n++ {
+		f.arrive(n)
+		f.clock.set(round(n).Add(10 * time.Second))
+		must.Succeed(f.t, f.Drain(f.t.Context(), f.pipeline(nil)))
+	}
+}
+
+func newWatchedWorld(t *testing.T) *jobstest.World {
+	t.Helper()
+	return jobstest.NewWorldSince(t, 2*time.Hour, watchedDevices, 10)
+}
+
+func TestEqualIncidentsWithAnyFaultAtAnyOperation(t *testing.T) {
+	t.Parallel()
+	everyFault(t, unhappy(t, newWatchedWorld(t)), true, faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy,
+		faults.TimedOut, faults.TimedOutDone, faults.EmptyPage)
+}
+
+func TestEqualIncidentsWhereverAWorkerDiesOrSleeps(t *testing.T) {
+	t.Parallel()
+	everyStop(t, unhappy(t, newWatchedWorld(t)), func(n int, done, dies bool) bool {
+		return n%2 == 0 == done
+	})
+}
+
+// TestEqualIncidentsOfTwoWorkers has two workers with random faults do every round.
+func TestEqualIncidentsOfTwoWorkers(t *testing.T) {
+	t.Parallel()
+	w := newWatchedWorld(t)
+	want := calmIncidents(t, w)
+	eachSeed(t, func(t *testing.T, seed uint64) {
+		f := newWatched(t, w)
+		f.play(func(n int) {
+			done := make(chan error)
+			for worker := range uint64(2) {
+				p := f.pipeline(&faults.Transport{Plan: faults.Random{Seed: 31*seed + 2*uint64(n) + worker, Rates: someFaults()},
+					Delay: 20 * time.Millisecond})
+				p.Portion, p.Most = 3+int(seed%30), 7+int(seed%100)
+				go func() { done <- f.Drain(t.Context(), p) }()
+			}
+			for range 2 {
+				must.Succeed(t, <-done)
+			}
+			must.Succeed(t, f.Drain(t.Context(), f.pipeline(nil)))
+		})
+		jobstest.SameEnds(t, f.ended(), want)
+	})
+}
+
+// TestIdleDevicesCostNoOperationMoreWithRules counts the operations of a run in which nothing happens.
+func TestIdleDevicesCostNoOperationMoreWithRules(t *testing.T) {
+	w := newWatchedWorld(t)
+	count := func(with bool) int32 {
+		f := newWatched(t, w)
+		counted := &faults.Gate{At: -1}
+		p := f.pipeline(counted)
+		if !with {
+			p.Processors = p.Processors[:2]
+		}
+		f.arrive(1)
+		f.clock.set(round(1).Add(time.Minute)) // what is due at the end of the round is done
+		must.Succeed(t, f.Drain(t.Context(), p))
+		f.clock.set(round(1).Add(time.Minute + time.Second))
+		before := counted.N.Load()
+		must.Have(p.Run(t.Context(), f.Batch))(t)
+		return counted.N.Load() - before
+	}
+	without, with := count(false), count(true)
+	if with != without {
+		t.Errorf("a run of idle devices takes %d operations with rules; want %d as without", with, without)
+	}
+	t.Logf("%d operations for %d idle devices", with, watchedDevices)
+}
+
+// TestNoIncidentOfAnAttemptThatDied looks for incidents before anything was committed.
+func TestNoIncidentOfAnAttemptThatDied(t *testing.T) {
+	w := newWatchedWorld(t)
+	f := newWatched(t, w)
+	f.arrive(1)
+	f.clock.set(round(1).Add(10 * time.Second))
+	ctx, kill := context.WithCancel(t.Context())
+	dying := watcher(func(r *http.Request, body string) error {
+		if strings.Contains(r.URL.Path, "batch") && strings.Contains(body, schema.TrackCommitted) {
+			kill()
+			return context.Canceled
+		}
+		return nil
+	})
+	if _, err := f.pipeline(roundTrip(dying)).Run(ctx, f.Batch); err == nil {
+		t.Fatal("the worker has not died")
+	}
+	if n := len(jobstest.Rows(t, w.Connect(t, nil).Table(f.Names.Output(rules.Table)), tables.Query{})); n > 0 {
+		t.Errorf("%d rows of incidents that nobody has committed", n)
+	}
+}
+
+func roundTrip(f faults.Func) policy.Transporter { return f }

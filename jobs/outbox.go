@@ -1,0 +1,150 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// watch calls the watchers with samples, or with time if there are none, and returns how many samples they left. They
+// see no row that is folded again.
+func (d *deviceRun) watch(samples []Sample, at Moment) (left int, err error) {
+	if d.again || len(samples) == 0 && at.Until == 0 {
+		return 0, nil
+	}
+	for processor, w := range d.model.watchers {
+		state := d.track.state(processor.Name)
+		out, err := w.Watch(d.member, state, samples[:len(samples)-left], at)
+		if err != nil {
+			return 0, err
+		}
+		if !bytes.Equal(out.State, state) {
+			d.track.states[processor.Name], d.dirty = out.State, true
+		}
+		left += out.Left
+	}
+	return left, nil
+}
+
+// watchers yields the processors that are Watchers.
+func (m *Model) watchers(yield func(Configured, Watcher) bool) {
+	for _, processor := range m.Processors {
+		if w, ok := processor.Fold.(Watcher); ok && !yield(processor, w) {
+			return
+		}
+	}
+}
+
+// post inserts what the committed states of devices hold for it, and takes it out of the states in memory. It returns
+// the devices whose states it changed. A partition that cannot be written is an error of its devices alone.
+func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, err error) {
+	of := map[Output][]*change{} // by partition
+	rest := map[*deviceRun]map[string][]byte{}
+	for _, d := range work {
+		states, changes, err := p.postsOf(d)
+		if err != nil {
+			d.err = err
+			continue
+		}
+		for _, c := range changes {
+			o := Output{Table: c.output.Table, PartitionKey: c.output.PartitionKey}
+			of[o] = append(of[o], c)
+		}
+		if len(states) > 0 {
+			rest[d] = states
+		}
+	}
+	for _, o := range sortedOutputs(of) {
+		err := writeBatch(ctx, p.Client.Table(p.Names.Output(o.Table)), of[o])
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			for _, c := range undone(of[o]) {
+				c.device.unavailable(err)
+			}
+		}
+	}
+	for _, d := range work {
+		if states := rest[d]; len(states) > 0 && d.err == nil {
+			maps.Copy(d.track.states, states)
+			posted = append(posted, d)
+		}
+	}
+	return posted, nil
+}
+
+// postsOf returns what a device's states hold to be inserted, and the states without it.
+func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*change, err error) {
+	for processor, w := range d.model.watchers {
+		state := d.track.state(processor.Name)
+		if state == nil {
+			continue
+		}
+		posts, without, err := w.Posts(d.member, state)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(posts) == 0 {
+			continue
+		}
+		if err := processor.check(posts); err != nil {
+			return nil, nil, err
+		}
+		if rest == nil {
+			rest = map[string][]byte{}
+		}
+		rest[processor.Name] = without
+		for _, post := range posts {
+			o := post.Output
+			e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: slices.Clone(post.Properties)}
+			schema.SetFormat(&e, max(p.Format, d.track.format))
+			changes = append(changes, &change{device: d, op: tables.Insert(e), output: o,
+				compare: func(found *tables.Entity) resolution { return resolution{done: found != nil} }})
+		}
+	}
+	return rest, changes, nil
+}
+
+// postLeft posts what earlier jobs had committed when they died.
+func (p *Pipeline) postLeft(ctx context.Context, work []*deviceRun) error {
+	readable := slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.err != nil })
+	posted, err := p.post(ctx, readable)
+	for _, d := range posted {
+		d.posted = true
+	}
+	return err
+}
+
+// post posts what the job has committed. Then it takes that out of the states of the rows, on the versions that it has
+// committed. This last step is a courtesy to the next job, which would post the same again: errors are ignored.
+func (j *job) post(ctx context.Context) error {
+	work := slices.DeleteFunc(slices.Clone(j.work), func(d *deviceRun) bool { return !d.done })
+	posted, err := j.pipeline.post(ctx, work)
+	if err != nil {
+		return err
+	}
+	var changes []*change
+	for _, d := range posted {
+		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
+		states := map[string][]byte{}
+		for processor := range d.model.watchers {
+			states[processor.Name] = d.track.states[processor.Name]
+		}
+		setStates(&e, schema.TrackStates, states)
+		free := d.on(d.track) // whatever happens to this write, the device is done
+		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag),
+			compare: func(*tables.Entity) resolution { return resolution{taken: true} }})
+	}
+	_ = j.track(ctx, changes)
+	for i, c := range changes {
+		if c.done {
+			posted[i].track.etag = c.etag
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// A Limit is what a number must not pass: one of Above, Below and Outside. An incident closes when the number is back
+// within, or where ClearBelow or ClearAbove say so.
+type Limit struct {
+	Above, Below           *float64
+	Outside                *[2]float64
+	ClearBelow, ClearAbove *float64
+}
+
+func (l Limit) check() error {
+	n := 0
+	for _, is := range []bool{l.Above != nil, l.Below != nil, l.Outside != nil} {
+		if is {
+			n++
+		}
+	}
+	low, high := l.bounds()
+	switch {
+	case n == 0:
+		return errors.New("no limit; want above, below or outside")
+	case n > 1:
+		return errors.New("several limits; want one of above, below and outside")
+	case l.Outside != nil && low >= high:
+		return fmt.Errorf("outside [%s, %s]; want the lower number first", shown(low), shown(high))
+	case l.ClearBelow != nil && l.Below != nil:
+		return errors.New("clearBelow of a lower limit; want clearAbove")
+	case l.ClearAbove != nil && l.Above != nil:
+		return errors.New("clearAbove of an upper limit; want clearBelow")
+	case l.ClearBelow != nil && *l.ClearBelow > high:
+		return fmt.Errorf("clearBelow %s is above the limit of %s, so an incident would open and close at once",
+			shown(*l.ClearBelow), shown(high))
+	case l.ClearAbove != nil && *l.ClearAbove < low:
+		return fmt.Errorf("clearAbove %s is below the limit of %s, so an incident would open and close at once",
+			shown(*l.ClearAbove), shown(low))
+	case l.ClearAbove != nil && l.ClearBelow != nil && *l.ClearAbove >= *l.ClearBelow:
+		return fmt.Errorf("clearAbove %s is not below clearBelow %s, so an incident would never close",
+			shown(*l.ClearAbove), shown(*l.ClearBelow))
+	}
+	return nil
+}
+
+// bounds returns the numbers that are within the limit.
+func (l Limit) bounds() (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	switch {
+	case l.Above != nil:
+		high = *l.Above
+	case l.Below != nil:
+		low = *l.Below
+	case l.Outside != nil:
+		low, high = l.Outside[0], l.Outside[1]
+	}
+	return low, high
+}
+
+// holds reports whether a number is beyond the limit.
+func (l Limit) holds(f float64) bool {
+	low, high := l.bounds()
+	return f < low || f > high
+}
+
+// clears reports whether a number closes an incident.
+func (l Limit) clears(f float64) bool {
+	return !l.holds(f) && (l.ClearBelow == nil || f < *l.ClearBelow) && (l.ClearAbove == nil || f > *l.ClearAbove)
+}
+
+func (l Limit) String() string {
+	var all []string
+	low, high := l.bounds()
+	switch {
+	case l.Above != nil:
+		all = append(all, "above "+shown(high))
+	case l.Below != nil:
+		all = append(all, "below "+shown(low))
+	default:
+		all = append(all, "outside "+shown(low)+" to "+shown(high))
+	}
+	if l.ClearBelow != nil {
+		all = append(all, "until below "+shown(*l.ClearBelow))
+	}
+	if l.ClearAbove != nil {
+		all = append(all, "until above "+shown(*l.ClearAbove))
+	}
+	return strings.Join(all, ", ")
+}
+
+// limit returns the limit without what clears it.
+func (l Limit) limit() string {
+	l.ClearAbove, l.ClearBelow = nil, nil
+	return l.String()
+}
+
+// shown formats a number for people, without the digits that scaling adds.
+func shown(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
+
+// A Threshold holds while a number is beyond a limit.
+type Threshold struct {
+	Sensor string
+	Limit
+	For time.Duration
+}
+
+// Name is threshold.
+func (*Threshold) Name() string          { return "threshold" }
+func (k *Threshold) String() string      { return k.Sensor + " " + k.Limit.String() + forText(k.For) }
+func (k *Threshold) check() error        { return k.Limit.check() }
+func (*Threshold) room() int             { return 0 }
+func (*Threshold) begin(*work, *tracked) {}
+func (k *Threshold) says(v string) string {
+	return k.Sensor + " is " + v + ", " + k.limit() + forText(k.For)
+}
+
+func (k *Threshold) row(w *work, t *tracked, s *jobs.Sample) {
+	if f, ok := number(s, k.Sensor); ok {
+		w.level(t, s.Key.Ticks, ticks(k.For), k.holds(f), k.clears(f), shown(f))
+	}
+}
+
+func (k *Threshold) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }
+
+func (k *Threshold) pass(w *work, t *tracked, at tables.Ticks) {
+	w.level(t, at, ticks(k.For), true, false, t.value)
+}

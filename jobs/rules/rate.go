@@ -1,0 +1,109 @@
+package rules
+
+import (
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Rate holds while the change of a number over a span is beyond a limit. The change is the difference to the newest
+// reading at or before the start of the span, which is rounded down to a twelfth of it, in proportion to the span. A
+// counter that falls has begun again from zero.
+type Rate struct {
+	Sensor string
+	Over   time.Duration
+	Limit
+	For time.Duration
+}
+
+const cells = 12 // of a span: the state keeps the last reading of each
+
+// A point is a reading of a number, or for a counter what it has counted.
+type point struct {
+	at    tables.Ticks
+	value float64
+}
+
+// Name is rate.
+func (*Rate) Name() string          { return "rate" }
+func (*Rate) room() int             { return (cells + 3) * 16 }
+func (*Rate) begin(*work, *tracked) {}
+
+func (k *Rate) String() string {
+	return k.Sensor + " changing by " + k.Limit.String() + " in " + schema.FormatDuration(k.Over) + forText(k.For)
+}
+
+func (k *Rate) says(v string) string {
+	return k.Sensor + " changed by " + v + " in " + schema.FormatDuration(k.Over) + ", " + k.limit() + forText(k.For)
+}
+
+func (k *Rate) check() error {
+	if k.Over < time.Minute || k.Over > 7*24*time.Hour {
+		return errBetween("over", k.Over, time.Minute, 7*24*time.Hour)
+	}
+	return k.Limit.check()
+}
+
+func (k *Rate) row(w *work, t *tracked, s *jobs.Sample) {
+	f, ok := number(s, k.Sensor)
+	if !ok {
+		return
+	}
+	at := s.Key.Ticks
+	if n := len(t.points); n > 0 && at <= t.points[n-1].at {
+		return // of several readings at one tick the first counts
+	}
+	value := f
+	if w.fold.counters[k.Sensor] && len(t.points) > 0 {
+		value = t.points[len(t.points)-1].value
+		if value += f; f >= t.last {
+			value -= t.last
+		}
+	}
+	t.last = f
+	change, known := k.change(t.points, point{at, value})
+	t.points = k.with(t.points, point{at, value})
+	if known {
+		w.level(t, at, ticks(k.For), k.holds(change), k.clears(change), shown(change))
+	}
+}
+
+// change returns how much a number has changed over the span until p. It is unknown where no reading is old enough, or
+// only one of more than two spans ago.
+func (k *Rate) change(points []point, p point) (change float64, known bool) {
+	over := ticks(k.Over)
+	start := p.at - over
+	start -= start % (over / cells)
+	for _, o := range slices.Backward(points) {
+		if o.at <= start {
+			if p.at-o.at > 2*over {
+				return 0, false
+			}
+			return (p.value - o.value) * (float64(over) / float64(p.at-o.at)), true
+		}
+	}
+	return 0, false
+}
+
+// with adds a reading. Of each cell the last is kept, and one from before the span.
+func (k *Rate) with(points []point, p point) []point {
+	cell := ticks(k.Over) / cells
+	if n := len(points); n > 1 && points[n-1].at/cell == points[n-2].at/cell {
+		points = slices.Delete(points, n-2, n-1)
+	}
+	points = append(points, p)
+	start := p.at - ticks(k.Over) - cell
+	for len(points) > 1 && points[1].at <= start {
+		points = points[1:]
+	}
+	return points
+}
+
+func (k *Rate) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }
+
+func (k *Rate) pass(w *work, t *tracked, at tables.Ticks) {
+	w.level(t, at, ticks(k.For), true, false, t.value)
+}

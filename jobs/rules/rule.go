@@ -1,0 +1,104 @@
+package rules
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Rule says what to watch for, and in which devices.
+type Rule struct {
+	Name     schema.Rule
+	Match    Match
+	When     Kind
+	Severity Severity
+	Text     string // with {value} and other placeholders; empty: the kind's own
+}
+
+// A Match says which devices a rule watches: those that meet all that it names. The zero Match is for all devices.
+type Match struct {
+	jobs.Match
+	Model []string // any of them
+}
+
+func (m Match) of(d schema.Member) bool { return !m.Some() || m.Of(d) }
+
+// A Severity says how bad an incident is.
+type Severity string
+
+// The severities.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Critical Severity = "critical"
+)
+
+// Severities returns all of them, the mildest first.
+func Severities() []Severity { return []Severity{Info, Warning, Critical} }
+
+// A Kind is one kind of condition on a device: a pointer to Threshold, Rate, Silence, Condition, Stuck, Schedule or
+// Count. It is checked once and then does not change.
+type Kind interface {
+	// Name returns the key of the kind in a configuration.
+	Name() string
+	// String describes the condition, such as oil above 190 for 5m. Conditions with the same text are the same.
+	String() string
+	check() error
+	// room returns the maximum number of bytes that it remembers of a device, besides what every rule does.
+	room() int
+	// begin starts to watch a device.
+	begin(w *work, t *tracked)
+	// row evaluates a sample.
+	row(w *work, t *tracked, s *jobs.Sample)
+	// next returns the next moment at which time alone may change something, MaxTicks if there is none.
+	next(w *work, t *tracked) tables.Ticks
+	// pass is called when that moment is over.
+	pass(w *work, t *tracked, at tables.Ticks)
+	// says describes an incident with a value.
+	says(value string) string
+}
+
+// identity stands for what the rule watches for.
+func (r *Rule) identity() string { return r.When.Name() + " " + r.When.String() }
+
+func (r *Rule) hash() uint64 {
+	sum := fnv.New64a()
+	fmt.Fprint(sum, r.identity())
+	return sum.Sum64()
+}
+
+// Check returns what is wrong with a rule, and fills in what is missing.
+func (r *Rule) Check() error {
+	if _, err := schema.ParseRule(string(r.Name)); err != nil {
+		return err
+	}
+	if r.Severity == "" {
+		r.Severity = Warning
+	}
+	if !slices.Contains(Severities(), r.Severity) {
+		return fmt.Errorf("severity %q; want info, warning or critical", r.Severity)
+	}
+	if err := checkText(r.Text); err != nil {
+		return err
+	}
+	if err := r.When.check(); err != nil {
+		return fmt.Errorf("%s: %w", r.When.Name(), err)
+	}
+	return nil
+}
+
+// ticks returns a duration in ticks.
+func ticks(d time.Duration) tables.Ticks { return tables.Ticks(d / 100) }
+
+// forText returns " for 5m", or nothing without a duration.
+func forText(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return " for " + schema.FormatDuration(d)
+}

@@ -1,0 +1,159 @@
+package rules
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Processor watches devices by rules.
+var Processor = &jobs.Processor{
+	Name:     "rules",
+	Summary:  "incidents: when a rule held for a device",
+	Formats:  []int{1},
+	MaxState: maxState,
+	Tables:   []string{Table},
+	Once:     true,
+	New:      func() jobs.Config { return &Config{} },
+}
+
+// Table is where incidents are, without the prefix of the fleet's names.
+const Table = "incidents"
+
+// A Config is the rules, which are at the top of the configuration and not with the processor.
+type Config struct {
+	Rules []Rule `yaml:"-" hash:"-"`
+}
+
+// Check refuses rules whose memory does not fit the state of a device.
+func (c *Config) Check() error {
+	rooms := map[string]int{"": 0} // by model; those of no model, for all
+	for i := range c.Rules {
+		r := &c.Rules[i]
+		if err := r.Check(); err != nil {
+			return fmt.Errorf("rule %s: %w", r.Name, err)
+		}
+		for _, model := range append(r.Match.Model, "")[:max(1, len(r.Match.Model))] {
+			rooms[model] += baseRoom + r.When.room()
+		}
+	}
+	for model, room := range rooms {
+		if model != "" {
+			room += rooms[""]
+		}
+		if room > maxRooms {
+			return fmt.Errorf("the rules of one device may take %d bytes; %d fit. Remove some, or lower the numbers of count",
+				room, maxRooms)
+		}
+	}
+	return nil
+}
+
+// Bounds of a state, in bytes.
+const (
+	maxState  = 24 << 10
+	maxRooms  = 9 << 10 // of all rules together
+	baseRoom  = 220     // of a rule, without what its kind remembers
+	maxOutbox = 30      // transitions, each with its texts at most 400 bytes
+)
+
+// history is how old a moment must be, when it is found, so that nobody is notified of it.
+const history = tables.Ticks(time.Hour / 100)
+
+// Fold is the fold that a checked configuration makes.
+func (c *Config) Fold(s jobs.Setup) jobs.Fold {
+	f := &Fold{counters: s.Sensors.Counters}
+	sum := fnv.New64a()
+	for i := range c.Rules {
+		r := &c.Rules[i]
+		if len(r.Match.Model) > 0 && !slices.Contains(r.Match.Model, s.Model) {
+			continue
+		}
+		f.rules = append(f.rules, r)
+		fmt.Fprintln(sum, r.Name, r.identity(), r.Match)
+	}
+	f.settings = sum.Sum64()
+	return f
+}
+
+// A Fold watches the devices of a model. It is safe for concurrent use.
+type Fold struct {
+	rules    []*Rule
+	counters map[string]bool
+	settings uint64
+}
+
+var _ jobs.Watcher = (*Fold)(nil)
+
+// Fold takes samples as if each was found at its own time.
+func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+	horizon := tables.Ticks(0)
+	if n := len(samples); n > 0 {
+		horizon = samples[n-1].Key.Ticks
+	}
+	return f.Watch(d, state, samples, jobs.Moment{Horizon: horizon})
+}
+
+// Watch evaluates the rules on samples, or on the time that has passed.
+func (f *Fold) Watch(d schema.Member, b []byte, samples []jobs.Sample, at jobs.Moment) (jobs.FoldResult, error) {
+	device := f.identity(d)
+	if len(samples) == 0 && idle(b, device, at.Until) {
+		return jobs.FoldResult{State: b}, nil
+	}
+	st, _, err := decode(b)
+	if err != nil {
+		return jobs.FoldResult{}, fmt.Errorf("rules of %s: %w", d.Device, err)
+	}
+	w := &work{fold: f, member: d, state: st, horizon: at.Horizon}
+	left := 0
+	if len(samples) > 0 {
+		left = w.samples(samples, device)
+	} else {
+		left = w.time(at, device)
+	}
+	if len(b) == 0 && len(samples) == 0 && !slices.ContainsFunc(st.rules, (*tracked).waits) {
+		return jobs.FoldResult{}, nil // nothing happens before its first reading
+	}
+	return jobs.FoldResult{State: w.encode(), Left: left}, nil
+}
+
+// identity stands for everything of a device and the rules that may change what is watched.
+func (f *Fold) identity(d schema.Member) uint64 {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%d\x00%q\x00%q\x00%q", f.settings, d.Tenant, d.Site, d.Enrollment)
+	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
+		fmt.Fprintf(sum, "\x00%q=%q", name, d.Labels[name])
+	}
+	return sum.Sum64()
+}
+
+// Posts returns the rows of the transitions that a state holds: of the incident and, if it opens, of the index of open
+// incidents.
+func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byte, err error) {
+	if !hasOutbox(b) {
+		return nil, b, nil
+	}
+	st, due, err := decode(b)
+	if err != nil {
+		return nil, nil, fmt.Errorf("rules of %s: %w", d.Device, err)
+	}
+	for i := range st.outbox {
+		t := st.outbox[i].transition(d)
+		all := []tables.Entity{t.Entity()}
+		if t.Opens() && t.What != schema.Announced {
+			all = append(all, t.IndexEntity())
+		}
+		for _, e := range all {
+			posts = append(posts, jobs.Effect{Properties: e.Properties,
+				Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+		}
+	}
+	st.outbox = nil
+	return posts, st.encoded(due), nil
+}

@@ -1,0 +1,306 @@
+package rules
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// start is when the readings of the tests begin.
+var start = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+
+func at(offset string) tables.Ticks {
+	d, err := time.ParseDuration(offset)
+	if err != nil {
+		panic(err)
+	}
+	return tables.TicksOf(start.Add(d))
+}
+
+// A bench folds a device by some rules, as jobs do.
+type bench struct {
+	t      testing.TB
+	fold   *Fold
+	member schema.Member
+	state  []byte
+	all    []schema.Transition
+}
+
+func newBench(t testing.TB, all ...Rule) *bench {
+	t.Helper()
+	b := &bench{t: t, member: schema.Member{Device: "pump-7", Tenant: "contoso",
+		Month: schema.Month{Year: 2026, Month: 11}}}
+	b.configure(all...)
+	return b
+}
+
+func (b *bench) configure(all ...Rule) {
+	b.t.Helper()
+	c := &Config{Rules: all}
+	must.Succeed(b.t, c.Check())
+	b.fold = c.Fold(jobs.Setup{}).(*Fold)
+}
+
+func rule(name string, k Kind) Rule { return Rule{Name: schema.Rule(name), When: k} }
+
+func number64(f float64) *float64 { return &f }
+
+func where(t testing.TB, text string) *condition.Condition {
+	t.Helper()
+	return must.Have(condition.Parse(text))(t)
+}
+
+// sample returns a reading of sensors and their values: numbers, or texts.
+func sample(t tables.Ticks, pairs ...any) jobs.Sample {
+	s := jobs.Sample{Key: schema.RowKey{Ticks: t}}
+	for i := 0; i < len(pairs); i += 2 {
+		v := jobs.SensorValue{Sensor: pairs[i].(string)}
+		switch of := pairs[i+1].(type) {
+		case float64:
+			v.Is, v.Number = jobs.Number, of
+		case int:
+			v.Is, v.Number = jobs.Number, float64(of)
+		case string:
+			v.Is, v.State = jobs.State, of
+		}
+		s.Values = append(s.Values, v)
+	}
+	return s
+}
+
+// run does a job: it folds samples, then time until the horizon, and posts.
+func (b *bench) run(horizon tables.Ticks, samples ...jobs.Sample) {
+	b.t.Helper()
+	for len(samples) > 0 {
+		out := must.Have(b.fold.Watch(b.member, b.state, samples, jobs.Moment{Horizon: horizon}))(b.t)
+		b.state, samples = out.State, samples[len(samples)-out.Left:]
+		b.post()
+	}
+	for left := 1; left > 0; {
+		out := must.Have(b.fold.Watch(b.member, b.state, nil, jobs.Moment{Horizon: horizon, Until: horizon}))(b.t)
+		b.state, left = out.State, out.Left
+		b.post()
+	}
+}
+
+func (b *bench) post() {
+	b.t.Helper()
+	posts, rest, err := b.fold.Posts(b.member, b.state)
+	must.Succeed(b.t, err)
+	if len(b.state) > maxState {
+		b.t.Fatalf("the state has %d bytes; want at most %d", len(b.state), maxState)
+	}
+	for _, p := range posts {
+		e := tables.Entity{PartitionKey: p.Output.PartitionKey, RowKey: p.Output.RowKey, Properties: p.Properties}
+		if strings.HasSuffix(p.Output.PartitionKey, "!open") {
+			continue
+		}
+		b.all = append(b.all, must.Have(schema.TransitionOf(e))(b.t))
+	}
+	b.state = rest
+}
+
+// said are the transitions, one a line: what, when after the start, and why.
+func (b *bench) said() string {
+	var all strings.Builder
+	for _, t := range b.all {
+		fmt.Fprintf(&all, "%s %s %s", t.ID.Rule, t.What, t.At.Time().Sub(start))
+		if t.Value != "" && t.Opens() {
+			fmt.Fprintf(&all, " (%s)", t.Value)
+		}
+		if t.Reason != "" {
+			fmt.Fprintf(&all, " %s", t.Reason)
+		}
+		if !t.Notify {
+			fmt.Fprint(&all, " quietly")
+		}
+		all.WriteByte('\n')
+	}
+	return all.String()
+}
+
+func (b *bench) want(lines ...string) {
+	b.t.Helper()
+	want := strings.Join(lines, "\n") + "\n"
+	if len(lines) == 0 {
+		want = ""
+	}
+	if got := b.said(); got != want {
+		b.t.Errorf("transitions\n%swant\n%s", got, want)
+	}
+}
+
+func TestThresholdOpensAndCloses(t *testing.T) {
+	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}}))
+	b.run(at("1m"), sample(at("0s"), "oil", 191))
+	b.run(at("2m"), sample(at("90s"), "oil", 195), sample(at("100s"), "rpm", 900), sample(at("105s"), "oil", "broken"))
+	b.run(at("3m"), sample(at("2m"), "oil", 190))
+	b.want("hot opened 0s (191)", "hot closed 2m0s")
+	if id := b.all[1].ID.String(); id != "hot~pump-7~20261120T080000Z" {
+		t.Errorf("the id is %s", id)
+	}
+	if text := b.all[0].Text; text != "oil is 191, above 190" {
+		t.Errorf("it says %q", text)
+	}
+}
+
+func TestForNeedsNoFurtherRow(t *testing.T) {
+	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}, For: 5 * time.Minute}))
+	b.run(at("1m"), sample(at("0s"), "oil", 191))
+	b.run(at("5m"))
+	b.want()
+	b.run(at("5m1s"))
+	b.want("hot opened 5m0s (191)")
+	b.run(at("9m"), sample(at("8m"), "oil", 100), sample(at("9m"), "oil", 200))
+	b.run(at("13m"), sample(at("12m"), "oil", 189))
+	b.want("hot opened 5m0s (191)", "hot closed 8m0s")
+}
+
+func TestHeldAgainSoonIsTheSameIncident(t *testing.T) {
+	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}, For: 5 * time.Minute}))
+	b.run(at("20m"), sample(at("0s"), "oil", 191), sample(at("6m"), "oil", 100), sample(at("11m"), "oil", 200))
+	b.want("hot opened 5m0s (191)", "hot closed 6m0s", "hot reopened 16m0s (200)")
+	if first, last := b.all[0].ID, b.all[2].ID; first != last || b.all[2].Number != 3 {
+		t.Errorf("incidents %s and %s, transition %d", first, last, b.all[2].Number)
+	}
+	b.run(at("40m"), sample(at("21m"), "oil", 100), sample(at("27m"), "oil", 200))
+	if n := len(b.all); b.all[n-1].What != schema.Opened || b.all[n-1].ID == b.all[0].ID {
+		t.Errorf("after more than 5m it is %s", b.all[n-1].ID)
+	}
+}
+
+func TestClearBelowKeepsAnIncidentOpen(t *testing.T) {
+	b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190), ClearBelow: number64(180)}}))
+	b.run(at("9m"), sample(at("0s"), "oil", 191), sample(at("1m"), "oil", 185), sample(at("2m"), "oil", 191),
+		sample(at("3m"), "oil", 180), sample(at("4m"), "oil", 179.5), sample(at("5m"), "oil", 185))
+	b.want("hot opened 0s (191)", "hot closed 4m0s")
+}
+
+func TestSilenceGoesByWhenReadingsAreFound(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}))
+	b.run(at("0s"))
+	b.run(at("30m"), sample(at("-2h"))) // its clock is slow
+	b.run(at("89m"))
+	b.want()
+	b.run(at("91m"))
+	b.want("silent opened 1h30m0s")
+	b.run(at("100m"), sample(at("95m"), "x", 1))
+	b.want("silent opened 1h30m0s", "silent closed 1h40m0s")
+}
+
+func TestDeviceThatNeverSentAnythingFallsSilent(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}))
+	b.run(at("0s"))
+	b.run(at("61m"))
+	b.want("silent opened 1h0m0s")
+	other := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}}))
+	if other.run(at("0s")); other.state != nil {
+		t.Error("a rule that needs readings has a state without any")
+	}
+}
+
+func TestConditionHoldsUntilAReadingSaysOtherwise(t *testing.T) {
+	b := newBench(t, rule("left-open", &Condition{Where: where(t, `action == "opened"`), For: 5 * time.Minute}))
+	b.run(at("1m"), sample(at("0s"), "action", "opened"))
+	b.run(at("3m"), sample(at("2m"), "mass", 3)) // a heartbeat
+	b.run(at("6m"))
+	b.run(at("9m"), sample(at("8m"), "action", "closed"))
+	b.want("left-open opened 5m0s (action is opened)", "left-open closed 8m0s")
+}
+
+func TestStuckNeedsReadings(t *testing.T) {
+	b := newBench(t, rule("stuck", &Stuck{Sensor: "h", For: time.Hour}))
+	b.run(at("1m"), sample(at("0s"), "h", 40))
+	b.run(at("3h"))
+	b.want()
+	b.run(at("5h"), sample(at("3h"), "h", 40), sample(at("3h30m"), "h", 40), sample(at("4h"), "h", 40),
+		sample(at("4h30m"), "h", 41))
+	b.want("stuck opened 4h0m0s (40)", "stuck closed 4h30m0s")
+}
+
+func TestRateIsTheChangeOverTheSpan(t *testing.T) {
+	b := newBench(t, rule("rising", &Rate{Sensor: "oil", Over: time.Hour, Limit: Limit{Above: number64(5)}}))
+	for n := range 30 {
+		oil := 100.0
+		if n > 15 {
+			oil += float64(n - 15)
+		}
+		b.run(at(fmt.Sprint(n*5+1, "m")), sample(at(fmt.Sprint(n*5, "m")), "oil", oil))
+	}
+	b.want("rising opened 1h45m0s (6)")
+}
+
+func TestCountOpensAndIsClosedByTime(t *testing.T) {
+	b := newBench(t, rule("often", &Count{Where: where(t, `door == "open"`), Times: 3, Within: 10 * time.Minute}))
+	b.run(at("9m"), sample(at("0s"), "door", "open"), sample(at("1m"), "door", "shut"), sample(at("4m"), "door", "open"),
+		sample(at("9m"), "door", "open"))
+	b.want("often opened 9m0s (3)")
+	b.run(at("10m"))
+	b.run(at("11m"))
+	b.want("often opened 9m0s (3)", "often closed 10m0s")
+}
+
+func TestHistoryIsQuietUnlessItIsStillOpen(t *testing.T) {
+	hot := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}})
+	b := newBench(t, hot)
+	b.run(at("3h"), sample(at("0s"), "oil", 191), sample(at("1m"), "oil", 180), sample(at("2m"), "oil", 200))
+	b.want("hot opened 0s (191) quietly", "hot closed 1m0s quietly", "hot opened 2m0s (200) quietly",
+		"hot announced 2m0s (200)")
+	b.run(at("4h"))
+	if len(b.all) != 4 {
+		t.Errorf("it is announced again: %s", b.said())
+	}
+}
+
+func TestChangedAndRemovedRulesCloseTheirIncidents(t *testing.T) {
+	hot := func(above float64) Rule { return rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: &above}}) }
+	b := newBench(t, hot(190))
+	b.run(at("1m"), sample(at("0s"), "oil", 195))
+	b.configure(hot(192))
+	b.run(at("2m"))
+	b.run(at("3m"), sample(at("150s"), "oil", 195))
+	b.configure()
+	b.run(at("4m"))
+	b.want("hot opened 0s (195)", "hot closed 2m0s the rule was changed", "hot opened 2m30s (195)",
+		"hot closed 4m0s the rule was removed")
+	if b.state == nil {
+		t.Error("a state that has to be removed is nil")
+	}
+}
+
+func TestNoisyThreshold(t *testing.T) {
+	count := func(k *Threshold) int {
+		k.Sensor, k.Above = "oil", number64(190)
+		b := newBench(t, rule("hot", k))
+		for n := range 600 { // ten hours around the limit, then one of heat, then calm
+			oil := 190.0 + 4*float64((n*7919)%13-6)/6
+			switch {
+			case n > 540:
+				oil = 150
+			case n > 480:
+				oil = 210
+			}
+			b.run(at(fmt.Sprint(n, "m")), sample(at(fmt.Sprint(n, "m")), "oil", oil))
+		}
+		opened := 0
+		for _, t := range b.all {
+			if t.What == schema.Opened {
+				opened++
+			}
+		}
+		return opened
+	}
+	plain, held := count(&Threshold{}), count(&Threshold{For: 10 * time.Minute})
+	cleared := count(&Threshold{Limit: Limit{ClearBelow: number64(180)}})
+	t.Logf("incidents: %d without for and clearBelow, %d with for: 10m, %d with clearBelow: 180", plain, held, cleared)
+	if plain < 50 || held != 1 || cleared != 1 {
+		t.Error("want many, 1 and 1")
+	}
+}

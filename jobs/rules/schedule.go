@@ -1,0 +1,213 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Schedule expects a reading around stated times of every day, in the device's own zone. It holds when a time has
+// passed without one, and clears with the next reading that is as expected.
+type Schedule struct {
+	Times         string // of the day, such as 08:00, 20:00; or labels.NAME
+	Zone          string // such as Europe/Rome; or labels.NAME
+	Before, After time.Duration
+	Expect        *condition.Condition
+
+	zones sync.Map // locations by name
+}
+
+// maxDoses is how many times of a day there can be, and missedFor how long after a time it is still looked at: a device
+// that comes back after a year has not missed each day of that year.
+const (
+	maxDoses  = 24
+	missedFor = 31 * tables.TicksPerDay
+)
+
+const ofLabel = "labels."
+
+// Name is schedule.
+func (*Schedule) Name() string { return "schedule" }
+func (*Schedule) room() int    { return 9*maxDoses + 20 }
+
+func (k *Schedule) String() string {
+	return fmt.Sprintf("%s at %s, %s, from %s before to %s after", k.Expect, k.Times, k.Zone,
+		schema.FormatDuration(k.Before), schema.FormatDuration(k.After))
+}
+
+func (k *Schedule) says(v string) string { return "nothing as expected at " + v }
+
+func (k *Schedule) check() error {
+	if k.Before < 0 || k.After < time.Minute || k.Before+k.After > 24*time.Hour {
+		return errors.New("before and after; want at least 1m after, and at most 1d together")
+	}
+	if !strings.HasPrefix(k.Times, ofLabel) {
+		if _, err := parseTimes(k.Times); err != nil {
+			return err
+		}
+	}
+	if !strings.HasPrefix(k.Zone, ofLabel) {
+		if _, err := k.location(k.Zone); err != nil {
+			return err
+		}
+	}
+	return hasSensors(k.Expect)
+}
+
+// parseTimes parses times of the day, such as 08:00, 20:00.
+func parseTimes(s string) (all []time.Duration, err error) {
+	for _, one := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == ';' }) {
+		t, err := time.Parse("15:04", one)
+		if err != nil {
+			return nil, fmt.Errorf("time %q; want times of the day such as 08:00, 20:00", clip(one, 20))
+		}
+		all = append(all, time.Duration(t.Hour())*time.Hour+time.Duration(t.Minute())*time.Minute)
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) == 0 || len(all) > maxDoses {
+		return nil, fmt.Errorf("%d times of the day; want 1 to %d, such as 08:00, 20:00", len(all), maxDoses)
+	}
+	return all, nil
+}
+
+// location returns a zone.
+func (k *Schedule) location(name string) (*time.Location, error) {
+	if l, ok := k.zones.Load(name); ok {
+		return l.(*time.Location), nil
+	}
+	l, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, fmt.Errorf("zone %q; want the name of a time zone such as Europe/Rome", clip(name, 40))
+	}
+	k.zones.Store(name, l)
+	return l, nil
+}
+
+// of returns the times and the zone of a device.
+func (k *Schedule) of(d schema.Member) (times []time.Duration, zone *time.Location, err error) {
+	valueOf := func(what string) (string, error) {
+		name, is := strings.CutPrefix(what, ofLabel)
+		if !is {
+			return what, nil
+		}
+		value, ok := d.Labels[name]
+		if !ok {
+			return "", fmt.Errorf("the device has no label %s", name)
+		}
+		return value, nil
+	}
+	text, errTimes := valueOf(k.Times)
+	name, errZone := valueOf(k.Zone)
+	if err := errors.Join(errTimes, errZone); err != nil {
+		return nil, nil, err
+	}
+	if times, err = parseTimes(text); err != nil {
+		return nil, nil, err
+	}
+	zone, err = k.location(name)
+	return times, zone, err
+}
+
+func (*Schedule) begin(w *work, t *tracked) { t.from = w.begins }
+
+// moved heeds another zone or other times of a device. What has passed by them already is not looked at.
+func (k *Schedule) moved(w *work, t *tracked) {
+	is := ""
+	if times, zone, err := k.of(w.member); err == nil {
+		is = fmt.Sprint(zone, times)
+	}
+	is = fmt.Sprintf("%016x", hashOf(is))
+	if t.text != "" && t.text != is {
+		t.heard = w.begins
+	}
+	t.text = is
+}
+
+// A dose is one of the times of a day.
+type dose struct {
+	wall tables.Ticks // as the device's clock shows it: it tells doses apart, in whatever zone
+	at   tables.Ticks
+}
+
+// unjudged returns the doses of the days around a moment that are not judged yet, by the clock.
+func (k *Schedule) unjudged(w *work, t *tracked, around tables.Ticks) (all []dose) {
+	times, zone, err := k.of(w.member)
+	if err != nil {
+		return nil
+	}
+	day := wallOf(around, zone)
+	day -= day % tables.TicksPerDay
+	for n := tables.Ticks(-1); n <= 2; n++ {
+		for _, of := range times {
+			wall := day + n*tables.TicksPerDay + ticks(of)
+			d := dose{wall, atWall(wall, zone)}
+			if wall <= t.judged || d.at-ticks(k.Before) < t.from || d.at+ticks(k.After) < t.heard {
+				continue
+			}
+			if last := len(all) - 1; last >= 0 && all[last].at == d.at {
+				all[last].wall = wall // the clock skips an hour: both are the same
+				continue
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// start returns the moment from which doses are looked at.
+func (k *Schedule) start(w *work, t *tracked) tables.Ticks {
+	start := max(t.from, t.heard, w.to-missedFor)
+	if _, zone, err := k.of(w.member); err == nil && t.judged > 0 {
+		start = max(start, atWall(t.judged, zone))
+	}
+	return start
+}
+
+func (k *Schedule) row(w *work, t *tracked, s *jobs.Sample) {
+	if _, ok := concerns(k.Expect, s); !ok || !w.meets(k.Expect, s) {
+		return
+	}
+	at := s.Key.Ticks
+	for _, d := range k.unjudged(w, t, at) {
+		if d.at-ticks(k.Before) <= at && at <= d.at+ticks(k.After) && !slices.Contains(t.times, d.wall) {
+			t.times = append(t.times, d.wall)
+			break
+		}
+	}
+	if t.open() {
+		w.close(t, at, "")
+	}
+}
+
+func (k *Schedule) next(w *work, t *tracked) tables.Ticks {
+	if all := k.unjudged(w, t, k.start(w, t)); len(all) > 0 {
+		return all[0].at + ticks(k.After)
+	}
+	return tables.MaxTicks
+}
+
+// pass judges a dose that is over.
+func (k *Schedule) pass(w *work, t *tracked, at tables.Ticks) {
+	all := k.unjudged(w, t, k.start(w, t))
+	d := all[0]
+	t.judged = d.wall
+	met := slices.Contains(t.times, d.wall)
+	t.times = slices.DeleteFunc(t.times, func(wall tables.Ticks) bool { return wall <= d.wall })
+	if met {
+		return
+	}
+	if t.open() {
+		w.close(t, max(at, t.at), reasonNext)
+	}
+	t.since = max(d.at, 1)
+	t.value = d.wall.Time().Format("15:04")
+	w.open(t, at, false)
+}

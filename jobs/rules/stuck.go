@@ -1,0 +1,63 @@
+package rules
+
+import (
+	"fmt"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Stuck holds when a sensor has repeated one value for some time. A device that is silent is not stuck: readings that
+// are further apart than that begin again.
+type Stuck struct {
+	Sensor string
+	For    time.Duration
+}
+
+// Name is stuck.
+func (*Stuck) Name() string           { return "stuck" }
+func (k *Stuck) String() string       { return k.Sensor + " unchanged" + forText(k.For) }
+func (*Stuck) room() int              { return maxValue }
+func (*Stuck) begin(*work, *tracked)  {}
+func (k *Stuck) says(v string) string { return k.Sensor + " is " + v + ", unchanged" + forText(k.For) }
+
+func (k *Stuck) check() error {
+	if k.For < time.Second {
+		return errBetween("for", k.For, time.Second, 366*24*time.Hour)
+	}
+	return nil
+}
+
+func (k *Stuck) row(w *work, t *tracked, s *jobs.Sample) {
+	v := find(s, k.Sensor)
+	if v == nil {
+		return
+	}
+	at, is := s.Key.Ticks, "="+clip(v.State, maxValue)
+	if v.Is == jobs.Number {
+		is = shown(v.Number)
+	}
+	if is != t.text || at-t.heard > ticks(k.For) {
+		if t.open() && is != t.text {
+			w.close(t, at, "")
+		}
+		t.text, t.since = is, max(at, 1)
+	}
+	t.heard = at
+	if t.value = is; v.Is != jobs.Number {
+		t.value = is[1:]
+	}
+	if !t.open() && at >= t.since+ticks(k.For) {
+		w.open(t, at, t.number > 0 && t.since-t.at < ticks(k.For))
+	}
+}
+
+func (*Stuck) next(*work, *tracked) tables.Ticks  { return tables.MaxTicks }
+func (*Stuck) pass(*work, *tracked, tables.Ticks) {}
+
+func errBetween(what string, is, least, most time.Duration) error {
+	return fmt.Errorf("%s %s; want %s to %s", what, schema.FormatDuration(is), schema.FormatDuration(least),
+		schema.FormatDuration(most))
+}

@@ -1,0 +1,102 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Bounds of texts, in bytes.
+const (
+	maxValue = 64
+	maxSaid  = 200
+	maxText  = 500 // of a text in the configuration
+)
+
+var errNoSensor = errors.New("the condition names no sensor, so no reading concerns it")
+
+func hasSensors(c *condition.Condition) error {
+	if c == nil {
+		return errors.New("no condition")
+	}
+	if len(c.Sensors()) == 0 {
+		return errNoSensor
+	}
+	return nil
+}
+
+// clip shortens a text to so many bytes.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most -= len("…"); most > 0 && !utf8.RuneStart(s[most]); most-- {
+	}
+	return s[:most] + "…"
+}
+
+// A placeholder stands for something in a text.
+var placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+
+const placeholders = "{value}, {device}, {tenant}, {site}, {rule}, {since} or {labels.NAME}"
+
+// checkText refuses a text with an unknown placeholder.
+func checkText(s string) error {
+	if len(s) > maxText {
+		return fmt.Errorf("the text has %d bytes; want at most %d", len(s), maxText)
+	}
+	for _, p := range placeholder.FindAllString(s, -1) {
+		switch name := strings.Trim(p, "{}"); name {
+		case "value", "device", "tenant", "site", "rule", "since":
+		default:
+			if label, is := strings.CutPrefix(name, ofLabel); !is || label == "" {
+				return fmt.Errorf("the text has %s; want %s", p, placeholders)
+			}
+		}
+	}
+	return nil
+}
+
+// text returns what an incident says.
+func (w *work) text(t *tracked) string {
+	if t.rule.Text == "" {
+		return clip(t.rule.When.says(t.value), maxSaid)
+	}
+	d := w.member
+	return clip(placeholder.ReplaceAllStringFunc(t.rule.Text, func(p string) string {
+		switch name := strings.Trim(p, "{}"); name {
+		case "value":
+			return t.value
+		case "device":
+			return string(d.Device)
+		case "tenant":
+			return string(d.Tenant)
+		case "site":
+			return string(d.Site)
+		case "rule":
+			return string(t.name)
+		case "since":
+			return t.held.Time().Format(time.RFC3339)
+		default:
+			return d.Labels[strings.TrimPrefix(name, ofLabel)]
+		}
+	}), maxSaid)
+}
+
+// closedText says how long an incident was open.
+func closedText(length tables.Ticks, reason string) string {
+	length = min(length, tables.Ticks(math.MaxInt64/100))
+	s := "closed after " + schema.FormatDuration((time.Duration(length) * 100).Round(time.Second))
+	if reason != "" {
+		s += ": " + reason
+	}
+	return s
+}

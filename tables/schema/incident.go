@@ -1,0 +1,210 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"furrow/tables"
+)
+
+// A Rule is the name of a rule: a letter, and then letters, digits and -, all small.
+type Rule string
+
+const maxRule = 40
+
+// ParseRule returns s as a Rule, or why it is invalid.
+func ParseRule(s string) (Rule, error) {
+	for i, r := range s {
+		if !('a' <= r && r <= 'z' || i > 0 && ('0' <= r && r <= '9' || r == '-')) {
+			return "", fmt.Errorf("rule %s: character %q at position %d is not allowed; use small letters, digits and -, "+
+				"a letter first", tables.Quote(s), r, i+1)
+		}
+	}
+	if s == "" || len(s) > maxRule {
+		return "", fmt.Errorf("rule %s: want 1 to %d characters, not %d", tables.Quote(s), maxRule, len(s))
+	}
+	return Rule(s), nil
+}
+
+// An IncidentID identifies an incident: a rule that held for a device, by the moment when it opened first.
+type IncidentID struct {
+	Rule   Rule
+	Device DeviceID
+	First  tables.Ticks
+}
+
+const incidentTime = "20060102T150405Z"
+
+// String returns rule~device~time, such as overheating~pump-7~20261120T081500Z.
+func (id IncidentID) String() string {
+	at := strings.TrimSuffix(id.First.Time().Format(incidentTime), "Z")
+	if rest := strings.TrimRight(fmt.Sprintf("%07d", id.First%(tables.TicksPerDay/86400)), "0"); rest != "" {
+		at += "." + rest
+	}
+	return string(id.Rule) + "~" + string(id.Device) + "~" + at + "Z"
+}
+
+// ParseIncidentID parses the result of String.
+func ParseIncidentID(s string) (id IncidentID, err error) {
+	parts := strings.Split(s, "~")
+	if len(parts) != 3 {
+		return id, fmt.Errorf("incident %s: want rule~device~time, such as overheating~pump-7~20261120T081500Z",
+			tables.Quote(s))
+	}
+	if id.Rule, err = ParseRule(parts[0]); err != nil {
+		return id, err
+	}
+	if id.Device, err = ParseDeviceID(parts[1]); err != nil {
+		return id, err
+	}
+	at, err := time.Parse(incidentTime, parts[2])
+	if id.First = tables.TicksOf(at); err != nil || id.String() != s {
+		return id, fmt.Errorf("incident %s: want a time such as 20261120T081500Z at its end", tables.Quote(s))
+	}
+	return id, nil
+}
+
+// Key begins the row keys of everything about the incident. They count down, so that the newest incident of a
+// partition is the first.
+func (id IncidentID) Key() string {
+	return (tables.MaxTicks - id.First).String() + Separator + string(id.Rule) + Separator + string(id.Device) + Separator
+}
+
+// Rows returns the row keys of everything about the incident.
+func (id IncidentID) Rows() tables.Keys { return tables.KeysWithPrefix(id.Key()) }
+
+// IncidentRows returns the row keys of the incidents that opened from a time, included, to another, excluded.
+func IncidentRows(from, to tables.Ticks) tables.Keys {
+	return tables.Keys{From: (tables.MaxTicks - to + 1).String(), Before: (tables.MaxTicks - from + 1).String()}
+}
+
+// incidentOf returns the incident of a row key, and the rest of the key.
+func incidentOf(rowKey string) (id IncidentID, rest string, err error) {
+	parts, err := split("row of incidents", rowKey, 4)
+	if err != nil {
+		return id, "", err
+	}
+	left, errTicks := tables.ParseTicks(parts[0])
+	id.First = tables.MaxTicks - left
+	var errRule, errDevice error
+	id.Rule, errRule = ParseRule(parts[1])
+	id.Device, errDevice = ParseDeviceID(parts[2])
+	return id, parts[3], cmp.Or(errTicks, errRule, errDevice)
+}
+
+// IncidentsOfTenant returns the PartitionKeys of a tenant's incidents, without those of OpenIncidents and of Mutes.
+func IncidentsOfTenant(t Tenant) tables.Keys {
+	return tables.Keys{From: t.Key() + Separator + "0", Before: t.Key() + Separator + ":"}
+}
+
+// OpenIncidents returns the PartitionKey of the index of a tenant's open incidents.
+func OpenIncidents(t Tenant) string { return t.Key() + Separator + "open" }
+
+// Changes of incidents.
+const (
+	Opened   = "opened"
+	Reopened = "reopened"
+	Closed   = "closed"
+	// Announced says that an incident is made known now, because it opened too long ago when its readings came.
+	Announced = "announced"
+)
+
+// A Transition is a row of the table incidents: an incident opened or closed. Rows are inserted once and never change.
+type Transition struct {
+	Home     LatestPartition
+	ID       IncidentID
+	Number   int // of the transition, from 1: odd ones open, even ones close
+	What     string
+	At       tables.Ticks // when it happened, by the rows' own time
+	Since    tables.Ticks // when the rule began to hold
+	Found    tables.Ticks // horizon of the job that found it
+	Severity string
+	Value    string
+	Text     string
+	Reason   string // of closing, if it is not the device's readings
+	Site     Site
+	Labels   map[string]string // of the device
+	Notify   bool              // notifications go out
+}
+
+// Opens reports whether the incident is open after the transition.
+func (t Transition) Opens() bool { return t.Number%2 == 1 }
+
+// rowKey returns the key of the transition, or of its announcement.
+func (t Transition) rowKey() string {
+	kind := "t"
+	if t.What == Announced {
+		kind = "n"
+	}
+	return fmt.Sprintf("%s%s%08d", t.ID.Key(), kind, t.Number)
+}
+
+// Entity returns the row of t.
+func (t Transition) Entity() tables.Entity {
+	e := tables.Entity{PartitionKey: t.Home.String(), RowKey: t.rowKey()}
+	t.set(&e)
+	return e
+}
+
+// IndexEntity returns the row of the index of open incidents, for a transition that opens.
+func (t Transition) IndexEntity() tables.Entity {
+	e := tables.Entity{PartitionKey: OpenIncidents(t.Home.Tenant), RowKey: t.rowKey()}
+	e.Set("Month", tables.String(t.Home.Month.String()))
+	t.set(&e)
+	return e
+}
+
+func (t Transition) set(e *tables.Entity) {
+	for _, p := range []struct{ name, text string }{{"Rule", string(t.ID.Rule)}, {"Device", string(t.ID.Device)},
+		{"What", t.What}, {"Severity", t.Severity}, {"Value", t.Value}, {"Text", t.Text}, {"Reason", t.Reason},
+		{"Site", string(t.Site)}} {
+		setNonzero(e, p.name, tables.String(p.text))
+	}
+	if labels, err := packed(t.Labels, len(t.Labels)); err == nil { // the membership has them in the same form
+		e.Set("Labels", labels)
+	}
+	e.Set("At", tables.Int64(int64(t.At)))
+	e.Set("Since", tables.Int64(int64(t.Since)))
+	e.Set("Found", tables.Int64(int64(t.Found)))
+	e.Set("Notify", tables.Boolean(t.Notify))
+}
+
+// TransitionOf decodes a row of a transition, or one of the index of open incidents.
+func TransitionOf(e tables.Entity) (Transition, error) {
+	f := fieldsOf(&e)
+	t := Transition{What: f.String("What"), At: tables.Ticks(f.Int("At")), Since: tables.Ticks(f.Int("Since")),
+		Found: tables.Ticks(f.Int("Found")), Severity: f.String("Severity"), Value: f.String("Value"),
+		Text: f.String("Text"), Reason: f.String("Reason"), Site: Site(f.String("Site")), Notify: f.Boolean("Notify")}
+	unpack(f, "Labels", &t.Labels)
+	id, rest, err := incidentOf(e.RowKey)
+	f.Fail("RowKey", err)
+	t.ID = id
+	if _, err := fmt.Sscanf(rest, "t%08d", &t.Number); err != nil {
+		_, err = fmt.Sscanf(rest, "n%08d", &t.Number)
+		f.Fail("RowKey", err)
+	}
+	if month := f.String("Month"); month != "" {
+		t.Home, err = indexed(e.PartitionKey, month)
+	} else {
+		t.Home, err = ParseLatestPartition(e.PartitionKey)
+	}
+	f.Fail("PartitionKey", err)
+	return t, f.Err()
+}
+
+// indexed returns where the incident of an entry of the index is.
+func indexed(partition, month string) (home LatestPartition, err error) {
+	tenant, _, _ := strings.Cut(partition, Separator)
+	var errMonth error
+	home.Tenant, err = ParseTenantKey(tenant)
+	home.Month, errMonth = ParseMonth(month)
+	return home, cmp.Or(err, errMonth)
+}
+
+// ClosedKey returns the row key of the transition that closes what t opened.
+func (t Transition) ClosedKey() string {
+	t.Number, t.What = t.Number+1, Closed
+	return t.rowKey()
+}

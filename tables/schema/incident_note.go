@@ -1,0 +1,65 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"furrow/tables"
+)
+
+// What people write beside an incident.
+const (
+	Acknowledged = "acknowledged"
+	Noted        = "note"
+)
+
+// A Note is a row of the table incidents that a person wrote: an acknowledgement, or a note. The jobs never write or
+// change it.
+type Note struct {
+	ID     string // random; ends the row key
+	What   string // Acknowledged or Noted
+	Number int    // of the transition that was acknowledged
+	At     tables.Ticks
+	Who    string
+	Text   string
+}
+
+const maxNote = 1000 // characters of a text
+
+// Entity returns the row of n, beside an incident.
+func (n Note) Entity(home LatestPartition, of IncidentID) (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: home.String(), RowKey: of.Key() + "p" + n.At.String() + "-" + n.ID}
+	e.Set("Device", tables.String(string(of.Device)))
+	e.Set("What", tables.String(n.What))
+	e.Set("At", tables.DateTime(n.At))
+	setNonzero(&e, "Who", tables.String(n.Who))
+	setNonzero(&e, "Text", tables.String(shortened(n.Text, maxNote)))
+	e.Set("Number", tables.Int64(int64(n.Number)))
+	return e, checkPart("ID of a note", n.ID, maxSuffix)
+}
+
+// NoteOf decodes a row of a note.
+func NoteOf(e tables.Entity) (Note, error) {
+	f := fieldsOf(&e)
+	n := Note{What: f.String("What"), At: f.Ticks("At"), Who: f.String("Who"), Text: f.String("Text"),
+		Number: int(f.Int("Number"))}
+	_, rest, err := incidentOf(e.RowKey)
+	if _, n.ID, _ = strings.Cut(rest, "-"); err == nil && (!strings.HasPrefix(rest, "p") || n.ID == "") {
+		err = fmt.Errorf("row %s is no note", tables.Quote(e.RowKey))
+	}
+	f.Fail("RowKey", err)
+	return n, f.Err()
+}
+
+// IncidentRowKind tells the rows of an incident apart: t a transition, n an announcement, p what a person wrote. Other
+// rows belong to notifications.
+func IncidentRowKind(rowKey string) (id IncidentID, kind byte, err error) {
+	id, rest, err := incidentOf(rowKey)
+	if err == nil && rest == "" {
+		err = fmt.Errorf("row %s of an incident has no kind", tables.Quote(rowKey))
+	}
+	if err != nil {
+		return id, 0, err
+	}
+	return id, rest[0], nil
+}

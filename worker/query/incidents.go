@@ -1,0 +1,334 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// States of an incident.
+const (
+	IncidentOpen         = "open"
+	IncidentAcknowledged = "acknowledged"
+	IncidentClosed       = "closed"
+)
+
+// An Incident is a rule that held for a device, from open to closed.
+type Incident struct {
+	schema.Transition                     // the last opening
+	Closed            *schema.Transition  // nil while it is open
+	Transitions       []schema.Transition // all of them, the oldest first
+	Notes             []schema.Note
+	Muted             bool
+}
+
+// State returns open, acknowledged or closed.
+func (i Incident) State() string {
+	switch {
+	case i.Closed != nil:
+		return IncidentClosed
+	case slices.ContainsFunc(i.Notes, func(n schema.Note) bool {
+		return n.What == schema.Acknowledged && n.Number == i.Number
+	}):
+		return IncidentAcknowledged
+	}
+	return IncidentOpen
+}
+
+// An IncidentSelector selects incidents that match every field that is set.
+type IncidentSelector struct {
+	Tenant   schema.Tenant
+	Device   schema.DeviceID
+	Rule     schema.Rule
+	Severity string
+	States   []string // any of them
+	Span     Span     // of the first opening; incidents that are open now may be older
+	Limit    int
+}
+
+func (s IncidentSelector) selects(i Incident) bool {
+	return (s.Device == "" || i.ID.Device == s.Device) && (s.Rule == "" || i.ID.Rule == s.Rule) &&
+		(s.Severity == "" || i.Severity == s.Severity) && (len(s.States) == 0 || slices.Contains(s.States, i.State()))
+}
+
+func (f Fleet) incidents() *tables.Table { return f.Tables.Table(f.Names.Output(rules.Table)) }
+
+// Incidents yields incidents, the newest first; if several tenants are selected, tenant by tenant.
+func (f Fleet) Incidents(ctx context.Context, s IncidentSelector) iter.Seq2[Incident, error] {
+	if s.Span == (Span{}) {
+		s.Span = Span{0, tables.MaxTicks}
+	}
+	return limited(func(yield func(Incident, error) bool) {
+		muted := mutes{fleet: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
+		for t, err := range f.incidentTenants(ctx, s) {
+			if err == nil {
+				err = muted.read(ctx, t)
+			}
+			if err != nil {
+				yield(Incident{}, err)
+				return
+			}
+			for i, err := range f.incidentsOf(ctx, t, s) {
+				if err == nil && !s.selects(i) {
+					continue
+				}
+				i.Muted = err == nil && muted.mutes(i)
+				if !yield(i, err) {
+					return
+				}
+			}
+		}
+	}, s.Limit)
+}
+
+func (f Fleet) incidentTenants(ctx context.Context, s IncidentSelector) iter.Seq2[schema.Tenant, error] {
+	if s.Tenant == "" && s.Device == "" {
+		return f.Tenants(ctx)
+	}
+	return func(yield func(schema.Tenant, error) bool) {
+		if s.Device != "" {
+			d, found, err := f.Record(ctx, s.Device)
+			switch {
+			case err == nil && !found:
+				err = f.unknown(ctx, string(s.Device))
+			case s.Tenant != "" && d.Tenant != s.Tenant:
+				return
+			}
+			yield(d.Tenant, err)
+			return
+		}
+		yield(s.Tenant, nil)
+	}
+}
+
+// incidentsOf yields the incidents of a tenant. Open ones are read by their index.
+func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
+	if len(s.States) > 0 && !slices.Contains(s.States, IncidentClosed) {
+		return f.openIncidents(ctx, t, s)
+	}
+	return func(yield func(Incident, error) bool) {
+		var streams []*incidentStream
+		defer func() {
+			for _, stream := range streams {
+				stream.stop()
+			}
+		}()
+		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: schema.IncidentsOfTenant(t).Before} }
+		for pk, err := range partitions(ctx, f.incidents(), schema.IncidentsOfTenant(t), next) {
+			if absent(err) {
+				return
+			}
+			if err != nil {
+				yield(Incident{}, err)
+				return
+			}
+			q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk),
+				Rows: schema.IncidentRows(s.Span.From, s.Span.To)}}
+			if s.Device != "" {
+				q.Filter = "Device eq '" + string(s.Device) + "'"
+			}
+			stream := &incidentStream{}
+			stream.next, stream.stop = iter.Pull2(grouped(f.incidents(), f.incidents().Entities(ctx, q)))
+			streams = append(streams, stream)
+			stream.advance()
+		}
+		for len(streams) > 0 {
+			newest := slices.MinFunc(streams, func(a, b *incidentStream) int {
+				return cmp.Or(-cmp.Compare(a.head.ID.First, b.head.ID.First), cmp.Compare(a.head.ID.String(), b.head.ID.String()))
+			})
+			if newest.done {
+				streams = slices.DeleteFunc(streams, func(o *incidentStream) bool { return o == newest })
+				newest.stop()
+				continue
+			}
+			if !yield(newest.head, newest.err) {
+				return
+			}
+			newest.advance()
+		}
+	}
+}
+
+// An incidentStream yields the incidents of one partition.
+type incidentStream struct {
+	next func() (Incident, error, bool)
+	stop func()
+	head Incident
+	err  error
+	done bool
+}
+
+func (s *incidentStream) advance() {
+	var more bool
+	s.head, s.err, more = s.next()
+	if s.done = !more; s.done {
+		s.head.ID.First = tables.MaxTicks // so that it is looked at next, and removed
+	}
+}
+
+// grouped joins the rows of incidents.
+func grouped(t *tables.Table, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Incident, error] {
+	return func(yield func(Incident, error) bool) {
+		var own []tables.Entity
+		var last schema.IncidentID
+		flush := func() bool {
+			i, found, err := incidentOf(t, own)
+			own = own[:0]
+			return !found && err == nil || yield(i, err)
+		}
+		for e, err := range rows {
+			if err != nil {
+				yield(Incident{}, err)
+				return
+			}
+			id, _, err := schema.IncidentRowKind(e.RowKey)
+			if err != nil {
+				if !yield(Incident{}, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, "", err}) {
+					return
+				}
+				continue
+			}
+			if id != last && len(own) > 0 && !flush() {
+				return
+			}
+			own, last = append(own, e), id
+		}
+		if len(own) > 0 {
+			flush()
+		}
+	}
+}
+
+// incidentOf makes an incident of its rows. Without a transition there is none.
+func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, err error) {
+	for _, e := range rows {
+		_, kind, err := schema.IncidentRowKind(e.RowKey)
+		switch {
+		case err != nil:
+		case kind == 't':
+			var one schema.Transition
+			if one, err = schema.TransitionOf(e); err == nil {
+				i.Transitions = append(i.Transitions, one)
+			}
+		case kind == 'p':
+			var note schema.Note
+			if note, err = schema.NoteOf(e); err == nil {
+				i.Notes = append(i.Notes, note)
+			}
+		}
+		if err != nil {
+			return i, true, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, "", err}
+		}
+	}
+	if len(i.Transitions) == 0 {
+		return i, false, nil
+	}
+	for n := range i.Transitions {
+		if one := i.Transitions[n]; one.Opens() {
+			i.Transition, i.Closed = one, nil
+		} else {
+			if i.Number == 0 { // the opening is not written yet
+				i.Transition = one
+			}
+			i.Closed = &i.Transitions[n]
+		}
+	}
+	return i, true, nil
+}
+
+// openIncidents yields the open incidents of a tenant. The index is a hint: each entry is checked, and deleted if its
+// incident has closed.
+func (f Fleet) openIncidents(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
+	return func(yield func(Incident, error) bool) {
+		q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.OpenIncidents(t)),
+			Rows: schema.IncidentRows(s.Span.From, s.Span.To)}}
+		if s.Device != "" {
+			q.Filter = "Device eq '" + string(s.Device) + "'"
+		}
+		for entry, err := range decoded(f.incidents(), f.incidents().Entities(ctx, q), whole(schema.TransitionOf)) {
+			if absent(err) {
+				return
+			}
+			if err != nil {
+				if !yield(Incident{}, err) {
+					return
+				}
+				continue
+			}
+			i, err := f.incidentAt(ctx, entry.Home, entry.ID)
+			later := func(o schema.Transition) bool { return o.Number > entry.Number }
+			if err == nil && slices.ContainsFunc(i.Transitions, later) {
+				e := entry.IndexEntity()
+				if _, err = f.incidents().Do(ctx, tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)); absent(err) {
+					err = nil
+				}
+				if err == nil {
+					continue
+				}
+			}
+			if !yield(i, err) {
+				return
+			}
+		}
+	}
+}
+
+// incidentAt reads one incident.
+func (f Fleet) incidentAt(ctx context.Context, home schema.LatestPartition, id schema.IncidentID) (Incident, error) {
+	var rows []tables.Entity
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(home.String()), Rows: id.Rows()}}
+	for e, err := range f.incidents().Entities(ctx, q) {
+		if absent(err) {
+			break
+		}
+		if err != nil {
+			return Incident{}, err
+		}
+		rows = append(rows, e)
+	}
+	i, found, err := incidentOf(f.incidents(), rows)
+	if err == nil && !found {
+		err = fmt.Errorf("%w %s", ErrNoIncident, id)
+	}
+	return i, err
+}
+
+// ErrNoIncident says that there is no such incident.
+var ErrNoIncident = errors.New("there is no incident")
+
+// Incident reads an incident by its ID.
+func (f Fleet) Incident(ctx context.Context, id schema.IncidentID) (Incident, error) {
+	d, found, err := f.Record(ctx, id.Device)
+	if err != nil {
+		return Incident{}, err
+	}
+	if !found {
+		return Incident{}, fmt.Errorf("%w %s: the device %s is unknown", ErrNoIncident, id, id.Device)
+	}
+	i, err := f.incidentAt(ctx, schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}, id)
+	if err != nil {
+		return i, err
+	}
+	muted := mutes{fleet: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
+	err = muted.read(ctx, d.Tenant)
+	i.Muted = muted.mutes(i)
+	return i, err
+}
+
+// AddNote writes a note beside an incident.
+func (f Fleet) AddNote(ctx context.Context, i Incident, n schema.Note) error {
+	e, err := n.Entity(i.Home, i.ID)
+	if err != nil {
+		return err
+	}
+	_, err = f.incidents().Do(ctx, tables.InsertOrReplace(e))
+	return err
+}
