@@ -1,0 +1,40 @@
+package dashboard
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+)
+
+// TestExampleInTheReadme asks what the example asks, and reads the answer as it does.
+func TestExampleInTheReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := regexp.MustCompile(`url = "http://localhost:\d+(/v1/query\?[^"]*)"`).FindSubmatch(text)
+	if url == nil {
+		t.Fatal("the README has no example")
+	}
+	f := newFixture(t, 4, Config{Loopback: true})
+	f.run(t, 4)
+	w := f.get(string(url[1]))
+	r, err := ipc.NewReader(w.Body)
+	if err != nil {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	n := int64(0)
+	for r.Next() {
+		n += r.RecordBatch().NumRows()
+	}
+	for _, column := range []string{"time", "sensor", "device", "mean"} {
+		if !r.Schema().HasField(column) {
+			t.Errorf("there is no column %s", column)
+		}
+	}
+	if n == 0 || r.Err() != nil {
+		t.Errorf("%d rows, %v", n, r.Err())
+	}
+}
