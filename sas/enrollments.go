@@ -86,7 +86,27 @@ func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, sec
 		return e, err
 	}
 	e.ETag = written.ETags[0]
-	return e, nil
+	return e, n.stillAlone(ctx, e)
+}
+
+// stillAlone removes an enrollment that was just added if another was added at the same time whose prefix overlaps: at
+// least the later one of the two sees the other.
+func (n *Enrollments) stillAlone(ctx context.Context, e schema.Enrollment) error {
+	if e.Prefix == "" {
+		return nil
+	}
+	others, err := n.All(ctx)
+	if err == nil {
+		err = fitsPrefix(e, others)
+	}
+	if err == nil {
+		return nil
+	}
+	pk, rk := string(e.ID), schema.EnrollmentRow
+	if _, errDelete := n.Table.Do(context.WithoutCancel(ctx), tables.Delete(pk, rk, e.ETag)); errDelete != nil {
+		return fmt.Errorf("enrollment %s is added, but must not be used: %w; it cannot be removed: %w", e.ID, err, errDelete)
+	}
+	return fmt.Errorf("enrollment %s is not added: %w", e.ID, err)
 }
 
 // inserted distinguishes our own insert, whose response was lost, from one by another process:

@@ -426,3 +426,37 @@ func pageOf(t *testing.T, e tables.Entity) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
 }
+
+// TestConcurrentEnrollmentsDoNotOverlap adds two with overlapping prefixes at once; at most one may stay.
+func TestConcurrentEnrollmentsDoNotOverlap(t *testing.T) {
+	n, _ := newEnrollments(t)
+	for i := range 10 {
+		var both sync.WaitGroup
+		var errs [2]error
+		for j, tenant := range []schema.Tenant{"contoso", "fabrikam"} {
+			both.Go(func() {
+				e := plant(schema.EnrollmentID(fmt.Sprintf("e%d%d", i, j)))
+				e.Tenant, e.Prefix = tenant, fmt.Sprintf("p%d:%s", i, strings.Repeat("x", j))
+				_, errs[j] = n.Add(t.Context(), e, nil, nil)
+			})
+		}
+		both.Wait()
+		all, err := n.All(t.Context())
+		must(t, err)
+		stored := 0
+		for _, e := range all {
+			if strings.HasPrefix(e.Prefix, fmt.Sprintf("p%d:", i)) {
+				stored++
+			}
+		}
+		added := 0
+		for _, err := range errs {
+			if err == nil {
+				added++
+			}
+		}
+		if stored > 1 || stored != added {
+			t.Fatalf("%d enrollments are stored, and the errors are %v", stored, errs)
+		}
+	}
+}

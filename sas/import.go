@@ -71,6 +71,9 @@ func refused(format string, args ...any) error { return &RefusedError{fmt.Sprint
 func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) || err == nil && stored.Status.MayRegister() {
+		if err := r.checkOwner(ctx, e, v.Device); err != nil {
+			return stored, "", err
+		}
 		return r.add(ctx, e, v)
 	}
 	if err != nil {
@@ -83,6 +86,9 @@ func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (
 func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delivery) (Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) || err == nil && stored.Status.MayRegister() {
+		if err := r.checkOwner(ctx, e, v.Device); err != nil {
+			return "", err
+		}
 		return Added, v.checkNew(e)
 	}
 	if err != nil {
@@ -90,6 +96,19 @@ func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delive
 	}
 	changed, err := v.amend(&stored, e)
 	return outcome(changed), err
+}
+
+// checkOwner refuses a new device whose ID begins with the prefix of another enrollment.
+func (r Registry) checkOwner(ctx context.Context, e schema.Enrollment, id schema.DeviceID) error {
+	if r.Prefixes == nil {
+		return nil
+	}
+	owner, other, err := r.Prefixes.prefixOwner(ctx, e, id)
+	if err == nil && other {
+		err = refused("its ID begins with %s, the prefix of enrollment %s: add it with --enrollment %s, or choose another ID",
+			owner.Prefix, owner.ID, owner.ID)
+	}
+	return err
 }
 
 // checkNew returns why the device cannot be registered in an enrollment.

@@ -22,13 +22,25 @@ func (n *Enrollments) CheckPrefix(ctx context.Context, e schema.Enrollment, devi
 	if !strings.HasPrefix(string(device), e.Prefix) {
 		return ErrPrefix
 	}
-	byID, err := n.current(ctx)
-	for _, f := range byID { // an invalid row keeps its prefix
-		if o := f.enrollment; len(o.Prefix) > len(e.Prefix) && strings.HasPrefix(string(device), o.Prefix) {
-			return ErrOtherPrefix
-		}
+	_, other, err := n.prefixOwner(ctx, e, device)
+	if other {
+		return ErrOtherPrefix
 	}
 	return err
+}
+
+// prefixOwner returns the enrollment with the longest prefix that a device ID begins with, if that is longer than e's.
+func (n *Enrollments) prefixOwner(
+	ctx context.Context, e schema.Enrollment, device schema.DeviceID,
+) (owner schema.Enrollment, other bool, err error) {
+	byID, err := n.current(ctx)
+	owner = e
+	for _, f := range byID { // an invalid row keeps its prefix
+		if o := f.enrollment; len(o.Prefix) > len(owner.Prefix) && strings.HasPrefix(string(device), o.Prefix) {
+			owner, other = o, true
+		}
+	}
+	return owner, other, err
 }
 
 // fitsPrefix refuses prefixes of different tenants that overlap: it would be unclear whose the IDs are that begin with

@@ -15,6 +15,8 @@ type Registry struct {
 	Devices *tables.Table
 	Fleet   *tables.Table
 	Places  *tables.Table
+	// Prefixes keep new devices from being imported under the prefix of another enrollment. nil: nothing does.
+	Prefixes *Enrollments
 }
 
 // NewRegistry returns the registry of the fleet with these names.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -37,4 +38,30 @@ func TestDeviceSetChangesSitePositionAndLabels(t *testing.T) {
 		f.refused(anyFailure, want, "device set "+flags)
 	}
 	f.refused(exitUsage, "--site", "device set pump-7 --site", "\t")
+}
+
+func TestDevicesAreNotAddedUnderThePrefixOfAnotherEnrollment(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add any --tenant acme")
+	f.must("device add pump:7 --enrollment any")
+	f.must("enrollment add pumps --tenant acme --prefix pump:")
+	f.refused(exitFailed, "the prefix of enrollment pumps: add it with --enrollment pumps",
+		"device add pump:8 --enrollment any")
+	f.must("device add pump:7 --enrollment any --site hall") // it was there before
+	f.must("device add pump:8 --enrollment pumps")
+	file := filepath.Join(t.TempDir(), "devices.csv")
+	writeFile(t, file, "id\npump:9\nfan-1\n")
+	code, out, errs := f.run("device import " + file + " --enrollment any")
+	if code != exitFailed || !strings.Contains(out, "1 devices are added") ||
+		!strings.Contains(errs, "prefix of enrollment pumps") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}
+
+func TestUnknownTenantPrintsNoHeader(t *testing.T) {
+	f := newFoldedFixture(t)
+	f.refused(exitFailed, "nobody", "device list --tenant nobody")
+	if out := f.must("device list --site nowhere"); !strings.HasPrefix(out, "device,") {
+		t.Errorf("without devices it prints %q", out)
+	}
 }

@@ -50,8 +50,10 @@ func openDeviceAdmin(c *cli.Context, watchers ...operationHooks) (*deviceAdmin, 
 	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
 		return nil, err
 	}
-	return &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables,
-		s.Names)}, nil
+	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{})}
+	d.Registry = sas.NewRegistry(s.Tables, s.Names)
+	d.Registry.Prefixes = d.Enrollments
+	return d, nil
 }
 
 // unseal sets the enrollments' master key and returns its source. See setup.OpenMaster.

@@ -38,18 +38,32 @@ func checkAnswer(c *cli.Context) error {
 // An answer that is cut short by Ctrl-C or by the reader of a pipe is no failure; one with gaps is.
 func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty func() (string, error)) error {
 	var skipped query.Skipped
-	n, err := records.Write(c.App.Writer, formatOf(c), query.Readable(found, &skipped))
+	none := ""
+	orEmpty := func(yield func(R, error) bool) {
+		any := false
+		for r, err := range query.Readable(found, &skipped) {
+			if any = true; !yield(r, err) {
+				return
+			}
+		}
+		if any || skipped.N > 0 || c.Context.Err() != nil {
+			return
+		}
+		var r R
+		var err error
+		if none, err = empty(); err != nil {
+			yield(r, err)
+		}
+	}
+	_, err := records.Write(c.App.Writer, formatOf(c), orEmpty)
 	switch {
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		return nil
 	case c.Context.Err() != nil:
 		fmt.Fprintln(c.App.ErrWriter, "furrow: stopped before the end of the answer")
 		return nil
-	case err == nil && n == 0 && skipped.N == 0:
-		var text string
-		if text, err = empty(); err == nil {
-			fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", text)
-		}
+	case err == nil && none != "":
+		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", none)
 	}
 	return cmp.Or(err, unreadable(c, skipped))
 }

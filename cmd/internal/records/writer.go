@@ -36,12 +36,15 @@ type lines interface {
 	flush() error
 }
 
-// Write writes records as they come, and returns their number. Without records it writes only a header.
+// Write writes records as they come, and returns their number. Without records it writes only a header, or nothing if
+// that is because of an error.
 func Write[R Record](w io.Writer, format Format, records iter.Seq2[R, error]) (n int, err error) {
 	out := bufio.NewWriter(w)
 	var example R
 	to := newLines(out, format, example)
-	n, err = writeAll(to, records)
+	if n, err = writeAll(to, records); n == 0 && err != nil {
+		return 0, err
+	}
 	return n, errors.Join(err, to.flush(), out.Flush()) // also what came before an error
 }
 
