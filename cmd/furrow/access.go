@@ -17,10 +17,15 @@ import (
 func accessCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "access",
-		Usage: "Manage who may look at the dashboard",
-		Description: `With a tenant, a token sees that tenant only: all others are unknown to it. The roles viewer, operator and admin
-see the same. The pages only show: devices are revoked, restored, released and rewound by commands.
-Once anybody has access, the dashboard requires everybody to sign in.`,
+		Usage: "Manage who may look at the dashboard, and act from it",
+		Description: `With a tenant, a token sees that tenant only: all others are unknown to it. All roles see the same, and act from
+pages:
+  viewer    nothing
+  operator  revoke, restore and release devices; with access to all tenants also rewind devices, and redrive
+            poison messages
+  admin     as operator, and revoke devices where that locks out others
+The password and the token of the dashboard, and people who need not sign in, only look, because the activity
+log could not name them. Once anybody has access, the dashboard requires everybody to sign in.`,
 		Subcommands: []*cli.Command{
 			accessAddCommand(),
 			accessListCommand(),

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -22,9 +23,11 @@ import (
 func activityCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "activity",
-		Usage: "Show who changed access to the dashboard",
-		Description: `Lists who gave, replaced or took away access to the dashboard, the newest first. An act is recorded before it
-begins; one without an outcome is under way, or the process that did it died. Other commands are not recorded.` + examples(
+		Usage: "Show who did what",
+		Description: `Lists what people did by commands and from pages of the dashboard, the newest first. An act is recorded before
+it begins, and is not done if the log cannot be written. One without an outcome is under way, or the process
+that did it died, or the log could not be written afterwards, which the command or page said. Commands that
+only read, simulate and dry runs are not recorded.` + examples(
 			"activity", "activity --tenant contoso --from -30d --json"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only acts about `TENANT`"},
@@ -106,6 +109,9 @@ func (s *stores) recorded(
 ) error {
 	return admin.Fleet{Tables: s.Tables, Names: s.Names}.Do(ctx, commandActor(), act, do)
 }
+
+// undone reports whether an error of recorded means that the act was not done, or not completely.
+func undone(err error) bool { return err != nil && !errors.Is(err, access.ErrNoOutcome) }
 
 // acts returns the fleet for acts on devices.
 func (s *stores) acts(log *slog.Logger) admin.Fleet {

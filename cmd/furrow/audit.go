@@ -50,7 +50,7 @@ type auditLine struct {
 }
 
 func runAudit(c *cli.Context) error {
-	f, _, err := openFleet(c)
+	f, s, err := openFleet(c)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,10 @@ func runAudit(c *cli.Context) error {
 	run := tables.TicksOf(began)
 	for _, p := range f.Pipelines {
 		m := jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
-		if err := f.Queue(p).Put(c.Context, m, 0); errors.Is(err, worker.ErrNoQueue) {
+		act := schema.Act{What: "audit run", Detail: "pipeline " + string(p.Name)}
+		if err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
+			return "enqueued", f.Queue(p).Put(ctx, m, 0)
+		}); errors.Is(err, worker.ErrNoQueue) {
 			return fmt.Errorf("pipeline %s has no queue yet: furrow up or furrow schedule creates it", p.Name)
 		} else if err != nil {
 			return err

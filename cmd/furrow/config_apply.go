@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -66,11 +67,10 @@ func configApply(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	change, err := s.generationsOf().Apply(c.Context, file.Name, file.Text, operator())
-	if err != nil {
-		return err
-	}
-	return reportChange(c, change)
+	return changeConfig(c, s, schema.Act{What: "config apply", Detail: file.Name},
+		func(ctx context.Context) (generations.Change, error) {
+			return s.generationsOf().Apply(ctx, file.Name, file.Text, operator())
+		})
 }
 
 func configRollbackCommand() *cli.Command {
@@ -94,11 +94,27 @@ func configRollback(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	change, err := s.generationsOf().Rollback(c.Context, n, operator())
-	if err != nil {
+	return changeConfig(c, s, schema.Act{What: "config rollback", Detail: fmt.Sprint("generation ", n)},
+		func(ctx context.Context) (generations.Change, error) {
+			return s.generationsOf().Rollback(ctx, n, operator())
+		})
+}
+
+// changeConfig stores a configuration, records that, and reports it.
+func changeConfig(
+	c *cli.Context, s *stores, act schema.Act, change func(context.Context) (generations.Change, error),
+) error {
+	var done generations.Change
+	err := s.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
+		if done, err = change(ctx); !done.Stored {
+			return "it was current already", err
+		}
+		return fmt.Sprintf("generation %d", done.Holds.Generation), err
+	})
+	if undone(err) {
 		return err
 	}
-	return reportChange(c, change)
+	return errors.Join(reportChange(c, done), err)
 }
 
 func reportChange(c *cli.Context, change generations.Change) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -67,22 +68,29 @@ func deviceAdd(c *cli.Context) error {
 			return err
 		}
 	}
-	device, outcome, err := d.Registry.Import(c.Context, e, v)
+	var device schema.Device
+	var outcome sas.Outcome
+	act := schema.Act{What: "device add", Device: v.Device, Tenant: cmp.Or(v.Tenant, e.Tenant),
+		Detail: "enrollment " + string(e.ID)}
+	err = d.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
+		device, outcome, err = d.Registry.Import(ctx, e, v)
+		return string(outcome), err
+	})
 	if _, refused := errors.AsType[*sas.RefusedError](err); refused {
 		return fmt.Errorf("device %s: %w", v.Device, err)
 	}
-	if err != nil {
+	if undone(err) {
 		return err
 	}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, deviceRecord{Device: device, Outcome: outcome}.Object())
+		return errors.Join(writeJSONLine(c.App.Writer, deviceRecord{Device: device, Outcome: outcome}.Object()), err)
 	}
 	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed",
 		sas.Same: "was already registered"}[outcome]
-	_, err = fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
+	_, errPrint := fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
 		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID,
 			key.Of(string(device.ID)), endpoint, caFile))
-	return err
+	return errors.Join(errPrint, err)
 }
 
 // endpointFor returns the token endpoint and, if that uses the certificate authority of the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,7 +72,17 @@ func deviceImport(c *cli.Context) (err error) {
 		return fmt.Errorf("%s: %w", c.Args().First(), err)
 	}
 	i := factory.Import{Registry: d.Registry, Enrollment: e, DryRun: c.Bool("dry-run"), Workers: c.Int("workers")}
-	sum, err := i.Run(c.Context, file, notes.add)
+	var sum factory.Summary
+	run := func(ctx context.Context) (_ string, err error) {
+		sum, err = i.Run(ctx, file, notes.add)
+		return fmt.Sprintf("%d added, %d changed, %d lines invalid", sum.Added, sum.Changed, sum.Wrong), err
+	}
+	if i.DryRun {
+		_, err = run(c.Context)
+	} else {
+		err = d.recorded(c.Context, schema.Act{What: "device import", Tenant: e.Tenant,
+			Detail: "enrollment " + string(e.ID)}, run)
+	}
 	return importEnd(c, file, e, notes, sum, err)
 }
 

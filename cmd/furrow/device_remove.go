@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -58,11 +60,16 @@ func deviceRemove(c *cli.Context) error {
 			many(int64(len(devices)), "device"), what, many(int64(n), "other device"))
 	}
 	for _, device := range devices {
-		line, err := d.remove(c, device, eraser)
-		if err != nil {
+		var line removedLine
+		act := schema.Act{What: "device remove", Device: device.ID, Tenant: device.Tenant}
+		err := d.recorded(c.Context, act, func(context.Context) (_ string, err error) {
+			line, err = d.remove(c, device, eraser)
+			return string(line.Status), err
+		})
+		if undone(err) {
 			return fmt.Errorf("device %s is not completely removed; repeat the command: %w", device.ID, err)
 		}
-		if err := line.print(c); err != nil {
+		if err := errors.Join(line.print(c), err); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 )
@@ -124,7 +123,7 @@ func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.
 		}
 		all.Wait()
 		for i, device := range devices[:n] {
-			if errs[i] != nil && !errors.Is(errs[i], access.ErrNoOutcome) {
+			if undone(errs[i]) {
 				return errs[i]
 			}
 			if err := errors.Join(printStatus(c, device, to, f.Policies.Delay), errs[i]); err != nil {

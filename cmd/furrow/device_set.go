@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -40,19 +44,47 @@ func deviceSet(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.device(c, id); err != nil {
+	device, err := d.device(c, id)
+	if err != nil {
 		return err
 	}
-	device, err := d.Registry.Change(c.Context, id, change)
-	if err != nil {
-		return fmt.Errorf("device %s: %w", id, err)
+	errLog := d.recorded(c.Context, schema.Act{What: "device set", Device: id, Tenant: device.Tenant,
+		Detail: given(c)}, func(ctx context.Context) (_ string, err error) {
+		device, err = d.Registry.Change(ctx, id, change)
+		return "", err
+	})
+	if undone(errLog) {
+		return fmt.Errorf("device %s: %w", id, errLog)
 	}
 	inFleet := true
 	r := deviceRecord{Device: device, InFleet: &inFleet}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, r.Object())
+		return errors.Join(writeJSONLine(c.App.Writer, r.Object()), errLog)
 	}
-	return r.text(c.App.Writer)
+	return errors.Join(r.text(c.App.Writer), errLog)
+}
+
+// given returns the flags that a command was given, except those about storage, for the activity log.
+func given(c *cli.Context) string {
+	var flags []string
+	for _, f := range c.Command.Flags {
+		name := f.Names()[0]
+		if slices.Contains([]string{"storage", "names-prefix", "ca", "json", "yes", "master-key-file"}, name) ||
+			!c.IsSet(name) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.BoolFlag:
+			flags = append(flags, "--"+name)
+		case *cli.GenericFlag:
+			flags = append(flags, fmt.Sprintf("--%s %v", name, c.Generic(name)))
+		case *cli.StringSliceFlag:
+			flags = append(flags, "--"+name+" "+strings.Join(c.StringSlice(name), ","))
+		default:
+			flags = append(flags, fmt.Sprintf("--%s %v", name, c.Value(name)))
+		}
+	}
+	return strings.Join(flags, " ")
 }
 
 // deviceChange returns the change that the flags describe.

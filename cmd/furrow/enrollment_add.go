@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,21 +69,25 @@ func enrollmentAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.makeTables(c, e.Readings); err != nil {
-		return err
-	}
-	e, err = d.Enrollments.Add(c.Context, e, primary, secondary)
+	err = d.recorded(c.Context, schema.Act{What: "enrollment add", Tenant: e.Tenant, Detail: string(e.ID)},
+		func(ctx context.Context) (_ string, err error) {
+			if err := d.makeTables(c, e.Readings); err != nil {
+				return "", err
+			}
+			e, err = d.Enrollments.Add(ctx, e, primary, secondary)
+			return "", err
+		})
 	if errors.Is(err, tables.ErrExists) {
 		return fmt.Errorf("%w; change it with furrow enrollment set", err)
 	}
-	if err != nil {
+	if undone(err) {
 		return err
 	}
-	if err := printEnrollment(c, e); err != nil || c.Bool("json") {
-		return err
+	if errPrint := printEnrollment(c, e); errPrint != nil || c.Bool("json") {
+		return errors.Join(errPrint, err)
 	}
-	_, err = fmt.Fprint(c.App.Writer, afterAdd(e, where))
-	return err
+	_, errPrint := fmt.Fprint(c.App.Writer, afterAdd(e, where))
+	return errors.Join(errPrint, err)
 }
 
 // newEnrollment reads the flags of a new enrollment. Without --readings it has no table yet.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -33,7 +35,7 @@ be changed. Given labels replace all labels.` + examples("enrollment set line4 -
 }
 
 func enrollmentSet(c *cli.Context) error {
-	return changeEnrollment(c, func(e *schema.Enrollment) error { return applyPolicy(c, e) })
+	return changeEnrollment(c, "enrollment set", func(e *schema.Enrollment) error { return applyPolicy(c, e) })
 }
 
 func enrollmentEnableCommand() *cli.Command {
@@ -42,7 +44,8 @@ func enrollmentEnableCommand() *cli.Command {
 		Description: examples("enrollment enable line4"), ArgsUsage: "ENROLLMENT",
 		Flags: append(storageFlags(), jsonFlag()),
 		Action: func(c *cli.Context) error {
-			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = false; return nil })
+			return changeEnrollment(c, "enrollment enable",
+				func(e *schema.Enrollment) error { e.Disabled = false; return nil })
 		},
 	}
 }
@@ -66,7 +69,8 @@ func enrollmentDisable(c *cli.Context) error {
 		return usagef(c, "--revoke ends tokens of other enrollments in the readings table too; furrow enrollment revoke %s "+
 			"counts them. Confirm with --yes", c.Args().First())
 	}
-	err := changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = true; return nil })
+	err := changeEnrollment(c, "enrollment disable",
+		func(e *schema.Enrollment) error { e.Disabled = true; return nil })
 	if err != nil || !c.Bool("revoke") {
 		return err
 	}
@@ -80,20 +84,29 @@ func enrollmentDisable(c *cli.Context) error {
 }
 
 // changeEnrollment changes the named enrollment and prints it.
-func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) error {
+func changeEnrollment(c *cli.Context, what string, change func(*schema.Enrollment) error) error {
 	d, e, err := openForEnrollment(c)
 	if err != nil {
 		return err
 	}
-	if e.MaxDevices == 0 && c.Int("max-devices") > 0 {
-		if err := d.Registry.ForgetPlaces(c.Context, e.ID); err != nil {
-			return err
+	err = d.recorded(c.Context, enrollmentAct(c, what, e), func(ctx context.Context) (_ string, err error) {
+		if e.MaxDevices == 0 && c.Int("max-devices") > 0 {
+			if err := d.Registry.ForgetPlaces(ctx, e.ID); err != nil {
+				return "", err
+			}
 		}
-	}
-	if e, err = d.Enrollments.Change(c.Context, e.ID, change); err != nil {
+		e, err = d.Enrollments.Change(ctx, e.ID, change)
+		return "", err
+	})
+	if undone(err) {
 		return err
 	}
-	return printEnrollment(c, e)
+	return errors.Join(printEnrollment(c, e), err)
+}
+
+// enrollmentAct describes a change of an enrollment for the activity log.
+func enrollmentAct(c *cli.Context, what string, e schema.Enrollment) schema.Act {
+	return schema.Act{What: what, Tenant: e.Tenant, Detail: strings.TrimSpace(string(e.ID) + " " + given(c))}
 }
 
 func enrollmentRotateCommand() *cli.Command {
@@ -125,16 +138,20 @@ func enrollmentRotate(c *cli.Context) error {
 	if _, err := d.unseal(c, false); err != nil {
 		return err
 	}
-	if e, err = d.Enrollments.Rotate(c.Context, e.ID); err != nil {
+	err = d.recorded(c.Context, enrollmentAct(c, "enrollment rotate", e), func(ctx context.Context) (_ string, err error) {
+		e, err = d.Enrollments.Rotate(ctx, e.ID)
+		return "", err
+	})
+	if undone(err) {
 		return err
 	}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, enrollmentLineOf(e))
+		return errors.Join(writeJSONLine(c.App.Writer, enrollmentLineOf(e)), err)
 	}
 	fmt.Fprintf(c.App.Writer, "%s has a new primary key; furrow enrollment key %s --show-key prints it for the factory.\n"+
 		"The old one is now the secondary key, and its devices continue to work. Takes effect within %s.\n", e.ID, e.ID,
 		short(sas.Recent))
-	return nil
+	return err
 }
 
 func enrollmentKeyCommand() *cli.Command {

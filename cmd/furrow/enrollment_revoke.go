@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -60,17 +62,25 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 			many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))
 	}
 	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
-	for table, ending := range cohorts {
-		if err := policies.EndTokens(c.Context, table, ending); err != nil {
-			return fmt.Errorf("enrollment %s: the tokens for table %s may not have ended; try again: %w", e.ID, table, err)
-		}
+	err = d.recorded(c.Context, schema.Act{What: "enrollment revoke", Tenant: e.Tenant, Detail: string(e.ID)},
+		func(ctx context.Context) (string, error) {
+			for table, ending := range cohorts {
+				if err := policies.EndTokens(ctx, table, ending); err != nil {
+					return "", fmt.Errorf("enrollment %s: the tokens for table %s may not have ended; try again: %w", e.ID, table,
+						err)
+				}
+			}
+			return "the tokens of " + many(int64(line.Devices), "device") + " ended", nil
+		})
+	if undone(err) {
+		return err
 	}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, line)
+		return errors.Join(writeJSONLine(c.App.Writer, line), err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "The tokens of %s of %s ended, and those of %s of other enrollments.\n",
+	_, errPrint := fmt.Fprintf(c.App.Writer, "The tokens of %s of %s ended, and those of %s of other enrollments.\n",
 		many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))
-	return err
+	return errors.Join(errPrint, err)
 }
 
 // tokensToEnd returns the cohorts, by readings table, in which devices of an enrollment have a token

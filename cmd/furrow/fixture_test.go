@@ -40,7 +40,8 @@ type fixture struct {
 
 	begin, end time.Time // of all readings
 	mu         sync.Mutex
-	requests   []*http.Request // of commands, where storage is behind a proxy
+	requests   []*http.Request          // of commands, where storage is behind a proxy
+	refuses    func(*http.Request) bool // the proxy refuses a request; nil: none
 }
 
 // newFixture serves a directory.
@@ -72,7 +73,12 @@ func newObservedFixture(t *testing.T) *fixture {
 	seen := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		f.requests = append(f.requests, r.Clone(t.Context()))
+		refuses := f.refuses
 		f.mu.Unlock()
+		if refuses != nil && refuses(r) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(seen.Close)

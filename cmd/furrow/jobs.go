@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/records"
-	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -123,7 +122,7 @@ func jobsRedrive(c *cli.Context) error {
 			return err
 		}
 		n, err := acts.Redrive(c.Context, commandActor(), pipeline, c.String("cause"))
-		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
+		if undone(err) {
 			return err
 		}
 		if err := errors.Join(printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: put back %s", p.Name,
@@ -155,14 +154,16 @@ func jobsPurge(c *cli.Context) error {
 	}
 	for _, p := range f.Pipelines {
 		act := schema.Act{What: "jobs purge", Detail: "pipeline " + string(p.Name)}
-		if err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
-			n, err := query.OrNone(f.Queue(p).Purge(ctx))
-			if err != nil {
-				return "", err
-			}
-			deleted := "deleted about " + many(int64(n), "message")
-			return deleted, printLine(c, messagesLine{p.Name, n}, string(p.Name)+": "+deleted)
-		}); err != nil {
+		n, deleted := 0, ""
+		err := s.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
+			n, err = query.OrNone(f.Queue(p).Purge(ctx))
+			deleted = "deleted about " + many(int64(n), "message")
+			return deleted, err
+		})
+		if undone(err) {
+			return err
+		}
+		if err := errors.Join(printLine(c, messagesLine{p.Name, n}, string(p.Name)+": "+deleted), err); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/query"
@@ -77,7 +76,7 @@ func rewind(c *cli.Context) error {
 		} else {
 			n, err = acts.Rewind(c.Context, commandActor(), pipeline, r)
 		}
-		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
+		if undone(err) {
 			return err
 		}
 		total += n

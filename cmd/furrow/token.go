@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -47,27 +48,41 @@ func issueToken(c *cli.Context) error {
 			"lock out firmware that cannot request another; add an enrollment with a long --life, which gets its own table, "+
 			"or use --shared", e.ID, e.Life)
 	}
-	if life > 0 {
-		if e, err = d.Enrollments.Change(c.Context, e.ID, func(e *schema.Enrollment) error {
-			e.Admits = max(e.Admits, life+e.Backfill)
-			return nil
-		}); err != nil {
-			return err
-		}
-		e.Life = life
-	}
 	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies(logFor(c)))
 	if err != nil {
 		return err
 	}
-	a, err := issuer.Issue(c.Context, device, e)
-	if err != nil {
-		return fmt.Errorf("device %s: %w", device, err)
+	var a sas.Answer
+	act := schema.Act{What: "token", Device: device, Tenant: e.Tenant, Detail: given(c)}
+	err = d.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
+		if life > 0 {
+			if e, err = d.admitLonger(ctx, e, life); err != nil {
+				return "", err
+			}
+		}
+		if a, err = issuer.Issue(ctx, device, e); err != nil {
+			return "", fmt.Errorf("device %s: %w", device, err)
+		}
+		return "it expires at " + a.Expires.UTC().Format(time.RFC3339), nil
+	})
+	if undone(err) {
+		return err
 	}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, a)
+		return errors.Join(writeJSONLine(c.App.Writer, a), err)
 	}
-	return printAnswer(c.App.Writer, a)
+	return errors.Join(printAnswer(c.App.Writer, a), err)
+}
+
+// admitLonger returns an enrollment with another life, after storing that audits must look back as far.
+func (d *deviceAdmin) admitLonger(ctx context.Context, e schema.Enrollment, life time.Duration) (schema.Enrollment,
+	error) {
+	e, err := d.Enrollments.Change(ctx, e.ID, func(e *schema.Enrollment) error {
+		e.Admits = max(e.Admits, life+e.Backfill)
+		return nil
+	})
+	e.Life = life
+	return e, err
 }
 
 // enrollmentForToken returns the enrollment of a registered device, which must be enabled.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,19 +51,24 @@ func revokeAllTokens(c *cli.Context) error {
 			many(int64(line.NeedNewToken), "device"))
 	}
 	policies := d.policies(logFor(c))
-	if line.Tables, err = policies.EndAllTokens(c.Context); err != nil {
+	err = d.recorded(c.Context, schema.Act{What: "token revoke", Detail: "all"}, func(ctx context.Context) (_ string,
+		err error) {
+		line.Tables, err = policies.EndAllTokens(ctx)
+		return "the tokens of " + many(int64(line.NeedNewToken), "device") + " ended", err
+	})
+	if undone(err) {
 		return fmt.Errorf("some tokens may not have ended; try again: %w", err)
 	}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, line)
+		return errors.Join(writeJSONLine(c.App.Writer, line), err)
 	}
 	when := ""
 	if policies.Delay > 0 {
 		when = " within " + short(policies.Delay)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "All tokens for %s stop working%s. %s must request a new one.\n",
+	_, errPrint := fmt.Fprintf(c.App.Writer, "All tokens for %s stop working%s. %s must request a new one.\n",
 		many(int64(line.Tables), "readings table"), when, many(int64(line.NeedNewToken), "device"))
-	return err
+	return errors.Join(errPrint, err)
 }
 
 // withValidToken counts the devices that have a token that neither expired nor ended. It reads all

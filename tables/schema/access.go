@@ -16,8 +16,8 @@ type Role string
 // All roles.
 const (
 	Viewer   Role = "viewer"   // looks
-	Operator Role = "operator" // acts on devices
-	Admin    Role = "admin"    // acts on whole tenants and pipelines, and locks devices out
+	Operator Role = "operator" // acts on devices and poison messages
+	Admin    Role = "admin"    // also revokes where that locks out other devices
 )
 
 // Roles returns all roles, the least first.
