@@ -21,8 +21,12 @@ type Directory struct {
 }
 
 const (
-	// Recent is how old the copy may be: an access that is removed ends within this time.
+	// Recent is the time within which an access that is removed ends, also that of an open stream, which is compared
+	// with the copy every half of it.
 	Recent = 10 * time.Second
+	// maxAge is how old the copy may be.
+	maxAge      = Recent / 2
+	readTimeout = 10 * time.Second
 	// patience is how old it may be while storage does not answer.
 	patience = time.Minute
 	// pause is the time between two reads for names and tokens that the copy does not have.
@@ -45,7 +49,7 @@ func (d *Directory) Named(ctx context.Context, name string) (a schema.Access, fo
 func (d *Directory) Still(ctx context.Context, a schema.Access) (now schema.Access, holds bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.refresh(ctx, Recent); err != nil {
+	if err := d.refresh(ctx, maxAge); err != nil {
 		return a, false, err
 	}
 	now, holds = d.byHash[a.Hash]
@@ -56,7 +60,7 @@ func (d *Directory) Still(ctx context.Context, a schema.Access) (now schema.Acce
 func (d *Directory) Any(ctx context.Context) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err := d.refresh(ctx, Recent)
+	err := d.refresh(ctx, maxAge)
 	return len(d.byHash) > 0, err
 }
 
@@ -66,7 +70,7 @@ func (d *Directory) look(
 ) (a schema.Access, found bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.refresh(ctx, Recent); err != nil {
+	if err := d.refresh(ctx, maxAge); err != nil {
 		return a, false, err
 	}
 	if a, found = in(); found {
@@ -86,7 +90,7 @@ func (d *Directory) refresh(ctx context.Context, age time.Duration) error {
 		return nil
 	}
 	d.asked = now
-	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), Recent)
+	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
 	all, err := d.Store.All(reading)
 	if err != nil && all == nil {

@@ -127,7 +127,7 @@ func (d *Dashboard) whileHeld(r *http.Request, who identity) (*http.Request, fun
 		ctx, cancel = context.WithDeadline(r.Context(), who.ends)
 	}
 	go func() {
-		ticks := time.NewTicker(access.Recent)
+		ticks := time.NewTicker(access.Recent / 2) // what it looks at is as old at most
 		defer ticks.Stop()
 		for {
 			select {

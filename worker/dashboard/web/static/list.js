@@ -46,6 +46,7 @@ export class List {
     let answer;
     try {
       const got = await fetch("/v1/devices?" + query);
+      if (got.status === 401) location.reload(); // the session has ended: the form to sign in leads back here
       answer = await got.json();
       if (!got.ok) throw new Error(answer.detail || answer.title || got.statusText);
     } catch (err) {

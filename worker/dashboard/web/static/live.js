@@ -57,6 +57,7 @@ export class Live {
     const address = this.#address;
     try {
       const answer = await fetch("/v1/map" + address);
+      if (answer.status === 401) location.reload(); // the session has ended: the form to sign in leads back here
       const body = await answer.json();
       if (address !== this.#address) return;
       if (!answer.ok) throw new Error(body.detail || body.title || answer.statusText);

@@ -5,6 +5,8 @@ import { charts } from "./chart.js";
 import { localize } from "./time.js";
 
 localize(document);
+const to = document.querySelector("form.signin [name=to]");
+if (to) to.value += location.hash; // the server does not see where the map was
 charts();
 
 const every = 10e3;
@@ -42,6 +44,7 @@ async function refresh() {
   if (document.hidden || !document.querySelector("main [data-live]")) return;
   try {
     const got = await fetch(location.href, { headers: { Accept: "text/html" } });
+    if (got.status === 401) location.reload(); // the session has ended: the form to sign in leads back here
     if (!got.ok) return;
     const young = new DOMParser().parseFromString(await got.text(), "text/html");
     localize(young);

@@ -1,0 +1,98 @@
+package dashboard
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"furrow/sas/access"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// accessRow answers queries of the table access without a connection, so that time can be simulated.
+type accessRow struct {
+	token   string
+	removed atomic.Bool
+}
+
+func (a *accessRow) Do(r *http.Request) (*http.Response, error) {
+	rows := fmt.Sprintf(`{"odata.etag":"W/\"1\"","PartitionKey":"access","RowKey":"alice","Name":"alice",`+
+		`"Role":"viewer","By":"root","Hash":%q,"Created":"2026-11-20T00:00:00Z","Created@odata.type":"Edm.DateTime"}`,
+		schema.TokenHash(a.token))
+	if a.removed.Load() {
+		rows = ""
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"value":[` + rows + `]}`)), Request: r}, nil
+}
+
+// TestStreamsEndSoonAfterAccessIsRemoved removes the access at different moments between two checks.
+func TestStreamsEndSoonAfterAccessIsRemoved(t *testing.T) {
+	d := newDashboard(t, Config{})
+	for after := time.Duration(0); after < 2*access.Recent; after += 700 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			row := &accessRow{token: "furrow_token"}
+			client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
+				Table: "http://127.0.0.1:1/x"}}))(t)
+			d.c.Access = &access.Directory{Store: access.NewStore(client, schema.Names{})}
+			who := must.Have(d.find(t.Context(), row.token))(t)
+			if !who.known() {
+				t.Fatal("the token is unknown")
+			}
+			r, end := d.whileHeld(httptest.NewRequest("GET", "/v1/stream", nil).WithContext(t.Context()), who)
+			defer end()
+			time.Sleep(after)
+			if r.Context().Err() != nil {
+				t.Errorf("the stream has ended after %v, before the access was removed", after)
+			}
+			row.removed.Store(true)
+			removed := time.Now()
+			<-r.Context().Done()
+			if took := time.Since(removed); took > access.Recent {
+				t.Errorf("removed after %v, the access holds for %v more", after, took)
+			}
+		})
+	}
+}
+
+func TestStreamsEndWithTheirSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		row := &accessRow{token: "furrow_token"}
+		client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
+			Table: "http://127.0.0.1:1/x"}}))(t)
+		d := newDashboard(t, Config{Access: &access.Directory{Store: access.NewStore(client, schema.Names{})}})
+		who := must.Have(d.find(t.Context(), row.token))(t)
+		who.ends = time.Now().Add(time.Hour)
+		r, end := d.whileHeld(httptest.NewRequest("GET", "/v1/stream", nil).WithContext(t.Context()), who)
+		defer end()
+		<-r.Context().Done()
+		if now := time.Now(); !now.Equal(who.ends) {
+			t.Errorf("it ends at %v, and the session at %v", now, who.ends)
+		}
+	})
+}
+
+// TestActWithoutASessionLeadsToSigningIn sends the form of a page whose session has ended.
+func TestActWithoutASessionLeadsToSigningIn(t *testing.T) {
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.run(t, 2)
+	v := g.signIn(t, g.add(t, "alice", schema.Operator, ""))
+	form, secret := once(t, v.get("/devices/d0000/revoke").Body.String()), v.form()
+	v.post("/sign-out")
+	w := g.postForm("/devices/d0000/revoke", v.cookie, "form", secret, "once", form, "how", "now")
+	if page := w.Body.String(); w.Code != http.StatusUnauthorized || !strings.Contains(page,
+		`name="to" value="/devices/d0000/revoke"`) || !strings.Contains(page, "nothing was done") {
+		t.Errorf("%d %s", w.Code, page)
+	}
+	if g.status(t, "d0000") != schema.Active {
+		t.Error("the device was revoked")
+	}
+}
