@@ -108,8 +108,11 @@ func arrows() []arrow {
 		{"worker/query", "jobs/... tables tables/schema worker"},
 		{"worker/admin", "jobs sas sas/access tables tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema worker/admin worker/dashboard/..."},
-		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
-		{"worker/dashboard/api", "sas/access tables tables/schema worker/dashboard/model worker/query"},
+		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/dashboard/formats worker/price " +
+			"worker/query"}, // no HTML, no HTTP
+		{"worker/dashboard/api", "sas/access tables tables/schema worker/dashboard/formats worker/dashboard/model " +
+			"worker/query"},
+		{"worker/dashboard/formats", ""},
 		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/admin " +
 			"worker/dashboard/api worker/dashboard/model worker/dashboard/web/... worker/query"},
 

@@ -73,7 +73,8 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: log, api: api.New(c.Model, log), web: site, mux: http.NewServeMux(), tries: newTries(),
+	d := &Dashboard{c: c, log: log, api: api.New(c.Model, c.Activity, log),
+		web: site, mux: http.NewServeMux(), tries: newTries(),
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails
 	pages := append(site.Routes(), d.signInRoutes()...)
@@ -108,12 +109,18 @@ func (d *Dashboard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case isAPI(r.URL.Path):
 		d.api.Fail(w, r, err)
-	case is && p.Code == api.Unauthorized && r.Method != http.MethodPost:
-		reason := ""
+	case is && p.Code == api.Unauthorized:
+		reason, to := "", r.URL.RequestURI()
 		if r.Header.Get("Authorization") != "" {
 			reason = p.Detail
 		}
-		d.web.SignIn(w, r, http.StatusUnauthorized, r.URL.RequestURI(), reason)
+		if r.Method == http.MethodPost { // the page of an act is at the address of its form
+			reason = "Your session has ended, and nothing was done. Sign in, and confirm it again."
+		}
+		if r.URL.Path == web.SignOutPath {
+			reason, to = "", "/"
+		}
+		d.web.SignIn(w, r, http.StatusUnauthorized, to, reason)
 	default:
 		d.web.Fail(w, r, err)
 	}

@@ -129,7 +129,7 @@ func addresses() []string {
 		"/v1/devices/d0001/series?window=raw&span=6h",
 		"/v1/devices/d0001/readings?sensors=door&span=6h", "/v1/devices/d0001/readings?newest=2",
 		"/v1/query", "/v1/query?window=newest&tenant=contoso",
-		"/v1/pipelines", "/v1/tenants?limit=1",
+		"/v1/pipelines", "/v1/activity?from=-2h", "/v1/tenants?limit=1",
 		"/v1/tenants/contoso/day?sensor=temperature", "/openapi.json", "/healthz",
 	}
 }

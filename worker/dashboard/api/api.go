@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
@@ -13,17 +14,19 @@ import (
 
 // An API serves the data of a model.
 type API struct {
-	model   *model.Store
-	log     *slog.Logger
-	streams chan struct{} // holds one element per open stream
-	closing chan struct{} // closed by Close
+	model    *model.Store
+	activity access.Log
+	log      *slog.Logger
+	streams  chan struct{} // holds one element per open stream
+	closing  chan struct{} // closed by Close
 
 	questions questions
 }
 
-// New returns an API over m.
-func New(m *model.Store, log *slog.Logger) *API {
-	return &API{model: m, log: log, streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
+// New returns an API over m and the activity log.
+func New(m *model.Store, activity access.Log, log *slog.Logger) *API {
+	return &API{model: m, activity: activity, log: log,
+		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
 		questions: questions{by: map[string]int{}}}
 }
 
@@ -88,6 +91,8 @@ func (a *API) Routes() []Route {
 				s, _, err := m.Day(r.Context(), p.DayOf(tenant, time.Now()))
 				return s, err
 			})},
+		// About one operation per month and thousand acts.
+		{"/v1/activity", []string{"from", "to"}, data(a.readActivity)},
 		{"/openapi.json", nil, describe},
 		{HealthPath, nil, healthz},
 	}

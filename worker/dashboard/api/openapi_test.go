@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/sas/access"
 	"furrow/worker/dashboard/model"
 )
 
@@ -37,7 +38,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		t.Errorf("the servers are %+v", doc.Servers)
 	}
 	n, inPath := 0, regexp.MustCompile(`{(\w+)}`)
-	for _, r := range New(nil, nil).Routes() {
+	for _, r := range New(nil, access.Log{}, nil).Routes() {
 		n++
 		get, ok := doc.Paths[r.Pattern]["get"]
 		if !ok {
@@ -117,7 +118,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	}
 	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
 		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Windows{}, model.Newest{},
-		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Problem{}} {
+		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Activity{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}
 	for name := range doc.Components.Schemas {

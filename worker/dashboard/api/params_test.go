@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/sas/access"
 )
 
 // answer returns the API's answer to a GET request, without storage.
@@ -72,7 +74,7 @@ func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 		"/v1/tenants/t%00/day":                                                   "tenant",
 		"/v1/map?sensor=" + strings.Repeat("x", 5000):                            "bytes",
 	} {
-		w := answer(New(nil, quiet()), target)
+		w := answer(New(nil, access.Log{}, quiet()), target)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%.80s: %d %s, want %q", target, w.Code, w.Body, want)
 		}
@@ -93,7 +95,7 @@ func TestTimesAreThoseOfTheShell(t *testing.T) {
 }
 
 func TestStreamsAreLimited(t *testing.T) {
-	a := New(nil, quiet())
+	a := New(nil, access.Log{}, quiet())
 	for range maxStreams {
 		a.streams <- struct{}{}
 	}
@@ -114,7 +116,7 @@ func FuzzParams(f *testing.F) {
 		f.Add(q)
 	}
 	var names []string
-	for _, r := range New(nil, nil).Routes() {
+	for _, r := range New(nil, access.Log{}, nil).Routes() {
 		names = append(names, r.Params...)
 	}
 	f.Fuzz(func(t *testing.T, query string) {

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"furrow/sas/access"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
+)
+
+// An Activity is the answer of /v1/activity.
+type Activity struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+	Acts []Act     `json:"acts"`           // the newest first
+	More bool      `json:"more,omitempty"` // there are older acts in this time
+}
+
+// An Act is something that somebody did to the fleet.
+type Act struct {
+	At      time.Time `json:"at"` // when it began
+	Who     string    `json:"who"`
+	From    string    `json:"from"` // dashboard or command
+	What    string    `json:"what"`
+	Device  string    `json:"device,omitempty"`
+	Tenant  string    `json:"tenant,omitempty"` // that it is about; without it the fleet
+	Detail  string    `json:"detail,omitempty"`
+	Outcome string    `json:"outcome,omitempty"` // or the error; without it under way, or unknown
+	Failed  bool      `json:"failed,omitempty"`
+}
+
+const (
+	activitySpan = 30 * 24 * time.Hour // when no time is chosen
+	maxActs      = 200
+)
+
+// ReadActs reads the acts of the chosen time that are about the person's tenant, or all.
+func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts []schema.Act, err error) {
+	a = Activity{From: p.From, To: p.To, Acts: []Act{}}
+	if a.To.IsZero() {
+		a.To = time.Now().Add(time.Minute).UTC() // the clock of whoever acted may be ahead
+	}
+	if a.From.IsZero() {
+		a.From = a.To.Add(-activitySpan)
+	}
+	for act, err := range log.Acts(ctx, PersonOf(ctx).Tenant, a.From, a.To) {
+		if err != nil {
+			return a, nil, err
+		}
+		if a.More = len(acts) == maxActs; a.More {
+			break
+		}
+		acts = append(acts, act)
+		a.Acts = append(a.Acts, Act{At: act.At.Time(), Who: act.Who, From: act.From, What: act.What,
+			Device: string(act.Device), Tenant: string(act.Tenant), Detail: act.Detail, Outcome: act.Outcome,
+			Failed: act.Failed})
+	}
+	return a, acts, nil
+}
+
+func (a *API) readActivity(r *http.Request, p Params) (Activity, model.Read, error) {
+	activity, _, err := ReadActs(r.Context(), a.activity, p)
+	return activity, model.Read{}, err
+}
