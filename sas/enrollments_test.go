@@ -442,7 +442,7 @@ func TestConcurrentEnrollmentsDoNotOverlap(t *testing.T) {
 		}
 		both.Wait()
 		all, err := n.All(t.Context())
-		must(t, err)
+		must.Succeed(t, err)
 		stored := 0
 		for _, e := range all {
 			if strings.HasPrefix(e.Prefix, fmt.Sprintf("p%d:", i)) {
