@@ -13,6 +13,9 @@ import (
 // TestExampleDevicesStoreEveryReadingOnce runs the examples in other languages through an outage of endpoint and
 // storage, kills of the device and a revocation, with clocks that are years behind.
 func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it mostly waits for other programs")
+	}
 	devices := exampleDevices(t)
 	dir := t.TempDir()
 	u := startUpProcess(t, dir)
