@@ -165,14 +165,11 @@ func TestConcurrentEnrollmentChangesLoseNothing(t *testing.T) {
 
 func TestRotationKeepsThePrimaryKeyAsSecondary(t *testing.T) {
 	n, _ := newEnrollments(t)
-	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	e := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	before := must.Have(n.Keys(e))(t)
+	e, err := n.Rotate(t.Context(), "line4")
 	must.Succeed(t, err)
-	before, err := n.Keys(e)
-	must.Succeed(t, err)
-	e, err = n.Rotate(t.Context(), "line4")
-	must.Succeed(t, err)
-	after, err := n.Keys(e)
-	must.Succeed(t, err)
+	after := must.Have(n.Keys(e))(t)
 	if after[1].Base64() != before[0].Base64() {
 		t.Error("the old primary key is not the secondary")
 	}
@@ -218,18 +215,15 @@ func (n *Enrollments) through(t *testing.T, account tables.Account, transport po
 // Two rotations would end the key that devices have.
 func TestConcurrentRotationsRotateOnce(t *testing.T) {
 	n, account := newEnrollments(t)
-	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must.Succeed(t, err)
-	before, err := n.Keys(e)
-	must.Succeed(t, err)
+	e := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	before := must.Have(n.Keys(e))(t)
 	slow := n.through(t, account, &interposed{method: http.MethodPut, before: func() {
-		_, err := n.Rotate(t.Context(), "line4")
-		must.Succeed(t, err)
+		must.Have(n.Rotate(t.Context(), "line4"))(t)
 	}})
 	if _, err := slow.Rotate(t.Context(), "line4"); !errors.Is(err, tables.ErrConflict) {
 		t.Errorf("the slower one ends with %v", err)
 	}
-	e, err = n.Get(t.Context(), "line4")
+	e, err := n.Get(t.Context(), "line4")
 	must.Succeed(t, err)
 	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
 		t.Errorf("the key of the devices no longer works (%v)", err)
@@ -250,11 +244,9 @@ func TestRotationSurvivesConcurrentChanges(t *testing.T) {
 func TestLostAnswersChangeNothing(t *testing.T) {
 	n, account := newEnrollments(t)
 	adding := n.through(t, account, &interposed{method: http.MethodPost, lose: true})
-	e, err := adding.Add(t.Context(), plant("line4"), nil, nil)
-	must.Succeed(t, err)
-	before, err := n.Keys(e)
-	must.Succeed(t, err)
-	e, err = n.through(t, account, &interposed{method: http.MethodPut, lose: true}).Rotate(t.Context(), "line4")
+	e := must.Have(adding.Add(t.Context(), plant("line4"), nil, nil))(t)
+	before := must.Have(n.Keys(e))(t)
+	e, err := n.through(t, account, &interposed{method: http.MethodPut, lose: true}).Rotate(t.Context(), "line4")
 	must.Succeed(t, err)
 	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
 		t.Errorf("a rotation was done twice (%v)", err)

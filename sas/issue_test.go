@@ -63,8 +63,7 @@ func (y *fixture) Current(context.Context, string, schema.DeviceID) (sas.Current
 
 func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 	t.Helper()
-	names, err := schema.ParseNames(azuretest.Name("sas")[:12])
-	must.Succeed(t, err)
+	names := must.Have(schema.ParseNames(azuretest.Name("sas")[:12]))(t)
 	y := &fixture{t: t, storage: azuretest.FromEnv(t), primary: sas.NewKey(), policy: "summer"}
 	account := tables.Account{Name: y.storage.Name, Key: y.storage.Key, Table: y.storage.TableURL}
 	y.client = y.connect(transport)
@@ -73,7 +72,7 @@ func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 		y.storage.MakeTable(t, name)
 	}
 	y.storage.MakeTable(t, names.Readings())
-	err = y.client.Table(names.Readings()).SetPolicies(t.Context(),
+	err := y.client.Table(names.Readings()).SetPolicies(t.Context(),
 		[]tables.StoredPolicy{{ID: y.policy, Start: time.Now().Add(-time.Hour)}})
 	must.Succeed(t, err)
 	y.enrollment = schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: names.Readings(), Life: time.Hour,
@@ -204,8 +203,7 @@ func TestExpiredTokenAdmitsNothing(t *testing.T) {
 func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	y := newFixture(t, nil)
 	a := y.mustIssue("pump-7")
-	d, err := y.registry.Get(t.Context(), "pump-7")
-	must.Succeed(t, err)
+	d := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
 	if d.Tenant != "contoso" || d.Site != "hall" || d.Enrollment != "plant1" || d.Status != schema.Active ||
 		d.Readings != y.enrollment.Readings {
 		t.Errorf("the record is %+v", d)
@@ -214,15 +212,14 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 		d.Tokens[0].To != a.LatestRowKey || d.Tokens[0].Fingerprint != sas.Fingerprint(a.SAS) {
 		t.Errorf("its tokens are %+v", d.Tokens)
 	}
-	e, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key()))
-	must.Succeed(t, err)
+	e := must.Have(y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key())))(t)
 	if m, err := schema.MemberOf(e); err != nil || m.Tenant != "contoso" || m.Readings != y.enrollment.Readings {
 		t.Errorf("the fleet has %+v, %v", m, err)
 	}
 	for range 9 {
 		y.mustIssue("pump-7")
 	}
-	if d, err = y.registry.Get(t.Context(), "pump-7"); err != nil || len(d.Tokens) != 5 {
+	if d, err := y.registry.Get(t.Context(), "pump-7"); err != nil || len(d.Tokens) != 5 {
 		t.Errorf("%d tokens are kept: %v", len(d.Tokens), err)
 	}
 }
@@ -300,9 +297,8 @@ func TestInterruptedIssuanceIsCompletedByTheNextBoot(t *testing.T) {
 			client := y.connect(killer{broken, kill})
 			config := y.issuer.IssuerConfig
 			config.Registry = y.registryOf(client)
-			first, err := sas.NewIssuer(config)
-			must.Succeed(t, err)
-			_, err = first.Issue(ctx, device, y.enrollment)
+			first := must.Have(sas.NewIssuer(config))(t)
+			_, err := first.Issue(ctx, device, y.enrollment)
 			if kill(); err != nil && len(broken.Injected()) == 0 {
 				t.Errorf("%s: %v, and nothing has failed", device, err)
 			}
@@ -310,8 +306,7 @@ func TestInterruptedIssuanceIsCompletedByTheNextBoot(t *testing.T) {
 			if got := insert(t, a, string(device), tables.TicksOf(time.Now()).String()); got != 204 {
 				t.Errorf("%s: its row gets status %d", device, got)
 			}
-			d, err := y.registry.Get(t.Context(), device)
-			must.Succeed(t, err)
+			d := must.Have(y.registry.Get(t.Context(), device))(t)
 			if _, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key())); err != nil {
 				t.Errorf("%s: %v", device, err)
 			}
@@ -404,9 +399,8 @@ func TestTokenForPlainHTTPIsRestrictedToLoopback(t *testing.T) {
 	}
 	config := y.issuer.IssuerConfig
 	config.URL = "https://tables.example/"
-	i, err := sas.NewIssuer(config)
-	must.Succeed(t, err)
-	a, err = i.Issue(t.Context(), "pump-7", y.enrollment)
+	i := must.Have(sas.NewIssuer(config))(t)
+	a, err := i.Issue(t.Context(), "pump-7", y.enrollment)
 	if err != nil || a.URL != "https://tables.example/"+y.enrollment.Readings || !strings.Contains(a.SAS, "spr=https&") ||
 		strings.Contains(a.SAS, "sip=") {
 		t.Errorf("%s, %v", a.URL, err)

@@ -13,13 +13,11 @@ import (
 func TestNewerEnrollmentIsRefusedAlone(t *testing.T) {
 	n, _ := newEnrollments(t)
 	for _, id := range []schema.EnrollmentID{"line4", "line5"} {
-		_, err := n.Add(t.Context(), plant(id), nil, nil)
-		must.Succeed(t, err)
+		must.Have(n.Add(t.Context(), plant(id), nil, nil))(t)
 	}
 	row := tables.Entity{PartitionKey: "line4", RowKey: schema.EnrollmentRow}
 	schema.SetFormat(&row, schema.Format+1)
-	_, err := n.Table.Do(t.Context(), tables.Merge(row, tables.AnyETag))
-	must.Succeed(t, err)
+	must.Have(n.Table.Do(t.Context(), tables.Merge(row, tables.AnyETag)))(t)
 	if _, err := n.Get(t.Context(), "line4"); !errors.Is(err, schema.ErrNewer) {
 		t.Errorf("Get: %v", err)
 	}
@@ -32,7 +30,7 @@ func TestNewerEnrollmentIsRefusedAlone(t *testing.T) {
 	if all, err := n.All(t.Context()); !errors.Is(err, schema.ErrNewer) || len(all) != 1 || all[0].ID != "line5" {
 		t.Errorf("All: %v, %v", all, err)
 	}
-	_, err = n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Disabled = true; return nil })
+	_, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Disabled = true; return nil })
 	if !errors.Is(err, schema.ErrNewer) {
 		t.Errorf("Change: %v", err)
 	}

@@ -27,17 +27,15 @@ func (n *Enrollments) putBack(t *testing.T, e schema.Enrollment) {
 
 func TestRotatedKeysCannotBePutBack(t *testing.T) {
 	n, _ := newEnrollments(t)
-	leaked, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must.Succeed(t, err)
-	_, err = n.Add(t.Context(), plant("line5"), nil, nil)
+	leaked := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	_, err := n.Add(t.Context(), plant("line5"), nil, nil)
 	must.Succeed(t, err)
 	if _, err := n.Find(t.Context(), "line4"); err != nil {
 		t.Fatal(err)
 	}
 	var now schema.Enrollment
 	for range 2 { // the first keeps the leaked primary key as the secondary
-		now, err = n.Rotate(t.Context(), "line4")
-		must.Succeed(t, err)
+		now = must.Have(n.Rotate(t.Context(), "line4"))(t)
 	}
 	n.expire()
 	if _, err := n.Find(t.Context(), "line4"); err != nil {
@@ -92,8 +90,7 @@ func TestRotationsEndWhatAnOldRowBrought(t *testing.T) {
 func TestKeysWithoutACounterAreReadAndRotated(t *testing.T) {
 	n, _ := newEnrollments(t)
 	var err error
-	n.SealingKey, err = ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	must.Succeed(t, err)
+	n.SealingKey = must.Have(ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))(t)
 	e := plant("line4")
 	// "sixteen bytes, k", sealed by an earlier version
 	e.Primary, err = base64.StdEncoding.DecodeString("ARMWKBX5KRWDyKM321KAtkgNu2PJh1PSrHWh6QlbS4lMeZRLHB1LuGX1V6RU")
@@ -103,11 +100,9 @@ func TestKeysWithoutACounterAreReadAndRotated(t *testing.T) {
 	if _, err := n.Find(t.Context(), "line4"); err != nil {
 		t.Fatal(err)
 	}
-	e, err = n.Rotate(t.Context(), "line4")
-	must.Succeed(t, err)
+	e = must.Have(n.Rotate(t.Context(), "line4"))(t)
 	n.expire()
-	e, err = n.Find(t.Context(), "line4")
-	must.Succeed(t, err)
+	e = must.Have(n.Find(t.Context(), "line4"))(t)
 	if keys, err := n.Keys(e); err != nil || string(keys[1]) != "sixteen bytes, k" {
 		t.Errorf("after a rotation: %v", err)
 	}
