@@ -23,7 +23,7 @@ type refusingServer struct {
 	calls map[string][]time.Time // by device and "token" or "rows"
 	held  map[string]time.Time   // no request of the device may come before
 	early []string               // requests that came all the same
-	rows  map[string]bool        // row keys
+	rows  map[string]bool        // by device and row key
 }
 
 func newRefusingServer(t *testing.T) *refusingServer {
@@ -45,6 +45,12 @@ func (s *refusingServer) called(device, what string) int {
 	}
 	s.calls[device+what] = append(s.calls[device+what], now)
 	return len(s.calls[device+what])
+}
+
+func (s *refusingServer) count(what string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls[what])
 }
 
 // hold refuses a request, and expects the device to wait for two seconds.
@@ -91,7 +97,7 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 		status = http.StatusForbidden
 	}
 	for _, key := range keys {
-		if s.rows[string(key[1])] {
+		if s.rows[device+" "+string(key[1])] {
 			status = http.StatusConflict
 		} else if strings.HasSuffix(string(key[1]), ".2") {
 			status = http.StatusBadRequest
@@ -99,7 +105,7 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 	}
 	if status == http.StatusNoContent {
 		for _, key := range keys {
-			s.rows[string(key[1])] = true
+			s.rows[device+" "+string(key[1])] = true
 		}
 	}
 	if n == 3 {
@@ -131,24 +137,40 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 		d.start(t)
 	}
 	for _, d := range devices {
+		await(t, lateText(d.out.String), func() bool { return s.count(d.id()+"rows") >= 3 })
+		d.kill(t) // what storage has just stored without an answer is sent again after a restart
+		d.start(t)
+	}
+	for _, d := range devices {
 		await(t, lateText(d.out.String), func() bool { return len(d.said("stored")) >= 6 && len(d.said("dropped")) > 1 })
 		d.kill(t)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	names := map[string]string{}
+	for key := range s.rows {
+		device, _, _ := strings.Cut(key, " ")
+		name := device + key[strings.Index(key, "-"):]
+		if before := names[name]; before != "" {
+			t.Errorf("a reading is stored as %s and as %s", before, key)
+		}
+		names[name] = key
+	}
 	for _, early := range s.early {
 		t.Error(early)
 	}
 	for _, d := range devices {
 		dropped, stored := d.said("dropped"), d.said("stored")
-		if len(dropped) != 2 || dropped[0] != "0500000000000000000-tooold.1" || !strings.HasSuffix(dropped[1], ".2") {
+		poison := func(key string) bool { return strings.HasSuffix(key, ".2") }
+		if dropped[0] != "0500000000000000000-tooold.1" || len(dropped) > 3 || !poison(dropped[1]) ||
+			!poison(dropped[len(dropped)-1]) {
 			t.Errorf("%s drops %q", d.name, dropped)
 		}
 		if !slices.Contains(stored, "0600000000000000001-before.1") {
 			t.Errorf("%s does not store what an earlier boot left: %q", d.name, stored)
 		}
 		for _, key := range stored {
-			if !s.rows[key] {
+			if !s.rows[d.id()+" "+key] {
 				t.Errorf("%s: %s is not stored", d.name, key)
 			}
 		}
