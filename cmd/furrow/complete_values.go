@@ -23,7 +23,7 @@ type wordSource func(ctx context.Context, c completion, s *stores, prefix string
 // themselves: see choice.
 func flagSources() map[string]wordSource {
 	return map[string]wordSource{"tenant": tenantWords, "prefix": deviceWords, "after": deviceWords,
-		"enrollment": enrollmentWords, "pipeline": pipelineWords, "sensors": sensorWords}
+		"enrollment": enrollmentWords, "pipeline": pipelineWords, "sensors": sensorWords, "model": modelWords}
 }
 
 // argumentSources complete arguments, by their names in the usage of a command.
@@ -153,6 +153,19 @@ func pipelineWords(ctx context.Context, c completion, s *stores, _ string) (name
 		names = append(names, string(p.Name))
 	}
 	return names, err
+}
+
+func modelWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
+	held, err := s.holding(ctx, config.File{})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range held.Config.Models {
+		if m.Name != "" {
+			names = append(names, m.Name)
+		}
+	}
+	return names, nil
 }
 
 // sensorWords completes the last name of a list, for the devices that the command line selects.

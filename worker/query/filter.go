@@ -125,7 +125,7 @@ func (f Fleet) selection(q Question, p schema.LatestPartition) *selection {
 	if d := q.Scope.device; d != nil {
 		s.members = &memberPages{known: d}
 	} else if q.needsMembers() {
-		s.members = &memberPages{fleet: f, at: p, site: q.Filter.Site}
+		s.members = &memberPages{fleet: f, at: p, site: q.Filter.Site, before: q.Scope.ids.Before}
 	} else if q.Models != nil && len(q.Models.All) == 1 {
 		s.only = q.Models.All[0]
 	}
@@ -179,7 +179,9 @@ type memberPages struct {
 	fleet Fleet
 	at    schema.LatestPartition
 	site  schema.Site // no others are read; empty: all
-	known *schema.Member
+	// No devices from this text on are read; empty: all.
+	before string
+	known  *schema.Member
 
 	page []memberRow
 	to   schema.DeviceID // the page has everything from its first device to this one
@@ -213,6 +215,9 @@ func (p *memberPages) of(ctx context.Context, d schema.DeviceID) (schema.Member,
 func (p *memberPages) read(ctx context.Context, from schema.DeviceID) error {
 	keys := schema.MembersOf(p.at.Tenant)
 	keys.From = string(schema.Member{Tenant: p.at.Tenant, Device: from}.Key())
+	if p.before != "" {
+		keys.Before = string(schema.Member{Tenant: p.at.Tenant, Device: schema.DeviceID(p.before)}.Key())
+	}
 	query := tables.Query{Range: tables.Range{Partitions: tables.Is(p.at.Month.String()), Rows: keys}}
 	if p.site != "" {
 		query.Filter = schema.MembersAt(p.site)
