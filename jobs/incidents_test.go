@@ -49,7 +49,6 @@ type watched struct {
 	*jobstest.Fleet
 	t     *testing.T
 	clock *clock
-	rows  []tables.Entity // that have not arrived yet
 }
 
 const (
