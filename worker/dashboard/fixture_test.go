@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs"
 	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables/azuretest"
@@ -31,6 +32,14 @@ func newFixture(t testing.TB, n int, c Config) *fixture {
 	return over(t, fleet, c)
 }
 
+// sensorsOf says what the rows of a device mean. One device numbers them.
+func sensorsOf(id schema.DeviceID) *jobs.Sensors {
+	if id == "d0002" {
+		return &jobs.Sensors{Sequence: "fCnt"}
+	}
+	return &jobs.Sensors{}
+}
+
 func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 	t.Helper()
 	tables, queues := fleet.Readers(t, countTable, countQueue)
@@ -40,6 +49,7 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
+			Sensors: func(m schema.Member) *jobs.Sensors { return sensorsOf(m.Device) },
 			Model: func(m schema.Member) string {
 				if m.Site == "" {
 					return ""

@@ -75,6 +75,8 @@ func (a *API) Routes() []Route {
 			})},
 		// One operation per thousand rows.
 		{"/v1/devices/{id}/readings", ReadingsParams(), a.export(a.readings)},
+		// One operation per thousand rows.
+		{"/v1/devices/{id}/gaps", GapsParams(), a.export(a.gaps)},
 		// For windows, one operation per day and per thousand rows of neighbouring devices.
 		{"/v1/query", QueryParams(), a.export(a.query)},
 		// About five operations per pipeline.

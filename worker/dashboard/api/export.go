@@ -73,6 +73,15 @@ func (a *API) readings(r *http.Request, p Params, f formats.Format) (answer mode
 	return a.model.Readings(r.Context(), q)
 }
 
+func (a *API) gaps(r *http.Request, p Params, _ formats.Format) (answer model.Export, err error) {
+	id, err := DeviceID(r)
+	if err != nil {
+		return answer, err
+	}
+	series := p.Series(id, time.Now())
+	return a.model.Gaps(r.Context(), model.GapsQuery{Device: id, From: series.From, To: series.To})
+}
+
 func (a *API) query(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
 	q, err := p.Fleet(f, time.Now())
 	switch {

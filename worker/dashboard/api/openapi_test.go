@@ -117,7 +117,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 		}
 	}
 	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
-		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Windows{}, model.Newest{},
+		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Gaps{}, model.Windows{}, model.Newest{},
 		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Activity{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}

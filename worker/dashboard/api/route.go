@@ -37,6 +37,7 @@ func SeriesParams() []string { return []string{"sensor", "from", "to", "window",
 func ReadingsParams() []string {
 	return []string{"from", "to", "span", "newest", "sensors", "where", "after", "limit", "format"}
 }
+func GapsParams() []string { return []string{"from", "to", "span", "format"} }
 func QueryParams() []string {
 	return append(FilterParams(), "prefix", "devices", "sensors", "window", "from", "to", "span", "after", "limit",
 		"format")

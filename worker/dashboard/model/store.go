@@ -68,6 +68,7 @@ type Store struct {
 	states    cache[stateSpans]
 	pipelines cache[pipelineRead]
 	days      cache[tenantDay]
+	gaps      cache[RecentGaps]
 	todays    cache[today]
 }
 
@@ -78,7 +79,8 @@ func New(c Config) *Store {
 		index: newIndex(), watch: newWatch(2 * c.Interval), loaded: make(chan struct{}),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
-		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), todays: newCache[today]()}
+		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
+		todays: newCache[today]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)
 	s.index.modelOf = s.modelOf

@@ -115,7 +115,13 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		}
 		read = read.And(charted)
 	}
-	return page, read, nil
+	gaps, counted, err := s.c.Model.RecentGaps(r.Context(), id)
+	if err != nil {
+		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)
+	} else if gaps.Sequence != "" {
+		page.Gaps = &gaps
+	}
+	return page, read.And(counted), nil
 }
 
 // charted returns a series to draw, or nil where there is none or it could not be read.

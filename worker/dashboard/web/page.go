@@ -69,7 +69,8 @@ type DevicePage struct {
 	Span     string // as in the address; empty where from and to were given
 	Window   string // as in the address
 	Series   *model.Series
-	Overlays []*model.Series // other sensors of the same time
+	Overlays []*model.Series   // other sensors of the same time
+	Gaps     *model.RecentGaps // nil: its readings have no sequence numbers, or they could not be read
 }
 
 // A PipelinesPage shows the state of all pipelines.

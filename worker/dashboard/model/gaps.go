@@ -1,0 +1,155 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/query"
+)
+
+// A GapsQuery asks for the gaps in the sequence numbers of a device.
+type GapsQuery struct {
+	Device   string
+	From, To time.Time
+}
+
+// Gaps is the answer of /v1/devices/{id}/gaps.
+type Gaps struct {
+	Device string `json:"device"`
+	// Sequence is the property that its model names; empty: it names none, and there are no rows.
+	Sequence string `json:"sequence,omitempty"`
+	Bounds
+	Rows []GapDay `json:"rows"`
+	Extent
+}
+
+// A GapDay is what the sequence numbers of a device say about a day.
+type GapDay struct {
+	Day      string `json:"day"` // in UTC
+	Readings int64  `json:"readings"`
+	Missing  int64  `json:"missing"`
+	Repeated int64  `json:"repeated"`
+	Resets   int64  `json:"resets"`
+	Wraps    int64  `json:"wraps"`
+	First    uint64 `json:"first"`
+	Last     uint64 `json:"last"`
+}
+
+// Object returns the day.
+func (d GapDay) Object() any { return d }
+
+func gapColumns() []formats.Column {
+	columns := []formats.Column{{Name: "day"}}
+	for _, name := range []string{"readings", "missing", "repeated", "resets", "wraps", "first", "last"} {
+		columns = append(columns, formats.Column{Name: name, Type: formats.Count})
+	}
+	return columns
+}
+
+// Lines has the cells of a day.
+func (d GapDay) Lines(line func([]formats.Cell)) {
+	cells := []formats.Cell{formats.TextCell(d.Day)}
+	for _, n := range []int64{d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, int64(d.First), int64(d.Last)} {
+		cells = append(cells, formats.CountCell(n))
+	}
+	line(cells)
+}
+
+// Gaps returns the gaps in the sequence numbers of a device, from all rows of the span.
+func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
+	o, read, err := s.owner(ctx, q.Device)
+	if err != nil {
+		return Export{}, err
+	}
+	out := &Gaps{Device: q.Device, Sequence: s.sensorsOf(o.member).Sequence, Rows: []GapDay{},
+		Extent: Extent{Operations: read.Operations}}
+	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
+	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Columns: gapColumns(),
+		Rows: s.gapDays(ctx, o.member, q, &out.Extent)}, nil
+}
+
+// RecentGaps are those of a page: of the last days.
+type RecentGaps struct {
+	Sequence string // empty: the model of the device names none
+	Days     []GapDay
+	Some     bool // there are more rows than were read
+}
+
+const (
+	recentDays  = 7
+	recentPages = 12 // a reading a minute has eleven pages in a week
+	gapsAge     = time.Minute
+)
+
+// RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages.
+func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
+	o, first, err := s.owner(ctx, id)
+	means := s.sensorsOf(o.member)
+	if err != nil || means.Sequence == "" {
+		return RecentGaps{}, first, err
+	}
+	key := id + schema.Separator + means.Sequence
+	found, read, err := s.gaps.get(ctx, key, gapsAge, func(ctx context.Context) (RecentGaps, error) {
+		now := time.Now().UTC()
+		from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
+		ask := gapsQuestion(o.member, means, GapsQuery{id, from, now})
+		ask.Pages = recentPages
+		found := RecentGaps{Sequence: means.Sequence}
+		for d, err := range s.fleet.Gaps(ctx, ask) {
+			switch {
+			case errors.Is(err, query.ErrMore):
+				found.Some = true
+			case err != nil:
+				return found, err
+			default:
+				found.Days = append(found.Days, gapDayOf(d))
+			}
+		}
+		slices.Reverse(found.Days)
+		return found, nil
+	})
+	return found, first.And(read), err
+}
+
+func gapsQuestion(m schema.Member, means *jobs.Sensors, q GapsQuery) query.Question {
+	of := &query.Model{Sensors: means}
+	return query.Question{Scope: query.ScopeOf(m), Span: spanOf(q.From, q.To),
+		Models: &query.Models{Of: func(schema.Member) *query.Model { return of }}}
+}
+
+func gapDayOf(d query.GapDay) GapDay {
+	return GapDay{d.Day.Time().Format(time.DateOnly), d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, d.First, d.Last}
+}
+
+// gapDays yields the days of a device.
+func (s *Store) gapDays(
+	ctx context.Context, m schema.Member, q GapsQuery, out *Extent,
+) iter.Seq2[formats.Row, error] {
+	return func(yield func(formats.Row, error) bool) {
+		ctx, meter := metered(ctx)
+		before, rows := out.Operations, new(atomic.Int64)
+		defer func() { out.Operations, out.RowsRead = before+int(meter.Load()), rows.Load() }()
+		ask := gapsQuestion(m, s.sensorsOf(m), q)
+		ask.Rows = rows
+		for d, err := range s.fleet.Gaps(ctx, ask) {
+			if err == nil && rows.Load() > maxRead {
+				err = queryErrorf("the span has more than %d rows: ask for a shorter one", maxRead)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			out.Count++
+			if !yield(gapDayOf(d), nil) {
+				return
+			}
+		}
+	}
+}
