@@ -48,8 +48,9 @@ func demoReadings(b *strings.Builder, r demo.Report) {
 	for reason, n := range n.SetAside {
 		line(n, "set aside by their devices: "+string(reason))
 	}
-	line(int64(c.Differences), fmt.Sprintf("differences, in %s, %s and %s", many(int64(c.Readings), "raw row"),
-		many(int64(c.Buckets["1m"]+c.Buckets["1h"]+c.Buckets["1d"]), "bucket"), many(int64(c.Latest), "latest value")))
+	line(int64(c.Differences), fmt.Sprintf("differences, in %s, %s, %s and %s", many(int64(c.Readings), "raw row"),
+		many(int64(c.Buckets["1m"]+c.Buckets["1h"]+c.Buckets["1d"]), "bucket"), many(int64(c.Latest), "latest value"),
+		many(int64(c.Rates), "rate")))
 	for _, d := range c.First {
 		fmt.Fprintf(b, "                %s\n", d)
 	}

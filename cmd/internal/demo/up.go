@@ -95,11 +95,14 @@ func (c Config) masterFile() string {
 const (
 	configFile = "furrow.yaml"
 	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: " +
-		"[1m, 1h, 1d]}]}]\n"
+		"[1m, 1h, 1d]}, rate: {over: %v}]}]\n"
+
+	// over is the span of rates, which the check computes, too.
+	over = time.Hour
 )
 
 func (c Config) configuration(batch int) string {
-	return fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch)
+	return fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch, over)
 }
 
 // configure stores the configuration for processes that start later.

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +16,9 @@ type Config struct {
 	Client   *tables.Client
 	Names    schema.Names
 	Pipeline schema.Pipeline // that writes latest, and rollups of a minute, an hour and a day
+	// Rates is the span of the pipeline's rates; zero: it has none. Devices with more sensors than rates have room for
+	// are left out.
+	Rates time.Duration
 	// Until is the time up to which rows must be folded. A later row must be folded if its device's
 	// checkpoint has passed it.
 	Until    tables.Ticks
@@ -44,6 +48,7 @@ type group struct {
 type partition struct {
 	table, key string
 	window     schema.Window // of rollups; zero for latest
+	rates      bool
 }
 
 // groupsAtOnce is how many groups are checked at the same time.

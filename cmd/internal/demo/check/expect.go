@@ -14,11 +14,18 @@ type expectation struct {
 	names    schema.Names
 	outputs  map[place]map[string]output // by sensor
 	rejected map[string]bool             // row keys
+
+	points  map[string][]point // numbers of each sensor, for rates; nil: the pipeline has none
+	last    tables.Ticks       // of the newest row
+	crowded bool               // it has more sensors than rates have room for
 }
 
 // expect reads all rows of a device, and compares them with its receipts.
 func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, error) {
-	x := &expectation{m, c.Names, map[place]map[string]output{}, map[string]bool{}}
+	x := &expectation{member: m, names: c.Names, outputs: map[place]map[string]output{}, rejected: map[string]bool{}}
+	if c.Rates > 0 {
+		x.points = map[string][]point{}
+	}
 	folded := max(c.Until.String(), c.tracks[m.Device].Checkpoint)
 	found := map[string]bool{}
 	var bytes int64
@@ -38,6 +45,9 @@ func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, er
 		x.add(e)
 	}
 	x.dropOld()
+	if c.Rates > 0 {
+		x.newestRates(tables.Ticks(c.Rates / 100))
+	}
 	c.compareTold(m, found)
 	c.found.count(func(r *Result) {
 		r.Devices++
@@ -54,13 +64,19 @@ func (x *expectation) add(e tables.Entity) {
 	if rejected {
 		x.rejected[e.RowKey] = true
 	}
-	if len(values) == 0 {
+	if !isReadingKey(e.RowKey) {
 		return
 	}
 	at := e.RowKey[:ticksOfAKey]
 	ticks, err := tables.ParseTicks(at)
 	if err != nil {
 		return // 19 digits after the year 9999, which no token admits
+	}
+	if x.last = ticks; len(values) == 0 {
+		return
+	}
+	if x.points != nil {
+		x.addRates(ticks, values)
 	}
 	latest := x.sensors(x.latest())
 	for name, v := range values {
@@ -98,7 +114,7 @@ func (x *expectation) bucket(w schema.Window, at tables.Ticks) place {
 	start := at / length * length
 	key := schema.RollupPartition{Tenant: x.member.Tenant, Window: w, Day: schema.DayOf(start), Month: x.member.Month}
 	row := schema.RollupRow{Device: x.member.Device, Bucket: start}
-	return place{partition{x.names.Rollups(), key.String(), w}, row.String()}
+	return place{partition{table: x.names.Rollups(), key: key.String(), window: w}, row.String()}
 }
 
 // dropOld removes the sensors from latest that were not seen for too long.

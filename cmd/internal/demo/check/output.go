@@ -16,6 +16,9 @@ type output interface {
 
 // parse reads an output as tables have it. Its error says what the text should be.
 func parse(p partition, text string) (output, error) {
+	if p.rates {
+		return parseRates(p, text)
+	}
 	if p.window == 0 {
 		return parseNewest(text)
 	}

@@ -36,6 +36,7 @@ type Result struct {
 	Buckets     map[string]int `json:"buckets"` // rows of rollups, by the size of their window
 	Aggregates  int            `json:"aggregates"`
 	Latest      int            `json:"latest"`   // sensors
+	Rates       int            `json:"rates"`    // of sensors: the newest, and those of hours and days
 	Rejected    int            `json:"rejected"` // rows
 	OutputBytes int64          `json:"outputBytes"`
 
@@ -77,17 +78,19 @@ func (f *findings) differ(d Difference) {
 }
 
 // compared counts an output of so many sensors, and the readings that it has too few or too many.
-func (f *findings) compared(w schema.Window, sensors, few, many int) {
+func (f *findings) compared(p partition, sensors, few, many int) {
 	f.count(func(r *Result) {
 		switch {
-		case w == 0:
+		case p.rates:
+			r.Rates += sensors
+		case p.window == 0:
 			r.Latest += sensors
 		case sensors > 0:
-			r.Buckets[w.String()]++
+			r.Buckets[p.window.String()]++
 			r.Aggregates += sensors
 		}
-		f.lost[w] += few
-		f.doubled[w] += many
+		f.lost[p.window] += few
+		f.doubled[p.window] += many
 	})
 }
 

@@ -47,7 +47,11 @@ func (c *checker) groups(ctx context.Context) (map[schema.LatestPartition]*group
 		all[key].members = append(all[key].members, m)
 		c.devices++
 	}
-	for _, table := range []string{c.Names.Latest(), c.Names.Rollups()} {
+	outputs := []string{c.Names.Latest(), c.Names.Rollups()}
+	if c.Rates > 0 {
+		outputs = append(outputs, c.Names.Output(ratesTable))
+	}
+	for _, table := range outputs {
 		if err := c.partitions(ctx, table, all); err != nil {
 			return nil, err
 		}
@@ -70,13 +74,7 @@ func (c *checker) partitions(ctx context.Context, table string, all map[schema.L
 		if !more {
 			break
 		}
-		p := partition{table: table, key: last}
-		key, err := schema.ParseLatestPartition(last)
-		if table == c.Names.Rollups() {
-			var r schema.RollupPartition
-			r, err = schema.ParseRollupPartition(last)
-			p.window, key = r.Window, schema.LatestPartition{Tenant: r.Tenant, Month: r.Month}
-		}
+		p, key, err := c.parsePartition(table, last)
 		if g := all[key]; err == nil && g != nil {
 			g.partitions = append(g.partitions, p)
 		} else {
