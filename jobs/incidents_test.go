@@ -177,19 +177,19 @@ func unhappy(t *testing.T, w *jobstest.World) func() trial {
 	return func() trial {
 		f := newWatched(t, w)
 		const bad = 6
-		f.play2(1, bad-1)
+		f.calmly(1, bad-1)
 		f.arrive(bad)
 		f.clock.set(round(bad).Add(10 * time.Second))
 		return trial{f.pipeline, f.Drain, func(about ...any) {
 			t.Helper()
-			f.play2(bad+1, watchedRounds)
+			f.calmly(bad+1, watchedRounds)
 			jobstest.SameEnds(t, f.ended(), want, about...)
 		}}
 	}
 }
 
-// play2 plays some rounds calmly.
-func (f *watched) play2(from, to int) {
+// calmly plays some rounds calmly.
+func (f *watched) calmly(from, to int) {
 	f.t.Helper()
 	for n := from; n <= to; n++ {
 		f.arrive(n)

@@ -78,14 +78,20 @@ func sample(t tables.Ticks, pairs ...any) jobs.Sample {
 // run does a job: it folds samples, then time until the horizon, and posts.
 func (b *bench) run(horizon tables.Ticks, samples ...jobs.Sample) {
 	b.t.Helper()
-	for len(samples) > 0 {
-		out := must.Have(b.fold.Watch(b.member, b.state, samples, jobs.Moment{Horizon: horizon}))(b.t)
-		b.state, samples = out.State, samples[len(samples)-out.Left:]
-		b.post()
-	}
+	b.rows(horizon, samples...)
 	for left := 1; left > 0; {
 		out := must.Have(b.fold.Watch(b.member, b.state, nil, jobs.Moment{Horizon: horizon, Until: horizon}))(b.t)
 		b.state, left = out.State, out.Left
+		b.post()
+	}
+}
+
+// rows folds samples alone.
+func (b *bench) rows(horizon tables.Ticks, samples ...jobs.Sample) {
+	b.t.Helper()
+	for len(samples) > 0 {
+		out := must.Have(b.fold.Watch(b.member, b.state, samples, jobs.Moment{Horizon: horizon}))(b.t)
+		b.state, samples = out.State, samples[len(samples)-out.Left:]
 		b.post()
 	}
 }

@@ -1,0 +1,154 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+func doses(t testing.TB, times, zone string) Rule {
+	return rule("dose", &Schedule{Times: times, Zone: zone, Before: time.Hour, After: time.Hour,
+		Expect: where(t, "taken > 0")})
+}
+
+// TestEachDayHasEachTimeOnce follows a device that takes nothing over both changes of daylight saving: each time of
+// each day is missed once, whatever the clock skips or repeats.
+func TestEachDayHasEachTimeOnce(t *testing.T) {
+	times := []string{"00:30", "01:45", "02:15", "02:45", "03:15", "14:00"}
+	for zone, changes := range map[string][]string{
+		"Europe/Rome":         {"2026-03-29", "2026-10-25"},
+		"America/New_York":    {"2026-03-08", "2026-11-01"},
+		"Australia/Lord_Howe": {"2026-10-04", "2026-04-05"},
+		"Asia/Kolkata":        {"2026-03-29"},
+	} {
+		location := must.Have(time.LoadLocation(zone))(t)
+		for _, change := range changes {
+			day := must.Have(time.ParseInLocation(time.DateOnly, change, location))(t)
+			for _, step := range []time.Duration{7 * time.Minute, 6 * 24 * time.Hour} { // many runs, or one
+				b := newBench(t, doses(t, strings.Join(times, ","), zone))
+				from, to := day.Add(-48*time.Hour), day.Add(72*time.Hour)
+				b.run(tables.TicksOf(from))
+				for at := from; at.Before(to); {
+					at = at.Add(step)
+					b.run(tables.TicksOf(at))
+				}
+				missed := map[string]int{}
+				for _, one := range b.all {
+					if one.What == schema.Opened {
+						missed[one.Since.Time().In(location).Format("02 ")+one.Value]++
+					}
+				}
+				for n := range 3 {
+					date := day.AddDate(0, 0, n-1).Format("02 ")
+					for _, of := range times {
+						if missed[date+of] != 1 && !skipped(t, day.AddDate(0, 0, n-1), of, times, location) {
+							t.Errorf("%s, in steps of %v: %s%s is missed %d times: %v", zone, step, date, of, missed[date+of], missed)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// skipped reports whether a clock skips a time of a day, and another scheduled time is at that moment.
+func skipped(t testing.TB, day time.Time, of string, times []string, zone *time.Location) bool {
+	clock := must.Have(time.Parse("15:04", of))(t)
+	wall := time.Date(day.Year(), day.Month(), day.Day(), clock.Hour(), clock.Minute(), 0, 0, time.UTC)
+	shown := atWall(tables.TicksOf(wall), zone).Time().In(zone).Format("15:04")
+	return shown != of && slices.Contains(times, shown)
+}
+
+func TestSkippedAndRepeatedTimes(t *testing.T) {
+	for _, c := range []struct{ zone, wall, want string }{
+		{"Europe/Rome", "2026-03-29 02:30", "2026-03-29 01:30"},         // it is 03:30
+		{"Europe/Rome", "2026-03-29 03:30", "2026-03-29 01:30"},         //
+		{"Europe/Rome", "2026-10-25 02:30", "2026-10-25 00:30"},         // the first of two
+		{"America/New_York", "2026-03-08 02:30", "2026-03-08 07:30"},    // it is 03:30
+		{"America/New_York", "2026-11-01 01:30", "2026-11-01 05:30"},    // the first of two
+		{"Australia/Lord_Howe", "2026-10-04 02:15", "2026-10-03 15:45"}, // by half an hour: it is 02:45
+		{"Australia/Lord_Howe", "2026-04-05 01:45", "2026-04-04 14:45"}, // the first of two
+		{"Pacific/Apia", "2011-12-30 08:00", "2011-12-30 18:00"},        // a day that never was
+		{"Etc/UTC", "2026-03-29 02:30", "2026-03-29 02:30"},
+	} {
+		const layout = "2006-01-02 15:04"
+		wall := must.Have(time.Parse(layout, c.wall))(t)
+		got := atWall(tables.TicksOf(wall), must.Have(time.LoadLocation(c.zone))(t))
+		if text := got.Time().Format(layout); text != c.want {
+			t.Errorf("%s in %s is %s UTC; want %s", c.wall, c.zone, text, c.want)
+		}
+	}
+}
+
+func TestDoseIsTakenEarlyLateOrNot(t *testing.T) {
+	b := newBench(t, doses(t, "09:00,12:00", "Etc/UTC"))
+	b.run(at("0s"))
+	b.run(at("40m"), sample(at("30m"), "taken", 0), sample(at("35m"), "taken", 2)) // for 09:00
+	b.run(at("4h59m"))
+	b.want()
+	b.run(at("5h1m"))
+	b.want("dose opened 5h0m0s (12:00)")
+	b.run(at("6h"), sample(at("5h30m"), "taken", 1))
+	b.run(at("26h1m"))
+	b.run(at("29h1m"))
+	b.run(at("30h"), sample(at("28h30m"), "taken", 1))
+	b.want("dose opened 5h0m0s (12:00)", "dose closed 5h30m0s", "dose opened 26h0m0s (09:00)",
+		"dose closed 29h0m0s the next one is due", "dose opened 29h0m0s (12:00)", "dose closed 29h0m0s late data")
+}
+
+// TestDeviceThatChangesItsZone flies from Rome to New York and back: no time is judged twice, and none that has passed.
+func TestDeviceThatChangesItsZone(t *testing.T) {
+	b := newBench(t, doses(t, "labels.dose", "labels.tz"))
+	b.run(at("0s"))
+	if b.state != nil && len(b.all) > 0 {
+		t.Error("a device without labels misses something")
+	}
+	in := func(zone string) { b.member.Labels = map[string]string{"dose": "12:00", "tz": zone} }
+	in("Europe/Rome") // 11:00 UTC, three hours after the start
+	b.run(at("1m"))
+	b.run(at("4h1m"))
+	b.want("dose opened 4h0m0s (12:00)")
+	in("America/New_York") // the same 12:00 comes again, at 17:00 UTC
+	b.run(at("4h2m"))
+	b.run(at("11h"))
+	b.want("dose opened 4h0m0s (12:00)")
+	b.run(at("34h1m")) // the next day's
+	in("Europe/Rome")
+	b.run(at("35h"))
+	b.run(at("52h1m"))
+	b.want("dose opened 4h0m0s (12:00)", "dose closed 34h0m0s the next one is due", "dose opened 34h0m0s (12:00)",
+		"dose closed 52h0m0s the next one is due", "dose opened 52h0m0s (12:00)")
+}
+
+// TestFullOutboxLosesNothing folds so many transitions at once that the outbox is full many times.
+func TestFullOutboxLosesNothing(t *testing.T) {
+	var all []Rule
+	for n := range 12 {
+		limit := float64(n)
+		all = append(all, rule(fmt.Sprint("r", n), &Threshold{Sensor: "x", Limit: Limit{Above: &limit}}))
+	}
+	all = append(all, doses(t, "06:00,12:00,18:00", "Europe/Rome"))
+	var samples []jobs.Sample
+	for n := range 60 {
+		samples = append(samples, sample(at(fmt.Sprint(n*7, "h")), "x", 20*(n%2)))
+	}
+	one, many := newBench(t, all...), newBench(t, all...)
+	one.run(at("420h"), samples...)
+	if len(one.all) < 60*12 {
+		t.Fatalf("%d transitions", len(one.all))
+	}
+	for i := range samples {
+		many.rows(at("420h"), samples[i])
+	}
+	many.run(at("420h"))
+	if got, want := many.said(), one.said(); got != want {
+		t.Errorf("one by one:\n%s\nat once:\n%s", got, want)
+	}
+}
