@@ -317,3 +317,33 @@ func TestLinesOfTheLongFormMakeOneReading(t *testing.T) {
 		t.Errorf("the long form has %v, the wide one %v", rows, wide)
 	}
 }
+
+// TestImportBelowTheLedgerIsFoldedAndRejected imports rows that no audit counts any more: the ledger begins today.
+func TestImportBelowTheLedgerIsFoldedAndRejected(t *testing.T) {
+	f := newFixture(t)
+	p := pipelineOf(t, f.Fleet)
+	f.imported("device,time,temp\nd1,2026-01-20,1\nd1,2026-01-25,2\n")
+	must.Succeed(t, f.Drain(t.Context(), p))
+	for _, e := range jobstest.Rows(t, f.client.Table(f.Names.Partitions("live")), tables.Query{}) {
+		today := time.Now().UTC().Truncate(24 * time.Hour)
+		row := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
+		row.Set(schema.TrackLedgerFrom, tables.Int64(int64(tables.TicksOf(today))))
+		must.Have(f.client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Merge(row, e.ETag)))(t)
+	}
+	f.imported("device,time,temp\nd1,2026-01-10,7\nd1,2026-01-20,nan\nd1,2026-01-20T01:00:00Z,3\n")
+	must.Succeed(t, f.Drain(t.Context(), p))
+	twin := f.twin(0)
+	must.Succeed(t, twin.Drain(t.Context(), pipelineOf(t, twin)))
+	outputs := func(of *jobstest.Fleet) map[string]string {
+		all := of.Ends(t)
+		maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "partitions") })
+		return all
+	}
+	got := outputs(f.Fleet)
+	jobstest.SameEnds(t, got, outputs(twin))
+	if rejected := slices.DeleteFunc(slices.Collect(maps.Keys(got)), func(key string) bool {
+		return !strings.HasPrefix(key, "rejects")
+	}); len(rejected) != 1 {
+		t.Errorf("the rejects are %q", rejected)
+	}
+}
