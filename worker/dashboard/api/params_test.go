@@ -110,7 +110,8 @@ func FuzzParams(f *testing.F) {
 	for _, q := range []string{
 		"bbox=1,2,3,4&zoom=3", "tenant=a&site=b&prefix=c&state=ok&sort=time&limit=5&after=x",
 		"from=2026-11-21T08:00:00Z&to=2026-11-22T08:00:00%2B02:00&window=1h&sensor=s", "day=2026-11-21",
-		"newest=3&sensors=a,b&format=arrow", "devices=a,b&where=oil.max+%3E+1&window=newest&model=m", "from=-2h&to=now", "label=floor=2&text=PUMP",
+		"newest=3&sensors=a,b&format=arrow", "devices=a,b&where=oil.max+%3E+1&window=newest&model=m",
+		"from=-2h&to=now", "label=floor=2&text=PUMP",
 		"a;b", "%", "zoom=", "bbox=,,,",
 	} {
 		f.Add(q)
