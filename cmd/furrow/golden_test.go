@@ -61,7 +61,8 @@ func goldens() []golden {
 		{"kitchens", func(d map[string]any) (string, string, []string) {
 			tenant, site := textIn(d, "headers", "tenant-id"), textIn(d, "headers", "site-id")
 			_, class, _ := strings.Cut(textIn(d, "siteClassId"), "$$$")
-			return tenant + ":" + site + ":" + textIn(d, "deviceId"), tenant, []string{"--site", site, "--label", "class=" + class}
+			return tenant + ":" + site + ":" + textIn(d, "deviceId"), tenant,
+				[]string{"--site", site, "--label", "class=" + class}
 		}, at("data", "telemetryTimestamp"), expectKitchen},
 		{"oil", of("permian", "deviceId"), at("timeStamp"), expectOil},
 		{"bottles", of("starcare", "bottle_id", "user_id", "medication"), at("time"), expectBottles},
@@ -143,8 +144,8 @@ func (f *fixture) outputs(tenant string) outputs {
 	for _, r := range csvRecords(f.t, f.must("query --window 1h --last 3d --format csv --tenant", tenant)) {
 		at, err := time.Parse(time.RFC3339, r["time"])
 		must(f.t, err)
-		o.rollups[fmt.Sprintf("%s %02d %s", r["device"], at.Hour(), r["sensor"])] = strings.Join([]string{r["count"], r["sum"],
-			r["min"], r["max"], r["mean"]}, " ")
+		key := fmt.Sprintf("%s %02d %s", r["device"], at.Hour(), r["sensor"])
+		o.rollups[key] = strings.Join([]string{r["count"], r["sum"], r["min"], r["max"], r["mean"]}, " ")
 	}
 	return o
 }

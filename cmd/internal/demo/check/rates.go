@@ -208,7 +208,8 @@ func (x *expectation) newestRates(over tables.Ticks) {
 	}
 }
 
-// parsePartition returns what the key of a partition of outputs says: its window, zero for devices' rows, and the group.
+// parsePartition returns what the key of a partition of outputs says: its window, zero for devices' rows, and the
+// group.
 func (c *checker) parsePartition(table, key string) (p partition, of schema.LatestPartition, err error) {
 	p = partition{table: table, key: key, rates: table == c.Names.Output(ratesTable)}
 	if table == c.Names.Rollups() || p.rates && strings.Count(key, schema.Separator) > 1 {
