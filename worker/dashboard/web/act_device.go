@@ -104,7 +104,7 @@ func (s *Site) others(ctx context.Context, device schema.Device, ended bool) str
 	if n == 1 {
 		verb = "needs"
 	}
-	return fmt.Sprintf("%s%s %s a new token, and gets it by requesting it", plural(n, "other device"), whose, verb)
+	return fmt.Sprintf("%s%s %s a new token, issued on request", plural(n, "other device"), whose, verb)
 }
 
 // delay says when a revocation holds.
