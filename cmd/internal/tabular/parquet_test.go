@@ -41,8 +41,8 @@ func measuredFile(t *testing.T, rows int) []byte {
 	for n := range rows {
 		temp := float64(n) + 0.5
 		m := measured{Device: "d", At: time.Date(2026, 11, 20, 10, 0, n, 5e6, time.UTC), Micros: int64(n)*1e6 + 1,
-			Day: 20_000, Temp: &temp, Single: 0.1, Open: n%2 == 0, Count: 1 << 31, Big: 1<<62 + 1, Price: -1205, List: []int32{1, 2},
-			Bytes: []byte{0xff, 1}}
+			Day: 20_000, Temp: &temp, Single: 0.1, Open: n%2 == 0, Count: 1 << 31, Big: 1<<62 + 1, Price: -1205,
+			List: []int32{1, 2}, Bytes: []byte{0xff, 1}}
 		if m.Station.Site = "hall"; n == 1 {
 			m.Temp, m.List, m.Bytes, m.Station.Site = nil, nil, nil, ""
 		}

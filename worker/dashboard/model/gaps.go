@@ -125,7 +125,8 @@ func gapsQuestion(m schema.Member, means *jobs.Sensors, q GapsQuery) query.Quest
 }
 
 func gapDayOf(d query.GapDay) GapDay {
-	return GapDay{d.Day.Time().Format(time.DateOnly), d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, d.First, d.Last}
+	day := d.Day.Time().Format(time.DateOnly)
+	return GapDay{day, d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, d.First, d.Last}
 }
 
 // gapDays yields the days of a device.
