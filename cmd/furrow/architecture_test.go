@@ -101,7 +101,8 @@ func arrows() []arrow {
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
-		{"jobs/...", "jobs jobs/internal/... tables tables/schema tables/service"}, // nor does one processor know another
+		// Nor does one processor know another.
+		{"jobs/...", "jobs jobs/condition jobs/internal/... tables tables/schema tables/service"},
 
 		{"worker", "jobs tables tables/schema tables/service"},
 		{"worker/price", ""},
@@ -110,8 +111,8 @@ func arrows() []arrow {
 		{"worker/dashboard", "sas/access tables/schema worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/dashboard/formats worker/price " +
 			"worker/query"}, // no HTML, no HTTP
-		{"worker/dashboard/api", "sas/access tables tables/schema worker/dashboard/formats worker/dashboard/model " +
-			"worker/query"},
+		{"worker/dashboard/api", "jobs/condition sas/access tables tables/schema worker/dashboard/formats " +
+			"worker/dashboard/model worker/query"},
 		{"worker/dashboard/formats", ""},
 		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/admin " +
 			"worker/dashboard/api worker/dashboard/model worker/dashboard/web/... worker/query"},

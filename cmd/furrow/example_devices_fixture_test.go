@@ -98,7 +98,8 @@ func missingTool(t *testing.T, what string) {
 // configure writes the device's configuration.
 func (d *exampleDevice) configure(t *testing.T, endpoint, key, caFile string) {
 	t.Helper()
-	conf := "endpoint=" + endpoint + "\ndevice=" + d.id() + "\nenrollment=plant1\nevery=1\nkey=" + strings.TrimSpace(key) + "\n"
+	conf := "endpoint=" + endpoint + "\ndevice=" + d.id() + "\nenrollment=plant1\nevery=1\nkey=" +
+		strings.TrimSpace(key) + "\n"
 	if caFile != "" {
 		conf += "ca=" + caFile + "\n"
 	}

@@ -134,7 +134,8 @@ func TestReadmeCommandsExist(t *testing.T) {
 	for _, m := range regexp.MustCompile("`((?:\\./)?furrow [^`]+)`").FindAllStringSubmatch(written(t), -1) {
 		lines = append(lines, m[1])
 	}
-	pasted := "\n"
+	_, own := tour(t)
+	pasted := "\n" + strings.Join(own, "\n") + "\n"
 	for _, fleet := range fleets.Names() {
 		_, _, after := tourOf(t, fleet)
 		pasted += strings.Join(after, "\n")
