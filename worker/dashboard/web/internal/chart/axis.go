@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -37,7 +38,7 @@ func ticks(from, to time.Time, n int) (all []time.Time, months bool) {
 	for _, step := range []time.Duration{time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute,
 		5 * time.Minute, 10 * time.Minute,
 		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day,
-		2 * day, 7 * day} {
+		2 * day, 3 * day, 7 * day, 14 * day} {
 		if span/step >= time.Duration(n) {
 			continue
 		}
@@ -48,9 +49,9 @@ func ticks(from, to time.Time, n int) (all []time.Time, months bool) {
 		}
 		return all, false
 	}
-	step := 1
+	step, next := 1, map[int]int{2: 3, 3: 6} // or else twice as many months: steps fit into a year
 	for span/(30*day*time.Duration(step)) >= time.Duration(n) {
-		step *= 2
+		step = cmp.Or(next[step], 2*step)
 	}
 	for t := time.Date(from.Year(), 1, 1, 0, 0, 0, 0, time.UTC); !t.After(to); t = t.AddDate(0, step, 0) {
 		if !t.Before(from) {

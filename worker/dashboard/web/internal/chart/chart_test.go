@@ -148,3 +148,15 @@ func TestTicksAreFewAndRound(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowAxesHaveTwoTicks tries the spans that the pages offer, beginning at any time, as wide as a phone.
+func TestNarrowAxesHaveTwoTicks(t *testing.T) {
+	for _, span := range []time.Duration{time.Hour, 6 * time.Hour, day, 7 * day, 30 * day, 365 * day} {
+		for i := range 100 {
+			from := start().Add(time.Duration(i) * 7 * time.Hour)
+			if all, _ := ticks(from, from.Add(span), 3); len(all) < 2 {
+				t.Errorf("%s from %s: %d ticks", span, from, len(all))
+			}
+		}
+	}
+}
