@@ -52,8 +52,8 @@ type Watcher interface {
 	Fold
 	// Watch takes samples, or else the passing of time. A nil state is that of a device that was never folded.
 	Watch(d schema.Member, state []byte, samples []Sample, at Moment) (FoldResult, error)
-	// Posts returns the entities that a committed state wants inserted, and the state without them. An entity that
-	// exists already counts as inserted.
+	// Posts returns the entities that a committed state wants inserted, or deleted if they have no properties, and the
+	// state without them. An entity that exists already counts as inserted, and one that does not as deleted.
 	Posts(d schema.Member, state []byte) (posts []Effect, rest []byte, err error)
 }
 

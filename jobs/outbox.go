@@ -39,7 +39,7 @@ func (m *Model) watchers(yield func(Configured, Watcher) bool) {
 	}
 }
 
-// post inserts what the committed states of devices hold for it, and takes it out of the states in memory. It returns
+// post writes what the committed states of devices hold for it, and takes it out of the states in memory. It returns
 // the devices whose states it changed. A partition that cannot be written is an error of its devices alone.
 func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, err error) {
 	of := map[Output][]*change{} // by partition
@@ -78,7 +78,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 	return posted, nil
 }
 
-// postsOf returns what a device's states hold to be inserted, and the states without it.
+// postsOf returns what a device's states hold to be inserted or deleted, and the states without it.
 func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*change, err error) {
 	for processor, w := range d.model.watchers {
 		state := d.track.state(processor.Name)
@@ -103,8 +103,14 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 			o := post.Output
 			e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: slices.Clone(post.Properties)}
 			schema.SetFormat(&e, max(p.Format, d.track.format))
-			changes = append(changes, &change{device: d, op: tables.Insert(e), output: o,
-				compare: func(found *tables.Entity) resolution { return resolution{done: found != nil} }})
+			op, deletes := tables.Insert(e), post.Properties == nil
+			if deletes {
+				op = tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)
+			}
+			changes = append(changes, &change{device: d, op: op, output: o,
+				compare: func(found *tables.Entity) resolution {
+					return resolution{done: (found == nil) == deletes, etag: tables.AnyETag}
+				}})
 		}
 	}
 	return rest, changes, nil

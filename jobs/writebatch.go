@@ -207,6 +207,8 @@ func (c *change) settle(found *tables.Entity) {
 		c.done, c.etag = true, v.etag
 	case found == nil:
 		c.op = tables.Insert(c.op.Entity)
+	case c.op.Kind == tables.KindDelete:
+		c.op = tables.Delete(c.op.Entity.PartitionKey, c.op.Entity.RowKey, v.etag)
 	case c.op.Kind == tables.KindMerge:
 		c.op = tables.Merge(c.op.Entity, v.etag)
 	default:

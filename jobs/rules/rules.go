@@ -133,8 +133,8 @@ func (f *Fold) identity(d schema.Member) uint64 {
 	return sum.Sum64()
 }
 
-// Posts returns the rows of the transitions that a state holds: of the incident and, if it opens, of the index of open
-// incidents.
+// Posts returns the rows of the transitions that a state holds: of the incident, and of the index of open incidents,
+// where an opening adds one and a closing removes it.
 func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byte, err error) {
 	if !hasOutbox(b) {
 		return nil, b, nil
@@ -143,15 +143,23 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byt
 	if err != nil {
 		return nil, nil, fmt.Errorf("rules of %s: %w", d.Device, err)
 	}
+	post := func(e tables.Entity) {
+		posts = append(posts, jobs.Effect{Properties: e.Properties,
+			Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+	}
+	closed := map[string]bool{} // rows of the index; one transaction cannot insert and delete the same row
+	for i := range st.outbox {
+		if t := st.outbox[i].transition(d); !t.Opens() {
+			pk, rk := t.IndexRow()
+			closed[rk] = true
+			post(tables.Entity{PartitionKey: pk, RowKey: rk})
+		}
+	}
 	for i := range st.outbox {
 		t := st.outbox[i].transition(d)
-		all := []tables.Entity{t.Entity()}
-		if t.Opens() && t.What != schema.Announced {
-			all = append(all, t.IndexEntity())
-		}
-		for _, e := range all {
-			posts = append(posts, jobs.Effect{Properties: e.Properties,
-				Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+		post(t.Entity())
+		if _, rk := t.IndexRow(); t.Opens() && t.What != schema.Announced && !closed[rk] {
+			post(t.IndexEntity())
 		}
 	}
 	st.outbox = nil

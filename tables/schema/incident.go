@@ -127,6 +127,9 @@ type Transition struct {
 	Site     Site
 	Labels   map[string]string // of the device
 	Notify   bool              // notifications go out
+
+	// Acknowledged says, in the index of open incidents, that somebody takes care of it.
+	Acknowledged bool
 }
 
 // Opens reports whether the incident is open after the transition.
@@ -148,9 +151,18 @@ func (t Transition) Entity() tables.Entity {
 	return e
 }
 
+// IndexRow returns the keys of the row of the index of open incidents that t adds or, if it closes, removes.
+func (t Transition) IndexRow() (pk, rk string) {
+	if !t.Opens() {
+		t.Number, t.What = t.Number-1, Opened
+	}
+	return OpenIncidents(t.Home.Tenant), t.rowKey()
+}
+
 // IndexEntity returns the row of the index of open incidents, for a transition that opens.
 func (t Transition) IndexEntity() tables.Entity {
-	e := tables.Entity{PartitionKey: OpenIncidents(t.Home.Tenant), RowKey: t.rowKey()}
+	e := tables.Entity{}
+	e.PartitionKey, e.RowKey = t.IndexRow()
 	e.Set("Month", tables.String(t.Home.Month.String()))
 	t.set(&e)
 	return e
@@ -176,7 +188,8 @@ func TransitionOf(e tables.Entity) (Transition, error) {
 	f := fieldsOf(&e)
 	t := Transition{What: f.String("What"), At: tables.Ticks(f.Int("At")), Since: tables.Ticks(f.Int("Since")),
 		Found: tables.Ticks(f.Int("Found")), Severity: f.String("Severity"), Value: f.String("Value"),
-		Text: f.String("Text"), Reason: f.String("Reason"), Site: Site(f.String("Site")), Notify: f.Boolean("Notify")}
+		Text: f.String("Text"), Reason: f.String("Reason"), Site: Site(f.String("Site")), Notify: f.Boolean("Notify"),
+		Acknowledged: f.Boolean("Acknowledged")}
 	unpack(f, "Labels", &t.Labels)
 	id, rest, err := incidentOf(e.RowKey)
 	f.Fail("RowKey", err)
