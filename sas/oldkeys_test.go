@@ -30,9 +30,7 @@ func TestRotatedKeysCannotBePutBack(t *testing.T) {
 	leaked := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
 	_, err := n.Add(t.Context(), plant("line5"), nil, nil)
 	must.Succeed(t, err)
-	if _, err := n.Find(t.Context(), "line4"); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(n.Find(t.Context(), "line4"))(t)
 	var now schema.Enrollment
 	for range 2 { // the first keeps the leaked primary key as the secondary
 		now = must.Have(n.Rotate(t.Context(), "line4"))(t)
@@ -97,9 +95,7 @@ func TestKeysWithoutACounterAreReadAndRotated(t *testing.T) {
 	must.Succeed(t, err)
 	e.Admits = e.Life + e.Backfill
 	n.putBack(t, e)
-	if _, err := n.Find(t.Context(), "line4"); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(n.Find(t.Context(), "line4"))(t)
 	e = must.Have(n.Rotate(t.Context(), "line4"))(t)
 	n.expire()
 	e = must.Have(n.Find(t.Context(), "line4"))(t)

@@ -45,9 +45,7 @@ func sources(t *testing.T) []source {
 		all = append(all, s)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(all) < 10 {
 		t.Fatalf("%d files found: this test looks in the wrong place", len(all))
 	}
@@ -259,9 +257,7 @@ func TestTopLevelHoldsWhatTheDesignNames(t *testing.T) {
 	names := []string{"cmd", "jobs", "sas", "tables", "worker", "go.mod", "go.sum", "README.md", "LICENSE"}
 	names = append(names, ignored(t)...)
 	entries, err := os.ReadDir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(names, e.Name()) {
 			t.Errorf("%s is at the top level; it belongs below one of the five folders", e.Name())
@@ -273,9 +269,7 @@ func TestTopLevelHoldsWhatTheDesignNames(t *testing.T) {
 func ignored(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, ".gitignore"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for line := range strings.Lines(string(text)) {
 		names = append(names, strings.Trim(strings.TrimSpace(line), "/"))

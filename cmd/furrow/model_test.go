@@ -46,9 +46,7 @@ func TestModelsAreTriedOnRowsThatAreStored(t *testing.T) {
 	}
 	f.add(d, rows...)
 	file := t.TempDir() + "/site.yaml"
-	if err := os.WriteFile(file, []byte(kitchens), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte(kitchens), 0o600))
 	for _, c := range []struct {
 		flags, want, sum string
 	}{

@@ -66,9 +66,7 @@ func proseFiles(t *testing.T, visit func(path string, content []byte)) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func faultAt(path string, content []byte, offset int, text string) fault {

@@ -33,19 +33,11 @@ func TestAzureLimitsHoldForTheAccountKey(t *testing.T) {
 }
 
 func rehearseRows(t *testing.T, s *Server, url string, now *time.Time) {
-	cred, err := aztables.NewSharedKeyCredential(s.Account(), s.Key())
-	if err != nil {
-		t.Fatal(err)
-	}
+	cred := must.Have(aztables.NewSharedKeyCredential(s.Account(), s.Key()))(t)
 	o := azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}
-	client, err := aztables.NewServiceClientWithSharedKey(url, cred, &aztables.ClientOptions{ClientOptions: o})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Have(aztables.NewServiceClientWithSharedKey(url, cred, &aztables.ClientOptions{ClientOptions: o}))(t)
 	rows := client.NewClient("rows")
-	if _, err := rows.CreateTable(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(rows.CreateTable(t.Context(), nil))(t)
 	row := func(partition string, n int) []byte {
 		return fmt.Appendf(nil, `{"PartitionKey":"%s","RowKey":"%d"}`, partition, n)
 	}
@@ -55,16 +47,14 @@ func rehearseRows(t *testing.T, s *Server, url string, now *time.Time) {
 			actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd,
 				Entity: row("p", 100*i+n)})
 		}
-		if _, err := rows.SubmitTransaction(t.Context(), actions, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(rows.SubmitTransaction(t.Context(), actions, nil))(t)
 	}
 	insert := func(partition string, n int) error {
 		_, err := rows.AddEntity(t.Context(), row(partition, n), nil)
 		return err
 	}
 	wantBusy(t, "an insert", insert("p", 2000))
-	_, err = rows.GetEntity(t.Context(), "p", "0", nil)
+	_, err := rows.GetEntity(t.Context(), "p", "0", nil)
 	wantBusy(t, "a read", err)
 	if err := insert("other", 0); err != nil {
 		t.Errorf("in another partition: %v", err)

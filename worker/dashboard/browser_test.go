@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 )
@@ -133,10 +134,7 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 	if path == "" {
 		t.Skip("FURROW_AXE does not name axe.min.js; .ci/run installs it")
 	}
-	axe, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	axe := must.Have(os.ReadFile(path))(t)
 	f := newProbeFleet(t, 60)
 	f.Send(t, f.id(0), time.Now().Add(-time.Minute), map[string]any{"door": "open", "humidity": 40.0})
 	f.Fold(t)

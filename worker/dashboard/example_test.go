@@ -5,15 +5,14 @@ import (
 	"regexp"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
 // TestExampleInTheReadme asks what the example asks, and reads the answer as it does.
 func TestExampleInTheReadme(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Have(os.ReadFile("../../README.md"))(t)
 	url := regexp.MustCompile(`url = "http://localhost:\d+(/v1/query\?[^"]*)"`).FindSubmatch(text)
 	if url == nil {
 		t.Fatal("the README has no example")

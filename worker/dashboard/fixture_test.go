@@ -13,6 +13,7 @@ import (
 	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
@@ -73,10 +74,7 @@ func newDashboard(t testing.TB, c Config) *Dashboard {
 	if c.Model == nil {
 		c.Model = model.New(model.Config{})
 	}
-	d, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(New(c))(t)
 	return d
 }
 
@@ -162,10 +160,7 @@ func wantProblem(t *testing.T, what string, w *httptest.ResponseRecorder, code a
 // serve serves the dashboard on a free port until stop is called or the test ends.
 func (f *fixture) serve(t testing.TB) (url string, stop context.CancelFunc, ended chan error) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended = make(chan error, 1)
 	go func() { ended <- (&Server{Dashboard: f.Dashboard, Listener: l}).Run(ctx) }()

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -29,26 +30,18 @@ func TestFormatsOfListsSayTheSame(t *testing.T) {
 	}
 	for line := range strings.Lines(f.get(target + "&format=jsonl").Body.String()) {
 		var d model.Row
-		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(line), &d))
 		lines = append(lines, fmt.Sprint(d.Device, d.Model, d.Value))
 	}
 	w := f.get(target, "Accept", "text/csv")
 	if w.Header().Get("Furrow-Count") != "5" || w.Header().Get("Furrow-Limit") != "1000000" {
 		t.Errorf("the headers are %v", w.Header())
 	}
-	rows, err := csv.NewReader(w.Body).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Have(csv.NewReader(w.Body).ReadAll())(t)
 	for _, r := range rows[1:] {
 		cells = append(cells, r[0]+r[9]+r[4])
 	}
-	arrow, err := ipc.NewReader(f.get(target + "&format=arrow").Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrow := must.Have(ipc.NewReader(f.get(target + "&format=arrow").Body))(t)
 	for arrow.Next() {
 		b := arrow.RecordBatch()
 		for i := range int(b.NumRows()) {

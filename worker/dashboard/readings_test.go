@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -50,9 +51,7 @@ func TestFormatsOfReadingsSayTheSame(t *testing.T) {
 	var lines []string
 	for line := range strings.Lines(f.get(target + "&format=jsonl").Body.String()) {
 		var r model.Reading
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal([]byte(line), &r))
 		for _, sensor := range []string{"door", "temperature"} {
 			lines = append(lines, fmt.Sprint(r.Device, r.Row, r.Time.Format(time.RFC3339Nano), sensor, r.Values[sensor]))
 		}
@@ -70,10 +69,7 @@ func TestFormatsOfReadingsSayTheSame(t *testing.T) {
 		lines = append(lines, r[0]+r[6]+r[1]+r[2]+r[3]+r[4])
 	}
 	compare("csv", lines)
-	arrow, err := ipc.NewReader(f.get(target, "Accept", "application/vnd.apache.arrow.stream").Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrow := must.Have(ipc.NewReader(f.get(target, "Accept", "application/vnd.apache.arrow.stream").Body))(t)
 	lines = nil
 	for arrow.Next() {
 		b := arrow.RecordBatch()
@@ -123,9 +119,7 @@ func TestPartsHaveEachRowOnce(t *testing.T) {
 			if strings.HasSuffix(target, "jsonl") {
 				for line := range strings.Lines(w.Body.String()) {
 					var r model.Reading
-					if err := json.Unmarshal([]byte(line), &r); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, json.Unmarshal([]byte(line), &r))
 					a.Rows = append(a.Rows, r)
 				}
 			} else if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || a.Next != w.Header().Get("Furrow-Next") ||
@@ -241,10 +235,7 @@ func TestCursorsAreOfOneQuestion(t *testing.T) {
 		wantProblem(t, target, all.get(target+joint+"after="+next), api.BadRequest)
 	}
 	wantProblem(t, "another person", one.get(own+"&after="+next), api.BadRequest)
-	data, err := base64.RawURLEncoding.DecodeString(next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Have(base64.RawURLEncoding.DecodeString(next))(t)
 	for i := range len(data) * 8 {
 		data[i/8] ^= 1 << (i % 8)
 		altered := base64.RawURLEncoding.EncodeToString(data)

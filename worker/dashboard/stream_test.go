@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/model"
 )
 
@@ -17,20 +18,14 @@ func TestStreamSendsAChangedValue(t *testing.T) {
 	f := newFixture(t, 3, Config{Loopback: true})
 	url, stop, ended := f.serve(t)
 	f.waitFor(t, 3)
-	r, err := http.NewRequest("GET", url+"/v1/stream?sensor=temperature", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Have(http.NewRequest("GET", url+"/v1/stream?sensor=temperature", nil))(t)
 	r.Header.Set("Accept-Encoding", "gzip")
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil || answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
 	defer answer.Body.Close()
-	z, err := gzip.NewReader(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Have(gzip.NewReader(answer.Body))(t)
 	lines := bufio.NewReader(z)
 	var m model.Map
 	if readEvent(t, lines, "map", &m); len(m.Devices) != 3 {
@@ -65,9 +60,7 @@ func TestStreamSendsReadingsOfADevice(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	lines := bufio.NewReader(answer.Body)
-	if _, err := lines.ReadString('\n'); err != nil { // the first comment
-		t.Fatal(err)
-	}
+	must.Have(lines.ReadString('\n'))(t) // the first comment
 	for i := range 3 {
 		at := time.Now().Add(time.Duration(i) * time.Second)
 		f.Send(t, "d0000", at, map[string]any{"temperature": 1.0})
@@ -89,10 +82,7 @@ func readEvent(t testing.TB, lines *bufio.Reader, want string, v any) {
 	t.Helper()
 	name := ""
 	for {
-		text, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Have(lines.ReadString('\n'))(t)
 		if rest, is := strings.CutPrefix(text, "event: "); is {
 			name = strings.TrimSpace(rest)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"furrow/sas/access"
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
@@ -119,10 +120,7 @@ func TestAnswersOfAllSizesAreWhole(t *testing.T) {
 		server := httptest.NewServer(serveExport(a, func() model.Export { return counting(n, nil) }))
 		defer server.Close()
 		for _, format := range formats.Names() {
-			answer, err := http.Get(server.URL + "/rows?format=" + format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Have(http.Get(server.URL + "/rows?format=" + format))(t)
 			body, err := io.ReadAll(answer.Body)
 			answer.Body.Close()
 			f := formats.Format(format)
@@ -154,10 +152,7 @@ func TestBrokenAnswerIsNotTakenForAWholeOne(t *testing.T) {
 		server.Config.ErrorLog = nil
 		defer server.Close()
 		for _, format := range formats.Names() {
-			answer, err := http.Get(server.URL + "/rows?format=" + format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Have(http.Get(server.URL + "/rows?format=" + format))(t)
 			body, err := io.ReadAll(answer.Body)
 			answer.Body.Close()
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -281,12 +276,8 @@ func TestSlowClientHoldsNothing(t *testing.T) {
 		go func() { ended <- server.Serve(p) }()
 		client, served := net.Pipe()
 		p.conns <- served
-		if _, err := io.WriteString(client, "GET /rows?format=csv HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Read(make([]byte, 100)); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(io.WriteString(client, "GET /rows?format=csv HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
+		must.Have(client.Read(make([]byte, 100)))(t)
 		synctest.Wait()
 		read := answer.Extent.Count
 		if asked := underWay(&a.questions); asked != 1 || read == 0 || read > 30_000 {
@@ -313,9 +304,7 @@ func underWay(q *questions) int {
 func TestSenderHoldsLittle(t *testing.T) {
 	out := newSender(httptest.NewRecorder(), formats.CSV, counting(0, nil))
 	for i := range 60 {
-		if _, err := out.Write(make([]byte, 10_000+i%7*500_000)); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(out.Write(make([]byte, 10_000+i%7*500_000)))(t)
 		if out.held.Cap() > 5<<20 || out.begun && out.held.Len() > sendBytes {
 			t.Fatalf("after %d rows it holds %d bytes in %d", i, out.held.Len(), out.held.Cap())
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/sas/access"
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/model"
 )
 
@@ -78,9 +79,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 
 func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	var doc openAPIDocument
-	if err := json.Unmarshal(description, &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(description, &doc))
 	seen := map[string]bool{"Status": true}
 	var check func(of reflect.Type)
 	check = func(of reflect.Type) {

@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 )
@@ -37,14 +38,9 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 		}
 	}
 	for _, ops := range [][]tables.Op{hours, days} {
-		groups, err := tables.Cut(ops)
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := must.Have(tables.Cut(ops))(t)
 		for _, g := range groups {
-			if _, err := f.Client.Table(f.Names.Rollups()).Submit(t.Context(), g); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(f.Client.Table(f.Names.Rollups()).Submit(t.Context(), g))(t)
 		}
 	}
 	s.watch.ended(nil)

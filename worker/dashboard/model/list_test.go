@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // TestListHasEachDeviceOnceWhileDevicesAreAdded reads all pages in every order.
@@ -24,10 +26,7 @@ func TestListHasEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
 			ask := ListQuery{Sort: sort, Sensor: sensor, Limit: 1 + r.IntN(60)}
 			seen := map[string]bool{}
 			for pages := 0; ; pages++ {
-				list, err := s.list(ask)
-				if err != nil {
-					t.Fatal(err)
-				}
+				list := must.Have(s.list(ask))(t)
 				for _, d := range list.Devices {
 					if seen[d.Device] {
 						t.Fatalf("by %s, %s comes twice", sort, d.Device)
@@ -67,10 +66,7 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 		if r.IntN(2) == 0 {
 			ask.Box = &box
 		}
-		list, err := s.list(ask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Have(s.list(ask))(t)
 		want := 0
 		for i := range s.index.devices {
 			if d := &s.index.devices[i]; meets(s, d, ask) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/jobs/latest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -131,9 +132,7 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 		ask := someQuery(r)
 		ask.Tenant, ask.Sensor = pick(r, "", "t1"), pick(r, "", "temperature", "door")
 		live, m, err := s.Live(t.Context(), ask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		marks := marksOf(m)
 		for range 15 {
 			for range r.IntN(40) {

@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/query"
@@ -20,10 +21,7 @@ func TestOverviewCountsWhatTheListShows(t *testing.T) {
 		f := someFilter(r)
 		got := s.index.overview(f, s.silence())
 		counts := map[State]int{}
-		list, err := s.list(ListQuery{Filter: f, Limit: MaxListed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Have(s.list(ListQuery{Filter: f, Limit: MaxListed}))(t)
 		placed := 0
 		for _, d := range list.Devices {
 			counts[d.State]++

@@ -9,6 +9,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 )
@@ -24,9 +25,7 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 	}
 	names := func() (all []string) {
 		a, _, err := s.Pipelines(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, p := range a.Pipelines {
 			all = append(all, p.Pipeline)
 		}
@@ -51,9 +50,7 @@ func TestLongRunIsShown(t *testing.T) {
 	now := time.Now().Truncate(time.Minute)
 	slot := func(ago int) tables.Ticks { return tables.TicksOf(now.Add(-time.Duration(ago) * time.Minute)) }
 	write := func(e tables.Entity, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		f.Write(t, f.Names.Runs(), e)
 	}
 	write(schema.Run{Pipeline: "live", Slot: slot(45), Enqueued: slot(45), Started: slot(44)}.Entity())
@@ -64,9 +61,7 @@ func TestLongRunIsShown(t *testing.T) {
 	}
 	s := over(t, f)
 	a, _, err := s.Pipelines(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	live := a.Pipelines[0]
 	if last := live.Runs[len(live.Runs)-1]; !last.Done || live.LagSeconds == nil || len(live.Workers) != 1 {
 		t.Errorf("%d runs, the oldest %+v, lag %v, workers %v", len(live.Runs), last, live.LagSeconds, live.Workers)

@@ -11,6 +11,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 )
@@ -30,14 +31,10 @@ func look(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
 	if !s.index.ready {
-		if err := s.allRecords(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.allRecords(ctx))
 		s.index.loaded()
 	}
-	if err := s.poller.poll(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.poller.poll(ctx))
 	s.watch.ended(nil)
 }
 
@@ -94,9 +91,7 @@ func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 	held.Set("Held", tables.String(`row "x" is cursed`))
 	held.Set("HeldUntil", tables.DateTime(tables.TicksOf(now.Add(time.Hour))))
 	_, err := f.Client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Merge(held, tables.AnyETag))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f.Held = 1
 	f.Fold(t)
 	look(t, s)
@@ -161,14 +156,10 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 			Row:    tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
 			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x", 500),
 			At: tables.TicksOf(now)}.Entity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		ops = append(ops, tables.Insert(e))
 	}
-	if _, err := f.Client.Table(f.Names.Rejects()).Submit(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(f.Client.Table(f.Names.Rejects()).Submit(t.Context(), ops))(t)
 	a, read, err := over(t, f).Device(t.Context(), "pump-7")
 	if err != nil || len(a.Rejects) != maxRejects || a.Rejects[0].Reason != "humidity: reason 2499" ||
 		a.Rejects[29].Reason != "humidity: reason 2470" {

@@ -8,6 +8,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 )
@@ -28,9 +29,7 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 		t.Helper()
 		n := 0
 		for page, err := range f.Client.Table(table).Rows(t.Context(), tables.Query{Range: in}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			for _, e := range page.Rows {
 				if n == 0 && strings.Contains(e.PartitionKey+" "+e.RowKey, "pump-7") {
 					e.Set(name, v)

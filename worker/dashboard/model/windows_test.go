@@ -12,6 +12,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/query"
@@ -20,13 +21,9 @@ import (
 // rowsOf returns the device and time of each row of an answer, or for newest values the device.
 func rowsOf(t *testing.T, a Export, err error) (all []string) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for row, err := range a.Rows {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		switch row := row.(type) {
 		case *windowRow:
 			all = append(all, fmt.Sprint(row.Device, row.Start))
@@ -71,16 +68,11 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 			selected = func(d schema.Device) bool { return slices.Contains(q.Devices, string(d.ID)) }
 		}
 		var want []string
-		window, err := schema.ParseWindow(q.Window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		window := must.Have(schema.ParseWindow(q.Window))(t)
 		for _, d := range f.Devices {
 			ask := query.Question{Scope: query.ScopeOf(d.Member()), Span: spanOf(q.From, q.To), Window: window}
 			for b, err := range s.fleet.Rollups(t.Context(), ask) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				if selected(d) {
 					want = append(want, fmt.Sprint(b.Device, b.Start))
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/model/modeltest"
 )
 
@@ -64,9 +65,7 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 		m, _, err := s.Map(only, MapQuery{Filter: of})
 		list, _, errList := s.Devices(only, ListQuery{Filter: of})
 		live, first, errLive := s.Live(only, MapQuery{Filter: of})
-		if err := errors.Join(err, errList, errLive); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(err, errList, errLive))
 		if seen, _, err := s.Overview(only, of); err != nil || seen.Devices != want || seen.LagSeconds != nil {
 			t.Errorf("tenant %q: the overview has %+v, %v", asked, seen, err)
 		}

@@ -15,16 +15,14 @@ import (
 
 	"golang.org/x/net/html"
 
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
 )
 
 func newPages(t testing.TB) *web.Site {
 	t.Helper()
-	p, err := web.New(web.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Have(web.New(web.Config{}))(t)
 	return p
 }
 
@@ -135,19 +133,14 @@ func hostilePages() map[string]web.Page {
 // parsed parses a page as a browser without scripts does.
 func parsed(t testing.TB, text string) *html.Node {
 	t.Helper()
-	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Have(html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false)))(t)
 	return root
 }
 
 func render(t testing.TB, p *web.Site, page web.Page) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.Render(&b, page); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, p.Render(&b, page))
 	return b.String()
 }
 
@@ -284,10 +277,7 @@ func TestMapWorksWithoutScripts(t *testing.T) {
 		rows != len(page.Map.Clusters)+len(page.List.Devices) {
 		t.Errorf("%d base maps, %d links for %d marks, %d rows", grounds, links, marks, rows)
 	}
-	withScripts, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	withScripts := must.Have(html.Parse(strings.NewReader(text)))(t)
 	for n := range withScripts.Descendants() {
 		if attribute(n, "class") == "still" {
 			t.Error("with scripts, there are two maps")
@@ -331,15 +321,9 @@ func TestStaticFilesAreNamedByTheirHash(t *testing.T) {
 	seen := map[string]bool{}
 	ask := func(address string) string {
 		seen[address] = true
-		got, err := http.Get(s.URL + address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Have(http.Get(s.URL + address))(t)
 		defer got.Body.Close()
-		body, err := io.ReadAll(got.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Have(io.ReadAll(got.Body))(t)
 		if got.StatusCode != http.StatusOK || !strings.Contains(got.Header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %s %v", address, got.Status, got.Header)
 		}
@@ -362,10 +346,7 @@ func TestStaticFilesAreNamedByTheirHash(t *testing.T) {
 	}
 	for _, wrong := range []string{"/static/0123456789abcdef/furrow.css", "/static/furrow.css", "/static/",
 		"/static/../pages.go"} {
-		got, err := http.Get(s.URL + wrong)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Have(http.Get(s.URL + wrong))(t)
 		got.Body.Close()
 		if got.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", wrong, got.Status)

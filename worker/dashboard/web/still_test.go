@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/model"
 )
 
@@ -29,10 +30,7 @@ func wellFormed(t *testing.T, text string) {
 }
 
 func TestStillBaseMapIsSmallAndWellFormed(t *testing.T) {
-	s, err := newStatic()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(newStatic())(t)
 	ground := s.files["world.svg"]
 	wellFormed(t, string(ground))
 	var packed bytes.Buffer

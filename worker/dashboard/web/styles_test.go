@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 // TestFilesLoadNothingFromElsewhere allows the namespace of SVG, which is not a request.
@@ -33,9 +35,7 @@ func TestFilesLoadNothingFromElsewhere(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // A palette has the colours of a theme by name.
@@ -45,10 +45,7 @@ type colour [3]float64
 
 func themes(t *testing.T) (light, dark palette) {
 	t.Helper()
-	b, err := fs.ReadFile(files, "static/furrow.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(fs.ReadFile(files, "static/furrow.css"))(t)
 	light, dark = palette{}, palette{}
 	for _, m := range regexp.MustCompile(`(--[a-z0-9-]+): (?:light-dark\((#[0-9a-f]{6}), `+
 		`(#[0-9a-f]{6})\)|(#[0-9a-f]{6}));`).FindAllStringSubmatch(string(b), -1) {
@@ -66,10 +63,7 @@ func themes(t *testing.T) (light, dark palette) {
 func parsed(t *testing.T, s string) (c colour) {
 	t.Helper()
 	for i := range c {
-		v, err := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Have(strconv.ParseUint(s[1+2*i:3+2*i], 16, 8))(t)
 		c[i] = float64(v) / 255
 	}
 	return c
@@ -145,14 +139,8 @@ func TestColoursGetLighter(t *testing.T) {
 
 // TestBaseMapHasTheColoursOfTheStyles is needed because an SVG image cannot use the page's styles.
 func TestBaseMapHasTheColoursOfTheStyles(t *testing.T) {
-	css, err := fs.ReadFile(files, "static/furrow.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := newStatic()
-	if err != nil {
-		t.Fatal(err)
-	}
+	css := must.Have(fs.ReadFile(files, "static/furrow.css"))(t)
+	s := must.Have(newStatic())(t)
 	svg := string(s.files["world.svg"])
 	for _, name := range []string{"--sea", "--land", "--coast", "--border"} {
 		m := regexp.MustCompile(name + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(string(css))

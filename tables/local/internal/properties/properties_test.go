@@ -43,9 +43,7 @@ func TestPropertiesOutlastARestart(t *testing.T) {
 	rule := corsRule("https://a.example", "GET", "x", "y")
 	for _, change := range []string{"<Cors>" + rule + "</Cors>",
 		"<DefaultServiceVersion>2019-02-02</DefaultServiceVersion>"} {
-		if _, err := do(k.Set, "PUT", properties(change)); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(do(k.Set, "PUT", properties(change)))(t)
 	}
 	closeStore()
 	s, _ = wiretest.OpenStore(t, fs, "db")

@@ -19,9 +19,7 @@ var quiet = slog.New(slog.DiscardHandler)
 func open(t *testing.T, fs vfs.FS, dir string) *Store {
 	t.Helper()
 	s, err := Open(fs, dir, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -46,18 +44,14 @@ func TestGetAllAgreesWithGet(t *testing.T) {
 		k := key()
 		b.Set(k, append([]byte("value of "), k...))
 	}
-	if err := s.Apply(b)(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Apply(b)())
 	for range 200 {
 		keys := make([][]byte, 1+random.IntN(100))
 		for i := range keys {
 			keys[i] = key()
 		}
 		values, err := s.GetAll(keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i, k := range keys {
 			want, found, err := s.Get(k)
 			if err != nil || !bytes.Equal(values[i], want) || found != (values[i] != nil) {
@@ -104,9 +98,7 @@ func TestTicksAreDotNets(t *testing.T) {
 		"9999-12-31T23:59:59.9999999Z": 3155378975999999999,
 	} {
 		at, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := ToTicks(at); got != want || !FromTicks(want).Equal(at) {
 			t.Errorf("%s: %d ticks, and back %v; want %d", text, got, FromTicks(got), want)
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestProjectStaysWithinTheWorld(t *testing.T) {
@@ -31,14 +33,8 @@ func TestAreasAreEqual(t *testing.T) {
 }
 
 func TestOutlinesComeBack(t *testing.T) {
-	b, err := os.ReadFile("../../static/world.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := Decode(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(os.ReadFile("../../static/world.bin"))(t)
+	o := must.Have(Decode(b))(t)
 	if string(o.Encode()) != string(b) {
 		t.Error("the outlines differ after encoding them again")
 	}
