@@ -88,10 +88,11 @@ func (k *Rate) change(points []point, p point) (change float64, known bool) {
 	return 0, false
 }
 
-// with adds a reading. Of each cell the last is kept, and one from before the span.
+// with adds a reading. Of each cell, which ends with a moment at which a span may start, the last is kept, and one from
+// before the span.
 func (k *Rate) with(points []point, p point) []point {
 	cell := ticks(k.Over) / cells
-	if n := len(points); n > 1 && points[n-1].at/cell == points[n-2].at/cell {
+	if n := len(points); n > 1 && (points[n-1].at-1)/cell == (points[n-2].at-1)/cell {
 		points = slices.Delete(points, n-2, n-1)
 	}
 	points = append(points, p)
