@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -133,8 +134,9 @@ func (k *Schedule) moved(w *work, t *tracked) {
 
 // A dose is one of the times of a day.
 type dose struct {
-	wall tables.Ticks // as the device's clock shows it: it tells doses apart, in whatever zone
 	at   tables.Ticks
+	wall tables.Ticks // what the device's clock shows then: it tells doses apart, in whatever zone
+	of   tables.Ticks // what it should show: an earlier time if the clock skips that
 }
 
 // unjudged returns the doses of the days around a moment that are not judged yet, by the clock.
@@ -147,19 +149,16 @@ func (k *Schedule) unjudged(w *work, t *tracked, around tables.Ticks) (all []dos
 	day -= day % tables.TicksPerDay
 	for n := tables.Ticks(-1); n <= 2; n++ {
 		for _, of := range times {
-			wall := day + n*tables.TicksPerDay + ticks(of)
-			d := dose{wall, atWall(wall, zone)}
-			if wall <= t.judged || d.at-ticks(k.Before) < t.from || d.at+ticks(k.After) < t.heard {
-				continue
+			d := dose{of: day + n*tables.TicksPerDay + ticks(of)}
+			d.at = atWall(d.of, zone)
+			d.wall = wallOf(d.at, zone)
+			if d.wall > t.judged && d.at-ticks(k.Before) >= t.from && d.at+ticks(k.After) >= t.heard {
+				all = append(all, d)
 			}
-			if last := len(all) - 1; last >= 0 && all[last].at == d.at {
-				all[last].wall = wall // the clock skips an hour: both are the same
-				continue
-			}
-			all = append(all, d)
 		}
 	}
-	return all
+	slices.SortFunc(all, func(a, b dose) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.of, a.of)) })
+	return slices.CompactFunc(all, func(a, b dose) bool { return a.at == b.at }) // the clock skips one: both are the same
 }
 
 // start returns the moment from which doses are looked at.
@@ -208,6 +207,6 @@ func (k *Schedule) pass(w *work, t *tracked, at tables.Ticks) {
 		w.close(t, max(at, t.at), reasonNext)
 	}
 	t.since = max(d.at, 1)
-	t.value = d.wall.Time().Format("15:04")
+	t.value = d.of.Time().Format("15:04")
 	w.open(t, at, false)
 }
