@@ -225,12 +225,14 @@ func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
 	}
 }
 
-// twoWorkers has two workers with different portions and random faults do one batch until both are done.
+// twoWorkers has two workers with different portions and random faults do one batch until both are done. The faults
+// end: an audit needs twelve operations in a row that succeed, and with a fault at every fourth of them, one schedule
+// in ten would take minutes.
 func twoWorkers(t *testing.T, f *jobstest.Fleet, seed uint64, work func(context.Context, *jobs.Pipeline) error) {
 	t.Helper()
 	var working sync.WaitGroup
 	for worker := range uint64(2) {
-		p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*seed + worker, Rates: someFaults()},
+		p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*seed + worker, Rates: someFaults(), First: 600},
 			Delay: 20 * time.Millisecond})
 		p.Portion, p.Most = 7+int(seed%30), 20+int(seed%100)
 		working.Go(func() {

@@ -43,10 +43,14 @@ func (s Script) Fault(n int) Fault { return s[n] }
 type Random struct {
 	Seed  uint64
 	Rates map[Fault]float64 // share of the operations with each fault; together at most 1
+	First int               // only so many operations have faults; 0 is all of them
 }
 
 // Fault returns the fault drawn for n.
 func (r Random) Fault(n int) Fault {
+	if r.First > 0 && n >= r.First {
+		return None
+	}
 	draw := rand.New(rand.NewPCG(r.Seed, uint64(n))).Float64()
 	for _, f := range slices.Sorted(maps.Keys(r.Rates)) {
 		if draw -= r.Rates[f]; draw < 0 {

@@ -151,6 +151,13 @@ func TestRandomDependsOnSeedAndIndexAlone(t *testing.T) {
 	}
 }
 
+func TestRandomFaultsEnd(t *testing.T) {
+	r := Random{Rates: map[Fault]float64{ServerBusy: 1}, First: 2}
+	if r.Fault(1) != ServerBusy || r.Fault(2) != None {
+		t.Errorf("the second of two operations with faults has %q, the third %q", r.Fault(1), r.Fault(2))
+	}
+}
+
 func TestConcurrentOperationsAreCountedOnce(t *testing.T) {
 	var server counting
 	tr := &Transport{Next: handler{&server}, Plan: Random{Seed: 1, Rates: map[Fault]float64{ServerBusy: 0.5}}}
