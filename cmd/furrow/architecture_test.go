@@ -99,6 +99,7 @@ func arrows() []arrow {
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
+		{"jobs/archive", "jobs jobs/archive/columnar jobs/internal/... tables tables/schema tables/service"},
 		// Nor does one processor know another.
 		{"jobs/...", "jobs jobs/condition jobs/internal/... tables tables/schema tables/service"},
 
