@@ -27,6 +27,9 @@ type Source interface {
 // DefaultLease is how long a message is held without being renewed, and so how long the work of a dead worker waits.
 const DefaultLease = 30 * time.Second
 
+// DefaultSize is how many jobs a pool does at a time, at most.
+const DefaultSize = 32
+
 // A Pool receives messages and runs their jobs, each under a lease. It can be run once, and must not be copied.
 type Pool struct {
 	Source Source
@@ -37,7 +40,7 @@ type Pool struct {
 	Work func(ctx context.Context, m jobs.Message, save jobs.Save) error
 
 	Name  string        // of this worker, for the poison queue; may be empty
-	Size  int           // maximum jobs in flight; 0 means 32
+	Size  int           // maximum jobs in flight; 0 means DefaultSize
 	Lease time.Duration // 0 means DefaultLease; whole seconds
 	// Grace is the time for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s.
 	Grace time.Duration
@@ -85,7 +88,7 @@ func (p *Pool) Run(ctx context.Context) error {
 }
 
 func (p *Pool) setDefaults() {
-	p.Size = cmp.Or(p.Size, 32)
+	p.Size = cmp.Or(p.Size, DefaultSize)
 	p.Lease = cmp.Or(p.Lease, DefaultLease)
 	p.Grace = cmp.Or(p.Grace, 10*time.Second)
 	p.Idle = cmp.Or(p.Idle, 30*time.Second)

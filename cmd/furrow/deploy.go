@@ -16,6 +16,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/tables/schema"
+	"furrow/worker"
 )
 
 // deployFiles holds a directory for each kind of deployment. They are templates; *.part are included by others.
@@ -52,9 +53,14 @@ pipelines. DIR is created. Files that exist are not replaced.` + examples(
 // A deployment is what the templates of a deployment are about.
 type deployment struct {
 	Account, Image, Prefix string
-	Queues                 []string // that the workers drain
-	Jobs                   int      // of a pipeline, at most, that a worker does at a time
-	Metrics                int      // port; other roles on the same machine take those after it
+	Queues                 []deployedQueue // that the workers drain
+	Metrics                int             // port; other roles on the same machine take those after it
+}
+
+// A deployedQueue is a queue, and how many of its messages one worker takes at a time.
+type deployedQueue struct {
+	Name   string
+	Length int
 }
 
 // Storage returns the URL of the account.
@@ -107,9 +113,10 @@ func deployInit(c *cli.Context) error {
 
 func deploymentOf(c *cli.Context, names schema.Names, loaded *config.Config) deployment {
 	d := deployment{Account: c.String("account"), Image: c.String("image"), Prefix: c.String("names-prefix"),
-		Jobs: defaultJobs, Metrics: metricsPort}
+		Metrics: metricsPort}
 	for _, p := range loaded.Pipelines {
-		d.Queues = append(d.Queues, names.Jobs(p.Name), names.Catchup(p.Name))
+		d.Queues = append(d.Queues, deployedQueue{names.Jobs(p.Name), worker.DefaultSize},
+			deployedQueue{names.Catchup(p.Name), worker.DefaultSize / 2}) // a worker gives history half of its jobs
 	}
 	return d
 }

@@ -135,7 +135,7 @@ func TestDeployedWorkersAreScaledByAllTheirQueues(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(queues, ", "); got != "contosofleet acmejobs-fast 32, contosofleet acmejobs-fast-catchup 32" {
+	if got := strings.Join(queues, ", "); got != "contosofleet acmejobs-fast 32, contosofleet acmejobs-fast-catchup 16" {
 		t.Errorf("the queues are %s", got)
 	}
 	if len(roles) != 4 {

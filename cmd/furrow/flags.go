@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/worker"
 )
 
 // boolFlag returns a flag whose help does not say that it is off by default.
@@ -56,11 +58,8 @@ func behindProxyFlag() cli.Flag {
 		"front of it terminates TLS")
 }
 
-// defaultJobs is how many jobs of a pipeline a worker does at a time, at most.
-const defaultJobs = 32
-
 func concurrencyFlag() cli.Flag {
-	return &cli.IntFlag{Name: "jobs", Value: defaultJobs, Usage: "Maximum concurrent `JOBS` per pipeline"}
+	return &cli.IntFlag{Name: "jobs", Value: worker.DefaultSize, Usage: "Maximum concurrent `JOBS` per pipeline"}
 }
 
 // between checks the numbers of flags.

@@ -14,6 +14,7 @@ import (
 // A Status is the health of a pipeline according to the figures of its runs. It takes the
 // same few requests whatever the size of the fleet.
 type Status struct {
+	Cadence time.Duration
 	At      time.Time           // of the service
 	Runs    []worker.RunFigures // the last ones, the oldest first
 	Queue   int                 // approximate number of live messages
@@ -38,6 +39,7 @@ func (f Fleet) runs(skipped *Skipped) worker.Runs {
 func (f Fleet) Status(
 	ctx context.Context, p schema.Pipeline, cadence time.Duration, queue *worker.Queue, slots int,
 ) (s Status, err error) {
+	s.Cadence = cadence
 	s.Runs, s.At, err = f.runs(&s.Skipped).Recent(ctx, p, cadence, slots)
 	if err != nil && !errors.Is(err, tables.ErrNoTable) {
 		return s, err

@@ -18,6 +18,7 @@ type Monitor struct {
 	*prometheus.Registry
 	operations, busy, failures *prometheus.CounterVec
 	jobs                       *prometheus.CounterVec
+	pipelines                  *pipelines // nil without Watch
 }
 
 // New returns a Monitor with the metrics of the Go runtime, of the process, and of storage operations.

@@ -24,15 +24,17 @@ type pipelines struct {
 	read   Pipelines
 	errors prometheus.Counter
 
-	mu   sync.Mutex
-	last map[schema.Pipeline]query.Status
-	at   time.Time // of last
+	mu     sync.Mutex
+	last   map[schema.Pipeline]query.Status
+	failed error     // of the last read
+	at     time.Time // of the last read
 }
 
-// Watch adds the metrics of pipelines, which read reads from storage, at most every ten seconds.
+// Watch adds the metrics of pipelines, and /v1/scale, which read reads from storage, at most every ten seconds.
 func (m *Monitor) Watch(read Pipelines) error {
 	c := &pipelines{read: read, errors: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "furrow_pipeline_read_errors_total", Help: "Failed reads of the pipelines' metrics."})}
+	m.pipelines = c
 	if err := m.Register(c.errors); err != nil {
 		return err
 	}
@@ -94,7 +96,8 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. Where storage cannot be read, it collects nothing.
 func (c *pipelines) Collect(to chan<- prometheus.Metric) {
-	for p, s := range c.status() {
+	all, _ := c.status() // counted
+	for p, s := range all {
 		fleet := s.Fleet()
 		if d, known := s.Lag(); known {
 			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d.Seconds(), string(p))
@@ -105,19 +108,18 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (c *pipelines) status() map[schema.Pipeline]query.Status {
+func (c *pipelines) status() (map[schema.Pipeline]query.Status, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.at.IsZero() && time.Since(c.at) < statusFor {
-		return c.last
+		return c.last, c.failed
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), statusWithin) // a scrape has no context
 	defer cancel()
-	var err error
-	if c.last, err = c.read(ctx); err != nil {
+	if c.last, c.failed = c.read(ctx); c.failed != nil {
 		c.errors.Inc()
 		c.last = nil
 	}
 	c.at = time.Now()
-	return c.last
+	return c.last, c.failed
 }

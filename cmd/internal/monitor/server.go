@@ -24,7 +24,7 @@ const (
 	grace          = 2 * time.Second
 )
 
-// A Server serves /metrics, /healthz and /readyz.
+// A Server serves /metrics, /healthz, /readyz and, for a Monitor that watches pipelines, /v1/scale.
 type Server struct {
 	Monitor  *Monitor
 	Listener net.Listener // nil: nothing is served
@@ -90,6 +90,9 @@ func (s *Server) handler(ready func(context.Context) error) http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
+	if s.Monitor.pipelines != nil {
+		mux.HandleFunc("GET /v1/scale", s.serveScale)
+	}
 	return mux
 }
 
