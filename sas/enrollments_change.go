@@ -29,11 +29,32 @@ func (n *Enrollments) Change(
 		if err := n.stillFits(ctx, was, e); err != nil {
 			return e, err
 		}
-		if err = n.replace(ctx, &e); !errors.Is(err, tables.ErrConflict) {
+		if err = n.replace(ctx, &e); err == nil && e.Prefix != was.Prefix {
+			return n.keepPrefix(ctx, was, e)
+		}
+		if !errors.Is(err, tables.ErrConflict) {
 			return e, err
 		}
 	}
 	return e, err
+}
+
+// keepPrefix puts the old prefix back if another enrollment took a prefix at the same time that overlaps the new one:
+// at least the later one of the two sees the other.
+func (n *Enrollments) keepPrefix(ctx context.Context, was, e schema.Enrollment) (schema.Enrollment, error) {
+	others, err := n.All(ctx)
+	if err == nil {
+		err = fitsPrefix(e, others)
+	}
+	if err == nil {
+		return e, nil
+	}
+	was.ETag = e.ETag
+	if errBack := n.replace(context.WithoutCancel(ctx), &was); errBack != nil {
+		return e, fmt.Errorf("enrollment %s has the prefix %s now, but must not keep it: %w; its old one cannot be put "+
+			"back: %w", e.ID, e.Prefix, err, errBack)
+	}
+	return was, fmt.Errorf("enrollment %s is not changed: %w", e.ID, err)
 }
 
 func (n *Enrollments) stillFits(ctx context.Context, was, e schema.Enrollment) error {

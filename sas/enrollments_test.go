@@ -452,3 +452,39 @@ func TestConcurrentEnrollmentsDoNotOverlap(t *testing.T) {
 		}
 	}
 }
+
+// TestConcurrentChangesDoNotOverlap gives two enrollments overlapping prefixes at once; at most one may get it.
+func TestConcurrentChangesDoNotOverlap(t *testing.T) {
+	n, _ := newEnrollments(t)
+	for i := range 10 {
+		var both sync.WaitGroup
+		var errs [2]error
+		var ids [2]schema.EnrollmentID
+		for j, tenant := range []schema.Tenant{"contoso", "fabrikam"} {
+			e := plant(schema.EnrollmentID(fmt.Sprintf("e%d%d", i, j)))
+			e.Tenant, e.Prefix, ids[j] = tenant, fmt.Sprintf("old%d%d:", i, j), e.ID
+			must.Have(n.Add(t.Context(), e, nil, nil))(t)
+		}
+		for j, id := range ids {
+			both.Go(func() {
+				_, errs[j] = n.Change(t.Context(), id, func(e *schema.Enrollment) error {
+					e.Prefix = fmt.Sprintf("p%d:%s", i, strings.Repeat("x", j))
+					return nil
+				})
+			})
+		}
+		both.Wait()
+		changed := 0
+		for j, id := range ids {
+			e := must.Have(n.Get(t.Context(), id))(t)
+			if had := strings.HasPrefix(e.Prefix, "old"); had != (errs[j] != nil) {
+				t.Fatalf("enrollment %s has the prefix %s after %v", id, e.Prefix, errs[j])
+			} else if !had {
+				changed++
+			}
+		}
+		if changed > 1 {
+			t.Fatalf("both prefixes changed: %v", errs)
+		}
+	}
+}
