@@ -118,3 +118,34 @@ rig-2,2026-11-20T10:01:00Z,150
 		t.Errorf("%s%s", out, errs)
 	}
 }
+
+// TestNothingIsMissedBeforeADeviceBegins tries rules on a device whose first reading is in the middle of the span, and
+// on one that has registered just now and sent nothing.
+func TestNothingIsMissedBeforeADeviceBegins(t *testing.T) {
+	f := newFixture(t)
+	const config = `
+pipelines: [{name: live, processors: [latest, rollup, rules]}]
+rules:
+  dose: {when: {schedule: {times: "00:00, 06:00, 12:00, 18:00", zone: Etc/UTC, before: 1h, after: 1h, expect: taken > 0}}}
+  silent: {when: {silence: {after: 1h}}}
+`
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	writeFile(t, file, config)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-7 --enrollment plant1")
+	f.must("device add pump-8 --enrollment plant1")
+	first := time.Now().UTC().Add(-30 * time.Hour)
+	_, err := f.client.Table("readings").Submit(t.Context(), []tables.Op{tables.Insert(oil("pump-7", first, 195))})
+	must(t, err)
+	for _, rule := range []string{"dose", "silent"} {
+		tried := jsonOf[trialLine](t, f.must("rule try --json --last 7d --config", file, rule))
+		for _, one := range tried {
+			if one.Device != "pump-7" || one.Since.Before(first.Add(-time.Second)) {
+				t.Errorf("%s: an incident of %s since %v; its first reading is of %v", rule, one.Device, one.Since, first)
+			}
+		}
+		if n := len(tried); n == 0 || n > 5 {
+			t.Errorf("%s: %d incidents of a device that has sent one reading 30 hours ago", rule, n)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -25,7 +26,8 @@ func ruleTryCommand() *cli.Command {
 		Usage:     "List the incidents that a rule would have opened in stored readings",
 		ArgsUsage: "RULE",
 		Description: `Reads the readings of the devices that the rule matches, as if each had been found at its own time. Nothing is
-changed. Readings before the span are not known to it, so a schedule or a rate needs a while to begin.` + examples(
+changed. A device is watched from its first reading or its registration, whichever came first, or from the start of
+the span. Readings before the span are not known to the rule, so a rate needs a while to begin.` + examples(
 			"rule try overheating --last 30d", "rule try overheating --config site.yaml --device pump-7"),
 		Flags: append(storageFlags(), ruleConfigFlag(),
 			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "Only `DEVICE`"},
@@ -64,7 +66,12 @@ func ruleTry(c *cli.Context) error {
 				yield(trialRecord{}, err)
 				return
 			}
-			readings := f.Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: span})
+			own := query.Span{To: span.To}
+			if own.From, err = watchedFrom(c.Context, f, m, span); err != nil {
+				yield(trialRecord{}, err)
+				return
+			}
+			readings := f.Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: own})
 			samples := func(yield func(jobs.Sample, error) bool) {
 				sensors := loaded.Model(m).Meant()
 				for reading, err := range readings {
@@ -79,12 +86,27 @@ func ruleTry(c *cli.Context) error {
 					}
 				}
 			}
-			if !t.device(m, samples, span, yield) {
+			if !t.device(m, samples, own, yield) {
 				return
 			}
 		}
 	}
 	return t.answer(c, found)
+}
+
+// watchedFrom returns when a rule could have begun to watch a device: at the start of a span, or later with the
+// device's first reading or its registration, whichever came first. The registration is taken to be the last change of
+// its membership.
+func watchedFrom(ctx context.Context, f query.Fleet, m schema.Member, span query.Span) (tables.Ticks, error) {
+	first := m.Written
+	ever := query.Question{Scope: query.ScopeOf(m), Span: query.Span{To: span.To}, Limit: 1}
+	for reading, err := range f.Readings(ctx, ever) {
+		if err != nil {
+			return 0, err
+		}
+		first = min(first, reading.Time)
+	}
+	return min(max(span.From, first), span.To), nil
 }
 
 func ruleTestCommand() *cli.Command {
@@ -138,7 +160,11 @@ func ruleTest(c *cli.Context) error {
 				samples = append(samples, sample)
 			}
 			slices.SortStableFunc(samples, func(a, b jobs.Sample) int { return a.Key.Compare(b.Key) }) // as storage has them
-			if !t.device(member, recordsOf(samples, nil), span, yield) {
+			own := span
+			if len(samples) > 0 {
+				own.From = samples[0].Key.Ticks
+			}
+			if !t.device(member, recordsOf(samples, nil), own, yield) {
 				return
 			}
 		}

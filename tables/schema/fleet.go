@@ -24,7 +24,8 @@ type Member struct {
 	Labels     map[string]string // may be nil
 	Model      string            // that its owner states; empty: the first that matches
 	Imports    Imports           // of rows into its past
-	ETag       tables.ETag       // of the version that was read
+	Written    tables.Ticks      // when storage wrote the version that was read
+	ETag       tables.ETag       // of that version
 }
 
 // A Span is a range of row keys: ticks in [From, To). A To of zero means that the span is
@@ -98,7 +99,7 @@ func (m Member) Entity() (tables.Entity, error) {
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
-		Site: Site(f.String("Site")), Model: f.String("Model"), ETag: e.ETag}
+		Site: Site(f.String("Site")), Model: f.String("Model"), Written: e.Timestamp, ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)
