@@ -28,7 +28,8 @@ func (j *job) do(ctx context.Context) error {
 		name string
 		do   func(context.Context) error
 	}{
-		{"claiming", j.claimAll}, {"writing rejects", j.reject}, {"writing outputs", j.write},
+		{"claiming", j.claimAll}, {"writing rejects", j.reject},
+		{"writing acknowledgements", j.acknowledge}, {"writing outputs", j.write},
 		{"writing objects", j.objects}, {"committing", j.commit},
 		{"posting", j.post},
 	} {

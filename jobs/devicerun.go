@@ -20,6 +20,7 @@ type deviceRun struct {
 	effects map[Output]Effect
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
 	rejects rejects
+	acks    []schema.Ack  // of commands, in the rows folded
 	rows    int           // rows folded
 	bytes   int           // bytes of the folded rows
 	horizon tables.Ticks  // up to which rows are folded
@@ -206,6 +207,8 @@ func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string
 		d.track.last = e.RowKey
 		if err := read[i].err; err != nil {
 			d.refuse(Refusal{Row: e.RowKey, Reason: err.Error()}, e)
+		} else {
+			d.acknowledge(e)
 		}
 		for _, r := range read[i].refused {
 			d.refuse(r, e)

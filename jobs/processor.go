@@ -22,6 +22,8 @@ type Processor struct {
 	Raw bool
 	// Once says that it takes each row once, as a Watcher does: a change of its settings folds nothing again.
 	Once bool
+	// Acknowledges says that its pipeline writes the acknowledgements of commands.
+	Acknowledges bool
 	// Moves says that it heeds which sensors are counters, and which tell the position.
 	Moves bool
 	// New returns its configuration with the defaults.

@@ -220,7 +220,7 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 	g = d.on(d.track.clone())
 	g.look, g.seen, g.rows, g.dirty = true, f.seen, f.rows, true
 	passed := window{r.from, r.to}
-	g.rejects = f.rejects
+	g.rejects, g.acks = f.rejects, f.acks
 	if !done {
 		passed.to = floorTo(TicksBefore(f.track.last), day)
 		g.rejects, _ = f.rejects.split(passed.to)

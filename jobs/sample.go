@@ -48,6 +48,9 @@ func (s *Sensors) sample(r schema.Reading, became func(Explanation)) (Sample, []
 		w.named = s.Long.sensorOf(r)
 	}
 	for i := range r.Properties {
+		if r.Properties[i].Name == schema.AckProperty {
+			continue // it is about a command, whatever the model
+		}
 		w.property(r.Properties[i].Name, r.Properties[i].Value)
 	}
 	if w.isHeartbeat() {

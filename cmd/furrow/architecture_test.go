@@ -92,10 +92,11 @@ func arrows() []arrow {
 	return []arrow{
 		{"tables", "tables/service"},
 		{"tables/schema", "tables"},
+		{"tables/commands", "tables tables/schema"},
 		{"tables/service", ""},
 		{"tables/local/...", "tables/local/internal/..."}, // clients know it by its protocol alone
 
-		{"jobs", "jobs/condition jobs/internal/... tables tables/schema"}, // the engine knows no processor
+		{"jobs", "jobs/condition jobs/internal/... tables tables/commands tables/schema"}, // the engine knows no processor
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all

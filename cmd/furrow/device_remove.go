@@ -24,7 +24,7 @@ unless --data deletes them all. A removed device can register again as a new one
 its key: to keep it out, use device revoke. If the command is interrupted, repeat it.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
 		Flags: append(storageFlags(), configFlag(),
-			boolFlag("data", "Also delete its readings, outputs and rejects in all pipelines; this cannot be undone"),
+			boolFlag("data", "Also delete its readings, commands, outputs and rejects in all pipelines; this cannot be undone"),
 			boolFlag("yes", "Confirm"),
 			jsonFlag()),
 		Action: deviceRemove,
@@ -148,8 +148,9 @@ func (l removedLine) print(c *cli.Context) error {
 	}
 	told := "is removed; its data is kept"
 	if l.Status == schema.Erased {
-		told = fmt.Sprintf("is removed, with %s, %s and %s", many(int64(l.Readings), "reading"),
-			many(int64(l.Outputs), "row")+" of outputs", many(int64(l.Objects), "object")+" of the archive")
+		told = fmt.Sprintf("is removed, with %s, %s, %s and %s", many(int64(l.Readings), "reading"),
+			many(int64(l.Outputs), "row")+" of outputs", many(int64(l.Objects), "object")+" of the archive",
+			many(int64(l.Commands), "row")+" of commands")
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", l.Device, told)
 	return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,14 +16,16 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
-// rowsOf returns the rows of a device in all tables: readings, outputs, rejects and fleet.
+// rowsOf returns the rows of a device in all tables: readings, outputs, rejects, commands and
+// fleet.
 func (f *fixture) rowsOf(id schema.DeviceID) (all []string) {
 	f.t.Helper()
 	for _, name := range []string{f.names.Readings(), f.names.Latest(), f.names.Rollups(), f.names.Output(rate.Table),
-		f.names.Rejects(), f.names.Fleet()} {
+		f.names.Rejects(), f.names.Commands(), f.names.Fleet()} {
 		for page, err := range f.client.Table(name).Rows(f.t.Context(), tables.Query{}) {
 			must(f.t, err)
 			for _, e := range page.Rows {
@@ -68,6 +71,12 @@ func TestRemovedDeviceLeavesTheFleetAndKeepsItsData(t *testing.T) {
 func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
 	f := newFixture(t)
 	f.seed(3, 150)
+	told := commands.Of(f.client, f.names)
+	for _, id := range []schema.DeviceID{"acme:d0000", "acme:d0001"} {
+		_, err := told.Send(t.Context(), schema.Command{Device: id, Body: "1"}, time.Hour)
+		_, errDesired := told.SetDesired(t.Context(), id, "2", "ann")
+		must(t, errors.Join(err, errDesired))
+	}
 	f.must("schedule --once")
 	f.work()
 	others := len(f.rowsOf("acme:d0000")) + len(f.rowsOf("acme:d0002"))
@@ -76,7 +85,7 @@ func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
 	}
 	f.must("device remove acme:d0001 --yes") // its data can be deleted later, too
 	r := jsonOf[removedLine](t, f.must("device remove acme:d0001 --data --yes --json"))[0]
-	if r.Status != schema.Erased || r.Readings != 150 || r.Outputs < 3 {
+	if r.Status != schema.Erased || r.Readings != 150 || r.Outputs < 3 || r.Commands != 3 {
 		t.Errorf("%+v, %+v", r, r.Deleted)
 	}
 	if left := f.rowsOf("acme:d0001"); len(left) != 0 {

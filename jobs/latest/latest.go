@@ -24,7 +24,9 @@ var Processor = &jobs.Processor{
 	Formats:  []int{1},
 	MaxState: maxState,
 	Tables:   []string{table},
-	New:      func() jobs.Config { return &Config{} },
+	// A fleet has at most one pipeline with latest.
+	Acknowledges: true,
+	New:          func() jobs.Config { return &Config{} },
 }
 
 const table = "latest"

@@ -22,6 +22,10 @@
 //	                     tenant!open                      newest first!…  an entry of the index of open incidents
 //	                     [tenant]!mutes                   random          a mute
 //	rejects              device ID                        pipeline!slot   a row that could not be processed
+//	commands             device ID                        ticks-suffix    a command
+//	                     device ID                        ID!ack!row key  an acknowledgement that a reading had
+//	                     device ID                        desired         the configuration that the device is to have
+//	                     device ID                        !count          how many commands wait, at most
 //	config               config                           counting down   a generation of the configuration
 //	                     processes                        process         a process that follows the configuration
 //	access               access                           name            who may look or act, and the hash of the token

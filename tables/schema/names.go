@@ -58,6 +58,7 @@ func (n Names) Policies() string    { return n.prefix + "policies" }
 func (n Names) Latest() string      { return n.prefix + "latest" }
 func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
+func (n Names) Commands() string    { return n.prefix + "commands" }
 func (n Names) Config() string      { return n.prefix + "config" }
 func (n Names) Access() string      { return n.prefix + "access" }
 func (n Names) Activity() string    { return n.prefix + "activity" }
@@ -66,8 +67,7 @@ func (n Names) Activity() string    { return n.prefix + "activity" }
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
 	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Places(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(),
-		n.Config(),
-		n.Access(), n.Activity()}
+		n.Commands(), n.Config(), n.Access(), n.Activity()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))
 	}

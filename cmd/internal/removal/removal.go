@@ -30,12 +30,13 @@ type Eraser struct {
 type Deleted struct {
 	Readings int `json:"readings,omitempty"`
 	Outputs  int `json:"outputs,omitempty"`
-	Objects  int `json:"objects,omitempty"` // of the archive
+	Objects  int `json:"objects,omitempty"`  // of the archive
+	Commands int `json:"commands,omitempty"` // with their acknowledgements and the desired configuration
 }
 
-// Erase deletes the readings of a removed device, all its outputs, and its rejects. It deletes readings last, and
-// repeated after any interruption it deletes what is left. If a job is under way for the device, it waits until that
-// can no longer write.
+// Erase deletes the readings of a removed device, all its outputs, its rejects and its commands. It deletes readings
+// last, and repeated after any interruption it deletes what is left. If a job is under way for the device, it waits
+// until that can no longer write.
 func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err error) {
 	wait := e.Delay
 	for _, p := range e.Pipelines {
@@ -63,6 +64,9 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 	own := tables.Range{Partitions: tables.Is(string(d.ID))}
 	var rejects int
 	if err := deleteRows(ctx, e.Tables.Table(e.Names.Rejects()), own, &rejects); err != nil {
+		return n, err
+	}
+	if err := deleteRows(ctx, e.Tables.Table(e.Names.Commands()), own, &n.Commands); err != nil {
 		return n, err
 	}
 	return n, deleteRows(ctx, e.Tables.Table(d.Readings), own, &n.Readings)

@@ -1,0 +1,101 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"furrow/tables"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AckProperty is the property of a reading with which a device acknowledges a command: a text of JSON with the members
+// id, state and, if there is one, result.
+const AckProperty = "_ack"
+
+// States of a command. A device acknowledges with those that AckStates lists.
+const (
+	CommandQueued    = "queued"
+	CommandReceived  = "received"
+	CommandSucceeded = "succeeded"
+	CommandFailed    = "failed"
+	CommandCanceled  = "canceled"
+	CommandExpired   = "expired"
+)
+
+// AckStates returns the states with which a device can acknowledge a command.
+func AckStates() []string { return []string{CommandReceived, CommandSucceeded, CommandFailed} }
+
+const maxAckResult = 4 << 10 // bytes of JSON
+
+// An Ack is a row of the table commands: a device's acknowledgement of a command or a desired configuration, as a
+// reading told it.
+type Ack struct {
+	Device DeviceID
+	ID     CommandID
+	Row    RowKey // of the reading
+	State  string
+	Result string // JSON; empty: none
+}
+
+// ParseAck reads the AckProperty of a row of readings.
+func ParseAck(row tables.Entity, v tables.Value) (Ack, error) {
+	r, err := ReadingOf(row)
+	if err != nil {
+		return Ack{}, err
+	}
+	var said struct {
+		ID     string         `json:"id"`
+		State  string         `json:"state"`
+		Result jsontext.Value `json:"result"`
+	}
+	if v.Type() != tables.TypeString || json.Unmarshal([]byte(v.Text()), &said) != nil {
+		return Ack{}, errors.New(`it is not a text of JSON such as {"id": "0639308592000000000-a1b2c3d4", "state": "succeeded"}`)
+	}
+	id, err := ParseCommandID(said.ID)
+	if err != nil {
+		return Ack{}, err
+	}
+	if !slices.Contains(AckStates(), said.State) {
+		return Ack{}, fmt.Errorf("state %s; want received, succeeded or failed", tables.Quote(said.State))
+	}
+	result := string(said.Result)
+	if result == "null" {
+		result = ""
+	}
+	if len(result) > maxAckResult {
+		short, err := json.Marshal(strings.ToValidUTF8(result[:maxAckResult], "") + "…")
+		if err != nil {
+			return Ack{}, err
+		}
+		result = string(short)
+	}
+	return Ack{Device: r.Device, ID: id, Row: r.Key, State: said.State, Result: result}, nil
+}
+
+// Entity returns the row of a.
+func (a Ack) Entity() tables.Entity {
+	e := tables.Entity{PartitionKey: string(a.Device), RowKey: string(a.ID) + ackInfix + a.Row.String()}
+	e.Set("State", tables.String(a.State))
+	setNonzero(&e, "Result", tables.String(a.Result))
+	return e
+}
+
+// IsAck reports whether a row of the table commands is an acknowledgement.
+func IsAck(e tables.Entity) bool { return strings.Contains(e.RowKey, ackInfix) }
+
+// AckOf decodes an acknowledgement.
+func AckOf(e tables.Entity) (Ack, error) {
+	f := fieldsOf(&e)
+	a := Ack{Device: DeviceID(e.PartitionKey), State: f.String("State"), Result: f.String("Result")}
+	id, row, _ := strings.Cut(e.RowKey, ackInfix)
+	var errID, errRow error
+	a.ID, errID = ParseCommandID(id)
+	a.Row, errRow = ParseRowKey(row)
+	f.Fail("RowKey", cmp.Or(errID, errRow))
+	return a, f.Err()
+}
