@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -347,3 +348,11 @@ func TestNoIncidentOfAnAttemptThatDied(t *testing.T) {
 }
 
 func roundTrip(f faults.Func) policy.Transporter { return f }
+
+// TestIncidentsAreEqualOnAnyAccount plays the script on the account of the environment.
+func TestIncidentsAreEqualOnAnyAccount(t *testing.T) {
+	t.Parallel()
+	want := calmIncidents(t, newWatchedWorld(t))
+	any := jobstest.NewWorldIn(t, azuretest.FromEnv(t), 2*time.Hour, watchedDevices, 10)
+	jobstest.SameEnds(t, calmIncidents(t, any), want)
+}
