@@ -24,17 +24,20 @@ const blockSize = 4 << 20
 // A body is an object while it is written: the blocks that were put, and the rest. Readers do not see blocks before
 // they are committed.
 type body struct {
-	client   *blockblob.Client
-	name     string
-	block    int    // bytes of a block
-	writer   string // random part of its blocks' names
-	readings int64
-	blocks   []string
-	rest     []byte
+	client      *blockblob.Client
+	name        string
+	contentType string
+	metadata    map[string]*string
+	block       int    // bytes of a block
+	writer      string // random part of its blocks' names
+	readings    int64
+	blocks      []string
+	rest        []byte
 }
 
-func (s *Store) newBody(name string) *body {
-	return &body{client: s.container.NewBlockBlobClient(name), name: name, block: s.block, writer: rand.Text()}
+func (s *Store) newBody(name, contentType string) *body {
+	return &body{client: s.container.NewBlockBlobClient(name), name: name, contentType: contentType, block: s.block,
+		writer: rand.Text()}
 }
 
 // write appends compressed bytes.
@@ -74,12 +77,10 @@ func (b *body) putBlock(ctx context.Context) error {
 }
 
 // put creates the object, in one request if it is small.
-func (b *body) put(ctx context.Context, fence tables.Ticks, on *blob.ModifiedAccessConditions) error {
+func (b *body) put(ctx context.Context, on *blob.ModifiedAccessConditions) error {
 	if len(b.blocks) == 0 {
-		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), &blockblob.UploadOptions{
-			HTTPHeaders: headers(), Metadata: b.metadata(fence),
-			AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
-		})
+		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), uploadOptions(b.contentType, b.metadata,
+			on))
 		return within(KindPut, err)
 	}
 	if len(b.rest) > 0 {
@@ -88,10 +89,16 @@ func (b *body) put(ctx context.Context, fence tables.Ticks, on *blob.ModifiedAcc
 		}
 	}
 	_, err := b.client.CommitBlockList(call{KindCommit, b.name}.within(ctx), b.blocks, &blockblob.CommitBlockListOptions{
-		HTTPHeaders: headers(), Metadata: b.metadata(fence),
+		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: &b.contentType}, Metadata: b.metadata,
 		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
 	})
 	return within(KindCommit, err)
+}
+
+func uploadOptions(contentType string, metadata map[string]*string,
+	on *blob.ModifiedAccessConditions) *blockblob.UploadOptions {
+	return &blockblob.UploadOptions{HTTPHeaders: &blob.HTTPHeaders{BlobContentType: &contentType}, Metadata: metadata,
+		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on}}
 }
 
 func within(k Kind, err error) error {
@@ -104,12 +111,10 @@ func within(k Kind, err error) error {
 // content can be read from its beginning by each try.
 func content(b []byte) io.ReadSeekCloser { return streaming.NopCloser(bytes.NewReader(b)) }
 
-// headers declare a gzip file, not a text that was compressed for transfer, which clients would unpack.
-func headers() *blob.HTTPHeaders {
-	return &blob.HTTPHeaders{BlobContentType: to.Ptr("application/gzip")}
-}
+// gzipFile declares a gzip file, not a text that was compressed for transfer, which clients would unpack.
+const gzipFile = "application/gzip"
 
-func (b *body) metadata(fence tables.Ticks) map[string]*string {
+func (b *body) fenced(fence tables.Ticks) map[string]*string {
 	return map[string]*string{
 		metaFence:    to.Ptr(strconv.FormatInt(int64(fence), 10)),
 		metaWriter:   &b.writer,

@@ -1,5 +1,9 @@
-// Package archive keeps raw readings as objects: one for each device and day (UTC), written when the day is over and
-// replaced when readings came late.
+// Package archive keeps readings as objects, written when their day (UTC) is over and replaced when readings came late:
+// raw readings of each device as JSON, or the samples of many devices as Parquet.
+//
+// # JSON
+//
+// An object for each device and day:
 //
 //	readings/tenant=<tenant>/date=2026-11-20/<device>.jsonl.gz
 //
@@ -17,6 +21,18 @@
 // advises against. In a device ID, these are encoded: a colon, which Windows and Hadoop reserve, and a dot or
 // underscore at its beginning, because Spark skips such files. Names are case-sensitive, as IDs are: a download to
 // Windows or macOS mixes up devices whose IDs differ only by case.
+//
+// # Parquet
+//
+// A folder for each tenant and day, with files of about 128 MiB for each partition of the fleet:
+//
+//	tenant=<tenant>/date=2026-11-20/2026-11.03-0000.parquet
+//	tenant=<tenant>/date=2026-11-20/_2026-11.03.json         the Manifest
+//	tenant=<tenant>/date=2026-11-20/_2026-11.03.ranges.json  which devices each file has
+//
+// The ranges are fixed before the first file, and the manifest is written last. A file is replaced in one step, on the
+// version that was there before its readings were read, so of two jobs none puts old over new. Its metadata have the
+// time before which storage had accepted every row that it could lack: a mark that is older asks for nothing.
 //
 // It is the home of azblob in the program.
 package archive

@@ -30,7 +30,7 @@ func TestEraseDeletesEveryObjectOfOneDevice(t *testing.T) {
 		}
 	}
 	for _, o := range others {
-		if found, err := s.newBody(o.PartitionKey + "/" + o.RowKey).look(t.Context()); err != nil || found == nil {
+		if found, err := s.look(t.Context(), o.PartitionKey+"/"+o.RowKey); err != nil || found == nil {
 			t.Errorf("%s is gone: %v", o.RowKey, err)
 		}
 	}

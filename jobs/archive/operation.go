@@ -20,13 +20,14 @@ const (
 	KindLook
 	KindList
 	KindDelete
+	KindGet
 	kinds
 )
 
 func (k Kind) String() string {
 	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object",
 		"list objects",
-		"delete object"}[k]
+		"delete object", "get object"}[k]
 }
 
 // An Operation is one request and its answer. Each retry is another one, as on the bill.

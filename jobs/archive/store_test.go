@@ -368,14 +368,14 @@ func TestLargeDayTakesBoundedMemory(t *testing.T) {
 func TestBlocksLeftBehindAreNoPart(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	dead := s.store(t, nil).newBody("o")
+	dead := s.store(t, nil).newBody("o", gzipFile)
 	must.Succeed(t, dead.write(t.Context(), bytes.Repeat([]byte("x"), dead.block+1)))
 	readings := some(1, count, 1<<10)
 	must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(readings...)))
 	if b, _ := s.object(t, "o"); !bytes.Equal(b, packed(t, s, readings)) {
 		t.Error("the object is not as it should be")
 	}
-	if err := dead.put(t.Context(), 9, &blob.ModifiedAccessConditions{}); !errors.Is(err, errBlocksGone) {
+	if err := dead.put(t.Context(), &blob.ModifiedAccessConditions{}); !errors.Is(err, errBlocksGone) {
 		t.Errorf("the dead writer's blocks: %v", err)
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+	"time"
 
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 )
 
@@ -27,7 +27,7 @@ var _ jobs.Objects = (*Store)(nil)
 // version that was read.
 func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks,
 	readings iter.Seq2[schema.Reading, error]) error {
-	b := s.newBody(name)
+	b := s.newBody(name, gzipFile)
 	err := b.fill(ctx, readings)
 	if err == nil && b.readings > 0 {
 		err = b.settle(ctx, fence)
@@ -62,11 +62,12 @@ const tries = 6
 
 // settle puts the body in its place. Any failure is ambiguous: it reads the existing object back and compares.
 func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
-	absent := &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}
+	absent := condition("")
 	on := absent
+	b.metadata = b.fenced(fence)
 	var last error
 	for try := range tries {
-		if last = b.put(ctx, fence, on); last == nil || refused(last) {
+		if last = b.put(ctx, on); last == nil || refused(last) {
 			return last
 		}
 		found, err := b.look(ctx)
@@ -82,7 +83,7 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 		case errors.Is(last, errBlocksGone):
 			return last // the readings cannot be read again here
 		default:
-			on = &blob.ModifiedAccessConditions{IfMatch: &found.etag}
+			on = condition(found.etag)
 		}
 		if err := jobs.Pause(ctx, try); err != nil {
 			return err
@@ -100,15 +101,27 @@ const (
 
 // A version is what is known about an existing object.
 type version struct {
-	etag   azcore.ETag
-	fence  tables.Ticks
-	writer string
+	etag     azcore.ETag
+	fence    tables.Ticks
+	writer   string
+	bytes    int64
+	made     time.Time
+	metadata map[string]string // with names in lower case
 }
 
-// look returns the existing version, or nil. One without a fence, which somebody else must have put there, ranks below
-// all.
+// look returns the existing version, or nil.
 func (b *body) look(ctx context.Context) (*version, error) {
-	found, err := b.client.GetProperties(call{KindLook, b.name}.within(ctx), nil)
+	return lookAt(ctx, b.client.BlobClient(), b.name)
+}
+
+func (s *Store) look(ctx context.Context, name string) (*version, error) {
+	return lookAt(ctx, s.container.NewBlobClient(name), name)
+}
+
+// lookAt returns the existing version of an object, or nil. One without a fence, which somebody else must have put
+// there, ranks below all.
+func lookAt(ctx context.Context, client *blob.Client, name string) (*version, error) {
+	found, err := client.GetProperties(call{KindLook, name}.within(ctx), nil)
 	if err = named(err); errors.Is(err, errNoObject) {
 		return nil, nil
 	}
@@ -118,19 +131,31 @@ func (b *body) look(ctx context.Context) (*version, error) {
 	if found.ETag == nil {
 		return nil, fmt.Errorf("%s: storage sent no ETag", KindLook)
 	}
-	v := &version{etag: *found.ETag}
-	for name, value := range found.Metadata {
-		switch strings.ToLower(name) {
-		case metaWriter:
-			v.writer = *value
-		case metaFence:
-			n, err := strconv.ParseInt(*value, 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("the fence in its metadata is %.32q, not a number: delete the object or its metadata",
-					*value)
-			}
-			v.fence = tables.Ticks(n)
-		}
+	v := &version{etag: *found.ETag, metadata: map[string]string{}}
+	if found.ContentLength != nil {
+		v.bytes = *found.ContentLength
 	}
-	return v, nil
+	if found.LastModified != nil {
+		v.made = *found.LastModified
+	}
+	for name, value := range found.Metadata {
+		v.metadata[strings.ToLower(name)] = *value
+	}
+	v.writer = v.metadata[metaWriter]
+	fence, err := v.number(metaFence)
+	v.fence = tables.Ticks(fence)
+	return v, err
+}
+
+// number returns a number of the metadata, or 0.
+func (v *version) number(name string) (int64, error) {
+	text, is := v.metadata[name]
+	if !is {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the %s in its metadata is %.32q, not a number: delete the object or its metadata", name, text)
+	}
+	return n, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"furrow/tables"
@@ -33,6 +34,13 @@ type Member struct {
 type Span struct {
 	From tables.Ticks `json:"from"`
 	To   tables.Ticks `json:"to,omitzero"`
+}
+
+// Has reports whether the device belongs to the tenant at a time.
+func (m Member) Has(at tables.Ticks) bool {
+	return len(m.Spans) == 0 || slices.ContainsFunc(m.Spans, func(s Span) bool {
+		return at >= s.From && (s.To == 0 || at < s.To)
+	})
 }
 
 // A MemberKey is the RowKey of a membership, and of its rows in the tracking tables:

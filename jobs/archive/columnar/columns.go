@@ -70,8 +70,8 @@ func (c *Columns) width() (n int) {
 	return n
 }
 
-// clone copies c.
-func (c *Columns) clone() Columns {
+// Clone copies c.
+func (c *Columns) Clone() Columns {
 	o := *c
 	o.Sensors = maps.Clone(c.Sensors)
 	return o
@@ -138,4 +138,24 @@ func (c *Columns) list() (all []column) {
 		}
 	}
 	return all
+}
+
+// Join adds the columns of another file.
+func (c *Columns) Join(o Columns) {
+	c.Doubtful, c.Long = c.Doubtful || o.Doubtful, c.Long || o.Long
+	for sensor, kinds := range o.Sensors {
+		if c.Sensors == nil {
+			c.Sensors = map[string]Kinds{}
+		}
+		c.Sensors[sensor] |= kinds
+	}
+	if c.Long || c.width() > MaxColumns {
+		c.Long, c.Sensors = true, nil
+	}
+}
+
+// Equal reports whether c and o have the same columns.
+func (c *Columns) Equal(o Columns) bool {
+	return slices.Equal(c.About, o.About) && maps.Equal(c.Sensors, o.Sensors) && c.Doubtful == o.Doubtful &&
+		c.Long == o.Long
 }

@@ -143,7 +143,8 @@ func TestColumnsHaveNamesOfTheirOwn(t *testing.T) {
 	w := written{device: "d", about: []string{"hall"}, sample: jobs.Sample{Key: schema.RowKey{Ticks: noon}}}
 	for sensor, kinds := range c.Sensors {
 		if kinds&Numbers != 0 {
-			w.sample.Values = append(w.sample.Values, jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: 1, Doubtful: true})
+			w.sample.Values = append(w.sample.Values, jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: 1,
+				Doubtful: true})
 		}
 	}
 	file, _ := write(t, []written{w}, "site")
@@ -174,7 +175,8 @@ func TestRowGroupsHaveStatistics(t *testing.T) {
 	}
 	for i, g := range groups {
 		is := g.Columns[0].MetaData.Statistics
-		if want := fmt.Sprintf("d%03d to d%03d", 2*i, min(2*i+1, 4)); fmt.Sprintf("%s to %s", is.MinValue, is.MaxValue) != want {
+		want := fmt.Sprintf("d%03d to d%03d", 2*i, min(2*i+1, 4))
+		if fmt.Sprintf("%s to %s", is.MinValue, is.MaxValue) != want {
 			t.Errorf("row group %d has the devices %s to %s, want %s", i, is.MinValue, is.MaxValue, want)
 		}
 		if len(g.SortingColumns) != 2 {

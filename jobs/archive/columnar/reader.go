@@ -46,7 +46,8 @@ func Open(file io.ReaderAt, size int64) (r *Reader, err error) {
 	}
 	r.columns = r.Columns.list()
 	has := f.Schema().Columns()
-	if !slices.EqualFunc(has, r.columns, func(path []string, c column) bool { return len(path) == 1 && path[0] == c.name }) {
+	named := func(path []string, c column) bool { return len(path) == 1 && path[0] == c.name }
+	if !slices.EqualFunc(has, r.columns, named) {
 		return nil, errors.New("the file has other columns than it says")
 	}
 	r.buffer = make([]parquet.Row, max(1, 8192/len(has)))

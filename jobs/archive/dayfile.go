@@ -1,0 +1,163 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive/columnar"
+	"furrow/tables"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+)
+
+const parquetFile = "application/vnd.apache.parquet"
+
+// Metadata of a Parquet file, besides those of every object. With them, a manifest can be made from the files.
+const (
+	metaRows      = "rows"
+	metaHash      = "sha256"
+	metaWatermark = "watermark" // in ticks
+)
+
+// A dayFile is one file of a day while it is made.
+type dayFile struct {
+	store *Store
+	name  string
+	day   jobs.TenantDay
+	about About
+	// settle is how long a row may take to become visible to everybody.
+	settle        time.Duration
+	first, before schema.DeviceID
+	columns       columnar.Columns // that readings are expected to need; those that they need are added
+}
+
+// errTaken says that another job has replaced the file meanwhile.
+var errTaken = errors.New("another job has replaced it")
+
+// write reads the readings and puts the file in its place, on the version that it had before they were read. It repeats
+// both while other jobs replace the file, and reads twice if it meets a sensor that it did not expect.
+func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) {
+	for try := range tries {
+		etag := azcore.ETag("")
+		found, err := f.store.look(ctx, f.name)
+		if err != nil {
+			return used, err
+		}
+		if found != nil {
+			etag = found.etag
+		}
+		b, w, err := f.fill(ctx)
+		if err != nil {
+			return used, err
+		}
+		if w == nil {
+			continue // with the columns that were missing
+		}
+		if used = w.Used(); f.columns.Long && !used.Long {
+			f.columns = used
+			continue
+		}
+		if err = b.place(ctx, etag); !errors.Is(err, errTaken) {
+			return used, err
+		}
+		if err := jobs.Pause(ctx, try); err != nil {
+			return used, err
+		}
+	}
+	return used, errTaken
+}
+
+// fill reads the readings once, and writes them into a body. It returns no Writer if the columns did not fit: now they
+// do.
+func (f *dayFile) fill(ctx context.Context) (*body, *columnar.Writer, error) {
+	b := f.store.newBody(f.name, parquetFile)
+	hash := sha256.New()
+	to := io.MultiWriter(hash, writer(func(p []byte) error { return b.write(ctx, p) }))
+	f.columns.About = f.about.columns()
+	w := columnar.NewWriter(to, f.columns.Clone())
+	var began tables.Ticks
+	for one, err := range f.day.Readings(ctx, f.first, f.before, func(at tables.Ticks) { began = at }) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if f.columns.Add(&one.Sample) && w != nil {
+			if w.Readings > 0 {
+				w = nil // go on to find all columns
+			} else {
+				w = columnar.NewWriter(to, f.columns.Clone())
+			}
+		}
+		if w == nil {
+			continue
+		}
+		if err := w.Write(string(one.Member.Device), f.about.values(one.Member), &one.Sample); err != nil {
+			return nil, nil, err
+		}
+	}
+	if w == nil {
+		return nil, nil, nil
+	}
+	if err := w.Close(); err != nil {
+		return nil, nil, err
+	}
+	sum := hex.EncodeToString(hash.Sum(nil))
+	rows, readings := strconv.FormatInt(w.Rows, 10), strconv.FormatInt(w.Readings, 10)
+	watermark := strconv.FormatInt(int64(began.Add(-f.settle)), 10)
+	b.metadata = map[string]*string{metaWriter: &b.writer, metaReadings: &readings, metaRows: &rows, metaHash: &sum,
+		metaWatermark: &watermark}
+	return b, w, nil
+}
+
+// place puts a body on a version; empty: on none. Any failure is ambiguous: it reads the existing object back.
+func (b *body) place(ctx context.Context, on azcore.ETag) error {
+	var last error
+	for try := range tries {
+		if last = b.put(ctx, condition(on)); last == nil || refused(last) {
+			return last
+		}
+		found, err := b.look(ctx)
+		switch {
+		case err != nil:
+			last = err // the next try finds out
+		case found != nil && found.writer == b.writer:
+			return nil // the answer was lost
+		case found == nil && on != "" || found != nil && found.etag != on || errors.Is(last, errBlocksGone):
+			return errTaken
+		}
+		if err := jobs.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("after %d tries: %w", tries, last)
+}
+
+// About says which columns about devices the files have: site, and labels.NAME.
+type About []string
+
+// columns returns the names of the columns: a dot would have to be quoted in SQL.
+func (a About) columns() (names []string) {
+	for _, name := range a {
+		names = append(names, strings.ReplaceAll(name, ".", "_"))
+	}
+	return names
+}
+
+func (a About) values(m *schema.Member) (values []string) {
+	for _, name := range a {
+		if label, is := strings.CutPrefix(name, "labels."); is {
+			values = append(values, m.Labels[label])
+		} else {
+			values = append(values, string(m.Site))
+		}
+	}
+	return values
+}

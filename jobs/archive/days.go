@@ -1,0 +1,171 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive/columnar"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Days makes the Parquet files of tenants' days.
+type Days struct {
+	Store    *Store
+	Pipeline *jobs.Pipeline
+	About    About
+	// Settle is how long a row may take to become visible to everybody.
+	Settle time.Duration
+	// FileBytes is about how large a file becomes; zero means 128 MiB.
+	FileBytes int
+}
+
+// Asked is what of a day has to be made: the files that were read before a moment, and of these only the one with a
+// device if there is one.
+type Asked struct {
+	Device schema.DeviceID // empty: any
+	Since  tables.Ticks    // MaxTicks: whenever they were read
+}
+
+// Make makes the files of a day that are missing or asked for, and the manifest last. Repeated, by anybody and at any
+// time, it does what is left.
+func (d *Days) Make(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
+	m, err := d.make(ctx, f, asked)
+	if err != nil {
+		return nil, fmt.Errorf("archive %s/%s, partition %s: %w", d.Store.name, f, f.Month, err)
+	}
+	return m, nil
+}
+
+func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
+	day := d.Pipeline.TenantDay(f.Month, f.Tenant, f.Day)
+	from, err := d.ranges(ctx, f, day)
+	if err != nil {
+		return nil, err
+	}
+	columns, err := d.expected(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	used, whole := columnar.Columns{}, true
+	for n, first := range from {
+		file := &dayFile{store: d.Store, name: f.file(n), day: day, about: d.About, settle: d.Settle, first: first,
+			columns: columns}
+		if n+1 < len(from) {
+			file.before = from[n+1]
+		}
+		found, err := d.Store.look(ctx, file.name)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil && !asked.of(file, found) {
+			whole = false
+			continue
+		}
+		has, err := file.write(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w", file.name, err)
+		}
+		used.Join(has)
+	}
+	return d.describe(ctx, f, from, used, whole)
+}
+
+// of reports whether a file that exists has to be made again.
+func (a Asked) of(f *dayFile, found *version) bool {
+	if a.Device != "" && (a.Device < f.first || f.before != "" && a.Device >= f.before) {
+		return false
+	}
+	watermark, err := found.number(metaWatermark)
+	return err != nil || tables.Ticks(watermark) <= a.Since
+}
+
+// expected returns the columns that the readings of a day probably need: those of the files that are replaced, or of
+// the day before.
+func (d *Days) expected(ctx context.Context, f Folder) (columnar.Columns, error) {
+	m, _, err := d.Store.manifest(ctx, f)
+	if err == nil && m == nil {
+		f.Day--
+		m, _, err = d.Store.manifest(ctx, f)
+	}
+	if err != nil || m == nil {
+		return columnar.Columns{}, err
+	}
+	return m.Expect, nil
+}
+
+// describe writes the manifest, unless it says already what there is. Used are columns that new files have, and whole
+// says that all are new.
+func (d *Days) describe(ctx context.Context, f Folder, from []schema.DeviceID, used columnar.Columns,
+	whole bool) (*Manifest, error) {
+	var last error
+	for try := range tries {
+		m, done, err := d.describeOnce(ctx, f, from, used, whole)
+		if err == nil && done {
+			return m, nil
+		}
+		if err != nil && refused(err) {
+			return nil, err
+		}
+		last = err
+		if err := jobs.Pause(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("the manifest, after %d tries: %w", tries, last)
+}
+
+func (d *Days) describeOnce(ctx context.Context, f Folder, from []schema.DeviceID, used columnar.Columns,
+	whole bool) (*Manifest, bool, error) {
+	old, etag, err := d.Store.manifest(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	m := &Manifest{Format: manifestFormat, Expect: used}
+	m.Expect.About = nil
+	if old != nil && !whole { // files that were not replaced may still have those
+		m.Expect.Join(old.Expect)
+	}
+	for n, first := range from {
+		file, err := d.Store.file(ctx, f.file(n))
+		if err != nil {
+			return nil, false, err
+		}
+		file.First = first
+		if n+1 < len(from) {
+			file.Before = from[n+1]
+		}
+		m.Files = append(m.Files, *file)
+	}
+	m.sum()
+	if old != nil && slices.Equal(old.Files, m.Files) && old.Expect.Equal(m.Expect) {
+		return old, true, nil
+	}
+	err = d.Store.putJSON(ctx, f.manifest(), etag, m)
+	return m, err == nil, err
+}
+
+// errMissing says that a file of a day is gone.
+var errMissing = errors.New("it is missing")
+
+// file returns what the metadata of a file say.
+func (s *Store) file(ctx context.Context, name string) (*File, error) {
+	found, err := s.look(ctx, name)
+	if err == nil && found == nil {
+		err = errMissing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("file %s: %w", name, err)
+	}
+	file := &File{Name: name, Bytes: found.bytes, SHA256: found.metadata[metaHash], Made: found.made.UTC()}
+	var errs [3]error
+	file.Readings, errs[0] = found.number(metaReadings)
+	file.Rows, errs[1] = found.number(metaRows)
+	watermark, err := found.number(metaWatermark)
+	errs[2], file.Watermark = err, tables.Ticks(watermark).Time()
+	return file, errors.Join(errs[:]...)
+}

@@ -1,0 +1,146 @@
+package archive_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs/archive"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// fewFiles is a fleet whose first tenant has two files a day, and their maker.
+func fewFiles(t testing.TB) (*jobstest.Fleet, *archive.Days, archive.Folder) {
+	t.Helper()
+	w := jobstest.NewWorldSince(t, 2*24*time.Hour, 6, 20)
+	f := w.NewFleet(t)
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	yesterday := schema.DayOf(tables.TicksOf(time.Now())) - 1
+	d := daysOf(t, f, nil)
+	must.Succeed(t, d.Store.Create(t.Context()))
+	return f, d, archive.Folder{Tenant: "t0", Day: yesterday, Month: jobstest.Month}
+}
+
+func small(d *archive.Days) *archive.Days {
+	d.FileBytes = 40 * 16
+	return d
+}
+
+// elsewhere returns the maker with another container.
+func elsewhere(t testing.TB, f *jobstest.Fleet, through *faults.Gate) *archive.Days {
+	t.Helper()
+	f.Names = must.Have(schema.ParseNames(fmt.Sprint("a", rand.Uint64())[:19]))(t)
+	must.Succeed(t, daysOf(t, f, nil).Store.Create(t.Context()))
+	return small(daysOf(t, f, through))
+}
+
+// TestKilledMakersLeaveWholeFiles at every operation: what is there is right, a manifest describes what is there, and
+// another maker does the rest.
+func TestKilledMakersLeaveWholeFiles(t *testing.T) {
+	t.Parallel()
+	f, _, folder := fewFiles(t)
+	names := f.Names
+	want := expected(t, f, func(day schema.Day) bool { return day == folder.Day })
+	for id := range want {
+		if id > "contoso:d03" {
+			delete(want, id) // of the other tenant
+		}
+	}
+	for n := 0; ; n++ {
+		for _, sent := range []bool{false, true} {
+			ctx, kill := context.WithCancel(t.Context())
+			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+				if sent {
+					if r, err := send(); err == nil {
+						_ = r.Body.Close()
+					}
+				}
+				kill()
+				return nil, context.Canceled
+			}}
+			d := elsewhere(t, f, gate)
+			d.Pipeline.Names = names
+			_, err := d.Make(ctx, folder, archive.Asked{})
+			kill()
+			if killed := int(gate.N.Load()) > n; killed != (err != nil) {
+				t.Fatalf("operation %d: %v", n, err)
+			} else if !killed {
+				t.Logf("%d operations", n)
+				same(t, archived(t, f), want)
+				return
+			}
+			for id, values := range archived(t, f) {
+				if values != want[id] {
+					t.Fatalf("operation %d, sent %v: %s is %s, want %s", n, sent, id, values, want[id])
+				}
+			}
+			if described(t, f, d.Store, folder) {
+				same(t, archived(t, f), want, "operation ", n)
+			}
+			d = small(daysOf(t, f, nil))
+			d.Pipeline.Names = names
+			must.Have(d.Make(t.Context(), folder, archive.Asked{}))(t)
+			same(t, archived(t, f), want, "after operation ", n)
+			if !described(t, f, d.Store, folder) {
+				t.Fatalf("after operation %d there is no manifest", n)
+			}
+		}
+	}
+}
+
+// TestMakersWithAnyFaultEndEqual: two at a time, with random faults, while rows come late.
+func TestMakersWithAnyFaultEndEqual(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	f, d, folder := fewFiles(t)
+	small(d)
+	must.Have(d.Make(t.Context(), folder, archive.Asked{}))(t)
+	rates := map[faults.Fault]float64{}
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
+		faults.TimedOutDone} {
+		rates[fault] = 0.02
+	}
+	var makers sync.WaitGroup
+	for n := range 2 {
+		through := &faults.Transport{Plan: faults.Random{Seed: seed + uint64(n), Rates: rates}}
+		maker := small(daysOf(t, f, through))
+		makers.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(n)))
+			for row := range 15 {
+				device := f.World.Devices[r.IntN(3)]
+				late := tables.Entity{PartitionKey: string(device),
+					RowKey: folder.Day.Start().Add(time.Duration(r.Int64N(int64(24*time.Hour)))).String() + "-late"}
+				late.Set("late", tables.Double(float64(row)))
+				_, err := f.World.Connect(t, nil).Table(f.Readings).Do(t.Context(), tables.Insert(late))
+				for try := 0; err == nil || try < 200; try++ { // as the next runs do, until the mark is gone
+					if _, err = maker.Make(t.Context(), folder, archive.Asked{Device: device, Since: tables.MaxTicks}); err == nil {
+						break
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	makers.Wait()
+	want := expected(t, f, func(day schema.Day) bool { return day == folder.Day })
+	for id := range want {
+		if id > "contoso:d03" {
+			delete(want, id)
+		}
+	}
+	same(t, archived(t, f), want, "seed ", seed)
+	if !described(t, f, d.Store, folder) {
+		t.Error("there is no manifest")
+	}
+}

@@ -1,0 +1,204 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A TenantDay is the readings of a tenant on one day, of the devices in one partition of the fleet.
+type TenantDay struct {
+	Month    schema.Month
+	Tenant   schema.Tenant
+	Day      schema.Day
+	pipeline *Pipeline
+}
+
+// TenantDay returns a day to read. It sends nothing.
+func (p *Pipeline) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
+	return TenantDay{Month: m, Tenant: t, Day: d, pipeline: p}
+}
+
+// A DayReading is one reading of a TenantDay.
+type DayReading struct {
+	Member *schema.Member
+	Sample Sample
+}
+
+// members returns the range of rows of the tenant's devices from first up to, but without, before; empty: no bound.
+func (d TenantDay) members(first, before schema.DeviceID) tables.Range {
+	keys := schema.MembersOf(d.Tenant)
+	if first != "" {
+		keys.From += string(first)
+	}
+	if before != "" {
+		keys.Before = schema.MembersOf(d.Tenant).From + string(before)
+	}
+	return tables.Range{Partitions: tables.Is(d.Month.String()), Rows: keys}
+}
+
+// uncounted is how many readings a device is taken to have on a day that its ledger no longer covers.
+const uncounted = 1440
+
+// Counts yields how many rows each device has on the day according to its ledger, in the order of devices.
+func (d TenantDay) Counts(ctx context.Context) iter.Seq2[Count, error] {
+	q := tables.Query{Range: d.members("", ""), Select: []string{schema.TrackLedger, schema.TrackLedgerFrom,
+		schema.TrackCheckpoint}}
+	return func(yield func(Count, error) bool) {
+		for e, err := range d.pipeline.tracking().Entities(ctx, q) {
+			if err != nil {
+				yield(Count{}, err)
+				return
+			}
+			key, err := schema.ParseMemberKey(e.RowKey)
+			if err != nil {
+				continue // the master reports it
+			}
+			c := Count{Device: key.Device()}
+			f := e.Fields()
+			ledger, err := ParseLedger(f.Binary(schema.TrackLedger))
+			switch from := tables.Ticks(f.Int(schema.TrackLedgerFrom)); {
+			case err == nil && d.Day.Start() >= from:
+				c.Rows = ledger.Count(d.Day.Start(), (d.Day + 1).Start())
+			case f.String(schema.TrackCheckpoint) > d.Day.Start().String():
+				c.Rows = uncounted
+			}
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A Count is the number of rows of a device on a day.
+type Count struct {
+	Device schema.DeviceID
+	Rows   int64
+}
+
+// readAhead is how many devices are read at a time. Each holds at most two pages of rows.
+const readAhead = 6
+
+// Readings yields all readings that storage has of the devices from first up to, but without, before, in the order of
+// devices and row keys; empty: no bound. It calls begun with the time of the service when it began: every row that
+// storage accepted before is among the readings. Rows that are no readings are left out.
+func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
+	begun func(tables.Ticks)) iter.Seq2[DayReading, error] {
+	return func(yield func(DayReading, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		var reading sync.WaitGroup
+		defer reading.Wait()
+		defer cancel()
+		devices := make(chan *deviceDay, readAhead)
+		reading.Go(func() { d.readMembers(ctx, d.members(first, before), devices, &reading) })
+		for device := range devices {
+			if device.err != nil {
+				yield(DayReading{}, device.err)
+				return
+			}
+			if device.began != 0 {
+				begun(device.began)
+				continue
+			}
+			for page := range device.pages {
+				if page.err != nil {
+					yield(DayReading{}, page.err)
+					return
+				}
+				for _, e := range page.rows {
+					if one, is := device.reading(e); is && !yield(one, nil) {
+						return
+					}
+				}
+			}
+		}
+		if err := context.Cause(ctx); err != nil {
+			yield(DayReading{}, err)
+		}
+	}
+}
+
+// A deviceDay is a device whose rows are read ahead, or what ends the devices, or says when reading began.
+type deviceDay struct {
+	member schema.Member
+	model  *Model
+	pages  chan dayPage
+	began  tables.Ticks
+	err    error
+}
+
+type dayPage struct {
+	rows []tables.Entity
+	err  error
+}
+
+// readMembers begins to read the rows of members in their order, as far as devices has room.
+func (d TenantDay) readMembers(ctx context.Context, members tables.Range, devices chan<- *deviceDay,
+	reading *sync.WaitGroup) {
+	defer close(devices)
+	put := func(device *deviceDay) bool {
+		select {
+		case devices <- device:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	p := d.pipeline
+	first := true
+	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: members}) {
+		if err == nil && page.Time.IsZero() {
+			err = errNoDate
+		}
+		if err != nil {
+			put(&deviceDay{err: err})
+			return
+		}
+		if first && !put(&deviceDay{began: tables.TicksOf(page.Time)}) {
+			return
+		}
+		first = false
+		for _, e := range page.Rows {
+			m, err := schema.MemberOf(e)
+			if err != nil {
+				continue // the master reports it
+			}
+			device := &deviceDay{member: m, model: p.modelOf(m), pages: make(chan dayPage, 1)}
+			if !put(device) {
+				return
+			}
+			reading.Go(func() { d.readRows(ctx, device) })
+		}
+	}
+}
+
+// readRows reads the rows of a device.
+func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
+	defer close(device.pages)
+	keys := tables.Keys{From: d.Day.Start().String(), Before: (d.Day + 1).Start().String()}
+	rows := tables.Range{Partitions: tables.Is(string(device.member.Device)), Rows: keys}
+	for page, err := range d.pipeline.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return // the first device of an enrollment has not written yet
+		}
+		select {
+		case device.pages <- dayPage{page.Rows, err}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// reading returns a row as folds see it, unless it is no reading, or was written while another tenant had the device.
+func (d *deviceDay) reading(e tables.Entity) (one DayReading, is bool) {
+	r, err := schema.ReadingOf(e)
+	if err != nil || !d.member.Has(r.Key.Ticks) {
+		return one, false
+	}
+	sample, _ := d.model.Sensors.Sample(r)
+	return DayReading{&d.member, sample}, true
+}
