@@ -24,7 +24,7 @@ import (
 //go:embed deploy
 var deployFiles embed.FS
 
-func deployKinds() []string { return []string{"systemd", "compose", "kubernetes"} }
+func deployKinds() []string { return []string{"systemd", "compose", "kubernetes", "azure"} }
 
 const accountPlaceholder = "ACCOUNT"
 
@@ -36,11 +36,13 @@ func deployCommand() *cli.Command {
 			Name:      "init",
 			Usage:     "Write the files of a deployment, with a README that says how to use them",
 			ArgsUsage: strings.Join(deployKinds(), "|") + " DIR",
-			Description: `systemd runs everything on one machine, or a role on each; compose runs the roles beside Azurite, to try them;
-kubernetes runs them with storage on Azure, and has KEDA scale the workers by the queues of the configuration's
-pipelines. DIR is created. Files that exist are not replaced.` + examples(
+			Description: `systemd runs everything on one machine, or a role on each; compose runs the roles beside Azurite, to try
+them; kubernetes runs them with storage on Azure; azure has Bicep create the storage account and run them as Container
+Apps. The last two have KEDA scale the workers by the queues of the configuration's pipelines. DIR is created. Files
+that exist are not replaced.` + examples(
 				"deploy init systemd deploy",
-				"deploy init kubernetes deploy --account contosofleet"),
+				"deploy init kubernetes deploy --account contosofleet",
+				"deploy init azure deploy --account contosofleet --image contoso.azurecr.io/furrow:1"),
 			Flags: []cli.Flag{configFlag(), namesPrefixFlag(),
 				&cli.StringFlag{Name: "account", Usage: "`NAME` of the storage account", Value: accountPlaceholder},
 				&cli.StringFlag{Name: "image", Usage: "Container `IMAGE` of furrow", Value: "furrow:latest"},
@@ -53,6 +55,7 @@ pipelines. DIR is created. Files that exist are not replaced.` + examples(
 // A deployment is what the templates of a deployment are about.
 type deployment struct {
 	Account, Image, Prefix string
+	Archive                string          // container
 	Queues                 []deployedQueue // that the workers drain
 	Metrics                int             // port; other roles on the same machine take those after it
 }
@@ -113,7 +116,7 @@ func deployInit(c *cli.Context) error {
 
 func deploymentOf(c *cli.Context, names schema.Names, loaded *config.Config) deployment {
 	d := deployment{Account: c.String("account"), Image: c.String("image"), Prefix: c.String("names-prefix"),
-		Metrics: metricsPort}
+		Archive: names.Archive(), Metrics: metricsPort}
 	for _, p := range loaded.Pipelines {
 		d.Queues = append(d.Queues, deployedQueue{names.Jobs(p.Name), worker.DefaultSize},
 			deployedQueue{names.Catchup(p.Name), worker.DefaultSize / 2}) // a worker gives history half of its jobs
