@@ -3,6 +3,7 @@ package tables
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -12,17 +13,28 @@ import (
 // encodes it once, and turns 21.0 into 21.
 type decoder struct {
 	json    *jsontext.Decoder
-	columns map[string]column // by quoted name, because rows of a table repeat names
+	members map[string]member // by quoted name, because rows of a table repeat names
+	order   []member          // of the last row, because rows repeat their order, too
+	nth     int               // of the members of the row being decoded
 	row     []Property        // of the row being decoded
 	types   []Type            // of row, if an annotation comes before the value
 	open    int               // properties of row with a type and no value yet
 	keys    map[string]string // partition keys, because rows of a page repeat them
+	room    []Property        // for properties of several rows
+	rows    int               // that share room
+	text    []byte            // without its escapes
 }
 
 // A column is the meaning of a member of a row's JSON object.
 type column struct {
 	role role
 	name string // of the property
+}
+
+// A member is a column and its quoted name.
+type member struct {
+	quoted string
+	column
 }
 
 type role uint8
@@ -37,18 +49,20 @@ const (
 	roleNothing // other metadata
 )
 
-func newDecoder(body []byte) *decoder {
+// newDecoder returns a decoder. So many rows share memory: whoever keeps one of them keeps the others' values.
+func newDecoder(body []byte, rows int) *decoder {
 	return &decoder{
+		rows: rows,
 		json: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true),
 			jsontext.AllowInvalidUTF8(true)),
-		columns: map[string]column{},
+		members: map[string]member{},
 		keys:    map[string]string{},
 	}
 }
 
 // decodeEntity decodes the answer to a Get.
 func decodeEntity(body []byte) (Entity, error) {
-	d := newDecoder(body)
+	d := newDecoder(body, 1)
 	e, err := d.entity()
 	if err != nil {
 		return Entity{}, fmt.Errorf("answer of storage: %w", err)
@@ -58,15 +72,15 @@ func decodeEntity(body []byte) (Entity, error) {
 
 // decodePage decodes the answer to a query: {"odata.metadata":…,"value":[…]}.
 func decodePage(body []byte) ([]Entity, error) {
-	d := newDecoder(body)
-	page, err := d.page()
+	d := newDecoder(body, 16)
+	page, err := d.page(len(body))
 	if err != nil {
 		return nil, fmt.Errorf("answer of storage: %w", err)
 	}
 	return page, nil
 }
 
-func (d *decoder) page() (page []Entity, err error) {
+func (d *decoder) page(size int) (page []Entity, err error) {
 	if err := d.expect('{'); err != nil {
 		return nil, err
 	}
@@ -81,23 +95,26 @@ func (d *decoder) page() (page []Entity, err error) {
 			}
 			continue
 		}
-		if page, err = d.entities(page); err != nil {
+		if page, err = d.entities(page, size); err != nil {
 			return nil, err
 		}
 	}
 	return page, d.expect('}')
 }
 
-func (d *decoder) entities(page []Entity) ([]Entity, error) {
+func (d *decoder) entities(page []Entity, size int) ([]Entity, error) {
 	if err := d.expect('['); err != nil {
 		return nil, err
 	}
+	begin := d.json.InputOffset()
 	for d.json.PeekKind() != ']' {
 		e, err := d.entity()
 		if err != nil {
 			return nil, err
 		}
-		page = append(page, e)
+		if page = append(page, e); len(page) == 1 { // the others are about as long
+			page = slices.Grow(page, size/int(d.json.InputOffset()-begin))
+		}
 	}
 	return page, d.expect(']')
 }

@@ -10,21 +10,34 @@ func (d *decoder) entity() (e Entity, err error) {
 	if err := d.expect('{'); err != nil {
 		return e, err
 	}
-	d.row, d.types, d.open = d.row[:0], d.types[:0], 0
+	d.row, d.types, d.open, d.nth = d.row[:0], d.types[:0], 0, 0
 	for d.json.PeekKind() != '}' {
-		if err := d.member(&e); err != nil {
+		if err := d.decode(&e); err != nil {
 			return e, err
 		}
 	}
 	if d.open > 0 {
 		d.row = slices.DeleteFunc(d.row, func(p Property) bool { return p.Value.kind == TypeNone })
 	}
-	e.Properties = slices.Clone(d.row)
+	e.Properties = d.keep()
 	return e, d.expect('}')
 }
 
-// member decodes one member of a row's object.
-func (d *decoder) member(e *Entity) error {
+// keep returns a copy of the row's properties.
+func (d *decoder) keep() []Property {
+	if len(d.row) == 0 {
+		return nil
+	}
+	if cap(d.room)-len(d.room) < len(d.row) {
+		d.room = make([]Property, 0, d.rows*len(d.row))
+	}
+	begin := len(d.room)
+	d.room = append(d.room, d.row...)
+	return d.room[begin:len(d.room):len(d.room)]
+}
+
+// decode decodes one member of a row's object.
+func (d *decoder) decode(e *Entity) error {
 	name, err := d.json.ReadValue()
 	if err != nil {
 		return err
@@ -54,12 +67,25 @@ func (d *decoder) member(e *Entity) error {
 
 // column returns the column with a quoted name.
 func (d *decoder) column(quoted []byte) (column, error) {
-	if c, ok := d.columns[string(quoted)]; ok {
-		return c, nil
+	n := d.nth
+	d.nth++
+	if n < len(d.order) && d.order[n].quoted == string(quoted) {
+		return d.order[n].column, nil
 	}
-	text, err := unquote(quoted)
+	m, err := d.member(quoted)
+	if err == nil {
+		d.order = append(d.order[:min(n, len(d.order))], m)
+	}
+	return m.column, err
+}
+
+func (d *decoder) member(quoted []byte) (member, error) {
+	if m, ok := d.members[string(quoted)]; ok {
+		return m, nil
+	}
+	text, err := unquote(nil, quoted)
 	if err != nil {
-		return column{}, err
+		return member{}, err
 	}
 	c := column{name: string(text)}
 	base, annotated := strings.CutSuffix(c.name, annotation)
@@ -77,12 +103,13 @@ func (d *decoder) column(quoted []byte) (column, error) {
 	case strings.HasPrefix(c.name, "odata.") || strings.Contains(c.name, "@"):
 		c.role = roleNothing
 	}
-	d.columns[string(quoted)] = c
-	return c, nil
+	m := member{string(quoted), c}
+	d.members[m.quoted] = m
+	return m, nil
 }
 
 func (d *decoder) system(e *Entity, r role, raw []byte) error {
-	text, err := unquote(raw)
+	text, err := unquote(d.text[:0], raw)
 	if err != nil {
 		return err
 	}
@@ -97,7 +124,7 @@ func (d *decoder) system(e *Entity, r role, raw []byte) error {
 	case roleRowKey:
 		e.RowKey = string(text)
 	case roleETag:
-		e.ETag = ETag(text)
+		e.ETag, d.text = ETag(text), text // always has escapes
 	case roleTimestamp:
 		e.Timestamp, err = parseDateTime(text)
 	}
@@ -141,7 +168,7 @@ func (d *decoder) value(name string, raw []byte) (err error) {
 }
 
 func (d *decoder) annotate(name string, raw []byte) error {
-	text, err := unquote(raw)
+	text, err := unquote(nil, raw)
 	if err != nil {
 		return err
 	}
@@ -170,7 +197,7 @@ func misfit(raw []byte, why error) (Value, error) {
 	case '{', '[':
 		return Value{}, why
 	case '"':
-		text, err := unquote(raw)
+		text, err := unquote(nil, raw)
 		return String(string(text)), err
 	}
 	return String(string(raw)), nil

@@ -23,7 +23,7 @@ func parseValue(raw []byte, t Type) (Value, error) {
 	case 't', 'f':
 		return Boolean(raw[0] == 't').as(t)
 	case '"':
-		text, err := unquote(raw)
+		text, err := unquote(nil, raw)
 		if err != nil {
 			return Value{}, err
 		}
@@ -120,17 +120,17 @@ func parseDateTime(text []byte) (Ticks, error) {
 	return TicksOf(t), nil
 }
 
-// unquote returns the text of a JSON string. Without escapes it is a part of raw. U+FFFD
+// unquote returns the text of a JSON string. Without escapes it is a part of raw; else it is appended to text. U+FFFD
 // replaces invalid UTF-8 and half a surrogate pair: devices can send both, and some servers
 // store them.
-func unquote(raw []byte) ([]byte, error) {
+func unquote(text, raw []byte) ([]byte, error) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil, fmt.Errorf("%s where a string was expected", raw)
 	}
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return raw[1 : len(raw)-1], nil
 	}
-	text, err := jsontext.AppendUnquote(nil, raw)
+	text, err := jsontext.AppendUnquote(text, raw)
 	if err != nil && !raggedText(raw) {
 		return nil, err
 	}

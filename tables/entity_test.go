@@ -181,6 +181,25 @@ func page(rows int, annotated string) []byte {
 	return append(b, "]}"...)
 }
 
+// TestRowsOfAPageMayDiffer has rows with other members, in another order, and none of them changes another.
+func TestRowsOfAPageMayDiffer(t *testing.T) {
+	page := must.Have(decodePage([]byte(`{"value":[{"PartitionKey":"p","RowKey":"1","A":1,"B":"x"},` +
+		`{"RowKey":"2","B":"y","PartitionKey":"p","A":2},{},{"PartitionKey":"q","RowKey":"4","C":true,"odata.etag":"e\"4"},` +
+		`{"PartitionKey":"p","RowKey":"5","A":5,"B":"z","C":false,"odata.etag":"e\"5"}]}`)))(t)
+	want := []Entity{
+		{PartitionKey: "p", RowKey: "1", Properties: []Property{{"A", Int32(1)}, {"B", String("x")}}},
+		{PartitionKey: "p", RowKey: "2", Properties: []Property{{"B", String("y")}, {"A", Int32(2)}}},
+		{},
+		{PartitionKey: "q", RowKey: "4", ETag: `e"4`, Properties: []Property{{"C", Boolean(true)}}},
+		{PartitionKey: "p", RowKey: "5", ETag: `e"5`, Properties: []Property{{"A", Int32(5)}, {"B", String("z")},
+			{"C", Boolean(false)}}}}
+	page[0].Set("D", Int32(9))
+	want[0].Set("D", Int32(9))
+	if !reflect.DeepEqual(page, want) {
+		t.Errorf("read as %+v\nwant    %+v", page, want)
+	}
+}
+
 func TestFieldsConvertNumbers(t *testing.T) {
 	e := Entity{Properties: []Property{{"I", Int32(21)}, {"L", Int64(1 << 40)}, {"D", Double(1.5)},
 		{"T", DateTime(minDateTime)}, {"B", Binary([]byte{1})}, {"O", Boolean(true)}}}
