@@ -48,7 +48,9 @@ type Scheduler struct {
 	Queue      MasterQueue
 	Early      *Early        // if not nil, asks for runs between slots, Settle after rows have arrived
 	Settle     time.Duration // of the pipeline
-	Log        *slog.Logger  // nil means slog.Default()
+	// OnSlot, if not nil, is called after each slot that this scheduler put, put again or skipped.
+	OnSlot func(context.Context, Slot)
+	Log    *slog.Logger // nil means slog.Default()
 
 	last string // By of the run that this scheduler tried to insert last
 }
@@ -241,4 +243,7 @@ func (s *Scheduler) tell(ctx context.Context, slot Slot) {
 		level, args = slog.LevelWarn, append(args, "reason", slot.Run.Skipped)
 	}
 	s.log().Log(ctx, level, "slot scheduled", args...)
+	if s.OnSlot != nil {
+		s.OnSlot(ctx, slot)
+	}
 }

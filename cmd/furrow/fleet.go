@@ -61,7 +61,7 @@ func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.F
 		return nil, nil, err
 	}
 	f := &roles.Fleet{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: holds.Config.Pipelines,
-		Generation: holds.Generation, Format: holds.Format,
+		Generation: holds.Generation, Format: holds.Format, WatchesItself: holds.Config.WatchesItself(),
 		Stored: generations.NewFollower(s.generationsOf(), holds, thisProcess(), log), Log: log}
 	if err := f.Select(c.StringSlice("pipeline")...); errors.Is(err, roles.ErrNoPipeline) {
 		return nil, nil, usagef(c, "--pipeline: %v", err)

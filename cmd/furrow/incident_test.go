@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -147,5 +148,39 @@ rules:
 		if n := len(tried); n == 0 || n > 5 {
 			t.Errorf("%s: %d incidents of a device that has sent one reading 30 hours ago", rule, n)
 		}
+	}
+}
+
+// TestRulesWatchFurrowItself has a message given up, and an incident of the pipeline's own figures.
+func TestRulesWatchFurrowItself(t *testing.T) {
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	writeFile(t, file, `
+pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup, rules]}]
+rules:
+  given-up: {match: {tenant: furrow}, when: {threshold: {sensor: poison_messages, above: 0}}}
+  lag: {match: {tenant: furrow}, when: {threshold: {sensor: lag_seconds, above: 300}}}
+`)
+	f.must("config apply " + file)
+	f.createTables()
+	s, err := opened(t, nil, "--storage", f.storage)
+	must(t, err)
+	q := s.Queues.Queue(f.names, "live")
+	must(t, q.Create(t.Context()))
+	m := jobs.Message{Kind: jobs.Month, Pipeline: "other", Run: tables.TicksOf(time.Now()),
+		Month: schema.Month{Year: 2026, Month: 9}}
+	must(t, q.Put(t.Context(), m, 0))
+	var open []incidentLine
+	for n := 0; len(open) == 0 && n < 20; n++ { // it is given up, the next slot counts it, and a later run finds that
+		f.must("schedule --once")
+		f.work()
+		open = jsonOf[incidentLine](t, f.must("incident list --json"))
+	}
+	if len(open) != 1 || open[0].Rule != "given-up" || open[0].Device != "furrow:live" || open[0].Value != "1" {
+		t.Errorf("open: %+v", open)
+	}
+	f.says("furrow:live,", "query furrow:live --latest --format csv")
+	if tenants := f.must("device list --tenant furrow --format csv"); strings.Count(tenants, "furrow:live") != 1 {
+		t.Errorf("devices: %s", tenants)
 	}
 }

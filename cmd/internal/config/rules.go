@@ -39,6 +39,15 @@ func (r *reader) rules(c *Config) key {
 	}}
 }
 
+// Itself is the tenant of the devices furrow:PIPELINE. Their readings are the figures of pipelines, so rules for the
+// tenant watch Furrow itself.
+const Itself = "furrow"
+
+// WatchesItself reports whether a rule is for the tenant Itself, by name.
+func (c *Config) WatchesItself() bool {
+	return slices.ContainsFunc(c.Rules, func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, Itself) })
+}
+
 // watches reports whether the pipeline has the processor rules.
 func (p Pipeline) watches() bool {
 	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Name == rules.Processor.Name })

@@ -78,12 +78,26 @@ func figures() []figure {
 	}
 }
 
+// Figures returns the metrics of a pipeline, by their names without furrow_pipeline_.
+func Figures(s query.Status) map[string]float64 {
+	all, fleet := map[string]float64{}, s.Fleet()
+	if d, known := s.Lag(); known {
+		all[lagSeconds] = d.Seconds()
+	}
+	for _, f := range figures() {
+		all[f.name] = f.of(s, fleet)
+	}
+	return all
+}
+
+const lagSeconds = "lag_seconds"
+
 func describe(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("furrow_pipeline_"+name, help, []string{"pipeline"}, nil)
 }
 
 func lag() *prometheus.Desc {
-	return describe("lag_seconds", "Greatest age that an unfolded reading can have; absent until a run is done.")
+	return describe(lagSeconds, "Greatest age that an unfolded reading can have; absent until a run is done.")
 }
 
 // Describe implements prometheus.Collector.
@@ -98,12 +112,12 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	all, _ := c.status() // counted
 	for p, s := range all {
-		fleet := s.Fleet()
-		if d, known := s.Lag(); known {
-			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d.Seconds(), string(p))
+		values := Figures(s)
+		if d, known := values[lagSeconds]; known {
+			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d, string(p))
 		}
 		for _, f := range figures() {
-			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, f.of(s, fleet), string(p))
+			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, values[f.name], string(p))
 		}
 	}
 }
