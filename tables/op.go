@@ -20,9 +20,6 @@ func Insert(e Entity) Op { return Op{Kind: KindInsert, Entity: e} }
 // InsertOrReplace adds or replaces an entity.
 func InsertOrReplace(e Entity) Op { return Op{Kind: KindInsertOrReplace, Entity: e} }
 
-// InsertOrMerge adds an entity, or sets some of its properties.
-func InsertOrMerge(e Entity) Op { return Op{Kind: KindInsertOrMerge, Entity: e} }
-
 // Replace replaces a version of an entity. It fails with ErrConflict if another version is
 // stored, and with ErrNotFound if none is.
 func Replace(e Entity, version ETag) Op { return Op{KindReplace, e, version} }
@@ -42,7 +39,7 @@ func (op Op) check() error {
 		if op.IfMatch == "" {
 			return fmt.Errorf("%s: no version is given; use AnyETag to write any version", op.Entity.name())
 		}
-	case KindInsert, KindInsertOrReplace, KindInsertOrMerge:
+	case KindInsert, KindInsertOrReplace:
 		if op.IfMatch != "" {
 			return fmt.Errorf("%s: %s ignores versions", op.Entity.name(), op.Kind)
 		}

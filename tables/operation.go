@@ -15,7 +15,6 @@ type Kind uint8
 const (
 	KindInsert Kind = iota + 1
 	KindInsertOrReplace
-	KindInsertOrMerge
 	KindReplace
 	KindMerge
 	KindDelete
@@ -30,7 +29,7 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"none", "insert", "insert or replace", "insert or merge", "replace", "merge", "delete",
+	return [...]string{"none", "insert", "insert or replace", "replace", "merge", "delete",
 		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies"}[k]
 }
 

@@ -95,7 +95,7 @@ func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 	switch op.Kind {
 	case KindInsert:
 		_, err = t.client.AddEntity(c.within(ctx), stub, nil)
-	case KindInsertOrReplace, KindInsertOrMerge:
+	case KindInsertOrReplace:
 		_, err = t.client.UpsertEntity(c.within(ctx), stub, &aztables.UpsertEntityOptions{UpdateMode: op.mode()})
 	default:
 		_, err = t.client.UpdateEntity(c.within(ctx), stub,

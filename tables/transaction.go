@@ -98,7 +98,7 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 // request returns op as an HTTP request.
 func (t *Table) request(op Op) ([]byte, error) {
 	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT",
-		KindInsertOrMerge: "PATCH", KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
+		KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
 	path := t.Name
 	if op.Kind != KindInsert {
 		path += "(PartitionKey=" + pathLiteral(op.Entity.PartitionKey) + ",RowKey=" + pathLiteral(op.Entity.RowKey) + ")"

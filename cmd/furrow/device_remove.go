@@ -43,7 +43,7 @@ func deviceRemove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	devices, err := d.removable(c)
+	devices, err := namedDevices(c, d.anyDevice)
 	if err != nil {
 		return err
 	}
@@ -102,25 +102,6 @@ func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
 		all = append(all, built)
 	}
 	return all, nil
-}
-
-// removable returns the records of the named devices, which may have been removed before.
-func (d *deviceAdmin) removable(c *cli.Context) (devices []schema.Device, err error) {
-	if c.NArg() == 0 {
-		return nil, usagef(c, "name one device or more")
-	}
-	for _, text := range c.Args().Slice() {
-		id, err := schema.ParseDeviceID(text)
-		if err != nil {
-			return nil, usagef(c, "%v", err)
-		}
-		device, err := d.anyDevice(c, id)
-		if err != nil {
-			return nil, err
-		}
-		devices = append(devices, device)
-	}
-	return devices, nil
 }
 
 func (d *deviceAdmin) remove(c *cli.Context, device schema.Device, eraser *removal.Eraser) (removedLine, error) {

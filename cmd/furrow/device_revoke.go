@@ -45,7 +45,7 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	if err != nil {
 		return err
 	}
-	devices, err := d.devices(c)
+	devices, err := namedDevices(c, d.device)
 	if err != nil {
 		return err
 	}
@@ -70,8 +70,10 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	return err
 }
 
-// devices returns the records of the named devices.
-func (d *deviceAdmin) devices(c *cli.Context) (devices []schema.Device, err error) {
+// namedDevices returns the records of the named devices, as get does.
+func namedDevices(
+	c *cli.Context, get func(*cli.Context, schema.DeviceID) (schema.Device, error),
+) (devices []schema.Device, err error) {
 	if c.NArg() == 0 {
 		return nil, usagef(c, "name one device or more")
 	}
@@ -80,7 +82,7 @@ func (d *deviceAdmin) devices(c *cli.Context) (devices []schema.Device, err erro
 		if err != nil {
 			return nil, usagef(c, "%v", err)
 		}
-		device, err := d.device(c, id)
+		device, err := get(c, id)
 		if err != nil {
 			return nil, err
 		}

@@ -122,6 +122,25 @@ func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 	return draft, nil
 }
 
+// receiveBlock reads a block of at most so many bytes into a draft.
+func (s *Service) receiveBlock(r *wire.Request, at target, most int64) (*content.Draft, *sums, error) {
+	if err := checkLength(r, most); err != nil {
+		return nil, nil, err
+	}
+	if r.ContentLength == 0 {
+		return nil, nil, wire.BadHeader("Content-Length", "0")
+	}
+	sums, err := newSums(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := s.lookup(at.container); err != nil {
+		return nil, nil, err // before the body is read
+	}
+	draft, err := s.receive(r, sums)
+	return draft, sums, err
+}
+
 // checkLength refuses a body of unknown length or of more than most bytes.
 func checkLength(r *wire.Request, most int64) error {
 	if r.ContentLength < 0 || r.Header.Get("Content-Length") == "" { // net/http treats absent as zero

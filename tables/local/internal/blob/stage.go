@@ -59,20 +59,7 @@ func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 	if err := refuseConditions(r.Header); err != nil {
 		return err
 	}
-	if err := checkLength(r, maxBlock); err != nil {
-		return err
-	}
-	if r.ContentLength == 0 {
-		return wire.BadHeader("Content-Length", "0")
-	}
-	sums, err := newSums(r)
-	if err != nil {
-		return err
-	}
-	if _, err := s.lookup(at.container); err != nil {
-		return err // before the body is read
-	}
-	draft, err := s.receive(r, sums)
+	draft, sums, err := s.receiveBlock(r, at, maxBlock)
 	if err != nil {
 		return err
 	}
