@@ -66,9 +66,9 @@ func parseConnectionString(s string) (Account, error) {
 		Table: parts["tableendpoint"], Queue: parts["queueendpoint"], Blob: parts["blobendpoint"],
 	}
 	switch {
-	case a.Key == "" && a.SAS == "":
-		return Account{}, errors.New("it has neither AccountKey nor SharedAccessSignature; copy it whole from the " +
-			"account's access keys")
+	case a.Key == "" && a.SAS == "" && a.Table == "": // with endpoints alone, an Entra credential signs in
+		return Account{}, errors.New("it has neither AccountKey nor SharedAccessSignature nor TableEndpoint; copy it whole " +
+			"from the account's access keys")
 	case a.Key != "" && a.Name == "":
 		return Account{}, errors.New("it has an AccountKey but no AccountName")
 	case a.Name == "" && a.Table == "":

@@ -21,6 +21,8 @@ func TestAccountsAreParsed(t *testing.T) {
 		"UseDevelopmentStorage=true": {
 			Name: emulatorName, Key: emulatorKey, Table: "http://127.0.0.1:10002/devstoreaccount1",
 			Queue: "http://127.0.0.1:10001/devstoreaccount1", Blob: "http://127.0.0.1:10000/devstoreaccount1"},
+		"AccountName=acme;TableEndpoint=https://tables.acme.example/;QueueEndpoint=https://queues.acme.example": {
+			Name: "acme", Table: "https://tables.acme.example", Queue: "https://queues.acme.example"},
 		azure + "/": {Name: "acme", Table: azure, Queue: "https://acme.queue.core.windows.net",
 			Blob: "https://acme.blob.core.windows.net"},
 		azure + "/Readings?sv=1&tn=readings&sig=x%3D": {Name: "acme", SAS: "sv=1&tn=readings&sig=x%3D", Table: azure,

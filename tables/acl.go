@@ -3,6 +3,7 @@ package tables
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -28,6 +29,12 @@ func (p StoredPolicy) Equal(o StoredPolicy) bool {
 	return p.ID == o.ID && p.Start.Equal(o.Start) && p.Expiry.Equal(o.Expiry) && p.Permissions == o.Permissions
 }
 
+// ErrNeedsKey means that a client without the account's key was to read or set stored access policies. Azure answers
+// requests that Entra authorizes as if the table did not exist, so they are not sent.
+// learn.microsoft.com: "Set Table ACL", Authorization.
+var ErrNeedsKey = errors.New("stored access policies need the account's key: " +
+	"give a connection string with an AccountKey")
+
 // SetPolicies replaces all stored access policies of the table. It never retries, because
 // a repeated request could overwrite policies that others have set meanwhile. After a
 // network error the change may be done or not, now or later. On Azure it takes up to 30 s
@@ -44,6 +51,9 @@ func (t *Table) SetPolicies(ctx context.Context, all []StoredPolicy) error {
 func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 	write func(StoredPolicy) *aztables.SignedIdentifier) error {
 	c := &call{kind: KindSetPolicies, table: t.Name}
+	if t.entra {
+		return t.failed(c.kind, "", ErrNeedsKey)
+	}
 	o := &aztables.SetAccessPolicyOptions{}
 	for _, p := range all {
 		o.TableACL = append(o.TableACL, write(p))
@@ -58,6 +68,9 @@ func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 // of the answer, to the second.
 func (t *Table) StoredPolicies(ctx context.Context) ([]StoredPolicy, time.Time, error) {
 	c := &call{kind: KindGetPolicies, table: t.Name}
+	if t.entra {
+		return nil, time.Time{}, t.failed(c.kind, "", ErrNeedsKey)
+	}
 	resp, err := t.client.GetAccessPolicy(c.within(ctx), nil)
 	if err != nil {
 		return nil, time.Time{}, t.failed(c.kind, "", named(err))

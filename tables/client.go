@@ -37,6 +37,7 @@ type Config struct {
 type Client struct {
 	service *aztables.ServiceClient
 	url     string // with its SAS, if any
+	entra   bool   // Entra authorizes requests
 }
 
 // Connect creates a Client. It sends no request.
@@ -53,7 +54,7 @@ func Connect(c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Client{service: service, url: url}, nil
+	return &Client{service: service, url: url, entra: c.Account.Key == "" && c.Account.SAS == ""}, nil
 }
 
 func (c Config) service(url string) (*aztables.ServiceClient, error) {
@@ -87,5 +88,5 @@ func (c Config) options() *aztables.ClientOptions {
 
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
-	return &Table{Name: name, client: c.service.NewClient(name), url: c.url}
+	return &Table{Name: name, client: c.service.NewClient(name), url: c.url, entra: c.entra}
 }

@@ -17,6 +17,7 @@ type Table struct {
 	Name   string
 	client *aztables.Client
 	url    string // of the service
+	entra  bool   // Entra authorizes requests
 }
 
 // Create creates the table unless it exists. Azure refuses a name for half a minute or more
