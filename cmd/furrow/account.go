@@ -1,20 +1,16 @@
 package main
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
-	"furrow/jobs/archive"
-	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker"
 )
 
 const defaultStorage = "./furrow-data"
@@ -39,24 +35,8 @@ func namesPrefixFlag() cli.Flag {
 // oldPrefixVariable set --names-prefix in earlier versions. To ignore it would be to work on other tables.
 const oldPrefixVariable = "FURROW_PREFIX"
 
-// stores holds the clients of a fleet's account.
-type stores struct {
-	Account tables.Account
-	Names   schema.Names
-	Tables  *tables.Client
-	Queues  *worker.Client // nil if the account has no Queue endpoint: see needQueues
-	HTTP    *http.Client   // shared by all clients
-
-	TableOperations tables.Counter
-	QueueOperations worker.Counter
-}
-
-// operationHooks are called for every storage operation. Each may be nil.
-type operationHooks struct {
-	Table  func(context.Context, tables.Operation)
-	Queue  func(context.Context, worker.Operation)
-	Object func(context.Context, archive.Operation)
-}
+// stores are the clients of a fleet's account.
+type stores struct{ *roles.Clients }
 
 // namesOf returns the names that --names-prefix begins.
 func namesOf(c *cli.Context) (schema.Names, error) {
@@ -68,7 +48,7 @@ func namesOf(c *cli.Context) (schema.Names, error) {
 }
 
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
-func openStorage(c *cli.Context, hooks ...operationHooks) (*stores, error) {
+func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
 	if os.Getenv(oldPrefixVariable) != "" && !c.IsSet("names-prefix") {
 		return nil, usagef(c, "the variable %s is now called FURROW_NAMES_PREFIX, like --names-prefix: rename it",
 			oldPrefixVariable)
@@ -87,47 +67,12 @@ func openStorage(c *cli.Context, hooks ...operationHooks) (*stores, error) {
 	if ca := c.String("ca"); ca != "" {
 		found.CAFile = ca
 	}
-	s := &stores{Account: found.Account, Names: names}
-	if s.HTTP, err = setup.Transport(found.CAFile); err != nil {
+	transport, err := setup.Transport(found.CAFile)
+	if err != nil {
 		return nil, usagef(c, "--ca: %v", err)
 	}
-	return s, s.connect(hooks)
-}
-
-func (s *stores) connect(hooks []operationHooks) (err error) {
-	s.Tables, err = tables.Connect(tables.Config{Account: s.Account, Transport: s.HTTP,
-		OnOperation: func(ctx context.Context, o tables.Operation) {
-			s.TableOperations.Count(ctx, o)
-			worker.Answered(ctx, o.Status)
-			for _, h := range hooks {
-				if h.Table != nil {
-					h.Table(ctx, o)
-				}
-			}
-		}})
-	if err != nil || s.Account.Queue == "" {
-		return err
-	}
-	s.Queues, err = worker.Connect(worker.Config{Account: s.Account, Transport: s.HTTP,
-		OnOperation: func(ctx context.Context, o worker.Operation) {
-			s.QueueOperations.Count(ctx, o)
-			worker.Answered(ctx, o.Status)
-			for _, h := range hooks {
-				if h.Queue != nil {
-					h.Queue(ctx, o)
-				}
-			}
-		}})
-	return err
-}
-
-// needQueues returns an error if the account has no queues.
-func (s *stores) needQueues() error {
-	if s.Queues == nil {
-		return fmt.Errorf("storage account %s: this command needs the account's queues: set --storage or FURROW_STORAGE to "+
-			"a connection string with a QueueEndpoint", s.Account.Name)
-	}
-	return nil
+	clients, err := roles.Connect(found.Account, names, transport, hooks...)
+	return &stores{clients}, err
 }
 
 // withAuthorityAdvice adds advice to errors about untrusted certificates.

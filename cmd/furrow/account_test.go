@@ -1,24 +1,23 @@
 package main
 
 import (
-	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/worker"
 )
 
 // opened returns what a command with the storage flags works with.
-func opened(t *testing.T, hooks []operationHooks, args ...string) (s *stores, err error) {
+func opened(t *testing.T, hooks []roles.Hooks, args ...string) (s *stores, err error) {
 	t.Helper()
 	app := &cli.App{Name: "furrow", Writer: io.Discard, ErrWriter: io.Discard, Flags: storageFlags(),
 		DisableSliceFlagSeparator: true,
@@ -31,7 +30,7 @@ func opened(t *testing.T, hooks []operationHooks, args ...string) (s *stores, er
 func (s *stores) mustReach(t *testing.T) {
 	t.Helper()
 	must(t, s.Tables.Table(s.Names.Readings()).Create(t.Context()))
-	must(t, s.needQueues())
+	must(t, s.NeedQueues())
 	must(t, s.Queues.Queue(s.Names, "live").Create(t.Context()))
 }
 
@@ -78,7 +77,7 @@ func TestStorageIsFoundByConnectionStringVariableOrURL(t *testing.T) {
 		t.Errorf("a URL with a SAS is %v, %v", s, err)
 	}
 	s, err = opened(t, nil, "--storage", "http://127.0.0.1:1/acme?sv=2019-02-02&sig=secret")
-	if err != nil || s.needQueues() == nil || !strings.Contains(s.needQueues().Error(), "QueueEndpoint") {
+	if err != nil || s.NeedQueues() == nil || !strings.Contains(s.NeedQueues().Error(), "QueueEndpoint") {
 		t.Errorf("an account without queues is %v, %v", s, err)
 	}
 }
@@ -107,20 +106,18 @@ func TestErrorsOfStorageFlagsShowNoKey(t *testing.T) {
 	}
 }
 
-func TestEveryOperationIsCountedAndHooked(t *testing.T) {
-	var onTables, onQueues atomic.Int64
-	hooks := operationHooks{
-		Table: func(context.Context, tables.Operation) { onTables.Add(1) },
-		Queue: func(context.Context, worker.Operation) { onQueues.Add(1) },
-	}
-	s, err := opened(t, []operationHooks{hooks, {}}, "--storage", azuretest.Local(t).ConnectionString())
+func TestHooksSeeEveryOperation(t *testing.T) {
+	var onTables tables.Counter
+	var onQueues worker.Counter
+	hooks := roles.Hooks{Table: onTables.Count, Queue: onQueues.Count}
+	s, err := opened(t, []roles.Hooks{hooks, {}}, "--storage", azuretest.Local(t).ConnectionString())
 	must(t, err)
 	s.mustReach(t)
-	if n := s.TableOperations.Counts()[tables.KindCreateTable]; n != 1 || onTables.Load() != 1 {
-		t.Errorf("one table was created; counted %d, hooked %d", n, onTables.Load())
+	if all := onTables.Counts(); all[tables.KindCreateTable] != 1 || len(all) != 1 {
+		t.Errorf("one table was created; counted %v", all)
 	}
-	if n := s.QueueOperations.Counts()[worker.OpCreate]; n != 3 || onQueues.Load() != 3 {
-		t.Errorf("three queues were created; counted %d, hooked %d", n, onQueues.Load())
+	if all := onQueues.Counts(); all[worker.OpCreate] != 3 || len(all) != 1 {
+		t.Errorf("three queues were created; counted %v", all)
 	}
 }
 

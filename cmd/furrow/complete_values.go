@@ -148,7 +148,7 @@ func pipelineWords(ctx context.Context, c completion, s *stores, _ string) (name
 	if err != nil {
 		return nil, err
 	}
-	holds, err := s.holding(ctx, file)
+	holds, err := s.Generations().Holding(ctx, file)
 	for _, p := range holds.Config.Pipelines {
 		names = append(names, string(p.Name))
 	}
@@ -156,7 +156,7 @@ func pipelineWords(ctx context.Context, c completion, s *stores, _ string) (name
 }
 
 func modelWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
-	held, err := s.holding(ctx, config.File{})
+	held, err := s.Generations().Holding(ctx, config.File{})
 	if err != nil {
 		return nil, err
 	}

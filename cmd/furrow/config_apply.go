@@ -69,7 +69,7 @@ func configApply(c *cli.Context) error {
 	}
 	return changeConfig(c, s, schema.Act{What: "config apply", Detail: file.Name},
 		func(ctx context.Context) (generations.Change, error) {
-			return s.generationsOf().Apply(ctx, file.Name, file.Text, operator())
+			return s.Generations().Apply(ctx, file.Name, file.Text, operator())
 		})
 }
 
@@ -96,7 +96,7 @@ func configRollback(c *cli.Context) error {
 	}
 	return changeConfig(c, s, schema.Act{What: "config rollback", Detail: fmt.Sprint("generation ", n)},
 		func(ctx context.Context) (generations.Change, error) {
-			return s.generationsOf().Rollback(ctx, n, operator())
+			return s.Generations().Rollback(ctx, n, operator())
 		})
 }
 

@@ -27,7 +27,7 @@ func configHistory(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.generationsOf().History(c.Context)
+	all, err := s.Generations().History(c.Context)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func configDiff(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	from, to, err := textsToCompare(c, s.generationsOf())
+	from, to, err := textsToCompare(c, s.Generations())
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func namedText(c *cli.Context, what string) (shownText, error) {
 		if err != nil {
 			return shownText{}, err
 		}
-		return generationText(c.Context, s.generationsOf(), n)
+		return generationText(c.Context, s.Generations(), n)
 	}
 	return fileText(what)
 }
@@ -97,7 +97,7 @@ func heldText(c *cli.Context) (shownText, error) {
 	if err != nil {
 		return shownText{}, fmt.Errorf("%w; 'furrow config show FILE' shows a file", err)
 	}
-	stored, found, err := s.generationsOf().Newest(c.Context, 0)
+	stored, found, err := s.Generations().Newest(c.Context, 0)
 	switch {
 	case err != nil:
 		return shownText{}, err

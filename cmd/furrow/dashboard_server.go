@@ -79,11 +79,11 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStorage(w.c, operationHooks{Table: model.CountTable, Queue: model.CountQueue}, hooksOf(w.monitor))
+	s, err := openStorage(w.c, roles.Hooks{Table: model.CountTable, Queue: model.CountQueue}, hooksOf(w.monitor))
 	if err != nil {
 		return nil, err
 	}
-	holds, err := s.holding(w.c.Context, file)
+	holds, err := s.Generations().Holding(w.c.Context, file)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if len(pipelines) < len(chosen) {
 		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
 	}
-	follower := generations.NewFollower(s.generationsOf(), holds, schema.Process{}, w.log)
+	follower := generations.NewFollower(s.Generations(), holds, schema.Process{}, w.log)
 	w.stores, w.stored = s, follower
 	newer := func(ctx context.Context) ([]model.Pipeline, bool, error) {
 		was, _ := follower.Current()
@@ -114,16 +114,12 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 
 // pipelines returns those of the current configuration, for acts.
 func (w *dashboardServer) pipelines() ([]admin.Pipeline, error) {
-	if err := w.stores.needQueues(); err != nil {
-		return nil, err
-	}
 	is, _ := w.stored.Current()
-	objects, err := w.stores.archive(is.Config.Pipelines, nil)
+	f, err := w.stores.Fleet(is)
 	if err != nil {
 		return nil, err
 	}
-	return adminPipelines(&roles.Fleet{Tables: w.stores.Tables, Queues: w.stores.Queues, Names: w.stores.Names,
-		Archive: objects, Pipelines: is.Config.Pipelines, Generation: is.Generation, Format: is.Format})
+	return adminPipelines(f)
 }
 
 // viewedOf returns the pipelines of a configuration for the dashboard: those with the names, or all.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/processors"
 	"furrow/sas"
@@ -42,7 +43,7 @@ type deviceAdmin struct {
 }
 
 // openDeviceAdmin opens the storage that the flags name. Keys stay sealed: see unseal.
-func openDeviceAdmin(c *cli.Context, watchers ...operationHooks) (*deviceAdmin, error) {
+func openDeviceAdmin(c *cli.Context, watchers ...roles.Hooks) (*deviceAdmin, error) {
 	s, err := openStorage(c, watchers...)
 	if err != nil {
 		return nil, err

@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/roles"
-	"furrow/jobs/archive"
 	"furrow/tables/schema"
-	"furrow/worker"
 )
 
 // fleetFlags belong to every command that works with a fleet's pipelines.
@@ -25,19 +20,16 @@ func fleetFlags() []cli.Flag {
 }
 
 // openFleet opens the account and the pipelines that the flags name, under the current configuration.
-func openFleet(c *cli.Context, hooks ...operationHooks) (*roles.Fleet, *stores, error) {
-	return openFleetWith(c, (*stores).onlyRead, hooks...)
+func openFleet(c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
+	return openFleetWith(c, false, hooks...)
 }
 
 // openFleetOffering first stores the file of --config, if no generation has its text.
-func openFleetOffering(c *cli.Context, hooks ...operationHooks) (*roles.Fleet, *stores, error) {
-	return openFleetWith(c, (*stores).offer, hooks...)
+func openFleetOffering(c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
+	return openFleetWith(c, true, hooks...)
 }
 
-func (s *stores) onlyRead(context.Context, config.File, *slog.Logger) error { return nil }
-
-func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.File, *slog.Logger) error,
-	hooks ...operationHooks) (*roles.Fleet, *stores, error) {
+func openFleetWith(c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
 	file, err := configFile(c)
 	if err != nil {
 		return nil, nil, err
@@ -46,48 +38,50 @@ func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.F
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := s.needQueues(); err != nil {
+	if err := s.NeedQueues(); err != nil {
 		return nil, nil, err
 	}
 	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
 		return nil, nil, err
 	}
 	log := logFor(c)
-	if err := offer(s, c.Context, file, log); err != nil {
-		return nil, nil, err
+	store := s.Generations()
+	if offering {
+		if err := store.OfferFile(c.Context, file, defaultConfig, operator(), log); err != nil {
+			return nil, nil, err
+		}
 	}
-	holds, err := s.holding(c.Context, file)
+	holds, err := store.Holding(c.Context, file)
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &roles.Fleet{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: holds.Config.Pipelines,
-		Generation: holds.Generation, Format: holds.Format, WatchesItself: holds.Config.WatchesItself(),
-		Stored: generations.NewFollower(s.generationsOf(), holds, thisProcess(), log), Log: log}
-	if err := f.Select(c.StringSlice("pipeline")...); errors.Is(err, roles.ErrNoPipeline) {
+	f, err := s.Fleet(holds, c.StringSlice("pipeline")...)
+	if errors.Is(err, roles.ErrNoPipeline) {
 		return nil, nil, usagef(c, "--pipeline: %v", err)
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Stored, f.Log = generations.NewFollower(store, holds, thisProcess(), log), log
 	if s.Account.Key != "" { // only the key can set stored access policies
 		f.Policies = s.policies(log)
 	}
-	f.Archive, err = s.archive(f.Pipelines, hooks)
-	return f, s, err
-}
-
-// archive returns the store of objects, nil if the account has no Blob endpoint and no pipeline needs one.
-func (s *stores) archive(pipelines []config.Pipeline, hooks []operationHooks) (*archive.Store, error) {
-	if s.Account.Blob == "" && !slices.ContainsFunc(pipelines, config.Pipeline.MakesObjects) {
-		return nil, nil
-	}
-	return archive.Connect(archive.StoreConfig{Account: s.Account, Container: s.Names.Archive(), Transport: s.HTTP,
-		OnOperation: func(ctx context.Context, o archive.Operation) {
-			worker.Answered(ctx, o.Status)
-			for _, h := range hooks {
-				if h.Object != nil {
-					h.Object(ctx, o)
-				}
-			}
-		}})
+	return f, s, nil
 }
 
 // writeJSONLine writes v as one line.
 func writeJSONLine(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+
+// thisProcess describes this process to the fleet.
+func thisProcess() schema.Process {
+	return schema.Process{Name: roles.WorkerName(), Version: readVersion().Version, Format: schema.Format}
+}
+
+// configFile opens the file of --config. A file that is named must be valid even if a configuration is stored.
+func configFile(c *cli.Context) (config.File, error) {
+	f, err := config.Open(c.String("config"))
+	if err == nil && c.String("config") != "" {
+		_, err = f.Config()
+	}
+	return f, err
+}

@@ -10,6 +10,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/monitor"
+	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -40,13 +41,13 @@ func openMonitor(c *cli.Context) (*monitor.Server, error) {
 }
 
 // hooksOf counts all operations in a monitor.
-func hooksOf(m *monitor.Monitor) operationHooks {
-	return operationHooks{Table: m.CountTable, Queue: m.CountQueue, Object: m.CountObject}
+func hooksOf(m *monitor.Monitor) roles.Hooks {
+	return roles.Hooks{Table: m.CountTable, Queue: m.CountQueue, Object: m.CountObject}
 }
 
 // hooksOfFigures counts the operations of runs.
-func hooksOfFigures(f *worker.Figures) operationHooks {
-	return operationHooks{Table: f.CountTable, Queue: f.CountQueue,
+func hooksOfFigures(f *worker.Figures) roles.Hooks {
+	return roles.Hooks{Table: f.CountTable, Queue: f.CountQueue,
 		Object: func(ctx context.Context, o archive.Operation) { f.CountObject(ctx, o.Kind.String()) }}
 }
 
@@ -59,7 +60,7 @@ func (s *stores) ready(ctx context.Context) error {
 func (s *stores) status(c *cli.Context, stored *generations.Follower) monitor.Pipelines {
 	chosen := c.StringSlice("pipeline")
 	return func(ctx context.Context) (map[schema.Pipeline]query.Status, error) {
-		if err := s.needQueues(); err != nil {
+		if err := s.NeedQueues(); err != nil {
 			return nil, err
 		}
 		current, _ := stored.Current()

@@ -76,7 +76,7 @@ func modelTry(c *cli.Context) error {
 
 // tail yields the newest readings of the one device of a question. Any pipeline knows about where they are.
 func (s *stores) tail(c *cli.Context, q query.Question, n int) (iter.Seq2[query.Reading, error], error) {
-	held, err := s.holding(c.Context, config.File{})
+	held, err := s.Generations().Holding(c.Context, config.File{})
 	if err != nil {
 		return nil, err
 	}

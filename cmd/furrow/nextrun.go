@@ -23,7 +23,7 @@ func nextRunText(left time.Duration) string {
 // nextRun returns when readings reach a processor: "; next run in 23s", or what to start if no scheduler has run
 // lately.
 func (s *stores) nextRun(ctx context.Context, processor string) string {
-	holds, err := s.holding(ctx, config.File{})
+	holds, err := s.Generations().Holding(ctx, config.File{})
 	if err != nil {
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/roles"
 	"furrow/jobs/rate"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -87,7 +88,7 @@ func queryAction(c *cli.Context) error {
 	if q.Scope, err = queryScope(c, f); err != nil {
 		return err
 	}
-	held, err := s.holding(c.Context, config.File{})
+	held, err := s.Generations().Holding(c.Context, config.File{})
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processo
 		unknown, err := unknownSensors(c, f, q)
 		return fmt.Sprintf("%s has no %s %s%s", q.Scope, what, text, unknown), err
 	}
-	s := stores{Tables: f.Tables, Names: f.Names}
+	s := stores{&roles.Clients{Tables: f.Tables, Names: f.Names}}
 	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
 		what, processor, s.nextRun(c.Context, processor)), nil
 }

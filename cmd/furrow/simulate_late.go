@@ -100,7 +100,7 @@ func (l *lateReadings) count(c *cli.Context, d *deviceAdmin, members []simulate.
 	if err != nil {
 		return lateLine{}, err
 	}
-	holds, err := d.holding(ctx, file)
+	holds, err := d.Generations().Holding(ctx, file)
 	if err != nil || len(holds.Config.Pipelines) == 0 {
 		return lateLine{}, err
 	}

@@ -1,0 +1,103 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
+	"furrow/jobs/archive"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker"
+)
+
+// Clients are those of a fleet's account.
+type Clients struct {
+	Account tables.Account
+	Names   schema.Names
+	Tables  *tables.Client
+	Queues  *worker.Client // nil if the account has no Queue endpoint: see NeedQueues
+	HTTP    *http.Client   // shared by all clients
+	hooks   []Hooks
+}
+
+// Hooks are called for every storage operation. Each may be nil.
+type Hooks struct {
+	Table  func(context.Context, tables.Operation)
+	Queue  func(context.Context, worker.Operation)
+	Object func(context.Context, archive.Operation)
+}
+
+// Connect makes clients. It sends nothing yet.
+func Connect(a tables.Account, names schema.Names, transport *http.Client, hooks ...Hooks) (c *Clients, err error) {
+	c = &Clients{Account: a, Names: names, HTTP: transport, hooks: hooks}
+	c.Tables, err = tables.Connect(tables.Config{Account: a, Transport: transport,
+		OnOperation: func(ctx context.Context, o tables.Operation) {
+			worker.Answered(ctx, o.Status)
+			for _, h := range hooks {
+				if h.Table != nil {
+					h.Table(ctx, o)
+				}
+			}
+		}})
+	if err != nil || a.Queue == "" {
+		return c, err
+	}
+	c.Queues, err = worker.Connect(worker.Config{Account: a, Transport: transport,
+		OnOperation: func(ctx context.Context, o worker.Operation) {
+			worker.Answered(ctx, o.Status)
+			for _, h := range hooks {
+				if h.Queue != nil {
+					h.Queue(ctx, o)
+				}
+			}
+		}})
+	return c, err
+}
+
+// NeedQueues returns an error if the account has no queues.
+func (c *Clients) NeedQueues() error {
+	if c.Queues == nil {
+		return fmt.Errorf("storage account %s: this command needs the account's queues: set --storage or FURROW_STORAGE to "+
+			"a connection string with a QueueEndpoint", c.Account.Name)
+	}
+	return nil
+}
+
+// Generations returns the store of the fleet's configuration.
+func (c *Clients) Generations() generations.Store {
+	return generations.Store{Table: c.Tables.Table(c.Names.Config())}
+}
+
+// Fleet returns the fleet with the pipelines of a configuration that have these names, or with all.
+func (c *Clients) Fleet(g generations.Loaded, names ...string) (*Fleet, error) {
+	if err := c.NeedQueues(); err != nil {
+		return nil, err
+	}
+	f := &Fleet{Tables: c.Tables, Queues: c.Queues, Names: c.Names, Pipelines: g.Config.Pipelines,
+		Generation: g.Generation, Format: g.Format, WatchesItself: g.Config.WatchesItself()}
+	err := f.Select(names...)
+	if err == nil {
+		f.Archive, err = c.archive(f.Pipelines)
+	}
+	return f, err
+}
+
+// archive returns the store of objects, nil if the account has no Blob endpoint and no pipeline needs one.
+func (c *Clients) archive(pipelines []config.Pipeline) (*archive.Store, error) {
+	if c.Account.Blob == "" && !slices.ContainsFunc(pipelines, config.Pipeline.MakesObjects) {
+		return nil, nil
+	}
+	return archive.Connect(archive.StoreConfig{Account: c.Account, Container: c.Names.Archive(), Transport: c.HTTP,
+		OnOperation: func(ctx context.Context, o archive.Operation) {
+			worker.Answered(ctx, o.Status)
+			for _, h := range c.hooks {
+				if h.Object != nil {
+					h.Object(ctx, o)
+				}
+			}
+		}})
+}
