@@ -87,9 +87,17 @@
 //	poison        a message that failed for good
 //	held          a device that failed and is passed over for a growing time
 //	model         what the properties of a kind of device mean
+//	sequence      the property that numbers the readings of a device
+//	gap           numbers of a sequence that no reading has
+//	import        rows of the past from files, which runs fold before the newer ones
 //	group         devices that are reported together: a tenant, a site, a label
 //	mark          a note that something has to be made again
+//	rule          what to watch for in devices: a threshold, silence, a missed time of the day, and so on
 //	incident      a rule that held for a device, from open to closed
+//	transition    a step of an incident: opened, reopened, closed or announced
+//	mute          keeps the incidents of some rules and devices quiet until a time
 //	notification  a message to people or programs about an incident
 //	command       what an operator asks a device to do
+//	access        who may look or act: a name, a role and a token
+//	activity      the log of who did what
 package jobs

@@ -11,7 +11,7 @@ import (
 )
 
 // ranges say which devices the files of a day have. They are fixed before the first file is written and never change:
-// then a late row replaces one file, and whoever makes the day anew makes the same files.
+// then a late row replaces one file, and whoever makes the day again makes the same files.
 type ranges struct {
 	Format int               `json:"v"`
 	From   []schema.DeviceID `json:"from"` // first device of each file; the first is empty

@@ -44,8 +44,7 @@ func (d *Directory) Named(ctx context.Context, name string) (a schema.Access, fo
 	return d.look(ctx, func() (schema.Access, bool) { a, ok := d.byName[name]; return a, ok })
 }
 
-// Still reports whether an access holds: neither was it removed, nor was its token replaced. It returns it as it is
-// now.
+// Still reports whether an access is neither removed nor has another token, and returns its current version.
 func (d *Directory) Still(ctx context.Context, a schema.Access) (now schema.Access, holds bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +63,7 @@ func (d *Directory) Any(ctx context.Context) (bool, error) {
 	return len(d.byHash) > 0, err
 }
 
-// look looks into the copy, and reads it again where that does not have what it looks for: it may just have been added.
+// look searches the copy. If it finds nothing, it reads the table again: the access may just have been added.
 func (d *Directory) look(
 	ctx context.Context, in func() (schema.Access, bool),
 ) (a schema.Access, found bool, err error) {

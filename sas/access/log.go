@@ -31,9 +31,9 @@ var (
 	ErrNoOutcome = errors.New("it is done, but the activity log does not have the outcome")
 )
 
-// Do does an act and records it: before it begins, so that none is missing, and its outcome afterwards. It sets the
-// ID and the time. An act that cannot be recorded is not done, and the error is ErrNotBegun. If it is done and only its
-// outcome cannot be recorded, the error is ErrNoOutcome.
+// Do records an act, does it, and records its outcome, so that no act is missing. It sets the ID and the time. An act
+// that cannot be recorded is not done, and the error is ErrNotBegun. If only the outcome cannot be recorded, the error
+// is ErrNoOutcome.
 func (l Log) Do(ctx context.Context, a schema.Act, do func(context.Context) (outcome string, err error)) error {
 	a.ID, a.At = rand.Text(), tables.TicksOf(time.Now())
 	if err := l.begin(ctx, a); err != nil {

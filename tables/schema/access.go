@@ -36,8 +36,7 @@ func ParseRole(s string) (Role, error) {
 	return Role(s), nil
 }
 
-// ParseAccessName returns s as the name of an Access, or why it is invalid. It follows the rules of a Site, so it may
-// be
+// ParseAccessName returns s as the name of an Access, or why it is invalid. It follows the rules of a Site, so it may be
 // an e-mail address.
 func ParseAccessName(s string) (string, error) { return s, checkText("name", s) }
 

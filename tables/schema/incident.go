@@ -9,7 +9,7 @@ import (
 	"furrow/tables"
 )
 
-// A Rule is the name of a rule: a letter, and then letters, digits and -, all small.
+// A Rule is the name of a rule: a lowercase letter, and then lowercase letters, digits and -.
 type Rule string
 
 const maxRule = 40

@@ -207,7 +207,7 @@ func grouped(t *tables.Table, rows iter.Seq2[tables.Entity, error]) iter.Seq2[In
 	}
 }
 
-// incidentOf makes an incident of its rows. Without a transition there is none.
+// incidentOf assembles an incident from its rows. It finds none if no row is a transition.
 func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, err error) {
 	for _, e := range rows {
 		_, kind, err := schema.IncidentRowKind(e.RowKey)

@@ -63,7 +63,7 @@ func (f Fleet) RemoveMute(ctx context.Context, id string) (schema.Mute, error) {
 	return schema.Mute{}, fmt.Errorf("there is no mute %s; 'furrow mute list' shows them", tables.Quote(id))
 }
 
-// mutes are those of the tenants whose incidents are read.
+// mutes caches the mutes of each tenant while incidents are read.
 type mutes struct {
 	fleet Fleet
 	of    map[schema.Tenant][]schema.Mute

@@ -42,7 +42,7 @@ type Problem struct {
 	Error  string          `json:"error"`
 }
 
-// A Summary is what an import did, or of a dry run what it would do.
+// A Summary is what an import did, or what it would do if it is a dry run.
 type Summary struct {
 	Lines   int      `json:"lines"`   // or rows of a Parquet file
 	Wrong   int      `json:"wrong"`   // lines that were skipped
@@ -56,7 +56,7 @@ type Summary struct {
 	Newest time.Time `json:"newest,omitzero"`
 }
 
-// A running import.
+// running is an import that runs.
 type running struct {
 	Import
 	in      *readings.Reader

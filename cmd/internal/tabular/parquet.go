@@ -32,8 +32,8 @@ type parquetReader struct {
 	close  func() error  // removes the copy of a stream
 }
 
-// openParquet opens a Parquet file. The end of the file has what is needed to read the rest, so that of a stream it
-// keeps a copy in a temporary file.
+// openParquet opens a Parquet file. Reading begins at the end of the file, so a stream is first copied to a temporary
+// file.
 func (f *Reader) openParquet(r io.Reader) (err error) {
 	p := &parquetReader{buffer: make([]parquet.Row, 64), close: func() error { return nil }}
 	file, whole := r.(*os.File)
@@ -81,7 +81,7 @@ func (p *parquetReader) open(file *os.File) (names []string, err error) {
 	return names, nil
 }
 
-// columnName joins the names of the groups around a column. The two groups of a list say nothing.
+// columnName joins the names of the groups around a column. The two groups of a list are left out.
 func columnName(path []string) string {
 	if n := len(path); n > 2 && (path[n-2] == "list" || path[n-2] == "bag") {
 		path = path[:n-2]
@@ -157,7 +157,7 @@ func appended(list, element Cell) Cell {
 	return Cell{strings.TrimSuffix(list.Text, "]") + "," + text + "]", '['}
 }
 
-// cellOfParquet returns a value as a cell: times as RFC 3339, numbers as such, and bytes that are no text in Base64.
+// cellOfParquet returns a value as a cell: times as RFC 3339, numbers as such, and bytes that are not text in Base64.
 func cellOfParquet(v parquet.Value, t parquet.Type) Cell {
 	number := func(text string) Cell { return Cell{text, '0'} }
 	if logical := t.LogicalType(); logical != nil {

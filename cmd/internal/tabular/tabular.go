@@ -26,21 +26,21 @@ const (
 	CSV   Format = "csv"   // with a header; a record is one line
 	JSONL Format = "jsonl" // one object a line
 
-	// Parquet is never stated: a file shows that it is one.
+	// Parquet is recognized by the first bytes of a file, so nobody has to name it.
 	Parquet Format = "parquet"
 )
 
-// Formats returns those that can be stated.
+// Formats returns the formats that a flag may name.
 func Formats() []string { return []string{string(CSV), string(JSONL)} }
 
-// MaxLine is the most bytes a line may have, so that no file takes more memory.
+// MaxLine is the maximum length of a line in bytes. It bounds the memory that a file takes.
 const MaxLine = 1 << 20
 
-// MaxColumns is the most different members that the objects of a file may have.
+// MaxColumns is the maximum number of different members that the objects of a file may have.
 const MaxColumns = 1000
 
-// A Cell is the value of a column: of CSV the text without outer spaces, of JSON the text of a string, or
-// the JSON of any other value. Kind is that of the JSON value, '"' for CSV, and 0 for an empty one and for null.
+// A Cell is the value of a column. In CSV, Text has no outer spaces. In JSON, it is the text of a string, or the JSON
+// of any other value. Kind is that of the JSON value, '"' for CSV, and 0 for an empty value and for null.
 type Cell struct {
 	Text string
 	Kind jsontext.Kind
@@ -49,7 +49,7 @@ type Cell struct {
 // A Record holds the cells of a line in the order of [Reader.Columns]. It may be shorter.
 type Record []Cell
 
-// A LineError says why a line is no record. The next line can be read.
+// A LineError says why a line is not a record. The next line can be read.
 type LineError struct{ error }
 
 // NewLineError is for readers that find a record invalid.
@@ -69,7 +69,7 @@ type Reader struct {
 	parquet *parquetReader // nil for the other formats
 }
 
-// Open begins to read. Without a format, a file that begins with { is JSON. Of CSV it reads the header.
+// Open begins to read a file, and reads the header of CSV. Without a format, a file that begins with { is JSON.
 func Open(r io.Reader, format Format) (*Reader, error) {
 	f := &Reader{Format: format, in: bufio.NewReaderSize(r, 64<<10), index: map[string]int{}}
 	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
@@ -133,7 +133,7 @@ func (f *Reader) header(line string) (err error) {
 	return err
 }
 
-// Next reads the next record. At the end of the file it returns io.EOF, and a [*LineError] for a line that is none.
+// Next reads the next record. It returns io.EOF at the end of the file, and a [*LineError] for an invalid line.
 func (f *Reader) Next() (r Record, err error) {
 	if f.parquet != nil {
 		f.Line++

@@ -103,9 +103,8 @@ func (a *arrowWriter) End() error {
 	return a.out.Close()
 }
 
-// Break begins a message of 256 bytes, and has a few of them: a reader takes the end of its input for that of the
-// stream
-// both between two messages and after the length of one.
+// Break begins a message of 256 bytes and writes only a few of them. A reader takes the end of its input for the end of
+// the stream between two messages, and also after the length of one.
 func (a *arrowWriter) Break(string) error {
 	if a.lines > 0 {
 		if err := a.flush(); err != nil {

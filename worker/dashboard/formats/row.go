@@ -2,15 +2,15 @@ package formats
 
 import "time"
 
-// A Row is a row of an answer.
+// A Row is what an answer says about one device, reading or bucket.
 type Row interface {
-	// Object returns what JSON has of the row.
+	// Object returns the object that stands for the row in JSON.
 	Object() any
 	// Lines calls line for each line of the row, with a cell for each column. The cells are valid during the call.
 	Lines(line func([]Cell))
 }
 
-// A Column is what each line has at one place.
+// A Column names the cells at one position of all lines.
 type Column struct {
 	Name string
 	Type Type
