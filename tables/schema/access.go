@@ -36,8 +36,8 @@ func ParseRole(s string) (Role, error) {
 	return Role(s), nil
 }
 
-// ParseAccessName returns s as the name of an Access, or why it is invalid. It follows the rules of a Site, so an e-mail
-// address is valid.
+// ParseAccessName returns s as the name of an Access, or why it is invalid. It follows the rules of a Site, so
+// an e-mail address is valid.
 func ParseAccessName(s string) (string, error) { return s, checkText("name", s) }
 
 // An Access is a row of the table access: somebody who may look at the fleet, or act on it, with a token.
