@@ -231,6 +231,18 @@ func TestStuckNeedsReadings(t *testing.T) {
 	b.want("stuck opened 4h0m0s (40)", "stuck closed 4h30m0s")
 }
 
+// TestValuesThatDifferALittleAreNotStuck: in a late digit, or far behind in a long text.
+func TestValuesThatDifferALittleAreNotStuck(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, values := range [][]any{{1.00000000001, 1.00000000002}, {long + "a", long + "b"}, {"1", 1}} {
+		b := newBench(t, rule("stuck", &Stuck{Sensor: "h", For: time.Hour}))
+		for n := range 10 {
+			b.run(at(fmt.Sprint(n*20, "m")), sample(at(fmt.Sprint(n*20, "m")), "h", values[n%2]))
+		}
+		b.want()
+	}
+}
+
 func TestRateIsTheChangeOverTheSpan(t *testing.T) {
 	b := newBench(t, rule("rising", &Rate{Sensor: "oil", Over: time.Hour, Limit: Limit{Above: number64(5)}}))
 	for n := range 30 {

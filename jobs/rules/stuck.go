@@ -1,7 +1,10 @@
 package rules
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
+	"strconv"
 	"time"
 
 	"furrow/jobs"
@@ -35,10 +38,7 @@ func (k *Stuck) row(w *work, t *tracked, s *jobs.Sample) {
 	if v == nil {
 		return
 	}
-	at, is := s.Key.Ticks, "="+clip(v.State, maxValue)
-	if v.Is == jobs.Number {
-		is = shown(v.Number)
-	}
+	at, is := s.Key.Ticks, identityOf(v)
 	if is != t.text || at-t.heard > ticks(k.For) {
 		if t.open() && is != t.text {
 			w.close(t, at, "")
@@ -46,11 +46,24 @@ func (k *Stuck) row(w *work, t *tracked, s *jobs.Sample) {
 		t.text, t.since = is, max(at, 1)
 	}
 	t.heard = at
-	if t.value = is; v.Is != jobs.Number {
-		t.value = is[1:]
+	if t.value = clip(v.State, maxValue); v.Is == jobs.Number {
+		t.value = shown(v.Number)
 	}
 	if !t.open() && at >= t.since+ticks(k.For) {
 		w.open(t, at, t.number > 0 && t.since-t.at < ticks(k.For))
+	}
+}
+
+// identityOf returns a short text that only equal values share.
+func identityOf(v *jobs.SensorValue) string {
+	switch {
+	case v.Is == jobs.Number:
+		return strconv.FormatFloat(v.Number, 'g', -1, 64)
+	case len(v.State) < maxValue:
+		return "=" + v.State
+	default:
+		sum := sha256.Sum256([]byte(v.State))
+		return "#" + base64.RawStdEncoding.EncodeToString(sum[:])
 	}
 }
 
