@@ -18,6 +18,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
+	"furrow/jobs/rules"
 	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
@@ -138,6 +139,7 @@ func viewed(c *config.Config, p config.Pipeline) model.Pipeline {
 	for _, processor := range p.Processors {
 		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
 		v.Rates = v.Rates || processor.Writes(rate.Table)
+		v.Rules = v.Rules || processor.Writes(rules.Table)
 		if processor.Writes(rollup.Processor.Tables[0]) {
 			v.Windows = append(v.Windows, processor.Sizes()...)
 		}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/query"
 )
 
@@ -258,16 +257,8 @@ func addNote(c *cli.Context, what string, named bool) error {
 	if err != nil {
 		return err
 	}
-	if what == schema.Acknowledged && i.Closed != nil {
-		return fmt.Errorf("incident %s is closed since %s", i.ID, i.Closed.At.Time().Format(time.RFC3339))
-	}
-	n := schema.Note{ID: rand.Text(), What: what, Number: i.Number, At: tables.TicksOf(time.Now()), Who: operator(),
-		Text: strings.Join(c.Args().Tail(), " ")}
-	act := schema.Act{What: "incident " + c.Command.Name, Device: i.ID.Device, Tenant: i.Home.Tenant,
-		Detail: strings.TrimSpace(i.ID.String() + " " + n.Text)}
-	err = s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
-		return "", s.reader().AddNote(ctx, i, n)
-	})
+	acts := admin.Fleet{Tables: s.Tables, Names: s.Names}
+	n, err := acts.NoteIncident(c.Context, commandActor(), i, what, strings.Join(c.Args().Tail(), " "))
 	if err != nil {
 		return err
 	}

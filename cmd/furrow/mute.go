@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 )
 
 func muteCommand() *cli.Command {
@@ -47,9 +47,9 @@ func muteAdd(c *cli.Context) error {
 		return usagef(c, "--until %q; give a duration such as 2h or 7d", c.String("until"))
 	}
 	now := time.Now()
-	m := schema.Mute{ID: strings.ToLower(rand.Text()[:10]), Tenant: schema.Tenant(c.String("tenant")),
+	m := schema.Mute{Tenant: schema.Tenant(c.String("tenant")),
 		Rule: schema.Rule(c.String("rule")), Site: schema.Site(c.String("site")), Device: c.String("device"),
-		From: tables.TicksOf(now), Until: tables.TicksOf(now.Add(length)), Who: operator(), Text: c.String("text")}
+		From: tables.TicksOf(now), Until: tables.TicksOf(now.Add(length)), Text: c.String("text")}
 	for _, label := range c.StringSlice("label") {
 		name, value, ok := strings.Cut(label, "=")
 		if !ok || name == "" {
@@ -70,12 +70,10 @@ func muteAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	act := schema.Act{What: "mute add", Tenant: m.Tenant, Detail: muteMatch(m)}
-	err = s.recorded(c.Context, act, func(ctx context.Context) (string, error) { return "", s.reader().AddMute(ctx, m) })
-	if err != nil {
+	if m, err = (admin.Fleet{Tables: s.Tables, Names: s.Names}).Mute(c.Context, commandActor(), m); err != nil {
 		return err
 	}
-	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s: %s until %s", m.ID, muteMatch(m),
+	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s: %s until %s", m.ID, m.Matches(),
 		m.Until.Time().Format(time.RFC3339)))
 }
 
@@ -99,21 +97,6 @@ func checkMute(m schema.Mute) error {
 		return err
 	}
 	return nil
-}
-
-// muteMatch describes which incidents are muted.
-func muteMatch(m schema.Mute) string {
-	var all []string
-	for _, p := range [][2]string{{"tenant", string(m.Tenant)}, {"rule", string(m.Rule)}, {"site", string(m.Site)},
-		{"device", m.Device}} {
-		if p[1] != "" {
-			all = append(all, p[0]+" "+p[1])
-		}
-	}
-	if len(m.Labels) > 0 {
-		all = append(all, labelsText(m.Labels))
-	}
-	return strings.Join(all, ", ")
 }
 
 func muteListCommand() *cli.Command {
@@ -165,7 +148,7 @@ type muteLine struct {
 
 func muteLineOf(m schema.Mute) muteLine {
 	return muteLine{m.ID, m.Tenant, m.Rule, m.Site, m.Device, m.Labels, m.From.Time(), m.Until.Time(), m.Who, m.Text,
-		muteMatch(m)}
+		m.Matches()}
 }
 
 func (muteLine) Columns() []string { return []string{"id", "mutes", "until", "by", "text"} }
@@ -195,7 +178,7 @@ func muteRemoveCommand() *cli.Command {
 			err = s.recorded(c.Context, schema.Act{What: "mute remove", Detail: c.Args().First()},
 				func(ctx context.Context) (_ string, err error) {
 					m, err = s.reader().RemoveMute(ctx, c.Args().First())
-					return muteMatch(m), err
+					return m.Matches(), err
 				})
 			if err != nil {
 				return err

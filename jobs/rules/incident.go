@@ -88,7 +88,7 @@ func (w *work) close(t *tracked, at tables.Ticks, reason string) {
 	}
 	opened := t.at
 	t.number, t.at, t.since = t.number+1, at, 0
-	w.post(t, post{what: schema.Closed, at: at, reason: reason, text: closedText(at-opened, reason), notify: t.announced})
+	w.post(t, post{what: schema.Closed, at: at, reason: reason, text: ClosedText(at-opened, reason), notify: t.announced})
 }
 
 // announce has notifications sent for an incident that opened too long ago and is still open.

@@ -91,8 +91,8 @@ func (w *work) text(t *tracked) string {
 	}), maxSaid)
 }
 
-// closedText says how long an incident was open.
-func closedText(length tables.Ticks, reason string) string {
+// ClosedText says how long an incident was open.
+func ClosedText(length tables.Ticks, reason string) string {
 	length = min(length, tables.Ticks(math.MaxInt64/100))
 	s := "closed after " + schema.FormatDuration((time.Duration(length) * 100).Round(time.Second))
 	if reason != "" {

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"furrow/tables"
@@ -48,6 +50,21 @@ func MuteOf(e tables.Entity) (Mute, error) {
 		From: f.Ticks("From"), Until: f.Ticks("Until")}
 	unpack(f, "Labels", &m.Labels)
 	return m, f.Err()
+}
+
+// Matches describes which incidents are muted.
+func (m Mute) Matches() string {
+	var all []string
+	for _, p := range [][2]string{{"tenant", string(m.Tenant)}, {"rule", string(m.Rule)}, {"site", string(m.Site)},
+		{"device", m.Device}} {
+		if p[1] != "" {
+			all = append(all, p[0]+" "+p[1])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
+		all = append(all, name+"="+m.Labels[name])
+	}
+	return strings.Join(all, ", ")
 }
 
 // Mutes reports whether the mute holds for a transition's incident at a time.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -79,11 +80,18 @@ func TestPagesOfActsAreUsableByEverybody(t *testing.T) {
 	b.signsIn(token)
 	b.sees("it is signed in", `location.pathname === "/activity" && document.querySelector(".person")`)
 	g.signIn(t, token).acts(t, "/devices/d0001/revoke", "how", "expiry")
+	past := g.Opens(t, "silent", "d0000", time.Now().Add(-2*time.Hour), "info")
+	g.Closes(t, past, time.Now().Add(-time.Hour))
+	g.Opens(t, "left-open", "d0001", time.Now().Add(-time.Hour), "warning")
+	incident := "/incidents/" + g.Opens(t, "hot", "d0000", time.Now().Add(-time.Minute), "critical").ID.String()
+	g.signIn(t, token).acts(t, incident+"/note", "text", "the fan was off")
+	g.waitForIncidents(t, 2)
 	for _, width := range []int64{1440, 390} {
 		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
 		for _, path := range []string{"/devices/d0000", "/devices/d0000/revoke", "/devices/d0001/restore",
 			"/devices/d0000/release", "/devices/d0000/rewind", "/devices/d0000/rewind?to=-2d", "/pipelines/live/redrive",
-			"/activity"} {
+			"/activity", "/", "/devices", "/incidents", "/incidents?state=open,acknowledged,closed", "/incidents?rule=none",
+			incident, incident + "/ack", incident + "/note", incident + "/mute"} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(url + path)
 				b.sees(path+" is there", `document.readyState === "complete" && document.querySelector(".person")`)
@@ -99,5 +107,52 @@ func TestPagesOfActsAreUsableByEverybody(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestBrowserFollowsAnIncident sees it open on the first page, acknowledges it, mutes its rule, and sees it close.
+func TestBrowserFollowsAnIncident(t *testing.T) {
+	g, token, url := serveGuarded(t)
+	b := newBrowser(t)
+	b.signedOut = true
+	b.open(url + "/")
+	b.signsIn(token)
+	b.sees("nothing is open", `byId("incidents").textContent.includes("No open incidents")`)
+	hot := g.Opens(t, "hot", "d0000", time.Now().Add(-5*time.Minute), "critical")
+	again := `(document.dispatchEvent(new Event("visibilitychange")), `
+	b.sees("it appears by itself", again+`byId("incidents").textContent.includes("1 critical"))`)
+	b.sees("its device has a shape in the list", `document.querySelector('[data-key=d0000] .glyph.critical')`)
+	b.clicks(`#incidents li a`)
+	b.sees("its page opens", `document.querySelector("h1").textContent === "hot of d0000" && `+
+		`byId("transitions").textContent.includes("195")`)
+	b.clicks(`.acts a[href$="/ack"]`)
+	b.sees("it says what will happen", `document.querySelector("form.act").textContent.includes("you take care of it")`)
+	b.does(`document.querySelector("form.act textarea").value = "on my way"`)
+	b.clicks(`form.act button`)
+	b.sees("it is done", `document.querySelector(".act[role=status]").textContent.includes("is acknowledged")`)
+	b.clicks(`.crumb a`)
+	b.sees("the page knows it", `byId("chips").textContent.includes("acknowledged") && `+
+		`byId("notes").textContent.includes("on my way") && byId("notes").textContent.includes("alice")`)
+	b.clicks(`.acts a[href$="/mute"]`)
+	b.sees("it asks what to mute", `document.querySelectorAll("form.act [name=how]").length === 4`)
+	b.clicks(`form.act [value=rule]`)
+	b.clicks(`form.act button`)
+	b.sees("it is muted", `document.querySelector(".act[role=status]").textContent.includes("rule hot")`)
+	b.open(url + "/incidents")
+	b.sees("the list has it", again+`document.querySelector("#rows tbody tr").textContent.includes("acknowledged muted"))`)
+	b.open(url + "/devices/d0000?span=1h")
+	b.sees("the chart of the device has a band and a symbol", `document.querySelector("svg.wide .incident.critical .area") && `+
+		`document.querySelector("svg.wide .incident use[href='#i-critical']")`)
+	g.Closes(t, hot, time.Now())
+	b.open(url + "/incidents")
+	b.sees("it is gone", again+`byId("rows").textContent.includes("No open incidents"))`)
+	b.does(`document.querySelector("[name=state]").value = "closed"; document.querySelector("form.filter").requestSubmit()`)
+	b.sees("closed ones have it", `location.search.includes("state=closed") && byId("rows").textContent.includes("hot")`)
+	var what []string
+	for _, act := range g.logged(t) {
+		what = append(what, act.Who+" "+act.What)
+	}
+	if len(what) != 2 || what[0] != "alice mute add" || what[1] != "alice incident ack" {
+		t.Errorf("the log has %v", what)
 	}
 }

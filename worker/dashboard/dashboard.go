@@ -73,7 +73,7 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: log, api: api.New(c.Model, c.Activity, log),
+	d := &Dashboard{c: c, log: log, api: api.New(c.Model, c.Acts, c.Activity, log),
 		web: site, mux: http.NewServeMux(), tries: newTries(),
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails

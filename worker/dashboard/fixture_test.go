@@ -47,7 +47,7 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 	c.Model = model.New(model.Config{
 		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond,
 		Log: slog.New(slog.DiscardHandler),
-		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
+		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
 			Sensors: func(m schema.Member) *jobs.Sensors { return sensorsOf(m.Device) },
@@ -137,7 +137,7 @@ func addresses() []string {
 		"/v1/devices/d0001/series?window=raw&span=6h",
 		"/v1/devices/d0001/readings?sensors=door&span=6h", "/v1/devices/d0001/readings?newest=2",
 		"/v1/query", "/v1/query?window=newest&tenant=contoso",
-		"/v1/pipelines", "/v1/activity?from=-2h", "/v1/tenants?limit=1",
+		"/v1/incidents?state=closed", "/v1/pipelines", "/v1/activity?from=-2h", "/v1/tenants?limit=1",
 		"/v1/tenants/contoso/day?sensor=temperature", "/openapi.json", "/healthz",
 	}
 }

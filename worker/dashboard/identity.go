@@ -20,6 +20,7 @@ type identity struct {
 	access schema.Access // zero: a password or token of Secrets, or nobody
 	name   string        // of one of Secrets
 	ends   time.Time     // of its session; zero: it has none
+	token  bool          // it is a bearer token
 	secret string        // that forms are signed for: of a session, or of a name that a proxy gave; empty: none
 }
 
@@ -27,7 +28,7 @@ func (who identity) known() bool { return who.access.Name != "" || who.name != "
 
 // person returns who that is.
 func (d *Dashboard) person(who identity) api.Person {
-	p := api.Person{Name: who.access.Name, Role: who.access.Role, Tenant: who.access.Tenant}
+	p := api.Person{Name: who.access.Name, Role: who.access.Role, Tenant: who.access.Tenant, Token: who.token}
 	if who.access.Name == "" {
 		p.Name, p.Role = who.name, schema.Viewer
 	}
@@ -127,6 +128,7 @@ func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
 	if who, err = d.find(r.Context(), secret); err == nil && !who.known() {
 		return who, d.wrong(r, name)
 	}
+	who.token = !basic
 	return who, err
 }
 

@@ -57,7 +57,12 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 	g.Add(t, secret)
 	g.Send(t, secret.ID, time.Now().Add(-time.Minute), map[string]any{"temperature": 21.5, "torque": 3.0})
 	g.Fold(t)
+	melt := g.Opens(t, "melt", secret.ID, time.Now().Add(-time.Minute), "critical").ID
+	absent := melt
+	absent.Device = "absent-9"
+	hot := g.Opens(t, "hot", "d0000", time.Now().Add(-time.Minute), "warning").ID
 	g.run(t, 9)
+	g.waitForIncidents(t, 2)
 	v := g.signIn(t, g.add(t, "contoso-admin", schema.Admin, "contoso"))
 	all := g.signIn(t, g.add(t, "root", schema.Admin, ""))
 	before := g.status(t, secret.ID)
@@ -66,15 +71,15 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 		t.Fatal("the visitor's pages have no form")
 	}
 	inPath := map[string]name{"id": {"secret-9", "absent-9"}, "tenant": {"fabrikam", "nobody-1"},
-		"pipeline": {"live", "none"}}
+		"pipeline": {"live", "none"}, "incident": {melt.String(), absent.String()}}
 	inQuery := map[string]name{"tenant": inPath["tenant"], "site": {"vault", "attic"}, "label": {"floor=cellar",
 		"floor=garret"},
 		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque",
 			"absent"}, "sensors": {"torque", "absent"},
 		"devices": {"secret-9", "absent-9"}, "model": {"vault-model", "attic-model"},
-		"where": {"torque != nil", "absent != nil"}}
+		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "none"}, "device": inPath["id"]}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
-		"newest", "format"}
+		"newest", "format", "severity"}
 	tried := 0
 	for _, route := range g.routes {
 		method, pattern, has := strings.Cut(route.Pattern, " ")
@@ -116,7 +121,8 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 			}
 			compare("path", strings.Replace(target, part[0], "NAME", 1), n)
 		}
-		own := strings.NewReplacer("{id}", "d0000", "{tenant}", "contoso", "{pipeline}", "live").Replace(target)
+		own := strings.NewReplacer("{id}", "d0000", "{tenant}", "contoso", "{pipeline}", "live",
+			"{incident}", hot.String()).Replace(target)
 		for _, param := range route.Params {
 			if n, known := inQuery[param]; known {
 				compare(param, own+"?"+param+"=NAME", n)
@@ -140,7 +146,7 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 // tells fails if an answer has a name of the other tenant.
 func tells(t *testing.T, target, body string) {
 	t.Helper()
-	for _, name := range []string{"fabrikam", "secret-9", "d0001", "d0003", "vault", "cellar", "torque"} {
+	for _, name := range []string{"fabrikam", "secret-9", "d0001", "d0003", "vault", "cellar", "torque", "melt"} {
 		if strings.Contains(body, name) {
 			t.Errorf("%s tells of %s: %s", target, name, body)
 		}

@@ -35,7 +35,7 @@ func (i Incident) State() string {
 	switch {
 	case i.Closed != nil:
 		return IncidentClosed
-	case slices.ContainsFunc(i.Notes, func(n schema.Note) bool {
+	case i.Acknowledged, slices.ContainsFunc(i.Notes, func(n schema.Note) bool {
 		return n.What == schema.Acknowledged && n.Number == i.Number
 	}):
 		return IncidentAcknowledged
@@ -51,7 +51,17 @@ type IncidentSelector struct {
 	Severity string
 	States   []string // any of them
 	Span     Span     // of the first opening; incidents that are open now may be older
+	After    *schema.IncidentID
 	Limit    int
+}
+
+// rows returns the row keys of the incidents.
+func (s IncidentSelector) rows() tables.Keys {
+	rows := schema.IncidentRows(s.Span.From, s.Span.To)
+	if s.After != nil {
+		rows.From = max(rows.From, s.After.Rows().Before)
+	}
+	return rows
 }
 
 func (s IncidentSelector) selects(i Incident) bool {
@@ -130,8 +140,7 @@ func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelec
 				yield(Incident{}, err)
 				return
 			}
-			q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk),
-				Rows: schema.IncidentRows(s.Span.From, s.Span.To)}}
+			q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk), Rows: s.rows()}}
 			if s.Device != "" {
 				q.Filter = "Device eq '" + string(s.Device) + "'"
 			}
@@ -142,7 +151,7 @@ func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelec
 		}
 		for len(streams) > 0 {
 			newest := slices.MinFunc(streams, func(a, b *incidentStream) int {
-				return cmp.Or(-cmp.Compare(a.head.ID.First, b.head.ID.First), cmp.Compare(a.head.ID.String(), b.head.ID.String()))
+				return cmp.Compare(a.head.ID.Key(), b.head.ID.Key())
 			})
 			if newest.done {
 				streams = slices.DeleteFunc(streams, func(o *incidentStream) bool { return o == newest })
@@ -153,6 +162,21 @@ func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelec
 				return
 			}
 			newest.advance()
+		}
+	}
+}
+
+// IncidentsOfDevice yields the incidents of a device that opened first in a span, the newest first. Storage looks for
+// them among those of all devices of the tenant that were deployed in the same month.
+func (f Fleet) IncidentsOfDevice(ctx context.Context, m schema.Member, in Span) iter.Seq2[Incident, error] {
+	home := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
+	rows := f.incidents().Entities(ctx, tables.Query{Filter: "Device eq '" + string(m.Device) + "'",
+		Range: tables.Range{Partitions: tables.Is(home.String()), Rows: schema.IncidentRows(in.From, in.To)}})
+	return func(yield func(Incident, error) bool) {
+		for i, err := range grouped(f.incidents(), rows) {
+			if absent(err) || !yield(i, err) || err != nil && !goesOn(err) {
+				return
+			}
 		}
 	}
 }
@@ -244,43 +268,6 @@ func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, 
 	return i, true, nil
 }
 
-// openIncidents yields the open incidents of a tenant. The index is a hint: each entry is checked, and deleted if its
-// incident has closed.
-func (f Fleet) openIncidents(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
-	return func(yield func(Incident, error) bool) {
-		q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.OpenIncidents(t)),
-			Rows: schema.IncidentRows(s.Span.From, s.Span.To)}}
-		if s.Device != "" {
-			q.Filter = "Device eq '" + string(s.Device) + "'"
-		}
-		for entry, err := range decoded(f.incidents(), f.incidents().Entities(ctx, q), whole(schema.TransitionOf)) {
-			if absent(err) {
-				return
-			}
-			if err != nil {
-				if !yield(Incident{}, err) {
-					return
-				}
-				continue
-			}
-			i, err := f.incidentAt(ctx, entry.Home, entry.ID)
-			later := func(o schema.Transition) bool { return o.Number > entry.Number }
-			if err == nil && slices.ContainsFunc(i.Transitions, later) {
-				e := entry.IndexEntity()
-				if _, err = f.incidents().Do(ctx, tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)); absent(err) {
-					err = nil
-				}
-				if err == nil {
-					continue
-				}
-			}
-			if !yield(i, err) {
-				return
-			}
-		}
-	}
-}
-
 // incidentAt reads one incident.
 func (f Fleet) incidentAt(ctx context.Context, home schema.LatestPartition, id schema.IncidentID) (Incident, error) {
 	var rows []tables.Entity
@@ -313,22 +300,29 @@ func (f Fleet) Incident(ctx context.Context, id schema.IncidentID) (Incident, er
 	if !found {
 		return Incident{}, fmt.Errorf("%w %s: the device %s is unknown", ErrNoIncident, id, id.Device)
 	}
-	i, err := f.incidentAt(ctx, schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}, id)
+	return f.IncidentOf(ctx, d.Member(), id)
+}
+
+// IncidentOf reads an incident of a device by its ID.
+func (f Fleet) IncidentOf(ctx context.Context, m schema.Member, id schema.IncidentID) (Incident, error) {
+	i, err := f.incidentAt(ctx, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id)
 	if err != nil {
 		return i, err
 	}
 	muted := mutes{fleet: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
-	err = muted.read(ctx, d.Tenant)
+	err = muted.read(ctx, m.Tenant)
 	i.Muted = muted.mutes(i)
 	return i, err
 }
 
-// AddNote writes a note beside an incident.
+// AddNote writes a note beside an incident. The index of open incidents also learns of an acknowledgement.
 func (f Fleet) AddNote(ctx context.Context, i Incident, n schema.Note) error {
 	e, err := n.Entity(i.Home, i.ID)
 	if err != nil {
 		return err
 	}
-	_, err = f.incidents().Do(ctx, tables.InsertOrReplace(e))
+	if _, err = f.incidents().Do(ctx, tables.InsertOrReplace(e)); err == nil && n.What == schema.Acknowledged {
+		err = f.indexAcknowledged(ctx, i.Transition)
+	}
 	return err
 }

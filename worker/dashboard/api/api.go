@@ -8,13 +8,15 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
 
-// An API serves the data of a model.
+// An API serves the data of a model, and lets operators act on incidents.
 type API struct {
 	model    *model.Store
+	acts     admin.Fleet
 	activity access.Log
 	log      *slog.Logger
 	streams  chan struct{} // holds one element per open stream
@@ -23,9 +25,9 @@ type API struct {
 	questions questions
 }
 
-// New returns an API over m and the activity log.
-func New(m *model.Store, activity access.Log, log *slog.Logger) *API {
-	return &API{model: m, activity: activity, log: log,
+// New returns an API over m, what people can do, and the activity log.
+func New(m *model.Store, acts admin.Fleet, activity access.Log, log *slog.Logger) *API {
+	return &API{model: m, acts: acts, activity: activity, log: log,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
 		questions: questions{by: map[string]int{}}}
 }
@@ -93,6 +95,14 @@ func (a *API) Routes() []Route {
 				s, _, err := m.Day(r.Context(), p.DayOf(tenant, time.Now()))
 				return s, err
 			})},
+		// None for incidents that are not closed: the poller reads for all. Otherwise two per month of deployment, and one
+		// per thousand rows.
+		{"/v1/incidents", append(IncidentParams(), "format"), a.export(a.incidents)},
+		// At most five operations.
+		{"/v1/incidents/{incident}", nil, data(a.incident)},
+		// For operators. Repeating them adds a note, and changes nothing else.
+		{"POST /v1/incidents/{incident}/ack", nil, a.note(schema.Acknowledged)},
+		{"POST /v1/incidents/{incident}/note", nil, a.note(schema.Noted)},
 		// About one operation per month and thousand acts.
 		{"/v1/activity", []string{"from", "to"}, data(a.readActivity)},
 		{"/openapi.json", nil, describe},

@@ -32,9 +32,12 @@ type Params struct {
 
 	Devices []string
 	Sensors []string
-	Newest  int            // rows
-	Format  formats.Format // empty: as the Accept header says
-	Asked   string         // what determines the answer, without limit, after and format
+
+	Rule, Severity, Device string
+	States                 []string       // of incidents
+	Newest                 int            // rows
+	Format                 formats.Format // empty: as the Accept header says
+	Asked                  string         // what determines the answer, without limit, after and format
 }
 
 // maxQuery is the largest query string that is read, in bytes.
@@ -72,7 +75,14 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 		case texts[0] == "":
 			continue // a form field that was left empty
 		}
-		if err := p.parse(name, texts[0]); err != nil {
+		if name == "state" && slices.Contains(allowed, "severity") {
+			p.States, err = parseNames(texts[0], len(model.IncidentStates()), func(state string) error {
+				return oneOf(state, model.IncidentStates()...)
+			})
+		} else {
+			err = p.parse(name, texts[0])
+		}
+		if err != nil {
 			return p, badRequest(fmt.Sprintf("%s=%s: %v.", name, quote(texts[0]), err))
 		}
 	}
@@ -160,6 +170,13 @@ func (p *Params) parse(name, text string) (err error) {
 		p.From, err = parseTime(text)
 	case "to":
 		p.To, err = parseTime(text)
+	case "rule":
+		p.Rule = text
+		_, err = schema.ParseRule(text)
+	case "severity":
+		p.Severity, err = text, oneOf(text, model.Severities()...)
+	case "device":
+		p.Device, err = text, checkDevice(text)
 	case "window":
 		p.Window = text
 		if _, wrong := schema.ParseWindow(text); wrong != nil && text != "auto" && text != "raw" &&
@@ -344,6 +361,17 @@ func (p Params) Fleet(f formats.Format, now time.Time) (model.FleetQuery, error)
 		return q, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
 	}
 	return q, nil
+}
+
+// Incidents returns the query for incidents; without a time, of all that are kept.
+func (p Params) Incidents(f formats.Format, now time.Time) model.IncidentQuery {
+	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,
+		Severity: p.Severity, States: p.States, After: p.After, Limit: p.limit(f), Asked: p.Asked}
+	if !p.From.IsZero() || !p.To.IsZero() || p.Span != "" {
+		series := p.Series("", now)
+		q.From, q.To = series.From, series.To
+	}
+	return q
 }
 
 // limit returns how many rows an answer may have.

@@ -42,6 +42,10 @@ func QueryParams() []string {
 	return append(FilterParams(), "prefix", "devices", "sensors", "window", "from", "to", "span", "after", "limit",
 		"format")
 }
+func IncidentParams() []string {
+	return []string{"state", "severity", "rule", "tenant", "site", "label", "device", "from", "to", "span", "after",
+		"limit"}
+}
 func DayParams() []string     { return []string{"sensor", "day"} }
 func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {

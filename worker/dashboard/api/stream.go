@@ -122,6 +122,12 @@ func (a *API) follow(ctx context.Context, live *model.Live, out events) {
 		changed := a.model.Changed()
 		change, whole, any := live.Next()
 		var err error
+		for _, incident := range live.NextIncidents() {
+			if err = out.event("incident", incident); err != nil {
+				return
+			}
+			sent = time.Now()
+		}
 		switch {
 		case whole != nil:
 			err = out.event("map", whole)

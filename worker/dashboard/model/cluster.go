@@ -11,6 +11,8 @@ type sum struct {
 	from, before int // range in the layer
 	n, numbers   int
 	silent, held int
+	incidents    int   // devices with open ones
+	severity     uint8 // the greatest of these
 	total        float64
 	min, max     float64
 	lat, lon     float64
@@ -35,6 +37,10 @@ func (l *layer) sum(c cell, of *selection, silence uint32) sum {
 			s.numbers++
 			s.total += v
 			s.min, s.max = min(s.min, v), max(s.max, v)
+		}
+		if severity := severityIn(l.flags[i]); severity > 0 {
+			s.incidents++
+			s.severity = max(s.severity, severity)
 		}
 		switch flags := l.flags[i]; {
 		case flags&isRevoked != 0:
@@ -85,7 +91,7 @@ func (l *layer) split(sums []sum, zoom float64, of *selection, silence uint32) (
 func (s *sum) cluster() Cluster {
 	n := float64(s.n)
 	c := Cluster{ID: fmt.Sprintf("z%d/%d/%d", s.level, s.x, s.y), N: s.n, Lat: round(s.lat / n), Lon: round(s.lon / n),
-		Silent: s.silent, Held: s.held}
+		Silent: s.silent, Held: s.held, Incidents: s.incidents, Severity: severityText(s.severity)}
 	for i, degrees := range s.box {
 		c.BBox[i] = round(float64(degrees))
 	}

@@ -120,7 +120,8 @@ func (d *device) in(b Box) bool {
 func (x *index) row(d *device, sensor uint16, sensed bool, silence uint32) Row {
 	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site),
 		Labels: labelsOf(d.labels), Model: x.models.text(uint32(d.model)),
-		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest)}
+		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest),
+		Severity: severityText(severityIn(d.flags))}
 	if d.flags&isPlaced != 0 {
 		lat, lon := d.lat, d.lon
 		r.Lat, r.Lon = &lat, &lon

@@ -13,6 +13,9 @@ type Live struct {
 	shown map[string]mark // by id, of clusters and of devices
 
 	scaled time.Time // when the scale of colours was last changed
+
+	incidents   map[string]incidentMark // by ID; nil before the first
+	openVersion uint64                  // of the store's open incidents
 }
 
 const scaleAge = 10 * time.Second // colours that change faster would be hard to read
@@ -104,3 +107,44 @@ func sameDot(a, b Dot) bool {
 
 // LiveInterval is the shortest time between two calls of Next.
 const LiveInterval = time.Second
+
+// An incidentMark is an incident as it was last sent.
+type incidentMark struct {
+	number                int
+	acknowledged, isMuted bool
+	incident              Incident
+}
+
+// NextIncidents returns the open incidents that have changed since the last call: that opened or closed, or were
+// acknowledged or muted. The first call returns none.
+func (l *Live) NextIncidents() (all []IncidentChange) {
+	version := l.store.open.current()
+	if l.incidents != nil && version == l.openVersion {
+		return nil
+	}
+	l.openVersion = version
+	before := l.incidents
+	l.incidents = map[string]incidentMark{}
+	open, more := l.store.filteredOnes(l.query.Filter)
+	for i := range open {
+		one := &open[i]
+		now := incidentMark{one.Number, one.Acknowledged, one.Muted, incidentOf(one)}
+		was, known := before[now.incident.ID]
+		l.incidents[now.incident.ID] = now
+		switch {
+		case before == nil:
+		case !known || was.number != now.number:
+			all = append(all, IncidentChange{"opened", now.incident})
+		case was.acknowledged != now.acknowledged || was.isMuted != now.isMuted:
+			all = append(all, IncidentChange{"changed", now.incident})
+		}
+	}
+	for id, was := range before {
+		if _, still := l.incidents[id]; still || more {
+			continue
+		}
+		was.incident.State = "closed"
+		all = append(all, IncidentChange{"closed", was.incident})
+	}
+	return all
+}

@@ -123,7 +123,8 @@ func (x *index) dots(devices []int32, sensor string, silence uint32) []Dot {
 	dots := make([]Dot, 0, len(devices))
 	for _, i := range devices {
 		d := &x.devices[i]
-		dot := Dot{Device: d.id, Lat: d.lat, Lon: d.lon, State: d.state(silence), Time: timeOfUnix(d.newest)}
+		dot := Dot{Device: d.id, Lat: d.lat, Lon: d.lon, State: d.state(silence), Time: timeOfUnix(d.newest),
+			Severity: severityText(severityIn(d.flags))}
 		if known {
 			if v := d.value(uint16(number)); v != nil {
 				dot.Value, dot.Time = x.shown(v), timeOfUnix(v.time)

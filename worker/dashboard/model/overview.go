@@ -17,6 +17,8 @@ type Overview struct {
 	Revoked int       `json:"revoked"`
 	Placed  int       `json:"placed"` // devices with a position
 
+	Incidents OpenIncidents `json:"incidents"` // of these devices
+
 	// ReadingsPerMinute and LagSeconds are of the whole fleet, and absent where devices are filtered. They are
 	// those of the pipeline that keeps newest values.
 	ReadingsPerMinute *float64 `json:"readingsPerMinute,omitempty"`
@@ -35,6 +37,7 @@ func (s *Store) Overview(ctx context.Context, f Filter) (Overview, Read, error) 
 		return Overview{}, read, err
 	}
 	out := s.index.overview(f, s.silence())
+	out.Incidents = s.openIncidents(f)
 	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
 	if pace := s.poller.pace.Load(); pace != nil && f == (Filter{}) {
 		lag := max(time.Since(pace.done.Time()), pace.behind).Seconds()

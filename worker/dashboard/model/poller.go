@@ -86,7 +86,8 @@ func (p *poller) run(ctx context.Context) {
 }
 
 func (p *poller) poll(ctx context.Context) error {
-	steps := []func(context.Context) error{p.newer, p.runs.read, p.newDevices, p.seek, p.latest, p.held, p.status}
+	steps := []func(context.Context) error{p.newer, p.runs.read, p.newDevices, p.seek, p.latest, p.held, p.status,
+		p.incidents}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

@@ -42,6 +42,7 @@ type Pipeline struct {
 	Cadence time.Duration
 	Latest  bool                              // a processor writes newest values
 	Rates   bool                              // a processor writes rates
+	Rules   bool                              // a processor opens and closes incidents
 	Windows []schema.Window                   // sizes of the rollups that a processor writes
 	Sensors func(schema.Member) *jobs.Sensors // what a device's rows mean; nil: nothing is known
 	Unit    func(sensor string) string        // nil: none is known
@@ -57,6 +58,7 @@ type Store struct {
 	layers  *memo[*layer]
 	ground  *ground
 	census  *memo[sensed]
+	open    openSet
 	watch   *watch
 	loaded  chan struct{} // closed when all records were read once
 	poller  poller
@@ -70,17 +72,20 @@ type Store struct {
 	days      cache[tenantDay]
 	gaps      cache[RecentGaps]
 	todays    cache[today]
+	counted   cache[[]query.Incident] // of a tenant's day
+	ofDevice  cache[[]query.Incident]
 }
 
 // New returns a Store. It reads nothing in the background before Run.
 func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
 	s := &Store{c: c, fleet: query.Fleet{Tables: c.Tables, Names: c.Names}, log: cmp.Or(c.Log, slog.Default()),
-		index: newIndex(), watch: newWatch(2 * c.Interval), loaded: make(chan struct{}),
+		index: newIndex(), open: openSet{of: map[schema.Tenant]*tenantOpen{}}, watch: newWatch(2 * c.Interval),
+		loaded: make(chan struct{}),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
-		todays: newCache[today]()}
+		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)
 	s.index.modelOf = s.modelOf

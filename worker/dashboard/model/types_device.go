@@ -26,6 +26,8 @@ type Row struct {
 	State  State             `json:"state"`
 	Time   *time.Time        `json:"time,omitempty"` // of its newest value
 	Value  any               `json:"value"`          // a float64, a string, or nil
+
+	Severity string `json:"severity,omitempty"` // the greatest of its open incidents that are not muted
 }
 
 // A DeviceAnswer is the answer of /v1/devices/{id}.

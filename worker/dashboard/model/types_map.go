@@ -45,6 +45,9 @@ type Cluster struct {
 	Silent  int      `json:"silent,omitempty"`
 	Held    int      `json:"held,omitempty"`
 	BBox    Box      `json:"bbox"` // west, south, east, north
+
+	Incidents int    `json:"incidents,omitempty"` // devices with open ones that are not muted
+	Severity  string `json:"severity,omitempty"`  // the greatest of these
 }
 
 // A State is the state of a device.
@@ -66,6 +69,8 @@ type Dot struct {
 	Value  any        `json:"value"` // a float64, a string, or nil
 	Time   *time.Time `json:"time,omitempty"`
 	State  State      `json:"state"`
+
+	Severity string `json:"severity,omitempty"` // the greatest of its open incidents that are not muted
 }
 
 // A Change is an event of /v1/stream: what has changed in view.

@@ -27,10 +27,14 @@ type ActPage struct {
 	Warning  string
 	Blocked  string // why it cannot be done; empty: it can
 	Choices  []ActChoice
+	Text     string     // label of a field for a text; empty: the act has none
+	For      []string   // durations to choose from
 	To       *time.Time // time to go back to; nil: the act has none
 	Planned  bool       // the time is chosen
 	Button   string
 	Once     string // differs in each form, so that one that is sent twice acts once
+
+	TextNeeded bool
 
 	Done    bool
 	Did     []string
@@ -81,6 +85,9 @@ func (s *Site) acts() []act {
 		{pattern: "/devices/{id}/restore", role: schema.Operator, prepare: s.restore},
 		{pattern: "/devices/{id}/release", role: schema.Operator, prepare: s.release},
 		{pattern: "/devices/{id}/rewind", params: []string{"to"}, role: schema.Operator, prepare: s.rewind},
+		{pattern: "/incidents/{incident}/ack", role: schema.Operator, prepare: s.acknowledge},
+		{pattern: "/incidents/{incident}/note", role: schema.Operator, prepare: s.note},
+		{pattern: "/incidents/{incident}/mute", role: schema.Operator, prepare: s.mute},
 		{pattern: "/pipelines/{pipeline}/redrive", role: schema.Operator, prepare: s.redrive},
 	}
 }

@@ -72,6 +72,23 @@ func states(all ...string) *model.Series {
 	return s
 }
 
+// incidents returns one of each severity: open, acknowledged and closed.
+func incidents() (all []model.Incident) {
+	for i, severity := range model.Severities() {
+		at := theTime().Add(-time.Duration(i+1) * time.Hour)
+		one := model.Incident{ID: fmt.Sprintf("hot~contoso:berlin:pump-%05d~20261121T080000Z", i), Rule: "hot",
+			Device: fmt.Sprintf("contoso:berlin:pump-%05d", i), Tenant: "contoso", Site: "berlin", Severity: severity,
+			State: model.IncidentStates()[i], Muted: i == 1, First: at, Opened: at, Since: at, Value: "195",
+			Text: "oil is 195 °C"}
+		if i == 2 {
+			closed := at.Add(time.Minute)
+			one.Closed = &closed
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // heldDevice returns a device that fills every part of its page.
 func heldDevice() model.DeviceAnswer {
 	lag, at := 38.0, theTime().Add(-38*time.Second)

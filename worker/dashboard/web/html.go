@@ -17,6 +17,8 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
 		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
 		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
+		{Pattern: "/incidents", Params: api.IncidentParams(), Handle: s.page(s.incidents)},
+		{Pattern: "/incidents/{incident}", Handle: s.page(s.incident)},
 		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
@@ -67,7 +69,8 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
 		Tenants: s.c.Model.TenantNames(r.Context()),
-		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list}, read, err
+		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
+		Newest: s.c.Model.NewestIncidents(r.Context(), filter, newestIncidents), Rules: s.c.Model.HasRules()}, read, err
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
@@ -115,6 +118,12 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		}
 		read = read.And(charted)
 	}
+	q := p.Series(id, now)
+	incidents, found, err := s.c.Model.DeviceIncidents(r.Context(), id, q.From, q.To)
+	if err != nil {
+		s.c.Log.Warn("incidents cannot be read", "device", id, "error", err)
+	}
+	page.Incidents, read = incidents, read.And(found)
 	gaps, counted, err := s.c.Model.RecentGaps(r.Context(), id)
 	if err != nil {
 		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)

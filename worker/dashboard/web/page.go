@@ -48,6 +48,8 @@ type MapPage struct {
 	Tenants  []string
 	Sensors  []model.Sensor
 	Overview model.Overview
+	Newest   []model.Incident // open ones, the greatest severity first
+	Rules    bool             // there are rules, so that there can be incidents
 	Map      model.Map
 	List     model.DeviceList
 }
@@ -71,6 +73,26 @@ type DevicePage struct {
 	Series   *model.Series
 	Overlays []*model.Series   // other sensors of the same time
 	Gaps     *model.RecentGaps // nil: its readings have no sequence numbers, or they could not be read
+	// Incidents are those of the time of the chart, the newest first.
+	Incidents []model.Incident
+}
+
+// An IncidentsPage lists incidents. It takes the parameters of /v1/incidents.
+type IncidentsPage struct {
+	foot
+	Now     time.Time
+	Query   model.IncidentQuery
+	Span    string // as in the address
+	Tenants []string
+	Answer  model.Incidents
+	Counts  *model.IncidentCounts // nil: they could not be read
+}
+
+// An IncidentPage is one incident.
+type IncidentPage struct {
+	foot
+	Now    time.Time
+	Answer model.IncidentAnswer
 }
 
 // A PipelinesPage shows the state of all pipelines.
@@ -107,6 +129,8 @@ type ProblemPage struct {
 func (MapPage) file() string       { return "map.html" }
 func (DevicesPage) file() string   { return "devices.html" }
 func (DevicePage) file() string    { return "device.html" }
+func (IncidentsPage) file() string { return "incidents.html" }
+func (IncidentPage) file() string  { return "incident.html" }
 func (PipelinesPage) file() string { return "pipelines.html" }
 func (TenantsPage) file() string   { return "tenants.html" }
 func (TenantPage) file() string    { return "tenant.html" }

@@ -7,9 +7,11 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web/internal/chart"
 )
 
 // The methods below are called by the templates.
@@ -169,7 +171,30 @@ func (p DevicePage) Comparisons() (all []Comparison) {
 	return all
 }
 
+// Bands returns the incidents as the chart shows them.
+func (p DevicePage) Bands() (all []chart.Band) {
+	for _, i := range slices.Backward(p.Incidents) {
+		to, title := p.Now, fmt.Sprintf("%s: %s, since %s UTC: %s", i.Severity, i.Rule,
+			i.Since.UTC().Format("2 Jan 15:04:05"), i.Text)
+		if i.Closed != nil {
+			to = *i.Closed
+			title += ". Closed " + to.UTC().Format("2 Jan 15:04:05") + "."
+		}
+		all = append(all, chart.Band{From: i.Opened, To: to, Class: severityClass(i.Severity), Title: title})
+	}
+	return all
+}
+
+// IncidentsAddress returns the address of all incidents of the device.
+func (p DevicePage) IncidentsAddress() string {
+	return address("/incidents", url.Values{"device": {p.Answer.Device.Device}}, "state",
+		strings.Join(model.IncidentStates(), ","))
+}
+
 func (p DevicePage) Windows() []string { return []string{"auto", "raw", "1m", "1h", "1d"} }
+
+// Bands returns none: a tenant's day has those of many devices.
+func (p TenantPage) Bands() []chart.Band { return nil }
 
 // Overlays returns none: a tenant's day has one sensor.
 func (p TenantPage) Overlays() []*model.Series { return nil }

@@ -37,6 +37,9 @@ func allPages() map[string]web.Page {
 		"world/empty":     &web.MapPage{},
 		"devices/empty":   &web.DevicesPage{},
 		"device/empty":    &web.DevicePage{Now: theTime()},
+		"incidents/empty": &web.IncidentsPage{Counts: &model.IncidentCounts{Hours: make([]int, 24)}},
+		"incident/empty": &web.IncidentPage{Now: theTime(),
+			Answer: model.IncidentAnswer{Incident: model.Incident{Rule: "hot", Device: "pump-7"}}},
 		"pipelines/empty": &web.PipelinesPage{},
 		"pipeline/new": &web.PipelinesPage{
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
@@ -50,12 +53,12 @@ func allPages() map[string]web.Page {
 func usualPages() map[string]web.Page {
 	world, list, sensors := theMap(), model.DeviceList{Devices: devices(), Total: 2000, Next: "a cursor"}, sensors()
 	overview := model.Overview{Devices: 2000, Silent: 3, Held: 1, Placed: 1950, LagSeconds: number(34),
-		ReadingsPerMinute: number(1940)}
+		ReadingsPerMinute: number(1940), Incidents: model.OpenIncidents{Critical: 2, Warning: 1, Muted: 1}}
 	tenant := model.Tenant{Tenant: "contoso", Devices: 12, ReadingsToday: 960, Silent: 1, Held: 2}
 	return map[string]web.Page{
 		"world": &web.MapPage{Filter: model.Filter{Tenant: "contoso"}, Overview: overview, Tenants: []string{"contoso",
 			"fabrikam"}, Sensors: sensors,
-			Map: world, List: list},
+			Map: world, List: list, Newest: incidents(), Rules: true},
 		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world,
 			List: list},
 		"world/date": &web.MapPage{BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
@@ -71,6 +74,16 @@ func usualPages() map[string]web.Page {
 		"device/states": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "1h", Series: states("open", "shut")},
 		"device/raw": &web.DevicePage{Now: theTime(), Answer: heldDevice(),
 			Series: series("raw", 20*time.Second, 180)},
+		"device/incidents": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "24h",
+			Series: series("1m", time.Minute, 1440), Incidents: incidents()},
+		"incidents": &web.IncidentsPage{Now: theTime(), Query: model.IncidentQuery{Tenant: "contoso",
+			States: model.IncidentStates()}, Tenants: []string{"contoso"},
+			Answer: model.Incidents{Rows: incidents(), Extent: model.Extent{Next: "x"}},
+			Counts: &model.IncidentCounts{From: theTime().Add(-24 * time.Hour), Hours: []int{0, 3, 1}, More: true,
+				Rules: []model.RuleCount{{Rule: "hot", Open: 1, Day: 4}}}},
+		"incident": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incidents()[0],
+			Transitions: []model.Transition{{What: "opened", Text: "oil is 195", At: theTime()}},
+			Notes:       []model.IncidentNote{{What: "note", Who: "olga", Text: "the fan", At: theTime()}}}},
 		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
@@ -91,11 +104,13 @@ func hostilePages() map[string]web.Page {
 	sensors := []model.Sensor{{Name: nasty, Unit: nasty, Kind: nasty, Min: nan}, {Name: long}}
 	row := model.Row{Device: nasty, Tenant: nasty, Site: nasty, Labels: map[string]string{nasty: nasty}, State: nasty,
 		Value: nasty, Lat: number(1)}
+	incident := model.Incident{ID: nasty, Rule: nasty, Device: nasty, Tenant: nasty, Site: nasty, Severity: nasty,
+		State: nasty, Value: nasty, Text: nasty, Reason: nasty, Labels: map[string]string{nasty: nasty}, Opened: theTime()}
 	list := model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{row, {Device: long, Value: math.Inf(-1)}}}
 	return map[string]web.Page{
 		"world/hostile": &web.MapPage{Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty,
 			State: nasty}, Sort: nasty, Overview: model.Overview{Devices: -1, LagSeconds: nan, ReadingsPerMinute: inf},
-			Tenants: []string{nasty, long}, Sensors: sensors,
+			Tenants: []string{nasty, long}, Sensors: sensors, Newest: []model.Incident{incident},
 			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
 			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
 				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
@@ -116,6 +131,15 @@ func hostilePages() map[string]web.Page {
 		"device states/hostile": &web.DevicePage{Now: theTime(), Series: states(nasty, long, "", nasty),
 			Overlays: []*model.Series{series},
 			Answer:   model.DeviceAnswer{Latest: []model.Latest{{Sensor: nasty, Unit: nasty, Value: 1.5}}}},
+		"device incidents/hostile": &web.DevicePage{Now: theTime(), Series: series, Incidents: []model.Incident{incident},
+			Answer: model.DeviceAnswer{Device: model.Record{Device: nasty}}},
+		"incidents/hostile": &web.IncidentsPage{Query: model.IncidentQuery{Tenant: nasty, Site: nasty, Label: nasty,
+			Rule: nasty, Device: nasty, Severity: nasty, States: []string{nasty}, After: nasty}, Span: nasty, Tenants: []string{nasty},
+			Answer: model.Incidents{Rows: []model.Incident{incident}, Extent: model.Extent{Next: nasty}},
+			Counts: &model.IncidentCounts{Hours: []int{-1}, Rules: []model.RuleCount{{Rule: nasty, Day: -1}}}},
+		"incident/hostile": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incident,
+			Transitions: []model.Transition{{What: nasty, Value: nasty, Text: nasty, Reason: nasty}},
+			Notes:       []model.IncidentNote{{What: nasty, Who: nasty, Text: nasty}}}},
 		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
 			Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
 			Causes:       []model.Cause{{What: nasty, Reason: nasty}},
@@ -289,8 +313,10 @@ func TestEmptyPagesSayWhatToDo(t *testing.T) {
 	p := newPages(t)
 	for name, say := range map[string]string{
 		"world/empty": "furrow simulate", "devices/empty": "No devices yet", "device/empty": "No values yet",
-		"pipelines/empty": "furrow up", "pipeline/new": "No runs yet", "tenants/empty": "appears with its first device",
-		"tenant/empty": "No sensors yet",
+		"pipelines/empty": "furrow up", "incidents/empty": "Rules in the configuration",
+		"incident/empty": "Nobody has acknowledged", "pipeline/new": "No runs yet",
+		"tenants/empty": "appears with its first device",
+		"tenant/empty":  "No sensors yet",
 	} {
 		if text := render(t, p, allPages()[name]); !strings.Contains(text, say) {
 			t.Errorf("%s does not say %q", name, say)

@@ -62,7 +62,7 @@ func known(v *float64) *float64 {
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // seriesChart draws a series twice, for wide and for narrow screens; the styles show one.
-func seriesChart(title string, s *model.Series, overlays []*model.Series) template.HTML {
+func seriesChart(title string, s *model.Series, overlays []*model.Series, bands []chart.Band) template.HTML {
 	points, _, window := thin(s)
 	desc := "No readings in this time."
 	if len(points) > 0 {
@@ -73,7 +73,8 @@ func seriesChart(title string, s *model.Series, overlays []*model.Series) templa
 		desc = fmt.Sprintf("From %s to %s UTC it lies between %s and %s; the table below has the numbers.",
 			s.From.UTC().Format("2 Jan 15:04"), s.To.UTC().Format("2 Jan 15:04"), value(low, s.Unit), value(high, s.Unit))
 	}
-	c := chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window, Points: points}
+	c := chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window, Points: points,
+		Bands: bands}
 	for _, o := range overlays {
 		more, _, _ := thin(o)
 		c.Overlays = append(c.Overlays, chart.Overlay{Unit: o.Unit, Points: more})
@@ -97,9 +98,9 @@ func stateClasses(s *model.Series) (classes map[string]string, order []string) {
 }
 
 // statesChart draws the states of a text sensor over time.
-func statesChart(title string, s *model.Series) template.HTML {
+func statesChart(title string, s *model.Series, bands []chart.Band) template.HTML {
 	classes, order := stateClasses(s)
-	t := chart.Timeline{Title: title, From: s.From, To: s.To,
+	t := chart.Timeline{Title: title, From: s.From, To: s.To, Bands: bands,
 		Desc: fmt.Sprintf("%d states; the table below has their times.", len(order))}
 	for _, span := range s.States {
 		t.Spans = append(t.Spans, chart.Span{From: span.From, To: span.To, State: span.State, Class: classes[span.State]})
@@ -228,6 +229,23 @@ func share(part, whole any) int {
 		return int(min(100, part))
 	}
 	return 0
+}
+
+// incidentsChart draws how many incidents opened in each hour.
+func incidentsChart(n *model.IncidentCounts) template.HTML {
+	c := chart.Chart{Title: "Incidents by hour", Window: time.Hour, Bars: true, From: n.From,
+		To: n.From.Add(time.Duration(len(n.Hours)) * time.Hour)}
+	sum := 0
+	for i, count := range n.Hours {
+		sum += count
+		if count > 0 {
+			v := float64(count)
+			c.Points = append(c.Points, chart.Point{Time: n.From.Add(time.Duration(i) * time.Hour), Value: v, Low: v, High: v})
+		}
+	}
+	c.Desc = fmt.Sprintf("%d incidents opened in %d hours.", sum, len(n.Hours))
+	return template.HTML(c.SVG(chart.Size{Width: 540, Height: 170}, "wide") +
+		c.SVG(chart.Size{Width: 350, Height: 150}, "narrow"))
 }
 
 func labels(m map[string]string) string {

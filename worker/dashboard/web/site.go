@@ -55,8 +55,8 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &PipelinesPage{}, &TenantsPage{},
-		&TenantPage{}, &ProblemPage{}, &SignInPage{}, &ActivityPage{},
+	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &IncidentsPage{}, &IncidentPage{},
+		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ProblemPage{}, &SignInPage{}, &ActivityPage{},
 		&ActPage{}} {
 		t, err := base.Clone()
 		if err == nil {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ func functions(s *static) template.FuncMap {
 		"seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
 		"costs": costs, "labels": labels,
 		"states": states, "sorts": sorts,
+		"severity": severityClass, "severities": model.Severities, "incidentsChart": incidentsChart,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
 }
@@ -179,6 +181,14 @@ func stateClass(s any) model.State {
 		return s
 	}
 	return model.OK
+}
+
+// severityClass returns a severity that the styles know.
+func severityClass(s any) string {
+	if text := fmt.Sprint(s); slices.Contains(model.Severities(), text) {
+		return text
+	}
+	return "info"
 }
 
 func states() []model.State { return []model.State{model.OK, model.Silent, model.Held, model.Revoked} }

@@ -2,6 +2,7 @@ import { count, short, value } from "./text.js";
 
 const svg = "http://www.w3.org/2000/svg";
 const states = new Set(["ok", "silent", "held", "revoked"]);
+const severities = new Set(["critical", "warning", "info"]);
 
 // A List lists the devices in view, a page at a time.
 export class List {
@@ -104,6 +105,11 @@ function fill(row, d, unit, flashing) {
   const state = states.has(d.state) ? d.state : "ok";
   const mark = row.querySelector(".glyph");
   if (mark.dataset.state !== state) mark.replaceWith(glyph(state));
+  const severe = row.querySelector(".glyph + .glyph"), severity = severities.has(d.severity) ? d.severity : "";
+  if ((severe?.dataset.state ?? "") !== severity) {
+    severe?.remove();
+    if (severity) row.querySelector(".glyph").after(glyph(severity, "i-"));
+  }
   const text = value(d.value, unit), cell = row.lastElementChild;
   if (cell.textContent === text) return;
   const news = flashing && cell.textContent !== "";
@@ -111,15 +117,15 @@ function fill(row, d, unit, flashing) {
   if (news) flash(cell);
 }
 
-// glyph is the shape of a state.
-export function glyph(state) {
+// glyph is the shape of a state or, with the prefix i-, of an open incident's severity.
+export function glyph(state, prefix = "m-") {
   const g = document.createElementNS(svg, "svg"), use = document.createElementNS(svg, "use");
   g.setAttribute("class", "glyph " + state);
   g.setAttribute("viewBox", "-6 -6 12 12");
   g.setAttribute("role", "img");
-  g.setAttribute("aria-label", state);
+  g.setAttribute("aria-label", prefix === "m-" ? state : `${state} incident`);
   g.dataset.state = state;
-  for (const [name, v] of Object.entries({ href: "#m-" + state, x: -6, y: -6, width: 12, height: 12 })) use.setAttribute(name, v);
+  for (const [name, v] of Object.entries({ href: "#" + prefix + state, x: -6, y: -6, width: 12, height: 12 })) use.setAttribute(name, v);
   g.append(use);
   return g;
 }

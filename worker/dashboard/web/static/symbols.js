@@ -8,7 +8,8 @@ export function circle(c, x, y, r) {
 }
 
 // drawCluster draws the number of devices in the colour of their mean. The length of the
-// arc around it is the share of silent devices, and a square means that some are held.
+// arc around it is the share of silent devices, a square means that some are held, and a
+// shape as in the legend that some have open incidents.
 export function drawCluster(c, { m: { cluster }, x, y, r }, colour, name) {
   circle(c, x, y, r);
   c.fillStyle = colour(name);
@@ -27,10 +28,47 @@ export function drawCluster(c, { m: { cluster }, x, y, r }, colour, name) {
   c.font = `600 ${r > 17 ? 12 : r > 12 ? 11 : 10}px system-ui, sans-serif`;
   c.fillText(few(cluster.n), x, y + 0.5);
   if (cluster.held) held(c, x + r * 0.75, y - r * 0.75, 4.5, colour);
+  if (cluster.severity) incident(c, x - r * 0.75, y - r * 0.75, cluster.severity, colour);
 }
 
-// drawDevice draws a device in the shape of its state.
-export function drawDevice(c, { m: { device }, x, y, r }, colour, name) {
+// drawDevice draws a device in the shape of its state, and beside it that of its open incident.
+export function drawDevice(c, laid, colour, name) {
+  drawState(c, laid, colour, name);
+  const { m: { device }, x, y, r } = laid;
+  if (device.severity) incident(c, x + r, y - r - 1, device.severity, colour);
+}
+
+// incident draws the shape of a severity.
+function incident(c, x, y, severity, colour) {
+  const r = 5.5, mark = colour({ critical: "--revoked-mark", warning: "--held-mark" }[severity] ?? "--silent-mark");
+  const shape = () => {
+    if (severity !== "critical" && severity !== "warning") return circle(c, x, y, r - 0.5);
+    c.beginPath();
+    for (const [dx, dy] of [[0, -r], [r + 0.5, r - 0.5], [-r - 0.5, r - 0.5]]) c.lineTo(x + dx, y + dy);
+    c.closePath();
+  };
+  c.lineJoin = "round";
+  shape();
+  c.lineWidth = 4;
+  c.strokeStyle = c.fillStyle = colour("--card");
+  c.stroke();
+  if (severity === "critical") c.fillStyle = mark;
+  c.fill();
+  shape();
+  c.lineWidth = 1.5;
+  c.strokeStyle = mark;
+  c.stroke();
+  c.strokeStyle = severity === "critical" ? colour("--card") : mark;
+  c.beginPath();
+  const [long, dot] = severity === "critical" || severity === "warning" ? [[-2, 1], [2.4, 3]] : [[-0.5, 2.6], [-2.6, -2]];
+  for (const [from, to] of [long, dot]) {
+    c.moveTo(x, y + from);
+    c.lineTo(x, y + to);
+  }
+  c.stroke();
+}
+
+function drawState(c, { m: { device }, x, y, r }, colour, name) {
   c.lineWidth = 1.5;
   c.strokeStyle = colour("--mark-edge");
   switch (device.state) {

@@ -33,12 +33,14 @@ function ofCluster(c, unit) {
     if (c.numbers && c.numbers < c.n) lines.push(line("small", `of ${count(c.numbers)} that have a number`));
     lines.push(line("small", `${value(c.min, unit)} to ${value(c.max, unit)}`));
   }
-  const troubles = [c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`].filter(Boolean);
+  const troubles = [c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`, c.incidents && `${count(c.incidents)} with open incidents`].filter(Boolean);
   if (troubles.length) lines.push(line("small", troubles.join(", ")));
   return lines;
 }
 
 function ofDevice(d, unit, now) {
   const age = d.time ? `${span((now - Date.parse(d.time)) / 1000)} ago` : "no reading yet";
-  return [line("strong", d.device), line("span", value(d.value, unit)), line("small", (d.state === "ok" ? "" : d.state + ", ") + age)];
+  const lines = [line("strong", d.device), line("span", value(d.value, unit)), line("small", (d.state === "ok" ? "" : d.state + ", ") + age)];
+  if (d.severity) lines.push(line("small", `open incident: ${d.severity}`));
+  return lines;
 }

@@ -21,6 +21,7 @@ type Chart struct {
 	Points   []Point       // ordered by time
 	Bars     bool          // instead of a line
 	Overlays []Overlay
+	Bands    []Band
 }
 
 // An Overlay is another line over the same time. One with the unit of the chart shares its axis. Others have scales of
@@ -56,6 +57,7 @@ func (c Chart) SVG(s Size, class string) string {
 	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(c.Title), html.EscapeString(c.Desc))
 	d.valueAxis()
 	d.timeAxis()
+	d.bandsOfTime()
 	switch {
 	case len(d.Points) == 0 && len(overlays) == 0:
 		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+d.edge)/2,

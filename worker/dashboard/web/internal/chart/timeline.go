@@ -11,6 +11,7 @@ type Timeline struct {
 	Title, Desc string // for screen readers
 	From, To    time.Time
 	Spans       []Span
+	Bands       []Band
 }
 
 // A Span is a time with one state, whose colour is a class.
@@ -22,7 +23,7 @@ type Span struct {
 
 // SVG draws each span as a bar. A span shorter than a pixel is a pixel wide.
 func (t Timeline) SVG(s Size, class string) string {
-	d := drawing{Chart: Chart{From: t.From, To: t.To}, size: s, edge: s.Width - right}
+	d := drawing{Chart: Chart{From: t.From, To: t.To, Bands: t.Bands}, size: s, edge: s.Width - right}
 	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" data-from="%d" data-to="%d" role="img" aria-label="%s">`,
 		class, s.Width, s.Height, left, top, d.edge, s.Height-bottom, t.From.UnixMilli(),
 		t.To.UnixMilli(), html.EscapeString(t.Title+". "+t.Desc))
@@ -37,6 +38,8 @@ func (t Timeline) SVG(s Size, class string) string {
 		fmt.Fprintf(&d.out, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d"><title>%s</title></rect>`, p.Class, x,
 			top+4, max(1, to-x), s.Height-bottom-top-8, html.EscapeString(p.State))
 	}
-	d.out.WriteString(`</g></svg>`)
+	d.out.WriteString(`</g>`)
+	d.bandsOfTime()
+	d.out.WriteString(`</svg>`)
 	return d.out.String()
 }

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"furrow/sas/access"
+	"furrow/tables/schema"
+	"furrow/worker/admin"
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/dashboard/model"
+)
+
+func (a *API) incidents(r *http.Request, p Params, f formats.Format) (model.Export, error) {
+	return a.model.Incidents(r.Context(), p.Incidents(f, time.Now()))
+}
+
+// IncidentID returns the incident in the path.
+func IncidentID(r *http.Request) (schema.IncidentID, error) {
+	id, err := schema.ParseIncidentID(r.PathValue("incident"))
+	if err != nil {
+		return id, badRequest("The path does not name an incident: " + err.Error() + ".")
+	}
+	return id, nil
+}
+
+func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, read model.Read, err error) {
+	id, err := IncidentID(r)
+	if err != nil {
+		return answer, read, err
+	}
+	return a.model.Incident(r.Context(), id)
+}
+
+// MaxNote limits the text of a note, in characters.
+const MaxNote = 1000
+
+// note returns the handler of an act on an incident. It answers with what the incident is then.
+func (a *API) note(what string) Handler {
+	return func(w http.ResponseWriter, r *http.Request, _ Params) error {
+		person := PersonOf(r.Context())
+		if err := person.May(schema.Operator); err != nil {
+			return err
+		}
+		id, err := IncidentID(r)
+		if err != nil {
+			return err
+		}
+		text, err := textOf(r)
+		if err != nil {
+			return err
+		}
+		i, _, err := a.model.IncidentNow(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		_, err = a.acts.NoteIncident(r.Context(), admin.Actor{Name: person.Name, From: "dashboard"}, i, what, text)
+		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
+			return badRequest(err.Error() + ".")
+		}
+		a.model.ForgetIncident(i)
+		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
+			return err
+		}
+		answer, _, err := a.model.Incident(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, r, answer)
+	}
+}
+
+// textOf returns the text in the body of a request: the member or the field text. A body may be missing.
+func textOf(r *http.Request) (string, error) {
+	body := struct {
+		Text string `json:"text"`
+	}{r.PostFormValue("text")}
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "application/json" {
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
+			return "", badRequest(`The body is not the JSON {"text": "…"}: ` + err.Error() + ".")
+		}
+	}
+	if utf8.RuneCountInString(body.Text) > MaxNote {
+		return "", badRequest("The text is too long: write at most 1000 characters.")
+	}
+	return body.Text, nil
+}

@@ -1,0 +1,52 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// Incident returns an incident with its transitions and notes, or ErrUnknown. It takes at most five storage operations,
+// those of the device's record among them.
+func (s *Store) Incident(ctx context.Context, id schema.IncidentID) (IncidentAnswer, Read, error) {
+	i, read, err := s.IncidentNow(ctx, id)
+	if err != nil {
+		return IncidentAnswer{}, read, err
+	}
+	a := IncidentAnswer{Incident: incidentOf(&i), Transitions: []Transition{}, Notes: []IncidentNote{},
+		Operations: read.Operations}
+	for _, t := range i.Transitions {
+		a.Transitions = append(a.Transitions, Transition{What: t.What, At: t.At.Time().UTC(), Since: t.Since.Time().UTC(),
+			Found: t.Found.Time().UTC(), Value: t.Value, Text: t.Text, Reason: t.Reason, Notify: t.Notify})
+	}
+	for _, n := range i.Notes {
+		a.Notes = append(a.Notes, IncidentNote{What: n.What, At: n.At.Time().UTC(), Who: n.Who, Text: n.Text})
+	}
+	return a, read, nil
+}
+
+// IncidentNow reads an incident from storage, or returns ErrUnknown. For the incident of a tenant that ctx may not see,
+// it does what it does for that of an unknown device.
+func (s *Store) IncidentNow(ctx context.Context, id schema.IncidentID) (i query.Incident, read Read, err error) {
+	o, first, err := s.owner(ctx, string(id.Device))
+	if err != nil {
+		return i, first, err
+	}
+	counting, meter := metered(ctx)
+	read = Read{At: time.Now()}
+	i, err = s.fleet.IncidentOf(counting, o.member, id)
+	read.Operations = int(meter.Load())
+	if errors.Is(err, query.ErrNoIncident) {
+		err = ErrUnknown
+	}
+	return i, first.And(read), err
+}
+
+// ForgetIncident has the open incidents of a tenant read again at the next poll: somebody has changed one.
+func (s *Store) ForgetIncident(i query.Incident) {
+	s.open.refresh(i.Home.Tenant)
+	s.watch.touch()
+}

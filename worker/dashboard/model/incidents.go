@@ -1,0 +1,249 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/query"
+)
+
+// An IncidentQuery asks for incidents. An empty field does not filter.
+type IncidentQuery struct {
+	Tenant, Site string
+	Label        string // NAME=TEXT, or NAME for any text
+	Rule, Device string
+	Severity     string
+	States       []string  // any of them; none: open and acknowledged
+	From, To     time.Time // of the first opening; zero: any
+	After        string    // Next of the part before
+	Limit        int
+	Asked        string // the question, without limit and after
+}
+
+// IncidentStates returns the states of incidents.
+func IncidentStates() []string {
+	return []string{query.IncidentOpen, query.IncidentAcknowledged, query.IncidentClosed}
+}
+
+// closed reports whether the answer has closed incidents, too.
+func (q *IncidentQuery) closed() bool { return slices.Contains(q.States, query.IncidentClosed) }
+
+func (q *IncidentQuery) selects(i *query.Incident) bool {
+	states := q.States
+	if len(states) == 0 {
+		states = IncidentStates()[:2]
+	}
+	if q.Label != "" {
+		name, text, hasText := strings.Cut(q.Label, "=")
+		if found, has := i.Labels[name]; !has || hasText && found != text {
+			return false
+		}
+	}
+	return (q.Tenant == "" || string(i.Home.Tenant) == q.Tenant) && (q.Site == "" || string(i.Site) == q.Site) &&
+		(q.Rule == "" || string(i.ID.Rule) == q.Rule) && (q.Device == "" || string(i.ID.Device) == q.Device) &&
+		(q.Severity == "" || i.Severity == q.Severity) && slices.Contains(states, i.State()) &&
+		(q.From.IsZero() || i.ID.First >= tables.TicksOf(q.From)) && (q.To.IsZero() || i.ID.First < tables.TicksOf(q.To))
+}
+
+// maxIncidentReads is how many storage operations a part of an answer takes at most before it ends with a cursor.
+const maxIncidentReads = 100
+
+// Incidents returns incidents, the newest first. Those that are not closed take no storage operations of their own.
+// Closed ones are read from storage, one tenant after the other.
+func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) {
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Export{}, err
+	}
+	q.Tenant = scoped(ctx, q.Tenant)
+	cursor, after := s.cursorFor("incidents", within(ctx), q.Asked), ""
+	if q.After != "" {
+		if after, err = cursor.place(q.After); err != nil {
+			return Export{}, err
+		}
+	}
+	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []Incident{}, Extent: Extent{Operations: read.Operations}}
+	if !q.From.IsZero() {
+		out.From, out.To = &q.From, &q.To
+	}
+	all := s.openOnes(&q, after, &out.Extent)
+	if q.closed() {
+		all = s.storedOnes(ctx, &q, after, &out.Extent)
+	}
+	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Columns: incidentColumns(),
+		Rows: func(yield func(formats.Row, error) bool) {
+			for i, err := range all {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if out.Count == int64(q.Limit) {
+					out.Next = cursor.text(after)
+					return
+				}
+				if after = placeOf(&i); !q.selects(&i) {
+					continue
+				}
+				if out.Count++; !yield(incidentRow{incidentOf(&i)}, nil) {
+					return
+				}
+			}
+			if out.Next != "" { // the reads were used up
+				out.Next = cursor.text(after)
+			}
+		}}, nil
+}
+
+// IncidentList returns a part of an answer as a whole.
+func (s *Store) IncidentList(ctx context.Context, q IncidentQuery) (Incidents, Read, error) {
+	read := Read{At: time.Now(), Cached: true}
+	answer, err := s.Incidents(ctx, q)
+	if err != nil {
+		return Incidents{}, read, err
+	}
+	rows := []Incident{}
+	for row, err := range answer.Rows {
+		if err != nil {
+			return Incidents{}, read, err
+		}
+		rows = append(rows, row.Object().(Incident))
+	}
+	out := Incidents{*answer.Bounds, rows, *answer.Extent}
+	read.Operations, read.Cached = out.Operations, !q.closed()
+	return out, read, nil
+}
+
+// placeOf is where an incident is among those of an answer: by tenant, and then the newest first.
+func placeOf(i *query.Incident) string { return i.Home.Tenant.Key() + schema.Separator + i.ID.Key() }
+
+// parsePlace parses the result of placeOf.
+func parsePlace(place string) (t schema.Tenant, key string) {
+	tenant, key, _ := strings.Cut(place, schema.Separator)
+	t, _ = schema.ParseTenantKey(tenant) // a cursor has a checksum
+	return t, key
+}
+
+// openOnes yields incidents from memory.
+func (s *Store) openOnes(q *IncidentQuery, after string, out *Extent) iter.Seq2[query.Incident, error] {
+	_, key := parsePlace(after)
+	all, _ := s.open.ofTenant(q.Tenant)
+	return func(yield func(query.Incident, error) bool) {
+		for _, i := range all {
+			if i.ID.Key() <= key && after != "" {
+				continue
+			}
+			if out.RowsRead++; !yield(i, nil) {
+				return
+			}
+		}
+	}
+}
+
+// storedOnes yields incidents from storage. It sets out.Next when it may not read more.
+func (s *Store) storedOnes(
+	ctx context.Context, q *IncidentQuery, after string, out *Extent,
+) iter.Seq2[query.Incident, error] {
+	tenant, key := parsePlace(after)
+	ask := query.IncidentSelector{Device: schema.DeviceID(q.Device), Span: query.Span{To: tables.MaxTicks}}
+	if !q.From.IsZero() {
+		ask.Span = spanOf(q.From, q.To)
+	}
+	return func(yield func(query.Incident, error) bool) {
+		ctx, meter := metered(ctx)
+		before := out.Operations
+		defer func() { out.Operations = before + int(meter.Load()) }()
+		for _, t := range s.tenantsOf(q) {
+			if after != "" && t.Key() < tenant.Key() {
+				continue
+			}
+			ask.Tenant, ask.After = t, nil
+			if after != "" && t == tenant {
+				ask.After = idOfKey(key)
+			}
+			for i, err := range query.Readable(s.fleet.Incidents(ctx, ask), new(query.Skipped)) {
+				if out.RowsRead++; !yield(i, err) || err != nil {
+					return
+				}
+				if meter.Load() > maxIncidentReads {
+					out.Next = "more"
+					return
+				}
+			}
+		}
+	}
+}
+
+// idOfKey parses the key of an incident.
+func idOfKey(key string) *schema.IncidentID {
+	id, _, err := schema.IncidentRowKind(key + "t")
+	if err != nil {
+		return nil
+	}
+	return &id
+}
+
+// tenantsOf returns the tenants that a question is about, in the order of their keys. It takes no operations.
+func (s *Store) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
+	only := ""
+	if q.Device != "" {
+		tenant, _, known := s.index.home(q.Device)
+		if only = string(tenant); !known {
+			return nil
+		}
+	}
+	for _, name := range s.index.tenantNames() {
+		if (q.Tenant == "" || name == q.Tenant) && (q.Device == "" || name == only) {
+			all = append(all, schema.Tenant(name))
+		}
+	}
+	slices.SortFunc(all, func(a, b schema.Tenant) int { return strings.Compare(a.Key(), b.Key()) })
+	return all
+}
+
+func incidentOf(i *query.Incident) Incident {
+	one := Incident{ID: i.ID.String(), Rule: string(i.ID.Rule), Device: string(i.ID.Device),
+		Tenant: string(i.Home.Tenant), Site: string(i.Site), Labels: i.Labels, Severity: i.Severity, State: i.State(),
+		Muted: i.Muted, First: i.ID.First.Time().UTC(), Opened: i.At.Time().UTC(), Since: i.Since.Time().UTC(),
+		Value: i.Value, Text: i.Text}
+	if i.Closed != nil {
+		at := i.Closed.At.Time().UTC()
+		one.Closed, one.Reason = &at, i.Closed.Reason
+	}
+	return one
+}
+
+// An incidentRow is an incident as a row of an answer.
+type incidentRow struct{ Incident }
+
+// Object returns the incident.
+func (r incidentRow) Object() any { return r.Incident }
+
+func incidentColumns() []formats.Column {
+	return []formats.Column{{Name: "id"}, {Name: "opened", Type: formats.Time}, {Name: "severity"}, {Name: "state"},
+		{Name: "muted", Type: formats.Flag}, {Name: "rule"}, {Name: "device"}, {Name: "tenant"}, {Name: "site"},
+		{Name: "labels"}, {Name: "value"}, {Name: "text"}, {Name: "first", Type: formats.Time},
+		{Name: "since", Type: formats.Time}, {Name: "closed", Type: formats.Time}, {Name: "reason"}}
+}
+
+// Lines has the cells of an incident.
+func (r incidentRow) Lines(line func([]formats.Cell)) {
+	text, labels := formats.OptionalText, ""
+	if len(r.Labels) > 0 {
+		packed, _ := json.Marshal(r.Labels) // texts can always be encoded
+		labels = string(packed)
+	}
+	cells := []formats.Cell{text(r.ID), formats.TimeCell(r.Opened), text(r.Severity), text(r.State),
+		formats.FlagCell(r.Muted), text(r.Rule), text(r.Device), text(r.Tenant), text(r.Site), text(labels), text(r.Value),
+		text(r.Text), formats.TimeCell(r.First), formats.TimeCell(r.Since), {}, text(r.Reason)}
+	if r.Closed != nil {
+		cells[14] = formats.TimeCell(*r.Closed)
+	}
+	line(cells)
+}

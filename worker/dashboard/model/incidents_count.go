@@ -1,0 +1,202 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// openIncidents counts the open incidents of the devices that a filter selects.
+func (s *Store) openIncidents(f Filter) (n OpenIncidents) {
+	all, more := s.filteredOnes(f)
+	n.More = more
+	for _, i := range all {
+		switch i.Severity {
+		case "critical":
+			n.Critical++
+		case "warning":
+			n.Warning++
+		default:
+			n.Info++
+		}
+		if i.Acknowledged {
+			n.Acknowledged++
+		}
+		if i.Muted {
+			n.Muted++
+		}
+	}
+	return n
+}
+
+// filteredOnes returns the open incidents of the devices that a filter selects, the newest first.
+func (s *Store) filteredOnes(f Filter) (all []query.Incident, more bool) {
+	all, more = s.open.ofTenant(f.Tenant)
+	if f == (Filter{}) {
+		return all, more
+	}
+	x := s.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	m := x.matcher(f, s.silence())
+	return slices.DeleteFunc(all, func(i query.Incident) bool {
+		at, known := x.at[string(i.ID.Device)]
+		return !known || !m.matches(&x.devices[at])
+	}), more
+}
+
+// NewestIncidents returns at most n open incidents of the devices that a filter selects: the greatest severity first,
+// and then the newest. It takes no storage operations of its own.
+func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) []Incident {
+	f.Tenant = scoped(ctx, f.Tenant)
+	all, _ := s.filteredOnes(f)
+	slices.SortStableFunc(all, func(a, b query.Incident) int {
+		return cmp.Compare(severityOf(b.Severity), severityOf(a.Severity))
+	})
+	out := []Incident{}
+	for i := range all[:min(n, len(all))] {
+		out = append(out, incidentOf(&all[i]))
+	}
+	return out
+}
+
+// IncidentCounts are the incidents of the last day by rule and by hour.
+type IncidentCounts struct {
+	From  time.Time // beginning of the first hour
+	Hours []int     // how many opened first in each
+	Rules []RuleCount
+	More  bool // there are more than were read
+	None  bool // there are too many tenants: nothing was read
+}
+
+// A RuleCount counts the incidents of a rule.
+type RuleCount struct {
+	Rule      string
+	Open, Day int // now, and that opened first since From
+}
+
+const (
+	countedHours   = 24
+	countedTenants = 5    // more are not read for one page
+	maxCounted     = 5000 // incidents of a tenant's day
+	countAge       = time.Minute
+)
+
+// IncidentCounts counts the incidents that a question selects, in any state. A tenant takes three storage operations,
+// two for each month in which its devices were deployed, and one per thousand rows, shared by all requests of a minute.
+func (s *Store) IncidentCounts(ctx context.Context, q IncidentQuery) (n IncidentCounts, read Read, err error) {
+	q.Tenant, q.States, q.From, q.To = scoped(ctx, q.Tenant), IncidentStates(), time.Time{}, time.Time{}
+	n = IncidentCounts{From: time.Now().UTC().Truncate(time.Hour).Add((1 - countedHours) * time.Hour),
+		Hours: make([]int, countedHours)}
+	read = Read{At: time.Now(), Cached: true}
+	rules := map[schema.Rule]*RuleCount{}
+	rule := func(i *query.Incident) *RuleCount {
+		if rules[i.ID.Rule] == nil {
+			rules[i.ID.Rule] = &RuleCount{Rule: string(i.ID.Rule)}
+		}
+		return rules[i.ID.Rule]
+	}
+	open, more := s.open.ofTenant(q.Tenant)
+	for i := range open {
+		if q.selects(&open[i]) {
+			rule(&open[i]).Open++
+		}
+	}
+	n.More = more
+	tenants := s.tenantsOf(&q)
+	if n.None = len(tenants) > countedTenants; n.None {
+		tenants = nil
+	}
+	for _, t := range tenants {
+		all, one, err := s.dayIncidents(ctx, t, n.From)
+		if read = read.And(one); err != nil {
+			return n, read, err
+		}
+		n.More = n.More || len(all) == maxCounted
+		for i := range all {
+			hour := all[i].ID.First.Time().Sub(n.From) / time.Hour
+			if hour < 0 || hour >= countedHours || !q.selects(&all[i]) {
+				continue
+			}
+			n.Hours[hour]++
+			rule(&all[i]).Day++
+		}
+	}
+	for _, r := range rules {
+		n.Rules = append(n.Rules, *r)
+	}
+	slices.SortFunc(n.Rules, func(a, b RuleCount) int {
+		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Day, a.Day), cmp.Compare(a.Rule, b.Rule))
+	})
+	return n, read, nil
+}
+
+// dayIncidents reads the incidents of a tenant that opened first since a time.
+func (s *Store) dayIncidents(ctx context.Context, t schema.Tenant, from time.Time) ([]query.Incident, Read, error) {
+	key := string(t) + schema.Separator + strconv.FormatInt(from.Unix(), 10)
+	return s.counted.get(ctx, key, countAge, func(ctx context.Context) ([]query.Incident, error) {
+		ask := query.IncidentSelector{Tenant: t, Limit: maxCounted,
+			Span: query.Span{From: tables.TicksOf(from), To: tables.MaxTicks}}
+		return collect(s.fleet.Incidents(ctx, ask), new(query.Skipped))
+	})
+}
+
+const (
+	deviceIncidentsAge = 10 * time.Second
+	maxDeviceIncidents = 200
+	lookBack           = 24 * time.Hour // at least
+)
+
+// DeviceIncidents returns the incidents of a device that were open in a span, the newest first. Closed ones are found
+// that opened first within the span, or not longer before it than it is long; at least a day. One storage operation
+// reads a thousand rows of devices that were deployed in the same month.
+func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Time) ([]Incident, Read, error) {
+	o, first, err := s.owner(ctx, id)
+	if err != nil {
+		return nil, first, err
+	}
+	span := spanOf(from.Add(-max(lookBack, to.Sub(from))), to)
+	key := id + schema.Separator + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
+	found, read, err := s.ofDevice.get(ctx, key, deviceIncidentsAge,
+		func(ctx context.Context) (all []query.Incident, err error) {
+			for i, err := range query.Readable(s.fleet.IncidentsOfDevice(ctx, o.member, span), new(query.Skipped)) {
+				if err != nil {
+					return nil, err
+				}
+				if all = append(all, i); len(all) == maxDeviceIncidents {
+					break
+				}
+			}
+			return all, nil
+		})
+	return s.within(found, id, from, to), first.And(read), err
+}
+
+// within adds older incidents that are still open, and leaves out those that closed before a span.
+func (s *Store) within(found []query.Incident, id string, from, to time.Time) []Incident {
+	known := map[schema.IncidentID]bool{}
+	all := []Incident{}
+	add := func(i *query.Incident) {
+		one := incidentOf(i)
+		if !known[i.ID] && one.First.Before(to) && (one.Closed == nil || one.Closed.After(from)) {
+			all = append(all, one)
+		}
+		known[i.ID] = true
+	}
+	for i := range found {
+		add(&found[i])
+	}
+	open, _ := s.open.ofTenant("")
+	for i := range open {
+		if string(open[i].ID.Device) == id {
+			add(&open[i])
+		}
+	}
+	return all
+}

@@ -1,0 +1,55 @@
+package model
+
+import (
+	"slices"
+
+	"furrow/jobs/rules"
+)
+
+// Severities returns the severities of incidents, the greatest first.
+func Severities() (all []string) {
+	for _, s := range slices.Backward(rules.Severities()) {
+		all = append(all, string(s))
+	}
+	return all
+}
+
+// severityOf returns a number that orders severities; zero is none.
+func severityOf(s string) uint8 {
+	return uint8(1 + slices.Index(rules.Severities(), rules.Severity(s)))
+}
+
+// severityText returns a severity by its number.
+func severityText(n uint8) string {
+	if all := rules.Severities(); n > 0 && int(n) <= len(all) {
+		return string(all[n-1])
+	}
+	return ""
+}
+
+// severityShift is where the flags of a device have the greatest severity of its open incidents.
+const severityShift = 6
+
+func severityIn(flags uint8) uint8 { return flags >> severityShift }
+
+// incidents replaces the severities of devices.
+func (x *index) incidents(all map[string]uint8) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	changed := false
+	for i := range x.devices {
+		d := &x.devices[i]
+		flags := d.flags&(1<<severityShift-1) | all[d.id]<<severityShift
+		changed = changed || flags != d.flags
+		d.flags = flags
+	}
+	if changed {
+		x.touch()
+	}
+}
+
+func (x *index) tenantNames() []string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Clone(x.tenants.all)
+}

@@ -1,0 +1,128 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/admin"
+	"furrow/worker/dashboard/api"
+	"furrow/worker/query"
+)
+
+// aboutIncident prepares an act on the incident in the path.
+func (s *Site) aboutIncident(r *http.Request, verb string, names ...string) (prepared, query.Incident, error) {
+	id, err := api.IncidentID(r)
+	if err != nil {
+		return prepared{}, query.Incident{}, err
+	}
+	i, _, err := s.c.Model.IncidentNow(r.Context(), id)
+	one := prepared{names: names, about: schema.Act{Device: i.ID.Device, Tenant: i.Home.Tenant},
+		page: ActPage{Title: fmt.Sprintf("%s %s of %s", verb, i.ID.Rule, i.ID.Device), Button: verb,
+			Back: "/incidents/" + url.PathEscape(id.String()), BackName: fmt.Sprintf("%s of %s", i.ID.Rule, i.ID.Device)}}
+	return one, i, err
+}
+
+func (s *Site) acknowledge(r *http.Request, _ api.Params) (prepared, error) {
+	one, i, err := s.aboutIncident(r, "Acknowledge", admin.AckAct, admin.NoteAct)
+	one.plan = func(_ context.Context, page *ActPage) error {
+		if i.Closed != nil {
+			page.Blocked = "This incident is closed: there is nothing to take care of."
+		}
+		page.Text = "Note (optional)"
+		page.Will = []string{"Everybody sees that you take care of it.", "It stays open until its rule no longer holds."}
+		return nil
+	}
+	one.do = s.noting(i, schema.Acknowledged, "The incident is acknowledged.")
+	return one, err
+}
+
+func (s *Site) note(r *http.Request, _ api.Params) (prepared, error) {
+	one, i, err := s.aboutIncident(r, "Add a note to", admin.AckAct, admin.NoteAct)
+	one.page.Button = "Add the note"
+	one.plan = func(_ context.Context, page *ActPage) error {
+		page.Text, page.TextNeeded = "Note", true
+		page.Will = []string{"The note is shown beside the incident, with your name."}
+		return nil
+	}
+	one.do = s.noting(i, schema.Noted, "The note is added.")
+	return one, err
+}
+
+func (s *Site) noting(i query.Incident, what, said string) func(context.Context, url.Values) ([]string, error) {
+	return func(ctx context.Context, form url.Values) ([]string, error) {
+		text := form.Get("text")
+		if utf8.RuneCountInString(text) > api.MaxNote {
+			return nil, api.NewProblem(api.BadRequest, "Invalid request", "The note is too long: shorten it.")
+		}
+		_, err := s.c.Acts.NoteIncident(ctx, actor(ctx), i, what, text)
+		s.c.Model.ForgetIncident(i)
+		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
+			return nil, api.NewProblem(api.BadRequest, "Invalid request", capital(err.Error())+".")
+		}
+		return []string{said}, err
+	}
+}
+
+// muteTimes are how long a mute can last.
+func muteTimes() []string { return []string{"1h", "8h", "1d", "7d"} }
+
+func (s *Site) mute(r *http.Request, _ api.Params) (prepared, error) {
+	one, i, err := s.aboutIncident(r, "Mute", admin.MuteAct)
+	one.about.Device = "" // a mute is in the log with what it matches
+	one.plan = func(_ context.Context, page *ActPage) error {
+		page.Will = []string{"Nobody is notified of these incidents. They open and close as ever, and are shown as muted.",
+			"It ends by itself; furrow mute remove ends it before."}
+		page.Choices = []ActChoice{
+			{Value: "both", Chosen: true, Name: fmt.Sprintf("%s of %s", i.ID.Rule, i.ID.Device)},
+			{Value: "device", Name: fmt.Sprintf("Every rule of %s", i.ID.Device)},
+			{Value: "rule", Name: fmt.Sprintf("%s of every device of %s", i.ID.Rule, i.Home.Tenant)}}
+		if i.Site != "" {
+			page.Choices = append(page.Choices, ActChoice{Value: "site",
+				Name: fmt.Sprintf("Every rule at %s of %s", i.Site, i.Home.Tenant)})
+		}
+		page.For, page.Text = muteTimes(), "Reason (optional)"
+		return nil
+	}
+	one.do = func(ctx context.Context, form url.Values) ([]string, error) {
+		m, err := muteOf(i, form)
+		if err != nil {
+			return nil, err
+		}
+		m, err = s.c.Acts.Mute(ctx, actor(ctx), m)
+		s.c.Model.ForgetIncident(i)
+		return []string{fmt.Sprintf("Muted until %s UTC: %s.", m.Until.Time().UTC().Format("2 Jan 15:04"), m.Matches())}, err
+	}
+	return one, err
+}
+
+// muteOf returns the mute that a form asks for.
+func muteOf(i query.Incident, form url.Values) (m schema.Mute, err error) {
+	m = schema.Mute{Tenant: i.Home.Tenant, Text: form.Get("text")}
+	switch form.Get(howField) {
+	case "both":
+		m.Rule, m.Device = i.ID.Rule, string(i.ID.Device)
+	case "device":
+		m.Device = string(i.ID.Device)
+	case "rule":
+		m.Rule = i.ID.Rule
+	case "site":
+		m.Site = i.Site
+	default:
+		return m, api.NewProblem(api.BadRequest, "Invalid request", "Choose what to mute.")
+	}
+	length, err := schema.ParseDuration(form.Get("for"))
+	if err != nil || !slices.Contains(muteTimes(), form.Get("for")) || m.Site == "" && form.Get(howField) == "site" {
+		return m, api.NewProblem(api.BadRequest, "Invalid request", "Choose how long to mute, and what.")
+	}
+	now := time.Now()
+	m.From, m.Until = tables.TicksOf(now), tables.TicksOf(now.Add(length))
+	return m, nil
+}

@@ -1,0 +1,115 @@
+package web
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/dashboard/model"
+)
+
+const (
+	newestIncidents = 3 // on the first page
+	listedIncidents = 50
+)
+
+// incidents lists incidents; without counts where these cannot be read.
+func (s *Site) incidents(r *http.Request, p api.Params) (Page, model.Read, error) {
+	now := time.Now()
+	p.Limit = cmp.Or(min(p.Limit, model.MaxListed), listedIncidents)
+	q := p.Incidents(formats.JSON, now)
+	answer, read, err := s.c.Model.IncidentList(r.Context(), q)
+	if err != nil {
+		return nil, read, err
+	}
+	page := &IncidentsPage{Now: now.UTC(), Query: q, Span: p.Span, Answer: answer,
+		Tenants: s.c.Model.TenantNames(r.Context())}
+	counts, counted, err := s.c.Model.IncidentCounts(r.Context(), q)
+	if err != nil {
+		s.c.Log.Warn("incidents cannot be counted", "error", err)
+	} else {
+		page.Counts = &counts
+	}
+	return page, read.And(counted), nil
+}
+
+func (s *Site) incident(r *http.Request, _ api.Params) (Page, model.Read, error) {
+	id, err := api.IncidentID(r)
+	if err != nil {
+		return nil, model.Read{}, err
+	}
+	a, read, err := s.c.Model.Incident(r.Context(), id)
+	return &IncidentPage{Now: time.Now().UTC(), Answer: a}, read, err
+}
+
+func (p IncidentsPage) query() url.Values {
+	q := url.Values{"state": {p.State()}, "severity": {p.Query.Severity}, "rule": {p.Query.Rule},
+		"tenant": {p.Query.Tenant}, "site": {p.Query.Site}, "label": {p.Query.Label}, "device": {p.Query.Device},
+		"span": {p.Span}}
+	if p.Span == "" && !p.Query.From.IsZero() {
+		q.Set("from", p.Query.From.UTC().Format(time.RFC3339))
+		q.Set("to", p.Query.To.UTC().Format(time.RFC3339))
+	}
+	return q
+}
+
+// State returns the states as in the address; empty for those that are not closed.
+func (p IncidentsPage) State() string { return strings.Join(p.Query.States, ",") }
+
+// Filtered reports whether the list is of some incidents only.
+func (p IncidentsPage) Filtered() bool {
+	return len(p.query().Encode()) > len((IncidentsPage{}).query().Encode())
+}
+
+// Address returns the address of the list with some parameters changed: names and values in turn.
+func (p IncidentsPage) Address(changes ...string) string {
+	return address("/incidents", p.query(), changes...)
+}
+
+// CSV returns the address of the list as a file.
+func (p IncidentsPage) CSV() string { return address("/v1/incidents", p.query(), "format", "csv") }
+
+// A stateChoice is one of the states to choose from in a form.
+type stateChoice struct{ Value, Name string }
+
+// States returns what to choose from.
+func (p IncidentsPage) States() []stateChoice {
+	all := model.IncidentStates()
+	return []stateChoice{{"", "not closed"}, {all[0], all[0]}, {all[1], all[1]}, {all[2], all[2]},
+		{strings.Join(all, ","), "all"}}
+}
+
+// Busiest returns the greatest number of incidents of a rule in the last day.
+func (p IncidentsPage) Busiest() (n int) {
+	for _, r := range p.Counts.Rules {
+		n = max(n, r.Day)
+	}
+	return n
+}
+
+// IncidentsOf returns the address of the open incidents of what the page shows.
+func (p MapPage) IncidentsOf(severity string) string {
+	return address("/incidents", url.Values{"tenant": {p.Filter.Tenant}, "site": {p.Filter.Site},
+		"label": {p.Filter.Label}}, "severity", severity)
+}
+
+// An openCount is how many open incidents have a severity.
+type openCount struct {
+	Severity string
+	N        int
+}
+
+// Open counts the open incidents by severity, the greatest first, without severities that none has.
+func (p MapPage) Open() (all []openCount) {
+	n := p.Overview.Incidents
+	for i, count := range []int{n.Critical, n.Warning, n.Info} {
+		if count > 0 {
+			all = append(all, openCount{model.Severities()[i], count})
+		}
+	}
+	return all
+}

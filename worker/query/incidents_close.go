@@ -1,0 +1,39 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Removed is the reason for which the incidents of a device close that has left the fleet.
+const Removed = "the device was removed"
+
+// CloseIncidents closes the open incidents of a device that has left the fleet, and returns how many it has closed. It
+// can be repeated.
+func (f Fleet) CloseIncidents(ctx context.Context, d schema.Device) (closed int, err error) {
+	open := IncidentSelector{Device: d.ID, States: []string{IncidentOpen, IncidentAcknowledged},
+		Span: Span{0, tables.MaxTicks}}
+	for i, err := range f.openIncidents(ctx, d.Tenant, open) {
+		if err != nil {
+			return closed, err
+		}
+		t, now := i.Transition, tables.TicksOf(time.Now())
+		t.Number, t.What, t.Reason, t.Acknowledged = t.Number+1, schema.Closed, Removed, false
+		t.At, t.Found = max(now, i.At), now
+		t.Text = rules.ClosedText(t.At-i.At, Removed)
+		_, err := f.incidents().Do(ctx, tables.Insert(t.Entity()))
+		if err != nil && !errors.Is(err, tables.ErrExists) {
+			return closed, err
+		}
+		if err := f.unindex(ctx, t); err != nil {
+			return closed, err
+		}
+		closed++
+	}
+	return closed, nil
+}

@@ -1,0 +1,130 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// openIncidents yields the open incidents of a tenant. The index is a hint: each entry is checked, and deleted if its
+// incident has closed.
+func (f Fleet) openIncidents(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
+	return func(yield func(Incident, error) bool) {
+		q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.OpenIncidents(t)),
+			Rows: s.rows()}}
+		if s.Device != "" {
+			q.Filter = "Device eq '" + string(s.Device) + "'"
+		}
+		for entry, err := range decoded(f.incidents(), f.incidents().Entities(ctx, q), whole(schema.TransitionOf)) {
+			if absent(err) {
+				return
+			}
+			if err != nil {
+				if !yield(Incident{}, err) {
+					return
+				}
+				continue
+			}
+			i, open, err := f.StillOpen(ctx, entry)
+			if !open && err == nil {
+				continue
+			}
+			if !yield(i, err) {
+				return
+			}
+		}
+	}
+}
+
+// StillOpen reads the incident of an entry of the index, and reports whether it is open. It removes the entry of one
+// that has closed, and notes in the entry that it was acknowledged.
+func (f Fleet) StillOpen(ctx context.Context, entry schema.Transition) (i Incident, open bool, err error) {
+	if i, err = f.incidentAt(ctx, entry.Home, entry.ID); err != nil {
+		return i, false, err
+	}
+	later := func(o schema.Transition) bool { return o.Number > entry.Number }
+	if slices.ContainsFunc(i.Transitions, later) {
+		return i, false, f.unindex(ctx, entry)
+	}
+	if i.State() == IncidentAcknowledged && !entry.Acknowledged {
+		err = f.indexAcknowledged(ctx, entry)
+	}
+	return i, true, err
+}
+
+func (f Fleet) unindex(ctx context.Context, t schema.Transition) error {
+	pk, rk := t.IndexRow()
+	_, err := f.incidents().Do(ctx, tables.Delete(pk, rk, tables.AnyETag))
+	if absent(err) {
+		err = nil
+	}
+	return err
+}
+
+// indexAcknowledged notes in the index that an incident was acknowledged, unless it has closed meanwhile.
+func (f Fleet) indexAcknowledged(ctx context.Context, t schema.Transition) error {
+	e := tables.Entity{}
+	e.PartitionKey, e.RowKey = t.IndexRow()
+	e.Set("Acknowledged", tables.Boolean(true))
+	_, err := f.incidents().Do(ctx, tables.Merge(e, tables.AnyETag))
+	if absent(err) {
+		err = nil
+	}
+	return err
+}
+
+// An OpenIndex is what the index of open incidents has of a tenant, and who is not notified of them.
+type OpenIndex struct {
+	Open  []Incident // the newest first; without their other transitions and notes
+	More  bool       // there are older ones
+	Mutes []schema.Mute
+}
+
+// OpenIndex reads at most so many entries of a tenant's index of open incidents, a thousand per request, and its
+// mutes, which lie beside them. Now and then an incident in it has just closed: see StillOpen.
+func (f Fleet) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x OpenIndex, err error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Keys{From: schema.Mutes(t), To: schema.OpenIncidents(t)}}}
+	for e, err := range f.incidents().Entities(ctx, q) {
+		if absent(err) {
+			break
+		}
+		if err != nil {
+			return x, err
+		}
+		switch e.PartitionKey {
+		case schema.Mutes(t):
+			if m, err := schema.MuteOf(e); err == nil {
+				x.Mutes = append(x.Mutes, m)
+			}
+		case schema.OpenIncidents(t):
+			if x.More = len(x.Open) == most; x.More {
+				return x, nil
+			}
+			if one, err := schema.TransitionOf(e); err == nil {
+				x.Open = append(x.Open, Incident{Transition: one})
+			}
+		}
+	}
+	return x, nil
+}
+
+// MutesForAll reads the mutes that are not of one tenant.
+func (f Fleet) MutesForAll(ctx context.Context) (all []schema.Mute, err error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.Mutes(""))}}
+	for m, err := range decoded(f.incidents(), f.incidents().Entities(ctx, q), whole(schema.MuteOf)) {
+		if absent(err) {
+			break
+		}
+		if err != nil && goesOn(err) {
+			continue
+		}
+		if err != nil {
+			return all, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
