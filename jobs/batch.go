@@ -47,6 +47,7 @@ type Result struct {
 	Strange map[string]error
 
 	passedOver
+	woken []schema.Target // targets that nobody had woken before
 }
 
 // Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the devices that have something to write,
@@ -72,7 +73,8 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if n := p.batch(); len(work) > n {
 		rest, work = work[n].member.Place(), work[:n]
 	}
-	if err := p.postLeft(ctx, work); err != nil {
+	woken, err := p.postLeft(ctx, work)
+	if err != nil {
 		return Result{}, err
 	}
 	looked, err := p.foldAll(ctx, work, read.now)
@@ -82,7 +84,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if looked < len(work) {
 		rest, work = work[looked].member.Place(), work[:looked]
 	}
-	j := &job{pipeline: p, claim: rand.Text(), now: read.now, work: work}
+	j := &job{pipeline: p, claim: rand.Text(), now: read.now, work: work, woken: woken}
 	err = j.do(ctx)
 	if err == nil {
 		err = j.fail(ctx)
@@ -92,7 +94,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 		return Result{}, err
 	}
 	r := j.result()
-	r.Rest, r.passedOver = rest, over
+	r.Rest, r.passedOver, r.woken = rest, over, j.woken
 	r.Strange = read.strange
 	return r, p.extend(ctx, over, read.now)
 }

@@ -20,6 +20,7 @@ type job struct {
 	claim    string       // random: shows that a row was written by this job
 	now      tables.Ticks // of the service
 	work     []*deviceRun
+	woken    []schema.Target // targets that nobody had woken before
 }
 
 // do claims, writes and commits.

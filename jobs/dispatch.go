@@ -40,6 +40,8 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save Save) (Re
 		return p.device(ctx, m, put)
 	case Audit:
 		return p.audit(ctx, m, put)
+	case Deliver:
+		return p.deliver(ctx, m, put)
 	}
 	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, quote(string(m.Kind)))
 }

@@ -2,7 +2,8 @@
 // package worker receives and sends the messages.
 //
 //	master ─► a month job per partition of the fleet ─► device jobs, in batches
-//	                                                └─► audit jobs, in batches
+//	       │                                        └─► audit jobs, in batches
+//	       └► a deliver job per target of notifications that has something to do
 //
 // A device job reads the rows after the checkpoint, folds them, claims its devices, writes the outputs, and commits
 // checkpoint and state.
@@ -63,7 +64,7 @@
 //	cadence       the time from one slot to the next
 //	slot          a scheduled time of a pipeline
 //	run           the work that was done for a slot
-//	job           a unit of a run: master, month, device or audit
+//	job           a unit of a run: master, month, device, audit or deliver
 //	message       a job in a queue
 //	batch         the devices that one message carries
 //	lease         how long a message, or a claim of a device, belongs to one worker
@@ -97,6 +98,8 @@
 //	transition    a step of an incident: opened, reopened, closed or announced
 //	mute          keeps the incidents of some rules and devices quiet until a time
 //	notification  a message to people or programs about an incident
+//	target        where notifications go: a webhook, an Alertmanager, a queue, or people, by mail
+//	delivery      a transition of an incident that one target is to be told
 //	command       what an operator asks a device to do
 //	access        who may look or act: a name, a role and a token
 //	activity      the log of who did what

@@ -27,6 +27,8 @@ import (
 // script, however often their work is repeated.
 type clock struct{ now atomic.Int64 }
 
+func (f *watched) now() time.Time { return time.Unix(f.clock.now.Load(), 0) }
+
 func (c *clock) set(at time.Time) { c.now.Store(at.Unix()) }
 
 // over returns a transport whose answers tell the clock's time.
@@ -106,10 +108,12 @@ func (f *watched) pipeline(through policy.Transporter) *jobs.Pipeline {
 	closed := must.Have(condition.Parse(`action == "closed"`))(f.t)
 	above, rising := 195.0, 5.0
 	c := &rules.Config{Rules: []rules.Rule{
-		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}}},
+		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}},
+			Notify: []schema.Target{"ops", "phone"}},
 		{Name: "hot-for", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}, For: 2 * time.Minute}},
 		{Name: "rising", When: &rules.Rate{Sensor: "oil", Over: 12 * time.Minute, Limit: rules.Limit{Above: &rising}}},
-		{Name: "silent", When: &rules.Silence{After: 15 * time.Minute}, Severity: rules.Critical},
+		{Name: "silent", When: &rules.Silence{After: 15 * time.Minute}, Severity: rules.Critical,
+			Notify: []schema.Target{"ops"}},
 		{Name: "left-open", When: &rules.Condition{Where: opened, For: 3 * time.Minute}},
 		{Name: "often", When: &rules.Count{Where: opened, Times: 2, Within: 20 * time.Minute}},
 		{Name: "dose", When: &rules.Schedule{Times: "labels.dose", Zone: "labels.tz", Before: 5 * time.Minute,
@@ -129,14 +133,30 @@ func (f *watched) play(do func(round int)) {
 	}
 }
 
-// ended returns the rows of incidents, and checks that no state keeps any of them back.
+// ended returns the rows of incidents and deliveries, and checks that no state keeps any of them back, and that
+// targets with deliveries are awake.
 func (f *watched) ended() map[string]string {
 	f.t.Helper()
 	client, ends := f.World.Connect(f.t, nil), map[string]string{}
 	for _, e := range jobstest.Rows(f.t, client.Table(f.Names.Output(rules.Table)), tables.Query{}) {
+		if _, kind, err := schema.IncidentRowKind(e.RowKey); err != nil || kind == 'd' {
+			continue // what became of a delivery is the deliver jobs' to say
+		}
 		ends[e.PartitionKey+"/"+e.RowKey] = fmt.Sprint(e.Properties)
 	}
 	f.unindex(ends)
+	for _, e := range jobstest.Rows(f.t, client.Table(f.Names.Deliveries()), tables.Query{}) {
+		d := must.Have(schema.DeliveryOf(e))(f.t)
+		ends["delivery "+d.ID()] = fmt.Sprint(d.Transition)
+		if e.PartitionKey == schema.GivenUp(d.Target) {
+			continue // by a deliver job, because these fleets have no targets
+		}
+		pk, rk := schema.TargetKeys("live", d.Target)
+		state := must.Have(client.Table(f.Names.Runs()).Get(f.t.Context(), pk, rk))(f.t)
+		if due := tables.Ticks(state.Get("Due").Int()); due > tables.TicksOf(f.now()).Add(time.Hour) {
+			f.t.Errorf("%s waits, and nobody has woken its target until %s", d.ID(), due.Time())
+		}
+	}
 	fold := f.pipeline(nil).Processors[2].Fold.(jobs.Watcher)
 	for _, d := range f.World.Devices {
 		row := f.Track(f.t, d)
@@ -176,7 +196,7 @@ func calmIncidents(t *testing.T, w *jobstest.World) map[string]string {
 	for _, rule := range []string{"hot", "hot-for", "rising", "silent", "left-open", "often", "dose"} {
 		opened, closed := 0, 0
 		for key, e := range ends {
-			if !strings.Contains(key, "!"+rule+"!") || strings.Contains(key, "!open/") {
+			if !strings.Contains(key, "!"+rule+"!") || strings.Contains(key, "!open/") || strings.HasPrefix(key, "delivery") {
 				continue
 			}
 			if strings.Contains(e, "opened") {
@@ -189,6 +209,15 @@ func calmIncidents(t *testing.T, w *jobstest.World) map[string]string {
 			t.Errorf("rule %s opens no incident, and closes %d", rule, closed)
 		}
 		t.Logf("%s: opened %d, closed %d", rule, opened, closed)
+	}
+	delivered := 0
+	for key := range ends {
+		if strings.HasPrefix(key, "delivery") {
+			delivered++
+		}
+	}
+	if t.Logf("%d deliveries", delivered); delivered < 10 {
+		t.Error("too few to show anything")
 	}
 	return ends
 }

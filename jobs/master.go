@@ -15,7 +15,7 @@ const savedEvery = 20
 // master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
 // one out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	now, err := p.begin(ctx, m.Run)
+	now, targets, err := p.begin(ctx, m.Run)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
@@ -30,6 +30,9 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 		}
 	}
 	r := Result{Strange: map[string]error{}}
+	if err := p.putDeliveries(ctx, m, targets, now, put, &r); err != nil {
+		return r, err
+	}
 	after := ""
 	if m.Month != (schema.Month{}) {
 		after = m.Month.String()
@@ -96,28 +99,36 @@ func (r *Result) strange(key string, err error) {
 	}
 }
 
-// begin marks the run as begun, unless it is already, and returns the service's time. A master job that was put by hand
-// has no row to mark.
-func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, err error) {
-	own := tables.Query{Range: tables.RowsBetween(string(p.Name), slot.String(), slot.String())}
-	var found []tables.Entity
-	for page, err := range p.runs().Rows(ctx, own) {
+// begin marks the run as begun, unless it is already, and returns the service's time and the states of targets. A
+// master job that was put by hand has no row to mark.
+func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, targets []tables.Entity,
+	err error) {
+	var own *tables.Entity
+	for page, err := range p.runs().Rows(ctx, tables.Query{Range: schema.RunAndTargets(p.Name, slot)}) {
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		if page.Time.IsZero() {
-			return 0, errNoDate
+			return 0, nil, errNoDate
 		}
-		now, found = tables.TicksOf(page.Time), append(found, page.Rows...)
+		now = tables.TicksOf(page.Time)
+		for _, e := range page.Rows {
+			switch {
+			case e.RowKey == slot.String():
+				own = &e
+			case schema.IsTargetState(e.RowKey):
+				targets = append(targets, e)
+			}
+		}
 	}
-	if len(found) == 0 {
-		return now, nil
+	if own == nil {
+		return now, targets, nil
 	}
-	run, err := schema.RunOf(found[0])
+	run, err := schema.RunOf(*own)
 	if err != nil || run.Started != 0 {
-		return now, err
+		return now, targets, err
 	}
-	return now, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
+	return now, targets, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
 }
 
 // errNoDate says that the current time is unknown.

@@ -20,6 +20,8 @@ const (
 	Month  Kind = "month"  // puts the devices of a partition into batches
 	Device Kind = "device" // folds the new readings of a batch of devices
 	Audit  Kind = "audit"  // looks for late rows of a batch of devices
+	// Deliver tells a target about incidents.
+	Deliver Kind = "deliver"
 )
 
 // A Message asks for one job. Its text is a JSON object of at most MaxSize bytes with the members below, without those
@@ -51,6 +53,9 @@ type Message struct {
 
 	// Since is the slot of the last run that put Late audits; 0 if none has.
 	Since tables.Ticks `json:"since,omitzero"`
+
+	// Target is whom a Deliver tells.
+	Target schema.Target `json:"target,omitempty"`
 
 	// Mark is the ID on the tracking rows of a Device or Audit that catches up: the job continues with a device far
 	// behind, or works off a refold cursor. It leaves rows with another ID alone.
@@ -155,12 +160,12 @@ func (m Message) check() error {
 
 func (m Message) checkKind() error {
 	switch m.Kind {
-	case Master, Month, Device, Audit:
+	case Master, Month, Device, Audit, Deliver:
 		return nil
 	case "":
 		return errors.New("kind is missing")
 	}
-	return fmt.Errorf("kind %s is not known; want master, month, device or audit", quote(string(m.Kind)))
+	return fmt.Errorf("kind %s is not known; want master, month, device, audit or deliver", quote(string(m.Kind)))
 }
 
 // checkWork checks that the work fits the kind.
@@ -177,6 +182,7 @@ func (m Message) checkWork() error {
 		{"progress", m.Progress != schema.Place{}, false, m.Kind == Month},
 		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master && m.Audit == Full},
 		{"since", m.Since != 0, false, m.Audit == Late},
+		{"target", m.Target != "", m.Kind == Deliver, false},
 		{"mark", m.Mark != "", m.Audit == Refold, batch},
 		{"claim", m.Claim != "", false, batch},
 		{"extra", m.Extra, false, m.Kind == Device || m.Kind == Month},
@@ -211,6 +217,11 @@ func (m Message) checkKeys() error {
 	}{{"first", m.First}, {"last", m.Last}, {"progress", m.Progress}} {
 		if _, err := schema.ParsePlace(member.place.String()); err != nil {
 			return fmt.Errorf("%s: %w", member.name, err)
+		}
+	}
+	if m.Target != "" {
+		if _, err := schema.ParseTarget(string(m.Target)); err != nil {
+			return err
 		}
 	}
 	for _, member := range []struct{ name, id string }{{"mark", m.Mark}, {"claim", m.Claim}} {

@@ -40,8 +40,10 @@ func (m *Model) watchers(yield func(Configured, Watcher) bool) {
 }
 
 // post writes what the committed states of devices hold for it, and takes it out of the states in memory. It returns
-// the devices whose states it changed. A partition that cannot be written is an error of its devices alone.
-func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, err error) {
+// the devices whose states it changed. A partition that cannot be written is an error of its devices alone. Targets
+// with new deliveries are woken before anything leaves a state; it returns those that nobody had woken before.
+func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, woken []schema.Target,
+	err error) {
 	of := map[Output][]*change{} // by partition
 	rest := map[*deviceRun]map[string][]byte{}
 	for _, d := range work {
@@ -61,7 +63,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 	for _, o := range sortedOutputs(of) {
 		err := writeBatch(ctx, p.Client.Table(p.Names.Output(o.Table)), of[o])
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		if err != nil {
 			for _, c := range undone(of[o]) {
@@ -69,13 +71,16 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 			}
 		}
 	}
+	if woken, err = p.wake(ctx, of); err != nil {
+		return nil, nil, err
+	}
 	for _, d := range work {
 		if states := rest[d]; len(states) > 0 && d.err == nil {
 			maps.Copy(d.track.states, states)
 			posted = append(posted, d)
 		}
 	}
-	return posted, nil
+	return posted, woken, nil
 }
 
 // postsOf returns what a device's states hold to be inserted or deleted, and the states without it.
@@ -117,23 +122,24 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 }
 
 // postLeft posts what earlier jobs had committed when they died.
-func (p *Pipeline) postLeft(ctx context.Context, work []*deviceRun) error {
+func (p *Pipeline) postLeft(ctx context.Context, work []*deviceRun) (woken []schema.Target, err error) {
 	readable := slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.err != nil })
-	posted, err := p.post(ctx, readable)
+	posted, woken, err := p.post(ctx, readable)
 	for _, d := range posted {
 		d.posted = true
 	}
-	return err
+	return woken, err
 }
 
 // post posts what the job has committed. Then it takes that out of the states of the rows, on the versions that it has
 // committed. This last step is a courtesy to the next job, which would post the same again: errors are ignored.
 func (j *job) post(ctx context.Context) error {
 	work := slices.DeleteFunc(slices.Clone(j.work), func(d *deviceRun) bool { return !d.done })
-	posted, err := j.pipeline.post(ctx, work)
+	posted, woken, err := j.pipeline.post(ctx, work)
 	if err != nil {
 		return err
 	}
+	j.woken = append(j.woken, woken...)
 	var changes []*change
 	for _, d := range posted {
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}

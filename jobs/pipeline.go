@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -22,6 +23,7 @@ type Pipeline struct {
 	Client     *tables.Client
 	Objects    Objects // nil if no processor writes objects
 	Names      schema.Names
+	Notifier   *notify.Notifier // nil if nobody is notified
 
 	// Batch is the number of devices in one message, at most MaxBatch; zero means 50.
 	Batch int

@@ -96,9 +96,11 @@ func arrows() []arrow {
 		{"tables/service", ""},
 		{"tables/local/...", "tables/local/internal/..."}, // clients know it by its protocol alone
 
-		{"jobs", "jobs/condition jobs/internal/... tables tables/commands tables/schema"}, // the engine knows no processor
+		// The engine knows no processor.
+		{"jobs", "jobs/condition jobs/internal/... jobs/notify tables tables/commands tables/schema"},
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
+		{"jobs/notify", "tables tables/schema"},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
 		{"jobs/archive", "jobs jobs/archive/columnar jobs/internal/... tables tables/schema tables/service"},
 		// Nor does one processor know another.

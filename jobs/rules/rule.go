@@ -18,6 +18,7 @@ type Rule struct {
 	When     Kind
 	Severity Severity
 	Text     string // with {value} and other placeholders; empty: the kind's own
+	Notify   []schema.Target
 }
 
 // A Match says which devices a rule watches: those that meet all that it names. The zero Match is for all devices.

@@ -18,7 +18,7 @@ var Processor = &jobs.Processor{
 	Summary:  "incidents: when a rule held for a device",
 	Formats:  []int{1},
 	MaxState: maxState,
-	Tables:   []string{Table},
+	Tables:   []string{Table, schema.Deliveries},
 	Once:     true,
 	New:      func() jobs.Config { return &Config{} },
 }
@@ -29,6 +29,8 @@ const Table = "incidents"
 // A Config is the rules, which are at the top of the configuration and not with the processor.
 type Config struct {
 	Rules []Rule `yaml:"-" hash:"-"`
+	// Targets are all targets of notifications. They learn that the incidents of a removed rule have closed.
+	Targets []schema.Target `yaml:"-" hash:"-"`
 }
 
 // Check refuses rules whose memory does not fit the state of a device.
@@ -68,7 +70,7 @@ const history = tables.Ticks(time.Hour / 100)
 
 // Fold is the fold that a checked configuration makes.
 func (c *Config) Fold(s jobs.Setup) jobs.Fold {
-	f := &Fold{counters: s.Sensors.Counters}
+	f := &Fold{counters: s.Sensors.Counters, targets: c.Targets}
 	sum := fnv.New64a()
 	for i := range c.Rules {
 		r := &c.Rules[i]
@@ -85,6 +87,7 @@ func (c *Config) Fold(s jobs.Setup) jobs.Fold {
 // A Fold watches the devices of a model. It is safe for concurrent use.
 type Fold struct {
 	rules    []*Rule
+	targets  []schema.Target
 	counters map[string]bool
 	settings uint64
 }
@@ -133,8 +136,8 @@ func (f *Fold) identity(d schema.Member) uint64 {
 	return sum.Sum64()
 }
 
-// Posts returns the rows of the transitions that a state holds: of the incident, and of the index of open incidents,
-// where an opening adds one and a closing removes it.
+// Posts returns the rows of the transitions that a state holds: of the incident, of the index of open incidents, where
+// an opening adds one and a closing removes it, and of the deliveries of its notifications.
 func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byte, err error) {
 	if !hasOutbox(b) {
 		return nil, b, nil
@@ -161,7 +164,28 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byt
 		if _, rk := t.IndexRow(); t.Opens() && t.What != schema.Announced && !closed[rk] {
 			post(t.IndexEntity())
 		}
+		for _, target := range f.targetsOf(t) {
+			e := schema.Delivery{Target: target, Transition: t}.Entity()
+			posts = append(posts, jobs.Effect{Properties: e.Properties,
+				Output: jobs.Output{Table: schema.Deliveries, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+		}
 	}
 	st.outbox = nil
 	return posts, st.encoded(due), nil
+}
+
+// targetsOf returns the targets of a transition's notifications. It is not known who was told of the incident of a rule
+// that is gone: what closes it goes to all targets, and is delivered to those that were.
+func (f *Fold) targetsOf(t schema.Transition) []schema.Target {
+	if !t.Notify {
+		return nil
+	}
+	i := slices.IndexFunc(f.rules, func(r *Rule) bool { return r.Name == t.ID.Rule })
+	switch {
+	case i >= 0:
+		return f.rules[i].Notify
+	case t.Opens():
+		return nil
+	}
+	return f.targets
 }

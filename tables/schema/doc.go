@@ -15,12 +15,15 @@
 //	runs                 pipeline                         slot, in ticks  one run
 //	                     pipeline!slot                    month!, worker! figures of a run
 //	                     pipeline!audits                  short, full     the run that put the last audits
+//	                     pipeline                         notify!target   the state of a target of notifications
 //	policies             readings table                   policies        its cohorts and stored policies
 //	latest               tenant!month[.shard]             device ID       the newest value of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
-//	incidents            tenant!month[.shard]             newest first!…  a transition of an incident, or a note
+//	incidents            tenant!month[.shard]             newest first!…  a transition, a note, or a delivery
 //	                     tenant!open                      newest first!…  an entry of the index of open incidents
 //	                     [tenant]!mutes                   random          a mute
+//	deliveries           target!month[.shard]             tenant!row      a transition that a target is still to be told
+//	                     target!given-up                  month!tenant!…  one that was given up
 //	rejects              device ID                        pipeline!slot   a row that could not be processed
 //	commands             device ID                        ticks-suffix    a command
 //	                     device ID                        ID!ack!row key  an acknowledgement that a reading had

@@ -15,17 +15,20 @@ type Rule string
 const maxRule = 40
 
 // ParseRule returns s as a Rule, or why it is invalid.
-func ParseRule(s string) (Rule, error) {
+func ParseRule(s string) (Rule, error) { return Rule(s), checkName("rule", s) }
+
+// checkName checks the name of a rule or a target.
+func checkName(what, s string) error {
 	for i, r := range s {
 		if !('a' <= r && r <= 'z' || i > 0 && ('0' <= r && r <= '9' || r == '-')) {
-			return "", fmt.Errorf("rule %s: character %q at position %d is not allowed; use small letters, digits and -, "+
-				"a letter first", tables.Quote(s), r, i+1)
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters, digits and -, "+
+				"a letter first", what, tables.Quote(s), r, i+1)
 		}
 	}
 	if s == "" || len(s) > maxRule {
-		return "", fmt.Errorf("rule %s: want 1 to %d characters, not %d", tables.Quote(s), maxRule, len(s))
+		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, tables.Quote(s), maxRule, len(s))
 	}
-	return Rule(s), nil
+	return nil
 }
 
 // An IncidentID identifies an incident: a rule that held for a device, by the moment when it opened first.

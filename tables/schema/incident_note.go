@@ -51,8 +51,8 @@ func NoteOf(e tables.Entity) (Note, error) {
 	return n, f.Err()
 }
 
-// IncidentRowKind tells the rows of an incident apart: t a transition, n an announcement, p what a person wrote. Other
-// rows belong to notifications.
+// IncidentRowKind tells the rows of an incident apart: t a transition, n an announcement, p what a person wrote, d
+// what became of a delivery.
 func IncidentRowKind(rowKey string) (id IncidentID, kind byte, err error) {
 	id, rest, err := incidentOf(rowKey)
 	if err == nil && rest == "" {

@@ -63,6 +63,8 @@ func (n Names) Config() string      { return n.prefix + "config" }
 func (n Names) Access() string      { return n.prefix + "access" }
 func (n Names) Activity() string    { return n.prefix + "activity" }
 
+func (n Names) Deliveries() string  { return n.prefix + Deliveries }
+
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {

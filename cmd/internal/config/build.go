@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"furrow/jobs"
+	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -16,13 +17,14 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 			p.Name)
 	}
 	built := &jobs.Pipeline{
-		Name:    p.Name,
-		Client:  client,
-		Objects: objects,
-		Names:   names,
-		Batch:   p.Batch,
-		Settle:  p.Settle,
-		Format:  p.Format,
+		Name:     p.Name,
+		Client:   client,
+		Objects:  objects,
+		Names:    names,
+		Batch:    p.Batch,
+		Settle:   p.Settle,
+		Format:   p.Format,
+		Notifier: &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format},
 	}
 	for i := range p.Models {
 		m, err := p.model(&p.Models[i])

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -37,7 +38,7 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	}
 	built.Processors, built.Models = nil, nil
 	want := &jobs.Pipeline{
-		Name: "live", Batch: 99, Settle: 20 * time.Second,
+		Name: "live", Batch: 99, Settle: 20 * time.Second, Notifier: &notify.Notifier{Pipeline: "live"},
 		Settings: c.Pipelines[0].Settings(&c.Models[3]),
 		Sensors: jobs.Sensors{
 			Named: map[string]jobs.Meaning{"door": {Is: jobs.State}, "temperature": {Is: jobs.Number},

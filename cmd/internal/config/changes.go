@@ -28,7 +28,8 @@ func Changes(old, new *Config) (all []string) {
 		all = append(all, fmt.Sprintf("pipeline %s is removed", name))
 	}
 	all = append(all, changedModels(old.Models, new.Models)...)
-	return append(all, changedRules(old.Rules, new.Rules)...)
+	all = append(all, changedRules(old.Rules, new.Rules)...)
+	return append(all, changedTargets(old.Notify, new.Notify)...)
 }
 
 const foldedAgain = "so that history is folded again"

@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs/archive"
 	"furrow/jobs/latest"
+	"furrow/jobs/notify"
 	"furrow/jobs/rollup"
 	"furrow/jobs/rules"
 	"furrow/tables/schema"
@@ -26,6 +27,7 @@ type Config struct {
 	Pipelines []Pipeline // at least one, with different names
 	Models    []Model    // the last is for devices of no other, and has no name
 	Rules     []rules.Rule
+	Notify    []notify.Target // with different names
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -36,6 +38,7 @@ type Pipeline struct {
 	Settle     time.Duration // settle time of rows
 	Processors []Processor   // at least one; each once
 	Models     []Model       // those of the configuration
+	Notify     []notify.Target
 
 	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
@@ -53,13 +56,17 @@ func Default() *Config {
 	return c
 }
 
-// share gives the models to the pipelines, and the rules to the processor that evaluates them.
+// share gives the models and targets to the pipelines, and the rules to the processor that evaluates them.
 func (c *Config) share() {
+	var targets []schema.Target
+	for _, t := range c.Notify {
+		targets = append(targets, t.Name)
+	}
 	for i := range c.Pipelines {
-		c.Pipelines[i].Models = c.Models
+		c.Pipelines[i].Models, c.Pipelines[i].Notify = c.Models, c.Notify
 		for _, p := range c.Pipelines[i].Processors {
 			if watching, ok := p.Config.(*rules.Config); ok {
-				watching.Rules = c.Rules
+				watching.Rules, watching.Targets = c.Rules, targets
 			}
 		}
 	}

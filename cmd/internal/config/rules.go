@@ -22,7 +22,7 @@ func (r *reader) rules(c *Config) key {
 		_, ok := r.pairs(n, want, func(name string, at, value ast.Node) {
 			r.within("rule "+quote(name), func() {
 				rule := rules.Rule{Name: schema.Rule(name)}
-				r.rule(&rule, at, value, c.Models)
+				r.rule(&rule, at, value, c)
 				c.Rules = append(c.Rules, rule)
 			})
 		})
@@ -54,10 +54,10 @@ func (p Pipeline) watches() bool {
 }
 
 // rule reads one rule. Its place for what its parts are wrong about together is its name.
-func (r *reader) rule(to *rules.Rule, at, n ast.Node, models []Model) {
+func (r *reader) rule(to *rules.Rule, at, n ast.Node, c *Config) {
 	before := len(r.problems)
 	r.object(n, "a map like {when: {silence: {after: 1h}}, severity: critical}",
-		r.matchOr(&to.Match.Match, "model", func(of ast.Node) { to.Match.Model = r.modelNames(of, models) }),
+		r.matchOr(&to.Match.Match, "model", func(of ast.Node) { to.Match.Model = r.modelNames(of, c.Models) }),
 		r.when(&to.When),
 		r.word("severity", "info, warning or critical", func(text string) bool {
 			to.Severity = rules.Severity(text)
@@ -67,7 +67,8 @@ func (r *reader) rule(to *rules.Rule, at, n ast.Node, models []Model) {
 			if text, _, ok := r.scalar("text", n, "a text such as the oil is {value}"); ok {
 				to.Text = text
 			}
-		}})
+		}},
+		key{name: "notify", read: func(n ast.Node) { to.Notify = r.targetNames(n, c.Notify) }})
 	if len(r.problems) > before {
 		return
 	}

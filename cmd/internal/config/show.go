@@ -24,6 +24,7 @@ type (
 		Pipelines    []shownPipeline `yaml:"pipelines" json:"pipelines"`
 		Models       shownModels     `yaml:"models,omitempty" json:"models,omitzero"`
 		Rules        shownRules      `yaml:"rules,omitempty" json:"rules,omitzero"`
+		Notify       shownTargets    `yaml:"notify,omitempty" json:"notify,omitzero"`
 		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
@@ -41,7 +42,7 @@ func (c *Config) shown() (s shownConfig) {
 	}
 	last := len(c.Models) - 1
 	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
-	s.Rules = c.Rules
+	s.Rules, s.Notify = c.Rules, c.Notify
 	return s
 }
 

@@ -26,6 +26,7 @@ type (
 		When     map[string]any      `yaml:"when" json:"when"`
 		Severity string              `yaml:"severity" json:"severity"`
 		Text     quoted              `yaml:"text,omitempty" json:"text,omitempty"`
+		Notify   []schema.Target     `yaml:"notify,omitempty" json:"notify,omitempty"`
 	}
 	shownLimit struct {
 		Sensor     string    `yaml:"sensor" json:"sensor"`
@@ -88,7 +89,8 @@ func (all shownRules) MarshalJSON() ([]byte, error) {
 }
 
 func shownRuleOf(r *rules.Rule) shownRule {
-	s := shownRule{Match: shownMatch(r.Match.Match), Severity: string(r.Severity), Text: quoted(r.Text)}
+	s := shownRule{Match: shownMatch(r.Match.Match), Severity: string(r.Severity), Text: quoted(r.Text),
+		Notify: r.Notify}
 	for _, name := range r.Match.Model {
 		s.Match["model"] = append(s.Match["model"], quoted(name))
 	}

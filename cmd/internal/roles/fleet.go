@@ -119,6 +119,9 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	built, err := p.Build(f.Tables, f.Names, objects)
 	if built != nil {
 		built.Generation = f.Generation
+		if f.Queues != nil {
+			built.Notifier.Enqueue = f.Queues.PutText
+		}
 	}
 	return built, err
 }

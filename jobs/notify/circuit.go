@@ -1,0 +1,67 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// After tripAt failures in a row nothing is sent to a target for a while. Then one message is tried: if it fails, the
+// next pause is longer.
+const (
+	tripAt     = 5
+	firstPause = 30 * time.Second
+	longPause  = 5 * time.Minute
+)
+
+// paused reports whether nothing is to be sent now.
+func (j *job) paused() bool { return j.state.Failures >= tripAt && j.state.Pause > j.now }
+
+// heed counts the outcome of a sending.
+func (j *job) heed(err error) {
+	s := &j.state
+	if err == nil {
+		s.Failures, s.Pause, s.Error, s.Last = 0, 0, "", j.now
+		return
+	}
+	j.result.Failed++
+	s.Error = err.Error()
+	_, own := errors.AsType[*ownError](err)
+	if _, is := errors.AsType[*hopeless](err); own || is {
+		return
+	}
+	if s.Failures++; s.Failures >= tripAt {
+		s.Pause = j.now.Add(min(longPause, firstPause<<min(s.Failures-tripAt, 10)))
+	}
+}
+
+// An ownError concerns one message. The target may take others.
+type ownError struct{ error }
+
+func (e *ownError) Unwrap() error { return e.error }
+
+// A hopeless error does not go away.
+type hopeless struct{ error }
+
+func (e *hopeless) Unwrap() error { return e.error }
+
+// removed is the kind of a target that the configuration no longer has.
+type removed struct{}
+
+func (removed) Name() string                      { return "removed" }
+func (removed) String() string                    { return "removed" }
+func (removed) check() error                      { return nil }
+func (removed) recipients(schema.Delivery) string { return everybody }
+func (removed) fits(all []schema.Delivery) int    { return fewer(all) }
+func (removed) send(context.Context, *Notifier, message) error {
+	return &hopeless{errors.New("the configuration has no such target any more")}
+}
+
+// isHopeless reports whether a delivery is not tried again after a failure.
+func isHopeless(d schema.Delivery, err error, now tables.Ticks) bool {
+	_, is := errors.AsType[*hopeless](err)
+	return is || now > d.Found.Add(giveUpAfter)
+}

@@ -1,0 +1,98 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"unicode"
+)
+
+// post sends a body and takes any status of success as accepted.
+func (n *Notifier) post(ctx context.Context, url string, private bool, body []byte, header http.Header) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header = header
+	r.Header.Set("User-Agent", "furrow")
+	client := n.client(private)
+	resp, err := client.Do(r)
+	if err != nil {
+		return withoutURL(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // the answer is known already
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	switch {
+	case resp.StatusCode >= 300 && resp.StatusCode < 400:
+		return fmt.Errorf("it answered %s; redirects are not followed", resp.Status)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer))
+	}
+	return err
+}
+
+// withoutURL removes the URL, which the target's configuration has, from an error.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// excerpt returns the beginning of an answer, in one line.
+func excerpt(answer []byte) string {
+	const most = 200
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, strings.ToValidUTF8(string(answer[:min(len(answer), most)]), ""))
+	if text = strings.Join(strings.Fields(text), " "); text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// checkURL refuses what no request can go to. Without encryption, only private networks do.
+func checkURL(s string, private bool) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return fmt.Errorf("url: %w", withoutURL(err))
+	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
+		return fmt.Errorf("url %q; want one such as https://ops.example/hook", u.Redacted())
+	case u.User != nil:
+		return errors.New("url with a user or a password; anybody who sees the configuration would see them")
+	case u.Fragment != "":
+		return errors.New("url with a fragment, which is never sent")
+	case u.Scheme == "http" && !private:
+		return errors.New("url with http, so anybody on the way can read and change messages; want https, or private: true")
+	}
+	return nil
+}
+
+const maxSecret = 4 << 10
+
+// readSecret reads a file with a secret. It is read for each message, so that it can be replaced.
+func readSecret(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if err != nil {
+		return "", err
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 || len(text) > maxSecret {
+		return "", fmt.Errorf("%s has %d bytes; want a secret of at most %d", file, len(text), maxSecret)
+	}
+	return string(text), nil
+}

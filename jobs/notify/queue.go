@@ -1,0 +1,68 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"furrow/tables/schema"
+)
+
+// A Queue receives each message as a CloudEvent in JSON. It is a queue of the fleet's own storage account.
+type Queue struct {
+	Queue string // name
+}
+
+// Name is queue.
+func (*Queue) Name() string                      { return "queue" }
+func (k *Queue) String() string                  { return k.Queue }
+func (*Queue) recipients(schema.Delivery) string { return everybody }
+
+// queueName is what Azure allows. learn.microsoft.com: "Naming queues and metadata".
+var queueName = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){2,62}$`)
+
+func (k *Queue) check() error {
+	if !queueName.MatchString(k.Queue) || len(k.Queue) > 63 {
+		return fmt.Errorf("name %q; want 3 to 63 small letters and digits, with single - in between", k.Queue)
+	}
+	return nil
+}
+
+// maxQueued is how many bytes a message of a queue takes, less than the 64 KiB of Azure.
+const maxQueued = 60 << 10
+
+// fits measures the message.
+func (k *Queue) fits(all []schema.Delivery) int {
+	for n := fewer(all); n > 1; n /= 2 {
+		m := message{target: &Target{Kind: k}, deliveries: all[:n]}
+		if body, err := m.json(); err == nil && escaped(body) <= maxQueued {
+			return n
+		}
+	}
+	return min(len(all), 1)
+}
+
+// escaped returns the length of a text in XML, as it travels.
+func escaped(text []byte) (n int) {
+	for _, c := range text {
+		switch c {
+		case '<', '>', '&', '"', '\'':
+			n += 5
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+func (k *Queue) send(ctx context.Context, n *Notifier, m message) error {
+	if n.Enqueue == nil {
+		return errors.New("this account has no queues")
+	}
+	body, err := m.json()
+	if err != nil {
+		return err
+	}
+	return n.Enqueue(ctx, k.Queue, string(body))
+}

@@ -1,0 +1,90 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"furrow/tables"
+)
+
+// A Target is the name of a target of notifications: a letter, and then letters, digits and -, all small.
+type Target string
+
+// ParseTarget returns s as a Target, or why it is invalid.
+func ParseTarget(s string) (Target, error) { return Target(s), checkName("target", s) }
+
+// A TargetState is a row of the table runs: what a pipeline's jobs know of a target. It is in the partition of the
+// runs, so that a master job reads it with the row of its own run.
+type TargetState struct {
+	Pipeline Pipeline
+	Target   Target
+	// Due is when a job has something to do for the target. Zero means that deliveries have come since the last job;
+	// only whoever has written deliveries sets that.
+	Due   tables.Ticks
+	Claim string       // of the job that works for the target; random
+	Until tables.Ticks // end of the claim
+
+	Failures int          // sendings that failed since the last success
+	Pause    tables.Ticks // nothing is sent until then, because too many failed
+	Error    string       // of the last failure; empty after a success
+
+	Sent, Failed, GivenUp int64        // deliveries that arrived, sendings that failed, deliveries that were given up
+	Waiting               int64        // deliveries that waited after the last job, without those that are repeated
+	Oldest                tables.Ticks // when the oldest of them was found
+	Last                  tables.Ticks // when something arrived last
+	ETag                  tables.ETag
+}
+
+const targetRow = "notify" + Separator
+
+// TargetKeys returns the keys of a target's state.
+func TargetKeys(p Pipeline, t Target) (pk, rk string) { return string(p), targetRow + string(t) }
+
+// TargetStates returns the rows of all targets' states.
+func TargetStates(p Pipeline) tables.Range {
+	return tables.Range{Partitions: tables.Is(string(p)), Rows: tables.KeysWithPrefix(targetRow)}
+}
+
+// RunAndTargets returns the rows of a run, of the runs after it, and of the states of all targets.
+func RunAndTargets(p Pipeline, slot tables.Ticks) tables.Range {
+	return tables.Range{Partitions: tables.Is(string(p)),
+		Rows: tables.Keys{From: slot.String(), Before: tables.KeysWithPrefix(targetRow).Before}}
+}
+
+// IsTargetState reports whether a row of the table runs is the state of a target.
+func IsTargetState(rowKey string) bool { return strings.HasPrefix(rowKey, targetRow) }
+
+// Entity returns the row of t.
+func (t TargetState) Entity() tables.Entity {
+	var e tables.Entity
+	e.PartitionKey, e.RowKey = TargetKeys(t.Pipeline, t.Target)
+	for _, p := range []struct {
+		name  string
+		value int64
+	}{{"Due", int64(t.Due)}, {"Until", int64(t.Until)}, {"Failures", int64(t.Failures)}, {"Pause", int64(t.Pause)},
+		{"Sent", t.Sent}, {"Failed", t.Failed}, {"GivenUp", t.GivenUp}, {"Waiting", t.Waiting},
+		{"Oldest", int64(t.Oldest)}, {"Last", int64(t.Last)}} {
+		e.Set(p.name, tables.Int64(p.value))
+	}
+	e.Set("Claim", tables.String(t.Claim))
+	e.Set("Error", tables.String(shortened(t.Error, maxNote)))
+	return e
+}
+
+// TargetStateOf decodes a row of a target's state.
+func TargetStateOf(e tables.Entity) (TargetState, error) {
+	f := fieldsOf(&e)
+	t := TargetState{Due: tables.Ticks(f.Int("Due")), Claim: f.String("Claim"), Until: tables.Ticks(f.Int("Until")),
+		Failures: int(f.Int("Failures")), Pause: tables.Ticks(f.Int("Pause")), Error: f.String("Error"),
+		Sent: f.Int("Sent"), Failed: f.Int("Failed"), GivenUp: f.Int("GivenUp"), Waiting: f.Int("Waiting"),
+		Oldest: tables.Ticks(f.Int("Oldest")), Last: tables.Ticks(f.Int("Last")), ETag: e.ETag}
+	var err error
+	t.Pipeline, err = ParsePipeline(e.PartitionKey)
+	f.Fail("PartitionKey", err)
+	name, is := strings.CutPrefix(e.RowKey, targetRow)
+	if t.Target, err = ParseTarget(name); err == nil && !is {
+		err = fmt.Errorf("row %s is no state of a target", tables.Quote(e.RowKey))
+	}
+	f.Fail("RowKey", err)
+	return t, f.Err()
+}
