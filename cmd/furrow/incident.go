@@ -156,7 +156,7 @@ type incidentLine struct {
 func incidentShowCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
-		Usage:       "Show what happened in an incident: each opening and closing, and what people wrote",
+		Usage:       "Show what happened in an incident: openings and closings, notifications, and what people wrote",
 		Description: examples("incident show hot~pump-7~20261120T081500Z"),
 		ArgsUsage:   "INCIDENT",
 		Flags:       append(storageFlags(), listFlags()...),
@@ -177,6 +177,10 @@ func incidentShow(c *cli.Context) error {
 		all = append(all, eventLine{ID: i.ID.String(), What: t.What, At: t.At.Time(), Value: t.Value, Text: t.Text,
 			Found: t.Found.Time(), Notify: t.Notify})
 	}
+	for _, d := range i.Deliveries {
+		all = append(all, eventLine{ID: i.ID.String(), What: d.What, At: d.At.Time(), Text: deliveryText(d),
+			Target: d.Target, Delivery: d.ID(), Outcome: d.Outcome, Attempts: d.Attempts, Error: d.Error})
+	}
 	for _, n := range i.Notes {
 		all = append(all, eventLine{ID: i.ID.String(), What: n.What, At: n.At.Time(), Who: n.Who, Text: n.Text})
 	}
@@ -192,7 +196,28 @@ type eventLine struct {
 	Value  string    `json:"value,omitempty"`
 	Text   string    `json:"text"`
 	Found  time.Time `json:"found,omitzero"`   // time up to which the job that found it had read
-	Notify bool      `json:"notify,omitempty"` // notifications went out
+	Notify bool      `json:"notify,omitempty"` // notifications go out
+	// what became of the notification of one target
+	Target   schema.Target `json:"target,omitempty"`
+	Delivery string        `json:"delivery,omitempty"` // its ID
+	Outcome  string        `json:"outcome,omitempty"`  // sent, failed (it is tried again), given up or muted
+	Attempts int           `json:"attempts,omitempty"`
+	Error    string        `json:"error,omitempty"` // of the last attempt
+}
+
+// deliveryText describes what became of a notification.
+func deliveryText(d schema.DeliveryRecord) string {
+	text := fmt.Sprintf("%s to %s", d.Outcome, d.Target)
+	if d.Repeat > 0 {
+		text += fmt.Sprintf(", repetition %d", d.Repeat)
+	}
+	if d.Attempts > 1 {
+		text += fmt.Sprintf(", %d attempts", d.Attempts)
+	}
+	if d.Error != "" && d.Outcome != schema.Delivered {
+		text += ": " + d.Error
+	}
+	return text
 }
 
 func (eventLine) Columns() []string { return []string{"at", "what", "who", "value", "text"} }

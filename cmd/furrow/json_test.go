@@ -29,7 +29,8 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"bench storage": true, "bench tokens": true, "model show": true, // which needs a model
 		"health":    true,                                      // which needs a server
 		"rule show": true, "rule try": true, "rule test": true, // which need a rule
-		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true}
+		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
+		"notify test": true} // which needs a target
 	f := newFixture(t)
 	inEmptyDirectory(t)
 	writeFile(t, "good.yaml", batches(1))

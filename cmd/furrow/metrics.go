@@ -80,5 +80,16 @@ func (s *stores) status(c *cli.Context, stored *generations.Follower) monitor.Pi
 
 func (s *stores) pipelineStatus(ctx context.Context, p config.Pipeline) (query.Status, error) {
 	fleet := query.Fleet{Tables: s.Tables, Names: s.Names}
-	return fleet.Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
+	status, err := fleet.Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
+	if err != nil || !p.Watches() {
+		return status, err
+	}
+	status.Targets, err = fleet.Targets(ctx, p.Name)
+	for _, t := range p.Notify { // so that rates are zero, not absent
+		known := func(s schema.TargetState) bool { return s.Target == t.Name }
+		if !slices.ContainsFunc(status.Targets, known) {
+			status.Targets = append(status.Targets, schema.TargetState{Pipeline: p.Name, Target: t.Name})
+		}
+	}
+	return status, err
 }

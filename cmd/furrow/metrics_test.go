@@ -93,7 +93,8 @@ func fetched(t *testing.T, url string) (status int, body []byte) {
 // TestMetricsAreThoseOfTheReference has every role serve them on a listener of its own.
 func TestMetricsAreThoseOfTheReference(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
-	writeFile(t, config, everySecond)
+	writeFile(t, config, strings.Replace(everySecond, "rollup]", "rollup, rules]", 1)+
+		"notify: {ops: {queue: {name: alerts}}}\n")
 	up := startUp(t, "--storage", dir, "--config", config, "--metrics", "127.0.0.1:0")
 	f := fixtureIn(t, dir)
 	f.must("enrollment add plant1 --tenant contoso")

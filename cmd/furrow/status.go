@@ -51,11 +51,13 @@ type pipelineStatus struct {
 	Late           int64    `json:"late"`
 	Refolds        int64    `json:"refolds"`
 	// slot of the last run that enqueued due audits; null if none has
-	Audited *time.Time  `json:"audited"`
-	Queue   int         `json:"queue"`
-	Catchup int         `json:"catchup"`
-	Poison  int         `json:"poison"`
-	Runs    []runStatus `json:"runs"`
+	Audited *time.Time `json:"audited"`
+	Queue   int        `json:"queue"`
+	Catchup int        `json:"catchup"`
+	Poison  int        `json:"poison"`
+	// targets of notifications that something was for
+	Targets []targetLine `json:"targets,omitempty"`
+	Runs    []runStatus  `json:"runs"`
 }
 
 type runStatus struct {
@@ -91,6 +93,11 @@ func showStatus(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		if p.Watches() {
+			if s.Targets, err = f.Reader().Targets(c.Context, p.Name); err != nil {
+				return err
+			}
+		}
 		all = append(all, statusOf(p, s, audited))
 	}
 	for i, s := range all {
@@ -118,6 +125,9 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects,
 		RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
+	}
+	for _, t := range s.Targets {
+		out.Targets = append(out.Targets, targetLineOf(t))
 	}
 	if lag, known := s.Lag(); known {
 		seconds := lag.Seconds()
@@ -174,6 +184,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
 		{"poison", many(int64(s.Poison), "message") + " given up"},
 		{"unread", unread},
+		{"notify", s.targetsText()},
 	})
 	for _, r := range s.Runs {
 		text += "  " + wrapped(r.text(), 4) + "\n"

@@ -27,6 +27,7 @@ type Incident struct {
 	Closed            *schema.Transition  // nil while it is open
 	Transitions       []schema.Transition // all of them, the oldest first
 	Notes             []schema.Note
+	Deliveries        []schema.DeliveryRecord
 	Muted             bool
 }
 
@@ -246,6 +247,11 @@ func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, 
 			var note schema.Note
 			if note, err = schema.NoteOf(e); err == nil {
 				i.Notes = append(i.Notes, note)
+			}
+		case kind == 'd':
+			var record schema.DeliveryRecord
+			if record, err = schema.DeliveryRecordOf(e); err == nil {
+				i.Deliveries = append(i.Deliveries, record)
 			}
 		}
 		if err != nil {

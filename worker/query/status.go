@@ -20,7 +20,8 @@ type Status struct {
 	Queue   int                 // approximate number of live messages
 	Catchup int                 // and of messages for devices far behind, audits and refolds
 	Poison  int
-	Skipped Skipped // rows of runs that cannot be read
+	Skipped Skipped              // rows of runs that cannot be read
+	Targets []schema.TargetState // of notifications, where they were asked for
 }
 
 // RecentRuns is the usual number of slots of a status.

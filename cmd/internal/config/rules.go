@@ -32,7 +32,7 @@ func (r *reader) rules(c *Config) key {
 		if err := (&rules.Config{Rules: c.Rules}).Check(); err != nil {
 			r.problem(n, "rules: %v", err)
 		}
-		if len(c.Rules) > 0 && !slices.ContainsFunc(c.Pipelines, Pipeline.watches) {
+		if len(c.Rules) > 0 && !slices.ContainsFunc(c.Pipelines, Pipeline.Watches) {
 			r.problem(n, "rules: no pipeline has the processor rules; add it to a list with latest, as in "+
 				"processors: [latest, rollup, rules]")
 		}
@@ -48,8 +48,8 @@ func (c *Config) WatchesItself() bool {
 	return slices.ContainsFunc(c.Rules, func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, Itself) })
 }
 
-// watches reports whether the pipeline has the processor rules.
-func (p Pipeline) watches() bool {
+// Watches reports whether the pipeline has the processor rules.
+func (p Pipeline) Watches() bool {
 	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Name == rules.Processor.Name })
 }
 

@@ -106,6 +106,9 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 	for _, f := range figures() {
 		to <- describe(f.name, f.help)
 	}
+	for _, f := range targetFigures() {
+		to <- f.desc()
+	}
 }
 
 // Collect implements prometheus.Collector. Where storage cannot be read, it collects nothing.
@@ -119,6 +122,7 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 		for _, f := range figures() {
 			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, values[f.name], string(p))
 		}
+		collectTargets(to, s.Targets, s.At)
 	}
 }
 

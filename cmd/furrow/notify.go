@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/records"
+	"furrow/jobs/notify"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+func notifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "notify",
+		Usage: "Show and test the targets of notifications, and retry what was given up",
+		Description: `Workers notify the targets that the rules of the configuration name. 'furrow incident show' has what became of
+the notifications of an incident.` + examples("notify list", "notify test ops"),
+		Subcommands: []*cli.Command{notifyListCommand(), notifyTestCommand(), notifyRedriveCommand()},
+	}
+}
+
+func notifyListCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "list",
+		Usage:       "List targets: what waits, arrived, failed and was given up",
+		Description: examples("notify list", "notify list --json"),
+		Flags:       append(fleetFlags(), listFlags()...),
+		Action:      notifyList,
+	}
+}
+
+func notifyList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	n, s, err := openNotifier(c)
+	if err != nil {
+		return err
+	}
+	states, err := s.reader().Targets(c.Context, n.Pipeline)
+	if err != nil {
+		return err
+	}
+	var lines []targetLine
+	for i := range n.Targets {
+		t := &n.Targets[i]
+		line := targetLine{Target: t.Name}
+		at := slices.IndexFunc(states, func(s schema.TargetState) bool { return s.Target == t.Name })
+		if at >= 0 {
+			line = targetLineOf(states[at])
+			states = slices.Delete(states, at, at+1)
+		}
+		line.Kind, line.To = t.Kind.Name(), t.Kind.String()
+		lines = append(lines, line)
+	}
+	for _, s := range states {
+		line := targetLineOf(s)
+		line.Kind = "removed"
+		lines = append(lines, line)
+	}
+	return answer(c, recordsOf(lines, nil), func() (string, error) { return "the configuration has no targets", nil })
+}
+
+// targetLine is a target in JSON. Counts are since the first notification, and may lack those of killed workers.
+type targetLine struct {
+	Target  schema.Target `json:"target"`
+	Kind    string        `json:"kind,omitempty"`   // webhook, alertmanager, queue, smtp or removed; not in status
+	To      string        `json:"to,omitempty"`     // not in status
+	Waiting int64         `json:"waiting"`          // deliveries after the last job
+	Oldest  *time.Time    `json:"oldest,omitempty"` // when the oldest of them was found
+	Sent    int64         `json:"sent"`             // deliveries that arrived
+	Failed  int64         `json:"failed"`           // messages that did not, each time
+	GivenUp int64         `json:"givenUp"`          // deliveries
+	Last    *time.Time    `json:"last,omitempty"`   // when something arrived last
+	Paused  *time.Time    `json:"paused,omitempty"` // nothing is sent until then, because too much failed
+	Error   string        `json:"error,omitempty"`  // of the last failure, until something arrives
+}
+
+func targetLineOf(s schema.TargetState) targetLine {
+	at := func(t tables.Ticks) *time.Time {
+		if t == 0 {
+			return nil
+		}
+		moment := t.Time()
+		return &moment
+	}
+	line := targetLine{Target: s.Target, Waiting: s.Waiting, Sent: s.Sent, Failed: s.Failed, GivenUp: s.GivenUp,
+		Last: at(s.Last), Error: s.Error}
+	if s.Waiting > 0 {
+		line.Oldest = at(s.Oldest)
+	}
+	if s.Pause.Time().After(time.Now()) {
+		line.Paused = at(s.Pause)
+	}
+	return line
+}
+
+func (targetLine) Columns() []string {
+	return []string{"target", "kind", "to", "waiting", "sent", "failed", "given up", "last", "error"}
+}
+
+func (l targetLine) Lines() [][]any {
+	last := any("")
+	if l.Last != nil {
+		last = records.Second(tables.TicksOf(*l.Last))
+	}
+	return [][]any{{string(l.Target), l.Kind, l.To, l.Waiting, l.Sent, l.Failed, l.GivenUp, last, l.Error}}
+}
+
+func (l targetLine) Object() any { return l }
+
+// targetsText describes the targets of a pipeline that something was for.
+func (s pipelineStatus) targetsText() string {
+	var all []string
+	for _, t := range s.Targets {
+		text := fmt.Sprintf("%s: %s sent, %s waiting", t.Target, grouped(t.Sent), grouped(t.Waiting))
+		if t.Oldest != nil {
+			text += fmt.Sprintf(" (the oldest for %s)", short(time.Since(*t.Oldest).Round(time.Second)))
+		}
+		if t.GivenUp > 0 {
+			text += fmt.Sprintf(", %s given up", grouped(t.GivenUp))
+		}
+		if t.Error != "" {
+			text += ", last failure: " + t.Error
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+// openNotifier returns the notifier of the pipeline that evaluates rules.
+func openNotifier(c *cli.Context) (*notify.Notifier, *stores, error) {
+	f, s, err := openFleet(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range f.Pipelines {
+		if !p.Watches() {
+			continue
+		}
+		built, err := f.Jobs(p)
+		if err != nil {
+			return nil, nil, err
+		}
+		return built.Notifier, s, nil
+	}
+	return &notify.Notifier{Client: s.Tables, Names: s.Names}, s, nil
+}
+
+// notifiedLine is a test of a target in JSON.
+type notifiedLine struct {
+	Target schema.Target `json:"target"`
+	Sent   bool          `json:"sent"`
+}
+
+func notifyTestCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "test",
+		Usage: "Send a test message to a target, from this machine",
+		Description: "Files with secrets are read on this machine." +
+			examples("notify test ops", "notify test patient --to me@example.com"),
+		ArgsUsage: "TARGET",
+		Flags: append(fleetFlags(), &cli.StringFlag{Name: "to", Usage: "`ADDRESS` for a target whose addresses are in " +
+			"labels of the devices"}, jsonFlag()),
+		Action: notifyTest,
+	}
+}
+
+func notifyTest(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usagef(c, "name one target; 'furrow notify list' shows them")
+	}
+	n, _, err := openNotifier(c)
+	if err != nil {
+		return err
+	}
+	name := schema.Target(c.Args().First())
+	if err := n.Test(c.Context, name, c.String("to")); err != nil {
+		return fmt.Errorf("target %s: %w", name, err)
+	}
+	return printLine(c, notifiedLine{name, true}, fmt.Sprintf("%s: the test message was accepted", name))
+}
+
+// redrivenLine is what was put back for a target, in JSON.
+type redrivenLine struct {
+	Target     schema.Target `json:"target"`
+	Deliveries int           `json:"deliveries"`
+}
+
+func notifyRedriveCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "redrive",
+		Usage:       "Deliver again what was given up, for one target or for all",
+		Description: examples("notify redrive", "notify redrive ops"),
+		ArgsUsage:   "[TARGET]",
+		Flags:       append(fleetFlags(), jsonFlag()),
+		Action:      notifyRedrive,
+	}
+}
+
+func notifyRedrive(c *cli.Context) error {
+	n, s, err := openNotifier(c)
+	if err != nil {
+		return err
+	}
+	var names []schema.Target
+	for _, t := range n.Targets {
+		if c.NArg() == 0 || string(t.Name) == c.Args().First() {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 && c.NArg() > 0 {
+		return fmt.Errorf("the configuration has no target %q; 'furrow notify list' shows them", c.Args().First())
+	}
+	for _, name := range names {
+		back := 0
+		err := s.recorded(c.Context, schema.Act{What: "notify redrive", Detail: "target " + string(name)},
+			func(ctx context.Context) (_ string, err error) {
+				back, err = n.Redrive(ctx, name)
+				return many(int64(back), "notification"), err
+			})
+		if undone(err) {
+			return err
+		}
+		if err := errors.Join(printLine(c, redrivenLine{name, back}, fmt.Sprintf("%s: put back %s", name,
+			many(int64(back), "notification"))), err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

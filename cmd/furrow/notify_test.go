@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/tables"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const webhookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+const notifyConfig = `
+pipelines: [{name: live, processors: [latest, rollup, rules]}]
+rules:
+  hot: {when: {threshold: {sensor: oil, above: 190}}, severity: critical, notify: [ops, tickets]}
+notify:
+  ops: {webhook: {url: %q, secretFile: %q, private: true}, repeat: 24h}
+  tickets: {queue: {name: tickets}}
+`
+
+// TestNotificationsAreSentShownAndRetried goes the whole way: from a rule in a file to a webhook and a queue.
+func TestNotificationsAreSentShownAndRetried(t *testing.T) {
+	var mu sync.Mutex
+	var bodies []string
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		verifier, wrong := standardwebhooks.NewWebhook(webhookSecret)
+		if err != nil || wrong != nil || verifier.Verify(body, r.Header) != nil {
+			t.Errorf("not signed: %v, %v, %s", err, wrong, body)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		bodies = append(bodies, string(body))
+	}))
+	defer receiver.Close()
+	got := func() string { mu.Lock(); defer mu.Unlock(); return strings.Join(bodies, "\n") }
+
+	f, dir := newFixture(t), t.TempDir()
+	secret, file := filepath.Join(dir, "secret"), filepath.Join(dir, "site.yaml")
+	must(t, os.WriteFile(secret, []byte(webhookSecret+"\n"), 0o600))
+	text := fmt.Sprintf(notifyConfig, receiver.URL, secret)
+	must(t, os.WriteFile(file, []byte(text), 0o600))
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-7 --enrollment plant1")
+	f.must("config apply " + file)
+	f.says("ops,webhook,"+receiver.URL+",0,0,0,0,,", "notify list --format csv")
+	f.says("the test message was accepted", "notify test ops")
+	if !strings.Contains(got(), `"type":"furrow.test"`) {
+		t.Errorf("the test was %s", got())
+	}
+	f.refused(exitFailed, "the configuration has no target nobody", "notify test nobody")
+
+	now := time.Now().UTC().Truncate(time.Second)
+	table := f.client.Table("readings")
+	if _, err := table.Do(t.Context(), tables.Insert(oil("pump-7", now.Add(-5*time.Minute), 210))); err != nil {
+		t.Fatal(err)
+	}
+	f.must("schedule --once")
+	f.work()
+	id := jsonOf[incidentLine](t, f.must("incident list --json"))[0].ID
+	if !strings.Contains(got(), `"delivery":"`+id+`~1~ops","id":"`+id+`","what":"opened"`) {
+		t.Errorf("the webhook has got %s", got())
+	}
+	sent := map[string]string{}
+	for _, e := range jsonOf[eventLine](t, f.must("incident show --json", id)) {
+		if e.Target != "" {
+			sent[string(e.Target)] = e.Outcome
+		}
+	}
+	if len(sent) != 2 || sent["ops"] != "sent" || sent["tickets"] != "sent" {
+		t.Errorf("the incident says %v", sent)
+	}
+	for _, line := range jsonOf[targetLine](t, f.must("notify list --json")) {
+		if line.Sent != 1 || line.Waiting != 0 || line.Failed != 0 || line.Last == nil {
+			t.Errorf("target %+v", line)
+		}
+	}
+	if status := jsonOf[pipelineStatus](t, f.must("status --json"))[0]; len(status.Targets) != 2 {
+		t.Errorf("status says %+v", status.Targets)
+	}
+	f.says("ops: 1 sent, 0 waiting", "status")
+	if out := f.must("config show"); strings.Contains(out, webhookSecret[6:]) || !strings.Contains(out, "secretFile") {
+		t.Errorf("the configuration is shown as\n%s", out)
+	}
+	f.must("notify redrive ops")
+	f.refused(exitFailed, `no target "nobody"`, "notify redrive nobody")
+}

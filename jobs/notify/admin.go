@@ -1,0 +1,67 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Test sends a message about nothing to a target, at once and without a record. Where recipients depend on the device,
+// to is the recipient.
+func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) error {
+	target, known := n.Target(name)
+	if !known {
+		return fmt.Errorf("the configuration has no target %s", name)
+	}
+	now := tables.TicksOf(time.Now())
+	d := schema.Delivery{Target: name, Transition: schema.Transition{
+		Home:   schema.LatestPartition{Tenant: "test", Month: schema.MonthOf(now.Time(), 0)},
+		ID:     schema.IncidentID{Rule: "test", Device: "test", First: now.Add(-time.Second)},
+		Number: 2, What: schema.Closed, At: now, Since: now, Found: now, Severity: "info",
+		Text: "a test of notifications; there is nothing to do"}}
+	m := message{id: "msg_test_" + rand.Text(), target: target, at: now.Time(), deliveries: []schema.Delivery{d},
+		test: true}
+	if m.recipients = target.Kind.recipients(d); m.recipients == "" {
+		if m.recipients = to; to == "" {
+			return errors.New("its address is in a label of the device; say one with --to")
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendWithin)
+	defer cancel()
+	return target.Kind.send(ctx, n, m)
+}
+
+// Redrive puts back what was given up for a target, and returns how many deliveries.
+func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, err error) {
+	q := tables.Query{Range: tables.Partition(schema.GivenUp(name))}
+	for e, err := range n.deliveries().Entities(ctx, q) {
+		if err != nil {
+			return back, err
+		}
+		d, err := schema.DeliveryOf(e)
+		if err != nil {
+			return back, err
+		}
+		d.Due, d.Attempts, d.Message, d.Error = 0, 0, "", ""
+		d.Found = tables.TicksOf(time.Now()) // it has three days again
+		again := d.Entity()
+		schema.SetFormat(&again, n.Format)
+		if _, err := n.deliveries().Do(ctx, tables.Insert(again)); err != nil && !errors.Is(err, tables.ErrExists) {
+			return back, err
+		}
+		_, err = n.deliveries().Do(ctx, tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
+		if err != nil && !errors.Is(err, tables.ErrNotFound) {
+			return back, err
+		}
+		back++
+	}
+	if back > 0 {
+		_, err = n.Wake(ctx, name)
+	}
+	return back, err
+}

@@ -1,0 +1,29 @@
+package query
+
+import (
+	"context"
+	"errors"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Targets returns the states of a pipeline's targets of notifications, by their names. A target that nothing was for
+// has none. It takes one query.
+func (f Fleet) Targets(ctx context.Context, p schema.Pipeline) (all []schema.TargetState, err error) {
+	runs := f.Tables.Table(f.Names.Runs())
+	for e, err := range runs.Entities(ctx, tables.Query{Range: schema.TargetStates(p)}) {
+		if err != nil {
+			return nil, err
+		}
+		s, err := schema.TargetStateOf(e)
+		if errors.Is(err, schema.ErrNewer) {
+			continue // a newer version of furrow shows it
+		}
+		if err != nil {
+			return nil, &UnreadableError{runs.Name, e.PartitionKey, e.RowKey, "", err}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
