@@ -10,8 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// How long deliveries wait at most before they are looked at again: muted ones, as a mute may be removed, and closings
-// whose opening is still to be delivered.
+// How long deliveries wait before they are looked at again: muted ones at most, as a mute may be removed, and closings
+// whose opening is still to be delivered at least.
 const (
 	mutedFor   = 10 * time.Minute
 	openingFor = 30 * time.Second
@@ -77,9 +77,10 @@ func (j *job) closingReady(ctx context.Context, d schema.Delivery, b *besides, b
 	for _, what := range []string{schema.Opened, schema.Announced} {
 		opening.What = what
 		pk, rk := opening.Keys()
-		_, err := j.deliveries().Get(ctx, pk, rk)
+		e, err := j.deliveries().Get(ctx, pk, rk)
 		if err == nil {
-			j.next = min(j.next, j.now.Add(openingFor))
+			due := tables.Ticks(e.Get("Due").Int())
+			j.next = min(j.next, max(due, j.now.Add(openingFor)))
 			return false, nil
 		}
 		if !errors.Is(err, tables.ErrNotFound) {

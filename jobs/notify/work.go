@@ -49,11 +49,11 @@ func (j *job) work(ctx context.Context) error {
 			if ready[0].Message == "" {
 				take = j.target.Kind.fits(ready)
 			}
-			if !j.deliver(ctx, ready[:take]) { // what follows may be the closing of what failed
+			sent := j.deliver(ctx, ready[:take])
+			if ready = ready[take:]; !sent && len(ready) > 0 { // what follows may be the closing of what failed
 				j.next = min(j.next, j.now.Add(openingFor))
 				break
 			}
-			ready = ready[take:]
 		}
 	}
 	return nil

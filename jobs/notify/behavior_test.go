@@ -1,0 +1,321 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs/notify"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+func TestGroupsWaitAndAreOneMessage(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.GroupBy, target.GroupWait = []string{"rule", "site"}, time.Minute
+	n := f.notifier(f.client, target)
+	f.happen(n, "ops", f.transition("pump-1", 1))
+	if r := deliver(t, n, "ops"); r.Sent > 0 || !r.Again || r.After != time.Minute {
+		t.Errorf("at once: %+v", r)
+	}
+	f.advance(40 * time.Second)
+	other := f.transition("pump-3", 1)
+	other.Site = "plant-4"
+	f.happen(n, "ops", f.transition("pump-2", 1), other)
+	deliver(t, n, "ops")
+	f.advance(20 * time.Second)
+	if r := deliver(t, n, "ops"); r.Sent != 2 || len(rec.accepted) != 1 ||
+		rec.accepted[0].Data.Group["site"] != "plant-3" {
+		t.Errorf("after a minute: %+v, %+v", r, rec.accepted)
+	}
+	f.advance(40 * time.Second)
+	if r := deliver(t, n, "ops"); r.Sent != 1 {
+		t.Errorf("the other site: %+v", r)
+	}
+}
+
+func TestOpenIncidentsAreRepeatedUntilSomebodyAcknowledges(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.Repeat = time.Hour
+	n := f.notifier(f.client, target)
+	first := f.transition("pump-1", 1)
+	f.happen(n, "ops", first, f.transition("pump-2", 1))
+	for range 3 {
+		deliver(t, n, "ops")
+		f.advance(time.Hour)
+	}
+	if ids := rec.ids(); len(ids) != 6 || !strings.HasSuffix(ids[5], "~r2") {
+		t.Errorf("after two hours: %q", ids)
+	}
+	ack := schema.Note{ID: "x", What: schema.Acknowledged, Number: 1, At: tables.TicksOf(f.now()), Who: "me"}
+	incidents := f.client.Table(f.names.Output("incidents"))
+	must.Have(incidents.Do(t.Context(), tables.Insert(must.Have(ack.Entity(f.home, first.ID))(t))))(t)
+	f.happen(n, "ops", f.transition("pump-2", 2))
+	for range 3 {
+		deliver(t, n, "ops")
+		f.advance(time.Hour)
+	}
+	if ids := rec.ids(); len(ids) != 7 || !strings.Contains(ids[6], "pump-2~20261120T080000Z~2") {
+		t.Errorf("in the end: %q", ids)
+	}
+	if left := f.rows("ops"); len(left) > 0 {
+		t.Errorf("left: %+v", left)
+	}
+}
+
+func TestMutedIncidentsAreNotDelivered(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	gone := f.happen(n, "ops", f.transition("pump-1", 1))
+	kept := f.happen(n, "ops", f.transition("pump-2", 1))
+	deliver(t, n, "ops")
+	gone = append(gone, f.happen(n, "ops", f.transition("pump-1", 2))...)
+	f.advance(30 * time.Minute)
+	deliver(t, n, "ops")
+	if ids := rec.ids(); len(ids) > 0 {
+		t.Errorf("while they are muted: %q", ids)
+	}
+	f.advance(time.Hour)
+	deliver(t, n, "ops")
+	if ids := rec.ids(); !slices.Equal(ids, kept) {
+		t.Errorf("after the mute: %q; want %q", ids, kept)
+	}
+	for _, id := range gone {
+		if r := f.records()[id]; r.Outcome != schema.WasMuted {
+			t.Errorf("%s is %+v", id, r)
+		}
+	}
+}
+
+func TestClosingGoesOnlyToThoseWhoKnowTheOpening(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(),
+		tables.Insert(f.transition("pump-1", 1).Entity())))(t)
+	f.happen(n, "ops", f.transition("pump-1", 2))
+	if r := deliver(t, n, "ops"); r.Sent > 0 || len(f.rows("ops")) > 0 {
+		t.Errorf("%+v, left %+v", r, f.rows("ops"))
+	}
+}
+
+// TestDeadReceiverIsGivenUpAndRedriven: pauses grow, the circuit opens, after three days it ends, and can begin again.
+func TestDeadReceiverIsGivenUpAndRedriven(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	ids := f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-1", 2))
+	var tried []time.Duration
+	for len(f.rows("ops")) > 0 {
+		if deliver(t, n, "ops").Failed > 0 {
+			tried = append(tried, f.now().Sub(start))
+		}
+		if f.now().Sub(start) > 10*24*time.Hour {
+			t.Fatalf("it has no end: tried at %v", tried)
+		}
+		f.advance(max(time.Second, f.state("ops").Due.Time().Sub(f.now())))
+	}
+	if n := len(tried); n < 10 || n > 25 || tried[1] != 10*time.Second || tried[n-1] < 3*24*time.Hour {
+		t.Errorf("tried at %v", tried)
+	}
+	t.Logf("tried at %v", tried)
+	if s := f.state("ops"); s.GivenUp != 2 || s.Failures != len(tried) || !strings.Contains(s.Error, "503") ||
+		!strings.Contains(s.Error, "a receiver's words") {
+		t.Errorf("state %+v", s)
+	}
+	for _, id := range ids {
+		if r := f.records()[id]; r.Outcome != schema.GaveUp || r.Error == "" {
+			t.Errorf("%s is %+v", id, r)
+		}
+	}
+	rec.refuse = nil
+	if back := must.Have(n.Redrive(t.Context(), "ops"))(t); back != 2 {
+		t.Errorf("%d put back", back)
+	}
+	f.advance(time.Hour)
+	deliver(t, n, "ops")
+	if got := rec.ids(); !slices.Equal(got, ids) {
+		t.Errorf("after the redrive: %q", got)
+	}
+}
+
+// TestCircuitOpensAndCloses: many deliveries of a dead target cost few requests.
+func TestCircuitOpensAndCloses(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	rec.refuse = func(*http.Request, cloudEvent) int { return 500 }
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	for i := range 30 {
+		f.happen(n, "ops", f.transition(fmt.Sprint("pump-", i), 1))
+	}
+	deliver(t, n, "ops")
+	if rec.tried != 5 {
+		t.Errorf("%d tried before the circuit opens", rec.tried)
+	}
+	f.advance(20 * time.Second)
+	deliver(t, n, "ops")
+	f.advance(10 * time.Second)
+	deliver(t, n, "ops")
+	if rec.tried != 6 {
+		t.Errorf("%d tried after a pause", rec.tried)
+	}
+	rec.refuse = nil
+	f.advance(time.Minute)
+	deliver(t, n, "ops")
+	f.advance(time.Minute)
+	deliver(t, n, "ops")
+	if s := f.state("ops"); s.Sent != 30 || s.Failures != 0 || s.Error != "" || s.Waiting != 0 {
+		t.Errorf("when it works again: %+v", s)
+	}
+}
+
+// TestAddressesAreCheckedWhenTheyAreDialed refuses a name that leads to this machine.
+func TestAddressesAreCheckedWhenTheyAreDialed(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	for url, want := range map[string]string{
+		strings.Replace(rec.server.URL, "http://127.0.0.1", "https://localhost", 1): "is a private address",
+		"https://[::ffff:127.0.0.1]:1/":                                             "is a private address",
+		"https://10.0.0.1/":                                                         "is a private address",
+		"https://100.64.1.1/":                                                       "is a private address",
+		"https://169.254.169.254/latest/":                                           "never go to the address 169.254.169.254",
+		"https://[64:ff9b::a00:1]/":                                                 "never go to the address",
+		"https://0.0.0.0/":                                                          "never go to the address",
+		"https://[fe80::1]/":                                                        "never go to the address",
+	} {
+		target := f.hook(url)
+		target.Kind.(*notify.Webhook).Private = false
+		err := f.notifier(f.client, target).Test(t.Context(), "ops", "")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", url, err, want)
+		}
+	}
+	target := f.hook("https://169.254.169.254/")
+	if err := f.notifier(f.client, target).Test(t.Context(), "ops", ""); err == nil ||
+		!strings.Contains(err.Error(), "never") {
+		t.Errorf("with private: true: %v", err)
+	}
+	if rec.tried > 0 {
+		t.Error("a request has arrived")
+	}
+}
+
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	server := httptest.NewServer(http.RedirectHandler(rec.server.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", "")
+	if err == nil || !strings.Contains(err.Error(), "redirects are not followed") || rec.tried > 0 {
+		t.Errorf("%v, %d followed", err, rec.tried)
+	}
+}
+
+// TestEndlessAnswerIsCutOff sends gigabytes.
+func TestEndlessAnswerIsCutOff(t *testing.T) {
+	f, sent := newFixture(t), 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		for range 1 << 20 {
+			n, err := w.Write(make([]byte, 1<<10))
+			if sent += n; err != nil {
+				return
+			}
+		}
+	}))
+	err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", "")
+	server.Close() // waits for the handler
+	if err == nil || sent > 100<<20 {
+		t.Errorf("%v after %d bytes", err, sent)
+	}
+}
+
+func TestMissingSecretIsAFailureThatSaysSo(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.Kind.(*notify.Webhook).SecretFile = "/nowhere/secret"
+	n := f.notifier(f.client, target)
+	f.happen(n, "ops", f.transition("pump-1", 1))
+	deliver(t, n, "ops")
+	if s := f.state("ops"); !strings.Contains(s.Error, "/nowhere/secret") || s.Waiting != 1 {
+		t.Errorf("state %+v", s)
+	}
+}
+
+// TestManyIncidentsOfAGroupAreFewMessages has a fleet fall silent. Nobody wants a mail for each device.
+func TestManyIncidentsOfAGroupAreFewMessages(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	target := f.hook(rec.server.URL)
+	target.GroupBy, target.GroupWait = []string{"rule"}, time.Second
+	n := f.notifier(f.client, target)
+	const many = 2500
+	for _, table := range []string{f.names.Output("incidents"), f.names.Deliveries()} {
+		var ops []tables.Op
+		for i := range many {
+			tr := f.transition(fmt.Sprint("pump-", i), 1)
+			e := tr.Entity()
+			if table == f.names.Deliveries() {
+				e = schema.Delivery{Target: "ops", Transition: tr}.Entity()
+			}
+			ops = append(ops, tables.Insert(e))
+		}
+		for _, group := range must.Have(tables.Cut(ops))(t) {
+			must.Have(f.client.Table(table).Submit(t.Context(), group))(t)
+		}
+	}
+	must.Have(n.Wake(t.Context(), "ops"))(t)
+	f.advance(time.Minute)
+	began := time.Now()
+	r := deliver(t, n, "ops")
+	if r.Sent != many || len(rec.accepted) != 3 {
+		t.Errorf("%+v in %d messages", r, len(rec.accepted))
+	}
+	t.Logf("%d incidents in %d messages, %v", r.Sent, len(rec.accepted), time.Since(began))
+}
+
+var errRefused = errors.New("refused")
+
+// TestQueueTakesSmallMessages cuts what does not fit.
+func TestQueueTakesSmallMessages(t *testing.T) {
+	f := newFixture(t)
+	var texts []string
+	n := f.notifier(f.client, notify.Target{Name: "tickets", Kind: &notify.Queue{Queue: "tickets"},
+		GroupBy: []string{"rule"}, GroupWait: time.Second})
+	refuse := errRefused
+	n.Enqueue = func(_ context.Context, queue, text string) error {
+		if refuse == nil {
+			texts = append(texts, queue+" "+text)
+		}
+		return refuse
+	}
+	var all []schema.Transition
+	for i := range 300 {
+		all = append(all, f.transition(fmt.Sprint("pump-", i), 1))
+	}
+	ids := f.happen(n, "tickets", all...)
+	f.advance(time.Minute)
+	deliver(t, n, "tickets")
+	refuse = nil
+	for range 20 {
+		f.advance(time.Minute)
+		deliver(t, n, "tickets")
+	}
+	joined := strings.Join(texts, "\n")
+	for _, id := range ids {
+		if strings.Count(joined, `"`+id+`"`) != 1 {
+			t.Errorf("%s is there %d times", id, strings.Count(joined, `"`+id+`"`))
+		}
+	}
+	for _, text := range texts {
+		if len(text) > 64<<10 || !strings.HasPrefix(text, "tickets {") {
+			t.Errorf("a message of %d bytes: %.50s", len(text), text)
+		}
+	}
+}
