@@ -62,7 +62,6 @@ func (n Names) Commands() string    { return n.prefix + "commands" }
 func (n Names) Config() string      { return n.prefix + "config" }
 func (n Names) Access() string      { return n.prefix + "access" }
 func (n Names) Activity() string    { return n.prefix + "activity" }
-
 func (n Names) Deliveries() string  { return n.prefix + Deliveries }
 
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
