@@ -77,7 +77,7 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque",
 			"absent"}, "sensors": {"torque", "absent"},
 		"devices": {"secret-9", "absent-9"}, "model": {"vault-model", "attic-model"},
-		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "none"}, "device": inPath["id"]}
+		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "absent"}, "device": inPath["id"]}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
 		"newest", "format", "severity"}
 	tried := 0

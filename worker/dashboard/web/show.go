@@ -238,10 +238,8 @@ func incidentsChart(n *model.IncidentCounts) template.HTML {
 	sum := 0
 	for i, count := range n.Hours {
 		sum += count
-		if count > 0 {
-			v := float64(count)
-			c.Points = append(c.Points, chart.Point{Time: n.From.Add(time.Duration(i) * time.Hour), Value: v, Low: v, High: v})
-		}
+		v := float64(count)
+		c.Points = append(c.Points, chart.Point{Time: n.From.Add(time.Duration(i) * time.Hour), Value: v, Low: v, High: v})
 	}
 	c.Desc = fmt.Sprintf("%d incidents opened in %d hours.", sum, len(n.Hours))
 	return template.HTML(c.SVG(chart.Size{Width: 540, Height: 170}, "wide") +
