@@ -156,7 +156,9 @@ func TestRulesWatchFurrowItself(t *testing.T) {
 	f := newFixture(t)
 	file := filepath.Join(t.TempDir(), "site.yaml")
 	writeFile(t, file, `
-pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup, rules]}]
+pipelines:
+  - {name: live, cadence: 1s, settle: 1s, processors: [latest, rollup, rules]}
+  - {name: keep, cadence: 1h, processors: [archive]}
 rules:
   given-up: {match: {tenant: furrow}, when: {threshold: {sensor: poison_messages, above: 0}}}
   lag: {match: {tenant: furrow}, when: {threshold: {sensor: lag_seconds, above: 300}}}
@@ -172,7 +174,7 @@ rules:
 	must(t, q.Put(t.Context(), m, 0))
 	var open []incidentLine
 	for n := 0; len(open) == 0 && n < 20; n++ { // it is given up, the next slot counts it, and a later run finds that
-		f.must("schedule --once")
+		f.must("schedule --once --pipeline live")
 		f.work()
 		open = jsonOf[incidentLine](t, f.must("incident list --json"))
 	}
@@ -180,7 +182,8 @@ rules:
 		t.Errorf("open: %+v", open)
 	}
 	f.says("furrow:live,", "query furrow:live --latest --format csv")
-	if tenants := f.must("device list --tenant furrow --format csv"); strings.Count(tenants, "furrow:live") != 1 {
+	if tenants := f.must("device list --tenant furrow --format csv"); strings.Count(tenants, "furrow:live") != 1 ||
+		!strings.Contains(tenants, "furrow:keep") {
 		t.Errorf("devices: %s", tenants)
 	}
 }

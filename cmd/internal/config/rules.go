@@ -43,9 +43,12 @@ func (r *reader) rules(c *Config) key {
 // tenant watch Furrow itself.
 const Itself = "furrow"
 
-// WatchesItself reports whether a rule is for the tenant Itself, by name.
-func (c *Config) WatchesItself() bool {
-	return slices.ContainsFunc(c.Rules, func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, Itself) })
+// WatchesItself reports whether the pipeline evaluates a rule for the tenant Itself, by name.
+func (p Pipeline) WatchesItself() bool {
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool {
+		c, ok := p.Config.(*rules.Config)
+		return ok && slices.ContainsFunc(c.Rules, func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, Itself) })
+	})
 }
 
 // Watches reports whether the pipeline has the processor rules.

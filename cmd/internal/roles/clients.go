@@ -78,7 +78,7 @@ func (c *Clients) Fleet(g generations.Loaded, names ...string) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{Tables: c.Tables, Queues: c.Queues, Names: c.Names, Pipelines: g.Config.Pipelines,
-		Generation: g.Generation, Format: g.Format, WatchesItself: g.Config.WatchesItself()}
+		Generation: g.Generation, Format: g.Format}
 	err := f.Select(names...)
 	if err == nil {
 		f.Archive, err = c.archive(f.Pipelines)

@@ -32,12 +32,10 @@ type Fleet struct {
 	Pipelines []config.Pipeline
 	Log       *slog.Logger
 
-	Generation int64 // of the stored configuration with these Pipelines; zero: it is not stored
-	Format     int64 // in which jobs write, as schema.Format
-	// WatchesItself has schedulers write the figures of their pipelines as readings of the tenant config.Itself.
-	WatchesItself bool
-	Stored        *generations.Follower // of newer configurations; nil: the pipelines never change
-	only          []string              // names of the selected pipelines; none means all
+	Generation int64                 // of the stored configuration with these Pipelines; zero: it is not stored
+	Format     int64                 // in which jobs write, as schema.Format
+	Stored     *generations.Follower // of newer configurations; nil: the pipelines never change
+	only       []string              // names of the selected pipelines; none means all
 }
 
 // ErrNoPipeline means that the configuration has no pipeline of that name.

@@ -13,7 +13,6 @@ import (
 func (f *Fleet) under(g generations.Loaded) *Fleet {
 	other := *f
 	other.Generation, other.Format, other.Pipelines = g.Generation, g.Format, nil
-	other.WatchesItself = g.Config.WatchesItself()
 	for _, p := range g.Config.Pipelines {
 		if len(f.only) == 0 || slices.Contains(f.only, string(p.Name)) {
 			other.Pipelines = append(other.Pipelines, p)

@@ -15,24 +15,31 @@ import (
 	"furrow/worker/query"
 )
 
-// onSlot returns what a scheduler of a pipeline does after each of its slots: with a rule for the tenant of Furrow
-// itself, it writes the pipeline's figures. Nil is nothing.
+// onSlot returns what the scheduler of a pipeline does after each of its slots: if the pipeline has a rule for the
+// tenant of Furrow itself, it writes the figures of all pipelines. Nil is nothing.
 func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
-	if !f.WatchesItself {
+	if !p.WatchesItself() {
 		return nil
 	}
 	return func(ctx context.Context, slot worker.Slot) {
+		all := f.Pipelines
+		if f.Stored != nil { // and not only those of --pipeline
+			newest, _ := f.Stored.Current()
+			all = newest.Config.Pipelines
+		}
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		if err := f.writeFigures(within, p, slot.Run.Slot); err != nil && ctx.Err() == nil {
-			f.Log.WarnContext(ctx, "figures of pipeline not written", "pipeline", p.Name, "slot", slot.Run.Slot.Time(),
-				"error", err)
+		for _, p := range all {
+			if err := f.writeFigures(within, p, slot.Run.Slot); err != nil && ctx.Err() == nil {
+				f.Log.WarnContext(ctx, "figures of pipeline not written", "pipeline", p.Name, "slot", slot.Run.Slot.Time(),
+					"error", err)
+			}
 		}
 	}
 }
 
 // writeFigures inserts the figures of a pipeline as a reading of the device furrow:PIPELINE, and registers that first.
-// The slot's scheduler calls it, so nobody else writes the same row, and one that exists is its own.
+// A row that exists was written by another try of the slot.
 func (f *Fleet) writeFigures(ctx context.Context, p config.Pipeline, slot tables.Ticks) error {
 	status, err := f.Reader().Status(ctx, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 	if err != nil {
