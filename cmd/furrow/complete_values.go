@@ -28,7 +28,8 @@ func flagSources() map[string]wordSource {
 
 // argumentSources complete arguments, by their names in the usage of a command.
 func argumentSources() map[string]wordSource {
-	return map[string]wordSource{"DEVICE": deviceWords, "ENROLLMENT": enrollmentWords}
+	return map[string]wordSource{"DEVICE": deviceWords, "ENROLLMENT": enrollmentWords, "TARGET": targetWords,
+		"[TARGET]": targetWords}
 }
 
 // fileWord finds the names that files and directories have in usages.
@@ -164,6 +165,17 @@ func modelWords(ctx context.Context, _ completion, s *stores, _ string) (names [
 		if m.Name != "" {
 			names = append(names, m.Name)
 		}
+	}
+	return names, nil
+}
+
+func targetWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
+	held, err := s.Generations().Holding(ctx, config.File{})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range held.Config.Notify {
+		names = append(names, string(t.Name))
 	}
 	return names, nil
 }

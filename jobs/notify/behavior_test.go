@@ -186,7 +186,7 @@ func TestAddressesAreCheckedWhenTheyAreDialed(t *testing.T) {
 		"https://[::ffff:127.0.0.1]:1/":                                             "is a private address",
 		"https://10.0.0.1/":                                                         "is a private address",
 		"https://100.64.1.1/":                                                       "is a private address",
-		"https://169.254.169.254/latest/":                                           "never go to the address 169.254.169.254",
+		"https://169.254.169.254/latest/":                                           "go to the address 169.254.169.254",
 		"https://[64:ff9b::a00:1]/":                                                 "never go to the address",
 		"https://0.0.0.0/":                                                          "never go to the address",
 		"https://[fe80::1]/":                                                        "never go to the address",

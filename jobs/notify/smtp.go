@@ -80,14 +80,22 @@ func (k *SMTP) send(ctx context.Context, n *Notifier, m message) error {
 	}
 	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(sendWithin), mail.WithTLSPolicy(mail.TLSMandatory),
 		mail.WithTLSConfig(&tls.Config{ServerName: host, RootCAs: n.Roots, MinVersion: tls.VersionTLS12})}
-	dial := dialer(k.Private)
+	dial := dialer(k.Private).DialContext
 	if number == 465 {
 		options = append(options, mail.WithSSL())
-		secure := &tls.Dialer{NetDialer: dial, Config: &tls.Config{ServerName: host, RootCAs: n.Roots}}
-		options = append(options, mail.WithDialContextFunc(secure.DialContext))
-	} else {
-		options = append(options, mail.WithDialContextFunc(dial.DialContext))
+		secure := &tls.Dialer{NetDialer: dialer(k.Private), Config: &tls.Config{ServerName: host, RootCAs: n.Roots}}
+		dial = secure.DialContext
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	dialed := func(_ context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err == nil { // the library keeps it open after some failures
+			context.AfterFunc(ctx, func() { _ = conn.Close() })
+		}
+		return conn, err
+	}
+	options = append(options, mail.WithDialContextFunc(dialed))
 	if k.PasswordFile != "" {
 		password, err := readSecret(k.PasswordFile)
 		if err != nil {
