@@ -36,6 +36,7 @@ type Result struct {
 	Late      int // late rows that an audit found and folded
 	Refolds   int // devices that were folded again, in part or whole
 	Missing   int // rows that were counted before and are gone
+	Made      int // marks that a group job has worked off
 
 	Behind []schema.Place // devices with more rows than were folded
 	Rest   schema.Place   // first device that the job did not get to; zero if none

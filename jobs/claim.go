@@ -159,6 +159,7 @@ func (j *job) outputs() (groups [][]*change) {
 		for o, e := range d.effects {
 			if blank := len(e.Properties) == 0 && !d.look && d.track.parts(o) == 0; e.Properties != nil && !blank {
 				of[o] = d
+				d.leaveMark(e.Mark)
 			} else if e.Closed {
 				d.track.close(o)
 			}
@@ -220,7 +221,7 @@ func (j *job) commit(ctx context.Context) error {
 			return resolution{etag: found.ETag}
 		}})
 	}
-	err := j.track(ctx, changes)
+	err := j.commitAll(ctx, changes)
 	for _, c := range changes {
 		if c.done {
 			c.device.track.etag, c.device.held, c.device.done = c.etag, false, true

@@ -18,6 +18,7 @@ type deviceRun struct {
 	model   *Model
 	track   *track
 	effects map[Output]Effect
+	marks   map[string]schema.Mark    // by RowKey, of the effects that are written
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
 	rejects rejects
 	acks    []schema.Ack  // of commands, in the rows folded
@@ -281,7 +282,7 @@ func (d *deviceRun) mark() {
 func (d *deviceRun) effect(e Effect) {
 	old := d.effects[e.Output]
 	if e.Properties == nil {
-		e.Properties = old.Properties
+		e.Properties, e.Mark = old.Properties, old.Mark
 	}
 	d.effects[e.Output] = e
 	d.weight += weigh(e) - weigh(old)

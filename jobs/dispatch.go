@@ -42,6 +42,8 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save Save) (Re
 		return p.audit(ctx, m, put)
 	case Deliver:
 		return p.deliver(ctx, m, put)
+	case Group:
+		return p.group(ctx, m, put)
 	}
 	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, quote(string(m.Kind)))
 }

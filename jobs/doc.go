@@ -2,7 +2,8 @@
 // package worker receives and sends the messages.
 //
 //	master ─► a month job per partition of the fleet ─► device jobs, in batches
-//	       │                                        └─► audit jobs, in batches
+//	       │                                        ├─► audit jobs, in batches
+//	       │                                        └─► group jobs, where there are marks
 //	       └► a deliver job per target of notifications that has something to do
 //
 // A device job reads the rows after the checkpoint, folds them, claims its devices, writes the outputs, and commits
@@ -40,6 +41,9 @@
 //     a new id, so a message that was put twice finds another id and does nothing. A job puts the message of a mark
 //     again when the mark has expired, or when its own message was received before: the worker that had it may have
 //     died between its commit and its put.
+//   - What is made of many devices (a report, a tenant's day in an archive) is made by group jobs. A commit leaves a
+//     mark in the tracking partition, in its own transaction or before it, that says what has to be made again. A group
+//     job reads marks, makes what they ask for, and deletes each on the version that it read. See Grouping.
 //   - An audit acts only on devices that were folded under its own settings, and no job acts on a device of a newer
 //     generation of the configuration.
 //   - Work is bounded in bytes as well as in rows: pages, batches, transactions, state, rejects and sensors. A fleet of
@@ -64,7 +68,7 @@
 //	cadence       the time from one slot to the next
 //	slot          a scheduled time of a pipeline
 //	run           the work that was done for a slot
-//	job           a unit of a run: master, month, device, audit or deliver
+//	job           a unit of a run: master, month, device, audit, group or deliver
 //	message       a job in a queue
 //	batch         the devices that one message carries
 //	lease         how long a message, or a claim of a device, belongs to one worker
@@ -92,7 +96,8 @@
 //	gap           numbers of a sequence that no reading has
 //	import        rows of the past from files, which runs fold before the newer ones
 //	group         devices that are reported together: a tenant, a site, a label
-//	mark          a note that something has to be made again
+//	mark          a note that something has to be made again, such as a group's bucket
+//	report        the joined buckets of the devices of a group
 //	rule          what to watch for in devices: a threshold, silence, a missed time of the day, and so on
 //	incident      a rule that held for a device, from open to closed
 //	transition    a step of an incident: opened, reopened, closed or announced

@@ -17,5 +17,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// {"v":1,"kind":"master","pipeline":"live","run":"0639307630200000000"} <nil>
-	// the message cannot be read: kind "mister" is not known; want master, month, device or audit
+	// the message cannot be read: kind "mister" is not known; want master, month, device, audit, group or deliver
 }

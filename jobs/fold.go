@@ -86,6 +86,9 @@ type Effect struct {
 	// From and To are the window of an output: it is made of samples whose ticks lie in [From, To). An object is made of
 	// all readings there, and nothing else.
 	From, To tables.Ticks
+	// Mark, if it has a kind, is left in the tracking partition with the commit: something that depends on the output has
+	// to be made again. The partition is that of the device.
+	Mark schema.Mark
 }
 
 // An Output names an entity that processors write, or an object: its name is then the PartitionKey, a slash and the

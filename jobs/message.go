@@ -20,6 +20,7 @@ const (
 	Month  Kind = "month"  // puts the devices of a partition into batches
 	Device Kind = "device" // folds the new readings of a batch of devices
 	Audit  Kind = "audit"  // looks for late rows of a batch of devices
+	Group  Kind = "group"  // makes again what marks of a partition of the fleet ask for
 	// Deliver tells a target about incidents.
 	Deliver Kind = "deliver"
 )
@@ -35,7 +36,8 @@ type Message struct {
 	Run      tables.Ticks    `json:"run"` // slot of the run that it belongs to
 
 	// Month is the first partition of the fleet that a Month job plans, and Through the last, if that is another one:
-	// small partitions share a job. Month of a Master is its progress, the last partition that it has put a job for.
+	// small partitions share a job. Month of a Master is its progress, the last partition that it has put a job for. Month
+	// of a Group is the partition of its marks.
 	Month   schema.Month `json:"month,omitzero"`
 	Through schema.Month `json:"through,omitzero"`
 
@@ -57,8 +59,12 @@ type Message struct {
 	// Target is whom a Deliver tells.
 	Target schema.Target `json:"target,omitempty"`
 
+	// Group is the kind of marks that a Group works off.
+	Group schema.MarkKind `json:"group,omitempty"`
+
 	// Mark is the ID on the tracking rows of a Device or Audit that catches up: the job continues with a device far
-	// behind, or works off a refold cursor. It leaves rows with another ID alone.
+	// behind, or works off a refold cursor. It leaves rows with another ID alone. That of a Group is on the row of its
+	// GroupTurn.
 	Mark string `json:"mark,omitempty"`
 
 	// Claim makes a Device or Audit a follow-up. It comes when the hold of this claim ends, for devices that a job passed
@@ -101,7 +107,7 @@ func (m Message) tried() bool { return m.Attempts+m.Taken+m.Deaths > 0 }
 
 // CatchUp reports whether m is work on history: a device that is far behind, an audit or a refold. Such messages have a
 // queue of their own.
-func (m Message) CatchUp() bool { return m.Mark != "" || m.Kind == Audit }
+func (m Message) CatchUp() bool { return m.Mark != "" && m.Kind != Group || m.Kind == Audit }
 
 // A Depth is how much an audit looks at.
 type Depth string
@@ -160,12 +166,12 @@ func (m Message) check() error {
 
 func (m Message) checkKind() error {
 	switch m.Kind {
-	case Master, Month, Device, Audit, Deliver:
+	case Master, Month, Device, Audit, Group, Deliver:
 		return nil
 	case "":
 		return errors.New("kind is missing")
 	}
-	return fmt.Errorf("kind %s is not known; want master, month, device, audit or deliver", quote(string(m.Kind)))
+	return fmt.Errorf("kind %s is not known; want master, month, device, audit, group or deliver", quote(string(m.Kind)))
 }
 
 // checkWork checks that the work fits the kind.
@@ -175,7 +181,8 @@ func (m Message) checkWork() error {
 		name            string
 		has, needs, may bool
 	}{
-		{"month", m.Month != schema.Month{}, m.Kind == Month, m.Kind == Master},
+		{"month", m.Month != schema.Month{}, m.Kind == Month || m.Kind == Group, m.Kind == Master},
+		{"group", m.Group != "", m.Kind == Group, false},
 		{"through", m.Through != schema.Month{}, false, m.Kind == Month},
 		{"first", m.First != schema.Place{}, batch, false},
 		{"last", m.Last != schema.Place{}, batch, false},
@@ -183,7 +190,7 @@ func (m Message) checkWork() error {
 		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master && m.Audit == Full},
 		{"since", m.Since != 0, false, m.Audit == Late},
 		{"target", m.Target != "", m.Kind == Deliver, false},
-		{"mark", m.Mark != "", m.Audit == Refold, batch},
+		{"mark", m.Mark != "", m.Audit == Refold || m.Kind == Group, batch},
 		{"claim", m.Claim != "", false, batch},
 		{"extra", m.Extra, false, m.Kind == Device || m.Kind == Month},
 	} {
@@ -224,7 +231,7 @@ func (m Message) checkKeys() error {
 			return err
 		}
 	}
-	for _, member := range []struct{ name, id string }{{"mark", m.Mark}, {"claim", m.Claim}} {
+	for _, member := range []struct{ name, id string }{{"mark", m.Mark}, {"claim", m.Claim}, {"group", string(m.Group)}} {
 		if len(member.id) > maxID {
 			return fmt.Errorf("%s has %d bytes; at most %d are allowed", member.name, len(member.id), maxID)
 		}

@@ -103,7 +103,7 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 		`{"v":null}`:              "v, the version of the format, is missing",
 		`{"v":0,"kind":"master"}`: "v, the version of the format, is missing",
 		`{"v":"1"}`:               "string",
-		`{"v":1,"kind":"other"}`:  `kind "other" is not known; want master, month, device, audit or deliver`,
+		`{"v":1,"kind":"other"}`:  `kind "other" is not known; want master, month, device, audit, group or deliver`,
 		`{"v":1,"kind":"Master"}`: `kind "Master" is not known`,
 		`{"v":1}`:                 "kind is missing",
 		`{"v":1,"kind":"master","run":"0639307630201234567"}`:                   "pipeline is missing",

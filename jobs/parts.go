@@ -13,7 +13,8 @@ import (
 // from the sorted names of the output's sensors, so they depend on nothing else.
 const (
 	partSensors = 200
-	maxParts    = (MaxSensors + partSensors - 1) / partSensors
+	maxParts    = (MaxSensors + reserved + partSensors - 1) / partSensors
+	reserved    = 2 // properties of an output besides sensors, as IsReserved
 )
 
 // PartsProperty is a property of the first part of an output with several parts: how many parts storage has, including
@@ -33,7 +34,8 @@ const (
 // IsReserved reports whether a property of an output is not a sensor's.
 func IsReserved(name string) bool {
 	switch name {
-	case FenceProperty, PartsProperty, HeardProperty, ReadingsProperty, schema.FormatProperty:
+	case FenceProperty, PartsProperty, HeardProperty, ReadingsProperty, schema.FormatProperty, schema.SiteProperty,
+		schema.LabelsProperty, schema.DevicesProperty, schema.MoreProperty:
 		return true
 	}
 	return false

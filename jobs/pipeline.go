@@ -22,8 +22,10 @@ type Pipeline struct {
 	Models     []Model // with different names
 	Client     *tables.Client
 	Objects    Objects // nil if no processor writes objects
-	Names      schema.Names
-	Notifier   *notify.Notifier // nil if nobody is notified
+	// Groups make what the marks of the pipeline ask for.
+	Groups   map[schema.MarkKind]Grouping
+	Names    schema.Names
+	Notifier *notify.Notifier // nil if nobody is notified
 
 	// Batch is the number of devices in one message, at most MaxBatch; zero means 50.
 	Batch int

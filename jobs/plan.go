@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ type plan struct {
 	resumed schema.Month // the partition that an earlier attempt has put in part
 	at      *schema.MonthFigures
 	figures map[schema.Month]*schema.MonthFigures
+	seen    map[string]*seenGroups // by partition
 
 	whole group // devices of whole partitions before the current one
 	part  group // devices of the current partition
@@ -63,6 +65,8 @@ func (m Message) partitions() tables.Range {
 func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.Place) bool) error {
 	tracks := newTrackRows(ctx, pl.pipeline.tracking(), part)
 	defer tracks.stop()
+	pl.seen = map[string]*seenGroups{}
+	tracks.seen = pl.seen
 	members := pl.pipeline.Client.Table(pl.pipeline.Names.Fleet())
 	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey"}}) {
 		if err != nil {
@@ -105,6 +109,11 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 			return err
 		}
 		pl.month, pl.cut, pl.at = month, month == pl.resumed, pl.figuresOf(month)
+		if seen := pl.seen[e.PartitionKey]; month != pl.resumed {
+			if err := pl.groups(ctx, month, cmp.Or(seen, &seenGroups{})); err != nil {
+				return err
+			}
+		}
 	}
 	key, err := schema.ParseMemberKey(e.RowKey)
 	place := schema.Place{Month: month, Key: key}

@@ -3,6 +3,8 @@ package jobs
 import (
 	"fmt"
 	"slices"
+
+	"furrow/tables/schema"
 )
 
 // A Processor is everything that the program knows about one kind of processing. Its package exports the one value, and
@@ -15,7 +17,8 @@ type Processor struct {
 	Formats  []int
 	MaxState int // bytes
 	// Tables are where its outputs are, without the prefix of the fleet's names. Keys there are those of latest
-	// (tenant!month, device) or of rollups (tenant!window!day!month, device!bucket).
+	// (tenant!month, device), of rollups (tenant!window!day!month, device!bucket), or of buckets (as rollups,
+	// bucket!device).
 	Tables []string
 	// Raw says that it copies readings unchanged into objects. The settings of sensors do not change those, and it is
 	// alone in its pipeline.
@@ -45,7 +48,10 @@ type Config interface {
 type Setup struct {
 	Sensors Sensors
 	Model   string // name of the devices' model; empty: of none
-	Format  int    // one of Processor.Formats: of the fold and its state
+	// Reported are the windows of rollups that reports are made of. They change no output but those for reports, so they
+	// are not in the settings for which devices are folded again.
+	Reported []schema.Window
+	Format   int // one of Processor.Formats: of the fold and its state
 }
 
 // Format returns the processor's own format at a level: the newest that is not above it.

@@ -249,11 +249,12 @@ type trackRows struct {
 	stop func()
 	rows []tables.Entity // remaining rows of the current page
 	done bool
+	seen map[string]*seenGroups // of the partitions so far
 }
 
 // newTrackRows reads the properties that a plan needs. The states would be many times as much.
 func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
-	q := tables.Query{Range: part, Select: schema.TrackProperties()}
+	q := tables.Query{Range: part, Select: append(schema.TrackProperties(), schema.GroupTurnProperties()...)}
 	t := &trackRows{}
 	t.next, t.stop = iter.Pull2(table.Rows(ctx, q))
 	return t
@@ -264,6 +265,7 @@ func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *
 func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
 	for {
 		for len(t.rows) > 0 && compareKeys(t.rows[0], member) < 0 {
+			t.see(t.rows[0])
 			t.rows = t.rows[1:]
 		}
 		switch {
@@ -277,6 +279,16 @@ func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
 			return tables.Entity{}, err
 		}
 		t.rows, t.done = page.Rows, !more
+	}
+}
+
+// see notes what a row says about the groups of its partition, if it is not that of a device.
+func (t *trackRows) see(e tables.Entity) {
+	if strings.HasPrefix(e.RowKey, schema.Separator) {
+		if t.seen[e.PartitionKey] == nil {
+			t.seen[e.PartitionKey] = &seenGroups{}
+		}
+		t.seen[e.PartitionKey].see(e)
 	}
 }
 

@@ -22,9 +22,12 @@ type change struct {
 	found  int    // parts found in storage; 0 if nobody has looked
 	look   bool   // read storage first, because its version is not known
 
-	// compare decides what to do after a refusal or a lost answer, given what storage has; nil if there is no entity.
+	// compare decides what to do after a refusal or a lost answer, given what storage has; nil if there is no entity. A
+	// change without compare is a mark: it is written again with every try, and never read.
 	compare func(found *tables.Entity) resolution
 }
+
+func (c *change) isMark() bool { return c.compare == nil }
 
 // A resolution is the result of a comparison with storage.
 type resolution struct {
@@ -43,7 +46,7 @@ const tries = 6
 // A change that storage would never accept, or for which it refuses a transaction, is an error of its device.
 func writeBatch(ctx context.Context, table *tables.Table, changes []*change) error {
 	for _, c := range changes {
-		if err := c.op.Entity.Check(); err != nil && c.device.err == nil {
+		if err := c.op.Entity.Check(); err != nil && !c.isMark() && c.device.err == nil {
 			c.device.err = err
 		}
 	}
@@ -90,6 +93,9 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 			return nil
 		}
 		if c := refused(left, last); c != nil {
+			if c.isMark() {
+				return last
+			}
 			c.device.err = last
 			try-- // the others still have all their tries
 			continue
@@ -123,11 +129,22 @@ func refused(changes []*change, err error) *change {
 	return changes[wrong.Index]
 }
 
+// undone returns the changes that are still to be written. Marks are needed only with others: they are in the
+// transaction of those that are done.
 func undone(group []*change) (left []*change) {
+	marks := 0
 	for _, c := range group {
-		if !c.done && !c.device.dropped && c.device.err == nil {
+		switch {
+		case c.done:
+		case c.isMark():
+			marks++
+			left = append(left, c)
+		case !c.device.dropped && c.device.err == nil:
 			left = append(left, c)
 		}
+	}
+	if len(left) == marks {
+		return nil
 	}
 	return left
 }
@@ -149,16 +166,20 @@ func submit(ctx context.Context, table *tables.Table, changes []*change) error {
 
 // compare reads the changes' rows and decides about each.
 func compare(ctx context.Context, table *tables.Table, changes []*change) error {
-	keys := make([]string, len(changes))
-	for i, c := range changes {
-		keys[i] = c.op.Entity.RowKey
+	var keys []string
+	for _, c := range changes {
+		if !c.isMark() {
+			keys = append(keys, c.op.Entity.RowKey)
+		}
 	}
 	found, err := find(ctx, table, changes[0].op.Entity.PartitionKey, keys)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		c.settle(found[c.op.Entity.RowKey])
+		if !c.isMark() {
+			c.settle(found[c.op.Entity.RowKey])
+		}
 	}
 	return nil
 }

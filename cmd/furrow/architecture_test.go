@@ -103,6 +103,7 @@ func arrows() []arrow {
 		{"jobs/notify", "tables tables/schema"},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
 		{"jobs/archive", "jobs jobs/archive/columnar jobs/internal/... tables tables/schema tables/service"},
+		{"jobs/report", "jobs jobs/rollup tables tables/schema"},
 		// Nor does one processor know another.
 		{"jobs/...", "jobs jobs/condition jobs/internal/... tables tables/schema tables/service"},
 

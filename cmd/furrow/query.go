@@ -21,10 +21,12 @@ import (
 func queryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "query",
-		Usage:     "Print readings, rollups, rates or latest values",
+		Usage:     "Print readings, rollups, rates, latest values or reports",
 		ArgsUsage: "[DEVICE]",
 		Description: `Prints rollups, or with --raw readings, with --latest the newest values, or with --rate rates of change: of one
 DEVICE, of the devices that --prefix selects, or of a --tenant. --site, --label and --model select among those.
+--by prints reports instead, if they are configured: of all devices of a tenant together, of each of its sites, or of
+those with each value of a label; of all tenants without --tenant. A device is where it was when a bucket began.
 Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A span includes its beginning and excludes
 its end. Rollups include every bucket that overlaps the span; the newest buckets may still change.
 
@@ -44,6 +46,8 @@ the model of the device names and converts it. What a record does not have is ni
 			"query --tenant contoso --gaps --last 7d",
 			"query --tenant contoso --latest --where 'oil > 190'",
 			"query --tenant contoso --site us-5260 --window 1h --where 'oil.max > 190'",
+			"query --by tenant --window 1h",
+			"query --by labels.class --tenant contoso --window 1d --last 30d",
 			"query pump-7 --rate --latest",
 			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
 		Flags: append(storageFlags(),
@@ -63,8 +67,9 @@ the model of the device names and converts it. What a record does not have is ni
 			boolFlag("gaps", "Print by day which sequence numbers are missing or repeated, and when they began again"),
 			boolFlag("latest", "Print the newest value of each sensor"),
 			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
+			&cli.StringFlag{Name: "by", Usage: "Print reports of many devices together: by `GROUP` tenant, site or labels.NAME"},
 			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
-				Usage: "`LENGTH` of rollup buckets, such as 1m, 1h or 1d"},
+				Usage: "`LENGTH` of the buckets of rollups or reports, such as 1m, 1h or 1d"},
 			&cli.StringFlag{Name: "from", Usage: "Beginning of the span as `TIME`"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "End of the span as `TIME`"},
 			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
@@ -76,6 +81,9 @@ the model of the device names and converts it. What a record does not have is ni
 }
 
 func queryAction(c *cli.Context) error {
+	if c.IsSet("by") {
+		return queryReports(c)
+	}
 	q, err := queryQuestion(c)
 	if err != nil {
 		return err

@@ -35,9 +35,10 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw`, `--tail` and `--row-key` for each " +
 			"reading; with `--latest` for each device; with `--states` for each state; with `--gaps` for each day of a " +
-			"device; with `--rate` for each bucket of rates; with `--rate --latest` for each device.",
+			"device; with `--rate` for each bucket of rates; with `--rate --latest` for each device; with `--by` for each " +
+			"bucket of a group.",
 			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object(), stateLine{}, gapLine{},
-				rateRecord{}.Object(), newestRatesRecord{}.Object()}},
+				rateRecord{}.Object(), newestRatesRecord{}.Object(), reportRecord{}.Object()}},
 		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
 			[]any{rejectRecord{}.Object(), reasonRecord{}.Object()}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},

@@ -1,17 +1,18 @@
 // Package rollup folds readings into buckets of time: for each window and sensor the count, sum, minimum, maximum,
 // first and last of its numbers.
 //
-// A bucket takes the first jobs.MaxSensors sensors in row order, as far as their names fit the state: a sensor takes 50
+// A bucket takes the first jobs.MaxSensors sensors in row order, as far as their names fit the state: a sensor takes 62
 // bytes and its name, and a bucket has 304 KiB divided by the number of windows. With three windows that is 1,000
-// sensors whose names have up to 53 bytes, with eight windows 550 whose names have 20. Other values are refused. A
+// sensors whose names have up to 41 bytes, with eight windows 470 whose names have 20. Other values are refused. A
 // bucket depends on its own readings alone.
+//
+// Buckets of windows that are reported (jobs.Setup) are also written to BucketsTable, and marked.
 package rollup
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -24,7 +25,7 @@ var Processor = &jobs.Processor{
 	Summary:  "count, sum, min, max, first and last of each sensor and window",
 	Formats:  []int{1},
 	MaxState: maxState,
-	Tables:   []string{table},
+	Tables:   []string{table, BucketsTable},
 	New:      func() jobs.Config { return &Config{[]schema.Window{schema.Minute, schema.Hour, schema.Daily}} },
 }
 
@@ -56,7 +57,15 @@ func (c *Config) Check() error {
 }
 
 // Fold returns the fold of a checked configuration.
-func (c *Config) Fold(jobs.Setup) jobs.Fold { return newFold(c.Windows...) }
+func (c *Config) Fold(s jobs.Setup) jobs.Fold {
+	f := newFold(c.Windows...)
+	for _, w := range s.Reported {
+		if slices.Contains(c.Windows, w) {
+			f.reported = append(f.reported, w)
+		}
+	}
+	return f
+}
 
 func newFold(windows ...schema.Window) *Fold {
 	return &Fold{windows: windows, room: maxRoom / len(windows)}
@@ -69,6 +78,8 @@ func (c *Config) Sizes() []schema.Window { return c.Windows }
 type Fold struct {
 	windows []schema.Window
 	room    int // maximum bytes of the sensors of one bucket in a state
+
+	reported []schema.Window // written to BucketsTable, too
 }
 
 var _ jobs.Windowed = (*Fold)(nil)
@@ -93,7 +104,7 @@ func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.
 			work.effect(b, false)
 		}
 	}
-	work.out.State = st.encode()
+	work.out.State = f.encode(st)
 	return work.out, nil
 }
 
@@ -118,11 +129,14 @@ func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
-	work := foldRun{member: d, state: st}
+	work := foldRun{fold: f, member: d, state: st}
 	for i := range st.open {
 		if b := &st.open[i]; b.begun {
 			b.changed = true
 			work.effect(b, false)
+			if f.reports(b.window) {
+				work.report(b, 0, false)
+			}
 		}
 	}
 	return work.out.Effects, nil
@@ -146,6 +160,9 @@ func (w *foldRun) sample(s *jobs.Sample) error {
 		start := b.window.Start(s.Key.Ticks)
 		if b.begun && start != b.start {
 			w.effect(b, true)
+			if w.fold.reports(b.window) {
+				w.reportClosed(b)
+			}
 			*b = bucket{window: b.window}
 		}
 		b.start, b.begun = start, true
@@ -196,8 +213,13 @@ func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 			}
 			b.begin(sensor, v.Sensor)
 		}
-		b.aggregates[sensor].Add(v.Number)
-		b.changed, b.counts = true, true
+		a := &b.aggregates[sensor]
+		if a.Count == 0 {
+			a.FirstAt = w.state.last.Ticks
+		}
+		a.LastAt = w.state.last.Ticks
+		a.Add(v.Number)
+		b.changed, b.pending, b.counts = true, true, true
 	}
 	return full
 }
@@ -217,7 +239,7 @@ func (w *foldRun) refuse(s *jobs.Sample, sensor string, full *bucket) {
 // effect asks for a bucket to be written. One that has not changed since it was last written is only reported closed.
 func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
-	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{
+	e := jobs.Effect{Closed: closed, From: b.start, To: b.end(), Output: jobs.Output{
 		Table: table,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
 			Month: d.Month}.String(),
@@ -227,7 +249,8 @@ func (w *foldRun) effect(b *bucket, closed bool) {
 		e.Properties = []tables.Property{} // none where no sample had a number
 		for i, a := range b.aggregates {
 			if a.Count > 0 {
-				e.Properties = append(e.Properties, tables.Property{Name: w.state.names[i], Value: tables.String(a.String())})
+				e.Properties = append(e.Properties, tables.Property{Name: w.state.names[i],
+					Value: tables.String(a.Aggregate.String())})
 			}
 		}
 		if b.readings > b.most() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"furrow/jobs"
 	"furrow/jobs/internal/pack"
@@ -27,9 +28,9 @@ const (
 	maxState = 304 << 10
 	maxRoom  = maxState - 1<<10
 
-	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of 8 bytes, its number, its count, and
-	// the length of its name.
-	sensorRoom = 50
+	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of 8 bytes, two times of 6, its number,
+	// its count, and the length of its name.
+	sensorRoom = 62
 
 	manyNames = 16   // from so many on, names are looked up in a map
 	maxNames  = 8192 // more are not remembered; open buckets can have no more than 6,100
@@ -40,13 +41,19 @@ type bucket struct {
 	window     schema.Window
 	start      tables.Ticks
 	begun      bool
-	changed    bool        // since it was last written
-	aggregates []Aggregate // by sensor number; empty if the count is 0
-	sensors    int         // number of sensors with a count
-	room       int         // bytes that they take in a state
-	readings   int64       // with a number that counts
-	counts     bool        // the current sample has such a number
+	changed    bool    // since it was last written
+	aggregates []Timed // by sensor number; empty if the count is 0
+	sensors    int     // number of sensors with a count
+	room       int     // bytes that they take in a state
+	readings   int64   // with a number that counts
+	counts     bool    // the current sample has such a number
+
+	// What the table buckets has of it, where the window is reported.
+	pending  bool         // it has changed since it was last written there
+	reported tables.Ticks // until when its readings were folded then; 0: never
 }
+
+func (b *bucket) end() tables.Ticks { return b.start.Add(time.Duration(b.window)) }
 
 // most returns the greatest count of a sensor.
 func (b *bucket) most() (n int64) {
@@ -69,7 +76,7 @@ func (b *bucket) takes(name string, room int) bool {
 // begin makes room for a sensor that the bucket does not have.
 func (b *bucket) begin(sensor int, name string) {
 	for len(b.aggregates) <= sensor {
-		b.aggregates = append(b.aggregates, Aggregate{})
+		b.aggregates = append(b.aggregates, Timed{})
 	}
 	b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(name)
 }
@@ -145,10 +152,10 @@ func (s *state) forget() {
 	}
 	for i := range s.open {
 		b := &s.open[i]
-		kept := make([]Aggregate, 0, len(keep))
+		kept := make([]Timed, 0, len(keep))
 		for to, from := range keep {
 			if b.has(from) {
-				kept = append(kept, make([]Aggregate, to-len(kept))...)
+				kept = append(kept, make([]Timed, to-len(kept))...)
 				kept = append(kept, b.aggregates[from])
 			}
 		}
@@ -158,19 +165,24 @@ func (s *state) forget() {
 }
 
 // A state has the number of readings of each bucket, and a version of its own, only where some sensor is not in every
-// reading. So others stay as they were.
+// reading. It also has the times of first and last numbers, and what was reported, only where windows are reported. So
+// others stay as they were.
 const (
 	stateVersion    = 2
 	readingsVersion = 3
+	reportsVersion  = 4
 )
 
-func (s *state) encode() []byte {
+func (f *Fold) encode(s *state) []byte {
 	s.forget()
 	version := byte(stateVersion)
 	for i := range s.open {
 		if s.open[i].readings != s.open[i].most() {
 			version = readingsVersion
 		}
+	}
+	if len(f.reported) > 0 {
+		version = reportsVersion
 	}
 	size := 128
 	for i := range s.open {
@@ -188,16 +200,27 @@ func (s *state) encode() []byte {
 	}
 	b = pack.Int(b, len(s.open))
 	for i := range s.open {
-		b = s.open[i].append(b)
-		if version == readingsVersion {
-			b = pack.Int(b, s.open[i].readings)
+		o := &s.open[i]
+		b = o.append(b, version)
+		if version >= readingsVersion {
+			b = pack.Int(b, o.readings)
+		}
+		if version == reportsVersion {
+			b = pack.Int(pack.Int(b, flag(o.pending)), int64(o.reported))
 		}
 	}
 	return b
 }
 
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // append writes a bucket. Each sensor's number is written as the difference to the one before.
-func (b *bucket) append(to []byte) []byte {
+func (b *bucket) append(to []byte, version byte) []byte {
 	to = pack.Int(pack.Int(to, int64(b.window)), int64(b.start))
 	to = pack.Int(to, b.sensors)
 	before := -1
@@ -209,6 +232,9 @@ func (b *bucket) append(to []byte) []byte {
 		to = pack.Int(pack.Int(to, i-before), a.Count)
 		for _, f := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last} {
 			to = pack.Float(to, f)
+		}
+		if version == reportsVersion {
+			to = pack.Int(pack.Int(to, int64(a.FirstAt-b.start)), int64(a.LastAt-b.start))
 		}
 		before = i
 	}
@@ -227,7 +253,8 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	if len(b) == 0 {
 		return s, nil
 	}
-	if b[0] != stateVersion && b[0] != readingsVersion {
+	version := b[0]
+	if version < stateVersion || version > reportsVersion {
 		return nil, errVersion
 	}
 	r := pack.NewReader(b[1:])
@@ -242,12 +269,17 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		s.names = append(s.names, r.Text())
 	}
 	for range r.Count() {
-		o, err := readBucket(r, s.names)
+		o, err := readBucket(r, s.names, version)
 		if err != nil {
 			return nil, err
 		}
-		if o.readings = o.most(); b[0] == readingsVersion {
+		if o.readings = o.most(); version >= readingsVersion {
 			o.readings = r.Int()
+		}
+		if version == reportsVersion {
+			o.pending, o.reported = r.Int() != 0, tables.Ticks(r.Int())
+		} else {
+			o.untimed(s.last.Ticks)
 		}
 		if i := slices.Index(f.windows, o.window); i >= 0 {
 			s.open[i] = o
@@ -256,20 +288,32 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	return s, r.Err()
 }
 
-func readBucket(r *pack.Reader, names []string) (bucket, error) {
+// untimed completes a bucket that was begun before its window was reported: its numbers are taken to be as old and as
+// new as they can be.
+func (b *bucket) untimed(last tables.Ticks) {
+	b.pending = b.begun
+	for i := range b.aggregates {
+		b.aggregates[i].FirstAt, b.aggregates[i].LastAt = b.start, max(b.start, last)
+	}
+}
+
+func readBucket(r *pack.Reader, names []string, version byte) (bucket, error) {
 	b := bucket{window: schema.Window(r.Int()), start: tables.Ticks(r.Int())}
 	n, at := r.Count(), int64(-1)
 	for range min(n, len(names)) {
 		after := r.Int()
-		a := Aggregate{Count: r.Int()}
+		a := Timed{Aggregate: Aggregate{Count: r.Int()}}
 		for _, to := range []*float64{&a.Sum, &a.Min, &a.Max, &a.First, &a.Last} {
 			*to = r.Float()
+		}
+		if version == reportsVersion {
+			a.FirstAt, a.LastAt = b.start+tables.Ticks(r.Int()), b.start+tables.Ticks(r.Int())
 		}
 		if after < 1 || after >= int64(len(names))-at || a.Count <= 0 {
 			return b, pack.ErrDamaged
 		}
 		at += after
-		b.aggregates = append(b.aggregates, make([]Aggregate, int(at)-len(b.aggregates))...)
+		b.aggregates = append(b.aggregates, make([]Timed, int(at)-len(b.aggregates))...)
 		b.aggregates = append(b.aggregates, a)
 		b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(names[at])
 	}

@@ -12,6 +12,8 @@
 //	fleet                month[.shard]                    tenant!device   a membership: a device of a tenant
 //	                     !layout                          layout          how this fleet's keys are formed
 //	partitions<pipeline> month[.shard]                    tenant!device   how far a pipeline has read a device
+//	                     month[.shard]                    !mark!kind!…    something to be made again (see Mark)
+//	                     month[.shard]                    !group!kind     the job that makes it (see GroupTurn)
 //	runs                 pipeline                         slot, in ticks  one run
 //	                     pipeline!slot                    month!, worker! figures of a run
 //	                     pipeline!audits                  short, full     the run that put the last audits
@@ -19,6 +21,9 @@
 //	policies             readings table                   policies        its cohorts and stored policies
 //	latest               tenant!month[.shard]             device ID       the newest value of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
+//	buckets              tenant!window!day!month[.shard]  bucket!device   the same by time, for reports
+//	reports              tenant!window!period!month[.…]   by!group!bucket aggregates of the devices of a group
+//	                     tenant!window!period!month[.…]   !bucket         which groups a bucket has
 //	incidents            tenant!month[.shard]             newest first!…  a transition, a note, or a delivery
 //	                     tenant!open                      newest first!…  an entry of the index of open incidents
 //	                     [tenant]!mutes                   random          a mute

@@ -63,12 +63,13 @@ func (n Names) Config() string      { return n.prefix + "config" }
 func (n Names) Access() string      { return n.prefix + "access" }
 func (n Names) Activity() string    { return n.prefix + "activity" }
 func (n Names) Deliveries() string  { return n.prefix + Deliveries }
+func (n Names) Reports() string     { return n.prefix + "reports" }
 
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
 	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Places(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(),
-		n.Commands(), n.Config(), n.Access(), n.Activity()}
+		n.Commands(), n.Config(), n.Access(), n.Activity(), n.Reports()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))
 	}

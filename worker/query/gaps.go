@@ -49,7 +49,7 @@ func (f Fleet) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
 			}
 		}
 	}
-	return limited(inOrder(ctx, days, true), limit)
+	return Limited(inOrder(ctx, days, true), limit)
 }
 
 // sequenceOf returns the property with the number of a reading. m may be nil.

@@ -77,7 +77,7 @@ func (f Fleet) Incidents(ctx context.Context, s IncidentSelector) iter.Seq2[Inci
 	if s.Span == (Span{}) {
 		s.Span = Span{0, tables.MaxTicks}
 	}
-	return limited(func(yield func(Incident, error) bool) {
+	return Limited(func(yield func(Incident, error) bool) {
 		muted := mutes{fleet: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
 		for t, err := range f.incidentTenants(ctx, s) {
 			if err == nil {

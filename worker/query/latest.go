@@ -32,7 +32,7 @@ func (f Fleet) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] 
 		})
 	}
 	found := inOrder(ctx, sources(q.latestRanges(ctx, f.latest()), newest), q.searching())
-	return limited(afterSkipped(q.Scope, found), q.Limit)
+	return Limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
 func (q Question) newest(e tables.Entity, report report) (Newest, bool) {

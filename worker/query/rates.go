@@ -50,7 +50,7 @@ func (f Fleet) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRate
 		})
 	}
 	found := inOrder(ctx, sources(q.latestRanges(ctx, f.rates()), rates), q.searching())
-	return limited(afterSkipped(q.Scope, found), q.Limit)
+	return Limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
 // ChangedRates is for rates what ChangedLatest is for newest values.
@@ -81,7 +81,7 @@ func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wa
 // Rates are the buckets that touch the span, device after device, each in the order of
 // time. A bucket begins with the difference to the last reading before it. The question has no condition.
 func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
-	return limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
+	return Limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
 		for m, err := range f.membersOf(ctx, q) {
 			if err != nil {
 				if !yield(RateBucket{}, err) || !isUnreadable(err) {

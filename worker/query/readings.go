@@ -36,7 +36,7 @@ func (r Reading) Sample(sensors *jobs.Sensors) (jobs.Sample, error) {
 // Readings yields the readings of the span: device after device, each in row order. Those of a tenant are in the order
 // of its devices in the table fleet.
 func (f Fleet) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error] {
-	return limited(inOrder(ctx, f.readingSources(ctx, q), q.Filter.Where != nil), q.Limit)
+	return Limited(inOrder(ctx, f.readingSources(ctx, q), q.Filter.Where != nil), q.Limit)
 }
 
 // readingSources are the readings of each device.

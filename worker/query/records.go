@@ -13,7 +13,7 @@ import (
 // without their tokens, except for devices that were removed. A limit of zero means all.
 func (f Fleet) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
 	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
-	return limited(present(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))), limit)
+	return Limited(present(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))), limit)
 }
 
 // present leaves out devices that were removed.

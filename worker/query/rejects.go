@@ -45,7 +45,7 @@ func (f Fleet) Rejects(
 	if s.Tenant != "" {
 		found = inOrder(ctx, sources(f.rejectRanges(ctx, s), plain), false)
 	}
-	return limited(func(yield func(Reject, error) bool) {
+	return Limited(func(yield func(Reject, error) bool) {
 		if err != nil {
 			yield(Reject{}, err)
 			return

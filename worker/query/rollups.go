@@ -45,7 +45,7 @@ func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error]
 		})
 	}
 	found := inOrder(ctx, sources(q.bucketRanges(ctx, f.rollups()), buckets), q.searching())
-	return limited(afterSkipped(q.Scope, found), q.Limit)
+	return Limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
 // bucket decodes an output of rollups. It is not wanted outside of the span, or without

@@ -48,7 +48,7 @@ func (f Fleet) States(ctx context.Context, q Question) iter.Seq2[StateSpan, erro
 			}
 		}
 	}
-	return limited(inOrder(ctx, spans, true), limit)
+	return Limited(inOrder(ctx, spans, true), limit)
 }
 
 // A history follows the sensors of one device.

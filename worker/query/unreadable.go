@@ -120,8 +120,8 @@ func whole[R any](of func(tables.Entity) (R, error)) func(tables.Entity, report)
 	}
 }
 
-// limited yields at most limit records; zero means all. Errors do not count.
-func limited[R any](records iter.Seq2[R, error], limit int) iter.Seq2[R, error] {
+// Limited yields at most limit records; zero means all. Errors do not count.
+func Limited[R any](records iter.Seq2[R, error], limit int) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		n := 0
 		for r, err := range records {

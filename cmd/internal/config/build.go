@@ -25,6 +25,7 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Settle:   p.Settle,
 		Format:   p.Format,
 		Notifier: &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format},
+		Groups:   p.groupings(client, names),
 	}
 	for i := range p.Models {
 		m, err := p.model(&p.Models[i])
@@ -45,7 +46,7 @@ func (p Pipeline) model(m *Model) (jobs.Model, error) {
 	built := jobs.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m)}
 	for _, processor := range p.Processors {
 		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Model: m.Name,
-			Format: processor.Format(p.level())})
+			Format: processor.Format(p.level()), Reported: p.reported()})
 		if err != nil {
 			return built, err
 		}

@@ -29,7 +29,8 @@ func Changes(old, new *Config) (all []string) {
 	}
 	all = append(all, changedModels(old.Models, new.Models)...)
 	all = append(all, changedRules(old.Rules, new.Rules)...)
-	return append(all, changedTargets(old.Notify, new.Notify)...)
+	all = append(all, changedTargets(old.Notify, new.Notify)...)
+	return append(all, changedReports(old.Reports, new.Reports)...)
 }
 
 const foldedAgain = "so that history is folded again"

@@ -28,6 +28,7 @@ type Config struct {
 	Models    []Model    // the last is for devices of no other, and has no name
 	Rules     []rules.Rule
 	Notify    []notify.Target // with different names
+	Reports   *Reports        // nil: there are none
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -39,6 +40,7 @@ type Pipeline struct {
 	Processors []Processor   // at least one; each once
 	Models     []Model       // those of the configuration
 	Notify     []notify.Target
+	Reports    *Reports // those of the configuration
 
 	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
@@ -63,7 +65,7 @@ func (c *Config) share() {
 		targets = append(targets, t.Name)
 	}
 	for i := range c.Pipelines {
-		c.Pipelines[i].Models, c.Pipelines[i].Notify = c.Models, c.Notify
+		c.Pipelines[i].Models, c.Pipelines[i].Notify, c.Pipelines[i].Reports = c.Models, c.Notify, c.Reports
 		for _, p := range c.Pipelines[i].Processors {
 			if watching, ok := p.Config.(*rules.Config); ok {
 				watching.Rules, watching.Targets = c.Rules, targets

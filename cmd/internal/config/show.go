@@ -25,6 +25,7 @@ type (
 		Models       shownModels     `yaml:"models,omitempty" json:"models,omitzero"`
 		Rules        shownRules      `yaml:"rules,omitempty" json:"rules,omitzero"`
 		Notify       shownTargets    `yaml:"notify,omitempty" json:"notify,omitzero"`
+		Reports      *shownReports   `yaml:"reports,omitempty" json:"reports,omitzero"`
 		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
@@ -42,7 +43,7 @@ func (c *Config) shown() (s shownConfig) {
 	}
 	last := len(c.Models) - 1
 	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
-	s.Rules, s.Notify = c.Rules, c.Notify
+	s.Rules, s.Notify, s.Reports = c.Rules, c.Notify, c.Reports.shown()
 	return s
 }
 

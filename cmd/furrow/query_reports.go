@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/records"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// queryReports prints reports of many devices together.
+func queryReports(c *cli.Context) error {
+	q, err := reportQuestion(c)
+	if err != nil {
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	held, err := s.Generations().Holding(c.Context, config.File{})
+	if err != nil {
+		return err
+	}
+	if err := reported(held.Config.Reports, &q); err != nil {
+		return err
+	}
+	f := s.reader()
+	found := query.Limited(reportsOf(c, f, q), c.Int("limit"))
+	return answer(c, printed(found, reportRecordOf), func() (string, error) {
+		return fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span), knownTenant(c, f, q.Tenant)
+	})
+}
+
+// reported checks that there are reports of the question, and chooses its window if it has none.
+func reported(r *config.Reports, q *query.ReportQuestion) error {
+	if r == nil {
+		return fmt.Errorf("no reports are configured: add reports: {windows: [1h, 1d], by: [%s]} to the configuration", q.By)
+	}
+	if !slices.Contains(r.By, q.By) {
+		var all []string
+		for _, by := range r.By {
+			all = append(all, string(by))
+		}
+		return fmt.Errorf("there are no reports by %s%s; add it to reports: {by: [...]} in the configuration", q.By,
+			didYouMean(string(q.By), all, ""))
+	}
+	if q.Window == 0 {
+		q.Window = query.Choose(r.Windows, q.Span.Length())
+	}
+	if !slices.Contains(r.Windows, q.Window) {
+		return fmt.Errorf("there are no reports of %s; there are reports of %s", q.Window, textOf(r.Windows))
+	}
+	return nil
+}
+
+// reportsOf yields the reports of a tenant, or of one tenant after the other.
+func reportsOf(c *cli.Context, f query.Fleet, q query.ReportQuestion) iter.Seq2[query.Report, error] {
+	if q.Tenant != "" {
+		return f.Reports(c.Context, q)
+	}
+	return func(yield func(query.Report, error) bool) {
+		for tenant, err := range f.Tenants(c.Context) {
+			if err != nil {
+				yield(query.Report{}, err)
+				return
+			}
+			q.Tenant = tenant
+			for r, err := range f.Reports(c.Context, q) {
+				if !yield(r, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// reportQuestion reads the flags.
+func reportQuestion(c *cli.Context) (q query.ReportQuestion, err error) {
+	switch {
+	case c.NArg() > 0:
+		return q, usagef(c, "--by is of many devices: name no DEVICE")
+	case c.IsSet("tenant"):
+		if q.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
+			return q, usagef(c, "--tenant: %v", err)
+		}
+	}
+	for _, other := range []string{"prefix", "model", "where", "raw", "tail", "row-key", "states", "gaps", "latest",
+		"rate"} {
+		if c.IsSet(other) {
+			return q, usagef(c, "--by and --%s exclude each other", other)
+		}
+	}
+	if q.By, err = schema.ParseBy(c.String("by")); err != nil {
+		return q, usagef(c, "--by: %v", err)
+	}
+	if q.Group, err = reportGroup(c, q.By); err != nil {
+		return q, err
+	}
+	if q.Sensors = words(c.String("sensors")); c.IsSet("sensors") && len(q.Sensors) == 0 {
+		return q, usagef(c, "--sensors is empty")
+	}
+	if err := query.CheckSensors(q.Sensors); err != nil {
+		return q, usagef(c, "--sensors: %v", err)
+	}
+	if text := c.String("window"); text != "" {
+		if q.Window, err = schema.ParseWindow(text); err != nil {
+			return q, usagef(c, "--window: %v", err)
+		}
+	}
+	if q.Span, err = querySpan(c); err != nil {
+		return q, err
+	}
+	return q, checkAnswer(c)
+}
+
+// reportGroup returns the one group that --site or --label names, or an empty text.
+func reportGroup(c *cli.Context, by schema.By) (string, error) {
+	labels, err := labelsOf(c)
+	if err != nil {
+		return "", err
+	}
+	switch label := by.Label(); {
+	case c.IsSet("site") && by != schema.BySite:
+		return "", usagef(c, "--site with --by %s; a site is reported --by site", by)
+	case len(labels) > 0 && (len(labels) > 1 || labels[label] == ""):
+		return "", usagef(c, "--label with --by %s; give the label by which is reported, as in --by labels.class --label "+
+			"class=Fryer", by)
+	case len(labels) == 1:
+		return labels[label], nil
+	}
+	return c.String("site"), nil
+}
+
+type reportRecord query.Report
+
+func reportRecordOf(r query.Report) reportRecord { return reportRecord(r) }
+
+func (reportRecord) Columns() []string {
+	return []string{"tenant", "group", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean", "devices"}
+}
+
+func (r reportRecord) Lines() (lines [][]any) {
+	for _, a := range r.Sensors {
+		lines = append(lines, []any{string(r.Tenant), r.Group, records.Second(r.Start), a.Sensor, a.Count, a.Sum, a.Min,
+			a.Max, a.First, a.Last, a.Mean(), a.Devices})
+	}
+	return lines
+}
+
+func (r reportRecord) Object() any {
+	type aggregate struct {
+		Count   int64   `json:"count"`
+		Sum     float64 `json:"sum"`
+		Min     float64 `json:"min"`
+		Max     float64 `json:"max"`
+		First   float64 `json:"first"` // by time
+		Last    float64 `json:"last"`
+		Mean    float64 `json:"mean"`
+		Devices int64   `json:"devices"` // with a number of the sensor
+	}
+	sensors := map[string]aggregate{}
+	for _, a := range r.Sensors {
+		sensors[a.Sensor] = aggregate{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean(), a.Devices}
+	}
+	return struct {
+		Tenant  string               `json:"tenant"`
+		By      string               `json:"by"`
+		Group   string               `json:"group,omitempty"` // a site, or the value of a label
+		Window  string               `json:"window"`
+		Time    string               `json:"time"`
+		Devices int64                `json:"devices"` // with a number in the bucket
+		Sensors map[string]aggregate `json:"sensors"`
+		More    int64                `json:"more,omitzero"` // number of sensors that are left out
+	}{string(r.Tenant), string(r.By), r.Group, r.Window.String(), records.Second(r.Start).String(), r.Devices, sensors,
+		r.More}
+}

@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// leaveMark has the commit leave a mark.
+func (d *deviceRun) leaveMark(m schema.Mark) {
+	if m.Kind == "" {
+		return
+	}
+	if d.marks == nil {
+		d.marks = map[string]schema.Mark{}
+	}
+	m.Month = d.member.Month
+	d.marks[m.Key()] = m
+}
+
+// commitAll writes the commits of devices, those of a partition together with their marks. Marks that do not fit into
+// the one transaction of the commits are written before them, so no commit is ever without its marks. A mark without a
+// commit only has something made again in vain.
+func (j *job) commitAll(ctx context.Context, changes []*change) error {
+	for len(changes) > 0 {
+		pk, n := changes[0].op.Entity.PartitionKey, 0
+		for n < len(changes) && changes[n].op.Entity.PartitionKey == pk {
+			n++
+		}
+		group := changes[:n]
+		marks := marksOf(group)
+		if together := append(marks, group...); len(marks) > 0 && len(cut(together)) == 1 {
+			group = together
+		} else if err := leaveMarks(ctx, j.pipeline.tracking(), marks); err != nil {
+			return err
+		}
+		if err := writeBatch(ctx, j.pipeline.tracking(), group); err != nil {
+			return err
+		}
+		changes = changes[n:]
+	}
+	return nil
+}
+
+// marksOf returns the changes that leave the marks of devices.
+func marksOf(commits []*change) (changes []*change) {
+	marks := map[string]schema.Mark{}
+	for _, c := range commits {
+		maps.Copy(marks, c.device.marks)
+	}
+	for _, key := range slices.Sorted(maps.Keys(marks)) {
+		changes = append(changes, &change{op: tables.InsertOrReplace(marks[key].Entity())})
+	}
+	return changes
+}
+
+// leaveMarks writes marks by themselves.
+func leaveMarks(ctx context.Context, tracking *tables.Table, marks []*change) error {
+	for _, group := range cut(marks) {
+		if err := again(ctx, func() error { return submit(ctx, tracking, group) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

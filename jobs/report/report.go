@@ -1,0 +1,186 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"furrow/jobs"
+	"furrow/jobs/rollup"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Reports make reports of the windows of a pipeline.
+type Reports struct {
+	Client  *tables.Client
+	Names   schema.Names
+	Windows []schema.Window
+	By      []schema.By
+}
+
+var _ jobs.Grouping = (*Reports)(nil)
+
+func (r *Reports) buckets() *tables.Table { return r.Client.Table(r.Names.Output(rollup.BucketsTable)) }
+func (r *Reports) reports() *tables.Table { return r.Client.Table(r.Names.Reports()) }
+
+// Settings names the windows and groups.
+func (r *Reports) Settings() string { return fmt.Sprint(r.Windows, r.By) }
+
+// Make makes the reports of a bucket in a partition of the fleet.
+func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
+	b, err := schema.ParseReportedBucket(m.Name)
+	if err != nil {
+		return fmt.Errorf("%w: mark %s: %w", jobs.ErrUnmakeable, tables.Quote(m.Name), err)
+	}
+	if !slices.Contains(r.Windows, b.Window) {
+		return nil // it is no longer reported
+	}
+	head := schema.ReportHead{Bucket: b.Start, Partition: schema.ReportPartition{Tenant: m.Tenant, Window: b.Window,
+		Period: b.Window.PeriodOf(b.Start), Month: m.Month}}
+	found, err := r.reports().Get(ctx, head.Partition.String(), schema.ReportHeadKey(b.Start))
+	switch {
+	case errors.Is(err, tables.ErrNotFound):
+	case err != nil:
+		return err
+	default:
+		if head, err = schema.ReportHeadOf(found); err != nil {
+			return fmt.Errorf("%w: table %s: %w", jobs.ErrUnmakeable, r.reports().Name, err)
+		}
+	}
+	groups, err := r.gather(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: b.Window, Day: schema.DayOf(b.Start),
+		Month: m.Month}, b.Start)
+	if err != nil {
+		return err
+	}
+	err = r.write(ctx, head, groups)
+	if isTaken(err) {
+		return fmt.Errorf("%w: another job has written the report: %w", jobs.ErrUnmakeable, err)
+	}
+	return err
+}
+
+// Bounds of a transaction, with room for the head.
+const (
+	maxRows  = tables.MaxOps - 1
+	maxBytes = 2 << 20
+)
+
+// write writes the reports of all groups, and empties those of groups that are gone. Each transaction has the head, so
+// another job cannot write in between.
+func (r *Reports) write(ctx context.Context, head schema.ReportHead, groups []*group) error {
+	if len(groups) == 0 && head.ETag == "" {
+		return nil
+	}
+	rows, names, left := named(head, groups)
+	was := head.Rows
+	gone := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(names, name) })
+	for _, name := range gone {
+		rows = append(rows, tables.Entity{PartitionKey: head.Partition.String(), RowKey: rowKey(name, head.Bucket)})
+	}
+	for len(rows) > 0 || head.ETag == "" {
+		n := fitting(rows)
+		if head.Rows, head.Left = names, left; n < len(rows) {
+			head.Rows = append(slices.Clone(names), gone...)
+		}
+		etag, err := r.submit(ctx, head, rows[:n])
+		if err != nil {
+			return err
+		}
+		rows, head.ETag = rows[n:], etag
+	}
+	return nil
+}
+
+// named returns the rows of groups and their names, and the number of groups whose names have no room in the head.
+func named(head schema.ReportHead, groups []*group) (rows []tables.Entity, names []string, left int64) {
+	room := schema.MaxReportRows / 2 // the other half may be needed for those that are gone
+	for _, g := range groups {
+		all := g.entities(head.Partition.String(), head.Bucket)
+		for _, e := range all {
+			room -= len(e.RowKey)
+		}
+		if room < 0 {
+			left++
+			continue
+		}
+		rows = append(rows, all...)
+		for _, e := range all {
+			names = append(names, rowName(e.RowKey, head.Bucket))
+		}
+	}
+	return rows, names, left
+}
+
+// rowName returns the name of a row in the head: its key without the bucket.
+func rowName(key string, bucket tables.Ticks) string {
+	i := groupEnd(key)
+	return key[:i] + key[i+len(bucket.String()):]
+}
+
+// rowKey returns the key of a row with a name.
+func rowKey(name string, bucket tables.Ticks) string {
+	i := groupEnd(name)
+	return name[:i] + bucket.String() + name[i:]
+}
+
+// groupEnd returns the length of by!group! in the key or the name of a row.
+func groupEnd(key string) int {
+	i := strings.Index(key, schema.Separator) + 1
+	return i + strings.Index(key[i:], schema.Separator) + 1
+}
+
+// fitting returns how many of the rows fit one transaction.
+func fitting(rows []tables.Entity) (n int) {
+	for size := 0; n < min(len(rows), maxRows); n++ {
+		const around = 2048
+		if size += around + rows[n].Size(); size > maxBytes && n > 0 {
+			break
+		}
+	}
+	return n
+}
+
+// submit writes rows with the head, on the version that was read, and returns the new version.
+func (r *Reports) submit(ctx context.Context, head schema.ReportHead, rows []tables.Entity) (tables.ETag, error) {
+	e, err := head.Entity()
+	if err != nil {
+		return "", err
+	}
+	ops := []tables.Op{tables.Insert(e)}
+	if head.ETag != "" {
+		ops[0] = tables.Replace(e, head.ETag)
+	}
+	for _, row := range rows {
+		ops = append(ops, tables.InsertOrReplace(row))
+	}
+	written, err := r.reports().Submit(ctx, ops)
+	if err != nil {
+		return "", err
+	}
+	return written.ETags[0], nil
+}
+
+// All yields a mark for each bucket of the partition's tenants.
+func (r *Reports) All(ctx context.Context, month schema.Month) iter.Seq2[schema.Mark, error] {
+	return func(yield func(schema.Mark, error) bool) {
+		for tenant, err := range r.tenants(ctx, month) {
+			if err != nil {
+				yield(schema.Mark{}, err)
+				return
+			}
+			for _, w := range r.Windows {
+				for b, err := range r.bucketsOf(ctx, tenant, w, month) {
+					m := schema.Mark{Month: month, Kind: schema.ReportMark, Tenant: tenant,
+						Name: schema.ReportedBucket{Window: w, Start: b}.String()}
+					if !yield(m, err) || err != nil {
+						return
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"furrow/tables"
+)
+
+// A Mark is a row of a partition-tracking table: a note that something over many devices of a tenant has to be made
+// again for one partition of the fleet, such as the report of an hour or the archive of a day. It has no properties:
+// every write of it is a new version, and a job deletes only the version that it read.
+//
+// The row keys of marks begin with Separator, so they sort before the rows of all devices and are in no batch.
+type Mark struct {
+	Month  Month    // with the shard
+	Kind   MarkKind // of work
+	Tenant Tenant
+	Name   string // says what of the tenant's; parts of a key, divided by Separator
+	ETag   tables.ETag
+}
+
+// A MarkKind says what a mark asks for.
+type MarkKind string
+
+// ReportMark marks the report of a bucket: its Name is window!bucket.
+const ReportMark MarkKind = "report"
+
+const marksPrefix, groupsPrefix = Separator + "mark" + Separator, Separator + "group" + Separator
+
+// Marks returns the range of the marks of a kind in a partition.
+func Marks(m Month, k MarkKind) tables.Range {
+	return tables.Range{Partitions: tables.Is(m.String()),
+		Rows: tables.KeysWithPrefix(marksPrefix + string(k) + Separator)}
+}
+
+// Key returns the RowKey of m: !mark!kind!tenant!name.
+func (m Mark) Key() string {
+	return marksPrefix + string(m.Kind) + Separator + m.Tenant.Key() + Separator + m.Name
+}
+
+// Entity returns the row of m.
+func (m Mark) Entity() tables.Entity {
+	return tables.Entity{PartitionKey: m.Month.String(), RowKey: m.Key()}
+}
+
+// MarkKindOf returns the kind of a row with this RowKey, or false if it is not a mark.
+func MarkKindOf(rowKey string) (MarkKind, bool) {
+	rest, is := strings.CutPrefix(rowKey, marksPrefix)
+	kind, _, found := strings.Cut(rest, Separator)
+	return MarkKind(kind), is && found
+}
+
+// MarkOf decodes the row of a mark.
+func MarkOf(e tables.Entity) (m Mark, err error) {
+	m.ETag = e.ETag
+	if m.Month, err = ParseMonth(e.PartitionKey); err != nil {
+		return m, err
+	}
+	rest, is := strings.CutPrefix(e.RowKey, marksPrefix)
+	parts := strings.SplitN(rest, Separator, 3)
+	if !is || len(parts) != 3 {
+		return m, fmt.Errorf("row %s is not a mark: want !mark!kind!tenant!name", tables.Quote(e.RowKey))
+	}
+	m.Kind, m.Name = MarkKind(parts[0]), parts[2]
+	m.Tenant, err = ParseTenantKey(parts[1])
+	return m, err
+}
+
+// A GroupTurn is a row beside the marks of a kind: it says until when a job is under way that makes what they ask for,
+// so that there is one at a time.
+type GroupTurn struct {
+	Month    Month
+	Kind     MarkKind
+	ID       string       // of the job's message; empty if none is under way
+	Until    tables.Ticks // then another one may begin
+	Settings string       // with which everything that exists was made or marked
+	ETag     tables.ETag
+}
+
+// GroupTurnProperties returns the properties that GroupTurnOf reads.
+func GroupTurnProperties() []string { return []string{"GroupID", "GroupUntil", "GroupSettings"} }
+
+// GroupKey returns the RowKey of the GroupTurn of a kind.
+func GroupKey(k MarkKind) string { return groupsPrefix + string(k) }
+
+// Entity returns the row of t.
+func (t GroupTurn) Entity() tables.Entity {
+	e := tables.Entity{PartitionKey: t.Month.String(), RowKey: GroupKey(t.Kind)}
+	e.Set("GroupID", tables.String(t.ID))
+	e.Set("GroupUntil", tables.Int64(int64(t.Until)))
+	e.Set("GroupSettings", tables.String(t.Settings))
+	return e
+}
+
+// GroupTurnOf decodes the row of a GroupTurn, or returns false if the row is something else.
+func GroupTurnOf(e tables.Entity) (t GroupTurn, is bool) {
+	kind, is := strings.CutPrefix(e.RowKey, groupsPrefix)
+	month, err := ParseMonth(e.PartitionKey)
+	t = GroupTurn{Month: month, Kind: MarkKind(kind), ID: e.Get("GroupID").Text(),
+		Until: tables.Ticks(e.Get("GroupUntil").Int()), Settings: e.Get("GroupSettings").Text(), ETag: e.ETag}
+	return t, is && err == nil
+}

@@ -1,0 +1,224 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	reporting "furrow/jobs/report"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A ReportQuestion asks for reports: of a tenant, its sites, or the values of a label.
+type ReportQuestion struct {
+	Tenant  schema.Tenant
+	By      schema.By
+	Group   string // a site, or a label's value; empty: all
+	Window  schema.Window
+	Span    Span
+	Sensors []string // none: all
+}
+
+// A Report is what the devices of a group have in one bucket.
+type Report struct {
+	Tenant  schema.Tenant
+	By      schema.By
+	Group   string // empty by tenant
+	Window  schema.Window
+	Start   tables.Ticks
+	Devices int64             // with a number in the bucket
+	Sensors []ReportAggregate // in the order of their names
+	More    int64             // number of further sensors that are not reported
+}
+
+// A ReportAggregate is the aggregate of one sensor.
+type ReportAggregate struct {
+	Sensor string
+	reporting.Aggregate
+}
+
+func (a ReportAggregate) Mean() float64 { return a.Sum / float64(a.Count) }
+
+func (f Fleet) reports() *tables.Table { return f.Tables.Table(f.Names.Reports()) }
+
+// Reports yields the reports of the buckets that overlap the span: period after period, within one by group, and for
+// each group by time. A period is a day where the window is shorter than an hour, a month where it is shorter than a
+// day, and else a year.
+func (f Fleet) Reports(ctx context.Context, q ReportQuestion) iter.Seq2[Report, error] {
+	return func(yield func(Report, error) bool) {
+		var shards []iter.Seq2[Report, error]
+		period := ""
+		for p, err := range f.reportPartitions(ctx, q) {
+			if err != nil {
+				if !yield(Report{}, err) || !goesOn(err) {
+					return
+				}
+				continue
+			}
+			if p.Period != period {
+				if !joined(shards, yield) {
+					return
+				}
+				period, shards = p.Period, nil
+			}
+			shards = append(shards, f.reportsOf(ctx, q, p))
+		}
+		joined(shards, yield)
+	}
+}
+
+// reportPartitions yields the partitions that may have reports of the question, in order.
+func (f Fleet) reportPartitions(ctx context.Context, q ReportQuestion) iter.Seq2[schema.ReportPartition, error] {
+	now := tables.TicksOf(time.Now()).Add(24 * time.Hour) // readings from the future are not reported
+	from, to := q.Window.Start(q.Span.From), min(q.Span.To-1, now)
+	keys := schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(from))
+	keys.Before = schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(to)).Before
+	return func(yield func(schema.ReportPartition, error) bool) {
+		if from > to {
+			return
+		}
+		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: keys.Before} }
+		for pk, err := range partitions(ctx, f.reports(), keys, next) {
+			if absent(err) {
+				return
+			}
+			p, bad := schema.ParseReportPartition(pk)
+			if err == nil && bad != nil {
+				err = &UnreadableError{Table: f.reports().Name, PartitionKey: pk, Err: bad}
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// reportsOf yields the reports of one partition of the fleet.
+func (f Fleet) reportsOf(ctx context.Context, q ReportQuestion, p schema.ReportPartition) iter.Seq2[Report, error] {
+	rows := schema.ReportRowsBy(q.By)
+	if q.Group != "" || q.By == schema.ByTenant {
+		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
+	}
+	query := tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows}}
+	if len(q.Sensors) > 0 {
+		query.Select = append([]string{schema.FormatProperty, schema.DevicesProperty, schema.MoreProperty}, q.Sensors...)
+	}
+	all := schema.Joined(f.reports().Entities(ctx, query), schema.ReportOutput)
+	return decoded(f.reports(), all, outputs(func(e tables.Entity, tell report) (Report, bool) {
+		return q.report(p, e, tell)
+	}))
+}
+
+// report decodes a report. It is not wanted outside of the span, or without the requested sensors.
+func (q ReportQuestion) report(p schema.ReportPartition, e tables.Entity, tell report) (Report, bool) {
+	row, err := schema.ParseReportRow(e.RowKey)
+	if err != nil {
+		tell("", err)
+		return Report{}, false
+	}
+	r := Report{Tenant: p.Tenant, By: row.By, Group: row.Group, Window: p.Window, Start: row.Bucket,
+		Devices: e.Get(schema.DevicesProperty).Int(), More: e.Get(schema.MoreProperty).Int()}
+	if r.Start < q.Window.Start(q.Span.From) || r.Start >= q.Span.To {
+		return r, false
+	}
+	for _, property := range (Question{Sensors: q.Sensors}).sensors(e) {
+		a, err := reporting.Parse(property.Value.Text())
+		if err != nil {
+			tell(property.Name, err)
+			continue
+		}
+		r.Sensors = append(r.Sensors, ReportAggregate{property.Name, a})
+	}
+	return r, len(r.Sensors) > 0
+}
+
+// joined joins the reports of the partitions of the fleet, each in order, and reports whether to go on.
+func joined(shards []iter.Seq2[Report, error], yield func(Report, error) bool) bool {
+	heads := make([]head, 0, len(shards))
+	for _, s := range shards {
+		h := head{}
+		var stop func()
+		h.next, stop = iter.Pull2(s)
+		defer stop()
+		more, on := h.advance(yield)
+		if !on {
+			return false
+		}
+		if more {
+			heads = append(heads, h)
+		}
+	}
+	for len(heads) > 0 {
+		least := slices.MinFunc(heads, head.compare)
+		var whole Report
+		rest := heads[:0]
+		for _, h := range heads {
+			if h.compare(least) == 0 {
+				whole.join(h.report)
+				more, on := h.advance(yield)
+				if !on {
+					return false
+				}
+				if !more {
+					continue
+				}
+			}
+			rest = append(rest, h)
+		}
+		heads = rest
+		if !yield(whole, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// A head is the next report of one partition.
+type head struct {
+	report Report
+	next   func() (Report, error, bool)
+}
+
+// advance goes on to the next report. It yields what cannot be read.
+func (h *head) advance(yield func(Report, error) bool) (more, on bool) {
+	for {
+		r, err, more := h.next()
+		if !more || err == nil {
+			h.report = r
+			return more, true
+		}
+		if !yield(Report{}, err) || !goesOn(err) {
+			return false, false
+		}
+	}
+}
+
+// compare orders reports as storage does.
+func (h head) compare(o head) int { return cmp.Compare(h.key(), o.key()) }
+
+func (h head) key() string {
+	return schema.ReportRow{By: h.report.By, Group: h.report.Group, Bucket: h.report.Start}.String()
+}
+
+// join adds the report of another partition.
+func (r *Report) join(o Report) {
+	if r.Devices == 0 {
+		*r = o
+		return
+	}
+	r.Devices += o.Devices
+	r.More = max(r.More, o.More)
+	for _, a := range o.Sensors {
+		i, found := slices.BinarySearchFunc(r.Sensors, a.Sensor, func(a ReportAggregate, name string) int {
+			return cmp.Compare(a.Sensor, name)
+		})
+		if found {
+			r.Sensors[i].Join(a.Aggregate)
+		} else {
+			r.Sensors = slices.Insert(r.Sensors, i, a)
+		}
+	}
+}
