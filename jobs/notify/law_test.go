@@ -2,6 +2,7 @@ package notify_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -106,7 +107,12 @@ func stormyDeliveries(t *testing.T, seed uint64) (retried int32) {
 			storm := &faults.Transport{Delay: time.Millisecond, Plan: faults.Random{Seed: seed + uint64(2*round+worker)<<20,
 				Rates: map[faults.Fault]float64{faults.AnswerLost: .03, faults.Twice: .03, faults.Cut: .02, faults.ServerBusy: .03,
 					faults.TimedOut: .02, faults.TimedOutDone: .02, faults.EmptyPage: .1, faults.Late: .02}}}
-			n := f.notifier(f.connect(storm), target)
+			n := f.notifier(f.connect(faults.Func(func(r *http.Request) (*http.Response, error) {
+				if ctx.Err() != nil { // the dead say nothing more, not even that they end their claim
+					return nil, ctx.Err()
+				}
+				return storm.RoundTrip(r)
+			})), target)
 			working.Go(func() {
 				defer cancel()
 				_, _ = n.Deliver(ctx, "ops") // storage fails, and the worker may die
@@ -175,5 +181,31 @@ func TestOneJobAtATimeWorksForATarget(t *testing.T) {
 	}
 	if s := f.state("ops"); s.Sent != 2 || s.Waiting != 0 || s.Claim != "" {
 		t.Errorf("state %+v", s)
+	}
+}
+
+// TestStoppedWorkerEndsItsClaim: a restart delays nobody's notification.
+func TestStoppedWorkerEndsItsClaim(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	f.happen(n, "ops", f.transition("pump-1", 1))
+	ctx, stop := context.WithCancel(t.Context())
+	rec.refuse = func(r *http.Request, _ cloudEvent) int {
+		stop()
+		<-r.Context().Done()
+		return 0
+	}
+	if _, err := n.Deliver(ctx, "ops"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the stopped worker says %v", err)
+	}
+	rec.mu.Lock()
+	rec.refuse = nil
+	rec.mu.Unlock()
+	if s := f.state("ops"); s.Claim != "" || s.Due.Time().After(f.now()) {
+		t.Errorf("its claim lasts: %+v", s)
+	}
+	f.advance(10 * time.Second) // the pause after its attempt
+	if r := deliver(t, n, "ops"); r.Sent != 1 {
+		t.Errorf("the next worker has done %+v", r)
 	}
 }

@@ -40,7 +40,9 @@ const (
 	claimFor = 3 * time.Minute
 	sendFor  = time.Minute
 	workFor  = 2 * time.Minute
-	soon     = 10 * time.Minute // a job that has something to do that soon asks for another one
+	// releaseWithin is how long a job that is stopped may take to end its claim.
+	releaseWithin = 3 * time.Second
+	soon          = 10 * time.Minute // a job that has something to do that soon asks for another one
 )
 
 func (n *Notifier) deliveries() *tables.Table { return n.Client.Table(n.Names.Deliveries()) }
@@ -100,8 +102,11 @@ func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, err
 	within, cancel := context.WithTimeout(ctx, workFor)
 	defer cancel()
 	err = j.work(within)
-	if ctx.Err() != nil {
-		return Result{}, context.Cause(ctx)
+	if stopped := context.Cause(ctx); stopped != nil {
+		j.next = 0
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+		defer cancel()
+		return Result{}, errors.Join(stopped, j.release(last)) // so that another worker need not wait for the claim's end
 	}
 	if err != nil {
 		j.next = 0

@@ -135,6 +135,9 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 		for d, why := range r.Failed {
 			pool.Log.WarnContext(ctx, "device failed", "device", d, "error", why)
 		}
+		for row, why := range r.Strange {
+			pool.Log.WarnContext(ctx, "row skipped", "row", row, "error", why)
+		}
 		return err
 	}
 	pool.OnResult = func(r worker.Result) {
