@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities, for a system that has none
 )
 
 func main() {

@@ -19,8 +19,9 @@ import (
 
 // metricsFlag belongs to every command that runs until it is stopped, except storage.
 func metricsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics", Usage: "Serve /metrics for Prometheus, /healthz and /readyz on `ADDR`, a " +
-		"host:port; plain HTTP without a password (default: off)"}
+	return &cli.StringFlag{Name: "metrics", EnvVars: []string{"FURROW_METRICS"},
+		Usage: "Serve /metrics for Prometheus, /healthz and /readyz on `ADDR`, a host:port; plain HTTP without a " +
+			"password (default: off)"}
 }
 
 // openMonitor listens on --metrics. Without the flag, the monitor counts, and serves nothing.
