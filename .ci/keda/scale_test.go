@@ -27,7 +27,7 @@ const (
 )
 
 // TestBacklogTakesWorkersFromNoneToEightAndBack scales real workers by the length of the queues, with KEDA's scaler for
-// Azure's queues.
+// Azure's queues. It forgets at once how many were wanted, so that workers are stopped amid their jobs.
 func TestBacklogTakesWorkersFromNoneToEightAndBack(t *testing.T) {
 	f := newFleet(t, configuration)
 	o := deployed(t, f)
@@ -38,17 +38,16 @@ func TestBacklogTakesWorkersFromNoneToEightAndBack(t *testing.T) {
 		}
 		tr.Metadata["queueLength"] = strconv.Itoa(length * jobs / 32) // of workers with their default of 32 jobs
 	}
-	drain(t, f, o, stabilization/pace)
+	drain(t, f, o, 0)
 }
 
-// TestScaleTakesWorkersFromNoneToEightAndBack scales them by /v1/scale, with KEDA's scaler for any API. It forgets at
-// once how many were wanted, so that workers are stopped in the midst of their jobs.
+// TestScaleTakesWorkersFromNoneToEightAndBack scales them by /v1/scale, with KEDA's scaler for any API.
 func TestScaleTakesWorkersFromNoneToEightAndBack(t *testing.T) {
 	f := newFleet(t, configuration)
 	o := deployed(t, f)
 	o.Spec.Triggers = []keda.ScaleTriggers{{Type: "metrics-api",
 		Metadata: map[string]string{"valueLocation": "workers", "targetValue": "1"}}}
-	drain(t, f, o, 0)
+	drain(t, f, o, stabilization/pace)
 }
 
 // drain has a scheduler fill the queues and an autoscaler drain them.
