@@ -157,6 +157,10 @@ func (j *job) outputs() (groups [][]*change) {
 			continue
 		}
 		for o, e := range d.effects {
+			if e.isMark() {
+				d.leaveMark(e.markFor(d))
+				continue
+			}
 			if blank := len(e.Properties) == 0 && !d.look && d.track.parts(o) == 0; e.Properties != nil && !blank {
 				of[o] = d
 				d.leaveMark(e.Mark)

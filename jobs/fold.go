@@ -89,6 +89,9 @@ type Effect struct {
 	// Mark, if it has a kind, is left in the tracking partition with the commit: something that depends on the output has
 	// to be made again. The partition is that of the device.
 	Mark schema.Mark
+	// Apart, if it is not zero, is the time of the service from which the mark is about this device alone: its name then
+	// ends with the device.
+	Apart tables.Ticks
 }
 
 // An Output names an entity that processors write, or an object: its name is then the PartitionKey, a slash and the

@@ -27,13 +27,17 @@ type Grouping interface {
 	Settings() string
 	// All yields a mark for everything in a partition of the fleet that Make could make.
 	All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, error]
-	// Make makes what a mark asks for. An error that wraps ErrUnmakeable concerns this mark alone.
+	// Make makes what a mark asks for. An error that wraps ErrUnmakeable or ErrNotYet concerns this mark alone.
 	Make(ctx context.Context, m schema.Mark) error
 }
 
 // ErrUnmakeable says that what a mark asks for cannot be made now: a row cannot be read, or another job was faster. The
 // mark stays.
 var ErrUnmakeable = errors.New("it cannot be made now")
+
+// ErrNotYet says that what a mark asks for is made later, such as the archive of a day that is not over. The mark
+// stays.
+var ErrNotYet = errors.New("it is not time yet")
 
 // mostMarks is how many marks one group job works off. The next one begins with the rest.
 const mostMarks = 100
@@ -112,7 +116,6 @@ func (g *groupJob) markAll(ctx context.Context) error {
 // work makes what the first marks ask for, and reports whether there are more.
 func (g *groupJob) work(ctx context.Context) (more bool, err error) {
 	q := tables.Query{Range: schema.Marks(g.message.Month, g.message.Group), Size: mostMarks}
-	var found tables.Page
 	for page, err := range g.pipeline.tracking().Rows(ctx, q) {
 		if err != nil {
 			return false, err
@@ -120,30 +123,29 @@ func (g *groupJob) work(ctx context.Context) (more bool, err error) {
 		if page.Time.IsZero() {
 			return false, errNoDate
 		}
-		found = page
-		if len(page.Rows) > 0 {
-			break
+		g.now = tables.TicksOf(page.Time)
+		made, err := g.make(ctx, page.Rows)
+		if err != nil {
+			return false, err
+		}
+		if len(made) > 0 { // marks that stay come again with the next run
+			return page.Next != (tables.Continuation{}), g.unmark(ctx, made)
 		}
 	}
-	g.now = tables.TicksOf(found.Time)
-	made, err := g.make(ctx, found.Rows)
-	if err != nil {
-		return false, err
-	}
-	// Marks that stay come again with the next run.
-	return found.Next != (tables.Continuation{}) && len(made) > 0, g.unmark(ctx, made)
+	return false, nil
 }
 
 // make makes what marks ask for, and returns those that it has made.
 func (g *groupJob) make(ctx context.Context, rows []tables.Entity) (made []tables.Op, err error) {
 	for _, e := range rows {
 		m, err := schema.MarkOf(e)
-		if err == nil {
+		if m.Read = g.now; err == nil {
 			err = g.grouping.Make(ctx, m)
 		} else {
 			err = fmt.Errorf("%w: %w", ErrUnmakeable, err)
 		}
 		switch {
+		case errors.Is(err, ErrNotYet):
 		case errors.Is(err, ErrUnmakeable):
 			g.result.strange(e.PartitionKey+"/"+e.RowKey, err)
 		case err != nil:

@@ -20,7 +20,7 @@ var errNoObjects = errors.New("its pipeline writes objects, but the worker has n
 func (j *job) objects(ctx context.Context) error {
 	for _, d := range j.work {
 		for _, o := range sortedOutputs(d.effects) {
-			if o.Table != "" || !d.live() {
+			if o.Table != "" || d.effects[o].isMark() || !d.live() {
 				continue
 			}
 			if err := j.object(ctx, d, o); err != nil {

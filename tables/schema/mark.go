@@ -16,7 +16,9 @@ type Mark struct {
 	Month  Month    // with the shard
 	Kind   MarkKind // of work
 	Tenant Tenant
-	Name   string // says what of the tenant's; parts of a key, divided by Separator
+	Name   string       // says what of the tenant's; parts of a key, divided by Separator
+	At     tables.Ticks // of its last write
+	Read   tables.Ticks // time of the service when a job read it
 	ETag   tables.ETag
 }
 
@@ -25,6 +27,10 @@ type MarkKind string
 
 // ReportMark marks the report of a bucket: its Name is window!bucket.
 const ReportMark MarkKind = "report"
+
+// ArchiveMark marks the files of a day: its Name is the day, or day!device if only the file with that device has to be
+// made again.
+const ArchiveMark MarkKind = "archive"
 
 const marksPrefix, groupsPrefix = Separator + "mark" + Separator, Separator + "group" + Separator
 
@@ -53,7 +59,7 @@ func MarkKindOf(rowKey string) (MarkKind, bool) {
 
 // MarkOf decodes the row of a mark.
 func MarkOf(e tables.Entity) (m Mark, err error) {
-	m.ETag = e.ETag
+	m.ETag, m.At = e.ETag, e.Timestamp
 	if m.Month, err = ParseMonth(e.PartitionKey); err != nil {
 		return m, err
 	}
