@@ -77,6 +77,8 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"incident list"}, "A line for each incident, the newest first.", []any{incidentLine{}}},
 		{[]string{"incident show", "incident ack", "incident note"},
 			"A line for each event; `incident ack` and `incident note` print theirs.", []any{eventLine{}}},
+		{[]string{"archive list", "archive verify", "archive rewrite"},
+			"A line for each tenant, day and partition of the fleet.", []any{archiveLine{}}},
 		{[]string{"mute list", "mute add", "mute remove"}, "A line for each mute.", []any{muteLine{}}},
 		{[]string{"notify list"}, "A line for each target.", []any{targetLine{}}},
 		{[]string{"notify test"}, "One object.", []any{notifiedLine{}}},

@@ -64,7 +64,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			jobsCommand(), enrollmentCommand(), deviceCommand(), importCommand(),
 			tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), accessCommand(), activityCommand(), deployCommand(),
-			incidentCommand(), muteCommand(), notifyCommand(),
+			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(),
 			healthCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,6 +143,20 @@ func (b *body) place(ctx context.Context, on azcore.ETag) error {
 
 // About says which columns about devices the files have: site, and labels.NAME.
 type About []string
+
+// check refuses what is no property of a device.
+func (a About) check() error {
+	for i, name := range a {
+		label, is := strings.CutPrefix(name, "labels.")
+		if name != "site" && (!is || label == "") {
+			return fmt.Errorf("column %s; want site or labels.NAME", tables.Quote(name))
+		}
+		if slices.Contains(a[:i], name) {
+			return fmt.Errorf("column %s occurs twice", tables.Quote(name))
+		}
+	}
+	return nil
+}
 
 // columns returns the names of the columns: a dot would have to be quoted in SQL.
 func (a About) columns() (names []string) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"furrow/jobs"
@@ -18,10 +19,18 @@ type Days struct {
 	Store    *Store
 	Pipeline *jobs.Pipeline
 	About    About
+	// CloseAfter is how long after its end a day stays open.
+	CloseAfter time.Duration
 	// Settle is how long a row may take to become visible to everybody.
 	Settle time.Duration
 	// FileBytes is about how large a file becomes; zero means 128 MiB.
 	FileBytes int
+	// Replace is how old a file is before late rows replace it. Zero means an hour, and a day once its day is over for
+	// two; a negative Replace no time.
+	Replace time.Duration
+
+	mu      sync.Mutex
+	waiting map[Folder]tables.Ticks // when files may be replaced again
 }
 
 // Asked is what of a day has to be made: the files that were read before a moment, and of these only the one with a
@@ -29,11 +38,12 @@ type Days struct {
 type Asked struct {
 	Device schema.DeviceID // empty: any
 	Since  tables.Ticks    // MaxTicks: whenever they were read
+	Now    tables.Ticks    // of the service: files that are too young stay; 0: none is
 }
 
-// Make makes the files of a day that are missing or asked for, and the manifest last. Repeated, by anybody and at any
-// time, it does what is left.
-func (d *Days) Make(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
+// MakeDay makes the files of a day that are missing or asked for, and the manifest last. Repeated, by anybody and at
+// any time, it does what is left.
+func (d *Days) MakeDay(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
 	m, err := d.make(ctx, f, asked)
 	if err != nil {
 		return nil, fmt.Errorf("archive %s/%s, partition %s: %w", d.Store.name, f, f.Month, err)
@@ -51,7 +61,7 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	if err != nil {
 		return nil, err
 	}
-	used, whole := columnar.Columns{}, true
+	used, whole, later := columnar.Columns{}, true, tables.Ticks(0)
 	for n, first := range from {
 		file := &dayFile{store: d.Store, name: f.file(n), day: day, about: d.About, settle: d.Settle, first: first,
 			columns: columns}
@@ -66,13 +76,22 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 			whole = false
 			continue
 		}
+		if next := d.replaced(found, f.Day, asked.Now); next > asked.Now {
+			later, whole = max(later, next), false
+			continue
+		}
 		has, err := file.write(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", file.name, err)
 		}
 		used.Join(has)
 	}
-	return d.describe(ctx, f, from, used, whole)
+	m, err := d.describe(ctx, f, from, used, whole)
+	if err == nil && later > 0 {
+		d.wait(f, later)
+		return nil, jobs.ErrNotYet
+	}
+	return m, err
 }
 
 // of reports whether a file that exists has to be made again.

@@ -68,7 +68,7 @@ func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 			}}
 			d := elsewhere(t, f, gate)
 			d.Pipeline.Names = names
-			_, err := d.Make(ctx, folder, archive.Asked{})
+			_, err := d.MakeDay(ctx, folder, archive.Asked{})
 			kill()
 			if killed := int(gate.N.Load()) > n; killed != (err != nil) {
 				t.Fatalf("operation %d: %v", n, err)
@@ -87,7 +87,7 @@ func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 			}
 			d = small(daysOf(t, f, nil))
 			d.Pipeline.Names = names
-			must.Have(d.Make(t.Context(), folder, archive.Asked{}))(t)
+			must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 			same(t, archived(t, f), want, "after operation ", n)
 			if !described(t, f, d.Store, folder) {
 				t.Fatalf("after operation %d there is no manifest", n)
@@ -103,7 +103,7 @@ func TestMakersWithAnyFaultEndEqual(t *testing.T) {
 	t.Log("seed", seed)
 	f, d, folder := fewFiles(t)
 	small(d)
-	must.Have(d.Make(t.Context(), folder, archive.Asked{}))(t)
+	must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 	rates := map[faults.Fault]float64{}
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
 		faults.TimedOutDone} {
@@ -122,7 +122,7 @@ func TestMakersWithAnyFaultEndEqual(t *testing.T) {
 				late.Set("late", tables.Double(float64(row)))
 				_, err := f.World.Connect(t, nil).Table(f.Readings).Do(t.Context(), tables.Insert(late))
 				for try := 0; err == nil || try < 200; try++ { // as the next runs do, until the mark is gone
-					if _, err = maker.Make(t.Context(), folder, archive.Asked{Device: device, Since: tables.MaxTicks}); err == nil {
+					if _, err = maker.MakeDay(t.Context(), folder, archive.Asked{Device: device, Since: tables.MaxTicks}); err == nil {
 						break
 					}
 				}

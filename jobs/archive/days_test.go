@@ -128,7 +128,7 @@ func TestFilesHaveEveryReadingOfADayOnce(t *testing.T) {
 	all := folders(today-2, today-1)
 	for range 2 { // the second time changes nothing
 		for _, folder := range all {
-			m := must.Have(d.Make(t.Context(), folder, archive.Asked{}))(t)
+			m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 			if len(m.Files) < 2 {
 				t.Errorf("%v has %d files", folder, len(m.Files))
 			}
@@ -178,7 +178,7 @@ func TestSensorsGetColumnsWheneverTheyAppear(t *testing.T) {
 			jobstest.Insert(t, table, e)
 		}
 		for _, folder := range folders(folder.Day, folder.Day) {
-			must.Have(d.Make(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
+			must.Have(d.MakeDay(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
 		}
 		same(t, archived(t, f), expected(t, f, day), n)
 	}
@@ -200,7 +200,7 @@ func TestSiteAndLabelsAreColumns(t *testing.T) {
 		must.Have(fleet.Do(t.Context(), tables.InsertOrReplace(must.Have(m.Entity())(t))))(t)
 	}
 	d.About = archive.About{"site", "labels.class", "labels.none"}
-	m := must.Have(d.Make(t.Context(), folder, archive.Asked{}))(t)
+	m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 	content := objects(t, f.World.Account, f.Names.Archive())[m.Files[0].Name]
 	r := must.Have(columnar.Open(bytes.NewReader(content), int64(len(content))))(t)
 	one := must.Have(r.Next())(t)

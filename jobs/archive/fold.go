@@ -13,30 +13,55 @@ import (
 // Processor keeps raw readings as objects.
 var Processor = &jobs.Processor{
 	Name:     "archive",
-	Summary:  "the raw readings of each device and day, as an object",
+	Summary:  "the readings of each day, as objects",
 	Formats:  []int{1},
 	MaxState: maxState,
 	Raw:      true,
-	New:      func() jobs.Config { return &Config{time.Hour} },
+	New:      func() jobs.Config { return &Config{Format: JSONLines, CloseAfter: time.Hour} },
 }
 
-// A Config says when a day is over.
+// Formats of the archive.
+const (
+	JSONLines = "jsonl"   // an object for each device and day, of raw readings
+	Parquet   = "parquet" // files of many devices for each tenant and day, of samples
+)
+
+// A Config says what objects there are, and when a day is over.
 type Config struct {
+	Format string `yaml:"format" choice:"jsonl parquet" hash:"changed"`
 	// CloseAfter is how long after its end a day stays open, so that late rows seldom cost a second object. It changes no
 	// object.
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
+	// Columns about devices that Parquet files have. Where they change, all files are made again, and nothing is folded.
+	Columns []string `yaml:"columns" want:"a list of site and labels.NAME, such as [site, labels.class]" hash:"-"`
 }
+
+// Copies reports whether the objects have readings unchanged.
+func (c *Config) Copies() bool { return c.Format != Parquet }
 
 // Check refuses a day that closes before it ends.
 func (c *Config) Check() error {
 	if c.CloseAfter < 0 {
 		return fmt.Errorf("closeAfter %v: a day cannot be closed before it ends", c.CloseAfter)
 	}
-	return nil
+	if c.Copies() && len(c.Columns) > 0 {
+		return errors.New("columns: only Parquet files have some; add format: parquet")
+	}
+	return About(c.Columns).check()
+}
+
+// Days returns the maker of the Parquet files of a pipeline.
+func (c *Config) Days(p *jobs.Pipeline, s *Store) *Days {
+	return &Days{Store: s, Pipeline: p, About: c.Columns, CloseAfter: c.CloseAfter, Settle: p.Settle}
 }
 
 // Fold returns the fold of a checked configuration.
-func (c *Config) Fold(jobs.Setup) jobs.Fold { return &Fold{c.CloseAfter} }
+func (c *Config) Fold(jobs.Setup) jobs.Fold {
+	if c.Format == Parquet {
+		return &marking{c.CloseAfter}
+	}
+	return &Fold{c.CloseAfter}
+}
 
 // A Fold only lists days: readings never pass through its state. It is safe for concurrent use.
 type Fold struct{ closeAfter time.Duration }

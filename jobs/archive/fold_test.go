@@ -200,7 +200,7 @@ func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	if (&Config{-1}).Check() == nil {
+	if (&Config{CloseAfter: -1}).Check() == nil {
 		t.Error("a day closes before it ends")
 	}
 	f := &Fold{2 * time.Hour}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,6 +20,11 @@ func (f Folder) String() string { return tenantFolder(f.Tenant) + "date=" + f.Da
 func tenantFolder(t schema.Tenant) string { return tenantPrefix + encodeTenant(t) + "/" }
 
 const tenantPrefix = "tenant="
+
+// Compare orders folders by tenant, day and partition.
+func (f Folder) Compare(o Folder) int {
+	return cmp.Or(cmp.Compare(f.Tenant, o.Tenant), cmp.Compare(f.Day, o.Day), f.Month.Compare(o.Month))
+}
 
 // Names of a partition's files in a folder. Spark and DuckDB skip those that begin with an underscore.
 func (f Folder) file(n int) string { return fmt.Sprintf("%s%s-%04d%s", f, f.Month, n, fileSuffix) }

@@ -56,7 +56,7 @@ func (p Prices) Operation(name string) float64 {
 		return p.Tables / tenThousand
 	case service == "queues":
 		return p.Queues / tenThousand
-	case service == "objects" && kind == "look at object":
+	case service == "objects" && (kind == "look at object" || kind == "get object"):
 		return p.ObjectRead / tenThousand
 	case service == "objects":
 		return p.ObjectWrite / tenThousand

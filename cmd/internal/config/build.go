@@ -38,7 +38,26 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 	others := built.Models[last]
 	built.Models = built.Models[:last]
 	built.Processors, built.Sensors, built.Settings = others.Processors, others.Sensors, others.Settings
+	p.group(built)
 	return built, nil
+}
+
+// group has processors make what their marks ask for.
+func (p Pipeline) group(built *jobs.Pipeline) {
+	for _, processor := range p.Processors {
+		c, groups := processor.Config.(interface {
+			Grouping(*jobs.Pipeline) (schema.MarkKind, jobs.Grouping)
+		})
+		if !groups {
+			continue
+		}
+		if kind, grouping := c.Grouping(built); grouping != nil {
+			if built.Groups == nil {
+				built.Groups = map[schema.MarkKind]jobs.Grouping{}
+			}
+			built.Groups[kind] = grouping
+		}
+	}
 }
 
 // model returns a model for device jobs, with the pipeline's processors.

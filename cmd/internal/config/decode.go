@@ -36,10 +36,35 @@ func (r *reader) field(f reflect.StructField, v reflect.Value) key {
 		least, _ := parseSeconds(f.Tag.Get("least"))
 		most, _ := parseSeconds(f.Tag.Get("most"))
 		return r.duration(name, to, least, most)
+	case *string:
+		return r.choice(name, to, strings.Fields(f.Tag.Get("choice")))
+	case *[]string:
+		return r.texts(name, to, f.Tag.Get("want"))
 	case *[]schema.Window:
 		return key{name: name, read: func(n ast.Node) { *to = r.windows(name, n, f.Tag.Get("want")) }}
 	}
 	panic(fmt.Sprintf("config: no setting can be a %s", f.Type))
+}
+
+// choice returns the key of a word that is one of a few.
+func (r *reader) choice(name string, to *string, words []string) key {
+	want := strings.Join(words, " or ")
+	return r.word(name, want, func(text string) bool {
+		*to = text
+		return slices.Contains(words, text)
+	})
+}
+
+// texts returns the key of a list of texts.
+func (r *reader) texts(name string, to *[]string, want string) key {
+	return key{name: name, read: func(n ast.Node) {
+		*to = nil
+		for _, item := range r.items(name, n, want) {
+			if text, _, ok := r.scalar(name, item, want); ok {
+				*to = append(*to, text)
+			}
+		}
+	}}
 }
 
 func (r *reader) windows(name string, n ast.Node, want string) (windows []schema.Window) {
@@ -68,7 +93,9 @@ func (p Processor) settings() map[string]any {
 		if field.Tag.Get("yaml") == "-" {
 			continue
 		}
-		all[field.Tag.Get("yaml")] = shownSetting(v.Interface())
+		if texts, is := v.Interface().([]string); !is || len(texts) > 0 {
+			all[field.Tag.Get("yaml")] = shownSetting(v.Interface())
+		}
 	}
 	return all
 }
@@ -87,12 +114,14 @@ func shownSetting(v any) any {
 	return v
 }
 
-// hashed returns the settings that change what the processor writes.
+// hashed returns the settings that change what the processor writes. One that was added later changes nothing where it
+// has its default.
 func (p Processor) hashed() map[string]any {
-	all := p.settings()
+	all, defaults := p.settings(), Processor{p.Processor, p.New()}.settings()
 	for field := range reflect.ValueOf(p.Config).Elem().Fields() {
-		if field.Tag.Get("hash") == "-" {
-			delete(all, field.Tag.Get("yaml"))
+		name := field.Tag.Get("yaml")
+		if tag := field.Tag.Get("hash"); tag == "-" || tag == "changed" && all[name] == defaults[name] {
+			delete(all, name)
 		}
 	}
 	return all

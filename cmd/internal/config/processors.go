@@ -130,6 +130,12 @@ func processor(name string) (Processor, bool) {
 	return Processor{all[i], all[i].New()}, true
 }
 
+// copies reports whether the processor copies readings unchanged, whatever their sensors mean.
+func (p Processor) copies() bool {
+	c, asked := p.Config.(interface{ Copies() bool })
+	return p.Raw && (!asked || c.Copies())
+}
+
 // Sizes returns the lengths of the buckets that the processor writes, if any.
 func (p Processor) Sizes() []schema.Window {
 	if c, ok := p.Config.(interface{ Sizes() []schema.Window }); ok {

@@ -21,7 +21,7 @@ func (p Pipeline) Settings(m *Model) string {
 			continue
 		}
 		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed()}
-		if !processor.Raw {
+		if !processor.copies() {
 			hashed.meaning = m.hashed()
 		}
 		if processor.Moves {

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// archiveInParquet is a configuration with an archive of Parquet files.
+const archiveInParquet = "pipelines:\n" +
+	"- {name: live, cadence: 1s, processors: [archive: {format: parquet, columns: [site]}]}\n"
+
+// newArchivedFixture has two devices with readings of the last three days, and workers that have archived them.
+func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
+	t.Helper()
+	f = newFixture(t)
+	inEmptyDirectory(t)
+	writeFile(t, "furrow.yaml", archiveInParquet)
+	f.createTables()
+	for n := range 2 {
+		d := newDevice(schema.DeviceID(fmt.Sprint("acme:", n)), "acme", 2026, time.November)
+		var rows []tables.Entity
+		for hours := range 72 {
+			rows = append(rows, reading(d.ID, time.Now().Add(-time.Hour*time.Duration(hours+1)), float64(hours)))
+		}
+		f.add(d, rows...)
+	}
+	for range 2 { // the second run finds the marks of the first
+		f.must("schedule --once")
+		f.work()
+		time.Sleep(time.Second) // until the next slot
+	}
+	return f, schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))) - 1
+}
+
+// TestArchiveIsListedVerifiedAndRewritten by commands, after workers have made it.
+func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
+	f, yesterday := newArchivedFixture(t)
+	lines := jsonOf[archiveLine](t, f.must("archive list --tenant acme --json"))
+	if len(lines) < 2 || lines[len(lines)-1].Date != yesterday.String() || lines[len(lines)-1].Readings != 48 {
+		t.Fatalf("the archive has %+v", lines)
+	}
+	if some := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String())); len(some) != 1 {
+		t.Errorf("from yesterday on, it has %+v", some)
+	}
+	f.must("archive verify --readings")
+	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(time.Nanosecond*100), 1)
+	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))
+	must(t, err)
+	f.must("archive verify")
+	if code, out, errs := f.run("archive verify --readings"); code != exitFailed || !strings.Contains(out, "is missing") ||
+		!strings.Contains(errs, "1 problem; furrow archive rewrite") {
+		t.Errorf("with a late reading: exit %d, %s%s", code, out, errs)
+	}
+	f.must("archive rewrite --from", yesterday.String())
+	f.must("archive verify --readings")
+	if again := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String())); again[0].Readings != 49 {
+		t.Errorf("after a rewrite it has %+v", again)
+	}
+	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
+	f.refused(exitFailed, "there is no such day", "archive rewrite --from -1h")
+}

@@ -1,0 +1,181 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// filing returns the fleet's pipeline with an archive of Parquet files, whose tables and objects share one transport.
+func filing(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
+	t.Helper()
+	p := archiver(t, f, through, time.Second)
+	c := &archive.Config{Format: archive.Parquet, CloseAfter: time.Second}
+	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, c)}
+	days := c.Days(p, p.Objects.(*archive.Store))
+	days.FileBytes, days.Replace, days.Settle = 40*60, -1, time.Second
+	p.Groups = map[schema.MarkKind]jobs.Grouping{schema.ArchiveMark: days}
+	return p
+}
+
+// file does the jobs of a month, and those that follow.
+func file(ctx context.Context, p *jobs.Pipeline) (last error) {
+	month := jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: tables.TicksOf(time.Now()), Month: jobstest.Month}
+	l := &jobstest.Line{Queue: []jobs.Message{month}, Delays: []time.Duration{0}}
+	for {
+		m, _, ok := l.Take()
+		if !ok || ctx.Err() != nil {
+			return errors.Join(last, ctx.Err())
+		}
+		r, err := p.Do(ctx, m, l, func(context.Context, jobs.Message) error { return nil })
+		for _, why := range r.Strange {
+			err = why
+		}
+		for d := range r.Failed {
+			_, err = p.Release(ctx, d)
+		}
+		last = errors.Join(last, err)
+	}
+}
+
+// filed returns the day and tenant of every reading in Parquet files, by device and row key, and fails if one is there
+// twice.
+func filed(t *testing.T, f *jobstest.Fleet) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
+		if !strings.HasSuffix(name, ".parquet") {
+			continue
+		}
+		r := must.Have(columnar.Open(bytes.NewReader(content), int64(len(content))))(t)
+		for {
+			one, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			must.Succeed(t, err)
+			id := one.Device + "/" + one.Key
+			if found[id] != "" {
+				t.Errorf("%s is in %s, too", id, found[id])
+			}
+			found[id] = name[:strings.LastIndex(name, "/")]
+		}
+	}
+	return found
+}
+
+// closedReadings returns what Parquet files should have of the readings in storage.
+func closedReadings(t *testing.T, f *jobstest.Fleet) map[string]string {
+	t.Helper()
+	today, want := schema.DayOf(tables.TicksOf(time.Now())), map[string]string{}
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Readings), tables.Query{}) {
+		r, err := schema.ReadingOf(e)
+		if day := schema.DayOf(r.Key.Ticks); err == nil && day < today {
+			want[e.PartitionKey+"/"+e.RowKey] = fmt.Sprintf("tenant=%s/date=%s", f.World.Member(r.Device, "").Tenant, day)
+		}
+	}
+	return want
+}
+
+// TestFilesHaveEachReadingOfClosedDaysOnce however late it comes, with faults and kills, and with two group jobs at a
+// time.
+func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	w := jobstest.NewWorldSince(t, 7*24*time.Hour, 5, 70)
+	readings := "filed"
+	// A row comes in its round: in order of time, or a minute, an hour or five days after others of its device.
+	const rounds = 4
+	roundOf := map[string]int{}
+	for _, rows := range w.Rows {
+		for n, e := range rows {
+			at := 1 + n*(rounds-1)/len(rows)
+			if r.IntN(4) == 0 {
+				late := []time.Duration{time.Minute, time.Hour, 5 * 24 * time.Hour}[r.IntN(3)]
+				at = min(rounds, at+1+int(late/(7*24*time.Hour/rounds)))
+			}
+			roundOf[e.PartitionKey+e.RowKey] = at
+		}
+	}
+	w.Create(t, readings)
+	f := w.NewFleetOf(t, readings)
+	w.Create(t, f.Names.Runs())
+	calm := filing(t, f, nil)
+	must.Succeed(t, calm.Objects.(*archive.Store).Create(t.Context()))
+	rates := map[faults.Fault]float64{}
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
+		faults.TimedOutDone, faults.EmptyPage} {
+		rates[fault] = 0.015
+	}
+	for round := 1; round <= rounds; round++ {
+		var all []tables.Entity
+		for _, e := range slices.Concat(w.Rows...) {
+			if roundOf[e.PartitionKey+e.RowKey] == round {
+				all = append(all, e)
+			}
+		}
+		jobstest.Insert(t, w.Connect(t, nil).Table(readings), all...)
+		two := make(chan error)
+		for worker := range 2 {
+			through := &faults.Transport{Plan: faults.Random{Seed: seed + uint64(round*2+worker), Rates: rates}}
+			p := filing(t, f, through)
+			lives := time.Duration(r.IntN(2000)) * time.Millisecond
+			go func() {
+				ctx, kill := context.WithTimeout(t.Context(), lives)
+				defer kill()
+				_ = file(ctx, p)
+				if ctx.Err() == nil {
+					_, _ = p.Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+				}
+				two <- nil
+			}()
+		}
+		<-two
+		<-two
+		for _, d := range w.Devices { // faults may have it held
+			must.Have(calm.Release(t.Context(), w.Place(d)))(t)
+		}
+		must.Succeed(t, f.Settle(t.Context(), calm))
+		for left := []string{""}; len(left) > 0; left = closedMarks(t, f) { // a file that was just made is too young
+			must.Succeed(t, file(t.Context(), calm))
+		}
+		got, want := filed(t, f), closedReadings(t, f)
+		if !maps.Equal(got, want) {
+			t.Fatalf("round %d, seed %d: %s", round, seed, jobstest.Differ(got, want))
+		}
+	}
+}
+
+// closedMarks returns the marks of days that are over.
+func closedMarks(t *testing.T, f *jobstest.Fleet) (left []string) {
+	t.Helper()
+	today := schema.DayOf(tables.TicksOf(time.Now())).String()
+	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Partitions("live")), marks) {
+		if !strings.Contains(e.RowKey, today) {
+			left = append(left, e.RowKey)
+		}
+	}
+	return left
+}
