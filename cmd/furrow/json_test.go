@@ -30,7 +30,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"health":    true,                                      // which needs a server
 		"rule show": true, "rule try": true, "rule test": true, // which need a rule
 		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
-		"notify test": true,     // which needs a target
+		"notify test":     true, // which needs a target
 		"archive rewrite": true} // which needs Parquet files
 	f := newFixture(t)
 	inEmptyDirectory(t)

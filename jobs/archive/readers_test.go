@@ -1,0 +1,94 @@
+package archive_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// TestDuckDBAndHyparquetReadEveryReadingOnce with its values, from several files of several days.
+func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
+	t.Parallel()
+	readers := os.Getenv("FURROW_PARQUET_READERS")
+	if readers == "" {
+		t.Skip("FURROW_PARQUET_READERS does not name the folder .ci/archive, where npm ci has run")
+	}
+	w := jobstest.NewWorldSince(t, 4*24*time.Hour, 6, 200)
+	today := schema.DayOf(tables.TicksOf(time.Now()))
+	f := w.NewFleet(t)
+	broken := tables.Entity{PartitionKey: string(w.Devices[1]), RowKey: (today - 2).Start().String() + "-b"}
+	broken.Set("temperature", tables.String("broken"))
+	jobstest.Insert(t, w.Connect(t, nil).Table(f.Readings), broken)
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	d := daysOf(t, f, nil)
+	must.Succeed(t, d.Store.Create(t.Context()))
+	d.FileBytes, d.About = 40*200, archive.About{"site"}
+	for _, folder := range folders(today-3, today-1) {
+		must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
+	}
+	dir := t.TempDir()
+	for name, content := range objects(t, w.Account, f.Names.Archive()) {
+		must.Succeed(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	want := rowsOf(t, f, func(d schema.Day) bool { return d >= today-3 && d < today })
+	command := exec.CommandContext(t.Context(), "node", "read.mjs", dir)
+	command.Dir, command.Stderr = readers, os.Stderr
+	printed := must.Have(command.Output())(t)
+	got := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}}
+	for lines := json.NewDecoder(bytes.NewReader(printed)); lines.More(); {
+		var line struct {
+			Reader string
+			Row    map[string]any
+		}
+		must.Succeed(t, lines.Decode(&line))
+		id := fmt.Sprint(line.Row["device"], "/", line.Row["key"])
+		if got[line.Reader][id] != "" {
+			t.Errorf("%s reads %s twice", line.Reader, id)
+		}
+		got[line.Reader][id] = fmt.Sprint(line.Row)
+	}
+	for reader, rows := range got {
+		same(t, rows, want, reader)
+	}
+}
+
+// rowsOf returns what readers should read of the readings in storage.
+func rowsOf(t *testing.T, f *jobstest.Fleet, wanted func(schema.Day) bool) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Readings), tables.Query{}) {
+		r, err := schema.ReadingOf(e)
+		day := schema.DayOf(r.Key.Ticks)
+		if err != nil || !wanted(day) {
+			continue
+		}
+		row := map[string]any{"device": e.PartitionKey, "key": e.RowKey, "time": float64(r.Key.Ticks.Time().UnixMilli()),
+			"tenant": f.World.Member(r.Device, "").Tenant, "date": day.String()}
+		sample, _ := (&jobs.Sensors{}).Sample(r)
+		for _, v := range sample.Values {
+			switch {
+			case v.Is == jobs.Number:
+				row[v.Sensor] = v.Number
+			case v.Sensor == "temperature": // which has numbers, too
+				row["temperature_text"] = v.State
+			default:
+				row[v.Sensor] = v.State
+			}
+		}
+		all[e.PartitionKey+"/"+e.RowKey] = fmt.Sprint(row)
+	}
+	return all
+}
