@@ -20,11 +20,13 @@ func deviceRemoveCommand() *cli.Command {
 		Usage:     "Remove devices from the fleet",
 		ArgsUsage: "ID...",
 		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
-unless --data deletes them all. A removed device can register again as a new one, and does so if it still has
+unless --data deletes them all. Its open incidents close; --data deletes all that it had. Only what people did to it
+stays in the activity log. A removed device can register again as a new one, and does so if it still has
 its key: to keep it out, use device revoke. If the command is interrupted, repeat it.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
 		Flags: append(storageFlags(), configFlag(),
-			boolFlag("data", "Also delete its readings, commands, outputs and rejects in all pipelines; this cannot be undone"),
+			boolFlag("data", "Also delete its readings, commands, outputs, incidents and rejects in all pipelines; this "+
+				"cannot be undone"),
 			boolFlag("yes", "Confirm"),
 			jsonFlag()),
 		Action: deviceRemove,
@@ -35,6 +37,8 @@ its key: to keep it out, use device revoke. If the command is interrupted, repea
 type removedLine struct {
 	Device schema.DeviceID `json:"device"`
 	Status schema.Status   `json:"status"` // removed, or with --data erased
+	// Incidents is how many of its incidents were open.
+	Incidents int `json:"incidents,omitempty"`
 	removal.Deleted
 }
 
@@ -106,11 +110,18 @@ func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
 
 func (d *deviceAdmin) remove(c *cli.Context, device schema.Device, eraser *removal.Eraser) (removedLine, error) {
 	line := removedLine{Device: device.ID, Status: schema.Removed}
-	if device.Status == schema.Erased || device.Status == schema.Removed && eraser == nil {
+	if device.Status == schema.Erased {
 		line.Status = device.Status
 		return line, nil
 	}
-	if err := d.policies(logFor(c)).Remove(c.Context, device); err != nil {
+	removed := device.Status == schema.Removed
+	if !removed {
+		if err := d.policies(logFor(c)).Remove(c.Context, device); err != nil {
+			return line, err
+		}
+	}
+	var err error
+	if line.Incidents, err = d.reader().CloseIncidents(c.Context, device); err != nil || removed && eraser == nil {
 		return line, err
 	}
 	if eraser != nil {
@@ -128,6 +139,9 @@ func (l removedLine) print(c *cli.Context) error {
 		return writeJSONLine(c.App.Writer, l)
 	}
 	told := "is removed; its data is kept"
+	if l.Incidents > 0 {
+		told += ", and " + many(int64(l.Incidents), "open incident") + " closed"
+	}
 	if l.Status == schema.Erased {
 		told = fmt.Sprintf("is removed, with %s, %s, %s and %s", many(int64(l.Readings), "reading"),
 			many(int64(l.Outputs), "row")+" of outputs", many(int64(l.Objects), "object")+" of the archive",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 const watchedConfig = `
@@ -185,5 +187,99 @@ rules:
 	if tenants := f.must("device list --tenant furrow --format csv"); strings.Count(tenants, "furrow:live") != 1 ||
 		!strings.Contains(tenants, "furrow:keep") {
 		t.Errorf("devices: %s", tenants)
+	}
+}
+
+// TestRemovedDeviceHasNoOpenIncident removes one of two devices with an open incident, and then its data.
+func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	must(t, os.WriteFile(file, []byte(watchedConfig), 0o600))
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("config apply " + file)
+	at := time.Now().Add(-5 * time.Minute).Truncate(time.Second)
+	for _, device := range []string{"pump-7", "pump-8"} {
+		f.must("device add " + device + " --enrollment plant1")
+		if _, err := f.client.Table("readings").Do(t.Context(), tables.Insert(oil(device, at, 195))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.must("schedule --once")
+	f.work()
+	open := jsonOf[incidentLine](t, f.must("incident list --device pump-7 --json"))
+	if len(open) != 1 {
+		t.Fatalf("open: %+v", open)
+	}
+	f.must("incident note", open[0].ID, "the fan was off")
+	if line := jsonOf[removedLine](t, f.must("device remove pump-7 --yes --json"))[0]; line.Incidents != 1 {
+		t.Errorf("%+v", line)
+	}
+	f.must("device remove pump-7 --yes") // again
+	left := jsonOf[incidentLine](t, f.must("incident list --json"))
+	if len(left) != 1 || left[0].Device != "pump-8" {
+		t.Errorf("open: %+v", left)
+	}
+	closed := jsonOf[eventLine](t, f.must("incident show --json", open[0].ID))
+	if len(closed) != 3 || closed[1].What != "closed" || !strings.Contains(closed[1].Text, "the device was removed") {
+		t.Errorf("its incident: %+v", closed)
+	}
+	f.must("device remove pump-7 --data --yes")
+	for page, err := range f.client.Table(f.names.Output("incidents")).Rows(t.Context(), tables.Query{}) {
+		must(t, err)
+		for _, e := range page.Rows {
+			if strings.Contains(e.RowKey, "pump-7") {
+				t.Errorf("left is %s %s", e.PartitionKey, e.RowKey)
+			}
+		}
+	}
+	if left = jsonOf[incidentLine](t, f.must("incident list --all --json")); len(left) != 1 {
+		t.Errorf("of the other device: %+v", left)
+	}
+}
+
+// TestKilledClosingIsCompletedByARepeat kills the process at each of its requests in turn.
+func TestKilledClosingIsCompletedByARepeat(t *testing.T) {
+	f := newFixture(t)
+	d := schema.Device{ID: "pump-7", Tenant: "acme", Month: schema.Month{Year: 2026, Month: 11}}
+	account, err := tables.ParseAccount(text(t, f.storage+"/connection"))
+	must(t, err)
+	table := f.client.Table(f.names.Output("incidents"))
+	must(t, table.Create(t.Context()))
+	for _, rule := range []schema.Rule{"hot", "silent"} {
+		one := schema.Transition{Home: schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}, Number: 1,
+			ID: schema.IncidentID{Rule: rule, Device: d.ID, First: tables.TicksOf(time.Now())}, What: schema.Opened}
+		for _, e := range []tables.Entity{one.Entity(), one.IndexEntity()} {
+			_, err := table.Do(t.Context(), tables.Insert(e))
+			must(t, err)
+		}
+	}
+	for n := 0; ; n++ {
+		ctx, kill := context.WithCancel(t.Context())
+		client, err := tables.Connect(tables.Config{Account: account, Transport: &stepper{n, kill}})
+		must(t, err)
+		_, err = query.Fleet{Tables: client, Names: f.names}.CloseIncidents(ctx, d)
+		kill()
+		if err == nil {
+			t.Logf("killed at %d requests", n)
+			break
+		}
+		if n > 50 {
+			t.Fatal(err)
+		}
+	}
+	closings, index := 0, 0
+	for page, err := range table.Rows(t.Context(), tables.Query{}) {
+		must(t, err)
+		for _, e := range page.Rows {
+			one, err := schema.TransitionOf(e)
+			if must(t, err); strings.HasSuffix(e.PartitionKey, "!open") {
+				index++
+			} else if one.What == schema.Closed {
+				closings++
+			}
+		}
+	}
+	if closings != 2 || index != 0 {
+		t.Errorf("%d closings, and %d are still in the index", closings, index)
 	}
 }

@@ -41,11 +41,22 @@ func newAlarmed(t *testing.T) *alarmed {
 	return a
 }
 
-// waitForIncidents waits until so many incidents are open.
+// waitForIncidents waits until so many incidents are open, and their devices are marked.
 func (g *guarded) waitForIncidents(t testing.TB, n int) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		if all := g.c.Model.NewestIncidents(t.Context(), model.Filter{}, 100); len(all) == n {
+		all, marked := g.c.Model.NewestIncidents(t.Context(), model.Filter{}, 100), map[string]bool{}
+		for _, i := range all {
+			marked[i.Device] = true
+		}
+		list, _, err := g.c.Model.Devices(t.Context(), model.ListQuery{Limit: model.MaxListed})
+		must.Succeed(t, err)
+		for _, d := range list.Devices {
+			if d.Severity != "" {
+				delete(marked, d.Device)
+			}
+		}
+		if len(all) == n && len(marked) == 0 {
 			return
 		}
 		if time.Since(began) > 20*time.Second {

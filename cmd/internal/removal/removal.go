@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/processors"
+	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -56,6 +57,9 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 			return n, err
 		}
 	}
+	if err := e.incidents(ctx, d, &n.Outputs); err != nil {
+		return n, err
+	}
 	if e.Archive != nil {
 		if n.Objects, err = e.Archive.Erase(ctx, d.Tenant, d.ID); err != nil {
 			return n, err
@@ -89,6 +93,40 @@ func (e Eraser) outputs(ctx context.Context, table *tables.Table, d schema.Devic
 		}
 		left.From = tables.KeysWithPrefix(group).Before
 	}
+}
+
+// incidents deletes the incidents of a device, and what people wrote beside them. Storage looks for them among those of
+// all devices of the tenant that were deployed in the same month.
+func (e Eraser) incidents(ctx context.Context, d schema.Device, n *int) error {
+	table := e.Tables.Table(e.Names.Output(rules.Table))
+	home := schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}
+	for _, pk := range []string{schema.OpenIncidents(d.Tenant), home.String()} {
+		found := map[schema.IncidentID]bool{}
+		own := tables.Query{Range: tables.Range{Partitions: tables.Is(pk)}, Filter: "Device eq '" + string(d.ID) + "'",
+			Select: []string{"PartitionKey", "RowKey"}}
+		for page, err := range table.Rows(ctx, own) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			for _, row := range page.Rows {
+				id, _, err := schema.IncidentRowKind(row.RowKey)
+				if err != nil {
+					return err
+				}
+				found[id] = true
+			}
+		}
+		for id := range found {
+			all := tables.Range{Partitions: tables.Is(pk), Rows: id.Rows()}
+			if err := deleteRows(ctx, table, all, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // first returns the first partition in a range, or an empty text.
