@@ -76,7 +76,7 @@ func random(r *rand.Rand, devices, rows, sensors int) (all []written) {
 				case what == 3 && s%3 == 0 || s%5 == 1:
 					v.Is, v.Number, v.State = jobs.State, 0, []string{"", "open", "ä\x00"}[r.IntN(3)]
 				case what == 4:
-					v.Number = []float64{math.MaxFloat64, -0.0, 5e-324, 1e300}[r.IntN(4)]
+					v.Number = []float64{math.MaxFloat64, math.Copysign(0, -1), 5e-324, 1e300}[r.IntN(4)]
 				}
 				w.sample.Values = append(w.sample.Values, v)
 			}

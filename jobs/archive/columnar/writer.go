@@ -14,7 +14,7 @@ import (
 type Writer struct {
 	columns  Columns
 	used     Columns // what values there were
-	file     *parquet.Writer
+	file     *parquet.GenericWriter[any]
 	width    int
 	at       map[string]places
 	doubtful int // index of its column; 0: none
@@ -37,7 +37,7 @@ type places struct {
 func NewWriter(to io.Writer, c Columns) *Writer {
 	columns := c.list()
 	w := &Writer{columns: c, used: Columns{About: c.About}, width: len(columns), at: map[string]places{},
-		file: parquet.NewWriter(to, options(&c, columns)...)}
+		file: parquet.NewGenericWriter[any](to, options(&c, columns)...)}
 	for i, column := range columns {
 		at := w.at[column.sensor]
 		switch {
@@ -168,7 +168,7 @@ func (w *Writer) end(row parquet.Row) error {
 // pass passes rows to the library.
 func (w *Writer) pass() error {
 	if _, err := w.file.WriteRows(w.rows); err != nil {
-		return fmt.Errorf("Parquet: %w", err)
+		return fmt.Errorf("writing Parquet: %w", err)
 	}
 	w.free, w.rows = append(w.free, w.rows...), w.rows[:0]
 	return nil
@@ -181,7 +181,7 @@ func (w *Writer) flush() error {
 	}
 	w.grouped, w.bytes = 0, 0
 	if err := w.file.Flush(); err != nil {
-		return fmt.Errorf("Parquet: %w", err)
+		return fmt.Errorf("writing Parquet: %w", err)
 	}
 	return nil
 }
