@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -53,7 +54,7 @@ type IssuerConfig struct {
 // that the enrollment is enabled by a read that began after it saw the last revocation.
 type Issuer struct {
 	IssuerConfig
-	key    []byte
+	key    atomic.Pointer[[]byte]
 	scheme protocol
 	// known caches records as this issuer wrote them last. These devices have their fleet
 	// rows. Writes check the record's version, so a stale entry costs one read and nothing else.
@@ -67,17 +68,29 @@ const knownDevices = 20_000
 // NewIssuer returns an Issuer. The account must contain its key.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, c.Account.Table), "/")
-	key, err := base64.StdEncoding.DecodeString(c.Account.Key)
-	if err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("storage account %s: its key is needed to sign tokens: "+
-			"use a connection string with an AccountKey", c.Account.Name)
+	i := &Issuer{IssuerConfig: c}
+	if err := i.SetKey(c.Account.Key); err != nil {
+		return nil, err
 	}
 	scheme, err := protocolOf(c.URL)
 	if err != nil {
 		return nil, err
 	}
-	known, err := lru.New[schema.DeviceID, schema.Device](knownDevices)
-	return &Issuer{IssuerConfig: c, key: key, scheme: scheme, known: known}, err
+	i.scheme = scheme
+	i.known, err = lru.New[schema.DeviceID, schema.Device](knownDevices)
+	return i, err
+}
+
+// SetKey replaces the account's key in all tokens from now on. Earlier ones work until they expire, or until Azure
+// regenerates the key that signed them.
+func (i *Issuer) SetKey(key string) error {
+	decoded, err := base64.StdEncoding.DecodeString(key)
+	if err != nil || len(decoded) == 0 {
+		return fmt.Errorf("storage account %s: its key is needed to sign tokens: "+
+			"use a connection string with an AccountKey", i.Account.Name)
+	}
+	i.key.Store(&decoded)
+	return nil
 }
 
 // Authenticate returns the enrollment named in a device's Authorization header, or why the

@@ -42,7 +42,7 @@ func (i *Issuer) sign(
 	text, err := Grant{
 		Table: d.Readings, Permissions: "a", Expiry: expiry, Policy: policy, Protocol: i.scheme.name, IP: i.scheme.ip(),
 		StartPartition: string(d.ID), StartRow: from.String(), EndPartition: string(d.ID), EndRow: to.String(),
-	}.Sign(i.Account.Name, i.key)
+	}.Sign(i.Account.Name, *i.key.Load())
 	if err != nil {
 		return schema.Token{}, Answer{}, err
 	}

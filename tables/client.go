@@ -38,6 +38,7 @@ type Client struct {
 	service *aztables.ServiceClient
 	url     string // with its SAS, if any
 	entra   bool   // Entra authorizes requests
+	key     *aztables.SharedKeyCredential
 }
 
 // Connect creates a Client. It sends no request.
@@ -50,31 +51,37 @@ func Connect(c Config) (*Client, error) {
 	if c.Account.SAS != "" {
 		url += "/?" + c.Account.SAS
 	}
-	service, err := c.service(url)
+	service, key, err := c.service(url)
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Client{service: service, url: url, entra: c.Account.Key == "" && c.Account.SAS == ""}, nil
+	return &Client{service: service, url: url, entra: c.Account.Key == "" && c.Account.SAS == "", key: key}, nil
 }
 
-func (c Config) service(url string) (*aztables.ServiceClient, error) {
+// service also returns the credential if it is the account's key.
+func (c Config) service(url string) (s *aztables.ServiceClient, key *aztables.SharedKeyCredential, err error) {
 	options := c.options()
 	switch {
 	case c.Account.SAS != "":
-		return aztables.NewServiceClientWithNoCredential(url, options)
+		s, err = aztables.NewServiceClientWithNoCredential(url, options)
+		return s, nil, err
 	case c.Account.Key != "":
-		key, err := aztables.NewSharedKeyCredential(c.Account.Name, c.Account.Key)
-		if err != nil {
-			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
+		if key, err = aztables.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
+			return nil, nil, service.ErrKey
 		}
-		return aztables.NewServiceClientWithSharedKey(url, key, options)
+		s, err = aztables.NewServiceClientWithSharedKey(url, key, options)
+		return s, key, err
 	}
 	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return aztables.NewServiceClient(url, credential, options)
+	s, err = aztables.NewServiceClient(url, credential, options)
+	return s, nil, err
 }
+
+// SetKey replaces the account's key in all requests from now on. The client was connected with a key.
+func (c *Client) SetKey(key string) error { return service.SetKey(c.key, key) }
 
 func (c Config) options() *aztables.ClientOptions {
 	o := &aztables.ClientOptions{}

@@ -38,7 +38,8 @@ type Config struct {
 // A Client gives access to the queues of an account. It is safe for concurrent use.
 type Client struct {
 	service *azqueue.ServiceClient
-	try     time.Duration // longest wait for an answer
+	key     *azqueue.SharedKeyCredential // nil if requests are authorized in another way
+	try     time.Duration                // longest wait for an answer
 }
 
 // Connect returns a Client. It sends nothing.
@@ -48,32 +49,38 @@ func Connect(c Config) (*Client, error) {
 			"QueueEndpoint")
 	}
 	c.Retry = service.Retry(c.Retry)
-	queues, err := c.service()
+	queues, key, err := c.service()
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Client{service: queues, try: c.Retry.TryTimeout}, nil
+	return &Client{service: queues, key: key, try: c.Retry.TryTimeout}, nil
 }
 
-func (c Config) service() (*azqueue.ServiceClient, error) {
+// service also returns the credential if it is the account's key.
+func (c Config) service() (s *azqueue.ServiceClient, key *azqueue.SharedKeyCredential, err error) {
 	options := c.options()
 	url := c.Account.Queue + "/"
 	switch {
 	case c.Account.SAS != "":
-		return azqueue.NewServiceClientWithNoCredential(url+"?"+c.Account.SAS, options)
+		s, err = azqueue.NewServiceClientWithNoCredential(url+"?"+c.Account.SAS, options)
+		return s, nil, err
 	case c.Account.Key != "":
-		key, err := azqueue.NewSharedKeyCredential(c.Account.Name, c.Account.Key)
-		if err != nil {
-			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
+		if key, err = azqueue.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
+			return nil, nil, service.ErrKey
 		}
-		return azqueue.NewServiceClientWithSharedKeyCredential(url, key, options)
+		s, err = azqueue.NewServiceClientWithSharedKeyCredential(url, key, options)
+		return s, key, err
 	}
 	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return azqueue.NewServiceClient(url, credential, options)
+	s, err = azqueue.NewServiceClient(url, credential, options)
+	return s, nil, err
 }
+
+// SetKey replaces the account's key in all requests from now on. The client was connected with a key.
+func (c *Client) SetKey(key string) error { return service.SetKey(c.key, key) }
 
 func (c Config) options() *azqueue.ClientOptions {
 	o := &azqueue.ClientOptions{}

@@ -21,7 +21,7 @@ func storageFlags() []cli.Flag {
 		&cli.StringFlag{Name: "storage", Value: defaultStorage, EnvVars: []string{"FURROW_STORAGE"},
 			DefaultText: defaultStorage, // or help would show the variable, which may hold a key
 			Usage: "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the " +
-				"URL of a Table service, or env:NAME for a variable that holds one"},
+				"URL of a Table service, or env:NAME or file:NAME for a variable or a file that holds one"},
 		namesPrefixFlag(),
 		caFlag(),
 	}
@@ -36,7 +36,10 @@ func namesPrefixFlag() cli.Flag {
 const oldPrefixVariable = "FURROW_PREFIX"
 
 // stores are the clients of a fleet's account.
-type stores struct{ *roles.Clients }
+type stores struct {
+	*roles.Clients
+	keys *keyFile
+}
 
 // namesOf returns the names that --names-prefix begins.
 func namesOf(c *cli.Context) (schema.Names, error) {
@@ -72,7 +75,15 @@ func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
 		return nil, usagef(c, "--ca: %v", err)
 	}
 	clients, err := roles.Connect(found.Account, names, transport, hooks...)
-	return &stores{clients}, err
+	if err != nil {
+		return nil, err
+	}
+	s := &stores{clients, &keyFile{name: found.File, is: found.Account}}
+	s.keys.used(s.Tables)
+	if s.Queues != nil {
+		s.keys.used(s.Queues)
+	}
+	return s, nil
 }
 
 // withAuthorityAdvice adds advice to errors about untrusted certificates.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -76,7 +77,9 @@ func showDashboard(c *cli.Context) (err error) {
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	return m.While(ctx, w.stores.ready, server.Run)
+	return m.While(ctx, w.stores.ready, func(ctx context.Context) error {
+		return w.stores.followingKey(ctx, log, server.Run)
+	})
 }
 
 // A dashboardScreen is printed when the dashboard has started.

@@ -66,6 +66,9 @@ func openFleetWith(c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.
 	if s.Account.Key != "" { // only the key can set stored access policies
 		f.Policies = s.policies(log)
 	}
+	if f.Archive != nil {
+		s.keys.used(f.Archive)
+	}
 	return f, s, nil
 }
 

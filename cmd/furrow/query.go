@@ -215,7 +215,7 @@ func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processo
 		unknown, err := unknownSensors(c, f, q)
 		return fmt.Sprintf("%s has no %s %s%s", q.Scope, what, text, unknown), err
 	}
-	s := stores{&roles.Clients{Tables: f.Tables, Names: f.Names}}
+	s := stores{Clients: &roles.Clients{Tables: f.Tables, Names: f.Names}}
 	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
 		what, processor, s.nextRun(c.Context, processor)), nil
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,6 +17,7 @@ import (
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/sas/endpoint"
+	"furrow/tables/schema"
 )
 
 func sasCommand() *cli.Command {
@@ -90,7 +92,7 @@ func serveTokens(c *cli.Context) (err error) {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return m.While(ctx, service.Issuer.Ready, func(ctx context.Context) error {
-		return roles.Together(ctx, server.Run, service.Policies.Run)
+		return roles.Together(ctx, server.Run, service.Policies.Run, service.followKey(log))
 	})
 }
 
@@ -154,6 +156,22 @@ func (o *tokenService) server(l net.Listener, tls *setup.TLS, limits endpoint.Li
 	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
 		Registry: m.Registry, Log: log, Collectors: policyMetrics(o.Policies)})
 	return endpoint.Server{Handler: handler, Listener: l, TLS: tls.ServerConfig(), Log: log}, err
+}
+
+// followKey returns a function that follows the account's key, and says when the last token of the former one ends.
+func (o *tokenService) followKey(log *slog.Logger) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return o.keys.follow(ctx, log, func(ctx context.Context) {
+			var life time.Duration = schema.MaxLife
+			if all, err := o.enrollments(sas.SealingKey{}).All(ctx); err == nil {
+				life = 0
+				for _, e := range all {
+					life = max(life, e.Life)
+				}
+			}
+			log.InfoContext(ctx, "tokens of the former key end; devices get others before", "by", time.Now().Add(life).UTC())
+		})
+	}
 }
 
 // listenForDevices listens on --listen. It refuses to send tokens over a network unencrypted.

@@ -55,7 +55,9 @@ func schedule(c *cli.Context) (err error) {
 		if err := m.Monitor.Watch(s.status(c, f.Stored)); err != nil {
 			return err
 		}
-		return m.While(ctx, s.ready, func(ctx context.Context) error { return f.Schedule(ctx, every) })
+		return m.While(ctx, s.ready, func(ctx context.Context) error {
+			return s.followingKey(ctx, f.Log, func(ctx context.Context) error { return f.Schedule(ctx, every) })
+		})
 	}
 	var failed error
 	return cmp.Or(f.ScheduleOnce(ctx, every, func(s worker.Slot) {

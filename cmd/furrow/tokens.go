@@ -30,8 +30,10 @@ func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
 
 // issuer returns an issuer for the Table service at a URL; empty is the account's own.
 func (s *stores) issuer(url string, n *sas.Enrollments, p *sas.Policies) (*sas.Issuer, error) {
-	return sas.NewIssuer(sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
+	i, err := sas.NewIssuer(sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
 		Registry: sas.NewRegistry(s.Tables, s.Names)})
+	s.keys.used(i)
+	return i, err
 }
 
 // tableURLFlag belongs to commands that issue tokens.

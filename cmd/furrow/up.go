@@ -162,14 +162,15 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if err != nil {
 		return err
 	}
-	runs := []func(context.Context) error{server.Run, o.Policies.Run,
+	runs := []func(context.Context) error{server.Run, o.Policies.Run, o.followKey(h.log),
 		func(ctx context.Context) error { return f.Schedule(ctx, 0) }}
 	if h.dashboard != nil {
 		pages, err := h.dashboard.server()
 		if err != nil {
 			return err
 		}
-		runs = append(runs, pages.Run)
+		runs = append(runs, pages.Run,
+			func(ctx context.Context) error { return h.dashboard.stores.keys.follow(ctx, h.log, nil) })
 	}
 	if err := m.Watch(s.status(h.c, f.Stored)); err != nil {
 		return err

@@ -57,7 +57,9 @@ func work(c *cli.Context) (err error) {
 		return roles.IgnoreCanceled(ctx, err)
 	}
 	return m.While(ctx, s.ready, func(ctx context.Context) error {
-		return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
-			OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
+		return s.followingKey(ctx, f.Log, func(ctx context.Context) error {
+			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
+				OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
+		})
 	})
 }

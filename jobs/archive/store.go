@@ -42,7 +42,8 @@ type StoreConfig struct {
 type Store struct {
 	name      string
 	container *container.Client
-	block     int // bytes; blockSize except in tests
+	key       *blob.SharedKeyCredential // nil if requests are authorized in another way
+	block     int                       // bytes; blockSize except in tests
 }
 
 // Connect returns a Store. It sends nothing.
@@ -51,32 +52,38 @@ func Connect(c StoreConfig) (*Store, error) {
 		return nil, errors.New("storage: the account has no Blob endpoint for the archive; give a connection " +
 			"string that has a BlobEndpoint")
 	}
-	client, err := c.client()
+	client, key, err := c.client()
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Store{name: c.Container, container: client, block: blockSize}, nil
+	return &Store{name: c.Container, container: client, key: key, block: blockSize}, nil
 }
 
-func (c StoreConfig) client() (*container.Client, error) {
+// client also returns the credential if it is the account's key.
+func (c StoreConfig) client() (s *container.Client, key *blob.SharedKeyCredential, err error) {
 	options := c.options()
 	url := c.Account.Blob + "/" + c.Container
 	switch {
 	case c.Account.SAS != "":
-		return container.NewClientWithNoCredential(url+"?"+c.Account.SAS, options)
+		s, err = container.NewClientWithNoCredential(url+"?"+c.Account.SAS, options)
+		return s, nil, err
 	case c.Account.Key != "":
-		key, err := blob.NewSharedKeyCredential(c.Account.Name, c.Account.Key)
-		if err != nil {
-			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
+		if key, err = blob.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
+			return nil, nil, service.ErrKey
 		}
-		return container.NewClientWithSharedKeyCredential(url, key, options)
+		s, err = container.NewClientWithSharedKeyCredential(url, key, options)
+		return s, key, err
 	}
 	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return container.NewClient(url, credential, options)
+	s, err = container.NewClient(url, credential, options)
+	return s, nil, err
 }
+
+// SetKey replaces the account's key in all requests from now on. The store was connected with a key.
+func (s *Store) SetKey(key string) error { return service.SetKey(s.key, key) }
 
 func (c StoreConfig) options() *container.ClientOptions {
 	o := &container.ClientOptions{}

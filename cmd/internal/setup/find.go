@@ -30,14 +30,29 @@ var ErrNotServed = errors.New("no storage serves it")
 type Found struct {
 	Account tables.Account
 	CAFile  string // of a directory that is served over TLS; otherwise empty
+	File    string // that holds the connection string, and may get one with another key; otherwise empty
 }
 
 // variable is the prefix of an environment variable's name.
 const variable = "env:"
 
-// Find finds storage by a connection string, the URL of a Table service, env:NAME for an environment variable that
-// holds one of these, or a directory that furrow storage serves. Its errors contain no secret.
+// inFile is the prefix of a file's name.
+const inFile = "file:"
+
+// Find finds storage by a connection string, the URL of a Table service, env:NAME or file:NAME for an environment
+// variable or a file that holds one of these, or a directory that furrow storage serves. Its errors contain no secret.
 func Find(text string) (Found, error) {
+	if file, ok := strings.CutPrefix(text, inFile); ok {
+		content, err := ReadSecret(file)
+		if err != nil {
+			return Found{}, err
+		}
+		a, err := tables.ParseAccount(content)
+		if err != nil {
+			return Found{}, fmt.Errorf("%s: %w", file, err)
+		}
+		return Found{Account: a, File: file}, nil
+	}
 	if name, ok := strings.CutPrefix(text, variable); ok {
 		if text = os.Getenv(name); text == "" {
 			return Found{}, fmt.Errorf("the environment variable %s holds nothing; it takes a connection string", name)
@@ -55,8 +70,8 @@ func IsDirectory(text string) bool {
 	if info, err := os.Stat(text); err == nil && info.IsDir() {
 		return true
 	}
-	return text != "" && !strings.HasPrefix(text, variable) && !strings.Contains(text, "=") &&
-		!strings.Contains(text, "://")
+	return text != "" && !strings.HasPrefix(text, variable) && !strings.HasPrefix(text, inFile) &&
+		!strings.Contains(text, "=") && !strings.Contains(text, "://")
 }
 
 func findServed(dir string) (Found, error) {
