@@ -23,6 +23,7 @@ type deviceRun struct {
 	rejects rejects
 	acks    []schema.Ack  // of commands, in the rows folded
 	rows    int           // rows folded
+	told    []Effect      // commands in the committed states, to be sent
 	bytes   int           // bytes of the folded rows
 	horizon tables.Ticks  // up to which rows are folded
 	full    int           // bytes after which other rows are left to another job; 0: no bound

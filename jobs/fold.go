@@ -83,6 +83,8 @@ type Effect struct {
 	Properties []tables.Property
 	// Closed says that no later sample in row order can change the output.
 	Closed bool
+	// Command is what a Watcher wants sent to the device. If too many commands wait, the output is written instead.
+	Command *schema.Command
 	// From and To are the window of an output: it is made of samples whose ticks lie in [From, To). An object is made of
 	// all readings there, and nothing else.
 	From, To tables.Ticks

@@ -3,10 +3,12 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
@@ -47,10 +49,19 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 	of := map[Output][]*change{} // by partition
 	rest := map[*deviceRun]map[string][]byte{}
 	for _, d := range work {
+		d.told = nil
 		states, changes, err := p.postsOf(d)
 		if err != nil {
 			d.err = err
 			continue
+		}
+		for _, told := range d.told {
+			if err := p.send(ctx, told); err != nil {
+				d.unavailable(err)
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, nil, context.Cause(ctx)
 		}
 		for _, c := range changes {
 			o := Output{Table: c.output.Table, PartitionKey: c.output.PartitionKey}
@@ -105,6 +116,10 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 		}
 		rest[processor.Name] = without
 		for _, post := range posts {
+			if post.Command != nil {
+				d.told = append(d.told, post)
+				continue
+			}
 			o := post.Output
 			e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: slices.Clone(post.Properties)}
 			schema.SetFormat(&e, max(p.Format, d.track.format))
@@ -119,6 +134,28 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 		}
 	}
 	return rest, changes, nil
+}
+
+// send sends a command of a Watcher, once. If the device's list is full, it writes what is to be written instead, and
+// the command is never sent.
+func (p *Pipeline) send(ctx context.Context, told Effect) error {
+	instead := p.Client.Table(p.Names.Output(told.Output.Table))
+	_, err := instead.Get(ctx, told.Output.PartitionKey, told.Output.RowKey)
+	if err == nil {
+		return nil // an earlier job found the list full
+	}
+	if !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
+		return err
+	}
+	err = commands.Of(p.Client, p.Names).Insert(ctx, *told.Command)
+	if !errors.Is(err, commands.ErrFull) {
+		return err
+	}
+	e := tables.Entity{PartitionKey: told.Output.PartitionKey, RowKey: told.Output.RowKey, Properties: told.Properties}
+	if _, err = instead.Do(ctx, tables.Insert(e)); errors.Is(err, tables.ErrExists) {
+		return nil
+	}
+	return err
 }
 
 // postLeft posts what earlier jobs had committed when they died.

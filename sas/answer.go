@@ -30,4 +30,12 @@ type Answer struct {
 
 	SendEvery int `json:"sendEvery"` // suggested seconds between sends
 	Batch     int `json:"batch"`     // suggested rows in a transaction
+
+	// A second token, if the device's enrollment has commands: it reads the device's partition of the table of commands,
+	// and nothing else. It expires with the first. These members have names of their own and are no object, so that
+	// small devices can search for them.
+	CommandsURL     string `json:"commandsUrl,omitzero"`     // of the table of commands
+	CommandsSAS     string `json:"commandsSas,omitzero"`     // the token: the query of the URL
+	CommandsEvery   int    `json:"commandsEvery,omitzero"`   // suggested seconds between reads
+	CommandsWaiting int    `json:"commandsWaiting,omitzero"` // how many commands wait now; absent: none
 }

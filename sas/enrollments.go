@@ -133,7 +133,17 @@ func (n *Enrollments) fits(e schema.Enrollment, others []schema.Enrollment) erro
 			return err
 		}
 	}
-	return cmp.Or(fitsTable(e, others), fitsPrefix(e, others))
+	return cmp.Or(fitsCommands(e), fitsTable(e, others), fitsPrefix(e, others))
+}
+
+// fitsCommands refuses commands to devices that request tokens rarely: all enrollments share the table of commands, so
+// revoking any device would keep them from reading theirs.
+func fitsCommands(e schema.Enrollment) error {
+	if e.Commands && e.Life > LongLife {
+		return fmt.Errorf("enrollment %s: with commands, a token may live for a day at most, not for %s: a revocation ends "+
+			"tokens for commands of other devices too, until they request a new one", e.ID, schema.Window(e.Life))
+	}
+	return nil
 }
 
 // fitsTable enforces LongLife.

@@ -58,6 +58,9 @@ func (n *Enrollments) keepPrefix(ctx context.Context, was, e schema.Enrollment) 
 }
 
 func (n *Enrollments) stillFits(ctx context.Context, was, e schema.Enrollment) error {
+	if err := fitsCommands(e); err != nil {
+		return err
+	}
 	if e.Life == was.Life && e.Readings == was.Readings && e.Prefix == was.Prefix {
 		return nil
 	}

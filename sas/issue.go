@@ -15,6 +15,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"furrow/tables"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
@@ -38,7 +39,8 @@ type IssuerConfig struct {
 	Enrollments keyring
 	Policies    cohorts
 	Registry    Registry
-	OnFirst     func() // if not nil, is called when a device has got its first token
+	Commands    commands.Table // that devices of enrollments with commands may read
+	OnFirst     func()         // if not nil, is called when a device has got its first token
 }
 
 // An Issuer issues tokens. It is safe for concurrent use, and any number of them may run side
@@ -52,6 +54,10 @@ type IssuerConfig struct {
 //
 // The same holds for an enrollment that is disabled before its tokens are ended: Issue confirms
 // that the enrollment is enabled by a read that began after it saw the last revocation.
+//
+// A device of an enrollment with commands gets a second token, for the table of commands, under that
+// table's policies. Issue reads that policy before the other one, and revocations replace it later, so
+// all of this holds for both.
 type Issuer struct {
 	IssuerConfig
 	key    atomic.Pointer[[]byte]
@@ -197,12 +203,16 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	case d.Status == schema.Revoked, d.Status.Left():
 		return Answer{}, ErrRevoked
 	}
+	told, err := i.commandsPolicy(ctx, d, e)
+	if err != nil {
+		return Answer{}, err
+	}
 	policy, err := i.Policies.Current(ctx, d.Readings, d.ID)
 	if err != nil {
 		return Answer{}, err
 	}
-	if policy.Wait > 0 {
-		return Answer{}, &NotReadyError{After: policy.Wait}
+	if wait := max(policy.Wait, told.Wait); wait > 0 {
+		return Answer{}, &NotReadyError{After: wait}
 	}
 	switch now, err := i.Enrollments.Confirm(ctx, e.ID, d.Readings, policy.Number); {
 	case err != nil:
@@ -211,6 +221,9 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 		return Answer{}, ErrDisabled
 	}
 	token, a, err := i.sign(d, e, policy.ID, time.Now())
+	if err == nil {
+		err = i.addCommands(ctx, d, told.ID, &token, &a)
+	}
 	if err != nil {
 		return Answer{}, err
 	}

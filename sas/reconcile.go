@@ -22,6 +22,7 @@ const swaps = 30
 type reconciled struct {
 	record   schema.Policies
 	unmarked map[schema.DeviceID]error // why changes of these devices are not completed
+	told     []string                  // policies of the tokens for commands that end with the changes
 	sets     int                       // how often the list was set
 }
 
@@ -59,6 +60,9 @@ func (p *Policies) reconcile(ctx context.Context, readings string) (reconciled, 
 func (p *Policies) step(ctx context.Context, s *reconciled) (done bool, err error) {
 	marked := p.mark(ctx, s)
 	if len(marked) > 0 {
+		if err := p.endCommands(ctx, s.told); err != nil {
+			return false, err
+		}
 		return false, p.finish(ctx, s.record, marked)
 	}
 	list, now, err := p.Client.Table(s.record.Readings).StoredPolicies(ctx)
@@ -79,12 +83,12 @@ func (p *Policies) step(ctx context.Context, s *reconciled) (done bool, err erro
 // of those that are marked or overtaken.
 func (p *Policies) mark(ctx context.Context, s *reconciled) map[int64]bool {
 	marked := map[int64]bool{}
-	s.unmarked = map[schema.DeviceID]error{}
+	s.unmarked, s.told = map[schema.DeviceID]error{}, nil
 	for _, c := range s.record.Changes {
 		if c.Done {
 			continue
 		}
-		_, err := p.registry().Update(ctx, c.Device, func(d *schema.Device) error {
+		d, err := p.registry().Update(ctx, c.Device, func(d *schema.Device) error {
 			if d.Change >= c.Number {
 				return errMarked
 			}
@@ -94,6 +98,9 @@ func (p *Policies) mark(ctx context.Context, s *reconciled) map[int64]bool {
 		switch {
 		case err == nil || errors.Is(err, errMarked) || errors.Is(err, tables.ErrNotFound):
 			marked[c.Number] = true // a device without a record has no tokens
+			if last := len(d.Tokens) - 1; c.Rotate && last >= 0 && d.Tokens[last].Commands != "" {
+				s.told = append(s.told, d.Tokens[last].Commands)
+			}
 		default:
 			s.unmarked[c.Device] = err
 		}

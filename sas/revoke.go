@@ -143,7 +143,12 @@ func (p *Policies) add(ctx context.Context, c schema.Change) (readings string, e
 			continue
 		case err != nil:
 			return "", err
-		case has(record, d, c), needless(record, d, c): // also if the response to writing it was lost
+		}
+		reads, err := p.readsCommands(ctx, d)
+		switch {
+		case err != nil:
+			return "", err
+		case has(record, d, c), needless(record, d, c, reads): // also if the response to writing it was lost
 			return d.Readings, nil
 		}
 		c.At = tables.TicksOf(now)
@@ -171,11 +176,11 @@ func has(record schema.Policies, d schema.Device, c schema.Change) bool {
 // needless reports whether the device already has the status, no change in the record would alter
 // it, and no token is left to end. The last token of a revoked device tells: it gets no other, and
 // tokens are recorded in the order of their policies. An earlier one may be valid for longer, so
-// its expiry does not count.
-func needless(record schema.Policies, d schema.Device, c schema.Change) bool {
+// its expiry does not count. reads says that the device has a token for commands.
+func needless(record schema.Policies, d schema.Device, c schema.Change, reads bool) bool {
 	pending := func(o schema.Change) bool { return o.Device == d.ID && (!o.Done || o.Number != d.Change) }
 	last := len(d.Tokens) - 1
-	left := last >= 0 && d.Tokens[last].Policy == record.Cohorts[Cohort(d.ID)].ID
+	left := reads || last >= 0 && d.Tokens[last].Policy == record.Cohorts[Cohort(d.ID)].ID
 	return d.Status == c.To && !slices.ContainsFunc(record.Changes, pending) && !(c.Rotate && left)
 }
 

@@ -39,10 +39,8 @@ func (i *Issuer) sign(
 ) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
 	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
-	text, err := Grant{
-		Table: d.Readings, Permissions: "a", Expiry: expiry, Policy: policy, Protocol: i.scheme.name, IP: i.scheme.ip(),
-		StartPartition: string(d.ID), StartRow: from.String(), EndPartition: string(d.ID), EndRow: to.String(),
-	}.Sign(i.Account.Name, *i.key.Load())
+	text, err := i.grant(d, Grant{Table: d.Readings, Permissions: "a", Policy: policy, Expiry: expiry,
+		StartRow: from.String(), EndRow: to.String()})
 	if err != nil {
 		return schema.Token{}, Answer{}, err
 	}
@@ -56,10 +54,19 @@ func (i *Issuer) sign(
 	}, nil
 }
 
+// grant signs a token for a device's partition.
+func (i *Issuer) grant(d schema.Device, g Grant) (string, error) {
+	g.Protocol, g.IP = i.scheme.name, i.scheme.ip()
+	g.StartPartition, g.EndPartition = string(d.ID), string(d.ID)
+	return g.Sign(i.Account.Name, *i.key.Load())
+}
+
 // Suggestions to devices if their enrollment has none.
 const (
 	DefaultSendEvery = time.Minute
 	DefaultBatch     = tables.MaxOps
+	// PollEvery is how often a device reads its commands.
+	PollEvery = 5 * time.Minute
 )
 
 // Fingerprint identifies a token without revealing its signature.

@@ -31,6 +31,7 @@ func deviceCommand() *cli.Command {
 			deviceRemoveCommand(),
 			deviceHeldCommand(),
 			deviceReleaseCommand(),
+			deviceDesiredCommand(),
 		},
 	}
 }

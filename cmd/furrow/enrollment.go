@@ -156,14 +156,20 @@ type enrollmentLine struct {
 	Shards     int                 `json:"shards"`
 	SendEvery  int64               `json:"sendEverySeconds"`
 	Batch      int                 `json:"batch"`
+	Commands   bool                `json:"commands"`                        // devices read commands
+	PollPrice  float64             `json:"pollUSDPerDeviceMonth,omitempty"` // what that costs
 }
 
 func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
-	return enrollmentLine{Enrollment: e.ID, Tenant: e.Tenant, Readings: e.Readings,
+	l := enrollmentLine{Enrollment: e.ID, Tenant: e.Tenant, Readings: e.Readings,
 		Life: int64(e.Life.Seconds()), Backfill: int64(e.Backfill.Seconds()), Admits: int64(e.Admits.Seconds()),
 		Site: e.Site, Labels: e.Labels, Prefix: e.Prefix, MaxDevices: e.MaxDevices, Rate: e.Rate, ImportOnly: e.ImportOnly,
 		Disabled: e.Disabled, Shards: max(1, e.Shards),
-		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch}
+		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch, Commands: e.Commands}
+	if e.Commands {
+		l.PollPrice = pollPrice()
+	}
+	return l
 }
 
 // text formats an enrollment for people.
@@ -189,12 +195,17 @@ func (l enrollmentLine) text() string {
 	if l.Rate > 0 {
 		tokens += fmt.Sprintf("; at most %d a minute at each endpoint", l.Rate)
 	}
-	return fmt.Sprintf("%s, of tenant %s: %s\n", l.Enrollment, l.Tenant, state) + fieldLines(10, [][2]string{
+	fields := [][2]string{
 		{"tokens", tokens},
 		{"readings", "table " + l.Readings},
 		{"devices", first},
 		{"advice", fmt.Sprintf("send every %s, at most %d rows at a time", lengthText(l.SendEvery), l.Batch)},
-	})
+	}
+	if l.Commands {
+		fields = append(fields, [2]string{"commands", fmt.Sprintf("each device reads its own every %s: about %.0f "+
+			"operations a month, for $%.4f on Azure", short(sas.PollEvery), pollsPerMonth(), l.PollPrice)})
+	}
+	return fmt.Sprintf("%s, of tenant %s: %s\n", l.Enrollment, l.Tenant, state) + fieldLines(10, fields)
 }
 
 func enrollmentListCommand() *cli.Command {

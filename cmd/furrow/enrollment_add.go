@@ -71,7 +71,7 @@ func enrollmentAdd(c *cli.Context) error {
 	}
 	err = d.recorded(c.Context, schema.Act{What: "enrollment add", Tenant: e.Tenant, Detail: string(e.ID)},
 		func(ctx context.Context) (_ string, err error) {
-			if err := d.makeTables(c, e.Readings); err != nil {
+			if err := d.makeTables(c, e); err != nil {
 				return "", err
 			}
 			e, err = d.Enrollments.Add(ctx, e, primary, secondary)
@@ -152,8 +152,8 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 }
 
 // makeTables creates the tables that an enrollment needs.
-func (d *deviceAdmin) makeTables(c *cli.Context, readings string) error {
-	for _, name := range append(processors.Tables(d.Names), readings) {
+func (d *deviceAdmin) makeTables(c *cli.Context, e schema.Enrollment) error {
+	for _, name := range append(processors.Tables(d.Names), e.Readings) {
 		if err := d.Tables.Table(name).Create(c.Context); err != nil {
 			return err
 		}
@@ -162,7 +162,13 @@ func (d *deviceAdmin) makeTables(c *cli.Context, readings string) error {
 		return nil // setting policies needs the account's key; the endpoint will do it
 	}
 	// Otherwise the first device would have to wait until the policies are in force.
-	return d.policies(logFor(c)).Ensure(c.Context, readings)
+	policies := d.policies(logFor(c))
+	if e.Commands {
+		if err := policies.Ensure(c.Context, d.Names.Commands()); err != nil {
+			return err
+		}
+	}
+	return policies.Ensure(c.Context, e.Readings)
 }
 
 // afterAdd describes where the keys are and the next steps.

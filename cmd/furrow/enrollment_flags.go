@@ -7,7 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/sas"
 	"furrow/tables/schema"
+	"furrow/worker/price"
 )
 
 // Defaults of an enrollment.
@@ -34,6 +36,8 @@ func policyFlags() []cli.Flag {
 			"themselves; those that were added or imported do not count, and 0 is no limit"},
 		&cli.IntFlag{Name: "rate", DefaultText: "no limit", Usage: "Maximum `TOKENS` per minute at each endpoint; a burst " +
 			"may be as many, and 0 is no limit"},
+		boolFlag("commands", fmt.Sprintf("Give devices a second token that reads their commands and desired configuration; "+
+			"each reads every %s, for about $%.4f a month", short(sas.PollEvery), pollPrice())),
 		boolFlag("import-only", "Issue tokens only to devices that were added or imported"),
 		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for " +
 			"about 5,000 devices"},
@@ -43,6 +47,11 @@ func policyFlags() []cli.Flag {
 			Usage: "Suggested `NUMBER` of rows per request, from 1 to 100"},
 	}
 }
+
+// pollPrice returns what a device costs in a month, in US dollars, because it reads its commands.
+func pollPrice() float64 { return pollsPerMonth() * price.Azure().Operation("tables query") }
+
+func pollsPerMonth() float64 { return float64(price.Month) / float64(sas.PollEvery) }
 
 // applyPolicy applies the given flags to e.
 func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
@@ -72,8 +81,10 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 			*to = c.Int(name)
 		}
 	}
-	if c.IsSet("import-only") {
-		e.ImportOnly = c.Bool("import-only")
+	for name, to := range map[string]*bool{"import-only": &e.ImportOnly, "commands": &e.Commands} {
+		if c.IsSet(name) {
+			*to = c.Bool(name)
+		}
 	}
 	for name, to := range map[string]*int{"shards": &e.Shards, "batch": &e.Batch} {
 		if c.IsSet(name) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,8 +65,8 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
 	err = d.recorded(c.Context, schema.Act{What: "enrollment revoke", Tenant: e.Tenant, Detail: string(e.ID)},
 		func(ctx context.Context) (string, error) {
-			for table, ending := range cohorts {
-				if err := policies.EndTokens(ctx, table, ending); err != nil {
+			for _, table := range d.endingOrder(cohorts) {
+				if err := policies.EndTokens(ctx, table, cohorts[table]); err != nil {
 					return "", fmt.Errorf("enrollment %s: the tokens for table %s may not have ended; try again: %w", e.ID, table,
 						err)
 				}
@@ -83,6 +84,16 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 	return errors.Join(errPrint, err)
 }
 
+// endingOrder returns the tables whose tokens end. The table of commands is the last: an endpoint reads its policies
+// first, so one that has read the new ones learns from the others that the enrollment may be disabled.
+func (d *deviceAdmin) endingOrder(cohorts map[string][schema.Cohorts]bool) []string {
+	order := slices.Sorted(maps.Keys(cohorts))
+	if at := slices.Index(order, d.Names.Commands()); at >= 0 {
+		order = append(slices.Delete(order, at, at+1), d.Names.Commands())
+	}
+	return order
+}
+
 // tokensToEnd returns the cohorts, by readings table, in which devices of an enrollment have a token
 // whose policy is in force, and counts the devices with such a token. It reads all devices of the
 // fleet twice, a thousand per request.
@@ -94,9 +105,19 @@ func (d *deviceAdmin) tokensToEnd(
 		cohorts[e.Readings] = [schema.Cohorts]bool{}
 	}
 	policies := map[string]schema.Policies{}
+	told, _, err := d.reader().Policies(c.Context, d.Names.Commands())
+	if err != nil {
+		return line, nil, err
+	}
 	err = d.eachDevice(c, func(device schema.Device) error {
 		if device.Enrollment != e.ID {
 			return nil
+		}
+		if last := len(device.Tokens) - 1; last >= 0 && told.Readings != "" &&
+			!told.Ended(schema.Token{Policy: device.Tokens[last].Commands}) {
+			ending := cohorts[told.Readings]
+			ending[sas.Cohort(device.ID)] = true
+			cohorts[told.Readings] = ending
 		}
 		table := strings.ToLower(device.Readings)
 		if _, known := policies[table]; !known {

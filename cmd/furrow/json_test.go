@@ -31,13 +31,14 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"rule show": true, "rule try": true, "rule test": true, // which need a rule
 		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
 		"notify test":     true, // which needs a target
-		"archive rewrite": true} // which needs Parquet files
+		"archive rewrite": true, // which needs Parquet files
+		"command cancel":  true} // which needs a command
 	f := newFixture(t)
 	inEmptyDirectory(t)
 	writeFile(t, "good.yaml", batches(1))
 	writeFile(t, "fleet.csv", "id\npump-8\n")
 	writeFile(t, "past.csv", "device,time,temp\npump-7,2025-11-20T10:00:00Z,21\n")
-	f.must("enrollment add plant1 --tenant acme --json")
+	f.must("enrollment add plant1 --tenant acme --commands --json")
 	f.must("device add pump-7 --json")
 	f.must("schedule --once --json")
 	f.work()
@@ -51,7 +52,8 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"enrollment enable": "plant2", "enrollment revoke": "plant2 --yes", "enrollment rotate": "plant2 --yes",
 		"enrollment key": "plant2 --show-key", "access add": "alice --role viewer", "access rotate": "alice",
 		"access remove": "alice", "model try": "--device pump-7", "device remove": "pump-9 --yes",
-		"token revoke": "--all --yes", "mute add": "--rule hot --until 1h"}
+		"token revoke": "--all --yes", "command send": "pump-7 1", "command list": "pump-7",
+		"device desired set": "pump-7 1", "device desired show": "pump-7", "mute add": "--rule hot --until 1h"}
 	allCommands(func(name string, c *cli.Command) {
 		if others[name] || flagOf(c, "json") == nil {
 			return

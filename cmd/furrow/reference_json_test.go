@@ -79,6 +79,8 @@ func jsonOutputs() []jsonOutput {
 			"A line for each event; `incident ack` and `incident note` print theirs.", []any{eventLine{}}},
 		{[]string{"archive list", "archive verify", "archive rewrite"},
 			"A line for each tenant, day and partition of the fleet.", []any{archiveLine{}}},
+		{[]string{"command list", "command send", "command cancel", "device desired show", "device desired set"},
+			"A line for each command or desired configuration.", []any{commandLine{}}},
 		{[]string{"mute list", "mute add", "mute remove"}, "A line for each mute.", []any{muteLine{}}},
 		{[]string{"notify list"}, "A line for each target.", []any{targetLine{}}},
 		{[]string{"notify test"}, "One object.", []any{notifiedLine{}}},

@@ -64,7 +64,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			jobsCommand(), enrollmentCommand(), deviceCommand(), importCommand(),
 			tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), accessCommand(), activityCommand(), deployCommand(),
-			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(),
+			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(),
 			healthCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,

@@ -39,7 +39,7 @@ func (d *deviceAdmin) enroll(c *cli.Context, s *simulation) (roll, error) {
 	}
 	r := roll{}
 	for _, tenant := range s.tenants {
-		e, err := d.enrollTenant(c, tenant, s.backfill)
+		e, err := d.enrollTenant(c, tenant, s.backfill, s.run.OnCommand != nil)
 		if err != nil {
 			return nil, err
 		}
@@ -63,14 +63,15 @@ func simulatedEnrollment(tenant schema.Tenant) schema.EnrollmentID {
 	return schema.EnrollmentID(name[:min(len(name), 20)])
 }
 
-func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, backfill time.Duration) (schema.Enrollment,
-	error) {
+func (d *deviceAdmin) enrollTenant(
+	c *cli.Context, tenant schema.Tenant, backfill time.Duration, commands bool,
+) (schema.Enrollment, error) {
 	id := simulatedEnrollment(tenant)
 	e, err := d.Enrollments.Get(c.Context, id)
 	if errors.Is(err, sas.ErrNoEnrollment) {
 		e = schema.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: defaultLife, Backfill: backfill,
-			SendEvery: defaultSendEvery, Batch: defaultBatch}
-		if err = d.makeTables(c, e.Readings); err != nil {
+			SendEvery: defaultSendEvery, Batch: defaultBatch, Commands: commands}
+		if err = d.makeTables(c, e); err != nil {
 			return e, err
 		}
 		return d.Enrollments.Add(c.Context, e, nil, nil)
@@ -82,9 +83,9 @@ func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, backfil
 		return e, fmt.Errorf("enrollment %s belongs to tenant %s, not to %s: choose another tenant", id, e.Tenant, tenant)
 	case e.Disabled:
 		return e, fmt.Errorf("enrollment %s is disabled: enable it with furrow enrollment enable %s", id, id)
-	case e.Backfill < backfill:
+	case e.Backfill < backfill, commands && !e.Commands:
 		return d.Enrollments.Change(c.Context, id, func(e *schema.Enrollment) error {
-			e.Backfill = max(e.Backfill, backfill)
+			e.Backfill, e.Commands = max(e.Backfill, backfill), e.Commands || commands
 			return nil
 		})
 	}

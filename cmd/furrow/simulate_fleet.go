@@ -10,6 +10,7 @@ import (
 
 	"furrow/cmd/internal/simulate"
 	"furrow/cmd/internal/simulate/fleets"
+	"furrow/sas/device"
 )
 
 func fleetFlag() cli.Flag {
@@ -49,6 +50,9 @@ func newKindOfFleet(c *cli.Context) (*simulation, error) {
 	}
 	from := now.Add(-history)
 	s.run.Members, s.run.From, s.run.Pace = s.members, from, c.Float64("pace")
+	if f.TakesCommands() {
+		s.run.OnCommand = func(m simulate.Member, told device.Command) (any, error) { return f.Obey(m, told.Body) }
+	}
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from) }
 	return s, nil
 }

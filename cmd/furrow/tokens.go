@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/sas"
+	"furrow/tables/commands"
 )
 
 // policyDelay is how long Azure takes until a change of a stored access policy is in force
@@ -31,7 +32,7 @@ func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
 // issuer returns an issuer for the Table service at a URL; empty is the account's own.
 func (s *stores) issuer(url string, n *sas.Enrollments, p *sas.Policies) (*sas.Issuer, error) {
 	i, err := sas.NewIssuer(sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
-		Registry: sas.NewRegistry(s.Tables, s.Names)})
+		Registry: sas.NewRegistry(s.Tables, s.Names), Commands: commands.Of(s.Tables, s.Names)})
 	s.keys.used(i)
 	return i, err
 }

@@ -19,6 +19,7 @@ type Rule struct {
 	Severity Severity
 	Text     string // with {value} and other placeholders; empty: the kind's own
 	Notify   []schema.Target
+	Command  *Command // may be nil
 }
 
 // A Match says which devices a rule watches: those that meet all that it names. The zero Match is for all devices.
@@ -86,6 +87,11 @@ func (r *Rule) Check() error {
 	}
 	if err := checkText(r.Text); err != nil {
 		return err
+	}
+	if r.Command != nil {
+		if err := r.Command.check(); err != nil {
+			return err
+		}
 	}
 	if err := r.When.check(); err != nil {
 		return fmt.Errorf("%s: %w", r.When.Name(), err)

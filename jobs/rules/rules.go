@@ -169,6 +169,13 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byt
 			posts = append(posts, jobs.Effect{Properties: e.Properties,
 				Output: jobs.Output{Table: schema.Deliveries, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
 		}
+		told, err := f.command(t)
+		if err != nil {
+			return nil, nil, fmt.Errorf("rules of %s: %w", d.Device, err)
+		}
+		if told != nil {
+			posts = append(posts, *told)
+		}
 	}
 	st.outbox = nil
 	return posts, st.encoded(due), nil

@@ -34,6 +34,15 @@ type Config struct {
 	File     string
 	MaxBytes int64 // of all waiting readings, which are also in memory; zero: DefaultMaxBytes
 
+	// OnCommand does what a command says, and returns a result that is sent as JSON, or why it failed. It is called at
+	// least once for each command, one call at a time, while Run runs: again with the same ID if the device was
+	// restarted before its acknowledgement was processed. Zero: the client takes no commands.
+	OnCommand func(ctx context.Context, c Command) (result any, err error)
+	// OnDesired applies the configuration that the device is to have: after each start, and whenever there is a newer
+	// one. It shares calls and results with OnCommand. Zero: the client does not read the configuration.
+	OnDesired func(ctx context.Context, c Command) (result any, err error)
+	PollEvery time.Duration // time between reads of commands; zero: what the endpoint suggests
+
 	// OnReport is called by Send, Run and Open, one call at a time. It must not call the
 	// client. Zero: reports are logged.
 	OnReport func(Report)

@@ -26,7 +26,8 @@
 // from its enrollment's key, so a stolen device reveals no other device's key.
 //
 // A token lets the device add rows to its own partition, in a window of row keys, until it
-// expires (after an hour by default). It cannot read, change or delete anything. The client
+// expires (after an hour by default). It cannot read, change or delete anything; a second token reads the device's own
+// commands, where its enrollment has any. The client
 // keeps tokens only in memory, and gets a new one after a restart. It renews a token at a
 // random time before it expires, so that a fleet does not renew all at once, and uses a valid
 // token while the endpoint is down.
@@ -66,6 +67,15 @@
 // A device that does not know the time cannot tell whether a certificate is already valid.
 // If its clock is before the certificate's validity, it uses the first valid day once, to ask
 // the endpoint for the right time.
+//
+// # Commands
+//
+// With Config.OnCommand or Config.OnDesired, a device of an enrollment with commands reads what it is to do, and the
+// configuration that it is to have: with each token that says that commands wait, and every few minutes
+// (Config.PollEvery).
+// A function gets each command at least once, with its ID, and never one that has expired by the time of the response.
+// The client acknowledges it with readings, as received and then as succeeded or failed, with what the function
+// returned. A device that is killed before its result was processed gets the command again, unless File has the result.
 //
 // # Other languages
 //

@@ -44,6 +44,7 @@ type Stats struct {
 	Waiting  int64 // now
 	Bytes    int64 // of the waiting readings
 	Tokens   int64 // received
+	Commands int64 // handed to OnCommand or OnDesired
 
 	TimeKnown    bool
 	TokenExpires time.Time     // of the last token, by the server's clock; zero before the first

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 )
 
@@ -21,7 +22,10 @@ func (c *Client) Run(ctx context.Context) error {
 		return errors.New("run: the client is already running")
 	}
 	defer c.running.Store(false)
-	s := &sender{Client: c}
+	s := &sender{Client: c, poller: c.newPoller()}
+	var obeying sync.WaitGroup
+	defer obeying.Wait()
+	obeying.Go(func() { s.poller.obey(ctx) })
 	for ctx.Err() == nil {
 		if err := s.step(ctx); err != nil {
 			s.count(func(s *Stats) { s.Err = err })
@@ -37,6 +41,7 @@ func (c *Client) Run(ctx context.Context) error {
 // A sender is the state of Run.
 type sender struct {
 	*Client
+	poller  *poller
 	token   *token
 	refused int  // consecutive tokens that storage refused
 	denied  bool // Denied was reported
@@ -47,22 +52,30 @@ type sender struct {
 	alone bool // send row by row, because the transaction's response was not conclusive
 }
 
-// step requests a token or sends a batch. After an error the sender pauses.
+// step requests a token, sends a batch, and reads commands if it is time. After an error the sender pauses.
 func (s *sender) step(ctx context.Context) error {
-	if s.clock.known() && len(s.batch) == 0 && len(s.buffer.next(1)) == 0 {
+	if s.clock.known() && len(s.batch) == 0 && len(s.buffer.next(1)) == 0 && !s.poller.isDue() {
 		select { // no token is needed while nothing waits
 		case <-ctx.Done():
 		case <-s.buffer.wake:
+		case <-s.poller.wait():
 		}
 		return nil
 	}
 	if err := s.ensureToken(ctx); err != nil {
 		return err
 	}
-	if len(s.batch) == 0 && !s.nextBatch() || !s.setAsideUnsendable() {
-		return nil
+	if len(s.batch) > 0 || s.nextBatch() {
+		if s.setAsideUnsendable() {
+			if err := s.deliver(ctx); err != nil {
+				return err
+			}
+		}
 	}
-	return s.deliver(ctx)
+	if s.token != nil && s.poller.isDue() && s.poller.poll(ctx, s.token) == denied {
+		return s.discardToken(s.poller.err)
+	}
+	return nil
 }
 
 // ensureToken requests a token if there is none or it is due for renewal.
@@ -74,6 +87,7 @@ func (s *sender) ensureToken(ctx context.Context) error {
 	t, err := s.requestToken(ctx)
 	if err == nil {
 		s.token, s.denied = t, s.refused > 1
+		s.poller.renewed(t)
 		if s.refused == 0 {
 			s.clearFailures()
 		}

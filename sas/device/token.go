@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -28,7 +29,10 @@ type token struct {
 	last      string // highest row key that it admits
 	expires   time.Duration
 	renew     time.Duration
-	batch     int // maximum rows in a request
+	batch     int           // maximum rows in a request
+	commands  *tables.Table // with the token for commands; nil: the enrollment has none
+	waiting   int           // commands that wait
+	pollEvery time.Duration
 }
 
 // An answer is the endpoint's response with a token.
@@ -45,6 +49,11 @@ type answer struct {
 	ServerTime     time.Time       `json:"serverTime"`
 	SendEvery      int64           `json:"sendEvery"` // seconds
 	Batch          int             `json:"batch"`
+
+	CommandsURL     string `json:"commandsUrl"`
+	CommandsSAS     string `json:"commandsSas"`
+	CommandsEvery   int64  `json:"commandsEvery"` // seconds
+	CommandsWaiting int    `json:"commandsWaiting"`
 }
 
 const (
@@ -59,15 +68,9 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 	if err := json.Unmarshal(body, &a); err != nil {
 		return a, nil, errors.New("not the JSON of a token")
 	}
-	u, err := url.Parse(a.URL)
-	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return a, nil, errors.New("url is not the URL of a table")
-	}
-	if err := secure(u); err != nil {
-		return a, nil, fmt.Errorf("url: %w", err)
-	}
-	if err := tables.CheckTable(path.Base(u.Path)); err != nil {
-		return a, nil, fmt.Errorf("url: %w", err)
+	u, err := tableURL(a.URL)
+	if err != nil {
+		return a, nil, err
 	}
 	if _, err := schema.ParseDeviceID(a.PartitionKey); err != nil {
 		return a, nil, fmt.Errorf("partitionKey: %w", err)
@@ -77,9 +80,11 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 			return a, nil, fmt.Errorf("window: %w", err)
 		}
 	}
-	switch query, err := url.ParseQuery(a.SAS); {
-	case err != nil || query.Get("sig") == "" || strings.ContainsAny(a.SAS, "# \r\n"):
+	switch {
+	case !isToken(a.SAS):
 		return a, nil, errors.New("sas is not a token")
+	case a.CommandsURL != "" && (!isToken(a.CommandsSAS) || a.CommandsEvery < 1 || a.CommandsEvery > maxSendEvery):
+		return a, nil, errors.New("commandsSas is not a token, or commandsEvery is less than 1")
 	case a.Device != device:
 		return a, nil, fmt.Errorf("for device %q", a.Device)
 	case a.RowKeyFormat != rowKeyFormat:
@@ -94,19 +99,60 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 	return a, u, nil
 }
 
-// token converts an answer, for a boot that began at zero. The renewal time is random in the
-// first half between renewAfter and expiry, so that a fleet does not renew all at once.
-func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error) {
-	// Retries are up to the sender, which knows when a row has to change first.
-	account := tables.Account{Name: table.Host, SAS: a.SAS, Table: table.JoinPath("..").String()}
+// tableURL parses the URL of a table.
+func tableURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, errors.New("url is not the URL of a table")
+	}
+	err = secure(u)
+	if err == nil {
+		err = tables.CheckTable(path.Base(u.Path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("url: %w", err)
+	}
+	return u, nil
+}
+
+func isToken(text string) bool {
+	query, err := url.ParseQuery(text)
+	return err == nil && query.Get("sig") != "" && !strings.ContainsAny(text, "# \r\n")
+}
+
+// table returns the table that a token is for. Retries are up to the sender, which knows when a row has to change
+// first.
+func (c *Client) table(u *url.URL, token string) (*tables.Table, error) {
+	account := tables.Account{Name: u.Host, SAS: token, Table: u.JoinPath("..").String()}
 	client, err := tables.Connect(tables.Config{Account: account, Transport: c.http,
 		Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: time.Hour}})
 	if err != nil {
 		return nil, err
 	}
+	return client.Table(path.Base(u.Path)), nil
+}
+
+// token converts an answer, for a boot that began at zero. The renewal time is random in the
+// first half between renewAfter and expiry, so that a fleet does not renew all at once.
+func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error) {
+	own, err := c.table(table, a.SAS)
+	if err != nil {
+		return nil, err
+	}
 	t := &token{
-		table: client.Table(path.Base(table.Path)), partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
+		table: own, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
 		expires: a.Expires.Sub(zero), renew: max(0, a.RenewAfter.Sub(zero)), batch: min(a.Batch, tables.MaxOps),
+	}
+	if a.CommandsURL != "" {
+		u, err := tableURL(a.CommandsURL)
+		if err == nil {
+			t.commands, err = c.table(u, a.CommandsSAS)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("commands: %w", err)
+		}
+		t.waiting = a.CommandsWaiting
+		t.pollEvery = cmp.Or(c.config.PollEvery, time.Duration(a.CommandsEvery)*time.Second)
 	}
 	t.renew = min(t.renew, t.expires)
 	t.renew += time.Duration(rand.Float64() * float64(t.expires-t.renew) / 2)

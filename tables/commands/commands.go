@@ -26,15 +26,21 @@ type Command struct {
 	Acks []schema.Ack // the oldest first
 }
 
-// Last returns the newest acknowledgement; nil if there is none.
+// Last returns the acknowledgement that holds, nil if there is none: the newest with a result, whatever the device's
+// clock said when it received the command again after a restart, or else the newest.
 func (c Command) Last() *schema.Ack {
+	for i := len(c.Acks) - 1; i >= 0; i-- {
+		if c.Acks[i].State != schema.CommandReceived {
+			return &c.Acks[i]
+		}
+	}
 	if len(c.Acks) == 0 {
 		return nil
 	}
 	return &c.Acks[len(c.Acks)-1]
 }
 
-// State returns the state of a command at a time of storage. The newest acknowledgement holds.
+// State returns the state of a command at a time of storage. An acknowledgement counts more than anything else.
 func (c Command) State(now tables.Ticks) string {
 	switch last := c.Last(); {
 	case last != nil:

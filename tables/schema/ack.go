@@ -42,39 +42,56 @@ type Ack struct {
 	Result string // JSON; empty: none
 }
 
+// An ackText is the JSON of an AckProperty.
+type ackText struct {
+	ID     CommandID      `json:"id"`
+	State  string         `json:"state"`
+	Result jsontext.Value `json:"result,omitzero"`
+}
+
+// Text returns the value of the AckProperty that tells a.
+func (a Ack) Text() (string, error) {
+	said := ackText{ID: a.ID, State: a.State}
+	if a.Result != "" {
+		said.Result = jsontext.Value(shortResult(a.Result))
+	}
+	text, err := json.Marshal(said)
+	return string(text), err
+}
+
+// shortResult returns a result, or as text its beginning if it is too long.
+func shortResult(result string) string {
+	if len(result) <= maxAckResult {
+		return result
+	}
+	short, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(result[:maxAckResult/2], "")+"…")
+	if err != nil {
+		return ""
+	}
+	return string(short)
+}
+
 // ParseAck reads the AckProperty of a row of readings.
 func ParseAck(row tables.Entity, v tables.Value) (Ack, error) {
 	r, err := ReadingOf(row)
 	if err != nil {
 		return Ack{}, err
 	}
-	var said struct {
-		ID     string         `json:"id"`
-		State  string         `json:"state"`
-		Result jsontext.Value `json:"result"`
-	}
+	var said ackText
 	if v.Type() != tables.TypeString || json.Unmarshal([]byte(v.Text()), &said) != nil {
-		return Ack{}, errors.New(`it is not a text of JSON such as {"id": "0639308592000000000-a1b2c3d4", "state": "succeeded"}`)
+		return Ack{}, errors.New("it is not a text of JSON such as " +
+			`{"id": "0639308592000000000-a1b2c3d4", "state": "succeeded"}`)
 	}
-	id, err := ParseCommandID(said.ID)
-	if err != nil {
+	if _, err := ParseCommandID(string(said.ID)); err != nil {
 		return Ack{}, err
 	}
 	if !slices.Contains(AckStates(), said.State) {
 		return Ack{}, fmt.Errorf("state %s; want received, succeeded or failed", tables.Quote(said.State))
 	}
-	result := string(said.Result)
-	if result == "null" {
-		result = ""
+	if string(said.Result) == "null" {
+		said.Result = nil
 	}
-	if len(result) > maxAckResult {
-		short, err := json.Marshal(strings.ToValidUTF8(result[:maxAckResult], "") + "…")
-		if err != nil {
-			return Ack{}, err
-		}
-		result = string(short)
-	}
-	return Ack{Device: r.Device, ID: id, Row: r.Key, State: said.State, Result: result}, nil
+	return Ack{Device: r.Device, ID: said.ID, Row: r.Key, State: said.State, Result: shortResult(string(said.Result))}, nil
 }
 
 // Entity returns the row of a.

@@ -58,6 +58,9 @@ type Token struct {
 	To          tables.Ticks `json:"to"`   // the latest
 	Expiry      tables.Ticks `json:"expiry"`
 	Fingerprint string       `json:"fingerprint"`
+	// Commands is the policy of the token for commands that was issued with it. Without one it is that of the device's
+	// last token for commands.
+	Commands string `json:"commands,omitzero"`
 }
 
 // Entity returns the row of d.

@@ -53,6 +53,7 @@ type Enrollment struct {
 	MaxDevices int    // that may register themselves; zero: no limit
 	ImportOnly bool   // only known devices get tokens
 	Disabled   bool   // no device gets a token
+	Commands   bool   // with its token, a device gets one that reads its commands
 	Shards     int    // of a month; zero means one
 
 	SendEvery time.Duration // suggested to devices
@@ -72,6 +73,7 @@ func (n Enrollment) Entity() (tables.Entity, error) {
 	e.Set("Admits", tables.Int64(seconds(n.Admits)))
 	e.Set("ImportOnly", tables.Boolean(n.ImportOnly))
 	e.Set("Disabled", tables.Boolean(n.Disabled))
+	e.Set("Commands", tables.Boolean(n.Commands))
 	e.Set("Shards", tables.Int64(int64(n.Shards)))
 	e.Set("SendEvery", tables.Int64(seconds(n.SendEvery)))
 	e.Set("Batch", tables.Int64(int64(n.Batch)))
@@ -103,7 +105,8 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 		Site: Site(f.String("Site")), Prefix: f.String("Prefix"), Rate: int(f.Int("Rate")),
 		MaxDevices: int(f.Int("MaxDevices")),
 		ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
-		Shards: int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
+		Commands: f.Boolean("Commands"),
+		Shards:   int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
 		Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
 	unpack(f, "Labels", &n.Labels)

@@ -57,8 +57,13 @@ func (f Fleet) Revoked(ctx context.Context, d schema.Device, atExpiry bool) (boo
 	if d.Status != schema.Revoked || atExpiry || len(d.Tokens) == 0 {
 		return d.Status == schema.Revoked, nil
 	}
+	last := d.Tokens[len(d.Tokens)-1]
 	policies, _, err := f.reader().Policies(ctx, d.Readings)
-	return policies.Ended(d.Tokens[len(d.Tokens)-1]), err
+	if err != nil || !policies.Ended(last) || last.Commands == "" {
+		return policies.Ended(last), err
+	}
+	policies, _, err = f.reader().Policies(ctx, f.Names.Commands())
+	return policies.Ended(schema.Token{Policy: last.Commands}), err
 }
 
 func (f Fleet) revokedNow(ctx context.Context, id schema.DeviceID, atExpiry bool) (bool, error) {

@@ -32,7 +32,7 @@ func (d *Dashboard) admit(w http.ResponseWriter, r *http.Request) (admitted *htt
 		person = d.person(who)
 	}
 	r = r.WithContext(person.With(r.Context()))
-	if r.Method == http.MethodPost {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		if err := checkForm(w, r, person); err != nil {
 			return r, nil, err
 		}
@@ -41,12 +41,12 @@ func (d *Dashboard) admit(w http.ResponseWriter, r *http.Request) (admitted *htt
 	return r, end, nil
 }
 
-// allowsMethod refuses a method that the address does not take: only forms are posted.
+// allowsMethod refuses a method that the address does not take.
 func (d *Dashboard) allowsMethod(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return nil
 	}
-	if _, pattern := d.mux.Handler(r); r.Method == http.MethodPost && strings.HasPrefix(pattern, "POST ") {
+	if _, pattern := d.mux.Handler(r); strings.HasPrefix(pattern, r.Method+" ") {
 		return nil
 	}
 	w.Header().Set("Allow", "GET, HEAD")
@@ -80,8 +80,8 @@ func challenging(w http.ResponseWriter, err error) error {
 	return err
 }
 
-// maxForm limits the body of a form, in bytes.
-const maxForm = 16 << 10
+// maxForm limits the body of a form or of JSON, in bytes.
+const maxForm = 20 << 10
 
 // checkForm refuses a form that another site sent, or that is not of one of this person's pages. A request with a
 // bearer token is not from a browser.

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 	"furrow/jobs/rules"
 	"furrow/tables/schema"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -66,6 +69,7 @@ func (r *reader) rule(to *rules.Rule, at, n ast.Node, c *Config) {
 			to.Severity = rules.Severity(text)
 			return slices.Contains(rules.Severities(), to.Severity)
 		}),
+		key{name: "command", read: func(n ast.Node) { to.Command = r.command(n) }},
 		key{name: "text", read: func(n ast.Node) {
 			if text, _, ok := r.scalar("text", n, "a text such as the oil is {value}"); ok {
 				to.Text = text
@@ -78,6 +82,23 @@ func (r *reader) rule(to *rules.Rule, at, n ast.Node, c *Config) {
 	if err := to.Check(); err != nil {
 		r.problem(at, "%v", err)
 	}
+}
+
+// command reads what a rule tells the device.
+func (r *reader) command(n ast.Node) *rules.Command {
+	c := &rules.Command{TTL: time.Hour}
+	r.object(n, `a map like {on: open, body: {heater: "off"}, ttl: 10m}`,
+		key{name: "on", must: true, read: func(n ast.Node) { c.On, _, _ = r.scalar("on", n, "open or close") }},
+		key{name: "body", must: true, read: func(n ast.Node) {
+			var body any
+			err := yaml.NodeToValue(n, &body)
+			text, errJSON := json.Marshal(body)
+			if err := cmp.Or(err, errJSON); err != nil {
+				r.problem(n, "body: %v; want what the device is to be told, such as {heater: \"off\"}", err)
+			}
+			c.Body = string(text)
+		}}, r.duration("ttl", &c.TTL, time.Second, schema.MaxCommandLife))
+	return c
 }
 
 // modelNames reads names of models.

@@ -27,6 +27,12 @@ type (
 		Severity string              `yaml:"severity" json:"severity"`
 		Text     quoted              `yaml:"text,omitempty" json:"text,omitempty"`
 		Notify   []schema.Target     `yaml:"notify,omitempty" json:"notify,omitempty"`
+		Command  *shownCommand       `yaml:"command,omitempty" json:"command,omitempty"`
+	}
+	shownCommand struct {
+		On   string `yaml:"on" json:"on"`
+		Body any    `yaml:"body" json:"body"`
+		TTL  string `yaml:"ttl" json:"ttl"`
 	}
 	shownLimit struct {
 		Sensor     string    `yaml:"sensor" json:"sensor"`
@@ -93,6 +99,12 @@ func shownRuleOf(r *rules.Rule) shownRule {
 		Notify: r.Notify}
 	for _, name := range r.Match.Model {
 		s.Match["model"] = append(s.Match["model"], quoted(name))
+	}
+	if c := r.Command; c != nil {
+		s.Command = &shownCommand{On: c.On, TTL: schema.FormatDuration(c.TTL)}
+		if err := json.Unmarshal([]byte(c.Body), &s.Command.Body); err != nil {
+			panic(err) // it was checked when it was read
+		}
 	}
 	s.When = map[string]any{r.When.Name(): shownKind(r.When)}
 	return s

@@ -12,6 +12,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
@@ -44,7 +45,7 @@ func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 		must.Have(n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil))(t)
 	}
 	issuer := must.Have(sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies,
-		Registry: y.registry}))(t)
+		Registry: y.registry, Commands: commands.Of(y.client, names)}))(t)
 	handler := must.Have(endpoint.New(endpoint.Config{Issuer: issuer, Log: log}))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

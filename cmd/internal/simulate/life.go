@@ -17,6 +17,8 @@ const (
 	behind = time.Second
 	// holds is how many bytes a device keeps. When they are full, it takes no readings until some are sent.
 	holds = 1 << 20
+	// pollEvery is how often devices that take commands read them: more often than real ones, for people who wait.
+	pollEvery = 10 * time.Second
 )
 
 // A life is a running device.
@@ -53,6 +55,10 @@ func (l *life) open() (err error) {
 	enrollment, key := l.Credential(l.member)
 	c := device.Config{Endpoint: l.Endpoint, Device: l.member.ID, Enrollment: string(enrollment), Key: key,
 		Transport: l.Transport, MaxBytes: holds, OnReport: func(r device.Report) { l.noted(l, r) }, Log: l.Log}
+	if l.OnCommand != nil {
+		c.PollEvery = pollEvery
+		c.OnCommand = func(_ context.Context, told device.Command) (any, error) { return l.OnCommand(l.member, told) }
+	}
 	if l.Wall != nil {
 		c.Wall = l.Wall(l.member)
 	}

@@ -40,8 +40,9 @@ type Config struct {
 	Grace time.Duration
 	Known time.Duration // time for the endpoint to learn of the enrollments; zero: 15 s
 
-	// All may be nil. The first is called concurrently for different devices.
+	// All may be nil. The first two are called concurrently for different devices.
 	OnAccepted func(Member, device.Reading)
+	OnCommand  func(Member, device.Command) (result any, err error) // nil: devices read no commands
 	OnEnd      func(Member, device.Stats)
 	Progress   func(Summary) // now and then, and at the end
 	Log        *slog.Logger  // of devices; nil: slog.Default()

@@ -49,7 +49,7 @@ func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
 // size of the fleet.
 func (a *API) Routes() []Route {
 	m := a.model
-	return []Route{
+	return append(a.commandRoutes(), []Route{
 		// An open map asks for these all the time. They cost nothing themselves: the poller reads for all.
 		{"/v1/map", MapParams(), data(func(r *http.Request, p Params) (model.Map, model.Read, error) {
 			return m.Map(r.Context(), p.Map())
@@ -107,7 +107,7 @@ func (a *API) Routes() []Route {
 		{"/v1/activity", []string{"from", "to"}, data(a.readActivity)},
 		{"/openapi.json", nil, describe},
 		{HealthPath, nil, healthz},
-	}
+	}...)
 }
 
 // data returns a handler that writes what read returns as JSON.

@@ -50,19 +50,19 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 		if !ok {
 			t.Errorf("the document lacks %s", r.Pattern)
 		}
-		var query, path []string
+		var query, inIt []string
 		for _, p := range get.Parameters {
 			if p.In == "query" {
 				query = append(query, p.Name)
 			} else {
-				path = append(path, p.Name)
+				inIt = append(inIt, p.Name)
 			}
 		}
 		if !slices.Equal(slices.Sorted(slices.Values(query)), slices.Sorted(slices.Values(r.Params))) {
 			t.Errorf("%s takes %q; the document says %q", r.Pattern, r.Params, query)
 		}
 		for _, m := range inPath.FindAllStringSubmatch(r.Pattern, -1) {
-			if !slices.Contains(path, m[1]) {
+			if !slices.Contains(inIt, m[1]) {
 				t.Errorf("%s: the document lacks the path parameter %s", r.Pattern, m[1])
 			}
 		}
@@ -127,7 +127,8 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
 		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Gaps{}, model.Windows{}, model.Newest{},
 		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{},
-		model.Incidents{}, model.IncidentAnswer{}, model.IncidentChange{}, Activity{}, Problem{}} {
+		model.Incidents{}, model.IncidentAnswer{}, model.IncidentChange{}, Activity{}, Commands{},
+		Problem{}} {
 		check(reflect.TypeOf(of))
 	}
 	for name := range doc.Components.Schemas {

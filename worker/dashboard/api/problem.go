@@ -24,6 +24,7 @@ const (
 	WrongHost          Code = "wrong-host"
 	NotFound           Code = "not-found"
 	MethodNotAllowed   Code = "method-not-allowed"
+	Conflict           Code = "conflict"
 	TooManyRequests    Code = "too-many-requests"
 	StorageUnavailable Code = "storage-unavailable"
 	Internal           Code = "internal"
@@ -33,6 +34,7 @@ func statuses() map[Code]int {
 	return map[Code]int{
 		BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
 		WrongHost: http.StatusMisdirectedRequest,
+		Conflict:  http.StatusConflict,
 		NotFound:  http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
 		TooManyRequests: http.StatusTooManyRequests, StorageUnavailable: http.StatusServiceUnavailable,
 		Internal: http.StatusInternalServerError,

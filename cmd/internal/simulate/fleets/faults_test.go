@@ -172,3 +172,38 @@ func TestBottlesTellWhichDosesWereTaken(t *testing.T) {
 		t.Errorf("%d doses were taken, %d bottles left open", taken, late)
 	}
 }
+
+// TestRigObeys runs slower from when it is told on, and then is not too hot.
+func TestRigObeys(t *testing.T) {
+	f, err := New(Config{Kind: "oil", Until: until})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := f.Members()[0]
+	for _, body := range []string{"{}", `{"rpm":"fast"}`, `{"rpm":-1}`, "7"} {
+		if _, err := f.Obey(m, []byte(body)); err == nil {
+			t.Errorf("it obeys %s", body)
+		}
+	}
+	if _, err := f.Obey(m, []byte(`{"rpm":900}`)); err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now()
+	slow := 0
+	for s := range f.Sendings(m, from.Add(-time.Hour)) {
+		if s.Due.After(from.Add(10 * time.Hour)) {
+			break
+		}
+		v, _ := value(s, "value")
+		switch name := s.Reading.Values["tagName"]; {
+		case s.Due.Before(from):
+		case name == "rpm" && v > 1000, name == "temperature" && v > 120:
+			t.Fatalf("at %v %s is %v", s.Due, name, v)
+		case name == "rpm":
+			slow++
+		}
+	}
+	if slow == 0 {
+		t.Error("it sends no speed")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"furrow/cmd/internal/simulate"
@@ -25,6 +26,8 @@ type kind struct {
 	identify func(m *simulate.Member, number int)
 	// send sends what a device has to send in the interval from a time on.
 	send func(d *unit, at time.Time)
+	// obey does what a command says; nil if the devices take none.
+	obey func(d *unit, body []byte) error
 }
 
 // kinds returns the five kinds by name.
@@ -107,6 +110,36 @@ type unit struct {
 
 	waiting []simulate.Sending // of the interval that is being made
 	noted   []Fault            // in it
+
+	orders orders
+}
+
+// Obey does what a command says to a member, and returns what its device tells.
+func (f *Fleet) Obey(m simulate.Member, body []byte) (any, error) {
+	return nil, f.obey(f.units[m.ID], body)
+}
+
+// TakesCommands reports whether the devices do what commands say.
+func (f *Fleet) TakesCommands() bool { return f.obey != nil }
+
+// orders are what a device was told to do, and when. They are set while documents are made.
+type orders struct {
+	mu    sync.Mutex
+	value float64
+	since time.Time // zero: never
+}
+
+func (o *orders) set(value float64, at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.value, o.since = value, at
+}
+
+// told returns what the device was told before a time.
+func (u *unit) told(at time.Time) (float64, bool) {
+	u.orders.mu.Lock()
+	defer u.orders.mu.Unlock()
+	return u.orders.value, !u.orders.since.IsZero() && !at.Before(u.orders.since)
 }
 
 // Sendings returns what a member sends from a time on, without an end.

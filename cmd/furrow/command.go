@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/records"
+	"furrow/tables"
+	"furrow/tables/commands"
+	"furrow/tables/schema"
+)
+
+func commandCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "command",
+		Usage: "Send commands to devices, and show what became of them",
+		Description: `The devices of an enrollment with --commands read their commands every few minutes. Each acknowledges with a
+reading: received, and then succeeded or failed, with a result. The newest acknowledgement holds. A rule can send
+commands, too: see the key command of rules in the configuration.` + examples(
+			`command send oven-3 '{"heater": "off"}' --ttl 10m`, "command list oven-3"),
+		Subcommands: []*cli.Command{commandSendCommand(), commandListCommand(), commandCancelCommand()},
+	}
+}
+
+// defaultTTL is how long a command waits unless its sender says otherwise.
+const defaultTTL = time.Hour
+
+func commandSendCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "send",
+		Usage:     "Send a command to a device",
+		ArgsUsage: "DEVICE JSON",
+		Description: fmt.Sprintf(`The device gets the JSON as it is, at least once, with the ID of the command. At most %d commands may wait for
+a device.`, schema.MaxCommands) + examples(`command send oven-3 '{"heater": "off"}'`, "command send oven-3 '\"reboot\"' --ttl 1d"),
+		Flags: append(storageFlags(),
+			durationFlagUpTo("ttl", defaultTTL, time.Second, schema.MaxCommandLife,
+				"`DURATION` in which the device has to take it, from 1s to 7d; then it expires"),
+			jsonFlag()),
+		Action: commandSend,
+	}
+}
+
+func commandSend(c *cli.Context) error {
+	d, device, err := openToTell(c)
+	if err != nil {
+		return err
+	}
+	sent, err := d.acts(logFor(c)).SendCommand(c.Context, commandActor(), device, c.Args().Get(1), durationOf(c, "ttl"))
+	if undone(err) {
+		return err
+	}
+	line := commandLineOf(commands.Command{Command: sent}, 0)
+	return errors.Join(printLine(c, line, fmt.Sprintf("command %s is sent to %s; it expires at %s", sent.ID, device.ID,
+		sent.Expires.Time().Format(time.RFC3339))), err)
+}
+
+// openToTell opens the fleet and reads the device that a command names before its JSON.
+func openToTell(c *cli.Context) (*deviceAdmin, schema.Device, error) {
+	if c.NArg() != 2 {
+		return nil, schema.Device{}, usagef(c, `name one device, and then the JSON in quotes, such as '{"heater": "off"}'`)
+	}
+	if err := schema.CheckCommandBody(c.Args().Get(1)); err != nil {
+		return nil, schema.Device{}, usagef(c, "%v", err)
+	}
+	return openNamedDevice(c)
+}
+
+// openNamedDevice opens the fleet and reads the device that the first argument names.
+func openNamedDevice(c *cli.Context) (*deviceAdmin, schema.Device, error) {
+	id, err := schema.ParseDeviceID(c.Args().First())
+	if err != nil {
+		return nil, schema.Device{}, usagef(c, "%v", err)
+	}
+	d, err := openDeviceAdmin(c)
+	if err != nil {
+		return nil, schema.Device{}, err
+	}
+	device, err := d.device(c, id)
+	return d, device, err
+}
+
+func commandListCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "List the commands of a device, the newest first, with their states",
+		ArgsUsage: "DEVICE",
+		Description: `Shows those of the last week. A command is queued until the device acknowledges it, or it is canceled or expires.` +
+			examples("command list oven-3", "command list oven-3 --all --json"),
+		Flags:  append(storageFlags(), boolFlag("all", "Older ones as well"), listFlags()[0], listFlags()[1]),
+		Action: commandList,
+	}
+}
+
+func commandList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	if c.NArg() != 1 {
+		return usagef(c, "name one device")
+	}
+	d, device, err := openNamedDevice(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.acts(logFor(c)).Commands(c.Context, device.ID, c.Bool("all"))
+	if err != nil {
+		return err
+	}
+	var lines []commandLine
+	for _, one := range slices.Backward(all.Commands) {
+		lines = append(lines, commandLineOf(one, all.Now))
+	}
+	return answer(c, recordsOf(lines, nil), func() (string, error) { return "no command for " + string(device.ID), nil })
+}
+
+func commandCancelCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "cancel",
+		Usage:       "Cancel a command that its device has not taken",
+		ArgsUsage:   "DEVICE COMMAND",
+		Description: examples("command cancel oven-3 0639308592000000000-a1b2c3d4"),
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action:      commandCancel,
+	}
+}
+
+func commandCancel(c *cli.Context) error {
+	if c.NArg() != 2 {
+		return usagef(c, "name a device, and then the ID of a command")
+	}
+	id, err := schema.ParseCommandID(c.Args().Get(1))
+	if err != nil {
+		return usagef(c, "%v", err)
+	}
+	d, device, err := openNamedDevice(c)
+	if err != nil {
+		return err
+	}
+	canceled, err := d.acts(logFor(c)).CancelCommand(c.Context, commandActor(), device, id)
+	if undone(err) {
+		return err
+	}
+	return errors.Join(printLine(c, commandLineOf(canceled, tables.TicksOf(time.Now())),
+		fmt.Sprintf("command %s is canceled", id)), err)
+}
+
+// commandLine is a command, or a desired configuration, in JSON.
+type commandLine struct {
+	Device   schema.DeviceID  `json:"device"`
+	ID       schema.CommandID `json:"id"`
+	State    string           `json:"state,omitempty"` // queued, received, succeeded, failed, canceled or expired
+	Body     any              `json:"body"`            // what the device is told
+	Sent     time.Time        `json:"sent"`
+	Expires  time.Time        `json:"expires,omitzero"`   // absent for a desired configuration
+	Who      string           `json:"who,omitempty"`      // sent it
+	Incident string           `json:"incident,omitempty"` // for which a rule sent it
+	Answered time.Time        `json:"answered,omitzero"`  // when the device acknowledged it last
+	Result   any              `json:"result,omitempty"`   // that the device told
+	Canceled time.Time        `json:"canceled,omitzero"`
+	By       string           `json:"by,omitempty"` // canceled it
+
+	body, result string
+}
+
+func commandLineOf(c commands.Command, now tables.Ticks) commandLine {
+	l := commandLine{Device: c.Device, ID: c.ID, State: c.State(now), Body: json.RawMessage(c.Body),
+		Sent: c.ID.Sent().Time(),
+		Who:  c.Who, Incident: c.Incident, By: c.By, body: c.Body}
+	if !c.Desired {
+		l.Expires = c.Expires.Time()
+	}
+	if last := c.Last(); last != nil {
+		l.Answered = last.Row.Ticks.Time()
+		if last.Result != "" {
+			l.Result, l.result = json.RawMessage(last.Result), last.Result
+		}
+	}
+	if c.Canceled != 0 {
+		l.Canceled = c.Canceled.Time()
+	}
+	return l
+}
+
+func (commandLine) Columns() []string {
+	return []string{"sent", "state", "body", "result", "expires", "who", "id"}
+}
+
+func (l commandLine) Lines() [][]any {
+	expires := any("")
+	if !l.Expires.IsZero() {
+		expires = records.Second(tables.TicksOf(l.Expires))
+	}
+	return [][]any{{records.Second(tables.TicksOf(l.Sent)), l.State, l.body, l.result, expires, l.Who,
+		string(l.ID)}}
+}
+
+func (l commandLine) Object() any { return l }

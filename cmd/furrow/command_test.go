@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// TestCommandGoesTheWholeWay: from a person to what a device has acknowledged.
+func TestCommandGoesTheWholeWay(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add pump-7 --enrollment plant1")
+	f.refused(exitFailed, "its enrollment has no commands", "command send pump-7 1")
+	f.says("for $0.0003 on Azure", "enrollment set plant1 --commands")
+	f.refused(exitUsage, "not valid JSON", "command send pump-7", "{heater:off}")
+	f.refused(exitUsage, "it must be at most 7d", "command send pump-7 1 --ttl 8d")
+	sent := jsonOf[commandLine](t, f.must("command send pump-7 --ttl 10m --json", `{"heater":"off"}`))[0]
+	gone := jsonOf[commandLine](t, f.must("command send pump-7 2 --json"))[0]
+	f.says("is canceled", "command cancel pump-7", string(gone.ID))
+	token := jsonOf[sas.Answer](t, f.must("token pump-7 --json"))[0]
+	if token.CommandsSAS == "" || token.CommandsWaiting != 1 {
+		t.Errorf("the token's answer says that %d commands wait", token.CommandsWaiting)
+	}
+	ack := oil("pump-7", time.Now().Add(-time.Minute), 1)
+	ack.Set(schema.AckProperty, tables.String(`{"id":"`+string(sent.ID)+`","state":"succeeded","result":{"was":"on"}}`))
+	if _, err := f.client.Table("readings").Do(t.Context(), tables.Insert(ack)); err != nil {
+		t.Fatal(err)
+	}
+	f.must("schedule --once")
+	f.work()
+	all := jsonOf[commandLine](t, f.must("command list pump-7 --json"))
+	if len(all) != 2 || all[0].State != "canceled" || all[1].State != "succeeded" || all[1].Who == "" ||
+		fmt.Sprint(all[1].Result) != "map[was:on]" {
+		t.Errorf("%+v", all)
+	}
+	f.refused(exitFailed, "is succeeded: the device has taken it", "command cancel pump-7", string(sent.ID))
+	if _, _, errs := f.run("device desired show pump-7"); !strings.Contains(errs, "no configuration is set") {
+		t.Errorf("without a configuration: %s", errs)
+	}
+	f.must("device desired set pump-7 --json", `{"limit":180}`)
+	f.says(`""limit"":180`, "device desired show pump-7 --format csv")
+	if out := f.must("activity --format csv"); !strings.Contains(out, "command send") ||
+		!strings.Contains(out, "device desired set") || !strings.Contains(out, "command cancel") {
+		t.Errorf("activity: %s", out)
+	}
+}
+
+// TestCommandsExampleObeysWithCurl runs the example for the shell against storage.
+func TestCommandsExampleObeysWithCurl(t *testing.T) {
+	needTools(t)
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant acme --commands")
+	f.must("device add oven-3 --enrollment plant1")
+	sent := jsonOf[commandLine](t, f.must("command send oven-3 --json", `{"heater": "off", "text": "a \"b\" \\ c"}`))[0]
+	f.must("device desired set oven-3 7")
+	script := exec.CommandContext(t.Context(), "sh", "../../sas/device/examples/shell/commands.sh")
+	script.Stdin = strings.NewReader(f.must("token oven-3 --json"))
+	out, err := script.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "succeeded "+string(sent.ID)) ||
+		!strings.Contains(string(out), `obeying {"heater": "off", "text": "a \"b\" \\ c"}`) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for {
+		f.must("schedule --once")
+		f.work()
+		all := jsonOf[commandLine](t, f.must("command list oven-3 --json"))
+		if all[0].State == schema.CommandSucceeded {
+			break
+		}
+		if deadline, ok := t.Deadline(); ok && time.Until(deadline) < 10*time.Second {
+			t.Fatalf("%+v", all)
+		}
+		time.Sleep(time.Second) // the settle time
+	}
+}

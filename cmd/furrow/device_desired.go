@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/tables/commands"
+)
+
+func deviceDesiredCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "desired",
+		Usage: "Set or show the configuration that a device is to have",
+		Description: `The device reads it like a command, applies it, and acknowledges what it applied. It holds until there is a newer
+one.` + examples(`device desired set oven-3 '{"limit": 180}'`, "device desired show oven-3"),
+		Subcommands: []*cli.Command{deviceDesiredSetCommand(), deviceDesiredShowCommand()},
+	}
+}
+
+func deviceDesiredSetCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "set",
+		Usage:       "Replace the configuration that a device is to have",
+		ArgsUsage:   "DEVICE JSON",
+		Description: examples(`device desired set oven-3 '{"limit": 180}'`),
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action:      deviceDesiredSet,
+	}
+}
+
+func deviceDesiredSet(c *cli.Context) error {
+	d, device, err := openToTell(c)
+	if err != nil {
+		return err
+	}
+	set, err := d.acts(logFor(c)).SetDesired(c.Context, commandActor(), device, c.Args().Get(1))
+	if undone(err) {
+		return err
+	}
+	return errors.Join(printLine(c, commandLineOf(commands.Command{Command: set}, 0),
+		fmt.Sprintf("%s is to have configuration %s", device.ID, set.ID)), err)
+}
+
+func deviceDesiredShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "Show the configuration that a device is to have, and what the device said about it",
+		ArgsUsage:   "DEVICE",
+		Description: examples("device desired show oven-3", "device desired show oven-3 --json"),
+		Flags:       append(storageFlags(), listFlags()...),
+		Action:      deviceDesiredShow,
+	}
+}
+
+func deviceDesiredShow(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	if c.NArg() != 1 {
+		return usagef(c, "name one device")
+	}
+	d, device, err := openNamedDevice(c)
+	if err != nil {
+		return err
+	}
+	all, err := d.acts(logFor(c)).Commands(c.Context, device.ID, false)
+	if err != nil {
+		return err
+	}
+	var lines []commandLine
+	if all.Desired != nil {
+		lines = append(lines, commandLineOf(*all.Desired, all.Now))
+	}
+	return answer(c, recordsOf(lines, nil), func() (string, error) {
+		return "no configuration is set; furrow device desired set sets one", nil
+	})
+}

@@ -1,0 +1,59 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables/schema"
+)
+
+// A Command is what a rule tells a device when an incident opens or closes.
+type Command struct {
+	On   string // OnOpen or OnClose
+	Body string // JSON
+	TTL  time.Duration
+}
+
+// When a rule sends its command.
+const (
+	OnOpen  = "open"
+	OnClose = "close"
+)
+
+func (c *Command) check() error {
+	if c.On != OnOpen && c.On != OnClose {
+		return fmt.Errorf("command: on: %q; want open or close", c.On)
+	}
+	if err := schema.CheckCommandLife(c.TTL); err != nil {
+		return fmt.Errorf("command: ttl: %w", err)
+	}
+	if err := schema.CheckCommandBody(c.Body); err != nil {
+		return fmt.Errorf("command: body: %w", err)
+	}
+	return nil
+}
+
+// command returns what has to be done for the command of a transition's rule; nil if it has none. As for notifications,
+// none goes out for history. The ID follows from the transition, so that it is sent once.
+func (f *Fold) command(t schema.Transition) (*jobs.Effect, error) {
+	var told *Command
+	for _, r := range f.rules {
+		if r.Name == t.ID.Rule {
+			told = r.Command
+		}
+	}
+	if told == nil || !t.Notify || t.Opens() != (told.On == OnOpen) {
+		return nil, nil
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s!%d", t.ID, t.Number))
+	c := schema.Command{Device: t.ID.Device, ID: schema.NewCommandID(t.Found, hex.EncodeToString(sum[:8])),
+		Body: told.Body, Expires: t.Found.Add(told.TTL), Who: "rule " + string(t.ID.Rule), Incident: t.ID.String()}
+	note := schema.Note{ID: fmt.Sprint("command-", t.Number), What: schema.Noted, Number: t.Number, At: t.Found,
+		Who: c.Who, Text: fmt.Sprintf("its command was not sent, because %d commands wait for the device", schema.MaxCommands)}
+	e, err := note.Entity(t.Home, t.ID)
+	return &jobs.Effect{Command: &c, Properties: e.Properties,
+		Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}}, err
+}

@@ -1,0 +1,87 @@
+package sas
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"furrow/tables/commands"
+	"furrow/tables/schema"
+)
+
+// commandsPolicy returns the policy of a device's next token for commands; zero if it gets none.
+func (i *Issuer) commandsPolicy(ctx context.Context, d schema.Device, e schema.Enrollment) (CurrentPolicy, error) {
+	if !e.Commands {
+		return CurrentPolicy{}, nil
+	}
+	return i.Policies.Current(ctx, i.Commands.Name, d.ID)
+}
+
+// addCommands adds the token for commands to an answer and to its record.
+func (i *Issuer) addCommands(
+	ctx context.Context, d schema.Device, policy string, token *schema.Token, a *Answer,
+) error {
+	if last := len(d.Tokens) - 1; last >= 0 {
+		token.Commands = d.Tokens[last].Commands
+	}
+	if policy == "" {
+		return nil
+	}
+	token.Commands = policy
+	text, err := i.grant(d, Grant{Table: i.Commands.Name, Permissions: "r", Policy: policy, Expiry: a.Expires})
+	if err != nil {
+		return err
+	}
+	all, err := i.Commands.Read(ctx, d.ID, commands.Recent(time.Now()))
+	a.CommandsURL, a.CommandsSAS = i.URL+"/"+i.Commands.Name, text
+	a.CommandsEvery, a.CommandsWaiting = int(PollEvery/time.Second), all.Waiting()
+	return err
+}
+
+// endCommands moves the cohorts with these policies of the table of commands to others, and sets the table's list. It
+// moves none twice: whoever finds other policies has only to wait for the list.
+func (p *Policies) endCommands(ctx context.Context, policies []string) error {
+	if len(policies) == 0 {
+		return nil
+	}
+	for failures := 0; ; {
+		if err := pause(ctx, failures); err != nil {
+			return err
+		}
+		record, _, err := p.read(ctx, p.Names.Commands())
+		if missing(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var moves [schema.Cohorts]bool
+		for i, current := range record.Cohorts {
+			moves[i] = slices.Contains(policies, current.ID)
+		}
+		if moves == ([schema.Cohorts]bool{}) {
+			_, err = p.reconcile(ctx, p.Names.Commands())
+			return err
+		}
+		move(&record, moves)
+		record.Number++
+		if err := p.swap(ctx, record); err != nil {
+			if failures++; failures == swaps {
+				return err
+			}
+		}
+	}
+}
+
+// readsCommands reports whether a policy that a device's tokens for commands name is in force.
+func (p *Policies) readsCommands(ctx context.Context, d schema.Device) (bool, error) {
+	last := len(d.Tokens) - 1
+	if last < 0 || d.Tokens[last].Commands == "" {
+		return false, nil
+	}
+	record, _, err := p.read(ctx, p.Names.Commands())
+	if missing(err) {
+		return false, nil
+	}
+	return !record.Ended(schema.Token{Policy: d.Tokens[last].Commands}), err
+}

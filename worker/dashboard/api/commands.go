@@ -1,0 +1,211 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/commands"
+	"furrow/tables/schema"
+	"furrow/worker/admin"
+	"furrow/worker/dashboard/model"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Commands is the answer of /v1/devices/{id}/commands.
+type Commands struct {
+	Device   string    `json:"device"`
+	Waiting  int       `json:"waiting"`  // how many the device has neither taken nor missed
+	Commands []Command `json:"commands"` // those of the last week, the newest first
+}
+
+// A Command is what a device is told to do, or the configuration that it is to have.
+type Command struct {
+	ID       string    `json:"id"`
+	State    string    `json:"state"`              // queued, received, succeeded, failed, canceled or expired
+	Body     any       `json:"body"`               // JSON that the device gets
+	Sent     time.Time `json:"sent"`               // when it was sent
+	Expires  time.Time `json:"expires,omitzero"`   // without it never
+	Who      string    `json:"who,omitempty"`      // sent it
+	Incident string    `json:"incident,omitempty"` // for which a rule sent it
+	Answered time.Time `json:"answered,omitzero"`  // when the device acknowledged it last
+	Result   any       `json:"result,omitempty"`   // JSON that the device told
+	By       string    `json:"by,omitempty"`       // canceled it
+}
+
+func commandOf(c commands.Command, now tables.Ticks) Command {
+	one := Command{ID: string(c.ID), State: c.State(now), Body: jsontext.Value(c.Body), Sent: c.ID.Sent().Time(),
+		Who: c.Who, Incident: c.Incident, By: c.By}
+	if !c.Desired {
+		one.Expires = c.Expires.Time()
+	}
+	if last := c.Last(); last != nil {
+		one.Answered = last.Row.Ticks.Time()
+		if last.Result != "" {
+			one.Result = jsontext.Value(last.Result)
+		}
+	}
+	return one
+}
+
+// A NewCommand is the body with which a command is sent.
+type NewCommand struct {
+	Body jsontext.Value `json:"body"`
+	TTL  string         `json:"ttl"` // such as 10m; empty: an hour
+}
+
+// commandRoutes returns the routes of what devices are told. Reading costs an operation, and sending about five.
+func (a *API) commandRoutes() []Route {
+	return []Route{
+		{"/v1/devices/{id}/commands", nil, a.listCommands},
+		{"POST /v1/devices/{id}/commands", nil, a.sendCommand},
+		{"DELETE /v1/devices/{id}/commands/{command}", nil, a.cancelCommand},
+		{"/v1/devices/{id}/desired", nil, a.readDesired},
+		{"PUT /v1/devices/{id}/desired", nil, a.setDesired},
+	}
+}
+
+// told returns the record of the device in the path, if the person may see it and has a role.
+func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admin.Actor, err error) {
+	id, err := DeviceID(r)
+	if err != nil {
+		return d, by, err
+	}
+	if _, _, err = a.model.Device(r.Context(), id); err != nil {
+		return d, by, err
+	}
+	person := PersonOf(r.Context())
+	if needs != schema.Viewer {
+		if err := person.May(needs); err != nil {
+			return d, by, err
+		}
+	}
+	d, err = a.acts.Device(r.Context(), schema.DeviceID(id))
+	if errors.Is(err, tables.ErrNotFound) {
+		err = fmt.Errorf("device %s: %w", id, model.ErrUnknown)
+	}
+	if err == nil && person.Tenant != "" && d.Tenant != person.Tenant {
+		err = fmt.Errorf("device %s: %w", id, model.ErrUnknown)
+	}
+	return d, admin.Actor{Name: person.Name, From: "API"}, err
+}
+
+func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ Params) error {
+	d, _, err := a.told(r, schema.Viewer)
+	if err != nil {
+		return err
+	}
+	all, err := a.acts.Commands(r.Context(), d.ID, false)
+	if err != nil {
+		return err
+	}
+	answer := Commands{Device: string(d.ID), Waiting: all.Waiting(), Commands: []Command{}}
+	for _, c := range slices.Backward(all.Commands) {
+		answer.Commands = append(answer.Commands, commandOf(c, all.Now))
+	}
+	return writeJSON(w, r, answer)
+}
+
+func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ Params) error {
+	d, by, err := a.told(r, schema.Operator)
+	if err != nil {
+		return err
+	}
+	text, err := jsonBody(w, r)
+	if err != nil {
+		return err
+	}
+	said := NewCommand{TTL: "1h"}
+	if err := json.Unmarshal(text, &said, json.RejectUnknownMembers(true)); err != nil || len(said.Body) == 0 {
+		return badRequest(`The body is not a command: send {"body": what the device is told, "ttl": "10m"}.`)
+	}
+	ttl, err := schema.ParseDuration(said.TTL)
+	if err == nil {
+		err = schema.CheckCommandLife(ttl)
+	}
+	if err == nil {
+		err = schema.CheckCommandBody(string(said.Body))
+	}
+	if err != nil {
+		return badRequest("Invalid command: " + err.Error() + ".")
+	}
+	sent, err := a.acts.SendCommand(r.Context(), by, d, string(said.Body), ttl)
+	return a.actedOn(w, r, commands.Command{Command: sent}, err)
+}
+
+func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ Params) error {
+	d, by, err := a.told(r, schema.Operator)
+	if err != nil {
+		return err
+	}
+	id, err := schema.ParseCommandID(r.PathValue("command"))
+	if err != nil {
+		return badRequest("The path does not name a command: " + err.Error() + ".")
+	}
+	canceled, err := a.acts.CancelCommand(r.Context(), by, d, id)
+	return a.actedOn(w, r, canceled, err)
+}
+
+func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ Params) error {
+	d, _, err := a.told(r, schema.Viewer)
+	if err != nil {
+		return err
+	}
+	all, err := a.acts.Commands(r.Context(), d.ID, false)
+	if err != nil {
+		return err
+	}
+	if all.Desired == nil {
+		return NewProblem(NotFound, "No configuration", "No configuration is set for the device: PUT sets one.")
+	}
+	return writeJSON(w, r, commandOf(*all.Desired, all.Now))
+}
+
+func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ Params) error {
+	d, by, err := a.told(r, schema.Operator)
+	if err != nil {
+		return err
+	}
+	text, err := jsonBody(w, r)
+	if err != nil {
+		return err
+	}
+	if err := schema.CheckCommandBody(string(text)); err != nil {
+		return badRequest("Invalid configuration: " + err.Error() + ".")
+	}
+	set, err := a.acts.SetDesired(r.Context(), by, d, string(text))
+	return a.actedOn(w, r, commands.Command{Command: set}, err)
+}
+
+// actedOn answers with what an act has changed, or says why it was not done.
+func (a *API) actedOn(w http.ResponseWriter, r *http.Request, c commands.Command, err error) error {
+	switch {
+	case errors.Is(err, commands.ErrFull), errors.Is(err, commands.ErrTaken), errors.Is(err, admin.ErrNoCommands):
+		return NewProblem(Conflict, "Not possible now", err.Error()+".")
+	case errors.Is(err, tables.ErrNotFound):
+		return NewProblem(NotFound, "Command not found", "The device has no such command.")
+	case err != nil:
+		return err
+	}
+	return writeJSON(w, r, commandOf(c, tables.TicksOf(time.Now())))
+}
+
+// jsonBody reads a body of JSON.
+func jsonBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	const most = schema.MaxCommandBody + 1<<10
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, badRequest("Send JSON, with Content-Type: application/json.")
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if err != nil {
+		return nil, badRequest(fmt.Sprintf("The body cannot be read: it may have %d bytes.", most))
+	}
+	return text, nil
+}
