@@ -118,7 +118,7 @@ func arrows() []arrow {
 			"worker/dashboard/formats worker/dashboard/model worker/query"},
 		{"worker/dashboard/formats", ""},
 		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/admin " +
-			"worker/dashboard/api worker/dashboard/model worker/dashboard/web/... worker/query"},
+			"worker/dashboard/api worker/dashboard/formats worker/dashboard/model worker/dashboard/web/... worker/query"},
 
 		{"sas", "tables tables/commands tables/schema tables/service"},
 		{"sas/device", "tables tables/schema tables/service"}, // for keys, rows and their transactions

@@ -52,7 +52,8 @@ func (f *Fold) command(t schema.Transition) (*jobs.Effect, error) {
 	c := schema.Command{Device: t.ID.Device, ID: schema.NewCommandID(t.Found, hex.EncodeToString(sum[:8])),
 		Body: told.Body, Expires: t.Found.Add(told.TTL), Who: "rule " + string(t.ID.Rule), Incident: t.ID.String()}
 	note := schema.Note{ID: fmt.Sprint("command-", t.Number), What: schema.Noted, Number: t.Number, At: t.Found,
-		Who: c.Who, Text: fmt.Sprintf("its command was not sent, because %d commands wait for the device", schema.MaxCommands)}
+		Who:  c.Who,
+		Text: fmt.Sprintf("its command was not sent, because %d commands wait for the device", schema.MaxCommands)}
 	e, err := note.Entity(t.Home, t.ID)
 	return &jobs.Effect{Command: &c, Properties: e.Properties,
 		Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}}, err
