@@ -28,7 +28,7 @@ func (i *Issuer) addCommands(
 		return nil
 	}
 	token.Commands = policy
-	text, err := i.grant(d, Grant{Table: i.Commands.Name, Permissions: "r", Policy: policy, Expiry: a.Expires})
+	text, err := i.grant(d, Grant{Table: i.Commands.Name, Policy: policy, Expiry: a.Expires})
 	if err != nil {
 		return err
 	}

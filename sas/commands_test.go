@@ -39,7 +39,7 @@ func newToldFixture(t *testing.T, account azuretest.Account) *toldFixture {
 
 func (d *toldFixture) signRead(id schema.DeviceID, policy string) string {
 	key := must.Have(base64.StdEncoding.DecodeString(d.account.Key))(d.t)
-	return must.Have(Grant{Table: d.names.Commands(), Permissions: "r", Expiry: time.Now().Add(time.Hour), Policy: policy,
+	return must.Have(Grant{Table: d.names.Commands(), Expiry: time.Now().Add(time.Hour), Policy: policy,
 		Protocol: HTTPSAndHTTP, StartPartition: string(id), EndPartition: string(id)}.Sign(d.account.Name, key))(d.t)
 }
 

@@ -20,7 +20,7 @@ func (y *fixture) withCommands(t *testing.T) commands.Table {
 	told := commands.Of(y.client, names)
 	y.storage.MakeTable(t, names.Commands())
 	must.Succeed(t, told.SetPolicies(t.Context(),
-		[]tables.StoredPolicy{{ID: y.policy, Start: time.Now().Add(-time.Hour)}}))
+		[]tables.StoredPolicy{{ID: y.policy, Start: time.Now().Add(-time.Hour), Permissions: "r"}}))
 	config := y.issuer.IssuerConfig
 	config.Commands = told
 	y.issuer = must.Have(sas.NewIssuer(config))(t)

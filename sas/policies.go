@@ -109,10 +109,15 @@ func newPolicy() schema.Policy { return schema.Policy{ID: rand.Text()} }
 // longAgo is the start of all policies: no restriction.
 var longAgo = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// stored returns a policy as the table holds it. It has no permissions and no expiry, since
-// those are part of the token and must not depend on the policy.
-func stored(p schema.Policy) tables.StoredPolicy {
-	return tables.StoredPolicy{ID: p.ID, Start: longAgo}
+// stored returns a policy of a table as the table holds it. It has no expiry, since that is part of the token and must
+// not depend on the policy. Permissions are part of the token, too, except of those that read commands: Azurite knows
+// a token's permissions by its policy alone, and takes one without any for one that may add.
+func (p *Policies) stored(table string, one schema.Policy) tables.StoredPolicy {
+	policy := tables.StoredPolicy{ID: one.ID, Start: longAgo}
+	if table == p.Names.Commands() {
+		policy.Permissions = "r"
+	}
+	return policy
 }
 
 // read returns the record of a table's policies and storage's time. Without a record it fails

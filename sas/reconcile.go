@@ -69,10 +69,10 @@ func (p *Policies) step(ctx context.Context, s *reconciled) (done bool, err erro
 	if err != nil {
 		return false, err
 	}
-	if date(&s.record, list, now) {
+	if p.date(&s.record, list, now) {
 		return false, p.swap(ctx, s.record)
 	}
-	if agree(s.record, list) {
+	if p.agree(s.record, list) {
 		return true, nil
 	}
 	s.sets++
@@ -137,10 +137,10 @@ func move(record *schema.Policies, cohorts [schema.Cohorts]bool) {
 // date records since when each policy is in the table's list, and reports whether the record
 // changed. A policy that is missing because another process set an old list is no longer in
 // force, and its waiting time starts again.
-func date(record *schema.Policies, list []tables.StoredPolicy, now time.Time) bool {
+func (p *Policies) date(record *schema.Policies, list []tables.StoredPolicy, now time.Time) bool {
 	changed := false
 	for _, policy := range record.All() {
-		if there := slices.ContainsFunc(list, stored(*policy).Equal); there != (policy.Since != 0) {
+		if there := slices.ContainsFunc(list, p.stored(record.Readings, *policy).Equal); there != (policy.Since != 0) {
 			policy.Since, changed = 0, true
 			if there {
 				policy.Since = max(tables.TicksOf(now), 1)
@@ -152,9 +152,9 @@ func date(record *schema.Policies, list []tables.StoredPolicy, now time.Time) bo
 
 // agree reports whether the list equals the record: it contains all of its policies, and has no
 // room for others.
-func agree(record schema.Policies, list []tables.StoredPolicy) bool {
+func (p *Policies) agree(record schema.Policies, list []tables.StoredPolicy) bool {
 	for _, policy := range record.All() {
-		if !slices.ContainsFunc(list, stored(*policy).Equal) {
+		if !slices.ContainsFunc(list, p.stored(record.Readings, *policy).Equal) {
 			return false
 		}
 	}
@@ -175,7 +175,7 @@ func (p *Policies) enforce(ctx context.Context, readings string) error {
 	}
 	var list []tables.StoredPolicy
 	for _, policy := range record.All() {
-		list = append(list, stored(*policy))
+		list = append(list, p.stored(record.Readings, *policy))
 	}
 	err = p.Client.Table(readings).SetPolicies(soon, list)
 	_, answered := errors.AsType[*service.Failure](err)
