@@ -20,9 +20,10 @@ func deviceRemoveCommand() *cli.Command {
 		Usage:     "Remove devices from the fleet",
 		ArgsUsage: "ID...",
 		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
-unless --data deletes them all. Its open incidents close; --data deletes all that it had. Only what people did to it
-stays in the activity log. A removed device can register again as a new one, and does so if it still has
-its key: to keep it out, use device revoke. If the command is interrupted, repeat it.` + examples(
+unless --data deletes them. Its open incidents close; --data deletes all that it had. Three things stay: what people
+did to it, in the activity log; the reports that counted it, and its buckets; and an archive's Parquet files of its
+days, which furrow archive rewrite makes again without it. A removed device can register again as a new one, and does
+so if it still has its key: to keep it out, use device revoke. If the command is interrupted, repeat it.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
 		Flags: append(storageFlags(), configFlag(),
 			boolFlag("data", "Also delete its readings, commands, outputs, incidents and rejects in all pipelines; this "+
