@@ -204,7 +204,7 @@ func checkParts(t *testing.T, got map[string][]string, sensors, entities int) {
 		t.Errorf("%d entities, want %d", len(got), entities)
 	}
 	for _, key := range slices.Sorted(maps.Keys(got)) {
-		if n := len(got[key]); n != min(200, sensors-len(all)) {
+		if n := len(got[key]); n != min(201, sensors-len(all)) {
 			t.Errorf("%s has %d sensors", key, n)
 		}
 		all = append(all, got[key]...)

@@ -12,7 +12,7 @@ import (
 // entities, its parts: the first has the output's own key, the others a suffix that sorts right after it. Parts are cut
 // from the sorted names of the output's sensors, so they depend on nothing else.
 const (
-	partSensors = 200
+	partSensors = 201 // five parts have room for MaxSensors and what is reserved
 	maxParts    = (MaxSensors + reserved + partSensors - 1) / partSensors
 	reserved    = 2 // properties of an output besides sensors, as IsReserved
 )

@@ -130,7 +130,8 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *deviceAdmin, p schema.
 	}
 	for month := range months {
 		shards := tables.Keys{From: month.String(), Before: month.String() + "/"}
-		q := tables.Query{Range: tables.Range{Partitions: shards}, Select: schema.TrackProperties()}
+		q := tables.Query{Range: tables.Range{Partitions: shards, Rows: schema.DeviceTracks()},
+			Select: schema.TrackProperties()}
 		for page, err := range d.Tables.Table(d.Names.Partitions(p)).Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
 				return 0, until, nil

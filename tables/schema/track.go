@@ -81,6 +81,10 @@ func TrackProperties() []string {
 		TrackChainUntil, TrackRefold}
 }
 
+// DeviceTracks returns the RowKeys of devices in a tracking table. What a partition has besides them, such as marks,
+// begins with a separator.
+func DeviceTracks() tables.Keys { return tables.Keys{From: tables.KeysWithPrefix(Separator).Before} }
+
 // TracksFailing returns the filter for the tracking rows of failing devices.
 func TracksFailing() string { return TrackAttempts + " gt 0L" }
 

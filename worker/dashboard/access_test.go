@@ -45,6 +45,7 @@ func (g *guarded) add(t testing.TB, name string, role schema.Role, tenant schema
 type visitor struct {
 	d      *Dashboard
 	cookie string
+	token  string
 }
 
 func (g *guarded) signIn(t testing.TB, token string) visitor {
@@ -54,7 +55,7 @@ func (g *guarded) signIn(t testing.TB, token string) visitor {
 		t.Fatalf("signing in: %d %s", w.Code, w.Body)
 	}
 	c := w.Result().Cookies()[len(w.Result().Cookies())-1]
-	return visitor{g.Dashboard, c.Name + "=" + c.Value}
+	return visitor{g.Dashboard, c.Name + "=" + c.Value, token}
 }
 
 func (v visitor) get(target string) *httptest.ResponseRecorder {

@@ -12,7 +12,7 @@ import (
 func Tracks(ctx context.Context, client *tables.Client, names schema.Names,
 	p schema.Pipeline) (map[schema.DeviceID]schema.Track, error) {
 	all := map[schema.DeviceID]schema.Track{}
-	q := tables.Query{Select: schema.TrackProperties()}
+	q := tables.Query{Range: tables.Range{Rows: schema.DeviceTracks()}, Select: schema.TrackProperties()}
 	for e, err := range client.Table(names.Partitions(p)).Entities(ctx, q) {
 		if err != nil {
 			return nil, err
