@@ -130,6 +130,9 @@ func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
 
 // TestPagesAreUsableByEverybody looks for violations with axe-core, which .ci/run installs.
 func TestPagesAreUsableByEverybody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it looks at pages, and not at how they are made")
+	}
 	path := os.Getenv("FURROW_AXE")
 	if path == "" {
 		t.Skip("FURROW_AXE does not name axe.min.js; .ci/run installs it")
