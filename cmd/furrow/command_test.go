@@ -54,6 +54,7 @@ func TestCommandGoesTheWholeWay(t *testing.T) {
 
 // TestCommandsExampleObeysWithCurl runs the example for the shell against storage.
 func TestCommandsExampleObeysWithCurl(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needTools(t)
 	f := newFixture(t)
 	f.must("enrollment add plant1 --tenant acme --commands")

@@ -16,6 +16,7 @@ func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it mostly waits for other programs")
 	}
+	t.Parallel()
 	devices := exampleDevices(t)
 	dir := t.TempDir()
 	u := startUpProcess(t, dir)

@@ -43,6 +43,7 @@ func tour(t *testing.T) (up string, lines []string) {
 
 // TestReadmeTourWorks runs the tour in a shell, in an empty folder and on free ports.
 func TestReadmeTourWorks(t *testing.T) {
+	t.Parallel() // it mostly waits
 	needTools(t)
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "furrow"),
