@@ -270,7 +270,7 @@ func TestRevokedDeviceIsToldNothingAndItsNeighbourGoesOn(t *testing.T) {
 	}
 	o.stop()
 	must.Succeed(t, f.policies.Restore(t.Context(), d))
-	o = f.start("oven", "", nil, works)
+	f.start("oven", "", nil, works)
 	f.becomes("oven", id, schema.CommandSucceeded)
 }
 
@@ -300,7 +300,7 @@ func TestDesiredConfigurationIsAppliedAfterEachStartAndChange(t *testing.T) {
 		f.pause("it is not acknowledged")
 	}
 	o.stop()
-	o = f.start("oven", "", nil, apply)
+	f.start("oven", "", nil, apply)
 	if got := <-applied; got != "3" {
 		t.Errorf("after a restart it applies %s", got)
 	}
