@@ -12,15 +12,40 @@ import (
 
 // A TenantDay is the readings of a tenant on one day, of the devices in one partition of the fleet.
 type TenantDay struct {
-	Month    schema.Month
-	Tenant   schema.Tenant
-	Day      schema.Day
+	Month  schema.Month
+	Tenant schema.Tenant
+	Day    schema.Day
+	// Past, if it is not nil, has the readings of a device whose rows retention may have deleted: those of an archive.
+	// Storage is not asked for its rows.
+	Past     func(*schema.Member) iter.Seq2[Sample, error]
 	pipeline *Pipeline
 }
 
 // TenantDay returns a day to read. It sends nothing.
 func (p *Pipeline) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
 	return TenantDay{Month: m, Tenant: t, Day: d, pipeline: p}
+}
+
+// Gone reports whether rows of a device on the day may have been deleted.
+func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.Day.Start() }
+
+// Watermarks yields the devices from first up to, but without, before whose rows on the day may have been deleted.
+// Retention raises watermarks before it deletes rows: a device that is not among them had all its rows until now.
+func (d TenantDay) Watermarks(ctx context.Context, first, before schema.DeviceID) iter.Seq2[schema.DeviceID, error] {
+	q := tables.Query{Range: d.members(first, before), Select: []string{"RowKey", schema.MemberWatermark}}
+	return func(yield func(schema.DeviceID, error) bool) {
+		for e, err := range d.pipeline.Client.Table(d.pipeline.Names.Fleet()).Entities(ctx, q) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			key, err := schema.ParseMemberKey(e.RowKey)
+			m := schema.Member{Watermark: tables.Ticks(e.Get(schema.MemberWatermark).Int())}
+			if err == nil && d.Gone(&m) && !yield(key.Device(), nil) {
+				return
+			}
+		}
+	}
 }
 
 // A DayReading is one reading of a TenantDay.
@@ -104,6 +129,14 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 				begun(device.began)
 				continue
 			}
+			if device.past != nil {
+				for sample, err := range device.past {
+					if !yield(DayReading{&device.member, sample}, err) || err != nil {
+						return
+					}
+				}
+				continue
+			}
 			for page := range device.pages {
 				if page.err != nil {
 					yield(DayReading{}, page.err)
@@ -127,6 +160,7 @@ type deviceDay struct {
 	member schema.Member
 	model  *Model
 	pages  chan dayPage
+	past   iter.Seq2[Sample, error] // instead of pages
 	began  tables.Ticks
 	err    error
 }
@@ -168,8 +202,14 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 				continue // the master reports it
 			}
 			device := &deviceDay{member: m, model: p.modelOf(m), pages: make(chan dayPage, 1)}
+			if d.Past != nil && d.Gone(&m) {
+				device.past = d.Past(&m)
+			}
 			if !put(device) {
 				return
+			}
+			if device.past != nil {
+				continue
 			}
 			reading.Go(func() { d.readRows(ctx, device) })
 		}

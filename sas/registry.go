@@ -112,7 +112,7 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 			return err
 		}
 		want = d.Member()
-		want.Spans, want.Imports = stored.Spans, stored.Imports
+		want.Spans, want.Imports, want.Watermark = stored.Spans, stored.Imports, stored.Watermark
 		e, err := want.Entity()
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +57,10 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 		if found != nil {
 			etag = found.etag
 		}
-		b, w, err := f.fill(ctx)
+		b, w, err := f.fill(ctx, etag)
+		if errors.Is(err, errTaken) {
+			continue
+		}
 		if err != nil {
 			return used, err
 		}
@@ -78,8 +82,14 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 }
 
 // fill reads the readings once, and writes them into a body. It returns no Writer if the columns did not fit: now they
-// do.
-func (f *dayFile) fill(ctx context.Context) (*body, *columnar.Writer, error) {
+// do. It takes over from the version that it will replace what retention may have deleted, and returns errTaken if
+// retention has begun with another device meanwhile.
+func (f *dayFile) fill(ctx context.Context, on azcore.ETag) (*body, *columnar.Writer, error) {
+	before := &past{file: f, on: on}
+	defer before.close()
+	if on != "" {
+		f.day.Past = func(m *schema.Member) iter.Seq2[jobs.Sample, error] { return before.readings(ctx, m.Device) }
+	}
 	b := f.store.newBody(f.name, parquetFile)
 	hash := sha256.New()
 	to := io.MultiWriter(hash, writer(func(p []byte) error { return b.write(ctx, p) }))
@@ -106,6 +116,14 @@ func (f *dayFile) fill(ctx context.Context) (*body, *columnar.Writer, error) {
 	}
 	if w == nil {
 		return nil, nil, nil
+	}
+	for device, err := range f.day.Watermarks(ctx, f.first, f.before) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if !before.taken[device] && on != "" {
+			return nil, nil, errTaken
+		}
 	}
 	if err := w.Close(); err != nil {
 		return nil, nil, err

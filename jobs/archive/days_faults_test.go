@@ -15,6 +15,8 @@ import (
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // fewFiles is a fleet whose first tenant has two files a day, and their maker.
@@ -35,7 +37,7 @@ func small(d *archive.Days) *archive.Days {
 }
 
 // elsewhere returns the maker with another container.
-func elsewhere(t testing.TB, f *jobstest.Fleet, through *faults.Gate) *archive.Days {
+func elsewhere(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *archive.Days {
 	t.Helper()
 	f.Names = must.Have(schema.ParseNames(fmt.Sprint("a", rand.Uint64())[:19]))(t)
 	must.Succeed(t, daysOf(t, f, nil).Store.Create(t.Context()))

@@ -33,6 +33,8 @@
 // The ranges are fixed before the first file, and the manifest is written last. A file is replaced in one step, on the
 // version that was there before its readings were read, so of two jobs none puts old over new. Its metadata have the
 // time before which storage had accepted every row that it could lack: a mark that is older asks for nothing.
+// A file that is made again takes the readings of devices whose rows retention may have deleted from the one that it
+// replaces.
 //
 // It is the home of azblob in the program.
 package archive

@@ -25,9 +25,15 @@ type Member struct {
 	Labels     map[string]string // may be nil
 	Model      string            // that its owner states; empty: the first that matches
 	Imports    Imports           // of rows into its past
-	Written    tables.Ticks      // when storage wrote the version that was read
-	ETag       tables.ETag       // of that version
+	// Watermark is the time below which rows may be gone: retention raises it before it deletes rows below it. Nothing
+	// folds, counts or imports a row below it any more.
+	Watermark tables.Ticks
+	Written   tables.Ticks // when storage wrote the version that was read
+	ETag      tables.ETag  // of that version
 }
+
+// MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
+const MemberWatermark = "Watermark"
 
 // A Span is a range of row keys: ticks in [From, To). A To of zero means that the span is
 // open.
@@ -83,7 +89,7 @@ func (d Device) Member() Member {
 		Site: d.Site, Labels: d.Labels, Model: d.Model}
 }
 
-// Agrees reports whether m and o are equal apart from their spans, imports and ETags.
+// Agrees reports whether m and o are equal apart from their spans, imports, watermarks and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
 		m.Site == o.Site && m.Model == o.Model && maps.Equal(m.Labels, o.Labels)
@@ -96,6 +102,7 @@ func (m Member) Entity() (tables.Entity, error) {
 	setNonzero(&e, "Enrollment", tables.String(string(m.Enrollment)))
 	setNonzero(&e, "Site", tables.String(string(m.Site)))
 	setNonzero(&e, "Model", tables.String(m.Model))
+	setNonzero(&e, MemberWatermark, tables.Int64(int64(m.Watermark)))
 	labels, errLabels := packed(m.Labels, len(m.Labels))
 	spans, errSpans := packed(m.Spans, len(m.Spans))
 	e.Set("Labels", labels)
@@ -107,7 +114,7 @@ func (m Member) Entity() (tables.Entity, error) {
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
-		Site: Site(f.String("Site")), Model: f.String("Model"), Written: e.Timestamp, ETag: e.ETag}
+		Site: Site(f.String("Site")), Model: f.String("Model"), Watermark: tables.Ticks(f.Int(MemberWatermark)), Written: e.Timestamp, ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)
