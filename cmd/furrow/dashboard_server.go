@@ -135,7 +135,10 @@ func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
 
 func viewed(c *config.Config, p config.Pipeline) model.Pipeline {
 	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
-		Model: func(d schema.Member) string { return c.Model(d).Name }}
+		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported()}
+	if p.Reports != nil {
+		v.By = p.Reports.By
+	}
 	for _, processor := range p.Processors {
 		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
 		v.Rates = v.Rates || processor.Writes(rate.Table)

@@ -32,6 +32,9 @@ func ParseBy(s string) (By, error) {
 	return By(s), checkText("label", label)
 }
 
+// ByLabel returns the By of a label.
+func ByLabel(name string) By { return By(labelsPrefix + name) }
+
 // Label returns the name of the label of b, or an empty text if it is not by a label.
 func (b By) Label() string {
 	label, _ := strings.CutPrefix(string(b), labelsPrefix)

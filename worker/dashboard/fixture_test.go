@@ -50,6 +50,8 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
+			Reports: []schema.Window{schema.Hour, schema.Daily},
+			By:      []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")},
 			Sensors: func(m schema.Member) *jobs.Sensors { return sensorsOf(m.Device) },
 			Model: func(m schema.Member) string {
 				if m.Site == "" {
@@ -136,7 +138,7 @@ func addresses() []string {
 		"/v1/devices?bbox=-180,-90,180,90&zoom=2&limit=3&sort=value", "/v1/devices/d0001",
 		"/v1/devices/d0001/series?window=raw&span=6h",
 		"/v1/devices/d0001/readings?sensors=door&span=6h", "/v1/devices/d0001/readings?newest=2",
-		"/v1/query", "/v1/query?window=newest&tenant=contoso",
+		"/v1/query", "/v1/query?window=newest&tenant=contoso", "/v1/reports?by=site", "/v1/reports?tenant=contoso&window=1d",
 		"/v1/incidents?state=closed", "/v1/pipelines", "/v1/activity?from=-2h", "/v1/tenants?limit=1",
 		"/v1/tenants/contoso/day?sensor=temperature", "/openapi.json", "/healthz",
 	}

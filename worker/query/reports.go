@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	reporting "furrow/jobs/report"
@@ -19,7 +20,15 @@ type ReportQuestion struct {
 	Group   string // a site, or a label's value; empty: all
 	Window  schema.Window
 	Span    Span
-	Sensors []string // none: all
+	Sensors []string      // none: all
+	After   ReportPlace   // only reports after it
+	Rows    *atomic.Int64 // counts the rows that were read; may be nil
+}
+
+// A ReportPlace is the place of a report among those of its tenant. The zero place is in front of all.
+type ReportPlace struct {
+	Group string
+	Start tables.Ticks
 }
 
 // A Report is what the devices of a group have in one bucket.
@@ -74,7 +83,7 @@ func (f Fleet) Reports(ctx context.Context, q ReportQuestion) iter.Seq2[Report, 
 func (f Fleet) reportPartitions(ctx context.Context, q ReportQuestion) iter.Seq2[schema.ReportPartition, error] {
 	now := tables.TicksOf(time.Now()).Add(24 * time.Hour) // readings from the future are not reported
 	from, to := q.Window.Start(q.Span.From), min(q.Span.To-1, now)
-	keys := schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(from))
+	keys := schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(max(from, q.After.Start)))
 	keys.Before = schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(to)).Before
 	return func(yield func(schema.ReportPartition, error) bool) {
 		if from > to {
@@ -102,11 +111,18 @@ func (f Fleet) reportsOf(ctx context.Context, q ReportQuestion, p schema.ReportP
 	if q.Group != "" || q.By == schema.ByTenant {
 		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
 	}
-	query := tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows}}
-	if len(q.Sensors) > 0 {
-		query.Select = append([]string{schema.FormatProperty, schema.DevicesProperty, schema.MoreProperty}, q.Sensors...)
+	if q.After.Start > 0 && p.Period == q.Window.PeriodOf(q.After.Start) {
+		next := schema.ReportRow{By: q.By, Group: q.After.Group, Bucket: q.After.Start + 1}.String()
+		rows.From = max(rows.From, next)
 	}
-	all := schema.Joined(f.reports().Entities(ctx, query), schema.ReportOutput)
+	read := read{table: f.reports(), rows: q.Rows,
+		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows}}}
+	if len(q.Sensors) > 0 {
+		read.query.Select = append([]string{schema.FormatProperty, schema.DevicesProperty, schema.MoreProperty},
+			q.Sensors...)
+	}
+	goOn := func(tables.Page) bool { return true }
+	all := schema.Joined(read.entities(ctx, goOn), schema.ReportOutput)
 	return decoded(f.reports(), all, outputs(func(e tables.Entity, tell report) (Report, bool) {
 		return q.report(p, e, tell)
 	}))

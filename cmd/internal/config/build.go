@@ -65,7 +65,7 @@ func (p Pipeline) model(m *Model) (jobs.Model, error) {
 	built := jobs.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m)}
 	for _, processor := range p.Processors {
 		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Model: m.Name,
-			Format: processor.Format(p.level()), Reported: p.reported()})
+			Format: processor.Format(p.level()), Reported: p.Reported()})
 		if err != nil {
 			return built, err
 		}

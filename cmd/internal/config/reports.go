@@ -79,8 +79,8 @@ func (p Pipeline) rollsUp(w schema.Window) bool {
 	})
 }
 
-// reported returns the windows of the pipeline that are reported.
-func (p Pipeline) reported() (all []schema.Window) {
+// Reported returns the windows of the pipeline that are reported.
+func (p Pipeline) Reported() (all []schema.Window) {
 	if p.Reports == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (p Pipeline) reported() (all []schema.Window) {
 
 // groupings returns what is made of the pipeline's marks.
 func (p Pipeline) groupings(client *tables.Client, names schema.Names) map[schema.MarkKind]jobs.Grouping {
-	windows := p.reported()
+	windows := p.Reported()
 	if len(windows) == 0 {
 		return nil
 	}

@@ -81,6 +81,8 @@ func (a *API) Routes() []Route {
 		{"/v1/devices/{id}/gaps", GapsParams(), a.export(a.gaps)},
 		// For windows, one operation per day and per thousand rows of neighbouring devices.
 		{"/v1/query", QueryParams(), a.export(a.query)},
+		// For each tenant and partition of the fleet, one operation per period and per thousand rows, and one to find it.
+		{"/v1/reports", ReportParams(), a.export(a.reports)},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())

@@ -93,6 +93,10 @@ func (a *API) query(r *http.Request, p Params, f formats.Format) (answer model.E
 	return a.model.Windows(r.Context(), q)
 }
 
+func (a *API) reports(r *http.Request, p Params, f formats.Format) (model.Export, error) {
+	return a.model.Reports(r.Context(), p.Reports(f, time.Now()))
+}
+
 func formatOf(r *http.Request, p Params) formats.Format {
 	if p.Format != "" {
 		return p.Format

@@ -32,6 +32,7 @@ type Params struct {
 
 	Devices []string
 	Sensors []string
+	By      schema.By // what is reported together
 
 	Rule, Severity, Device string
 	States                 []string       // of incidents
@@ -164,6 +165,8 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Format, err = formats.Format(text), oneOf(text, formats.Names()...)
 	case "sensors":
 		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
+	case "by":
+		p.By, err = schema.ParseBy(text)
 	case "devices":
 		p.Devices, err = parseNames(text, maxDevices, checkDevice)
 	case "from":
@@ -361,6 +364,13 @@ func (p Params) Fleet(f formats.Format, now time.Time) (model.FleetQuery, error)
 		return q, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
 	}
 	return q, nil
+}
+
+// Reports returns the query for reports; by default of the last day.
+func (p Params) Reports(f formats.Format, now time.Time) model.ReportsQuery {
+	series := p.Series("", now)
+	return model.ReportsQuery{Tenant: p.Tenant, By: p.By, Site: p.Site, Label: p.Label, Sensors: p.Sensors,
+		From: series.From, To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
 }
 
 // Incidents returns the query for incidents; without a time, of all that are kept.

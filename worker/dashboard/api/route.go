@@ -42,6 +42,9 @@ func QueryParams() []string {
 	return append(FilterParams(), "prefix", "devices", "sensors", "window", "from", "to", "span", "after", "limit",
 		"format")
 }
+func ReportParams() []string {
+	return []string{"tenant", "by", "site", "label", "sensors", "window", "from", "to", "span", "after", "limit", "format"}
+}
 func IncidentParams() []string {
 	return []string{"state", "severity", "rule", "tenant", "site", "label", "device", "from", "to", "span", "after",
 		"limit"}

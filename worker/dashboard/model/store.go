@@ -44,6 +44,8 @@ type Pipeline struct {
 	Rates   bool                              // a processor writes rates
 	Rules   bool                              // a processor opens and closes incidents
 	Windows []schema.Window                   // sizes of the rollups that a processor writes
+	Reports []schema.Window                   // those of them that are reported
+	By      []schema.By                       // what is reported together
 	Sensors func(schema.Member) *jobs.Sensors // what a device's rows mean; nil: nothing is known
 	Unit    func(sensor string) string        // nil: none is known
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none

@@ -15,6 +15,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
+	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -31,7 +32,7 @@ type Fixture struct {
 	Account  tables.Account
 	Names    schema.Names
 	Client   *tables.Client // writes; its requests are not counted
-	Pipeline *jobs.Pipeline // live: latest, and rollups of minutes, hours and days
+	Pipeline *jobs.Pipeline // live: latest, rollups of minutes, hours and days, and reports of the latter two
 	Devices  []schema.Device
 	Held     int64 // held devices of each month in the figures of the next runs
 
@@ -49,8 +50,12 @@ func New(t testing.TB, in azuretest.Account) *Fixture {
 	must.Succeed(t, err)
 	f.Client, err = tables.Connect(tables.Config{Account: f.Account})
 	must.Succeed(t, err)
+	reported := []schema.Window{schema.Hour, schema.Daily}
+	rollups := must.Have(rollup.Processor.With(rollup.Processor.New(), jobs.Setup{Reported: reported}))(t)
 	f.Pipeline = &jobs.Pipeline{Name: "live", Client: f.Client, Names: f.Names, Settings: "s",
-		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+		Processors: []jobs.Configured{latest.Processor.Default(), rollups},
+		Groups: map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: f.Client, Names: f.Names,
+			Windows: reported, By: []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")}}}}
 	for _, name := range processors.Tables(f.Names, "live") {
 		table := f.Client.Table(name)
 		must.Succeed(t, table.Create(t.Context()))
@@ -193,6 +198,33 @@ func (f *Fixture) Fold(t testing.TB) {
 	f.Write(t, f.Names.Runs(), run)
 }
 
+// A line has messages that are not done yet.
+type line []jobs.Message
+
+// Put adds a message.
+func (l *line) Put(_ context.Context, m jobs.Message, _ time.Duration) error {
+	*l = append(*l, m)
+	return nil
+}
+
+// Report makes the reports of what was folded.
+func (f *Fixture) Report(t testing.TB) {
+	t.Helper()
+	months := map[schema.Month]bool{}
+	var l line
+	for _, d := range f.Devices {
+		if !months[d.Month] {
+			months[d.Month] = true
+			must.Succeed(t, l.Put(t.Context(), jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 1, Month: d.Month}, 0))
+		}
+	}
+	for ; len(l) > 0; l = l[1:] {
+		if l[0].Kind != jobs.Device {
+			must.Have(f.Pipeline.Do(t.Context(), l[0], &l, func(context.Context, jobs.Message) error { return nil }))(t)
+		}
+	}
+}
+
 // Grow adds n devices of two tenants and three months, all over the world, with readings of the last hours
 // and minutes, and folds these.
 func (f *Fixture) Grow(t testing.TB, n int) {
@@ -210,4 +242,5 @@ func (f *Fixture) Grow(t testing.TB, n int) {
 		}
 	}
 	f.Fold(t)
+	f.Report(t)
 }

@@ -1,0 +1,274 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/query"
+)
+
+// A ReportsQuery asks for reports: of tenants, of their sites, or by the values of a label.
+type ReportsQuery struct {
+	Tenant   string    // empty: all
+	By       schema.By // empty: what Group is of, or tenant
+	Site     string    // the only one; empty: all
+	Label    string    // NAME=TEXT, the only value; empty: all
+	Sensors  []string  // none: all
+	From, To time.Time
+	Window   string // a size such as 1h, or auto; empty: auto
+	After    string // Next of the part before
+	Limit    int
+	Asked    string // as in ReadingsQuery
+}
+
+// group returns what is reported, and the only group; empty: all.
+func (q *ReportsQuery) group() (by schema.By, group string, err error) {
+	by = q.By
+	label, text, _ := strings.Cut(q.Label, "=")
+	switch {
+	case q.Site != "" && q.Label != "":
+		return "", "", queryErrorf("a report is by site or by a label: leave out site or label")
+	case q.Site != "":
+		by, group = cmp.Or(by, schema.BySite), q.Site
+	case q.Label != "" && text == "":
+		return "", "", queryErrorf("label must be NAME=TEXT here; for reports of all values ask for by=labels.NAME")
+	case q.Label != "":
+		by, group = cmp.Or(by, schema.ByLabel(label)), text
+	}
+	switch by = cmp.Or(by, schema.ByTenant); {
+	case q.Site != "" && by != schema.BySite, q.Label != "" && by != schema.ByLabel(label):
+		return "", "", queryErrorf("site selects one group of reports by site, and label one of those by that "+
+			"label: leave out by=%s", by)
+	}
+	return by, group, nil
+}
+
+// Reports is the answer of /v1/reports: one tenant after the other, for each one period after the other, within one by
+// group, and for each group by time. A period is a day for windows shorter than an hour, a month for those shorter than
+// a day, and else a year.
+type Reports struct {
+	By     string `json:"by"`
+	Window string `json:"window"`
+	Bounds
+	Rows []Report `json:"rows"`
+	Extent
+}
+
+// A Report is what the devices of a group have measured in a window of time.
+type Report struct {
+	Tenant  string                  `json:"tenant"`
+	Group   string                  `json:"group,omitempty"` // a site, or the value of a label
+	Time    time.Time               `json:"time"`            // start of the window
+	Devices int64                   `json:"devices"`         // with a number
+	Sensors map[string]SensorReport `json:"sensors"`
+	More    int64                   `json:"more,omitempty"` // sensors that are left out
+}
+
+// A SensorReport sums up the numbers of a sensor of many devices.
+type SensorReport struct {
+	SensorWindow
+	Devices int64 `json:"devices"` // with a number of the sensor
+}
+
+type reportRow struct{ query.Report }
+
+func (r *reportRow) Object() any { return reportOf(r.Report) }
+
+func reportOf(r query.Report) Report {
+	out := Report{Tenant: string(r.Tenant), Group: r.Group, Time: r.Start.Time(), Devices: r.Devices, More: r.More,
+		Sensors: make(map[string]SensorReport, len(r.Sensors))}
+	for _, a := range r.Sensors {
+		out.Sensors[a.Sensor] = SensorReport{SensorWindow{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()}, a.Devices}
+	}
+	return out
+}
+
+func reportColumns() []formats.Column {
+	columns := []formats.Column{{Name: "tenant"}, {Name: "group"}, {Name: "time", Type: formats.Time}, {Name: "sensor"},
+		{Name: "count", Type: formats.Count}}
+	for _, name := range []string{"sum", "min", "max", "first", "last", "mean"} {
+		columns = append(columns, formats.Column{Name: name, Type: formats.Number})
+	}
+	return append(columns, formats.Column{Name: "devices", Type: formats.Count})
+}
+
+func (r *reportRow) Lines(line func([]formats.Cell)) {
+	cells := [12]formats.Cell{0: formats.TextCell(string(r.Tenant)), 1: formats.OptionalText(r.Group),
+		2: formats.TimeCell(r.Start.Time())}
+	for _, a := range r.Sensors {
+		cells[3], cells[4] = formats.TextCell(a.Sensor), formats.CountCell(a.Count)
+		for i, v := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()} {
+			cells[5+i] = formats.NumberCell(v)
+		}
+		cells[11] = formats.CountCell(a.Devices)
+		line(cells[:])
+	}
+}
+
+// A reportPlace is the place of a report among those of all tenants, and the span of the question.
+type reportPlace struct {
+	From, To tables.Ticks
+	Tenant   schema.Tenant
+	query.ReportPlace
+}
+
+// Reports returns reports. Over all parts, each comes once.
+func (s *Store) Reports(ctx context.Context, q ReportsQuery) (Export, error) {
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Export{}, err
+	}
+	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
+		return Export{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
+	}
+	if err := s.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: q.Sensors}); err != nil {
+		return Export{}, err
+	}
+	w := &reporting{store: s, q: q, cursor: s.cursorFor("reports", within(ctx), q.Asked)}
+	w.ask = query.ReportQuestion{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
+	if q.After != "" {
+		if err := w.resume(); err != nil {
+			return Export{}, err
+		}
+	}
+	if w.ask.By, w.ask.Group, err = q.group(); err != nil {
+		return Export{}, err
+	}
+	if w.ask.Window, err = s.reportedWindow(w.ask.By, q.Window, w.ask.Span); err != nil {
+		return Export{}, err
+	}
+	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
+	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
+		Rows: []Report{}, Extent: Extent{Operations: read.Operations}}
+	w.out = &out.Extent
+	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Columns: reportColumns(),
+		Rows: func(yield func(formats.Row, error) bool) { w.rows(ctx, yield) }}, nil
+}
+
+// reports returns the windows that are reported, and what is reported together.
+func (s *Store) reports() (windows []schema.Window, by []schema.By) {
+	for _, p := range s.configured() {
+		if windows = append(windows, p.Reports...); len(p.Reports) > 0 {
+			by = p.By
+		}
+	}
+	slices.Sort(windows)
+	return slices.Compact(windows), by
+}
+
+// reportedWindow returns the window that is asked for.
+func (s *Store) reportedWindow(by schema.By, text string, span query.Span) (schema.Window, error) {
+	windows, all := s.reports()
+	switch {
+	case len(windows) == 0:
+		return 0, queryErrorf("no reports are configured: add reports: {windows: [1h, 1d], by: [%s]} to the "+
+			"configuration", by)
+	case !slices.Contains(all, by):
+		return 0, queryErrorf("there are no reports by %s; there are reports by %s", by, joined(all))
+	case text == "" || text == auto:
+		return query.Choose(windows, span.Length()), nil
+	}
+	w, err := schema.ParseWindow(text)
+	if err != nil || !slices.Contains(windows, w) {
+		return 0, queryErrorf("there are no reports of %q; there are reports of %s", text, joined(windows))
+	}
+	return w, nil
+}
+
+func joined[T any](all []T) string {
+	texts := make([]string, len(all))
+	for i, one := range all {
+		texts[i] = fmt.Sprint(one)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// reporting reads one part of an answer of Reports.
+type reporting struct {
+	store  *Store
+	q      ReportsQuery
+	ask    query.ReportQuestion
+	cursor cursor
+	after  reportPlace // the last report of the part before
+	last   reportPlace // the last one that was read
+	out    *Extent
+}
+
+func (w *reporting) resume() error {
+	text, err := w.cursor.place(w.q.After)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &w.after)
+	}
+	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
+	return err
+}
+
+// rows yields the reports of one tenant after the other.
+func (w *reporting) rows(ctx context.Context, yield func(formats.Row, error) bool) {
+	ctx, meter := metered(ctx)
+	before := w.out.Operations
+	defer func() { w.out.Operations, w.out.RowsRead = before+int(meter.Load()), w.ask.Rows.Load() }()
+	var skipped query.Skipped
+	defer func() { w.out.Unreadable += skipped.N }()
+	for r, err := range query.Readable(w.all(ctx, w.store.reportedTenants(ctx, w.q.Tenant)), &skipped) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if w.out.Count == int64(w.q.Limit) || w.out.Count > 0 && w.ask.Rows.Load() >= maxRead {
+			text, err := json.Marshal(w.last)
+			if w.out.Next = w.cursor.text(string(text)); err != nil {
+				yield(nil, err)
+			}
+			return
+		}
+		w.last = reportPlace{w.ask.Span.From, w.ask.Span.To, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
+		if w.out.Count++; !yield(&reportRow{r}, nil) {
+			return
+		}
+	}
+}
+
+// reportedTenants returns the tenants of a question, by name. Reports of a tenant without devices can be asked for.
+func (s *Store) reportedTenants(ctx context.Context, tenant string) (all []schema.Tenant) {
+	if tenant != "" {
+		return []schema.Tenant{schema.Tenant(tenant)}
+	}
+	for _, t := range s.tallies(ctx) {
+		all = append(all, schema.Tenant(t.Tenant))
+	}
+	return all
+}
+
+// all yields the reports of tenants. One that has neither reports nor devices is ErrUnknown.
+func (w *reporting) all(ctx context.Context, tenants []schema.Tenant) iter.Seq2[query.Report, error] {
+	return func(yield func(query.Report, error) bool) {
+		for _, t := range tenants {
+			if t < w.after.Tenant {
+				continue
+			}
+			ask := w.ask
+			if ask.Tenant = t; t == w.after.Tenant {
+				ask.After = w.after.ReportPlace
+			}
+			for r, err := range w.store.fleet.Reports(ctx, ask) {
+				if !yield(r, err) {
+					return
+				}
+			}
+		}
+		if _, known := w.store.index.only(w.q.Tenant); !known && w.out.Count == 0 && w.q.After == "" {
+			yield(query.Report{}, fmt.Errorf("tenant %s: %w", w.q.Tenant, ErrUnknown))
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest/must"
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// reports returns the parts of an answer of /v1/reports, each with at most limit rows.
+func (f *fixture) reports(t *testing.T, query string, limit int) (all []model.Report, parts int) {
+	t.Helper()
+	for next := ""; ; parts++ {
+		w := f.get(fmt.Sprintf("/v1/reports?%s&limit=%d&after=%s", query, limit, url.QueryEscape(next)))
+		var part model.Reports
+		if must.Succeed(t, json.Unmarshal(w.Body.Bytes(), &part)); w.Code != 200 {
+			t.Fatalf("%s: %d %s", query, w.Code, w.Body)
+		}
+		all = append(all, part.Rows...)
+		if next = part.Next; next == "" {
+			return all, parts + 1
+		}
+	}
+}
+
+// TestReportsSumUpTheReadingsOfAllDevices compares reports by tenant and by site with the readings of the fleet.
+func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
+	const n = 12
+	f := newFixture(t, n, Config{Loopback: true})
+	f.run(t, n)
+	byTenant, _ := f.reports(t, "tenant=contoso&from=-6h&window=1h", 1000)
+	bySite, _ := f.reports(t, "by=site&from=-6h&window=1h", 1000)
+	sums := func(all []model.Report, tenant, group string) (count, devices int64, sum float64) {
+		for _, r := range all {
+			if r.Tenant == tenant && r.Group == group {
+				temperature := r.Sensors["temperature"]
+				count, devices, sum = count+temperature.Count, max(devices, temperature.Devices), sum+temperature.Sum
+			}
+		}
+		return count, devices, sum
+	}
+	for tenant, site := range map[string]string{"contoso": "hall2", "fabrikam": "hall3"} {
+		var all, here, devices, devicesHere int64
+		var sum, sumHere float64
+		for i := range n {
+			if tenant != []string{"contoso", "fabrikam"}[i%2] {
+				continue
+			}
+			of := 4*float64(i%40) + 3 + 1 + 3.0/60 // Grow sends four readings
+			all, devices, sum = all+4, devices+1, sum+of
+			if site == fmt.Sprint("hall", i%5) {
+				here, devicesHere, sumHere = here+4, devicesHere+1, sumHere+of
+			}
+		}
+		count, _, got := sums(bySite, tenant, site)
+		if count != here || math.Abs(got-sumHere) > 1e-9*sumHere {
+			t.Errorf("%s of %s: %d readings with the sum %v, want %d with %v", site, tenant, count, got, here, sumHere)
+		}
+		if tenant != "contoso" {
+			continue
+		}
+		count, most, got := sums(byTenant, tenant, "")
+		if count != all || most != devices || math.Abs(got-sum) > 1e-9*sum {
+			t.Errorf("%s: %d readings of %d devices with the sum %v, want %d of %d with %v", tenant, count, most, got, all,
+				devices, sum)
+		}
+	}
+}
+
+// TestReportsContinueWithoutGapsOrRepeats reads answers in parts.
+func TestReportsContinueWithoutGapsOrRepeats(t *testing.T) {
+	f := newFixture(t, 12, Config{Loopback: true})
+	f.run(t, 12)
+	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
+	fixed := fmt.Sprintf("from=%s&to=%s", day(-2), day(1))
+	for _, query := range []string{"by=site&window=1h&" + fixed, "tenant=fabrikam&window=1h&" + fixed,
+		"by=site&window=1d&sensors=temperature&" + fixed, "site=hall1&window=1h&" + fixed} {
+		whole, _ := f.reports(t, query, 1000)
+		for _, limit := range []int{1, 3} {
+			again, parts := f.reports(t, query, limit)
+			if !slices.EqualFunc(whole, again, func(a, b model.Report) bool {
+				return fmt.Sprint(a) == fmt.Sprint(b)
+			}) || parts != max(1, (len(whole)+limit-1)/limit) || len(whole) < 2 {
+				t.Errorf("%s in %d parts:\n%v\nwant\n%v", query, parts, again, whole)
+			}
+		}
+	}
+	w := f.get("/v1/reports?by=site&limit=1&" + fixed)
+	var part model.Reports
+	must.Succeed(t, json.Unmarshal(w.Body.Bytes(), &part))
+	wantProblem(t, "a cursor of another question", f.get("/v1/reports?limit=1&"+fixed+"&after="+part.Next), api.BadRequest)
+}
+
+// TestReportsAreTheSameInEveryFormat compares JSON lines and CSV with JSON, and reads the head of Arrow.
+func TestReportsAreTheSameInEveryFormat(t *testing.T) {
+	f := newFixture(t, 12, Config{Loopback: true})
+	f.run(t, 12)
+	const question = "by=site&window=1d&from=-2d"
+	whole, _ := f.reports(t, question, 1000)
+	lines := strings.Split(strings.TrimSpace(f.get("/v1/reports?"+question+"&format=jsonl").Body.String()), "\n")
+	table := must.Have(csv.NewReader(f.get("/v1/reports?"+question, "Accept", "text/csv").Body).ReadAll())(t)
+	const columns = "tenant group time sensor count sum min max first last mean devices"
+	if len(lines) != len(whole) || len(table) != 1+len(whole) || strings.Join(table[0], " ") != columns {
+		t.Fatalf("%d lines, %d rows of CSV %v, %d of JSON", len(lines), len(table)-1, table[0], len(whole))
+	}
+	for i, want := range whole {
+		var r model.Report
+		if must.Succeed(t, json.Unmarshal([]byte(lines[i]), &r)); fmt.Sprint(r) != fmt.Sprint(want) {
+			t.Errorf("line %d: %v, want %v", i, r, want)
+		}
+		v := want.Sensors["temperature"]
+		row := []string{want.Tenant, want.Group, want.Time.Format(time.RFC3339), "temperature"}
+		for _, n := range []any{v.Count, v.Sum, v.Min, v.Max, v.First, v.Last, v.Mean, v.Devices} {
+			row = append(row, fmt.Sprint(n))
+		}
+		if !slices.Equal(table[1+i], row) {
+			t.Errorf("row %d: %v, want %v", i, table[1+i], row)
+		}
+	}
+	w := f.get("/v1/reports?" + question + "&format=arrow")
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/vnd.apache.arrow.stream" || w.Body.Len() < 500 {
+		t.Errorf("Arrow: %d %v, %d bytes", w.Code, w.Header(), w.Body.Len())
+	}
+}
+
+// TestReportsSayWhatIsConfigured asks for what there is not.
+func TestReportsSayWhatIsConfigured(t *testing.T) {
+	f := newFixture(t, 6, Config{Loopback: true})
+	f.run(t, 6)
+	for query, says := range map[string]string{"by=labels.class": "tenant, site, labels.floor", "window=1m": "1h, 1d",
+		"by=place": "want tenant, site or labels.NAME", "site=hall1&by=tenant": "leave out by=tenant",
+		"label=floor": "NAME=TEXT", "sensors=temprature": "door, temperature", "site=hall1&label=floor=2": "leave out"} {
+		w := f.get("/v1/reports?" + query)
+		if wantProblem(t, query, w, api.BadRequest); !strings.Contains(w.Body.String(), says) {
+			t.Errorf("%s does not say %q: %s", query, says, w.Body)
+		}
+	}
+	wantProblem(t, "an unknown tenant", f.get("/v1/reports?tenant=nobody"), api.NotFound)
+}
