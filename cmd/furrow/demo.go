@@ -24,9 +24,10 @@ func demoCommand() *cli.Command {
 		Usage: "Run an end-to-end demonstration and verify every reading",
 		Description: `Runs furrow up in a temporary directory, and a worker in a process of its own. A simulated fleet, or the
 devices of a file, send readings with real tokens. Midway, the worker is killed (SIGKILL) and another one
-takes over, and a device is revoked and refused. Then independent code looks up every accepted reading in
-the raw tables and in all outputs. It exits with 1 if a reading is lost, doubled or different. It takes
-about half a minute and deletes what it created.` + examples(
+takes over, and a device is revoked and refused. An oven gets too hot: a rule tells a webhook, and has the
+oven cool down by a command. Then independent code looks up every accepted reading in the raw tables and
+in all outputs, and compares incidents, notifications and commands with them. It exits with 1 if a reading
+is lost, doubled or different. It takes about half a minute and deletes what it created.` + examples(
 			"demo",
 			"demo --devices 100 --readings 10000 --keep",
 			"demo --replay week.csv.gz",

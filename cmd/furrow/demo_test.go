@@ -45,7 +45,7 @@ func TestKeptDemoAddsUpAndGoesOn(t *testing.T) {
 func addsUp(t *testing.T, r demo.Report) {
 	t.Helper()
 	n := r.Readings
-	if !r.OK || r.Devices != 17 || len(r.Tenants) != 2 || len(r.Months) < 3 || n.Accepted < 320 ||
+	if !r.OK || r.Devices != 18 || len(r.Tenants) != 2 || len(r.Months) < 3 || n.Accepted < 320 ||
 		n.Folded != n.Accepted || n.Lost+n.Doubled != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -60,7 +60,11 @@ func addsUp(t *testing.T, r demo.Report) {
 	if v := r.Revoked; v.Stored != 1 || v.Write != "403 AuthenticationFailed" || v.Token != "403 revoked" {
 		t.Errorf("revoked: %+v", v)
 	}
-	if w := r.Work; w.Devices < 17 || w.Rows < 8 || w.Rows > 16 || w.PerDevice["queues delete"] <= 0 ||
+	if a := r.Alarm; a.Device != "contoso:oven-1" || a.Value != 255 || a.Told <= 0 || a.Obeyed <= 0 ||
+		a.Closed <= a.Told || r.Check.Alarms != 2 {
+		t.Errorf("the alarm: %+v, %d changes", a, r.Check.Alarms)
+	}
+	if w := r.Work; w.Devices < 18 || w.Rows < 8 || w.Rows > 16 || w.PerDevice["queues delete"] <= 0 ||
 		w.PerDevice["tables query"] < 1 {
 		t.Errorf("a run took %+v", w)
 	}
@@ -71,8 +75,8 @@ func addsUp(t *testing.T, r demo.Report) {
 	if r.Cost.Total <= 0 || dollars/r.Cost.Total < 0.999 || dollars/r.Cost.Total > 1.001 {
 		t.Errorf("the cost is %+v", r.Cost)
 	}
-	for _, want := range []string{"17 devices of 2 tenants", "after 1 reading. ", "0  lost\n", "0  doubled\n",
-		"403 AuthenticationFailed", "tables query", "East US"} {
+	for _, want := range []string{"18 devices of 2 tenants", "after 1 reading. ", "contoso:oven-1 had 255 °C",
+		"0  lost\n", "0  doubled\n", "403 AuthenticationFailed", "tables query", "East US"} {
 		if text := demoText(r); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

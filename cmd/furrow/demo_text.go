@@ -28,9 +28,19 @@ func demoText(r demo.Report) string {
 	fmt.Fprintf(&b, "Device revoked: %s, after %s. Storage refused its next write (%s), the endpoint its next token "+
 		"(%s), within %.2f s.\n",
 		v.Device, many(v.Stored, "reading"), v.Write, v.Token, v.Seconds)
+	a := r.Alarm
+	fmt.Fprintf(&b, "Rule fired: %s had %.0f °C. Its webhook was told after %.1f s, with a valid signature; it obeyed "+
+		"the command to\ncool down after %.1f s; the webhook was told that it is cool after %.1f s.\n",
+		a.Device, a.Value, a.Told, a.Obeyed, a.Closed)
+	var done []string
 	for _, j := range r.Jobs {
-		fmt.Fprintf(&b, "Jobs: %s %s, %s.\n", grouped(j.Messages), j.Kind, many(j.Devices, "device"))
+		text := grouped(j.Messages) + " " + j.Kind
+		if j.Devices > 0 {
+			text += " (" + many(j.Devices, "device") + ")"
+		}
+		done = append(done, text)
 	}
+	fmt.Fprintf(&b, "Jobs: %s.\n", strings.Join(done, ", "))
 	demoCosts(&b, r)
 	return b.String()
 }

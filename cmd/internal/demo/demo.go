@@ -85,6 +85,7 @@ type Demo struct {
 	receipts *check.Receipts
 	recorded http.RoundTripper // records what devices send
 	ledger   map[schema.Tenant]credential
+	ovens    credential
 	workers  []*process.Process
 	audits   tables.Ticks // slot that figures of audits have
 	quiet    tables.Ticks // last slot before the one in which each device has one new reading
@@ -144,6 +145,7 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	all.Go(func() (err error) { sum, err = d.send(running); return err })
 	all.Go(func() (err error) { r.Takeover, err = d.takeOver(running, first, cancel); return err })
 	all.Go(func() (err error) { r.Revoked, err = d.revoke(running); return err })
+	all.Go(func() (err error) { r.Alarm, err = d.cook(running); return err })
 	if err := all.Wait(); err != nil {
 		return r, err
 	}
@@ -217,7 +219,7 @@ func (d *Demo) credential(m simulate.Member) (schema.EnrollmentID, string) {
 // enroll creates an enrollment for each tenant. It also marks an audit as done: hourly audits would come at any
 // time or never, so the demo asks for its own.
 func (d *Demo) enroll(ctx context.Context) error {
-	for _, name := range []string{d.names.Enrollments(), d.names.Policies()} {
+	for _, name := range []string{d.names.Enrollments(), d.names.Policies(), d.names.Commands()} {
 		if err := d.client.Table(name).Create(ctx); err != nil {
 			return err
 		}
@@ -226,21 +228,30 @@ func (d *Demo) enroll(ctx context.Context) error {
 		return err
 	}
 	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), SealingKey: d.master}
-	for i, tenant := range d.Cast.Tenants {
-		e := schema.Enrollment{ID: schema.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant,
-			Readings: d.names.Readings(),
-			Life:     time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: d.rowsAtOnce()}
+	enroll := func(e schema.Enrollment) (credential, error) {
+		e.Readings, e.Life, e.Backfill = d.names.Readings(), time.Hour, d.Cast.Backfill
+		e.SendEvery, e.Batch = time.Minute, d.rowsAtOnce()
 		key := sas.NewKey()
-		if _, err := all.Add(ctx, e, key, nil); err != nil {
+		_, err := all.Add(ctx, e, key, nil)
+		return credential{e.ID, key}, err
+	}
+	for i, tenant := range d.Cast.Tenants {
+		e, err := enroll(schema.Enrollment{ID: schema.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant})
+		if err != nil {
 			return err
 		}
-		d.ledger[tenant] = credential{e.ID, key}
+		d.ledger[tenant] = e
 	}
-	e, err := schema.AuditMark{Pipeline: pipeline, Slot: tables.TicksOf(d.began.Add(10 * time.Minute))}.Entity()
+	var err error
+	d.ovens, err = enroll(schema.Enrollment{ID: "ovens", Tenant: d.Cast.Tenants[0], Commands: true})
 	if err != nil {
 		return err
 	}
-	_, err = d.client.Table(d.names.Runs()).Do(ctx, tables.InsertOrReplace(e))
+	mark, err := schema.AuditMark{Pipeline: pipeline, Slot: tables.TicksOf(d.began.Add(10 * time.Minute))}.Entity()
+	if err != nil {
+		return err
+	}
+	_, err = d.client.Table(d.names.Runs()).Do(ctx, tables.InsertOrReplace(mark))
 	return err
 }
 

@@ -140,7 +140,7 @@ func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, 
 	for began := time.Now(); ; {
 		d.Screen.Stage("checking every device", int64(devices))
 		found, err = check.Config{Client: d.client, Names: d.names, Pipeline: pipeline, Rates: over,
-			Until: tables.TicksOf(ended), Receipts: d.receipts,
+			Until: tables.TicksOf(ended), Receipts: d.receipts, Alarm: d.oven.alarm(),
 			Progress: func(done, _ int) { d.Screen.Progress(int64(done), 0) }}.Run(ctx)
 		if err != nil || found.Differences == 0 || time.Since(began) >= d.patience() {
 			return found, err

@@ -24,6 +24,7 @@ type Report struct {
 	Check    check.Result    `json:"check"`
 	Takeover Takeover        `json:"takeover"`
 	Revoked  Revoked         `json:"revoked"`
+	Alarm    Alarm           `json:"alarm"`
 	Jobs     []Jobs          `json:"jobs"`
 	Work     Work            `json:"operations"`
 	Cost     Cost            `json:"costPerMonth"`

@@ -29,6 +29,7 @@ type upProcess struct {
 	Said    Said
 	account tables.Account
 	names   schema.Names
+	oven    *oven
 	client  *tables.Client
 	queue   *worker.Queue
 	http    *http.Client
@@ -46,6 +47,9 @@ func (c Config) data() string { return filepath.Join(c.Dir, "data") }
 
 func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	h.config, h.master = c, sas.NewSealingKey()
+	if h.oven, err = openOven(c); err != nil {
+		return err
+	}
 	if h.names, err = schema.ParseNames(c.Prefix); err != nil {
 		return err
 	}
@@ -58,7 +62,7 @@ func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := c.write(configFile, c.configuration(c.batch())); err != nil {
+	if _, err := c.write(configFile, h.configuration(c.batch())); err != nil {
 		return err
 	}
 	dashboard := "--no-dashboard"
@@ -95,20 +99,20 @@ func (c Config) masterFile() string {
 const (
 	configFile = "furrow.yaml"
 	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: " +
-		"[1m, 1h, 1d]}, rate: {over: %v}]}]\n"
+		"[1m, 1h, 1d]}, rate: {over: %v}, rules]}]\n"
 
 	// over is the span of rates, which the check computes, too.
 	over = time.Hour
 )
 
-func (c Config) configuration(batch int) string {
-	return fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch, over)
+func (h *upProcess) configuration(batch int) string {
+	return fmt.Sprintf(configText, pipeline, h.config.Cadence, settle, batch, over) + h.oven.configuration()
 }
 
 // configure stores the configuration for processes that start later.
 func (h *upProcess) configure(ctx context.Context, batch int) error {
 	store := generations.Store{Table: h.client.Table(h.names.Config())}
-	_, err := store.Apply(ctx, configFile, h.config.configuration(batch), "furrow demo")
+	_, err := store.Apply(ctx, configFile, h.configuration(batch), "furrow demo")
 	return err
 }
 
@@ -171,13 +175,16 @@ func (h *upProcess) delay() time.Duration {
 }
 
 // close stops furrow up, and deletes the tables and queues of an account.
-func (h *upProcess) close() error {
+func (h *upProcess) close() (err error) {
+	if h.oven != nil {
+		err = h.oven.server.Close()
+	}
 	if h.up == nil {
-		return nil
+		return err
 	}
 	hangingUp, done := context.WithCancel(context.Background())
 	go h.hangUp(hangingUp)
-	err := h.up.Stop()
+	err = errors.Join(err, h.up.Stop())
 	done()
 	if h.config.Storage == "" || h.queue == nil {
 		return err

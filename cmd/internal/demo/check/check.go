@@ -26,6 +26,7 @@ type Config struct {
 	// Except holds devices that are not checked, such as those that send what the default meaning of
 	// values does not cover.
 	Except   map[schema.DeviceID]bool
+	Alarm    *Alarm            // that the pipeline's rules raise; may be nil
 	Progress func(done, n int) // devices; may be nil
 }
 
@@ -65,6 +66,9 @@ func (c Config) Run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	if err := k.readRejects(ctx); err != nil {
+		return Result{}, err
+	}
+	if err := k.alarm(ctx); err != nil {
 		return Result{}, err
 	}
 	running, ctx := errgroup.WithContext(ctx)

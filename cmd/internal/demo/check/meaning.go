@@ -23,6 +23,7 @@ const (
 	mostAge      = 30 * 24 * time.Hour // of a value of latest, before the newest of its device
 	ticksOfAKey  = 19
 	keyDelimiter = '-'
+	ackProperty  = "_ack" // acknowledges a command, and is no sensor
 )
 
 // A value is a number or a text that a sensor has sent.
@@ -49,6 +50,9 @@ func meaning(e tables.Entity) (values map[string]value, rejected bool) {
 	values = map[string]value{}
 	left := mostValues
 	for _, p := range e.Properties {
+		if p.Name == ackProperty {
+			continue
+		}
 		found := leaves(p, &rejected)
 		if left -= len(found); left < 0 {
 			left += len(found)

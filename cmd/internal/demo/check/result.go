@@ -38,6 +38,7 @@ type Result struct {
 	Latest      int            `json:"latest"`   // sensors
 	Rates       int            `json:"rates"`    // of sensors: the newest, and those of hours and days
 	Rejected    int            `json:"rejected"` // rows
+	Alarms      int            `json:"alarms"`   // changes of incidents
 	OutputBytes int64          `json:"outputBytes"`
 
 	// Lost readings were acknowledged and are not stored, or are stored and in no rollup. Doubled ones
