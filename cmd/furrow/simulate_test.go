@@ -60,7 +60,7 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 func TestKitchensSendNestedDocuments(t *testing.T) {
 	f := newFixture(t)
 	startEndpoint(t, "--storage", f.storage)
-	line, _ := f.simulated("--fleet kitchens --devices 10 --every 1m --for 2s")
+	line, _ := f.simulated("--fleet kitchens --devices 10 --every 1m --history 2h --for 2s")
 	if line.Devices != 10 || line.Booted != 10 || line.Tenants != 2 || line.Made < 600 || line.Stored != line.Made ||
 		line.Refused != 0 || f.readings() != line.Stored {
 		t.Errorf("%+v; %d rows", line, f.readings())

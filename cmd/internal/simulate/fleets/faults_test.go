@@ -173,6 +173,43 @@ func TestBottlesTellWhichDosesWereTaken(t *testing.T) {
 	}
 }
 
+// TestFryerObeys has another temperature from when it is told on, and then is not too hot.
+func TestFryerObeys(t *testing.T) {
+	f, err := New(Config{Kind: "kitchens", Until: until})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"{}", `{"setpoint":"low"}`, `{"setpoint":400}`, "7"} {
+		if _, err := f.Obey(f.Members()[0], []byte(body)); err == nil {
+			t.Errorf("it obeys %s", body)
+		}
+	}
+	hot, cool := 0, 0
+	for _, m := range f.Members() {
+		if _, err := f.Obey(m, []byte(`{"setpoint":325}`)); err != nil {
+			t.Fatal(err)
+		}
+		from := time.Now()
+		for s := range f.Sendings(m, from.Add(-time.Hour)) {
+			if s.Due.After(from.Add(4 * time.Hour)) {
+				break
+			}
+			switch v, _ := value(s, "data", "oilProbeTemp"); {
+			case s.Due.Before(from) && v > 390:
+				hot++
+			case s.Due.Before(from):
+			case v < 318 || v > 332 || s.Reading.Values["data"].(map[string]any)["inAlarm"] != "0":
+				t.Fatalf("at %v %s has %v", s.Due, m.ID, s.Reading.Values)
+			default:
+				cool++
+			}
+		}
+	}
+	if hot == 0 || cool == 0 {
+		t.Errorf("%d readings too hot before, %d cool after", hot, cool)
+	}
+}
+
 // TestRigObeys runs slower from when it is told on, and then is not too hot.
 func TestRigObeys(t *testing.T) {
 	f, err := New(Config{Kind: "oil", Until: until})

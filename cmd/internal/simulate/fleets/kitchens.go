@@ -1,6 +1,8 @@
 package fleets
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,14 +15,27 @@ import (
 
 // kitchens are fryers in the kitchens of chains of restaurants, which are tenants.
 func kitchens() kind {
-	return kind{file: "kitchen.json", devices: 12, every: 30 * time.Second, history: 2 * time.Hour,
+	return kind{file: "kitchen.json", devices: 12, every: 30 * time.Second, history: time.Hour,
 		tenants: []schema.Tenant{"43f4b965-aa85-405a-43d7-08d958688822", "9d0c6a51-6f0e-4b6e-8a55-08d958690417"},
 		identify: func(m *simulate.Member, number int) {
 			m.Site = schema.Site(fmt.Sprint("US-", 5260+number/devicesPerSite))
 			m.Labels["class"] = "Fryer"
 			m.ID = schema.DeviceID(fmt.Sprintf("%s:%s:Giles-%d", m.Tenant, m.Site, 7163712301905+number))
 		},
-		send: sendKitchen}
+		send: sendKitchen, obey: setOil}
+}
+
+// setOil does what a command such as {"setpoint": 325} says.
+func setOil(u *unit, body []byte) error {
+	var told struct {
+		Setpoint *float64 `json:"setpoint"` // °F
+	}
+	err := json.Unmarshal(body, &told)
+	if err != nil || told.Setpoint == nil || *told.Setpoint < 200 || *told.Setpoint > 375 {
+		return errors.New("want {\"setpoint\": 200 to 375}")
+	}
+	u.orders.set(*told.Setpoint, time.Now())
+	return nil
 }
 
 func sendKitchen(u *unit, at time.Time) {
@@ -45,10 +60,16 @@ func sendKitchen(u *unit, at time.Time) {
 // cook sets what is measured. All of it is text.
 func (u *unit) cook(data map[string]any, at time.Time) {
 	set := func(name string, v float64, decimals int) { data[name] = strconv.FormatFloat(v, 'f', decimals, 64) }
-	oil := 350 + 6*u.wave(at, 20*time.Minute) + u.noise(at, 1)
+	setpoint, told := u.told(at)
+	if !told {
+		setpoint = 350
+	}
+	oil := setpoint + 6*u.wave(at, 20*time.Minute) + u.noise(at, 1)
 	data["inAlarm"] = "0"
-	if hot, is := u.suffers(tooHot, "data_oilProbeTemp", at); is {
-		oil, data["inAlarm"] = 405+20*hot.Draw(3)+u.noise(at, 1), "1"
+	if !told { // a command resets the thermostat that is stuck
+		if hot, is := u.suffers(tooHot, "data_oilProbeTemp", at); is {
+			oil, data["inAlarm"] = 405+20*hot.Draw(3)+u.noise(at, 1), "1"
+		}
 	}
 	read := at
 	if stuck, is := u.suffers(stuckSensor, "data_boardTemp", at); is {
