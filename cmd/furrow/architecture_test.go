@@ -141,6 +141,7 @@ func fits(pkg, patterns string) bool {
 }
 
 func TestImportsFollowTheArrows(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		for _, name := range s.imports {
 			to, ours := strings.CutPrefix(name, "furrow/")
@@ -165,6 +166,7 @@ func allowed(from, to string) bool {
 }
 
 func TestEveryArrowIsUsed(t *testing.T) {
+	t.Parallel()
 	used := map[arrow]bool{}
 	for _, s := range sources(t) {
 		for _, a := range arrows() {
@@ -206,6 +208,7 @@ func TestEachAzureSDKHasOneHome(t *testing.T) {
 }
 
 func TestModelOfTheDashboardKnowsNoPages(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		for _, name := range s.imports {
 			if s.pkg == "worker/dashboard/model" && !s.test && below(name, "html", "html/template", "net/http") {
@@ -226,6 +229,7 @@ func TestOnlyTestsImportTesting(t *testing.T) {
 }
 
 func TestNoFileHasAnInit(t *testing.T) {
+	t.Parallel()
 	for _, s := range sources(t) {
 		for _, d := range s.parsed.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
@@ -236,6 +240,7 @@ func TestNoFileHasAnInit(t *testing.T) {
 }
 
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	t.Parallel()
 	documented := map[string]bool{}
 	for _, s := range sources(t) {
 		if strings.HasSuffix(s.file, "_test.go") {

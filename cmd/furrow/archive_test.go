@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,9 @@ const archiveInParquet = "pipelines:\n" +
 func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 	t.Helper()
 	f = newFixture(t)
-	inEmptyDirectory(t)
-	writeFile(t, "furrow.yaml", archiveInParquet)
+	file := filepath.Join(t.TempDir(), "furrow.yaml")
+	writeFile(t, file, archiveInParquet)
+	f.must("config apply", file)
 	f.createTables()
 	for n := range 2 {
 		d := newDevice(schema.DeviceID(fmt.Sprint("acme:", n)), "acme", 2026, time.November)
@@ -39,6 +41,7 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 
 // TestArchiveIsListedVerifiedAndRewritten by commands, after workers have made it.
 func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
+	t.Parallel()
 	f, yesterday := newArchivedFixture(t)
 	lines := jsonOf[archiveLine](t, f.must("archive list --tenant acme --json"))
 	if len(lines) < 2 || lines[len(lines)-1].Date != yesterday.String() || lines[len(lines)-1].Readings != 48 {

@@ -11,6 +11,7 @@ import (
 
 // TestAuditRunFoldsLateReadings: a late reading is in no output until somebody asks for an audit.
 func TestAuditRunFoldsLateReadings(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	late := tables.Entity{PartitionKey: "acme:d0000", RowKey: tables.TicksOf(time.Now().Add(-65 * time.Minute)).String()}
 	late.Set("lateness", tables.Double(1))
@@ -36,6 +37,7 @@ func TestAuditRunFoldsLateReadings(t *testing.T) {
 }
 
 func TestAuditRunWaitsForTheResults(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	working := startWorker(t, os.Stderr, "--idle-exit", "5s", "--pipeline", "live", "--storage", f.storage)
 	line := jsonOf[auditLine](t, f.must("audit run --pipeline live --wait --json"))[0]

@@ -30,6 +30,7 @@ func benched(t *testing.T, line string) (report bench.Report, rows []string) {
 }
 
 func TestBenchMeasuresEveryTargetSizeAndRound(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"storage --target local --target other=local --only insert,range --rows 200,1000 --clients 2"://
 		"insert local, insert other, range local 200, range other 200, range local 1000, range other 1000",
@@ -49,6 +50,7 @@ func TestBenchMeasuresEveryTargetSizeAndRound(t *testing.T) {
 }
 
 func TestLocalStorageServesEveryRowOfTheBench(t *testing.T) {
+	t.Parallel()
 	_, rows := benched(t, "storage --rows 1000 --for 100ms --clients 4")
 	measured := "\n" + strings.Join(rows, "\n")
 	names, _ := bench.Names()
@@ -95,6 +97,7 @@ func TestBenchReportsWhichTargetIsUnreachable(t *testing.T) {
 }
 
 func TestEveryDeviceOfAStormGetsItsToken(t *testing.T) {
+	t.Parallel()
 	report, _ := benched(t, "tokens --only storm --storm 40 --storm-rate 10")
 	if len(report.Storms) != 2 || len(report.Rows) != 0 {
 		t.Fatalf("storms %+v, rows %+v", report.Storms, report.Rows)
@@ -116,6 +119,7 @@ func TestEveryDeviceOfAStormGetsItsToken(t *testing.T) {
 }
 
 func TestTokenBenchPrintsText(t *testing.T) {
+	t.Parallel()
 	code, out, errs := furrow(t.Context(), strings.Fields("bench tokens --only kept,storm --storm 3 --for 100ms "+
 		"--clients 1 --devices 2")...)
 	for _, want := range []string{"http: kept", "https: kept", "storm on http: 3 of 3 devices"} {
@@ -126,6 +130,7 @@ func TestTokenBenchPrintsText(t *testing.T) {
 }
 
 func TestInterruptedTokenBenchEnds(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	code, _, errs := furrow(ctx, "bench", "tokens", "--only", "kept", "--for", "10m", "--clients", "1", "--devices", "1")

@@ -14,6 +14,7 @@ import (
 
 // TestCommandGoesTheWholeWay: from a person to what a device has acknowledged.
 func TestCommandGoesTheWholeWay(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must("enrollment add plant1 --tenant acme")
 	f.must("device add pump-7 --enrollment plant1")

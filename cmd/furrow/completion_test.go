@@ -137,6 +137,7 @@ func TestCompletionOfManyDevicesOffersTheirBeginnings(t *testing.T) {
 
 // TestTabRunsNoCommand presses Tab in real shells, also where a command would change something.
 func TestTabRunsNoCommand(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("each TAB starts a program, which takes seconds with the race detector")
 	}

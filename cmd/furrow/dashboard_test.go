@@ -75,6 +75,7 @@ func TestDashboardBeyondThisMachineNeedsTLS(t *testing.T) {
 
 // TestDashboardBeyondThisMachineRequiresSigningIn gives access while the dashboard runs.
 func TestDashboardBeyondThisMachineRequiresSigningIn(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	d := startDashboard(t, "--storage", f.storage, "--listen", "0.0.0.0:0", "--tls", "self-signed")
 	client := clientTrusting(t, d.said.TLS.CAFile)

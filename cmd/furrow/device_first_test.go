@@ -10,6 +10,7 @@ import (
 
 // TestScriptOfDeviceAddSendsAReading runs what "device add" prints in a shell, which goes on after it.
 func TestScriptOfDeviceAddSendsAReading(t *testing.T) {
+	t.Parallel()
 	needTools(t)
 	f := newFixture(t)
 	f.must("enrollment add line4 --tenant contoso")

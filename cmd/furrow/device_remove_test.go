@@ -69,6 +69,7 @@ func TestRemovedDeviceLeavesTheFleetAndKeepsItsData(t *testing.T) {
 }
 
 func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.seed(3, 150)
 	told := commands.Of(f.client, f.names)
@@ -169,6 +170,7 @@ func TestKilledRemovalIsCompletedByARepeat(t *testing.T) {
 
 // A job has read the device, and claims it or writes for it while the device is being removed.
 func TestJobUnderWayRestoresNothingOfARemovedDevice(t *testing.T) {
+	t.Parallel()
 	for _, stalls := range []int{0, 1, 2, 3} { // at which of its writes
 		f := newFixture(t)
 		f.seed(1, 50)

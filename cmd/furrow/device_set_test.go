@@ -59,6 +59,7 @@ func TestDevicesAreNotAddedUnderThePrefixOfAnotherEnrollment(t *testing.T) {
 }
 
 func TestUnknownTenantPrintsNoHeader(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	f.refused(exitFailed, "nobody", "device list --tenant nobody")
 	if out := f.must("device list --site nowhere"); !strings.HasPrefix(out, "device,") {

@@ -214,6 +214,7 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 }
 
 func TestListReadsOnlyWhatItsLimitNeeds(t *testing.T) {
+	t.Parallel()
 	f := newHerd(t, 120)
 	for _, flags := range []string{"--limit=5", "--prefix=d00 --limit=5", "--prefix=d01", ""} {
 		f.asked()
@@ -229,6 +230,7 @@ func TestListReadsOnlyWhatItsLimitNeeds(t *testing.T) {
 }
 
 func TestRevokingCountsWhoElseNeedsAToken(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must("enrollment add line4 --tenant=contoso")
 	f.must("enrollment add boots --tenant=contoso --life=30d")
@@ -319,6 +321,7 @@ func TestRevokingAllTokensReplacesEveryPolicy(t *testing.T) {
 }
 
 func TestRevokingAnEnrollmentEndsAllItsTokens(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, e := range []string{"line4", "line5"} {
 		f.must("enrollment add " + e + " --tenant=contoso")

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ import (
 // A fixture is a fleet with storage of its own, used through the program's commands.
 type fixture struct {
 	t       *testing.T
-	storage string // a directory that is served, or env:NAME
+	storage string // a directory that is served, or file:NAME
 	client  *tables.Client
 	names   schema.Names
 	devices []schema.Device
@@ -83,8 +84,9 @@ func newObservedFixture(t *testing.T) *fixture {
 	}))
 	t.Cleanup(seen.Close)
 	served.TableURL = seen.URL + target.Path
-	t.Setenv("FURROW_TEST_FIXTURE", served.ConnectionString())
-	f.storage = "env:FURROW_TEST_FIXTURE"
+	connection := filepath.Join(t.TempDir(), "connection")
+	must(t, os.WriteFile(connection, []byte(served.ConnectionString()), 0o600))
+	f.storage = "file:" + connection
 	f.createTables()
 	return f
 }

@@ -32,6 +32,7 @@ func (f *fixture) says(want, line string, args ...string) {
 }
 
 func TestRewindReplacesOutputs(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	want := f.hours()
 	if !strings.Contains(want, "acme:d0000,") {
@@ -62,6 +63,7 @@ func TestRewindReplacesOutputs(t *testing.T) {
 }
 
 func TestHeldDevicesAreListedAndReleased(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	if _, errs := f.both("device held"); !strings.Contains(errs, "no device is held") {
 		t.Errorf("without held devices it prints %q", errs)
@@ -85,6 +87,7 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 }
 
 func TestPoisonMessagesAreListedRedrivenAndPurged(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	s, err := opened(t, nil, "--storage", f.storage)
 	must(t, err)
@@ -123,6 +126,7 @@ func TestFleetCommandsRefuseInvalidArguments(t *testing.T) {
 }
 
 func TestNewPipelineFoldsFromTheBeginning(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	file := filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, file, "pipelines: [{name: live, processors: [latest, rollup]}, "+

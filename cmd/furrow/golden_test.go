@@ -73,6 +73,7 @@ func goldens() []golden {
 // TestRealDocumentsOfFiveFleetsEndAsTheirUsersExpect: with the ready configurations, sent by sas/device with tokens of
 // the endpoint, and folded by a worker.
 func TestRealDocumentsOfFiveFleetsEndAsTheirUsersExpect(t *testing.T) {
+	t.Parallel()
 	for _, g := range goldens() {
 		t.Run(g.kind, func(t *testing.T) {
 			f := newFixture(t)

@@ -31,6 +31,7 @@ func oil(device string, at time.Time, value float64) tables.Entity {
 
 // TestIncidentsAreShownAcknowledgedAndMuted goes the whole way: from a rule in a file to what people see and write.
 func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	file := filepath.Join(t.TempDir(), "site.yaml")
 	must(t, os.WriteFile(file, []byte(watchedConfig), 0o600))
@@ -155,6 +156,7 @@ rules:
 
 // TestRulesWatchFurrowItself has a message given up, and an incident of the pipeline's own figures.
 func TestRulesWatchFurrowItself(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	file := filepath.Join(t.TempDir(), "site.yaml")
 	writeFile(t, file, `
@@ -192,6 +194,7 @@ rules:
 
 // TestRemovedDeviceHasNoOpenIncident removes one of two devices with an open incident, and then its data.
 func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	file := filepath.Join(t.TempDir(), "site.yaml")
 	must(t, os.WriteFile(file, []byte(watchedConfig), 0o600))

@@ -11,6 +11,7 @@ import (
 
 // TestAccountKeyIsReplacedWithoutARestart gives a worker and an endpoint a wrong key and then the right one again.
 func TestAccountKeyIsReplacedWithoutARestart(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must("enrollment add plant1 --tenant contoso")
 	right := strings.TrimSpace(text(t, filepath.Join(f.storage, "connection")))
@@ -40,10 +41,10 @@ func TestAccountKeyIsReplacedWithoutARestart(t *testing.T) {
 	await(t, worker, func() bool { return strings.Contains(worker.String(), "AuthenticationFailed") })
 	put(right)
 	await(t, worker, changes(2))
-	inEmptyDirectory(t)
-	writeFile(t, "backlog.csv", "device,time,temperature\npump-7,"+
+	backlog := filepath.Join(t.TempDir(), "backlog.csv")
+	writeFile(t, backlog, "device,time,temperature\npump-7,"+
 		time.Now().UTC().Add(-2*time.Hour).Format(time.RFC3339)+",21.5\n")
-	f.must("import backlog.csv --enrollment plant1")
+	f.must("import --enrollment plant1", backlog)
 	f.must("schedule --once")
 	await(t, worker, func() bool { return strings.Contains(f.must("query pump-7 --latest --json"), "21.5") })
 	if log := worker.String() + endpoint.String(); strings.Contains(log, "d3Jvbmc") {

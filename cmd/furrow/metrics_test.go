@@ -92,6 +92,7 @@ func fetched(t *testing.T, url string) (status int, body []byte) {
 
 // TestMetricsAreThoseOfTheReference has every role serve them on a listener of its own.
 func TestMetricsAreThoseOfTheReference(t *testing.T) {
+	t.Parallel()
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, config, strings.Replace(everySecond, "rollup]", "rollup, rules]", 1)+
 		"notify: {ops: {queue: {name: alerts}}}\n")

@@ -30,6 +30,7 @@ notify:
 
 // TestNotificationsAreSentShownAndRetried goes the whole way: from a rule in a file to a webhook and a queue.
 func TestNotificationsAreSentShownAndRetried(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var bodies []string
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

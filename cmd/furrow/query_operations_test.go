@@ -47,6 +47,7 @@ func newHerd(t *testing.T, devices int) *fixture {
 // TestQueryReadsRangesAndNoMoreWhenTheFleetGrows counts the requests of queries
 // over a fleet of one size and of eight times that.
 func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
+	t.Parallel()
 	small, large := newHerd(t, 15), newHerd(t, 120)
 	const days = 4 // that 60 hours touch, at most
 	for _, c := range []struct {
@@ -99,6 +100,7 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 }
 
 func TestReadingsOfManyDevicesAreNotReadBeforeTheyAreWanted(t *testing.T) {
+	t.Parallel()
 	f := newHerd(t, 40)
 	f.asked()
 	f.must("query --prefix=d --raw --limit=1", f.span()...)

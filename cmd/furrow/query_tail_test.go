@@ -9,6 +9,7 @@ import (
 
 // TestTailIsTheEndOfAllReadings however far apart they are.
 func TestTailIsTheEndOfAllReadings(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for _, id := range []string{"contoso:us-1:a", "fabrikam:x"} {
 		all := strings.Split(strings.TrimSpace(f.query(append([]string{id, "--raw", "--format=jsonl"}, f.span()...)...)),

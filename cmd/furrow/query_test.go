@@ -85,6 +85,7 @@ func buckets(t *testing.T, text string) map[string]bucket {
 }
 
 func TestQueriedRollupsMatchTheReadings(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for text, window := range map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour} {
 		for _, ask := range []struct {
@@ -131,6 +132,7 @@ func TestBucketsThatOverlapTheSpanArePrinted(t *testing.T) {
 }
 
 func TestWindowDependsOnTheSpan(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for last, want := range map[string]string{"3h": "1m", "60h": "1h", "7d": "1h", "100d": "1d"} {
 		out := f.query("fabrikam:x", "--last", last, "--format", "jsonl", "--limit", "1")
@@ -142,6 +144,7 @@ func TestWindowDependsOnTheSpan(t *testing.T) {
 }
 
 func TestRawReadingsAreTheStoredRows(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for args, devices := range map[string][]schema.DeviceID{
 		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a",
@@ -171,6 +174,7 @@ func TestRawReadingsAreTheStoredRows(t *testing.T) {
 }
 
 func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	rows := f.rows["fabrikam:x"]
 	from, to := rows[100].RowKey[:19], rows[300].RowKey[:19] // ticks are times, too
@@ -236,6 +240,7 @@ func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 }
 
 func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	hostile := 0
 	for _, args := range [][]string{{"--raw", "--prefix=-"}, {"--raw", "--prefix=c"}, {"--window=1h", "--prefix=-"},
@@ -260,6 +265,7 @@ func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
 }
 
 func TestEveryFormatHasTheSameValues(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for kind, args := range map[string][]string{
 		"raw": append(f.span(), "--raw", "contoso:us-1:a"), "rollups": append(f.span(), "--window=1h",
@@ -323,6 +329,7 @@ func TestJSONLinesAreStable(t *testing.T) {
 }
 
 func TestSensorsAndLimit(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for _, args := range [][]string{{"--raw"}, {"--window=1h"}, {"--latest"}} {
 		if args[0] != "--latest" {
@@ -348,6 +355,7 @@ func TestSensorsAndLimit(t *testing.T) {
 }
 
 func TestUnknownDeviceSuggestsSimilarIDs(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	for id, want := range map[string]string{
 		"contoso:us-1:zz":      "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
@@ -363,6 +371,7 @@ func TestUnknownDeviceSuggestsSimilarIDs(t *testing.T) {
 }
 
 func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	idle := newDevice("idle", "idle", 2026, 1)
 	idle.Readings = "never"
@@ -390,6 +399,7 @@ func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
 }
 
 func TestUnknownTenantIsAnError(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	for _, line := range []string{"query --latest --tenant", "query --tenant", "query --rate --tenant",
 		"query --rate --latest --tenant", "query --window 1h --tenant", "rejects --tenant", "device list --tenant",
@@ -491,6 +501,7 @@ func (s stopper) Write(p []byte) (int, error) {
 
 // TestStoppedQueryIsNoFailure: stopped by Ctrl-C, or by a reader that has enough, such as head.
 func TestStoppedQueryIsNoFailure(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	line := append(strings.Fields("furrow query --raw --prefix=c --format=table --storage"), f.storage)
 	line = append(line, f.span()...)

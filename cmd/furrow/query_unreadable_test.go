@@ -11,6 +11,7 @@ import (
 // TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead plants one row or one property that this program
 // cannot read in each table. Every answer has all the rest.
 func TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	hour := tables.TicksOf(f.end) / 36e9 * 36e9 // every device has a reading then
 	partition := schema.RollupPartition{Tenant: "fabrikam", Window: schema.Hour, Day: schema.DayOf(hour),

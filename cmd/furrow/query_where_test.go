@@ -404,6 +404,7 @@ func (q naiveQuery) printed(t *testing.T, text string) (lines []string) {
 
 // TestDeviceListTakesTheSameConditions compares device list with a naive filter, over several pages.
 func TestDeviceListTakesTheSameConditions(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -452,6 +453,7 @@ func TestModelsOfTheConfigurationAreCompletedAndChecked(t *testing.T) {
 
 // TestConditionOnAnUnknownSensorSaysSo: names as devices send them are not those of sensors.
 func TestConditionOnAnUnknownSensorSaysSo(t *testing.T) {
+	t.Parallel()
 	f := newMixedFleet(t, rand.New(rand.NewPCG(1, 1)))
 	for _, line := range []string{"--latest", "--window=1h", "--raw --last=3h"} {
 		_, errs := f.both("query --tenant=north --model=fryer --where oill>1 " + line)
@@ -463,6 +465,7 @@ func TestConditionOnAnUnknownSensorSaysSo(t *testing.T) {
 
 // TestFilteredQueriesEqualANaiveFilterOverEverything combines filters at random.
 func TestFilteredQueriesEqualANaiveFilterOverEverything(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -61,6 +61,7 @@ func readRealData(t *testing.T) map[schema.DeviceID][]tables.Entity {
 // TestQueryAgreesWithRealReadings runs real readings through storage, scheduler and worker, and compares
 // every bucket that query prints with one computed from the file.
 func TestQueryAgreesWithRealReadings(t *testing.T) {
+	t.Parallel()
 	rows := readRealData(t)
 	f := newFixture(t)
 	f.createTables()

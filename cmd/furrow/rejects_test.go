@@ -38,6 +38,7 @@ func rowsOf(lines []map[string]string) (rows []string) {
 }
 
 func TestRejectsAreTheRowsThatWereNotFolded(t *testing.T) {
+	t.Parallel()
 	f := newOddFleet(t)
 	a, b := f.rejectedRows("contoso:us-1:a"), f.rejectedRows("contoso:us-1:b")
 	if got := f.rejects("contoso:us-1:a"); !slices.Equal(rowsOf(got), a) {

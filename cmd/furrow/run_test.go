@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -24,7 +25,23 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(asFurrow, "1"); err != nil {
 		panic(err)
 	}
+	cli.HelpFlag, cli.VersionFlag = ownFlag{cli.HelpFlag.(*cli.BoolFlag)}, ownFlag{cli.VersionFlag.(*cli.BoolFlag)}
+	flag.Parse()
+	if !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.parallel") }) {
+		if err := flag.Set("test.parallel", "4"); err != nil { // most tests wait more than they compute
+			panic(err)
+		}
+	}
 	os.Exit(m.Run())
+}
+
+// An ownFlag is one of the flags that all command lines share. Parsing one writes to it, and tests that run side by
+// side parse several.
+type ownFlag struct{ *cli.BoolFlag }
+
+func (f ownFlag) Apply(set *flag.FlagSet) error {
+	own := *f.BoolFlag
+	return own.Apply(set)
 }
 
 // furrow runs the program to its end; a server that started by mistake is stopped.

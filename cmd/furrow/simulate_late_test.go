@@ -11,6 +11,7 @@ import (
 // TestSimulateCountsReadingsThatWaitForAnAudit: readings below a device's checkpoint are in no output until
 // an audit has found them.
 func TestSimulateCountsReadingsThatWaitForAnAudit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	config, file := filepath.Join(dir, "furrow.yaml"), filepath.Join(dir, "pumps.csv")
 	writeFile(t, config, everySecond)

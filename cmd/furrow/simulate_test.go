@@ -27,6 +27,7 @@ func (f *fixture) readings() (n int64) {
 }
 
 func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	startEndpoint(t, "--storage", f.storage)
 	report := filepath.Join(t.TempDir(), "report")
@@ -58,6 +59,7 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 
 // TestKitchensSendNestedDocuments, which are stored flat, and faults, which the simulation lists.
 func TestKitchensSendNestedDocuments(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	startEndpoint(t, "--storage", f.storage)
 	line, _ := f.simulated("--fleet kitchens --devices 10 --every 1m --history 2h --for 2s")

@@ -35,6 +35,7 @@ var (
 // TestKilledUpLosesNothing kills furrow up with its storage repeatedly, while a fleet with every kind of fault
 // writes to it. In the end, every reading that a device was told is stored is in the outputs once.
 func TestKilledUpLosesNothing(t *testing.T) {
+	t.Parallel()
 	s := newSoak(t)
 	ctx, end := context.WithTimeout(t.Context(), *soakFor)
 	defer end()

@@ -10,6 +10,7 @@ import (
 )
 
 func TestStatusShowsRuns(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	s := jsonOf[pipelineStatus](t, f.must("status --json --pipeline live"))[0]
 	r := s.Runs[len(s.Runs)-1]
@@ -39,6 +40,7 @@ func TestStatusOfAPipelineThatNeverRan(t *testing.T) {
 
 // TestDeviceOfANewerVersionIsSkippedAndReported: the other devices of its batch are folded.
 func TestDeviceOfANewerVersionIsSkippedAndReported(t *testing.T) {
+	t.Parallel()
 	f := newFoldedFixture(t)
 	tracking := f.client.Table(f.names.Partitions("live"))
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}

@@ -19,6 +19,7 @@ import (
 // TestTenantsSitesAndLabelsAreAnyText: characters with a meaning in keys, URLs, filters, CSV or HTML work
 // in registration, import, tokens, folds, queries, rewinds and pages.
 func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
+	t.Parallel()
 	const (
 		tenant = "Größe & Co / #1 ünïcode 'quoted'"
 		place  = `Halle "7", <Süd> 100 %`

@@ -82,7 +82,7 @@ func runTour(t *testing.T, fleet string) {
 			continue
 		}
 		stored := regexp.MustCompile(`([\d,]+)  of them were stored`).FindStringSubmatch(
-			paste(strings.Replace(block, "--for 1m", "--for 2s", 1)))
+			paste(strings.Replace(block, "--for 1m", "--for 8s", 1)))
 		n, err := strconv.ParseInt(strings.ReplaceAll(stored[1], ",", ""), 10, 64)
 		must(t, err)
 		await(t, fmt.Sprint(n, " rows to be folded"), func() bool {

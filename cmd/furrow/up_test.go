@@ -11,6 +11,7 @@ const everySecond = "pipelines: [{name: live, cadence: 1s, settle: 1s, processor
 
 // TestUpFoldsADevicesFirstReading follows a new user, and stops and starts the program in between.
 func TestUpFoldsADevicesFirstReading(t *testing.T) {
+	t.Parallel()
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, config, everySecond)
 	for i, device := range []string{"pump-7", "pump-8"} {

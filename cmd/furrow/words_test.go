@@ -97,6 +97,7 @@ func report(t *testing.T, faults []fault) {
 func TestNoPhraseHasToBeDecoded(t *testing.T) { report(t, matches(t, bannedPhrases())) }
 
 func TestPluralsComeFromOneHelper(t *testing.T) {
+	t.Parallel()
 	report(t, matches(t, handmadePlurals()))
 }
 

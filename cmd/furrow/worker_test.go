@@ -37,6 +37,7 @@ func (f *fixture) folded() (rows int) {
 // TestKilledWorkerLosesNothing kills a worker process during its work. Another one takes over when the lease
 // ends, and each row is in each rollup once.
 func TestKilledWorkerLosesNothing(t *testing.T) {
+	t.Parallel()
 	const lease = 5 * time.Second
 	f := newFixture(t)
 	f.seed(*killDevices, *killRows)
