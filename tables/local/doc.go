@@ -11,6 +11,11 @@
 // account.key; and the number of its format in format. One process at a time can
 // have it open.
 //
+// # Backup
+//
+// GET of the Blob service with comp=backup, signed with the account's key, answers with a tar archive: a copy of the
+// directory as it is then, which a server can open. Azure has no such request. See FetchBackup.
+//
 // # What is not served
 //
 // These requests are refused with 501 NotImplemented and a message that names the

@@ -114,7 +114,11 @@ func (s *Server) open() (err error) {
 		return err
 	}
 	s.blob, err = blob.New(s.store, s.fs, filepath.Join(s.config.Dir, "blobs"), s.config.Account, s.config.Key)
-	return err
+	if err != nil {
+		return err
+	}
+	s.blob.Backup = s.Backup
+	return s.fs.RemoveAll(filepath.Join(s.config.Dir, checkpoints)) // of a process that was killed
 }
 
 // Account returns the account's name.

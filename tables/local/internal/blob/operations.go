@@ -17,6 +17,7 @@ func (s *Service) router() *route.Router[target] {
 func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.listContainers},
+		{Name: "Back Up Storage", On: onAccount, Method: "GET", Comp: "backup", Do: s.backUp},
 
 		{Name: "Create Container", On: onContainer, Method: "PUT", Grows: true, Account: "c:cw", Do: s.createContainer},
 		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.deleteContainer},

@@ -9,7 +9,9 @@
 package blob
 
 import (
+	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -26,6 +28,9 @@ import (
 
 // A Service serves containers and blobs from a store and a directory.
 type Service struct {
+	// Backup writes a copy of the storage directory, as a tar archive.
+	Backup func(ctx context.Context, w io.Writer) error
+
 	store   *store.Store
 	content *content.Keeper
 	auth    *auth.Verifier
@@ -55,6 +60,9 @@ func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, 
 	}
 	return b, b.expire(time.Now())
 }
+
+// Hold keeps the files of all contents until release is called.
+func (s *Service) Hold() (release func()) { return s.content.Hold() }
 
 // Handler serves the service over HTTP.
 func (s *Service) Handler(now func() time.Time, log *slog.Logger) *wire.Handler {

@@ -24,8 +24,10 @@ type Keeper struct {
 	dir     *directory
 	buffers sync.Pool
 
-	mu   sync.Mutex
-	pins map[ID]*pin
+	mu    sync.Mutex
+	pins  map[ID]*pin
+	holds int  // while there are any, no file is removed
+	held  []ID // to be removed after the last hold
 }
 
 // Open opens the contents in dir, creates it if necessary, and removes files that a

@@ -30,7 +30,7 @@ func (k *Keeper) Pin(refs []Ref) (unpin func()) {
 func (k *Keeper) unpin(refs []Ref) {
 	for _, r := range refs {
 		if r.File && k.release(r.ID) {
-			k.remove(r.ID)
+			k.Remove([]ID{r.ID})
 		}
 	}
 }
@@ -77,24 +77,27 @@ func (k *Keeper) DropAll(b *store.Batch, owner store.ID) (files []ID, err error)
 }
 
 // Remove removes dropped files. A file that is being read is removed after its last
-// reader.
+// reader, and none is removed during a Hold.
 func (k *Keeper) Remove(files []ID) {
 	for _, id := range files {
-		if !k.pinned(id) {
+		if !k.needed(id) {
 			k.remove(id)
 		}
 	}
 }
 
-// pinned reports whether a file is being read. If so, its last reader removes it.
-func (k *Keeper) pinned(id ID) bool {
+// needed reports whether a file is being read, or held. If so, its last reader, or the end of the hold, removes it.
+func (k *Keeper) needed(id ID) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p := k.pins[id]
-	if p != nil {
+	if p := k.pins[id]; p != nil {
 		p.dropped = true
+		return true
 	}
-	return p != nil
+	if k.holds > 0 {
+		k.held = append(k.held, id)
+	}
+	return k.holds > 0
 }
 
 // remove removes a file that nothing refers to. If that fails, the next Open tries

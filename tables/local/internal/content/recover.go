@@ -1,7 +1,6 @@
 package content
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 
@@ -30,7 +29,7 @@ func (k *Keeper) recover() error {
 		if err != nil {
 			return err
 		}
-		owner, id := store.ID(binary.BigEndian.Uint64(e.Key[1:])), ID(e.Key[9:])
+		owner, id := parseMarker(e.Key)
 		if !left[id] {
 			return &Missing{owner, id, k.path(id)}
 		}
