@@ -77,8 +77,8 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 		}
 	}
 	rest := c.kind.nothing()
-	if c.kind == KindGetPolicies {
-		rest = string(c.answer) // small XML, which aztables parses
+	if c.kind == KindGetPolicies || c.kind == KindListTables {
+		rest = string(c.answer) // which aztables parses
 	}
 	resp.Body = io.NopCloser(strings.NewReader(rest))
 	return resp, nil

@@ -93,6 +93,20 @@ func (c Config) options() *aztables.ClientOptions {
 	return o
 }
 
+// Tables returns the names of the account's tables.
+func (c *Client) Tables(ctx context.Context) (names []string, err error) {
+	for pager := c.service.NewListTablesPager(nil); pager.More(); {
+		page, err := pager.NextPage((&call{kind: KindListTables}).within(ctx))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", KindListTables, named(err))
+		}
+		for _, t := range page.Tables {
+			names = append(names, deref(t.Name))
+		}
+	}
+	return names, nil
+}
+
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
 	return &Table{Name: name, client: c.service.NewClient(name), url: c.url, entra: c.entra}

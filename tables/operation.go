@@ -25,12 +25,13 @@ const (
 	KindDeleteTable
 	KindGetPolicies
 	KindSetPolicies
+	KindListTables
 	kinds
 )
 
 func (k Kind) String() string {
 	return [...]string{"none", "insert", "insert or replace", "replace", "merge", "delete",
-		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies"}[k]
+		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies", "list tables"}[k]
 }
 
 // An Operation is one request and its answer. A retry is another Operation, because it is
