@@ -31,6 +31,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"rule show": true, "rule try": true, "rule test": true, // which need a rule
 		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
 		"notify test":     true, // which needs a target
+		"restore":         true, // which needs a backup
 		"archive rewrite": true, // which needs Parquet files
 		"command cancel":  true} // which needs a command
 	f := newFixture(t)
@@ -44,7 +45,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 	f.work()
 	arguments := map[string]string{"query": "pump-7 --latest", "rejects": "pump-7", "rewind": "pump-7 --to -1h",
 		"schedule": "--once", "config apply": "good.yaml", "config check": "good.yaml", "config init": "new.yaml",
-		"deploy init": "systemd deploy",
+		"deploy init": "systemd deploy", "backup": "saved",
 		"config diff": "1", "config rollback": "1", "jobs purge": "--yes", "device import": "fleet.csv", "import": "past.csv",
 		"device add": "pump-9", "device set": "pump-7 --site hall", "device show": "pump-7", "device key": "pump-7",
 		"device revoke": "pump-7", "device restore": "pump-7", "device release": "--all", "token": "pump-7",

@@ -31,6 +31,8 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"sas"}, "One object, once it listens.", []any{tokenScreen{}}},
 		{[]string{"storage"}, "One object, once it listens.", []any{storageScreen{}}},
 		{[]string{"dashboard"}, "One object, once it listens.", []any{dashboardScreen{}}},
+		{[]string{"backup"}, "One object.", []any{backupLine{}}},
+		{[]string{"restore"}, "One object.", []any{restoredLine{}}},
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw`, `--tail` and `--row-key` for each " +

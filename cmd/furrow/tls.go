@@ -34,7 +34,7 @@ func openTLS(c *cli.Context, dir string, log *slog.Logger) (*setup.TLS, error) {
 		if err != nil {
 			return nil, err
 		}
-		return setup.SelfSigned(filepath.Join(dir, "tls"), hosts, log)
+		return setup.SelfSigned(filepath.Join(dir, setup.TLSFolder), hosts, log)
 	default:
 		files := words(flag)
 		return setup.Files(files[0], files[1], log)

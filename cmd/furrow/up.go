@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -44,6 +45,10 @@ generation.` + examples(
 					"reach it requires --tls, and everybody signs in (see furrow access)"},
 			boolFlag("no-dashboard", "Serve no dashboard"),
 			silentFlag(), tilesFlag(),
+			&cli.StringFlag{Name: "backup-to", Usage: "Write backups of the storage directory to new directories below " +
+				"`DIR`: see furrow backup (default: none)"},
+			durationFlag("backup-every", 4*time.Hour, time.Minute, "`TIME` between two backups"),
+			&cli.IntFlag{Name: "backup-keep", Value: 2, Usage: "Complete `BACKUPS` to keep below --backup-to"},
 			metricsFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
@@ -98,12 +103,18 @@ func up(c *cli.Context) (err error) {
 	go keepMemory(ctx)
 	public, _ := url.Parse(c.String("public-url")) // checkUp has parsed it
 	tableURL := e.TableURL(public.Hostname(), tls)
-	return e.ServeWhile(ctx, func(ctx context.Context) error { return h.run(ctx, tableURL) })
+	saved := newBackups(c, e.Server, m.Monitor, log)
+	return e.ServeWhile(ctx, func(ctx context.Context) error {
+		return roles.Together(ctx,
+			func(ctx context.Context) error { return h.run(ctx, tableURL) },
+			saved.run)
+	})
 }
 
 // checkUp checks flags before anything is opened or created.
 func checkUp(c *cli.Context) (endpoint.Limits, error) {
-	if err := cmp.Or(between(c, 1, 1000, "jobs"), between(c, 0, 65533, "storage-port"), checkTLS(c)); err != nil {
+	if err := cmp.Or(between(c, 1, 1000, "jobs"), between(c, 0, 65533, "storage-port"),
+		between(c, 1, 10_000, "backup-keep"), checkBackups(c), checkTLS(c)); err != nil {
 		return endpoint.Limits{}, err
 	}
 	if public := c.String("public-url"); public != "" {

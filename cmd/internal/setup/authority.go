@@ -18,6 +18,9 @@ import (
 	"time"
 )
 
+// TLSFolder, in a data directory, holds its certificate authority and its certificates.
+const TLSFolder = "tls"
+
 // An authority signs the certificates of a data directory.
 type authority struct {
 	file        string // its certificate, for clients

@@ -27,7 +27,7 @@ func Endpoint(dir string) (string, error) {
 
 // Authority returns the certificate file of a data directory's own authority, if it has one.
 func Authority(dir string) string {
-	file := filepath.Join(dir, "tls", "ca.pem")
+	file := filepath.Join(dir, TLSFolder, "ca.pem")
 	if _, err := os.Stat(file); err != nil {
 		return ""
 	}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/backup"
+	"furrow/cmd/internal/setup"
+	"furrow/tables/local"
+)
+
+func backupCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "backup",
+		Usage:     "Write a backup of a storage directory while it is served",
+		ArgsUsage: "DIR",
+		Description: `Writes everything that embedded storage has acknowledged to a new directory DIR, while furrow up or furrow storage
+serves it and devices go on; if nothing serves it, it opens the storage directory itself. The backup contains
+the account's key, and the master key and the certificates if they are in the storage directory: protect it
+like that. It is complete when its manifest.json exists, which has the hash of each file and is written last;
+what an interrupted command leaves is no backup, and furrow restore refuses it. furrow up --backup-to writes
+one every few hours. Storage that another machine serves sends its backup here, without the master key.` + examples(
+			"backup /mnt/backups/2026-11-22",
+			"backup /mnt/backups/2026-11-22 --storage /srv/fleet --json"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: takeBackup,
+	}
+}
+
+// backupLine is a backup in JSON.
+type backupLine struct {
+	Directory string    `json:"directory"`
+	Taken     time.Time `json:"taken"` // it has everything that was acknowledged before
+	Files     int       `json:"files"`
+	Bytes     int64     `json:"bytes"`
+	MasterKey bool      `json:"masterKey"` // whether the master key is in it
+}
+
+func lineOfBackup(dir string, m backup.Manifest) backupLine {
+	return backupLine{Directory: dir, Taken: m.Taken, Files: len(m.Files), Bytes: m.Bytes(),
+		MasterKey: m.Has(setup.MasterFile)}
+}
+
+// size describes what is in a backup.
+func (l backupLine) size() string {
+	return fmt.Sprintf("%s, %s, as of %s", many(int64(l.Files), "file"), humanize.IBytes(uint64(l.Bytes)),
+		l.Taken.Format(time.RFC3339))
+}
+
+func takeBackup(c *cli.Context) (err error) {
+	if c.NArg() != 1 {
+		return usagef(c, "furrow backup takes the directory to write: furrow backup DIR")
+	}
+	to := c.Args().First()
+	from, err := openBackup(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, from.Close)
+	m, err := backup.Take(to, from, storageDirectory(c), ownFiles())
+	if err != nil {
+		return err
+	}
+	line := lineOfBackup(to, m)
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, line)
+	}
+	text := fmt.Sprintf("Backup written to %s: %s.\n", to, line.size())
+	if !line.MasterKey {
+		text += "The master key is kept elsewhere, and only it opens the keys of enrollments: save it, too.\n"
+	}
+	_, err = io.WriteString(c.App.Writer, text)
+	return err
+}
+
+// ownFiles are what a storage directory has beside storage's own files, and a backup needs.
+func ownFiles() []string { return []string{setup.MasterFile, setup.TLSFolder} }
+
+// openBackup has storage write a backup: by the server of the directory or, if there is none, in this process.
+func openBackup(c *cli.Context) (io.ReadCloser, error) {
+	s, err := openStorage(c)
+	if dir := storageDirectory(c); errors.Is(err, setup.ErrNotServed) && dir != "" {
+		return openUnserved(c, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Account.Blob == "" || s.Account.Key == "" {
+		return nil, errors.New("a backup needs the key and the Blob endpoint of embedded storage: name its directory, or " +
+			"its connection string")
+	}
+	from, err := local.FetchBackup(c.Context, s.HTTP, s.Account.Name, s.Account.Key, s.Account.Blob)
+	if err != nil {
+		return nil, fmt.Errorf("%w (only embedded storage writes backups)", err)
+	}
+	return from, nil
+}
+
+// openUnserved opens a storage directory that no process serves.
+func openUnserved(c *cli.Context, dir string) (io.ReadCloser, error) {
+	if _, err := os.Stat(filepath.Join(dir, local.KeyFile)); err != nil {
+		return nil, fmt.Errorf("%s is not a storage directory: %w", dir, err)
+	}
+	if err := checkPrivate(dir); err != nil {
+		return nil, err
+	}
+	server, err := local.Open(local.Config{Dir: dir, Log: logFor(c)})
+	if err != nil {
+		return nil, storageAdvice(err, "--storage", "--storage")
+	}
+	return &unserved{streamBackup(c.Context, server), server}, nil
+}
+
+// An unserved directory is open for its backup alone.
+type unserved struct {
+	io.ReadCloser
+	server *local.Server
+}
+
+func (u *unserved) Close() error { return errors.Join(u.ReadCloser.Close(), u.server.Close()) }
+
+// streamBackup returns the backup of a server in this process. Closing it waits until the server has stopped writing.
+func streamBackup(ctx context.Context, s *local.Server) io.ReadCloser {
+	r, w := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.CloseWithError(s.Backup(ctx, w)) // nil is the end
+	}()
+	return &stream{r, ended}
+}
+
+type stream struct {
+	*io.PipeReader
+	ended chan struct{}
+}
+
+func (s *stream) Close() error {
+	err := s.PipeReader.Close()
+	<-s.ended
+	return err
+}

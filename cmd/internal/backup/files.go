@@ -1,0 +1,83 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// makeEmpty creates dir and its parents. It refuses a directory that has anything in it.
+func makeEmpty(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	switch empty, err := isEmpty(dir); {
+	case err != nil:
+		return err
+	case !empty:
+		return fmt.Errorf("%s exists already, and nothing is overwritten: name another directory, or remove it", dir)
+	}
+	return nil
+}
+
+// isEmpty reports whether nothing is in a directory, or there is none.
+func isEmpty(dir string) (bool, error) {
+	all, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return len(all) == 0, err
+}
+
+// writeFile writes a file of dir durably, and returns what a manifest says about it.
+func writeFile(dir, name string, from io.Reader) (File, error) {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return File{}, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if err != nil {
+		return File{}, err
+	}
+	sum := sha256.New()
+	size, err := io.Copy(io.MultiWriter(f, sum), from)
+	err = errors.Join(err, f.Sync(), f.Close())
+	return File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+}
+
+// copyFile copies a file as writeFile writes it.
+func copyFile(dir, name, from string) (file File, err error) {
+	f, err := os.Open(from)
+	if err != nil {
+		return File{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return writeFile(dir, name, f)
+}
+
+// syncFolders has the names in a directory, and in the folders in it, on disk.
+func syncFolders(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return syncDir(path)
+	})
+}
+
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" { // it cannot sync directories
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

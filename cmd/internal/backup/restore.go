@@ -1,0 +1,65 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Restore makes a storage directory from a complete backup. It refuses a directory that has anything in it, and files
+// that differ from the manifest. prepare is called with the files in a directory of another name, before they get
+// theirs; if it fails, nothing is restored.
+func Restore(from, to string, prepare func(dir string) error) (m Manifest, err error) {
+	if m, err = Read(from); err != nil {
+		return m, err
+	}
+	to, err = filepath.Abs(to)
+	if err != nil {
+		return m, err
+	}
+	if empty, err := isEmpty(to); err != nil || !empty {
+		return m, errors.Join(err, fmt.Errorf("%s exists already, and restoring overwrites nothing: move it away first, "+
+			"or name another directory", to))
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return m, err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(to), ".restoring-") // mode 0700
+	if err != nil {
+		return m, err
+	}
+	if err = m.restore(from, dir); err == nil {
+		err = prepare(dir)
+	}
+	if err == nil {
+		err = replaceEmpty(dir, to)
+	}
+	if err != nil {
+		return m, errors.Join(err, os.RemoveAll(dir))
+	}
+	return m, syncDir(filepath.Dir(to))
+}
+
+func (m Manifest) restore(from, dir string) error {
+	for _, want := range m.Files {
+		name := filepath.FromSlash(want.Name)
+		got, err := copyFile(dir, want.Name, filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return fmt.Errorf("%s is damaged: it differs from what the backup's %s says", filepath.Join(from, name),
+				manifestFile)
+		}
+	}
+	return syncFolders(dir)
+}
+
+// replaceEmpty gives dir the name to, which may be that of an empty directory.
+func replaceEmpty(dir, to string) error {
+	if err := os.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Rename(dir, to)
+}

@@ -1,0 +1,82 @@
+package backup
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Take writes a backup to dir, which must not exist or be empty: the files of an archive that storage wrote, and those
+// of own, which are names in the storage directory. After an error, nothing is left. A process that is killed
+// leaves a directory that is not a complete backup.
+func Take(dir string, from io.Reader, storage string, own []string) (m Manifest, err error) {
+	if err := makeEmpty(dir); err != nil {
+		return m, err
+	}
+	m.Version = version
+	if err = m.extract(dir, from); err == nil {
+		err = m.copy(dir, storage, own)
+	}
+	if err == nil {
+		err = syncFolders(dir)
+	}
+	if err == nil {
+		err = m.write(dir)
+	}
+	if err != nil {
+		return m, errors.Join(fmt.Errorf("backup %s: %w", dir, err), os.RemoveAll(dir))
+	}
+	return m, syncDir(filepath.Dir(dir))
+}
+
+func (m *Manifest) extract(dir string, from io.Reader) error {
+	r := tar.NewReader(from)
+	for {
+		head, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if !filepath.IsLocal(head.Name) {
+			return fmt.Errorf("storage named a file outside of the backup: %q", head.Name)
+		}
+		file, err := writeFile(dir, head.Name, r)
+		if err != nil {
+			return err
+		}
+		m.Taken, m.Files = head.ModTime.UTC(), append(m.Files, file)
+	}
+	if len(m.Files) == 0 {
+		return errors.New("storage sent no files")
+	}
+	_, err := io.Copy(io.Discard, from) // an error shows that the archive was cut off
+	return err
+}
+
+// copy copies the files and folders with these names, as far as the storage directory has them.
+func (m *Manifest) copy(dir, storage string, names []string) error {
+	for _, name := range names {
+		err := filepath.WalkDir(filepath.Join(storage, name), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			as, err := filepath.Rel(storage, path)
+			if err != nil {
+				return err
+			}
+			file, err := copyFile(dir, filepath.ToSlash(as), path)
+			m.Files = append(m.Files, file)
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
