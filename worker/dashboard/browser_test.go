@@ -86,7 +86,8 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	// On a phone, no page is wider than the window.
 	b.must("be a phone", chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile,
 		chromedp.EmulateTouch)))
-	for _, path := range []string{"", "devices", "devices/" + string(device), "pipelines", "tenants", "tenants/contoso"} {
+	for _, path := range []string{"", "devices", "devices/" + string(device), "pipelines", "tenants", "tenants/contoso",
+		"tenants/contoso/report"} {
 		b.open(f.url + path)
 		b.sees(path+" fits a phone",
 			`document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
@@ -140,13 +141,16 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 	axe := must.Have(os.ReadFile(path))(t)
 	f := newProbeFleet(t, 60)
 	f.Send(t, f.id(0), time.Now().Add(-time.Minute), map[string]any{"door": "open", "humidity": 40.0})
+	f.Send(t, f.id(1), time.Now().Add(-2*time.Minute), map[string]any{"temperature": 700.0}) // it stands out
 	f.Fold(t)
+	f.Report(t)
 	b := newBrowser(t)
 	for _, width := range []int64{1440, 390} {
 		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
 		for _, path := range []string{"", "?text=nothing", "devices", "devices/" + string(f.id(0)) +
 			"?sensor=temperature&with=humidity",
-			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso"} {
+			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso",
+			"tenants/contoso/report?period=week&sensor=temperature"} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(f.url + path)
 				b.sees(path+" is there", `document.readyState === "complete"`)
@@ -345,6 +349,7 @@ func newProbeFleet(t *testing.T, n int) *probeFleet {
 		f.Send(t, f.id(i), time.Now().Add(-time.Minute), map[string]any{"temperature": float64(i % 20)})
 	}
 	f.Fold(t)
+	f.Report(t)
 	url, stop, ended := f.serve(t)
 	f.url = url + "/"
 	t.Cleanup(func() {

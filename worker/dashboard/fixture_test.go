@@ -132,7 +132,8 @@ func (d *Dashboard) do(method, target string, headers ...string) *httptest.Respo
 func addresses() []string {
 	return []string{
 		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
-		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso", "/activity",
+		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso",
+		"/tenants/contoso/report?period=week", "/activity", "/v1/tenants/contoso/summary?period=month",
 		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors",
 		"/v1/overview?label=floor&text=D0",
 		"/v1/devices?bbox=-180,-90,180,90&zoom=2&limit=3&sort=value", "/v1/devices/d0001",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -145,4 +146,49 @@ func TestReportsSayWhatIsConfigured(t *testing.T) {
 		}
 	}
 	wantProblem(t, "an unknown tenant", f.get("/v1/reports?tenant=nobody"), api.NotFound)
+}
+
+// TestSummaryTellsWhichDevicesStandOut has one device differ from all others, and compares the totals of the sites of a
+// tenant's day, week and month with those of the tenant.
+func TestSummaryTellsWhichDevicesStandOut(t *testing.T) {
+	const n = 16
+	f := newFixture(t, n, Config{Loopback: true})
+	f.Add(t, schema.Device{ID: "odd-1", Site: "hall4", Position: &schema.Position{}})
+	at := time.Now().Add(-time.Hour) // as all others
+	f.Send(t, "odd-1", at, map[string]any{"temperature": 1e4})
+	f.Fold(t)
+	f.Report(t)
+	f.run(t, n+1)
+	for _, period := range model.Periods() {
+		var s model.Summary
+		query := fmt.Sprintf("sensor=temperature&period=%s&day=%s", period, at.UTC().Format(time.DateOnly))
+		w := f.get("/v1/tenants/contoso/summary?" + query)
+		must.Succeed(t, json.Unmarshal(w.Body.Bytes(), &s))
+		if o := s.Outliers; o.Compared != n/2+1 || len(o.Devices) != 1 || o.Devices[0].Device != "odd-1" ||
+			o.Devices[0].Score < 3.5 || o.Devices[0].Site != "hall4" {
+			t.Errorf("%s: %+v stand out", period, o)
+		}
+		var all, points int64
+		for _, g := range s.Groups {
+			all += g.Count
+		}
+		for _, p := range s.Points {
+			points += p.Count
+		}
+		if s.All == nil || s.All.Count != all || all != points || s.All.Max != 1e4 || len(s.Groups) != 5 ||
+			s.Groups[0].Group != "hall4" || s.By != "site" || s.Unit != "°C" {
+			t.Errorf("%s: %s", period, w.Body)
+		}
+		if w := f.get("/tenants/contoso/report?" + query); w.Code != 200 ||
+			!strings.Contains(w.Body.String(), `href="/devices/odd-1?`) || !strings.Contains(w.Body.String(), "hall2") {
+			t.Errorf("the page of the %s: %d %s", period, w.Code, w.Body)
+		}
+	}
+	for query, says := range map[string]string{"by=labels.class": "site, labels.floor", "period=year": "day, week, month",
+		"sensor=temperature/h": "rate"} {
+		w := f.get("/v1/tenants/contoso/summary?" + query)
+		if wantProblem(t, query, w, api.BadRequest); !strings.Contains(w.Body.String(), says) {
+			t.Errorf("%s does not say %q: %s", query, says, w.Body)
+		}
+	}
 }

@@ -97,6 +97,12 @@ func (a *API) Routes() []Route {
 				s, _, err := m.Day(r.Context(), p.DayOf(tenant, time.Now()))
 				return s, err
 			})},
+		// About four operations for each partition of the fleet and at most 150 besides, shared for up to five minutes.
+		{"/v1/tenants/{tenant}/summary", SummaryParams(),
+			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Summary, error) {
+				s, _, err := m.Summary(r.Context(), p.Summary(tenant, time.Now()))
+				return s, err
+			})},
 		// None for incidents that are not closed: the poller reads for all. Otherwise two per month of deployment, and one
 		// per thousand rows.
 		{"/v1/incidents", append(IncidentParams(), "format"), a.export(a.incidents)},

@@ -126,7 +126,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	}
 	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
 		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Gaps{}, model.Windows{}, model.Newest{},
-		model.Reports{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{},
+		model.Reports{}, model.Summary{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{},
 		model.Incidents{}, model.IncidentAnswer{}, model.IncidentChange{}, Activity{}, Commands{},
 		Problem{}} {
 		check(reflect.TypeOf(of))

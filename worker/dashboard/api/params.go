@@ -33,6 +33,7 @@ type Params struct {
 	Devices []string
 	Sensors []string
 	By      schema.By // what is reported together
+	Period  string
 
 	Rule, Severity, Device string
 	States                 []string       // of incidents
@@ -165,6 +166,8 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Format, err = formats.Format(text), oneOf(text, formats.Names()...)
 	case "sensors":
 		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
+	case "period":
+		p.Period, err = text, oneOf(text, model.Periods()...)
 	case "by":
 		p.By, err = schema.ParseBy(text)
 	case "devices":
@@ -371,6 +374,12 @@ func (p Params) Reports(f formats.Format, now time.Time) model.ReportsQuery {
 	series := p.Series("", now)
 	return model.ReportsQuery{Tenant: p.Tenant, By: p.By, Site: p.Site, Label: p.Label, Sensors: p.Sensors,
 		From: series.From, To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
+}
+
+// Summary returns the query for a tenant's day, week or month; by default of today.
+func (p Params) Summary(tenant string, now time.Time) model.SummaryQuery {
+	day := p.DayOf(tenant, now)
+	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
 }
 
 // Incidents returns the query for incidents; without a time, of all that are kept.

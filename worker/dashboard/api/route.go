@@ -50,6 +50,7 @@ func IncidentParams() []string {
 		"limit"}
 }
 func DayParams() []string     { return []string{"sensor", "day"} }
+func SummaryParams() []string { return append(DayParams(), "period", "by") }
 func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {
 	return append(MapParams(), "prefix", "sort", "after", "limit")

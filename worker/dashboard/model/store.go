@@ -74,6 +74,8 @@ type Store struct {
 	days      cache[tenantDay]
 	gaps      cache[RecentGaps]
 	todays    cache[today]
+	summaries cache[summed]
+	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
 	ofDevice  cache[[]query.Incident]
 }
@@ -87,6 +89,7 @@ func New(c Config) *Store {
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
+		summaries: newCache[summed](), compares: newCache[Outliers](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)

@@ -22,6 +22,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
+		{Pattern: "/tenants/{tenant}/report", Params: api.SummaryParams(), Handle: s.page(s.report)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}...)
 }
@@ -168,5 +169,19 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	query := p.DayOf(name, now)
 	series, charted, err := s.c.Model.Day(r.Context(), query)
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
-		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err)}, read.And(charted), nil
+		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err),
+		Reports: s.c.Model.Reported()}, read.And(charted), nil
+}
+
+// report shows a tenant's day, week or month.
+func (s *Site) report(r *http.Request, p api.Params) (Page, model.Read, error) {
+	now := time.Now()
+	name, err := api.Tenant(r)
+	if err != nil {
+		return nil, model.Read{}, err
+	}
+	q := p.Summary(name, now)
+	summary, read, err := s.c.Model.Summary(r.Context(), q)
+	return &ReportPage{Tenant: name, Day: q.Day.String(), Today: now.UTC().Format(time.DateOnly),
+		Sensors: s.c.Model.SensorsOf(r.Context(), name), Groups: s.c.Model.Compared(), Summary: summary}, read, err
 }

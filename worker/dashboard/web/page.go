@@ -116,6 +116,18 @@ type TenantPage struct {
 	Today   string
 	Sensors []model.Sensor
 	Series  *model.Series
+	Reports bool // the tenant's days, weeks and months are reported
+}
+
+// A ReportPage is a tenant's day, week or month. It takes the parameters of /v1/tenants/{tenant}/summary.
+type ReportPage struct {
+	foot
+	Tenant  string
+	Day     string // in the period, such as 2026-11-21
+	Today   string
+	Sensors []model.Sensor
+	Groups  []schema.By // what can be side by side
+	Summary model.Summary
 }
 
 // A ProblemPage says why there is no page.
@@ -134,4 +146,5 @@ func (IncidentPage) file() string  { return "incident.html" }
 func (PipelinesPage) file() string { return "pipelines.html" }
 func (TenantsPage) file() string   { return "tenants.html" }
 func (TenantPage) file() string    { return "tenant.html" }
+func (ReportPage) file() string    { return "report.html" }
 func (ProblemPage) file() string   { return "problem.html" }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html"
 
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
 )
@@ -45,6 +46,7 @@ func allPages() map[string]web.Page {
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
 		"tenants/empty": &web.TenantsPage{},
 		"tenant/empty":  &web.TenantPage{},
+		"report/empty":  &web.ReportPage{},
 		"problem/empty": &web.ProblemPage{},
 	})
 	return all
@@ -89,6 +91,12 @@ func usualPages() map[string]web.Page {
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
 		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
 			Series: series("1h", time.Hour, 24)},
+		"report": &web.ReportPage{Tenant: "contoso", Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
+			Groups: []schema.By{schema.BySite, "labels.class"}, Summary: model.Summary{Series: *series("1h", time.Hour, 24),
+				Period: "week", All: &model.GroupTotal{Devices: 12, Count: 960, Min: 1, Max: 9, Mean: 5}, By: "labels.class",
+				Groups: []model.GroupTotal{{Group: "Fryer", Devices: 2, Count: 90, Min: 2, Max: 4, Mean: 3}},
+				Outliers: model.Outliers{Compared: 12, Some: true, Median: number(5), Devices: []model.Outlier{
+					{Device: "pump-7", Site: "north", Count: 80, Mean: 1, Score: -4.2}}}}},
 		"problem": &web.ProblemPage{Status: 404, Title: "Device not found", Detail: "There is no device x."},
 	}
 }
@@ -151,6 +159,12 @@ func hostilePages() map[string]web.Page {
 			Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}},
 		"tenant/hostile": &web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
 			Sensors: sensors, Series: series},
+		"report/hostile": &web.ReportPage{Tenant: nasty, Day: nasty, Today: nasty, Sensors: sensors,
+			Groups: []schema.By{nasty}, Summary: model.Summary{Series: *series, Period: nasty, By: nasty,
+				All:    &model.GroupTotal{Devices: -1, Min: *nan, Max: *inf, Mean: *nan},
+				Groups: []model.GroupTotal{{Group: nasty, Devices: -1, Min: *nan, Max: *inf}, {Group: long}},
+				Outliers: model.Outliers{Median: nan, Devices: []model.Outlier{{Device: nasty, Site: nasty, Mean: *nan,
+					Score: *inf}, {Device: long}}}}},
 		"problem/hostile": &web.ProblemPage{Status: -1, Title: nasty, Detail: nasty},
 	}
 }

@@ -1,0 +1,227 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"furrow/jobs/report"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// A SummaryQuery asks for a tenant's day, week or month.
+type SummaryQuery struct {
+	Tenant string
+	Sensor string    // empty: the number that most of its devices have
+	By     schema.By // what is side by side; empty: site, or else the first label that is reported
+	Period string    // one of Periods; empty: day
+	Day    schema.Day
+}
+
+// Periods returns the lengths of summaries.
+func Periods() []string { return []string{"day", "week", "month"} }
+
+// span returns the UTC days of the period that has the day. A week begins on Monday.
+func (q *SummaryQuery) span() query.Span {
+	at := q.Day.Start().Time().UTC()
+	from, to := at, at.AddDate(0, 0, 1)
+	switch q.Period {
+	case "week":
+		from = at.AddDate(0, 0, -(int(at.Weekday())+6)%7)
+		to = from.AddDate(0, 0, 7)
+	case "month":
+		from = at.AddDate(0, 0, 1-at.Day())
+		to = from.AddDate(0, 1, 0)
+	}
+	return spanOf(from, to)
+}
+
+// A Summary is a sensor over all devices of a tenant, its groups side by side, and the devices that stand out.
+type Summary struct {
+	Series
+	Period   string       `json:"period"`
+	All      *GroupTotal  `json:"all,omitempty"`     // absent without readings
+	By       string       `json:"by,omitempty"`      // site or labels.NAME; absent if neither is reported
+	Groups   []GroupTotal `json:"groups"`            // the greatest mean first
+	Crowded  bool         `json:"crowded,omitempty"` // there are more groups than are compared
+	Outliers Outliers     `json:"outliers"`
+}
+
+// A GroupTotal sums up a sensor of the devices of a group.
+type GroupTotal struct {
+	Group   string  `json:"group,omitempty"` // a site, or the value of a label
+	Devices int64   `json:"devices"`         // at most at a time: in a window
+	Count   int64   `json:"count"`
+	Min     float64 `json:"min"`
+	Max     float64 `json:"max"`
+	Mean    float64 `json:"mean"`
+}
+
+// A summed is what was read for a summary.
+type summed struct {
+	points  []Point
+	all     total
+	groups  map[string]*total
+	crowded bool
+	skipped query.Skipped
+}
+
+type total struct {
+	report.Aggregate
+	devices int64
+}
+
+func (t *total) add(a report.Aggregate) {
+	devices := a.Devices
+	t.Join(a)
+	t.devices = max(t.devices, devices)
+}
+
+func (t *total) named(group string) GroupTotal {
+	return GroupTotal{group, t.devices, t.Count, t.Min, t.Max, t.Sum / float64(t.Count)}
+}
+
+const (
+	// summaryRows limits the rows that are read to compare groups: a month of days of 645 sites.
+	summaryRows = 20_000
+	summaryAge  = 30 * time.Second
+)
+
+// Summary returns a sensor of a tenant in a day, week or month. It needs reports by tenant.
+func (s *Store) Summary(ctx context.Context, q SummaryQuery) (Summary, Read, error) {
+	q.Tenant = scoped(ctx, q.Tenant)
+	if _, known := s.index.only(q.Tenant); !known || q.Tenant == "" {
+		return Summary{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
+	}
+	if err := s.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {
+		return Summary{}, Read{}, err
+	}
+	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
+	by, err := s.compared(q.By)
+	if err != nil {
+		return Summary{}, Read{}, err
+	}
+	ask := query.ReportQuestion{Tenant: schema.Tenant(q.Tenant), By: schema.ByTenant, Span: q.span(),
+		Sensors: some(q.Sensor)}
+	long := auto
+	if q.Period == "month" {
+		long = s.longestReported()
+	}
+	if ask.Window, err = s.reportedWindow(schema.ByTenant, long, ask.Span); err != nil {
+		return Summary{}, Read{}, err
+	}
+	out := Summary{Period: q.Period, By: string(by), Groups: []GroupTotal{}, Series: Series{Sensor: q.Sensor,
+		Unit: s.unit(q.Sensor), Window: ask.Window.String(), From: ask.Span.From.Time(), To: ask.Span.To.Time(),
+		Points: []Point{}}, Outliers: Outliers{Devices: []Outlier{}}}
+	if q.Sensor == "" {
+		return out, Read{}, nil
+	}
+	key := fmt.Sprintf("%q %s %s %s %s", q.Tenant, q.Period, ask.Span, by, q.Sensor)
+	d, read, err := s.summaries.get(ctx, key, summaryAge, func(ctx context.Context) (summed, error) {
+		return s.summed(ctx, ask, by)
+	})
+	if err != nil {
+		return out, read, err
+	}
+	outliers, compared, err := s.outliers(ctx, ask)
+	read = read.And(compared)
+	out.Points, out.Crowded, out.Unreadable, out.Operations = d.points, d.crowded, int(d.skipped.N), read.Operations
+	out.Outliers = outliers
+	if d.all.Count > 0 {
+		all := d.all.named("")
+		out.All, out.Devices = &all, int(all.Devices)
+	}
+	for name, t := range d.groups {
+		out.Groups = append(out.Groups, t.named(name))
+	}
+	slices.SortFunc(out.Groups, func(a, b GroupTotal) int {
+		return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(a.Group, b.Group))
+	})
+	return out, read, err
+}
+
+func some(sensor string) []string {
+	if sensor == "" {
+		return nil
+	}
+	return []string{sensor}
+}
+
+// Compared returns what groups of a tenant can be side by side.
+func (s *Store) Compared() []schema.By {
+	_, all := s.reports()
+	return slices.DeleteFunc(slices.Clone(all), func(by schema.By) bool { return by == schema.ByTenant })
+}
+
+// compared returns what is side by side; empty: nothing is reported but tenants.
+func (s *Store) compared(by schema.By) (schema.By, error) {
+	all := s.Compared()
+	switch {
+	case by != "" && !slices.Contains(all, by):
+		return "", queryErrorf("there are no reports by %s to compare; there are reports by %s", by, joined(all))
+	case by != "":
+		return by, nil
+	case slices.Contains(all, schema.BySite):
+		return schema.BySite, nil
+	case len(all) > 0:
+		return all[0], nil
+	}
+	return "", nil
+}
+
+// Reported reports whether there are reports by tenant, which summaries need.
+func (s *Store) Reported() bool {
+	_, by := s.reports()
+	return slices.Contains(by, schema.ByTenant)
+}
+
+// longestReported returns the longest window that is at most a day, or auto.
+func (s *Store) longestReported() string {
+	windows, _ := s.reports()
+	for _, w := range slices.Backward(windows) {
+		if w <= schema.Daily {
+			return w.String()
+		}
+	}
+	return auto
+}
+
+// summed reads the reports of a tenant and those of its groups.
+func (s *Store) summed(ctx context.Context, ask query.ReportQuestion, by schema.By) (d summed, err error) {
+	d.points, d.groups = []Point{}, map[string]*total{}
+	for r, err := range query.Readable(s.fleet.Reports(ctx, ask), &d.skipped) {
+		if err != nil {
+			return d, err
+		}
+		a := r.Sensors[0].Aggregate
+		p := pointOf(r.Start, a.Timed.Aggregate)
+		p.Devices = int(a.Devices)
+		d.points = append(d.points, p)
+		d.all.add(a)
+	}
+	if by == "" {
+		return d, nil
+	}
+	ask.By, ask.Rows = by, new(atomic.Int64)
+	if long, err := schema.ParseWindow(s.longestReported()); err == nil {
+		ask.Window = long
+	}
+	for r, err := range query.Readable(s.fleet.Reports(ctx, ask), &d.skipped) {
+		if err != nil {
+			return d, err
+		}
+		if ask.Rows.Load() > summaryRows {
+			d.groups, d.crowded = nil, true
+			break
+		}
+		if d.groups[r.Group] == nil {
+			d.groups[r.Group] = &total{}
+		}
+		d.groups[r.Group].add(r.Sensors[0].Aggregate)
+	}
+	return d, nil
+}
