@@ -37,6 +37,7 @@ type Result struct {
 	Refolds   int // devices that were folded again, in part or whole
 	Missing   int // rows that were counted before and are gone
 	Made      int // marks that a group job has worked off
+	Acks      int // acknowledgements of commands in the folded rows
 
 	Behind []schema.Place // devices with more rows than were folded
 	Rest   schema.Place   // first device that the job did not get to; zero if none
@@ -146,6 +147,7 @@ func (j *job) result() Result {
 		case d.rows > 0:
 			r.Folded++
 			r.Rows += d.rows
+			r.Acks += len(d.acks)
 			r.Refused += int(d.rejects.count)
 		}
 		if d.behind {

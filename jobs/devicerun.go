@@ -41,15 +41,16 @@ type deviceRun struct {
 	err     error         // why it could not be folded
 	began   time.Time     // when folding began
 	seen    tables.Ticks  // newest time of the service in its rows' pages
+	onFold  func(Folded)  // may be nil
 }
 
 func (p *Pipeline) newDeviceRun(m schema.Member, t *track) *deviceRun {
-	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[Output]Effect{}}
+	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[Output]Effect{}, onFold: p.OnFold}
 }
 
 // on returns a run of the same device on another track.
 func (d *deviceRun) on(t *track) *deviceRun {
-	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[Output]Effect{}}
+	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[Output]Effect{}, onFold: d.onFold}
 }
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it writes. Rows of hundreds of sensors that
@@ -183,7 +184,9 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 		if processor.Once || d.again && !processor.refolds() {
 			continue
 		}
-		out, err := processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
+		out, err := d.timed(processor, len(samples), func() (FoldResult, error) {
+			return processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
+		})
 		if err != nil {
 			return 0, err
 		}
@@ -234,7 +237,7 @@ func (d *deviceRun) close(until tables.Ticks) error {
 		if !ok || state == nil {
 			continue
 		}
-		out, err := closer.Close(d.member, state, until)
+		out, err := d.timed(processor, 0, func() (FoldResult, error) { return closer.Close(d.member, state, until) })
 		if err != nil {
 			return err
 		}

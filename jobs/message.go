@@ -25,6 +25,9 @@ const (
 	Deliver Kind = "deliver"
 )
 
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Master, Month, Device, Audit, Group, Deliver} }
+
 // A Message asks for one job. Its text is a JSON object of at most MaxSize bytes with the members below, without those
 // that are zero. "v" and "taken" have the same meaning in every format.
 type Message struct {
@@ -165,11 +168,11 @@ func (m Message) check() error {
 }
 
 func (m Message) checkKind() error {
-	switch m.Kind {
-	case Master, Month, Device, Audit, Group, Deliver:
-		return nil
-	case "":
+	switch {
+	case m.Kind == "":
 		return errors.New("kind is missing")
+	case slices.Contains(Kinds(), m.Kind):
+		return nil
 	}
 	return fmt.Errorf("kind %s is not known; want master, month, device, audit, group or deliver", quote(string(m.Kind)))
 }

@@ -20,7 +20,10 @@ func (d *deviceRun) watch(samples []Sample, at Moment) (left int, err error) {
 	}
 	for processor, w := range d.model.watchers {
 		state := d.track.state(processor.Name)
-		out, err := w.Watch(d.member, state, samples[:len(samples)-left], at)
+		taken := samples[:len(samples)-left]
+		out, err := d.timed(processor, len(taken), func() (FoldResult, error) {
+			return w.Watch(d.member, state, taken, at)
+		})
 		if err != nil {
 			return 0, err
 		}

@@ -48,6 +48,8 @@ type Pipeline struct {
 	Admits func(schema.EnrollmentID) time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
+	// OnFold is told of each call of a processor, repeated ones included. It may be nil.
+	OnFold func(Folded)
 	// Most is how many rows a job folds in all; zero means 20,000. It leaves other devices to another job.
 	Most int
 }

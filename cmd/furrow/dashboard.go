@@ -68,6 +68,8 @@ func showDashboard(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	follows(m.Monitor, w.stored)
+	m.Monitor.Certificate(w.tls)
 	if err := m.Monitor.Watch(w.stores.status(c, w.stored)); err != nil {
 		return err
 	}

@@ -108,6 +108,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	d.Acts = s.acts(w.log)
 	d.Acts.Pipelines = w.pipelines
 	d.Activity = access.NewLog(s.Tables, s.Names)
+	d.OnAnswer = w.monitor.CountAnswers()
 	d.Storage, d.Version, d.Log = s.Account.Table, readVersion().Version, w.log
 	served, err := dashboard.New(d)
 	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err

@@ -24,7 +24,10 @@ import (
 //go:embed deploy
 var deployFiles embed.FS
 
-func deployKinds() []string { return []string{"systemd", "compose", "kubernetes", "azure"} }
+func deployKinds() []string { return []string{"systemd", "compose", "kubernetes", "azure", monitoring} }
+
+// monitoring is the kind with files for Prometheus and Grafana, which have braces of their own.
+const monitoring = "monitoring"
 
 const accountPlaceholder = "ACCOUNT"
 
@@ -38,8 +41,8 @@ func deployCommand() *cli.Command {
 			ArgsUsage: strings.Join(deployKinds(), "|") + " DIR",
 			Description: `systemd runs everything on one machine, or a role on each; compose runs the roles beside Azurite, to try
 them; kubernetes runs them with storage on Azure; azure has Bicep create the storage account and run them as Container
-Apps. The last two have KEDA scale the workers by the queues of the configuration's pipelines. DIR is created. Files
-that exist are not replaced.` + examples(
+Apps. The last two have KEDA scale the workers by the queues of the configuration's pipelines. monitoring has alerts
+for Prometheus and a dashboard for Grafana. DIR is created. Files that exist are not replaced.` + examples(
 				"deploy init systemd deploy",
 				"deploy init kubernetes deploy --account contosofleet",
 				"deploy init azure deploy --account contosofleet --image contoso.azurecr.io/furrow:1"),
@@ -128,7 +131,11 @@ type deployFile struct{ name, text string }
 
 // renderDeployment returns the files of a kind of deployment, by name.
 func renderDeployment(kind string, d deployment) (files []deployFile, err error) {
-	all, err := template.New(kind).Funcs(template.FuncMap{
+	left, right := "", "" // the default, braces
+	if kind == monitoring {
+		left, right = "<<", ">>"
+	}
+	all, err := template.New(kind).Delims(left, right).Funcs(template.FuncMap{
 		"add": func(a, b int) int { return a + b },
 		"role": func(d deployment, role string, replicas int, args ...string) deployedRole {
 			return deployedRole{d, role, replicas, args}

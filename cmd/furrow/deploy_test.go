@@ -171,7 +171,8 @@ func TestDeployReplacesNoFile(t *testing.T) {
 		t.Error("a refused command wrote files")
 	}
 	refused(t, exitUsage, `did you mean "compose"`, "deploy init composed .")
-	refused(t, exitUsage, "a kind (systemd, compose, kubernetes, azure) and a directory", "deploy init systemd")
+	refused(t, exitUsage, "a kind (systemd, compose, kubernetes, azure, monitoring) and a directory",
+		"deploy init systemd")
 	refused(t, exitUsage, "--names-prefix", "deploy init systemd . --names-prefix A!")
 }
 

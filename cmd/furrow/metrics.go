@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
@@ -17,7 +18,7 @@ import (
 	"furrow/worker/query"
 )
 
-// metricsFlag belongs to every command that runs until it is stopped, except storage.
+// metricsFlag belongs to every command that runs until it is stopped.
 func metricsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "metrics", EnvVars: []string{"FURROW_METRICS"},
 		Usage: "Serve /metrics for Prometheus, /healthz and /readyz on `ADDR`, a host:port; plain HTTP without a " +
@@ -27,6 +28,9 @@ func metricsFlag() cli.Flag {
 // openMonitor listens on --metrics. Without the flag, the monitor counts, and serves nothing.
 func openMonitor(c *cli.Context) (*monitor.Server, error) {
 	s := &monitor.Server{Monitor: monitor.New(), Log: logFor(c)}
+	s.Monitor.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "furrow_build_info",
+		Help:        "1, with the version of furrow.",
+		ConstLabels: prometheus.Labels{"version": readVersion().Version}}, func() float64 { return 1 }))
 	address := c.String("metrics")
 	if address == "" {
 		return s, nil
@@ -43,7 +47,13 @@ func openMonitor(c *cli.Context) (*monitor.Server, error) {
 
 // hooksOf counts all operations in a monitor.
 func hooksOf(m *monitor.Monitor) roles.Hooks {
+	m.UsesStorage()
 	return roles.Hooks{Table: m.CountTable, Queue: m.CountQueue, Object: m.CountObject}
+}
+
+// follows has a monitor say which configuration is in force.
+func follows(m *monitor.Monitor, f *generations.Follower) {
+	m.Follows(func() int64 { is, _ := f.Current(); return is.Generation })
 }
 
 // hooksOfFigures counts the operations of runs.

@@ -25,7 +25,7 @@ func documentedMetrics(t *testing.T) map[string][]string {
 		FindAllStringSubmatch(text(t, "reference/metrics.md"), -1) {
 		metric := strings.Join(append(cells[1:4:4], cells[5]), "|")
 		byRole["up"] = append(byRole["up"], metric)
-		for _, role := range []string{"sas", "worker", "schedule", "dashboard"} {
+		for _, role := range []string{"sas", "worker", "schedule", "dashboard", "storage"} {
 			if cells[4] == "all" || slices.Contains(words(cells[4]), role) {
 				byRole[role] = append(byRole[role], metric)
 			}
@@ -95,12 +95,13 @@ func TestMetricsAreThoseOfTheReference(t *testing.T) {
 	t.Parallel()
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, config, strings.Replace(everySecond, "rollup]", "rollup, rules]", 1)+
-		"notify: {ops: {queue: {name: alerts}}}\n")
+		"notify: {ops: {queue: {name: alerts}}}\nreports: {windows: [1h]}\n")
 	up := startUp(t, "--storage", dir, "--config", config, "--metrics", "127.0.0.1:0")
 	f := fixtureIn(t, dir)
 	f.must("enrollment add plant1 --tenant contoso")
 	want := documentedMetrics(t)
-	logs := map[string]func() string{"up": up.stderr.String}
+	storage := startStorage(t, "--data", t.TempDir(), "--metrics", "127.0.0.1:0")
+	logs := map[string]func() string{"up": up.stderr.String, "storage": storage.stderr.String}
 	for role, args := range map[string][]string{
 		"sas": {"--listen", "127.0.0.1:0"}, "dashboard": {"--listen", "127.0.0.1:0"}, "schedule": nil, "worker": nil,
 	} {
@@ -130,16 +131,19 @@ func TestMetricsAreThoseOfTheReference(t *testing.T) {
 	}
 	up.mustEnd(t)
 	for role, log := range logs { // storage has stopped
-		if role == "up" {
+		if role == "up" || role == "storage" {
 			continue
 		}
 		at := regexp.MustCompile(`msg="metrics served" url=(\S+)/metrics`).FindStringSubmatch(log())[1]
-		if status, body := fetched(t, at+"/readyz"); status != http.StatusServiceUnavailable {
-			t.Errorf("%s /readyz without storage: %d %s", role, status, body)
-		}
-		if status, _ := fetched(t, at+"/metrics"); status != http.StatusOK {
-			t.Errorf("%s /metrics without storage: %d", role, status)
-		}
+		t.Run(role, func(t *testing.T) {
+			t.Parallel() // each waits for 5 s
+			if status, body := fetched(t, at+"/readyz"); status != http.StatusServiceUnavailable {
+				t.Errorf("/readyz without storage: %d %s", status, body)
+			}
+			if status, _ := fetched(t, at+"/metrics"); status != http.StatusOK {
+				t.Errorf("/metrics without storage: %d", status)
+			}
+		})
 	}
 }
 
@@ -147,6 +151,7 @@ func TestMetricsAddressErrorsSayWhatToDo(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer l.Close()
+	refused(t, exitUsage, "--metrics: address nowhere", "storage --data "+t.TempDir()+" --metrics nowhere")
 	for _, role := range []string{"up --listen 127.0.0.1:0", "worker", "schedule", "sas --listen 127.0.0.1:0",
 		"dashboard"} {
 		refused(t, exitFailed, "choose another port with --metrics", role+" --storage "+t.TempDir()+" --metrics "+

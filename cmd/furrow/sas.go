@@ -77,6 +77,7 @@ func serveTokens(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	m.Monitor.Certificate(tls)
 	server, err := service.server(l, tls, limits, m.Monitor, log)
 	if err != nil {
 		return err

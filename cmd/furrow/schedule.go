@@ -52,6 +52,7 @@ func schedule(c *cli.Context) (err error) {
 		return roles.IgnoreCanceled(ctx, err)
 	}
 	if !c.Bool("once") {
+		follows(m.Monitor, f.Stored)
 		if err := m.Monitor.Watch(s.status(c, f.Stored)); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"net"
@@ -31,7 +32,7 @@ acknowledged write is on disk. It runs until SIGINT or SIGTERM.` + examples(
 			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"},
 				DefaultText: "generated at the first start", Usage: "Account key in `BASE64`; the first start stores it"},
 			boolFlag("show-key", "Print the account key in the connection string"),
-			jsonFlag(), stopWithInputFlag(),
+			metricsFlag(), jsonFlag(), stopWithInputFlag(),
 		},
 		Action: storage,
 	}
@@ -49,6 +50,12 @@ func storage(c *cli.Context) (err error) {
 	if err := checkPrivate(c.String("data")); err != nil {
 		return err
 	}
+	m, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, m.Close)
+	counted := m.Monitor.Embedded()
 	listeners, err := local.Listen(c.String("listen"), c.Bool(allServices))
 	if _, ok := errors.AsType[*net.OpError](err); !ok && err != nil {
 		return usagef(c, "--listen: %v", err)
@@ -62,15 +69,17 @@ func storage(c *cli.Context) (err error) {
 		return err
 	}
 	server, err := local.Open(local.Config{Dir: dir, Account: c.String("account"), Key: key, Log: log,
-		AzureLimits: c.Bool(azureLimits)})
+		AzureLimits: c.Bool(azureLimits), OnAnswer: counted.Count})
 	if err != nil {
 		return storageAdvice(err, "--data", "--listen")
 	}
 	defer setup.Closing(&err, server.Close)
+	counted.Opened(server.Usage)
 	tls, err := openTLS(c, dir, log)
 	if err != nil {
 		return err
 	}
+	m.Monitor.Certificate(tls)
 	if err := setup.WriteConnection(dir, setup.LocalAccount(server, listeners, tls)); err != nil {
 		return storageAdvice(err, "--data", "--listen")
 	}
@@ -80,8 +89,13 @@ func storage(c *cli.Context) (err error) {
 	paceCollector()
 	ctx, stop := untilStopped(c)
 	defer stop()
-	return server.Serve(ctx, tls.ProtectAll(listeners))
+	return m.While(ctx, alwaysReady, func(ctx context.Context) error {
+		return server.Serve(ctx, tls.ProtectAll(listeners))
+	})
 }
+
+// alwaysReady is for storage, which answers once it listens.
+func alwaysReady(context.Context) error { return nil }
 
 // paceCollector lets garbage grow to four times the live heap unless GOGC is set. A storage server's live heap
 // is small, because Pebble keeps its cache elsewhere, so Go's default would collect dozens of times a second.

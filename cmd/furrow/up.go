@@ -78,6 +78,7 @@ func up(c *cli.Context) (err error) {
 		return err
 	}
 	defer setup.Closing(&err, m.Close)
+	m.Monitor.Certificate(tls)
 	h := upServer{c: c, devices: l, tls: tls, limits: limits, metrics: m, log: log}
 	if !c.Bool("no-dashboard") && c.String("dashboard") != "" {
 		if h.dashboard, err = openDashboard(c, "dashboard", tls != nil, m.Monitor, log); err != nil {
@@ -93,12 +94,14 @@ func up(c *cli.Context) (err error) {
 	}
 	host, _, _ := net.SplitHostPort(c.String("listen")) // it listens already
 	address := net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port")))
-	config := local.Config{Dir: c.String("storage"), Log: log, AzureLimits: c.Bool(azureLimits)}
+	counted := m.Monitor.Embedded()
+	config := local.Config{Dir: c.String("storage"), Log: log, AzureLimits: c.Bool(azureLimits), OnAnswer: counted.Count}
 	e, err := setup.OpenEmbedded(config, address, c.Bool(allServices), tls)
 	if err != nil {
 		return storageAdvice(err, "--storage", "--storage-port")
 	}
 	defer setup.Closing(&err, e.Close)
+	counted.Opened(e.Usage)
 	paceCollector()
 	go keepMemory(ctx)
 	public, _ := url.Parse(c.String("public-url")) // checkUp has parsed it
@@ -160,6 +163,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 		return roles.IgnoreCanceled(ctx, err)
 	}
 	f.Policies, figures.Runs, figures.Log = nil, f.Runs(), h.log // the endpoint reconciles policies
+	follows(m, f.Stored)
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -189,7 +193,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if !h.c.Bool("no-worker") {
 		runs = append(runs, func(ctx context.Context) error {
 			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: h.c.Int("jobs"),
-				Lease: worker.DefaultLease, OnResult: m.CountJob})
+				Lease: worker.DefaultLease, Monitor: m, OnResult: m.CountJob})
 		})
 	}
 	if err := h.announce(ctx, o, f); err != nil {

@@ -52,6 +52,7 @@ func work(c *cli.Context) (err error) {
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
+	follows(m.Monitor, f.Stored)
 	figures.Runs, figures.Log = f.Runs(), f.Log
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
@@ -59,7 +60,7 @@ func work(c *cli.Context) (err error) {
 	return m.While(ctx, s.ready, func(ctx context.Context) error {
 		return s.followingKey(ctx, f.Log, func(ctx context.Context) error {
 			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
-				OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
+				Monitor: m.Monitor, OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
 		})
 	})
 }

@@ -35,6 +35,10 @@ type Config struct {
 
 	// AzureLimits has every request, also with the account key, refused beyond Azure's targets per second.
 	AzureLimits bool
+
+	// OnAnswer is told of every answered request: the service (table, queue or blob), and the HTTP status, which is 200
+	// for every success. It may be nil.
+	OnAnswer func(service string, status int)
 }
 
 // A Server serves one storage account from an open directory.
@@ -138,7 +142,17 @@ func (s *Server) Blobs() http.Handler { return s.bounded(s.blob.Handler(time.Now
 
 func (s *Server) bounded(h *wire.Handler) http.Handler {
 	h.Bodies, h.Limits = s.bodies, s.limits
+	if s.config.OnAnswer != nil {
+		h.Answer = func(service wire.Service, status int) { s.config.OnAnswer(string(service), status) }
+	}
 	return h
+}
+
+// Usage returns how many bytes of the disk are free (the maximum if that is not known), how many the database has
+// without large blobs, and whether new data is refused because the disk is full.
+func (s *Server) Usage() (free, stored uint64, refuses bool) {
+	free, refuses = s.store.Room.Free()
+	return free, s.store.Size(), refuses
 }
 
 // Close releases the directory. No handler may be running any more.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 
@@ -45,6 +46,9 @@ type Config struct {
 	Version string // of furrow, for the foot of pages
 	Tiles   web.Tiles
 	Log     *slog.Logger
+
+	// OnAnswer is told of every answered request. It may be nil.
+	OnAnswer func(Answer)
 }
 
 // A Dashboard is the handler of all requests.
@@ -92,15 +96,18 @@ func New(c Config) (*Dashboard, error) {
 
 // ServeHTTP answers a request if whoever makes it may see the answer.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	setHeaders(w.Header())
-	r, end, err := d.admit(w, r)
+	a := &answerWriter{ResponseWriter: w, answer: Answer{Route: "none", Status: http.StatusOK}}
+	defer d.count(a, time.Now())
+	setHeaders(a.Header())
+	r, end, err := d.admit(a, r)
 	if err != nil {
-		d.refuse(w, r, err)
+		d.refuse(a, r, err)
 		return
 	}
 	defer end()
 	defer d.logPanic(r)
-	d.handler.ServeHTTP(w, r)
+	defer func() { a.answer.Route = cmp.Or(r.Pattern, a.answer.Route) }()
+	d.handler.ServeHTTP(a, r)
 }
 
 // refuse answers with a JSON problem where programs read, and with a page elsewhere.

@@ -18,6 +18,8 @@ type Monitor struct {
 	*prometheus.Registry
 	operations, busy, failures *prometheus.CounterVec
 	jobs                       *prometheus.CounterVec
+	seconds                    *prometheus.HistogramVec
+	work                       work
 	pipelines                  *pipelines // nil without Watch
 }
 
@@ -34,14 +36,36 @@ func New() *Monitor {
 			"service"),
 		jobs: counter("furrow_jobs_total", "Deliveries of jobs, by how they ended; a failed one is retried, and of a lost "+
 			"one the lease was lost.", "pipeline", "outcome"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "furrow_job_seconds",
+			Help:    "Duration of deliveries of jobs, by kind, however they ended.",
+			Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}}, []string{"pipeline", "kind"}),
+		work: newWork(counter),
 	}
-	for _, service := range []string{"table", "queue", "blob"} { // so that rates are zero, not absent
+	m.MustRegister(m.operations, m.busy, m.failures, m.jobs, m.seconds, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.MustRegister(m.work.all()...)
+	return m
+}
+
+// Gauge adds a gauge without labels.
+func (m *Monitor) Gauge(name, help string, value func() float64) {
+	m.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// Follows adds the generation of the configuration that the process runs.
+func (m *Monitor) Follows(generation func() int64) {
+	m.Gauge("furrow_configuration_generation",
+		"Generation of the configuration that this process runs; 0: none is stored.", func() float64 {
+			return float64(generation())
+		})
+}
+
+// UsesStorage has the counters of failures begin at zero, so that their rates are not absent.
+func (m *Monitor) UsesStorage() {
+	for _, service := range []string{"table", "queue", "blob"} {
 		m.busy.WithLabelValues(service)
 		m.failures.WithLabelValues(service)
 	}
-	m.MustRegister(m.operations, m.busy, m.failures, m.jobs, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
 }
 
 // CountTable counts an operation on tables. Use it as OnOperation of a tables.Config.
@@ -75,4 +99,7 @@ func (m *Monitor) CountJob(p schema.Pipeline, r worker.Result) {
 		m.jobs.WithLabelValues(string(p), o.String()) // so that its rate is zero, not absent
 	}
 	m.jobs.WithLabelValues(string(p), r.Outcome.String()).Inc()
+	if kind := r.Message.Kind; kind != "" { // of one that could be read
+		m.seconds.WithLabelValues(string(p), string(kind)).Observe(r.Took.Seconds())
+	}
 }

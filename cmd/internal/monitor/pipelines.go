@@ -69,6 +69,8 @@ func figures() []figure {
 		{"late_rows_total", "Rows that audits found.", counter, fleet(func(f schema.MonthFigures) int64 { return f.Late })},
 		{"rejects_total", "Rows that could not be folded completely.", counter,
 			fleet(func(f schema.MonthFigures) int64 { return f.Rejects })},
+		{"cadence_seconds", "Time between two runs.", gauge,
+			func(s query.Status, _ schema.MonthFigures) float64 { return s.Cadence.Seconds() }},
 		{"messages", "Messages for current runs, approximately.", gauge,
 			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Queue) }},
 		{"catchup_messages", "Messages for devices far behind, audits and refolds, approximately.", gauge,

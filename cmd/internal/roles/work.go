@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/cmd/internal/monitor"
 	"furrow/sas"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -23,6 +24,8 @@ type Work struct {
 	Figures *worker.Figures
 	// OnResult is called with the outcome of each message. It may be nil.
 	OnResult func(schema.Pipeline, worker.Result)
+	// Monitor counts what jobs do. It may be nil.
+	Monitor *monitor.Monitor
 	// IdleExit ends the worker when it has had no job for so long; zero: never.
 	IdleExit time.Duration
 }

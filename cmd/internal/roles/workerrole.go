@@ -76,6 +76,10 @@ func (c *workerRole) build(f *Fleet) (t taken, err error) {
 			continue
 		}
 		built.Admits, built.Hold = c.admitted.of, c.work.Lease
+		if m := c.work.Monitor; m != nil {
+			built.OnFold = func(f jobs.Folded) { m.CountFold(p.Name, f) }
+			m.Works(built)
+		}
 		t.built[p.Name] = built
 	}
 	return t, err
@@ -132,6 +136,9 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 			return err
 		}
 		r, err := w.Figures.Do(ctx, pipeline, m, queue, save)
+		if w.Monitor != nil {
+			w.Monitor.CountWork(m, r)
+		}
 		for d, why := range r.Failed {
 			pool.Log.WarnContext(ctx, "device failed", "device", d, "error", why)
 		}

@@ -20,6 +20,15 @@ type TLS struct {
 	CAFingerprint string // SHA-256 of that authority's certificate
 }
 
+// End returns when the certificate in use ends, or zero if there is none.
+func (t *TLS) End() time.Time {
+	c, err := t.Config.GetCertificate(&tls.ClientHelloInfo{})
+	if err != nil || c.Leaf == nil {
+		return time.Time{}
+	}
+	return c.Leaf.NotAfter
+}
+
 // Files serves a certificate and its key from two PEM files. It reads them again when they change. If that fails, it
 // logs the error and keeps the certificate that it has.
 func Files(certFile, keyFile string, log *slog.Logger) (*TLS, error) {

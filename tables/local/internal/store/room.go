@@ -63,6 +63,12 @@ func (r *Room) Check(owner bool) error {
 	return wire.ErrFull
 }
 
+// Free returns the bytes that are free, and whether new data is refused.
+func (r *Room) Free() (bytes uint64, refuses bool) {
+	bytes = r.look()
+	return bytes, bytes < 2*r.unit
+}
+
 // look returns the bytes that are free, as they were a moment ago.
 func (r *Room) look() uint64 {
 	now := time.Now().UnixNano()

@@ -70,6 +70,9 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 // Close flushes and releases the directory.
 func (s *Store) Close() error { return s.db.Close() }
 
+// Size returns the bytes of the database's files.
+func (s *Store) Size() uint64 { return s.db.Metrics().DiskSpaceUsage() }
+
 // Get returns a copy of the value of key.
 func (s *Store) Get(key []byte) (value []byte, found bool, err error) { return get(s.db, key) }
 

@@ -30,6 +30,7 @@ type Handler struct {
 	Log     *slog.Logger
 	Bodies  *Bodies
 	Limits  *Limits
+	Answer  func(service Service, status int) // is told how requests ended; zero: nobody is
 	Serve   func(w http.ResponseWriter, r *Request) error
 	CORS    func(w http.ResponseWriter, r *http.Request) http.ResponseWriter // of answers; zero: none
 }
@@ -52,9 +53,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		err = h.Serve(w, r)
 	}
 	if err == nil {
+		h.answered(http.StatusOK)
 		return
 	}
 	e := AsError(err)
+	h.answered(e.Status)
 	if e.Status == http.StatusInternalServerError {
 		h.Log.Error("request failed", "service", h.Service, "operation", r.Operation, "method", hr.Method,
 			"path", hr.URL.Path, "request", r.ID, "err", err)
@@ -66,6 +69,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		h.drain(w, hr)
 	}
 	WriteError(w, r, e)
+}
+
+func (h *Handler) answered(status int) {
+	if h.Answer != nil {
+		h.Answer(h.Service, status)
+	}
 }
 
 // Limits of reading the rest of a refused body.
@@ -97,6 +106,7 @@ func (h *Handler) recover(w http.ResponseWriter, r *Request) {
 	}
 	h.Log.Error("panic", "service", h.Service, "operation", r.Operation, "method", r.Method,
 		"path", r.URL.Path, "request", r.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	h.answered(http.StatusInternalServerError)
 	WriteError(w, r, AsError(fmt.Errorf("panic: %v", p)))
 }
 

@@ -1,0 +1,77 @@
+package monitor
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"furrow/jobs"
+	"furrow/tables/schema"
+)
+
+// work counts what jobs have done in this process. Repeated work counts each time.
+type work struct {
+	rows, outputs, rejects, seconds *prometheus.CounterVec // by pipeline and processor
+	made, acks, devices, failed     *prometheus.CounterVec
+}
+
+func newWork(counter func(name, help string, labels ...string) *prometheus.CounterVec) work {
+	return work{
+		rows: counter("furrow_processor_rows_total", "Rows that a processor of this worker took, repeated ones included.",
+			"pipeline", "processor"),
+		outputs: counter("furrow_processor_outputs_total", "Outputs that a processor of this worker made.",
+			"pipeline", "processor"),
+		rejects: counter("furrow_processor_rejects_total", "Values that a processor of this worker rejected.",
+			"pipeline", "processor"),
+		seconds: counter("furrow_processor_seconds_total", "Time that a processor of this worker took.",
+			"pipeline", "processor"),
+		made: counter("furrow_group_made_total", "Reports and archives that this worker made.", "pipeline", "group"),
+		acks: counter("furrow_command_acks_total", "Acknowledgements of commands that this worker found.", "pipeline"),
+		devices: counter("furrow_worker_devices_total", "Devices whose rows this worker folded.",
+			"pipeline"),
+		failed: counter("furrow_worker_device_failures_total", "Devices that this worker could not fold, each time.",
+			"pipeline"),
+	}
+}
+
+func (w work) all() []prometheus.Collector {
+	return []prometheus.Collector{w.rows, w.outputs, w.rejects, w.seconds, w.made, w.acks, w.devices, w.failed}
+}
+
+// Works has the counters of a pipeline's work begin at zero.
+func (m *Monitor) Works(p *jobs.Pipeline) {
+	name := string(p.Name)
+	for _, c := range []*prometheus.CounterVec{m.work.acks, m.work.devices, m.work.failed} {
+		c.WithLabelValues(name)
+	}
+	for kind := range p.Groups {
+		m.work.made.WithLabelValues(name, string(kind))
+	}
+	for _, kind := range jobs.Kinds() {
+		m.seconds.WithLabelValues(name, string(kind))
+	}
+	processors := p.Processors
+	for _, model := range p.Models {
+		processors = append(processors[:len(processors):len(processors)], model.Processors...)
+	}
+	for _, processor := range processors {
+		m.CountFold(p.Name, jobs.Folded{Processor: processor.Name})
+	}
+}
+
+// CountFold counts a call of a processor.
+func (m *Monitor) CountFold(p schema.Pipeline, f jobs.Folded) {
+	for c, n := range map[*prometheus.CounterVec]float64{m.work.rows: float64(f.Rows), m.work.outputs: float64(f.Outputs),
+		m.work.rejects: float64(f.Rejects), m.work.seconds: f.Took.Seconds()} {
+		c.WithLabelValues(string(p), f.Processor).Add(n)
+	}
+}
+
+// CountWork counts what a job has done.
+func (m *Monitor) CountWork(of jobs.Message, r jobs.Result) {
+	p := string(of.Pipeline)
+	m.work.acks.WithLabelValues(p).Add(float64(r.Acks))
+	m.work.devices.WithLabelValues(p).Add(float64(r.Folded))
+	m.work.failed.WithLabelValues(p).Add(float64(len(r.Failed)))
+	if of.Kind == jobs.Group {
+		m.work.made.WithLabelValues(p, string(of.Group)).Add(float64(r.Made))
+	}
+}
