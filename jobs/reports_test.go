@@ -31,8 +31,16 @@ type reported struct {
 	clock   *clock
 	rng     *rand.Rand
 	members map[schema.DeviceID]schema.Member
-	rows    []tables.Entity // all readings so far
-	taken   map[string]bool // their keys
+	placed  map[schema.DeviceID][]placed // where devices were, one after the other
+	rows    []tables.Entity              // all readings so far
+	taken   map[string]bool              // their keys
+}
+
+// A placed device was at a site and had a class from a time on.
+type placed struct {
+	from  tables.Ticks
+	site  schema.Site
+	class string
 }
 
 const (
@@ -45,7 +53,7 @@ var reportedSince = time.Date(2026, 11, 20, 22, 50, 0, 0, time.UTC)
 
 func newReported(t *testing.T, w *jobstest.World, seed uint64) *reported {
 	f := &reported{Fleet: w.NewFleet(t), t: t, clock: &clock{}, rng: rand.New(rand.NewPCG(seed, 0)),
-		members: map[schema.DeviceID]schema.Member{}, taken: map[string]bool{}}
+		members: map[schema.DeviceID]schema.Member{}, placed: map[schema.DeviceID][]placed{}, taken: map[string]bool{}}
 	f.Readings = strings.TrimSuffix(f.Names.Fleet(), "fleet") + "reported"
 	w.Create(t, f.Readings, f.Names.Runs(), f.Names.Reports())
 	client := w.Connect(t, nil)
@@ -53,10 +61,47 @@ func newReported(t *testing.T, w *jobstest.World, seed uint64) *reported {
 		m := w.Member(d, f.Readings)
 		m.Site = schema.Site([]string{"", "north", "south ½"}[i%3])
 		m.Labels = map[string]string{"class": string("ab"[i%2])}
-		f.members[d] = m
-		must.Have(client.Table(f.Names.Fleet()).Do(t.Context(), tables.InsertOrReplace(must.Have(m.Entity())(t))))(t)
+		f.placed[d] = []placed{{0, m.Site, m.Labels["class"]}}
+		f.store(client, m)
 	}
 	return f
+}
+
+// store writes a membership.
+func (f *reported) store(client *tables.Client, m schema.Member) {
+	f.t.Helper()
+	f.members[m.Device] = m
+	row := must.Have(m.Entity())(f.t)
+	must.Have(client.Table(f.Names.Fleet()).Do(f.t.Context(), tables.InsertOrReplace(row)))(f.t)
+}
+
+// relocate puts some devices at other sites, or gives them another class or none.
+func (f *reported) relocate(now time.Time) {
+	f.t.Helper()
+	for _, d := range f.World.Devices {
+		if f.rng.IntN(3) > 0 {
+			continue
+		}
+		to := placed{tables.TicksOf(now), schema.Site([]string{"", "north", "south ½", "west"}[f.rng.IntN(4)]),
+			[]string{"", "a", "b"}[f.rng.IntN(3)]}
+		m, labels := f.members[d], map[string]string{"other": "x"}
+		if to.class != "" {
+			labels["class"] = to.class
+		}
+		m.Relocate(to.site, labels, to.from)
+		f.placed[d] = append(f.placed[d], to)
+		f.store(f.World.Connect(f.t, nil), m)
+	}
+}
+
+// placedAt returns where a device was at a time.
+func (f *reported) placedAt(d schema.DeviceID, at tables.Ticks) (is placed) {
+	for _, p := range f.placed[d] {
+		if p.from <= at {
+			is = p
+		}
+	}
+	return is
 }
 
 func (f *reported) at(n int) time.Time { return reportedSince.Add(time.Duration(n) * reportedRound) }
@@ -65,6 +110,7 @@ func (f *reported) at(n int) time.Time { return reportedSince.Add(time.Duration(
 func (f *reported) arrive(n int) {
 	f.t.Helper()
 	f.clock.set(f.at(n).Add(10 * time.Second))
+	f.relocate(f.at(n))
 	var all []tables.Entity
 	for i, d := range f.World.Devices {
 		if i == n%len(f.World.Devices) { // it is silent
@@ -182,11 +228,15 @@ func (f *reported) counted() map[string]query.ReportAggregate {
 	for _, e := range f.rows {
 		m := f.members[schema.DeviceID(e.PartitionKey)]
 		at := must.Have(tables.ParseTicks(e.RowKey))(f.t)
-		groups := map[schema.By]string{schema.ByTenant: "", "labels.class": m.Labels["class"]}
-		if m.Site != "" {
-			groups[schema.BySite] = string(m.Site)
-		}
 		for _, w := range []schema.Window{schema.Hour, schema.Daily} {
+			was := f.placedAt(m.Device, w.Start(at))
+			groups := map[schema.By]string{schema.ByTenant: ""}
+			if was.site != "" {
+				groups[schema.BySite] = string(was.site)
+			}
+			if was.class != "" {
+				groups["labels.class"] = was.class
+			}
 			for by, group := range groups {
 				for _, p := range e.Properties {
 					if p.Name == "door" {

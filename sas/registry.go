@@ -93,26 +93,23 @@ func (r Registry) restoreMember(ctx context.Context, d schema.Device) error {
 // changes the row agrees with the last record.
 func (r Registry) follow(ctx context.Context, d schema.Device) error {
 	for range tries {
-		want := d.Member()
-		row, err := r.Fleet.Get(ctx, want.Month.String(), string(want.Key()))
-		if missing(err) {
+		stored, now, err := r.member(ctx, d)
+		switch {
+		case missing(err):
 			return r.restoreMember(ctx, d)
-		}
-		if err != nil {
-			return err
-		}
-		stored, err := schema.MemberOf(row)
-		if errors.Is(err, schema.ErrNewer) {
+		case errors.Is(err, schema.ErrNewer):
 			return nil // the row exists, and a newer program maintains it
-		}
-		if err != nil || stored.Agrees(want) {
+		case err != nil || stored.Agrees(d.Member()):
 			return err
 		}
 		if d, err = r.Get(ctx, d.ID); err != nil {
 			return err
 		}
-		want = d.Member()
+		want := d.Member()
 		want.Spans, want.Imports, want.Watermark = stored.Spans, stored.Imports, stored.Watermark
+		was := stored
+		was.Relocate(want.Site, want.Labels, now)
+		want.Placements = was.Placements
 		e, err := want.Entity()
 		if err != nil {
 			return err

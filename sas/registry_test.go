@@ -38,8 +38,13 @@ func TestChangeOfADeviceReachesItsFleetRow(t *testing.T) {
 	if err != nil || len(d.Tokens) != 1 || d.Position == nil {
 		t.Fatalf("the record is %+v, %v", d, err)
 	}
-	if m := y.member("pump-7"); m.Site != "Hall & Co" || m.Labels["model"] != "p7" || before.Site != "hall" {
+	m := y.member("pump-7")
+	if m.Site != "Hall & Co" || m.Labels["model"] != "p7" || before.Site != "hall" {
 		t.Errorf("the fleet row was %+v and is %+v", before, m)
+	}
+	now := tables.TicksOf(time.Now())
+	if was := m.PlacementAt(now.Add(-time.Hour)); was.Site != "hall" || m.PlacementAt(now.Add(time.Hour)).Site != m.Site {
+		t.Errorf("an hour ago it was at %+v", was)
 	}
 	_, err = y.registry.Change(t.Context(), "pump-7", func(d *schema.Device) error {
 		d.Labels["model"] = "a\tb"

@@ -20,7 +20,8 @@ func deviceSetCommand() *cli.Command {
 		Usage:     "Change a device's site, position, labels or model",
 		ArgsUsage: "DEVICE",
 		Description: `Flags that are not given change nothing. If the device has another model afterwards, its
-history is folded again; otherwise readings that are already processed keep their outputs. Repeating
+history is folded again; otherwise readings that are already processed keep their outputs. Reports of
+sites and labels count a device where it was when their hour or day began, whenever they are made. Repeating
 the command is safe, and completes a change that was interrupted.` + examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device; an empty text removes it"},

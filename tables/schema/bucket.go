@@ -81,11 +81,12 @@ const (
 
 // PlacementProperties returns the properties that say where a device was at a time.
 func PlacementProperties(m Member, at tables.Ticks) (all []tables.Property) {
-	if m.Site != "" {
-		all = append(all, tables.Property{Name: SiteProperty, Value: tables.String(string(m.Site))})
+	p := m.PlacementAt(at)
+	if p.Site != "" {
+		all = append(all, tables.Property{Name: SiteProperty, Value: tables.String(string(p.Site))})
 	}
-	labels, err := packed(m.Labels, len(m.Labels))
-	if err == nil && len(m.Labels) > 0 { // the membership has them in the same form
+	labels, err := packed(p.Labels, len(p.Labels))
+	if err == nil && len(p.Labels) > 0 { // the membership has them in the same form
 		all = append(all, tables.Property{Name: LabelsProperty, Value: labels})
 	}
 	return all

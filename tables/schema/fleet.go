@@ -23,6 +23,7 @@ type Member struct {
 	Enrollment EnrollmentID      // empty if unknown
 	Site       Site              // may be empty
 	Labels     map[string]string // may be nil
+	Placements []Placement       // where it was before, in the order of time
 	Model      string            // that its owner states; empty: the first that matches
 	Imports    Imports           // of rows into its past
 	// Watermark is the time below which rows may be gone: retention raises it before it deletes rows below it. Nothing
@@ -89,7 +90,7 @@ func (d Device) Member() Member {
 		Site: d.Site, Labels: d.Labels, Model: d.Model}
 }
 
-// Agrees reports whether m and o are equal apart from their spans, imports, watermarks and ETags.
+// Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
 		m.Site == o.Site && m.Model == o.Model && maps.Equal(m.Labels, o.Labels)
@@ -105,9 +106,11 @@ func (m Member) Entity() (tables.Entity, error) {
 	setNonzero(&e, MemberWatermark, tables.Int64(int64(m.Watermark)))
 	labels, errLabels := packed(m.Labels, len(m.Labels))
 	spans, errSpans := packed(m.Spans, len(m.Spans))
+	placements, errPlacements := packed(m.Placements, len(m.Placements))
 	e.Set("Labels", labels)
 	e.Set("Spans", spans)
-	return e, cmp.Or(m.check(), errLabels, errSpans, m.Imports.Set(&e))
+	e.Set(memberPlacements, placements)
+	return e, cmp.Or(m.check(), errLabels, errSpans, errPlacements, m.Imports.Set(&e))
 }
 
 // MemberOf decodes a row of the table fleet.
@@ -124,6 +127,7 @@ func MemberOf(e tables.Entity) (Member, error) {
 	m.Device = DeviceID(device)
 	unpack(f, "Labels", &m.Labels)
 	unpack(f, "Spans", &m.Spans)
+	unpack(f, memberPlacements, &m.Placements)
 	unpack(f, memberImports, &m.Imports)
 	f.Fail("record", m.check())
 	return m, f.Err()

@@ -91,6 +91,7 @@ func TestRecordsAreReadAsWritten(t *testing.T) {
 	}
 	member := full.Member()
 	member.Spans = []Span{{From: 1, To: 7}, {From: 9}}
+	member.Placements = []Placement{{Site: "hall ½", To: 5}, {Labels: map[string]string{"class": "é"}, To: 8}}
 	e, err := member.Entity()
 	if got, err := MemberOf(stored(t, e, err)); err != nil || !reflect.DeepEqual(got, member) {
 		t.Errorf("got %+v, %v; want %+v", got, err, member)
