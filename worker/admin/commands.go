@@ -67,15 +67,20 @@ func (f Fleet) Commands(ctx context.Context, id schema.DeviceID, all bool) (comm
 
 func (f Fleet) commands() commands.Table { return commands.Of(f.Tables, f.Names) }
 
-// tell does an act that tells a device something, if the device would ever read it.
-func (f Fleet) tell(ctx context.Context, by Actor, act schema.Act, d schema.Device,
-	do func(context.Context, commands.Table) (string, error),
-) error {
+// TakesCommands returns an error that wraps ErrNoCommands if a device would never read a command.
+func (f Fleet) TakesCommands(ctx context.Context, d schema.Device) error {
 	e, err := f.Enrollments.Get(ctx, d.Enrollment)
 	if err == nil && !e.Commands {
 		err = fmt.Errorf("device %s: %w", d.ID, ErrNoCommands)
 	}
-	if err != nil {
+	return err
+}
+
+// tell does an act that tells a device something, if the device would ever read it.
+func (f Fleet) tell(ctx context.Context, by Actor, act schema.Act, d schema.Device,
+	do func(context.Context, commands.Table) (string, error),
+) error {
+	if err := f.TakesCommands(ctx, d); err != nil {
 		return err
 	}
 	act.Device, act.Tenant = d.ID, d.Tenant

@@ -81,7 +81,7 @@ func challenging(w http.ResponseWriter, err error) error {
 }
 
 // maxForm limits the body of a form or of JSON, in bytes.
-const maxForm = 20 << 10
+const maxForm = 64 << 10
 
 // checkForm refuses a form that another site sent, or that is not of one of this person's pages. A request with a
 // bearer token is not from a browser.

@@ -89,12 +89,15 @@ func TestPagesOfActsAreUsableByEverybody(t *testing.T) {
 	incident := "/incidents/" + g.Opens(t, "hot", "d0000", time.Now().Add(-time.Minute), "critical").ID.String()
 	g.signIn(t, token).acts(t, incident+"/note", "text", "the fan was off")
 	g.waitForIncidents(t, 2)
+	order := g.withToldDevice(t, "d0003")
 	for _, width := range []int64{1440, 390} {
 		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
 		for _, path := range []string{"/devices/d0000", "/devices/d0000/revoke", "/devices/d0001/restore",
 			"/devices/d0000/release", "/devices/d0000/rewind", "/devices/d0000/rewind?to=-2d", "/pipelines/live/redrive",
 			"/activity", "/", "/devices", "/incidents", "/incidents?state=open,acknowledged,closed", "/incidents?rule=none",
-			incident, incident + "/ack", incident + "/note", incident + "/mute"} {
+			"/devices/d0003", "/devices/d0003/command", "/devices/d0003/desired",
+			"/devices/d0003/commands/" + order + "/cancel", incident, incident + "/ack",
+			incident + "/note", incident + "/mute"} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(url + path)
 				b.sees(path+" is there", `document.readyState === "complete" && document.querySelector(".person")`)

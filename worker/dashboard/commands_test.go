@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
 )
@@ -30,19 +33,26 @@ func (g *guarded) tells(method, target, token, body string, headers ...string) *
 	return w
 }
 
-// withCommands gives all devices of a fleet an enrollment with commands.
+// withCommands gives devices the enrollment plant1, with commands. There is plant2, without.
 func (g *guarded) withCommands(t *testing.T, ids ...schema.DeviceID) {
 	t.Helper()
 	n := &sas.Enrollments{Table: g.Client.Table(g.Names.Enrollments()), SealingKey: sas.NewSealingKey()}
 	must.Succeed(t, n.Table.Create(t.Context()))
-	must.Have(n.Add(t.Context(), schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: "readings", Life: time.Hour,
-		Commands: true}, nil, nil))(t)
-	for _, id := range ids {
-		must.Have(sas.NewRegistry(g.Client, g.Names).Update(t.Context(), id, func(d *schema.Device) error {
-			d.Enrollment = "plant1"
-			return nil
-		}))(t)
+	for _, id := range []schema.EnrollmentID{"plant1", "plant2"} {
+		must.Have(n.Add(t.Context(), schema.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour,
+			Commands: id == "plant1"}, nil, nil))(t)
 	}
+	for _, id := range ids {
+		g.enroll(t, id, "plant1")
+	}
+}
+
+func (g *guarded) enroll(t *testing.T, id schema.DeviceID, in schema.EnrollmentID) {
+	t.Helper()
+	must.Have(sas.NewRegistry(g.Client, g.Names).Update(t.Context(), id, func(d *schema.Device) error {
+		d.Enrollment = in
+		return nil
+	}))(t)
 }
 
 // TestOperatorsOfTheTenantSendCommands: nobody else does, and nobody else's device is told from an unknown one.
@@ -118,5 +128,129 @@ func TestOperatorsOfTheTenantSendCommands(t *testing.T) {
 	}
 	if w := g.tells("POST", at, "", body, "Cookie", g.signIn(t, operator).cookie); w.Code != http.StatusForbidden {
 		t.Errorf("from another site, with the cookie of a session: %d %s", w.Code, w.Body)
+	}
+}
+
+// withToldDevice gives a device commands in several states and a desired configuration, and returns the ID of the one
+// that waits.
+func (g *guarded) withToldDevice(t *testing.T, id schema.DeviceID) string {
+	t.Helper()
+	g.withCommands(t, id)
+	to := commands.Of(g.Client, g.Names)
+	must.Succeed(t, to.Table.Create(t.Context()))
+	send := func(body string) schema.CommandID {
+		return must.Have(to.Send(t.Context(), schema.Command{Device: id, Body: body, Who: "olga"}, time.Hour))(t).ID
+	}
+	done, canceled := send(`{"valve":"open"}`), send(`{"valve":"shut"}`)
+	ack := schema.Ack{Device: id, ID: done, Row: schema.RowKey{Ticks: tables.TicksOf(time.Now())},
+		State: schema.CommandSucceeded, Result: `{"valve":"open"}`}
+	g.Write(t, g.Names.Commands(), ack.Entity())
+	must.Have(to.Cancel(t.Context(), id, canceled, "olga"))(t)
+	must.Have(to.SetDesired(t.Context(), id, `{"limit":180}`, "olga"))(t)
+	return string(send(`{"heater":"off"}`))
+}
+
+// TestOperatorsTellDevicesFromThePage what to do: each act is confirmed, done once, recorded, and shown.
+func TestOperatorsTellDevicesFromThePage(t *testing.T) {
+	g := newGuarded(t, 4, Config{Loopback: true})
+	g.run(t, 4)
+	g.withCommands(t, "d0000")
+	v := g.signIn(t, g.add(t, "olga", schema.Operator, "contoso"))
+	if page := v.get("/devices/d0000").Body.String(); !strings.Contains(page, "No commands were sent") ||
+		!strings.Contains(page, `href="/devices/d0000/command"`) {
+		t.Errorf("without commands, the page is %s", page)
+	}
+	w := v.acts(t, "/devices/d0000/command", "text", `{"heater":"off"}`, "for", "10m")
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "waits for the device") {
+		t.Fatalf("sending: %d %s", w.Code, w.Body)
+	}
+	w = v.acts(t, "/devices/d0000/desired", "text", `{"limit":180}`)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "The configuration is set") {
+		t.Errorf("configuring: %d %s", w.Code, w.Body)
+	}
+	if page := v.get("/devices/d0000/desired").Body.String(); !strings.Contains(page, "{&#34;limit&#34;:180}</textarea>") {
+		t.Errorf("the form does not have what is set: %s", page)
+	}
+	page := v.get("/devices/d0000").Body.String()
+	for _, want := range []string{"{&#34;heater&#34;:&#34;off&#34;}", "{&#34;limit&#34;:180}", "queued", "olga"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %s: %s", want, page)
+		}
+	}
+	cancel := regexp.MustCompile(`/devices/d0000/commands/[^/"]+/cancel`).FindString(page)
+	w = v.acts(t, cancel)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "is canceled") {
+		t.Errorf("canceling: %d %s", w.Code, w.Body)
+	}
+	if page := v.get(cancel).Body.String(); !strings.Contains(page, "it can no longer be canceled") {
+		t.Errorf("after it is canceled: %s", page)
+	}
+	if page := v.get("/devices/d0000").Body.String(); !strings.Contains(page, "canceled by olga") {
+		t.Errorf("the page has %s", page)
+	}
+	var did []string
+	for _, a := range g.logged(t) {
+		if a.Who != "olga" || a.From != "dashboard" || a.Device != "d0000" || a.Tenant != "contoso" || a.Failed {
+			t.Errorf("the log has %+v", a)
+		}
+		did = append(did, a.What)
+	}
+	if got := strings.Join(did, ", "); got != "command cancel, device desired set, command send" {
+		t.Errorf("the log has %s", got)
+	}
+}
+
+// TestPageTellsDevicesNothingThatItMayNot: what is refused is neither sent nor recorded.
+func TestPageTellsDevicesNothingThatItMayNot(t *testing.T) {
+	g := newGuarded(t, 4, Config{Loopback: true})
+	g.run(t, 4)
+	order := g.withToldDevice(t, "d0000")
+	g.enroll(t, "d0002", "plant2")
+	v := g.signIn(t, g.add(t, "olga", schema.Operator, "contoso"))
+	form := once(t, v.get("/devices/d0000/command").Body.String())
+	for what, fields := range map[string][]string{
+		"no JSON":     {"text", "{", "for", "10m"},
+		"for a year":  {"text", "1", "for", "365d"},
+		"for nothing": {"text", "1"},
+		"nothing":     {"for", "10m"},
+	} {
+		if w := v.post("/devices/d0000/command", append(fields, "once", form+what)...); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", what, w.Code, w.Body)
+		}
+	}
+	for what, try := range map[string]struct {
+		path string
+		want int
+	}{
+		"an unknown command":           {"/devices/d0000/commands/0639308592000000000-x/cancel", 404},
+		"no command":                   {"/devices/d0000/commands/7/cancel", 404},
+		"another device's command":     {"/devices/d0002/commands/" + order + "/cancel", 404},
+		"a device of another tenant":   {"/devices/d0001/command", 404},
+		"a device without commands":    {"/devices/d0002/command", 409},
+		"configuring, without command": {"/devices/d0002/desired", 409},
+	} {
+		if w := v.post(try.path, "once", "x"+what, "text", "1", "for", "10m"); w.Code != try.want {
+			t.Errorf("%s: %d, want %d: %s", what, w.Code, try.want, w.Body)
+		}
+	}
+	if page := v.get("/devices/d0002/command").Body.String(); !strings.Contains(page, "its enrollment has no commands") {
+		t.Errorf("before it is confirmed, the page does not say so: %s", page)
+	}
+	viewer := g.signIn(t, g.add(t, "vera", schema.Viewer, "contoso"))
+	if page := viewer.get("/devices/d0000").Body.String(); strings.Contains(page, "/command\"") ||
+		strings.Contains(page, "/cancel") || !strings.Contains(page, "{&#34;heater&#34;:&#34;off&#34;}") {
+		t.Errorf("a viewer sees %s", page)
+	}
+	if w := viewer.post("/devices/d0000/command", "once", "v", "text", "1", "for", "10m"); w.Code != http.StatusForbidden {
+		t.Errorf("a viewer sends: %d %s", w.Code, w.Body)
+	}
+	all := must.Have(commands.Of(g.Client, g.Names).Read(t.Context(), "d0000", 0))(t)
+	if len(all.Commands) != 3 {
+		t.Errorf("%d commands were sent", len(all.Commands))
+	}
+	for _, a := range g.logged(t) {
+		if !a.Failed {
+			t.Errorf("the log has %+v", a)
+		}
 	}
 }

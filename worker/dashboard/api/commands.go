@@ -24,6 +24,20 @@ type Commands struct {
 	Device   string    `json:"device"`
 	Waiting  int       `json:"waiting"`  // how many the device has neither taken nor missed
 	Commands []Command `json:"commands"` // those of the last week, the newest first
+	Desired  *Command  `json:"desired,omitempty"`
+}
+
+// CommandsOf returns the commands of a device as answers have them.
+func CommandsOf(device string, all commands.All) Commands {
+	answer := Commands{Device: device, Waiting: all.Waiting(), Commands: []Command{}}
+	for _, c := range slices.Backward(all.Commands) {
+		answer.Commands = append(answer.Commands, commandOf(c, all.Now))
+	}
+	if all.Desired != nil {
+		desired := commandOf(*all.Desired, all.Now)
+		answer.Desired = &desired
+	}
+	return answer
 }
 
 // A Command is what a device is told to do, or the configuration that it is to have.
@@ -106,11 +120,7 @@ func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ Params) err
 	if err != nil {
 		return err
 	}
-	answer := Commands{Device: string(d.ID), Waiting: all.Waiting(), Commands: []Command{}}
-	for _, c := range slices.Backward(all.Commands) {
-		answer.Commands = append(answer.Commands, commandOf(c, all.Now))
-	}
-	return writeJSON(w, r, answer)
+	return writeJSON(w, r, CommandsOf(string(d.ID), all))
 }
 
 func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ Params) error {

@@ -71,6 +71,7 @@ func (s *Store) Forget(id string) {
 		}
 	}
 	s.devices.kept.Remove(id)
+	s.told.kept.Remove(id)
 }
 
 // home returns a device's tenant and month from the index.

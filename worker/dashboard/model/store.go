@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/query"
@@ -78,6 +79,7 @@ type Store struct {
 	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
 	ofDevice  cache[[]query.Incident]
+	told      cache[commands.All]
 }
 
 // New returns a Store. It reads nothing in the background before Run.
@@ -89,7 +91,7 @@ func New(c Config) *Store {
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
-		summaries: newCache[summed](), compares: newCache[Outliers](),
+		summaries: newCache[summed](), compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)

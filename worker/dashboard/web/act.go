@@ -35,6 +35,8 @@ type ActPage struct {
 	Once     string // differs in each form, so that one that is sent twice acts once
 
 	TextNeeded bool
+	MaxText    int    // characters; zero: those of a note
+	Was        string // what the field has at first
 
 	Done    bool
 	Did     []string
@@ -84,6 +86,9 @@ func (s *Site) acts() []act {
 		{pattern: "/devices/{id}/revoke", role: schema.Operator, prepare: s.revoke},
 		{pattern: "/devices/{id}/restore", role: schema.Operator, prepare: s.restore},
 		{pattern: "/devices/{id}/release", role: schema.Operator, prepare: s.release},
+		{pattern: "/devices/{id}/command", role: schema.Operator, prepare: s.sendCommand},
+		{pattern: "/devices/{id}/commands/{command}/cancel", role: schema.Operator, prepare: s.cancelCommand},
+		{pattern: "/devices/{id}/desired", role: schema.Operator, prepare: s.setDesired},
 		{pattern: "/devices/{id}/rewind", params: []string{"to"}, role: schema.Operator, prepare: s.rewind},
 		{pattern: "/incidents/{incident}/ack", role: schema.Operator, prepare: s.acknowledge},
 		{pattern: "/incidents/{incident}/note", role: schema.Operator, prepare: s.note},

@@ -6,8 +6,21 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
+
+// commands returns commands in every state, and a desired configuration.
+func commands() api.Commands {
+	all := api.Commands{Device: "pump-7", Desired: &api.Command{ID: "0639308592000000000-d", State: "succeeded",
+		Body: map[string]any{"limit": 180}, Sent: theTime(), Who: "olga", Result: map[string]any{"limit": 180}}}
+	for i, state := range []string{"queued", "received", "succeeded", "failed", "canceled", "expired"} {
+		all.Commands = append(all.Commands, api.Command{ID: fmt.Sprintf("063930859200000000%d-a", i), State: state,
+			Body: map[string]any{"heater": "off"}, Sent: theTime(), Expires: theTime(), Who: "rule hot",
+			Incident: "hot~pump-7~20261120T081500Z"})
+	}
+	return all
+}
 
 func theTime() time.Time { return time.Date(2026, 11, 21, 16, 20, 0, 0, time.UTC) }
 

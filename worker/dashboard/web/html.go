@@ -125,6 +125,11 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		s.c.Log.Warn("incidents cannot be read", "device", id, "error", err)
 	}
 	page.Incidents, read = incidents, read.And(found)
+	told, listed, err := s.c.Model.Commands(r.Context(), id)
+	if err != nil {
+		s.c.Log.Warn("commands cannot be read", "device", id, "error", err)
+	}
+	page.Commands, read = api.CommandsOf(id, told), read.And(listed)
 	gaps, counted, err := s.c.Model.RecentGaps(r.Context(), id)
 	if err != nil {
 		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)

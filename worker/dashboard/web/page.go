@@ -75,6 +75,7 @@ type DevicePage struct {
 	Gaps     *model.RecentGaps // nil: its readings have no sequence numbers, or they could not be read
 	// Incidents are those of the time of the chart, the newest first.
 	Incidents []model.Incident
+	Commands  api.Commands
 }
 
 // An IncidentsPage lists incidents. It takes the parameters of /v1/incidents.

@@ -17,6 +17,7 @@ import (
 
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
 )
@@ -78,6 +79,7 @@ func usualPages() map[string]web.Page {
 			Series: series("raw", 20*time.Second, 180)},
 		"device/incidents": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "24h",
 			Series: series("1m", time.Minute, 1440), Incidents: incidents()},
+		"device/commands": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Commands: commands()},
 		"incidents": &web.IncidentsPage{Now: theTime(), Query: model.IncidentQuery{Tenant: "contoso",
 			States: model.IncidentStates()}, Tenants: []string{"contoso"},
 			Answer: model.Incidents{Rows: incidents(), Extent: model.Extent{Next: "x"}},
@@ -141,6 +143,10 @@ func hostilePages() map[string]web.Page {
 			Answer:   model.DeviceAnswer{Latest: []model.Latest{{Sensor: nasty, Unit: nasty, Value: 1.5}}}},
 		"device incidents/hostile": &web.DevicePage{Now: theTime(), Series: series, Incidents: []model.Incident{incident},
 			Answer: model.DeviceAnswer{Device: model.Record{Device: nasty}}},
+		"device commands/hostile": &web.DevicePage{Now: theTime(), Answer: model.DeviceAnswer{
+			Device: model.Record{Device: nasty}}, Commands: api.Commands{Desired: &api.Command{Body: nasty, Result: nasty},
+			Commands: []api.Command{{ID: nasty, State: nasty, Body: map[string]any{nasty: nasty}, Who: nasty, By: nasty,
+				Incident: nasty, Result: nasty}}}},
 		"incidents/hostile": &web.IncidentsPage{Query: model.IncidentQuery{Tenant: nasty, Site: nasty, Label: nasty,
 			Rule: nasty, Device: nasty, Severity: nasty, States: []string{nasty}, After: nasty}, Span: nasty,
 			Tenants: []string{nasty},

@@ -14,6 +14,7 @@ import (
 	"furrow/worker/dashboard/model"
 
 	"github.com/dustin/go-humanize/english"
+	"github.com/go-json-experiment/json"
 )
 
 // functions are available in templates.
@@ -25,11 +26,20 @@ func functions(s *static) template.FuncMap {
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
 		"seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
-		"costs": costs, "labels": labels,
+		"costs": costs, "labels": labels, "json": jsonText,
 		"states": states, "sorts": sorts,
 		"severity": severityClass, "severities": model.Severities, "incidentsChart": incidentsChart,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
+}
+
+// jsonText returns a value of an answer as it is sent.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
 }
 
 func value(v any, unit string) string {
