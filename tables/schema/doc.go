@@ -50,5 +50,8 @@
 //
 // Messages and entities carry the number of the format in which they are written. See
 // Format for how two versions of the program share a fleet, and Layout for why keys
-// cannot change that way.
+// cannot change that way. To change a format, raise Format (of a directory, the number in
+// tables/local; of a processor's fold or state, add the number to its Formats). Read the
+// older ones, go on writing them while the fleet's configuration has the lower number, and
+// keep files of each in testdata/format-N. .ci/upgrade has two versions share a fleet.
 package schema
