@@ -102,11 +102,12 @@ func (w *writers) write(ctx context.Context, t *testing.T) {
 	}
 }
 
-// workAndDie has workers fold and audit until each of them is killed after a moment.
+// workAndDie has workers fold and audit until each of them is killed after a moment. Most of them live long enough to
+// commit: a claim holds twice as long each time that a worker dies with it, and whoever comes next waits.
 func workAndDie(ctx context.Context, t *testing.T, f *jobstest.Fleet, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for ctx.Err() == nil {
-		life, kill := context.WithTimeout(ctx, time.Duration(1+random.IntN(150))*time.Millisecond)
+		life, kill := context.WithTimeout(ctx, time.Duration(1+random.IntN(600))*time.Millisecond)
 		if err := f.Settle(life, f.Pipeline(t, nil)); err != nil && life.Err() == nil {
 			t.Error(err)
 		}
