@@ -45,7 +45,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 	f.work()
 	arguments := map[string]string{"query": "pump-7 --latest", "rejects": "pump-7", "rewind": "pump-7 --to -1h",
 		"schedule": "--once", "config apply": "good.yaml", "config check": "good.yaml", "config init": "new.yaml",
-		"deploy init": "systemd deploy", "backup": "saved",
+		"deploy init": "systemd deploy", "backup": "saved", "estimate": "--devices 1000",
 		"config diff": "1", "config rollback": "1", "jobs purge": "--yes", "device import": "fleet.csv", "import": "past.csv",
 		"device add": "pump-9", "device set": "pump-7 --site hall", "device show": "pump-7", "device key": "pump-7",
 		"device revoke": "pump-7", "device restore": "pump-7", "device release": "--all", "token": "pump-7",

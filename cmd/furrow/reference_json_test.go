@@ -13,6 +13,7 @@ import (
 
 	"furrow/cmd/internal/bench"
 	"furrow/cmd/internal/demo"
+	"furrow/cmd/internal/estimate"
 	"furrow/cmd/internal/factory"
 	"furrow/sas"
 )
@@ -33,6 +34,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"dashboard"}, "One object, once it listens.", []any{dashboardScreen{}}},
 		{[]string{"backup"}, "One object.", []any{backupLine{}}},
 		{[]string{"restore"}, "One object.", []any{restoredLine{}}},
+		{[]string{"estimate"}, "One object.", []any{estimate.Estimate{}}},
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw`, `--tail` and `--row-key` for each " +

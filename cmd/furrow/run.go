@@ -65,7 +65,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), accessCommand(), activityCommand(), deployCommand(),
 			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(),
-			healthCommand(), backupCommand(), restoreCommand(), benchCommand(), completionCommand(), versionCommand()},
+			healthCommand(), backupCommand(), restoreCommand(), estimateCommand(),
+			benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true, // a connection string is one value

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"furrow/cmd/internal/estimate"
+)
+
+func TestEstimateOfALargeFleetNamesItsLimits(t *testing.T) {
+	_, out, _ := furrow(t.Context(), "estimate", "--devices", "1000", "--json")
+	small := jsonOf[estimate.Estimate](t, out)[0]
+	if small.Shards != 1 || small.Partitions != 1 || small.Rows != 43_800_000 || small.Cost.Total <= 0 ||
+		small.Limits[0].Close {
+		t.Errorf("1,000 devices: %+v", small)
+	}
+	code, out, errs := furrow(t.Context(), "estimate", "--devices", "600000", "--every", "1m", "--months", "12")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"--shards 10", "120 of the fleet", "Close to a limit", "several accounts", "total"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	for line, want := range map[string]string{
+		"estimate":                            "devices",
+		"estimate --devices 0":                "--devices is 0",
+		"estimate --devices 5 --sensors 1001": "--sensors is 1001",
+		"estimate --devices 5 --config /no":   "/no",
+	} {
+		refused(t, anyFailure, want, line)
+	}
+}
