@@ -29,7 +29,7 @@ somebody has access.` + examples(
 			silentFlag(), tilesFlag(),
 			metricsFlag(),
 			jsonFlag(),
-			verboseFlag(), stopWithInputFlag()),
+			verboseFlag(), logFormatFlag(), stopWithInputFlag()),
 		Action: showDashboard,
 	}
 }

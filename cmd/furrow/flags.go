@@ -25,6 +25,20 @@ func listFlags() []cli.Flag {
 
 func verboseFlag() cli.Flag { return boolFlag("verbose", "Log every message, slot and request") }
 
+// logFormatFlag belongs to every command that runs until it is stopped.
+func logFormatFlag() cli.Flag {
+	return &cli.StringFlag{Name: logFormat, Value: "text", EnvVars: []string{"FURROW_LOG_FORMAT"},
+		Usage: "`FORMAT` of the log: text or json, an object a line",
+		Action: func(c *cli.Context, format string) error {
+			if format != "text" && format != "json" {
+				return usagef(c, "--log-format is %q; it takes text or json", format)
+			}
+			return nil
+		}}
+}
+
+const logFormat = "log-format"
+
 func caFlag() cli.Flag {
 	return &cli.StringFlag{Name: "ca",
 		Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"}

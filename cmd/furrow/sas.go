@@ -30,7 +30,7 @@ and completes revocations of other processes. On SIGINT or SIGTERM it completes 
 exits.` + examples(
 			"sas",
 			"sas --listen 0.0.0.0:443 --tls cert.pem,key.pem --storage env:AZURE_STORAGE"),
-		Flags: append(append(storageFlags(), endpointFlags()...), metricsFlag(), jsonFlag(), verboseFlag(),
+		Flags: append(append(storageFlags(), endpointFlags()...), metricsFlag(), jsonFlag(), verboseFlag(), logFormatFlag(),
 			stopWithInputFlag()),
 		Action: serveTokens,
 	}

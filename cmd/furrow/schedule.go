@@ -29,7 +29,7 @@ then follows the newest generation.` + examples(
 		Flags: append(fleetFlags(),
 			durationFlag("every", 0, time.Second, "`DURATION` between two slots, instead of the pipelines' cadences"),
 			boolFlag("once", "Do what is due now, print it, and exit"),
-			jsonFlag(), metricsFlag(), verboseFlag(), stopWithInputFlag()),
+			jsonFlag(), metricsFlag(), verboseFlag(), logFormatFlag(), stopWithInputFlag()),
 		Action: schedule,
 	}
 }
@@ -48,6 +48,11 @@ func schedule(c *cli.Context) (err error) {
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
+	end, err := trace(c, f, s)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}

@@ -97,7 +97,11 @@ func logFor(c *cli.Context) *slog.Logger {
 	if c.Bool("verbose") {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level}))
+	options := &slog.HandlerOptions{Level: level}
+	if c.String(logFormat) == "json" {
+		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options))
+	}
+	return slog.New(slog.NewTextHandler(c.App.ErrWriter, options))
 }
 
 // quoted quotes a word for a POSIX shell.

@@ -32,7 +32,7 @@ acknowledged write is on disk. It runs until SIGINT or SIGTERM.` + examples(
 			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"},
 				DefaultText: "generated at the first start", Usage: "Account key in `BASE64`; the first start stores it"},
 			boolFlag("show-key", "Print the account key in the connection string"),
-			metricsFlag(), jsonFlag(), stopWithInputFlag(),
+			metricsFlag(), jsonFlag(), verboseFlag(), logFormatFlag(), stopWithInputFlag(),
 		},
 		Action: storage,
 	}

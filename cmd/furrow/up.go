@@ -51,7 +51,7 @@ generation.` + examples(
 			&cli.IntFlag{Name: "backup-keep", Value: 2, Usage: "Complete `BACKUPS` to keep below --backup-to"},
 			metricsFlag(),
 			jsonFlag(),
-			verboseFlag(), stopWithInputFlag()),
+			verboseFlag(), logFormatFlag(), stopWithInputFlag()),
 		Action: up,
 	}
 }
@@ -163,6 +163,11 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 		return roles.IgnoreCanceled(ctx, err)
 	}
 	f.Policies, figures.Runs, figures.Log = nil, f.Runs(), h.log // the endpoint reconciles policies
+	end, err := trace(h.c, f, s)
+	if err != nil {
+		return err
+	}
+	defer end()
 	follows(m, f.Stored)
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)

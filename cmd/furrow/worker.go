@@ -26,7 +26,7 @@ configuration; --config applies only while none is stored.` + examples(
 			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour,
 				"`DURATION` after which another worker takes over the jobs of a dead one"),
 			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker exits (default: never)"),
-			metricsFlag(), verboseFlag(), stopWithInputFlag()),
+			metricsFlag(), verboseFlag(), logFormatFlag(), stopWithInputFlag()),
 		Action: work,
 	}
 }
@@ -52,6 +52,11 @@ func work(c *cli.Context) (err error) {
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
+	end, err := trace(c, f, s)
+	if err != nil {
+		return err
+	}
+	defer end()
 	follows(m.Monitor, f.Stored)
 	figures.Runs, figures.Log = f.Runs(), f.Log
 	if err := f.Create(ctx); err != nil {

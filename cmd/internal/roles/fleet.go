@@ -11,6 +11,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/tracing"
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/processors"
@@ -25,9 +26,10 @@ import (
 type Fleet struct {
 	Tables    *tables.Client
 	Queues    *worker.Client
-	Archive   *archive.Store // nil if the account has no blobs
-	Policies  *sas.Policies  // reconciled while a scheduler runs; nil leaves that to the endpoints
-	Early     *worker.Early  // asks schedulers for runs between slots; may be nil
+	Archive   *archive.Store  // nil if the account has no blobs
+	Policies  *sas.Policies   // reconciled while a scheduler runs; nil leaves that to the endpoints
+	Early     *worker.Early   // asks schedulers for runs between slots; may be nil
+	Tracer    *tracing.Tracer // of runs; may be nil
 	Names     schema.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger

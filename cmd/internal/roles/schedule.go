@@ -72,7 +72,13 @@ func (f *Fleet) ScheduleOnce(ctx context.Context, every time.Duration, tell func
 
 func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Scheduler {
 	s := &worker.Scheduler{Pipeline: p.Name, Cadence: cmp.Or(every, p.Cadence), Generation: f.Generation, Runs: f.Runs(),
-		Queue: f.Queue(p), Settle: p.Settle, OnSlot: f.onSlot(p), Log: f.Log}
+		Queue: f.Queue(p), Settle: p.Settle, Log: f.Log}
+	write := f.onSlot(p)
+	s.OnSlot = func(ctx context.Context, slot worker.Slot) {
+		if f.Tracer.Slot(ctx, slot); write != nil {
+			write(ctx, slot)
+		}
+	}
 	if !p.MakesObjects() { // nobody waits for an archive
 		s.Early = f.Early
 	}

@@ -135,7 +135,9 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 		if err != nil {
 			return err
 		}
+		ctx, end := f.Tracer.Job(ctx, m)
 		r, err := w.Figures.Do(ctx, pipeline, m, queue, save)
+		end(r, err)
 		if w.Monitor != nil {
 			w.Monitor.CountWork(m, r)
 		}
