@@ -68,7 +68,7 @@ func (v visitor) post(target string, fields ...string) *httptest.ResponseRecorde
 }
 
 func (v visitor) form() string {
-	page := v.get("/").Body.String()
+	page := v.get("/activity").Body.String()
 	found := regexp.MustCompile(`name="form" value="(\w+)"`).FindStringSubmatch(page)
 	if found == nil {
 		return ""
@@ -92,6 +92,7 @@ func (d *Dashboard) postForm(target, cookie string, fields ...string) *httptest.
 }
 
 func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 2, Config{Loopback: true})
 	token := g.add(t, "alice", schema.Viewer, "")
 	v, other := g.signIn(t, token), g.signIn(t, token)
@@ -123,6 +124,7 @@ func TestSessionsEnd(t *testing.T) {
 }
 
 func TestCookieIsForThisSiteAlone(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		g := newGuarded(t, 2, Config{Secure: secure})
 		w := g.postForm("/sign-in", "", "token", g.add(t, "alice", schema.Viewer, ""))
@@ -151,6 +153,7 @@ func TestRemovedAccessEndsSessionsAndTokens(t *testing.T) {
 }
 
 func TestNothingIsToldBeforeSigningIn(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 4, Config{Storage: "https://acct.table.core.windows.net", Version: "v1.2.3",
 		Secrets: Secrets{Password: "correct horse"}})
 	g.add(t, "alice@contoso.example", schema.Viewer, "")
@@ -189,6 +192,7 @@ func TestSigningInLeadsNowhereElse(t *testing.T) {
 }
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 2, Config{Loopback: true})
 	token := g.add(t, "alice", schema.Admin, "")
 	v, other := g.signIn(t, token), g.signIn(t, token)
@@ -231,6 +235,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 }
 
 func TestOnlyTheStatedProxyNamesPeople(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 2, Config{Loopback: true, TrustHeader: "X-User",
 		Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	g.add(t, "alice", schema.Viewer, "contoso")

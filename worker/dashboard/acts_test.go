@@ -238,6 +238,7 @@ func TestPoisonMessagesAreRedrivenFromThePage(t *testing.T) {
 // TestRolesSayWhoMayAct tries every act with every kind of visitor. Those who may not act see no way to, and are
 // refused with the form of their own page, too.
 func TestRolesSayWhoMayAct(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 2, Config{Loopback: true})
 	g.run(t, 2)
 	g.c.Secrets.Password = "correct horse battery"

@@ -17,6 +17,7 @@ import (
 
 // TestEveryAddressAnswers checks what all answers have in common.
 func TestEveryAddressAnswers(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true, Storage: "https://acct.table.core.windows.net", Version: "v1"})
 	f.run(t, 12)
 	for _, target := range addresses() {
@@ -54,6 +55,7 @@ func TestEveryAddressAnswers(t *testing.T) {
 }
 
 func TestAnswersAreCompressedAndTagged(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true})
 	f.run(t, 12)
 	for _, target := range []string{"/", "/v1/map", "/devices/d0001", "/v1/devices", "/openapi.json"} {
@@ -82,6 +84,7 @@ func TestAnswersAreCompressedAndTagged(t *testing.T) {
 // TestCostDoesNotDependOnTheSizeOfTheFleet counts the requests of each address at the transport, before
 // anything is cached, and compares them with what the answer says.
 func TestCostDoesNotDependOnTheSizeOfTheFleet(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{6, 48} {
 		fleet := modeltest.New(t, azuretest.Local(t))
 		fleet.Grow(t, n)
@@ -138,6 +141,7 @@ func TestUnknownSensorIsAnErrorThatNamesTheOthers(t *testing.T) {
 
 // TestFilesHaveWhatIsSeen compares files with the answers of the API.
 func TestFilesHaveWhatIsSeen(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true})
 	f.run(t, 12)
 	w := f.get("/devices.csv?text=D000&sort=value&sensor=temperature")
@@ -175,6 +179,7 @@ func TestFooterSaysWhatThePageCost(t *testing.T) {
 }
 
 func TestPagesSurviveAnOutageOfStorage(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 5, Config{Loopback: true})
 	f.run(t, 5)
 	f.Fail(true)
@@ -198,6 +203,7 @@ func TestPagesSurviveAnOutageOfStorage(t *testing.T) {
 }
 
 func TestErrorsArePagesForPeopleAndJSONForPrograms(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 2, Config{Loopback: true})
 	f.run(t, 2)
 	for target, want := range map[string]int{"/nowhere": 404, "/devices/nobody": 404, "/tenants/nobody": 404,

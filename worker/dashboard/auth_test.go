@@ -105,6 +105,7 @@ func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
 
 // TestOtherHostNamesAreRefusedOnLoopback is about DNS rebinding.
 func TestOtherHostNamesAreRefusedOnLoopback(t *testing.T) {
+	t.Parallel()
 	d := newDashboard(t, Config{Loopback: true})
 	for host, want := range map[string]int{
 		"localhost": 200, "LOCALHOST:1": 200, "127.0.0.1:10090": 200, "[::1]:80": 200, "[::1]": 200, "127.8.8.8": 200,

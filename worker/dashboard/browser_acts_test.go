@@ -35,6 +35,7 @@ func (b *browser) signsIn(token string) {
 
 // TestBrowserSignsInAndRevokesADevice also ends the session under an open page.
 func TestBrowserSignsInAndRevokesADevice(t *testing.T) {
+	t.Parallel()
 	g, token, url := serveGuarded(t)
 	b := newBrowser(t)
 	b.signedOut = true
@@ -118,6 +119,7 @@ func TestPagesOfActsAreUsableByEverybody(t *testing.T) {
 
 // TestBrowserFollowsAnIncident sees it open on the first page, acknowledges it, mutes its rule, and sees it close.
 func TestBrowserFollowsAnIncident(t *testing.T) {
+	t.Parallel()
 	g, token, url := serveGuarded(t)
 	b := newBrowser(t)
 	b.signedOut = true

@@ -24,6 +24,7 @@ import (
 // TestBrowserSeesTheFleet clicks through all pages in a real browser. Values on the map's list and on a
 // device's page change without a reload.
 func TestBrowserSeesTheFleet(t *testing.T) {
+	t.Parallel()
 	f := newProbeFleet(t, 60) // started before the browser, so stopped after it: servers wait for connections
 	b := newBrowser(t)
 	device := f.id(7)
@@ -96,6 +97,7 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 
 // TestBrowserZoomsComparesAndSavesAChart drags over a chart, draws another sensor over it, and reads the file of both.
 func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
+	t.Parallel()
 	f := newProbeFleet(t, 0)
 	device := f.id(0)
 	f.Add(t, schema.Device{ID: device})
@@ -171,6 +173,7 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 // TestViewProjectsBackAndForth runs in the browser, at every zoom: a projected place comes back, and a place
 // that is moved to a point lies there.
 func TestViewProjectsBackAndForth(t *testing.T) {
+	t.Parallel()
 	f := newProbeFleet(t, 0)
 	b := newBrowser(t)
 	b.open(f.url + "/tenants")

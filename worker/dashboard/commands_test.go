@@ -57,6 +57,7 @@ func (g *guarded) enroll(t *testing.T, id schema.DeviceID, in schema.EnrollmentI
 
 // TestOperatorsOfTheTenantSendCommands: nobody else does, and nobody else's device is told from an unknown one.
 func TestOperatorsOfTheTenantSendCommands(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 4, Config{Loopback: true})
 	g.withCommands(t, "d0000", "d0002")
 	operator, viewer := g.add(t, "olga", schema.Operator, "contoso"), g.add(t, "vera", schema.Viewer, "contoso")

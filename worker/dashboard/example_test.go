@@ -10,12 +10,12 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 )
 
-// TestExampleInTheReadme asks what the example asks, and reads the answer as it does.
-func TestExampleInTheReadme(t *testing.T) {
-	text := must.Have(os.ReadFile("../../README.md"))(t)
+// TestExampleOfTheReferenceWorks asks what the example asks, and reads the answer as it does.
+func TestExampleOfTheReferenceWorks(t *testing.T) {
+	text := must.Have(os.ReadFile("../../cmd/furrow/reference/pages.md"))(t)
 	url := regexp.MustCompile(`url = "http://localhost:\d+(/v1/query\?[^"]*)"`).FindSubmatch(text)
 	if url == nil {
-		t.Fatal("the README has no example")
+		t.Fatal("the reference has no example")
 	}
 	f := newFixture(t, 4, Config{Loopback: true})
 	f.run(t, 4)

@@ -12,6 +12,7 @@ import (
 
 // TestGapsOfADeviceAreOnItsPageAndInTheAPI sends numbers of two days, one of them too late.
 func TestGapsOfADeviceAreOnItsPageAndInTheAPI(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 4, Config{Loopback: true})
 	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
 	for at, n := range map[time.Duration]float64{0: 7, time.Minute: 8, 2 * time.Minute: 8, 12 * time.Hour: 12,

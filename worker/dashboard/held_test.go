@@ -64,6 +64,7 @@ func TestStreamsEndSoonAfterAccessIsRemoved(t *testing.T) {
 }
 
 func TestStreamsEndWithTheirSession(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		row := &accessRow{token: "furrow_token"}
 		client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
@@ -82,6 +83,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 
 // TestActWithoutASessionLeadsToSigningIn sends the form of a page whose session has ended.
 func TestActWithoutASessionLeadsToSigningIn(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 2, Config{Loopback: true})
 	g.run(t, 2)
 	v := g.signIn(t, g.add(t, "alice", schema.Operator, ""))

@@ -97,6 +97,7 @@ func idsOf(all []model.Incident) string {
 }
 
 func TestIncidentsAreListedNewestFirstAndFiltered(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "root", schema.Viewer, "")
 	const open = "silent d0002 open, hot d0001 open, hot d0000 open, hot d0004 open"
@@ -131,6 +132,7 @@ func TestIncidentsAreListedNewestFirstAndFiltered(t *testing.T) {
 
 // TestEveryIncidentComesOnceOverAllParts follows the cursor, of open incidents and of all.
 func TestEveryIncidentComesOnceOverAllParts(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "root", schema.Viewer, "")
 	for _, states := range []string{"", "state=open,acknowledged,closed"} {
@@ -156,6 +158,7 @@ func TestEveryIncidentComesOnceOverAllParts(t *testing.T) {
 }
 
 func TestIncidentHasItsTransitionsAndNotes(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "root", schema.Viewer, "")
 	i := decode[model.IncidentAnswer](t, a.as(token, "/v1/incidents/"+a.past.ID.String()))
@@ -171,6 +174,7 @@ func TestIncidentHasItsTransitionsAndNotes(t *testing.T) {
 }
 
 func TestOperatorsAcknowledgeAndNoteByTheAPI(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	at := "/v1/incidents/" + a.hot.ID.String()
 	token := a.add(t, "olga", schema.Operator, "contoso")
@@ -216,6 +220,7 @@ func TestOperatorsAcknowledgeAndNoteByTheAPI(t *testing.T) {
 
 // TestBasicAuthenticationNeedsAForm posts as a browser would that has kept a password.
 func TestBasicAuthenticationNeedsAForm(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "olga", schema.Operator, "")
 	r := httptest.NewRequest("POST", "/v1/incidents/"+a.hot.ID.String()+"/ack", nil)
@@ -230,6 +235,7 @@ func TestBasicAuthenticationNeedsAForm(t *testing.T) {
 
 // TestOpenIncidentsCostNoOperationPerRequest counts the requests of the routes that show open incidents.
 func TestOpenIncidentsCostNoOperationPerRequest(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	v := a.signIn(t, a.add(t, "root", schema.Viewer, ""))
 	for target, most := range map[string]int64{"/v1/incidents": 0, "/v1/overview": 0, "/v1/map": 0,
@@ -244,6 +250,7 @@ func TestOpenIncidentsCostNoOperationPerRequest(t *testing.T) {
 
 // TestOverviewAndMapTellOfOpenIncidents also mutes one.
 func TestOverviewAndMapTellOfOpenIncidents(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "root", schema.Viewer, "")
 	o := decode[model.Overview](t, a.as(token, "/v1/overview"))
@@ -280,6 +287,7 @@ func TestOverviewAndMapTellOfOpenIncidents(t *testing.T) {
 
 // TestStreamTellsOfIncidents opens, acknowledges and closes incidents of two tenants under the stream of one.
 func TestStreamTellsOfIncidents(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "olga", schema.Operator, "contoso")
 	server := httptest.NewServer(a.Dashboard)
@@ -338,6 +346,7 @@ func anyEvent(t testing.TB, lines *bufio.Reader) (name, data string) {
 
 // TestLateEntryOfTheIndexIsFoundOut adds one for an incident that has closed, and one for a device that has left.
 func TestLateEntryOfTheIndexIsFoundOut(t *testing.T) {
+	t.Parallel()
 	a := newAlarmed(t)
 	a.Write(t, a.Names.Output("incidents"), a.past.IndexEntity())
 	left := a.Devices[4]

@@ -17,6 +17,7 @@ import (
 
 // TestFormatsOfListsSayTheSame compares whole lists with the pages in JSON.
 func TestFormatsOfListsSayTheSame(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 9, Config{Loopback: true})
 	f.run(t, 9)
 	const target = "/v1/devices?sort=value&where=door+==+%22open%22"

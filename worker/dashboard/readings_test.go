@@ -30,6 +30,7 @@ func (f *fixture) readings(t testing.TB, target string) (a model.Readings) {
 
 // TestFormatsOfReadingsSayTheSame compares the lines of the four formats.
 func TestFormatsOfReadingsSayTheSame(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 4, Config{Loopback: true})
 	f.Send(t, "d0001", time.Date(9000, 1, 2, 3, 4, 5, 600, time.UTC), map[string]any{"temperature": -1e300,
 		"door": "=1+1, \"quoted\"\nand über"})
@@ -98,6 +99,7 @@ func TestFormatsOfReadingsSayTheSame(t *testing.T) {
 
 // TestPartsHaveEachRowOnce goes through readings with cursors while the device writes more, before and after them.
 func TestPartsHaveEachRowOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 2, Config{Loopback: true})
 	now := time.Now()
 	for i := range 23 {
@@ -158,6 +160,7 @@ func TestPartsHaveEachRowOnce(t *testing.T) {
 
 // TestConditionsLeaveOutRows compares with all rows, whole and in parts, and counts the rows read.
 func TestConditionsLeaveOutRows(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 4, Config{Loopback: true})
 	now := time.Now()
 	for i := range 20 {
@@ -215,6 +218,7 @@ func TestNewestReadingsComeFirst(t *testing.T) {
 
 // TestCursorsAreOfOneQuestion alters cursors, and uses them for other questions, devices and persons.
 func TestCursorsAreOfOneQuestion(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 4, Config{Loopback: true})
 	all := g.signIn(t, g.add(t, "root", "viewer", ""))
 	one := g.signIn(t, g.add(t, "only", "viewer", "contoso"))

@@ -35,6 +35,7 @@ func (f *fixture) reports(t *testing.T, query string, limit int) (all []model.Re
 
 // TestReportsSumUpTheReadingsOfAllDevices compares reports by tenant and by site with the readings of the fleet.
 func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
+	t.Parallel()
 	const n = 12
 	f := newFixture(t, n, Config{Loopback: true})
 	f.run(t, n)
@@ -79,6 +80,7 @@ func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
 
 // TestReportsContinueWithoutGapsOrRepeats reads answers in parts.
 func TestReportsContinueWithoutGapsOrRepeats(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true})
 	f.run(t, 12)
 	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
@@ -103,6 +105,7 @@ func TestReportsContinueWithoutGapsOrRepeats(t *testing.T) {
 
 // TestReportsAreTheSameInEveryFormat compares JSON lines and CSV with JSON, and reads the head of Arrow.
 func TestReportsAreTheSameInEveryFormat(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true})
 	f.run(t, 12)
 	const question = "by=site&window=1d&from=-2d"
@@ -135,6 +138,7 @@ func TestReportsAreTheSameInEveryFormat(t *testing.T) {
 
 // TestReportsSayWhatIsConfigured asks for what there is not.
 func TestReportsSayWhatIsConfigured(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 6, Config{Loopback: true})
 	f.run(t, 6)
 	for query, says := range map[string]string{"by=labels.class": "tenant, site, labels.floor", "window=1m": "1h, 1d",

@@ -15,6 +15,7 @@ import (
 
 // TestStreamSendsAChangedValue listens to a compressed stream over TCP until the server ends.
 func TestStreamSendsAChangedValue(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 3, Config{Loopback: true})
 	url, stop, ended := f.serve(t)
 	f.waitFor(t, 3)
@@ -51,6 +52,7 @@ func TestStreamSendsAChangedValue(t *testing.T) {
 
 // TestStreamSendsReadingsOfADevice has two devices send, and expects the readings of one, in order and once.
 func TestStreamSendsReadingsOfADevice(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t, 2, Config{Loopback: true})
 	url, _, _ := f.serve(t)
 	f.waitFor(t, 2)

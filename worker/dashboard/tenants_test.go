@@ -56,6 +56,7 @@ type name struct{ other, unknown string }
 // part of its path and of each parameter. Status, body and storage operations must be those for a name that nobody has,
 // before and after somebody who sees all tenants has asked for it.
 func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
+	t.Parallel()
 	g := newGuarded(t, 8, Config{Loopback: true})
 	secret := schema.Device{ID: "secret-9", Tenant: "fabrikam", Site: "vault",
 		Labels:   map[string]string{"floor": "cellar"},

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
+	t.Parallel()
 	storage := azuretest.Local(t)
 	client := must.Have(tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
 		Table: storage.TableURL}}))(t)

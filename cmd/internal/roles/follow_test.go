@@ -20,6 +20,7 @@ import (
 
 // TestWorkerFollowsAppliedConfigurations: a new pipeline starts, a removed one stops, and the others go on.
 func TestWorkerFollowsAppliedConfigurations(t *testing.T) {
+	t.Parallel()
 	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	w := c.work(t, f)
@@ -53,6 +54,7 @@ func depth(t *testing.T, f *Fleet, p schema.Pipeline) int {
 }
 
 func TestWorkerWithAFileFollowsTheFirstStoredConfiguration(t *testing.T) {
+	t.Parallel()
 	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, generations.Loaded{Config: parsed(t, pipelines(live))}, nil)
 	w := c.work(t, f)
@@ -64,6 +66,7 @@ func TestWorkerWithAFileFollowsTheFirstStoredConfiguration(t *testing.T) {
 }
 
 func TestWorkerLoadsTheConfigurationOfAMessageAtOnce(t *testing.T) {
+	t.Parallel()
 	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	f.Stored.Every = 24 * time.Hour
@@ -105,6 +108,7 @@ func TestWorkerLeavesMessagesOfConfigurationsThatItCannotLoad(t *testing.T) {
 }
 
 func TestRunningJobKeepsItsConfiguration(t *testing.T) {
+	t.Parallel()
 	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	under := c.apply(t, pipelines(live))
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -154,6 +158,7 @@ func TestSchedulersFollowTheConfiguration(t *testing.T) {
 
 // TestUnusableConfigurationStopsNothing: nor does one without the selected pipelines.
 func TestUnusableConfigurationStopsNothing(t *testing.T) {
+	t.Parallel()
 	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	must.Succeed(t, f.Select("live"))
