@@ -28,6 +28,9 @@ func (r Rewound) String() string {
 // the refold cursor, and an Audit job does the work. The checkpoint stays. A rewind to before the first reading also
 // rebuilds what keeps the newest values.
 func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool, error) {
+	if p.Retention != nil {
+		return false, nil // it folds nothing
+	}
 	before, err := p.hasRows(ctx, m, r.To)
 	if err != nil {
 		return false, err
@@ -50,14 +53,16 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 // WouldRewind reports whether Rewind to a time would have rows to fold again.
 func (p *Pipeline) WouldRewind(ctx context.Context, m schema.Member, to tables.Ticks) (would bool, err error) {
 	err = p.edit(ctx, m.Place(), func(t *track, _ *tables.Entity) bool {
-		would = t.last != "" && !t.since(to).empty()
+		would = p.Retention == nil && t.last != "" && !t.since(to).empty()
 		return false
 	})
 	return would, err
 }
 
 // since returns the window from a time up to the checkpoint.
-func (t *track) since(from tables.Ticks) window { return window{from, TicksBefore(t.last) + 1} }
+func (t *track) since(from tables.Ticks) window {
+	return window{max(from, t.watermark), TicksBefore(t.last) + 1}
+}
 
 // Release lets a held device be tried again at once, and reports whether it was held.
 func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {

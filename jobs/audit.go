@@ -199,9 +199,9 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 	return nil
 }
 
-// floor returns where the ledger of a device begins according to tokens: no living one admits a row below it.
+// floor returns where the ledger of a device begins: no living token admits a row below it, or rows may be gone.
 func (a *auditor) floor(d *deviceRun) tables.Ticks {
-	return floorTo(a.now.Add(-a.pipeline.late(d.member)), day)
+	return max(floorTo(a.now.Add(-a.pipeline.late(d.member)), day), d.track.watermark)
 }
 
 // regain moves the ledger's floor back if tokens admit older rows than before, and has the gap folded again, because

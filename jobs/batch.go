@@ -79,9 +79,18 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	looked, err := p.foldAll(ctx, work, read.now)
+	do := p.foldAll
+	if p.Retention != nil {
+		do = p.retainAll
+	}
+	looked, err := do(ctx, work, read.now)
 	if err != nil {
 		return Result{}, err
+	}
+	for _, d := range work {
+		if d.later {
+			over.Failing = append(over.Failing, d.member.Place())
+		}
 	}
 	if looked < len(work) {
 		rest, work = work[looked].member.Place(), work[:looked]

@@ -36,6 +36,7 @@ type deviceRun struct {
 	holdFor time.Duration // how long the claim holds; zero: the default
 	held    bool          // claimed by this job and not committed yet
 	done    bool          // committed by this job
+	later   bool          // it is tried again soon, alone
 	posted  bool          // what an earlier job had committed was posted
 	busy    bool          // err is of storage, which may recover soon
 	err     error         // why it could not be folded
@@ -68,6 +69,9 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	heeded := d.heedSettings()
 	heeded = d.heedImports(horizon) || heeded
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
+	if below := d.track.watermark.String(); d.track.watermark > 0 && d.track.last < below {
+		rows.Rows.After, rows.Rows.From = "", below
+	}
 	d.full, d.horizon = maxBytes, horizon
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
 		return err

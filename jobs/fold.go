@@ -37,6 +37,8 @@ type Merging interface {
 	// readings at or after from. Of two values of the same reading, that of other counts. Its effect is the whole output,
 	// even if nothing differs from base; an output without values has empty, non-nil Properties.
 	Merge(d schema.Member, base, other []byte, from tables.Ticks) (FoldResult, error)
+	// Below returns a state with the values from readings before a time, of the sensors that keep reports.
+	Below(state []byte, before tables.Ticks, keep func(sensor string) bool) ([]byte, error)
 }
 
 // A Closer is a Fold that has effects when time has passed, with or without samples.

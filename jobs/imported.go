@@ -18,7 +18,7 @@ func (d *deviceRun) heedImports(now tables.Ticks) bool {
 	if t.last == "" {
 		return t.etag != ""
 	}
-	c := cursor{window: window{floorTo(from, day), min(to, TicksBefore(t.last)+1)}}
+	c := cursor{window: window{max(floorTo(from, day), t.watermark), min(to, TicksBefore(t.last)+1)}}
 	if !c.empty() {
 		t.foldAgain(c)
 		t.importing = t.importing.with(window{c.from, ceilTo(c.to, day)})

@@ -20,7 +20,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
 	audit, since := m.Audit, tables.Ticks(0)
-	if audit == "" {
+	if audit == "" && p.Retention == nil {
 		due, before, err := p.auditsDue(ctx, m.Run, now)
 		if err != nil {
 			return Result{}, fmt.Errorf("finding out whether audits are due: %w", err)

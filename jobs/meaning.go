@@ -67,6 +67,25 @@ func (s *Sensors) Meaning(property string) Meaning {
 	return m
 }
 
+// makes reports whether readings can have values of a sensor.
+func (s *Sensors) makes(sensor string) bool {
+	if m := s.Meaning(sensor); m.Is != Ignored && m.As == sensor {
+		return true
+	}
+	for _, m := range s.Named {
+		if m.As == sensor && m.Is != Ignored {
+			return true
+		}
+	}
+	for _, p := range s.Patterns {
+		before, after, any := strings.Cut(p.As, "*")
+		if any && p.Is != Ignored && strings.HasPrefix(sensor, before) && strings.HasSuffix(sensor, after) {
+			return true
+		}
+	}
+	return false
+}
+
 // between returns what the pattern's * stands for.
 func (p Pattern) between(property string) (string, bool) {
 	rest, ok := strings.CutPrefix(property, p.Prefix)

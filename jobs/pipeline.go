@@ -27,6 +27,9 @@ type Pipeline struct {
 	Names    schema.Names
 	Notifier *notify.Notifier // nil if nobody is notified
 
+	// Retention, if it is not nil, is what the pipeline does instead of folding: its device jobs delete.
+	Retention *Retention
+
 	// Batch is the number of devices in one message, at most MaxBatch; zero means 50.
 	Batch int
 
@@ -88,9 +91,22 @@ func (d *deviceRun) heedSettings() bool {
 			}
 		}
 		t.foldAgain(cursor{window: window{0, TicksBefore(t.last) + 1}, rebuild: true})
+		if TicksBefore(t.last) < t.watermark { // nothing is left to fold open windows from
+			d.forgetWindows()
+		}
 	}
 	t.settings = d.model.Settings
 	return t.etag != ""
+}
+
+// forgetWindows removes the states of windowed processors. What they have written stays.
+func (d *deviceRun) forgetWindows() {
+	for _, processor := range d.model.Processors {
+		if _, is := processor.windowed(); is {
+			d.track.states[processor.Name] = nil
+		}
+	}
+	d.track.forgetOpen(d.model)
 }
 
 // processorsOf returns the names in Settings: name:hash,name:hash.

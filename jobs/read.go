@@ -51,6 +51,9 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
 			}
+			if d.track.etag == "" { // it begins where retention has got to
+				d.track.watermark, d.track.floor = m.Watermark, m.Watermark
+			}
 			if errors.Is(d.err, schema.ErrNewer) { // a newer worker takes care of it
 				read.strange[m.Place().String()] = d.err
 				continue

@@ -42,7 +42,7 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 	if isOpen {
 		r.to = tables.MaxTicks
 		if r.row == "" {
-			r.from = min(r.from, open)
+			r.from = max(min(r.from, open), d.track.watermark)
 		}
 	}
 	f, err := p.beginRedo(ctx, d, r)
@@ -210,7 +210,7 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 // sameIn reports whether nobody has refolded the window of a redo since old was read.
 func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
 	until := min(r.to, floorTo(TicksBefore(old.last), hour)) // the live job may count beyond
-	return t.refold == old.refold && t.stream.row == old.stream.row &&
+	return t.refold == old.refold && t.watermark == old.watermark && t.stream.row == old.stream.row &&
 		t.ledger.equalIn(old.ledger, window{r.from, until}, now)
 }
 
@@ -292,7 +292,26 @@ func (g *deviceRun) rebuilt(processor Configured) error {
 	if !ok || !g.track.refold.rebuild {
 		return nil
 	}
-	return g.merge(m, processor, g.track.again[processor.Name], g.track.states[processor.Name], g.track.refold.to)
+	base, err := g.older(m, processor)
+	if err != nil {
+		return err
+	}
+	return g.merge(m, processor, base, g.track.states[processor.Name], g.track.refold.to)
+}
+
+// older returns the state of a redo of all readings, with the values of readings below the watermark, which nothing can
+// fold again. Those of sensors that the settings no longer know leave.
+func (g *deviceRun) older(m Merging, processor Configured) ([]byte, error) {
+	again := g.track.again[processor.Name]
+	if g.track.watermark == 0 {
+		return again, nil
+	}
+	old, err := m.Below(g.track.states[processor.Name], g.track.watermark, g.model.Sensors.makes)
+	if err != nil {
+		return nil, err
+	}
+	out, err := m.Merge(g.member, old, again, 0)
+	return out.State, err
 }
 
 // merge joins states of a merging processor into the device's.

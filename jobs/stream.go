@@ -27,9 +27,13 @@ type stream struct {
 	rejects rejects           // of row's day, not in the ring yet: how many of them are late is still unknown
 }
 
-// foldAgain has a range folded again. A stream that is beyond its start continues with that day.
+// foldAgain has a range folded again, as far as its rows are kept. A stream that is beyond its start continues with
+// that day.
 func (t *track) foldAgain(c cursor) {
-	c.from = floorTo(c.from, day)
+	c.from = max(floorTo(c.from, day), t.watermark)
+	if c.empty() {
+		return
+	}
 	if t.refold.empty() || c.from <= t.refold.from {
 		t.stream = stream{}
 	}

@@ -37,6 +37,10 @@ type track struct {
 	floor    tables.Ticks      // start of the ledger and of every audit
 	late     int64             // late rows that audits have found
 
+	// watermark is the time below which rows may be gone. The cursor, the floor and the checkpoint of whoever begins
+	// never lie below it.
+	watermark tables.Ticks
+
 	imported  tables.Ticks // ID of the last import that the pipeline knows
 	importing window       // rows of imports that the cursor has not passed yet: they are not late
 
@@ -116,7 +120,8 @@ func trackOf(e tables.Entity) (*track, error) {
 			int(f.Int(schema.TrackTakeovers))},
 		rows: f.Int(schema.TrackRows), rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		generation: f.Int(schema.TrackGeneration), settings: f.String(schema.TrackSettings),
-		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)), imported: tables.Ticks(f.Int(schema.TrackImported)),
+		floor:     max(tables.Ticks(f.Int(schema.TrackLedgerFrom)), tables.Ticks(f.Int(schema.TrackWatermark))),
+		watermark: tables.Ticks(f.Int(schema.TrackWatermark)), imported: tables.Ticks(f.Int(schema.TrackImported)),
 		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld),
 			heldUntil:  f.Ticks(schema.TrackHeldUntil),
 			chain:      mark{f.String(schema.TrackChainMark), f.Ticks(schema.TrackChainUntil)},

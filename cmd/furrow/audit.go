@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -56,6 +57,7 @@ func runAudit(c *cli.Context) error {
 	}
 	began := time.Now()
 	run := tables.TicksOf(began)
+	f.Pipelines = slices.DeleteFunc(slices.Clone(f.Pipelines), config.Pipeline.Retains)
 	for _, p := range f.Pipelines {
 		m := jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
 		act := schema.Act{What: "audit run", Detail: "pipeline " + string(p.Name)}

@@ -118,6 +118,7 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 	}
 	commented := strings.NewReplacer("# sensors:", "sensors:", "#   ", "  ", "# quality:", "quality:", "# - rate:",
 		"- rate:", "# position:", "position:", "# heartbeat:", "heartbeat:", "# models:", "models:",
+		"# retention:", "retention:",
 		"# - rules", "- rules", "# rules:", "rules:", "# notify:", "notify:",
 		"# reports:", "reports:").Replace(defaultConfig)
 	c, err := config.Parse("default.yaml", []byte(commented))

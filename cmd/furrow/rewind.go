@@ -65,6 +65,9 @@ func rewind(c *cli.Context) error {
 	acts, total := s.acts(logFor(c)), 0
 	r := admin.Rewind{Devices: devices, Tenant: tenantOf(c, acts, devices.Device), To: to}
 	for _, p := range f.Pipelines {
+		if p.Retains() {
+			continue
+		}
 		pipeline, err := adminPipeline(f, p)
 		if err != nil {
 			return err

@@ -63,7 +63,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			scheduleCommand(), workerCommand(), statusCommand(),
 			jobsCommand(), enrollmentCommand(), deviceCommand(), importCommand(),
 			tokenCommand(), sasCommand(), rewindCommand(),
-			auditCommand(), accessCommand(), activityCommand(), deployCommand(),
+			auditCommand(), retentionCommand(), accessCommand(), activityCommand(), deployCommand(),
 			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(),
 			healthCommand(), backupCommand(), restoreCommand(), estimateCommand(),
 			benchCommand(), completionCommand(), versionCommand()},

@@ -56,6 +56,15 @@ func (s *Store) Manifest(ctx context.Context, f Folder) (*Manifest, error) {
 	return m, err
 }
 
+// Has reports whether the archive has a folder: its manifest, which is written last.
+func (s *Store) Has(ctx context.Context, f Folder) (bool, error) {
+	found, err := s.look(ctx, f.manifest())
+	if errors.Is(err, ErrNoContainer) {
+		return false, nil
+	}
+	return found != nil, err
+}
+
 // manifest returns nil if there is none.
 func (s *Store) manifest(ctx context.Context, f Folder) (m *Manifest, etag azcore.ETag, err error) {
 	m = &Manifest{}

@@ -23,7 +23,8 @@ func raise(t testing.TB, f *jobstest.Fleet, device schema.DeviceID, day schema.D
 }
 
 // forget deletes the rows of a device on a day, every nth of them.
-func forget(t testing.TB, f *jobstest.Fleet, device schema.DeviceID, day schema.Day, nth int) (deleted []tables.Entity) {
+func forget(t testing.TB, f *jobstest.Fleet, device schema.DeviceID, day schema.Day,
+	nth int) (deleted []tables.Entity) {
 	t.Helper()
 	readings := f.World.Connect(t, nil).Table(f.Readings)
 	for n, e := range jobstest.Rows(t, readings, tables.Query{Range: tables.Range{Partitions: tables.Is(string(device)),
@@ -78,8 +79,8 @@ func TestFilesMadeAgainKeepReadingsThatRetentionHasDeleted(t *testing.T) {
 	}
 }
 
-// TestRetentionAmidAMakerLosesNoReading: it raises the watermark and deletes the rows at any operation of a maker, which
-// then begins again with what the last file has.
+// TestRetentionAmidAMakerLosesNoReading: it raises the watermark and deletes the rows at any operation of a maker,
+// which then begins again with what the last file has.
 func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
 	t.Parallel()
 	f, d, folder := fewFiles(t)

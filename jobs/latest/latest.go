@@ -94,6 +94,21 @@ func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.
 	return newest.folded(d), nil
 }
 
+// Below returns a state with the older values of some sensors.
+func (Fold) Below(state []byte, before tables.Ticks, keep func(sensor string) bool) ([]byte, error) {
+	old, err := decode(state)
+	if err != nil {
+		return nil, err
+	}
+	kept := &values{heard: old.heard, hasHeard: old.hasHeard && old.heard < before}
+	for _, v := range old.all {
+		if v.key.Ticks < before && keep(v.Sensor) {
+			kept.take(v)
+		}
+	}
+	return kept.encode(), nil
+}
+
 // folded returns a new state with its whole output.
 func (v *values) folded(d schema.Member) jobs.FoldResult {
 	return jobs.FoldResult{State: v.encode(), Effects: []jobs.Effect{{

@@ -117,7 +117,8 @@ func (m Member) Entity() (tables.Entity, error) {
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
-		Site: Site(f.String("Site")), Model: f.String("Model"), Watermark: tables.Ticks(f.Int(MemberWatermark)), Written: e.Timestamp, ETag: e.ETag}
+		Site: Site(f.String("Site")), Model: f.String("Model"), Watermark: tables.Ticks(f.Int(MemberWatermark)),
+		Written: e.Timestamp, ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)

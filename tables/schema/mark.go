@@ -45,6 +45,12 @@ func (m Mark) Key() string {
 	return marksPrefix + string(m.Kind) + Separator + m.Tenant.Key() + Separator + m.Name
 }
 
+// Day returns the day that an ArchiveMark is about.
+func (m Mark) Day() (Day, error) {
+	day, _, _ := strings.Cut(m.Name, Separator)
+	return ParseDay(day)
+}
+
 // Entity returns the row of m.
 func (m Mark) Entity() tables.Entity {
 	return tables.Entity{PartitionKey: m.Month.String(), RowKey: m.Key()}

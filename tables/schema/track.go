@@ -22,6 +22,7 @@ const (
 	TrackLedger     = "Ledger"
 	TrackLedgerFrom = "LedgerFrom"
 	TrackRegained   = "Regained"
+	TrackWatermark  = MemberWatermark // rows below it may be gone; nothing counts or folds them again
 
 	TrackAttempts  = "Attempts"
 	TrackHeld      = "Held"

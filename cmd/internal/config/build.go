@@ -16,16 +16,21 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		return nil, fmt.Errorf("pipeline %s writes objects, but the storage account has no blobs",
 			p.Name)
 	}
+	retention, err := p.retention(client, names, objects)
+	if err != nil {
+		return nil, err
+	}
 	built := &jobs.Pipeline{
-		Name:     p.Name,
-		Client:   client,
-		Objects:  objects,
-		Names:    names,
-		Batch:    p.Batch,
-		Settle:   p.Settle,
-		Format:   p.Format,
-		Notifier: &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format},
-		Groups:   p.groupings(client, names),
+		Retention: retention,
+		Name:      p.Name,
+		Client:    client,
+		Objects:   objects,
+		Names:     names,
+		Batch:     p.Batch,
+		Settle:    p.Settle,
+		Format:    p.Format,
+		Notifier:  &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format},
+		Groups:    p.groupings(client, names),
 	}
 	for i := range p.Models {
 		m, err := p.model(&p.Models[i])
@@ -76,5 +81,6 @@ func (p Pipeline) model(m *Model) (jobs.Model, error) {
 
 // MakesObjects tells whether a processor of the pipeline writes objects.
 func (p Pipeline) MakesObjects() bool {
-	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Raw })
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Raw }) ||
+		slices.ContainsFunc(p.Others, Pipeline.MakesObjects)
 }

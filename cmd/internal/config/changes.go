@@ -12,10 +12,10 @@ import (
 // changed.
 func Changes(old, new *Config) (all []string) {
 	was := map[string]Pipeline{}
-	for _, p := range old.Pipelines {
+	for _, p := range old.InFile() {
 		was[string(p.Name)] = p
 	}
-	for _, p := range new.Pipelines {
+	for _, p := range new.InFile() {
 		before, there := was[string(p.Name)]
 		delete(was, string(p.Name))
 		if !there {
@@ -30,7 +30,8 @@ func Changes(old, new *Config) (all []string) {
 	all = append(all, changedModels(old.Models, new.Models)...)
 	all = append(all, changedRules(old.Rules, new.Rules)...)
 	all = append(all, changedTargets(old.Notify, new.Notify)...)
-	return append(all, changedReports(old.Reports, new.Reports)...)
+	all = append(all, changedReports(old.Reports, new.Reports)...)
+	return append(all, changedRetention(old.Retention, new.Retention)...)
 }
 
 const foldedAgain = "so that history is folded again"

@@ -29,6 +29,7 @@ type Config struct {
 	Rules     []rules.Rule
 	Notify    []notify.Target // with different names
 	Reports   *Reports        // nil: there are none
+	Retention []Keep          // the first that a device matches holds for it
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -41,6 +42,10 @@ type Pipeline struct {
 	Models     []Model       // those of the configuration
 	Notify     []notify.Target
 	Reports    *Reports // those of the configuration
+
+	// Keep and Others are of the pipeline Retention, which has no processors.
+	Keep   []Keep
+	Others []Pipeline
 
 	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
@@ -72,6 +77,7 @@ func (c *Config) share() {
 			}
 		}
 	}
+	c.retain()
 }
 
 // newPipeline returns a pipeline with defaults.

@@ -61,6 +61,9 @@ models:
     position: {lat: y, lon: x}
     sequence: rx_fCnt
   stated: {}
+retention:
+  - {match: {model: zulu, labels.class: Fryer}, where: 'oil == nil', readings: 14d, rollups: {60s: 14d, 1h: forever}}
+  - {readings: 30d, incidents: 365d}
 `
 
 func TestShownConfigurationParsesToTheSame(t *testing.T) {

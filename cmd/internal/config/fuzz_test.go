@@ -41,7 +41,7 @@ func FuzzParse(f *testing.F) {
 		if len(c.Pipelines) == 0 {
 			t.Error("no pipeline")
 		}
-		for _, p := range c.Pipelines {
+		for _, p := range c.InFile() {
 			if p.Name == "" || p.Settings(&c.Models[0]) == "" {
 				t.Errorf("an incomplete pipeline is accepted: %+v", p)
 			}

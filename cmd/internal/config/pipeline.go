@@ -19,7 +19,7 @@ func (r *reader) config(root ast.Node) *Config {
 		}
 	}}
 	r.object(root, "pipelines: and a list of them", append(append([]key{pipelines, r.models(&c.Models)},
-		r.meaning(&others)...), r.targets(&c.Notify), r.rules(c), r.reports(c))...)
+		r.meaning(&others)...), r.targets(&c.Notify), r.rules(c), r.reports(c), r.retention(c))...)
 	c.Models = append(c.Models, others)
 	c.share()
 	return c
@@ -66,6 +66,10 @@ func (r *reader) name(label string, to *schema.Pipeline) key {
 		name, err := schema.ParsePipeline(text)
 		if err != nil {
 			r.problem(at, "name %s; want %s", quote(text), want)
+			return
+		}
+		if name == Retention {
+			r.problem(at, "name retention is that of the pipeline that deletes; want another")
 			return
 		}
 		if other, taken := r.own("name "+text, label, at); taken {

@@ -26,6 +26,7 @@ type (
 		Rules        shownRules      `yaml:"rules,omitempty" json:"rules,omitzero"`
 		Notify       shownTargets    `yaml:"notify,omitempty" json:"notify,omitzero"`
 		Reports      *shownReports   `yaml:"reports,omitempty" json:"reports,omitzero"`
+		Retention    []shownKeep     `yaml:"retention,omitempty" json:"retention,omitempty"`
 		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
@@ -38,12 +39,13 @@ type (
 )
 
 func (c *Config) shown() (s shownConfig) {
-	for _, p := range c.Pipelines {
+	for _, p := range c.InFile() {
 		s.Pipelines = append(s.Pipelines, p.shown())
 	}
 	last := len(c.Models) - 1
 	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
 	s.Rules, s.Notify, s.Reports = c.Rules, c.Notify, c.Reports.shown()
+	s.Retention = shownRetention(c.Retention)
 	return s
 }
 
@@ -62,6 +64,9 @@ func (p Pipeline) shown() shownPipeline {
 
 // String describes a pipeline in a few words.
 func (p Pipeline) String() string {
+	if p.Retains() {
+		return fmt.Sprintf("%s (every %s)", p.Name, schema.FormatDuration(p.Cadence))
+	}
 	var names []string
 	for _, processor := range p.Processors {
 		names = append(names, processor.Name)

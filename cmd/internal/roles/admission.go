@@ -64,3 +64,10 @@ func (a *admission) run(ctx context.Context) error {
 		}
 	}
 }
+
+// Admits returns how old a row of an enrollment may be when it is stored, for one look at it.
+func (f *Fleet) Admits(ctx context.Context) (func(schema.EnrollmentID) time.Duration, error) {
+	a := &admission{enrollments: &sas.Enrollments{Table: f.Tables.Table(f.Names.Enrollments())}, log: f.Log}
+	err := a.read(ctx)
+	return a.of, err
+}

@@ -3,7 +3,9 @@ package roles
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
@@ -22,9 +24,10 @@ type workerRole struct {
 	pools   map[schema.Pipeline]*runningPool
 	started []*worker.Pool // all, also those that have ended
 
-	mu    sync.Mutex
-	taken taken
-	newer chan struct{} // closed when taken changes
+	mu     sync.Mutex
+	urgent []*worker.Pool // of pipelines that fold
+	taken  taken
+	newer  chan struct{} // closed when taken changes
 }
 
 func newWorkerRole(w Work, idle *idleness, admitted *admission) *workerRole {
@@ -80,6 +83,9 @@ func (c *workerRole) build(f *Fleet) (t taken, err error) {
 			built.OnFold = func(f jobs.Folded) { m.CountFold(p.Name, f) }
 			m.Works(built)
 		}
+		if built.Retention != nil {
+			built.Retention.GiveWay = c.giveWay
+		}
 		t.built[p.Name] = built
 	}
 	return t, err
@@ -113,7 +119,12 @@ func (c *workerRole) take(ctx context.Context, t taken) {
 
 func (c *workerRole) start(ctx context.Context, f *Fleet, p config.Pipeline) *runningPool {
 	pool := c.pool(f, p)
+	c.mu.Lock()
 	c.started = append(c.started, pool)
+	if !p.Retains() {
+		c.urgent = append(c.urgent, pool)
+	}
+	c.mu.Unlock()
 	ctx, stop := context.WithCancel(c.work.Figures.Within(ctx, p.Name, 0))
 	c.running.Go(func() {
 		if err := pool.Run(ctx); err != nil {
@@ -129,6 +140,9 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 	w, queue := c.work, f.Queue(p)
 	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence),
 		Log: f.Log.With("pipeline", p.Name)}
+	if p.Retains() {
+		pool.Size = 1
+	}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		defer c.idle.busy()()
 		pipeline, err := c.pipeline(ctx, p.Name, m.Generation)
@@ -156,6 +170,29 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 		}
 	}
 	return pool
+}
+
+// Retention waits so long, at most, before each device while jobs of other pipelines run here.
+const (
+	givesWay = 3 * time.Second
+	lookAway = 100 * time.Millisecond
+)
+
+// giveWay waits until no pool of a pipeline that folds has a job, or for a while.
+func (c *workerRole) giveWay(ctx context.Context) {
+	for until := time.Now().Add(givesWay); time.Now().Before(until) && c.busy(); {
+		select {
+		case <-time.After(lookAway):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *workerRole) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.urgent, func(p *worker.Pool) bool { return p.InFlight() > 0 })
 }
 
 // pipeline returns a pipeline with the newest configuration, which it loads first if the job's generation is newer.

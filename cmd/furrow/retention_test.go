@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+const keepsTenDays = `
+pipelines:
+  - {name: live, processors: [latest, rollup]}
+retention:
+  - {match: {device: "kept*"}, readings: forever}
+  - {where: action == nil, readings: 10d}
+`
+
+// TestRetentionIsExplainedCountedAndDone by commands and workers: of two devices with rows of 30 days, one loses those
+// of its old rows for which the condition holds.
+func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	f.refused(1, "retention: [{readings: 30d}]", "retention run")
+	writeFile(t, "keep.yaml", keepsTenDays)
+	f.must("config apply keep.yaml")
+	f.must("device add bottle-1")
+	f.must("device add kept-1")
+	table, now := f.client.Table("readings"), time.Now()
+	for _, device := range []string{"bottle-1", "kept-1"} {
+		var rows []tables.Entity
+		for day := range 30 {
+			for n, name := range []string{"heartbeat", "action"} {
+				at := now.Add(-time.Duration(day) * 24 * time.Hour).Add(-time.Duration(n+2) * time.Minute)
+				e := tables.Entity{PartitionKey: device, RowKey: tables.TicksOf(at).String()}
+				e.Set(name, tables.Int64(int64(day)))
+				rows = append(rows, e)
+			}
+		}
+		jobstest.Insert(t, table, rows...)
+	}
+	f.must("schedule --once")
+	f.work()
+	f.must("audit run")
+	f.work()
+	dry := jsonOf[retentionLine](t, f.must("retention run --dry-run --json"))[0]
+	if dry.Tenant != "acme" || dry.Devices != 1 || dry.Rows < 18 || dry.Rows > 20 || dry.Waiting != 0 {
+		t.Errorf("dry run: %+v", dry)
+	}
+	if line := jsonOf[retainedLine](t, f.must("retention explain bottle-1 --json"))[0]; line.Rows != dry.Rows ||
+		line.Kept != "10d" || line.Where != "action == nil" || line.Why != "" {
+		t.Errorf("explained: %+v", line)
+	}
+	if out := f.must("retention explain kept-1"); !strings.Contains(out, "kept for ever") {
+		t.Errorf("explained: %s", out)
+	}
+	f.must("retention run")
+	f.must("worker --idle-exit 1s")
+	if got := len(jobstest.Rows(t, table, tables.Query{})); got != 120-dry.Rows {
+		t.Errorf("%d rows are left, want %d", got, 120-dry.Rows)
+	}
+	if out := f.must("retention explain bottle-1"); !strings.Contains(out, "next: 0 readings") ||
+		!strings.Contains(out, "gone: before") {
+		t.Errorf("explained: %s", out)
+	}
+}

@@ -1,0 +1,220 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/schema"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Retention is the name of the pipeline that deletes what the retention of a configuration no longer keeps. It is in no
+// file.
+const Retention schema.Pipeline = "retention"
+
+// Bounds of what is kept. Tokens admit rows of the last 7 days by default, and audits look for late ones a day longer.
+// Where an enrollment admits older rows, these are kept accordingly.
+const (
+	retentionCadence = 6 * time.Hour
+	leastKept        = 9 * day
+	mostKept         = 36_600 * day
+)
+
+// A Keep says how long what is stored of some devices is kept. Zero is for ever.
+type Keep struct {
+	Match     jobs.Match // zero, without Models: all devices
+	Models    []string
+	Where     string // a condition on the readings that go; empty: all
+	Readings  time.Duration
+	Rollups   map[schema.Window]time.Duration
+	Incidents time.Duration
+}
+
+// retention returns the key for how long what is stored is kept. It is read after pipelines and models.
+func (r *reader) retention(c *Config) key {
+	const want = "a list of maps such as {match: {tenant: contoso}, readings: 30d, rollups: {1m: 14d}}"
+	return key{name: "retention", read: func(n ast.Node) {
+		all := 0
+		for i, item := range r.items("retention", n, want) {
+			if all > 0 {
+				r.problem(item, "retention: line %d is for all devices, so this entry is never used; move it above that line", all)
+			}
+			r.within(fmt.Sprintf("retention %d", i+1), func() {
+				keep := r.keep(item, c)
+				if !keep.Match.Some() && len(keep.Models) == 0 {
+					all, _ = place(item)
+				}
+				c.Retention = append(c.Retention, keep)
+			})
+		}
+	}}
+}
+
+// keep reads an entry of the list.
+func (r *reader) keep(n ast.Node, c *Config) (k Keep) {
+	r.object(n, "a map like {match: {tenant: contoso}, readings: 30d, rollups: {1m: 14d}}",
+		r.matchOr(&k.Match, "model", func(of ast.Node) { k.Models = r.modelNames(of, c.Models) }),
+		r.kept("readings", &k.Readings),
+		key{name: "where", read: func(n ast.Node) { r.whereOf(n, &k) }},
+		key{name: "rollups", read: func(n ast.Node) { k.Rollups = r.keptRollups(n, c) }},
+		r.kept("incidents", &k.Incidents))
+	return k
+}
+
+// whereOf reads which rows go. It is read after readings.
+func (r *reader) whereOf(n ast.Node, k *Keep) {
+	var where *condition.Condition
+	r.where("where", &where).read(n)
+	if where == nil {
+		return
+	}
+	if k.Where = where.String(); k.Readings == 0 {
+		r.problem(n, "where: say how long the rows are kept for which it holds, as in readings: 14d")
+	}
+}
+
+// kept returns the key for how long something is kept.
+func (r *reader) kept(name string, to *time.Duration) key {
+	want := fmt.Sprintf("forever, or a duration from %s, because tokens and audits reach back 8 days, such as 14d or 2w",
+		schema.FormatDuration(leastKept))
+	return r.word(name, want, func(text string) bool {
+		if text == forever {
+			return true
+		}
+		d, ok := parseSeconds(text)
+		*to = d
+		return ok && d >= leastKept && d <= mostKept && d%day == 0
+	})
+}
+
+const forever = "forever"
+
+func (r *reader) keptRollups(n ast.Node, c *Config) map[schema.Window]time.Duration {
+	all := map[schema.Window]time.Duration{}
+	_, _ = r.pairs(n, "a map like {1m: 14d, 1h: 730d, 1d: forever}", func(name string, at, value ast.Node) {
+		d, ok := parseSeconds(name)
+		w := schema.Window(d)
+		if !ok || !slices.ContainsFunc(c.Pipelines, func(p Pipeline) bool { return p.hasWindow(w) }) {
+			r.problem(at, "rollups: no pipeline has the window %s", quote(name))
+			return
+		}
+		var kept time.Duration
+		r.within("rollups", func() { r.kept(name, &kept).read(value) })
+		all[w] = kept
+	})
+	return all
+}
+
+// hasWindow reports whether a processor of the pipeline writes outputs of a window.
+func (p Pipeline) hasWindow(w schema.Window) bool {
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return slices.Contains(p.Sizes(), w) })
+}
+
+// retain gives the configuration the pipeline that deletes.
+func (c *Config) retain() {
+	if len(c.Retention) == 0 {
+		return
+	}
+	p := newPipeline()
+	p.Name, p.Cadence, p.Batch, p.Models = Retention, retentionCadence, jobs.MaxBatch, c.Models
+	p.Keep, p.Others = c.Retention, slices.Clone(c.Pipelines)
+	c.Pipelines = append(c.Pipelines, p)
+}
+
+// Retains reports whether the pipeline deletes instead of folding.
+func (p Pipeline) Retains() bool { return p.Name == Retention }
+
+// InFile returns the pipelines that a file has.
+func (c *Config) InFile() []Pipeline {
+	return slices.DeleteFunc(slices.Clone(c.Pipelines), Pipeline.Retains)
+}
+
+// retention returns what the pipeline deletes.
+func (p Pipeline) retention(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Retention, error) {
+	if !p.Retains() {
+		return nil, nil
+	}
+	r := &jobs.Retention{}
+	for _, k := range p.Keep {
+		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups, Incidents: k.Incidents}
+		if k.Where != "" {
+			var err error
+			if keep.Where, err = condition.Parse(k.Where); err != nil {
+				return nil, err
+			}
+		}
+		r.Keep = append(r.Keep, keep)
+	}
+	for _, other := range p.Others {
+		other.Format = p.Format
+		built, err := other.Build(client, names, objects)
+		if err != nil {
+			return nil, err
+		}
+		r.Others = append(r.Others, built)
+		if store, is := objects.(*archive.Store); is && built.Groups[schema.ArchiveMark] != nil {
+			r.Archived = func(ctx context.Context, m schema.Month, t schema.Tenant, d schema.Day) (bool, error) {
+				return store.Has(ctx, archive.Folder{Tenant: t, Day: d, Month: m})
+			}
+		}
+	}
+	return r, nil
+}
+
+// shownKeep is the shape of an entry in a file.
+type shownKeep struct {
+	Match     map[string][]quoted `yaml:"match,omitempty" json:"match,omitempty"`
+	Where     quoted              `yaml:"where,omitempty" json:"where,omitempty"`
+	Readings  string              `yaml:"readings,omitempty" json:"readings,omitempty"`
+	Rollups   map[string]string   `yaml:"rollups,omitempty" json:"rollups,omitempty"`
+	Incidents string              `yaml:"incidents,omitempty" json:"incidents,omitempty"`
+}
+
+func shownRetention(all []Keep) (shown []shownKeep) {
+	for _, k := range all {
+		s := shownKeep{Match: shownMatch(k.Match), Where: quoted(k.Where), Readings: keptText(k.Readings),
+			Incidents: keptText(k.Incidents)}
+		for _, model := range k.Models {
+			s.Match["model"] = append(s.Match["model"], quoted(model))
+		}
+		for w, kept := range k.Rollups {
+			if s.Rollups == nil {
+				s.Rollups = map[string]string{}
+			}
+			if s.Rollups[w.String()] = keptText(kept); kept == 0 {
+				s.Rollups[w.String()] = forever
+			}
+		}
+		shown = append(shown, s)
+	}
+	return shown
+}
+
+func keptText(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return schema.FormatDuration(d)
+}
+
+// changedRetention describes the differences between what two configurations keep.
+func changedRetention(old, new []Keep) []string {
+	was, is := shownRetention(old), shownRetention(new)
+	switch {
+	case reflect.DeepEqual(was, is):
+		return nil
+	case len(old) == 0:
+		return []string{"retention is new: what is older is deleted for good"}
+	case len(new) == 0:
+		return []string{"retention is removed: everything is kept from now on"}
+	}
+	return []string{"retention has changed"}
+}

@@ -1,0 +1,215 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// retainAll deletes what is no longer kept of devices, one after the other, and returns how many it looked at.
+// Repeated, or continued after any part of it, it does what is left.
+func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.Ticks) (looked int, err error) {
+	all := make([]*retained, 0, len(work))
+	for _, d := range work {
+		if d.err == nil {
+			all = append(all, p.retained(d, now))
+		}
+	}
+	if err := p.decide(ctx, all, now); err != nil {
+		return 0, err
+	}
+	if err := p.raise(ctx, all); err != nil {
+		return 0, err
+	}
+	for _, d := range all {
+		d.later = d.busy || d.dropped
+	}
+	left := p.most()
+	for _, d := range all {
+		if d.deviceRun.err != nil || d.dropped || d.to == 0 || left <= 0 {
+			if d.to != 0 && left <= 0 {
+				d.behind, d.dirty = true, true
+			}
+			continue
+		}
+		if p.Retention.GiveWay != nil {
+			p.Retention.GiveWay(ctx)
+		}
+		if err := p.forgetRows(ctx, d, min(left, p.portion())); err != nil {
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			d.unavailable(err)
+			continue
+		}
+		left -= d.deviceRun.rows
+		d.mark()
+		d.dirty = true
+	}
+	return len(work), nil
+}
+
+// retained returns what the configuration says of a device.
+func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
+	r := &retained{deviceRun: d, keep: p.Retention.Of(d.member, d.model.Name), from: d.track.last}
+	r.to = p.cut(r.keep, d.member, now)
+	if r.to == 0 {
+		return r
+	}
+	if settings := r.keep.settings(d.model); d.track.settings != settings {
+		d.track.settings, r.from = settings, ""
+	}
+	if TicksBefore(r.from)+1 >= r.to && r.from != "" {
+		r.to = 0 // it is done
+	}
+	return r
+}
+
+// decide lowers how far rows of devices may go to what nobody needs.
+func (p *Pipeline) decide(ctx context.Context, all []*retained, now tables.Ticks) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(d *retained) bool { return d.to == 0 })
+	if len(all) == 0 {
+		return nil
+	}
+	for _, o := range p.Retention.Others {
+		if err := p.readOther(ctx, o, all); err != nil {
+			return err
+		}
+	}
+	for _, d := range all {
+		for i, o := range p.Retention.Others {
+			d.heed(o, d.rows[i], now)
+		}
+		if err := p.unfolded(ctx, d); err != nil {
+			return err
+		}
+	}
+	return p.archived(ctx, all)
+}
+
+// readOther reads the rows that another pipeline has of devices.
+func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) error {
+	found := map[string]tables.Entity{}
+	part := schema.Between(all[0].member.Place(), all[len(all)-1].member.Place())
+	for page, err := range o.tracking().Rows(ctx, tables.Query{Range: part}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break // the pipeline is new
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Rows {
+			found[e.PartitionKey+schema.Separator+e.RowKey] = e
+		}
+	}
+	for _, d := range all {
+		t := newTrack()
+		if e, is := found[d.member.Month.String()+schema.Separator+string(d.member.Key())]; is {
+			var err error
+			if t, err = trackOf(e); err != nil {
+				d.stay(0, "pipeline "+string(o.Name)+": its tracking row cannot be read")
+				t = nil
+			}
+		}
+		d.rows = append(d.rows, t)
+	}
+	return nil
+}
+
+// stay has rows from a moment on stay, for a reason.
+func (d *retained) stay(from tables.Ticks, reason string) {
+	if from = floorTo(from, day); from < d.to {
+		d.to, d.wait = from, Wait{from, reason}
+	}
+}
+
+// heed keeps what a pipeline still needs.
+func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
+	if t == nil {
+		return
+	}
+	stay := func(from tables.Ticks, reason string) { d.stay(from, "pipeline "+string(o.Name)+" "+reason) }
+	if t.hold.keeps(now) {
+		d.busy = true
+		stay(0, "has a job at work on it")
+	}
+	m := o.modelOf(d.member)
+	if t.last != "" && t.settings != m.Settings {
+		stay(t.watermark, "has to fold it again with other settings")
+	}
+	if !t.refold.empty() {
+		stay(t.refold.from, "folds it again")
+	}
+	if !t.gap.empty() {
+		stay(t.gap.from, "folds it again")
+	}
+	if !t.importing.empty() {
+		stay(t.importing.from, "has an import to fold")
+	}
+	for _, i := range d.member.Imports {
+		if i.ID > t.imported {
+			stay(i.From, "has an import to fold")
+		}
+	}
+	if spans := t.ledger.Spans(); len(spans) > 0 {
+		stay(spans[0][0], "still looks for late rows")
+	}
+	for _, processor := range m.Processors {
+		w, is := processor.windowed()
+		state := t.states[processor.Name]
+		if !is || len(state) == 0 {
+			continue
+		}
+		open, err := w.OpenFrom(state)
+		switch {
+		case err != nil:
+			stay(0, "has a state that cannot be read")
+		case open != 0 && (processor.Raw || TicksBefore(t.last) >= d.to):
+			stay(open, "has not closed its windows")
+		}
+	}
+}
+
+// unfolded keeps the rows that a pipeline has not folded.
+func (p *Pipeline) unfolded(ctx context.Context, d *retained) error {
+	after, who := d.to.String(), (*Pipeline)(nil)
+	for i, o := range p.Retention.Others {
+		if t := d.rows[i]; t != nil {
+			if passed := max(t.last, t.watermark.String()); passed < after {
+				after, who = passed, o
+			}
+		}
+	}
+	if who == nil || d.to == 0 {
+		return nil
+	}
+	if d.from > after {
+		after = d.from
+	}
+	row, err := p.firstRow(ctx, d.member, tables.Keys{After: after, Before: d.to.String()})
+	if err == nil && row != "" {
+		d.stay(TicksBefore(row), "pipeline "+string(who.Name)+" has not folded it")
+	}
+	return err
+}
+
+// firstRow returns the key of the first row of a device in a range, or "".
+func (p *Pipeline) firstRow(ctx context.Context, m schema.Member, keys tables.Keys) (string, error) {
+	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{
+		Partitions: tables.Is(string(m.Device)), Rows: keys}}
+	for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if len(page.Rows) > 0 {
+			return page.Rows[0].RowKey, nil
+		}
+	}
+	return "", nil
+}

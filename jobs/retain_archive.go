@@ -1,0 +1,109 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// An archivedDay is what was asked of an archive.
+type archivedDay struct {
+	month  schema.Month
+	tenant schema.Tenant
+	day    schema.Day
+}
+
+// archived keeps the days that an archive does not have, or has to make again.
+func (p *Pipeline) archived(ctx context.Context, all []*retained) error {
+	for _, o := range p.Retention.Others {
+		if o.Groups[schema.ArchiveMark] == nil {
+			continue
+		}
+		if err := p.unmarked(ctx, o, all); err != nil {
+			return err
+		}
+	}
+	if p.Retention.Archived == nil {
+		return nil
+	}
+	has := map[archivedDay]bool{}
+	for _, d := range all {
+		if err := p.inArchive(ctx, d, has); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unmarked keeps the days with marks.
+func (p *Pipeline) unmarked(ctx context.Context, o *Pipeline, all []*retained) error {
+	for month := range slices.Values(monthsOf(all)) {
+		for e, err := range o.tracking().Entities(ctx, tables.Query{Range: schema.Marks(month, schema.ArchiveMark),
+			Select: []string{"PartitionKey", "RowKey"}}) {
+			if errors.Is(err, tables.ErrNoTable) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			mark, err := schema.MarkOf(e)
+			if err != nil {
+				continue // the group job reports it
+			}
+			marked, _ := mark.Day()
+			for _, d := range all {
+				if d.member.Month == month && d.member.Tenant == mark.Tenant {
+					d.stay(marked.Start(), "the archive has to make the day again")
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func monthsOf(all []*retained) (months []schema.Month) {
+	for _, d := range all {
+		if !slices.Contains(months, d.member.Month) {
+			months = append(months, d.member.Month)
+		}
+	}
+	return months
+}
+
+// inArchive keeps a device's rows from the first day on that has some and is not archived.
+func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool) error {
+	keys := tables.Keys{After: d.from, Before: d.to.String()}
+	at := schema.DayOf(TicksBefore(d.from))
+	for known := d.from != ""; at.Start() < d.to; known = true {
+		if known {
+			of := archivedDay{d.member.Month, d.member.Tenant, at}
+			is, asked := has[of]
+			if !asked {
+				var err error
+				if is, err = p.Retention.Archived(ctx, of.month, of.tenant, of.day); err != nil {
+					return err
+				}
+				has[of] = is
+			}
+			if is {
+				at++
+				continue
+			}
+			keys = tables.Keys{From: at.Start().String(), Before: d.to.String()}
+		}
+		row, err := p.firstRow(ctx, d.member, keys)
+		if err != nil || row == "" {
+			return err
+		}
+		next := schema.DayOf(TicksBefore(row))
+		if known && next == at {
+			d.stay(at.Start(), "the archive does not have the day yet")
+			return nil
+		}
+		at = next
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Retained is what retention does with the readings of a device, and why.
+type Retained struct {
+	Member    schema.Member
+	Keep      *Keep         // of the configuration; nil: everything is kept
+	Kept      time.Duration // how long readings are kept: longer than configured where tokens admit older rows
+	Cut       tables.Ticks  // rows below it are older; 0: none are
+	Watermark tables.Ticks  // rows below it may be gone
+	Swept     tables.Ticks  // rows below it are gone
+	To        tables.Ticks  // rows below it go with the next run; 0: none do
+	Rows      int           // how many
+	Wait      Wait          // why rows between To and Cut stay, if they do
+	Err       error         // why nobody can tell
+}
+
+// Retained says what a job of the pipeline would do with each device of a batch. It changes nothing, and counts the
+// rows that would go.
+func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[Retained, error] {
+	return func(yield func(Retained, error) bool) {
+		read, err := p.read(ctx, b)
+		if err != nil {
+			yield(Retained{}, err)
+			return
+		}
+		var all []*retained
+		for _, d := range read.work {
+			all = append(all, p.retained(d, read.now))
+		}
+		if err := p.decide(ctx, all, read.now); err != nil {
+			yield(Retained{}, err)
+			return
+		}
+		for _, d := range all {
+			r, err := p.explain(ctx, d, read.now)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (p *Pipeline) explain(ctx context.Context, d *retained, now tables.Ticks) (Retained, error) {
+	r := Retained{Member: d.member, Keep: d.keep, Cut: p.cut(d.keep, d.member, now), Watermark: d.member.Watermark,
+		To: d.to, Wait: d.wait, Err: d.deviceRun.err}
+	if r.Keep != nil && r.Keep.Readings > 0 {
+		r.Kept = max(r.Keep.Readings, p.late(d.member))
+	}
+	if d.from != "" {
+		r.Swept = TicksBefore(d.from) + 1
+	}
+	if r.To == 0 || r.Err != nil {
+		return r, nil
+	}
+	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, d.query()) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return r, err
+		}
+		for i := range page.Rows {
+			if d.goes(&page.Rows[i]) {
+				r.Rows++
+			}
+		}
+	}
+	return r, nil
+}

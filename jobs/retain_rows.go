@@ -1,0 +1,131 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// forgetRows deletes rows of a device, oldest first, after looking at most at so many.
+func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error {
+	readings, looked := p.Client.Table(d.member.Readings), 0
+	var going []string
+	for page, err := range readings.Rows(ctx, d.query()) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			if looked++; d.goes(&page.Rows[i]) {
+				going = append(going, page.Rows[i].RowKey)
+			}
+			d.track.last = page.Rows[i].RowKey
+		}
+		if more := page.Next != (tables.Continuation{}); more && looked >= most {
+			d.behind = true
+			break
+		}
+		if full := len(going) - len(going)%tables.MaxOps; full > 0 {
+			if err := deleteRows(ctx, readings, string(d.member.Device), going[:full]); err != nil {
+				return err
+			}
+			d.deviceRun.rows, going = d.deviceRun.rows+full, slices.Clone(going[full:])
+		}
+	}
+	if err := deleteRows(ctx, readings, string(d.member.Device), going); err != nil {
+		return err
+	}
+	d.deviceRun.rows += len(going)
+	d.track.rows += int64(d.deviceRun.rows)
+	if !d.behind {
+		d.track.last = (d.to - 1).String()
+	}
+	return nil
+}
+
+// deleteRows deletes rows of a partition. Those that are gone are as good.
+func deleteRows(ctx context.Context, table *tables.Table, pk string, keys []string) error {
+	for group := range slices.Chunk(keys, tables.MaxOps) {
+		var last error
+		for try := range tries {
+			if len(group) == 0 {
+				break
+			}
+			ops := make([]tables.Op, len(group))
+			for i, key := range group {
+				ops[i] = tables.Delete(pk, key, tables.AnyETag)
+			}
+			if _, last = table.Submit(ctx, ops); last == nil {
+				break
+			}
+			if err := Pause(ctx, try); err != nil {
+				return err
+			}
+			left, err := keysOf(ctx, table, pk, group)
+			if last = cmp.Or(err, last); err == nil {
+				group = left
+			}
+			if len(group) == 0 {
+				last = nil
+			}
+		}
+		if last != nil {
+			return last
+		}
+	}
+	return nil
+}
+
+// keysOf returns which of some sorted keys a partition has.
+func keysOf(ctx context.Context, table *tables.Table, pk string, keys []string) (left []string, err error) {
+	q := tables.Query{Range: tables.RowsBetween(pk, keys[0], keys[len(keys)-1]), Select: []string{"RowKey"}}
+	for e, err := range table.Entities(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if _, wanted := slices.BinarySearch(keys, e.RowKey); wanted {
+			left = append(left, e.RowKey)
+		}
+	}
+	return left, nil
+}
+
+// query asks for the rows that may go, with what decides whether they do.
+func (d *retained) query() tables.Query {
+	keys := tables.Keys{After: d.from, Before: d.to.String()}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: keys}}
+	if d.keep.Where == nil {
+		q.Select = []string{"RowKey"}
+	}
+	return q
+}
+
+// goes reports whether a row below the watermark is deleted.
+func (d *retained) goes(e *tables.Entity) bool {
+	if !d.member.Has(TicksBefore(e.RowKey)) {
+		return false
+	}
+	if d.keep.Where == nil {
+		return true
+	}
+	r, err := schema.ReadingOf(*e)
+	if err != nil {
+		return false
+	}
+	sample, _ := d.model.Sensors.Sample(r)
+	return d.keep.Where.Holds(condition.Row{Labels: d.member.Labels, Sensor: func(name string) condition.Value {
+		for i := range sample.Values {
+			if sample.Values[i].Sensor == name {
+				return sample.Values[i].Condition()
+			}
+		}
+		return condition.Value{}
+	}})
+}

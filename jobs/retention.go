@@ -1,0 +1,82 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Retention says what a pipeline deletes.
+//
+// It never deletes what another job still needs. For each device it finds out up to which day nothing needs the rows:
+// all pipelines have folded them, no ledger, refold cursor or import reaches below it, and an archive has them. It then
+// raises the watermark, first on the membership, where a new pipeline begins, then on the rows of all tracking tables,
+// on the versions that it has read: a job that has read rows but claimed nothing yet loses its claim and reads again.
+// Only then it deletes, oldest first.
+type Retention struct {
+	Keep   []Keep      // the first that a device matches holds for it; others keep everything
+	Others []*Pipeline // all pipelines that fold
+	// GiveWay waits a little for more urgent work before each device. It may be nil.
+	GiveWay func(context.Context)
+	// Archived reports whether an archive has a tenant's day of a partition of the fleet. It is nil if there is no
+	// archive of days.
+	Archived func(context.Context, schema.Month, schema.Tenant, schema.Day) (bool, error)
+}
+
+// A Keep says how long what is stored of some devices is kept. Zero is for ever.
+type Keep struct {
+	Match  Match // zero: all devices
+	Models []string
+	// Where, if it is not nil, limits Readings to the rows that it holds for. The others are kept.
+	Where     *condition.Condition
+	Readings  time.Duration
+	Rollups   map[schema.Window]time.Duration
+	Incidents time.Duration // closed ones
+}
+
+// Of returns what is kept of a device of a model, or nil: everything.
+func (r *Retention) Of(m schema.Member, model string) *Keep {
+	for i := range r.Keep {
+		k := &r.Keep[i]
+		if (!k.Match.Some() || k.Match.Of(m)) && (len(k.Models) == 0 || among(k.Models, model)) {
+			return k
+		}
+	}
+	return nil
+}
+
+// settings stands for what decides which rows go.
+func (k *Keep) settings(m *Model) string {
+	if k.Where == nil {
+		return "all"
+	}
+	return "where:" + k.Where.String() + " " + m.Settings
+}
+
+// cut returns the time below which rows of a device may go, by the configuration alone: the start of a day.
+func (p *Pipeline) cut(k *Keep, m schema.Member, now tables.Ticks) tables.Ticks {
+	if k == nil || k.Readings == 0 {
+		return 0
+	}
+	return max(0, floorTo(now.Add(-max(k.Readings, p.late(m))), day))
+}
+
+// A Wait says why rows stay that the configuration would let go.
+type Wait struct {
+	Until  tables.Ticks // rows from here on stay
+	Reason string
+}
+
+// A retained is a device while retention works on it.
+type retained struct {
+	*deviceRun
+	keep *Keep
+	from string       // rows after it are still there
+	to   tables.Ticks // rows below it go
+	wait Wait
+	rows []*track // of Retention.Others
+	busy bool     // another job has claimed it
+}
