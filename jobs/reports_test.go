@@ -34,6 +34,7 @@ type reported struct {
 	placed  map[schema.DeviceID][]placed // where devices were, one after the other
 	rows    []tables.Entity              // all readings so far
 	taken   map[string]bool              // their keys
+	queue   *reportQueue                 // that closed buckets go to; nil: none
 }
 
 // A placed device was at a site and had a class from a time on.
@@ -150,8 +151,11 @@ func (f *reported) pipeline(through policy.Transporter) *jobs.Pipeline {
 	by := []schema.By{schema.ByTenant, schema.BySite, "labels.class"}
 	configured := must.Have(rollup.Processor.With(rollup.Processor.New(), jobs.Setup{Reported: windows}))(f.t)
 	p.Processors[1] = configured
-	p.Groups = map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: p.Client, Names: f.Names,
-		Windows: windows, By: by}}
+	reports := &report.Reports{Client: p.Client, Names: f.Names, Windows: windows, By: by}
+	if f.queue != nil {
+		reports.Queue, reports.Enqueue = "reports", f.queue.put
+	}
+	p.Groups = map[schema.MarkKind]jobs.Grouping{schema.ReportMark: reports}
 	return p
 }
 

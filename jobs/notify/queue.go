@@ -22,9 +22,12 @@ func (*Queue) recipients(schema.Delivery) string { return everybody }
 // queueName is what Azure allows. learn.microsoft.com: "Naming queues and metadata".
 var queueName = regexp.MustCompile(`^[a-z0-9](-?[a-z0-9]){2,62}$`)
 
-func (k *Queue) check() error {
-	if !queueName.MatchString(k.Queue) || len(k.Queue) > 63 {
-		return fmt.Errorf("name %q; want 3 to 63 small letters and digits, with single - in between", k.Queue)
+func (k *Queue) check() error { return CheckQueue(k.Queue) }
+
+// CheckQueue returns an error unless a storage queue can have a name.
+func CheckQueue(name string) error {
+	if !queueName.MatchString(name) || len(name) > 63 {
+		return fmt.Errorf("name %q; want 3 to 63 small letters and digits, with single - in between", name)
 	}
 	return nil
 }
@@ -57,12 +60,17 @@ func escaped(text []byte) (n int) {
 }
 
 func (k *Queue) send(ctx context.Context, n *Notifier, m message) error {
-	if n.Enqueue == nil {
-		return errors.New("this account has no queues")
-	}
 	body, err := m.json()
 	if err != nil {
 		return err
 	}
-	return n.Enqueue(ctx, k.Queue, string(body))
+	return n.Put(ctx, k.Queue, string(body))
+}
+
+// Put puts a text into a queue of the account.
+func (n *Notifier) Put(ctx context.Context, queue, text string) error {
+	if n.Enqueue == nil {
+		return errors.New("this account has no queues")
+	}
+	return n.Enqueue(ctx, queue, text)
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"furrow/jobs"
 	"furrow/jobs/rollup"
@@ -20,6 +21,10 @@ type Reports struct {
 	Names   schema.Names
 	Windows []schema.Window
 	By      []schema.By
+
+	// Queue is the storage queue that reports of closed buckets go to; empty: none.
+	Queue   string
+	Enqueue func(ctx context.Context, queue, text string) error
 }
 
 var _ jobs.Grouping = (*Reports)(nil)
@@ -56,7 +61,12 @@ func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
 	if err != nil {
 		return err
 	}
-	err = r.write(ctx, head, groups)
+	if closed := b.Start.Add(time.Duration(b.Window)); r.Queue == "" || m.Read < closed {
+		head.Sum = ""
+		_, err = r.write(ctx, head, groups, false)
+	} else {
+		err = r.publish(ctx, head, groups, m.Read >= closed.Add(sendAfter))
+	}
 	if isTaken(err) {
 		return fmt.Errorf("%w: another job has written the report: %w", jobs.ErrUnmakeable, err)
 	}
@@ -70,10 +80,13 @@ const (
 )
 
 // write writes the reports of all groups, and empties those of groups that are gone. Each transaction has the head, so
-// another job cannot write in between.
-func (r *Reports) write(ctx context.Context, head schema.ReportHead, groups []*group) error {
+// another job cannot write in between. It returns the head that it has written, which names those that are gone if they
+// are to be sent.
+func (r *Reports) write(
+	ctx context.Context, head schema.ReportHead, groups []*group, send bool,
+) (schema.ReportHead, error) {
 	if len(groups) == 0 && head.ETag == "" {
-		return nil
+		return head, nil
 	}
 	rows, names, left := named(head, groups)
 	was := head.Rows
@@ -83,16 +96,16 @@ func (r *Reports) write(ctx context.Context, head schema.ReportHead, groups []*g
 	}
 	for len(rows) > 0 || head.ETag == "" {
 		n := fitting(rows)
-		if head.Rows, head.Left = names, left; n < len(rows) {
+		if head.Rows, head.Left = names, left; n < len(rows) || send {
 			head.Rows = append(slices.Clone(names), gone...)
 		}
 		etag, err := r.submit(ctx, head, rows[:n])
 		if err != nil {
-			return err
+			return head, err
 		}
 		rows, head.ETag = rows[n:], etag
 	}
-	return nil
+	return head, nil
 }
 
 // named returns the rows of groups and their names, and the number of groups whose names have no room in the head.

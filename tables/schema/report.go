@@ -167,6 +167,9 @@ type ReportHead struct {
 	Bucket    tables.Ticks
 	Rows      []string // RowKeys, without the bucket, of the reports that may exist
 	Left      int64    // groups that were left out, because their names take too much room
+	Revision  int64    // how often the reports have changed since the bucket closed; only if they go to a queue
+	Sent      int64    // the last revision that went there
+	Sum       string   // of the reports of the revision; empty: none
 	ETag      tables.ETag
 }
 
@@ -193,13 +196,16 @@ func (h ReportHead) Entity() (tables.Entity, error) {
 		text = text[n:]
 	}
 	setNonzero(&e, "Left", tables.Int64(h.Left))
+	setNonzero(&e, "Revision", tables.Int64(h.Revision))
+	setNonzero(&e, "Sent", tables.Int64(h.Sent))
+	setNonzero(&e, "Sum", tables.String(h.Sum))
 	return e, nil
 }
 
 // ReportHeadOf decodes the row of a head.
 func ReportHeadOf(e tables.Entity) (h ReportHead, err error) {
 	f := fieldsOf(&e)
-	h.ETag, h.Left = e.ETag, f.Int("Left")
+	h.ETag, h.Left, h.Revision, h.Sent, h.Sum = e.ETag, f.Int("Left"), f.Int("Revision"), f.Int("Sent"), f.String("Sum")
 	h.Partition, err = ParseReportPartition(e.PartitionKey)
 	f.Fail("PartitionKey", err)
 	h.Bucket, err = tables.ParseTicks(strings.TrimPrefix(e.RowKey, Separator))

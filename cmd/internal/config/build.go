@@ -20,6 +20,7 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 	if err != nil {
 		return nil, err
 	}
+	notifier := &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format}
 	built := &jobs.Pipeline{
 		Retention: retention,
 		Name:      p.Name,
@@ -29,8 +30,8 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Batch:     p.Batch,
 		Settle:    p.Settle,
 		Format:    p.Format,
-		Notifier:  &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format},
-		Groups:    p.groupings(client, names),
+		Notifier:  notifier,
+		Groups:    p.groupings(client, names, notifier),
 	}
 	for i := range p.Models {
 		m, err := p.model(&p.Models[i])

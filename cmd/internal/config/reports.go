@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"furrow/jobs"
+	"furrow/jobs/notify"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -17,6 +18,7 @@ import (
 type Reports struct {
 	Windows []schema.Window
 	By      []schema.By
+	Queue   string // that closed buckets go to; empty: none
 }
 
 // maxGroups bounds the work of a report.
@@ -34,7 +36,16 @@ func (r *reader) reports(c *Config) key {
 					reports.Windows = r.windows("windows", n, "a list of windows, such as [1h, 1d]")
 					slices.Sort(reports.Windows)
 				}},
-				key{name: "by", read: func(n ast.Node) { reports.By = r.groups(n) }})
+				key{name: "by", read: func(n ast.Node) { reports.By = r.groups(n) }},
+				key{name: "queue", read: func(n ast.Node) {
+					text, at, ok := r.scalar("queue", n, "the name of a storage queue, such as reports")
+					if reports.Queue = text; !ok {
+						return
+					}
+					if err := notify.CheckQueue(text); err != nil {
+						r.problem(at, "queue: %v", err)
+					}
+				}})
 			if len(r.problems) > before {
 				return
 			}
@@ -93,26 +104,29 @@ func (p Pipeline) Reported() (all []schema.Window) {
 }
 
 // groupings returns what is made of the pipeline's marks.
-func (p Pipeline) groupings(client *tables.Client, names schema.Names) map[schema.MarkKind]jobs.Grouping {
+func (p Pipeline) groupings(
+	client *tables.Client, names schema.Names, queues *notify.Notifier,
+) map[schema.MarkKind]jobs.Grouping {
 	windows := p.Reported()
 	if len(windows) == 0 {
 		return nil
 	}
 	return map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: client, Names: names,
-		Windows: windows, By: p.Reports.By}}
+		Windows: windows, By: p.Reports.By, Queue: p.Reports.Queue, Enqueue: queues.Put}}
 }
 
 // shownReports is the shape of reports in a file.
 type shownReports struct {
 	Windows []string `yaml:"windows,flow" json:"windows"`
 	By      []string `yaml:"by,flow" json:"by"`
+	Queue   string   `yaml:"queue,omitempty" json:"queue,omitempty"`
 }
 
 func (r *Reports) shown() *shownReports {
 	if r == nil {
 		return nil
 	}
-	s := &shownReports{}
+	s := &shownReports{Queue: r.Queue}
 	for _, w := range r.Windows {
 		s.Windows = append(s.Windows, w.String())
 	}
@@ -138,6 +152,9 @@ func changedReports(old, new *Reports) []string {
 	}
 	if !slices.Equal(old.By, new.By) {
 		all = append(all, fmt.Sprintf("reports: by %v, now %v, so that they are made again", old.By, new.By))
+	}
+	if old.Queue != new.Queue {
+		all = append(all, fmt.Sprintf("reports: queue %q, now %q", old.Queue, new.Queue))
 	}
 	return all
 }
