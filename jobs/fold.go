@@ -57,6 +57,9 @@ type Watcher interface {
 	// Posts returns the entities that a committed state wants inserted, or deleted if they have no properties, and the
 	// state without them. An entity that exists already counts as inserted, and one that does not as deleted.
 	Posts(d schema.Member, state []byte) (posts []Effect, rest []byte, err error)
+	// Leave closes what is open of a device that has left the fleet, for a reason, as far as the state has room. It
+	// returns how much it has closed.
+	Leave(d schema.Member, state []byte, at tables.Ticks, reason string) (left []byte, closed int, err error)
 }
 
 // A Moment tells a Watcher the time, in the service's clock.

@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/sas"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func deviceRemoveCommand() *cli.Command {
@@ -20,10 +21,11 @@ func deviceRemoveCommand() *cli.Command {
 		Usage:     "Remove devices from the fleet",
 		ArgsUsage: "ID...",
 		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
-unless --data deletes them. Its open incidents close; --data deletes all that it had. Three things stay: what people
-did to it, in the activity log; the reports that counted it, and its buckets; and an archive's Parquet files of its
-days, which furrow archive rewrite makes again without it. A removed device can register again as a new one, and does
-so if it still has its key: to keep it out, use device revoke. If the command is interrupted, repeat it.` + examples(
+unless --data deletes them. Its open incidents close, and whoever was notified of them is notified of that; --data
+deletes all that it had. Three things stay: what people did to it, in the activity log; the reports that counted it,
+and its buckets; and an archive's Parquet files of its days, which furrow archive rewrite makes again without it. A
+removed device can register again as a new one, and does so if it still has its key: to keep it out, use device
+revoke. If the command is interrupted, repeat it.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
 		Flags: append(storageFlags(), configFlag(),
 			boolFlag("data", "Also delete its readings, commands, outputs, incidents and rejects in all pipelines; this "+
@@ -44,7 +46,7 @@ type removedLine struct {
 }
 
 func deviceRemove(c *cli.Context) error {
-	d, eraser, err := openForRemoval(c)
+	d, pipelines, eraser, err := openForRemoval(c)
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ func deviceRemove(c *cli.Context) error {
 		var line removedLine
 		act := schema.Act{What: "device remove", Device: device.ID, Tenant: device.Tenant}
 		err := d.recorded(c.Context, act, func(context.Context) (_ string, err error) {
-			line, err = d.remove(c, device, eraser)
+			line, err = d.remove(c, device, pipelines, eraser)
 			return string(line.Status), err
 		})
 		if undone(err) {
@@ -81,20 +83,19 @@ func deviceRemove(c *cli.Context) error {
 	return nil
 }
 
-// openForRemoval opens the fleet, and with --data what deletes data.
-func openForRemoval(c *cli.Context) (*deviceAdmin, *removal.Eraser, error) {
-	if !c.Bool("data") {
-		d, err := openDeviceAdmin(c)
-		return d, nil, err
-	}
+// openForRemoval opens the fleet with its pipelines, and with --data what deletes data.
+func openForRemoval(c *cli.Context) (*deviceAdmin, []*jobs.Pipeline, *removal.Eraser, error) {
 	f, s, err := openFleet(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables,
 		s.Names)}
 	pipelines, err := allPipelines(f)
-	return d, &removal.Eraser{Tables: s.Tables, Names: s.Names, Pipelines: pipelines, Archive: f.Archive,
+	if !c.Bool("data") {
+		return d, pipelines, nil, err
+	}
+	return d, pipelines, &removal.Eraser{Tables: s.Tables, Names: s.Names, Pipelines: pipelines, Archive: f.Archive,
 		Delay: s.policies(logFor(c)).Delay}, err
 }
 
@@ -109,7 +110,9 @@ func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
 	return all, nil
 }
 
-func (d *deviceAdmin) remove(c *cli.Context, device schema.Device, eraser *removal.Eraser) (removedLine, error) {
+func (d *deviceAdmin) remove(
+	c *cli.Context, device schema.Device, pipelines []*jobs.Pipeline, eraser *removal.Eraser,
+) (removedLine, error) {
 	line := removedLine{Device: device.ID, Status: schema.Removed}
 	if device.Status == schema.Erased {
 		line.Status = device.Status
@@ -121,8 +124,14 @@ func (d *deviceAdmin) remove(c *cli.Context, device schema.Device, eraser *remov
 			return line, err
 		}
 	}
-	var err error
-	if line.Incidents, err = d.reader().CloseIncidents(c.Context, device); err != nil || removed && eraser == nil {
+	for _, p := range pipelines {
+		closed, err := p.Leave(c.Context, device.Member(), query.Removed)
+		if line.Incidents += closed; err != nil {
+			return line, err
+		}
+	}
+	closed, err := d.reader().CloseIncidents(c.Context, device) // of pipelines that the configuration no longer has
+	if line.Incidents += closed; err != nil || removed && eraser == nil {
 		return line, err
 	}
 	if eraser != nil {

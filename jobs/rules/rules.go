@@ -126,6 +126,22 @@ func (f *Fold) Watch(d schema.Member, b []byte, samples []jobs.Sample, at jobs.M
 	return jobs.FoldResult{State: w.encode(), Left: left}, nil
 }
 
+// Leave closes the open incidents of a device that has left the fleet.
+func (f *Fold) Leave(d schema.Member, b []byte, at tables.Ticks, reason string) (left []byte, closed int, err error) {
+	st, _, err := decode(b)
+	if err != nil || len(b) == 0 {
+		return b, 0, err
+	}
+	w := &work{fold: f, member: d, state: st, horizon: at}
+	for _, t := range st.rules {
+		if t.open() && !w.full() {
+			w.close(t, at, reason)
+			closed++
+		}
+	}
+	return st.encoded(0), closed, nil // if it comes back, everything is evaluated at once
+}
+
 // identity stands for everything of a device and the rules that may change what is watched.
 func (f *Fold) identity(d schema.Member) uint64 {
 	sum := fnv.New64a()

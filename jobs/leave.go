@@ -1,0 +1,92 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Leave has the watchers of a pipeline close what is open of a device that has left the fleet, and returns how much
+// that was. It is committed and posted as a job does it, so everybody is notified as ever. A job that has read the
+// device while it was in the fleet cannot commit any more, because the tracking row gets a higher fence; what it has
+// committed before is posted, too. It can be repeated.
+func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
+	watched := false
+	for range p.modelOf(m).watchers {
+		watched = true
+	}
+	for more := watched; more && err == nil; {
+		err = again(ctx, func() error {
+			n, err := p.closeLeft(ctx, m, reason)
+			closed, more = closed+n, n > 0
+			return err
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("pipeline %s: %w", p.Name, err)
+	}
+	return closed, err
+}
+
+// closeLeft closes as much as fits a state.
+func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
+	d, now, err := p.leftTrack(ctx, m)
+	if d == nil || err != nil {
+		return 0, err
+	}
+	for processor, w := range d.model.watchers {
+		state, n, err := w.Leave(m, d.track.state(processor.Name), now, reason)
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			d.track.states[processor.Name], closed = state, closed+n
+		}
+	}
+	claim := rand.Text()
+	op := d.track.claimed(m, max(d.track.fence+1, now), hold{claim: claim, until: now})
+	op.Entity.Set(schema.TrackCommitted, tables.String(claim))
+	setStates(&op.Entity, schema.TrackStates, d.track.states)
+	schema.SetFormat(&op.Entity, max(p.Format, d.track.format))
+	written, err := p.tracking().Do(ctx, op)
+	if err != nil {
+		return 0, err
+	}
+	posted, _, err := p.post(ctx, []*deviceRun{d})
+	if err != nil || d.err != nil || len(posted) == 0 {
+		return closed, errors.Join(err, d.err)
+	}
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	setStates(&e, schema.TrackStates, d.track.states)
+	_, err = p.tracking().Do(ctx, tables.Merge(e, written.ETags[0]))
+	return closed, err
+}
+
+// leftTrack reads the tracking row of a device that has left, and storage's time. It returns nil if the pipeline never
+// ran.
+func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*deviceRun, tables.Ticks, error) {
+	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
+	t, now := newTrack(), tables.Ticks(0)
+	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: own}) { // unlike a Get, it has storage's time
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		if page.Time.IsZero() {
+			return nil, 0, errNoDate
+		}
+		now = tables.TicksOf(page.Time)
+		for _, e := range page.Rows {
+			if t, err = trackOf(e); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	return p.newDeviceRun(m, t), now, nil
+}

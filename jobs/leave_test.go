@@ -1,0 +1,106 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"furrow/jobs/jobstest"
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// leaves removes a device from the fleet.
+func (f *watched) leaves(d schema.DeviceID) (closed int, err error) {
+	m := f.World.Member(d, f.Readings)
+	fleet := f.World.Connect(f.t, nil).Table(f.Names.Fleet())
+	if _, err := fleet.Do(f.t.Context(), tables.Delete(m.Month.String(), string(m.Key()), tables.AnyETag)); err != nil {
+		return 0, err
+	}
+	return f.pipeline(nil).Leave(f.t.Context(), m, "it left")
+}
+
+// incidentsOf returns how the transitions of a device's incidents end, and which deliveries there are of them.
+func (f *watched) incidentsOf(
+	device schema.DeviceID,
+) (last map[schema.IncidentID]schema.Transition, told map[string]bool) {
+	f.t.Helper()
+	client := f.World.Connect(f.t, nil)
+	last, told = map[schema.IncidentID]schema.Transition{}, map[string]bool{}
+	for _, e := range jobstest.Rows(f.t, client.Table(f.Names.Output(rules.Table)), tables.Query{}) {
+		_, kind, err := schema.IncidentRowKind(e.RowKey)
+		if err != nil || kind != 't' || strings.HasSuffix(e.PartitionKey, "!open") {
+			continue
+		}
+		if one := must.Have(schema.TransitionOf(e))(f.t); one.ID.Device == device && one.Number > last[one.ID].Number {
+			last[one.ID] = one
+		}
+	}
+	for _, e := range jobstest.Rows(f.t, client.Table(f.Names.Deliveries()), tables.Query{}) {
+		d := must.Have(schema.DeliveryOf(e))(f.t) // those that were given up too, because these fleets have no targets
+		told[fmt.Sprint(d.Transition.ID, d.Number, d.Target)] = true
+	}
+	return last, told
+}
+
+// TestNoIncidentOfADeviceThatLeftStaysOpen removes it while a worker sleeps or dies at an operation of a job that has
+// read it, and each closing is delivered to those who were told of the opening.
+func TestNoIncidentOfADeviceThatLeftStaysOpen(t *testing.T) {
+	t.Parallel()
+	w := newWatchedWorld(t)
+	const bad = 6
+	begin := func() *watched {
+		f := newWatched(t, w)
+		f.calmly(1, bad-1)
+		f.arrive(bad)
+		f.clock.set(round(bad).Add(10e9))
+		return f
+	}
+	device, left, late := w.Devices[2], 0, 0
+	all := operations(t, func() trial { f := begin(); return trial{f.pipeline, f.Drain, nil} })
+	for _, n := range all {
+		if n%7 != 0 && !*every {
+			continue
+		}
+		f, done, dies := begin(), n%2 == 0, n%4 < 2
+		ctx, kill := context.WithCancel(t.Context())
+		stopping := stopAt(n, done, func() error {
+			closed, err := f.leaves(device)
+			left += closed
+			if dies {
+				kill()
+			}
+			return err
+		})
+		if err := f.Drain(ctx, f.pipeline(stopping)); err != nil && !dies {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+		kill()
+		f.clock.set(round(bad).Add(30 * 60e9))
+		must.Succeed(t, f.Drain(t.Context(), f.pipeline(nil)))
+		last, told := f.incidentsOf(device)
+		for id, one := range last {
+			if one.Opens() {
+				t.Errorf("operation %d, done %t, dies %t: %s stays open", n, done, dies, id)
+			}
+			if one.Reason != "it left" {
+				continue
+			}
+			late++
+			for _, target := range []schema.Target{"ops", "phone"} {
+				if told[fmt.Sprint(id, one.Number-1, target)] != told[fmt.Sprint(id, one.Number, target)] {
+					t.Errorf("operation %d: %s is told of the opening of %s or of its closing, not of both", n, target, id)
+				}
+			}
+		}
+		if again := must.Have(f.pipeline(nil).Leave(t.Context(), w.Member(device, f.Readings), "again"))(t); again != 0 {
+			t.Errorf("operation %d: leaving again closes %d", n, again)
+		}
+	}
+	if left == 0 || late < left {
+		t.Errorf("%d incidents were closed, %d for this reason: nothing is shown", left, late)
+	}
+}
