@@ -46,7 +46,9 @@ func caFlag() cli.Flag {
 
 func tlsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (kept in the tls folder of the storage " +
-		"directory), or `CERT,KEY`, two PEM files"}
+		"directory), acme:HOST, or `CERT,KEY`, two PEM files. With acme:HOST, which may be several names separated by " +
+		"commas, Let's Encrypt (or the authority whose directory is FURROW_ACME_DIRECTORY) issues the certificate: you " +
+		"accept its terms, and it has to reach this server on port 443 of HOST"}
 }
 
 func listenFlag(address, ports string) cli.Flag {

@@ -121,6 +121,12 @@ func TestRunsAreTracedAndNoSecretIsTold(t *testing.T) {
 	}
 }
 
+func TestCertificatesComeOnlyForPublicHosts(t *testing.T) {
+	dir := t.TempDir()
+	refused(t, exitUsage, `"localhost" is not a public host name`, "sas --tls acme:localhost --storage "+dir)
+	refused(t, exitUsage, "acme:HOST, or CERT,KEY", "storage --tls acme: --data "+dir)
+}
+
 func TestLogFormatIsTextOrJSON(t *testing.T) {
 	refused(t, exitUsage, "it takes text or json", "worker --log-format xml --storage "+t.TempDir())
 }

@@ -143,7 +143,7 @@ func TestEndpointIsInTheClearBeyondThisMachineOnlyBehindAProxy(t *testing.T) {
 
 func TestScreenOfTheEndpointIsComplete(t *testing.T) {
 	s := tokenScreen{Endpoint: "https://e", Table: "https://t", Account: "acct", Storage: "https://s",
-		MasterKey: "/master.key", TLS: &tlsScreen{"AA:BB", "/ca.pem", "CC:DD"}}
+		MasterKey: "/master.key", TLS: &tlsScreen{Fingerprint: "AA:BB", CAFile: "/ca.pem", CAFingerprint: "CC:DD"}}
 	for _, want := range []string{s.Endpoint, s.Table, s.Account, s.Storage, s.MasterKey, s.TLS.Fingerprint, s.TLS.CAFile,
 		s.TLS.CAFingerprint} {
 		if text := s.text(); !strings.Contains(text, want) {

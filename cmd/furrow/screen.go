@@ -67,22 +67,26 @@ func wrapped(text string, indent int) string {
 
 // A tlsScreen describes the certificate of a server.
 type tlsScreen struct {
-	Fingerprint   string `json:"sha256"`             // of the server's certificate
-	CAFile        string `json:"caFile,omitempty"`   // absent if the certificate was given
-	CAFingerprint string `json:"caSha256,omitempty"` //
+	Fingerprint   string   `json:"sha256"`             // of the server's certificate; empty with ACME
+	CAFile        string   `json:"caFile,omitempty"`   // absent if the certificate was given
+	CAFingerprint string   `json:"caSha256,omitempty"` //
+	Hosts         []string `json:"acme,omitempty"`     // whose certificates an ACME authority issues
 }
 
 func tlsScreenOf(t *setup.TLS) *tlsScreen {
 	if t == nil {
 		return nil
 	}
-	return &tlsScreen{t.Fingerprint, t.CAFile, t.CAFingerprint}
+	return &tlsScreen{t.Fingerprint, t.CAFile, t.CAFingerprint, t.Hosts}
 }
 
 // text describes the certificate to those who connect, such as "Devices".
 func (t *tlsScreen) text(who string) string {
 	if t == nil {
 		return ""
+	}
+	if len(t.Hosts) > 0 {
+		return "\nTLS certificates by ACME\n  " + strings.Join(t.Hosts, "\n  ") + "\n"
 	}
 	text := "\nTLS certificate, SHA-256\n  " + t.Fingerprint + "\n"
 	if t.CAFile != "" {

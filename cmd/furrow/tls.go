@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,20 +14,35 @@ import (
 const (
 	tlsOff        = "off"
 	tlsSelfSigned = "self-signed"
+	tlsACME       = "acme:" // and names of hosts
 )
 
 // checkTLS checks --tls before anything is opened or created.
 func checkTLS(c *cli.Context) error {
 	flag := c.String("tls")
+	if hosts, is := strings.CutPrefix(flag, tlsACME); is {
+		for _, host := range words(hosts) {
+			if err := setup.CheckACMEHost(host); err != nil {
+				return usagef(c, "--tls: %v", err)
+			}
+		}
+		if len(words(hosts)) > 0 {
+			return nil
+		}
+	}
 	if flag == tlsOff || flag == tlsSelfSigned || len(words(flag)) == 2 {
 		return nil
 	}
-	return usagef(c, "--tls is %q; it takes %s, %s, or CERT,KEY", flag, tlsOff, tlsSelfSigned)
+	return usagef(c, "--tls is %q; it takes %s, %s, acme:HOST, or CERT,KEY", flag, tlsOff, tlsSelfSigned)
 }
 
 // openTLS loads the certificate that --tls names, or creates one in dir. Off is nil.
 func openTLS(c *cli.Context, dir string, log *slog.Logger) (*setup.TLS, error) {
-	switch flag := c.String("tls"); flag {
+	flag := c.String("tls")
+	if hosts, is := strings.CutPrefix(flag, tlsACME); is {
+		return setup.ACME(filepath.Join(dir, "tls"), words(hosts), log)
+	}
+	switch flag {
 	case tlsOff:
 		return nil, nil
 	case tlsSelfSigned:

@@ -9,19 +9,29 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // A TLS is the certificate of a server.
 type TLS struct {
 	Config        *tls.Config
-	Fingerprint   string // SHA-256 of the server's certificate when it was loaded
-	CAFile        string // of the authority that clients must trust; empty if the certificate was given
-	CAFingerprint string // SHA-256 of that authority's certificate
+	Fingerprint   string   // SHA-256 of the server's certificate when it was loaded; empty with ACME
+	Hosts         []string // whose certificates an ACME authority issues
+	CAFile        string   // of the authority that clients must trust; empty if the certificate was given
+	CAFingerprint string   // SHA-256 of that authority's certificate
+
+	served atomic.Pointer[tls.Certificate] // that ACME served last, of the first host
 }
 
-// End returns when the certificate in use ends, or zero if there is none.
+// End returns when the certificate in use ends, or zero if there is none yet.
 func (t *TLS) End() time.Time {
+	if len(t.Hosts) > 0 {
+		if c := t.served.Load(); c != nil {
+			return c.Leaf.NotAfter
+		}
+		return time.Time{}
+	}
 	c, err := t.Config.GetCertificate(&tls.ClientHelloInfo{})
 	if err != nil || c.Leaf == nil {
 		return time.Time{}
