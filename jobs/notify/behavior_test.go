@@ -319,3 +319,36 @@ func TestQueueTakesSmallMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestReceiverSaysWhenToTryAgain: nothing goes to it before, for an hour at most.
+func TestReceiverSaysWhenToTryAgain(t *testing.T) {
+	for said, want := range map[string]time.Duration{
+		"90":      90 * time.Second,
+		"1000000": time.Hour,
+		"0":       10 * time.Second, // the pause after any first attempt
+		"-7":      10 * time.Second,
+		"soon":    10 * time.Second,
+		time.Now().Add(20 * time.Minute).UTC().Format(http.TimeFormat): 20 * time.Minute,
+	} {
+		f, rec := newFixture(t), newReceiver(t)
+		rec.refuse, rec.retryAfter = func(*http.Request, cloudEvent) int { return 503 }, said
+		n := f.notifier(f.client, f.hook(rec.server.URL))
+		f.happen(n, "ops", f.transition("pump-1", 1))
+		deliver(t, n, "ops")
+		f.happen(n, "ops", f.transition("pump-2", 1)) // another message to the same receiver waits, too
+		const slack = 5 * time.Second                 // a date has whole seconds
+		f.advance(want - slack)
+		if deliver(t, n, "ops"); want > time.Minute && rec.tried != 1 {
+			t.Errorf("Retry-After %s: %d attempts within %v", said, rec.tried, want-slack)
+		}
+		rec.refuse = nil
+		f.advance(2 * slack)
+		deliver(t, n, "ops")
+		if ids := rec.ids(); len(ids) != 2 {
+			t.Errorf("Retry-After %s: %d arrived after %v", said, len(ids), want+slack)
+		}
+		if s := f.state("ops"); s.Pause != 0 {
+			t.Errorf("Retry-After %s: after a success, the target pauses until %s", said, s.Pause.Time())
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 )
 
 // After tripAt failures in a row nothing is sent to a target for a while. Then one message is tried: if it fails, the
-// next pause is longer.
+// next pause is longer. A receiver can ask for a pause by Retry-After, too.
 const (
 	tripAt     = 5
 	firstPause = 30 * time.Second
@@ -18,7 +18,7 @@ const (
 )
 
 // paused reports whether nothing is to be sent now.
-func (j *job) paused() bool { return j.state.Failures >= tripAt && j.state.Pause > j.now }
+func (j *job) paused() bool { return j.state.Pause > j.now }
 
 // heed counts the outcome of a sending.
 func (j *job) heed(err error) {
@@ -35,6 +35,9 @@ func (j *job) heed(err error) {
 	}
 	if s.Failures++; s.Failures >= tripAt {
 		s.Pause = j.now.Add(min(longPause, firstPause<<min(s.Failures-tripAt, 10)))
+	}
+	if e, is := errors.AsType[*busy](err); is && e.wait > 0 {
+		s.Pause = max(s.Pause, j.now.Add(e.wait))
 	}
 }
 

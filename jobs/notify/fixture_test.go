@@ -182,6 +182,8 @@ type receiver struct {
 	server *httptest.Server
 	// refuse decides the answer to a message: a status, or 0 to break the connection. It may be nil.
 	refuse func(r *http.Request, e cloudEvent) int
+	// retryAfter is the header of answers that refuse; empty: none.
+	retryAfter string
 
 	mu       sync.Mutex
 	accepted []cloudEvent
@@ -224,6 +226,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	if status == 0 {
 		panic(http.ErrAbortHandler)
+	}
+	if status/100 != 2 && r.retryAfter != "" {
+		w.Header().Set("Retry-After", r.retryAfter)
 	}
 	w.WriteHeader(status)
 	fmt.Fprint(w, "a receiver's words")

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -32,9 +34,32 @@ func (n *Notifier) post(ctx context.Context, url string, private bool, body []by
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return fmt.Errorf("it answered %s; redirects are not followed", resp.Status)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer))
+		return &busy{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer)), retryAfter(resp.Header)}
 	}
 	return err
+}
+
+// A busy error says for how long its receiver wants to hear nothing; zero: it did not say.
+type busy struct {
+	error
+	wait time.Duration
+}
+
+func (e *busy) Unwrap() error { return e.error }
+
+// maxWait bounds how long a receiver can ask to wait.
+const maxWait = time.Hour
+
+// retryAfter reads seconds, or a date: RFC 9110, section 10.2.3.
+func retryAfter(h http.Header) time.Duration {
+	said := h.Get("Retry-After")
+	wait := time.Duration(0)
+	if seconds, err := strconv.ParseUint(said, 10, 64); err == nil {
+		wait = time.Duration(min(seconds, uint64(maxWait/time.Second))) * time.Second
+	} else if date, err := http.ParseTime(said); err == nil {
+		wait = time.Until(date)
+	}
+	return max(0, min(wait, maxWait))
 }
 
 // withoutURL removes the URL, which the target's configuration has, from an error.
