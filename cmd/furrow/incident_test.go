@@ -155,7 +155,7 @@ rules:
 	}
 }
 
-// TestRulesWatchFurrowItself has a message given up, and an incident of the pipeline's own figures.
+// TestRulesWatchFurrowItself has a message and notifications given up, and incidents of the pipeline's own figures.
 func TestRulesWatchFurrowItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -166,6 +166,7 @@ pipelines:
   - {name: keep, cadence: 1h, processors: [archive]}
 rules:
   given-up: {match: {tenant: furrow}, when: {threshold: {sensor: poison_messages, above: 0}}}
+  untold: {match: {tenant: furrow}, when: {threshold: {sensor: notifications_given_up, above: 2}}}
   lag: {match: {tenant: furrow}, when: {threshold: {sensor: lag_seconds, above: 300}}}
 `)
 	f.must("config apply " + file)
@@ -177,13 +178,18 @@ rules:
 	m := jobs.Message{Kind: jobs.Month, Pipeline: "other", Run: tables.TicksOf(time.Now()),
 		Month: schema.Month{Year: 2026, Month: 9}}
 	must(t, q.Put(t.Context(), m, 0))
+	target := schema.TargetState{Pipeline: "live", Target: "ops", GivenUp: 3, Due: tables.MaxTicks}
+	_, err = f.client.Table(f.names.Runs()).Do(t.Context(), tables.Insert(target.Entity()))
+	must(t, err)
 	var open []incidentLine
-	for n := 0; len(open) == 0 && n < 20; n++ { // it is given up, the next slot counts it, and a later run finds that
+	for n := 0; len(open) < 2 && n < 20; n++ { // it is given up, the next slot counts it, and a later run finds that
 		f.must("schedule --once --pipeline live")
 		f.work()
 		open = jsonOf[incidentLine](t, f.must("incident list --json"))
 	}
-	if len(open) != 1 || open[0].Rule != "given-up" || open[0].Device != "furrow:live" || open[0].Value != "1" {
+	slices.SortFunc(open, func(a, b incidentLine) int { return strings.Compare(string(a.Rule), string(b.Rule)) })
+	if len(open) != 2 || open[0].Rule != "given-up" || open[0].Device != "furrow:live" || open[0].Value != "1" ||
+		open[1].Rule != "untold" || open[1].Device != "furrow:live" || open[1].Value != "3" {
 		t.Errorf("open: %+v", open)
 	}
 	f.says("furrow:live,", "query furrow:live --latest --format csv")

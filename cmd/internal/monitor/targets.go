@@ -36,6 +36,16 @@ func targetFigures() []targetFigure {
 	}
 }
 
+// TargetFigures returns what rules can watch of the targets of a pipeline, together.
+func TargetFigures(states []schema.TargetState) map[string]float64 {
+	all := map[string]float64{"notifications_given_up": 0, "notifications_waiting": 0}
+	for _, s := range states {
+		all["notifications_given_up"] += float64(s.GivenUp)
+		all["notifications_waiting"] += float64(s.Waiting)
+	}
+	return all
+}
+
 func (f targetFigure) desc() *prometheus.Desc {
 	return prometheus.NewDesc("furrow_notify_"+f.name, f.help, []string{"pipeline", "target"}, nil)
 }

@@ -45,6 +45,10 @@ func (f *Fleet) writeFigures(ctx context.Context, p config.Pipeline, slot tables
 	if err != nil {
 		return err
 	}
+	targets, err := f.Reader().Targets(ctx, p.Name)
+	if err != nil {
+		return err
+	}
 	d, err := sas.NewRegistry(f.Tables, f.Names).Register(ctx, schema.Device{ID: schema.DeviceID("furrow:" + p.Name),
 		Month: schema.MonthOf(slot.Time(), 0), Tenant: config.Itself, Readings: f.Names.Readings(), Status: schema.Active})
 	if err != nil {
@@ -55,8 +59,10 @@ func (f *Fleet) writeFigures(ctx context.Context, p config.Pipeline, slot tables
 			d.ID, d.Tenant)
 	}
 	e := tables.Entity{PartitionKey: string(d.ID), RowKey: slot.String()}
-	for name, value := range monitor.Figures(status) {
-		e.Set(name, tables.Double(value))
+	for _, figures := range []map[string]float64{monitor.Figures(status), monitor.TargetFigures(targets)} {
+		for name, value := range figures {
+			e.Set(name, tables.Double(value))
+		}
 	}
 	readings := f.Tables.Table(d.Readings)
 	_, err = readings.Do(ctx, tables.Insert(e))
