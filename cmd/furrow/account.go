@@ -60,12 +60,17 @@ func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := setup.Find(c.String("storage"))
+	return openStorageAt(c, c.String("storage"), "--storage", names, hooks...)
+}
+
+// openStorageAt makes clients for the storage at where, which the command line gives as what.
+func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks ...roles.Hooks) (*stores, error) {
+	found, err := setup.Find(where)
 	if errors.Is(err, setup.ErrNotServed) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, usagef(c, "--storage: %v", err)
+		return nil, usagef(c, "%s: %v", what, err)
 	}
 	if ca := c.String("ca"); ca != "" {
 		found.CAFile = ca

@@ -30,8 +30,8 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"health":    true,                                      // which needs a server
 		"rule show": true, "rule try": true, "rule test": true, // which need a rule
 		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
-		"notify test":     true,                            // which needs a target
-		"restore":         true,                            // which needs a backup
+		"notify test": true,               // which needs a target
+		"restore":     true, "copy": true, // which need a backup, and two storages
 		"archive rewrite": true,                            // which needs Parquet files
 		"retention run":   true, "retention explain": true, // which need a retention
 		"command cancel": true} // which needs a command

@@ -34,6 +34,8 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"dashboard"}, "One object, once it listens.", []any{dashboardScreen{}}},
 		{[]string{"backup"}, "One object.", []any{backupLine{}}},
 		{[]string{"restore"}, "One object.", []any{restoredLine{}}},
+		{[]string{"copy"}, "A line for each table; with `--finish` another one for the readings that came later.",
+			[]any{copiedLine{}}},
 		{[]string{"estimate"}, "One object.", []any{estimate.Estimate{}}},
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},

@@ -65,7 +65,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), retentionCommand(), accessCommand(), activityCommand(), deployCommand(),
 			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(),
-			healthCommand(), backupCommand(), restoreCommand(), estimateCommand(),
+			healthCommand(), backupCommand(), restoreCommand(), copyCommand(), estimateCommand(),
 			benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,

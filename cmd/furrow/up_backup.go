@@ -23,7 +23,7 @@ func checkBackups(c *cli.Context) error {
 	case folder == "":
 		return nil
 	case !setup.IsDirectory(dir):
-		return usagef(c, "--backup-to is for a storage directory: --storage is not one")
+		return usagef(c, "--backup-to is for a storage directory; furrow copy copies the tables of an account")
 	}
 	inner, err := filepath.Abs(folder)
 	if err != nil {

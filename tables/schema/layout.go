@@ -28,6 +28,10 @@ func CheckLayout(ctx context.Context, fleet *tables.Table) error {
 	if err != nil {
 		return err
 	}
+	if from := e.Get(layoutCopying); from.Text() != "" {
+		return fmt.Errorf("%w: this storage is the destination of a copy of %s that is not complete: finish it with furrow "+
+			"copy --finish", ErrLayout, from.Text())
+	}
 	if has := e.Get("Layout").Int(); has != Layout {
 		return fmt.Errorf("%w: the fleet in this storage has layout %d, and this program knows layout %d: use the version "+
 			"of furrow that the fleet was made with", ErrLayout, has, Layout)
@@ -43,6 +47,58 @@ func StateLayout(ctx context.Context, fleet *tables.Table) error {
 		return err
 	}
 	return CheckLayout(ctx, fleet)
+}
+
+// copying is a layout that no program has.
+const copying = -1
+
+// Properties of the row of the layout at the destination of a copy.
+const (
+	layoutCopying = "Copying" // the source of a copy that is not complete
+	layoutCopied  = "Copied"  // the source of one that is
+)
+
+// IsLayout reports whether a row of the table fleet states the layout.
+func IsLayout(e tables.Entity) bool { return e.PartitionKey == layoutPartition }
+
+// MarkCopying has all programs refuse the fleet, because it is being copied from a source. It fails with ErrLayout if
+// there is a fleet already that is no such copy.
+func MarkCopying(ctx context.Context, fleet *tables.Table, source string) error {
+	if err := fleet.Create(ctx); err != nil {
+		return err
+	}
+	e := tables.Entity{PartitionKey: layoutPartition, RowKey: layoutRow}
+	e.Set("Layout", tables.Int64(copying))
+	e.Set(layoutCopying, tables.String(source))
+	_, err := fleet.Do(ctx, tables.Insert(e))
+	if !errors.Is(err, tables.ErrExists) {
+		return err
+	}
+	found, err := fleet.Get(ctx, layoutPartition, layoutRow)
+	if is := found.Get(layoutCopying); err == nil && is.Text() != source {
+		err = fmt.Errorf("%w: there is a fleet that is no unfinished copy of %s: name another account, or another prefix",
+			ErrLayout, source)
+	}
+	return err
+}
+
+// MarkCopied lets programs work on a fleet whose copy is complete.
+func MarkCopied(ctx context.Context, fleet *tables.Table, source string) error {
+	e := tables.Entity{PartitionKey: layoutPartition, RowKey: layoutRow}
+	e.Set("Layout", tables.Int64(Layout))
+	e.Set(layoutCopied, tables.String(source))
+	_, err := fleet.Do(ctx, tables.InsertOrReplace(e))
+	return err
+}
+
+// Copied reports whether a fleet is a complete copy of a source.
+func Copied(ctx context.Context, fleet *tables.Table, source string) (bool, error) {
+	e, err := fleet.Get(ctx, layoutPartition, layoutRow)
+	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		return false, nil
+	}
+	from := e.Get(layoutCopied)
+	return err == nil && from.Text() == source, err
 }
 
 // Memberships returns the range of the partitions with members after one of them, or of all

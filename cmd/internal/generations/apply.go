@@ -70,6 +70,28 @@ func (s Store) reads(head schema.Configuration) error {
 // ErrOlder means that a process of the fleet could not read the new format.
 var ErrOlder = errors.New("an older version of furrow runs in this fleet")
 
+// Live returns the processes that follow the fleet's configuration now.
+func (s Store) Live(ctx context.Context) (all []schema.Process, err error) {
+	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.Processes()}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Rows {
+			p, err := schema.ProcessOf(e)
+			if err != nil {
+				return nil, err
+			}
+			if p.Lives(page.Time) {
+				all = append(all, p)
+			}
+		}
+	}
+	return all, nil
+}
+
 // olderProcesses returns an error that wraps ErrOlder if a live process cannot read this program's format.
 func (s Store) olderProcesses(ctx context.Context) error {
 	var older []string

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/copying"
+)
+
+func copyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "copy",
+		Usage:     "Copy a fleet to another storage account while it lives",
+		ArgsUsage: "FROM TO",
+		Description: `Makes the tables of a fleet in TO equal to those in FROM: tracking rows first, then outputs, readings and records.
+FROM and TO are what --storage takes: served directories, env:NAME or file:NAME for connection strings.
+Devices go on writing to FROM and workers folding there. It compares row by row and writes what differs, so
+stop it at any time, and run it again: the second time takes a fraction. No program works on TO until the
+copy is finished.
+
+To finish, stop the schedulers and workers of FROM, while its tables stay served, and run it with --finish. It
+copies until both are equal, and lets programs work on TO: start them there, with the same master key, and
+have devices reach that endpoint. Meanwhile it goes on to insert readings that devices still write to FROM,
+until the last token for FROM has ended. Objects of an archive are not copied.` + examples(
+			"copy ./furrow-data env:AZURE_STORAGE_CONNECTION_STRING",
+			"copy ./furrow-data env:AZURE_STORAGE_CONNECTION_STRING --finish"),
+		Flags: []cli.Flag{namesPrefixFlag(), caFlag(),
+			boolFlag("finish", "Finish the copy: schedulers and workers of FROM are stopped"),
+			jsonFlag(), verboseFlag()},
+		Action: copyFleet,
+	}
+}
+
+// copiedLine is what a copy did with a table, in JSON.
+type copiedLine struct {
+	Table    string `json:"table"`
+	Rows     int64  `json:"rows"`               // at the source
+	Written  int64  `json:"written"`            // that were missing or differed
+	Deleted  int64  `json:"deleted"`            // that the source has no longer
+	Finished bool   `json:"finished,omitempty"` // readings that came after the copy was finished
+}
+
+func copyFleet(c *cli.Context) error {
+	job, err := openCopy(c)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("finish") {
+		all, err := job.Once(c.Context)
+		return errors.Join(printPasses(c, all, "Run it again to copy what has changed since, or with --finish."), err)
+	}
+	done, err := job.Finished(c.Context)
+	if err != nil {
+		return err
+	}
+	if !done {
+		all, err := job.Finish(c.Context)
+		if err := errors.Join(printPasses(c, all, "Both are equal. Start schedulers, workers and endpoint on TO now; "+
+			"readings that still come to FROM follow."), err); err != nil {
+			return err
+		}
+	}
+	n, err := job.Follow(c.Context)
+	if c.Bool("json") {
+		return errors.Join(writeJSONLine(c.App.Writer, copiedLine{Table: job.Names.Readings(), Written: n, Finished: true}),
+			err)
+	}
+	_, errPrint := fmt.Fprintf(c.App.Writer, "%s followed.\n", many(n, "reading"))
+	if err == nil {
+		_, errPrint = io.WriteString(c.App.Writer, "The last token for FROM has ended: it can be removed.\n")
+	}
+	return errors.Join(errPrint, err)
+}
+
+// followPause is the time between two passes of readings after a copy is finished.
+const followPause = time.Minute
+
+func openCopy(c *cli.Context) (*copying.Copy, error) {
+	if c.NArg() != 2 {
+		return nil, usagef(c, "furrow copy takes two storages: furrow copy FROM TO")
+	}
+	names, err := namesOf(c)
+	if err != nil {
+		return nil, err
+	}
+	from, err := openStorageAt(c, c.Args().Get(0), "FROM", names)
+	if err != nil {
+		return nil, err
+	}
+	to, err := openStorageAt(c, c.Args().Get(1), "TO", names)
+	if err != nil {
+		return nil, err
+	}
+	return &copying.Copy{From: from.Tables, To: to.Tables, Names: names, Source: copySource(from), Log: logFor(c),
+		Pause: followPause}, nil
+}
+
+// copySource names the source of a copy. Embedded accounts share a name, and have keys of their own.
+func copySource(s *stores) string {
+	name := s.Account.Name
+	if s.Account.PathStyle() {
+		sum := sha256.Sum256([]byte(s.Account.Key))
+		name += "-" + hex.EncodeToString(sum[:4])
+	}
+	return name + "/" + s.Names.Readings()
+}
+
+// printPasses prints what was done for each table, and what comes next.
+func printPasses(c *cli.Context, all []copying.Pass, next string) error {
+	var rows, written, deleted int64
+	for _, p := range all {
+		if c.Bool("json") {
+			if err := writeJSONLine(c.App.Writer, copiedLine{Table: p.Table, Rows: p.Rows, Written: p.Written,
+				Deleted: p.Deleted}); err != nil {
+				return err
+			}
+		}
+		rows, written, deleted = rows+p.Rows, written+p.Written, deleted+p.Deleted
+	}
+	if c.Bool("json") || len(all) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "%s in %s: %s written, %d deleted. %s\n", many(rows, "row"),
+		many(int64(len(all)), "table"), grouped(written), deleted, next)
+	return err
+}

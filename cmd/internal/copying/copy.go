@@ -1,0 +1,150 @@
+package copying
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"furrow/cmd/internal/generations"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Copy copies a fleet.
+type Copy struct {
+	From, To *tables.Client
+	Names    schema.Names // at both ends
+	Source   string       // names the source, without a secret
+	Log      *slog.Logger
+	Pause    time.Duration // between passes of readings after the cut-over
+}
+
+// ErrLives means that a process works on an account that must be at rest.
+var ErrLives = errors.New("a process works on it")
+
+// Once makes the destination equal to the source as it is, while that lives. From then on no program works on the
+// destination, until Finish. A destination that has a fleet of its own is refused.
+func (c *Copy) Once(ctx context.Context) ([]Pass, error) {
+	if err := c.hasFleet(ctx); err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	if err := schema.MarkCopying(ctx, c.To.Table(c.Names.Fleet()), c.Source); err != nil {
+		return nil, fmt.Errorf("destination: %w", err)
+	}
+	if err := c.rests(ctx, c.To); err != nil {
+		return nil, fmt.Errorf("destination: %w", err)
+	}
+	return c.passes(ctx)
+}
+
+// hasFleet returns an error if there is no fleet at the source, or one with another layout.
+func (c *Copy) hasFleet(ctx context.Context) error {
+	for e, err := range c.From.Table(c.Names.Fleet()).Entities(ctx, tables.Query{Size: 1}) {
+		if err != nil {
+			return err
+		}
+		if schema.IsLayout(e) {
+			return schema.CheckLayout(ctx, c.From.Table(c.Names.Fleet()))
+		}
+		break
+	}
+	return errors.New("there is no fleet; has it another prefix of names?")
+}
+
+// Finished reports whether the cut-over is done.
+func (c *Copy) Finished(ctx context.Context) (bool, error) {
+	return schema.Copied(ctx, c.To.Table(c.Names.Fleet()), c.Source)
+}
+
+// passes does a pass for each table, in order.
+func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
+	parts, err := c.parts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		for _, table := range part.tables {
+			began := time.Now()
+			p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), part.insert, c.keep(table))
+			if all = append(all, p); err != nil {
+				return all, fmt.Errorf("table %s: %w", table, err)
+			}
+			c.Log.InfoContext(ctx, "table copied", "table", table, "rows", p.Rows, "written", p.Written,
+				"deleted", p.Deleted, "took", time.Since(began).Round(time.Millisecond))
+		}
+	}
+	return all, nil
+}
+
+// rests returns ErrLives if a scheduler or a worker works on an account.
+func (c *Copy) rests(ctx context.Context, client *tables.Client) error {
+	live, err := generations.Store{Table: client.Table(c.Names.Config())}.Live(ctx)
+	if err == nil && len(live) > 0 {
+		err = fmt.Errorf("%w: %s, and %d in all; stop them, and wait for %v if one was killed", ErrLives, live[0].Name,
+			len(live), schema.ProcessGone)
+	}
+	return err
+}
+
+// mostPasses bounds Finish where the source does not come to rest.
+const mostPasses = 10
+
+// Finish is the cut-over. The source's schedulers and workers must be stopped; devices may go on writing there. When
+// it returns nil, tracking rows, outputs and records are equal, programs may work on the destination, and devices
+// should get their tokens there.
+func (c *Copy) Finish(ctx context.Context) (all []Pass, err error) {
+	if err := c.rests(ctx, c.From); err != nil {
+		return nil, fmt.Errorf("source: %w", err)
+	}
+	for try := 0; ; try++ {
+		if all, err = c.Once(ctx); err != nil {
+			return all, err
+		}
+		if c.same(all) {
+			break
+		}
+		if try == mostPasses {
+			return all, fmt.Errorf("the source still changes after %d passes: is a worker of it running?", mostPasses)
+		}
+	}
+	if err := c.checkFences(ctx); err != nil {
+		return all, err
+	}
+	return all, schema.MarkCopied(ctx, c.To.Table(c.Names.Fleet()), c.Source)
+}
+
+// same reports whether passes found everything equal, except readings, which devices still write.
+func (c *Copy) same(all []Pass) bool {
+	for _, p := range all {
+		if !p.Readings && p.Written+p.Deleted > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// checkFences returns an error if a fence lies above the destination's time: workers there would not outrank the
+// outputs that were copied.
+func (c *Copy) checkFences(ctx context.Context) error {
+	parts, err := c.parts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, table := range parts[0].tables {
+		q := tables.Query{Select: []string{schema.TrackFence}}
+		for page, err := range c.To.Table(table).Rows(ctx, q) {
+			if err != nil {
+				return err
+			}
+			for _, e := range page.Rows {
+				if fence := tables.Ticks(e.Get(schema.TrackFence).Int()); fence > tables.TicksOf(page.Time.Add(time.Second)) {
+					return fmt.Errorf("table %s, row %s %s: its fence is %v, and the destination's clock is behind that: try "+
+						"again then", table, e.PartitionKey, e.RowKey, fence.Time())
+				}
+			}
+		}
+	}
+	return nil
+}

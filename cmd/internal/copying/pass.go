@@ -1,0 +1,163 @@
+package copying
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+
+	"furrow/tables"
+)
+
+// A Pass counts what was done for one table.
+type Pass struct {
+	Table   string
+	Rows    int64 // at the source
+	Written int64 // that were missing at the destination, or differed
+	Deleted int64 // that the source has no longer
+
+	Readings bool // rows of devices, which are only ever added
+}
+
+// A pass makes one table at the destination equal to that at the source.
+type pass struct {
+	Pass
+	to     *tables.Table
+	insert bool // only insert what is missing: the destination may have rows of its own
+	keep   func(tables.Entity) bool
+	ops    []tables.Op // for one partition
+}
+
+// copyTable does one pass. keep says which rows are the fleet's; nil is all.
+func copyTable(
+	ctx context.Context, from, to *tables.Table, insert bool, keep func(tables.Entity) bool,
+) (Pass, error) {
+	p := &pass{Pass: Pass{Table: from.Name, Readings: insert}, to: to, insert: insert, keep: keep}
+	if err := to.Create(ctx); err != nil {
+		return p.Pass, err
+	}
+	source, stop := iter.Pull2(from.Entities(ctx, tables.Query{}))
+	defer stop()
+	there, end := iter.Pull2(to.Entities(ctx, tables.Query{}))
+	defer end()
+	s, more, err := p.next(source)
+	if err != nil {
+		return p.Pass, err
+	}
+	d, others, err := p.next(there)
+	for err == nil && (more || others) {
+		order := 0
+		switch {
+		case !others:
+			order = -1
+		case !more:
+			order = 1
+		default:
+			order = cmp.Or(cmp.Compare(s.PartitionKey, d.PartitionKey), cmp.Compare(s.RowKey, d.RowKey))
+		}
+		if err = p.row(ctx, order, s, d); err != nil {
+			break
+		}
+		if order <= 0 {
+			p.Rows++
+			s, more, err = p.next(source)
+		}
+		if order >= 0 && err == nil {
+			d, others, err = p.next(there)
+		}
+	}
+	if err == nil {
+		err = p.flush(ctx)
+	}
+	return p.Pass, err
+}
+
+// next returns the next row of the fleet.
+func (p *pass) next(rows func() (tables.Entity, error, bool)) (tables.Entity, bool, error) {
+	for {
+		e, err, more := rows()
+		if !more || err != nil || p.keep == nil || p.keep(e) {
+			return e, more, err
+		}
+	}
+}
+
+// row compares a row of the source with one of the destination: it comes before, is the same, or comes after.
+func (p *pass) row(ctx context.Context, order int, s, d tables.Entity) error {
+	switch {
+	case order < 0 && p.insert:
+		return p.add(ctx, tables.Insert(s))
+	case order < 0, order == 0 && !p.insert && !equal(s, d):
+		return p.add(ctx, tables.InsertOrReplace(s))
+	case order > 0 && !p.insert:
+		return p.add(ctx, tables.Delete(d.PartitionKey, d.RowKey, tables.AnyETag))
+	}
+	return nil
+}
+
+// equal compares properties, in any order.
+func equal(a, b tables.Entity) bool {
+	if len(a.Properties) != len(b.Properties) {
+		return false
+	}
+	for _, p := range a.Properties {
+		if b.Get(p.Name) != p.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// add adds an operation to the transaction of its partition.
+func (p *pass) add(ctx context.Context, op tables.Op) error {
+	if op.Kind == tables.KindDelete {
+		p.Deleted++
+	} else {
+		p.Written++
+	}
+	if n := len(p.ops); n == tables.MaxOps || n > 0 && p.ops[0].Entity.PartitionKey != op.Entity.PartitionKey {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	p.ops = append(p.ops, op)
+	return nil
+}
+
+// flush writes the operations. If another one has written a row meanwhile, it writes them one by one.
+func (p *pass) flush(ctx context.Context) error {
+	if len(p.ops) == 0 {
+		return nil
+	}
+	groups, err := tables.Cut(p.ops)
+	if err != nil {
+		return err
+	}
+	p.ops = nil
+	for _, g := range groups {
+		if len(g) > 1 {
+			_, err = p.to.Submit(ctx, g)
+		}
+		if len(g) == 1 || settled(err) {
+			err = p.each(ctx, g)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled reports whether a row is there that was to be inserted, or gone that was to be deleted.
+func settled(err error) bool {
+	return errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound)
+}
+
+func (p *pass) each(ctx context.Context, ops []tables.Op) error {
+	for _, op := range ops {
+		if _, err := p.to.Do(ctx, op); err != nil && !settled(err) {
+			return err
+		}
+	}
+	return nil
+}
