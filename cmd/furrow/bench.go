@@ -23,7 +23,7 @@ func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "bench",
 		Usage:       "Run benchmarks",
-		Subcommands: []*cli.Command{benchStorageCommand(), benchTokensCommand()},
+		Subcommands: []*cli.Command{benchStorageCommand(), benchTokensCommand(), benchFanoutCommand()},
 	}
 }
 
@@ -39,7 +39,7 @@ func benchFlags(flags ...cli.Flag) []cli.Flag {
 	}, flags...)
 }
 
-// benchSettings reads the flags of both benchmarks. Names are those of the rows.
+// benchSettings reads the flags that benchmarks share. Names are those of the rows.
 func benchSettings(c *cli.Context, names []string, mostClients int) (s bench.Settings, err error) {
 	s = bench.Settings{
 		Workloads: words(c.String("only")), For: durationOf(c, "for"), Rounds: c.Int("rounds"), Clients: c.Int("clients"),

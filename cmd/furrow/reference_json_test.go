@@ -101,6 +101,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
 		{[]string{"token revoke"}, "One object.", []any{allRevokedLine{}}},
 		{[]string{"bench storage", "bench tokens"}, "One object.", []any{bench.Report{}}},
+		{[]string{"bench fanout"}, "One object.", []any{bench.FanoutReport{}}},
 		{[]string{"version"}, "One object.", []any{version{}}},
 	}
 }

@@ -94,12 +94,12 @@ func (r *Report) add(t task, found sample) {
 			P50:          float64(latencies.ValueAtQuantile(50)) / 1000,
 			P99:          float64(latencies.ValueAtQuantile(99)) / 1000,
 		})
-		row.P50 = median(row.EachRound, func(x Round) float64 { return x.P50 })
-		row.P99 = median(row.EachRound, func(x Round) float64 { return x.P99 })
+		row.P50 = medianOf(row.EachRound, func(x Round) float64 { return x.P50 })
+		row.P99 = medianOf(row.EachRound, func(x Round) float64 { return x.P99 })
 		if i > 0 {
 			continue
 		}
-		row.OpsPerSecond = median(row.EachRound, func(x Round) float64 { return x.OpsPerSecond })
+		row.OpsPerSecond = medianOf(row.EachRound, func(x Round) float64 { return x.OpsPerSecond })
 		if t.rows > 1 {
 			row.RowsPerSecond = row.OpsPerSecond * float64(t.rows)
 		}
@@ -121,16 +121,6 @@ func (r *Report) row(name string, t task) *Row {
 		r.Rows = append(r.Rows, Row{Name: t.name + "/" + part, TableRows: t.tableRows, Target: t.target})
 	}
 	return &r.Rows[slices.IndexFunc(r.Rows, is)]
-}
-
-func median(rounds []Round, of func(Round) float64) float64 {
-	values := make([]float64, len(rounds))
-	for i, x := range rounds {
-		values[i] = of(x)
-	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // warn warns of figures that may mislead, and drops rows that were not measured.

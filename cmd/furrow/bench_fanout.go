@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/bench"
+	"furrow/worker"
+)
+
+const benchFanoutHelp = `Measures whole runs of a fleet, from the master job in the queue to the last commit: devices and rows a second,
+CPU time, storage operations, and what they cost on Azure. One worker in this process does the jobs. The target
+is as in bench storage; what is created there has a random name and is deleted at the end.
+
+`
+
+func benchFanoutCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "fanout",
+		Usage: "Measure runs of a fleet: devices a second, operations, cost",
+		Description: benchFanoutHelp + benchRows(bench.FanoutNames()) +
+			examples(
+				"bench fanout",
+				"bench fanout --only active,reports --devices 10000 --tenants 50 --rounds 5",
+				"bench fanout --only idle --format go"),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "target", Value: bench.Local, Usage: "`TARGET` to measure"},
+			&cli.IntFlag{Name: "devices", Value: 2000, Usage: "`NUMBER` of devices"},
+			&cli.IntFlag{Name: "batch", Value: 50, Usage: "`NUMBER` of devices in a message"},
+			&cli.IntFlag{Name: "tenants", Value: 1, Usage: "`NUMBER` of tenants that the devices belong to in turn"},
+			&cli.IntFlag{Name: "months", Value: 1, Usage: "`NUMBER` of months of deployment that they are in, in turn"},
+			&cli.IntFlag{Name: "rows", Value: 100, Usage: "`NUMBER` of new rows of each device in the workload backlog"},
+			&cli.IntFlag{Name: "clients", Value: worker.DefaultSize, Usage: "`NUMBER` of jobs at a time"},
+			&cli.IntFlag{Name: "rounds", Value: 3, Usage: "`NUMBER` of runs of each workload; the report shows medians"},
+			&cli.StringFlag{Name: "only", Usage: "`ROWS` to measure, separated by commas (default: all)"},
+			choiceFlag("format", "text", []string{"text", "go"}, "`FORMAT`: text, or go for benchstat"),
+			jsonFlag(),
+		},
+		Action: benchFanout,
+	}
+}
+
+func benchFanout(c *cli.Context) error {
+	cfg := bench.FanoutConfig{Devices: c.Int("devices"), Batch: c.Int("batch"), Tenants: c.Int("tenants"),
+		Months: c.Int("months"), Rows: c.Int("rows")}
+	names, _ := bench.FanoutNames()
+	var err error
+	if cfg.Settings, err = benchSettings(c, names, 1000); err != nil {
+		return err
+	}
+	if err := cmp.Or(between(c, 1, 1_000_000, "devices"), between(c, 1, 99, "batch"),
+		between(c, 1, cfg.Devices, "tenants"), between(c, 1, 1200, "months"), between(c, 1, 10_000, "rows")); err != nil {
+		return err
+	}
+	if cfg.Target, err = bench.ParseTarget(c.String("target")); err != nil {
+		return usagef(c, "--target: %v", err)
+	}
+	report, err := bench.RunFanout(c.Context, cfg)
+	if len(report.Rows) == 0 {
+		return err
+	}
+	write := report.WriteText
+	switch {
+	case c.Bool("json"):
+		write = func(w io.Writer) error { return writeJSONLine(w, report) }
+	case c.String("format") == "go":
+		write = report.WriteGo
+	}
+	return errors.Join(write(c.App.Writer), err)
+}

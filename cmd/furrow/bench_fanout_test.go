@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"furrow/cmd/internal/bench"
+)
+
+// TestFanoutBenchFoldsEveryRow on storage that it does not start, and leaves nothing there.
+func TestFanoutBenchFoldsEveryRow(t *testing.T) {
+	t.Parallel()
+	s := startStorage(t, "--data", t.TempDir(), "--show-key")
+	line := "bench fanout --devices 40 --batch 10 --tenants 4 --months 2 --rows 30 --rounds 2 --target"
+	code, out, errs := furrow(t.Context(), append(strings.Fields(line), s.said.ConnectionString, "--json")...)
+	if code != exitOK {
+		t.Fatalf("exit %d, %s", code, errs)
+	}
+	report := jsonOf[bench.FanoutReport](t, out)[0]
+	rows := map[string]bench.FanoutRow{}
+	for _, x := range report.Rows {
+		rows[x.Name] = x
+		if len(x.EachRound) != 2 || x.DevicesPerSecond <= 0 || x.Tables < 1 || x.Queues <= 0 || x.Dollars <= 0 {
+			t.Errorf("%+v", x)
+		}
+	}
+	if names, _ := bench.FanoutNames(); len(rows) != len(names) {
+		t.Errorf("%d workloads were measured, of %q", len(rows), names)
+	}
+	if idle, active := rows["idle"], rows["active"]; idle.RowsPerSecond != 0 || active.Tables <= idle.Tables ||
+		rows["reports"].Tables <= active.Tables || rows["backlog"].RowsPerSecond <= rows["backlog"].DevicesPerSecond {
+		t.Errorf("%+v", report)
+	}
+	if names := tableNames(t, s); len(names) != 0 {
+		t.Errorf("the benchmark left tables behind: %q", names)
+	}
+	s.mustEnd(t)
+}
+
+// TestFanoutBenchPrintsWhatBenchstatReads and a table for people.
+func TestFanoutBenchPrintsWhatBenchstatReads(t *testing.T) {
+	t.Parallel()
+	line := strings.Fields("bench fanout --devices 3 --only idle --rounds 2 --format go")
+	code, out, errs := furrow(t.Context(), line...)
+	read := regexp.MustCompile(`(?m)^BenchmarkFanout/idle/devices=3\S*-\d+\t3\t[\d.]+ ns/op\t.*\t[\d.]+ tables-query/op`)
+	if code != exitOK || len(read.FindAllString(out, -1)) != 2 {
+		t.Errorf("exit %d, %s\n%s", code, errs, out)
+	}
+	var text bytes.Buffer
+	must(t, (&bench.FanoutReport{Devices: 3, Rows: []bench.FanoutRow{{Name: "idle", Tables: 1.5}}}).WriteText(&text))
+	if !strings.Contains(text.String(), "1.500") || !strings.Contains(text.String(), "operations a device") {
+		t.Error(text.String())
+	}
+}
+
+func TestInterruptedFanoutBenchLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := startStorage(t, "--data", t.TempDir(), "--show-key")
+	ctx, interrupt := context.WithCancel(t.Context())
+	exit := make(chan string)
+	go func() {
+		code, _, errs := furrow(ctx, "bench", "fanout", "--devices", "20", "--rounds", "1000", "--target",
+			s.said.ConnectionString)
+		if code != exitFailed {
+			errs = "it succeeded"
+		}
+		exit <- errs
+	}()
+	await(t, "the benchmark to begin", func() bool { return len(tableNames(t, s)) > 0 })
+	interrupt()
+	if errs := <-exit; !strings.Contains(errs, "interrupted") {
+		t.Error(errs)
+	}
+	if names := tableNames(t, s); len(names) != 0 {
+		t.Errorf("the benchmark left tables behind: %q", names)
+	}
+	s.mustEnd(t)
+}
+
+func TestFanoutBenchRefusesWhatCannotBe(t *testing.T) {
+	for line, says := range map[string]string{"--tenants 3 --devices 2": "--tenants", "--batch 100": "--batch",
+		"--only rest": `no row "rest"`, "--target nowhere": "--target", "--format csv": "it takes text, go"} {
+		refused(t, exitUsage, says, "bench fanout "+line)
+	}
+}

@@ -1,0 +1,195 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/processors"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker"
+)
+
+const fanoutPipeline = schema.Pipeline("bench")
+
+// runTime is how long a run may take.
+const runTime = 30 * time.Minute
+
+// A fanoutFleet is a fleet with names of its own, and the pipeline that folds its rows.
+type fanoutFleet struct {
+	cfg      FanoutConfig
+	workload fanout
+	fleet    *roles.Fleet
+	pipeline *jobs.Pipeline
+	queue    *worker.Queue
+	members  []schema.Member
+	newest   time.Time // of the rows that were sent
+
+	mu      sync.Mutex
+	counted map[string]int64 // operations of the worker
+}
+
+// openFanout creates the fleet's tables and queues, and its devices.
+func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.Account) (*fanoutFleet, error) {
+	names, err := schema.ParseNames(randomName()[:16])
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := w.loaded(cfg.Batch)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := setup.Transport("")
+	if err != nil {
+		return nil, err
+	}
+	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{}, newest: time.Now().Add(-24 * time.Hour)}
+	clients, err := roles.Connect(account, names, transport, roles.Hooks{
+		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
+		Queue:  func(_ context.Context, o worker.Operation) { f.count("queues " + o.Kind.String()) },
+		Object: func(_ context.Context, o archive.Operation) { f.count("objects " + o.Kind.String()) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	if f.fleet, err = clients.Fleet(loaded); err != nil {
+		return nil, err
+	}
+	f.fleet.Log = slog.New(slog.DiscardHandler)
+	if f.pipeline, err = f.fleet.Jobs(f.fleet.Pipelines[0]); err != nil {
+		return nil, err
+	}
+	f.queue = f.fleet.Queue(f.fleet.Pipelines[0])
+	cfg.progress("%s: creating %d devices", w.name, cfg.Devices)
+	return f, errors.Join(f.fleet.Create(context.WithoutCancel(ctx)), f.join(ctx))
+}
+
+func (f *fanoutFleet) count(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counted[name]++
+}
+
+func (f *fanoutFleet) operations() map[string]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.counted)
+}
+
+// join makes the devices members of the fleet.
+func (f *fanoutFleet) join(ctx context.Context) error {
+	byMonth := map[string][]tables.Op{}
+	for n := range f.cfg.Devices {
+		m := schema.Member{Month: f.cfg.monthOf(n), Tenant: f.cfg.tenantOf(n), Readings: f.fleet.Names.Readings(),
+			Device: schema.DeviceID(fmt.Sprintf("device-%07d", n))}
+		e, err := m.Entity()
+		if err != nil {
+			return err
+		}
+		f.members = append(f.members, m)
+		byMonth[e.PartitionKey] = append(byMonth[e.PartitionKey], tables.Insert(e))
+	}
+	return f.submit(ctx, f.fleet.Names.Fleet(), byMonth)
+}
+
+// send gives every device new rows a second apart.
+func (f *fanoutFleet) send(ctx context.Context, rows int) error {
+	if rows == 0 {
+		return nil
+	}
+	byDevice := map[string][]tables.Op{}
+	for _, m := range f.members {
+		for n := range rows {
+			e := tables.Entity{PartitionKey: string(m.Device),
+				RowKey: tables.TicksOf(f.newest.Add(time.Duration(n+1) * time.Second)).String()}
+			e.Set("temperature", tables.Double(20+float64(n%50)/10))
+			e.Set("humidity", tables.Double(40+float64(n%30)))
+			e.Set("battery", tables.Double(3.3))
+			byDevice[e.PartitionKey] = append(byDevice[e.PartitionKey], tables.Insert(e))
+		}
+	}
+	f.newest = f.newest.Add(time.Duration(rows) * time.Second)
+	return f.submit(ctx, f.fleet.Names.Readings(), byDevice)
+}
+
+// submit writes transactions, as many at a time as there are jobs.
+func (f *fanoutFleet) submit(ctx context.Context, table string, byPartition map[string][]tables.Op) error {
+	writing, ctx := errgroup.WithContext(ctx)
+	writing.SetLimit(f.cfg.Clients)
+	for _, ops := range byPartition {
+		groups, err := tables.Cut(ops)
+		if err != nil {
+			return err
+		}
+		writing.Go(func() error {
+			for _, g := range groups {
+				if _, err := f.fleet.Tables.Table(table).Submit(ctx, g); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return writing.Wait()
+}
+
+// fold puts a master job, and has a pool work until every device was looked at and so many rows were folded.
+func (f *fanoutFleet) fold(ctx context.Context, rows int) error {
+	ctx, stop := context.WithTimeout(ctx, runTime)
+	defer stop()
+	master := jobs.Message{Kind: jobs.Master, Pipeline: fanoutPipeline, Run: tables.TicksOf(time.Now())}
+	if err := f.queue.Put(ctx, master, 0); err != nil {
+		return err
+	}
+	working, done := context.WithCancelCause(ctx)
+	defer done(nil)
+	devices, folded := 0, 0
+	pool := &worker.Pool{Source: f.queue, Size: f.cfg.Clients, Idle: time.Second, Log: f.fleet.Log}
+	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+		r, err := f.pipeline.Do(ctx, m, f.queue, save)
+		for device, why := range r.Failed {
+			done(fmt.Errorf("%s: %w", device, why))
+		}
+		if m.Kind == jobs.Audit {
+			return err
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		devices, folded = devices+r.Devices, folded+r.Rows
+		if devices >= f.cfg.Devices && folded >= rows {
+			done(errFolded)
+		}
+		return err
+	}
+	err := pool.Run(working)
+	if why := context.Cause(working); !errors.Is(why, errFolded) {
+		return errors.Join(why, err)
+	}
+	return err
+}
+
+var errFolded = errors.New("everything is folded")
+
+// remove deletes what was created, also after ctx has ended.
+func (f *fanoutFleet) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	err := f.queue.DeleteQueues(ctx)
+	for _, name := range processors.Tables(f.fleet.Names, fanoutPipeline) {
+		if gone := f.fleet.Tables.Table(name).Delete(ctx); !errors.Is(gone, tables.ErrNoTable) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}
