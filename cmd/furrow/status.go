@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -23,8 +24,11 @@ func statusCommand() *cli.Command {
 		Usage: "Show pipeline health: lag, runs, queues, held devices",
 		Description: `Lag is the age of the last completed run: older readings are folded. Devices, claims and refolds are those
 that the last run counted when it planned. Rows, rejects and late rows include what workers have reported since
-then, every few seconds. The command takes a few requests for each pipeline, whatever the size of the fleet.` + examples("status", "status --pipeline live --json"),
-		Flags:  append(fleetFlags(), jsonFlag()),
+then, every few seconds. The command takes a few requests for each pipeline, whatever the size of the fleet; with
+--tenants one more for each thousand devices.` + examples("status", "status --pipeline live --json",
+			"status --tenants"),
+		Flags: append(fleetFlags(), boolFlag("tenants", "Also count the devices of each tenant: far behind, failing, held"),
+			jsonFlag()),
 		Action: showStatus,
 	}
 }
@@ -57,7 +61,23 @@ type pipelineStatus struct {
 	Poison  int        `json:"poison"`
 	// targets of notifications that something was for
 	Targets []targetLine `json:"targets,omitempty"`
-	Runs    []runStatus  `json:"runs"`
+	// with --tenants
+	Tenants []tenantStatus `json:"tenants,omitempty"`
+	Runs    []runStatus    `json:"runs"`
+}
+
+// tenantStatus counts the devices of a tenant that a pipeline has folded.
+type tenantStatus struct {
+	Tenant        schema.Tenant `json:"tenant"`
+	Devices       int64         `json:"devices"`
+	Behind        int64         `json:"behind"`
+	BehindSeconds float64       `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
+	Failing       int64         `json:"failing"`
+	Held          int64         `json:"held"`
+	Refolds       int64         `json:"refolds"`
+	Rows          int64         `json:"rows"`
+	Rejects       int64         `json:"rejects"`
+	Late          int64         `json:"late"`
 }
 
 type runStatus struct {
@@ -98,7 +118,19 @@ func showStatus(c *cli.Context) error {
 				return err
 			}
 		}
-		all = append(all, statusOf(p, s, audited))
+		out := statusOf(p, s, audited)
+		if c.Bool("tenants") {
+			var skipped query.Skipped
+			tenants, err := f.Reader().TenantStatuses(c.Context, p.Name, &skipped)
+			if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
+				return err
+			}
+			for _, t := range tenants {
+				out.Tenants = append(out.Tenants, tenantStatus{t.Tenant, t.Devices, t.Behind, t.Lag.Seconds(), t.Failing, t.Held,
+					t.Refolds, t.Rows, t.Rejects, t.Late})
+			}
+		}
+		all = append(all, out)
 	}
 	for i, s := range all {
 		if c.Bool("json") {
@@ -186,6 +218,9 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"unread", unread},
 		{"notify", s.targetsText()},
 	})
+	for _, t := range s.Tenants {
+		text += "  " + wrapped(string(t.Tenant)+": "+t.text(), 4) + "\n"
+	}
 	for _, r := range s.Runs {
 		text += "  " + wrapped(r.text(), 4) + "\n"
 	}
@@ -193,12 +228,17 @@ func (s pipelineStatus) text(w io.Writer) error {
 	return err
 }
 
-func (s pipelineStatus) devicesText() string {
-	behind := fmt.Sprintf("%d far behind", s.Behind)
-	if s.Behind > 0 && s.BehindSeconds > 0 {
-		behind += fmt.Sprintf(" (by up to %s)", short(time.Duration(s.BehindSeconds)*time.Second))
+func (t tenantStatus) text() string {
+	behind := fmt.Sprintf("%d far behind", t.Behind)
+	if t.Behind > 0 && t.BehindSeconds > 0 {
+		behind += fmt.Sprintf(" (by up to %s)", short(time.Duration(t.BehindSeconds)*time.Second))
 	}
-	text := fmt.Sprintf("%d; %s, %d failing, %d held", s.Devices, behind, s.Failing, s.Held)
+	return fmt.Sprintf("%d; %s, %d failing, %d held", t.Devices, behind, t.Failing, t.Held)
+}
+
+func (s pipelineStatus) devicesText() string {
+	text := tenantStatus{Devices: s.Devices, Behind: s.Behind, BehindSeconds: s.BehindSeconds, Failing: s.Failing,
+		Held: s.Held}.text()
 	if s.Newer > 0 {
 		text += fmt.Sprintf(", %d written by a newer version of furrow, which alone can fold them", s.Newer)
 	}

@@ -34,6 +34,35 @@ func TestStatusShowsRuns(t *testing.T) {
 	f.says("done in", "status --pipeline live")
 }
 
+// TestStatusCountsTheDevicesOfEachTenant has a tenant with a device far behind, and others without.
+func TestStatusCountsTheDevicesOfEachTenant(t *testing.T) {
+	t.Parallel()
+	f := newFoldedFixture(t)
+	mark := tables.Entity{PartitionKey: "2026-10", RowKey: schema.Mark{Kind: schema.ReportMark, Tenant: "acme"}.Key()}
+	_, err := f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.Insert(mark)) // it is no device
+	must(t, err)
+	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
+	e.Set(schema.TrackChainUntil, tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))
+	f.merge(f.names.Partitions("live"), e)
+	s := jsonOf[pipelineStatus](t, f.must("status --json --tenants --pipeline live"))[0]
+	var devices, rows int64
+	for _, of := range s.Tenants {
+		devices, rows = devices+of.Devices, rows+of.Rows
+		behind := map[schema.Tenant]int64{"acme": 1}[of.Tenant]
+		if of.Behind != behind || (of.BehindSeconds > 0) != (behind > 0) || of.Held+of.Failing > 0 {
+			t.Errorf("%s: %+v", of.Tenant, of)
+		}
+	}
+	if devices != 3 || rows != s.Rows {
+		t.Errorf("the tenants have %d devices and %d rows: %+v", devices, rows, s.Tenants)
+	}
+	f.says("acme: ", "status --tenants --pipeline live")
+	f.says("1 far behind (by up to", "status --tenants --pipeline live")
+	if out := f.must("status --pipeline live"); strings.Contains(out, "acme") {
+		t.Errorf("without --tenants it says\n%s", out)
+	}
+}
+
 func TestStatusOfAPipelineThatNeverRan(t *testing.T) {
 	newFixture(t).says("lag      unknown", "status")
 }

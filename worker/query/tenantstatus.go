@@ -1,0 +1,83 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A TenantStatus counts the devices of a tenant that a pipeline has folded.
+type TenantStatus struct {
+	Tenant  schema.Tenant
+	Devices int64
+	Behind  int64         // far behind
+	Lag     time.Duration // age of the oldest checkpoint of those
+	Failing int64
+	Held    int64
+	Refolds int64 // devices to be folded again
+	Rows    int64
+	Late    int64
+	Rejects int64
+}
+
+// TenantStatuses returns the status of each tenant by name. It reads the pipeline's rows of all devices, a thousand in
+// each request.
+func (f Fleet) TenantStatuses(ctx context.Context, p schema.Pipeline, skipped *Skipped) ([]TenantStatus, error) {
+	all := map[schema.Tenant]*TenantStatus{}
+	t := f.Tables.Table(f.Names.Partitions(p))
+	q := tables.Query{Range: tables.Range{Rows: schema.DeviceTracks()}, Select: schema.TrackProperties()}
+	for page, err := range t.Rows(ctx, q) {
+		if absent(err) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Rows {
+			track, err := schema.TrackOf(e)
+			if err != nil {
+				skipped.Add(&UnreadableError{Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
+				continue
+			}
+			of := track.Place.Key.Tenant()
+			if all[of] == nil {
+				all[of] = &TenantStatus{Tenant: of}
+			}
+			all[of].add(track, page.Time)
+		}
+	}
+	var out []TenantStatus
+	for _, s := range all {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b TenantStatus) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	return out, nil
+}
+
+// add counts a device.
+func (s *TenantStatus) add(t schema.Track, now time.Time) {
+	s.Devices++
+	s.Rows += t.Rows
+	s.Late += t.Late
+	s.Rejects += t.Rejects
+	if t.Failing() {
+		s.Failing++
+	}
+	if t.HeldUntil > tables.TicksOf(now) {
+		s.Held++
+	}
+	if t.Refolding {
+		s.Refolds++
+	}
+	if t.BehindUntil > tables.TicksOf(now) {
+		s.Behind++
+		if t.Checkpoint != "" {
+			s.Lag = max(s.Lag, now.Sub(jobs.TicksBefore(t.Checkpoint).Time()))
+		}
+	}
+}
