@@ -41,6 +41,25 @@ func newAlarmed(t *testing.T) *alarmed {
 	return a
 }
 
+// TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain in another month.
+func TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain(t *testing.T) {
+	a := newAlarmed(t)
+	token := a.add(t, "vera", schema.Viewer, "contoso")
+	const old = "hot~d0000~20260101T000000Z"
+	if w := a.as(token, "/v1/incidents/"+old); w.Code != http.StatusNotFound {
+		t.Errorf("before it was: %d %s", w.Code, w.Body)
+	}
+	one := schema.Transition{Home: schema.LatestPartition{Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 1}},
+		ID: must.Have(schema.ParseIncidentID(old))(t), Number: 1, What: schema.Opened, Severity: "info", Text: "an old one"}
+	a.Write(t, a.Names.Output("incidents"), one.Entity())
+	if w := a.as(token, "/v1/incidents/"+old); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "an old one") {
+		t.Errorf("afterwards: %d %s", w.Code, w.Body)
+	}
+	if w := a.as(token, "/incidents/"+old); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "an old one") {
+		t.Errorf("its page: %d %s", w.Code, w.Body)
+	}
+}
+
 // waitForIncidents waits until so many incidents are open, and their devices are marked.
 func (g *guarded) waitForIncidents(t testing.TB, n int) {
 	t.Helper()

@@ -312,6 +312,9 @@ func (f Fleet) Incident(ctx context.Context, id schema.IncidentID) (Incident, er
 // IncidentOf reads an incident of a device by its ID.
 func (f Fleet) IncidentOf(ctx context.Context, m schema.Member, id schema.IncidentID) (Incident, error) {
 	i, err := f.incidentAt(ctx, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id)
+	if errors.Is(err, ErrNoIncident) {
+		i, err = f.incidentElsewhere(ctx, m.Tenant, id)
+	}
 	if err != nil {
 		return i, err
 	}
@@ -319,6 +322,33 @@ func (f Fleet) IncidentOf(ctx context.Context, m schema.Member, id schema.Incide
 	err = muted.read(ctx, m.Tenant)
 	i.Muted = muted.mutes(i)
 	return i, err
+}
+
+// incidentElsewhere reads an incident of a device that was registered in another month then. It goes from one month of
+// the tenant to the next.
+func (f Fleet) incidentElsewhere(ctx context.Context, tenant schema.Tenant, id schema.IncidentID) (Incident, error) {
+	for left := schema.IncidentsOfTenant(tenant); ; {
+		next := ""
+		q := tables.Query{Range: tables.Range{Partitions: left}, Size: 1, Select: []string{"PartitionKey"}}
+		for e, err := range f.incidents().Entities(ctx, q) {
+			if err != nil && !absent(err) {
+				return Incident{}, err
+			}
+			next = e.PartitionKey
+			break
+		}
+		if next == "" {
+			return Incident{}, fmt.Errorf("%w %s", ErrNoIncident, id)
+		}
+		home, err := schema.ParseLatestPartition(next)
+		if err != nil {
+			return Incident{}, err
+		}
+		if i, err := f.incidentAt(ctx, home, id); !errors.Is(err, ErrNoIncident) {
+			return i, err
+		}
+		left = tables.Keys{After: next, Before: left.Before}
+	}
 }
 
 // AddNote writes a note beside an incident. The index of open incidents also learns of an acknowledgement.
