@@ -21,9 +21,10 @@ const (
 // secretFlags belong to every command that serves the dashboard.
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name; or set " +
-			passwordVariable},
-		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token for programs; or set " + tokenVariable},
+		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name, read again " +
+			"when it changes; or set " + passwordVariable},
+		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token for programs, read again when it changes; " +
+			"or set " + tokenVariable},
 		&cli.StringFlag{Name: "trust-header", Usage: "`HEADER` in which --trust-proxy gives the name of whoever it has " +
 			"signed in, as given to furrow access add; the proxy must remove it from requests"},
 		&cli.StringSliceFlag{Name: "trust-proxy", Usage: "`ADDR` or network of the proxy of --trust-header, such as " +
@@ -35,6 +36,9 @@ func secretFlags() []cli.Flag {
 func readAdmission(c *cli.Context) (d dashboard.Config, err error) {
 	if d.Secrets, err = readSecrets(c); err != nil {
 		return d, err
+	}
+	if c.String("password-file") != "" || c.String("token-file") != "" {
+		d.Reread = func() (dashboard.Secrets, error) { return readSecrets(c) }
 	}
 	d.TrustHeader = c.String("trust-header")
 	proxies := c.StringSlice("trust-proxy")

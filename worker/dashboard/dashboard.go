@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -25,6 +26,8 @@ type Config struct {
 
 	// Secrets let in without access.
 	Secrets Secrets
+	// Reread returns the Secrets as they are now, and is called every two seconds. nil: they never change.
+	Reread func() (Secrets, error)
 	// Access says who else is let in. nil: nobody.
 	Access *access.Directory
 	// Acts are what people can do from pages.
@@ -61,6 +64,7 @@ type Dashboard struct {
 	mux     *http.ServeMux
 	handler http.Handler // of mux, compressed
 
+	secrets  atomic.Pointer[Secrets]
 	tries    *tries
 	sessions *sessions
 	key      []byte // signs forms
@@ -81,6 +85,7 @@ func New(c Config) (*Dashboard, error) {
 		web: site, mux: http.NewServeMux(), tries: newTries(),
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails
+	d.secrets.Store(&c.Secrets)
 	pages := append(site.Routes(), d.signInRoutes()...)
 	d.routes = append(d.api.Routes(), pages...)
 	api.Register(d.mux, d.api.Routes(), d.api.Fail)

@@ -19,6 +19,7 @@ import (
 type identity struct {
 	access schema.Access // zero: a password or token of Secrets, or nobody
 	name   string        // of one of Secrets
+	proof  string        // that one, as it was given
 	ends   time.Time     // of its session; zero: it has none
 	token  bool          // it is a bearer token
 	secret string        // that forms are signed for: of a session, or of a name that a proxy gave; empty: none
@@ -40,10 +41,12 @@ func (d *Dashboard) person(who identity) api.Person {
 	return p
 }
 
-// still reports whether an identity holds: the access was neither removed nor given a new token. It updates the role.
+// still reports whether an identity holds: the access was neither removed nor given a new token, or the password or
+// token is still the one that lets in. It updates the role.
 func (d *Dashboard) still(ctx context.Context, who identity) (identity, bool, error) {
 	if who.access.Name == "" {
-		return who, true, nil
+		is := d.secrets.Load()
+		return who, who.name == "" || equal(who.proof, is.Password)|equal(who.proof, is.Token) == 1, nil
 	}
 	now, holds, err := d.c.Access.Still(ctx, who.access)
 	who.access = now
@@ -53,7 +56,7 @@ func (d *Dashboard) still(ctx context.Context, who identity) (identity, bool, er
 // required reports whether requests must say who makes them: everywhere but on loopback, and also there once a secret
 // is configured or anybody has access.
 func (d *Dashboard) required(ctx context.Context) (bool, error) {
-	if !d.c.Loopback || d.c.Secrets.Any() || d.c.TrustHeader != "" {
+	if !d.c.Loopback || d.secrets.Load().Any() || d.c.TrustHeader != "" {
 		return true, nil
 	}
 	if d.c.Access == nil {
@@ -64,11 +67,11 @@ func (d *Dashboard) required(ctx context.Context) (bool, error) {
 
 // find returns who has a secret.
 func (d *Dashboard) find(ctx context.Context, secret string) (who identity, err error) {
-	if equal(secret, d.c.Secrets.Password) == 1 {
-		return identity{name: "password"}, nil
+	if equal(secret, d.secrets.Load().Password) == 1 {
+		return identity{name: "password", proof: secret}, nil
 	}
-	if equal(secret, d.c.Secrets.Token) == 1 {
-		return identity{name: "token"}, nil
+	if equal(secret, d.secrets.Load().Token) == 1 {
+		return identity{name: "token", proof: secret}, nil
 	}
 	if d.c.Access != nil && secret != "" {
 		who.access, _, err = d.c.Access.Find(ctx, secret)
@@ -118,10 +121,10 @@ func (d *Dashboard) proxied(r *http.Request) string {
 func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
 	name, secret, basic := r.BasicAuth()
 	switch scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); {
-	case basic && equal(secret, d.c.Secrets.Token) == 1:
+	case basic && equal(secret, d.secrets.Load().Token) == 1:
 		secret = "" // it is for programs, as a bearer token
 	case strings.EqualFold(scheme, "Bearer"):
-		if secret = strings.TrimSpace(token); equal(secret, d.c.Secrets.Password) == 1 {
+		if secret = strings.TrimSpace(token); equal(secret, d.secrets.Load().Password) == 1 {
 			secret = ""
 		}
 	}

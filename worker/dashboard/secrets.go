@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"time"
 )
 
 // Secrets let people and programs in that look at all tenants, beside those who have access.
@@ -32,4 +34,33 @@ func (s Secrets) Any() bool { return s.Password != "" || s.Token != "" }
 func equal(given, secret string) int {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(a[:], b[:]) & (1 - subtle.ConstantTimeEq(int32(len(secret)), 0))
+}
+
+// secretsInterval is the time between two looks at the secrets.
+const secretsInterval = 2 * time.Second
+
+// followSecrets takes the secrets that Reread returns, again and again, until ctx ends.
+func (d *Dashboard) followSecrets(ctx context.Context) {
+	if d.c.Reread == nil {
+		return
+	}
+	said := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(secretsInterval):
+		}
+		now, err := d.c.Reread()
+		switch {
+		case err != nil && err.Error() != said:
+			d.log.ErrorContext(ctx, "secrets not read; the former ones stay in use", "error", err)
+		case err == nil && now != *d.secrets.Load():
+			d.secrets.Store(&now)
+			d.log.InfoContext(ctx, "secrets changed; whoever signed in with a former one signs in again")
+		}
+		if said = ""; err != nil {
+			said = err.Error()
+		}
+	}
 }

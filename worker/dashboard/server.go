@@ -48,6 +48,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	var both sync.WaitGroup
 	both.Go(func() { _ = d.c.Model.Run(ctx) }) // it logs its errors and returns nil
+	both.Go(func() { d.followSecrets(ctx) })
 	both.Go(func() {
 		<-ctx.Done()
 		d.api.Close()
