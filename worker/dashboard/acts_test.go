@@ -241,7 +241,7 @@ func TestRolesSayWhoMayAct(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, 2, Config{Loopback: true})
 	g.run(t, 2)
-	g.c.Secrets.Password = "correct horse battery"
+	g.secrets.Store(&Secrets{Password: "correct horse battery"})
 	password := g.signIn(t, "correct horse battery")
 	viewer := g.signIn(t, g.add(t, "vera", schema.Viewer, ""))
 	tenant := g.signIn(t, g.add(t, "theo", schema.Admin, "contoso"))
