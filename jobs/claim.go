@@ -161,6 +161,10 @@ func (j *job) outputs() (groups [][]*change) {
 				d.leaveMark(e.markFor(d))
 				continue
 			}
+			if !j.pipeline.keeps(d, e, j.now) {
+				d.track.close(o)
+				continue
+			}
 			if blank := len(e.Properties) == 0 && !d.look && d.track.parts(o) == 0; e.Properties != nil && !blank {
 				of[o] = d
 				d.leaveMark(e.Mark)

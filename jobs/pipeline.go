@@ -29,6 +29,8 @@ type Pipeline struct {
 
 	// Retention, if it is not nil, is what the pipeline does instead of folding: its device jobs delete.
 	Retention *Retention
+	// Keep says below which age a pipeline that folds writes no output: retention has deleted it.
+	Keep []Keep
 
 	// Batch is the number of devices in one message, at most MaxBatch; zero means 50.
 	Batch int

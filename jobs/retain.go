@@ -27,6 +27,9 @@ func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.
 	for _, d := range all {
 		d.later = d.busy || d.dropped
 	}
+	if err := p.retainOutputs(ctx, all, now); err != nil {
+		return 0, err
+	}
 	left := p.most()
 	for _, d := range all {
 		if d.deviceRun.err != nil || d.dropped || d.to == 0 || left <= 0 {

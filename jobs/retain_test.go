@@ -1,7 +1,12 @@
 package jobs_test
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +14,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
@@ -154,4 +160,128 @@ func TestRetentionWaitsForWhoeverNeedsRows(t *testing.T) {
 	want("a rewind by 13 days", func(n int) bool { return n < all*14/20 && n > all*12/20 })
 	must.Succeed(t, f.Settle(t.Context(), p))
 	want("nobody", func(n int) bool { return n < all*11/20 })
+}
+
+// TestRetentionDeletesOldBucketsOfAWindow, which no refold brings back, and leaves those of other windows and devices.
+func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
+	t.Parallel()
+	f, p := fleetOfDays(t, 3, 100)
+	before := jobstest.WithoutHistory(f.Ends(t))
+	keep := jobs.Keep{Match: jobs.Match{Device: []string{string(f.World.Devices[0]), string(f.World.Devices[2])}},
+		Rollups: map[schema.Window]time.Duration{schema.Minute: 10 * 24 * time.Hour}}
+	p.Keep = []jobs.Keep{keep}
+	r := retaining(t, f, nil, p)
+	r.Retention.Keep = p.Keep
+	must.Succeed(t, f.Drain(t.Context(), r))
+	cut := schema.DayOf(tables.TicksOf(time.Now().Add(-10 * 24 * time.Hour))).Start()
+	deleted := 0
+	for key := range before {
+		table, rest, _ := strings.Cut(key, "/")
+		pk, rk, _ := strings.Cut(rest, "/")
+		part, err := schema.ParseRollupPartition(pk)
+		row, errRow := schema.ParseRollupRow(rk)
+		if table == "rollups" && err == nil && errRow == nil && part.Window == schema.Minute && row.Bucket < cut &&
+			row.Device != f.World.Devices[1] {
+			delete(before, key)
+			deleted++
+		}
+	}
+	if deleted == 0 {
+		t.Fatal("there is nothing to delete")
+	}
+	sameOutputs(t, f, before, "after retention")
+	for _, d := range f.World.Devices {
+		must.Have(p.Rewind(t.Context(), f.World.Member(d, f.Readings), jobs.Rewound{Mark: "m", At: time.Now(), By: "t"}))(t)
+	}
+	must.Succeed(t, f.Settle(t.Context(), p))
+	sameOutputs(t, f, before, "after a rewind")
+}
+
+// TestRetentionCostsFewOperations: for 100 deleted rows at most 1.35, and 0.2 divided by the share of rows that the
+// condition deletes, where a device has 1,440 rows.
+func TestRetentionCostsFewOperations(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorldSince(t, 20*24*time.Hour, 10, 1)
+	readings := w.Connect(t, nil).Table(w.Readings)
+	old := schema.DayOf(tables.TicksOf(time.Now().Add(-11 * 24 * time.Hour))).Start()
+	for _, d := range w.Devices {
+		var rows []tables.Entity
+		for n := range 1440 {
+			e := tables.Entity{PartitionKey: string(d), RowKey: old.Add(time.Duration(n) * time.Minute).String()}
+			e.Set("n", tables.Int64(int64(n%100)))
+			rows = append(rows, e)
+		}
+		jobstest.Insert(t, readings, rows...)
+	}
+	for _, share := range []float64{0.1, 1} {
+		f := w.NewFleet(t)
+		p := f.Pipeline(t, nil)
+		p.Processors = p.Processors[:1] // latest
+		must.Succeed(t, f.Settle(t.Context(), p))
+		count := &faults.Gate{At: -1}
+		r := retaining(t, f, count, p)
+		r.Batch = jobs.MaxBatch
+		if share < 1 {
+			r.Retention.Keep[0].Where = must.Have(condition.Parse(fmt.Sprintf("n >= %v", 100-100*share)))(t)
+		}
+		before := len(jobstest.Rows(t, readings, tables.Query{}))
+		jobstest.Work(t, r, jobs.Message{Kind: jobs.Device, Pipeline: r.Name, Run: tables.TicksOf(time.Now()),
+			First: f.Batch.First, Last: f.Batch.Last})
+		rows := before - len(jobstest.Rows(t, readings, tables.Query{}))
+		each := float64(count.N.Load()) / float64(rows) * 100
+		t.Logf("share %v: %d operations for %d rows, %.2f for 100", share, count.N.Load(), rows, each)
+		if most := 1.35 + 0.2/share; each > most || rows < 1000 {
+			t.Errorf("share %v: %.2f operations for 100 of %d rows, want at most %.2f", share, each, rows, most)
+		}
+	}
+}
+
+// TestKilledRetentionLosesNothing at every operation, with a rewind or a late row before the next one begins: outputs
+// stay, and in the end the old rows are gone.
+func TestKilledRetentionLosesNothing(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	f, p := fleetOfDays(t, 2, 60)
+	ends := jobstest.WithoutHistory(f.Ends(t))
+	for n := 0; ; n++ {
+		ctx, kill := context.WithCancel(t.Context())
+		sent := r.IntN(2) == 0
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			if sent {
+				if answer, err := send(); err == nil {
+					_ = answer.Body.Close()
+				}
+			}
+			kill()
+			return nil, context.Canceled
+		}}
+		retention := retaining(t, f, gate, p)
+		retention.Retention.Keep[0].Readings = time.Duration(9+max(0, 9-n/2)) * 24 * time.Hour // each has something to do
+		m := f.Message()
+		m.Pipeline = retention.Name
+		_, err := retention.Do(ctx, m, jobstest.NoPut{}, nil)
+		kill()
+		if done := int(gate.N.Load()) <= n; done && n > 25 {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if device := f.World.Devices[r.IntN(2)]; r.IntN(2) == 0 {
+			to := tables.TicksOf(time.Now().Add(-time.Duration(r.IntN(20*24)) * time.Hour))
+			must.Have(p.Rewind(t.Context(), f.World.Member(device, f.Readings), jobs.Rewound{To: to, Mark: "m",
+				At: time.Now(), By: "t"}))(t)
+			must.Succeed(t, f.Settle(t.Context(), p))
+		}
+		sameOutputs(t, f, ends, fmt.Sprint("seed ", seed, ", operation ", n))
+	}
+	must.Succeed(t, f.Drain(t.Context(), retaining(t, f, nil, p)))
+	sameOutputs(t, f, ends, fmt.Sprint("seed ", seed, ", at the end"))
+	for _, d := range f.World.Devices {
+		if left := rowsOf(t, f, d); left[0] < nineDaysAgo() {
+			t.Errorf("device %s has rows from %s on", d, left[0])
+		}
+	}
 }

@@ -31,16 +31,19 @@ type Keep struct {
 	Match  Match // zero: all devices
 	Models []string
 	// Where, if it is not nil, limits Readings to the rows that it holds for. The others are kept.
-	Where     *condition.Condition
-	Readings  time.Duration
-	Rollups   map[schema.Window]time.Duration
-	Incidents time.Duration // closed ones
+	Where    *condition.Condition
+	Readings time.Duration
+	Rollups  map[schema.Window]time.Duration
 }
 
 // Of returns what is kept of a device of a model, or nil: everything.
 func (r *Retention) Of(m schema.Member, model string) *Keep {
-	for i := range r.Keep {
-		k := &r.Keep[i]
+	return keepOf(r.Keep, m, model)
+}
+
+func keepOf(all []Keep, m schema.Member, model string) *Keep {
+	for i := range all {
+		k := &all[i]
 		if (!k.Match.Some() || k.Match.Of(m)) && (len(k.Models) == 0 || among(k.Models, model)) {
 			return k
 		}

@@ -24,6 +24,11 @@ func (r Registry) NoteImport(
 		if err != nil {
 			return note, err
 		}
+		if note.From < m.Watermark && !ended {
+			return note, fmt.Errorf("device %s: retention may have deleted its rows before %s, and nothing folds rows there "+
+				"any more: leave those out of the import, which begins at %s", d.ID,
+				m.Watermark.Time().Format(time.DateOnly), note.From.Time().Format(time.RFC3339))
+		}
 		note = renewed(m.Imports, note, now)
 		note.Until = 0
 		if !ended {

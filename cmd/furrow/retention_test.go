@@ -65,4 +65,6 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 		!strings.Contains(out, "gone: before") {
 		t.Errorf("explained: %s", out)
 	}
+	writeFile(t, "past.csv", "device,time,temp\nbottle-1,"+now.Add(-25*24*time.Hour).Format(time.RFC3339)+",21\n")
+	f.refused(anyFailure, "retention may have deleted its rows before", "import past.csv")
 }

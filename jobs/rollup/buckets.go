@@ -12,7 +12,7 @@ import (
 
 // BucketsTable has the buckets of reported windows once more: by time instead of by device, and with the times of their
 // first and last numbers. A report of a bucket reads one range of it.
-const BucketsTable = "buckets"
+const BucketsTable = schema.BucketsTable
 
 // Paces at which open buckets are written for reports. Each time costs a transaction for a batch, and the report is
 // made again. The times are the same for all devices, so that those of a batch share transactions.

@@ -7,6 +7,9 @@ import (
 	"furrow/tables"
 )
 
+// BucketsTable is the table buckets, without the prefix of the fleet's names.
+const BucketsTable = "buckets"
+
 // A BucketRow is a RowKey of the table buckets: start of the bucket!device, and from the second part of an output on
 // the number of the part. The PartitionKey is a RollupPartition. Rows sort by time, then by device: what a report of a
 // bucket needs is one range.

@@ -20,8 +20,13 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 	if err != nil {
 		return nil, err
 	}
+	keep, err := p.keeps()
+	if err != nil {
+		return nil, err
+	}
 	notifier := &notify.Notifier{Pipeline: p.Name, Client: client, Names: names, Targets: p.Notify, Format: p.Format}
 	built := &jobs.Pipeline{
+		Keep:      keep,
 		Retention: retention,
 		Name:      p.Name,
 		Client:    client,

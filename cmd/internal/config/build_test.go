@@ -36,7 +36,10 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 			t.Errorf("model %d is %+v", i, m)
 		}
 	}
-	built.Processors, built.Models = nil, nil
+	if len(built.Keep) != 2 || built.Keep[0].Where == nil || built.Keep[0].Readings != 14*24*time.Hour {
+		t.Errorf("it keeps %+v", built.Keep)
+	}
+	built.Processors, built.Models, built.Keep = nil, nil, nil
 	want := &jobs.Pipeline{
 		Name: "live", Batch: 99, Settle: 20 * time.Second, Notifier: &notify.Notifier{Pipeline: "live"},
 		Settings: c.Pipelines[0].Settings(&c.Models[3]),

@@ -43,9 +43,9 @@ type Pipeline struct {
 	Notify     []notify.Target
 	Reports    *Reports // those of the configuration
 
-	// Keep and Others are of the pipeline Retention, which has no processors.
-	Keep   []Keep
-	Others []Pipeline
+	Keep []Keep // the retention of the configuration
+
+	Others []Pipeline // of the pipeline Retention: all others. It has no processors.
 
 	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
@@ -71,6 +71,7 @@ func (c *Config) share() {
 	}
 	for i := range c.Pipelines {
 		c.Pipelines[i].Models, c.Pipelines[i].Notify, c.Pipelines[i].Reports = c.Models, c.Notify, c.Reports
+		c.Pipelines[i].Keep = c.Retention
 		for _, p := range c.Pipelines[i].Processors {
 			if watching, ok := p.Config.(*rules.Config); ok {
 				watching.Rules, watching.Targets = c.Rules, targets

@@ -63,7 +63,7 @@ models:
   stated: {}
 retention:
   - {match: {model: zulu, labels.class: Fryer}, where: 'oil == nil', readings: 14d, rollups: {60s: 14d, 1h: forever}}
-  - {readings: 30d, incidents: 365d}
+  - {readings: 30d}
 `
 
 func TestShownConfigurationParsesToTheSame(t *testing.T) {

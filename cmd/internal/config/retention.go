@@ -30,12 +30,11 @@ const (
 
 // A Keep says how long what is stored of some devices is kept. Zero is for ever.
 type Keep struct {
-	Match     jobs.Match // zero, without Models: all devices
-	Models    []string
-	Where     string // a condition on the readings that go; empty: all
-	Readings  time.Duration
-	Rollups   map[schema.Window]time.Duration
-	Incidents time.Duration
+	Match    jobs.Match // zero, without Models: all devices
+	Models   []string
+	Where    string // a condition on the readings that go; empty: all
+	Readings time.Duration
+	Rollups  map[schema.Window]time.Duration
 }
 
 // retention returns the key for how long what is stored is kept. It is read after pipelines and models.
@@ -64,8 +63,7 @@ func (r *reader) keep(n ast.Node, c *Config) (k Keep) {
 		r.matchOr(&k.Match, "model", func(of ast.Node) { k.Models = r.modelNames(of, c.Models) }),
 		r.kept("readings", &k.Readings),
 		key{name: "where", read: func(n ast.Node) { r.whereOf(n, &k) }},
-		key{name: "rollups", read: func(n ast.Node) { k.Rollups = r.keptRollups(n, c) }},
-		r.kept("incidents", &k.Incidents))
+		key{name: "rollups", read: func(n ast.Node) { k.Rollups = r.keptRollups(n, c) }})
 	return k
 }
 
@@ -137,21 +135,29 @@ func (c *Config) InFile() []Pipeline {
 	return slices.DeleteFunc(slices.Clone(c.Pipelines), Pipeline.Retains)
 }
 
+// keeps returns what the configuration keeps, as jobs have it.
+func (p Pipeline) keeps() (all []jobs.Keep, err error) {
+	for _, k := range p.Keep {
+		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups}
+		if k.Where != "" {
+			if keep.Where, err = condition.Parse(k.Where); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, keep)
+	}
+	return all, nil
+}
+
 // retention returns what the pipeline deletes.
 func (p Pipeline) retention(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Retention, error) {
 	if !p.Retains() {
 		return nil, nil
 	}
 	r := &jobs.Retention{}
-	for _, k := range p.Keep {
-		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups, Incidents: k.Incidents}
-		if k.Where != "" {
-			var err error
-			if keep.Where, err = condition.Parse(k.Where); err != nil {
-				return nil, err
-			}
-		}
-		r.Keep = append(r.Keep, keep)
+	var err error
+	if r.Keep, err = p.keeps(); err != nil {
+		return nil, err
 	}
 	for _, other := range p.Others {
 		other.Format = p.Format
@@ -171,17 +177,15 @@ func (p Pipeline) retention(client *tables.Client, names schema.Names, objects j
 
 // shownKeep is the shape of an entry in a file.
 type shownKeep struct {
-	Match     map[string][]quoted `yaml:"match,omitempty" json:"match,omitempty"`
-	Where     quoted              `yaml:"where,omitempty" json:"where,omitempty"`
-	Readings  string              `yaml:"readings,omitempty" json:"readings,omitempty"`
-	Rollups   map[string]string   `yaml:"rollups,omitempty" json:"rollups,omitempty"`
-	Incidents string              `yaml:"incidents,omitempty" json:"incidents,omitempty"`
+	Match    map[string][]quoted `yaml:"match,omitempty" json:"match,omitempty"`
+	Where    quoted              `yaml:"where,omitempty" json:"where,omitempty"`
+	Readings string              `yaml:"readings,omitempty" json:"readings,omitempty"`
+	Rollups  map[string]string   `yaml:"rollups,omitempty" json:"rollups,omitempty"`
 }
 
 func shownRetention(all []Keep) (shown []shownKeep) {
 	for _, k := range all {
-		s := shownKeep{Match: shownMatch(k.Match), Where: quoted(k.Where), Readings: keptText(k.Readings),
-			Incidents: keptText(k.Incidents)}
+		s := shownKeep{Match: shownMatch(k.Match), Where: quoted(k.Where), Readings: keptText(k.Readings)}
 		for _, model := range k.Models {
 			s.Match["model"] = append(s.Match["model"], quoted(model))
 		}

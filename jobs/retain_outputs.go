@@ -1,0 +1,161 @@
+package jobs
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A sweep deletes buckets of one window of devices that are neighbors in the fleet.
+type sweep struct {
+	window   schema.Window
+	from, to tables.Ticks
+	devices  []*retained
+}
+
+// againDays is how many days a sweep passes again: a job that stalled may have written there after the last one.
+const againDays = 2
+
+// retainOutputs deletes buckets that are no longer kept, of all devices of a batch together.
+func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now tables.Ticks) error {
+	for _, s := range sweeps(all, now) {
+		for _, table := range p.bucketTables() {
+			if err := p.sweep(ctx, p.Client.Table(p.Names.Output(table)), s); err != nil {
+				return err
+			}
+		}
+		for _, d := range s.devices {
+			d.track.states[sweptState(s.window)] = binary.BigEndian.AppendUint64(nil, uint64(s.to))
+			d.dirty = true
+		}
+	}
+	return nil
+}
+
+// bucketTables returns the tables whose rows are a device's buckets.
+func (p *Pipeline) bucketTables() (names []string) {
+	for _, o := range p.Retention.Others {
+		for _, processor := range o.modelOf(schema.Member{}).Processors {
+			if _, is := processor.windowed(); !is {
+				continue
+			}
+			for _, table := range processor.Tables {
+				if table != schema.BucketsTable && !slices.Contains(names, table) {
+					names = append(names, table)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// sweptState is the name of the state that says how far buckets of a window were deleted.
+func sweptState(w schema.Window) string { return "swept" + w.String() }
+
+// sweeps returns what is to be deleted. Devices that were swept equally far share a sweep.
+func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
+	for _, d := range all {
+		if d.keep == nil || d.deviceRun.err != nil || d.dropped {
+			continue
+		}
+		for _, w := range slices.Sorted(maps.Keys(d.keep.Rollups)) {
+			s := sweep{window: w, to: d.keep.below(w, now)}
+			if state := d.track.states[sweptState(w)]; len(state) == 8 {
+				s.from = tables.Ticks(binary.BigEndian.Uint64(state))
+			}
+			if s.to <= s.from {
+				continue
+			}
+			i := slices.IndexFunc(found, func(o *sweep) bool {
+				first := o.devices[0].member
+				return o.window == w && o.from == s.from && o.to == s.to && first.Tenant == d.member.Tenant &&
+					first.Month == d.member.Month
+			})
+			if i < 0 {
+				i, found = len(found), append(found, &s)
+			}
+			found[i].devices = append(found[i].devices, d)
+		}
+	}
+	return found
+}
+
+// below returns the time below which buckets of a window are not kept: the start of a day, or 0.
+func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
+	if k == nil || k.Rollups[w] == 0 {
+		return 0
+	}
+	return max(0, floorTo(now.Add(-k.Rollups[w]), day))
+}
+
+// keeps reports whether an output is still kept, so that history which is folded again does not bring it back.
+func (p *Pipeline) keeps(d *deviceRun, e Effect, now tables.Ticks) bool {
+	if len(p.Keep) == 0 || e.Output.Table == "" || e.To <= e.From || e.Output.Table == schema.BucketsTable {
+		return true
+	}
+	k := keepOf(p.Keep, d.member, d.model.Name)
+	return e.To > k.below(schema.Window(time.Duration(e.To-e.From)*100), now)
+}
+
+// sweep goes from one day that has buckets to the next.
+func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep) error {
+	first, last := s.devices[0].member, s.devices[len(s.devices)-1].member
+	part := schema.RollupPartition{Tenant: first.Tenant, Window: s.window, Month: first.Month}
+	at := max(0, schema.DayOf(s.from)-againDays)
+	for ; at.Start() < s.to; at++ {
+		part.Day = at
+		next, err := p.dayFrom(ctx, table, part, s.to)
+		if err != nil || next < 0 {
+			return err
+		}
+		at, part.Day = next, next
+		q := tables.Query{Range: tables.Range{Partitions: tables.Is(part.String()),
+			Rows: schema.Buckets(first.Device, last.Device)}, Select: []string{"RowKey"}}
+		for page, err := range table.Rows(ctx, q) {
+			if err != nil {
+				return err
+			}
+			if err := deleteRows(ctx, table, part.String(), s.going(page.Rows)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// going returns the keys of rows that belong to the sweep's devices.
+func (s *sweep) going(rows []tables.Entity) (keys []string) {
+	for i := range rows {
+		row, err := schema.ParseRollupRow(rows[i].RowKey)
+		if err == nil && slices.ContainsFunc(s.devices, func(d *retained) bool { return d.member.Device == row.Device }) {
+			keys = append(keys, rows[i].RowKey)
+		}
+	}
+	return keys
+}
+
+// dayFrom returns the first day from a partition's on for which the tenant has buckets of the window, or -1.
+func (p *Pipeline) dayFrom(ctx context.Context, table *tables.Table, part schema.RollupPartition,
+	to tables.Ticks) (schema.Day, error) {
+	days := part.TenantDays(schema.DayOf(to) - 1)
+	q := tables.Query{Size: 1, Select: []string{"PartitionKey"}, Range: tables.Range{Partitions: days}}
+	for page, err := range table.Rows(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return -1, nil
+		}
+		if err != nil {
+			return -1, err
+		}
+		if len(page.Rows) > 0 {
+			found, err := schema.ParseRollupPartition(page.Rows[0].PartitionKey)
+			return found.Day, err
+		}
+	}
+	return -1, nil
+}
