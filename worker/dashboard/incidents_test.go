@@ -52,7 +52,8 @@ func TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain(t *testing.T) {
 	one := schema.Transition{Home: schema.LatestPartition{Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 1}},
 		ID: must.Have(schema.ParseIncidentID(old))(t), Number: 1, What: schema.Opened, Severity: "info", Text: "an old one"}
 	a.Write(t, a.Names.Output("incidents"), one.Entity())
-	if w := a.as(token, "/v1/incidents/"+old); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "an old one") {
+	if w := a.as(token, "/v1/incidents/"+old); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), "an old one") {
 		t.Errorf("afterwards: %d %s", w.Code, w.Body)
 	}
 	if w := a.as(token, "/incidents/"+old); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "an old one") {
