@@ -21,8 +21,8 @@ const (
 // secretFlags belong to every command that serves the dashboard.
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name, read again " +
-			"when it changes; or set " + passwordVariable},
+		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name, read " +
+			"again when it changes; or set " + passwordVariable},
 		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token for programs, read again when it changes; " +
 			"or set " + tokenVariable},
 		&cli.StringFlag{Name: "trust-header", Usage: "`HEADER` in which --trust-proxy gives the name of whoever it has " +
