@@ -9,9 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
-	"furrow/cmd/internal/roles"
 	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables"
@@ -117,21 +115,4 @@ func undone(err error) bool { return err != nil && !errors.Is(err, access.ErrNoO
 func (s *stores) acts(log *slog.Logger) admin.Fleet {
 	return admin.Fleet{Tables: s.Tables, Names: s.Names, Policies: s.policies(log),
 		Enrollments: s.enrollments(sas.SealingKey{})}
-}
-
-// adminPipelines returns the pipelines of a fleet for acts.
-func adminPipelines(f *roles.Fleet) (all []admin.Pipeline, err error) {
-	for _, p := range f.Pipelines {
-		one, err := adminPipeline(f, p)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, nil
-}
-
-func adminPipeline(f *roles.Fleet, p config.Pipeline) (admin.Pipeline, error) {
-	built, err := f.Jobs(p)
-	return admin.Pipeline{Pipeline: built, Queue: f.Queue(p)}, err
 }

@@ -68,9 +68,9 @@ func showDashboard(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	follows(m.Monitor, w.stored)
+	follows(m.Monitor, w.pages.Stored)
 	m.Monitor.Certificate(w.tls)
-	if err := m.Monitor.Watch(w.stores.status(c, w.stored)); err != nil {
+	if err := m.Monitor.Watch(w.stores.status(c, w.pages.Stored)); err != nil {
 		return err
 	}
 	s := dashboardScreen{w.url(), tlsScreenOf(w.tls)}

@@ -1,27 +1,16 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/monitor"
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
-	"furrow/jobs/latest"
-	"furrow/jobs/rate"
-	"furrow/jobs/rollup"
-	"furrow/jobs/rules"
 	"furrow/sas/access"
-	"furrow/tables/schema"
-	"furrow/worker/admin"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -36,8 +25,8 @@ type dashboardServer struct {
 	listener net.Listener
 	monitor  *monitor.Monitor
 
-	stores *stores               // of server, as stored is
-	stored *generations.Follower // of the configuration
+	stores *stores // of server, as pages are
+	pages  roles.Pages
 }
 
 // openDashboard listens on the address of a flag. On one that other machines can reach it requires TLS or a proxy.
@@ -88,67 +77,21 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := w.c.StringSlice("pipeline")
-	pipelines := viewedOf(holds.Config, chosen)
-	if len(pipelines) < len(chosen) {
-		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
+	pages, err := s.Pages(holds, w.log, w.c.StringSlice("pipeline")...)
+	if err != nil {
+		return nil, usagef(w.c, "--pipeline: %v", err)
 	}
-	follower := generations.NewFollower(s.Generations(), holds, schema.Process{}, w.log)
-	w.stores, w.stored = s, follower
-	newer := func(ctx context.Context) ([]model.Pipeline, bool, error) {
-		was, _ := follower.Current()
-		err := follower.Look(ctx)
-		is, _ := follower.Current()
-		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
-	}
+	w.stores, w.pages = s, pages
 	d := w.config
-	d.Model = model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
-		Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log})
+	d.Model = pages.Model(model.Config{Silent: durationOf(w.c, "silent-after"), Log: w.log})
 	d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}
 	d.Acts = s.acts(w.log)
-	d.Acts.Pipelines = w.pipelines
+	d.Acts.Pipelines = pages.Acting
 	d.Activity = access.NewLog(s.Tables, s.Names)
 	d.OnAnswer = w.monitor.CountAnswers()
 	d.Storage, d.Version, d.Log = s.Account.Table, readVersion().Version, w.log
 	served, err := dashboard.New(d)
 	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
-}
-
-// pipelines returns those of the current configuration, for acts.
-func (w *dashboardServer) pipelines() ([]admin.Pipeline, error) {
-	is, _ := w.stored.Current()
-	f, err := w.stores.Fleet(is)
-	if err != nil {
-		return nil, err
-	}
-	return adminPipelines(f)
-}
-
-// viewedOf returns the pipelines of a configuration for the dashboard: those with the names, or all.
-func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
-	for _, p := range c.Pipelines {
-		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
-			all = append(all, viewed(c, p))
-		}
-	}
-	return all
-}
-
-func viewed(c *config.Config, p config.Pipeline) model.Pipeline {
-	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
-		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported()}
-	if p.Reports != nil {
-		v.By = p.Reports.By
-	}
-	for _, processor := range p.Processors {
-		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
-		v.Rates = v.Rates || processor.Writes(rate.Table)
-		v.Rules = v.Rules || processor.Writes(rules.Table)
-		if processor.Writes(rollup.Processor.Tables[0]) {
-			v.Windows = append(v.Windows, processor.Sizes()...)
-		}
-	}
-	return v
 }
 
 func (w *dashboardServer) url() string {

@@ -171,7 +171,7 @@ func deviceRelease(c *cli.Context) error {
 	released := 0
 	selected := query.DeviceSelector{Device: schema.DeviceID(device), Prefix: prefix}
 	err = eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
-		pipeline, err := adminPipeline(f, p)
+		pipeline, err := f.ActingOn(p)
 		if err != nil {
 			return err
 		}

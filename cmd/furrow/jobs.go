@@ -117,7 +117,7 @@ func jobsRedrive(c *cli.Context) error {
 	}
 	acts := s.acts(logFor(c))
 	for _, p := range f.Pipelines {
-		pipeline, err := adminPipeline(f, p)
+		pipeline, err := f.ActingOn(p)
 		if err != nil {
 			return err
 		}

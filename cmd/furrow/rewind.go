@@ -68,7 +68,7 @@ func rewind(c *cli.Context) error {
 		if p.Retains() {
 			continue
 		}
-		pipeline, err := adminPipeline(f, p)
+		pipeline, err := f.ActingOn(p)
 		if err != nil {
 			return err
 		}

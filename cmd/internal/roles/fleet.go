@@ -1,4 +1,4 @@
-// Package roles runs the schedulers and the workers of a fleet's pipelines.
+// Package roles runs the schedulers and the workers of a fleet's pipelines, and tells a dashboard what they are.
 package roles
 
 import (

@@ -1,0 +1,106 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
+	"furrow/jobs/latest"
+	"furrow/jobs/rate"
+	"furrow/jobs/rollup"
+	"furrow/jobs/rules"
+	"furrow/tables/schema"
+	"furrow/worker/admin"
+	"furrow/worker/dashboard/model"
+)
+
+// Pages tell a dashboard what the current configuration is.
+type Pages struct {
+	clients *Clients
+	Stored  *generations.Follower // of the configuration
+	only    []string              // names of the pipelines that are shown; none means all
+	first   []model.Pipeline
+}
+
+// Pages returns those of a configuration and the ones after it, with the pipelines that have these names, or with all.
+func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string) (Pages, error) {
+	p := Pages{c, generations.NewFollower(c.Generations(), g, schema.Process{}, log), names, viewed(g.Config, names)}
+	if len(p.first) < len(names) {
+		return p, fmt.Errorf("%w: not all of %s are in the configuration", ErrNoPipeline, strings.Join(names, ", "))
+	}
+	return p, nil
+}
+
+// Model returns what the pages show.
+func (p Pages) Model(c model.Config) *model.Store {
+	c.Tables, c.Queues, c.Names = p.clients.Tables, p.clients.Queues, p.clients.Names
+	c.Pipelines, c.Newer = p.first, p.newer
+	return model.New(c)
+}
+
+// newer looks for a newer configuration.
+func (p Pages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
+	was, _ := p.Stored.Current()
+	err := p.Stored.Look(ctx)
+	is, _ := p.Stored.Current()
+	return viewed(is.Config, p.only), is.Generation > was.Generation, err
+}
+
+// Acting returns all pipelines of the current configuration, for acts.
+func (p Pages) Acting() ([]admin.Pipeline, error) {
+	is, _ := p.Stored.Current()
+	f, err := p.clients.Fleet(is)
+	if err != nil {
+		return nil, err
+	}
+	return f.Acting()
+}
+
+// viewed returns the pipelines of a configuration for the dashboard: those with the names, or all.
+func viewed(c *config.Config, names []string) (all []model.Pipeline) {
+	for _, p := range c.Pipelines {
+		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
+			all = append(all, viewedPipeline(c, p))
+		}
+	}
+	return all
+}
+
+func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
+	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
+		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported()}
+	if p.Reports != nil {
+		v.By = p.Reports.By
+	}
+	for _, processor := range p.Processors {
+		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
+		v.Rates = v.Rates || processor.Writes(rate.Table)
+		v.Rules = v.Rules || processor.Writes(rules.Table)
+		if processor.Writes(rollup.Processor.Tables[0]) {
+			v.Windows = append(v.Windows, processor.Sizes()...)
+		}
+	}
+	return v
+}
+
+// Acting returns the pipelines of a fleet, for acts.
+func (f *Fleet) Acting() (all []admin.Pipeline, err error) {
+	for _, p := range f.Pipelines {
+		one, err := f.ActingOn(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// ActingOn returns a pipeline, for acts.
+func (f *Fleet) ActingOn(p config.Pipeline) (admin.Pipeline, error) {
+	built, err := f.Jobs(p)
+	return admin.Pipeline{Pipeline: built, Queue: f.Queue(p)}, err
+}
