@@ -188,8 +188,7 @@ func newTerminal(t *testing.T, shell, storage string) (press func(typed string) 
 		}
 	}
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "furrow"),
-		fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec %s \"$@\"\n", asFurrow, os.Args[0]), 0o700))
+	linkProgram(t, dir)
 	writeFile(t, filepath.Join(dir, "fleet.csv"), "id\n")
 	_, script, _ := furrow(t.Context(), "completion", shell)
 	writeFile(t, filepath.Join(dir, "completion"), script)

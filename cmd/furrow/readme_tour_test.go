@@ -1,11 +1,9 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,8 +44,7 @@ func TestReadmeTourWorks(t *testing.T) {
 	t.Parallel() // it mostly waits
 	needTools(t)
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "furrow"),
-		fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec %s \"$@\"\n", asFurrow, os.Args[0]), 0o700))
+	linkProgram(t, dir)
 	shell := func(line string) *exec.Cmd {
 		c := exec.CommandContext(t.Context(), "sh", "-c", line)
 		c.Dir = dir

@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,15 @@ func (f ownFlag) Apply(set *flag.FlagSet) error {
 	return own.Apply(set)
 }
 
+// linkProgram makes dir/furrow the program, for shells. A link cannot be busy: a file that this process writes and then
+// runs can, while another test starts a process, which has it open for a moment.
+func linkProgram(t *testing.T, dir string) {
+	t.Helper()
+	program, err := os.Executable()
+	must(t, err)
+	must(t, os.Symlink(program, filepath.Join(dir, "furrow")))
+}
+
 // furrow runs the program to its end; a server that started by mistake is stopped.
 func furrow(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
@@ -65,7 +75,7 @@ func TestInvalidCommandLinesExitWith2AndSuggestSimilarNames(t *testing.T) {
 		"storage extra":                               `"extra" is one`,
 		"storage --listen nowhere":                    `--listen: address "nowhere": want host:port`,
 		"storage --listen 127.0.0.1:99999":            "--listen",
-		"storage --tls yes":                           `--tls is "yes"; it takes off, self-signed, or CERT,KEY`,
+		"storage --tls yes":                           `--tls is "yes"; it takes off, self-signed, acme:HOST, or CERT,KEY`,
 		"storage --account-key short":                 "--account-key (or FURROW_ACCOUNT_KEY) is not the base64",
 		"bench stoarge":                               `unknown command "stoarge" of furrow bench; did you mean "storage"?`,
 		"bench storage --clients many":                `invalid value "many" for --clients`,

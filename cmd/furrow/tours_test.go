@@ -46,8 +46,7 @@ func TestEveryFleetHasATourThatWorks(t *testing.T) {
 func runTour(t *testing.T, fleet string) {
 	before, up, after := tourOf(t, fleet)
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "furrow"),
-		fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec %s \"$@\"\n", asFurrow, os.Args[0]), 0o700))
+	linkProgram(t, dir)
 	shell := func(lines string) *exec.Cmd {
 		c := exec.CommandContext(t.Context(), "sh", "-eu", "-c", lines)
 		c.Dir = dir

@@ -42,7 +42,8 @@ func TestRestoredBackupIsExact(t *testing.T) {
 	var running sync.WaitGroup
 	d := &writers{world: world}
 	running.Go(func() { d.write(ctx, t) })
-	running.Go(func() { workAndDie(ctx, t, fleet, random.Uint64()) })
+	dying := random.Uint64()
+	running.Go(func() { workAndDie(ctx, t, fleet, dying) })
 	for round := range *rounds {
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond) // the random moment is the test
 		least := d.acknowledged()

@@ -33,12 +33,11 @@ func newLiving(t *testing.T) *living {
 	w.Create(t, l.Names.Devices(), l.Names.Config())
 	jobstest.Insert(t, client.Table(l.Names.Config()), tables.Entity{PartitionKey: "config", RowKey: "1"})
 	must.Succeed(t, schema.StateLayout(t.Context(), client.Table(l.Names.Fleet())))
-	ctx, cancel := context.WithCancel(t.Context())
-	l.writing = cancel
-	l.written.Go(func() { l.write(ctx, t) })
-	ctx, cancel = context.WithCancel(t.Context())
-	l.working = cancel
-	l.worked.Go(func() { l.work(ctx, t) })
+	writing, stopWriting := context.WithCancel(t.Context())
+	working, stopWorking := context.WithCancel(t.Context())
+	l.writing, l.working = stopWriting, stopWorking
+	l.written.Go(func() { l.write(writing, t) })
+	l.worked.Go(func() { l.work(working, t) })
 	t.Cleanup(func() { l.stopWriting(); l.stopWorking() })
 	return l
 }
