@@ -39,7 +39,7 @@ func small(d *archive.Days) *archive.Days {
 // elsewhere returns the maker with another container.
 func elsewhere(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *archive.Days {
 	t.Helper()
-	f.Names = must.Have(schema.ParseNames(fmt.Sprint("a", rand.Uint64())[:19]))(t)
+	f.Names = must.Have(schema.ParseNames(fmt.Sprintf("a%016x", rand.Uint64())))(t)
 	must.Succeed(t, daysOf(t, f, nil).Store.Create(t.Context()))
 	return small(daysOf(t, f, through))
 }
