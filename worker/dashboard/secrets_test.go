@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,17 @@ import (
 func TestChangedSecretEndsTheFormerOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now, away := Secrets{Password: "correct horse", Token: "battery staple"}, error(nil)
-		d := newDashboard(t, Config{Secrets: now, Reread: func() (Secrets, error) { return now, away }})
+		var mu sync.Mutex // guards both
+		d := newDashboard(t, Config{Secrets: now, Reread: func() (Secrets, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return now, away
+		}})
+		change := func(to Secrets, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			now, away = to, err
+		}
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go d.followSecrets(ctx)
@@ -25,9 +36,9 @@ func TestChangedSecretEndsTheFormerOne(t *testing.T) {
 		}
 		d.sessions.begin(w, who)
 		cookie := w.Result().Cookies()[0]
-		knows := func(change func(*http.Request)) bool {
+		knows := func(signed func(*http.Request)) bool {
 			r := httptest.NewRequest(http.MethodGet, "/", nil)
-			change(r)
+			signed(r)
 			who, _ := d.identify(r)
 			return who.known()
 		}
@@ -40,15 +51,15 @@ func TestChangedSecretEndsTheFormerOne(t *testing.T) {
 		if pass(); !knows(session) || !knows(bearer("battery staple")) {
 			t.Fatal("a secret that did not change does not let in")
 		}
-		away = errors.New("the file is away")
+		change(now, errors.New("the file is away"))
 		if pass(); !knows(session) {
 			t.Error("a file that cannot be read ends sessions")
 		}
-		away, now = nil, Secrets{Password: "another horse", Token: "battery staple"}
+		change(Secrets{Password: "another horse", Token: "battery staple"}, nil)
 		if pass(); knows(session) || !knows(bearer("battery staple")) {
 			t.Error("the session with the former password lasts, or another secret ended with it")
 		}
-		now.Token = "another staple"
+		change(Secrets{Password: "another horse", Token: "another staple"}, nil)
 		if pass(); knows(bearer("battery staple")) || !knows(bearer("another staple")) {
 			t.Error("the former token lets in, or the new one does not")
 		}
