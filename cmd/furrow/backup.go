@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -106,15 +104,9 @@ func openBackup(c *cli.Context) (io.ReadCloser, error) {
 
 // openUnserved opens a storage directory that no process serves.
 func openUnserved(c *cli.Context, dir string) (io.ReadCloser, error) {
-	if _, err := os.Stat(filepath.Join(dir, local.KeyFile)); err != nil {
-		return nil, fmt.Errorf("%s is not a storage directory: %w", dir, err)
-	}
-	if err := checkPrivate(dir); err != nil {
-		return nil, err
-	}
-	server, err := local.Open(local.Config{Dir: dir, Log: logFor(c)})
+	server, err := openDirectory(c, dir)
 	if err != nil {
-		return nil, storageAdvice(err, "--storage", "--storage")
+		return nil, err
 	}
 	return &unserved{streamBackup(c.Context, server), server}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"furrow/cmd/internal/estimate"
 	"furrow/cmd/internal/factory"
 	"furrow/sas"
+	"furrow/tables/local"
 )
 
 // A jsonOutput is what some commands print with --json: an object, or several kinds of objects, a line each.
@@ -33,6 +34,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"storage"}, "One object, once it listens.", []any{storageScreen{}}},
 		{[]string{"dashboard"}, "One object, once it listens.", []any{dashboardScreen{}}},
 		{[]string{"backup"}, "One object.", []any{backupLine{}}},
+		{[]string{"storage stats", "storage check"}, "One object.", []any{local.Inspection{}}},
 		{[]string{"restore"}, "One object.", []any{restoredLine{}}},
 		{[]string{"copy"}, "A line for each table; with `--finish` another one for the readings that came later.",
 			[]any{copiedLine{}}},

@@ -34,7 +34,8 @@ acknowledged write is on disk. It runs until SIGINT or SIGTERM.` + examples(
 			boolFlag("show-key", "Print the account key in the connection string"),
 			metricsFlag(), jsonFlag(), verboseFlag(), logFormatFlag(), stopWithInputFlag(),
 		},
-		Action: storage,
+		Subcommands: []*cli.Command{storageStatsCommand(), storageCheckCommand()},
+		Action:      storage,
 	}
 }
 

@@ -4,10 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +15,6 @@ import (
 
 	"furrow/tables/local/internal/content"
 	"furrow/tables/local/internal/store"
-	"furrow/tables/local/internal/wire"
 )
 
 // checkpoints is the folder of the directory that has copies of the database while backups are written.
@@ -108,27 +104,9 @@ func (a *archive) file(name string, size int64, from io.Reader) error {
 // FetchBackup has the server that serves the account's blobs at url write a backup, as Server.Backup does, and returns
 // the archive. The caller closes it. If reading fails before io.EOF, the archive is incomplete.
 func FetchBackup(ctx context.Context, client *http.Client, account, key, url string) (io.ReadCloser, error) {
-	secret, err := base64.StdEncoding.DecodeString(key)
+	body, err := fetch(ctx, client, account, key, url, "backup")
 	if err != nil {
-		return nil, errors.New("the account's key is not base64")
+		return nil, fmt.Errorf("no backup: %w", err)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/?comp=backup", nil)
-	if err != nil {
-		return nil, err
-	}
-	r.Header.Set("x-ms-date", wire.HTTPTime(time.Now()))
-	r.Header.Set("x-ms-version", "2024-08-04")
-	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "GET\n\n\n\n\n\n\n\n\n\n\n\nx-ms-date:%s\nx-ms-version:%s\n/%s%s\ncomp:backup",
-		r.Header.Get("x-ms-date"), r.Header.Get("x-ms-version"), account, r.URL.EscapedPath())
-	r.Header.Set("Authorization", "SharedKey "+account+":"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	answer, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode == http.StatusOK {
-		return answer.Body, nil
-	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
-	return nil, errors.Join(fmt.Errorf("no backup: %s: %s", answer.Status, text), err, answer.Body.Close())
+	return body, nil
 }

@@ -11,10 +11,11 @@
 // account.key; and the number of its format in format. One process at a time can
 // have it open.
 //
-// # Backup
+// # Backup and inspection
 //
 // GET of the Blob service with comp=backup, signed with the account's key, answers with a tar archive: a copy of the
-// directory as it is then, which a server can open. Azure has no such request. See FetchBackup.
+// directory as it is then, which a server can open. With comp=inspection, it answers with what the directory has and
+// what is wrong with it, as JSON. Azure has no such requests. See FetchBackup and FetchInspection.
 //
 // # What is not served
 //

@@ -121,7 +121,7 @@ func (s *Server) open() (err error) {
 	if err != nil {
 		return err
 	}
-	s.blob.Backup = s.Backup
+	s.blob.Backup, s.blob.Inspect = s.Backup, s.writeInspection
 	return s.fs.RemoveAll(filepath.Join(s.config.Dir, checkpoints)) // of a process that was killed
 }
 

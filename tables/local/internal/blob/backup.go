@@ -1,22 +1,23 @@
 package blob
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"time"
 
-	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/wire"
 )
 
-// backUp answers with a copy of the storage directory. Azure has no such operation.
-func (s *Service) backUp(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
-	if s.Backup == nil {
-		return wire.NotImplemented("backups")
+// stream answers with what write writes about the storage directory. Azure has no such operations.
+func stream(w http.ResponseWriter, r *wire.Request, mediaType string,
+	write func(context.Context, io.Writer) error) error {
+	if write == nil {
+		return wire.NotImplemented("backups and inspections")
 	}
-	wire.Set(w.Header(), "Content-Type", "application/x-tar")
+	wire.Set(w.Header(), "Content-Type", mediaType)
 	to := &client{Writer: &patient{w, http.NewResponseController(w)}}
-	if err := s.Backup(r.Context(), to); err != nil && !to.gone {
+	if err := write(r.Context(), to); err != nil && !to.gone {
 		return &cutError{err}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/route"
 	"furrow/tables/local/internal/wire"
 )
@@ -17,7 +18,14 @@ func (s *Service) router() *route.Router[target] {
 func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.listContainers},
-		{Name: "Back Up Storage", On: onAccount, Method: "GET", Comp: "backup", Do: s.backUp},
+		{Name: "Back Up Storage", On: onAccount, Method: "GET", Comp: "backup",
+			Do: func(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
+				return stream(w, r, "application/x-tar", s.Backup)
+			}},
+		{Name: "Inspect Storage", On: onAccount, Method: "GET", Comp: "inspection",
+			Do: func(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
+				return stream(w, r, "application/json", s.Inspect)
+			}},
 
 		{Name: "Create Container", On: onContainer, Method: "PUT", Grows: true, Account: "c:cw", Do: s.createContainer},
 		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.deleteContainer},

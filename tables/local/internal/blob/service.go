@@ -30,6 +30,8 @@ import (
 type Service struct {
 	// Backup writes a copy of the storage directory, as a tar archive.
 	Backup func(ctx context.Context, w io.Writer) error
+	// Inspect writes what the storage directory has and what is wrong with it, as JSON.
+	Inspect func(ctx context.Context, w io.Writer) error
 
 	store   *store.Store
 	content *content.Keeper

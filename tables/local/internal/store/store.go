@@ -53,6 +53,13 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 		LBaseMaxBytes:               64 << 20,
 		FormatMajorVersion:          pebbleFormat,
 		Logger:                      logger{log},
+		EventListener: &pebble.EventListener{
+			// Reading the damaged rows fails, and all others can be read. Pebble's default ends the process.
+			DataCorruption: func(i pebble.DataCorruptionInfo) {
+				log.Error("a file of the database is damaged: run furrow storage check", "file", i.Path,
+					"error", FirstLine(i.Details))
+			},
+		},
 	}
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
@@ -194,6 +201,12 @@ func (b *Batch) keep(err error) {
 	if b.err == nil {
 		b.err = err
 	}
+}
+
+// FirstLine returns an error without the details that Pebble adds in further lines.
+func FirstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // logger receives Pebble's log lines. After an error that leaves the state of the

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // An Entry is a key and its value. Both are valid until the next entry only.
@@ -29,6 +32,30 @@ func (s *Store) Walk(lower, upper []byte) iter.Seq2[Entry, error] {
 		}
 	}
 }
+
+// Walk yields the entries of the snapshot with keys in [lower, upper). What cannot be read ends it.
+func (s *Snapshot) Walk(lower, upper []byte) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		it, err := s.s.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		for it.First(); it.Valid(); it.Next() {
+			value, err := it.ValueAndErr()
+			if !yield(Entry{it.Key(), value}, err) {
+				break
+			}
+		}
+		err = it.Error()
+		if err = cmp.Or(err, it.Close()); err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// Check reads the index of every file, and returns an error if keys are out of order. It reads no values.
+func (s *Store) Check() error { return s.db.CheckLevels(nil) }
 
 // Records yields the values with keys in [lower, upper), decoded from JSON.
 func Records[R any](s *Store, lower, upper []byte) iter.Seq2[*R, error] {

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/setup"
+	"furrow/tables/local"
+)
+
+func storageStatsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "stats",
+		Usage: "Show what each table, queue and container of embedded storage has",
+		Description: `Counts rows, messages and blobs, and their bytes before compression. It reads the whole directory, while
+furrow up or furrow storage serves it; if nothing serves it, it opens the directory itself.` + examples(
+			"storage stats",
+			"storage stats --storage /srv/fleet --json"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: storageStats,
+	}
+}
+
+func storageCheckCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "check",
+		Usage: "Verify a directory of embedded storage",
+		Description: `Reads everything, by its checksums: each record must be readable and belong to something that exists, and each
+file of a blob must be there. It changes nothing, and works while the directory is served. If it finds a
+problem, it exits with 1: restore the newest backup without one (furrow help operations).` + examples(
+			"storage check",
+			"storage check --storage /srv/fleet"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: storageCheck,
+	}
+}
+
+func storageStats(c *cli.Context) error {
+	found, err := inspect(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, found)
+	}
+	var text strings.Builder
+	lines := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, kind := range []struct {
+		name, rows string
+		all        []local.Usage
+	}{{"table", "rows", found.Tables}, {"queue", "messages", found.Queues}, {"container", "blobs", found.Containers}} {
+		for i, u := range kind.all {
+			if i == 0 {
+				fmt.Fprintf(lines, "%s\tbytes\t  %s\n", kind.rows, kind.name)
+			}
+			fmt.Fprintf(lines, "%s\t%s\t  %s\n", grouped(u.Rows), humanize.IBytes(uint64(u.Bytes)), u.Name)
+		}
+	}
+	_ = lines.Flush() // writes to memory
+	fmt.Fprintf(&text, "\nThe database has %s on disk, compressed.\n", humanize.IBytes(found.Disk))
+	_, err = io.WriteString(c.App.Writer, text.String())
+	return err
+}
+
+func storageCheck(c *cli.Context) error {
+	found, err := inspect(c)
+	if err != nil {
+		return err
+	}
+	if n := int64(len(found.Problems)) + found.More; n > 0 {
+		err = fmt.Errorf("%s: restore the newest backup that has none", many(n, "problem"))
+	}
+	if c.Bool("json") {
+		return errors.Join(err, writeJSONLine(c.App.Writer, found))
+	}
+	var text strings.Builder
+	for _, p := range found.Problems {
+		text.WriteString(p + "\n")
+	}
+	if err == nil {
+		fmt.Fprintf(&text, "No problems: %s of %s, %s of %s, %s of %s.\n",
+			many(allRows(found.Tables), "row"), many(int64(len(found.Tables)), "table"),
+			many(allRows(found.Queues), "message"), many(int64(len(found.Queues)), "queue"),
+			many(allRows(found.Containers), "blob"), many(int64(len(found.Containers)), "container"))
+	}
+	_, wrong := io.WriteString(c.App.Writer, text.String())
+	return errors.Join(err, wrong)
+}
+
+func allRows(all []local.Usage) (rows int64) {
+	for _, u := range all {
+		rows += u.Rows
+	}
+	return rows
+}
+
+// inspect has the server of a storage directory inspect it or, if there is none, this process.
+func inspect(c *cli.Context) (found local.Inspection, err error) {
+	s, err := openStorage(c)
+	if dir := storageDirectory(c); errors.Is(err, setup.ErrNotServed) && dir != "" {
+		return inspectUnserved(c, dir)
+	}
+	if err != nil {
+		return found, err
+	}
+	if s.Account.Blob == "" || s.Account.Key == "" {
+		return found, errors.New("this needs the key and the Blob endpoint of embedded storage: name its directory, or its " +
+			"connection string")
+	}
+	found, err = local.FetchInspection(c.Context, s.HTTP, s.Account.Name, s.Account.Key, s.Account.Blob)
+	if err != nil {
+		return found, fmt.Errorf("%w (only embedded storage inspects itself)", err)
+	}
+	return found, nil
+}
+
+func inspectUnserved(c *cli.Context, dir string) (found local.Inspection, err error) {
+	server, err := openDirectory(c, dir)
+	if err != nil {
+		return found, err
+	}
+	defer setup.Closing(&err, server.Close)
+	return server.Inspect(c.Context)
+}
+
+// openDirectory opens a storage directory that no process serves.
+func openDirectory(c *cli.Context, dir string) (*local.Server, error) {
+	if _, err := os.Stat(filepath.Join(dir, local.KeyFile)); err != nil {
+		return nil, fmt.Errorf("%s is not a storage directory: %w", dir, err)
+	}
+	if err := checkPrivate(dir); err != nil {
+		return nil, err
+	}
+	server, err := local.Open(local.Config{Dir: dir, Log: logFor(c)})
+	if err != nil {
+		return nil, storageAdvice(err, "--storage", "--storage")
+	}
+	return server, nil
+}

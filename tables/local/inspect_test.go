@@ -1,0 +1,92 @@
+package local_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/local"
+)
+
+// inspected is a server with three rows, a short and a long blob, and no problem.
+func inspected(t *testing.T) (s *local.Running, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	s = must.Have(local.Start(local.Config{Dir: dir}))(t)
+	t.Cleanup(func() { must.Succeed(t, s.Close()) })
+	v := newVersions(t, s)
+	must.Succeed(t, v.create())
+	for n := range int64(3) {
+		must.Succeed(t, v.one(0, n))
+	}
+	must.Succeed(t, v.one(1, 1))
+	must.Succeed(t, v.one(2, 1))
+	return s, dir
+}
+
+// TestInspectionCountsWhatThereIs while it is served, and the same over HTTP.
+func TestInspectionCountsWhatThereIs(t *testing.T) {
+	t.Parallel()
+	s, _ := inspected(t)
+	found := must.Have(s.Inspect(t.Context()))(t)
+	if len(found.Problems) > 0 || len(found.Tables) != 1 || found.Tables[0].Name != "versions" ||
+		found.Tables[0].Rows != 3 || found.Tables[0].Bytes == 0 || len(found.Queues) != 0 || len(found.Containers) != 1 ||
+		found.Containers[0].Rows != 2 || found.Containers[0].Bytes < 200<<10 || found.Disk == 0 {
+		t.Errorf("%+v", found)
+	}
+	fetched := must.Have(local.FetchInspection(t.Context(), http.DefaultClient, s.Account(), s.Key(), s.BlobURL))(t)
+	if fetched.Disk = found.Disk; !reflect.DeepEqual(fetched.Tables, found.Tables) ||
+		!reflect.DeepEqual(fetched.Containers, found.Containers) {
+		t.Errorf("over HTTP: %+v, want %+v", fetched, found)
+	}
+	if _, err := local.FetchInspection(t.Context(), http.DefaultClient, s.Account(), "b3RoZXI=", s.BlobURL); err == nil {
+		t.Error("another key may inspect")
+	}
+}
+
+// TestInspectionFindsWhatIsWrong: a file that is gone, rows of no table, a row in no format, and a key of no kind.
+func TestInspectionFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	s, dir := inspected(t)
+	files := must.Have(filepath.Glob(filepath.Join(dir, "blobs", "*")))(t)
+	must.Succeed(t, os.Remove(files[0]))
+	one := "\x00\x00\x00\x00\x00\x00\x00\x01"
+	must.Succeed(t, s.SetRaw("e\x00\x00\x00\x00\x00\x00\x00\x63p\x00r", "row"))
+	must.Succeed(t, s.SetRaw("e"+one+"p\x00r", "row"))
+	must.Succeed(t, s.SetRaw("zebra", ""))
+	must.Succeed(t, s.SetRaw("qlost", "{"))
+	found := strings.Join(must.Have(s.Inspect(t.Context()))(t).Problems, "\n")
+	for _, want := range []string{"container versions: the file of a blob", "belongs to nothing that exists",
+		`table versions: the row "p\x00r": stored entity of 3 bytes`, `"zebra" is not known`, `the record of "lost"`} {
+		if !strings.Contains(found, want) {
+			t.Errorf("it does not find %s:\n%s", want, found)
+		}
+	}
+	if n := strings.Count(found, "\n"); n != 4 {
+		t.Errorf("%d problems are too many:\n%s", n+1, found)
+	}
+}
+
+// TestInspectionBesideWritersFindsNoProblem: rows, short and long blobs come and go.
+func TestInspectionBesideWritersFindsNoProblem(t *testing.T) {
+	t.Parallel()
+	s := must.Have(local.Start(local.Config{Dir: t.TempDir()}))(t)
+	t.Cleanup(func() { must.Succeed(t, s.Close()) })
+	v := newVersions(t, s)
+	must.Succeed(t, v.create())
+	stop := v.write()
+	defer stop()
+	client := must.Have(tables.Connect(tables.Config{Account: must.Have(tables.ParseAccount(s.ConnectionString()))(t)}))(t)
+	for range 10 {
+		must.Succeed(t, client.Table("passing").Create(t.Context()))
+		if found := must.Have(s.Inspect(t.Context()))(t); len(found.Problems) > 0 {
+			t.Fatal(found.Problems)
+		}
+		must.Succeed(t, client.Table("passing").Delete(t.Context()))
+	}
+}
