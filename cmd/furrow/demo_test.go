@@ -64,7 +64,8 @@ func addsUp(t *testing.T, r demo.Report) {
 		a.Closed <= a.Told || r.Check.Alarms != 2 {
 		t.Errorf("the alarm: %+v, %d changes", a, r.Check.Alarms)
 	}
-	if w := r.Work; w.Devices < 18 || w.Rows < 8 || w.Rows > 16 || w.PerDevice["queues delete"] <= 0 ||
+	// A fleet that keeps up: about a reading for each device.
+	if w := r.Work; w.Devices < 18 || w.Rows < 8 || w.Rows > w.Devices || w.PerDevice["queues delete"] <= 0 ||
 		w.PerDevice["tables query"] < 1 {
 		t.Errorf("a run took %+v", w)
 	}
