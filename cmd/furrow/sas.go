@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -89,24 +87,12 @@ func serveTokens(c *cli.Context) (err error) {
 	if err := printScreen(c, screen, screen.text()); err != nil {
 		return err
 	}
-	paceCollectorWithin(tokenMemory)
+	paceCollector()
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return m.While(ctx, service.Issuer.Ready, func(ctx context.Context) error {
-		return roles.Together(ctx, server.Run, service.Policies.Run, service.followKey(log))
+		return roles.Together(ctx, server.Run, service.Policies.Run, service.followKey(log), limitMemory(tokenMemory))
 	})
-}
-
-// tokenMemory is the endpoint's soft memory limit in bytes, for when thousands of devices boot at once. It
-// exceeds the live memory at that time, which the limits of connections and devices bound.
-const tokenMemory = 512 << 20
-
-// paceCollectorWithin is paceCollector with a soft memory limit, unless GOMEMLIMIT sets one.
-func paceCollectorWithin(memory int64) {
-	paceCollector()
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory)
-	}
 }
 
 // tokenLimits reads the flags of limits.

@@ -5,9 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
@@ -97,14 +95,6 @@ func storage(c *cli.Context) (err error) {
 
 // alwaysReady is for storage, which answers once it listens.
 func alwaysReady(context.Context) error { return nil }
-
-// paceCollector lets garbage grow to four times the live heap unless GOGC is set. A storage server's live heap
-// is small, because Pebble keeps its cache elsewhere, so Go's default would collect dozens of times a second.
-func paceCollector() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
-}
 
 // shortestKey is the least number of bytes of an account key. Azure's keys have 64.
 const shortestKey = 16

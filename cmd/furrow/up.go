@@ -103,14 +103,13 @@ func up(c *cli.Context) (err error) {
 	defer setup.Closing(&err, e.Close)
 	counted.Opened(e.Usage)
 	paceCollector()
-	go keepMemory(ctx)
 	public, _ := url.Parse(c.String("public-url")) // checkUp has parsed it
 	tableURL := e.TableURL(public.Hostname(), tls)
 	saved := newBackups(c, e.Server, m.Monitor, log)
 	return e.ServeWhile(ctx, func(ctx context.Context) error {
 		return roles.Together(ctx,
 			func(ctx context.Context) error { return h.run(ctx, tableURL) },
-			saved.run)
+			saved.run, limitMemory(upMemory))
 	})
 }
 

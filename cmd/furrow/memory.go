@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// Memory in bytes beyond which garbage is collected more often than by paceCollector. On an overloaded machine, garbage
+// would otherwise grow to several times the live heap: to 1.8 GB in furrow up beside 14 busy loops, to 540 MB in an
+// endpoint that 20,000 devices ask at once.
+const (
+	upMemory    = 240 << 20
+	tokenMemory = 200 << 20
+)
+
+// paceCollector lets garbage grow to four times the live heap unless GOGC is set. A server's live heap is small,
+// because Pebble keeps its cache elsewhere, so Go's default would collect dozens of times a second.
+func paceCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
+
+// limitMemory returns a role that sets a soft limit of memory until its context ends, unless GOMEMLIMIT sets one. If a
+// large fleet needs more, the limit grows with the live heap, or the process would do nothing but collect garbage.
+func limitMemory(memory int64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if os.Getenv("GOMEMLIMIT") != "" {
+			return nil
+		}
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		for ticks := time.NewTicker(time.Second); ; {
+			metrics.Read(live)
+			debug.SetMemoryLimit(memoryLimit(memory, int64(live[0].Value.Uint64())))
+			select {
+			case <-ticks.C:
+			case <-ctx.Done():
+				ticks.Stop()
+				return nil
+			}
+		}
+	}
+}
+
+// memoryLimit returns a limit of at least memory that leaves room for garbage of half the live heap.
+func memoryLimit(memory, live int64) int64 { return max(memory, live+live/2) }
