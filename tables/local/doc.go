@@ -20,7 +20,7 @@
 // # What is not served
 //
 // These requests are refused with 501 NotImplemented and a message that names the
-// operation: user delegation SAS; Microsoft Entra (Bearer) tokens and anonymous reads;
+// operation: user delegation SAS of blobs; Microsoft Entra (Bearer) tokens and anonymous reads;
 // the secondary endpoint, except for its statistics; page blobs, and sealing append
 // blobs; static websites and soft delete; leases, snapshots, versions, tags, tiers,
 // copies, batches and queries of blobs; blobs and blocks copied from a URL;

@@ -27,7 +27,7 @@ func (v *Verifier) accountSAS(r *wire.Request) (*Grant, error) {
 		lines = append(lines, q.Get("ses"))
 	}
 	text := strings.Join(lines, "\n") + "\n"
-	if !v.signed(text, q.Get("sig")) {
+	if !signed(v.Key, text, q.Get("sig")) {
 		return nil, failed("Signature did not match. String to sign used was " + text)
 	}
 	g := &Grant{Types: q.Get("srt"), query: q}

@@ -1,6 +1,7 @@
 // Package auth authenticates requests and determines what they may do. It accepts
-// SharedKey and SharedKeyLite signatures of the account key, account SAS, and service
-// SAS of tables, queues and containers, with or without a stored access policy.
+// SharedKey and SharedKeyLite signatures of the account key, account SAS, service SAS of
+// tables, queues and containers, with or without a stored access policy, and user
+// delegation SAS of tables and queues.
 package auth
 
 import (

@@ -20,8 +20,6 @@ const oldestSAS = "2015-04-05"
 func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	q := r.Query
 	switch {
-	case q.Has("skoid"):
-		return nil, wire.NotImplemented("user delegation SAS")
 	case q.Get("sv") < oldestSAS:
 		return nil, failed("A SAS of version " + oldestSAS + " or later is required.")
 	}
@@ -38,8 +36,15 @@ func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := sasText(r.Service, q, canon)
-	if !v.signed(text, q.Get("sig")) {
+	text, key := sasText(r.Service, q, canon), v.Key
+	if q.Has("skoid") {
+		d, err := delegationOf(r)
+		if err != nil {
+			return nil, err
+		}
+		text, key = delegationText(r.Service, q, canon), v.value(d)
+	}
+	if !signed(key, text, q.Get("sig")) {
 		return nil, failed("Signature did not match. String to sign used was " + text)
 	}
 	policies, err := v.policies(r, g.Name)
@@ -140,7 +145,11 @@ func (g *Grant) permissions(policies []Policy, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return terms.Access.Permission, checkWindow(terms, now)
+	err = checkWindow(terms, now)
+	if err == nil && g.query.Has("skoid") {
+		err = checkDelegation(g.query, now)
+	}
+	return terms.Access.Permission, err
 }
 
 // terms combines the terms of the SAS and of its stored policy. A term must not be

@@ -29,17 +29,17 @@ func (v *Verifier) sharedKey(r *wire.Request, scheme, credential string) error {
 	}
 	lite := scheme == "SharedKeyLite"
 	text := stringToSign(r, lite, byWeight)
-	if v.signed(text, sig) || v.signed(stringToSign(r, lite, cmp.Compare[string]), sig) {
+	if signed(v.Key, text, sig) || signed(v.Key, stringToSign(r, lite, cmp.Compare[string]), sig) {
 		return nil
 	}
 	return failed("The MAC signature found in the HTTP request is not the same as any computed signature. " +
 		"Server used following string to sign: '" + text + "'.")
 }
 
-// signed reports, in constant time, whether sig is the signature of text by the account key.
-func (v *Verifier) signed(text, sig string) bool {
+// signed reports, in constant time, whether sig is the signature of text by a key.
+func signed(key []byte, text, sig string) bool {
 	got, err := base64.StdEncoding.DecodeString(sig)
-	mac := hmac.New(sha256.New, v.Key)
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text))
 	return hmac.Equal(mac.Sum(nil), got) && err == nil
 }

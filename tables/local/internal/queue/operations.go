@@ -13,6 +13,7 @@ func (s *Service) router() *route.Router[path] {
 
 func (s *Service) operations() []route.Operation[path] {
 	return append(route.OfService[path](onAccount, s.own), []route.Operation[path]{
+		route.DelegatesBy[path](onAccount, s.auth),
 		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.list},
 
 		{Name: "Create Queue", On: onQueue, Method: "PUT", Grows: true, Account: "c:cw", Do: s.create},

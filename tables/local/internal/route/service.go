@@ -20,3 +20,15 @@ func OfService[P Place](on string, k *properties.Keeper) []Operation[P] {
 		{Name: "Get Service Stats", On: on, Method: "GET", Comp: "stats", Account: "s:r", Do: do(k.Stats)},
 	}
 }
+
+// DelegatesBy returns Get User Delegation Key, which services have whose user delegation SAS are served.
+func DelegatesBy[P Place](on string, v *auth.Verifier) Operation[P] {
+	return Operation[P]{Name: "Get User Delegation Key", On: on, Method: "POST", Comp: "userdelegationkey",
+		Do: func(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ P) error {
+			answer, err := v.IssueDelegation(r)
+			if err != nil {
+				return err
+			}
+			return wire.XML(w, http.StatusOK, answer)
+		}}
+}

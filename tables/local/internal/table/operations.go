@@ -24,6 +24,7 @@ func (s *Service) router() *route.Router[target] {
 
 func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
+		route.DelegatesBy[target](onAccount, s.auth),
 		{Name: "Query Tables", On: onTables, Method: "GET", Account: "c:l", Do: s.queryTables},
 		{Name: "Create Table", On: onTables, Method: "POST", Grows: true, Account: "c:cw", Do: s.create},
 		{Name: "Get Table", On: onTable, Method: "GET", Account: "c:l", Do: s.getTable},
