@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
@@ -39,6 +40,8 @@ type Client struct {
 	url     string // with its SAS, if any
 	entra   bool   // Entra authorizes requests
 	key     *aztables.SharedKeyCredential
+
+	delegation runtime.Pipeline // for DelegationKey, with entra
 }
 
 // Connect creates a Client. It sends no request.
@@ -51,33 +54,34 @@ func Connect(c Config) (*Client, error) {
 	if c.Account.SAS != "" {
 		url += "/?" + c.Account.SAS
 	}
-	service, key, err := c.service(url)
-	if err != nil {
+	client := &Client{url: url}
+	if err := c.sign(client); err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Client{service: service, url: url, entra: c.Account.Key == "" && c.Account.SAS == "", key: key}, nil
+	return client, nil
 }
 
-// service also returns the credential if it is the account's key.
-func (c Config) service(url string) (s *aztables.ServiceClient, key *aztables.SharedKeyCredential, err error) {
+// sign sets how a client's requests are signed.
+func (c Config) sign(client *Client) (err error) {
 	options := c.options()
 	switch {
 	case c.Account.SAS != "":
-		s, err = aztables.NewServiceClientWithNoCredential(url, options)
-		return s, nil, err
+		client.service, err = aztables.NewServiceClientWithNoCredential(client.url, options)
+		return err
 	case c.Account.Key != "":
-		if key, err = aztables.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
-			return nil, nil, service.ErrKey
+		if client.key, err = aztables.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
+			return service.ErrKey
 		}
-		s, err = aztables.NewServiceClientWithSharedKey(url, key, options)
-		return s, key, err
+		client.service, err = aztables.NewServiceClientWithSharedKey(client.url, client.key, options)
+		return err
 	}
 	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	s, err = aztables.NewServiceClient(url, credential, options)
-	return s, nil, err
+	client.entra, client.delegation = true, c.delegationPipeline(credential)
+	client.service, err = aztables.NewServiceClient(client.url, credential, options)
+	return err
 }
 
 // SetKey replaces the account's key in all requests from now on. The client was connected with a key.

@@ -26,12 +26,14 @@ const (
 	KindGetPolicies
 	KindSetPolicies
 	KindListTables
+	KindDelegationKey
 	kinds
 )
 
 func (k Kind) String() string {
 	return [...]string{"none", "insert", "insert or replace", "replace", "merge", "delete",
-		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies", "list tables"}[k]
+		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies", "list tables",
+		"get user delegation key"}[k]
 }
 
 // An Operation is one request and its answer. A retry is another Operation, because it is

@@ -53,9 +53,9 @@ func (s Status) MayRegister() bool { return s == Removed || s == Erased }
 // A Token is the record of an issued token: its policy and the rows that it admits, but
 // never its signature.
 type Token struct {
-	Policy      string       `json:"policy"`
-	From        tables.Ticks `json:"from"` // the earliest row key that it admits
-	To          tables.Ticks `json:"to"`   // the latest
+	Policy      string       `json:"policy"` // empty: no revocation ends it
+	From        tables.Ticks `json:"from"`   // the earliest row key that it admits
+	To          tables.Ticks `json:"to"`     // the latest
 	Expiry      tables.Ticks `json:"expiry"`
 	Fingerprint string       `json:"fingerprint"`
 	// Commands is the policy of the token for commands that was issued with it. Without one it is that of the device's

@@ -26,10 +26,12 @@ const EnrollmentRow = "enrollment"
 
 // Limits of an enrollment.
 const (
-	MaxLife     = 90 * 24 * time.Hour   // of a token
-	MaxBackfill = 3660 * 24 * time.Hour // ten years; how old a row may be when its token is issued
-	MaxRate     = 1_000_000             // tokens a minute
-	mostDevices = 1_000_000_000
+	MaxLife = 90 * 24 * time.Hour // of a token
+	// MaxLifeAtExpiry is that of a token which no revocation can end.
+	MaxLifeAtExpiry = time.Hour
+	MaxBackfill     = 3660 * 24 * time.Hour // ten years; how old a row may be when its token is issued
+	MaxRate         = 1_000_000             // tokens a minute
+	mostDevices     = 1_000_000_000
 )
 
 // An Enrollment is a row of the table enrollments: a group of devices whose keys are
@@ -54,7 +56,10 @@ type Enrollment struct {
 	ImportOnly bool   // only known devices get tokens
 	Disabled   bool   // no device gets a token
 	Commands   bool   // with its token, a device gets one that reads its commands
-	Shards     int    // of a month; zero means one
+	// AtExpiry means that its tokens refer to no stored access policy: a revocation ends none before it expires. It is
+	// fixed when the enrollment is added, so that a revocation knows how to end a device's tokens.
+	AtExpiry bool
+	Shards   int // of a month; zero means one
 
 	SendEvery time.Duration // suggested to devices
 	Batch     int           // rows a transaction, suggested to devices
@@ -82,6 +87,9 @@ func (n Enrollment) Entity() (tables.Entity, error) {
 			e.Set(name, tables.Binary(sealed))
 		}
 	}
+	if n.AtExpiry {
+		e.Set("AtExpiry", tables.Boolean(true))
+	}
 	setNonzero(&e, "Prefix", tables.String(n.Prefix))
 	setNonzero(&e, "MaxDevices", tables.Int64(int64(n.MaxDevices)))
 	setNonzero(&e, "Rate", tables.Int64(int64(n.Rate)))
@@ -105,8 +113,8 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 		Site: Site(f.String("Site")), Prefix: f.String("Prefix"), Rate: int(f.Int("Rate")),
 		MaxDevices: int(f.Int("MaxDevices")),
 		ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
-		Commands: f.Boolean("Commands"),
-		Shards:   int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
+		Commands: f.Boolean("Commands"), AtExpiry: f.Boolean("AtExpiry"),
+		Shards: int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
 		Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
 	unpack(f, "Labels", &n.Labels)
@@ -125,6 +133,9 @@ func (n Enrollment) check() error {
 	switch {
 	case n.Life < time.Minute || n.Life > MaxLife:
 		errSpan = fmt.Errorf("enrollment %s: a token's life of %v is not between 1m and 90d", n.ID, n.Life)
+	case n.AtExpiry && n.Life > MaxLifeAtExpiry:
+		errSpan = fmt.Errorf("enrollment %s: a token's life of %s is longer than 1h, and its revocation is at expiry: no "+
+			"longer one may outlive a revocation", n.ID, Window(n.Life))
 	case n.Backfill < 0 || n.Backfill > MaxBackfill:
 		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 3660d", n.ID, n.Backfill)
 	case n.MaxDevices < 0 || n.MaxDevices > mostDevices:

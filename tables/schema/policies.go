@@ -56,9 +56,9 @@ func (p *Policies) All() []*Policy {
 }
 
 // Ended reports whether a revocation has ended a token, expired or not: the policy that the token
-// names is no longer one of the table's.
+// names is no longer one of the table's. No revocation ends a token without a policy.
 func (p *Policies) Ended(t Token) bool {
-	return !slices.ContainsFunc(p.All(), func(q *Policy) bool { return q.ID == t.Policy })
+	return t.Policy != "" && !slices.ContainsFunc(p.All(), func(q *Policy) bool { return q.ID == t.Policy })
 }
 
 // Clone returns a deep copy of p.
