@@ -9,26 +9,21 @@ import (
 	"furrow/tables/schema"
 )
 
-// commandsPolicy returns the policy of a device's next token for commands; zero if it gets none.
-func (i *Issuer) commandsPolicy(ctx context.Context, d schema.Device, e schema.Enrollment) (CurrentPolicy, error) {
-	if !e.Commands {
-		return CurrentPolicy{}, nil
-	}
-	return i.Policies.Current(ctx, i.Commands.Name, d.ID)
-}
-
 // addCommands adds the token for commands to an answer and to its record.
 func (i *Issuer) addCommands(
-	ctx context.Context, d schema.Device, policy string, token *schema.Token, a *Answer,
+	ctx context.Context, d schema.Device, e schema.Enrollment, policy string, token *schema.Token, a *Answer,
 ) error {
 	if last := len(d.Tokens) - 1; last >= 0 {
 		token.Commands = d.Tokens[last].Commands
 	}
-	if policy == "" {
+	if !e.Commands {
 		return nil
 	}
-	token.Commands = policy
-	text, err := i.grant(d, Grant{Table: i.Commands.Name, Policy: policy, Expiry: a.Expires})
+	g := Grant{Table: i.Commands.Name, Policy: policy, Expiry: a.Expires}
+	if token.Commands = policy; policy == "" {
+		g.Permissions = "r" // otherwise the policy's
+	}
+	text, err := i.grant(ctx, d, g)
 	if err != nil {
 		return err
 	}

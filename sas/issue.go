@@ -32,15 +32,17 @@ type cohorts interface {
 	Current(ctx context.Context, readings string, device schema.DeviceID) (CurrentPolicy, error)
 }
 
-// IssuerConfig configures an Issuer. Every field except URL and OnFirst is required.
+// IssuerConfig configures an Issuer. Every field except URL, Delegate and OnFirst is required.
 type IssuerConfig struct {
-	Account     tables.Account // its key signs the tokens
+	Account     tables.Account // its key, if it has one, signs the tokens
 	URL         string         // of the Table service as devices reach it; empty: the account's
 	Enrollments keyring
 	Policies    cohorts
 	Registry    Registry
 	Commands    commands.Table // that devices of enrollments with commands may read
-	OnFirst     func()         // if not nil, is called when a device has got its first token
+	// Delegate returns user delegation keys, which sign the tokens of enrollments with AtExpiry if the account has no key.
+	Delegate func(ctx context.Context, start, expiry time.Time) (tables.DelegationKey, error)
+	OnFirst  func() // if not nil, is called when a device has got its first token
 }
 
 // An Issuer issues tokens. It is safe for concurrent use, and any number of them may run side
@@ -58,9 +60,13 @@ type IssuerConfig struct {
 // A device of an enrollment with commands gets a second token, for the table of commands, under that
 // table's policies. Issue reads that policy before the other one, and revocations replace it later, so
 // all of this holds for both.
+//
+// Tokens of an enrollment with AtExpiry have no policy. After a revocation no other is issued, and the
+// last one of the device's record expires last.
 type Issuer struct {
 	IssuerConfig
-	key    atomic.Pointer[[]byte]
+	key    atomic.Pointer[[]byte] // nil if the account has none
+	lent   delegation             // signs if it has none
 	scheme protocol
 	// known caches records as this issuer wrote them last. These devices have their fleet
 	// rows. Writes check the record's version, so a stale entry costs one read and nothing else.
@@ -71,12 +77,15 @@ type Issuer struct {
 // knownDevices bounds the cache; a record takes about a kilobyte.
 const knownDevices = 20_000
 
-// NewIssuer returns an Issuer. The account must contain its key.
+// NewIssuer returns an Issuer. The account must contain its key, unless there is a Delegate.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, c.Account.Table), "/")
 	i := &Issuer{IssuerConfig: c}
-	if err := i.SetKey(c.Account.Key); err != nil {
-		return nil, err
+	i.lent.get = c.Delegate
+	if c.Account.Key != "" || c.Delegate == nil {
+		if err := i.SetKey(c.Account.Key); err != nil {
+			return nil, err
+		}
 	}
 	scheme, err := protocolOf(c.URL)
 	if err != nil {
@@ -203,11 +212,7 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	case d.Status == schema.Revoked, d.Status.Left():
 		return Answer{}, ErrRevoked
 	}
-	told, err := i.commandsPolicy(ctx, d, e)
-	if err != nil {
-		return Answer{}, err
-	}
-	policy, err := i.Policies.Current(ctx, d.Readings, d.ID)
+	policy, told, err := i.policies(ctx, d, e)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -220,9 +225,9 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	case now.Disabled:
 		return Answer{}, ErrDisabled
 	}
-	token, a, err := i.sign(d, e, policy.ID, time.Now())
+	token, a, err := i.sign(ctx, d, e, policy.ID, time.Now())
 	if err == nil {
-		err = i.addCommands(ctx, d, told.ID, &token, &a)
+		err = i.addCommands(ctx, d, e, told.ID, &token, &a)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -237,6 +242,24 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	}
 	a.ServerTime = time.Now().UTC() // taken last, because the device sets its clock by it
 	return a, nil
+}
+
+// policies returns the policies of a device's next tokens, for readings and for commands. Both are zero if its
+// enrollment has AtExpiry.
+func (i *Issuer) policies(ctx context.Context, d schema.Device, e schema.Enrollment) (own, told CurrentPolicy,
+	err error) {
+	switch {
+	case e.AtExpiry:
+		return own, told, nil
+	case i.key.Load() == nil:
+		return own, told, fmt.Errorf("enrollment %s: %w", e.ID, ErrNoKey)
+	case e.Commands:
+		if told, err = i.Policies.Current(ctx, i.Commands.Name, d.ID); err != nil {
+			return own, told, err
+		}
+	}
+	own, err = i.Policies.Current(ctx, d.Readings, d.ID)
+	return own, told, err
 }
 
 // keptTokens is how many tokens a record keeps.

@@ -107,6 +107,9 @@ func (p *Policies) change(ctx context.Context, c schema.Change) error {
 		return fmt.Errorf("device %s: the change to %s may not be recorded; try again: %w", c.Device, c.To, err)
 	}
 	s, err := p.reconcile(ctx, readings)
+	if errors.Is(err, tables.ErrNeedsKey) && !c.Rotate {
+		err = nil // the device is marked before the table's list is read, and the change needs no other list
+	}
 	if err == nil {
 		err = s.unmarked[c.Device]
 	}
@@ -137,7 +140,8 @@ func (p *Policies) add(ctx context.Context, c schema.Change) (readings string, e
 		record, now, err := p.read(ctx, d.Readings)
 		switch {
 		case missing(err):
-			if err := p.Ensure(ctx, d.Readings); err != nil {
+			// Ensure has created the record even if the key is missing with which it sets the table's list.
+			if err := p.Ensure(ctx, d.Readings); err != nil && (c.Rotate || !errors.Is(err, tables.ErrNeedsKey)) {
 				return "", err
 			}
 			continue

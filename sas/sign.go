@@ -1,19 +1,27 @@
 package sas
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"furrow/tables"
 )
 
 // Version is the version of the signature's format (sv). It is independent of the x-ms-version
 // of requests with the token.
 const Version = "2019-02-02"
+
+// DelegatedVersion is that of tokens that are signed with a user delegation key: the first version in which the Table
+// service has them.
+const DelegatedVersion = "2025-07-05"
 
 // The protocols of a token.
 const (
@@ -45,53 +53,82 @@ func (g Grant) Sign(account string, key []byte) (string, error) {
 	if err := g.check(); err != nil {
 		return "", fmt.Errorf("token for table %q: %w", g.Table, err)
 	}
-	if g.Protocol == "" {
-		g.Protocol = HTTPS
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(g.stringToSign(account)))
+	g.Protocol = cmp.Or(g.Protocol, HTTPS)
+	resource := g.resource(account)
 
-	return g.query(base64.StdEncoding.EncodeToString(mac.Sum(nil))), nil
+	return encode(append(g.fields(), field{"si", g.Policy}, field{"sv", Version}, field{"sig", sign(key, []string{
+		g.Permissions, instant(g.Start), instant(g.Expiry), resource, g.Policy, g.IP, g.Protocol, Version,
+		g.StartPartition, g.StartRow, g.EndPartition, g.EndRow})})), nil
 }
 
-// query encodes the fields in the order of their names, like url.Values.
-func (g Grant) query(signature string) string {
+// SignDelegated returns a token that is signed with a user delegation key. It cannot have a stored access policy, and
+// ends with the key.
+//
+// See https://learn.microsoft.com/rest/api/storageservices/create-user-delegation-sas.
+func (g Grant) SignDelegated(account string, k tables.DelegationKey) (string, error) {
+	err := g.check()
+	switch {
+	case err != nil:
+	case g.Policy != "":
+		err = errors.New("signed with a user delegation key, it cannot have a stored policy")
+	case g.Expiry.After(k.Expiry):
+		err = fmt.Errorf("it expires at %s, after its user delegation key at %s", instant(g.Expiry), instant(k.Expiry))
+	}
+	if err != nil {
+		return "", fmt.Errorf("token for table %q: %w", g.Table, err)
+	}
+	g.Protocol = cmp.Or(g.Protocol, HTTPS)
+	resource := g.resource(account)
+	start, end := instant(k.Start), instant(k.Expiry)
+
+	return encode(append(g.fields(), field{"skoid", k.ObjectID}, field{"sktid", k.TenantID}, field{"skt", start},
+		field{"ske", end}, field{"sks", k.Service}, field{"skv", k.Version}, field{"sv", DelegatedVersion},
+		field{"sig", sign(k.Value, []string{
+			g.Permissions, instant(g.Start), instant(g.Expiry), resource, k.ObjectID, k.TenantID, start, end,
+			k.Service, k.Version, "", "", // the token is bound to no user, of no tenant
+			g.IP, g.Protocol, DelegatedVersion, g.StartPartition, g.StartRow, g.EndPartition, g.EndRow})})), nil
+}
+
+// resource returns the canonicalized resource.
+func (g Grant) resource(account string) string {
+	return "/table/" + account + "/" + strings.ToLower(g.Table)
+}
+
+// sign signs lines. There is one for every field of a token, even if it is empty.
+func sign(key []byte, lines []string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(strings.Join(lines, "\n")))
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// A field is the name and the value of a parameter.
+type field [2]string
+
+// fields returns the fields that all tokens have.
+func (g Grant) fields() []field {
+	return []field{
+		{"epk", g.EndPartition}, {"erk", g.EndRow}, {"se", instant(g.Expiry)}, {"sip", g.IP}, {"sp", g.Permissions},
+		{"spk", g.StartPartition}, {"spr", g.Protocol}, {"srk", g.StartRow}, {"st", instant(g.Start)},
+		{"tn", strings.ToLower(g.Table)},
+	}
+}
+
+// encode encodes fields in the order of their names, like url.Values.
+func encode(fields []field) string {
+	slices.SortFunc(fields, func(a, b field) int { return cmp.Compare(a[0], b[0]) })
 	b := make([]byte, 0, 512)
-	for _, field := range [...][2]string{
-		{"epk", g.EndPartition}, {"erk", g.EndRow}, {"se", instant(g.Expiry)}, {"si", g.Policy}, {"sig", signature},
-		{"sip", g.IP}, {"sp", g.Permissions}, {"spk", g.StartPartition}, {"spr", g.Protocol}, {"srk", g.StartRow},
-		{"st", instant(g.Start)}, {"sv", Version}, {"tn", strings.ToLower(g.Table)},
-	} {
-		name, value := field[0], field[1]
-		if value == "" {
+	for _, f := range fields {
+		if f[1] == "" {
 			continue
 		}
 		if len(b) > 0 {
 			b = append(b, '&')
 		}
-		b = append(append(b, name...), '=')
+		b = append(append(b, f[0]...), '=')
 		// Not every server decodes + as a space.
-		b = append(b, strings.ReplaceAll(url.QueryEscape(value), "+", "%20")...)
+		b = append(b, strings.ReplaceAll(url.QueryEscape(f[1]), "+", "%20")...)
 	}
 	return string(b)
-}
-
-// stringToSign contains a line for every field, even if empty.
-func (g Grant) stringToSign(account string) string {
-	return strings.Join([]string{
-		g.Permissions,
-		instant(g.Start),
-		instant(g.Expiry),
-		"/table/" + account + "/" + strings.ToLower(g.Table),
-		g.Policy,
-		g.IP,
-		g.Protocol,
-		Version,
-		g.StartPartition,
-		g.StartRow,
-		g.EndPartition,
-		g.EndRow,
-	}, "\n")
 }
 
 // check refuses a grant that would mean more than it says.

@@ -2,6 +2,7 @@ package sas
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash/fnv"
@@ -35,11 +36,11 @@ func (p protocol) ip() string {
 // sign signs a token and returns its record and the answer to the device. The token has no
 // start time, because servers with late clocks would refuse it.
 func (i *Issuer) sign(
-	d schema.Device, e schema.Enrollment, policy string, now time.Time,
+	ctx context.Context, d schema.Device, e schema.Enrollment, policy string, now time.Time,
 ) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
 	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
-	text, err := i.grant(d, Grant{Table: d.Readings, Permissions: "a", Policy: policy, Expiry: expiry,
+	text, err := i.grant(ctx, d, Grant{Table: d.Readings, Permissions: "a", Policy: policy, Expiry: expiry,
 		StartRow: from.String(), EndRow: to.String()})
 	if err != nil {
 		return schema.Token{}, Answer{}, err
@@ -55,10 +56,13 @@ func (i *Issuer) sign(
 }
 
 // grant signs a token for a device's partition.
-func (i *Issuer) grant(d schema.Device, g Grant) (string, error) {
+func (i *Issuer) grant(ctx context.Context, d schema.Device, g Grant) (string, error) {
 	g.Protocol, g.IP = i.scheme.name, i.scheme.ip()
 	g.StartPartition, g.EndPartition = string(d.ID), string(d.ID)
-	return g.Sign(i.Account.Name, *i.key.Load())
+	if key := i.key.Load(); key != nil {
+		return g.Sign(i.Account.Name, *key)
+	}
+	return i.lent.sign(ctx, i.Account.Name, g)
 }
 
 // Suggestions to devices if their enrollment has none.

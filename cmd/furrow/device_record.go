@@ -68,8 +68,8 @@ type deviceLine struct {
 }
 
 type tokenLine struct {
-	Policy      string    `json:"policy"`
-	From        time.Time `json:"from"` // lowest row key that it admits
+	Policy      string    `json:"policy"` // empty with --revocation at-expiry: no revocation ends it
+	From        time.Time `json:"from"`   // lowest row key that it admits
 	To          time.Time `json:"to"`
 	Expires     time.Time `json:"expires"`
 	Ended       bool      `json:"ended"` // whether a revocation ended it: of the device, or of another one of its cohort

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,9 @@ func deviceRevokeCommand() *cli.Command {
 		Usage:     "Revoke devices: their tokens end, and they get no others",
 		ArgsUsage: "DEVICE...",
 		Description: `Ends the tokens of the device's whole cohort, a quarter of the devices that share its readings table; the others
-request new ones. Readings that storage has accepted are still processed. Revoking again changes nothing.` + examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
+request new ones. Readings that storage has accepted are still processed. Revoking again changes nothing.
+Tokens of an enrollment with --revocation at-expiry end only when they expire, at most an hour later; the command says
+when.` + examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
 		Flags: append(storageFlags(),
 			boolFlag("at-expiry", "Let the existing tokens expire: the device writes until then, and no "+
 				"other device is affected"),
@@ -49,16 +52,19 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	if err != nil {
 		return err
 	}
-	rotates := to == schema.Revoked && !c.Bool("at-expiry")
-	if rotates && !c.Bool("yes") {
-		if err := d.checkLockout(c, devices); err != nil {
+	ending, err := d.ending(c, devices, to)
+	if err != nil {
+		return err
+	}
+	if len(ending) > 0 && !c.Bool("yes") {
+		if err := d.checkLockout(c, ending); err != nil {
 			return err
 		}
 	}
-	if err := d.change(c, devices, to); err != nil || !rotates {
+	if err := d.change(c, devices, to, ending); err != nil || len(ending) == 0 {
 		return err
 	}
-	n, err := d.others(c, devices, true)
+	n, err := d.others(c, ending, true)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the devices are revoked, but the others that need a new token cannot be counted: %w", err)
@@ -68,6 +74,25 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	_, err = fmt.Fprintf(c.App.Writer, "%s need a new token, and get it when they request it.\n",
 		many(int64(n), "other device"))
 	return err
+}
+
+// ending returns the devices whose tokens a change ends at once.
+func (d *deviceAdmin) ending(c *cli.Context, devices []schema.Device, to schema.Status) (ending []schema.Device,
+	err error) {
+	if to != schema.Revoked || c.Bool("at-expiry") {
+		return nil, nil
+	}
+	f := d.acts(logFor(c))
+	for _, device := range devices {
+		atExpiry, err := f.AtExpiry(c.Context, device)
+		if err != nil {
+			return nil, err
+		}
+		if !atExpiry {
+			ending = append(ending, device)
+		}
+	}
+	return ending, nil
 }
 
 // namedDevices returns the records of the named devices, as get does.
@@ -96,7 +121,8 @@ type statusLine struct {
 	Device   schema.DeviceID `json:"device"`
 	Status   schema.Status   `json:"status"`
 	Readings string          `json:"readings"`
-	AtExpiry bool            `json:"atExpiry,omitempty"`
+	AtExpiry bool            `json:"atExpiry,omitempty"` // its tokens end when they expire
+	Until    *time.Time      `json:"until,omitempty"`    // with atExpiry, when the last one does
 }
 
 // affectedLine is how many other devices need a new token, in JSON.
@@ -107,8 +133,8 @@ type affectedLine struct {
 // concurrentChanges lets one rotation of a cohort serve several devices.
 const concurrentChanges = 8
 
-// change changes the status of devices and prints each, in order.
-func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
+// change changes the status of devices and prints each, in order. The tokens of those that are ending end at once.
+func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status, ending []schema.Device) error {
 	f := d.acts(logFor(c))
 	for len(devices) > 0 {
 		n := min(concurrentChanges, len(devices))
@@ -128,7 +154,11 @@ func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.
 			if undone(errs[i]) {
 				return errs[i]
 			}
-			if err := errors.Join(printStatus(c, device, to, f.Policies.Delay), errs[i]); err != nil {
+			atExpiry := to == schema.Revoked && !slices.ContainsFunc(ending, func(o schema.Device) bool {
+				return o.ID == device.ID
+			})
+			err := d.printStatus(c, device, to, atExpiry, f.Policies.Delay)
+			if err := errors.Join(err, errs[i]); err != nil {
 				return err
 			}
 		}
@@ -137,16 +167,31 @@ func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.
 	return nil
 }
 
-func printStatus(c *cli.Context, device schema.Device, to schema.Status, delay time.Duration) error {
+func (d *deviceAdmin) printStatus(
+	c *cli.Context, device schema.Device, to schema.Status, atExpiry bool, delay time.Duration,
+) error {
+	var until time.Time
+	if atExpiry {
+		now, err := d.device(c, device.ID) // it may have got a token just before
+		if err != nil {
+			return fmt.Errorf("device %s is revoked, but it is not known when its last token expires: %w", device.ID, err)
+		}
+		until = admin.LastExpiry(now)
+	}
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, statusLine{Device: device.ID, Status: to, Readings: device.Readings,
-			AtExpiry: to == schema.Revoked && c.Bool("at-expiry")})
+		line := statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: atExpiry}
+		if !until.IsZero() {
+			line.Until = &until
+		}
+		return writeJSONLine(c.App.Writer, line)
 	}
 	told := "can get tokens again"
 	switch {
 	case to == schema.Active:
-	case c.Bool("at-expiry"):
-		told = "is revoked: it gets no new token, and its last one expires" + lastExpiry(device)
+	case atExpiry && until.IsZero():
+		told = "is revoked: it gets no new token, and has none"
+	case atExpiry:
+		told = "is revoked: it gets no new token, and its last one expires at " + until.Format(time.RFC3339)
 	case delay > 0:
 		told = "is revoked: it gets no new token, and its tokens stop working within " + short(delay)
 	default:
@@ -154,15 +199,6 @@ func printStatus(c *cli.Context, device schema.Device, to schema.Status, delay t
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", device.ID, told)
 	return err
-}
-
-// lastExpiry returns when the last valid token of a device expires, if any.
-func lastExpiry(device schema.Device) string {
-	last := admin.LastExpiry(device)
-	if last.IsZero() {
-		return ""
-	}
-	return " at " + last.Format(time.RFC3339)
 }
 
 // checkLockout refuses a revocation that locks out other devices for long.

@@ -102,7 +102,11 @@ func (r deviceRecord) text(w io.Writer) error {
 		default:
 			ends = "expires" + strings.TrimPrefix(ends, "expired")
 		}
-		text += fmt.Sprintf("  token %s, policy %s: rows from %s to %s; %s\n", t.Fingerprint, t.Policy,
+		policy := "policy " + t.Policy
+		if t.Policy == "" {
+			policy = "no policy"
+		}
+		text += fmt.Sprintf("  token %s, %s: rows from %s to %s; %s\n", t.Fingerprint, policy,
 			t.From.Time().Format(time.RFC3339), t.To.Time().Format(time.RFC3339), ends)
 	}
 	_, err := io.WriteString(w, text)

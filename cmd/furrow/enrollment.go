@@ -156,6 +156,7 @@ type enrollmentLine struct {
 	Shards     int                 `json:"shards"`
 	SendEvery  int64               `json:"sendEverySeconds"`
 	Batch      int                 `json:"batch"`
+	Revocation string              `json:"revocation"`                      // at-once or at-expiry
 	Commands   bool                `json:"commands"`                        // devices read commands
 	PollPrice  float64             `json:"pollUSDPerDeviceMonth,omitempty"` // what that costs
 }
@@ -165,7 +166,11 @@ func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 		Life: int64(e.Life.Seconds()), Backfill: int64(e.Backfill.Seconds()), Admits: int64(e.Admits.Seconds()),
 		Site: e.Site, Labels: e.Labels, Prefix: e.Prefix, MaxDevices: e.MaxDevices, Rate: e.Rate, ImportOnly: e.ImportOnly,
 		Disabled: e.Disabled, Shards: max(1, e.Shards),
-		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch, Commands: e.Commands}
+		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch, Revocation: revocationAtOnce,
+		Commands: e.Commands}
+	if e.AtExpiry {
+		l.Revocation = revocationAtExpiry
+	}
 	if e.Commands {
 		l.PollPrice = pollPrice()
 	}
@@ -194,6 +199,9 @@ func (l enrollmentLine) text() string {
 	tokens := fmt.Sprintf("live for %s, and admit rows up to %s older", lengthText(l.Life), lengthText(l.Backfill))
 	if l.Rate > 0 {
 		tokens += fmt.Sprintf("; at most %d a minute at each endpoint", l.Rate)
+	}
+	if l.Revocation == revocationAtExpiry {
+		tokens += "; a revocation ends none before it expires"
 	}
 	fields := [][2]string{
 		{"tokens", tokens},

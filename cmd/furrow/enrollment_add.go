@@ -23,13 +23,16 @@ func enrollmentAddCommand() *cli.Command {
 		ArgsUsage: "ID",
 		Description: `An enrollment has a primary and a secondary key, which are generated unless given. If its tokens live for
 more than a day, it gets its own readings table: revoking a device locks out others of the table until they
-request a new token.` + examples(
+request a new token. With --revocation at-expiry, tokens live for an hour at most, and revoking a device affects no
+other one, but ends no token before it expires. Without the account's key, there are no other tokens: a user
+delegation key of the endpoint's Entra identity signs them.` + examples(
 			"enrollment add line4 --tenant contoso",
 			"enrollment add line4 --tenant contoso --life 6h --backfill 30d --import-only"),
 		Flags: append(append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
 			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day",
-				Usage: "`TABLE` for the devices' readings"}),
+				Usage: "`TABLE` for the devices' readings"},
+			revocationFlag()),
 			append(policyFlags(),
 				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with a primary key in base64, for example from a factory; - " +
 					"for the standard input"},
@@ -101,6 +104,9 @@ func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
 	if e.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
 		return e, usagef(c, "--tenant: %v", err)
 	}
+	if e.AtExpiry, err = atExpiry(c); err != nil {
+		return e, err
+	}
 	e.Life, e.Backfill, e.SendEvery, e.Batch = defaultLife, defaultBackfill, defaultSendEvery, defaultBatch
 	e.Readings = "readings" // placeholder for the check
 	if c.IsSet("readings") {
@@ -158,7 +164,7 @@ func (d *deviceAdmin) makeTables(c *cli.Context, e schema.Enrollment) error {
 			return err
 		}
 	}
-	if d.Account.Key == "" {
+	if d.Account.Key == "" || e.AtExpiry {
 		return nil // setting policies needs the account's key; the endpoint will do it
 	}
 	// Otherwise the first device would have to wait until the policies are in force.

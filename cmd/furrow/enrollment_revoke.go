@@ -15,6 +15,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 )
 
 func enrollmentRevokeCommand() *cli.Command {
@@ -53,6 +54,9 @@ type revokedLine struct {
 
 // revokeAll ends all tokens of an enrollment's devices.
 func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
+	if e.AtExpiry {
+		return d.sayLastExpiry(c, e)
+	}
 	line, cohorts, err := d.tokensToEnd(c, e)
 	if err != nil {
 		return err
@@ -84,6 +88,28 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 	return errors.Join(errPrint, err)
 }
 
+// sayLastExpiry says when the tokens of an enrollment end that no revocation ends.
+func (d *deviceAdmin) sayLastExpiry(c *cli.Context, e schema.Enrollment) error {
+	last := time.Time{}
+	err := d.eachDevice(c, func(device schema.Device) error {
+		if until := admin.LastExpiry(device); device.Enrollment == e.ID && until.After(last) {
+			last = until
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case last.IsZero() && e.Disabled:
+		return nil
+	case e.Disabled:
+		return fmt.Errorf("enrollment %s: its tokens end when they expire, the last one at %s, because it was added with "+
+			"--revocation at-expiry; its devices get no others", e.ID, last.Format(time.RFC3339))
+	}
+	return fmt.Errorf("enrollment %s: its tokens end when they expire, because it was added with --revocation at-expiry: "+
+		"run furrow enrollment disable %s, and the last one ends within %s", e.ID, e.ID, schema.Window(e.Life))
+}
+
 // endingOrder returns the tables whose tokens end. The table of commands is the last: an endpoint reads its policies
 // first, so one that has read the new ones learns from the others that the enrollment may be disabled.
 func (d *deviceAdmin) endingOrder(cohorts map[string][schema.Cohorts]bool) []string {
@@ -113,7 +139,7 @@ func (d *deviceAdmin) tokensToEnd(
 		if device.Enrollment != e.ID {
 			return nil
 		}
-		if last := len(device.Tokens) - 1; last >= 0 && told.Readings != "" &&
+		if last := len(device.Tokens) - 1; last >= 0 && told.Readings != "" && device.Tokens[last].Commands != "" &&
 			!told.Ended(schema.Token{Policy: device.Tokens[last].Commands}) {
 			ending := cohorts[told.Readings]
 			ending[sas.Cohort(device.ID)] = true
@@ -155,5 +181,5 @@ func (d *deviceAdmin) tokensToEnd(
 // have later policies.
 func inForce(p schema.Policies, device schema.Device) bool {
 	last := len(device.Tokens) - 1
-	return last >= 0 && !p.Ended(device.Tokens[last])
+	return last >= 0 && device.Tokens[last].Policy != "" && !p.Ended(device.Tokens[last])
 }

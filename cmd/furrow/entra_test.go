@@ -77,7 +77,8 @@ func serveIdentities(t *testing.T, client string) {
 	}
 }
 
-// TestRolesSignInByEntra has every role but the token endpoint work without the account's key, as a managed identity.
+// TestRolesSignInByEntra has every role work without the account's key, as a managed identity, but the token endpoint,
+// which it needs unless tokens end at expiry.
 func TestRolesSignInByEntra(t *testing.T) {
 	ca, storage, key := startAzuriteWithEntra(t)
 	serveIdentities(t, "11111111-2222-3333-4444-555555555555")
@@ -111,7 +112,7 @@ func TestRolesSignInByEntra(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	d.mustEnd(t)
-	refused(t, anyFailure, "its key is needed to sign tokens", "sas --listen 127.0.0.1:0", "--ca", ca)
+	refused(t, anyFailure, "which need the account's key", "sas --listen 127.0.0.1:0", "--ca", ca)
 	refused(t, anyFailure, "stored access policies need the account's key", "device revoke pump-7", "--ca", ca)
 	t.Setenv("FURROW_STORAGE", storage+";AccountKey="+key)
 	run("device revoke pump-7") // what the last one began

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,7 @@ func serveTokens(c *cli.Context) (err error) {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return m.While(ctx, service.Issuer.Ready, func(ctx context.Context) error {
-		return roles.Together(ctx, server.Run, service.Policies.Run, service.followKey(log), limitMemory(tokenMemory))
+		return roles.Together(ctx, server.Run, service.keepPolicies, service.followKey(log), limitMemory(tokenMemory))
 	})
 }
 
@@ -126,6 +127,9 @@ func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logg
 	if n.SealingKey, o.master, err = setup.OpenMaster(c.String("master-key-file"), dir, isNew); err != nil {
 		return nil, err
 	}
+	if err := o.checkKey(c.Context, n, log); err != nil {
+		return nil, err
+	}
 	o.Issuer, err = s.issuer(tableURL, n, o.Policies)
 	switch {
 	case err != nil && c.String("table-url") != "":
@@ -135,6 +139,39 @@ func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logg
 			err)
 	}
 	return o, err
+}
+
+// keepPolicies keeps the stored access policies. Only the account's key can, and without one the tokens have none.
+func (o *tokenService) keepPolicies(ctx context.Context) error {
+	if o.Account.Key == "" {
+		<-ctx.Done()
+		return nil
+	}
+	return o.Policies.Run(ctx)
+}
+
+// checkKey warns of enrollments whose tokens cannot be signed without the account's key, and fails if there are no
+// others.
+func (o *tokenService) checkKey(ctx context.Context, n *sas.Enrollments, log *slog.Logger) error {
+	if o.Account.Key != "" {
+		return nil
+	}
+	all, err := n.All(ctx)
+	if err != nil {
+		return err
+	}
+	signs := false
+	for _, e := range all {
+		if signs = signs || e.AtExpiry; !e.AtExpiry {
+			err = fmt.Errorf("enrollment %s: %w", e.ID, sas.ErrNoKey)
+			log.WarnContext(ctx, "enrollment gets no tokens", "enrollment", e.ID, "error", sas.ErrNoKey)
+		}
+	}
+	if signs {
+		return nil
+	}
+	return cmp.Or(err, errors.New("no enrollment yet: without the account's key, create one with furrow enrollment add "+
+		"--revocation at-expiry"))
 }
 
 // server returns a server for devices on a listener, which it closes.

@@ -48,6 +48,10 @@ func issueToken(c *cli.Context) error {
 			"lock out firmware that cannot request another; add an enrollment with a long --life, which gets its own table, "+
 			"or use --shared", e.ID, e.Life)
 	}
+	if e.AtExpiry && life > schema.MaxLifeAtExpiry {
+		return usagef(c, "--life: enrollment %s was added with --revocation at-expiry: no revocation ends its tokens, so "+
+			"they may live for an hour at most", e.ID)
+	}
 	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies(logFor(c)))
 	if err != nil {
 		return err

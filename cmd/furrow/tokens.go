@@ -31,8 +31,12 @@ func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
 
 // issuer returns an issuer for the Table service at a URL; empty is the account's own.
 func (s *stores) issuer(url string, n *sas.Enrollments, p *sas.Policies) (*sas.Issuer, error) {
-	i, err := sas.NewIssuer(sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
-		Registry: sas.NewRegistry(s.Tables, s.Names), Commands: commands.Of(s.Tables, s.Names)})
+	config := sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
+		Registry: sas.NewRegistry(s.Tables, s.Names), Commands: commands.Of(s.Tables, s.Names)}
+	if s.Account.Key == "" && s.Account.SAS == "" {
+		config.Delegate = s.Tables.DelegationKey
+	}
+	i, err := sas.NewIssuer(config)
 	s.keys.used(i)
 	return i, err
 }

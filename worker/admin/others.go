@@ -39,7 +39,7 @@ func (f Fleet) Others(
 		policies, same := cohorts[cohortOf(device)]
 		if last := len(device.Tokens) - 1; same && last >= 0 && !given[device.ID] && device.Status != schema.Revoked &&
 			(tenant == "" || device.Tenant == tenant) && device.Tokens[last].Expiry > now &&
-			policies.Ended(device.Tokens[last]) == ended {
+			device.Tokens[last].Policy != "" && policies.Ended(device.Tokens[last]) == ended {
 			n++
 		}
 		return nil

@@ -17,7 +17,13 @@ const (
 )
 
 // Revoke ends the tokens of a device, and it gets no others; see sas.Policies. It reports whether that was so already.
+// With atExpiry, or if the device's enrollment has AtExpiry, its tokens end when they expire.
 func (f Fleet) Revoke(ctx context.Context, by Actor, d schema.Device, atExpiry bool) (already bool, err error) {
+	if !atExpiry {
+		if atExpiry, err = f.AtExpiry(ctx, d); err != nil {
+			return false, err
+		}
+	}
 	act := schema.Act{What: RevokeAct, Device: d.ID, Tenant: d.Tenant}
 	if atExpiry {
 		act.Detail = "at expiry"
@@ -58,6 +64,9 @@ func (f Fleet) Revoked(ctx context.Context, d schema.Device, atExpiry bool) (boo
 		return d.Status == schema.Revoked, nil
 	}
 	last := d.Tokens[len(d.Tokens)-1]
+	if last.Policy == "" {
+		return true, nil
+	}
 	policies, _, err := f.reader().Policies(ctx, d.Readings)
 	if err != nil || !policies.Ended(last) || last.Commands == "" {
 		return policies.Ended(last), err
@@ -72,6 +81,18 @@ func (f Fleet) revokedNow(ctx context.Context, id schema.DeviceID, atExpiry bool
 		return false, err
 	}
 	return f.Revoked(ctx, d, atExpiry)
+}
+
+// AtExpiry reports whether no revocation ends tokens of a device before they expire.
+func (f Fleet) AtExpiry(ctx context.Context, d schema.Device) (bool, error) {
+	if d.Enrollment == "" {
+		return false, nil
+	}
+	e, err := f.Enrollments.Get(ctx, d.Enrollment)
+	if errors.Is(err, sas.ErrNoEnrollment) {
+		return false, nil
+	}
+	return e.AtExpiry, err
 }
 
 // LastExpiry returns when the last token of a device expires; zero if none is valid.

@@ -66,8 +66,19 @@ func (s *Site) planRevoke(ctx context.Context, page *ActPage, device schema.Devi
 	now := ActChoice{Value: howNow, Name: "End its tokens now", Chosen: true,
 		Detail: "The tokens of its cohort end with them, and " + s.others(ctx, device, false) + "." + s.delay()}
 	later := ActChoice{Value: howAtExpiry, Name: "Let its tokens expire", Detail: "No other device is affected."}
+	alone, err := s.c.Acts.AtExpiry(ctx, device)
+	if err != nil {
+		return err
+	}
 	if until := admin.LastExpiry(device); !until.IsZero() {
 		later.Detail = "It can write until " + until.UTC().Format("2 Jan 15:04:05") + " UTC. " + later.Detail
+	}
+	if alone {
+		later.Chosen = true
+		page.Will = append(page.Will,
+			"Its tokens end when they expire: its enrollment was added with --revocation at-expiry.")
+		page.Choices = []ActChoice{later}
+		return nil
 	}
 	_, e, locks, err := s.c.Acts.Lockout(ctx, []schema.Device{device})
 	if err != nil {
@@ -128,7 +139,12 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 			return nil, err
 		}
 	}
-	already, err := s.c.Acts.Revoke(ctx, actor(ctx), device, how == howAtExpiry)
+	alone, err := s.c.Acts.AtExpiry(ctx, device)
+	if err != nil {
+		return nil, err
+	}
+	atExpiry := how == howAtExpiry || alone
+	already, err := s.c.Acts.Revoke(ctx, actor(ctx), device, atExpiry)
 	s.c.Model.Forget(string(device.ID))
 	if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 		return nil, err
@@ -136,11 +152,24 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 	switch {
 	case already:
 		return []string{fmt.Sprintf("%s was revoked already: nothing has changed.", device.ID)}, err
-	case how == howAtExpiry:
-		return []string{fmt.Sprintf("%s is revoked: it gets no new token, and its last one expires.", device.ID)}, err
+	case atExpiry:
+		return []string{fmt.Sprintf("%s is revoked: it gets no new token, and its last one expires", device.ID) +
+			s.expiry(ctx, device) + "."}, err
 	}
 	return []string{fmt.Sprintf("%s is revoked: it gets no new token, and its tokens have ended.", device.ID) + s.delay(),
 		capital(s.others(ctx, device, true)) + "."}, err
+}
+
+// expiry says when the last token of a revoked device expires, if one is valid.
+func (s *Site) expiry(ctx context.Context, device schema.Device) string {
+	if now, err := s.c.Acts.Device(ctx, device.ID); err == nil {
+		device = now // it may have got a token just before
+	}
+	until := admin.LastExpiry(device)
+	if until.IsZero() {
+		return ""
+	}
+	return " at " + until.UTC().Format("2 Jan 15:04:05") + " UTC"
 }
 
 func (s *Site) restore(r *http.Request, _ api.Params) (prepared, error) {
