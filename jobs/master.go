@@ -46,7 +46,13 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			if err := p.prune(ctx, m.Run); err != nil && ctx.Err() == nil {
 				r.strange(p.Names.Runs(), err) // not worth putting all months again
 			}
-			return r, nil
+			if p.Retention != nil {
+				err = save(ctx, m)
+				if err == nil {
+					r.Rows, err = p.sweepTenants(ctx, now)
+				}
+			}
+			return r, err
 		}
 		after = names[len(names)-1]
 		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: m.Audit != ""}

@@ -30,6 +30,9 @@ func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.
 	if err := p.retainOutputs(ctx, all, now); err != nil {
 		return 0, err
 	}
+	if err := p.retainOwn(ctx, all, now); err != nil {
+		return 0, err
+	}
 	left := p.most()
 	for _, d := range all {
 		if d.deviceRun.err != nil || d.dropped || d.to == 0 || left <= 0 {
@@ -90,7 +93,7 @@ func (p *Pipeline) decide(ctx context.Context, all []*retained, now tables.Ticks
 			return err
 		}
 	}
-	return p.archived(ctx, all)
+	return p.archived(ctx, all, now)
 }
 
 // readOther reads the rows that another pipeline has of devices.

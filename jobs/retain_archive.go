@@ -17,7 +17,7 @@ type archivedDay struct {
 }
 
 // archived keeps the days that an archive does not have, or has to make again.
-func (p *Pipeline) archived(ctx context.Context, all []*retained) error {
+func (p *Pipeline) archived(ctx context.Context, all []*retained, now tables.Ticks) error {
 	for _, o := range p.Retention.Others {
 		if o.Groups[schema.ArchiveMark] == nil {
 			continue
@@ -31,7 +31,7 @@ func (p *Pipeline) archived(ctx context.Context, all []*retained) error {
 	}
 	has := map[archivedDay]bool{}
 	for _, d := range all {
-		if err := p.inArchive(ctx, d, has); err != nil {
+		if err := p.inArchive(ctx, d, has, now); err != nil {
 			return err
 		}
 	}
@@ -73,8 +73,10 @@ func monthsOf(all []*retained) (months []schema.Month) {
 	return months
 }
 
-// inArchive keeps a device's rows from the first day on that has some and is not archived.
-func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool) error {
+// inArchive keeps a device's rows from the first day on that has some and is not archived, unless the archive of the
+// day is no longer kept either.
+func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
+	keep := KeepOfTenant(p.Retention.Keep, d.member.Tenant)
 	keys := tables.Keys{After: d.from, Before: d.to.String()}
 	at := schema.DayOf(TicksBefore(d.from))
 	for known := d.from != ""; at.Start() < d.to; known = true {
@@ -88,7 +90,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 				}
 				has[of] = is
 			}
-			if is {
+			if is || !keep.KeepsDay(at, now) {
 				at++
 				continue
 			}

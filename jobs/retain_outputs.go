@@ -88,19 +88,25 @@ func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 
 // below returns the time below which buckets of a window are not kept: the start of a day, or 0.
 func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
-	if k == nil || k.Rollups[w] == 0 {
+	if k == nil {
 		return 0
 	}
-	return max(0, floorTo(now.Add(-k.Rollups[w]), day))
+	return before(k.Rollups[w], now)
 }
 
 // keeps reports whether an output is still kept, so that history which is folded again does not bring it back.
 func (p *Pipeline) keeps(d *deviceRun, e Effect, now tables.Ticks) bool {
-	if len(p.Keep) == 0 || e.Output.Table == "" || e.To <= e.From || e.Output.Table == schema.BucketsTable {
+	if len(p.Keep) == 0 || e.To <= e.From {
 		return true
 	}
-	k := keepOf(p.Keep, d.member, d.model.Name)
-	return e.To > k.below(schema.Window(time.Duration(e.To-e.From)*100), now)
+	w := schema.Window(time.Duration(e.To-e.From) * 100)
+	switch e.Output.Table {
+	case "":
+		return KeepOfTenant(p.Keep, d.member.Tenant).KeepsDay(schema.DayOf(e.From), now)
+	case schema.BucketsTable:
+		return KeepOfTenant(p.Keep, d.member.Tenant).KeepsReport(w, e.From, now)
+	}
+	return e.To > keepOf(p.Keep, d.member, d.model.Name).below(w, now)
 }
 
 // sweep goes from one day that has buckets to the next.

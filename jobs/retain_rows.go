@@ -13,7 +13,7 @@ import (
 
 // forgetRows deletes rows of a device, oldest first, after looking at most at so many.
 func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error {
-	readings, looked := p.Client.Table(d.member.Readings), 0
+	readings, looked, deleted := p.Client.Table(d.member.Readings), 0, 0
 	var going []string
 	for page, err := range readings.Rows(ctx, d.query()) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -36,14 +36,14 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 			if err := deleteRows(ctx, readings, string(d.member.Device), going[:full]); err != nil {
 				return err
 			}
-			d.deviceRun.rows, going = d.deviceRun.rows+full, slices.Clone(going[full:])
+			deleted, going = deleted+full, slices.Clone(going[full:])
 		}
 	}
 	if err := deleteRows(ctx, readings, string(d.member.Device), going); err != nil {
 		return err
 	}
-	d.deviceRun.rows += len(going)
-	d.track.rows += int64(d.deviceRun.rows)
+	deleted += len(going)
+	d.deviceRun.rows, d.track.rows = d.deviceRun.rows+deleted, d.track.rows+int64(deleted)
 	if !d.behind {
 		d.track.last = (d.to - 1).String()
 	}

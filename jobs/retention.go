@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"furrow/jobs/condition"
@@ -24,6 +25,8 @@ type Retention struct {
 	// Archived reports whether an archive has a tenant's day of a partition of the fleet. It is nil if there is no
 	// archive of days.
 	Archived func(context.Context, schema.Month, schema.Tenant, schema.Day) (bool, error)
+	// OldDays yields what an archive has of days that end before the one of a tenant. It may be nil.
+	OldDays func(ctx context.Context, before func(schema.Tenant) schema.Day) iter.Seq2[Outdated, error]
 }
 
 // A Keep says how long what is stored of some devices is kept. Zero is for ever.
@@ -34,6 +37,15 @@ type Keep struct {
 	Where    *condition.Condition
 	Readings time.Duration
 	Rollups  map[schema.Window]time.Duration
+	Rejects  time.Duration
+	Commands time.Duration // finished ones, since they were sent
+
+	// The others are for tenants as a whole: see KeepOfTenant.
+	Buckets   map[schema.Window]time.Duration // that reports are made of
+	Reports   map[schema.Window]time.Duration
+	Incidents time.Duration // closed ones, since they closed, with all that is beside them
+	Activity  time.Duration
+	Archive   time.Duration
 }
 
 // Of returns what is kept of a device of a model, or nil: everything.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -40,6 +41,11 @@ func archiveRewrite(c *cli.Context) error {
 		return errors.New("there is no such day: no device of that tenant, or the days are not over yet")
 	}
 	for _, folder := range folders {
+		if !jobs.KeepOfTenant(days.Pipeline.Keep, folder.Tenant).KeepsDay(folder.Day, tables.TicksOf(time.Now())) {
+			fmt.Fprintf(c.App.ErrWriter, "furrow: %s of %s stays as it is: retention no longer keeps its archive\n", folder.Day,
+				folder.Tenant)
+			continue
+		}
 		var m *archive.Manifest
 		act := schema.Act{What: "archive rewrite", Tenant: folder.Tenant, Detail: folder.Day.String()}
 		err := s.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,9 +161,10 @@ func retentionExplain(c *cli.Context) error {
 
 // retentionLine is what retention deletes of a tenant, in JSON.
 type retentionLine struct {
-	Tenant  schema.Tenant `json:"tenant"`
+	Tenant  schema.Tenant `json:"tenant"`  // empty: the fleet
+	Table   string        `json:"table"`   // readings, another table, or archive
 	Devices int           `json:"devices"` // with readings that go
-	Rows    int           `json:"rows"`    // readings that go
+	Rows    int           `json:"rows"`    // that go, or objects of the archive
 	Waiting int           `json:"waiting"` // devices with readings that are old enough and stay
 	Why     string        `json:"why,omitempty"`
 }
@@ -219,7 +221,7 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 				if err := end(); err != nil {
 					return err
 				}
-				line = retentionLine{Tenant: r.Member.Tenant}
+				line = retentionLine{Tenant: r.Member.Tenant, Table: readingsTable}
 			}
 			line.add(r)
 		}
@@ -236,7 +238,36 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 		}
 		batch = append(batch, m)
 	}
-	return errors.Join(flush(), end())
+	if err := errors.Join(flush(), end()); err != nil {
+		return err
+	}
+	return outdatedDryRun(c, p)
+}
+
+const readingsTable = "readings"
+
+// outdatedDryRun prints a line for each tenant and table with rows that go.
+func outdatedDryRun(c *cli.Context, p *jobs.Pipeline) error {
+	var line retentionLine
+	end := func() error {
+		if line.Rows == 0 {
+			return nil
+		}
+		return printLine(c, line, line.text())
+	}
+	for old, err := range p.Outdated(c.Context, tables.TicksOf(time.Now())) {
+		if err != nil {
+			return err
+		}
+		if old.Tenant != line.Tenant || old.Table != line.Table {
+			if err := end(); err != nil {
+				return err
+			}
+			line = retentionLine{Tenant: old.Tenant, Table: old.Table}
+		}
+		line.Rows += old.Rows
+	}
+	return end()
 }
 
 func (l *retentionLine) add(r jobs.Retained) {
@@ -250,6 +281,13 @@ func (l *retentionLine) add(r jobs.Retained) {
 }
 
 func (l retentionLine) text() string {
+	if l.Table != readingsTable {
+		what := many(int64(l.Rows), "row") + " of " + l.Table
+		if l.Table == "archive" {
+			what = many(int64(l.Rows), "object") + " of the archive"
+		}
+		return fmt.Sprintf("%s: %s would go", cmp.Or(string(l.Tenant), "the fleet"), what)
+	}
 	text := fmt.Sprintf("%s: %s of %s would go", l.Tenant, many(int64(l.Rows), "reading"),
 		many(int64(l.Devices), "device"))
 	if l.Waiting > 0 {

@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 const keepsTenDays = `
@@ -14,7 +15,7 @@ pipelines:
   - {name: live, processors: [latest, rollup]}
 retention:
   - {match: {device: "kept*"}, readings: forever}
-  - {where: action == nil, readings: 10d}
+  - {where: action == nil, readings: 10d, activity: 10d}
 `
 
 // TestRetentionIsExplainedCountedAndDone by commands and workers: of two devices with rows of 30 days, one loses those
@@ -46,7 +47,8 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 	f.must("audit run")
 	f.work()
 	dry := jsonOf[retentionLine](t, f.must("retention run --dry-run --json"))[0]
-	if dry.Tenant != "acme" || dry.Devices != 1 || dry.Rows < 18 || dry.Rows > 20 || dry.Waiting != 0 {
+	if dry.Tenant != "acme" || dry.Table != "readings" || dry.Devices != 1 || dry.Rows < 18 || dry.Rows > 20 ||
+		dry.Waiting != 0 {
 		t.Errorf("dry run: %+v", dry)
 	}
 	if line := jsonOf[retainedLine](t, f.must("retention explain bottle-1 --json"))[0]; line.Rows != dry.Rows ||
@@ -56,8 +58,16 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 	if out := f.must("retention explain kept-1"); !strings.Contains(out, "kept for ever") {
 		t.Errorf("explained: %s", out)
 	}
+	act := schema.Act{ID: "a", At: tables.TicksOf(now.Add(-12 * 24 * time.Hour)), Who: "ann", What: "x", Tenant: "acme"}
+	row, err := act.Entity()
+	must(t, err)
+	jobstest.Insert(t, f.client.Table(f.names.Activity()), row)
+	f.says("acme: 1 row of activity would go", "retention run --dry-run")
 	f.must("retention run")
 	f.must("worker --idle-exit 1s")
+	if out := f.must("retention run --dry-run"); strings.Contains(out, "activity") {
+		t.Errorf("afterwards: %s", out)
+	}
 	if got := len(jobstest.Rows(t, table, tables.Query{})); got != 120-dry.Rows {
 		t.Errorf("%d rows are left, want %d", got, 120-dry.Rows)
 	}

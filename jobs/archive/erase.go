@@ -14,7 +14,7 @@ import (
 // Erase deletes all objects of a device, and returns their number.
 func (s *Store) Erase(ctx context.Context, tenant schema.Tenant, device schema.DeviceID) (deleted int, err error) {
 	days := s.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{
-		Prefix: to.Ptr("readings/tenant=" + encodeTenant(tenant) + "/")})
+		Prefix: to.Ptr(objectsFolder + tenantFolder(tenant))})
 	for days.More() {
 		page, err := days.NextPage(call{KindList, ""}.within(ctx))
 		if err = named(err); errors.Is(err, ErrNoContainer) {

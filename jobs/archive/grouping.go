@@ -49,6 +49,9 @@ func (d *Days) Make(ctx context.Context, m schema.Mark) error {
 	if err != nil {
 		return fmt.Errorf("%w: mark of the archive: %w", jobs.ErrUnmakeable, err)
 	}
+	if !jobs.KeepOfTenant(d.Pipeline.Keep, m.Tenant).KeepsDay(day, m.Read) {
+		return nil
+	}
 	f := Folder{Tenant: m.Tenant, Day: day, Month: m.Month}
 	if end(day).Add(d.CloseAfter) > m.Read || d.waits(f, m.Read) {
 		return jobs.ErrNotYet

@@ -14,7 +14,7 @@ import (
 // decoded, because percent signs are encoded, too.
 func output(d schema.Member, day schema.Day) jobs.Output {
 	return jobs.Output{
-		PartitionKey: "readings/tenant=" + encodeTenant(d.Tenant) + "/date=" + day.String(),
+		PartitionKey: objectsFolder + tenantFolder(d.Tenant) + "date=" + day.String(),
 		RowKey:       encodeDevice(d.Device) + suffix,
 	}
 }

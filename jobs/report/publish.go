@@ -122,10 +122,10 @@ func events(head schema.ReportHead, groups []*group) func(yield func(string, err
 		_, names, _ := named(head, groups)
 		all := slices.DeleteFunc(slices.Clone(groups), func(g *group) bool {
 			row := schema.ReportRow{By: g.by, Group: g.name, Bucket: head.Bucket}
-			return !slices.Contains(names, rowName(row.String(), head.Bucket)) // there is no room for its name
+			return !slices.Contains(names, head.Name(row.String())) // there is no room for its name
 		})
 		for _, name := range head.Rows {
-			row, err := schema.ParseReportRow(rowKey(name, head.Bucket))
+			row, err := schema.ParseReportRow(head.Key(name))
 			if err == nil && row.Part == 0 && !slices.Contains(names, name) {
 				all = append(all, &group{by: row.By, name: row.Group})
 			}

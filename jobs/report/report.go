@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"furrow/jobs"
@@ -21,6 +20,7 @@ type Reports struct {
 	Names   schema.Names
 	Windows []schema.Window
 	By      []schema.By
+	Keep    []jobs.Keep // of the configuration
 
 	// Queue is the storage queue that reports of closed buckets go to; empty: none.
 	Queue   string
@@ -43,6 +43,9 @@ func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
 	}
 	if !slices.Contains(r.Windows, b.Window) {
 		return nil // it is no longer reported
+	}
+	if !jobs.KeepOfTenant(r.Keep, m.Tenant).KeepsReport(b.Window, b.Start, m.Read) {
+		return nil // it stays as it is until retention deletes it
 	}
 	head := schema.ReportHead{Bucket: b.Start, Partition: schema.ReportPartition{Tenant: m.Tenant, Window: b.Window,
 		Period: b.Window.PeriodOf(b.Start), Month: m.Month}}
@@ -92,7 +95,7 @@ func (r *Reports) write(
 	was := head.Rows
 	gone := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range gone {
-		rows = append(rows, tables.Entity{PartitionKey: head.Partition.String(), RowKey: rowKey(name, head.Bucket)})
+		rows = append(rows, tables.Entity{PartitionKey: head.Partition.String(), RowKey: head.Key(name)})
 	}
 	for len(rows) > 0 || head.ETag == "" {
 		n := fitting(rows)
@@ -122,28 +125,10 @@ func named(head schema.ReportHead, groups []*group) (rows []tables.Entity, names
 		}
 		rows = append(rows, all...)
 		for _, e := range all {
-			names = append(names, rowName(e.RowKey, head.Bucket))
+			names = append(names, head.Name(e.RowKey))
 		}
 	}
 	return rows, names, left
-}
-
-// rowName returns the name of a row in the head: its key without the bucket.
-func rowName(key string, bucket tables.Ticks) string {
-	i := groupEnd(key)
-	return key[:i] + key[i+len(bucket.String()):]
-}
-
-// rowKey returns the key of a row with a name.
-func rowKey(name string, bucket tables.Ticks) string {
-	i := groupEnd(name)
-	return name[:i] + bucket.String() + name[i:]
-}
-
-// groupEnd returns the length of by!group! in the key or the name of a row.
-func groupEnd(key string) int {
-	i := strings.Index(key, schema.Separator) + 1
-	return i + strings.Index(key[i:], schema.Separator) + 1
 }
 
 // fitting returns how many of the rows fit one transaction.

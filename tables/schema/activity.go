@@ -33,6 +33,17 @@ func ActPartition(at time.Time, t Tenant) string {
 	return at.UTC().Format(activityMonth) + Separator + t.Key()
 }
 
+// ParseActPartition returns the beginning of the month of a partition, and the tenant.
+func ParseActPartition(s string) (month tables.Ticks, t Tenant, err error) {
+	of, key, _ := strings.Cut(s, Separator)
+	at, err := time.Parse(activityMonth, of)
+	if err != nil || key == "" {
+		return tables.TicksOf(at), "", err
+	}
+	t, err = ParseTenantKey(key)
+	return tables.TicksOf(at), t, err
+}
+
 // ActsOfMonth returns the range of all acts of a month, whatever they are about.
 func ActsOfMonth(at time.Time) tables.Range {
 	return tables.Range{Partitions: tables.KeysWithPrefix(at.UTC().Format(activityMonth) + Separator)}
@@ -41,7 +52,7 @@ func ActsOfMonth(at time.Time) tables.Range {
 // ActRows returns the row keys of the acts from a time, included, to another, excluded. They count down, so that the
 // newest act of a partition is the first.
 func ActRows(from, to tables.Ticks) tables.Keys {
-	return tables.Keys{From: actKey(to - 1), Before: actKey(from - 1)}
+	return tables.Keys{From: actKey(to - 1), Before: actKey(max(0, from-1))}
 }
 
 func actKey(at tables.Ticks) string { return (tables.MaxTicks - at).String() }

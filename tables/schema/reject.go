@@ -12,10 +12,11 @@ import (
 // a new reject replaces the oldest.
 const RejectSlots = 100
 
-// Properties that tell which rows the ring has.
+// Properties that tell which rows the ring has, and since when.
 const (
 	RejectNumber = "Number"
 	RejectRow    = "Row"
+	RejectAt     = "At"
 )
 
 // A Reject is a row of the table rejects: a reading that a pipeline could not fold, or not
@@ -44,7 +45,7 @@ func RejectsOf(p Pipeline) tables.Keys { return tables.KeysWithPrefix(string(p) 
 func (r Reject) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(r.Device), RowKey: RejectKey(r.Pipeline, r.Number)}
 	e.Set(RejectNumber, tables.Int64(r.Number))
-	e.Set("At", tables.DateTime(r.At))
+	e.Set(RejectAt, tables.DateTime(r.At))
 	for _, p := range []struct{ name, text string }{
 		{RejectRow, r.Row}, {"Sensor", r.Sensor}, {"Reason", r.Reason}, {"Value", r.Value}, {"Reading", r.Reading},
 	} {
@@ -61,7 +62,7 @@ func RejectOf(e tables.Entity) (Reject, error) {
 	f := fieldsOf(&e)
 	r := Reject{
 		Device: DeviceID(e.PartitionKey), Number: f.Int(RejectNumber), Row: f.String(RejectRow), Sensor: f.String("Sensor"),
-		Reason: f.String("Reason"), Value: f.String("Value"), Reading: f.String("Reading"), At: f.Ticks("At"),
+		Reason: f.String("Reason"), Value: f.String("Value"), Reading: f.String("Reading"), At: f.Ticks(RejectAt),
 	}
 	pipeline, slot, _ := strings.Cut(e.RowKey, Separator)
 	var err error

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"furrow/tables"
 )
@@ -83,6 +84,24 @@ func (w Window) PeriodOf(bucket tables.Ticks) string {
 // ReportsIn returns the PartitionKeys of the reports of a tenant in a period: one for each partition of the fleet.
 func ReportsIn(t Tenant, w Window, period string) tables.Keys {
 	return tables.KeysWithPrefix(t.Key() + Separator + w.String() + Separator + period + Separator)
+}
+
+// End returns the end of the period.
+func (p ReportPartition) End() tables.Ticks {
+	for _, by := range []struct {
+		form                string
+		years, months, days int
+	}{{time.DateOnly, 0, 0, 1}, {"2006-01", 0, 1, 0}, {"2006", 1, 0, 0}} {
+		if at, err := time.Parse(by.form, p.Period); err == nil {
+			return tables.TicksOf(at.AddDate(by.years, by.months, by.days))
+		}
+	}
+	return tables.MaxTicks
+}
+
+// ReportsOfWindow returns the PartitionKeys of all reports of a tenant and window.
+func ReportsOfWindow(t Tenant, w Window) tables.Keys {
+	return tables.KeysWithPrefix(t.Key() + Separator + w.String() + Separator)
 }
 
 func (p ReportPartition) String() string {
@@ -175,6 +194,37 @@ type ReportHead struct {
 
 // ReportHeadKey returns the RowKey of the head of a bucket.
 func ReportHeadKey(bucket tables.Ticks) string { return Separator + bucket.String() }
+
+// ReportHeads returns the RowKeys of the heads of the buckets before one.
+func ReportHeads(before tables.Ticks) tables.Keys {
+	return tables.Keys{From: Separator, Before: ReportHeadKey(before)}
+}
+
+// Keys returns the RowKeys of the reports that may exist.
+func (h ReportHead) Keys() (keys []string) {
+	for _, name := range h.Rows {
+		keys = append(keys, h.Key(name))
+	}
+	return keys
+}
+
+// Name returns the name of a row in the head: its key without the bucket.
+func (h ReportHead) Name(key string) string {
+	i := reportGroupEnd(key)
+	return key[:i] + key[i+len(h.Bucket.String()):]
+}
+
+// Key returns the RowKey of the row with a name.
+func (h ReportHead) Key(name string) string {
+	i := reportGroupEnd(name)
+	return name[:i] + h.Bucket.String() + name[i:]
+}
+
+// reportGroupEnd returns the length of by!group! in the key or the name of a row.
+func reportGroupEnd(key string) int {
+	i := strings.Index(key, Separator) + 1
+	return i + strings.Index(key[i:], Separator) + 1
+}
 
 // MaxReportRows is how many bytes the names of a bucket's groups may take in all.
 const MaxReportRows = reportPieces * reportPiece

@@ -36,7 +36,7 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Settle:    p.Settle,
 		Format:    p.Format,
 		Notifier:  notifier,
-		Groups:    p.groupings(client, names, notifier),
+		Groups:    p.groupings(client, names, notifier, keep),
 	}
 	for i := range p.Models {
 		m, err := p.model(&p.Models[i])

@@ -36,10 +36,21 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 			t.Errorf("model %d is %+v", i, m)
 		}
 	}
-	if len(built.Keep) != 2 || built.Keep[0].Where == nil || built.Keep[0].Readings != 14*24*time.Hour {
+	if len(built.Groups) != 1 || built.Groups[schema.ReportMark] == nil {
+		t.Errorf("it makes %v", built.Groups)
+	}
+	if last := built.Keep[len(built.Keep)-1]; last.Archive != 60*24*time.Hour || last.Activity != 14*24*time.Hour ||
+		last.Buckets[schema.Hour] != 9*24*time.Hour || last.Reports[schema.Hour] != 730*24*time.Hour {
+		t.Errorf("of all it keeps %+v", last)
+	}
+	if k := built.Keep[1]; k.Rejects != 30*24*time.Hour || k.Commands != 90*24*time.Hour ||
+		k.Incidents != 365*24*time.Hour {
+		t.Errorf("of a tenant it keeps %+v", k)
+	}
+	if len(built.Keep) != 3 || built.Keep[0].Where == nil || built.Keep[0].Readings != 14*24*time.Hour {
 		t.Errorf("it keeps %+v", built.Keep)
 	}
-	built.Processors, built.Models, built.Keep = nil, nil, nil
+	built.Processors, built.Models, built.Keep, built.Groups = nil, nil, nil, nil
 	want := &jobs.Pipeline{
 		Name: "live", Batch: 99, Settle: 20 * time.Second, Notifier: &notify.Notifier{Pipeline: "live"},
 		Settings: c.Pipelines[0].Settings(&c.Models[3]),

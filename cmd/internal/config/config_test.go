@@ -61,9 +61,11 @@ models:
     position: {lat: y, lon: x}
     sequence: rx_fCnt
   stated: {}
+reports: {windows: [1h, 1d], by: [site]}
 retention:
   - {match: {model: zulu, labels.class: Fryer}, where: 'oil == nil', readings: 14d, rollups: {60s: 14d, 1h: forever}}
-  - {readings: 30d}
+  - {match: {tenant: contoso}, readings: 30d, rejects: 30d, commands: 90d, incidents: 365d, activity: forever}
+  - {readings: 30d, buckets: {1h: 9d}, reports: {1h: 730d, 1d: forever}, incidents: 365d, activity: 2w, archive: 60d}
 `
 
 func TestShownConfigurationParsesToTheSame(t *testing.T) {

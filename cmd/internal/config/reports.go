@@ -105,14 +105,14 @@ func (p Pipeline) Reported() (all []schema.Window) {
 
 // groupings returns what is made of the pipeline's marks.
 func (p Pipeline) groupings(
-	client *tables.Client, names schema.Names, queues *notify.Notifier,
+	client *tables.Client, names schema.Names, queues *notify.Notifier, keep []jobs.Keep,
 ) map[schema.MarkKind]jobs.Grouping {
 	windows := p.Reported()
 	if len(windows) == 0 {
 		return nil
 	}
 	return map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: client, Names: names,
-		Windows: windows, By: p.Reports.By, Queue: p.Reports.Queue, Enqueue: queues.Put}}
+		Windows: windows, By: p.Reports.By, Keep: keep, Queue: p.Reports.Queue, Enqueue: queues.Put}}
 }
 
 // shownReports is the shape of reports in a file.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -35,6 +36,12 @@ type Keep struct {
 	Where    string // a condition on the readings that go; empty: all
 	Readings time.Duration
 	Rollups  map[schema.Window]time.Duration
+	Rejects  time.Duration
+	Commands time.Duration
+
+	// Kept by tenant, in entries that match nothing else.
+	Buckets, Reports             map[schema.Window]time.Duration
+	Incidents, Activity, Archive time.Duration
 }
 
 // retention returns the key for how long what is stored is kept. It is read after pipelines and models.
@@ -63,8 +70,48 @@ func (r *reader) keep(n ast.Node, c *Config) (k Keep) {
 		r.matchOr(&k.Match, "model", func(of ast.Node) { k.Models = r.modelNames(of, c.Models) }),
 		r.kept("readings", &k.Readings),
 		key{name: "where", read: func(n ast.Node) { r.whereOf(n, &k) }},
-		key{name: "rollups", read: func(n ast.Node) { k.Rollups = r.keptRollups(n, c) }})
+		r.keptWindows("rollups", &k.Rollups, "no pipeline has the window", c.hasWindow),
+		r.kept("rejects", &k.Rejects),
+		r.kept("commands", &k.Commands),
+		r.ofTenants(&k, r.keptWindows("buckets", &k.Buckets, notReported, c.reportsOf)),
+		r.ofTenants(&k, r.keptWindows("reports", &k.Reports, notReported, c.reportsOf)),
+		r.ofTenants(&k, r.kept("incidents", &k.Incidents)),
+		r.ofTenants(&k, r.kept("activity", &k.Activity)),
+		r.ofTenants(&k, r.keptArchive(&k, c)))
 	return k
+}
+
+const notReported = "no report has the window"
+
+// ofTenants returns a key for what belongs to tenants as a whole.
+func (r *reader) ofTenants(k *Keep, of key) key {
+	read := of.read
+	of.read = func(n ast.Node) {
+		if match := (jobs.Keep{Match: k.Match, Models: k.Models}); !match.ByTenant() {
+			r.problem(n, "%s: belong to a tenant as a whole, so they cannot be kept by what a single device has; "+
+				"move the key to an entry without match, or one that matches tenant alone", of.name)
+		}
+		read(n)
+	}
+	return of
+}
+
+// keptArchive returns the key for how long days of the archive are kept. It is read after readings.
+func (r *reader) keptArchive(k *Keep, c *Config) key {
+	of := r.kept("archive", &k.Archive)
+	read := of.read
+	of.read = func(n ast.Node) {
+		read(n)
+		switch {
+		case k.Archive == 0:
+		case !slices.ContainsFunc(c.Pipelines, Pipeline.MakesObjects):
+			r.problem(n, "archive: no pipeline has the processor archive")
+		case k.Archive < k.Readings:
+			r.problem(n, "archive: %s is shorter than readings: %s, and so the archive would never have what readings no "+
+				"longer do", schema.FormatDuration(k.Archive), schema.FormatDuration(k.Readings))
+		}
+	}
+	return of
 }
 
 // whereOf reads which rows go. It is read after readings.
@@ -95,20 +142,32 @@ func (r *reader) kept(name string, to *time.Duration) key {
 
 const forever = "forever"
 
-func (r *reader) keptRollups(n ast.Node, c *Config) map[schema.Window]time.Duration {
-	all := map[schema.Window]time.Duration{}
-	_, _ = r.pairs(n, "a map like {1m: 14d, 1h: 730d, 1d: forever}", func(name string, at, value ast.Node) {
-		d, ok := parseSeconds(name)
-		w := schema.Window(d)
-		if !ok || !slices.ContainsFunc(c.Pipelines, func(p Pipeline) bool { return p.hasWindow(w) }) {
-			r.problem(at, "rollups: no pipeline has the window %s", quote(name))
-			return
-		}
-		var kept time.Duration
-		r.within("rollups", func() { r.kept(name, &kept).read(value) })
-		all[w] = kept
-	})
-	return all
+// keptWindows returns the key for how long something is kept by the length of its window.
+func (r *reader) keptWindows(name string, to *map[schema.Window]time.Duration, without string,
+	has func(schema.Window) bool) key {
+	return key{name: name, read: func(n ast.Node) {
+		all := map[schema.Window]time.Duration{}
+		_, _ = r.pairs(n, "a map like {1h: 730d, 1d: forever}", func(window string, at, value ast.Node) {
+			d, ok := parseSeconds(window)
+			w := schema.Window(d)
+			if !ok || !has(w) {
+				r.problem(at, "%s: %s %s", name, without, quote(window))
+				return
+			}
+			var kept time.Duration
+			r.within(name, func() { r.kept(window, &kept).read(value) })
+			all[w] = kept
+		})
+		*to = all
+	}}
+}
+
+func (c *Config) hasWindow(w schema.Window) bool {
+	return slices.ContainsFunc(c.Pipelines, func(p Pipeline) bool { return p.hasWindow(w) })
+}
+
+func (c *Config) reportsOf(w schema.Window) bool {
+	return c.Reports != nil && slices.Contains(c.Reports.Windows, w)
 }
 
 // hasWindow reports whether a processor of the pipeline writes outputs of a window.
@@ -138,7 +197,9 @@ func (c *Config) InFile() []Pipeline {
 // keeps returns what the configuration keeps, as jobs have it.
 func (p Pipeline) keeps() (all []jobs.Keep, err error) {
 	for _, k := range p.Keep {
-		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups}
+		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups, Rejects: k.Rejects,
+			Commands: k.Commands, Buckets: k.Buckets, Reports: k.Reports, Incidents: k.Incidents, Activity: k.Activity,
+			Archive: k.Archive}
 		if k.Where != "" {
 			if keep.Where, err = condition.Parse(k.Where); err != nil {
 				return nil, err
@@ -166,7 +227,11 @@ func (p Pipeline) retention(client *tables.Client, names schema.Names, objects j
 			return nil, err
 		}
 		r.Others = append(r.Others, built)
-		if store, is := objects.(*archive.Store); is && built.Groups[schema.ArchiveMark] != nil {
+		store, is := objects.(*archive.Store)
+		if is && other.MakesObjects() {
+			r.OldDays = store.OldDays
+		}
+		if is && built.Groups[schema.ArchiveMark] != nil {
 			r.Archived = func(ctx context.Context, m schema.Month, t schema.Tenant, d schema.Day) (bool, error) {
 				return store.Has(ctx, archive.Folder{Tenant: t, Day: d, Month: m})
 			}
@@ -181,23 +246,36 @@ type shownKeep struct {
 	Where    quoted              `yaml:"where,omitempty" json:"where,omitempty"`
 	Readings string              `yaml:"readings,omitempty" json:"readings,omitempty"`
 	Rollups  map[string]string   `yaml:"rollups,omitempty" json:"rollups,omitempty"`
+	Rejects  string              `yaml:"rejects,omitempty" json:"rejects,omitempty"`
+	Commands string              `yaml:"commands,omitempty" json:"commands,omitempty"`
+
+	Buckets   map[string]string `yaml:"buckets,omitempty" json:"buckets,omitempty"`
+	Reports   map[string]string `yaml:"reports,omitempty" json:"reports,omitempty"`
+	Incidents string            `yaml:"incidents,omitempty" json:"incidents,omitempty"`
+	Activity  string            `yaml:"activity,omitempty" json:"activity,omitempty"`
+	Archive   string            `yaml:"archive,omitempty" json:"archive,omitempty"`
 }
 
 func shownRetention(all []Keep) (shown []shownKeep) {
 	for _, k := range all {
-		s := shownKeep{Match: shownMatch(k.Match), Where: quoted(k.Where), Readings: keptText(k.Readings)}
+		s := shownKeep{Match: shownMatch(k.Match), Where: quoted(k.Where), Readings: keptText(k.Readings),
+			Rollups: shownWindows(k.Rollups), Rejects: keptText(k.Rejects), Commands: keptText(k.Commands),
+			Buckets: shownWindows(k.Buckets), Reports: shownWindows(k.Reports), Incidents: keptText(k.Incidents),
+			Activity: keptText(k.Activity), Archive: keptText(k.Archive)}
 		for _, model := range k.Models {
 			s.Match["model"] = append(s.Match["model"], quoted(model))
 		}
-		for w, kept := range k.Rollups {
-			if s.Rollups == nil {
-				s.Rollups = map[string]string{}
-			}
-			if s.Rollups[w.String()] = keptText(kept); kept == 0 {
-				s.Rollups[w.String()] = forever
-			}
-		}
 		shown = append(shown, s)
+	}
+	return shown
+}
+
+func shownWindows(all map[schema.Window]time.Duration) (shown map[string]string) {
+	for w, kept := range all {
+		if shown == nil {
+			shown = map[string]string{}
+		}
+		shown[w.String()] = cmp.Or(keptText(kept), forever)
 	}
 	return shown
 }

@@ -1,0 +1,144 @@
+package jobs
+
+import (
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// incidentsTable is the table of incidents, without the prefix of the fleet's names.
+const incidentsTable = "incidents"
+
+func keptIncidents(k *Keep) time.Duration { return k.Incidents }
+
+// incidents yields closed incidents with all that is beside them: transitions, notes, and records of deliveries. An
+// incident with a delivery that is still to be sent stays.
+func (s *tenantSweep) incidents() iter.Seq2[Outdated, error] {
+	return func(yield func(Outdated, error) bool) {
+		if !s.any(func(k *Keep) bool { return k.Incidents > 0 }) {
+			return
+		}
+		var waiting map[schema.IncidentID]bool
+		for pk, err := range s.partitions(incidentsTable, following) {
+			p, errKey := schema.ParseLatestPartition(pk)
+			to := s.before(p.Tenant, keptIncidents)
+			if err == nil && (errKey != nil || to == 0) {
+				continue // an index, mutes, or of a tenant that keeps all
+			}
+			if waiting == nil && err == nil {
+				waiting, err = s.waiting()
+			}
+			if !each(yield, err, s.incidentsBefore(p, to, waiting)) {
+				return
+			}
+		}
+	}
+}
+
+// waiting returns the incidents with deliveries that are still to be sent.
+func (s *tenantSweep) waiting() (map[schema.IncidentID]bool, error) {
+	all := map[schema.IncidentID]bool{}
+	for e, err := range s.Client.Table(s.Names.Deliveries()).Entities(s.ctx, tables.Query{
+		Select: []string{"PartitionKey", "RowKey"}}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.PartitionKey == schema.GivenUp(schema.DeliveryTarget(e.PartitionKey)) {
+			continue
+		}
+		_, row, _ := strings.Cut(e.RowKey, schema.Separator)
+		if id, _, err := schema.IncidentRowKind(row); err == nil {
+			all[id] = true
+		}
+	}
+	return all, nil
+}
+
+// incidentsBefore yields the incidents of a partition that closed before a time. It reads those that opened before it.
+func (s *tenantSweep) incidentsBefore(p schema.LatestPartition, to tables.Ticks,
+	waiting map[schema.IncidentID]bool) iter.Seq2[Outdated, error] {
+	table := s.Client.Table(s.Names.Output(incidentsTable))
+	return func(yield func(Outdated, error) bool) {
+		var at schema.IncidentID
+		var last schema.Transition
+		var rows, going []string
+		next := func() bool { // ends an incident
+			if (last.Number == 0 || !last.Opens() && max(last.At, last.Found) < to) && !waiting[at] {
+				going = append(going, rows...)
+			}
+			more := len(going) < 1000 || yield(outdated(p.Tenant, incidentsTable, table, p.String(), going), nil)
+			if rows, last = nil, (schema.Transition{}); len(going) >= 1000 {
+				going = nil
+			}
+			return more
+		}
+		q := tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: schema.IncidentRows(0, to)}}
+		for e, err := range table.Entities(s.ctx, q) {
+			if err != nil {
+				yield(Outdated{}, err)
+				return
+			}
+			id, kind, err := schema.IncidentRowKind(e.RowKey)
+			if err != nil {
+				continue // deliver jobs report it
+			}
+			if id != at {
+				if !next() {
+					return
+				}
+				at = id
+			}
+			rows = append(rows, e.RowKey)
+			if kind != 't' {
+				continue
+			}
+			if t, err := schema.TransitionOf(e); err != nil {
+				last.Number = 1 // as if it were open
+			} else if t.Number > last.Number {
+				last = t
+			}
+		}
+		if next() && len(going) > 0 {
+			yield(outdated(p.Tenant, incidentsTable, table, p.String(), going), nil)
+		}
+	}
+}
+
+// givenUp yields deliveries that were given up, as long after their transition as incidents after they closed.
+func (s *tenantSweep) givenUp() iter.Seq2[Outdated, error] {
+	return func(yield func(Outdated, error) bool) {
+		if !s.any(func(k *Keep) bool { return k.Incidents > 0 }) {
+			return
+		}
+		table := s.Client.Table(s.Names.Deliveries())
+		for pk, err := range s.partitions(schema.Deliveries, following) {
+			if err != nil {
+				yield(Outdated{}, err)
+				return
+			}
+			if pk != schema.GivenUp(schema.DeliveryTarget(pk)) {
+				continue
+			}
+			for e, err := range table.Entities(s.ctx, tables.Query{Range: tables.Partition(pk)}) {
+				if err != nil {
+					yield(Outdated{}, err)
+					return
+				}
+				d, err := schema.DeliveryOf(e)
+				if err != nil || d.Found >= s.before(d.Home.Tenant, keptIncidents) {
+					continue
+				}
+				if !yield(outdated(d.Home.Tenant, schema.Deliveries, table, pk, []string{e.RowKey}), nil) {
+					return
+				}
+			}
+		}
+	}
+}
