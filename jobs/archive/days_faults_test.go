@@ -22,7 +22,7 @@ import (
 // fewFiles is a fleet whose first tenant has two files a day, and their maker.
 func fewFiles(t testing.TB) (*jobstest.Fleet, *archive.Days, archive.Folder) {
 	t.Helper()
-	w := jobstest.NewWorldSince(t, 2*24*time.Hour, 6, 20)
+	w := jobstest.NewWorldSince(t, 2*24*time.Hour, 6, 30) // some of yesterday, at any time of the day
 	f := w.NewFleet(t)
 	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	yesterday := schema.DayOf(tables.TicksOf(time.Now())) - 1
