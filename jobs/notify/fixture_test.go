@@ -51,13 +51,17 @@ var start = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
-	f := &fixture{t: t, account: account, home: schema.LatestPartition{Tenant: "contoso",
-		Month: schema.Month{Year: 2026, Month: 11}}}
+	in := azuretest.FromEnv(t)
+	f := &fixture{t: t, account: must.Have(tables.ParseAccount(in.ConnectionString()))(t),
+		names: must.Have(schema.ParseNames(azuretest.Name("n")[:20]))(t),
+		home:  schema.LatestPartition{Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11}}}
 	f.clock.Store(start.Unix())
 	f.client = f.connect(http.DefaultTransport)
 	for _, name := range []string{f.names.Deliveries(), f.names.Output("incidents"), f.names.Runs()} {
 		must.Succeed(t, f.client.Table(name).Create(t.Context()))
+		if in.Kind != azuretest.Embedded {
+			t.Cleanup(func() { must.Succeed(t, f.client.Table(name).Delete(context.WithoutCancel(t.Context()))) })
+		}
 	}
 	return f
 }
