@@ -12,9 +12,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/roles"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/limits"
 	"furrow/worker/query"
 )
 
@@ -24,8 +26,9 @@ func statusCommand() *cli.Command {
 		Usage: "Show pipeline health: lag, runs, queues, held devices",
 		Description: `Lag is the age of the last completed run: older readings are folded. Devices, claims and refolds are those
 that the last run counted when it planned. Rows, rejects and late rows include what workers have reported since
-then, every few seconds. The command takes a few requests for each pipeline, whatever the size of the fleet; with
---tenants one more for each thousand devices.` + examples("status", "status --pipeline live --json",
+then, every few seconds. The command warns when the fleet needs 70 % of a limit of storage (furrow help
+limits). It takes a few requests for each pipeline, whatever the size of the fleet; with --tenants one more
+for each thousand devices.` + examples("status", "status --pipeline live --json",
 			"status --tenants"),
 		Flags: append(fleetFlags(), boolFlag("tenants", "Also count the devices of each tenant: far behind, failing, held"),
 			jsonFlag()),
@@ -63,7 +66,9 @@ type pipelineStatus struct {
 	Targets []targetLine `json:"targets,omitempty"`
 	// with --tenants
 	Tenants []tenantStatus `json:"tenants,omitempty"`
-	Runs    []runStatus    `json:"runs"`
+	// limits of storage: of the pipeline, and of what all pipelines share, which is the same in each line
+	Limits []limits.Limit `json:"limits"`
+	Runs   []runStatus    `json:"runs"`
 }
 
 // tenantStatus counts the devices of a tenant that a pipeline has folded.
@@ -103,13 +108,9 @@ func showStatus(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	all := []pipelineStatus{}
+	var reads []statusRead
 	for _, p := range f.Pipelines {
 		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
-		if err != nil {
-			return err
-		}
-		audited, err := f.Reader().Audited(c.Context, p.Name)
 		if err != nil {
 			return err
 		}
@@ -118,20 +119,45 @@ func showStatus(c *cli.Context) error {
 				return err
 			}
 		}
-		out := statusOf(p, s, audited)
+		reads = append(reads, statusRead{p, s})
+	}
+	own, shared, err := limitsOf(c, reads)
+	if err != nil {
+		return err
+	}
+	var all []pipelineStatus
+	for i, s := range reads {
+		audited, err := f.Reader().Audited(c.Context, s.pipeline.Name)
+		if err != nil {
+			return err
+		}
+		out := statusOf(s.pipeline, s.Status, audited)
+		out.Limits = slices.Concat(own[i], shared)
 		if c.Bool("tenants") {
-			var skipped query.Skipped
-			tenants, err := f.Reader().TenantStatuses(c.Context, p.Name, &skipped)
-			if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
+			if out.Tenants, err = tenantsOf(c, f, s.pipeline.Name); err != nil {
 				return err
-			}
-			for _, t := range tenants {
-				out.Tenants = append(out.Tenants, tenantStatus{t.Tenant, t.Devices, t.Behind, t.Lag.Seconds(), t.Failing, t.Held,
-					t.Refolds, t.Rows, t.Rejects, t.Late})
 			}
 		}
 		all = append(all, out)
 	}
+	return printStatuses(c, all, slices.Concat(append(own, shared)...))
+}
+
+// tenantsOf counts the devices of each tenant.
+func tenantsOf(c *cli.Context, f *roles.Fleet, p schema.Pipeline) (all []tenantStatus, err error) {
+	var skipped query.Skipped
+	tenants, err := f.Reader().TenantStatuses(c.Context, p, &skipped)
+	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
+		return nil, err
+	}
+	for _, t := range tenants {
+		all = append(all, tenantStatus{t.Tenant, t.Devices, t.Behind, t.Lag.Seconds(), t.Failing, t.Held,
+			t.Refolds, t.Rows, t.Rejects, t.Late})
+	}
+	return all, nil
+}
+
+func printStatuses(c *cli.Context, all []pipelineStatus, of []limits.Limit) error {
 	for i, s := range all {
 		if c.Bool("json") {
 			if err := writeJSONLine(c.App.Writer, s); err != nil {
@@ -146,7 +172,10 @@ func showStatus(c *cli.Context) error {
 			return err
 		}
 	}
-	return nil
+	if c.Bool("json") {
+		return nil
+	}
+	return writeLimits(c.App.Writer, of)
 }
 
 func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineStatus {

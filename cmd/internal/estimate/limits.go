@@ -1,17 +1,10 @@
 package estimate
 
-import "time"
+import (
+	"time"
 
-// Azure's targets per second.
-// learn.microsoft.com: "Scalability and performance targets for standard storage accounts", "… Table storage".
-const (
-	accountRequests   = 20_000
-	partitionEntities = 2_000
-	queueMessages     = 2_000
+	"furrow/worker/limits"
 )
-
-// Warn is the share of a limit from which on it is close.
-const Warn = 0.7
 
 // A Limit of storage, and how much of it the fleet would use.
 type Limit struct {
@@ -25,7 +18,7 @@ type Limit struct {
 func (e *Estimate) limits(f Fleet) {
 	requests, messages := float64(f.Devices)/f.Every.Seconds(), 0.0
 	for _, p := range e.Pipelines {
-		within := p.CadenceSeconds * useOfTime
+		within := p.CadenceSeconds * limits.UseOfTime
 		for kind, n := range p.Operations {
 			if kind[:6] == "tables" {
 				requests += n / within
@@ -34,14 +27,14 @@ func (e *Estimate) limits(f Fleet) {
 		messages = max(messages, 2*p.Messages/within)
 	}
 	for _, l := range []Limit{
-		{What: "requests of the account", Used: requests, Limit: accountRequests,
+		{What: "requests of the account", Used: requests, Limit: limits.Account,
 			ToDo: "spread the devices over several accounts, or send and fold less often"},
-		{What: "entities of one device's partition", Used: float64(time.Second) / float64(f.Every), Limit: partitionEntities,
+		{What: "entities of one device's partition", Used: float64(time.Second) / float64(f.Every), Limit: limits.Partition,
 			ToDo: "send several values in one reading"},
-		{What: "messages of one pipeline's queue", Used: messages, Limit: queueMessages,
+		{What: "messages of one pipeline's queue", Used: messages, Limit: limits.Queue,
 			ToDo: "raise the pipeline's batch or its cadence"},
 	} {
-		if l.Close = l.Used >= Warn*l.Limit; !l.Close {
+		if l.Close = limits.Close(l.Used / l.Limit); !l.Close {
 			l.ToDo = ""
 		}
 		e.Limits = append(e.Limits, l)

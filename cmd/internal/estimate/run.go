@@ -6,6 +6,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/worker"
+	"furrow/worker/limits"
 	"furrow/worker/price"
 )
 
@@ -131,18 +132,15 @@ func polls(p config.Pipeline, workers int) float64 {
 	return float64(workers) * float64(price.Month) * (n/float64(p.Cadence) + 1/float64(catchup))
 }
 
-// Assumptions about workers on Azure: what a batch takes, most of it waiting for storage, and which part of a cadence
-// its runs may take.
-const (
-	batchTakes = 2 * time.Second
-	useOfTime  = 0.5
-)
+// batchTakes is an assumption about workers on Azure: most of it is waiting for storage.
+const batchTakes = 2 * time.Second
 
 // pipeline adds what a pipeline does in a month.
 func (e *Estimate) pipeline(f Fleet, p config.Pipeline, d day) {
 	s := shapeOf(f, e.Partitions, p)
 	run := s.run(f, p, d)
-	workers := max(1, int(math.Ceil(s.batches*batchTakes.Seconds()/worker.DefaultSize/(useOfTime*p.Cadence.Seconds()))))
+	within := limits.UseOfTime * p.Cadence.Seconds()
+	workers := max(1, int(math.Ceil(s.batches*batchTakes.Seconds()/worker.DefaultSize/within)))
 	e.Pipelines = append(e.Pipelines, Pipeline{Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Messages: s.batches,
 		Operations: run, Workers: workers})
 	e.Workers = max(e.Workers, workers)

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"furrow/tables/schema"
+	"furrow/worker/limits"
 	"furrow/worker/query"
 )
 
@@ -77,7 +78,19 @@ func figures() []figure {
 			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Catchup) }},
 		{"poison_messages", "Messages that were given up, approximately.", gauge,
 			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Poison) }},
+		{"partition_share", "Share of what Azure allows a partition (2,000 entities/s) that runs need, if they take half " +
+			"of the cadence.", gauge, func(s query.Status, _ schema.MonthFigures) float64 { return load(s).PartitionShare() }},
+		{"queue_share", "Share of what Azure allows a queue (2,000 messages/s) that runs need, if they take half of the " +
+			"cadence.", gauge, func(s query.Status, _ schema.MonthFigures) float64 { return load(s).QueueShare() }},
 	}
+}
+
+func load(s query.Status) limits.Load { return limits.Of(s.Runs, s.Cadence) }
+
+// accountShare describes the only metric of all pipelines together.
+func accountShare() *prometheus.Desc {
+	return prometheus.NewDesc("furrow_account_share", "Share of what Azure allows an account (20,000 requests/s) that "+
+		"devices and all pipelines need.", nil, nil)
 }
 
 // Figures returns the metrics of a pipeline, by their names without furrow_pipeline_.
@@ -105,6 +118,7 @@ func lag() *prometheus.Desc {
 // Describe implements prometheus.Collector.
 func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 	to <- lag()
+	to <- accountShare()
 	for _, f := range figures() {
 		to <- describe(f.name, f.help)
 	}
@@ -116,7 +130,9 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector. Where storage cannot be read, it collects nothing.
 func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	all, _ := c.status() // counted
+	var loads []limits.Load
 	for p, s := range all {
+		loads = append(loads, load(s))
 		values := Figures(s)
 		if d, known := values[lagSeconds]; known {
 			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d, string(p))
@@ -125,6 +141,9 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, values[f.name], string(p))
 		}
 		collectTargets(to, s.Targets, s.At)
+	}
+	if len(all) > 0 {
+		to <- prometheus.MustNewConstMetric(accountShare(), prometheus.GaugeValue, limits.AccountShare(loads))
 	}
 }
 

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/tables/local"
+	"furrow/worker/limits"
+	"furrow/worker/query"
+)
+
+// A statusRead is a pipeline with its status.
+type statusRead struct {
+	pipeline config.Pipeline
+	query.Status
+}
+
+// limitsOf returns the limits of storage for each pipeline, and after them those of what pipelines share.
+func limitsOf(c *cli.Context, all []statusRead) (own [][]limits.Limit, shared []limits.Limit, err error) {
+	var loads []limits.Load
+	for _, s := range all {
+		l := limits.Of(s.Runs, s.Cadence)
+		loads = append(loads, l)
+		name := string(s.pipeline.Name)
+		own = append(own, []limits.Limit{
+			limits.New("entities a second in the largest partition of "+name, l.PartitionShare(),
+				"raise the cadence, or give enrollments more shards for new devices (furrow enrollment set --shards)"),
+			limits.New("messages a second in the queue of "+name, l.QueueShare(), "raise the batch or the cadence"),
+		})
+	}
+	shared = []limits.Limit{limits.New("requests a second of the account", limits.AccountShare(loads),
+		"fold or send less often, or put new devices into another account")}
+	dir := storageDirectory(c)
+	if dir == "" {
+		return own, shared, nil
+	}
+	free, stored, err := local.Disk(dir)
+	switch {
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported): // it belongs to another user
+		return own, shared, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	share := 0.0
+	if free+stored > 0 {
+		share = float64(stored) / float64(free+stored)
+	}
+	return own, append(shared, limits.New("the disk, without what other files have", share,
+		"make room, move the directory to a larger disk, or keep less (retention)")), nil
+}
+
+// writeLimits prints the limits that are close, for people.
+func writeLimits(w io.Writer, all []limits.Limit) error {
+	for _, l := range all {
+		if !l.Close {
+			continue
+		}
+		text := fmt.Sprintf("warning: %.0f %% of a limit: %s; %s (furrow help limits)", 100*l.Share, l.What, l.ToDo)
+		if _, err := io.WriteString(w, "\n"+wrapped(text, 2)+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/limits"
+)
+
+// put writes a row of the table runs.
+func (f *fixture) put(e tables.Entity, err error) {
+	f.t.Helper()
+	must(f.t, err)
+	_, err = f.client.Table(f.names.Runs()).Do(f.t.Context(), tables.InsertOrReplace(e))
+	must(f.t, err)
+}
+
+// largeRun writes the figures of a run that is done, of so many devices in one month, as workers do.
+func (f *fixture) largeRun(slot time.Time, devices int64) {
+	f.t.Helper()
+	at, done := tables.TicksOf(slot), map[string]int64{"master done": 1, "month done": 1, "device done": 1}
+	month := schema.MonthFigures{Pipeline: "live", Slot: at, Devices: devices, Batches: 1,
+		Month: schema.Month{Year: 2026, Month: 9}}
+	f.put(month.Entity())
+	worker := schema.WorkerFigures{Pipeline: "live", Slot: at, Worker: "w1", Devices: devices, Folded: devices, Months: 1,
+		Rows: devices, Jobs: done, Operations: map[string]int64{"tables query": devices * 2, "tables transaction": devices,
+			"queues put": devices / 50, "queues delete": devices / 50}}
+	f.put(worker.Entity())
+}
+
+// TestStatusWarnsAt70PercentOfALimit has a run of 20,000 devices in one partition, and one of 5,000.
+func TestStatusWarnsAt70PercentOfALimit(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.createTables()
+	for devices, partition := range map[int64]float64{20_000: 1, 5_000: 0.25} {
+		f.largeRun(time.Now().Truncate(time.Minute), devices)
+		s := jsonOf[pipelineStatus](t, f.must("status --json --pipeline live"))[0]
+		var shares []float64
+		for _, l := range s.Limits {
+			shares = append(shares, l.Share)
+			if l.Close != (l.Share >= 0.7) || l.Close != (l.ToDo != "") {
+				t.Errorf("%d devices: %+v", devices, l)
+			}
+		}
+		if len(shares) != 4 || shares[0] != partition || shares[3] <= 0 {
+			t.Errorf("%d devices: %v, want %v of the partition first, and the disk last", devices, shares, partition)
+		}
+		if !slices.ContainsFunc(s.Limits, func(l limits.Limit) bool { return strings.Contains(l.What, "account") }) {
+			t.Errorf("%d devices: %+v", devices, s.Limits)
+		}
+		out := strings.Join(strings.Fields(f.must("status")), " ")
+		const warning = "warning: 100 % of a limit: entities a second in the largest partition of live; raise the cadence"
+		if strings.Contains(out, warning) != (partition >= 0.7) {
+			t.Errorf("%d devices: %s", devices, out)
+		}
+	}
+}
