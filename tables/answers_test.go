@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"furrow/tables/azuretest/must"
@@ -30,6 +31,7 @@ type answer struct {
 	status int
 	header map[string]string
 	body   string
+	cut    bool  // the body breaks off after this
 	err    error // instead of an answer
 }
 
@@ -41,8 +43,11 @@ func (s *script) Do(req *http.Request) (*http.Response, error) {
 	}
 	a := s.answers[0]
 	s.answers = s.answers[1:]
-	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)),
-		Request: req}
+	body := io.Reader(strings.NewReader(a.body))
+	if a.cut {
+		body = io.MultiReader(body, iotest.ErrReader(io.ErrUnexpectedEOF))
+	}
+	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(body), Request: req}
 	for k, v := range a.header {
 		resp.Header.Set(k, v)
 	}
@@ -62,6 +67,29 @@ func (s *script) table(t *testing.T) *Table {
 func fault(code, message string) string {
 	return `{"odata.error":{"code":"` + code + `","message":{"lang":"en-US","value":"` + message +
 		`\nRequestId:7\nTime:now"}}}`
+}
+
+// TestPagesShareNoMemory lets an answer break off, and compares a page after the memory of its answer was used again.
+func TestPagesShareNoMemory(t *testing.T) {
+	next := map[string]string{"x-ms-continuation-NextPartitionKey": "1!4!cA--", "x-ms-continuation-NextRowKey": "1!4!cg--"}
+	first, second := string(page(3, `"text":"first","id@odata.type":"Edm.Binary","id":"Zmlyc3Q="`)),
+		string(page(3, `"text":"other","id@odata.type":"Edm.Binary","id":"b3RoZXI="`))
+	s := &script{answers: []answer{
+		{status: 200, body: first[:200], cut: true},
+		{status: 200, header: next, body: first},
+		{status: 200, body: strings.ReplaceAll(second, "contoso", "fabrikam")},
+	}}
+	var pages []Page
+	for p, err := range s.table(t).Rows(t.Context(), Query{}) {
+		pages = append(pages, p)
+		must.Succeed(t, err)
+	}
+	if len(pages) != 2 || len(s.requests) != 3 {
+		t.Fatalf("%d pages of %d requests", len(pages), len(s.requests))
+	}
+	if want := must.Have(decodePage([]byte(first)))(t); !reflect.DeepEqual(pages[0].Rows, want) {
+		t.Errorf("the first page became %+v", pages[0].Rows)
+	}
 }
 
 func TestAnEmptyPageIsNotTheLast(t *testing.T) {

@@ -27,8 +27,9 @@ type call struct {
 	body        []byte // sent instead of the body of aztables, unless nil
 	contentType string
 
-	answer []byte      // the body of a successful answer
-	header http.Header // of a successful answer
+	into   *bytes.Buffer // for the body of a successful answer; nil: azcore's own
+	answer []byte        // the body of a successful answer
+	header http.Header   // of a successful answer
 	parse  func(*http.Response, []byte) error
 }
 
@@ -63,11 +64,17 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 	if c.kind == KindInsert {
 		req.Raw().Header.Set("Prefer", "return-no-content")
 	}
+	if c.into != nil {
+		runtime.SkipBodyDownload(req)
+	}
 	resp, err := req.Next()
 	if err != nil || resp.StatusCode >= 300 {
 		return resp, err
 	}
-	if c.answer, err = runtime.Payload(resp); err != nil {
+	if c.into != nil {
+		c.answer = c.into.Bytes()
+		_ = resp.Body.Close() // which ends the try's timer; the body has been read
+	} else if c.answer, err = runtime.Payload(resp); err != nil {
 		return nil, err
 	}
 	c.header = resp.Header
@@ -82,6 +89,24 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 	}
 	resp.Body = io.NopCloser(strings.NewReader(rest))
 	return resp, nil
+}
+
+// download is the client policy that reads the body of an answer into memory that is used again: azcore's reads a page
+// of rows into a slice that it copies more than ten times while it grows. It runs within a try, so that an answer that
+// breaks off is tried again.
+type download struct{}
+
+func (download) Do(req *policy.Request) (*http.Response, error) {
+	resp, err := req.Next()
+	c, ok := service.CallOf[*call](req)
+	if err != nil || !ok || c.into == nil || resp.StatusCode >= 300 {
+		return resp, err
+	}
+	c.into.Reset()
+	_, err = c.into.ReadFrom(resp.Body)
+	_ = resp.Body.Close() // it has been read
+	resp.Body = http.NoBody
+	return resp, err
 }
 
 // nothing returns an empty answer that aztables accepts.

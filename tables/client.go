@@ -1,9 +1,11 @@
 package tables
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"furrow/tables/service"
 
@@ -42,6 +44,7 @@ type Client struct {
 	key     *aztables.SharedKeyCredential
 
 	delegation runtime.Pipeline // for DelegationKey, with entra
+	pages      *sync.Pool       // of *bytes.Buffer, for the answers to queries
 }
 
 // Connect creates a Client. It sends no request.
@@ -54,7 +57,7 @@ func Connect(c Config) (*Client, error) {
 	if c.Account.SAS != "" {
 		url += "/?" + c.Account.SAS
 	}
-	client := &Client{url: url}
+	client := &Client{url: url, pages: &sync.Pool{New: func() any { return &bytes.Buffer{} }}}
 	if err := c.sign(client); err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
@@ -92,8 +95,9 @@ func (c Config) options() *aztables.ClientOptions {
 	o.Retry, o.Transport = service.Retry(c.Retry), service.Transport(c.Transport)
 	o.PerCallPolicies = []policy.Policy{bodies{}}
 	if c.OnOperation != nil {
-		o.PerRetryPolicies = []policy.Policy{observe(c.OnOperation)}
+		o.PerRetryPolicies = append(o.PerRetryPolicies, observe(c.OnOperation))
 	}
+	o.PerRetryPolicies = append(o.PerRetryPolicies, download{})
 	return o
 }
 
@@ -113,5 +117,5 @@ func (c *Client) Tables(ctx context.Context) (names []string, err error) {
 
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
-	return &Table{Name: name, client: c.service.NewClient(name), url: c.url, entra: c.entra}
+	return &Table{Name: name, client: c.service.NewClient(name), url: c.url, entra: c.entra, pages: c.pages}
 }

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,13 +169,10 @@ func (d *decoder) value(name string, raw []byte) (err error) {
 }
 
 func (d *decoder) annotate(name string, raw []byte) error {
-	text, err := unquote(nil, raw)
-	if err != nil {
-		return err
-	}
-	t := typeNamed(text)
+	t := typeNamed(bytes.Trim(raw, `"`)) // their names have no escapes
 	if t == TypeNone {
-		return nil // a type of a newer service
+		_, err := unquote(nil, raw)
+		return err // or nil: a type of a newer service
 	}
 	i := d.find(name)
 	if i < 0 {

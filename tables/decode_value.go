@@ -39,7 +39,7 @@ func parseValue(raw []byte, t Type) (Value, error) {
 }
 
 func parseNumber(raw []byte) (Value, error) {
-	if !bytes.ContainsAny(raw, ".eE") {
+	if bytes.IndexByte(raw, '.') < 0 && !bytes.ContainsAny(raw, "eE") {
 		if i, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 			if int64(int32(i)) == i && string(raw) != "-0" {
 				return Int32(int32(i)), nil

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
@@ -71,7 +72,9 @@ func (t *Table) Entities(ctx context.Context, q Query) iter.Seq2[Entity, error] 
 }
 
 func (t *Table) page(ctx context.Context, q Query, from Continuation) (Page, error) {
-	c := &call{kind: KindQuery, table: t.Name}
+	into := t.pages.Get().(*bytes.Buffer)
+	defer t.pages.Put(into) // rows share no memory with it
+	c := &call{kind: KindQuery, table: t.Name, into: into}
 	answer, err := t.client.NewListEntitiesPager(q.options(from)).NextPage(c.within(ctx))
 	if err != nil {
 		return Page{}, named(err)

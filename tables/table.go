@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -18,6 +19,7 @@ type Table struct {
 	client *aztables.Client
 	url    string // of the service
 	entra  bool   // Entra authorizes requests
+	pages  *sync.Pool
 }
 
 // Create creates the table unless it exists. Azure refuses a name for half a minute or more
