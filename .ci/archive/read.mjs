@@ -1,7 +1,7 @@
 // Reads a folder of Parquet files as DuckDB and as hyparquet see it, and prints one JSON object a
 // line: the reader, and the columns of a row that are not null.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 
 import { DuckDBInstance } from '@duckdb/node-api'
 import { parquetReadObjects } from 'hyparquet'
@@ -14,20 +14,24 @@ function print(reader, row) {
 	process.stdout.write(JSON.stringify({ reader, row: found }) + '\n')
 }
 
-// DuckDB finds tenant and date in the names of the folders.
+// DuckDB finds tenant, date and window in the names of the folders.
 const duckdb = await (await DuckDBInstance.create(':memory:')).connect()
-const files = `read_parquet('${folder}/*/*/*.parquet', hive_partitioning = true, union_by_name = true)`
-const answer = await duckdb.runAndReadAll(`select * exclude (time, date), epoch_ms(time)::double as time, date::varchar as date from ${files}`)
-for (const row of answer.getRowObjectsJson()) print('DuckDB', row)
+async function query(files, columns) {
+	const answer = await duckdb.runAndReadAll(`select * exclude (time, date), epoch_ms(time)::double as time, date::varchar as date
+		from read_parquet('${folder}/${files}', hive_partitioning = true, union_by_name = true)`)
+	for (const row of answer.getRowObjectsJson()) print('DuckDB', columns(row))
+}
+await query('*/*/*.parquet', row => row)
+const sums = ({ first_time, last_time, ...row }) => ({ ...row, count: Number(row.count), ...('devices' in row && { devices: Number(row.devices) }) })
+for (const kind of ['rollups', 'reports']) await query(`${kind}/*/*/*/*.parquet`, row => ({ kind, ...sums(row) }))
 
-for (const tenant of readdirSync(folder)) {
-	for (const date of readdirSync(join(folder, tenant))) {
-		for (const name of readdirSync(join(folder, tenant, date)).filter(name => name.endsWith('.parquet'))) {
-			const content = readFileSync(join(folder, tenant, date, name))
-			const file = content.buffer.slice(content.byteOffset, content.byteOffset + content.byteLength)
-			for (const row of await parquetReadObjects({ file, compressors })) {
-				print('hyparquet', { ...row, time: row.time.getTime(), tenant: tenant.split('=')[1], date: date.split('=')[1] })
-			}
-		}
+for (const name of readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.parquet'))) {
+	const content = readFileSync(join(folder, name))
+	const file = content.buffer.slice(content.byteOffset, content.byteOffset + content.byteLength)
+	const folders = dirname(name).split(sep)
+	const keys = Object.fromEntries(folders.filter(part => part.includes('=')).map(part => part.split('=')))
+	for (const row of await parquetReadObjects({ file, compressors })) {
+		const found = { ...row, time: row.time.getTime(), ...keys }
+		print('hyparquet', 'window' in keys ? { kind: folders[0], ...sums(found) } : found)
 	}
 }

@@ -102,7 +102,8 @@ func arrows() []arrow {
 		{"jobs/condition", ""},
 		{"jobs/notify", "tables tables/schema"},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
-		{"jobs/archive", "jobs jobs/archive/columnar jobs/internal/... tables tables/schema tables/service"},
+		{"jobs/archive", "jobs jobs/archive/columnar jobs/internal/... jobs/report jobs/rollup tables tables/schema " +
+			"tables/service"},
 		{"jobs/report", "jobs jobs/rollup tables tables/schema"},
 		// Nor does one processor know another.
 		{"jobs/...", "jobs jobs/condition jobs/internal/... tables tables/schema tables/service"},

@@ -34,8 +34,8 @@ Spark and pandas read.` + examples("archive list --tenant contoso", "archive ver
 		}, {
 			Name:  "verify",
 			Usage: "Read files and compare them with their manifests",
-			Description: `Downloads every file, checks its size, its hash and its readings, and prints what is wrong. With --readings it
-also looks for each reading in storage. A day that is being rewritten can seem wrong for a moment.` +
+			Description: `Downloads every file, checks its size, its hash and its readings, compares rollups and reports with these, and
+prints what is wrong. With --readings it also looks for each reading in storage. A day that is being rewritten can seem wrong for a moment.` +
 				examples("archive verify", "archive verify --tenant contoso --from -7d --readings"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				boolFlag("readings", "Compare files with the readings in storage, too"), jsonFlag()),
@@ -95,22 +95,31 @@ type archiveLine struct {
 	Files     int           `json:"files"`
 	Readings  int64         `json:"readings"`
 	Bytes     int64         `json:"bytes"`
-	Watermark time.Time     `json:"watermark"`       // every reading that storage had accepted then is in the files
-	Wrong     []string      `json:"wrong,omitempty"` // what archive verify has found
+	Rollups   int64         `json:"rollups,omitempty"` // rows in files of rollups
+	Reports   int64         `json:"reports,omitempty"` // rows in files of reports
+	Watermark time.Time     `json:"watermark"`         // every reading that storage had accepted then is in the files
+	Wrong     []string      `json:"wrong,omitempty"`   // what archive verify has found
 }
 
 func archiveLineOf(f archive.Folder, m *archive.Manifest) archiveLine {
-	return archiveLine{Tenant: f.Tenant, Date: f.Day.String(), Partition: f.Month, Files: len(m.Files),
-		Readings: m.Readings, Bytes: m.Bytes, Watermark: m.Watermark}
+	line := archiveLine{Tenant: f.Tenant, Date: f.Day.String(), Partition: f.Month,
+		Files: len(m.Files) + len(m.Rollups) + len(m.Reports), Readings: m.Readings, Bytes: m.Bytes, Watermark: m.Watermark}
+	for _, file := range m.Rollups {
+		line.Rollups, line.Bytes = line.Rollups+file.Rows, line.Bytes+file.Bytes
+	}
+	for _, file := range m.Reports {
+		line.Reports, line.Bytes = line.Reports+file.Rows, line.Bytes+file.Bytes
+	}
+	return line
 }
 
 func (archiveLine) Columns() []string {
-	return []string{"tenant", "date", "partition", "files", "readings", "bytes", "watermark"}
+	return []string{"tenant", "date", "partition", "files", "readings", "rollups", "reports", "bytes", "watermark"}
 }
 
 func (l archiveLine) Lines() [][]any {
-	return [][]any{{string(l.Tenant), l.Date, l.Partition.String(), int64(l.Files), l.Readings, l.Bytes,
-		records.Second(tables.TicksOf(l.Watermark))}}
+	return [][]any{{string(l.Tenant), l.Date, l.Partition.String(), int64(l.Files), l.Readings, l.Rollups, l.Reports,
+		l.Bytes, records.Second(tables.TicksOf(l.Watermark))}}
 }
 
 func (l archiveLine) Object() any { return l }
@@ -185,7 +194,7 @@ func archivist(f *roles.Fleet) (*archive.Days, error) {
 			if err != nil {
 				return nil, err
 			}
-			return settings.Days(built, f.Archive), nil
+			return built.Groups[schema.ArchiveMark].(*archive.Days), nil
 		}
 	}
 	return nil, errors.New("no pipeline has an archive with format: parquet; see furrow config show")

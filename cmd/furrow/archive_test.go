@@ -13,7 +13,8 @@ import (
 
 // archiveInParquet is a configuration with an archive of Parquet files.
 const archiveInParquet = "pipelines:\n" +
-	"- {name: live, cadence: 1s, processors: [archive: {format: parquet, columns: [site]}]}\n"
+	"- {name: live, cadence: 1s, processors: [archive: {format: parquet, columns: [site], rollups: [1h, 1d]}]}\n" +
+	"- {name: sums, processors: [latest, rollup]}\nreports: {by: [tenant]}\n"
 
 // newArchivedFixture has two devices with readings of the last three days, and workers that have archived them.
 func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
@@ -44,7 +45,8 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	t.Parallel()
 	f, yesterday := newArchivedFixture(t)
 	lines := jsonOf[archiveLine](t, f.must("archive list --tenant acme --json"))
-	if len(lines) < 2 || lines[len(lines)-1].Date != yesterday.String() || lines[len(lines)-1].Readings != 48 {
+	if len(lines) < 2 || lines[len(lines)-1].Date != yesterday.String() || lines[len(lines)-1].Readings != 48 ||
+		lines[len(lines)-1].Rollups != 2*25 || lines[len(lines)-1].Reports != 25 {
 		t.Fatalf("the archive has %+v", lines)
 	}
 	if some := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String())); len(some) != 1 {
@@ -61,7 +63,8 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	}
 	f.must("archive rewrite --from", yesterday.String())
 	f.must("archive verify --readings")
-	if again := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String())); again[0].Readings != 49 {
+	again := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String()))
+	if again[0].Readings != 49 || again[0].Rollups != 50 {
 		t.Errorf("after a rewrite it has %+v", again)
 	}
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")

@@ -32,10 +32,13 @@ const (
 
 // A dayFile is one file of a day while it is made.
 type dayFile struct {
-	store *Store
-	name  string
-	day   jobs.TenantDay
-	about About
+	store  *Store
+	name   string
+	folder Folder
+	number int
+	day    jobs.TenantDay
+	about  About
+	summed Summed
 	// settle is how long a row may take to become visible to everybody.
 	settle        time.Duration
 	first, before schema.DeviceID
@@ -45,8 +48,9 @@ type dayFile struct {
 // errTaken says that another job has replaced the file meanwhile.
 var errTaken = errors.New("another job has replaced it")
 
-// write reads the readings and puts the file in its place, on the version that it had before they were read. It repeats
-// both while other jobs replace the file, and reads twice if it meets a sensor that it did not expect.
+// write reads the readings and puts the file in its place, on the version that it had before they were read, after
+// those of rollups and reports. It repeats this while other jobs replace files, and reads twice if it meets a sensor
+// that it did not expect.
 func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) {
 	for try := range tries {
 		etag := azcore.ETag("")
@@ -57,7 +61,11 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 		if found != nil {
 			etag = found.etag
 		}
-		b, w, err := f.fill(ctx, etag)
+		sums, err := f.begin(ctx)
+		if err != nil {
+			return used, err
+		}
+		b, w, err := f.fill(ctx, etag, sums)
 		if errors.Is(err, errTaken) {
 			continue
 		}
@@ -71,7 +79,10 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 			f.columns = used
 			continue
 		}
-		if err = b.place(ctx, etag); !errors.Is(err, errTaken) {
+		if err = sums.place(ctx); err == nil {
+			err = b.place(ctx, etag)
+		}
+		if !errors.Is(err, errTaken) {
 			return used, err
 		}
 		if err := jobs.Pause(ctx, try); err != nil {
@@ -84,7 +95,7 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 // fill reads the readings once, and writes them into a body. It returns no Writer if the columns did not fit: now they
 // do. It takes over from the version that it will replace what retention may have deleted, and returns errTaken if
 // retention has begun with another device meanwhile.
-func (f *dayFile) fill(ctx context.Context, on azcore.ETag) (*body, *columnar.Writer, error) {
+func (f *dayFile) fill(ctx context.Context, on azcore.ETag, sums *summing) (*body, *columnar.Writer, error) {
 	before := &past{file: f, on: on}
 	defer before.close()
 	if on != "" {
@@ -95,6 +106,7 @@ func (f *dayFile) fill(ctx context.Context, on azcore.ETag) (*body, *columnar.Wr
 	to := io.MultiWriter(hash, writer(func(p []byte) error { return b.write(ctx, p) }))
 	f.columns.About = f.about.columns()
 	w := columnar.NewWriter(to, f.columns.Clone())
+	sums.reset(ctx, f.store)
 	var began tables.Ticks
 	for one, err := range f.day.Readings(ctx, f.first, f.before, func(at tables.Ticks) { began = at }) {
 		if err != nil {
@@ -111,6 +123,9 @@ func (f *dayFile) fill(ctx context.Context, on azcore.ETag) (*body, *columnar.Wr
 			continue
 		}
 		if err := w.Write(string(one.Member.Device), f.about.values(one.Member), &one.Sample); err != nil {
+			return nil, nil, err
+		}
+		if err := sums.add(&one); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -133,7 +148,7 @@ func (f *dayFile) fill(ctx context.Context, on azcore.ETag) (*body, *columnar.Wr
 	watermark := strconv.FormatInt(int64(began.Add(-f.settle)), 10)
 	b.metadata = map[string]*string{metaWriter: &b.writer, metaReadings: &readings, metaRows: &rows, metaHash: &sum,
 		metaWatermark: &watermark}
-	return b, w, nil
+	return b, w, sums.close(watermark)
 }
 
 // place puts a body on a version; empty: on none. Any failure is ambiguous: it reads the existing object back.
@@ -193,4 +208,14 @@ func (a About) values(m *schema.Member) (values []string) {
 		}
 	}
 	return values
+}
+
+// complete returns the version that exists, or nil if it, or a file of its rollups or reports, is missing.
+func (f *dayFile) complete(ctx context.Context) (*version, error) {
+	for _, one := range f.summed.names(f.folder, f.number) {
+		if found, err := f.store.look(ctx, one.name); err != nil || found == nil {
+			return nil, err
+		}
+	}
+	return f.store.look(ctx, f.name)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ type Days struct {
 	Store    *Store
 	Pipeline *jobs.Pipeline
 	About    About
+	Summed   Summed
 	// CloseAfter is how long after its end a day stays open.
 	CloseAfter time.Duration
 	// Settle is how long a row may take to become visible to everybody.
@@ -63,12 +63,12 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	}
 	used, whole, later := columnar.Columns{}, true, tables.Ticks(0)
 	for n, first := range from {
-		file := &dayFile{store: d.Store, name: f.file(n), day: day, about: d.About, settle: d.Settle, first: first,
-			columns: columns}
+		file := &dayFile{store: d.Store, name: f.file(n), folder: f, number: n, day: day, about: d.About, summed: d.Summed,
+			settle: d.Settle, first: first, columns: columns}
 		if n+1 < len(from) {
 			file.before = from[n+1]
 		}
-		found, err := d.Store.look(ctx, file.name)
+		found, err := file.complete(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -150,19 +150,28 @@ func (d *Days) describeOnce(ctx context.Context, f Folder, from []schema.DeviceI
 		m.Expect.Join(old.Expect)
 	}
 	for n, first := range from {
-		file, err := d.Store.file(ctx, f.file(n))
-		if err != nil {
-			return nil, false, err
-		}
-		file.First = first
+		before := schema.DeviceID("")
 		if n+1 < len(from) {
-			file.Before = from[n+1]
+			before = from[n+1]
 		}
-		m.Files = append(m.Files, *file)
+		for _, one := range append(d.Summed.names(f, n), aggregates{name: f.file(n)}) {
+			file, err := d.Store.file(ctx, one.name)
+			if err != nil {
+				return nil, false, err
+			}
+			if file.First, file.Before = first, before; one.window != 0 {
+				file.Window = one.window.String()
+			}
+			to := m.of(one.kind)
+			*to = append(*to, *file)
+		}
 	}
 	m.sum()
-	if old != nil && slices.Equal(old.Files, m.Files) && old.Expect.Equal(m.Expect) {
+	if old != nil && old.same(m) {
 		return old, true, nil
+	}
+	if err := d.Store.dropped(ctx, old, m); err != nil {
+		return nil, false, err
 	}
 	err = d.Store.putJSON(ctx, f.manifest(), etag, m)
 	return m, err == nil, err

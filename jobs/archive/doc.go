@@ -30,6 +30,14 @@
 //	tenant=<tenant>/date=2026-11-20/_2026-11.03.json         the Manifest
 //	tenant=<tenant>/date=2026-11-20/_2026-11.03.ranges.json  which devices each file has
 //
+// Beside each, as far as they are asked for, files with the rollups and reports of its devices:
+//
+//	rollups/window=1h/tenant=<tenant>/date=2026-11-20/2026-11.03-0000.parquet
+//	reports/window=1h/tenant=<tenant>/date=2026-11-20/2026-11.03-0000.parquet
+//
+// They are folded from the same readings and put before the file of readings, on the versions that were there before
+// these were read. So the watermark of that file holds for them, too.
+//
 // The ranges are fixed before the first file, and the manifest is written last. A file is replaced in one step, on the
 // version that was there before its readings were read, so of two jobs none puts old over new. Its metadata have the
 // time before which storage had accepted every row that it could lack: a mark that is older asks for nothing.

@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"furrow/jobs"
@@ -34,6 +35,8 @@ type Config struct {
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
 	// Columns about devices that Parquet files have. Where they change, all files are made again, and nothing is folded.
 	Columns []string `yaml:"columns" want:"a list of site and labels.NAME, such as [site, labels.class]" hash:"-"`
+	// Rollups are windows whose buckets Parquet files have, too. Where they change, all files are made again.
+	Rollups []schema.Window `yaml:"rollups" want:"a list of windows, such as [1h, 1d]" hash:"-"`
 }
 
 // Copies reports whether the objects have readings unchanged.
@@ -47,12 +50,17 @@ func (c *Config) Check() error {
 	if c.Copies() && len(c.Columns) > 0 {
 		return errors.New("columns: only Parquet files have some; add format: parquet")
 	}
+	if c.Copies() && len(c.Rollups) > 0 {
+		return errors.New("rollups: only Parquet files have some; add format: parquet")
+	}
+	slices.Sort(c.Rollups)
 	return About(c.Columns).check()
 }
 
 // Days returns the maker of the Parquet files of a pipeline.
 func (c *Config) Days(p *jobs.Pipeline, s *Store) *Days {
-	return &Days{Store: s, Pipeline: p, About: c.Columns, CloseAfter: c.CloseAfter, Settle: p.Settle}
+	return &Days{Store: s, Pipeline: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
+		Settle: p.Settle}
 }
 
 // Fold returns the fold of a checked configuration.

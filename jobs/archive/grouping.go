@@ -25,8 +25,14 @@ func (c *Config) Grouping(p *jobs.Pipeline) (schema.MarkKind, jobs.Grouping) {
 	return schema.ArchiveMark, c.Days(p, store)
 }
 
-// Settings returns the columns about devices: where they change, every file is made again.
-func (d *Days) Settings() string { return "1," + strings.Join(d.About, ",") }
+// Settings returns the columns about devices, rollups and reports: where they change, every file is made again.
+func (d *Days) Settings() string {
+	settings := "1," + strings.Join(d.About, ",")
+	if len(d.Summed.Rollups) > 0 {
+		settings += fmt.Sprint(";", d.Summed)
+	}
+	return settings
+}
 
 // All yields a mark for every day that the archive has of a partition.
 func (d *Days) All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, error] {

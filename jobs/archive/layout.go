@@ -28,8 +28,11 @@ func (f Folder) Compare(o Folder) int {
 
 // Names of a partition's files in a folder. Spark and DuckDB skip those that begin with an underscore.
 func (f Folder) file(n int) string { return fmt.Sprintf("%s%s-%04d%s", f, f.Month, n, fileSuffix) }
-func (f Folder) manifest() string  { return f.String() + "_" + f.Month.String() + manifestSuffix }
-func (f Folder) ranges() string    { return f.String() + "_" + f.Month.String() + rangesSuffix }
+func (f Folder) aggregates(kind string, w schema.Window, n int) string {
+	return kind + "/window=" + w.String() + "/" + f.file(n)
+}
+func (f Folder) manifest() string { return f.String() + "_" + f.Month.String() + manifestSuffix }
+func (f Folder) ranges() string   { return f.String() + "_" + f.Month.String() + rangesSuffix }
 
 const (
 	fileSuffix     = ".parquet"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"furrow/jobs/archive/columnar"
@@ -21,7 +22,9 @@ import (
 // so it is missing while a day is not complete.
 type Manifest struct {
 	Format    int              `json:"v"`
-	Files     []File           `json:"files"`
+	Files     []File           `json:"files"` // of readings
+	Rollups   []File           `json:"rollups,omitempty"`
+	Reports   []File           `json:"reports,omitempty"`
 	Readings  int64            `json:"readings"`
 	Bytes     int64            `json:"bytes"`
 	Watermark time.Time        `json:"watermark"` // the files have every reading that storage had accepted then
@@ -31,6 +34,7 @@ type Manifest struct {
 // A File is one Parquet file of a day. It has the devices from First up to, but without, Before; empty: no bound.
 type File struct {
 	Name      string          `json:"name"`
+	Window    string          `json:"window,omitempty"` // of rollups and reports
 	First     schema.DeviceID `json:"first,omitempty"`
 	Before    schema.DeviceID `json:"before,omitempty"`
 	Readings  int64           `json:"readings"`
@@ -140,4 +144,50 @@ func (m *Manifest) sum() {
 			m.Watermark = f.Watermark
 		}
 	}
+}
+
+// of returns the files of a kind: rollups, reports, or else readings.
+func (m *Manifest) of(kind string) *[]File {
+	switch kind {
+	case rollupsKind:
+		return &m.Rollups
+	case reportsKind:
+		return &m.Reports
+	}
+	return &m.Files
+}
+
+// same reports whether m says what o says.
+func (m *Manifest) same(o *Manifest) bool {
+	return slices.Equal(m.Files, o.Files) && slices.Equal(m.Rollups, o.Rollups) && slices.Equal(m.Reports, o.Reports) &&
+		m.Expect.Equal(o.Expect)
+}
+
+// dropped deletes the files of rollups and reports that are no longer asked for: they would grow old. The manifest
+// follows, so a job that dies in between is repeated.
+func (s *Store) dropped(ctx context.Context, old, m *Manifest) error {
+	if old == nil {
+		return nil
+	}
+	for _, kind := range []string{rollupsKind, reportsKind} {
+		for _, file := range *old.of(kind) {
+			kept := func(f File) bool { return f.Name == file.Name }
+			if slices.ContainsFunc(*m.of(kind), kept) {
+				continue
+			}
+			if err := s.delete(ctx, file.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// delete deletes an object, if there is one.
+func (s *Store) delete(ctx context.Context, name string) error {
+	_, err := s.container.NewBlobClient(name).Delete(call{KindDelete, name}.within(ctx), nil)
+	if err = named(err); err != nil && !errors.Is(err, errNoObject) {
+		return fmt.Errorf("%s %s/%s: %w", KindDelete, s.name, name, err)
+	}
+	return nil
 }

@@ -35,6 +35,8 @@ func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 	d := daysOf(t, f, nil)
 	must.Succeed(t, d.Store.Create(t.Context()))
 	d.FileBytes, d.About = 40*200, archive.About{"site"}
+	d.Summed = archive.Summed{Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
+		By: []schema.By{schema.ByTenant}}
 	for _, folder := range folders(today-3, today-1) {
 		must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 	}
@@ -48,12 +50,28 @@ func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 	command.Dir, command.Stderr = readers, os.Stderr
 	printed := must.Have(command.Output())(t)
 	got := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}}
+	sums := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}}
+	counted := map[string]float64{}
 	for lines := json.NewDecoder(bytes.NewReader(printed)); lines.More(); {
 		var line struct {
 			Reader string
 			Row    map[string]any
 		}
 		must.Succeed(t, lines.Decode(&line))
+		if kind := line.Row["kind"]; kind != nil {
+			delete(line.Row, "first_time")
+			delete(line.Row, "last_time")
+			id := fmt.Sprint(kind)
+			for _, column := range []string{"window", "tenant", "time", "device", "sensor", "devices", "first"} {
+				id += fmt.Sprint(" ", line.Row[column])
+			}
+			if sums[line.Reader][id] != "" {
+				t.Errorf("%s reads %s twice", line.Reader, id)
+			}
+			sums[line.Reader][id] = fmt.Sprint(line.Row)
+			counted[fmt.Sprint(line.Reader, kind, line.Row["window"])] += line.Row["count"].(float64)
+			continue
+		}
 		id := fmt.Sprint(line.Row["device"], "/", line.Row["key"])
 		if got[line.Reader][id] != "" {
 			t.Errorf("%s reads %s twice", line.Reader, id)
@@ -62,6 +80,12 @@ func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 	}
 	for reader, rows := range got {
 		same(t, rows, want, reader)
+		same(t, sums[reader], sums["DuckDB"], "rollups and reports of ", reader)
+		for _, of := range []string{"rollups1h", "rollups1d", "reports1h"} {
+			if n := counted[reader+of]; n != counted["DuckDBrollups1d"] || n == 0 {
+				t.Errorf("%s counts %v numbers in %s, and %v in days", reader, n, of, counted["DuckDBrollups1d"])
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 
 	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
@@ -23,13 +24,20 @@ import (
 func (s *Store) Verify(ctx context.Context, f Folder, m *Manifest, day *jobs.TenantDay) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, file := range m.Files {
-			v := &verifier{folder: f, file: file, day: day, gone: map[string]bool{}}
-			err := v.verify(ctx, s)
-			if err != nil && !yield("", fmt.Errorf("archive %s/%s: %w", s.name, file.Name, err)) {
+			sums, err := newSummed(m, file)
+			if err != nil {
+				yield("", err)
 				return
 			}
-			for _, wrong := range v.wrong {
-				if !yield(file.Name+": "+wrong, nil) {
+			v := &verifier{folder: f, file: file, day: day, gone: map[string]bool{}, sums: sums}
+			if !v.tell(v.verify(ctx, s), s, yield) {
+				return
+			}
+			sums.end()
+			for _, one := range m.aggregatesOf(file) {
+				v := &verifier{folder: f, file: one}
+				kind, _, _ := strings.Cut(one.Name, "/")
+				if !v.tell(v.aggregates(ctx, s, kind, sums), s, yield) {
 					return
 				}
 			}
@@ -44,6 +52,20 @@ type verifier struct {
 	day    *jobs.TenantDay
 	gone   map[string]bool // devices whose rows retention may have deleted
 	wrong  []string
+	sums   *summed // what rollups and reports should say; nil if that is not compared
+}
+
+// tell yields what is wrong with the file, and reports whether to go on.
+func (v *verifier) tell(err error, s *Store, yield func(string, error) bool) bool {
+	if err != nil && !yield("", fmt.Errorf("archive %s/%s: %w", s.name, v.file.Name, err)) {
+		return false
+	}
+	for _, wrong := range v.wrong {
+		if !yield(v.file.Name+": "+wrong, nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostWrong is how many wrong readings of a file are named.
@@ -144,6 +166,7 @@ func (v *verifier) placed(one columnar.Reading) {
 	if err != nil || schema.DayOf(key.Ticks) != v.folder.Day || key.Ticks.Time().UnixMicro() != one.Time.UnixMicro() {
 		v.report("reading %s %s of %v belongs into another day", d, one.Key, one.Time)
 	}
+	v.sums.add(one, key)
 }
 
 // stored returns a function that returns the devices and keys of the readings in storage one by one, and "" after the

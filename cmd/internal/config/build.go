@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -65,6 +66,9 @@ func (p Pipeline) group(built *jobs.Pipeline) {
 		if kind, grouping := c.Grouping(built); grouping != nil {
 			if built.Groups == nil {
 				built.Groups = map[schema.MarkKind]jobs.Grouping{}
+			}
+			if days, is := grouping.(*archive.Days); is {
+				days.Summed = p.summed(days.Summed)
 			}
 			built.Groups[kind] = grouping
 		}

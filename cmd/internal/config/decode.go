@@ -93,7 +93,7 @@ func (p Processor) settings() map[string]any {
 		if field.Tag.Get("yaml") == "-" {
 			continue
 		}
-		if texts, is := v.Interface().([]string); !is || len(texts) > 0 {
+		if v.Kind() != reflect.Slice || v.Len() > 0 {
 			all[field.Tag.Get("yaml")] = shownSetting(v.Interface())
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
 	"furrow/jobs/notify"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
@@ -101,6 +102,19 @@ func (p Pipeline) Reported() (all []schema.Window) {
 		}
 	}
 	return all
+}
+
+// summed adds the reports of the archive: those of its rollups whose windows are reported.
+func (p Pipeline) summed(s archive.Summed) archive.Summed {
+	if p.Reports == nil {
+		return s
+	}
+	for _, w := range s.Rollups {
+		if slices.Contains(p.Reports.Windows, w) {
+			s.Reports, s.By = append(s.Reports, w), p.Reports.By
+		}
+	}
+	return s
 }
 
 // groupings returns what is made of the pipeline's marks.

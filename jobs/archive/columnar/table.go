@@ -1,0 +1,167 @@
+package columnar
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"furrow/tables"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+)
+
+// A Type is that of a column of a table.
+type Type int
+
+const (
+	Words   Type = iota // a string; null where it is empty
+	Moments             // tables.Ticks, to the microsecond
+	Counts              // an int64
+	Doubles             // a float64
+)
+
+// A TableColumn is a column of a table.
+type TableColumn struct {
+	Name string
+	Type Type
+}
+
+// A TableWriter writes a file with other rows than readings, such as rollups.
+type TableWriter struct {
+	columns []TableColumn
+	file    *parquet.GenericWriter[any]
+	rows    []parquet.Row
+	grouped int
+	Rows    int64
+}
+
+// NewTable returns a writer of a table.
+func NewTable(to io.Writer, columns []TableColumn) *TableWriter {
+	nodes, order, taken := parquet.Group{}, map[string]int{}, map[string]bool{}
+	for i, c := range columns {
+		for taken[strings.ToLower(c.Name)] {
+			c.Name += "_"
+		}
+		taken[strings.ToLower(c.Name)] = true
+		nodes[c.Name], order[c.Name] = c.node(), i
+	}
+	fields := slices.Clone(nodes.Fields())
+	slices.SortFunc(fields, func(a, b parquet.Field) int { return order[a.Name()] - order[b.Name()] })
+	return &TableWriter{columns: columns, file: parquet.NewGenericWriter[any](to,
+		parquet.NewSchema("row", group{nodes, fields}), parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.PageBufferSize(maxPage), parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary),
+		parquet.CreatedBy("furrow", "1", ""))}
+}
+
+func (c TableColumn) node() parquet.Node {
+	switch c.Type {
+	case Moments:
+		return parquet.Encoded(parquet.Timestamp(parquet.Microsecond), &parquet.DeltaBinaryPacked)
+	case Counts:
+		return parquet.Encoded(parquet.Int(64), &parquet.DeltaBinaryPacked)
+	case Doubles:
+		return parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary)
+	}
+	return parquet.Optional(parquet.Encoded(parquet.String(), &parquet.RLEDictionary))
+}
+
+// Write adds a row with a value for each column.
+func (t *TableWriter) Write(values ...any) error {
+	if len(values) != len(t.columns) {
+		return fmt.Errorf("writing Parquet: %d values for %d columns", len(values), len(t.columns))
+	}
+	row := make(parquet.Row, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case string:
+			if row[i] = parquet.NullValue().Level(0, 0, i); v != "" {
+				row[i] = textOf(v, i)
+			}
+		case tables.Ticks:
+			row[i] = parquet.Int64Value(micros(v)).Level(0, 0, i)
+		case int64:
+			row[i] = parquet.Int64Value(v).Level(0, 0, i)
+		case float64:
+			row[i] = parquet.DoubleValue(v).Level(0, 0, i)
+		default:
+			return fmt.Errorf("writing Parquet: column %s: no column holds a %T", t.columns[i].Name, v)
+		}
+	}
+	t.rows = append(t.rows, row)
+	t.Rows++
+	t.grouped++
+	if len(t.rows) < 500 {
+		return nil
+	}
+	return t.pass()
+}
+
+// pass passes rows to the library, and ends large row groups.
+func (t *TableWriter) pass() error {
+	_, err := t.file.WriteRows(t.rows)
+	if t.rows = t.rows[:0]; err == nil && t.grouped >= groupRows {
+		t.grouped, err = 0, t.file.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	return nil
+}
+
+// Close ends the file.
+func (t *TableWriter) Close() error {
+	if err := t.pass(); err != nil {
+		return err
+	}
+	return t.file.Close()
+}
+
+// ReadTable calls row with the values of each row of a table: nil, string, int64 or float64. Times are microseconds
+// since 1970.
+func ReadTable(file io.ReaderAt, size int64, row func([]any) error) (err error) {
+	defer rescue(&err)
+	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return fmt.Errorf("the file is no Parquet: %w", err)
+	}
+	buffer, values := make([]parquet.Row, 500), make([]any, len(f.Schema().Columns()))
+	for _, g := range f.RowGroups() {
+		rows := g.Rows()
+		for {
+			n, err := rows.ReadRows(buffer)
+			for _, one := range buffer[:n] {
+				for i, v := range one {
+					values[i] = valueOf(v)
+				}
+				if err := row(values); err != nil {
+					return errors.Join(err, rows.Close())
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("the Parquet file is damaged: %w", errors.Join(err, rows.Close()))
+			}
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func valueOf(v parquet.Value) any {
+	switch {
+	case v.IsNull():
+		return nil
+	case v.Kind() == parquet.Int64:
+		return v.Int64()
+	case v.Kind() == parquet.Double:
+		return v.Double()
+	}
+	return string(v.ByteArray())
+}
