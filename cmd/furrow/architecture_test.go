@@ -129,6 +129,7 @@ func arrows() []arrow {
 
 		{"cmd/internal/demo/check", "tables tables/schema"}, // shares no code with what it checks
 		{"cmd/internal/setup", "sas tables tables/local"},
+		{"cmd/internal/backup", "tables/local"}, // for locks
 		{"cmd/internal/...", "jobs/... sas/... tables tables/schema worker/... cmd/internal/..."},
 		{"cmd/furrow", "jobs/... sas/... tables/... worker/... cmd/internal/..."},
 	}

@@ -27,7 +27,8 @@ func restoreCommand() *cli.Command {
 		Description: `Copies the backup DIR to the directory of --storage, which must not exist or be empty, after it has compared each
 file with the manifest. All tokens end: every stored access policy is replaced, because tokens that were
 revoked after the backup would work again. Devices keep their keys and request new tokens. What was revoked
-or removed after the backup is not known to it, and the command lists what to repeat. Then start furrow up:
+or removed after the backup is not known to it, and the command lists what to repeat. What a restore leaves that
+was killed is removed by the next one in that folder. Then start furrow up:
 everything that was acknowledged before the backup is there, and is folded as after a crash.` + examples(
 			"restore /mnt/backups/2026-11-22",
 			"restore /mnt/backups/2026-11-22 --storage /srv/fleet"),

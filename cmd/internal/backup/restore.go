@@ -25,10 +25,14 @@ func Restore(from, to string, prepare func(dir string) error) (m Manifest, err e
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return m, err
 	}
-	dir, err := os.MkdirTemp(filepath.Dir(to), ".restoring-") // mode 0700
+	if err := removeUnfinished(filepath.Dir(to)); err != nil {
+		return m, err
+	}
+	dir, done, err := makeUnfinished(filepath.Dir(to))
 	if err != nil {
 		return m, err
 	}
+	defer func() { err = errors.Join(err, done()) }()
 	if err = m.restore(from, dir); err == nil {
 		err = prepare(dir)
 	}
