@@ -49,6 +49,7 @@ type Result struct {
 	Strange map[string]error
 
 	passedOver
+	ended []schema.Place  // devices whose chain has ended
 	woken []schema.Target // targets that nobody had woken before
 }
 
@@ -159,8 +160,11 @@ func (j *job) result() Result {
 			r.Acks += len(d.acks)
 			r.Refused += int(d.rejects.count)
 		}
-		if d.behind {
+		switch {
+		case d.behind:
 			r.Behind = append(r.Behind, d.member.Place())
+		case d.done && d.track.read.chain.id != "":
+			r.ended = append(r.ended, d.member.Place())
 		}
 		if d.track.refolded() && !d.track.refold.empty() {
 			r.Reset = append(r.Reset, d.member.Place())

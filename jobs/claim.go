@@ -243,7 +243,10 @@ func (j *job) commit(ctx context.Context) error {
 func (j *job) setMarks(d *deviceRun) {
 	t := d.track
 	until := max(j.now, d.seen).Add(j.pipeline.marks())
-	if d.behind {
+	switch {
+	case d.behind && t.read.chain.id == "":
+		t.chain = mark{id: j.claim} // it waits for its turn
+	case d.behind:
 		t.chain = mark{j.claim, until}
 	}
 	switch {

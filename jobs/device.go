@@ -37,7 +37,7 @@ func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, e
 			return r, err
 		}
 	}
-	return r, nil
+	return r, p.giveTurns(ctx, m, r, put)
 }
 
 // A follower is a message that follows from a job.
@@ -55,13 +55,13 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 		next.First, next.Last, next.Mark = first, last, mark
 		return next
 	}
-	for _, d := range r.Behind {
-		all = append(all, follower{of(d, d, r.Mark), 0})
-	}
 	if r.Rest != (schema.Place{}) {
 		all = append(all, follower{of(r.Rest, m.Last, m.Mark), 0})
 	}
-	if m.Mark != "" {
+	if m.Mark != "" { // others wait for their turns
+		for _, d := range r.Behind {
+			all = append(all, follower{of(d, d, r.Mark), 0})
+		}
 		for _, d := range r.Lost {
 			all = append(all, follower{of(d, d, m.Mark), 0})
 		}

@@ -26,11 +26,13 @@ type deviceRun struct {
 	told    []Effect      // commands in the committed states, to be sent
 	bytes   int           // bytes of the folded rows
 	horizon tables.Ticks  // up to which rows are folded
+	brief   tables.Ticks  // a page of rows that begins earlier is left to a chain, with all after it; 0: none is
 	full    int           // bytes after which other rows are left to another job; 0: no bound
 	weight  int           // approximate bytes of effects and rejects
 	again   bool          // rows are folded again: skip processors that take each row once
 	dirty   bool          // there is something to commit
 	behind  bool          // there are more rows than were folded
+	left    bool          // it is so far behind that all of its rows are left to a chain
 	dropped bool          // another job has overtaken this one
 	look    bool          // its outputs may exist in unknown versions
 	holdFor time.Duration // how long the claim holds; zero: the default
@@ -73,8 +75,15 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 		rows.Rows.After, rows.Rows.From = "", below
 	}
 	d.full, d.horizon = maxBytes, horizon
+	if d.track.chain.id == "" {
+		d.brief = horizon.Add(-p.longBehind())
+	}
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
 		return err
+	}
+	if d.left {
+		d.mark()
+		return nil
 	}
 	d.dirty = d.rows > 0 || heeded || d.posted
 	until := horizon
@@ -121,6 +130,9 @@ func (d *deviceRun) rescue() {
 // reading.
 func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Range, most, heaviest int) error {
 	query := tables.Query{Range: rows, Size: min(most, 1000)}
+	if d.brief > 0 {
+		query.Size = min(p.portion(), 1000)
+	}
 	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, query) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil // the first device of an enrollment has not written yet
@@ -129,6 +141,11 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 			return err
 		}
 		d.seen = max(d.seen, tables.TicksOf(page.Time))
+		if n := len(page.Rows); d.rows == 0 && n >= query.Size && page.Next != (tables.Continuation{}) &&
+			TicksBefore(page.Rows[0].RowKey) < d.brief {
+			d.behind, d.left = true, true
+			return nil
+		}
 		for left := page.Rows; len(left) > 0; {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

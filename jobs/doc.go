@@ -41,6 +41,10 @@
 //     a new id, so a message that was put twice finds another id and does nothing. A job puts the message of a mark
 //     again when the mark has expired, or when its own message was received before: the worker that had it may have
 //     died between its commit and its put.
+//   - A tenant that is far behind delays no other. Live jobs fold no row of a device with more than a page of rows that
+//     are long past. Such a device waits for its turn, without a message, and a tenant has only so many turns in each
+//     partition. A device that has caught up passes its turn on. In each run, the first waiting device of a tenant is
+//     in a batch, whose job gives turns that were lost with a worker away again.
 //   - What is made of many devices (a report, a tenant's day in an archive) is made by group jobs. A commit leaves a
 //     mark in the tracking partition, in its own transaction or before it, that says what has to be made again. A group
 //     job reads marks, makes what they ask for, and deletes each on the version that it read. See Grouping.
@@ -96,6 +100,7 @@
 //	gap           numbers of a sequence that no reading has
 //	import        rows of the past from files, which runs fold before the newer ones
 //	group         devices that are reported together: a tenant, a site, a label
+//	turn          leave for a device far behind to catch up, while others of its tenant wait
 //	mark          a note that something has to be made again, such as a group's bucket
 //	report        the joined buckets of the devices of a group
 //	rule          what to watch for in devices: a threshold, silence, a missed time of the day, and so on

@@ -67,7 +67,7 @@ func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }
 // another ID and does nothing: chains cannot multiply. Like a hold it is a courtesy.
 type mark struct {
 	id    string       // ID of the message; empty if there is none
-	until tables.Ticks // then it expires, and whoever finds it puts the message again
+	until tables.Ticks // then it expires, and whoever finds it puts the message again; zero: it was not put yet
 }
 
 func (m mark) setChain(e *tables.Entity) { m.set(e, schema.TrackChainMark, schema.TrackChainUntil) }

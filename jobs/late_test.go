@@ -218,6 +218,7 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 	f := manyThenFew(t)
 	p := f.Pipeline(t, nil)
 	p.Portion = 1
+	p.Cadence = 30 * 24 * time.Hour // its first portion is live work
 	entities := (jobs.MaxSensors + 199) / 200
 	if r, err := p.Run(t.Context(), f.Batch); err != nil || r.Refused > 0 {
 		t.Fatalf("%+v, %v", r, err)
@@ -238,6 +239,7 @@ func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
 	for range 2 { // the second one replaces the parts of the first one
 		ctx, p := dies(t, f)
 		p.Portion = 1
+		p.Cadence = 30 * 24 * time.Hour // its first portion is live work
 		if _, err := p.Run(ctx, f.Batch); err == nil {
 			t.Fatal("the attempt did not die")
 		}

@@ -16,6 +16,7 @@ type passedOver struct {
 	Claimed  []claimed      // devices that another job has claimed
 	Orphaned []orphaned     // devices whose chain or refold nobody seems to continue
 	Failing  []schema.Place // devices that failed in a batch and are tried again alone
+	Waiting  []schema.Place // devices far behind that wait for their turn to catch up
 
 	now tables.Ticks // of the service, when the job looked
 }
@@ -52,6 +53,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.refoldMark.id, true, t.etag})
 		}
 		switch {
+		case t.chain.waits() && b.Mark != t.chain.id:
+			over.Waiting = append(over.Waiting, d.member.Place())
 		case b.Tried && t.chain.id != "" && b.Mark != t.chain.id:
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
 		case b.Mark != t.chain.id && (b.Mark != "" || t.chain.until > now):

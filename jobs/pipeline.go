@@ -41,6 +41,8 @@ type Pipeline struct {
 	// Marks is how long the mark of a message on a tracking row keeps others from repeating it. Zero means 5 minutes, and
 	// a negative Marks no time.
 	Marks time.Duration
+	// Cadence is the time from one run to the next. Zero means a minute.
+	Cadence time.Duration
 	// Settle is how long rows may take to become visible to everybody: younger rows wait. Zero means 10 s.
 	Settle time.Duration
 	// Generation is that of the stored configuration that the pipeline is built from. Jobs write it into messages and
@@ -55,6 +57,11 @@ type Pipeline struct {
 	Portion int
 	// OnFold is told of each call of a processor, repeated ones included. It may be nil.
 	OnFold func(Folded)
+	// Turns is how many devices of a tenant and partition of the fleet catch up at the same time; zero means 16, about as
+	// many as a worker does. Others that are far behind wait without a message until one of them has caught up, so the
+	// catch-up queue never holds more messages of a tenant than this for each partition, and no tenant has to wait for
+	// thousands of another's.
+	Turns int
 	// Most is how many rows a job folds in all; zero means 20,000. It leaves other devices to another job.
 	Most int
 }
@@ -66,6 +73,7 @@ func (p *Pipeline) marks() time.Duration  { return cmp.Or(p.Marks, 5*time.Minute
 func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxBatch) }
 func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
+func (p *Pipeline) turns() int            { return cmp.Or(p.Turns, 16) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }

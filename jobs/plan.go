@@ -28,6 +28,7 @@ type plan struct {
 	at      *schema.MonthFigures
 	figures map[schema.Month]*schema.MonthFigures
 	seen    map[string]*seenGroups // by partition
+	waiting schema.Place           // first waiting device of its tenant and partition
 
 	whole group // devices of whole partitions before the current one
 	part  group // devices of the current partition
@@ -65,7 +66,7 @@ func (m Message) partitions() tables.Range {
 func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.Place) bool) error {
 	tracks := newTrackRows(ctx, pl.pipeline.tracking(), part)
 	defer tracks.stop()
-	pl.seen = map[string]*seenGroups{}
+	pl.seen, pl.waiting = map[string]*seenGroups{}, schema.Place{}
 	tracks.seen = pl.seen
 	members := pl.pipeline.Client.Table(pl.pipeline.Names.Fleet())
 	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey"}}) {
@@ -194,11 +195,19 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	if held {
 		at.Held++
 	}
-	if behind {
+	if behind || t.Waiting {
 		at.Behind++
 		if t.Checkpoint != "" {
 			at.Lag = max(at.Lag, pl.now.Time().Sub(TicksBefore(t.Checkpoint).Time()))
 		}
+	}
+	if t.Waiting {
+		// The job of the first one finds out whether there are turns for it and others.
+		first := pl.waiting == (schema.Place{}) || !sameTenant(pl.waiting, t.Place)
+		if first {
+			pl.waiting = t.Place
+		}
+		return first
 	}
 	return !held && !behind
 }

@@ -79,6 +79,7 @@ func TestAJobRejectsTenThousandRowsInOneTransaction(t *testing.T) {
 		return nil
 	}))
 	p.Portion = 10_000
+	p.Cadence = 24 * time.Hour // its first portion is live work
 	r, err := p.Run(t.Context(), f.Batch)
 	if err != nil || r.Rows != 10_000 || r.Refused != 10_000 || len(r.Failed) != 0 {
 		t.Fatalf("%+v, %v", r, err)
@@ -123,6 +124,7 @@ func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	f := seedDevice(t, 150+30, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	p := f.Pipeline(t, nil)
 	p.Portion, p.Most = 150, 150
+	p.Cadence = 24 * time.Hour // its first portion is live work
 	r := must.Have(p.Run(t.Context(), f.Batch))(t)
 	ctx, dying := dies(t, f)
 	batch := f.Batch
@@ -155,6 +157,7 @@ func TestAnOvertakenJobPutsNoOldRejectOverANewerOne(t *testing.T) {
 		return f.Drain(context.WithoutCancel(t.Context()), f.Pipeline(t, nil))
 	}))
 	sleeper.Portion, sleeper.Most = 50, 50
+	sleeper.Cadence = 24 * time.Hour // its first portion is live work
 	r, err := sleeper.Run(t.Context(), f.Batch)
 	if err != nil || r.Overtaken != 1 || !slept.Load() {
 		t.Errorf("%+v, %v", r, err)

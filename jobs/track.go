@@ -123,9 +123,9 @@ func trackOf(e tables.Entity) (*track, error) {
 		floor:     max(tables.Ticks(f.Int(schema.TrackLedgerFrom)), tables.Ticks(f.Int(schema.TrackWatermark))),
 		watermark: tables.Ticks(f.Int(schema.TrackWatermark)), imported: tables.Ticks(f.Int(schema.TrackImported)),
 		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld),
-			heldUntil:  f.Ticks(schema.TrackHeldUntil),
-			chain:      mark{f.String(schema.TrackChainMark), f.Ticks(schema.TrackChainUntil)},
-			refoldMark: mark{f.String(schema.TrackRefoldMark), f.Ticks(schema.TrackRefoldUntil)}},
+			heldUntil:  timeOf(f, schema.TrackHeldUntil),
+			chain:      mark{f.String(schema.TrackChainMark), timeOf(f, schema.TrackChainUntil)},
+			refoldMark: mark{f.String(schema.TrackRefoldMark), timeOf(f, schema.TrackRefoldUntil)}},
 	}
 	t.read.marks, t.read.imported = t.marks, t.imported
 	var err error
@@ -217,6 +217,14 @@ func (t *track) setMarks(e *tables.Entity) {
 	if t.refoldMark != t.read.refoldMark {
 		t.refoldMark.setRefold(e)
 	}
+}
+
+// timeOf returns the time of a property that setMarks or mark.set has written; zero if it was removed.
+func timeOf(f *tables.Fields, name string) tables.Ticks {
+	if at := f.Ticks(name); at > firstDateTime {
+		return at
+	}
+	return 0
 }
 
 // firstDateTime is the start of 1601, the earliest time that storage accepts. learn.microsoft.com: "Understanding the

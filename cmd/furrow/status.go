@@ -76,6 +76,7 @@ type tenantStatus struct {
 	Tenant        schema.Tenant `json:"tenant"`
 	Devices       int64         `json:"devices"`
 	Behind        int64         `json:"behind"`
+	Waiting       int64         `json:"waiting"`       // devices behind that wait for others of the tenant to catch up
 	BehindSeconds float64       `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
 	Failing       int64         `json:"failing"`
 	Held          int64         `json:"held"`
@@ -151,7 +152,7 @@ func tenantsOf(c *cli.Context, f *roles.Fleet, p schema.Pipeline) (all []tenantS
 		return nil, err
 	}
 	for _, t := range tenants {
-		all = append(all, tenantStatus{t.Tenant, t.Devices, t.Behind, t.Lag.Seconds(), t.Failing, t.Held,
+		all = append(all, tenantStatus{t.Tenant, t.Devices, t.Behind, t.Waiting, t.Lag.Seconds(), t.Failing, t.Held,
 			t.Refolds, t.Rows, t.Rejects, t.Late})
 	}
 	return all, nil
@@ -261,6 +262,9 @@ func (t tenantStatus) text() string {
 	behind := fmt.Sprintf("%d far behind", t.Behind)
 	if t.Behind > 0 && t.BehindSeconds > 0 {
 		behind += fmt.Sprintf(" (by up to %s)", short(time.Duration(t.BehindSeconds)*time.Second))
+	}
+	if t.Waiting > 0 {
+		behind += fmt.Sprintf(", %d of them waiting", t.Waiting)
 	}
 	return fmt.Sprintf("%d; %s, %d failing, %d held", t.Devices, behind, t.Failing, t.Held)
 }

@@ -44,12 +44,17 @@ func TestStatusCountsTheDevicesOfEachTenant(t *testing.T) {
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
 	e.Set(schema.TrackChainUntil, tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))
 	f.merge(f.names.Partitions("live"), e)
+	e.RowKey = "acme!acme:d0002"
+	e.PartitionKey = "2026-11"
+	e.Set(schema.TrackChainMark, tables.String("waiting"))
+	e.Set(schema.TrackChainUntil, tables.DateTime(tables.TicksOf(time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC))))
+	f.merge(f.names.Partitions("live"), e)
 	s := jsonOf[pipelineStatus](t, f.must("status --json --tenants --pipeline live"))[0]
 	var devices, rows int64
 	for _, of := range s.Tenants {
 		devices, rows = devices+of.Devices, rows+of.Rows
-		behind := map[schema.Tenant]int64{"acme": 1}[of.Tenant]
-		if of.Behind != behind || (of.BehindSeconds > 0) != (behind > 0) || of.Held+of.Failing > 0 {
+		behind := map[schema.Tenant]int64{"acme": 2}[of.Tenant]
+		if of.Behind != behind || of.Waiting != behind/2 || (of.BehindSeconds > 0) != (behind > 0) || of.Held+of.Failing > 0 {
 			t.Errorf("%s: %+v", of.Tenant, of)
 		}
 	}
@@ -57,7 +62,8 @@ func TestStatusCountsTheDevicesOfEachTenant(t *testing.T) {
 		t.Errorf("the tenants have %d devices and %d rows: %+v", devices, rows, s.Tenants)
 	}
 	f.says("acme: ", "status --tenants --pipeline live")
-	f.says("1 far behind (by up to", "status --tenants --pipeline live")
+	f.says("2 far behind (by up to", "status --tenants --pipeline live")
+	f.says("), 1 of them waiting, ", "status --tenants --pipeline live")
 	if out := f.must("status --pipeline live"); strings.Contains(out, "acme") {
 		t.Errorf("without --tenants it says\n%s", out)
 	}

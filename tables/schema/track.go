@@ -1,6 +1,10 @@
 package schema
 
-import "furrow/tables"
+import (
+	"time"
+
+	"furrow/tables"
+)
 
 // The properties of a row of a partition-tracking table. Only the jobs of a pipeline
 // write them; what they mean is documented there.
@@ -65,6 +69,7 @@ type Track struct {
 	Claim       string       // of the job that claimed the row last; empty after it was given back
 	Committed   string       // the claim of the last commit
 	BehindUntil tables.Ticks // until then, a chain of jobs catches up on this device
+	Waiting     bool         // it is far behind, and waits for its turn to catch up
 	Refolding   bool         // rows are still to be folded again
 }
 
@@ -79,7 +84,7 @@ func (t Track) Claimed() bool { return t.Claim != "" && t.Claim != t.Committed }
 func TrackProperties() []string {
 	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackRows, TrackRejects, TrackLate,
 		TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
-		TrackChainUntil, TrackRefold}
+		TrackChainMark, TrackChainUntil, TrackRefold}
 }
 
 // DeviceTracks returns the RowKeys of devices in a tracking table. What a partition has besides them, such as marks,
@@ -88,6 +93,17 @@ func DeviceTracks() tables.Keys { return tables.Keys{From: tables.KeysWithPrefix
 
 // TracksFailing returns the filter for the tracking rows of failing devices.
 func TracksFailing() string { return TrackAttempts + " gt 0L" }
+
+// TracksWaiting returns the filter for the tracking rows of devices that wait for their turn to catch up: the time of
+// their marks is the earliest one that storage accepts.
+func TracksWaiting() string {
+	return TrackChainMark + " gt '' and " + TrackChainUntil + " lt datetime'1602-01-01T00:00:00Z'"
+}
+
+// TracksBehind returns the filter for the tracking rows of devices that have their turn to catch up at a time.
+func TracksBehind(now tables.Ticks) string {
+	return TrackChainUntil + " gt datetime'" + now.Time().Format(time.RFC3339) + "'"
+}
 
 // TrackOf decodes a row of a partition-tracking table.
 func TrackOf(e tables.Entity) (Track, error) {
@@ -99,6 +115,7 @@ func TrackOf(e tables.Entity) (Track, error) {
 		Claim: f.String(TrackClaim), Committed: f.String(TrackCommitted), BehindUntil: f.Ticks(TrackChainUntil),
 		Refolding: f.String(TrackRefold) != "",
 	}
+	t.Waiting = f.String(TrackChainMark) != "" && t.BehindUntil.Time().Year() == 1601
 	var err error
 	t.Place.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)

@@ -16,6 +16,7 @@ type TenantStatus struct {
 	Tenant  schema.Tenant
 	Devices int64
 	Behind  int64         // far behind
+	Waiting int64         // of those: for their turn to catch up
 	Lag     time.Duration // age of the oldest checkpoint of those
 	Failing int64
 	Held    int64
@@ -74,7 +75,10 @@ func (s *TenantStatus) add(t schema.Track, now time.Time) {
 	if t.Refolding {
 		s.Refolds++
 	}
-	if t.BehindUntil > tables.TicksOf(now) {
+	if t.Waiting {
+		s.Waiting++
+	}
+	if t.Waiting || t.BehindUntil > tables.TicksOf(now) {
 		s.Behind++
 		if t.Checkpoint != "" {
 			s.Lag = max(s.Lag, now.Sub(jobs.TicksBefore(t.Checkpoint).Time()))

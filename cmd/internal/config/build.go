@@ -34,6 +34,7 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Objects:   objects,
 		Names:     names,
 		Batch:     p.Batch,
+		Cadence:   p.Cadence,
 		Settle:    p.Settle,
 		Format:    p.Format,
 		Notifier:  notifier,

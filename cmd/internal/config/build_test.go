@@ -52,8 +52,8 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	}
 	built.Processors, built.Models, built.Keep, built.Groups = nil, nil, nil, nil
 	want := &jobs.Pipeline{
-		Name: "live", Batch: 99, Settle: 20 * time.Second, Notifier: &notify.Notifier{Pipeline: "live"},
-		Settings: c.Pipelines[0].Settings(&c.Models[3]),
+		Name: "live", Batch: 99, Cadence: 90 * time.Second, Settle: 20 * time.Second,
+		Notifier: &notify.Notifier{Pipeline: "live"}, Settings: c.Pipelines[0].Settings(&c.Models[3]),
 		Sensors: jobs.Sensors{
 			Named: map[string]jobs.Meaning{"door": {Is: jobs.State}, "temperature": {Is: jobs.Number},
 				"debug": {Is: jobs.Ignored}, "kwh": {Is: jobs.Number}},

@@ -1,0 +1,137 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// longBehind is how old rows must be for a live job to leave all of them to a chain. Devices that keep up with an
+// hourly pipeline may have thousands of rows in each run.
+func (p *Pipeline) longBehind() time.Duration { return max(10*time.Minute, 3*p.Cadence) }
+
+// waits reports whether the device of a chain waits for its turn: no message was put yet.
+func (m mark) waits() bool { return m.id != "" && m.until == 0 }
+
+// giveTurns lets waiting devices catch up. Waiting are those that a job found, and those that it has found to be far
+// behind. For each device whose chain the job has ended, another one of its tenant follows.
+func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putter) error {
+	m = m.Untried()
+	m.Claim = ""
+	waiting := r.Waiting
+	if m.Mark == "" {
+		waiting = slices.SortedFunc(slices.Values(slices.Concat(r.Waiting, r.Behind)), schema.Place.Compare)
+	}
+	for _, of := range slices.CompactFunc(slices.Clone(waiting), sameTenant) {
+		if err := p.fillTurns(ctx, m, of, put); err != nil {
+			return fmt.Errorf("giving devices of tenant %s that are far behind their turns: %w", of.Key.Tenant(), err)
+		}
+	}
+	for _, of := range r.ended {
+		if err := p.passTurn(ctx, m, of, put); err != nil {
+			return fmt.Errorf("giving the turn of device %s to another one: %w", of.Device(), err)
+		}
+	}
+	return nil
+}
+
+func sameTenant(a, b schema.Place) bool {
+	return a.Month == b.Month && a.Key.Tenant() == b.Key.Tenant()
+}
+
+// fillTurns gives the tenant's free turns in a partition to the first waiting devices. Jobs that do this at the same
+// time choose the same devices, and only one can give each its turn. The devices that have one are counted last, so
+// that two jobs do not both give away the same turns.
+func (p *Pipeline) fillTurns(ctx context.Context, m Message, of schema.Place, put Putter) error {
+	keys := schema.MembersOf(of.Key.Tenant())
+	waiting, now, err := p.chains(ctx, of.Month, keys, schema.TracksWaiting())
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	taken, _, err := p.chains(ctx, of.Month, keys, schema.TracksBehind(now))
+	if err != nil {
+		return err
+	}
+	for _, e := range waiting[:min(len(waiting), p.turns()-len(taken))] {
+		if _, err := p.startChain(ctx, m, e, now, put); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passTurn gives the turn of a device that has caught up to the next one of its tenant and partition, the first after
+// the last.
+func (p *Pipeline) passTurn(ctx context.Context, m Message, of schema.Place, put Putter) error {
+	after := schema.MembersOf(of.Key.Tenant())
+	before := after
+	after.From, after.After, before.Before = "", string(of.Key), string(of.Key)
+	for _, keys := range []tables.Keys{after, before} {
+		for {
+			waiting, now, err := p.chains(ctx, of.Month, keys, schema.TracksWaiting())
+			if err != nil {
+				return err
+			}
+			if len(waiting) == 0 {
+				break
+			}
+			for _, e := range waiting {
+				if started, err := p.startChain(ctx, m, e, now, put); err != nil || started {
+					return err
+				}
+				keys.From, keys.After = "", e.RowKey
+			}
+		}
+	}
+	return nil
+}
+
+// chains returns the first rows in a range of a partition that match a filter, as many as there are turns, and the
+// service's time.
+func (p *Pipeline) chains(ctx context.Context, month schema.Month, keys tables.Keys, filter string) (
+	rows []tables.Entity, now tables.Ticks, err error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(month.String()), Rows: keys}, Filter: filter,
+		Select: []string{schema.TrackChainMark}, Size: p.turns()}
+	for page, err := range p.tracking().Rows(ctx, q) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if page.Time.IsZero() {
+			return nil, 0, errNoDate
+		}
+		now = tables.TicksOf(page.Time)
+		if rows = append(rows, page.Rows...); len(rows) >= p.turns() {
+			break
+		}
+	}
+	return rows[:min(len(rows), p.turns())], now, nil
+}
+
+// startChain puts the message of a waiting device, unless its row has changed since it was read: somebody else has.
+// After a crash before the message is put, the mark expires, and the message is put again like any other lost one.
+func (p *Pipeline) startChain(ctx context.Context, m Message, waiting tables.Entity, now tables.Ticks, put Putter) (
+	started bool, err error) {
+	month, err := schema.ParseMonth(waiting.PartitionKey)
+	if err != nil {
+		return false, err
+	}
+	key, err := schema.ParseMemberKey(waiting.RowKey)
+	if err != nil {
+		return false, err
+	}
+	chain := mark{waiting.Get(schema.TrackChainMark).Text(), now.Add(p.marks())}
+	e := tables.Entity{PartitionKey: waiting.PartitionKey, RowKey: waiting.RowKey}
+	chain.setChain(&e)
+	if _, err := p.tracking().Do(ctx, tables.Merge(e, waiting.ETag)); isChanged(err) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	place := schema.Place{Month: month, Key: key}
+	m.First, m.Last, m.Mark = place, place, chain.id
+	return true, put.Put(ctx, m, 0)
+}

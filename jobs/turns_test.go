@@ -1,0 +1,213 @@
+package jobs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// A crowd is tenants in one partition of the fleet, with devices that have a row a minute.
+type crowd struct {
+	*roster
+	line    jobstest.Line // live messages
+	catchup jobstest.Line
+	waited  int // catch-up jobs until all devices of the tenant small had caught up; 0 if they have not yet
+	most    int // messages of one tenant that were in the catch-up queue at a time
+	live    map[schema.Tenant]int
+	done    map[schema.DeviceID]int // rows
+}
+
+// add gives devices to a tenant, each with so many rows until some minutes ago.
+func (c *crowd) add(t *testing.T, tenant schema.Tenant, devices, rows int) {
+	t.Helper()
+	var members, readings []tables.Entity
+	for i := range devices {
+		m := schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprintf("%s%03d", tenant, i)), Tenant: tenant,
+			Readings: c.names.Readings()}
+		members = append(members, must.Have(m.Entity())(t))
+		for n := range rows {
+			e := temperature(time.Now().Add(-time.Minute-time.Duration(rows-n)*time.Minute), float64(n))
+			e.PartitionKey = string(m.Device)
+			readings = append(readings, e)
+		}
+	}
+	jobstest.Insert(t, c.client(t, nil).Table(c.names.Fleet()), members...)
+	jobstest.Insert(t, c.client(t, nil).Table(c.names.Readings()), readings...)
+}
+
+func newCrowd(t *testing.T) (*crowd, *jobs.Pipeline) {
+	t.Helper()
+	c := &crowd{roster: newRoster(t), live: map[schema.Tenant]int{}, done: map[schema.DeviceID]int{}}
+	p := c.pipeline(t, nil)
+	p.Processors, p.Portion = []jobs.Configured{latest.Processor.Default()}, 20
+	return c, p
+}
+
+// run does a run as one worker would: live work first, and catch-up work in the order of its queue.
+func (c *crowd) run(t *testing.T, p *jobs.Pipeline) {
+	t.Helper()
+	c.line.Queue, c.line.Delays = []jobs.Message{c.begin(t)}, []time.Duration{0}
+	for jobsDone := 1; ; {
+		from := &c.line
+		if len(from.Queue) == 0 {
+			from = &c.catchup
+		}
+		m, _, more := from.Take()
+		if !more {
+			return
+		}
+		put := &jobstest.Line{}
+		r := must.Have(p.Do(t.Context(), m, put, saveInto(&m)))(t)
+		for i, f := range put.Queue {
+			switch {
+			case f.Kind == jobs.Audit: // the first run of a day has some
+			case f.CatchUp():
+				must.Succeed(t, c.catchup.Put(t.Context(), f, put.Delays[i]))
+			default:
+				must.Succeed(t, c.line.Put(t.Context(), f, put.Delays[i]))
+			}
+		}
+		c.count(m, r, jobsDone)
+		if from == &c.catchup {
+			jobsDone++
+		}
+	}
+}
+
+func (c *crowd) count(m jobs.Message, r jobs.Result, jobsDone int) {
+	if m.Kind == jobs.Device && m.First.Key.Tenant() == m.Last.Key.Tenant() {
+		if m.Mark == "" {
+			c.live[m.First.Key.Tenant()] += r.Rows
+		} else if c.done[m.First.Device()] += r.Rows; m.First.Key.Tenant() == "small" && len(r.Behind) == 0 {
+			c.waited = jobsDone
+		}
+	}
+	of := map[schema.Tenant]int{}
+	for _, m := range c.catchup.Queue {
+		of[m.First.Key.Tenant()]++
+		c.most = max(c.most, of[m.First.Key.Tenant()])
+	}
+}
+
+// TestTenantFarBehindDoesNotDelayAnother: a tenant with ten devices behind, whose rows come after those of one with
+// hundreds, catches up after as many jobs as the turns of both take, whatever the other one still has to do.
+func TestTenantFarBehindDoesNotDelayAnother(t *testing.T) {
+	t.Parallel()
+	const many, few, rows, links = 150, 10, 50, 3
+	c, p := newCrowd(t)
+	c.add(t, "big", many, rows)
+	c.add(t, "present", 50, 2)
+	c.add(t, "small", few, rows)
+	c.run(t, p)
+	if most := links * (16 + few); c.waited == 0 || c.waited > most {
+		t.Errorf("the ten have caught up after %d jobs, want at most %d; alone %d", c.waited, most, links*few)
+	}
+	if c.most > 16 {
+		t.Errorf("%d messages of a tenant wait in the catch-up queue", c.most)
+	}
+	if len(c.done) != many+few {
+		t.Errorf("%d devices were caught up on, want %d", len(c.done), many+few)
+	}
+	for d, n := range c.done {
+		if n != rows {
+			t.Errorf("%d rows of %s are folded, want %d", n, d, rows)
+		}
+	}
+	if c.live["big"] != 0 {
+		t.Errorf("live jobs have folded %d rows that are long past", c.live["big"])
+	}
+	if c.live["present"] == 0 {
+		t.Error("the rows of devices that keep up are no live work")
+	}
+}
+
+// TestWaitingDevicesGetTurnsInTheNextRun: all workers died after they had found devices far behind.
+func TestWaitingDevicesGetTurnsInTheNextRun(t *testing.T) {
+	t.Parallel()
+	c, p := newCrowd(t)
+	c.add(t, "a", 40, 50)
+	c.add(t, "b", 3, 50)
+	p.Batch = 7
+	w := &workplace{at: -1}
+	w.plan(t, p, c.begin(t))
+	for _, m := range w.put {
+		if m.Kind == jobs.Device {
+			must.Have(p.Run(t.Context(), jobs.Batch{First: m.First, Last: m.Last}))(t) // and then it dies
+		}
+	}
+	c.run(t, p)
+	if len(c.done) != 43 {
+		t.Errorf("%d devices were caught up on, want 43", len(c.done))
+	}
+	e := must.Have(schema.MonthFigures{Pipeline: "live", Slot: c.slot, Month: jobstest.Month}.Entity())(t)
+	e = must.Have(c.client(t, nil).Table(c.names.Runs()).Get(t.Context(), e.PartitionKey, e.RowKey))(t)
+	figures := must.Have(schema.MonthFiguresOf(e))(t)
+	if figures.Behind != 43 || figures.Batches != 1 {
+		t.Errorf("the run has planned %+v; want all 43 devices behind, and one batch with the first of each tenant", figures)
+	}
+}
+
+// TestKilledWorkersLoseNoWaitingDevice: workers are killed, refused or answered twice at operations of runs in which
+// devices wait for their turns.
+func TestKilledWorkersLoseNoWaitingDevice(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	w := jobstest.NewWorld(t, 6, 30)
+	want := jobstest.WithoutHistory(calm(t, w))
+	work := func(at int, what wrong) (f *jobstest.Fleet, done *workplace) {
+		f, done = w.NewFleet(t), &workplace{at: at, wrong: what}
+		p := f.Pipeline(t, done)
+		p.Portion, p.Turns, p.Batch = 10, 2, 3
+		done.queue = []jobs.Message{f.Message()}
+		for len(done.queue) > 0 {
+			m := done.queue[0]
+			done.queue = done.queue[1:]
+			done.do(t, p, m)
+		}
+		return f, done
+	}
+	f, calmly := work(-1, "")
+	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), want, "calm")
+	for _, what := range []wrong{refused, lost, twice, killedBefore, killedAfter} {
+		for range min(*seeds, 2) {
+			n := rng.IntN(calmly.n)
+			f, _ := work(n, what)
+			p := f.Pipeline(t, nil)
+			for _, d := range w.Devices { // a refusal may have had it held
+				must.Have(p.Release(t.Context(), w.Place(d)))(t)
+			}
+			must.Succeed(t, f.Drain(t.Context(), p))
+			jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), want, fmt.Sprintf("%s at operation %d", what, n))
+		}
+	}
+	t.Logf("%d operations", calmly.n)
+}
+
+// TestDeviceThatHasCaughtUpCostsNoWriteWhenIdle: the mark of its chain has gone.
+func TestDeviceThatHasCaughtUpCostsNoWriteWhenIdle(t *testing.T) {
+	w := jobstest.NewWorld(t, 2, 60)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
+	p.Portion = 20
+	jobstest.Work(t, p, f.Message())
+	before := f.Track(t, w.Devices[0])
+	if !slices.ContainsFunc(before.Properties, func(p tables.Property) bool { return p.Name == schema.TrackChainMark }) {
+		t.Fatal("it had no chain")
+	}
+	p.Settle = time.Hour // no row is new
+	jobstest.Do(t, p, f.Message(), jobstest.NoPut{})
+	if after := f.Track(t, w.Devices[0]); after.ETag != before.ETag {
+		t.Errorf("an idle run writes the tracking row:\n%v\n%v", before, after)
+	}
+}
