@@ -60,7 +60,7 @@ func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openStorageAt(c, c.String("storage"), "--storage", names, hooks...)
+	return openStorageAt(c, storagesOf(c)[0], "--storage", names, hooks...)
 }
 
 // openStorageAt makes clients for the storage at where, which the command line gives as what.

@@ -14,9 +14,11 @@ import (
 )
 
 // fleetFlags belong to every command that works with a fleet's pipelines.
-func fleetFlags() []cli.Flag {
-	return append(storageFlags(), configFlag(),
-		&cli.StringSliceFlag{Name: "pipeline", Usage: "Pipeline `NAME`; repeat it for several (default: all)"})
+func fleetFlags() []cli.Flag { return append(storageFlags(), pipelineFlags()...) }
+
+func pipelineFlags() []cli.Flag {
+	return []cli.Flag{configFlag(),
+		&cli.StringSliceFlag{Name: "pipeline", Usage: "Pipeline `NAME`; repeat it for several (default: all)"}}
 }
 
 // openFleet opens the account and the pipelines that the flags name, under the current configuration.
@@ -38,29 +40,35 @@ func openFleetWith(c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.
 	if err != nil {
 		return nil, nil, err
 	}
+	f, err := openFleetOf(c, s, file, offering)
+	return f, s, err
+}
+
+// openFleetOf opens the pipelines of an account.
+func openFleetOf(c *cli.Context, s *stores, file config.File, offering bool) (*roles.Fleet, error) {
 	if err := s.NeedQueues(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	log := logFor(c)
 	store := s.Generations()
 	if offering {
 		if err := store.OfferFile(c.Context, file, defaultConfig, operator(), log); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	holds, err := store.Holding(c.Context, file)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f, err := s.Fleet(holds, c.StringSlice("pipeline")...)
 	if errors.Is(err, roles.ErrNoPipeline) {
-		return nil, nil, usagef(c, "--pipeline: %v", err)
+		return nil, usagef(c, "--pipeline: %v", err)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f.Stored, f.Log = generations.NewFollower(store, holds, thisProcess(), log), log
 	if s.Account.Key != "" { // only the key can set stored access policies
@@ -69,7 +77,7 @@ func openFleetWith(c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.
 	if f.Archive != nil {
 		s.keys.used(f.Archive)
 	}
-	return f, s, nil
+	return f, nil
 }
 
 // writeJSONLine writes v as one line.

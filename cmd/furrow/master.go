@@ -32,8 +32,11 @@ func noteMaster(c *cli.Context, source, dir string) {
 }
 
 // storageDirectory returns the directory that --storage names, or "" if it does not exist.
-func storageDirectory(c *cli.Context) string {
-	dir := namedStorage(c)
+func storageDirectory(c *cli.Context) string { return directoryOf(storagesOf(c)[0]) }
+
+// directoryOf returns the directory that a --storage names, or "" if it does not exist.
+func directoryOf(where string) string {
+	dir := textNamed(where)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return ""
 	}
@@ -41,9 +44,12 @@ func storageDirectory(c *cli.Context) string {
 }
 
 // namedStorage returns --storage, or the content of the variable that it names.
-func namedStorage(c *cli.Context) string {
-	if name, ok := strings.CutPrefix(c.String("storage"), "env:"); ok {
+func namedStorage(c *cli.Context) string { return textNamed(storagesOf(c)[0]) }
+
+// textNamed returns the content of the variable that env:NAME names, and other texts as they are.
+func textNamed(where string) string {
+	if name, ok := strings.CutPrefix(where, "env:"); ok {
 		return os.Getenv(name)
 	}
-	return c.String("storage")
+	return where
 }

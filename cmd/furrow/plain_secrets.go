@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,8 +21,10 @@ func warnOfPlainSecrets(c *cli.Context) error {
 		{"storage", "FURROW_STORAGE", "set FURROW_STORAGE, or use --storage env:NAME", namesSecret},
 		{"account-key", "FURROW_ACCOUNT_KEY", "set FURROW_ACCOUNT_KEY", func(string) bool { return true }},
 	} {
-		text := c.String(f.flag)
-		if text != "" && text != os.Getenv(f.variable) && f.secret(text) {
+		given := append(c.StringSlice(f.flag), c.String(f.flag))
+		if slices.ContainsFunc(given, func(text string) bool {
+			return text != "" && text != os.Getenv(f.variable) && f.secret(text)
+		}) {
 			fmt.Fprintf(c.App.ErrWriter, "warning: --%s contains a secret, and every user of this machine can see it in the "+
 				"list of processes: %s.\n", f.flag, f.instead)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/rate"
 	"furrow/tables/schema"
@@ -50,7 +50,7 @@ the model of the device names and converts it. What a record does not have is ni
 			"query --by labels.class --tenant contoso --window 1d --last 30d",
 			"query pump-7 --rate --latest",
 			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
-		Flags: append(storageFlags(),
+		Flags: append(accountsFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
 			&cli.StringFlag{Name: "site", Usage: "Only devices at `SITE`"},
@@ -82,58 +82,57 @@ the model of the device names and converts it. What a record does not have is ni
 
 func queryAction(c *cli.Context) error {
 	if c.IsSet("by") {
-		return queryReports(c)
+		return cmp.Or(oneStorage(c, "by"), queryReports(c))
 	}
 	q, err := queryQuestion(c)
 	if err != nil {
 		return err
 	}
-	s, err := openStorage(c)
+	a, err := accountsOf(c)
 	if err != nil {
 		return err
 	}
-	f := s.reader()
-	if q.Scope, err = queryScope(c, f); err != nil {
-		return err
-	}
-	held, err := s.Generations().Holding(c.Context, config.File{})
+	all, err := a.ask(q)
 	if err != nil {
 		return err
 	}
-	q.Models = modelsOf(held.Config)
-	if _, err := modelNamed(held.Config, q.Filter.Model); err != nil && q.Filter.Model != "" {
-		return err
-	}
+	ctx := c.Context
 	switch {
 	case c.IsSet("tail"):
-		q.Limit = c.Int("tail")
-		return answer(c, printed(f.Tail(c.Context, held.Config.Pipelines[0].Name, q), readingRecordOf),
-			func() (string, error) { return fmt.Sprintf("no readings of %s", q.Scope), nil })
+		return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
+			f.question.Limit = c.Int("tail")
+			return f.Tail(ctx, f.pipeline, f.question)
+		}, readingRecordOf, func(f asked) (string, error) { return fmt.Sprintf("no readings of %s", f.question.Scope), nil })
 	case c.IsSet("row-key"):
-		return queryRow(c, f, q)
+		return queryRow(c, all[0].Fleet, all[0].question)
 	case c.Bool("states"):
-		return answer(c, printed(f.States(c.Context, q), stateRecordOf(q.Span)),
-			func() (string, error) { return nothing(c, f, q, "states") })
+		return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] { return f.States(ctx, f.question) },
+			stateRecordOf(q.Span), func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "states") })
 	case c.Bool("gaps"):
-		return answer(c, printed(f.Gaps(c.Context, q), gapRecordOf), func() (string, error) { return noGaps(c, f, q) })
+		return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] { return f.Gaps(ctx, f.question) },
+			gapRecordOf, func(f asked) (string, error) { return noGaps(c, f.Fleet, f.question) })
 	case c.Bool("rate"):
-		return queryRates(c, f, q)
+		return queryRates(c, a, all, q)
 	case c.Bool("raw"):
-		return queryRaw(c, f, q)
+		return queryRaw(c, a, all, q)
 	case c.Bool("latest"):
-		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf),
-			func() (string, error) { return neverFolded(c, f, q, "newest values", "latest") })
+		return printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] { return f.Latest(ctx, f.question) },
+			newestRecordOf, func(f asked) (string, error) {
+				return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
+			})
 	}
-	return queryRollups(c, f, q)
+	return queryRollups(c, a, all)
 }
 
 // queryRaw prints readings. A condition says how many rows it was tried on.
-func queryRaw(c *cli.Context, f query.Fleet, q query.Question) error {
-	q.Rows = new(atomic.Int64)
-	err := answer(c, printed(f.Readings(c.Context, q), readingRecordOf),
-		func() (string, error) { return nothing(c, f, q, "readings") })
+func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error {
+	rows := new(atomic.Int64)
+	err := printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
+		f.question.Rows = rows
+		return f.Readings(c.Context, f.question)
+	}, readingRecordOf, func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "readings") })
 	if q.Filter.Where != nil {
-		fmt.Fprintf(c.App.ErrWriter, "furrow: %s read\n", many(q.Rows.Load(), "row"))
+		fmt.Fprintf(c.App.ErrWriter, "furrow: %s read\n", many(rows.Load(), "row"))
 	}
 	return err
 }
@@ -154,39 +153,59 @@ func queryRow(c *cli.Context, f query.Fleet, q query.Question) error {
 // reader reads the fleet in the storage account.
 func (s *stores) reader() query.Fleet { return query.Fleet{Tables: s.Tables, Names: s.Names} }
 
-func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
-	windows, err := f.Windows(c.Context, q.Scope)
-	if err != nil {
-		return err
+func queryRollups(c *cli.Context, a *accounts, all []asked) (err error) {
+	var windows []schema.Window
+	for _, one := range all {
+		own, err := one.Windows(c.Context, one.question.Scope)
+		if err := a.missing(one.number, err); err != nil {
+			return err
+		}
+		windows = append(windows, own...)
 	}
-	if len(windows) == 0 {
-		none := func(func(bucketRecord, error) bool) {}
-		return answer(c, none, func() (string, error) { return neverFolded(c, f, q, "rollups", "rollup") })
+	slices.Sort(windows)
+	windows = slices.Compact(windows)
+	one := all[0].question
+	if one.Window == 0 && len(windows) > 0 {
+		one.Window = query.Choose(windows, one.Span.Length())
 	}
-	if q.Window == 0 {
-		q.Window = query.Choose(windows, q.Span.Length())
+	if len(windows) > 0 && !slices.Contains(windows, one.Window) {
+		return fmt.Errorf("%s has no rollups of %s; it has rollups of %s", one.Scope, one.Window, textOf(windows))
 	}
-	if !slices.Contains(windows, q.Window) {
-		return fmt.Errorf("%s has no rollups of %s; it has rollups of %s", q.Scope, q.Window, textOf(windows))
-	}
-	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf),
-		func() (string, error) { return nothing(c, f, q, q.Window.String()+" rollups") })
+	return printEach(a, all, func(f asked) iter.Seq2[query.Bucket, error] {
+		if len(windows) == 0 {
+			return func(func(query.Bucket, error) bool) {}
+		}
+		f.question.Window = one.Window
+		return f.Rollups(c.Context, f.question)
+	}, bucketRecordOf, func(f asked) (string, error) {
+		if len(windows) == 0 {
+			return neverFolded(c, f.Fleet, f.question, "rollups", "rollup")
+		}
+		return nothing(c, f.Fleet, f.question, one.Window.String()+" rollups")
+	})
 }
 
-func queryRates(c *cli.Context, f query.Fleet, q query.Question) error {
+func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) error {
 	windows := rate.Windows()
 	if q.Window == 0 {
 		q.Window = query.Choose(windows, q.Span.Length())
 	}
 	switch {
 	case c.Bool("latest"):
-		return answer(c, printed(f.NewestRates(c.Context, q), newestRatesRecordOf),
-			func() (string, error) { return neverFolded(c, f, q, "newest rates", "rate") })
+		return printEach(a, all, func(f asked) iter.Seq2[query.NewestRates, error] {
+			return f.NewestRates(c.Context, f.question)
+		}, newestRatesRecordOf, func(f asked) (string, error) {
+			return neverFolded(c, f.Fleet, f.question, "newest rates", "rate")
+		})
 	case !slices.Contains(windows, q.Window):
 		return fmt.Errorf("there are no rates of %s; there are rates of %s", q.Window, textOf(windows))
 	}
-	return answer(c, printed(f.Rates(c.Context, q), rateRecordOf),
-		func() (string, error) { return nothing(c, f, q, q.Window.String()+" rates") })
+	return printEach(a, all, func(f asked) iter.Seq2[query.RateBucket, error] {
+		f.question.Window = q.Window
+		return f.Rates(c.Context, f.question)
+	}, rateRecordOf, func(f asked) (string, error) {
+		return nothing(c, f.Fleet, f.question, q.Window.String()+" rates")
+	})
 }
 
 func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {

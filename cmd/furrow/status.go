@@ -30,14 +30,15 @@ then, every few seconds. The command warns when the fleet needs 70 % of a limit 
 limits). It takes a few requests for each pipeline, whatever the size of the fleet; with --tenants one more
 for each thousand devices.` + examples("status", "status --pipeline live --json",
 			"status --tenants"),
-		Flags: append(fleetFlags(), boolFlag("tenants", "Also count the devices of each tenant: far behind, failing, held"),
-			jsonFlag()),
+		Flags: append(append(accountsFlags(), pipelineFlags()...),
+			boolFlag("tenants", "Also count the devices of each tenant: far behind, failing, held"), jsonFlag()),
 		Action: showStatus,
 	}
 }
 
 // pipelineStatus is the status of a pipeline in JSON.
 type pipelineStatus struct {
+	Storage        string          `json:"storage,omitempty"` // of several
 	Pipeline       schema.Pipeline `json:"pipeline"`
 	CadenceSeconds float64         `json:"cadenceSeconds"`
 	LagSeconds     *float64        `json:"lagSeconds"`  // null if no run is done
@@ -105,43 +106,74 @@ type runStatus struct {
 }
 
 func showStatus(c *cli.Context) error {
-	f, _, err := openFleet(c)
+	a, err := accountsOf(c)
 	if err != nil {
 		return err
+	}
+	var all []pipelineStatus
+	var near []limits.Limit
+	for i := range a.where {
+		own, of, err := a.status(i)
+		if err := a.missing(i, err); err != nil {
+			return err
+		}
+		if err == nil {
+			all, near = append(all, own...), append(near, of...)
+		}
+	}
+	return cmp.Or(printStatuses(c, all, near), a.complete())
+}
+
+// status returns the status of an account's pipelines, and the limits that they come near to.
+func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, err error) {
+	c := a.c
+	file, err := configFile(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	stores, err := a.open(number)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := openFleetOf(c, stores, file, false)
+	if err != nil {
+		return nil, nil, err
 	}
 	var reads []statusRead
 	for _, p := range f.Pipelines {
 		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if p.Watches() {
 			if s.Targets, err = f.Reader().Targets(c.Context, p.Name); err != nil {
-				return err
+				return nil, nil, err
 			}
 		}
 		reads = append(reads, statusRead{p, s})
 	}
-	own, shared, err := limitsOf(c, reads)
+	own, shared, err := limitsOf(directoryOf(a.where[number]), reads)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var all []pipelineStatus
 	for i, s := range reads {
 		audited, err := f.Reader().Audited(c.Context, s.pipeline.Name)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		out := statusOf(s.pipeline, s.Status, audited)
 		out.Limits = slices.Concat(own[i], shared)
+		if a.several() {
+			out.Storage = a.name(number)
+		}
 		if c.Bool("tenants") {
 			if out.Tenants, err = tenantsOf(c, f, s.pipeline.Name); err != nil {
-				return err
+				return nil, nil, err
 			}
 		}
 		all = append(all, out)
 	}
-	return printStatuses(c, all, slices.Concat(append(own, shared)...))
+	return all, slices.Concat(append(own, shared)...), nil
 }
 
 // tenantsOf counts the devices of each tenant.
@@ -231,7 +263,11 @@ func (s pipelineStatus) text(w io.Writer) error {
 	if s.NextSeconds != nil {
 		lag += "; " + nextRunText(time.Duration(*s.NextSeconds*float64(time.Second)))
 	}
-	text := fmt.Sprintf("%s, every %s\n", s.Pipeline, short(time.Duration(s.CadenceSeconds*float64(time.Second))))
+	where := ""
+	if s.Storage != "" {
+		where = " of storage " + s.Storage
+	}
+	text := fmt.Sprintf("%s%s, every %s\n", s.Pipeline, where, short(time.Duration(s.CadenceSeconds*float64(time.Second))))
 	unread := ""
 	if s.Unreadable > 0 {
 		unread = many(s.Unreadable, "row") + " of runs that this version of furrow cannot read"

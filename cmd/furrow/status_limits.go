@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/urfave/cli/v2"
-
 	"furrow/cmd/internal/config"
 	"furrow/tables/local"
 	"furrow/worker/limits"
@@ -21,7 +19,8 @@ type statusRead struct {
 }
 
 // limitsOf returns the limits of storage for each pipeline, and after them those of what pipelines share.
-func limitsOf(c *cli.Context, all []statusRead) (own [][]limits.Limit, shared []limits.Limit, err error) {
+// dir is the storage directory; empty: it is none.
+func limitsOf(dir string, all []statusRead) (own [][]limits.Limit, shared []limits.Limit, err error) {
 	var loads []limits.Load
 	for _, s := range all {
 		l := limits.Of(s.Runs, s.Cadence)
@@ -35,7 +34,6 @@ func limitsOf(c *cli.Context, all []statusRead) (own [][]limits.Limit, shared []
 	}
 	shared = []limits.Limit{limits.New("requests a second of the account", limits.AccountShare(loads),
 		"fold or send less often, or put new devices into another account")}
-	dir := storageDirectory(c)
 	if dir == "" {
 		return own, shared, nil
 	}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/records"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// An asked is an account of a fleet, and the question that it is asked.
+type asked struct {
+	query.Fleet
+	number   int // of its --storage
+	question query.Question
+	pipeline schema.Pipeline // the first that is configured
+}
+
+// ask prepares a question for each account. A device is in one of them.
+func (a *accounts) ask(q query.Question) (all []asked, err error) {
+	var unknown error
+	for i := range a.where {
+		one, err := a.askOne(i, q)
+		if _, none := errors.AsType[*query.UnknownError](err); none && a.several() {
+			unknown = cmp.Or(unknown, err)
+			continue
+		}
+		if err := a.missing(i, err); err != nil {
+			return nil, err
+		}
+		if err == nil {
+			all = append(all, one)
+		}
+	}
+	if len(all) == 0 {
+		return nil, cmp.Or(unknown, a.complete())
+	}
+	return all, nil
+}
+
+func (a *accounts) askOne(i int, q query.Question) (asked, error) {
+	s, err := a.open(i)
+	if err != nil {
+		return asked{}, err
+	}
+	one := asked{Fleet: s.reader(), number: i, question: q}
+	if one.question.Scope, err = queryScope(a.c, one.Fleet); err != nil {
+		return one, err
+	}
+	held, err := s.Generations().Holding(a.c.Context, config.File{})
+	if err != nil {
+		return one, err
+	}
+	one.question.Models, one.pipeline = modelsOf(held.Config), held.Config.Pipelines[0].Name
+	if q.Filter.Model != "" {
+		_, err = modelNamed(held.Config, q.Filter.Model)
+	}
+	return one, err
+}
+
+// printEach prints the records of all accounts, one account after the other. Without records it prints what none says
+// of the first one.
+func printEach[T any, R records.Record](
+	a *accounts, all []asked, read func(asked) iter.Seq2[T, error], record func(T) R, none func(asked) (string, error),
+) error {
+	found := func(yield func(R, error) bool) {
+		left := a.c.Int("limit")
+		for _, one := range all {
+			for t, err := range read(one) {
+				if err != nil && !new(query.Skipped).Add(err) {
+					if err = a.missing(one.number, err); err == nil {
+						break // to the next account
+					}
+				}
+				if !yield(record(t), err) {
+					return
+				}
+				if err != nil {
+					continue
+				}
+				if left--; left == 0 {
+					return
+				}
+			}
+		}
+	}
+	err := answer(a.c, found, func() (string, error) { return noneOf(all, none) })
+	return cmp.Or(err, a.complete())
+}
+
+// noneOf returns what the first account says of an empty answer that does not fail.
+func noneOf(all []asked, none func(asked) (string, error)) (text string, first error) {
+	for _, one := range all {
+		text, err := none(one)
+		if err == nil {
+			return text, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return "", first
+}
+
+func oneStorage(c *cli.Context, flag string) error {
+	if len(storagesOf(c)) > 1 {
+		return usagef(c, "--%s takes one --storage: what several accounts have is not added up", flag)
+	}
+	return nil
+}
