@@ -22,8 +22,9 @@ func deviceRemoveCommand() *cli.Command {
 		ArgsUsage: "ID...",
 		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
 unless --data deletes them. Its open incidents close, and whoever was notified of them is notified of that; --data
-deletes all that it had. Three things stay: what people did to it, in the activity log; the reports that counted it,
-and its buckets; and an archive's Parquet files of its days, which furrow archive rewrite makes again without it. A
+deletes all that it had, and leaves nothing of that notification once it is sent. Three things stay: what people did
+to it, in the activity log; the reports that counted it, and its buckets; and an archive's Parquet files of its days,
+which furrow archive rewrite makes again without it; retention deletes all three in time, where it is configured. A
 removed device can register again as a new one, and does so if it still has its key: to keep it out, use device
 revoke. If the command is interrupted, repeat it.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -248,11 +252,27 @@ func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
 		t.Errorf("its incident: %+v", events)
 	}
 	f.must("device remove pump-7 --data --yes")
-	for page, err := range f.client.Table(f.names.Output("incidents")).Rows(t.Context(), tables.Query{}) {
-		must(t, err)
-		for _, e := range page.Rows {
+	f.must("audit run") // a second run of the same minute
+	f.work()
+	queues, err := azqueue.NewServiceClientFromConnectionString(strings.TrimSpace(text(t, f.storage+"/connection")), nil)
+	must(t, err)
+	waiting, err := queues.NewQueueClient("alerts").PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{
+		NumberOfMessages: new(int32(32))})
+	must(t, err)
+	if !slices.ContainsFunc(waiting.Messages, func(m *azqueue.PeekedMessage) bool {
+		text, err := base64.StdEncoding.DecodeString(*m.MessageText)
+		if err != nil {
+			text = []byte(*m.MessageText)
+		}
+		return bytes.Contains(text, []byte("pump-7")) && bytes.Contains(text, []byte("the device was removed"))
+	}) {
+		t.Errorf("of %d messages, none tells that its incident has closed", len(waiting.Messages))
+	}
+	for _, name := range []string{f.names.Output("incidents"), f.names.Deliveries()} {
+		for e, err := range f.client.Table(name).Entities(t.Context(), tables.Query{}) {
+			must(t, err)
 			if strings.Contains(e.RowKey, "pump-7") {
-				t.Errorf("left is %s %s", e.PartitionKey, e.RowKey)
+				t.Errorf("left is %s %s %s", name, e.PartitionKey, e.RowKey)
 			}
 		}
 	}

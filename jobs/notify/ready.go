@@ -87,6 +87,9 @@ func (j *job) closingReady(ctx context.Context, d schema.Delivery, b *besides, b
 			return false, err
 		}
 	}
+	if d.Erased { // whoever deleted the record has looked
+		return true, nil
+	}
 	j.advance(ctx, []schema.Delivery{d}, false, 0)
 	return false, nil
 }

@@ -42,7 +42,9 @@ func (j *job) succeeded(ctx context.Context, all []schema.Delivery) {
 	for _, d := range all {
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.Delivered, At: j.now}
 		j.remember(r)
-		ops = append(ops, tables.InsertOrReplace(j.row(r)))
+		if !d.Erased {
+			ops = append(ops, tables.InsertOrReplace(j.row(r)))
+		}
 	}
 	if !j.writeAll(ctx, j.incidents(), ops, tries) {
 		j.next = min(j.next, all[0].Due)
@@ -61,6 +63,9 @@ func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 			continue
 		}
 		j.next = min(j.next, d.Due)
+		if d.Erased {
+			continue
+		}
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.DeliveryTried, At: j.now}
 		was := j.besideOf(d).record(d.Number, d.Repeat)
 		op := tables.Insert(j.row(r))
@@ -77,6 +82,10 @@ func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 
 // end records an outcome of a delivery that was not sent, and removes it.
 func (j *job) end(ctx context.Context, d schema.Delivery, outcome string, why error) error {
+	if d.Erased {
+		j.advance(ctx, []schema.Delivery{d}, false, 0)
+		return nil
+	}
 	if why != nil {
 		d.Error = why.Error()
 	}
@@ -122,7 +131,7 @@ func (j *job) advance(ctx context.Context, all []schema.Delivery, sent bool, at 
 			j.waiting--
 		}
 		pk, rk := d.Keys()
-		if !sent || !d.Opens() || j.target.Repeat == 0 {
+		if !sent || !d.Opens() || j.target.Repeat == 0 || d.Erased {
 			ops = append(ops, tables.Delete(pk, rk, d.ETag))
 			continue
 		}

@@ -20,8 +20,13 @@ type Delivery struct {
 	Attempts int
 	Message  string // the message that it is sent with, from the first attempt on
 	Error    string // of the last attempt, if it was given up
-	ETag     tables.ETag
+	// Erased says that the data of the device was deleted. The target is still told, and nothing is left afterwards.
+	Erased bool
+	ETag   tables.ETag
 }
+
+// DeliveryErased is the property for Delivery.Erased.
+const DeliveryErased = "Erased"
 
 // ID identifies the delivery: the incident, the number of its transition, the target, and the number of a repetition,
 // as in hot~pump-7~20261120T081500Z~1~ops.
@@ -76,6 +81,9 @@ func (d Delivery) set(e *tables.Entity) {
 	setNonzero(e, "Attempts", tables.Int64(int64(d.Attempts)))
 	setNonzero(e, "Message", tables.String(d.Message))
 	setNonzero(e, "Error", tables.String(shortened(d.Error, maxNote)))
+	if d.Erased {
+		e.Set(DeliveryErased, tables.Boolean(true))
+	}
 }
 
 // DeliveryOf decodes a row of the table deliveries.
@@ -93,6 +101,7 @@ func DeliveryOf(e tables.Entity) (d Delivery, err error) {
 	f := e.Fields()
 	d.Repeat, d.Due, d.Attempts = int(f.Int("Repeat")), tables.Ticks(f.Int("Due")), int(f.Int("Attempts"))
 	d.Message, d.Error, d.ETag = f.String("Message"), f.String("Error"), e.ETag
+	d.Erased = f.Boolean(DeliveryErased)
 	d.Target, err = ParseTarget(target)
 	f.Fail("PartitionKey", err)
 	return d, f.Err()
@@ -116,10 +125,15 @@ type DeliveryRecord struct {
 // Final reports whether the delivery is not to be sent any more, whatever the table deliveries says.
 func (r DeliveryRecord) Final() bool { return r.Outcome == Delivered || r.Outcome == WasMuted }
 
+// RecordKeys returns the keys of the row that says what became of d.
+func (d Delivery) RecordKeys() (pk, rk string) {
+	return d.Home.String(), fmt.Sprintf("%sd%08d~%s~%d", d.Transition.ID.Key(), d.Number, d.Target, d.Repeat)
+}
+
 // Entity returns the row of r.
 func (r DeliveryRecord) Entity() tables.Entity {
-	e := tables.Entity{PartitionKey: r.Home.String(),
-		RowKey: fmt.Sprintf("%sd%08d~%s~%d", r.Transition.ID.Key(), r.Number, r.Target, r.Repeat)}
+	var e tables.Entity
+	e.PartitionKey, e.RowKey = r.RecordKeys()
 	e.Set("Device", tables.String(string(r.Transition.ID.Device)))
 	e.Set("What", tables.String(r.What))
 	e.Set("Outcome", tables.String(r.Outcome))

@@ -57,6 +57,9 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 			return n, err
 		}
 	}
+	if err := e.deliveries(ctx, d); err != nil {
+		return n, err
+	}
 	if err := e.incidents(ctx, d, &n.Outputs); err != nil {
 		return n, err
 	}
