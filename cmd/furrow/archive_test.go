@@ -70,3 +70,37 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
 	f.refused(exitFailed, "there is no such day", "archive rewrite --from -1h")
 }
+
+// TestCopyHasTheArchive without sending objects twice, and its files are those of the source.
+func TestCopyHasTheArchive(t *testing.T) {
+	t.Parallel()
+	f, _ := newArchivedFixture(t)
+	there := newFixture(t)
+	copied := func(args ...string) copiedLine {
+		t.Helper()
+		code, out, errs := furrow(t.Context(), append([]string{"copy", f.storage, there.storage, "--json"}, args...)...)
+		if code != exitOK {
+			t.Fatal(errs)
+		}
+		for _, line := range jsonOf[copiedLine](t, out) {
+			if line.Table == f.names.Archive() {
+				return line
+			}
+		}
+		return copiedLine{}
+	}
+	if first := copied(); first.Rows < 10 || first.Written != first.Rows {
+		t.Errorf("first %+v", first)
+	}
+	f.must("archive rewrite --from -2d")
+	if again := copied(); again.Written == 0 || again.Written == again.Rows {
+		t.Errorf("after files were made again: %+v", again)
+	}
+	if last := copied("--finish"); last.Written != 0 || last.Deleted != 0 {
+		t.Errorf("without a change: %+v", last)
+	}
+	if here, list := f.must("archive list --json"), there.must("archive list --json"); list != here {
+		t.Errorf("the copy has %s, the source %s", list, here)
+	}
+	there.must("archive verify --readings")
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/copying"
+	"furrow/jobs/archive"
 )
 
 func copyCommand() *cli.Command {
@@ -18,16 +19,16 @@ func copyCommand() *cli.Command {
 		Name:      "copy",
 		Usage:     "Copy a fleet to another storage account while it lives",
 		ArgsUsage: "FROM TO",
-		Description: `Makes the tables of a fleet in TO equal to those in FROM: tracking rows first, then outputs, readings and records.
-FROM and TO are what --storage takes: served directories, env:NAME or file:NAME for connection strings.
-Devices go on writing to FROM and workers folding there. It compares row by row and writes what differs, so
-stop it at any time, and run it again: the second time takes a fraction. No program works on TO until the
-copy is finished.
+		Description: `Makes the tables and the archive of a fleet in TO equal to those in FROM: tracking rows first, then the archive,
+outputs, readings and records. FROM and TO are what --storage takes: served directories, env:NAME or file:NAME
+for connection strings. Devices go on writing to FROM and workers folding there. It compares row by row, and the
+archive object by object, and writes what differs, so stop it at any time, and run it again: the second time
+takes a fraction. No program works on TO until the copy is finished.
 
 To finish, stop the schedulers and workers of FROM, while its tables stay served, and run it with --finish. It
 copies until both are equal, and lets programs work on TO: start them there, with the same master key, and
 have devices reach that endpoint. Meanwhile it goes on to insert readings that devices still write to FROM,
-until the last token for FROM has ended. Objects of an archive are not copied.` + examples(
+until the last token for FROM has ended.` + examples(
 			"copy ./furrow-data env:AZURE_STORAGE_CONNECTION_STRING",
 			"copy ./furrow-data env:AZURE_STORAGE_CONNECTION_STRING --finish"),
 		Flags: []cli.Flag{namesPrefixFlag(), caFlag(),
@@ -39,8 +40,8 @@ until the last token for FROM has ended. Objects of an archive are not copied.` 
 
 // copiedLine is what a copy did with a table, in JSON.
 type copiedLine struct {
-	Table    string `json:"table"`
-	Rows     int64  `json:"rows"`               // at the source
+	Table    string `json:"table"`              // or the container of the archive
+	Rows     int64  `json:"rows"`               // at the source; objects in the archive
 	Written  int64  `json:"written"`            // that were missing or differed
 	Deleted  int64  `json:"deleted"`            // that the source has no longer
 	Finished bool   `json:"finished,omitempty"` // readings that came after the copy was finished
@@ -97,8 +98,14 @@ func openCopy(c *cli.Context) (*copying.Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &copying.Copy{From: from.Tables, To: to.Tables, Names: names, Source: copySource(from), Log: logFor(c),
-		Pause: followPause}, nil
+	job := &copying.Copy{From: from.Tables, To: to.Tables, Names: names, Source: copySource(from), Log: logFor(c),
+		Pause: followPause}
+	for to, clients := range map[**archive.Store]*stores{&job.FromArchive: from, &job.ToArchive: to} {
+		if *to, err = clients.Objects(); err != nil {
+			return nil, err
+		}
+	}
+	return job, nil
 }
 
 // copySource names the source of a copy. Embedded accounts share a name, and have keys of their own.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/generations"
+	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -16,9 +17,12 @@ import (
 type Copy struct {
 	From, To *tables.Client
 	Names    schema.Names // at both ends
-	Source   string       // names the source, without a secret
-	Log      *slog.Logger
-	Pause    time.Duration // between passes of readings after the cut-over
+	// Archives; nil where the account has no blobs.
+	FromArchive, ToArchive *archive.Store
+
+	Source string // names the source, without a secret
+	Log    *slog.Logger
+	Pause  time.Duration // between passes of readings after the cut-over
 }
 
 // ErrLives means that a process works on an account that must be at rest.
@@ -64,7 +68,7 @@ func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range parts {
+	for i, part := range parts {
 		for _, table := range part.tables {
 			began := time.Now()
 			p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), part.insert, c.keep(table))
@@ -74,8 +78,43 @@ func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
 			c.Log.InfoContext(ctx, "table copied", "table", table, "rows", p.Rows, "written", p.Written,
 				"deleted", p.Deleted, "took", time.Since(began).Round(time.Millisecond))
 		}
+		if i == 0 { // objects are at least as new as the marks that asked for them
+			p, err := c.archive(ctx)
+			if p.Rows > 0 || p.Deleted > 0 {
+				all = append(all, p)
+			}
+			if err != nil {
+				return all, err
+			}
+		}
 	}
 	return all, nil
+}
+
+// errNoBlobs says where the archive cannot go.
+var errNoBlobs = errors.New("destination: the storage account has no Blob endpoint for the archive of the source")
+
+// archive does a pass for the objects of the archive.
+func (c *Copy) archive(ctx context.Context) (Pass, error) {
+	p := Pass{Table: c.Names.Archive()}
+	if c.FromArchive == nil {
+		return p, nil
+	}
+	if c.ToArchive == nil {
+		is, err := c.FromArchive.HasObjects(ctx)
+		if is {
+			err = errNoBlobs
+		}
+		return p, err
+	}
+	began := time.Now()
+	n, err := c.ToArchive.CopyFrom(ctx, c.FromArchive)
+	p.Rows, p.Written, p.Deleted = n.Objects, n.Written, n.Deleted
+	if err == nil && n.Objects > 0 {
+		c.Log.InfoContext(ctx, "archive copied", "container", p.Table, "objects", n.Objects, "written", n.Written,
+			"deleted", n.Deleted, "took", time.Since(began).Round(time.Millisecond))
+	}
+	return p, err
 }
 
 // rests returns ErrLives if a scheduler or a worker works on an account.

@@ -9,7 +9,7 @@ import (
 	"furrow/tables"
 )
 
-// A Pass counts what was done for one table.
+// A Pass counts what was done for one table, or for the objects of the archive.
 type Pass struct {
 	Table   string
 	Rows    int64 // at the source

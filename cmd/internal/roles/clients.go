@@ -86,6 +86,9 @@ func (c *Clients) Fleet(g generations.Loaded, names ...string) (*Fleet, error) {
 	return f, err
 }
 
+// Objects returns the store of objects, nil if the account has no Blob endpoint.
+func (c *Clients) Objects() (*archive.Store, error) { return c.archive(nil) }
+
 // archive returns the store of objects, nil if the account has no Blob endpoint and no pipeline needs one.
 func (c *Clients) archive(pipelines []config.Pipeline) (*archive.Store, error) {
 	if c.Account.Blob == "" && !slices.ContainsFunc(pipelines, config.Pipeline.MakesObjects) {

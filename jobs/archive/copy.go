@@ -1,0 +1,150 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+)
+
+// Copied counts what a pass over two archives has done.
+type Copied struct {
+	Objects int64 // at the source
+	Written int64 // that were missing or differed
+	Deleted int64 // that the source has no longer
+}
+
+// metaSource is the metadata of a copied object with the version that it is a copy of.
+const metaSource = "source"
+
+// An object is one of a listing.
+type object struct {
+	name   string
+	bytes  int64
+	etag   azcore.ETag
+	source string // of a copy
+}
+
+// CopyFrom makes the archive equal to another one, object by object. It may be stopped and repeated: an object whose
+// version was copied is not sent again. An archive that has nothing is not created here.
+func (s *Store) CopyFrom(ctx context.Context, from *Store) (n Copied, err error) {
+	source, stop := iter.Pull2(from.objects(ctx))
+	defer stop()
+	there, end := iter.Pull2(s.objects(ctx))
+	defer end()
+	one, err, more := source()
+	old, errOld, others := there()
+	for more || others {
+		if err := errors.Join(err, errOld); err != nil {
+			return n, err
+		}
+		order := strings.Compare(one.name, old.name)
+		switch {
+		case !others:
+			order = -1
+		case !more:
+			order = 1
+		}
+		if order > 0 {
+			if err := s.delete(ctx, old.name); err != nil {
+				return n, err
+			}
+			n.Deleted++
+			old, errOld, others = there()
+			continue
+		}
+		if n.Objects++; n.Objects == 1 {
+			if err := s.Create(ctx); err != nil {
+				return n, err
+			}
+		}
+		if order < 0 || old.bytes != one.bytes || old.source != string(one.etag) {
+			if err := s.copy(ctx, from, one); err != nil {
+				return n, fmt.Errorf("archive %s/%s: %w", from.name, one.name, err)
+			}
+			n.Written++
+		}
+		if one, err, more = source(); order == 0 {
+			old, errOld, others = there()
+		}
+	}
+	return n, nil
+}
+
+// HasObjects reports whether the archive has anything.
+func (s *Store) HasObjects(ctx context.Context) (bool, error) {
+	for _, err := range s.objects(ctx) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// objects yields all objects, in the order of their names. The manifest of a day comes after its files.
+func (s *Store) objects(ctx context.Context) iter.Seq2[object, error] {
+	return func(yield func(object, error) bool) {
+		pages := s.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
+			Include: container.ListBlobsInclude{Metadata: true}})
+		for pages.More() {
+			page, err := pages.NextPage(call{KindList, ""}.within(ctx))
+			if err = named(err); errors.Is(err, ErrNoContainer) {
+				return
+			}
+			if err != nil {
+				yield(object{}, fmt.Errorf("%s %s: %w", KindList, s.name, err))
+				return
+			}
+			for _, item := range page.Segment.BlobItems {
+				o := object{name: *item.Name, bytes: *item.Properties.ContentLength, etag: *item.Properties.ETag}
+				for name, value := range item.Metadata {
+					if strings.EqualFold(name, metaSource) && value != nil {
+						o.source = *value
+					}
+				}
+				if !yield(o, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// copy copies one version of an object, and compares it with its hash, where it has one. One that is gone or replaced
+// meanwhile is for the next pass.
+func (s *Store) copy(ctx context.Context, from *Store, o object) error {
+	got, err := from.container.NewBlobClient(o.name).DownloadStream(call{KindGet, o.name}.within(ctx),
+		&blob.DownloadStreamOptions{AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: condition(o.etag)}})
+	if err != nil {
+		return within(KindGet, err)
+	}
+	r := got.NewRetryReader(call{KindGet, o.name}.within(ctx), nil)
+	defer r.Close()
+	b := s.newBody(o.name, "")
+	if got.ContentType != nil {
+		b.contentType = *got.ContentType
+	}
+	hash := sha256.New()
+	size, err := io.Copy(io.MultiWriter(hash, writer(func(p []byte) error { return b.write(ctx, p) })), r)
+	if err != nil {
+		return err
+	}
+	b.metadata = map[string]*string{metaSource: to.Ptr(string(o.etag))}
+	for name, value := range got.Metadata {
+		if name = strings.ToLower(name); name != metaSource {
+			b.metadata[name] = value
+		}
+	}
+	sum, said := hex.EncodeToString(hash.Sum(nil)), b.metadata[metaHash]
+	if size != o.bytes || said != nil && *said != sum {
+		return fmt.Errorf("it is damaged: it has %d bytes with the SHA-256 %s", size, sum)
+	}
+	return b.put(ctx, nil)
+}
