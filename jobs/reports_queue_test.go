@@ -6,15 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/report"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
 // A reportQueue has the messages of reports. It fails now and then, whether or not it has taken the message.
@@ -152,4 +162,72 @@ func TestOpenReportsAreNotQueued(t *testing.T) {
 	if last.Data.Revision != 2 || last.Data.Sensors["oil"].Count != 2 {
 		t.Errorf("after a late row, the last message is %+v", last)
 	}
+}
+
+// A dyingPut is the transport of a worker that is killed when it puts its nth message, before or after storage has it.
+type dyingPut struct {
+	at   int
+	done bool
+	kill context.CancelFunc
+}
+
+func (d *dyingPut) Do(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {
+		return http.DefaultClient.Do(r)
+	}
+	if d.at--; d.at != 0 {
+		return http.DefaultClient.Do(r)
+	}
+	defer d.kill()
+	if d.done {
+		if answer, err := http.DefaultClient.Do(r); err == nil {
+			answer.Body.Close()
+		}
+	}
+	return nil, context.Canceled
+}
+
+// TestReportsReachAStorageQueueOnceByID kills workers while they put reports of closed buckets into a queue of the
+// account.
+func TestReportsReachAStorageQueueOnceByID(t *testing.T) {
+	t.Parallel()
+	in := azuretest.FromEnv(t)
+	f := newReported(t, jobstest.NewWorldIn(t, in, 2*time.Hour, 2, 10), 5)
+	name := azuretest.Name("reports")
+	queue := in.Queues(t).NewQueueClient(name)
+	pipeline := func(through policy.Transporter) *jobs.Pipeline {
+		client := must.Have(worker.Connect(worker.Config{Account: f.World.Account, Transport: through,
+			Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
+		p := f.pipeline(nil)
+		reports := p.Groups[schema.ReportMark].(*report.Reports)
+		reports.Queue, reports.Enqueue = name, client.PutText
+		return p
+	}
+	f.arrive(3)
+	must.Succeed(t, f.run(t.Context(), pipeline(nil)))
+	t.Cleanup(func() { must.Have(queue.Delete(context.WithoutCancel(t.Context()), nil))(t) })
+	f.arrive(4)
+	f.clock.set(reportedSince.AddDate(0, 0, 3)) // all buckets have closed
+	for _, death := range []dyingPut{{at: 1, done: true}, {at: 1}, {at: 3, done: true}, {at: 2}} {
+		ctx, kill := context.WithCancel(t.Context())
+		death.kill = kill
+		if err := f.run(ctx, pipeline(&death)); !errors.Is(err, context.Canceled) {
+			t.Fatalf("the worker was not killed at its put: %v", err)
+		}
+		kill()
+	}
+	must.Succeed(t, f.run(t.Context(), pipeline(nil)))
+	f.queue = &reportQueue{}
+	for {
+		got := must.Have(queue.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{
+			NumberOfMessages: to.Ptr[int32](32), VisibilityTimeout: to.Ptr[int32](3600)}))(t)
+		if len(got.Messages) == 0 {
+			break
+		}
+		for _, m := range got.Messages {
+			f.queue.messages = append(f.queue.messages, *m.MessageText)
+		}
+	}
+	f.check()
+	f.checkQueue()
 }
