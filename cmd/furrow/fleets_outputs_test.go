@@ -1,0 +1,62 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// exampleFixture has a fleet with a ready configuration, an enrollment of a tenant, and devices.
+func exampleFixture(t *testing.T, example, tenant string, devices ...string) *fixture {
+	t.Helper()
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "fleet.yaml")
+	if code, _, errs := furrow(t.Context(), "config", "init", "--example", example, file); code != exitOK {
+		t.Fatal(errs)
+	}
+	hurry(t, file)
+	f.must("enrollment add plant1 --tenant", tenant)
+	f.must("config apply", file)
+	for _, device := range devices {
+		f.must("device add", device)
+	}
+	return f
+}
+
+// sent returns a document as the row that a device writes.
+func sent(t *testing.T, row []tables.Property, device, at string) tables.Entity {
+	t.Helper()
+	e := tables.Entity{Properties: row}
+	moment, err := time.Parse(time.RFC3339, e.Get(at).Text())
+	must(t, err)
+	e.PartitionKey, e.RowKey = e.Get(device).Text(), tables.TicksOf(moment).String()
+	return e
+}
+
+// TestTemperaturesOfATenantsHourAreReported: of two devices, under the name that the model gives.
+func TestTemperaturesOfATenantsHourAreReported(t *testing.T) {
+	t.Parallel()
+	f := exampleFixture(t, "temperatures", "Microsoft", "XYZ-23443", "XYZ-23444")
+	var rows []tables.Entity
+	for _, row := range documents(t, "temperatures.jsonl") {
+		rows = append(rows, sent(t, row, "DeviceId", "DateTime"))
+	}
+	slices.SortFunc(rows, func(a, b tables.Entity) int { return strings.Compare(a.PartitionKey, b.PartitionKey) })
+	jobstest.Insert(t, f.client.Table("readings"), rows...)
+	for range 2 { // the second run finds the marks of the first
+		f.must("schedule --once --pipeline live")
+		f.work()
+		time.Sleep(time.Second)
+	}
+	out := f.must("query --by tenant --tenant Microsoft --window 1h --from 2026-11-20T08:00:00Z --to " +
+		"2026-11-20T09:00:00Z --json")
+	const want = `"devices":2,"sensors":{"temperature":{"count":4,"sum":260,"min":50,"max":72,`
+	if strings.Count(out, "\n") != 1 || !strings.Contains(out, want) || !strings.Contains(out, `"mean":65,`) {
+		t.Errorf("the hour is %s, want %s", out, want)
+	}
+}
