@@ -225,7 +225,11 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	case now.Disabled:
 		return Answer{}, ErrDisabled
 	}
-	token, a, err := i.sign(ctx, d, e, policy.ID, time.Now())
+	watermark, err := i.watermark(ctx, d, e)
+	if err != nil {
+		return Answer{}, err
+	}
+	token, a, err := i.sign(ctx, d, e, policy.ID, time.Now(), watermark)
 	if err == nil {
 		err = i.addCommands(ctx, d, e, told.ID, &token, &a)
 	}

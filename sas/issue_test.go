@@ -187,6 +187,29 @@ func TestTokenAdmitsWhatTheAnswerSays(t *testing.T) {
 	}
 }
 
+// TestNoTokenAdmitsRowsBelowTheWatermark of retention, where nobody would fold them: the allowance of the enrollment has
+// grown since.
+func TestNoTokenAdmitsRowsBelowTheWatermark(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	y.mustIssue("pump-8")
+	member := must.Have(y.registry.Get(t.Context(), "pump-7"))(t).Member()
+	watermark := tables.TicksOf(time.Now().Add(-12 * 24 * time.Hour))
+	row := tables.Entity{PartitionKey: member.Month.String(), RowKey: string(member.Key())}
+	row.Set(schema.MemberWatermark, tables.Int64(int64(watermark)))
+	must.Have(y.registry.Fleet.Do(t.Context(), tables.Merge(row, tables.AnyETag)))(t)
+	for _, backfill := range []time.Duration{24 * time.Hour, 20 * 24 * time.Hour} {
+		y.enrollment.Backfill = backfill
+		for device, bound := range map[schema.DeviceID]tables.Ticks{"pump-7": watermark, "pump-8": 0} {
+			want := max(bound, tables.TicksOf(time.Now().Add(-backfill)))
+			got := y.mustIssue(device).EarliestRowKey
+			if off := time.Duration(got-want) * 100; off.Abs() > time.Minute {
+				t.Errorf("%s of an allowance of %v: the earliest row key is %v, want %v", device, backfill, got.Time(), want.Time())
+			}
+		}
+	}
+}
+
 func TestExpiredTokenAdmitsNothing(t *testing.T) {
 	y := newFixture(t, nil)
 	y.enrollment.Life = -time.Second

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash/fnv"
 	"net"
 	"time"
@@ -36,10 +37,10 @@ func (p protocol) ip() string {
 // sign signs a token and returns its record and the answer to the device. The token has no
 // start time, because servers with late clocks would refuse it.
 func (i *Issuer) sign(
-	ctx context.Context, d schema.Device, e schema.Enrollment, policy string, now time.Time,
+	ctx context.Context, d schema.Device, e schema.Enrollment, policy string, now time.Time, watermark tables.Ticks,
 ) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
-	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
+	from, to := max(watermark, tables.TicksOf(now.Add(-e.Backfill))), tables.TicksOf(expiry.Add(ClockSkew))
 	text, err := i.grant(ctx, d, Grant{Table: d.Readings, Permissions: "a", Policy: policy, Expiry: expiry,
 		StartRow: from.String(), EndRow: to.String()})
 	if err != nil {
@@ -53,6 +54,22 @@ func (i *Issuer) sign(
 		RenewAfter: now.Add(e.Life * 2 / 3).UTC().Truncate(time.Second),
 		SendEvery:  int(cmp.Or(e.SendEvery, DefaultSendEvery) / time.Second), Batch: cmp.Or(e.Batch, DefaultBatch),
 	}, nil
+}
+
+// leastKept is how long retention keeps readings at least: younger ones lie above every watermark.
+const leastKept = 9 * 24 * time.Hour
+
+// watermark returns the time below which retention may have deleted readings of a device. No job folds new ones there,
+// so no token admits them. It matters where the allowance of an enrollment has grown.
+func (i *Issuer) watermark(ctx context.Context, d schema.Device, e schema.Enrollment) (tables.Ticks, error) {
+	if e.Backfill < leastKept {
+		return 0, nil
+	}
+	m, _, err := i.Registry.member(ctx, d)
+	if errors.Is(err, schema.ErrNewer) {
+		return 0, nil // a newer program maintains it
+	}
+	return m.Watermark, err
 }
 
 // grant signs a token for a device's partition.
