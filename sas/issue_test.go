@@ -187,8 +187,8 @@ func TestTokenAdmitsWhatTheAnswerSays(t *testing.T) {
 	}
 }
 
-// TestNoTokenAdmitsRowsBelowTheWatermark of retention, where nobody would fold them: the allowance of the enrollment has
-// grown since.
+// TestNoTokenAdmitsRowsBelowTheWatermark of retention, where nobody would fold them: the allowance of the enrollment
+// has grown since.
 func TestNoTokenAdmitsRowsBelowTheWatermark(t *testing.T) {
 	y := newFixture(t, nil)
 	y.mustIssue("pump-7")
