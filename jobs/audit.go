@@ -110,10 +110,11 @@ func (a *auditor) concerns(d *deviceRun) bool {
 	return a.mark == "" || t.refoldMark.id == a.mark // another message works off the cursor
 }
 
-// mine reports whether the device was folded under this job's own settings. Workers with other settings audit the
-// others.
+// mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
+// with other settings audit the others, and after a move the next device job comes first.
 func (a *auditor) mine(d *deviceRun, t *track) bool {
-	return t.settings == d.model.Settings && t.generation <= a.pipeline.Generation
+	_, moved := t.spans.Differ(d.member.Spans)
+	return t.settings == d.model.Settings && t.generation <= a.pipeline.Generation && !moved
 }
 
 // errHeld says that another job keeps the device claimed for too long to wait.

@@ -10,17 +10,8 @@ import (
 
 // hasRows reports whether a device has rows before a moment.
 func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
-	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{
-		Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{Before: before.String()}}}
-	for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return false, nil
-		}
-		if err != nil || len(page.Rows) > 0 {
-			return err == nil, err
-		}
-	}
-	return false, nil
+	row, err := p.firstRow(ctx, m, tables.Keys{Before: before.String()})
+	return row != "", err
 }
 
 // count counts the rows of a device in a window, up to its checkpoint.
@@ -33,18 +24,19 @@ func (p *Pipeline) count(ctx context.Context, d *deviceRun, w window) (*Ledger, 
 		keys.Before = w.to.String()
 	}
 	counted := &Ledger{}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: keys},
-		Select: []string{"RowKey"}}
-	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return counted, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		d.seen = max(d.seen, tables.TicksOf(page.Time))
-		for i := range page.Rows {
-			counted.Add(page.Rows[i].RowKey)
+	q := tables.Query{Range: tables.Partition(string(d.member.Device)), Select: []string{"RowKey"}}
+	for _, q.Range.Rows = range d.member.Spans.Within(keys) {
+		for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, q) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return counted, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			d.seen = max(d.seen, tables.TicksOf(page.Time))
+			for i := range page.Rows {
+				counted.Add(page.Rows[i].RowKey)
+			}
 		}
 	}
 	return counted, nil

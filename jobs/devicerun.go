@@ -68,18 +68,28 @@ const maxBytes = 8 << 20
 // holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
 func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
+	d.horizon = horizon
 	heeded := d.heedSettings()
-	heeded = d.heedImports(horizon) || heeded
+	moved, err := d.heedSpans()
+	if d.err = err; err != nil {
+		return nil
+	}
+	heeded = d.heedImports(horizon) || moved || heeded
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
 	if below := d.track.watermark.String(); d.track.watermark > 0 && d.track.last < below {
 		rows.Rows.After, rows.Rows.From = "", below
 	}
-	d.full, d.horizon = maxBytes, horizon
+	d.full = maxBytes
 	if d.track.chain.id == "" {
 		d.brief = horizon.Add(-p.longBehind())
 	}
-	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
-		return err
+	for _, rows.Rows = range d.parts(rows.Rows) {
+		if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
+			return err
+		}
+		if d.behind || d.left {
+			break
+		}
 	}
 	if d.left {
 		d.mark()
@@ -92,6 +102,7 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	}
 	if d.err = d.close(until); d.err == nil {
 		d.mark()
+		d.settle(p.late(d.member))
 	}
 	return nil
 }
@@ -174,6 +185,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 
 // A rowRead is a row as processors see it.
 type rowRead struct {
+	foreign bool  // another tenant had the device
 	err     error // why it is no reading
 	refused []Refusal
 }
@@ -182,16 +194,28 @@ type rowRead struct {
 // have no room for all of them.
 func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 	samples := make([]Sample, 0, len(rows))
+	var touched []Sample // with those of other tenants, without values; nil if there are none
 	read := make([]rowRead, len(rows))
 	of := make([]int, 0, len(rows)) // row of each sample
 	for i := range rows {
 		r, err := schema.ReadingOf(rows[i])
+		read[i].foreign = !d.member.Has(TicksBefore(rows[i].RowKey))
+		if read[i].foreign && touched == nil {
+			touched = append(make([]Sample, 0, len(rows)), samples...)
+		}
 		if read[i].err = err; err != nil {
+			continue
+		}
+		if read[i].foreign {
+			touched = append(touched, Sample{Key: r.Key})
 			continue
 		}
 		var sample Sample
 		sample, read[i].refused = d.model.Sensors.Sample(r)
 		samples, of = append(samples, sample), append(of, i)
+		if touched != nil {
+			touched = append(touched, sample)
+		}
 	}
 	left, err := d.watch(samples, Moment{Horizon: d.horizon})
 	if err != nil {
@@ -205,8 +229,12 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 		if processor.Once || d.again && !processor.refolds() {
 			continue
 		}
-		out, err := d.timed(processor, len(samples), func() (FoldResult, error) {
-			return processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
+		all := samples
+		if _, windowed := processor.windowed(); windowed && touched != nil {
+			all = touched // its windows may have been made of them
+		}
+		out, err := d.timed(processor, len(all), func() (FoldResult, error) {
+			return processor.Fold.Fold(d.member, d.track.state(processor.Name), all)
 		})
 		if err != nil {
 			return 0, err
@@ -229,8 +257,12 @@ func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string
 		e := &rows[i]
 		byKey[e.RowKey] = e
 		d.bytes += e.Size()
-		d.track.ledger.Add(e.RowKey)
 		d.track.last = e.RowKey
+		if read[i].foreign {
+			continue
+		}
+		d.track.ledger.Add(e.RowKey)
+		d.track.rows++
 		if err := read[i].err; err != nil {
 			d.refuse(Refusal{Row: e.RowKey, Reason: err.Error()}, e)
 		} else {
@@ -241,13 +273,12 @@ func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string
 		}
 	}
 	d.rows += len(rows)
-	d.track.rows += int64(len(rows))
 	return byKey
 }
 
 // close tells the processors that wait for it how far time has passed.
 func (d *deviceRun) close(until tables.Ticks) error {
-	left, err := d.watch(nil, Moment{d.horizon, until})
+	left, err := d.watchTime(until)
 	if err != nil {
 		return err
 	}
@@ -308,6 +339,9 @@ func (d *deviceRun) effect(e Effect) {
 	old := d.effects[e.Output]
 	if e.Properties == nil {
 		e.Properties, e.Mark = old.Properties, old.Mark
+	}
+	if e.Properties != nil && d.showsNow(e.Output) && d.ended() {
+		e.Properties = []tables.Property{}
 	}
 	d.effects[e.Output] = e
 	d.weight += weigh(e) - weigh(old)

@@ -55,8 +55,8 @@ func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 // A tally counts the rows that were read for an object, and those with a refused value.
 type tally struct{ read, refused Ledger }
 
-// readings yields the readings of a window below the checkpoint in row order. It counts all rows, including those that
-// are not readings.
+// readings yields the tenant's readings of a window below the checkpoint in row order. It counts all its rows,
+// including those that are not readings.
 func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
@@ -73,8 +73,11 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *t
 	}
 }
 
-// reading counts a row, and returns its reading.
+// reading counts a row, and returns its reading, unless another tenant had the device.
 func (d *deviceRun) reading(e tables.Entity, seen *tally) (schema.Reading, bool) {
+	if !d.member.Has(TicksBefore(e.RowKey)) {
+		return schema.Reading{}, false
+	}
 	seen.read.Add(e.RowKey)
 	r, err := schema.ReadingOf(e)
 	if err != nil {

@@ -69,7 +69,8 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	pl.seen, pl.waiting = map[string]*seenGroups{}, schema.Place{}
 	tracks.seen = pl.seen
 	members := pl.pipeline.Client.Table(pl.pipeline.Names.Fleet())
-	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey"}}) {
+	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey",
+		schema.MemberSpans, schema.MemberImports}}) {
 		if err != nil {
 			return err
 		}
@@ -119,6 +120,9 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	key, err := schema.ParseMemberKey(e.RowKey)
 	place := schema.Place{Month: month, Key: key}
 	if err == nil && !wanted(place) {
+		return nil
+	}
+	if err == nil && schema.Settled(e, track) {
 		return nil
 	}
 	pl.at.Devices++

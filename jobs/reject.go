@@ -39,6 +39,7 @@ func (j *job) rejectChanges(d *deviceRun) ([]*change, error) {
 		var changes []*change
 		for i, r := range d.rejects.kept {
 			r.Device, r.Pipeline, r.Number, r.At = d.member.Device, j.pipeline.Name, first+int64(i), j.now
+			r.Ring = d.member.Ring()
 			r.Reason, r.Value, r.Reading = clip(r.Reason, maxReason), clip(r.Value, maxValue), clip(r.Reading, most)
 			e, err := r.Entity()
 			if err != nil {
@@ -90,13 +91,13 @@ func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) er
 	}
 	f.rejects.known = map[string]bool{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: schema.RejectsOf(p.Name)},
-		Select: []string{schema.RejectNumber, schema.RejectRow}}
+		Select: []string{"PartitionKey", "RowKey", schema.RejectNumber, schema.RejectRow}}
 	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, q) {
 		if err != nil {
 			return fmt.Errorf("reading rejects: %w", err)
 		}
-		if e.Get(schema.RejectNumber).Int() < old.rejects {
-			f.rejects.known[e.Get(schema.RejectRow).Text()] = true
+		if r, err := schema.RejectOf(e); err == nil && r.Ring == f.member.Ring() && r.Number < old.rejects {
+			f.rejects.known[r.Row] = true
 		}
 	}
 	return nil

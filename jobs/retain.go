@@ -146,6 +146,9 @@ func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
 	if t.last != "" && t.settings != m.Settings {
 		stay(t.watermark, "has to fold it again with other settings")
 	}
+	if at, moved := t.spans.Differ(d.member.Spans); moved && t.last != "" {
+		stay(at, "has to fold it again after a move")
+	}
 	if !t.refold.empty() {
 		stay(t.refold.from, "folds it again")
 	}
@@ -202,19 +205,20 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained) error {
 	return err
 }
 
-// firstRow returns the key of the first row of a device in a range, or "".
+// firstRow returns the key of the first row of a membership in a range, or "".
 func (p *Pipeline) firstRow(ctx context.Context, m schema.Member, keys tables.Keys) (string, error) {
-	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{
-		Partitions: tables.Is(string(m.Device)), Rows: keys}}
-	for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if len(page.Rows) > 0 {
-			return page.Rows[0].RowKey, nil
+	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Partition(string(m.Device))}
+	for _, q.Range.Rows = range m.Spans.Within(keys) {
+		for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return "", nil
+			}
+			if err != nil {
+				return "", err
+			}
+			if len(page.Rows) > 0 {
+				return page.Rows[0].RowKey, nil
+			}
 		}
 	}
 	return "", nil

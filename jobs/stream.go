@@ -101,6 +101,7 @@ func (t *track) clone() *track {
 func (t *track) remember() {
 	t.read.marks, t.read.refold, t.read.row, t.read.gap = t.marks, t.refold, t.stream.row, t.gap
 	t.read.imported, t.read.importing = t.imported, t.importing
+	t.read.spans, t.read.settled = t.spans.String(), t.settled
 	t.rebuilt = false
 }
 
@@ -129,12 +130,17 @@ func (t *track) enter(w window, counted *Ledger) (late, fresh int64) {
 		return more
 	}
 	replace(t.gap)
+	moved := window{}
+	if len(t.spans) > 0 { // rows of other spans may have been as many
+		moved = w.and(t.importing)
+	}
 	imported := replace(t.importing)
+	fresh = max(fresh+max(imported, 0), counted.Count(moved.from, moved.to))
 	more := replace(w)
 	t.rows += imported + more
 	late = max(more, 0)
 	t.late += late
-	return late, fresh + max(imported, 0) + late
+	return late, fresh + late
 }
 
 // readStream reads how far a refold has got.

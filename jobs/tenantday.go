@@ -131,6 +131,9 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 			}
 			if device.past != nil {
 				for sample, err := range device.past {
+					if err == nil && !device.member.Has(sample.Key.Ticks) {
+						continue
+					}
 					if !yield(DayReading{&device.member, sample}, err) || err != nil {
 						return
 					}
@@ -220,23 +223,25 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
 	defer close(device.pages)
 	keys := tables.Keys{From: d.Day.Start().String(), Before: (d.Day + 1).Start().String()}
-	rows := tables.Range{Partitions: tables.Is(string(device.member.Device)), Rows: keys}
-	for page, err := range d.pipeline.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return // the first device of an enrollment has not written yet
-		}
-		select {
-		case device.pages <- dayPage{page.Rows, err}:
-		case <-ctx.Done():
-			return
+	rows := tables.Partition(string(device.member.Device))
+	for _, rows.Rows = range device.member.Spans.Within(keys) {
+		for page, err := range d.pipeline.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return // the first device of an enrollment has not written yet
+			}
+			select {
+			case device.pages <- dayPage{page.Rows, err}:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}
 }
 
-// reading returns a row as folds see it, unless it is no reading, or was written while another tenant had the device.
+// reading returns a row as folds see it, unless it is no reading.
 func (d *deviceDay) reading(e tables.Entity) (one DayReading, is bool) {
 	r, err := schema.ReadingOf(e)
-	if err != nil || !d.member.Has(r.Key.Ticks) {
+	if err != nil {
 		return one, false
 	}
 	sample, _ := d.model.Sensors.Sample(r)

@@ -42,7 +42,11 @@ type track struct {
 	watermark tables.Ticks
 
 	imported  tables.Ticks // ID of the last import that the pipeline knows
-	importing window       // rows of imports that the cursor has not passed yet: they are not late
+	importing window       // rows of imports and moves that the cursor has not passed yet: they are not late
+
+	spans   schema.Spans // of the membership, as the rows are folded or will be when the cursor has passed
+	uncut   tables.Ticks // an attempt that knew other spans, and died, may have written outputs of rows up to here
+	settled bool         // the membership has ended, and nothing is left to do
 
 	marks
 	read struct { // what the row said
@@ -52,6 +56,8 @@ type track struct {
 		gap       window
 		imported  tables.Ticks
 		importing window
+		spans     string
+		settled   bool
 	}
 }
 
@@ -128,11 +134,16 @@ func trackOf(e tables.Entity) (*track, error) {
 			refoldMark: mark{f.String(schema.TrackRefoldMark), timeOf(f, schema.TrackRefoldUntil)}},
 	}
 	t.read.marks, t.read.imported = t.marks, t.imported
+	t.settled, t.read.spans = f.Boolean(schema.TrackSettled), f.String(schema.TrackSpans)
+	t.read.settled, t.uncut = t.settled, tables.Ticks(f.Int(schema.TrackUncut))
 	var err error
 	if t.refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
 		return t, err
 	}
 	t.read.refold = t.refold
+	if t.spans, err = schema.ParseSpans(t.read.spans); err != nil {
+		return t, err
+	}
 	if err = t.readStream(e); err != nil {
 		return t, err
 	}
@@ -194,6 +205,7 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 	t.setMarks(&e)
 	t.setStream(&e)
 	t.setImports(&e)
+	t.setSpans(&e)
 	setStates(&e, schema.TrackStates, t.states)
 	schema.SetFormat(&e, t.format)
 	return tables.Merge(e, t.etag)

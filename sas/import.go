@@ -171,8 +171,8 @@ func (v Delivery) amend(d *schema.Device, e schema.Enrollment) (changed bool, er
 	case d.Status.Left():
 		return false, refused("it is being removed: complete this with furrow device remove %s", d.ID)
 	case v.Tenant != "" && v.Tenant != d.Tenant:
-		return false, refused("it belongs to tenant %s, not to %s: its outputs are stored under its tenant, so a device "+
-			"cannot change its tenant; register it under a new ID", d.Tenant, v.Tenant)
+		return false, refused("it belongs to tenant %s, not to %s: to move it, use furrow device move %s --tenant %s",
+			d.Tenant, v.Tenant, d.ID, v.Tenant)
 	case d.Enrollment != e.ID:
 		return false, refused("it belongs to enrollment %s, not to %s: its key is derived from there",
 			cmp.Or(d.Enrollment, "(none)"), e.ID)

@@ -59,36 +59,65 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 		return d, err
 	}
 	d.ETag = written.ETags[0]
-	return d, r.insertMember(ctx, d)
+	return d, r.insertMembers(ctx, d, 0)
 }
 
-// insertMember inserts the fleet row of a new device, or updates it if it exists.
-func (r Registry) insertMember(ctx context.Context, d schema.Device) error {
-	e, err := d.Member().Entity()
-	if err != nil {
-		return err
+// insertMembers inserts the fleet row of a new device, or all that were kept of one that was removed, or updates the
+// row if it exists. Where the device was before counts until now.
+func (r Registry) insertMembers(ctx context.Context, d schema.Device, now tables.Ticks) error {
+	if len(d.Tenants()) > 1 && len(d.Kept.Members) == 0 {
+		return fmt.Errorf("device %s: its fleet row: %w: it has belonged to other tenants, and nothing else says when", d.ID,
+			tables.ErrNotFound)
 	}
-	if _, err = r.Fleet.Do(ctx, tables.Insert(e)); errors.Is(err, tables.ErrExists) {
+	var ops []tables.Op
+	for _, t := range d.Tenants() {
+		m := d.Of(t)
+		if t != d.Tenant && len(m.Spans) == 0 {
+			continue // it never belonged to this tenant, whatever was begun
+		}
+		if m.Next == "" {
+			m.Relocate(d.Site, d.Labels, now)
+		}
+		e, err := m.Entity()
+		if err != nil {
+			return err
+		}
+		ops = append(ops, tables.Insert(e))
+	}
+	_, err := r.Fleet.Submit(ctx, ops)
+	if errors.Is(err, tables.ErrExists) {
 		return r.follow(ctx, d)
 	}
 	return err
 }
 
-// restoreMember inserts the missing fleet row of a device, unless the row is missing because the
+// restoreMembers inserts the missing fleet rows of a device, unless they are missing because the
 // device has just been removed.
-func (r Registry) restoreMember(ctx context.Context, d schema.Device) error {
-	if err := r.insertMember(ctx, d); err != nil {
+func (r Registry) restoreMembers(ctx context.Context, d schema.Device, at tables.Ticks) error {
+	if err := r.insertMembers(ctx, d, at); err != nil {
 		return err
 	}
 	now, err := r.Get(ctx, d.ID)
 	if err == nil && now.Status.Left() {
-		member := d.Member()
-		_, err = r.Fleet.Do(ctx, tables.Delete(member.Month.String(), string(member.Key()), tables.AnyETag))
+		err = r.deleteMembers(ctx, d)
 	}
 	return err
 }
 
-// follow makes a device's fleet row agree with its record, and inserts a missing row. It reads
+// deleteMembers deletes the fleet rows of a device.
+func (r Registry) deleteMembers(ctx context.Context, d schema.Device) error {
+	for _, t := range d.Tenants() {
+		at := d.Of(t).Place()
+		_, err := r.Fleet.Do(ctx, tables.Delete(at.Month.String(), string(at.Key), tables.AnyETag))
+		if err != nil && !missing(err) {
+			return fmt.Errorf("device %s: its fleet row: %w", d.ID, err)
+		}
+	}
+	return nil
+}
+
+// follow makes a device's fleet row agree with its record, and inserts a missing row. Where a move was interrupted, the
+// record follows the fleet: the row says which tenant has the device now. Otherwise follow reads
 // the row before the record and replaces only that version of the row, so that after concurrent
 // changes the row agrees with the last record.
 func (r Registry) follow(ctx context.Context, d schema.Device) error {
@@ -96,14 +125,22 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 		stored, now, err := r.member(ctx, d)
 		switch {
 		case missing(err):
-			return r.restoreMember(ctx, d)
+			return r.restoreMembers(ctx, d, now)
 		case errors.Is(err, schema.ErrNewer):
 			return nil // the row exists, and a newer program maintains it
+		case err == nil && stored.Next != "":
+			if d, err = r.finishMove(ctx, stored); err != nil {
+				return err
+			}
+			continue
 		case err != nil || stored.Agrees(d.Member()):
 			return err
 		}
 		if d, err = r.Get(ctx, d.ID); err != nil {
 			return err
+		}
+		if d.Tenant != stored.Tenant {
+			continue // it has moved meanwhile
 		}
 		want := d.Member()
 		want.Spans, want.Imports, want.Watermark = stored.Spans, stored.Imports, stored.Watermark

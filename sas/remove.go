@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
-	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -31,12 +31,36 @@ func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
 	if err := p.change(ctx, schema.Change{Device: d.ID, To: schema.Removing, Rotate: true}); err != nil {
 		return err
 	}
-	member := d.Member()
-	_, err := r.Fleet.Do(ctx, tables.Delete(member.Month.String(), string(member.Key()), tables.AnyETag))
-	if err != nil && !missing(err) {
-		return fmt.Errorf("device %s: its fleet row: %w", d.ID, err)
+	d, err := r.keepMembers(ctx, d)
+	if err == nil {
+		err = r.deleteMembers(ctx, d)
+	}
+	if err != nil {
+		return err
 	}
 	return r.release(ctx, d.Enrollment, d.ID)
+}
+
+// keepMembers notes on the record of a device what its memberships say, before they are deleted. An earlier attempt
+// that deleted some has noted all.
+func (r Registry) keepMembers(ctx context.Context, d schema.Device) (schema.Device, error) {
+	all, _, err := r.memberships(ctx, d)
+	if missing(err) {
+		return r.Get(ctx, d.ID)
+	}
+	if err != nil {
+		return d, err
+	}
+	if last := all[0]; last.Next != "" { // a move was interrupted
+		if _, err := r.finishMove(ctx, last); err != nil {
+			return d, err
+		}
+		return r.keepMembers(ctx, d)
+	}
+	return r.Update(ctx, d.ID, func(now *schema.Device) error {
+		now.Kept = schema.KeptOf(all)
+		return nil
+	})
 }
 
 // Left ends the removal of a device, which can register again as a new one from then on. The record stays, because it
@@ -50,6 +74,7 @@ func (r Registry) Left(ctx context.Context, id schema.DeviceID, to schema.Status
 		d.Status, d.Tokens = to, nil
 		if to == schema.Erased {
 			d.Site, d.Position, d.Labels = "", nil, nil
+			d.Former, d.Kept = nil, schema.Kept{}
 		}
 		return nil
 	})
@@ -61,10 +86,13 @@ func (r Registry) Left(ctx context.Context, id schema.DeviceID, to schema.Status
 func (r Registry) rejoin(ctx context.Context, old, d schema.Device) (schema.Device, error) {
 	d.Change, d.ETag = old.Change, old.ETag
 	if old.Status == schema.Removed {
+		if slices.Contains(old.Former, d.Tenant) {
+			d.Tenant = old.Tenant // a move says more than the enrollment
+		}
 		if d.Tenant != old.Tenant || d.Readings != old.Readings {
 			return old, ErrElsewhere
 		}
-		d.Month = old.Month
+		d.Month, d.Former, d.Kept = old.Month, old.Former, old.Kept
 	}
 	err := r.replace(ctx, &d)
 	return d, err

@@ -25,6 +25,7 @@ func deviceCommand() *cli.Command {
 			deviceListCommand(),
 			deviceShowCommand(),
 			deviceSetCommand(),
+			deviceMoveCommand(),
 			deviceKeyCommand(),
 			deviceRevokeCommand(),
 			deviceRestoreCommand(),

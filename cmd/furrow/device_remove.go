@@ -126,9 +126,11 @@ func (d *deviceAdmin) remove(
 		}
 	}
 	for _, p := range pipelines {
-		closed, err := p.Leave(c.Context, device.Member(), query.Removed)
-		if line.Incidents += closed; err != nil {
-			return line, err
+		for _, t := range device.Tenants() {
+			closed, err := p.Leave(c.Context, device.Of(t), query.Removed)
+			if line.Incidents += closed; err != nil {
+				return line, err
+			}
 		}
 	}
 	closed, err := d.reader().CloseIncidents(c.Context, device) // of pipelines that the configuration no longer has

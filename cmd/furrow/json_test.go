@@ -49,6 +49,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"deploy init": "systemd deploy", "backup": "saved", "estimate": "--devices 1000",
 		"config diff": "1", "config rollback": "1", "jobs purge": "--yes", "device import": "fleet.csv", "import": "past.csv",
 		"device add": "pump-9", "device set": "pump-7 --site hall", "device show": "pump-7", "device key": "pump-7",
+		"device move":   "pump-9 --tenant fabrikam",
 		"device revoke": "pump-7", "device restore": "pump-7", "device release": "--all", "token": "pump-7",
 		"enrollment add": "plant2 --tenant acme", "enrollment set": "plant2 --batch 7", "enrollment disable": "plant2",
 		"enrollment enable": "plant2", "enrollment revoke": "plant2 --yes", "enrollment rotate": "plant2 --yes",

@@ -76,6 +76,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"model show"}, "One object: the model by its name, with the keys of the configuration file.", nil},
 		{[]string{"model try"}, "A line for each value, the newest row first.", []any{triedLine{}}},
 		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.", []any{deviceLine{}}},
+		{[]string{"device move"}, "A line for each device.", []any{movedLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
 		{[]string{"import"}, "One object.", []any{historyLine{}}},
 		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.",

@@ -24,9 +24,13 @@ type Device struct {
 	Readings   string // name of its readings table
 	Enrollment EnrollmentID
 	Status     Status
-	Change     int64       // number of the change of policies that set Status last, or 0
-	Tokens     []Token     // the last few, oldest first
-	ETag       tables.ETag // of the version that was read
+	// Former are the tenants that the device has belonged to, the oldest first, perhaps with its current one. If there are
+	// any, only its memberships say when it belonged to which.
+	Former []Tenant
+	Kept   Kept        // of its memberships, while it is not in the fleet
+	Change int64       // number of the change of policies that set Status last, or 0
+	Tokens []Token     // the last few, oldest first
+	ETag   tables.ETag // of the version that was read
 }
 
 // A Position is in degrees, as in WGS 84.
@@ -82,9 +86,12 @@ func (d Device) Entity() (tables.Entity, error) {
 	}
 	labels, errLabels := packed(d.Labels, len(d.Labels))
 	tokens, errTokens := packed(d.Tokens, len(d.Tokens))
+	former, errFormer := packed(d.Former, len(d.Former))
+	e.Set("Former", former)
+	errKept := d.Kept.set(&e)
 	e.Set("Labels", labels)
 	e.Set("Tokens", tokens)
-	return e, cmp.Or(d.check(), errLabels, errTokens)
+	return e, cmp.Or(d.check(), errLabels, errTokens, errFormer, errKept)
 }
 
 // setNonzero sets a property unless its value is an empty text, zero, or the zero time.
@@ -97,7 +104,7 @@ func setNonzero(e *tables.Entity, name string, v tables.Value) {
 // DeviceSummary lists the properties of a record without the tokens, which are most of it.
 func DeviceSummary() []string {
 	return []string{FormatProperty, "Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Model", "Readings", "Enrollment",
-		"Status"}
+		"Status", "Former"}
 }
 
 // packed returns a value as JSON, or no value if n is 0. Maps are sorted by key.
@@ -125,6 +132,8 @@ func DeviceOf(e tables.Entity) (Device, error) {
 	f.Fail("property Month", err)
 	unpack(f, "Labels", &d.Labels)
 	unpack(f, "Tokens", &d.Tokens)
+	unpack(f, "Former", &d.Former)
+	d.Kept.unpack(f)
 	f.Fail("record", d.check())
 	return d, f.Err()
 }

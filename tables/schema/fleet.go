@@ -2,10 +2,7 @@ package schema
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"furrow/tables"
@@ -18,7 +15,8 @@ type Member struct {
 	Month      Month
 	Tenant     Tenant
 	Device     DeviceID
-	Spans      []Span            // when it belongs to the tenant; none: from the beginning, and still
+	Spans      Spans             // when it belongs to the tenant; none: from the beginning, and still
+	Next       Tenant            // who got the device at the end of the last span; empty while that is open
 	Readings   string            // name of its readings table
 	Enrollment EnrollmentID      // empty if unknown
 	Site       Site              // may be empty
@@ -35,20 +33,6 @@ type Member struct {
 
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
 const MemberWatermark = "Watermark"
-
-// A Span is a range of row keys: ticks in [From, To). A To of zero means that the span is
-// open.
-type Span struct {
-	From tables.Ticks `json:"from"`
-	To   tables.Ticks `json:"to,omitzero"`
-}
-
-// Has reports whether the device belongs to the tenant at a time.
-func (m Member) Has(at tables.Ticks) bool {
-	return len(m.Spans) == 0 || slices.ContainsFunc(m.Spans, func(s Span) bool {
-		return at >= s.From && (s.To == 0 || at < s.To)
-	})
-}
 
 // A MemberKey is the RowKey of a membership, and of its rows in the tracking tables:
 // tenant!device. Rows of a partition are in the order of tenants, so that the devices
@@ -84,10 +68,14 @@ func ParseMemberKey(s string) (MemberKey, error) {
 	return MemberKey(s), cmp.Or(errTenant, errID)
 }
 
-// Member returns the first membership of a device.
+// Member returns the membership of a device for its tenant, without what only the fleet knows: its spans and earlier
+// placements, its watermark and imports. If the device has left the fleet, it has the spans that were kept.
 func (d Device) Member() Member {
-	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment,
-		Site: d.Site, Labels: d.Labels, Model: d.Model}
+	if d.Status.Left() {
+		return d.Of(d.Tenant)
+	}
+	d.Kept = Kept{}
+	return d.Of(d.Tenant)
 }
 
 // Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks and ETags.
@@ -103,12 +91,13 @@ func (m Member) Entity() (tables.Entity, error) {
 	setNonzero(&e, "Enrollment", tables.String(string(m.Enrollment)))
 	setNonzero(&e, "Site", tables.String(string(m.Site)))
 	setNonzero(&e, "Model", tables.String(m.Model))
+	setNonzero(&e, "Next", tables.String(string(m.Next)))
 	setNonzero(&e, MemberWatermark, tables.Int64(int64(m.Watermark)))
 	labels, errLabels := packed(m.Labels, len(m.Labels))
 	spans, errSpans := packed(m.Spans, len(m.Spans))
 	placements, errPlacements := packed(m.Placements, len(m.Placements))
 	e.Set("Labels", labels)
-	e.Set("Spans", spans)
+	e.Set(MemberSpans, spans)
 	e.Set(memberPlacements, placements)
 	return e, cmp.Or(m.check(), errLabels, errSpans, errPlacements, m.Imports.Set(&e))
 }
@@ -117,8 +106,9 @@ func (m Member) Entity() (tables.Entity, error) {
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
-		Site: Site(f.String("Site")), Model: f.String("Model"), Watermark: tables.Ticks(f.Int(MemberWatermark)),
-		Written: e.Timestamp, ETag: e.ETag}
+		Site: Site(f.String("Site")), Model: f.String("Model"), Next: Tenant(f.String("Next")),
+		Watermark: tables.Ticks(f.Int(MemberWatermark)),
+		Written:   e.Timestamp, ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)
@@ -127,9 +117,9 @@ func MemberOf(e tables.Entity) (Member, error) {
 	f.Fail("RowKey", err)
 	m.Device = DeviceID(device)
 	unpack(f, "Labels", &m.Labels)
-	unpack(f, "Spans", &m.Spans)
+	unpack(f, MemberSpans, &m.Spans)
 	unpack(f, memberPlacements, &m.Placements)
-	unpack(f, memberImports, &m.Imports)
+	unpack(f, MemberImports, &m.Imports)
 	f.Fail("record", m.check())
 	return m, f.Err()
 }
@@ -137,18 +127,5 @@ func MemberOf(e tables.Entity) (Member, error) {
 func (m Member) check() error {
 	_, errID := ParseDeviceID(string(m.Device))
 	_, errTenant := ParseTenant(string(m.Tenant))
-	return cmp.Or(m.Month.Check(), errID, errTenant, checkSpans(m.Spans), tables.CheckTable(m.Readings))
-}
-
-// checkSpans checks that spans are in order and do not overlap. Only the last may be open.
-func checkSpans(spans []Span) error {
-	for i, s := range spans {
-		switch {
-		case s.From < 0, s.To != 0 && s.To <= s.From, i > 0 && s.From < spans[i-1].To:
-			return fmt.Errorf("span %d, from %d to %d, is empty or out of order", i+1, s.From, s.To)
-		case s.To == 0 && i < len(spans)-1:
-			return errors.New("a span that is not the last one is open")
-		}
-	}
-	return nil
+	return cmp.Or(m.Month.Check(), errID, errTenant, m.Spans.check(), tables.CheckTable(m.Readings))
 }

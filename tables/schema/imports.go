@@ -20,13 +20,13 @@ type Import struct {
 // Imports are those of a membership, in the order of their IDs. Each pipeline remembers the last one that it knows.
 type Imports []Import
 
-// memberImports is the property of a membership that holds them.
-const memberImports = "Imports"
+// MemberImports is the property of a membership that holds them.
+const MemberImports = "Imports"
 
 // Set sets the notes in a row of the table fleet.
 func (all Imports) Set(e *tables.Entity) error {
 	value, err := packed(all, len(all))
-	e.Set(memberImports, value)
+	e.Set(MemberImports, value)
 	return err
 }
 

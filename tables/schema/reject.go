@@ -24,7 +24,8 @@ const (
 type Reject struct {
 	Device   DeviceID
 	Pipeline Pipeline
-	Number   int64  // counts the rejects of the device and pipeline from 0; determines the slot
+	Ring     Tenant // empty: of the first tenant of the device; others have rings of their own
+	Number   int64  // counts the rejects of the ring and pipeline from 0; determines the slot
 	Row      string // RowKey of the reading
 	Sensor   string // the rejected sensors; empty: the whole row
 	Reason   string
@@ -33,9 +34,21 @@ type Reject struct {
 	At       tables.Ticks // when it was rejected
 }
 
-// RejectKey returns the RowKey of a pipeline's reject with a number: pipeline!slot.
-func RejectKey(p Pipeline, number int64) string {
-	return fmt.Sprintf("%s%s%02d", p, Separator, number%RejectSlots)
+// Ring returns the ring of a membership: each has its own, because each pipeline numbers its rejects.
+func (m Member) Ring() Tenant {
+	if len(m.Spans) == 0 || m.Spans[0].From == 0 {
+		return ""
+	}
+	return m.Tenant
+}
+
+// key returns the RowKey of a reject: pipeline!slot, or pipeline!tenant!slot.
+func (r Reject) key() string {
+	key := string(r.Pipeline) + Separator
+	if r.Ring != "" {
+		key += r.Ring.Key() + Separator
+	}
+	return fmt.Sprintf("%s%02d", key, r.Number%RejectSlots)
 }
 
 // RejectsOf returns the RowKeys of a pipeline's rejects.
@@ -43,7 +56,7 @@ func RejectsOf(p Pipeline) tables.Keys { return tables.KeysWithPrefix(string(p) 
 
 // Entity returns the row of r.
 func (r Reject) Entity() (tables.Entity, error) {
-	e := tables.Entity{PartitionKey: string(r.Device), RowKey: RejectKey(r.Pipeline, r.Number)}
+	e := tables.Entity{PartitionKey: string(r.Device), RowKey: r.key()}
 	e.Set(RejectNumber, tables.Int64(r.Number))
 	e.Set(RejectAt, tables.DateTime(r.At))
 	for _, p := range []struct{ name, text string }{
@@ -67,6 +80,10 @@ func RejectOf(e tables.Entity) (Reject, error) {
 	pipeline, slot, _ := strings.Cut(e.RowKey, Separator)
 	var err error
 	r.Pipeline, err = ParsePipeline(pipeline)
+	if ring, last, is := strings.Cut(slot, Separator); is && err == nil {
+		slot = last
+		r.Ring, err = ParseTenantKey(ring)
+	}
 	if err == nil && slot != fmt.Sprintf("%02d", r.Number%RejectSlots) {
 		err = fmt.Errorf("slot %s is not that of number %s", tables.Quote(slot), strconv.FormatInt(r.Number, 10))
 	}

@@ -28,6 +28,10 @@ const (
 	TrackRegained   = "Regained"
 	TrackWatermark  = MemberWatermark // rows below it may be gone; nothing counts or folds them again
 
+	TrackSpans   = MemberSpans // of the membership, as its rows are folded
+	TrackUncut   = "Uncut"     // outputs of rows up to this time may be of earlier spans
+	TrackSettled = "Settled"   // the membership has ended, and nothing is left to do
+
 	TrackAttempts  = "Attempts"
 	TrackHeld      = "Held"
 	TrackHeldUntil = "HeldUntil"
@@ -84,7 +88,7 @@ func (t Track) Claimed() bool { return t.Claim != "" && t.Claim != t.Committed }
 func TrackProperties() []string {
 	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackRows, TrackRejects, TrackLate,
 		TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
-		TrackChainMark, TrackChainUntil, TrackRefold}
+		TrackChainMark, TrackChainUntil, TrackRefold, TrackSpans, TrackSettled, TrackImported}
 }
 
 // DeviceTracks returns the RowKeys of devices in a tracking table. What a partition has besides them, such as marks,

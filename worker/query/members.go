@@ -107,6 +107,16 @@ func (f Fleet) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Membe
 	}
 }
 
+// MemberOf returns the membership of a device for its tenant, with its spans if it has belonged to others; false if the
+// fleet has none.
+func (f Fleet) MemberOf(ctx context.Context, d schema.Device) (schema.Member, bool, error) {
+	m := d.Member()
+	if len(d.Former) == 0 || d.Status.Left() {
+		return m, true, nil
+	}
+	return get(ctx, f.fleet(), m.Month.String(), string(m.Key()), schema.MemberOf)
+}
+
 // HasMembership reports whether m is in the fleet.
 func (f Fleet) HasMembership(ctx context.Context, m schema.Member) (bool, error) {
 	_, err := f.fleet().Get(ctx, m.Month.String(), string(m.Key()))

@@ -59,7 +59,7 @@ func (f Fleet) readingsOf(q Question, m schema.Member) source[Reading] {
 	return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[Reading, error] {
 		rows := q.readings(f, m).entities(ctx, afterPage)
 		return decoded(nil, rows, func(e tables.Entity, _ report) (Reading, bool) {
-			if !q.holds(model, m, e) {
+			if !m.Has(jobs.TicksBefore(e.RowKey)) || !q.holds(model, m, e) {
 				return Reading{}, false
 			}
 			values := q.sensorsOfReading(e)
@@ -81,6 +81,9 @@ func (q Question) holds(model *Model, m schema.Member, e tables.Entity) bool {
 // Reading returns one reading of the one device of a question; false where there is no such row.
 func (f Fleet) Reading(ctx context.Context, q Question, row string) (Reading, bool, error) {
 	m := q.Scope.Member()
+	if !m.Has(jobs.TicksBefore(row)) {
+		return Reading{}, false, nil
+	}
 	e, err := f.Tables.Table(m.Readings).Get(ctx, string(m.Device), row)
 	if absent(err) {
 		return Reading{}, false, nil
@@ -105,5 +108,10 @@ func (q Question) readings(f Fleet, m schema.Member) read {
 	}
 	rows := q.Span.rows()
 	rows.After = q.After
+	if parts := m.Spans.Within(rows); len(parts) > 0 { // between them the device belonged to others
+		rows, rows.To, rows.Before = parts[0], parts[len(parts)-1].To, parts[len(parts)-1].Before
+	} else {
+		rows.Before = rows.From
+	}
 	return q.read(f.Tables.Table(m.Readings), tables.Range{Partitions: tables.Is(string(m.Device)), Rows: rows})
 }

@@ -9,7 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -42,21 +44,38 @@ func (f Fleet) Rejects(
 ) iter.Seq2[Reject, error] {
 	ids, err := s.ids()
 	found := f.rejects().Entities(ctx, tables.Query{Range: tables.Range{Partitions: ids}})
+	var moved sync.Map // members of the tenant that have belonged to others, by device
 	if s.Tenant != "" {
-		found = inOrder(ctx, sources(f.rejectRanges(ctx, s), plain), false)
+		found = inOrder(ctx, sources(f.rejectRanges(ctx, s, &moved), plain), false)
 	}
 	return Limited(func(yield func(Reject, error) bool) {
 		if err != nil {
 			yield(Reject{}, err)
 			return
 		}
-		rings(decoded(f.rejects(), found, whole(schema.RejectOf)), span, dropped, yield)
+		rejects := decoded(f.rejects(), found, whole(schema.RejectOf))
+		rings(func(yield func(schema.Reject, error) bool) {
+			for r, err := range rejects {
+				m, is := moved.Load(r.Device)
+				if (err != nil || !is || Rejected(m.(schema.Member), r)) && !yield(r, err) {
+					return
+				}
+			}
+		}, span, dropped, yield)
 	}, limit)
 }
 
-func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector) iter.Seq2[read, error] {
+// Rejected reports whether a reject is of a membership: of a row of its spans, and in its ring.
+func Rejected(m schema.Member, r schema.Reject) bool {
+	return len(m.Spans) == 0 || r.Ring == m.Ring() && m.Has(jobs.TicksBefore(r.Row))
+}
+
+func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector, moved *sync.Map) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		for m, err := range f.Members(ctx, s) {
+			if len(m.Spans) > 0 {
+				moved.Store(m.Device, m)
+			}
 			if !yield(Question{}.read(f.rejects(), tables.Partition(string(m.Device))), err) {
 				return
 			}

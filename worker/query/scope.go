@@ -45,7 +45,12 @@ func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
 	if err != nil {
 		return Scope{}, err
 	}
-	return ScopeOf(d.Member()), nil
+	scope := ScopeOf(d.Member())
+	for _, t := range d.Tenants()[1:] { // their outputs have the device's earlier readings
+		scope.homes = append(scope.homes, Home{schema.LatestPartition{Tenant: t, Month: d.Month}, scope.ids})
+	}
+	slices.SortFunc(scope.homes, func(a, b Home) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	return scope, nil
 }
 
 // ScopeOf returns the scope of a known device.

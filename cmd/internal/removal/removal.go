@@ -41,31 +41,36 @@ type Deleted struct {
 func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err error) {
 	wait := e.Delay
 	for _, p := range e.Pipelines {
-		open, err := p.Forget(ctx, d.Member())
-		if err != nil {
-			return n, fmt.Errorf("pipeline %s: %w", p.Name, err)
+		for _, t := range d.Tenants() {
+			open, err := p.Forget(ctx, d.Of(t))
+			if err != nil {
+				return n, fmt.Errorf("pipeline %s: %w", p.Name, err)
+			}
+			wait = max(wait, open)
 		}
-		wait = max(wait, open)
 	}
 	select {
 	case <-time.After(wait):
 	case <-ctx.Done():
 		return n, context.Cause(ctx)
 	}
-	for _, table := range processors.Outputs(e.Names) {
-		if err := e.outputs(ctx, e.Tables.Table(table), d, &n.Outputs); err != nil {
+	for _, d.Tenant = range d.Tenants() {
+		for _, table := range processors.Outputs(e.Names) {
+			if err := e.outputs(ctx, e.Tables.Table(table), d, &n.Outputs); err != nil {
+				return n, err
+			}
+		}
+		if err := e.deliveries(ctx, d); err != nil {
 			return n, err
 		}
-	}
-	if err := e.deliveries(ctx, d); err != nil {
-		return n, err
-	}
-	if err := e.incidents(ctx, d, &n.Outputs); err != nil {
-		return n, err
-	}
-	if e.Archive != nil {
-		if n.Objects, err = e.Archive.Erase(ctx, d.Tenant, d.ID); err != nil {
+		if err := e.incidents(ctx, d, &n.Outputs); err != nil {
 			return n, err
+		}
+		if e.Archive != nil {
+			objects, err := e.Archive.Erase(ctx, d.Tenant, d.ID)
+			if n.Objects += objects; err != nil {
+				return n, err
+			}
 		}
 	}
 	own := tables.Range{Partitions: tables.Is(string(d.ID))}

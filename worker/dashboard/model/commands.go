@@ -14,7 +14,11 @@ func (s *Store) Commands(ctx context.Context, id string) (commands.All, Read, er
 		return commands.All{}, first, err
 	}
 	all, read, err := s.told.get(ctx, id, deviceAge, func(ctx context.Context) (commands.All, error) {
-		return commands.Of(s.c.Tables, s.c.Names).Read(ctx, o.member.Device, commands.Recent(time.Now()))
+		from := commands.Recent(time.Now())
+		if n := len(o.member.Spans); n > 0 { // others have sent the earlier ones
+			from = max(from, o.member.Spans[n-1].From)
+		}
+		return commands.Of(s.c.Tables, s.c.Names).Read(ctx, o.member.Device, from)
 	})
 	return all, first.And(read), err
 }

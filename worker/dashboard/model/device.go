@@ -45,7 +45,7 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 		g.Go(func() (err error) { r.inFleet, err = s.fleet.HasMembership(ctx, m); return err })
 		g.Go(func() (err error) { r.latest, r.heard, err = s.latestOf(ctx, m, &values); return err })
 		g.Go(func() (err error) { r.rates, err = s.ratesOf(ctx, m, &rates); return err })
-		g.Go(func() (err error) { r.rejects, err = s.rejectsOf(ctx, m.Device, &rejects); return err })
+		g.Go(func() (err error) { r.rejects, err = s.rejectsOf(ctx, m, &rejects); return err })
 		for i, p := range pipelines {
 			g.Go(func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, m); return err })
 		}
@@ -84,9 +84,10 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 }
 
 // rejectsOf returns the newest rejects of a device, the newest first.
-func (s *Store) rejectsOf(ctx context.Context, id schema.DeviceID, skipped *query.Skipped) ([]query.Reject, error) {
-	one := query.DeviceSelector{Device: id}
+func (s *Store) rejectsOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Reject, error) {
+	one := query.DeviceSelector{Device: m.Device}
 	all, err := collect(s.fleet.Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {}), skipped)
+	all = slices.DeleteFunc(all, func(r query.Reject) bool { return !query.Rejected(m, r.Reject) })
 	slices.Reverse(all)
 	return all[:min(len(all), maxRejects)], err
 }

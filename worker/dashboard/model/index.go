@@ -174,6 +174,9 @@ func (x *index) record(r *schema.Device) (changed bool) {
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, r.Month)]
 	was := *d
+	if tenant, _ := x.tenants.of(string(r.Tenant), math.MaxUint16); d.tenant != uint16(tenant) { // it has moved
+		d.tenant, d.values, d.newest = uint16(tenant), nil, 0
+	}
 	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
 	model, _ := x.models.of(x.modelOf(r.Member()), math.MaxUint16)
 	d.model, d.labels = uint16(model), ""
@@ -194,8 +197,8 @@ func (x *index) record(r *schema.Device) (changed bool) {
 	if moved || d.flags&isPlaced != was.flags&isPlaced {
 		x.placed++
 	}
-	return known < len(x.devices) || moved || d.flags != was.flags || d.site != was.site || d.labels != was.labels ||
-		d.model != was.model
+	return known < len(x.devices) || moved || d.tenant != was.tenant || d.flags != was.flags || d.site != was.site ||
+		d.labels != was.labels || d.model != was.model
 }
 
 // newest takes the newest values of devices of one tenant and month.
@@ -205,6 +208,9 @@ func (x *index) newest(p schema.LatestPartition, all []query.Newest) {
 	changed := false
 	for _, n := range all {
 		d := &x.devices[x.device(string(n.Device), p.Tenant, p.Month)]
+		if x.tenants.text(uint32(d.tenant)) != string(p.Tenant) {
+			continue // it has moved from there, or to there
+		}
 		changed = x.values(d, n.Values) || changed
 		if n.Heard > 0 && unix(n.Heard) > d.newest {
 			d.newest, changed = unix(n.Heard), true

@@ -35,7 +35,14 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 		}
 		if found {
 			s.index.records([]schema.Device{d})
-			o = owner{record: &d, member: d.Member()}
+			o = owner{record: &d}
+			var is bool
+			if o.member, is, err = s.fleet.MemberOf(ctx, d); err != nil {
+				return o, err
+			}
+			if !is {
+				return o, unknown // it is being moved
+			}
 			if len(d.Tokens) == 0 {
 				return o, nil
 			}

@@ -1,0 +1,137 @@
+package jobs
+
+import (
+	"bytes"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Moved is why the incidents of a device close that now belongs to another tenant.
+const Moved = "device moved"
+
+// heedSpans has rows folded again that a move gave to the tenant or took from it, and reports whether the spans of the
+// membership have changed. A span that has ended counts once every row in it can be folded.
+//
+// The tracking row says for which spans it was folded, and is read before the membership. So a job that read the
+// membership before a move commits the old spans with what it has folded, and the next job finds the difference:
+// whatever is killed or late, no pipeline needs to be told of a move.
+func (d *deviceRun) heedSpans() (heeded bool, err error) {
+	t, spans := d.track, d.member.Spans
+	at, differ := t.spans.Differ(spans)
+	ended := spans.End() != 0
+	if !differ || spans.End() > d.horizon {
+		return false, nil
+	}
+	t.spans, t.uncut, d.look = spans, t.fence, true
+	if t.etag == "" && !ended {
+		return false, nil
+	}
+	if err := d.newestBelow(at); err != nil || t.last == "" {
+		return true, err
+	}
+	c := cursor{window: window{at, TicksBefore(t.last) + 1}}
+	if !ended { // newest values that other rows replaced are found only from the beginning
+		c.from, c.rebuild = 0, true
+	}
+	t.foldAgain(c)
+	if c.from = max(floorTo(c.from, day), t.watermark); !c.empty() {
+		t.importing = t.importing.with(window{c.from, ceilTo(c.to, day)})
+	}
+	return true, d.openWindows()
+}
+
+// newestBelow leaves the newest values of readings before a time, and has their outputs written.
+func (d *deviceRun) newestBelow(at tables.Ticks) error {
+	for _, processor := range d.model.Processors {
+		m, ok := processor.Fold.(Merging)
+		if !ok {
+			continue
+		}
+		state := d.track.state(processor.Name)
+		if state != nil {
+			var err error
+			if state, err = m.Below(state, at, func(string) bool { return true }); err != nil {
+				return err
+			}
+		}
+		out, err := m.Merge(d.member, state, nil, 0)
+		if err == nil {
+			err = d.take(processor, out, nil)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts returns the parts of a range of rows that a device job reads: those in the spans, and those that an attempt
+// which knew other spans may have made outputs of. It wrote them after it had claimed the device, and read no later
+// rows.
+func (d *deviceRun) parts(rows tables.Keys) []tables.Keys {
+	uncut := d.track.uncut.String()
+	if len(d.member.Spans) == 0 || uncut <= d.track.last {
+		return d.member.Spans.Within(rows)
+	}
+	d.look = true
+	if uncut >= rows.To {
+		return []tables.Keys{rows}
+	}
+	first, rest := rows, rows
+	first.To, rest.From, rest.After = uncut, "", uncut
+	return append([]tables.Keys{first}, d.member.Spans.Within(rest)...)
+}
+
+// ended reports whether the device now belongs to another tenant. The tracking row has the spans of the membership from
+// then on, and an audit looks at no others.
+func (d *deviceRun) ended() bool {
+	_, differ := d.track.spans.Differ(d.member.Spans)
+	return d.member.Spans.End() != 0 && (d.horizon == 0 || !differ)
+}
+
+// showsNow reports whether an output is about the device as it is now. The former tenant of a device has none.
+func (d *deviceRun) showsNow(o Output) bool {
+	return o.PartitionKey == schema.LatestPartition{Tenant: d.member.Tenant, Month: d.member.Month}.String()
+}
+
+// watchTime tells the watchers how far time has passed. Where the device belongs to another tenant, they close what is
+// open instead.
+func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
+	if d.again || !d.ended() {
+		return d.watch(nil, Moment{d.horizon, until})
+	}
+	for processor, w := range d.model.watchers {
+		was := d.track.state(processor.Name)
+		state, closed, err := w.Leave(d.member, was, d.horizon, Moved)
+		if err != nil {
+			return 0, err
+		}
+		if closed > 0 && !bytes.Equal(state, was) {
+			d.track.states[processor.Name], d.dirty = state, true
+		}
+	}
+	return 0, nil
+}
+
+// settle notes that nothing is left to do for a membership that has ended: everything is folded, and no
+// token admits a row any more that is as old as the end of its last span.
+func (d *deviceRun) settle(late time.Duration) {
+	t := d.track
+	t.settled = d.ended() && !d.behind && len(t.ledger.Spans()) == 0 && t.refold.empty() && t.gap.empty() &&
+		!d.member.Imports.Unknown(t.imported) && t.spans.String() == d.member.Spans.String() &&
+		d.member.Spans.End() <= d.horizon.Add(-late)
+	d.dirty = d.dirty || t.settled != t.read.settled
+}
+
+// setSpans sets the properties of spans that have changed.
+func (t *track) setSpans(e *tables.Entity) {
+	if spans := t.spans.String(); spans != t.read.spans {
+		e.Set(schema.TrackSpans, tables.String(spans))
+		e.Set(schema.TrackUncut, tables.Int64(int64(t.uncut)))
+	}
+	if t.settled != t.read.settled {
+		e.Set(schema.TrackSettled, tables.Boolean(t.settled))
+	}
+}
