@@ -9,6 +9,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/process"
+	"furrow/jobs"
 	"furrow/tables/schema"
 )
 
@@ -29,6 +30,7 @@ type fanout struct {
 	processors string // of the pipeline, in the configuration file's words
 	also       string // the rest of the file
 	rows       func(FanoutConfig) int
+	audit      jobs.Depth // of the run; empty: none, it folds
 }
 
 func newRows(n int) func(FanoutConfig) int { return func(FanoutConfig) int { return n } }
@@ -38,15 +40,18 @@ func fanouts() []fanout {
 	watch := "rules:\n  hot: {when: {threshold: {sensor: temperature, above: 60}}}\n" +
 		"  silent: {when: {silence: {after: 48h}}}\n"
 	return []fanout{
-		{workload{name: "idle", about: "Nobody has a new row"}, standard, "", newRows(0)},
+		{workload{name: "idle", about: "Nobody has a new row"}, standard, "", newRows(0), ""},
 		{workload{name: "active", about: "Each device has a new row, for latest and rollups by minute, hour and day"},
-			standard, "", newRows(1)},
+			standard, "", newRows(1), ""},
+		{workload{name: "commit", about: "As active, for an archive whose days are open: claims and commits, but no outputs"},
+			"archive: {closeAfter: 168h}", "", newRows(1), ""},
 		{workload{name: "rules", about: "As active, with a rule for a threshold and one for silence"},
-			standard + ", rules", watch, newRows(1)},
+			standard + ", rules", watch, newRows(1), ""},
 		{workload{name: "reports", about: "As active, with reports of tenants by hour and day"}, standard,
-			"reports: {windows: [1h, 1d], by: [tenant]}\n", newRows(1)},
+			"reports: {windows: [1h, 1d], by: [tenant]}\n", newRows(1), ""},
 		{workload{name: "backlog", about: "Each device has many new rows, a second apart (--rows)"}, standard, "",
-			func(c FanoutConfig) int { return c.Rows }},
+			func(c FanoutConfig) int { return c.Rows }, ""},
+		{workload{name: "audit", about: "Look for late rows of every device, in vain"}, standard, "", newRows(0), jobs.Full},
 	}
 }
 
@@ -107,13 +112,13 @@ func (w fanout) loaded(batch int) (generations.Loaded, error) {
 
 // measure makes a first run, which creates the devices' tracking rows, and then those that count.
 func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, report *FanoutReport) error {
-	if _, err := f.run(ctx, storage, 1); err != nil {
+	if _, err := f.run(ctx, storage, 1, ""); err != nil {
 		return err
 	}
 	var rounds []FanoutRound
 	for n := range f.cfg.Rounds {
 		f.cfg.progress("%s: round %d", f.workload.name, n+1)
-		found, err := f.run(ctx, storage, f.workload.rows(f.cfg))
+		found, err := f.run(ctx, storage, f.workload.rows(f.cfg), f.workload.audit)
 		if err != nil {
 			return err
 		}
@@ -123,14 +128,16 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, rep
 	return nil
 }
 
-// run gives each device so many new rows, and measures the run that folds them.
-func (f *fanoutFleet) run(ctx context.Context, storage *process.Process, rows int) (r FanoutRound, err error) {
+// run gives each device so many new rows, and measures the run that folds them, or an audit.
+func (f *fanoutFleet) run(
+	ctx context.Context, storage *process.Process, rows int, audit jobs.Depth,
+) (r FanoutRound, err error) {
 	if err := f.send(ctx, rows); err != nil {
 		return r, err
 	}
 	before := f.operations()
 	cpu, storageCPU, began := process.CPU(0), processTime(storage), time.Now()
-	if err := f.fold(ctx, rows*f.cfg.Devices); err != nil {
+	if err := f.work(ctx, rows*f.cfg.Devices, audit); err != nil {
 		return r, err
 	}
 	r.Seconds = time.Since(began).Seconds()

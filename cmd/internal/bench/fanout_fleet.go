@@ -144,11 +144,13 @@ func (f *fanoutFleet) submit(ctx context.Context, table string, byPartition map[
 	return writing.Wait()
 }
 
-// fold puts a master job, and has a pool work until every device was looked at and so many rows were folded.
-func (f *fanoutFleet) fold(ctx context.Context, rows int) error {
+// work puts a master job, and has a pool work until every device was looked at, in an audit if there is a depth, and so
+// many rows were folded.
+func (f *fanoutFleet) work(ctx context.Context, rows int, audit jobs.Depth) error {
 	ctx, stop := context.WithTimeout(ctx, runTime)
 	defer stop()
-	master := jobs.Message{Kind: jobs.Master, Pipeline: fanoutPipeline, Run: tables.TicksOf(time.Now())}
+	master := jobs.Message{Kind: jobs.Master, Pipeline: fanoutPipeline, Run: tables.TicksOf(time.Now()),
+		Audit: audit}
 	if err := f.queue.Put(ctx, master, 0); err != nil {
 		return err
 	}
@@ -161,7 +163,7 @@ func (f *fanoutFleet) fold(ctx context.Context, rows int) error {
 		for device, why := range r.Failed {
 			done(fmt.Errorf("%s: %w", device, why))
 		}
-		if m.Kind == jobs.Audit {
+		if (m.Kind == jobs.Audit) != (audit != "") {
 			return err
 		}
 		f.mu.Lock()
