@@ -111,6 +111,7 @@ func arrows() []arrow {
 		{"worker", "jobs tables tables/schema tables/service"},
 		{"worker/price", ""},
 		{"worker/limits", "tables/schema worker"},
+		{"worker/budget", "tables/schema worker/price"},
 		{"worker/query", "jobs/... tables tables/schema worker"},
 		{"worker/admin", "jobs sas sas/access tables tables/commands tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema worker/admin worker/dashboard/..."},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v2"
@@ -92,6 +93,9 @@ func (s *stores) status(c *cli.Context, stored *generations.Follower) monitor.Pi
 func (s *stores) pipelineStatus(ctx context.Context, p config.Pipeline) (query.Status, error) {
 	fleet := query.Fleet{Tables: s.Tables, Names: s.Names}
 	status, err := fleet.Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
+	if status.Budget = p.Budget; err == nil && p.Budget > 0 {
+		status.Spent, err = fleet.Spent(ctx, p.Name, time.Now())
+	}
 	if err != nil || !p.Watches() {
 		return status, err
 	}

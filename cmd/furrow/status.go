@@ -16,6 +16,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/budget"
 	"furrow/worker/limits"
 	"furrow/worker/query"
 )
@@ -69,6 +70,8 @@ type pipelineStatus struct {
 	Tenants []tenantStatus `json:"tenants,omitempty"`
 	// limits of storage: of the pipeline, and of what all pipelines share, which is the same in each line
 	Limits []limits.Limit `json:"limits"`
+	// of all pipelines of the storage, the same in each line; absent if the configuration has none
+	Budget *budget.Budget `json:"budget,omitempty"`
 	Runs   []runStatus    `json:"runs"`
 }
 
@@ -150,8 +153,14 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 				return nil, nil, err
 			}
 		}
+		if s.Budget = p.Budget; p.Budget > 0 {
+			if s.Spent, err = f.Reader().Spent(c.Context, p.Name, time.Now()); err != nil {
+				return nil, nil, err
+			}
+		}
 		reads = append(reads, statusRead{p, s})
 	}
+	spent := budgetOf(reads)
 	own, shared, err := limitsOf(directoryOf(a.where[number]), reads)
 	if err != nil {
 		return nil, nil, err
@@ -162,7 +171,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 			return nil, nil, err
 		}
 		out := statusOf(s.pipeline, s.Status, audited)
-		out.Limits = slices.Concat(own[i], shared)
+		out.Limits, out.Budget = slices.Concat(own[i], shared), spent
 		if a.several() {
 			out.Storage = a.name(number)
 		}
@@ -207,6 +216,9 @@ func printStatuses(c *cli.Context, all []pipelineStatus, of []limits.Limit) erro
 	}
 	if c.Bool("json") {
 		return nil
+	}
+	if err := writeBudgets(c.App.Writer, all); err != nil {
+		return err
 	}
 	return writeLimits(c.App.Writer, of)
 }

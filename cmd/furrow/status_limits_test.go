@@ -1,6 +1,8 @@
 package main
 
 import (
+	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/budget"
 	"furrow/worker/limits"
 )
 
@@ -58,5 +61,47 @@ func TestStatusWarnsAt70PercentOfALimit(t *testing.T) {
 		if strings.Contains(out, warning) != (partition >= 0.7) {
 			t.Errorf("%d devices: %s", devices, out)
 		}
+	}
+}
+
+// TestBudgetIsCountedOnceAndProjected has a scheduler count the runs of two hours, again and again, and a rule for the
+// share that is projected.
+func TestBudgetIsCountedOnceAndProjected(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	writeFile(t, file, `
+pipelines: [{name: live, cadence: 1m, settle: 1s, processors: [latest, rules]}]
+rules:
+  budget: {match: {tenant: furrow}, when: {threshold: {sensor: budget_share, above: 0.7}}}
+budget: {usdPerMonth: 1}
+`)
+	f.must("config apply " + file)
+	f.createTables()
+	f.says("no run of this month is counted yet", "status")
+	now := time.Now().Truncate(time.Minute)
+	if now.UTC().Add(-4*time.Hour).Day() > now.UTC().Day() {
+		t.Skip("the month has just begun")
+	}
+	for minutes := 61; minutes <= 120; minutes++ {
+		f.largeRun(now.Add(-time.Duration(minutes)*time.Minute), 1000)
+	}
+	var first *budget.Budget
+	for range 3 {
+		f.must("schedule --once --pipeline live")
+		b := jsonOf[pipelineStatus](t, f.must("status --json"))[0].Budget
+		if first == nil {
+			first = b
+		}
+		// 60 runs with 3,000 requests to tables, 40 to queues, and 1,000 inserts of devices
+		const hour = 60 * (4000*0.00036 + 40*0.004) / 10_000
+		if b.Spent != first.Spent || math.Abs(b.Spent-hour) > hour/1000 || b.Share < 1 || b.From == nil {
+			t.Errorf("%+v, want %.5f an hour", b, hour)
+		}
+	}
+	f.says("warning: budget: $0.01 from", "status")
+	f.work()
+	if latest := f.must("query furrow:live --latest --format csv"); !strings.Contains(latest, "budget_share") {
+		t.Errorf("the rule cannot see the budget: %s", latest)
 	}
 }

@@ -99,19 +99,23 @@ func setNamed(e *tables.Entity, prefix string, named map[string]int64) {
 	}
 }
 
+// namedOf is the reverse of setNamed.
+func namedOf(f *tables.Fields, e tables.Entity, prefix string) map[string]int64 {
+	named := map[string]int64{}
+	for _, p := range e.Properties {
+		if name, ok := strings.CutPrefix(p.Name, prefix); ok {
+			named[strings.ReplaceAll(name, "_", " ")] = f.Int(p.Name)
+		}
+	}
+	return named
+}
+
 // WorkerFiguresOf decodes a row of the table runs for which IsWorkerFigures is true.
 func WorkerFiguresOf(e tables.Entity) (WorkerFigures, error) {
 	f := fieldsOf(&e)
-	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{},
-		Operations: map[string]int64{}}
+	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: namedOf(f, e, jobsPrefix),
+		Operations: namedOf(f, e, operationsPrefix)}
 	readCounts(f, w.counts())
-	for _, p := range e.Properties {
-		for prefix, named := range map[string]map[string]int64{jobsPrefix: w.Jobs, operationsPrefix: w.Operations} {
-			if name, ok := strings.CutPrefix(p.Name, prefix); ok {
-				named[strings.ReplaceAll(name, "_", " ")] = f.Int(p.Name)
-			}
-		}
-	}
 	var rest string
 	w.Pipeline, w.Slot, rest = figuresKey(e, f, workerFigures)
 	worker, part, _ := strings.Cut(rest, Separator)

@@ -22,6 +22,8 @@ type Status struct {
 	Poison  int
 	Skipped Skipped              // rows of runs that cannot be read
 	Targets []schema.TargetState // of notifications, where they were asked for
+	Budget  float64              // US dollars a month, of the configuration; zero: none
+	Spent   schema.Spending      // where there is a budget
 }
 
 // RecentRuns is the usual number of slots of a status.
@@ -61,6 +63,11 @@ func (f Fleet) Status(
 // Audited returns the slot of the last run of a pipeline that has put audits; zero where none has.
 func (f Fleet) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, error) {
 	return f.runs(&Skipped{}).Audited(ctx, p)
+}
+
+// Spent returns what a pipeline's runs have done in the month of now, as far as it is counted.
+func (f Fleet) Spent(ctx context.Context, p schema.Pipeline, now time.Time) (schema.Spending, error) {
+	return f.runs(&Skipped{}).Spent(ctx, p, now)
 }
 
 // Figures returns the figures of a pipeline's runs from a slot on, the oldest first. It takes one query.

@@ -31,7 +31,11 @@ func Changes(old, new *Config) (all []string) {
 	all = append(all, changedRules(old.Rules, new.Rules)...)
 	all = append(all, changedTargets(old.Notify, new.Notify)...)
 	all = append(all, changedReports(old.Reports, new.Reports)...)
-	return append(all, changedRetention(old.Retention, new.Retention)...)
+	all = append(all, changedRetention(old.Retention, new.Retention)...)
+	if old.Budget != new.Budget {
+		all = append(all, "budget has changed")
+	}
+	return all
 }
 
 const foldedAgain = "so that history is folded again"

@@ -30,6 +30,7 @@ type Config struct {
 	Notify    []notify.Target // with different names
 	Reports   *Reports        // nil: there are none
 	Retention []Keep          // the first that a device matches holds for it
+	Budget    float64         // US dollars a month; zero: none
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -43,7 +44,8 @@ type Pipeline struct {
 	Notify     []notify.Target
 	Reports    *Reports // those of the configuration
 
-	Keep []Keep // the retention of the configuration
+	Keep   []Keep  // the retention of the configuration
+	Budget float64 // of the configuration
 
 	Others []Pipeline // of the pipeline Retention: all others. It has no processors.
 
@@ -71,7 +73,7 @@ func (c *Config) share() {
 	}
 	for i := range c.Pipelines {
 		c.Pipelines[i].Models, c.Pipelines[i].Notify, c.Pipelines[i].Reports = c.Models, c.Notify, c.Reports
-		c.Pipelines[i].Keep = c.Retention
+		c.Pipelines[i].Keep, c.Pipelines[i].Budget = c.Retention, c.Budget
 		for _, p := range c.Pipelines[i].Processors {
 			if watching, ok := p.Config.(*rules.Config); ok {
 				watching.Rules, watching.Targets = c.Rules, targets

@@ -27,6 +27,7 @@ type (
 		Notify       shownTargets    `yaml:"notify,omitempty" json:"notify,omitzero"`
 		Reports      *shownReports   `yaml:"reports,omitempty" json:"reports,omitzero"`
 		Retention    []shownKeep     `yaml:"retention,omitempty" json:"retention,omitempty"`
+		Budget       *shownBudget    `yaml:"budget,omitempty" json:"budget,omitempty"`
 		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
@@ -46,6 +47,9 @@ func (c *Config) shown() (s shownConfig) {
 	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
 	s.Rules, s.Notify, s.Reports = c.Rules, c.Notify, c.Reports.shown()
 	s.Retention = shownRetention(c.Retention)
+	if c.Budget > 0 {
+		s.Budget = &shownBudget{c.Budget}
+	}
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"furrow/tables/schema"
+	"furrow/worker/budget"
 	"furrow/worker/limits"
 	"furrow/worker/query"
 )
@@ -87,10 +88,15 @@ func figures() []figure {
 
 func load(s query.Status) limits.Load { return limits.Of(s.Runs, s.Cadence) }
 
-// accountShare describes the only metric of all pipelines together.
+// accountShare describes a metric of all pipelines together.
 func accountShare() *prometheus.Desc {
 	return prometheus.NewDesc("furrow_account_share", "Share of what Azure allows an account (20,000 requests/s) that "+
 		"devices and all pipelines need.", nil, nil)
+}
+
+func budgetShare() *prometheus.Desc {
+	return prometheus.NewDesc("furrow_budget_share", "Share of the configuration's budget that this month's operations "+
+		"will cost at the rate so far; absent without a budget.", nil, nil)
 }
 
 // Figures returns the metrics of a pipeline, by their names without furrow_pipeline_.
@@ -119,6 +125,7 @@ func lag() *prometheus.Desc {
 func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 	to <- lag()
 	to <- accountShare()
+	to <- budgetShare()
 	for _, f := range figures() {
 		to <- describe(f.name, f.help)
 	}
@@ -131,8 +138,10 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	all, _ := c.status() // counted
 	var loads []limits.Load
+	var spent []schema.Spending
+	usd := 0.0
 	for p, s := range all {
-		loads = append(loads, load(s))
+		loads, spent, usd = append(loads, load(s)), append(spent, s.Spent), max(usd, s.Budget)
 		values := Figures(s)
 		if d, known := values[lagSeconds]; known {
 			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d, string(p))
@@ -144,6 +153,9 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	}
 	if len(all) > 0 {
 		to <- prometheus.MustNewConstMetric(accountShare(), prometheus.GaugeValue, limits.AccountShare(loads))
+	}
+	if usd > 0 {
+		to <- prometheus.MustNewConstMetric(budgetShare(), prometheus.GaugeValue, budget.Of(usd, spent).Share)
 	}
 }
 

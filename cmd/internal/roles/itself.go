@@ -12,16 +12,38 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/budget"
 	"furrow/worker/query"
 )
 
-// onSlot returns what the scheduler of a pipeline does after each of its slots: if the pipeline has a rule for the
-// tenant of Furrow itself, it writes the figures of all pipelines. Nil is nothing.
+// countEvery is how often a scheduler looks whether there are runs to count for the budget.
+const countEvery = 10 * time.Minute
+
+// counts returns what counts the runs of a pipeline for the budget.
+func (f *Fleet) counts(p config.Pipeline) func(context.Context) {
+	var last time.Time
+	return func(ctx context.Context) {
+		if p.Budget == 0 || time.Since(last) < countEvery {
+			return
+		}
+		last = time.Now()
+		within, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if err := f.Runs().CountSpent(within, p.Name, last); err != nil && ctx.Err() == nil {
+			f.Log.WarnContext(ctx, "runs not counted for the budget", "pipeline", p.Name, "error", err)
+		}
+	}
+}
+
+// onSlot returns what the scheduler of a pipeline does after each of its slots: it counts runs for the budget and, if
+// the pipeline has a rule for the tenant of Furrow itself, writes the figures of all pipelines.
 func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
+	count := f.counts(p)
 	if !p.WatchesItself() {
-		return nil
+		return func(ctx context.Context, _ worker.Slot) { count(ctx) }
 	}
 	return func(ctx context.Context, slot worker.Slot) {
+		count(ctx)
 		all := f.Pipelines
 		if f.Stored != nil { // and not only those of --pipeline
 			newest, _ := f.Stored.Current()
@@ -29,8 +51,16 @@ func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 		}
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
-		for _, p := range all {
-			if err := f.writeFigures(within, p, slot.Run.Slot); err != nil && ctx.Err() == nil {
+		for i, p := range all {
+			more := map[string]float64{}
+			if i == 0 && p.Budget > 0 { // one pipeline has it, so that there is one incident
+				if b, err := f.budget(within, all); err == nil {
+					more["budget_share"] = b.Share
+				} else if ctx.Err() == nil {
+					f.Log.WarnContext(ctx, "budget not read", "error", err)
+				}
+			}
+			if err := f.writeFigures(within, p, slot.Run.Slot, more); err != nil && ctx.Err() == nil {
 				f.Log.WarnContext(ctx, "figures of pipeline not written", "pipeline", p.Name, "slot", slot.Run.Slot.Time(),
 					"error", err)
 			}
@@ -38,9 +68,24 @@ func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 	}
 }
 
+// budget returns what the month costs, as far as it is counted.
+func (f *Fleet) budget(ctx context.Context, all []config.Pipeline) (b budget.Budget, err error) {
+	var spent []schema.Spending
+	for _, p := range all {
+		s, err := f.Runs().Spent(ctx, p.Name, time.Now())
+		if err != nil {
+			return b, err
+		}
+		spent = append(spent, s)
+	}
+	return budget.Of(all[0].Budget, spent), nil
+}
+
 // writeFigures inserts the figures of a pipeline as a reading of the device furrow:PIPELINE, and registers that first.
 // A row that exists was written by another try of the slot.
-func (f *Fleet) writeFigures(ctx context.Context, p config.Pipeline, slot tables.Ticks) error {
+func (f *Fleet) writeFigures(
+	ctx context.Context, p config.Pipeline, slot tables.Ticks, more map[string]float64,
+) error {
 	status, err := f.Reader().Status(ctx, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 	if err != nil {
 		return err
@@ -59,7 +104,7 @@ func (f *Fleet) writeFigures(ctx context.Context, p config.Pipeline, slot tables
 			d.ID, d.Tenant)
 	}
 	e := tables.Entity{PartitionKey: string(d.ID), RowKey: slot.String()}
-	for _, figures := range []map[string]float64{monitor.Figures(status), monitor.TargetFigures(targets)} {
+	for _, figures := range []map[string]float64{monitor.Figures(status), monitor.TargetFigures(targets), more} {
 		for name, value := range figures {
 			e.Set(name, tables.Double(value))
 		}

@@ -75,9 +75,8 @@ func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Schedu
 		Queue: f.Queue(p), Settle: p.Settle, Log: f.Log}
 	write := f.onSlot(p)
 	s.OnSlot = func(ctx context.Context, slot worker.Slot) {
-		if f.Tracer.Slot(ctx, slot); write != nil {
-			write(ctx, slot)
-		}
+		f.Tracer.Slot(ctx, slot)
+		write(ctx, slot)
 	}
 	if !p.MakesObjects() { // nobody waits for an archive
 		s.Early = f.Early

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"furrow/tables/schema"
+	"furrow/worker/budget"
+	"furrow/worker/limits"
+)
+
+// budgetOf returns the budget of pipelines; nil if the configuration has none.
+func budgetOf(all []statusRead) *budget.Budget {
+	var spent []schema.Spending
+	usd := 0.0
+	for _, s := range all {
+		spent, usd = append(spent, s.Spent), max(usd, s.Budget)
+	}
+	if usd == 0 {
+		return nil
+	}
+	b := budget.Of(usd, spent)
+	return &b
+}
+
+// writeBudgets prints the budget of each storage for people.
+func writeBudgets(w io.Writer, all []pipelineStatus) error {
+	var last *budget.Budget
+	for _, s := range all {
+		if s.Budget == nil || s.Budget == last {
+			continue
+		}
+		last = s.Budget
+		where := ""
+		if s.Storage != "" {
+			where = s.Storage + ": "
+		}
+		if _, err := io.WriteString(w, "\n"+wrapped(where+budgetText(*s.Budget), 2)+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func budgetText(b budget.Budget) string {
+	if b.From == nil {
+		return "budget: no run of this month is counted yet: the scheduler counts those that are an hour old"
+	}
+	text := fmt.Sprintf("budget: $%.2f from %s to %s, $%.2f until the end of the month at this rate: %.0f %% of $%.2f. "+
+		"Counted are jobs and the inserts of readings", b.Spent, b.From.Format(time.DateTime),
+		b.Through.Format(time.DateTime), b.Projected, 100*b.Share, b.USDPerMonth)
+	if limits.Close(b.Share) {
+		return "warning: " + text + " (furrow help limits)"
+	}
+	return text
+}
