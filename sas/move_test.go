@@ -86,7 +86,7 @@ func TestKilledMoveIsCompleted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 0; ; n++ {
 		y := newFixture(t, nil)
-		_, issuer := y.fleetOf("killed")
+		policies, issuer := y.fleetOf("killed")
 		must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
 		ctx, kill := context.WithCancel(t.Context())
 		sent := n%2 == 0
@@ -102,7 +102,7 @@ func TestKilledMoveIsCompleted(t *testing.T) {
 		mv := sas.Move{Device: "pump-7", To: "fabrikam", At: tables.TicksOf(time.Now().Add(-time.Hour))}
 		account := must.Have(tables.ParseAccount(y.storage.ConnectionString()))(t)
 		client := must.Have(tables.Connect(tables.Config{Account: account, Transport: gate}))(t)
-		killed := sas.NewRegistry(client, must.Have(schema.ParseNames("killed"))(t))
+		killed := sas.NewRegistry(client, policies.Names)
 		_, err := killed.Move(ctx, mv)
 		moved := len(y.memberships("pump-7")) == 2
 		if random.IntN(2) == 0 {

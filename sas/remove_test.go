@@ -6,14 +6,15 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
 // fleetOf returns the policies of the fixture's fleet, with the tables that they need.
-func (y *fixture) fleetOf(name string) (*sas.Policies, *sas.Issuer) {
+func (y *fixture) fleetOf(prefix string) (*sas.Policies, *sas.Issuer) {
 	y.t.Helper()
-	names := must.Have(schema.ParseNames(name))(y.t)
+	names := must.Have(schema.ParseNames(azuretest.Name(prefix)[:16]))(y.t) // an account may have others
 	for _, table := range []string{names.Devices(), names.Fleet(), names.Policies(), names.Readings()} {
 		y.storage.MakeTable(y.t, table)
 	}

@@ -43,6 +43,10 @@ type stores struct {
 
 // namesOf returns the names that --names-prefix begins.
 func namesOf(c *cli.Context) (schema.Names, error) {
+	if os.Getenv(oldPrefixVariable) != "" && !c.IsSet("names-prefix") {
+		return schema.Names{}, usagef(c, "the variable %s is now called FURROW_NAMES_PREFIX, like --names-prefix: rename it",
+			oldPrefixVariable)
+	}
 	names, err := schema.ParseNames(c.String("names-prefix"))
 	if err != nil {
 		return schema.Names{}, usagef(c, "--names-prefix: %v", err)
@@ -52,10 +56,6 @@ func namesOf(c *cli.Context) (schema.Names, error) {
 
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
 func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
-	if os.Getenv(oldPrefixVariable) != "" && !c.IsSet("names-prefix") {
-		return nil, usagef(c, "the variable %s is now called FURROW_NAMES_PREFIX, like --names-prefix: rename it",
-			oldPrefixVariable)
-	}
 	names, err := namesOf(c)
 	if err != nil {
 		return nil, err

@@ -153,8 +153,12 @@ func (o *tokenService) keepPolicies(ctx context.Context) error {
 // checkKey warns of enrollments whose tokens cannot be signed without the account's key, and fails if there are no
 // others.
 func (o *tokenService) checkKey(ctx context.Context, n *sas.Enrollments, log *slog.Logger) error {
-	if o.Account.Key != "" {
+	switch {
+	case o.Account.Key != "":
 		return nil
+	case o.Account.SAS != "":
+		return errors.New("a SAS signs no tokens: use a connection string with an AccountKey, or the account's URL with " +
+			"an Entra identity")
 	}
 	all, err := n.All(ctx)
 	if err != nil {
