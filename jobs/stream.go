@@ -129,13 +129,13 @@ func (t *track) enter(w window, counted *Ledger) (late, fresh int64) {
 		}
 		return more
 	}
-	replace(t.gap)
 	moved := window{}
 	if len(t.spans) > 0 { // rows of other spans may have been as many
 		moved = w.and(t.importing)
 	}
+	replace(t.gap)
 	imported := replace(t.importing)
-	fresh = max(fresh+max(imported, 0), counted.Count(moved.from, moved.to))
+	fresh += max(imported, counted.Count(moved.from, moved.to), 0)
 	more := replace(w)
 	t.rows += imported + more
 	late = max(more, 0)

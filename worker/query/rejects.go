@@ -118,7 +118,13 @@ func yieldRing(yield func(Reject, error) bool, own []schema.Reject, span Span, d
 	slices.SortFunc(own, func(a, b schema.Reject) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Number, b.Number))
 	})
+	seen := map[schema.Reject]bool{} // a job that died before a move may have left a row in a later slot, too
 	for _, r := range own {
+		same := schema.Reject{Pipeline: r.Pipeline, Ring: r.Ring, Row: r.Row}
+		if seen[same] {
+			continue
+		}
+		seen[same] = true
 		if rows := span.rows(); span != (Span{}) && (r.Row < rows.From || r.Row >= rows.Before) {
 			continue
 		}
