@@ -106,6 +106,26 @@ func TestRewindDuringAPortionIsNotLost(t *testing.T) {
 	sameAsNew(t, f)
 }
 
+// TestRewindOfALaterDayCountsNoRowAgain: a refold had got to the middle of a day, and begins that day again.
+func TestRewindOfALaterDayCountsNoRowAgain(t *testing.T) {
+	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
+	f, _ := minutely(t, start, upTo(40*60, 20)...)
+	p := f.Pipeline(t, nil)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	m := rewind(t, f, p, start)
+	p.Portion, p.Most = 30, 30
+	l := &jobstest.Line{}
+	jobstest.Do(t, p, m, l)
+	m = rewind(t, f, p, start.Add(24*time.Hour))
+	l.Queue, l.Delays = append(l.Queue, m), append(l.Delays, 0)
+	l.Work(t, p)
+	track := f.Track(t, f.World.Devices[0])
+	if rows := track.Get("Rows").Int(); rows != 120 {
+		t.Errorf("%d rows of 120 are counted", rows)
+	}
+	sameAsNew(t, f)
+}
+
 // spoil overwrites all rollups.
 func spoil(t *testing.T, f *jobstest.Fleet) {
 	t.Helper()

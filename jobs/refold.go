@@ -113,12 +113,10 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*deviceRun, error) {
 	t := newTrack()
 	t.last = r.row
-	if r.counted != nil {
-		t.ledger = &Ledger{spans: slices.Clone(r.counted.spans)}
-	}
 	f := d.on(t)
 	f.again = true
-	if r.row != "" {
+	if r.row != "" { // a rewind leaves the rest of a stream when it resets the row
+		t.ledger = &Ledger{spans: slices.Clone(r.counted.spans)}
 		t.states = maps.Clone(r.states)
 		f.rejects = r.rejects
 		f.rejects.kept = slices.Clone(r.rejects.kept)
