@@ -84,7 +84,12 @@ func (r Registry) insertMembers(ctx context.Context, d schema.Device, now tables
 		}
 		ops = append(ops, tables.Insert(e))
 	}
-	_, err := r.Fleet.Submit(ctx, ops)
+	var err error
+	if len(ops) == 1 { // as nearly always
+		_, err = r.Fleet.Do(ctx, ops[0])
+	} else {
+		_, err = r.Fleet.Submit(ctx, ops)
+	}
 	if errors.Is(err, tables.ErrExists) {
 		return r.follow(ctx, d)
 	}
