@@ -185,8 +185,8 @@ func (f *movingFleet) mustEqualNew() {
 	jobstest.SameEnds(f.t, ends(f.Fleet), ends(calm))
 }
 
-// rejects returns which rows the rings of the tenants have, as far as these had the device then. A job that died before a
-// move may have left a row twice.
+// rejects returns which rows the rings of the tenants have, as far as these had the device then. A job that died before
+// a move may have left a row twice.
 func (f *movingFleet) rejects(of schema.Names) []string {
 	all := map[string]bool{}
 	for _, e := range jobstest.Rows(f.t, f.World.Connect(f.t, nil).Table(of.Rejects()), tables.Query{}) {
