@@ -24,10 +24,11 @@ func TestAccountKeyIsReplacedWithoutARestart(t *testing.T) {
 	}
 	put(right)
 	master := []string{"FURROW_MASTER_KEY=" + strings.TrimSpace(text(t, filepath.Join(f.storage, "master.key")))}
-	worker, endpoint := &lockedBuffer{}, &lockedBuffer{}
+	worker, endpoint, screen := &lockedBuffer{}, &lockedBuffer{}, &lockedBuffer{}
 	startProcess(t, nil, worker, nil, "worker", "--storage", "file:"+file)
-	startProcess(t, nil, endpoint, master, "sas", "--listen", "127.0.0.1:0", "--storage", "file:"+file)
+	startProcess(t, screen, endpoint, master, "sas", "--listen", "127.0.0.1:0", "--storage", "file:"+file)
 	await(t, worker, func() bool { return strings.Contains(worker.String(), "worker started") })
+	await(t, endpoint, func() bool { return strings.Contains(screen.String(), "127.0.0.1") }) // it has read the file
 	changes := func(n int) func() bool {
 		return func() bool {
 			return strings.Count(worker.String(), "account key changed") == n &&
