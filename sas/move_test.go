@@ -28,9 +28,9 @@ func (y *fixture) memberships(id schema.DeviceID) map[schema.Tenant]schema.Membe
 	return all
 }
 
-// TestMoveIsRefused at a time in the future, before the last move, below what retention has deleted, and of a device
-// that is not in the fleet. A move to the tenant that has the device already changes nothing, and a revoked device
-// moves.
+// TestMoveIsRefused at a time in the future, before the last move, below what retention has deleted for either tenant,
+// and of a device that is not in the fleet. A move to the tenant that has the device already changes nothing, and a
+// revoked device moves.
 func TestMoveIsRefused(t *testing.T) {
 	y := newFixture(t, nil)
 	policies, issuer := y.fleetOf("moves")
@@ -70,11 +70,15 @@ func TestMoveIsRefused(t *testing.T) {
 			}
 		}
 	}
-	m := all[home]
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	e.Set(schema.MemberWatermark, tables.Int64(int64(ago(time.Hour))))
-	must.Have(y.registry.Fleet.Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	deleted := func(m schema.Member, before tables.Ticks) {
+		e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+		e.Set(schema.MemberWatermark, tables.Int64(int64(before)))
+		must.Have(y.registry.Fleet.Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	}
+	deleted(all[home], ago(time.Hour))
 	refused(sas.Move{Device: "pump-7", To: "fabrikam", At: ago(2 * time.Hour)})
+	deleted(all["fabrikam"], ago(10*time.Minute)) // nothing would fold what it has since its return
+	refused(sas.Move{Device: "pump-7", To: "fabrikam", At: ago(30 * time.Minute)})
 	d := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
 	must.Succeed(t, policies.Remove(t.Context(), d))
 	refused(sas.Move{Device: "pump-7", To: "fabrikam"})
