@@ -93,6 +93,9 @@ func (p *Pipeline) decide(ctx context.Context, all []*retained, now tables.Ticks
 			return err
 		}
 	}
+	if err := p.moved(ctx, all); err != nil {
+		return err
+	}
 	return p.archived(ctx, all, now)
 }
 

@@ -1,0 +1,100 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// moved keeps rows of devices that have moved while a pipeline still needs them for any of the tenants. A membership
+// that loses rows to another finds the outputs to replace by these rows, so it needs rows that are not its own.
+func (p *Pipeline) moved(ctx context.Context, all []*retained) error {
+	for _, d := range all {
+		if d.to == 0 || len(d.member.Spans) == 0 {
+			continue
+		}
+		members, err := p.membershipsOf(ctx, d.member)
+		if err != nil {
+			return fmt.Errorf("device %s: its memberships: %w", d.member.Device, err)
+		}
+		for _, m := range members {
+			for _, o := range p.Retention.Others {
+				if err := p.movedIn(ctx, o, m, d); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// movedIn keeps what a pipeline needs for one membership of a device. Once its row has the spans of the membership, no
+// job that knew others can claim the device.
+func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d *retained) error {
+	stay := func(from tables.Ticks, reason string) {
+		d.stay(from, fmt.Sprintf("pipeline %s %s for tenant %s after a move", o.Name, reason, m.Tenant))
+	}
+	t := newTrack()
+	e, err := o.tracking().Get(ctx, m.Month.String(), string(m.Key()))
+	if err != nil && !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
+		return err
+	}
+	if err == nil {
+		if t, err = trackOf(e); err != nil {
+			stay(0, "has a tracking row that cannot be read")
+			return nil
+		}
+	}
+	if at, differ := t.spans.Differ(m.Spans); differ {
+		stay(at, "has to fold it again")
+		return nil
+	}
+	if !t.refold.empty() {
+		stay(t.refold.from, "folds it again")
+	}
+	if uncut := t.uncut.String(); uncut > t.last { // as deviceRun.parts reads them
+		of := m
+		of.Spans = nil
+		row, err := p.firstRow(ctx, of, tables.Keys{After: t.last, To: uncut})
+		if err != nil {
+			return err
+		}
+		if row != "" {
+			stay(TicksBefore(row), "has not folded it")
+		}
+	}
+	return nil
+}
+
+// membershipsOf returns all memberships of a device, or the given one where the device has no record.
+func (p *Pipeline) membershipsOf(ctx context.Context, m schema.Member) (all []schema.Member, err error) {
+	e, err := p.Client.Table(p.Names.Devices()).Get(ctx, string(m.Device), schema.DeviceRow)
+	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		return []schema.Member{m}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	device, err := schema.DeviceOf(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, of := range device.Tenants() {
+		one := schema.Member{Month: m.Month, Tenant: of, Device: m.Device}
+		e, err := p.Client.Table(p.Names.Fleet()).Get(ctx, one.Month.String(), string(one.Key()))
+		if errors.Is(err, tables.ErrNotFound) {
+			continue // the device had left before it could move
+		}
+		if err == nil {
+			one, err = schema.MemberOf(e)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
