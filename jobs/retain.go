@@ -210,7 +210,22 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained) error {
 
 // firstRow returns the key of the first row of a membership in a range, or "".
 func (p *Pipeline) firstRow(ctx context.Context, m schema.Member, keys tables.Keys) (string, error) {
-	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Partition(string(m.Device))}
+	return p.findRow(ctx, m, keys, 1, func(string) bool { return true })
+}
+
+// firstReading returns the key of the first row of a membership in a range that is a reading, or "". The keys of others
+// have no time, and they are in nothing but rejects.
+func (p *Pipeline) firstReading(ctx context.Context, m schema.Member, keys tables.Keys) (string, error) {
+	return p.findRow(ctx, m, keys, 1000, func(key string) bool {
+		_, err := schema.ParseRowKey(key)
+		return err == nil
+	})
+}
+
+// findRow returns the first wanted key in a range of a membership's rows, or "". It reads them in pages of a size.
+func (p *Pipeline) findRow(ctx context.Context, m schema.Member, keys tables.Keys, size int,
+	wanted func(key string) bool) (string, error) {
+	q := tables.Query{Size: size, Select: []string{"RowKey"}, Range: tables.Partition(string(m.Device))}
 	for _, q.Range.Rows = range m.Spans.Within(keys) {
 		for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
@@ -219,8 +234,10 @@ func (p *Pipeline) firstRow(ctx context.Context, m schema.Member, keys tables.Ke
 			if err != nil {
 				return "", err
 			}
-			if len(page.Rows) > 0 {
-				return page.Rows[0].RowKey, nil
+			for i := range page.Rows {
+				if wanted(page.Rows[i].RowKey) {
+					return page.Rows[i].RowKey, nil
+				}
 			}
 		}
 	}

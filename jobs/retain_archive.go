@@ -73,7 +73,7 @@ func monthsOf(all []*retained) (months []schema.Month) {
 	return months
 }
 
-// inArchive keeps a device's rows from the first day on that has some and is not archived, unless the archive of the
+// inArchive keeps a device's rows from the first day on that has readings and is not archived, unless the archive of the
 // day is no longer kept either.
 func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
 	keep := KeepOfTenant(p.Retention.Keep, d.member.Tenant)
@@ -96,7 +96,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 			}
 			keys = tables.Keys{From: at.Start().String(), Before: d.to.String()}
 		}
-		row, err := p.firstRow(ctx, d.member, keys)
+		row, err := p.firstReading(ctx, d.member, keys)
 		if err != nil || row == "" {
 			return err
 		}
