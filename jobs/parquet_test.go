@@ -39,7 +39,7 @@ func filing(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *jobs.P
 
 // file does the jobs of a month, and those that follow.
 func file(ctx context.Context, p *jobs.Pipeline) (last error) {
-	month := jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: tables.TicksOf(time.Now()), Month: jobstest.Month}
+	month := jobs.Message{Kind: jobs.Month, Pipeline: p.Name, Run: tables.TicksOf(time.Now()), Month: jobstest.Month}
 	l := &jobstest.Line{Queue: []jobs.Message{month}, Delays: []time.Duration{0}}
 	for {
 		m, _, ok := l.Take()

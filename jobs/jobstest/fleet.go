@@ -153,7 +153,9 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 		err := f.Drain(ctx, p)
 		var r jobs.Result
 		if err == nil {
-			r, err = p.Do(ctx, f.Audit(jobs.Full), NoPut{}, nil)
+			audit := f.Audit(jobs.Full)
+			audit.Pipeline = p.Name
+			r, err = p.Do(ctx, audit, NoPut{}, nil)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
