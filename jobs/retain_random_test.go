@@ -239,8 +239,9 @@ func (f *keptFleet) settle() {
 	}
 	must.Succeed(f.t, file(f.t.Context(), f.archiving(nil)))
 	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}
+	today := schema.DayOf(tables.TicksOf(time.Now())).String()
 	for _, e := range jobstest.Rows(f.t, f.World.Connect(f.t, nil).Table(f.Names.Partitions("archive")), marks) {
-		if mark := must.Have(schema.MarkOf(e))(f.t); !strings.HasPrefix(mark.Name, schema.DayOf(tables.TicksOf(time.Now())).String()) {
+		if mark := must.Have(schema.MarkOf(e))(f.t); !strings.HasPrefix(mark.Name, today) {
 			f.t.Errorf("the mark %s is left", e.RowKey)
 		}
 	}

@@ -126,8 +126,8 @@ func (r Registry) planMove(ctx context.Context, mv Move) (p movePlan, err error)
 		return p, err
 	}
 	if at < next.Watermark { // no job of that tenant would fold the readings between
-		return p, unmovable("retention may have deleted its readings for tenant %s before %s: move it at that time or later",
-			mv.To, next.Watermark.Time().Format(time.RFC3339Nano))
+		return p, unmovable("retention may have deleted its readings before %s for tenant %s: move it at that time or "+
+			"later", next.Watermark.Time().Format(time.RFC3339Nano), mv.To)
 	}
 	return p, p.change(next, exists, mv.To, at)
 }
