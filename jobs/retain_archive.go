@@ -73,8 +73,8 @@ func monthsOf(all []*retained) (months []schema.Month) {
 	return months
 }
 
-// inArchive keeps a device's rows from the first day on that has readings and is not archived, unless the archive of the
-// day is no longer kept either.
+// inArchive keeps a device's rows from the first day on that has readings and is not archived, unless the archive of
+// the day is no longer kept either.
 func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
 	keep := KeepOfTenant(p.Retention.Keep, d.member.Tenant)
 	keys := tables.Keys{After: d.from, Before: d.to.String()}

@@ -175,11 +175,17 @@ func (f *keptFleet) step() string {
 		n := f.random.IntN(len(f.late) + 1)
 		f.arrive(f.late[:n]...)
 		f.late = f.late[n:]
-	case "run": // with a long settle time, as if it had been paused
+	case "run": // with a long settle time, as if it had been paused, and perhaps for one tenant first
+		of := *f.Fleet
+		if f.random.IntN(2) == 0 {
+			members := membersOf(f.t, f.Fleet)
+			of.Batch.First = members[f.random.IntN(len(members))].Place()
+			of.Batch.Last = of.Batch.First
+		}
 		f.killed(80, func(ctx context.Context, through policy.Transporter) {
 			p := f.any(through)
 			p.Settle = time.Duration(f.random.IntN(2)) * back
-			_ = f.Drain(ctx, p)
+			_ = of.Drain(ctx, p)
 		})
 	case "audit":
 		f.killed(80, func(ctx context.Context, through policy.Transporter) {
