@@ -75,7 +75,7 @@ func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks
 	if ca := c.String("ca"); ca != "" {
 		found.CAFile = ca
 	}
-	transport, err := setup.Transport(found.CAFile)
+	transport, err := setup.FollowingTransport(found.CAFile, logFor(c))
 	if err != nil {
 		return nil, usagef(c, "--ca: %v", err)
 	}

@@ -41,7 +41,8 @@ const logFormat = "log-format"
 
 func caFlag() cli.Flag {
 	return &cli.StringFlag{Name: "ca",
-		Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"}
+		Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority; read again " +
+			"when it changes"}
 }
 
 func tlsFlag() cli.Flag {

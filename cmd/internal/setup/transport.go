@@ -2,8 +2,7 @@ package setup
 
 import (
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
+	"fmt"
 	"net/http"
 	"os"
 )
@@ -11,8 +10,7 @@ import (
 // Transport returns a client for the services of an account that keeps enough connections for all jobs of a worker. It
 // trusts the system's certificate authorities and those in caFile, which may be empty.
 func Transport(caFile string) (*http.Client, error) {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	t := transport()
 	if caFile == "" {
 		return &http.Client{Transport: t}, nil
 	}
@@ -20,13 +18,16 @@ func Transport(caFile string) (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	roots, err := x509.SystemCertPool()
+	roots, err := rootsWith(pem)
 	if err != nil {
-		roots = x509.NewCertPool() // a system without certificates
-	}
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, errors.New(caFile + " contains no PEM certificate")
+		return nil, fmt.Errorf("%s: %w", caFile, err)
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	return &http.Client{Transport: t}, nil
+}
+
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	return t
 }

@@ -1,0 +1,66 @@
+package setup
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+)
+
+// FollowingTransport is like Transport, but reads caFile again when it changes. Connections made before stay in use for
+// the requests in progress.
+func FollowingTransport(caFile string, log *slog.Logger) (*http.Client, error) {
+	if caFile == "" {
+		return Transport("")
+	}
+	roots, err := Watch(caFile, log, rootsWith)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &trusting{roots: roots}}, nil
+}
+
+// rootsWith returns the system's certificate authorities and those of a PEM file's content.
+func rootsWith(content []byte) (*x509.CertPool, error) {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a system without certificates
+	}
+	if !roots.AppendCertsFromPEM(content) {
+		return nil, errors.New("it contains no PEM certificate")
+	}
+	return roots, nil
+}
+
+// A trusting trusts the authorities of a file. A tls.Config cannot change while it is in use, so each content of the
+// file has a transport.
+type trusting struct {
+	roots *Watched[*x509.CertPool]
+
+	mu        sync.Mutex
+	transport *http.Transport // trusts with; nil before the first request
+	with      *x509.CertPool
+}
+
+func (t *trusting) RoundTrip(r *http.Request) (*http.Response, error) {
+	return t.current().RoundTrip(r)
+}
+
+// CloseIdleConnections serves http.Client.
+func (t *trusting) CloseIdleConnections() { t.current().CloseIdleConnections() }
+
+func (t *trusting) current() *http.Transport {
+	roots := t.roots.Get()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if roots != t.with {
+		if t.transport != nil {
+			t.transport.CloseIdleConnections()
+		}
+		t.transport, t.with = transport(), roots
+		t.transport.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	return t.transport
+}
