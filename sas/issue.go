@@ -3,6 +3,7 @@ package sas
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ type cohorts interface {
 	Current(ctx context.Context, readings string, device schema.DeviceID) (CurrentPolicy, error)
 }
 
-// IssuerConfig configures an Issuer. Every field except URL, Delegate and OnFirst is required.
+// IssuerConfig configures an Issuer. Every field except URL, Delegate, Authorities and OnFirst is required.
 type IssuerConfig struct {
 	Account     tables.Account // its key, if it has one, signs the tokens
 	URL         string         // of the Table service as devices reach it; empty: the account's
@@ -42,7 +43,9 @@ type IssuerConfig struct {
 	Commands    commands.Table // that devices of enrollments with commands may read
 	// Delegate returns user delegation keys, which sign the tokens of enrollments with AtExpiry if the account has no key.
 	Delegate func(ctx context.Context, start, expiry time.Time) (tables.DelegationKey, error)
-	OnFirst  func() // if not nil, is called when a device has got its first token
+	// Authorities returns the authorities of devices' certificates. If it is nil, no certificate authenticates a device.
+	Authorities func() *x509.CertPool
+	OnFirst     func() // if not nil, is called when a device has got its first token
 }
 
 // An Issuer issues tokens. It is safe for concurrent use, and any number of them may run side

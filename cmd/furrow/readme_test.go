@@ -140,6 +140,8 @@ func TestReadmeCommandsExist(t *testing.T) {
 		_, _, after := tourOf(t, fleet)
 		pasted += strings.Join(after, "\n")
 	}
+	sign, _, curl := certificateTour(t)
+	pasted += "\n" + sign + curl
 	checked := 0
 	for _, line := range lines {
 		line = strings.TrimPrefix(line, "./")

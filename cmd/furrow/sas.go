@@ -38,7 +38,7 @@ exits.` + examples(
 // endpointFlags belong to every command that serves devices.
 func endpointFlags() []cli.Flag {
 	return append(masterFlags(), listenFlag("127.0.0.1:10080", "a free port"), tlsFlag(), behindProxyFlag(),
-		tableURLFlag(),
+		deviceCAFlag(), tableURLFlag(),
 		&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate,
 			Usage: "Maximum `REQUESTS` per second of all devices; a burst may be twice that"},
 		&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate,
@@ -50,7 +50,7 @@ func serveTokens(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := checkTLS(c); err != nil {
+	if err := cmp.Or(checkTLS(c), checkDeviceCA(c)); err != nil {
 		return err
 	}
 	log := logFor(c)
@@ -77,6 +77,9 @@ func serveTokens(c *cli.Context) (err error) {
 		return err
 	}
 	m.Monitor.Certificate(tls)
+	if err := service.acceptCertificates(c, log); err != nil {
+		return err
+	}
 	server, err := service.server(l, tls, limits, m.Monitor, log)
 	if err != nil {
 		return err
@@ -183,7 +186,7 @@ func (o *tokenService) server(l net.Listener, tls *setup.TLS, limits endpoint.Li
 	log *slog.Logger) (endpoint.Server, error) {
 	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
 		Registry: m.Registry, Log: log, Collectors: policyMetrics(o.Policies)})
-	return endpoint.Server{Handler: handler, Listener: l, TLS: tls.ServerConfig(), Log: log}, err
+	return endpoint.Server{Handler: handler, Listener: l, TLS: o.serverConfig(tls), Log: log}, err
 }
 
 // followKey returns a function that follows the account's key, and says when the last token of the former one ends.

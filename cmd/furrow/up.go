@@ -116,7 +116,7 @@ func up(c *cli.Context) (err error) {
 // checkUp checks flags before anything is opened or created.
 func checkUp(c *cli.Context) (endpoint.Limits, error) {
 	if err := cmp.Or(between(c, 1, 1000, "jobs"), between(c, 0, 65533, "storage-port"),
-		between(c, 1, 10_000, "backup-keep"), checkBackups(c), checkTLS(c)); err != nil {
+		between(c, 1, 10_000, "backup-keep"), checkBackups(c), checkTLS(c), checkDeviceCA(c)); err != nil {
 		return endpoint.Limits{}, err
 	}
 	if public := c.String("public-url"); public != "" {
@@ -173,6 +173,9 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	}
 	o, err := openTokenService(h.c, s, cmp.Or(h.c.String("table-url"), tableURL), h.log)
 	if err != nil {
+		return err
+	}
+	if err := o.acceptCertificates(h.c, h.log); err != nil {
 		return err
 	}
 	f.Early = &worker.Early{}

@@ -68,7 +68,11 @@ func (c *Client) requestToken(ctx context.Context) (*token, error) {
 func (c *Client) tryToken(ctx context.Context) (t *token, again bool, err error) {
 	sent, now := c.clock.since(), c.clock.now()
 	path := c.config.Endpoint + "/v1/devices/" + url.PathEscape(string(c.config.Device)) + "/token"
-	r, err := c.post(ctx, path, http.Header{"Authorization": {c.prove(now)}, "Accept": {"application/json"}})
+	header := http.Header{"Accept": {"application/json"}}
+	if c.key != nil {
+		header.Set("Authorization", c.prove(now))
+	}
+	r, err := c.post(ctx, path, header)
 	if err != nil {
 		day, ok := notYetValid(err, now)
 		if again = ok && !c.clock.known(); again {

@@ -26,8 +26,13 @@ type Config struct {
 	Enrollment string // ID of the device's enrollment
 	Key        string // the device's own key in base64, as furrow device key prints it
 
-	CAFile    string            // trusted certificates in PEM; zero: the system's
-	Transport http.RoundTripper // sends every request and verifies certificates; zero: one that trusts CAFile
+	// CertFile and KeyFile are PEM files of a client certificate and its key, which authenticate the device instead of
+	// Enrollment and Key, and are read again for each connection. See --device-ca of furrow sas.
+	CertFile, KeyFile string
+
+	CAFile string // trusted certificates in PEM; zero: the system's
+	// Transport sends every request and verifies certificates; zero: one that trusts CAFile and presents CertFile.
+	Transport http.RoundTripper
 
 	// File holds the waiting readings, so that a power cut loses none. It grows to about
 	// twice MaxBytes. Not available on Windows. Zero: memory only.
@@ -81,7 +86,7 @@ func Open(config Config) (*Client, error) {
 	transport := c.config.Transport
 	if transport == nil {
 		var err error
-		if transport, err = newTransport(c.config.CAFile, c.clock.certificateTime); err != nil {
+		if transport, err = newTransport(c.config, c.clock.certificateTime); err != nil {
 			return nil, fmt.Errorf("device %q: %w", config.Device, err)
 		}
 	}
@@ -100,11 +105,8 @@ func (c *Client) check() (err error) {
 	if _, err := schema.ParseDeviceID(string(c.config.Device)); err != nil {
 		return err
 	}
-	if c.config.Enrollment == "" {
-		return errors.New("no enrollment; it is part of the device's proof")
-	}
-	if c.key, err = base64.StdEncoding.DecodeString(c.config.Key); err != nil || len(c.key) == 0 {
-		return errors.New("the key is empty or not in base64; copy all of it, with the = signs at its end")
+	if err := c.checkIdentity(); err != nil {
+		return err
 	}
 	u, err := url.Parse(c.config.Endpoint)
 	if err != nil || u.Host == "" || u.RawQuery != "" {
@@ -122,6 +124,27 @@ func (c *Client) check() (err error) {
 	}
 	if c.config.Wall == nil {
 		c.config.Wall = time.Now
+	}
+	return nil
+}
+
+// checkIdentity checks with what the device authenticates, and decodes its key.
+func (c *Client) checkIdentity() (err error) {
+	hasKey, hasFiles := c.config.Key != "", c.config.CertFile != "" || c.config.KeyFile != ""
+	switch {
+	case hasKey && hasFiles:
+		return errors.New("both a key and a certificate are given; the device authenticates with one of them")
+	case hasFiles && (c.config.CertFile == "" || c.config.KeyFile == ""):
+		return errors.New("a certificate needs two files: CertFile and KeyFile")
+	case hasFiles && c.config.Transport != nil:
+		return errors.New("a Transport and CertFile are given, which only the default Transport presents")
+	case hasFiles:
+		return nil
+	case c.config.Enrollment == "":
+		return errors.New("no enrollment; it is part of the device's proof")
+	}
+	if c.key, err = base64.StdEncoding.DecodeString(c.config.Key); err != nil || len(c.key) == 0 {
+		return errors.New("the key is empty or not in base64; copy all of it, with the = signs at its end")
 	}
 	return nil
 }

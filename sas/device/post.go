@@ -63,10 +63,21 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second
 }
 
-// newTransport returns a transport that trusts the certificates of a file, or the system's.
-func newTransport(caFile string, now func() time.Time) (http.RoundTripper, error) {
+// newTransport returns a transport that trusts the certificates of CAFile, or the system's, and presents that of
+// CertFile, if there is one.
+func newTransport(of Config, now func() time.Time) (http.RoundTripper, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Time: now}
-	if caFile != "" {
+	if of.CertFile != "" {
+		load := func() (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(of.CertFile, of.KeyFile)
+			return &pair, err
+		}
+		if _, err := load(); err != nil {
+			return nil, fmt.Errorf("client certificate: %w", err)
+		}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return load() }
+	}
+	if caFile := of.CAFile; caFile != "" {
 		pem, err := os.ReadFile(caFile)
 		if err != nil {
 			return nil, fmt.Errorf("trusted certificates: %w", err)

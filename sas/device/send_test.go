@@ -34,8 +34,14 @@ func TestInvalidConfigsAreRefused(t *testing.T) {
 		"on loopback":          func(c *device.Config) { c.Endpoint = "http://192.168.0.9:8080" },
 		"doc.go contains none": func(c *device.Config) { c.CAFile = "doc.go" },
 		"no such file":         func(c *device.Config) { c.CAFile = "nothing.pem" },
-		"file of waiting":      func(c *device.Config) { c.File = other },
-		"other/x.lock: n":      func(c *device.Config) { c.File = other + "/x" },
+		"both a key and a":     func(c *device.Config) { c.CertFile, c.KeyFile = "a.pem", "a.key" },
+		"two files":            func(c *device.Config) { c.Key, c.CertFile = "", "a.pem" },
+		"a.pem: no such file":  func(c *device.Config) { c.Key, c.CertFile, c.KeyFile = "", "a.pem", "a.key" },
+		"and CertFile are": func(c *device.Config) {
+			c.Key, c.CertFile, c.KeyFile, c.Transport = "", "a", "b", http.DefaultTransport
+		},
+		"file of waiting": func(c *device.Config) { c.File = other },
+		"other/x.lock: n": func(c *device.Config) { c.File = other + "/x" },
 	} {
 		c := good()
 		spoil(&c)

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -38,6 +39,15 @@ type fakeIssuer struct {
 func (f fakeIssuer) Authenticate(_ context.Context, _ schema.DeviceID, header string) (schema.Enrollment, error) {
 	if header != rightProof {
 		return schema.Enrollment{}, sas.ErrProofWrong
+	}
+	return schema.Enrollment{ID: "furrow", Rate: f.rate}, f.authenticate
+}
+
+func (f fakeIssuer) AuthenticateCertificate(
+	_ context.Context, device schema.DeviceID, chain []*x509.Certificate,
+) (schema.Enrollment, error) {
+	if chain[0].Subject.CommonName != string(device) {
+		return schema.Enrollment{}, sas.ErrCertificateDevice
 	}
 	return schema.Enrollment{ID: "furrow", Rate: f.rate}, f.authenticate
 }

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -20,6 +21,10 @@ type Issuer interface {
 	// Authenticate verifies that the request comes from the device. It is called before
 	// any rate limit, so it must be cheap.
 	Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error)
+
+	// AuthenticateCertificate does so by the certificates that the client has sent in the TLS handshake.
+	AuthenticateCertificate(ctx context.Context, device schema.DeviceID, chain []*x509.Certificate) (
+		schema.Enrollment, error)
 
 	// Issue issues the token and records it.
 	Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (sas.Answer, error)

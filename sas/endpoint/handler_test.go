@@ -2,6 +2,9 @@ package endpoint
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,6 +54,11 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 	post := func(path, proof, body string) *http.Request {
 		return request("POST", path, proof, strings.NewReader(body))
 	}
+	certified := func(device string) *http.Request {
+		r := post(token, "", "")
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{{Subject: pkix.Name{CommonName: device}}}}
+		return r
+	}
 	seen := map[Code]bool{}
 	for _, c := range []struct {
 		want Code
@@ -72,6 +80,13 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		{ProofWrong, Config{}, post(token, wrongProof, "")},
 		{ProofWrong, strange(sas.ErrProofResource), post(token, rightProof, "")},
 		{ProofWrong, strange(sas.ErrNoEnrollment), post(token, rightProof, "")},
+		{CertificateWrong, Config{}, certified("pump-8")},
+		{CertificateWrong, strange(sas.ErrCertificate), certified("pump-7")},
+		{CertificateWrong, strange(fmt.Errorf("%w: %w", sas.ErrCertificateEnrollment, sas.ErrNoEnrollment)),
+			certified("pump-7")},
+		{CertificateExpired, strange(sas.ErrCertificateExpired), certified("pump-7")},
+		{EnrollmentDisabled, strange(sas.ErrDisabled), certified("pump-7")},
+		{Revoked, failing(sas.ErrRevoked), certified("pump-7")},
 		{Revoked, failing(fmt.Errorf("pump-7: %w", sas.ErrRevoked)), post(token, rightProof, "")},
 		{EnrollmentDisabled, strange(sas.ErrDisabled), post(token, rightProof, "")},
 		{NotRegistered, failing(sas.ErrNotRegistered), post(token, rightProof, "")},

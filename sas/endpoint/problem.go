@@ -22,6 +22,8 @@ const (
 	ProofExpired       Code = "proof-expired"
 	ProofTooLong       Code = "proof-too-long"
 	ProofWrong         Code = "proof-wrong"
+	CertificateWrong   Code = "certificate-wrong"
+	CertificateExpired Code = "certificate-expired"
 	Revoked            Code = "revoked"
 	EnrollmentDisabled Code = "enrollment-disabled"
 	NotRegistered      Code = "not-registered"
@@ -43,6 +45,7 @@ func codes() map[Code]int {
 		BadDeviceID: http.StatusBadRequest, BadBody: http.StatusBadRequest,
 		ProofMissing: http.StatusUnauthorized, ProofMalformed: http.StatusUnauthorized,
 		ProofExpired: http.StatusUnauthorized, ProofTooLong: http.StatusUnauthorized, ProofWrong: http.StatusUnauthorized,
+		CertificateWrong: http.StatusUnauthorized, CertificateExpired: http.StatusUnauthorized,
 		Revoked: http.StatusForbidden, EnrollmentDisabled: http.StatusForbidden,
 		NotRegistered: http.StatusForbidden, WrongEnrollment: http.StatusForbidden,
 		WrongPrefix: http.StatusForbidden, EnrollmentFull: http.StatusForbidden,
@@ -89,6 +92,11 @@ func refused(err error) refusal {
 		{sas.ErrProofTooLong, ProofTooLong, "the proof is valid for more than a day: set the clock by serverTime and make " +
 			"a shorter proof"},
 		{sas.ErrProofResource, ProofWrong, sas.ErrProofResource.Error()},
+		// Certificates come first: an unknown enrollment of theirs is named, because an authority has signed its name.
+		{sas.ErrCertificateExpired, CertificateExpired, sas.ErrCertificateExpired.Error()},
+		{sas.ErrCertificateDevice, CertificateWrong, sas.ErrCertificateDevice.Error()},
+		{sas.ErrCertificateEnrollment, CertificateWrong, sas.ErrCertificateEnrollment.Error()},
+		{sas.ErrCertificate, CertificateWrong, sas.ErrCertificate.Error()},
 		// A client without a key must not learn which enrollments exist.
 		{sas.ErrNoEnrollment, ProofWrong, sas.ErrProofWrong.Error()},
 		{sas.ErrProofWrong, ProofWrong, sas.ErrProofWrong.Error()},

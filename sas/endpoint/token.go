@@ -48,13 +48,19 @@ func (h *Handler) token(x *exchange) *refusal {
 	return h.issue(x, device, e)
 }
 
-func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (schema.Enrollment, *refusal) {
+// authenticate verifies the device's proof, or its certificate if it sends no proof.
+func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (e schema.Enrollment, _ *refusal) {
 	header := x.r.Header.Get("Authorization")
-	if header == "" {
-		return schema.Enrollment{}, &refusal{code: ProofMissing,
-			detail: "the request has no Authorization header; send a SharedAccessSignature"}
+	var err error
+	switch {
+	case header != "":
+		e, err = h.issuer.Authenticate(x.r.Context(), device, header)
+	case x.r.TLS != nil && len(x.r.TLS.PeerCertificates) > 0:
+		e, err = h.issuer.AuthenticateCertificate(x.r.Context(), device, x.r.TLS.PeerCertificates)
+	default:
+		return e, &refusal{code: ProofMissing,
+			detail: "the request has no Authorization header and no client certificate; send a SharedAccessSignature"}
 	}
-	e, err := h.issuer.Authenticate(x.r.Context(), device, header)
 	if err != nil {
 		return e, h.refusalOf(err)
 	}
