@@ -158,7 +158,7 @@ func (j *job) outputs() (groups [][]*change) {
 		}
 		for o, e := range d.effects {
 			if e.isMark() {
-				d.leaveMark(e.markFor(d))
+				d.leaveMark(e.markFor(d, j.now))
 				continue
 			}
 			if !j.pipeline.keeps(d, e, j.now) {

@@ -99,6 +99,8 @@ type Effect struct {
 	// Apart, if it is not zero, is the time of the service from which the mark is about this device alone: its name then
 	// ends with the device.
 	Apart tables.Ticks
+	// Lapse, if it is not zero, is the time of the service from which no mark is left: another effect asks for more.
+	Lapse tables.Ticks
 }
 
 // An Output names an entity that processors write, or an object: its name is then the PartitionKey, a slash and the

@@ -24,8 +24,11 @@ func (d *deviceRun) leaveMark(m schema.Mark) {
 // isMark reports whether the effect is only a mark.
 func (e Effect) isMark() bool { return e.Output.Table == "" && e.Mark.Kind != "" }
 
-// markFor returns the mark that an effect leaves. What is folded again is history.
-func (e Effect) markFor(d *deviceRun) schema.Mark {
+// markFor returns the mark that an effect leaves now, if any. What is folded again is history.
+func (e Effect) markFor(d *deviceRun, now tables.Ticks) schema.Mark {
+	if e.Lapse != 0 && e.Lapse <= now {
+		return schema.Mark{}
+	}
 	if m := e.Mark; e.Apart == 0 || d.horizon > 0 && d.horizon < e.Apart {
 		return m
 	}

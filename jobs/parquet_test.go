@@ -28,8 +28,19 @@ import (
 // filing returns the fleet's pipeline with an archive of Parquet files, whose tables and objects share one transport.
 func filing(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
+	return filingOf(t, f, through, &archive.Config{Format: archive.Parquet, CloseAfter: time.Second})
+}
+
+// hourlyFiling is one with hourly files, and with rollups beside those of days.
+func hourlyFiling(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
+	t.Helper()
+	return filingOf(t, f, through, &archive.Config{Format: archive.Parquet, CloseAfter: time.Second,
+		Every: archive.Hourly, Rollups: []schema.Window{schema.Hour}})
+}
+
+func filingOf(t *testing.T, f *jobstest.Fleet, through policy.Transporter, c *archive.Config) *jobs.Pipeline {
+	t.Helper()
 	p := archiver(t, f, through, time.Second)
-	c := &archive.Config{Format: archive.Parquet, CloseAfter: time.Second}
 	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, c)}
 	days := c.Days(p, p.Objects.(*archive.Store))
 	days.FileBytes, days.Replace, days.Settle = 40*60, -1, time.Second
@@ -57,13 +68,12 @@ func file(ctx context.Context, p *jobs.Pipeline) (last error) {
 	}
 }
 
-// filed returns the day and tenant of every reading in Parquet files, by device and row key, and fails if one is there
-// twice.
+// filed returns the folder of every reading in Parquet files, by device and row key, and fails if one is there twice.
 func filed(t *testing.T, f *jobstest.Fleet) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
-		if !strings.HasSuffix(name, ".parquet") {
+		if !strings.HasSuffix(name, ".parquet") || strings.HasPrefix(name, "rollups/") {
 			continue
 		}
 		r := must.Have(columnar.Open(bytes.NewReader(content), int64(len(content))))(t)
@@ -83,14 +93,18 @@ func filed(t *testing.T, f *jobstest.Fleet) map[string]string {
 	return found
 }
 
-// closedReadings returns what Parquet files should have of the readings in storage.
-func closedReadings(t *testing.T, f *jobstest.Fleet) map[string]string {
+// closedReadings returns what Parquet files should have of the readings in storage, with those of closed hours.
+func closedReadings(t *testing.T, f *jobstest.Fleet, hourly bool) map[string]string {
 	t.Helper()
-	today, want := schema.DayOf(tables.TicksOf(time.Now())), map[string]string{}
+	now, want := tables.TicksOf(time.Now()), map[string]string{}
+	today, thisHour := schema.DayOf(now), schema.Hour.Start(now)
 	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Readings), tables.Query{}) {
 		r, err := schema.ReadingOf(e)
 		if day := schema.DayOf(r.Key.Ticks); err == nil && day < today {
 			want[e.PartitionKey+"/"+e.RowKey] = fmt.Sprintf("tenant=%s/date=%s", f.World.Member(r.Device, "").Tenant, day)
+		} else if err == nil && hourly && r.Key.Ticks < thisHour {
+			want[e.PartitionKey+"/"+e.RowKey] = fmt.Sprintf("hours/tenant=%s/date=%s/hour=%02d",
+				f.World.Member(r.Device, "").Tenant, day, r.Key.Ticks.Time().Hour())
 		}
 	}
 	return want
@@ -100,10 +114,20 @@ func closedReadings(t *testing.T, f *jobstest.Fleet) map[string]string {
 // time.
 func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
 	t.Parallel()
+	filesHaveEachReadingOnce(t, 7*24*time.Hour, false)
+}
+
+// TestHourlyFilesHaveEachReadingOnce of the hours of today that are over, and files of days those of all others.
+func TestHourlyFilesHaveEachReadingOnce(t *testing.T) {
+	t.Parallel()
+	filesHaveEachReadingOnce(t, 20*time.Hour, true)
+}
+
+func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	w := jobstest.NewWorldSince(t, 7*24*time.Hour, 5, 70)
+	w := jobstest.NewWorldSince(t, since, 5, 70)
 	readings := "filed"
 	// A row comes in its round: in order of time, or a minute, an hour or five days after others of its device.
 	const rounds = 4
@@ -113,7 +137,10 @@ func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
 			at := 1 + n*(rounds-1)/len(rows)
 			if r.IntN(4) == 0 {
 				late := []time.Duration{time.Minute, time.Hour, 5 * 24 * time.Hour}[r.IntN(3)]
-				at = min(rounds, at+1+int(late/(7*24*time.Hour/rounds)))
+				at = min(rounds, at+1+int(late/(since/rounds)))
+			}
+			if hourly && r.IntN(2) == 0 { // so that rows of the last hours are late, too
+				at = 1 + r.IntN(rounds)
 			}
 			roundOf[e.PartitionKey+e.RowKey] = at
 		}
@@ -121,6 +148,10 @@ func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
 	w.Create(t, readings)
 	f := w.NewFleetOf(t, readings)
 	w.Create(t, f.Names.Runs())
+	filing := filing
+	if hourly {
+		filing = hourlyFiling
+	}
 	calm := filing(t, f, nil)
 	must.Succeed(t, calm.Objects.(*archive.Store).Create(t.Context()))
 	rates := map[faults.Fault]float64{}
@@ -157,25 +188,45 @@ func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
 			must.Have(calm.Release(t.Context(), w.Place(d)))(t)
 		}
 		must.Succeed(t, f.Settle(t.Context(), calm))
-		for left := []string{""}; len(left) > 0; left = closedMarks(t, f) { // a file that was just made is too young
-			must.Succeed(t, file(t.Context(), calm))
+		today := schema.DayOf(tables.TicksOf(time.Now()))
+		for _, part := range archiveMarks(t, f) {
+			if part.Hour > 0 && part.Day < today {
+				t.Errorf("there is a mark of %s, an hour of a day that is over", part.Name())
+			}
 		}
-		got, want := filed(t, f), closedReadings(t, f)
+		var got, want map[string]string
+		for began := (time.Time{}); !began.Truncate(time.Hour).Equal(time.Now().Truncate(time.Hour)); {
+			began = time.Now()
+			for left := []string{""}; len(left) > 0; left = closedMarks(t, f) { // a file that was just made is too young
+				must.Succeed(t, file(t.Context(), calm))
+			}
+			got, want = filed(t, f), closedReadings(t, f, hourly)
+		}
 		if !maps.Equal(got, want) {
 			t.Fatalf("round %d, seed %d: %s", round, seed, jobstest.Differ(got, want))
 		}
 	}
 }
 
-// closedMarks returns the marks of days that are over.
+// closedMarks returns the marks of days and hours that are over.
 func closedMarks(t *testing.T, f *jobstest.Fleet) (left []string) {
 	t.Helper()
-	today := schema.DayOf(tables.TicksOf(time.Now())).String()
-	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}
-	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Partitions("live")), marks) {
-		if !strings.Contains(e.RowKey, today) {
-			left = append(left, e.RowKey)
+	now := tables.TicksOf(time.Now())
+	today, thisHour := schema.DayOf(now), now.Time().Hour()
+	for _, part := range archiveMarks(t, f) {
+		if part.Day < today || part.Hour > 0 && part.Hour <= thisHour {
+			left = append(left, part.Name())
 		}
 	}
 	return left
+}
+
+// archiveMarks returns what the marks of the archive are about.
+func archiveMarks(t *testing.T, f *jobstest.Fleet) (all []schema.ArchivePart) {
+	t.Helper()
+	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Partitions("live")), marks) {
+		all = append(all, must.Have(must.Have(schema.MarkOf(e))(t).Archive())(t))
+	}
+	return all
 }

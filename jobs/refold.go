@@ -237,6 +237,9 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		if !isOpen && e.To > r.to {
 			continue // it depends on later readings, too
 		}
+		if e.isMark() && r.late && e.To <= passed.to && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
+			continue // it is as it was
+		}
 		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched,
 			window{e.From, e.To}.meets) {
 			continue

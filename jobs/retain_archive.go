@@ -53,10 +53,10 @@ func (p *Pipeline) unmarked(ctx context.Context, o *Pipeline, all []*retained) e
 			if err != nil {
 				continue // the group job reports it
 			}
-			marked, _ := mark.Day()
+			marked, _ := mark.Archive()
 			for _, d := range all {
 				if d.member.Month == month && d.member.Tenant == mark.Tenant {
-					d.stay(marked.Start(), "the archive has to make the day again")
+					d.stay(marked.Day.Start(), "the archive has to make the day again")
 				}
 			}
 		}

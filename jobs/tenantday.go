@@ -5,29 +5,36 @@ import (
 	"errors"
 	"iter"
 	"sync"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A TenantDay is the readings of a tenant on one day, of the devices in one partition of the fleet.
+// A TenantDay is the readings of a tenant on one day, or in a part of it, of the devices in one partition of the fleet.
 type TenantDay struct {
 	Month  schema.Month
 	Tenant schema.Tenant
-	Day    schema.Day
 	// Past, if it is not nil, has the readings of a device whose rows retention may have deleted: those of an archive.
 	// Storage is not asked for its rows.
 	Past     func(*schema.Member) iter.Seq2[Sample, error]
+	window   window
 	pipeline *Pipeline
 }
 
 // TenantDay returns a day to read. It sends nothing.
 func (p *Pipeline) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
-	return TenantDay{Month: m, Tenant: t, Day: d, pipeline: p}
+	return TenantDay{Month: m, Tenant: t, window: window{d.Start(), (d + 1).Start()}, pipeline: p}
+}
+
+// Part returns the readings whose ticks lie in [from, to).
+func (d TenantDay) Part(from, to tables.Ticks) TenantDay {
+	d.window = d.window.and(window{from, to})
+	return d
 }
 
 // Gone reports whether rows of a device on the day may have been deleted.
-func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.Day.Start() }
+func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.window.from }
 
 // Watermarks yields the devices from first up to, but without, before whose rows on the day may have been deleted.
 // Retention raises watermarks before it deletes rows: a device that is not among them had all its rows until now.
@@ -66,8 +73,8 @@ func (d TenantDay) members(first, before schema.DeviceID) tables.Range {
 	return tables.Range{Partitions: tables.Is(d.Month.String()), Rows: keys}
 }
 
-// uncounted is how many readings a device is taken to have on a day that its ledger no longer covers.
-const uncounted = 1440
+// uncounted is how often a device is taken to have written on a day that its ledger no longer covers.
+const uncounted = tables.Ticks(time.Minute / 100)
 
 // Counts yields how many rows each device has on the day according to its ledger, in the order of devices.
 func (d TenantDay) Counts(ctx context.Context) iter.Seq2[Count, error] {
@@ -87,10 +94,10 @@ func (d TenantDay) Counts(ctx context.Context) iter.Seq2[Count, error] {
 			f := e.Fields()
 			ledger, err := ParseLedger(f.Binary(schema.TrackLedger))
 			switch from := tables.Ticks(f.Int(schema.TrackLedgerFrom)); {
-			case err == nil && d.Day.Start() >= from:
-				c.Rows = ledger.Count(d.Day.Start(), (d.Day + 1).Start())
-			case f.String(schema.TrackCheckpoint) > d.Day.Start().String():
-				c.Rows = uncounted
+			case err == nil && d.window.from >= from:
+				c.Rows = ledger.Count(d.window.from, d.window.to)
+			case f.String(schema.TrackCheckpoint) > d.window.from.String():
+				c.Rows = int64((d.window.to - d.window.from) / uncounted)
 			}
 			if !yield(c, nil) {
 				return
@@ -222,7 +229,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 // readRows reads the rows of a device.
 func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
 	defer close(device.pages)
-	keys := tables.Keys{From: d.Day.Start().String(), Before: (d.Day + 1).Start().String()}
+	keys := tables.Keys{From: d.window.from.String(), Before: d.window.to.String()}
 	rows := tables.Partition(string(device.member.Device))
 	for _, rows.Rows = range device.member.Spans.Within(keys) {
 		for page, err := range d.pipeline.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {

@@ -22,6 +22,13 @@ async function query(files, columns) {
 	for (const row of answer.getRowObjectsJson()) print('DuckDB', columns(row))
 }
 await query('*/*/*.parquet', row => row)
+await query('hours/*/*/*/*.parquet', row => ({ kind: 'hours', ...row }))
+// Of open days, hours; and where a day has its files already, these alone.
+const read = files => `(from read_parquet('${folder}/${files}', hive_partitioning = true, union_by_name = true))`
+const both = await duckdb.runAndReadAll(`with days as ${read('*/*/*.parquet')}, hours as ${read('hours/*/*/*/*.parquet')},
+	newest as (from days union all by name (select * exclude (hour) from hours anti join days using (tenant, date, device, key)))
+	select * exclude (time, date), epoch_ms(time)::double as time, date::varchar as date from newest`)
+for (const row of both.getRowObjectsJson()) print('both', row)
 const sums = ({ first_time, last_time, ...row }) => ({ ...row, count: Number(row.count), ...('devices' in row && { devices: Number(row.devices) }) })
 for (const kind of ['rollups', 'reports']) await query(`${kind}/*/*/*/*.parquet`, row => ({ kind, ...sums(row) }))
 
@@ -32,6 +39,7 @@ for (const name of readdirSync(folder, { recursive: true }).filter(name => name.
 	const keys = Object.fromEntries(folders.filter(part => part.includes('=')).map(part => part.split('=')))
 	for (const row of await parquetReadObjects({ file, compressors })) {
 		const found = { ...row, time: row.time.getTime(), ...keys }
-		print('hyparquet', 'window' in keys ? { kind: folders[0], ...sums(found) } : found)
+		const kind = { kind: folders[0] }
+		print('hyparquet', 'window' in keys ? { ...kind, ...sums(found) } : 'hour' in keys ? { ...kind, ...found } : found)
 	}
 }

@@ -24,10 +24,11 @@ func archiveCommand() *cli.Command {
 		Name:  "archive",
 		Usage: "List, verify and rewrite the Parquet files of the archive",
 		Description: `With archive: {format: parquet}, workers keep the readings of each tenant's day in Parquet files that DuckDB,
-Spark and pandas read.` + examples("archive list --tenant contoso", "archive verify --from -7d"),
+Spark and pandas read. With every: 1h, the hours of open days have files, too.` + examples(
+			"archive list --tenant contoso", "archive verify --from -7d"),
 		Subcommands: []*cli.Command{{
 			Name:        "list",
-			Usage:       "List the days that the archive has",
+			Usage:       "List the days and hours that the archive has",
 			Description: examples("archive list", "archive list --tenant contoso --from 2026-11-01 --json"),
 			Flags:       append(append(fleetFlags(), archiveFlags()...), listFlags()[0], listFlags()[1]),
 			Action:      archiveList,
@@ -44,7 +45,8 @@ prints what is wrong. With --readings it also looks for each reading in storage.
 			Name:  "rewrite",
 			Usage: "Make the files of some days again",
 			Description: `Reads the readings of whole days and replaces their files. Workers do this by themselves when readings come
-late; use it after files were deleted or damaged. Days that are still open are left out.` +
+late; use it after files were deleted or damaged. Of days that are still open, it makes the hours that are over,
+where the archive has hourly files.` +
 				examples("archive rewrite --tenant contoso --from 2026-11-20 --to 2026-11-22"),
 			Flags:  append(append(fleetFlags(), archiveFlags()...), jsonFlag()),
 			Action: archiveRewrite,
@@ -60,10 +62,11 @@ func archiveFlags() []cli.Flag {
 	}
 }
 
-// An archiveScope selects days.
+// An archiveScope selects days and hours.
 type archiveScope struct {
-	tenant   schema.Tenant
-	from, to schema.Day // to is excluded
+	tenant schema.Tenant
+	from   schema.Day
+	to     tables.Ticks // they end at or before it
 }
 
 func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
@@ -81,17 +84,21 @@ func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
 	if err != nil {
 		return s, usagef(c, "%v", err)
 	}
-	s.from, s.to = schema.DayOf(span.From), schema.DayOf(span.To)
+	s.from, s.to = schema.DayOf(span.From), span.To
 	return s, nil
 }
 
-func (s archiveScope) has(f archive.Folder) bool { return f.Day >= s.from && f.Day < s.to }
+func (s archiveScope) has(f archive.Folder) bool {
+	_, to := f.Times()
+	return f.Day >= s.from && to <= s.to
+}
 
 // archiveLine is what the archive has of a tenant's day and a partition of the fleet, in JSON.
 type archiveLine struct {
 	Tenant    schema.Tenant `json:"tenant"`
 	Date      string        `json:"date"`
-	Partition schema.Month  `json:"partition"` // of the fleet: the month of its devices, with the shard
+	Hour      string        `json:"hour,omitempty"` // 00 to 23: files of an hour, until there are those of the day
+	Partition schema.Month  `json:"partition"`      // of the fleet: the month of its devices, with the shard
 	Files     int           `json:"files"`
 	Readings  int64         `json:"readings"`
 	Bytes     int64         `json:"bytes"`
@@ -102,7 +109,7 @@ type archiveLine struct {
 }
 
 func archiveLineOf(f archive.Folder, m *archive.Manifest) archiveLine {
-	line := archiveLine{Tenant: f.Tenant, Date: f.Day.String(), Partition: f.Month,
+	line := archiveLine{Tenant: f.Tenant, Date: f.Day.String(), Hour: f.Hour.String(), Partition: f.Month,
 		Files: len(m.Files) + len(m.Rollups) + len(m.Reports), Readings: m.Readings, Bytes: m.Bytes, Watermark: m.Watermark}
 	for _, file := range m.Rollups {
 		line.Rollups, line.Bytes = line.Rollups+file.Rows, line.Bytes+file.Bytes
@@ -114,12 +121,12 @@ func archiveLineOf(f archive.Folder, m *archive.Manifest) archiveLine {
 }
 
 func (archiveLine) Columns() []string {
-	return []string{"tenant", "date", "partition", "files", "readings", "rollups", "reports", "bytes", "watermark"}
+	return []string{"tenant", "date", "hour", "partition", "files", "readings", "rollups", "reports", "bytes", "watermark"}
 }
 
 func (l archiveLine) Lines() [][]any {
-	return [][]any{{string(l.Tenant), l.Date, l.Partition.String(), int64(l.Files), l.Readings, l.Rollups, l.Reports,
-		l.Bytes, records.Second(tables.TicksOf(l.Watermark))}}
+	return [][]any{{string(l.Tenant), l.Date, l.Hour, l.Partition.String(), int64(l.Files), l.Readings, l.Rollups,
+		l.Reports, l.Bytes, records.Second(tables.TicksOf(l.Watermark))}}
 }
 
 func (l archiveLine) Object() any { return l }
@@ -219,7 +226,7 @@ func archiveVerify(c *cli.Context) error {
 			return err
 		}
 		stored = func(d archivedDay) *jobs.TenantDay {
-			day := days.Pipeline.TenantDay(d.Month, d.Tenant, d.Day)
+			day := days.Readings(d.Folder)
 			return &day
 		}
 	}
@@ -235,6 +242,13 @@ func archiveVerify(c *cli.Context) error {
 			}
 			line.Wrong = append(line.Wrong, problem)
 		}
+		if len(line.Wrong) > 0 {
+			if has, err := f.Archive.Has(c.Context, d.Folder); err != nil {
+				return err
+			} else if !has {
+				continue // it was deleted meanwhile, such as an hour by the files of its day
+			}
+		}
 		found, wrong = found+line.Readings, wrong+int64(len(line.Wrong))
 		if err := printLine(c, line, line.text()); err != nil {
 			return err
@@ -249,7 +263,11 @@ func archiveVerify(c *cli.Context) error {
 
 // text is a line, and one for each problem.
 func (l archiveLine) text() string {
-	text := fmt.Sprintf("%s %s, partition %s: %s, %s", l.Tenant, l.Date, l.Partition, many(int64(l.Files), "file"),
+	date := l.Date
+	if l.Hour != "" {
+		date += " hour " + l.Hour
+	}
+	text := fmt.Sprintf("%s %s, partition %s: %s, %s", l.Tenant, date, l.Partition, many(int64(l.Files), "file"),
 		many(l.Readings, "reading"))
 	for _, wrong := range l.Wrong {
 		text += "\n  " + wrong

@@ -32,8 +32,7 @@ func archiveRewrite(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	scope.to = min(scope.to, schema.DayOf(tables.TicksOf(time.Now().Add(-days.CloseAfter))))
-	folders, err := scope.folders(c.Context, f.Reader())
+	folders, err := scope.folders(c.Context, f.Reader(), days, tables.TicksOf(time.Now()))
 	if err != nil {
 		return err
 	}
@@ -47,7 +46,7 @@ func archiveRewrite(c *cli.Context) error {
 			continue
 		}
 		var m *archive.Manifest
-		act := schema.Act{What: "archive rewrite", Tenant: folder.Tenant, Detail: folder.Day.String()}
+		act := schema.Act{What: "archive rewrite", Tenant: folder.Tenant, Detail: folder.When()}
 		err := s.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
 			m, err = days.MakeDay(ctx, folder, archive.Asked{Since: tables.MaxTicks})
 			return "rewritten", err
@@ -66,8 +65,9 @@ func archiveRewrite(c *cli.Context) error {
 // mostDays is how many folders one command rewrites.
 const mostDays = 10_000
 
-// folders returns the folders that the selected days have, or should have.
-func (s archiveScope) folders(ctx context.Context, f query.Fleet) (all []archive.Folder, err error) {
+// folders returns the folders that the selected days have now, or should have.
+func (s archiveScope) folders(ctx context.Context, f query.Fleet, days *archive.Days,
+	now tables.Ticks) (all []archive.Folder, err error) {
 	owners := map[archive.Folder]bool{}
 	for m, err := range f.Members(ctx, query.DeviceSelector{Tenant: s.tenant}) {
 		if err != nil {
@@ -75,14 +75,18 @@ func (s archiveScope) folders(ctx context.Context, f query.Fleet) (all []archive
 		}
 		owners[archive.Folder{Tenant: m.Tenant, Month: m.Month}] = true
 	}
-	if days := int(s.to-s.from) * len(owners); days > mostDays {
+	last := schema.DayOf(min(s.to, now))
+	if n := int(last - s.from); n*len(owners) > mostDays {
 		return nil, fmt.Errorf("%d days of %d tenants and partitions are too many; at most %d are rewritten at once",
-			int(s.to-s.from), len(owners), mostDays)
+			n, len(owners), mostDays)
 	}
 	for owner := range owners {
-		for day := s.from; day < s.to; day++ {
-			owner.Day = day
-			all = append(all, owner)
+		for owner.Day = s.from; owner.Day <= last; owner.Day++ {
+			for _, folder := range days.Due(owner, now) {
+				if s.has(folder) {
+					all = append(all, folder)
+				}
+			}
 		}
 	}
 	slices.SortFunc(all, archive.Folder.Compare)

@@ -13,7 +13,8 @@ import (
 
 // archiveInParquet is a configuration with an archive of Parquet files.
 const archiveInParquet = "pipelines:\n" +
-	"- {name: live, cadence: 1s, processors: [archive: {format: parquet, columns: [site], rollups: [1h, 1d]}]}\n" +
+	"- {name: live, cadence: 1s, processors: [archive: {format: parquet, every: 1h, columns: [site]," +
+	" rollups: [1h, 1d]}]}\n" +
 	"- {name: sums, processors: [latest, rollup]}\nreports: {by: [tenant]}\n"
 
 // newArchivedFixture has two devices with readings of the last three days, and workers that have archived them.
@@ -44,13 +45,32 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	t.Parallel()
 	f, yesterday := newArchivedFixture(t)
-	lines := jsonOf[archiveLine](t, f.must("archive list --tenant acme --json"))
+	lines, hours := f.archiveLines("archive list --tenant acme --json")
 	if len(lines) < 2 || lines[len(lines)-1].Date != yesterday.String() || lines[len(lines)-1].Readings != 48 ||
 		lines[len(lines)-1].Rollups != 2*25 || lines[len(lines)-1].Reports != 25 {
 		t.Fatalf("the archive has %+v", lines)
 	}
-	if some := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String())); len(some) != 1 {
+	if some, _ := f.archiveLines("archive list --json --from", yesterday.String()); len(some) != 1 {
 		t.Errorf("from yesterday on, it has %+v", some)
+	}
+	for n, hour := range hours {
+		if hour.Date != (yesterday+1).String() || hour.Hour != fmt.Sprintf("%02d", n) || hour.Readings != 2 {
+			t.Errorf("it has the hour %+v", hour)
+		}
+	}
+	over := int(time.Since((yesterday+1).Start().Time())/time.Hour) - 1
+	if n := len(hours); n != over && n != over-1 { // the hour may just have ended
+		t.Errorf("it has %d hours of %d", n, over)
+	}
+	if over > 2 {
+		last := hours[len(hours)-1]
+		at := (yesterday + 1).Start().Add(time.Duration(len(hours)) * time.Hour).Time().Format(time.RFC3339)
+		if _, some := f.archiveLines("archive list --json --to", at); len(some) != len(hours) {
+			t.Errorf("until %s, it has %+v", at, some)
+		}
+		if out := f.must("archive rewrite --from", last.Date); !strings.Contains(out, last.Date+" hour "+last.Hour+", ") {
+			t.Errorf("a rewrite of the day tells\n%s", out)
+		}
 	}
 	f.must("archive verify --readings")
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(time.Nanosecond*100), 1)
@@ -63,12 +83,25 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	}
 	f.must("archive rewrite --from", yesterday.String())
 	f.must("archive verify --readings")
-	again := jsonOf[archiveLine](t, f.must("archive list --json --from", yesterday.String()))
+	again, _ := f.archiveLines("archive list --json --from", yesterday.String())
 	if again[0].Readings != 49 || again[0].Rollups != 50 {
 		t.Errorf("after a rewrite it has %+v", again)
 	}
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
-	f.refused(exitFailed, "there is no such day", "archive rewrite --from -1h")
+	f.refused(exitFailed, "there is no such day", "archive rewrite --tenant nobody --from -2d")
+}
+
+// archiveLines returns the days and the hours that a command prints.
+func (f *fixture) archiveLines(command string, more ...string) (days, hours []archiveLine) {
+	f.t.Helper()
+	for _, line := range jsonOf[archiveLine](f.t, f.must(command, more...)) {
+		if line.Hour == "" {
+			days = append(days, line)
+		} else {
+			hours = append(hours, line)
+		}
+	}
+	return days, hours
 }
 
 // TestCopyHasTheArchive without sending objects twice, and its files are those of the source.

@@ -13,13 +13,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// Days makes the Parquet files of tenants' days.
+// Days makes the Parquet files of tenants' days, and of the hours of days that are still open.
 type Days struct {
 	Store    *Store
 	Pipeline *jobs.Pipeline
 	About    About
 	Summed   Summed
-	// CloseAfter is how long after its end a day stays open.
+	// Hourly asks for files of hours until the day's are made. They have no rollups and reports.
+	Hourly bool
+	// CloseAfter is how long after its end a day or an hour stays open.
 	CloseAfter time.Duration
 	// Settle is how long a row may take to become visible to everybody.
 	Settle time.Duration
@@ -41,7 +43,8 @@ type Asked struct {
 	Now    tables.Ticks    // of the service: files that are too young stay; 0: none is
 }
 
-// MakeDay makes the files of a day that are missing or asked for, and the manifest last. Repeated, by anybody and at
+// MakeDay makes the files of a day or hour that are missing or asked for, and the manifest last. The files of a day
+// replace those of its hours, which are deleted then. Repeated, by anybody and at
 // any time, it does what is left.
 func (d *Days) MakeDay(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
 	m, err := d.make(ctx, f, asked)
@@ -52,7 +55,7 @@ func (d *Days) MakeDay(ctx context.Context, f Folder, asked Asked) (*Manifest, e
 }
 
 func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
-	day := d.Pipeline.TenantDay(f.Month, f.Tenant, f.Day)
+	day := d.Readings(f)
 	from, err := d.ranges(ctx, f, day)
 	if err != nil {
 		return nil, err
@@ -63,8 +66,8 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	}
 	used, whole, later := columnar.Columns{}, true, tables.Ticks(0)
 	for n, first := range from {
-		file := &dayFile{store: d.Store, name: f.file(n), folder: f, number: n, day: day, about: d.About, summed: d.Summed,
-			settle: d.Settle, first: first, columns: columns}
+		file := &dayFile{store: d.Store, name: f.file(n), folder: f, number: n, day: day, about: d.About,
+			summed: d.summed(f), settle: d.Settle, first: first, columns: columns}
 		if n+1 < len(from) {
 			file.before = from[n+1]
 		}
@@ -87,6 +90,9 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 		used.Join(has)
 	}
 	m, err := d.describe(ctx, f, from, used, whole)
+	if err == nil {
+		err = d.replaceHours(ctx, f)
+	}
 	if err == nil && later > 0 {
 		d.wait(f, later)
 		return nil, jobs.ErrNotYet
@@ -103,13 +109,20 @@ func (a Asked) of(f *dayFile, found *version) bool {
 	return err != nil || tables.Ticks(watermark) <= a.Since
 }
 
-// expected returns the columns that the readings of a day probably need: those of the files that are replaced, or of
-// the day before.
+// summed returns the files that there are beside the readings of a folder.
+func (d *Days) summed(f Folder) Summed {
+	if f.Hour > 0 {
+		return Summed{}
+	}
+	return d.Summed
+}
+
+// expected returns the columns that the readings of a folder probably need: those of the files that are replaced, or of
+// the folder before.
 func (d *Days) expected(ctx context.Context, f Folder) (columnar.Columns, error) {
 	m, _, err := d.Store.manifest(ctx, f)
 	if err == nil && m == nil {
-		f.Day--
-		m, _, err = d.Store.manifest(ctx, f)
+		m, _, err = d.Store.manifest(ctx, f.before())
 	}
 	if err != nil || m == nil {
 		return columnar.Columns{}, err
@@ -154,7 +167,7 @@ func (d *Days) describeOnce(ctx context.Context, f Folder, from []schema.DeviceI
 		if n+1 < len(from) {
 			before = from[n+1]
 		}
-		for _, one := range append(d.Summed.names(f, n), aggregates{name: f.file(n)}) {
+		for _, one := range append(d.summed(f).names(f, n), aggregates{name: f.file(n)}) {
 			file, err := d.Store.file(ctx, one.name)
 			if err != nil {
 				return nil, false, err

@@ -3,8 +3,10 @@ package archive_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,20 +46,64 @@ func elsewhere(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *arc
 	return small(daysOf(t, f, through))
 }
 
-// TestKilledMakersLeaveWholeFiles at every operation: what is there is right, a manifest describes what is there, and
-// another maker does the rest.
+// TestKilledMakersLeaveWholeFiles at every operation, of a day with and without rollups and reports, and of an hour:
+// what is there is right, a manifest describes what is there, and another maker does the rest.
 func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 	t.Parallel()
-	f, _, folder := fewFiles(t)
-	names := f.Names
-	want := expected(t, f, func(day schema.Day) bool { return day == folder.Day })
-	for id := range want {
-		if id > "contoso:d03" {
-			delete(want, id) // of the other tenant
-		}
+	f, _, day := fewFiles(t)
+	hour := hoursOf(day)[9]
+	for ; len(inFolder(t, f, hour)) == 0; hour.Hour++ { // rows are more than an hour apart
 	}
-	for n := 0; ; n++ {
-		for _, sent := range []bool{false, true} {
+	for what, of := range map[string]struct {
+		archive.Folder
+		archive.Summed
+	}{"a day": {Folder: day}, "a day with rollups": {day, sums}, "an hour": {Folder: hour}} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			sending := [][]bool{{false}, {true}}
+			if of.Folder == day && len(of.Rollups) == 0 {
+				sending = [][]bool{{false, true}}
+			}
+			killedMakers(t, *f, of.Folder, of.Summed, inFolder(t, f, of.Folder), sending)
+		})
+	}
+}
+
+// everyOperation is 1, or 7 in a short run.
+func everyOperation() int {
+	if testing.Short() {
+		return 7
+	}
+	return 1
+}
+
+// sums are files besides readings.
+var sums = archive.Summed{Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
+	By: []schema.By{schema.ByTenant}}
+
+// inFolder returns the readings in storage that a folder should have.
+func inFolder(t testing.TB, f *jobstest.Fleet, folder archive.Folder) map[string]string {
+	t.Helper()
+	if folder.Hour == 0 {
+		return of(f, folder, expected(t, f, func(day schema.Day) bool { return day == folder.Day }))
+	}
+	all := byHour(t, f, folder)
+	maps.DeleteFunc(all, func(_, values string) bool {
+		return !strings.HasPrefix(values, strings.TrimSuffix(folder.String(), "/")+"[")
+	})
+	return all
+}
+
+// killedMakers kills the makers of a folder at each of their operations, before or after it is sent.
+func killedMakers(t *testing.T, f jobstest.Fleet, folder archive.Folder, summed archive.Summed,
+	want map[string]string, sending [][]bool) {
+	names := f.Names
+	maker := func(d *archive.Days) *archive.Days {
+		d.Pipeline.Names, d.Summed = names, summed
+		return small(d)
+	}
+	for n := 0; ; n += everyOperation() {
+		for _, sent := range sending[n%len(sending)] {
 			ctx, kill := context.WithCancel(t.Context())
 			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 				if sent {
@@ -68,31 +114,32 @@ func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 				kill()
 				return nil, context.Canceled
 			}}
-			d := elsewhere(t, f, gate)
-			d.Pipeline.Names = names
+			d := maker(elsewhere(t, &f, gate))
 			_, err := d.MakeDay(ctx, folder, archive.Asked{})
 			kill()
 			if killed := int(gate.N.Load()) > n; killed != (err != nil) {
 				t.Fatalf("operation %d: %v", n, err)
 			} else if !killed {
 				t.Logf("%d operations", n)
-				same(t, archived(t, f), want)
+				same(t, archived(t, &f), want)
 				return
 			}
-			for id, values := range archived(t, f) {
+			for id, values := range archived(t, &f) {
 				if values != want[id] {
 					t.Fatalf("operation %d, sent %v: %s is %s, want %s", n, sent, id, values, want[id])
 				}
 			}
-			if described(t, f, d.Store, folder) {
-				same(t, archived(t, f), want, "operation ", n)
+			if described(t, &f, d.Store, folder) {
+				same(t, archived(t, &f), want, "operation ", n)
 			}
-			d = small(daysOf(t, f, nil))
-			d.Pipeline.Names = names
-			must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
-			same(t, archived(t, f), want, "after operation ", n)
-			if !described(t, f, d.Store, folder) {
+			d = maker(daysOf(t, &f, nil))
+			m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
+			same(t, archived(t, &f), want, "after operation ", n)
+			if !described(t, &f, d.Store, folder) {
 				t.Fatalf("after operation %d there is no manifest", n)
+			}
+			if wrong := problemsOf(t, d, folder, m); wrong != "" || len(m.Rollups) != len(summed.Rollups)*len(m.Files) {
+				t.Fatalf("after operation %d: %d files of rollups, %s", n, len(m.Rollups), wrong)
 			}
 		}
 	}

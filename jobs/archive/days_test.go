@@ -54,9 +54,22 @@ func objects(t testing.TB, a tables.Account, container string) map[string][]byte
 // is there once, in order.
 func archived(t testing.TB, f *jobstest.Fleet) map[string]string {
 	t.Helper()
+	found := archivedIn(t, f, "tenant=")
+	for id, values := range archivedIn(t, f, "hours/") {
+		if found[id] != "" {
+			t.Errorf("%s is in %s, and in %s", id, found[id], values)
+		}
+		found[id] = values
+	}
+	return found
+}
+
+// archivedIn returns the same of files whose names have a prefix.
+func archivedIn(t testing.TB, f *jobstest.Fleet, prefix string) map[string]string {
+	t.Helper()
 	found := map[string]string{}
 	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
-		if !strings.HasSuffix(name, ".parquet") {
+		if !strings.HasSuffix(name, ".parquet") || !strings.HasPrefix(name, prefix) {
 			continue
 		}
 		r := must.Have(columnar.Open(bytes.NewReader(content), int64(len(content))))(t)

@@ -44,5 +44,13 @@
 // A file that is made again takes the readings of devices whose rows retention may have deleted from the one that it
 // replaces.
 //
+// An hour of a day that is still open has a folder like that of a day, if it is asked for, until the day's files
+// replace it:
+//
+//	hours/tenant=<tenant>/date=2026-11-20/hour=13/2026-11.03-0000.parquet
+//
+// The hours of a day are deleted after its manifest was written: by whoever makes the day, or an hour of it so late, or
+// a later day of the tenant. So a reading is always in one of both places, and in both only for that long.
+//
 // It is the home of azblob in the program.
 package archive

@@ -18,7 +18,7 @@ var Processor = &jobs.Processor{
 	Formats:  []int{1},
 	MaxState: maxState,
 	Raw:      true,
-	New:      func() jobs.Config { return &Config{Format: JSONLines, CloseAfter: time.Hour} },
+	New:      func() jobs.Config { return &Config{Format: JSONLines, CloseAfter: time.Hour, Every: Daily} },
 }
 
 // Formats of the archive.
@@ -27,12 +27,20 @@ const (
 	Parquet   = "parquet" // files of many devices for each tenant and day, of samples
 )
 
+// How often there are files.
+const (
+	Daily  = "1d"
+	Hourly = "1h"
+)
+
 // A Config says what objects there are, and when a day is over.
 type Config struct {
 	Format string `yaml:"format" choice:"jsonl parquet" hash:"changed"`
 	// CloseAfter is how long after its end a day stays open, so that late rows seldom cost a second object. It changes no
 	// object.
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
+	// Every is how often there are Parquet files: those of a day, or of each hour until the day's replace them.
+	Every string `yaml:"every" choice:"1d 1h" hash:"-"`
 	// Columns about devices that Parquet files have. Where they change, all files are made again, and nothing is folded.
 	Columns []string `yaml:"columns" want:"a list of site and labels.NAME, such as [site, labels.class]" hash:"-"`
 	// Rollups are windows whose buckets Parquet files have, too. Where they change, all files are made again.
@@ -53,6 +61,9 @@ func (c *Config) Check() error {
 	if c.Copies() && len(c.Rollups) > 0 {
 		return errors.New("rollups: only Parquet files have some; add format: parquet")
 	}
+	if c.Copies() && c.Every == Hourly {
+		return errors.New("every: only Parquet files can be hourly; add format: parquet")
+	}
 	slices.Sort(c.Rollups)
 	return About(c.Columns).check()
 }
@@ -60,13 +71,13 @@ func (c *Config) Check() error {
 // Days returns the maker of the Parquet files of a pipeline.
 func (c *Config) Days(p *jobs.Pipeline, s *Store) *Days {
 	return &Days{Store: s, Pipeline: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
-		Settle: p.Settle}
+		Hourly: c.Every == Hourly, Settle: p.Settle}
 }
 
 // Fold returns the fold of a checked configuration.
 func (c *Config) Fold(jobs.Setup) jobs.Fold {
 	if c.Format == Parquet {
-		return &marking{c.CloseAfter}
+		return &marking{c.CloseAfter, c.Every == Hourly}
 	}
 	return &Fold{c.CloseAfter}
 }

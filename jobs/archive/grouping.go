@@ -34,35 +34,38 @@ func (d *Days) Settings() string {
 	return settings
 }
 
-// All yields a mark for every day that the archive has of a partition.
+// All yields a mark for every day and hour that the archive has of a partition.
 func (d *Days) All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(yield func(schema.Mark, error) bool) {
 		for f, err := range d.Store.Folders(ctx, "") {
 			if err == nil && f.Month != m {
 				continue
 			}
-			if !yield(schema.Mark{Month: m, Kind: schema.ArchiveMark, Tenant: f.Tenant, Name: f.Day.String()}, err) {
+			if !yield(f.mark(), err) {
 				return
 			}
 		}
 	}
 }
 
-// Make makes the files that a mark asks for, once their day is over.
+// Make makes the files that a mark asks for, once their day or hour is over. A day that is over needs no hours: there
+// is a mark of the day, too.
 func (d *Days) Make(ctx context.Context, m schema.Mark) error {
-	name, device, _ := strings.Cut(m.Name, schema.Separator)
-	day, err := schema.ParseDay(name)
+	part, err := m.Archive()
 	if err != nil {
 		return fmt.Errorf("%w: mark of the archive: %w", jobs.ErrUnmakeable, err)
 	}
-	if !jobs.KeepOfTenant(d.Pipeline.Keep, m.Tenant).KeepsDay(day, m.Read) {
+	if !jobs.KeepOfTenant(d.Pipeline.Keep, m.Tenant).KeepsDay(part.Day, m.Read) {
 		return nil
 	}
-	f := Folder{Tenant: m.Tenant, Day: day, Month: m.Month}
-	if end(day).Add(d.CloseAfter) > m.Read || d.waits(f, m.Read) {
+	f := Folder{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
+	if f.Hour > 0 && (!d.Hourly || d.Closed(f.day(), m.Read)) {
+		return nil
+	}
+	if !d.Closed(f, m.Read) || d.waits(f, m.Read) {
 		return jobs.ErrNotYet
 	}
-	_, err = d.MakeDay(ctx, f, Asked{Device: schema.DeviceID(device), Since: m.At, Now: m.Read})
+	_, err = d.MakeDay(ctx, f, Asked{Device: part.Device, Since: m.At, Now: m.Read})
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, jobs.ErrNotYet):
 		return err
@@ -70,6 +73,12 @@ func (d *Days) Make(ctx context.Context, m schema.Mark) error {
 		return fmt.Errorf("%w: %w", jobs.ErrUnmakeable, err)
 	}
 	return err
+}
+
+// Closed reports whether a day or hour is over, and its files can be made.
+func (d *Days) Closed(f Folder, now tables.Ticks) bool {
+	_, to := f.Times()
+	return to.Add(d.CloseAfter) <= now
 }
 
 // Late rows replace a file at most so often: each time, all of it is read and written.

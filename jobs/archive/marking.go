@@ -8,9 +8,12 @@ import (
 	"furrow/tables/schema"
 )
 
-// marking is the fold for Parquet files: it marks the days of samples, which group jobs read again. Its state is that
-// of a Fold without days, so that a pipeline can change from one to the other.
-type marking struct{ closeAfter time.Duration }
+// marking is the fold for Parquet files: it marks the days of samples, and their hours if asked for, which group jobs
+// read again. Its state is that of a Fold without days, so that a pipeline can change from one to the other.
+type marking struct {
+	closeAfter time.Duration
+	hourly     bool
+}
 
 var _ jobs.Windowed = (*marking)(nil)
 
@@ -20,18 +23,33 @@ func (m *marking) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jo
 		return jobs.FoldResult{State: state}, nil
 	}
 	out := jobs.FoldResult{State: days(nil).encode()}
-	last := schema.Day(-1)
+	day, hour := Folder{Day: -1}, Folder{Day: -1}
 	for i := range samples {
-		day := schema.DayOf(samples[i].Key.Ticks)
-		if day == last {
-			continue
+		f := Folder{Tenant: d.Tenant, Day: schema.DayOf(samples[i].Key.Ticks)}
+		if f != day {
+			day = f
+			out.Effects = append(out.Effects, m.effect(d, f))
 		}
-		last = day
-		out.Effects = append(out.Effects, jobs.Effect{Output: output(d, day), Properties: []tables.Property{}, Closed: true,
-			From: day.Start(), To: end(day), Apart: end(day).Add(m.closeAfter),
-			Mark: schema.Mark{Kind: schema.ArchiveMark, Tenant: d.Tenant, Name: day.String()}})
+		f.Hour = 1 + Hour(samples[i].Key.Ticks%tables.TicksPerDay/hourTicks)
+		if m.hourly && f != hour {
+			hour = f
+			e := m.effect(d, f)
+			e.Lapse = end(f.Day).Add(m.closeAfter)
+			out.Effects = append(out.Effects, e)
+		}
 	}
 	return out, nil
+}
+
+// effect returns what marks a folder for a device.
+func (m *marking) effect(d schema.Member, f Folder) jobs.Effect {
+	from, to := f.Times()
+	o := output(d, f.Day)
+	if f.Hour > 0 {
+		o.PartitionKey += "/" + hourPrefix + f.Hour.String()
+	}
+	return jobs.Effect{Output: o, Properties: []tables.Property{}, Closed: true, From: from, To: to,
+		Apart: to.Add(m.closeAfter), Mark: f.mark()}
 }
 
 // OpenFrom returns that nothing is open: files are made of rows and not of states.

@@ -18,7 +18,7 @@ import (
 // after its files.
 func (s *Store) OldDays(ctx context.Context, before func(schema.Tenant) schema.Day) iter.Seq2[jobs.Outdated, error] {
 	return func(yield func(jobs.Outdated, error) bool) {
-		for _, root := range []string{"", objectsFolder} {
+		for _, root := range []string{"", objectsFolder, hoursFolder} {
 			for folder, err := range s.below(ctx, root+tenantPrefix) {
 				tenant, errKey := tenantOf(strings.TrimPrefix(folder, root))
 				if err == nil && errKey != nil {

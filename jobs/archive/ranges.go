@@ -60,8 +60,7 @@ func (d *Days) ranges(ctx context.Context, f Folder, day jobs.TenantDay) (all []
 // cut divides the devices of a day so that files get about the same size.
 func (d *Days) cut(ctx context.Context, f Folder, day jobs.TenantDay) ([]schema.DeviceID, error) {
 	each := int64(readingBytes)
-	f.Day--
-	if before, _, err := d.Store.manifest(ctx, f); err == nil && before != nil && before.Readings > 0 {
+	if before, _, err := d.Store.manifest(ctx, f.before()); err == nil && before != nil && before.Readings > 0 {
 		each = max(1, before.Bytes/before.Readings)
 	}
 	most := int64(cmp.Or(d.FileBytes, fileBytes)) / each

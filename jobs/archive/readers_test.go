@@ -18,7 +18,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestDuckDBAndHyparquetReadEveryReadingOnce with its values, from several files of several days.
+// TestDuckDBAndHyparquetReadEveryReadingOnce with its values, from several files of several days, and from hours beside
+// them: of a day that has no files yet, and of one whose hours are about to be deleted.
 func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 	t.Parallel()
 	readers := os.Getenv("FURROW_PARQUET_READERS")
@@ -37,19 +38,28 @@ func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 	d.FileBytes, d.About = 40*200, archive.About{"site"}
 	d.Summed = archive.Summed{Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
 		By: []schema.By{schema.ByTenant}}
-	for _, folder := range folders(today-3, today-1) {
-		must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
-	}
 	dir := t.TempDir()
-	for name, content := range objects(t, w.Account, f.Names.Archive()) {
-		must.Succeed(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
-		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	makeAll := func(all []archive.Folder) {
+		for _, folder := range all {
+			must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
+		}
+		for name, content := range objects(t, w.Account, f.Names.Archive()) {
+			must.Succeed(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
+			must.Succeed(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+		}
 	}
-	want := rowsOf(t, f, func(d schema.Day) bool { return d >= today-3 && d < today })
+	for _, day := range folders(today-2, today-1) {
+		makeAll(hoursOf(day))
+	}
+	makeAll(folders(today-3, today-2))
+	want := rowsOf(t, f, func(d schema.Day) bool { return d == today-3 || d == today-2 })
+	wantHours := rowsOf(t, f, func(d schema.Day) bool { return d == today-2 || d == today-1 })
+	wantBoth := rowsOf(t, f, func(d schema.Day) bool { return d >= today-3 && d < today })
 	command := exec.CommandContext(t.Context(), "node", "read.mjs", dir)
 	command.Dir, command.Stderr = readers, os.Stderr
 	printed := must.Have(command.Output())(t)
-	got := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}}
+	got := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}, "both": {}}
+	hours := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}}
 	sums := map[string]map[string]string{"DuckDB": {}, "hyparquet": {}}
 	counted := map[string]float64{}
 	for lines := json.NewDecoder(bytes.NewReader(printed)); lines.More(); {
@@ -58,6 +68,17 @@ func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 			Row    map[string]any
 		}
 		must.Succeed(t, lines.Decode(&line))
+		if line.Row["kind"] == "hours" {
+			delete(line.Row, "kind")
+			id := fmt.Sprint(line.Row["device"], "/", line.Row["key"])
+			at := time.UnixMilli(int64(line.Row["time"].(float64))).UTC().Format("15")
+			if hour := fmt.Sprint(line.Row["hour"]); hour != at || hours[line.Reader][id] != "" {
+				t.Errorf("%s reads %s in hour %s, and %s", line.Reader, id, hour, hours[line.Reader][id])
+			}
+			delete(line.Row, "hour")
+			hours[line.Reader][id] = fmt.Sprint(line.Row)
+			continue
+		}
 		if kind := line.Row["kind"]; kind != nil {
 			delete(line.Row, "first_time")
 			delete(line.Row, "last_time")
@@ -78,8 +99,11 @@ func TestDuckDBAndHyparquetReadEveryReadingOnce(t *testing.T) {
 		}
 		got[line.Reader][id] = fmt.Sprint(line.Row)
 	}
+	same(t, got["both"], wantBoth, "days and hours")
+	delete(got, "both")
 	for reader, rows := range got {
 		same(t, rows, want, reader)
+		same(t, hours[reader], wantHours, "hours of ", reader)
 		same(t, sums[reader], sums["DuckDB"], "rollups and reports of ", reader)
 		for _, of := range []string{"rollups1h", "rollups1d", "reports1h"} {
 			if n := counted[reader+of]; n != counted["DuckDBrollups1d"] || n == 0 {

@@ -162,8 +162,9 @@ func (v *verifier) placed(one columnar.Reading) {
 	if d < v.file.First || v.file.Before != "" && d >= v.file.Before {
 		v.report("device %s belongs into another file", d)
 	}
+	from, to := v.folder.Times()
 	key, err := schema.ParseRowKey(one.Key)
-	if err != nil || schema.DayOf(key.Ticks) != v.folder.Day || key.Ticks.Time().UnixMicro() != one.Time.UnixMicro() {
+	if err != nil || key.Ticks < from || key.Ticks >= to || key.Ticks.Time().UnixMicro() != one.Time.UnixMicro() {
 		v.report("reading %s %s of %v belongs into another day", d, one.Key, one.Time)
 	}
 	v.sums.add(one, key)

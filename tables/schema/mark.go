@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"furrow/tables"
@@ -28,8 +29,8 @@ type MarkKind string
 // ReportMark marks the report of a bucket: its Name is window!bucket.
 const ReportMark MarkKind = "report"
 
-// ArchiveMark marks the files of a day: its Name is the day, or day!device if only the file with that device has to be
-// made again.
+// ArchiveMark marks the files of a day, such as 2026-11-20, or of an hour of a day that is still open, such as
+// 2026-11-20T13: this is its Name, with !device if only the file with that device has to be made again.
 const ArchiveMark MarkKind = "archive"
 
 const marksPrefix, groupsPrefix = Separator + "mark" + Separator, Separator + "group" + Separator
@@ -45,10 +46,39 @@ func (m Mark) Key() string {
 	return marksPrefix + string(m.Kind) + Separator + m.Tenant.Key() + Separator + m.Name
 }
 
-// Day returns the day that an ArchiveMark is about.
-func (m Mark) Day() (Day, error) {
-	day, _, _ := strings.Cut(m.Name, Separator)
-	return ParseDay(day)
+// An ArchivePart is what an ArchiveMark is about.
+type ArchivePart struct {
+	Day    Day
+	Hour   int      // from 1, which begins at midnight, to 24; 0: the whole day
+	Device DeviceID // empty: any
+}
+
+// Name returns the Name of a mark.
+func (a ArchivePart) Name() string {
+	name := a.Day.String()
+	if a.Hour > 0 {
+		name += fmt.Sprintf("T%02d", a.Hour-1)
+	}
+	if a.Device != "" {
+		name += Separator + string(a.Device)
+	}
+	return name
+}
+
+// Archive returns what an ArchiveMark is about.
+func (m Mark) Archive() (a ArchivePart, err error) {
+	name, device, _ := strings.Cut(m.Name, Separator)
+	day, hour, hourly := strings.Cut(name, "T")
+	if hourly {
+		n, err := strconv.Atoi(hour)
+		if err != nil || n < 0 || n > 23 || fmt.Sprintf("%02d", n) != hour {
+			return a, fmt.Errorf("hour %s: want two digits from 00 to 23", tables.Quote(hour))
+		}
+		a.Hour = n + 1
+	}
+	a.Device = DeviceID(device)
+	a.Day, err = ParseDay(day)
+	return a, err
 }
 
 // Entity returns the row of m.

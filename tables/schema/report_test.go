@@ -18,6 +18,7 @@ func TestMarksAreReadAsWritten(t *testing.T) {
 	for _, want := range []Mark{
 		{Month: month, Kind: ReportMark, Tenant: "contoso", Name: ReportedBucket{Hour, eight}.String()},
 		{Month: month, Kind: ArchiveMark, Tenant: "Kö!ln / 2", Name: "2026-11-20!d1"},
+		{Month: month, Kind: ArchiveMark, Tenant: "Kö!ln / 2", Name: "2026-11-20T00!T23"},
 	} {
 		e := stored(t, want.Entity(), nil)
 		e.ETag = "W/1"
@@ -43,6 +44,22 @@ func TestMarksAreReadAsWritten(t *testing.T) {
 		e := tables.Entity{PartitionKey: month.String(), RowKey: key}
 		if m, err := MarkOf(e); err == nil {
 			t.Errorf("%q is the mark %+v", key, m)
+		}
+	}
+}
+
+func TestMarksOfTheArchiveNameDaysAndHours(t *testing.T) {
+	day := DayOf(eight)
+	for _, want := range []ArchivePart{{Day: day}, {Day: day, Device: "d1"}, {Day: day, Hour: 1}, {Day: day, Hour: 24},
+		{Day: day, Device: "T13"}, {Day: day, Hour: 14, Device: "a:T05"}} {
+		if got, err := (Mark{Name: want.Name()}).Archive(); err != nil || got != want {
+			t.Errorf("%s is about %+v, %v; want %+v", want.Name(), got, err, want)
+		}
+	}
+	for _, name := range []string{"", "T13", "2026-11-20T", "2026-11-20T24", "2026-11-20T3", "2026-11-20T+3",
+		"2026-11-20Tx!d"} {
+		if got, err := (Mark{Name: name}).Archive(); err == nil {
+			t.Errorf("%q is about %+v", name, got)
 		}
 	}
 }
