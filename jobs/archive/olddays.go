@@ -14,11 +14,21 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
-// OldDays yields what the archive has of days before the one of a tenant, in both formats. A day's manifest is deleted
-// after its files.
+// OldDays yields what the archive has of days before the one of a tenant, in both formats, with rollups, reports and
+// hours. A day's manifest is deleted after its files.
 func (s *Store) OldDays(ctx context.Context, before func(schema.Tenant) schema.Day) iter.Seq2[jobs.Outdated, error] {
 	return func(yield func(jobs.Outdated, error) bool) {
-		for _, root := range []string{"", objectsFolder, hoursFolder} {
+		roots := []string{"", objectsFolder, hoursFolder}
+		for _, kind := range []string{rollupsKind, reportsKind} {
+			for folder, err := range s.below(ctx, kind+"/") {
+				if err != nil {
+					yield(jobs.Outdated{}, err)
+					return
+				}
+				roots = append(roots, folder)
+			}
+		}
+		for _, root := range roots {
 			for folder, err := range s.below(ctx, root+tenantPrefix) {
 				tenant, errKey := tenantOf(strings.TrimPrefix(folder, root))
 				if err == nil && errKey != nil {
