@@ -22,6 +22,7 @@ type FanoutConfig struct {
 	Tenants  int // that the devices belong to, in turn
 	Months   int // of deployment, in turn
 	Rows     int // of each device that are behind, in the workload backlog
+	History  int // days of hourly rows that each device has when measuring begins
 }
 
 // A fanout is one kind of run that is measured over and over.
@@ -112,9 +113,10 @@ func (w fanout) loaded(batch int) (generations.Loaded, error) {
 
 // measure makes a first run, which creates the devices' tracking rows, and then those that count.
 func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, report *FanoutReport) error {
-	if _, err := f.run(ctx, storage, 1, ""); err != nil {
+	if _, err := f.run(ctx, storage, max(1, 24*f.cfg.History), ""); err != nil {
 		return err
 	}
+	f.every = time.Second
 	var rounds []FanoutRound
 	for n := range f.cfg.Rounds {
 		f.cfg.progress("%s: round %d", f.workload.name, n+1)
@@ -136,6 +138,7 @@ func (f *fanoutFleet) run(
 		return r, err
 	}
 	before := f.operations()
+	f.wire.on.Store(true)
 	cpu, storageCPU, began := process.CPU(0), processTime(storage), time.Now()
 	if err := f.work(ctx, rows*f.cfg.Devices, audit); err != nil {
 		return r, err
@@ -149,7 +152,9 @@ func (f *fanoutFleet) run(
 			r.Operations[name] = n
 		}
 	}
-	return r, nil
+	wire, err := wireTime(ctx, f.wire.take(), f.cfg.Clients)
+	r.WireCPU = wire.Seconds()
+	return r, err
 }
 
 // processTime returns the CPU time of a process, and zero for storage that the benchmark did not start.

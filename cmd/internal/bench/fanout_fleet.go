@@ -33,8 +33,10 @@ type fanoutFleet struct {
 	fleet    *roles.Fleet
 	pipeline *jobs.Pipeline
 	queue    *worker.Queue
+	wire     *recorder
 	members  []schema.Member
-	newest   time.Time // of the rows that were sent
+	newest   time.Time     // of the rows that were sent
+	every    time.Duration // between rows of a device
 
 	mu      sync.Mutex
 	counted map[string]int64 // operations of the worker
@@ -54,7 +56,9 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 	if err != nil {
 		return nil, err
 	}
-	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{}, newest: time.Now().Add(-24 * time.Hour)}
+	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{}, wire: &recorder{next: transport.Transport},
+		newest: time.Now().Add(-time.Duration(1+cfg.History) * 24 * time.Hour), every: time.Hour}
+	transport.Transport = f.wire
 	clients, err := roles.Connect(account, names, transport, roles.Hooks{
 		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
 		Queue:  func(_ context.Context, o worker.Operation) { f.count("queues " + o.Kind.String()) },
@@ -100,48 +104,59 @@ func (f *fanoutFleet) join(ctx context.Context) error {
 		f.members = append(f.members, m)
 		byMonth[e.PartitionKey] = append(byMonth[e.PartitionKey], tables.Insert(e))
 	}
-	return f.submit(ctx, f.fleet.Names.Fleet(), byMonth)
-}
-
-// send gives every device new rows a second apart.
-func (f *fanoutFleet) send(ctx context.Context, rows int) error {
-	if rows == 0 {
-		return nil
-	}
-	byDevice := map[string][]tables.Op{}
-	for _, m := range f.members {
-		for n := range rows {
-			e := tables.Entity{PartitionKey: string(m.Device),
-				RowKey: tables.TicksOf(f.newest.Add(time.Duration(n+1) * time.Second)).String()}
-			e.Set("temperature", tables.Double(20+float64(n%50)/10))
-			e.Set("humidity", tables.Double(40+float64(n%30)))
-			e.Set("battery", tables.Double(3.3))
-			byDevice[e.PartitionKey] = append(byDevice[e.PartitionKey], tables.Insert(e))
-		}
-	}
-	f.newest = f.newest.Add(time.Duration(rows) * time.Second)
-	return f.submit(ctx, f.fleet.Names.Readings(), byDevice)
-}
-
-// submit writes transactions, as many at a time as there are jobs.
-func (f *fanoutFleet) submit(ctx context.Context, table string, byPartition map[string][]tables.Op) error {
-	writing, ctx := errgroup.WithContext(ctx)
-	writing.SetLimit(f.cfg.Clients)
-	for _, ops := range byPartition {
-		groups, err := tables.Cut(ops)
-		if err != nil {
+	for _, ops := range byMonth {
+		if err := f.submit(ctx, f.fleet.Names.Fleet(), ops); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// send gives every device new rows.
+func (f *fanoutFleet) send(ctx context.Context, rows int) error {
+	writing, ctx := errgroup.WithContext(ctx)
+	writing.SetLimit(f.cfg.Clients)
+	for _, m := range f.members {
 		writing.Go(func() error {
-			for _, g := range groups {
-				if _, err := f.fleet.Tables.Table(table).Submit(ctx, g); err != nil {
+			for first := 0; first < rows; first += tables.MaxOps {
+				var ops []tables.Op
+				for n := first; n < min(first+tables.MaxOps, rows); n++ {
+					ops = append(ops, tables.Insert(f.row(m.Device, n)))
+				}
+				if err := f.submit(ctx, f.fleet.Names.Readings(), ops); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	return writing.Wait()
+	err := writing.Wait()
+	f.newest = f.newest.Add(time.Duration(rows) * f.every)
+	return err
+}
+
+// row returns the nth new row of a device.
+func (f *fanoutFleet) row(device schema.DeviceID, n int) tables.Entity {
+	e := tables.Entity{PartitionKey: string(device),
+		RowKey: tables.TicksOf(f.newest.Add(time.Duration(n+1) * f.every)).String()}
+	e.Set("temperature", tables.Double(20+float64(n%50)/10))
+	e.Set("humidity", tables.Double(40+float64(n%30)))
+	e.Set("battery", tables.Double(3.3))
+	return e
+}
+
+// submit writes rows of a partition.
+func (f *fanoutFleet) submit(ctx context.Context, table string, ops []tables.Op) error {
+	groups, err := tables.Cut(ops)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if _, err := f.fleet.Tables.Table(table).Submit(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // work puts a master job, and has a pool work until every device was looked at, in an audit if there is a depth, and so

@@ -24,6 +24,7 @@ type FanoutReport struct {
 	Batch         int         `json:"batch"`                   // devices of a message
 	Tenants       int         `json:"tenants"`                 // that the devices belong to
 	Months        int         `json:"months"`                  // of deployment, in which they are
+	History       int         `json:"historyDays,omitempty"`   // of hourly rows that each device had before
 	Jobs          int         `json:"jobs"`                    // at a time
 	CPUs          int         `json:"cpus"`                    // of this machine, which worker and storage share
 	StorageMemory int64       `json:"storageMemory,omitempty"` // peak resident bytes of the storage, on Linux
@@ -37,6 +38,7 @@ type FanoutRow struct {
 	RowsPerSecond    float64       `json:"rowsPerSecond,omitempty"`    //
 	WorkerCPU        float64       `json:"workerCPUMicros,omitempty"`  // microseconds of CPU for each device, on Linux
 	StorageCPU       float64       `json:"storageCPUMicros,omitempty"` // the same of storage that the benchmark started
+	WireCPU          float64       `json:"wireCPUMicros,omitempty"`    // of both, if storage did nothing but HTTP
 	Tables           float64       `json:"tableOperations"`            // for each device
 	Queues           float64       `json:"queueOperations"`            // for each device
 	Dollars          float64       `json:"dollarsPerDeviceMonth"`      // of these operations on Azure, with a run a minute
@@ -48,12 +50,14 @@ type FanoutRound struct {
 	Seconds    float64          `json:"seconds"`                     // from the master job to the last commit
 	WorkerCPU  float64          `json:"workerCPUSeconds,omitempty"`  //
 	StorageCPU float64          `json:"storageCPUSeconds,omitempty"` //
+	WireCPU    float64          `json:"wireCPUSeconds,omitempty"`    // of the same requests to a service that does nothing
 	Operations map[string]int64 `json:"operations"`                  // by service and kind
 }
 
 func newFanoutReport(cfg FanoutConfig) *FanoutReport {
 	return &FanoutReport{Version: 1, Started: time.Now().UTC().Truncate(time.Second), Devices: cfg.Devices,
-		Batch: cfg.Batch, Tenants: cfg.Tenants, Months: cfg.Months, Jobs: cfg.Clients, CPUs: runtime.NumCPU(),
+		Batch: cfg.Batch, Tenants: cfg.Tenants, Months: cfg.Months, History: cfg.History,
+		Jobs: cfg.Clients, CPUs: runtime.NumCPU(),
 		Rows: []FanoutRow{}}
 }
 
@@ -77,6 +81,7 @@ func (r *FanoutReport) add(name string, rows int, rounds []FanoutRound) {
 		RowsPerSecond:    devices * float64(rows) / seconds,
 		WorkerCPU:        mid(func(x FanoutRound) float64 { return x.WorkerCPU * 1e6 / devices }),
 		StorageCPU:       mid(func(x FanoutRound) float64 { return x.StorageCPU * 1e6 / devices }),
+		WireCPU:          mid(func(x FanoutRound) float64 { return x.WireCPU * 1e6 / devices }),
 		Tables:           mid(func(x FanoutRound) float64 { return float64(x.of("tables ")) / devices }),
 		Queues:           mid(func(x FanoutRound) float64 { return float64(x.of("queues ")) / devices }),
 		Dollars: mid(func(x FanoutRound) float64 {
@@ -104,15 +109,15 @@ func (r *FanoutReport) WriteText(w io.Writer) error {
 		english.Plural(r.Tenants, "tenant", ""), english.Plural(r.Months, "month", ""), r.Batch,
 		english.Plural(r.Jobs, "job", ""), english.Plural(r.CPUs, "CPU", ""))
 	lines := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(lines, "\t\tCPU µs a device\t\toperations a device\t\t\t")
-	fmt.Fprintln(lines, "devices/s\trows/s\tworker\tstorage\ttables\tqueues\t$ a month\t  workload")
+	fmt.Fprintln(lines, "\t\tCPU µs a device\t\t\toperations a device\t\t\t")
+	fmt.Fprintln(lines, "devices/s\trows/s\tworker\tstorage\twire\ttables\tqueues\t$ a month\t  workload")
 	for _, x := range r.Rows {
 		rows := ""
 		if x.RowsPerSecond > 0 {
 			rows = fmt.Sprintf("%.0f", x.RowsPerSecond)
 		}
-		fmt.Fprintf(lines, "%.0f\t%s\t%.0f\t%.0f\t%.3f\t%.3f\t%.4f\t  %s\n", x.DevicesPerSecond, rows, x.WorkerCPU,
-			x.StorageCPU, x.Tables, x.Queues, x.Dollars, x.Name)
+		fmt.Fprintf(lines, "%.0f\t%s\t%.0f\t%.0f\t%.0f\t%.3f\t%.3f\t%.4f\t  %s\n", x.DevicesPerSecond, rows, x.WorkerCPU,
+			x.StorageCPU, x.WireCPU, x.Tables, x.Queues, x.Dollars, x.Name)
 	}
 	_ = lines.Flush() // writes to memory
 	if r.StorageMemory > 0 {
@@ -129,9 +134,10 @@ func (r *FanoutReport) WriteGo(w io.Writer) error {
 	for _, x := range r.Rows {
 		for _, round := range x.EachRound {
 			n := float64(r.Devices)
-			fmt.Fprintf(&text, "BenchmarkFanout/%s/devices=%d/batch=%d/tenants=%d/months=%d-%d\t%d\t%.1f ns/op",
-				x.Name, r.Devices, r.Batch, r.Tenants, r.Months, r.CPUs, r.Devices, round.Seconds*1e9/n)
-			fmt.Fprintf(&text, "\t%.1f worker-cpu-ns/op\t%.1f storage-cpu-ns/op", round.WorkerCPU*1e9/n, round.StorageCPU*1e9/n)
+			fmt.Fprintf(&text, "BenchmarkFanout/%s/devices=%d/batch=%d/tenants=%d/months=%d/history=%d-%d\t%d\t%.1f ns/op",
+				x.Name, r.Devices, r.Batch, r.Tenants, r.Months, r.History, r.CPUs, r.Devices, round.Seconds*1e9/n)
+			fmt.Fprintf(&text, "\t%.1f worker-cpu-ns/op\t%.1f storage-cpu-ns/op\t%.1f wire-cpu-ns/op",
+				round.WorkerCPU*1e9/n, round.StorageCPU*1e9/n, round.WireCPU*1e9/n)
 			for _, name := range slices.Sorted(maps.Keys(round.Operations)) {
 				fmt.Fprintf(&text, "\t%.4f %s/op", float64(round.Operations[name])/n, strings.ReplaceAll(name, " ", "-"))
 			}
