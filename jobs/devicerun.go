@@ -212,6 +212,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 		}
 		var sample Sample
 		sample, read[i].refused = d.model.Sensors.Sample(r)
+		sample.Bytes = rows[i].Size()
 		samples, of = append(samples, sample), append(of, i)
 		if touched != nil {
 			touched = append(touched, sample)

@@ -14,7 +14,7 @@ import (
 const (
 	partSensors = 201 // five parts have room for MaxSensors and what is reserved
 	maxParts    = (MaxSensors + reserved + partSensors - 1) / partSensors
-	reserved    = 2 // properties of an output besides sensors, as IsReserved
+	reserved    = 3 // properties of an output besides sensors, as IsReserved
 )
 
 // PartsProperty is a property of the first part of an output with several parts: how many parts storage has, including
@@ -35,7 +35,7 @@ const (
 func IsReserved(name string) bool {
 	switch name {
 	case FenceProperty, PartsProperty, HeardProperty, ReadingsProperty, schema.FormatProperty, schema.SiteProperty,
-		schema.LabelsProperty, schema.DevicesProperty, schema.MoreProperty:
+		schema.LabelsProperty, schema.DevicesProperty, schema.MoreProperty, schema.StoredProperty:
 		return true
 	}
 	return false

@@ -207,28 +207,56 @@ func (f *reported) marks() []tables.Entity {
 func (f *reported) reports() map[string]query.ReportAggregate {
 	f.t.Helper()
 	all := map[string]query.ReportAggregate{}
+	f.questions(func(reader query.Fleet, q query.ReportQuestion) {
+		for r, err := range reader.Reports(f.t.Context(), q) {
+			must.Succeed(f.t, err)
+			for _, a := range r.Sensors {
+				all[fmt.Sprint(q.Tenant, q.Window, q.By, r.Group, r.Start, a.Sensor)] = a
+			}
+		}
+	})
+	return all
+}
+
+// questions asks for the reports of all tenants, windows and groups.
+func (f *reported) questions(ask func(query.Fleet, query.ReportQuestion)) {
+	f.t.Helper()
 	reader := query.Fleet{Tables: f.World.Connect(f.t, nil), Names: f.Names}
 	span := query.Span{From: tables.TicksOf(reportedSince.AddDate(0, -2, 0)),
 		To: tables.TicksOf(reportedSince.AddDate(0, 2, 0))}
 	for _, tenant := range []schema.Tenant{"t0", "t1"} {
 		for _, w := range []schema.Window{schema.Hour, schema.Daily} {
 			for _, by := range []schema.By{schema.ByTenant, schema.BySite, "labels.class"} {
-				q := query.ReportQuestion{Tenant: tenant, By: by, Window: w, Span: span}
-				for r, err := range reader.Reports(f.t.Context(), q) {
-					must.Succeed(f.t, err)
-					for _, a := range r.Sensors {
-						all[fmt.Sprint(tenant, w, by, r.Group, r.Start, a.Sensor)] = a
-					}
-				}
+				ask(reader, query.ReportQuestion{Tenant: tenant, By: by, Window: w, Span: span})
 			}
 		}
 	}
-	return all
 }
 
 // counted computes reports from the readings, one by one.
 func (f *reported) counted() map[string]query.ReportAggregate {
 	all, devices := map[string]query.ReportAggregate{}, map[string]map[string]bool{}
+	f.eachGroup(func(e tables.Entity, group string, at tables.Ticks) {
+		for _, p := range e.Properties {
+			if p.Name == "door" {
+				continue
+			}
+			key := group + p.Name
+			a := all[key]
+			if devices[key] == nil {
+				devices[key] = map[string]bool{}
+			}
+			devices[key][e.PartitionKey] = true
+			a.Sensor, a.Devices = p.Name, int64(len(devices[key]))
+			add(&a, at, p.Value.Float())
+			all[key] = a
+		}
+	})
+	return all
+}
+
+// eachGroup yields each reading with each group and bucket that it belongs to.
+func (f *reported) eachGroup(yield func(e tables.Entity, group string, at tables.Ticks)) {
 	for _, e := range f.rows {
 		m := f.members[schema.DeviceID(e.PartitionKey)]
 		at := must.Have(tables.ParseTicks(e.RowKey))(f.t)
@@ -242,24 +270,10 @@ func (f *reported) counted() map[string]query.ReportAggregate {
 				groups["labels.class"] = was.class
 			}
 			for by, group := range groups {
-				for _, p := range e.Properties {
-					if p.Name == "door" {
-						continue
-					}
-					key := fmt.Sprint(m.Tenant, w, by, group, w.Start(at), p.Name)
-					a := all[key]
-					if devices[key] == nil {
-						devices[key] = map[string]bool{}
-					}
-					devices[key][e.PartitionKey] = true
-					a.Sensor, a.Devices = p.Name, int64(len(devices[key]))
-					add(&a, at, p.Value.Float())
-					all[key] = a
-				}
+				yield(e, fmt.Sprint(m.Tenant, w, by, group, w.Start(at)), at)
 			}
 		}
 	}
-	return all
 }
 
 // add adds a number. No two readings of these fleets have the same time.
@@ -292,6 +306,46 @@ func (f *reported) check(about ...any) {
 	if len(got) != len(want) {
 		f.t.Fatalf("%s%d reports, want %d", fmt.Sprint(about...), len(got), len(want))
 	}
+	stored, counted := f.stored(), f.countedRows()
+	for key, want := range counted {
+		if stored[key] != want {
+			f.t.Fatalf("%s%s: the report says that %+v is stored, want %+v", fmt.Sprint(about...), key, stored[key], want)
+		}
+	}
+	if len(stored) != len(counted) {
+		f.t.Fatalf("%s%d reports of what is stored, want %d", fmt.Sprint(about...), len(stored), len(counted))
+	}
+}
+
+// stored returns what a reader sees of stored readings in all reports.
+func (f *reported) stored() map[string]schema.Stored {
+	f.t.Helper()
+	all := map[string]schema.Stored{}
+	f.questions(func(reader query.Fleet, q query.ReportQuestion) {
+		for s, err := range reader.Stored(f.t.Context(), q) {
+			must.Succeed(f.t, err)
+			key := fmt.Sprint(q.Tenant, q.Window, q.By, s.Group, s.Start)
+			sum := all[key]
+			sum.Add(s.Stored)
+			all[key] = sum
+		}
+	})
+	return all
+}
+
+// countedRows computes what is stored from the readings, one by one.
+func (f *reported) countedRows() map[string]schema.Stored {
+	all, seen := map[string]schema.Stored{}, map[string]bool{}
+	f.eachGroup(func(e tables.Entity, group string, _ tables.Ticks) {
+		s, device := schema.Stored{Rows: 1, Bytes: int64(e.Size())}, group+e.PartitionKey
+		if !seen[device] {
+			seen[device], s.Devices = true, 1
+		}
+		sum := all[group]
+		sum.Add(s)
+		all[group] = sum
+	})
+	return all
 }
 
 // end lets the last buckets end.

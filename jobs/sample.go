@@ -11,6 +11,7 @@ import (
 type Sample struct {
 	Key    schema.RowKey
 	Values []SensorValue // each sensor once, in the order of the reading
+	Bytes  int           // that storage charges for the row; 0 where the row is not the device's own, or unknown
 }
 
 // A SensorValue is the value of one sensor.

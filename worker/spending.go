@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,60 +12,92 @@ import (
 // countAfter is when the figures of a run hardly change any more. What workers add later is not counted.
 const countAfter = time.Hour
 
-// Spent returns what a pipeline's runs have done in the month of now so far, as far as it is counted.
-func (r Runs) Spent(ctx context.Context, p schema.Pipeline, now time.Time) (schema.Spending, error) {
-	month := schema.MonthOf(now, 0)
-	pk, rk := schema.SpendingKeys(p, month)
-	e, err := r.Table.Get(ctx, pk, rk)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
-		return schema.Spending{Pipeline: p, Month: month}, nil
+// SpentDays returns what a pipeline's runs have done on each day from one to another, both inclusive, as far as it is
+// counted. It takes one request.
+func (r Runs) SpentDays(ctx context.Context, p schema.Pipeline, from, to schema.Day) (
+	all []schema.Spending, err error) {
+	for e, err := range r.Table.Entities(ctx, tables.Query{Range: schema.Spendings(p, from, to)}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		s, err := schema.SpendingOf(p, e)
+		if err != nil && r.skip(e, err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
 	}
-	if err != nil {
-		return schema.Spending{}, err
-	}
-	return schema.SpendingOf(p, e)
+	return all, nil
 }
 
-// CountSpent adds the runs that nobody has counted to the month's Spending, and writes it: about three requests an
-// hour. Master jobs delete figures after a day, so runs before the first call may be missing. Several schedulers may
+// Spent returns what a pipeline's runs have done in the month of now so far, as far as it is counted.
+func (r Runs) Spent(ctx context.Context, p schema.Pipeline, now time.Time) (sum schema.Spending, err error) {
+	now = now.UTC()
+	first := schema.DayOf(tables.TicksOf(time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)))
+	days, err := r.SpentDays(ctx, p, first, schema.DayOf(tables.TicksOf(now)))
+	sum.Pipeline, sum.Day = p, first
+	for _, s := range days {
+		sum.Add(s)
+	}
+	return sum, err
+}
+
+// countedDays is how far back CountSpent looks for what it has counted before.
+const countedDays = 31
+
+// CountSpent adds the runs that nobody has counted to the Spending of their days, and writes it: about three requests
+// an hour. Master jobs delete figures after a day, so runs before the first call may be missing. Several schedulers may
 // call it: whoever writes first has counted.
 func (r Runs) CountSpent(ctx context.Context, p schema.Pipeline, now time.Time) error {
-	s, err := r.Spent(ctx, p, now)
+	today := schema.DayOf(tables.TicksOf(now))
+	days, err := r.SpentDays(ctx, p, today-countedDays, today)
 	if err != nil {
 		return err
 	}
-	month := tables.TicksOf(time.Date(s.Month.Year, s.Month.Month, 1, 0, 0, 0, 0, time.UTC))
-	since, until := cmp.Or(s.Through, month), tables.TicksOf(now.Add(-countAfter))
-	if s.ETag != "" && until < since.Add(countAfter) || until <= since {
+	since, until := (today - countedDays).Start(), tables.TicksOf(now.Add(-countAfter))
+	byDay := map[schema.Day]schema.Spending{}
+	for _, s := range days {
+		since, byDay[s.Day] = s.Through, s
+	}
+	if len(days) > 0 && until < since.Add(countAfter) || until <= since {
 		return nil
 	}
 	runs, err := r.FiguresAlone(ctx, p, since)
 	if err != nil {
 		return err
 	}
-	var sum schema.WorkerFigures
+	changed := map[schema.Day]bool{}
 	for _, run := range runs {
-		if run.Run.Slot < until {
-			sum.Add(run.Workers)
-			s.From = cmp.Or(s.From, run.Run.Slot)
+		if slot := run.Run.Slot; slot < until {
+			day := schema.DayOf(slot)
+			s := byDay[day]
+			s.Add(schema.Spending{Pipeline: p, Day: day, From: slot, Through: min(until, (day + 1).Start()),
+				Rows: run.Workers.Rows, Operations: run.Workers.Operations})
+			byDay[day], changed[day] = s, true
 		}
 	}
-	if s.From == 0 {
+	return r.writeSpent(ctx, byDay, changed)
+}
+
+// writeSpent writes the days that have changed in one transaction, unless somebody else has.
+func (r Runs) writeSpent(ctx context.Context, days map[schema.Day]schema.Spending, changed map[schema.Day]bool) error {
+	var ops []tables.Op
+	for day := range changed {
+		if s := days[day]; s.ETag == "" {
+			ops = append(ops, tables.Insert(s.Entity()))
+		} else {
+			ops = append(ops, tables.Replace(s.Entity(), s.ETag))
+		}
+	}
+	if len(ops) == 0 {
 		return nil
 	}
-	s.Through = until
-	s.Rows += sum.Rows
-	for kind, n := range sum.Operations {
-		if s.Operations == nil {
-			s.Operations = map[string]int64{}
-		}
-		s.Operations[kind] += n
-	}
-	write := tables.Insert(s.Entity())
-	if s.ETag != "" {
-		write = tables.Replace(s.Entity(), s.ETag)
-	}
-	_, err = r.Table.Do(ctx, write)
+	_, err := r.Table.Submit(ctx, ops)
 	if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrConflict) {
 		return nil
 	}

@@ -112,7 +112,8 @@ func arrows() []arrow {
 		{"worker/price", ""},
 		{"worker/limits", "tables/schema worker"},
 		{"worker/budget", "tables/schema worker/price"},
-		{"worker/query", "jobs/... tables tables/schema worker"},
+		{"worker/cost", "tables/schema worker/price"},
+		{"worker/query", "jobs/... tables tables/schema worker worker/cost"},
 		{"worker/admin", "jobs sas sas/access tables tables/commands tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/commands tables/schema worker worker/dashboard/formats " +

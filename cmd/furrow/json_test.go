@@ -32,6 +32,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
 		"notify test": true,               // which needs a target
 		"restore":     true, "copy": true, // which need a backup, and two storages
+		"cost":            true,                            // which needs reports
 		"archive rewrite": true,                            // which needs Parquet files
 		"retention run":   true, "retention explain": true, // which need a retention
 		"command cancel": true} // which needs a command

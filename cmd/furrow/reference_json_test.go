@@ -17,6 +17,7 @@ import (
 	"furrow/cmd/internal/factory"
 	"furrow/sas"
 	"furrow/tables/local"
+	"furrow/worker/cost"
 )
 
 // A jsonOutput is what some commands print with --json: an object, or several kinds of objects, a line each.
@@ -39,6 +40,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"copy"}, "A line for each table; with `--finish` another one for the readings that came later.",
 			[]any{copiedLine{}}},
 		{[]string{"estimate"}, "One object.", []any{estimate.Estimate{}}},
+		{[]string{"cost"}, "One object.", []any{cost.Costs{}}},
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw`, `--tail` and `--row-key` for each " +

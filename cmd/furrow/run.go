@@ -65,7 +65,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), retentionCommand(), accessCommand(), activityCommand(), deployCommand(),
 			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(),
-			healthCommand(), backupCommand(), restoreCommand(), copyCommand(), estimateCommand(),
+			healthCommand(), backupCommand(), restoreCommand(), copyCommand(), estimateCommand(), costCommand(),
 			benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,

@@ -152,7 +152,7 @@ func (s *summing) buckets(ended []rollup.Bucket) error {
 				if a.groups[b.Start] == nil {
 					a.groups[b.Start] = &report.Groups{By: s.by}
 				}
-				a.groups[b.Start].Add(s.member.PlacementAt(b.Start), b.Sensors)
+				a.groups[b.Start].Add(s.member.PlacementAt(b.Start), b.Sensors, schema.Stored{})
 				continue
 			}
 			for _, sensor := range slices.Sorted(maps.Keys(b.Sensors)) {

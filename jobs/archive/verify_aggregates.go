@@ -89,7 +89,7 @@ func (s *summed) buckets(ended []rollup.Bucket) {
 		if groups[b.Start] == nil {
 			groups[b.Start] = &report.Groups{By: []schema.By{schema.ByTenant}}
 		}
-		groups[b.Start].Add(schema.Placement{}, b.Sensors)
+		groups[b.Start].Add(schema.Placement{}, b.Sensors, schema.Stored{})
 	}
 }
 

@@ -39,9 +39,13 @@ func device(groups *Groups, e tables.Entity) error {
 		}
 		values[p.Name] = v
 	}
+	stored, err := schema.StoredOf(e)
+	if err != nil {
+		return fmt.Errorf("row %s: %w", tables.Quote(e.RowKey), err)
+	}
 	site, labels, err := schema.PlacementOf(e)
 	if err == nil {
-		groups.Add(schema.Placement{Site: site, Labels: labels}, values)
+		groups.Add(schema.Placement{Site: site, Labels: labels}, values, stored)
 	}
 	return err
 }

@@ -14,7 +14,8 @@ import (
 type group struct {
 	by      schema.By
 	name    string
-	devices int64
+	devices int64 // with a number
+	stored  schema.Stored
 	sensors map[string]*Aggregate
 	rest    map[string]bool // names of further sensors, at most maxRest
 }
@@ -23,7 +24,14 @@ type group struct {
 const maxRest = 10_000
 
 // add adds a device's bucket.
-func (g *group) add(values map[string]rollup.Timed) {
+func (g *group) add(values map[string]rollup.Timed, stored schema.Stored) {
+	if stored.Rows > 0 {
+		stored.Devices = 1
+		g.stored.Add(stored)
+	}
+	if len(values) == 0 {
+		return
+	}
 	g.devices++
 	for sensor, v := range values {
 		a := g.sensors[sensor]
@@ -58,6 +66,9 @@ func (g *group) entities(partition string, bucket tables.Ticks) (rows []tables.E
 	properties := []tables.Property{{Name: schema.DevicesProperty, Value: tables.Int64(g.devices)}}
 	if len(g.rest) > 0 {
 		properties = append(properties, tables.Property{Name: schema.MoreProperty, Value: tables.Int64(int64(len(g.rest)))})
+	}
+	if g.stored.Rows > 0 {
+		properties = append(properties, tables.Property{Name: schema.StoredProperty, Value: tables.String(g.stored.String())})
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.sensors)) {
 		properties = append(properties, tables.Property{Name: name, Value: tables.String(g.sensors[name].String())})

@@ -22,8 +22,8 @@ type groupKey struct {
 }
 
 // Add adds a device's bucket to the groups that its placement says. Devices come in their order.
-func (g *Groups) Add(at schema.Placement, values map[string]rollup.Timed) {
-	if len(values) == 0 {
+func (g *Groups) Add(at schema.Placement, values map[string]rollup.Timed, stored schema.Stored) {
+	if len(values) == 0 && stored.Rows == 0 {
 		return
 	}
 	for _, by := range g.By {
@@ -38,7 +38,7 @@ func (g *Groups) Add(at schema.Placement, values map[string]rollup.Timed) {
 			}
 			g.all[key] = &group{by: by, name: name, sensors: map[string]*Aggregate{}, rest: map[string]bool{}}
 		}
-		g.all[key].add(values)
+		g.all[key].add(values, stored)
 	}
 }
 

@@ -95,7 +95,9 @@ type eventData struct {
 	Time     time.Time              `json:"time"` // start of the bucket
 	Part     string                 `json:"part"` // of the fleet: a month of deployment, and its shard
 	Revision int64                  `json:"revision"`
-	Devices  int64                  `json:"devices"`
+	Devices  int64                  `json:"devices"`  // with a number
+	Readings int64                  `json:"readings"` // stored
+	Bytes    int64                  `json:"bytes"`    // of those, as storage charges for them
 	Sensors  map[string]eventSensor `json:"sensors"`
 	More     int                    `json:"more,omitempty"` // sensors that are not reported
 	Next     bool                   `json:"next,omitempty"` // another message has further sensors
@@ -151,7 +153,8 @@ func (g *group) event(head schema.ReportHead, sensors []string, number int, next
 		id += fmt.Sprintf("!%d", number+1)
 	}
 	data := eventData{Tenant: string(p.Tenant), By: g.by, Group: g.name, Window: p.Window.String(), Time: at(head.Bucket),
-		Part: p.Month.String(), Revision: head.Revision, Devices: g.devices, Sensors: map[string]eventSensor{},
+		Part: p.Month.String(), Revision: head.Revision, Devices: g.devices, Readings: g.stored.Rows,
+		Bytes: g.stored.Bytes, Sensors: map[string]eventSensor{},
 		More: len(g.rest), Next: next}
 	for _, name := range sensors {
 		a := g.sensors[name]

@@ -10,8 +10,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// BucketsTable has the buckets of reported windows once more: by time instead of by device, and with the times of their
-// first and last numbers. A report of a bucket reads one range of it.
+// BucketsTable has the buckets of reported windows once more: by time instead of by device, with the times of their
+// first and last numbers, and with the number and bytes of the device's rows, which may have no number at all. A report
+// of a bucket reads one range of it.
 const BucketsTable = schema.BucketsTable
 
 // Paces at which open buckets are written for reports. Each time costs a transaction for a batch, and the report is
@@ -74,7 +75,11 @@ func (w *foldRun) report(b *bucket, until tables.Ticks, closed bool) {
 	}}
 	e.Mark = schema.Mark{Kind: schema.ReportMark, Tenant: d.Tenant, Name: schema.ReportedBucket{Window: b.window,
 		Start: b.start}.String()}
-	e.Properties = []tables.Property{} // none where no sample had a number
+	e.Properties = []tables.Property{} // none where no row was the device's
+	if b.stored.Rows > 0 {
+		e.Properties = append(e.Properties, tables.Property{Name: schema.StoredProperty,
+			Value: tables.String(b.stored.String())})
+	}
 	for i, a := range b.aggregates {
 		if a.Count > 0 {
 			e.Properties = append(e.Properties, tables.Property{Name: w.state.names[i], Value: tables.String(a.String())})
@@ -89,7 +94,7 @@ func (w *foldRun) report(b *bucket, until tables.Ticks, closed bool) {
 
 // reportClosed reports a bucket that gets no more samples, if that was not done when it ended.
 func (w *foldRun) reportClosed(b *bucket) {
-	due := b.due(b.end()) || b.sensors == 0
+	due := b.due(b.end()) || b.sensors == 0 && b.stored.Rows == 0
 	w.report(b, b.end(), true)
 	if !due { // it was written when it ended
 		last := &w.out.Effects[len(w.out.Effects)-1]

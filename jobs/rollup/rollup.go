@@ -166,6 +166,9 @@ func (w *foldRun) sample(s *jobs.Sample) error {
 			*b = bucket{window: b.window}
 		}
 		b.start, b.begun = start, true
+		if s.Bytes > 0 && w.fold.reports(b.window) {
+			b.stored.Rows, b.stored.Bytes, b.pending = b.stored.Rows+1, b.stored.Bytes+int64(s.Bytes), true
+		}
 	}
 	w.values(s)
 	return nil

@@ -51,6 +51,7 @@ type bucket struct {
 	// What the table buckets has of it, where the window is reported.
 	pending  bool         // it has changed since it was last written there
 	reported tables.Ticks // until when its readings were folded then; 0: never
+	stored   schema.Stored
 }
 
 func (b *bucket) end() tables.Ticks { return b.start.Add(time.Duration(b.window)) }
@@ -165,12 +166,13 @@ func (s *state) forget() {
 }
 
 // A state has the number of readings of each bucket, and a version of its own, only where some sensor is not in every
-// reading. It also has the times of first and last numbers, and what was reported, only where windows are reported. So
-// others stay as they were.
+// reading. It also has the times of first and last numbers, what was reported, and what is stored, only where windows
+// are reported. So others stay as they were.
 const (
 	stateVersion    = 2
 	readingsVersion = 3
-	reportsVersion  = 4
+	reportsVersion  = 4 // is read, and has nothing of what is stored
+	storedVersion   = 5
 )
 
 func (f *Fold) encode(s *state) []byte {
@@ -182,7 +184,7 @@ func (f *Fold) encode(s *state) []byte {
 		}
 	}
 	if len(f.reported) > 0 {
-		version = reportsVersion
+		version = storedVersion
 	}
 	size := 128
 	for i := range s.open {
@@ -205,8 +207,9 @@ func (f *Fold) encode(s *state) []byte {
 		if version >= readingsVersion {
 			b = pack.Int(b, o.readings)
 		}
-		if version == reportsVersion {
+		if version == storedVersion {
 			b = pack.Int(pack.Int(b, flag(o.pending)), int64(o.reported))
+			b = pack.Int(pack.Int(b, o.stored.Rows), o.stored.Bytes)
 		}
 	}
 	return b
@@ -233,7 +236,7 @@ func (b *bucket) append(to []byte, version byte) []byte {
 		for _, f := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last} {
 			to = pack.Float(to, f)
 		}
-		if version == reportsVersion {
+		if version >= reportsVersion {
 			to = pack.Int(pack.Int(to, int64(a.FirstAt-b.start)), int64(a.LastAt-b.start))
 		}
 		before = i
@@ -254,7 +257,7 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		return s, nil
 	}
 	version := b[0]
-	if version < stateVersion || version > reportsVersion {
+	if version < stateVersion || version > storedVersion {
 		return nil, errVersion
 	}
 	r := pack.NewReader(b[1:])
@@ -276,10 +279,13 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		if o.readings = o.most(); version >= readingsVersion {
 			o.readings = r.Int()
 		}
-		if version == reportsVersion {
+		if version >= reportsVersion {
 			o.pending, o.reported = r.Int() != 0, tables.Ticks(r.Int())
 		} else {
 			o.untimed(s.last.Ticks)
+		}
+		if version >= storedVersion {
+			o.stored = schema.Stored{Rows: r.Int(), Bytes: r.Int()}
 		}
 		if i := slices.Index(f.windows, o.window); i >= 0 {
 			s.open[i] = o
@@ -306,7 +312,7 @@ func readBucket(r *pack.Reader, names []string, version byte) (bucket, error) {
 		for _, to := range []*float64{&a.Sum, &a.Min, &a.Max, &a.First, &a.Last} {
 			*to = r.Float()
 		}
-		if version == reportsVersion {
+		if version >= reportsVersion {
 			a.FirstAt, a.LastAt = b.start+tables.Ticks(r.Int()), b.start+tables.Ticks(r.Int())
 		}
 		if after < 1 || after >= int64(len(names))-at || a.Count <= 0 {

@@ -32,7 +32,7 @@ func Of(usd float64, all []schema.Spending) Budget {
 		}
 		from, through := s.From.Time(), s.Through.Time()
 		_, work := prices.Monthly(s.Operations, price.Month) // of a month: as they are
-		whole := float64(s.End().Sub(from)) / float64(through.Sub(from))
+		whole := float64(s.MonthEnd().Sub(from)) / float64(through.Sub(from))
 		readings := float64(s.Rows) * prices.Operation("tables insert")
 		b.Spent, b.Projected = b.Spent+work, b.Projected+work*whole
 		inserts, projected = max(inserts, readings), max(projected, readings*whole)

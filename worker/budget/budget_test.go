@@ -13,12 +13,12 @@ import (
 // TestMonthIsProjectedAtTheRateSoFar has two pipelines that were counted for three days of the thirty that were left.
 func TestMonthIsProjectedAtTheRateSoFar(t *testing.T) {
 	from := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	spent := schema.Spending{Pipeline: "live", Month: schema.MonthOf(from, 0), From: tables.TicksOf(from),
+	spent := schema.Spending{Pipeline: "live", Day: schema.DayOf(tables.TicksOf(from)), From: tables.TicksOf(from),
 		Through: tables.TicksOf(from.Add(3 * 24 * time.Hour)), Rows: 100_000_000, // $3.60
 		Operations: map[string]int64{"tables query": 50_000_000, "queues put": 1_000_000}} // $1.80 and $0.40
 	other := spent
 	other.Pipeline, other.Operations = "archive", map[string]int64{"objects put block": 10_000} // $0.05
-	b := budget.Of(100, []schema.Spending{spent, other, {Pipeline: "new", Month: spent.Month}})
+	b := budget.Of(100, []schema.Spending{spent, other, {Pipeline: "new"}})
 	if math.Abs(b.Spent-5.85) > 1e-9 || math.Abs(b.Projected-58.5) > 1e-9 || math.Abs(b.Share-0.585) > 1e-9 ||
 		!b.From.Equal(from) || !b.Through.Equal(from.Add(3*24*time.Hour)) {
 		t.Errorf("%+v", b)

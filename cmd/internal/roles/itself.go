@@ -16,26 +16,39 @@ import (
 	"furrow/worker/query"
 )
 
-// countEvery is how often a scheduler looks whether there are runs to count for the budget.
+// countEvery is how often a scheduler looks whether there are runs to count.
 const countEvery = 10 * time.Minute
 
-// counts returns what counts the runs of a pipeline for the budget.
+// counts returns what counts the runs of a pipeline, and each day the devices of tenants: budgets and the costs of
+// tenants are made of that.
 func (f *Fleet) counts(p config.Pipeline) func(context.Context) {
 	var last time.Time
+	var counted schema.Day // when devices were counted last
 	return func(ctx context.Context) {
-		if p.Budget == 0 || time.Since(last) < countEvery {
+		if time.Since(last) < countEvery {
 			return
 		}
 		last = time.Now()
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		if err := f.Runs().CountSpent(within, p.Name, last); err != nil && ctx.Err() == nil {
-			f.Log.WarnContext(ctx, "runs not counted for the budget", "pipeline", p.Name, "error", err)
+			f.Log.WarnContext(ctx, "runs not counted", "pipeline", p.Name, "error", err)
+		}
+		today := schema.DayOf(tables.TicksOf(last))
+		if counted == today {
+			return
+		}
+		within, cancel = context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		err := f.Runs().CountTenantDevices(within, f.Tables.Table(f.Names.Fleet()), last)
+		if counted = today; err != nil && ctx.Err() == nil {
+			counted = 0
+			f.Log.WarnContext(ctx, "devices of tenants not counted", "error", err)
 		}
 	}
 }
 
-// onSlot returns what the scheduler of a pipeline does after each of its slots: it counts runs for the budget and, if
+// onSlot returns what the scheduler of a pipeline does after each of its slots: it counts runs and, if
 // the pipeline has a rule for the tenant of Furrow itself, writes the figures of all pipelines.
 func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 	count := f.counts(p)

@@ -1,0 +1,186 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/cost"
+)
+
+// A CostQuestion asks what tenants cost.
+type CostQuestion struct {
+	Tenant    schema.Tenant // empty: all
+	From, To  schema.Day    // both inclusive
+	ByDay     bool
+	Window    schema.Window // of reports, a day or a part of one
+	Pipelines []schema.Pipeline
+}
+
+// countedBefore is how many days before a question devices are looked for that nobody has counted since.
+const countedBefore = 7
+
+// Costs returns what tenants cost. It takes a request for each pipeline and for each thousand rows of the days'
+// tenants; and for each tenant and partition of the fleet with reports one or two for each year, or for each month if
+// the window is shorter than a day.
+func (f Fleet) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (cost.Costs, error) {
+	c := cost.Counted{From: q.From, To: q.To, Tenant: q.Tenant, ByDay: q.ByDay,
+		Stored: map[schema.Tenant]map[schema.Day]schema.Stored{}}
+	for _, p := range q.Pipelines {
+		spent, err := f.runs(skipped).SpentDays(ctx, p, q.From, q.To)
+		if err != nil {
+			return cost.Costs{}, err
+		}
+		c.Spent = append(c.Spent, spent...)
+	}
+	var err error
+	if c.Devices, err = f.tenantDevices(ctx, q.From-countedBefore, q.To, skipped); err != nil {
+		return cost.Costs{}, err
+	}
+	tenants := map[schema.Tenant]bool{q.Tenant: true}
+	if q.Tenant == "" {
+		delete(tenants, q.Tenant)
+		for _, d := range c.Devices {
+			tenants[d.Tenant] = d.Tenant != ""
+		}
+		delete(tenants, "")
+	}
+	var mu sync.Mutex
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(atOnce)
+	for tenant := range tenants {
+		reading.Go(func() error {
+			var own Skipped
+			stored, err := f.storedOn(ctx, tenant, q, &own)
+			mu.Lock()
+			defer mu.Unlock()
+			skipped.N += own.N
+			skipped.First = append(skipped.First, own.First...)
+			if len(stored) > 0 {
+				c.Stored[tenant] = stored
+			}
+			return err
+		})
+	}
+	if err := reading.Wait(); err != nil {
+		return cost.Costs{}, err
+	}
+	return cost.Of(c), nil
+}
+
+// storedOn returns what a tenant's devices have stored on each day.
+func (f Fleet) storedOn(
+	ctx context.Context, t schema.Tenant, q CostQuestion, skipped *Skipped,
+) (map[schema.Day]schema.Stored, error) {
+	byDay := map[schema.Day]schema.Stored{}
+	ask := ReportQuestion{Tenant: t, By: schema.ByTenant, Window: q.Window,
+		Span: Span{From: q.From.Start(), To: (q.To + 1).Start()}}
+	byBucket := map[tables.Ticks]schema.Stored{}
+	for s, err := range Readable(f.Stored(ctx, ask), skipped) {
+		if err != nil {
+			return nil, err
+		}
+		sum := byBucket[s.Start]
+		sum.Add(s.Stored)
+		byBucket[s.Start] = sum
+	}
+	for _, start := range slices.Sorted(maps.Keys(byBucket)) {
+		bucket, day := byBucket[start], schema.DayOf(start)
+		sum := byDay[day]
+		devices := max(sum.Devices, bucket.Devices) // of the bucket with most
+		sum.Add(bucket)
+		sum.Devices = devices
+		byDay[day] = sum
+	}
+	return byDay, nil
+}
+
+// A StoredReport is what the devices of a group in one partition of the fleet have stored in a bucket.
+type StoredReport struct {
+	Group string
+	Start tables.Ticks
+	schema.Stored
+}
+
+// Stored yields what reports say about stored readings, one partition of the fleet after the other. Its parts of a
+// report have no sensors.
+func (f Fleet) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredReport, error] {
+	return func(yield func(StoredReport, error) bool) {
+		for p, err := range f.reportPartitions(ctx, q) {
+			if err != nil {
+				if !yield(StoredReport{}, err) || !goesOn(err) {
+					return
+				}
+				continue
+			}
+			for s, err := range f.storedIn(ctx, q, p) {
+				if !yield(s, err) || err != nil && !goesOn(err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// storedIn yields those of one partition.
+func (f Fleet) storedIn(
+	ctx context.Context, q ReportQuestion, p schema.ReportPartition,
+) iter.Seq2[StoredReport, error] {
+	rows := schema.ReportRowsBy(q.By)
+	if q.Group != "" || q.By == schema.ByTenant {
+		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
+	}
+	read := read{table: f.reports(), rows: q.Rows,
+		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows},
+			Select: []string{"PartitionKey", "RowKey", schema.FormatProperty, schema.StoredProperty}}}
+	all := read.entities(ctx, func(tables.Page) bool { return true })
+	return decoded(f.reports(), all, outputs(func(e tables.Entity, tell report) (s StoredReport, wanted bool) {
+		row, err := schema.ParseReportRow(e.RowKey)
+		if err != nil {
+			tell("", err)
+			return s, false
+		}
+		s.Group, s.Start = row.Group, row.Bucket
+		if s.Stored, err = schema.StoredOf(e); err != nil {
+			tell(schema.StoredProperty, err)
+		}
+		return s, s.Rows > 0 && s.Start >= q.Window.Start(q.Span.From) && s.Start < q.Span.To
+	}))
+}
+
+// tenantDevices returns the devices of tenants on each day on which somebody has counted them.
+func (f Fleet) tenantDevices(
+	ctx context.Context, from, to schema.Day, skipped *Skipped,
+) (all []schema.TenantDevices, err error) {
+	t := f.Tables.Table(f.Names.Runs())
+	for e, err := range t.Entities(ctx, tables.Query{Range: schema.TenantDevicesIn(from, to)}) {
+		if absent(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, err := schema.TenantDevicesOf(e)
+		if err != nil {
+			skipped.Add(&UnreadableError{Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
+			continue
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// MonthDays returns the first and last day of the month of a time, but none after now.
+func MonthDays(at, now time.Time) (from, to schema.Day) {
+	first := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
+	from = schema.DayOf(tables.TicksOf(first))
+	to = schema.DayOf(tables.TicksOf(first.AddDate(0, 1, 0))) - 1
+	return from, max(from, min(to, schema.DayOf(tables.TicksOf(now))))
+}
