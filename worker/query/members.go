@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 
 	"furrow/tables"
@@ -115,6 +116,18 @@ func (f Fleet) MemberOf(ctx context.Context, d schema.Device) (schema.Member, bo
 		return m, true, nil
 	}
 	return get(ctx, f.fleet(), m.Month.String(), string(m.Key()), schema.MemberOf)
+}
+
+// FormerOf returns the membership of a device for a tenant that it belonged to and no longer does; false if there is
+// none.
+func (f Fleet) FormerOf(ctx context.Context, d schema.Device, t schema.Tenant) (m schema.Member, is bool, err error) {
+	if !slices.Contains(d.Former, t) {
+		return m, false, nil
+	}
+	if m, is = d.Of(t), true; !d.Status.Left() {
+		m, is, err = get(ctx, f.fleet(), m.Month.String(), string(m.Key()), schema.MemberOf)
+	}
+	return m, is && m.Spans.End() != 0, err
 }
 
 // HasMembership reports whether m is in the fleet.

@@ -14,6 +14,7 @@ import (
 
 // A Bucket is a rollup of one device and window of time.
 type Bucket struct {
+	Tenant  schema.Tenant // of the device then; empty where one range of rows has several tenants
 	Device  schema.DeviceID
 	Window  schema.Window
 	Start   tables.Ticks
@@ -39,6 +40,7 @@ func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error]
 		s := f.selection(q, r.home)
 		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(q.decoding().bucket))
 		return selected(all, func(b *Bucket) (keep bool, err error) {
+			b.Tenant = r.home.Tenant
 			b.Model, keep, err = s.selects(ctx, b.Device, b.Row)
 			b.Sensors = slices.DeleteFunc(b.Sensors, func(a Aggregate) bool { return !q.wants(a.Sensor) })
 			return keep && len(b.Sensors) > 0, err

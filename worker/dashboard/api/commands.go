@@ -92,7 +92,7 @@ func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admi
 	if err != nil {
 		return d, by, err
 	}
-	if _, _, err = a.model.Device(r.Context(), id); err != nil {
+	if err = a.model.CheckOwned(r.Context(), id); err != nil {
 		return d, by, err
 	}
 	person := PersonOf(r.Context())

@@ -10,9 +10,9 @@ import (
 	"furrow/worker/query"
 )
 
-// Device returns everything about a device, or ErrUnknown.
+// Device returns everything about a device, or ErrUnknown. A tenant that had the device once gets what is of its time.
 func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
-	o, first, err := s.owner(ctx, id)
+	o, first, err := s.holder(ctx, id)
 	if err != nil {
 		return DeviceAnswer{}, first, err
 	}
@@ -41,7 +41,10 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 			a.State = Held
 		}
 	}
-	if o.status() == schema.Revoked {
+	switch {
+	case o.until != 0:
+		a.State = Moved
+	case o.status() == schema.Revoked:
 		a.State = Revoked
 	}
 	for _, e := range r.rejects {
@@ -103,6 +106,11 @@ func recordOf(o owner, inFleet bool) Record {
 	m := o.member
 	r := Record{Device: string(m.Device), Month: m.Month.String(), Tenant: string(m.Tenant), Readings: m.Readings,
 		Status: string(o.status()), InFleet: &inFleet}
+	if o.until != 0 {
+		until := o.until.Time()
+		r.Status, r.Until, r.InFleet = string(Moved), &until, nil
+		r.Site, r.Labels = string(m.Site), m.Labels
+	}
 	d := o.record
 	if d == nil {
 		return r

@@ -13,7 +13,7 @@ func (s *Store) Commands(ctx context.Context, id string) (commands.All, Read, er
 	if err != nil {
 		return commands.All{}, first, err
 	}
-	all, read, err := s.told.get(ctx, id, deviceAge, func(ctx context.Context) (commands.All, error) {
+	all, read, err := s.told.get(ctx, ofMember(o.member), deviceAge, func(ctx context.Context) (commands.All, error) {
 		from := commands.Recent(time.Now())
 		if n := len(o.member.Spans); n > 0 { // others have sent the earlier ones
 			from = max(from, o.member.Spans[n-1].From)

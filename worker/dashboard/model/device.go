@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,7 +38,10 @@ const (
 )
 
 func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, error) {
-	return s.devices.get(ctx, string(m.Device), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
+	return s.devices.get(ctx, ofMember(m), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
+		if m.Spans.End() != 0 {
+			return s.leftDevice(ctx, m)
+		}
 		pipelines := s.configured()
 		r.tracks = make([]tracked, len(pipelines))
 		var values, rates, rejects query.Skipped
@@ -56,6 +60,35 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 		}
 		return r, err
 	})
+}
+
+// tailRows is how many readings the last values of a device are looked for in that has left its tenant.
+const tailRows = 50
+
+// leftDevice reads what a tenant sees of a device that now belongs to another one: the last values from its own time.
+// Those in storage are emptied when a device leaves.
+func (s *Store) leftDevice(ctx context.Context, m schema.Member) (r deviceRead, err error) {
+	var rows, rejects query.Skipped
+	ask, sensors, known := query.Question{Scope: query.ScopeOf(m), Limit: tailRows}, s.sensorsOf(m), map[string]bool{}
+	for row, err := range query.Readable(s.fleet.Tail(ctx, s.configured()[0].Name, ask), &rows) {
+		if err != nil {
+			return r, err
+		}
+		sample, err := row.Sample(sensors)
+		if err != nil {
+			continue // it is among the rejects
+		}
+		for _, v := range sample.Values {
+			if !known[v.Sensor] {
+				r.latest = append(r.latest, latest.Value{At: row.Time, SensorValue: v})
+			}
+			known[v.Sensor] = true
+		}
+	}
+	slices.SortFunc(r.latest, func(a, b latest.Value) int { return strings.Compare(a.Sensor, b.Sensor) })
+	r.rejects, err = s.rejectsOf(ctx, m, &rejects)
+	r.unreadable = unreadableOf(rows, rejects)
+	return r, err
 }
 
 // latestOf reads the newest values of a device, which also updates the index.

@@ -64,7 +64,7 @@ func (d GapDay) Lines(line func([]formats.Cell)) {
 
 // Gaps returns the gaps in the sequence numbers of a device, from all rows of the span.
 func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
-	o, read, err := s.owner(ctx, q.Device)
+	o, read, err := s.holder(ctx, q.Device)
 	if err != nil {
 		return Export{}, err
 	}
@@ -90,12 +90,12 @@ const (
 
 // RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages.
 func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
-	o, first, err := s.owner(ctx, id)
+	o, first, err := s.holder(ctx, id)
 	means := s.sensorsOf(o.member)
 	if err != nil || means.Sequence == "" {
 		return RecentGaps{}, first, err
 	}
-	key := id + schema.Separator + means.Sequence
+	key := ofMember(o.member) + means.Sequence
 	found, read, err := s.gaps.get(ctx, key, gapsAge, func(ctx context.Context) (RecentGaps, error) {
 		now := time.Now().UTC()
 		from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)

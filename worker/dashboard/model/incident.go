@@ -31,13 +31,20 @@ func (s *Store) Incident(ctx context.Context, id schema.IncidentID) (IncidentAns
 // IncidentNow reads an incident from storage, or returns ErrUnknown. For the incident of a tenant that ctx may not see,
 // it does what it does for that of an unknown device.
 func (s *Store) IncidentNow(ctx context.Context, id schema.IncidentID) (i query.Incident, read Read, err error) {
-	o, first, err := s.owner(ctx, string(id.Device))
+	o, first, err := s.holder(ctx, string(id.Device))
 	if err != nil {
 		return i, first, err
 	}
 	counting, meter := metered(ctx)
 	read = Read{At: time.Now()}
 	i, err = s.fleet.IncidentOf(counting, o.member, id)
+	if within(ctx) == "" && o.record != nil {
+		for _, o.member.Tenant = range o.record.Tenants()[1:] { // it may be of a tenant that had the device
+			if errors.Is(err, query.ErrNoIncident) {
+				i, err = s.fleet.IncidentOf(counting, o.member, id)
+			}
+		}
+	}
 	read.Operations = int(meter.Load())
 	if errors.Is(err, query.ErrNoIncident) {
 		err = ErrUnknown

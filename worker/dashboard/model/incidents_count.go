@@ -157,12 +157,12 @@ const (
 // that opened first within the span, or not longer before it than it is long; at least a day. One storage operation
 // reads a thousand rows of devices that were deployed in the same month.
 func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Time) ([]Incident, Read, error) {
-	o, first, err := s.owner(ctx, id)
+	o, first, err := s.holder(ctx, id)
 	if err != nil {
 		return nil, first, err
 	}
 	span := spanOf(from.Add(-max(lookBack, to.Sub(from))), to)
-	key := id + schema.Separator + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
+	key := ofMember(o.member) + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
 	found, read, err := s.ofDevice.get(ctx, key, deviceIncidentsAge,
 		func(ctx context.Context) (all []query.Incident, err error) {
 			for i, err := range query.Readable(s.fleet.IncidentsOfDevice(ctx, o.member, span), new(query.Skipped)) {
@@ -175,11 +175,11 @@ func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Ti
 			}
 			return all, nil
 		})
-	return s.within(found, id, from, to), first.And(read), err
+	return s.within(found, o.member, from, to), first.And(read), err
 }
 
-// within adds older incidents that are still open, and leaves out those that closed before a span.
-func (s *Store) within(found []query.Incident, id string, from, to time.Time) []Incident {
+// within adds older incidents of a tenant's device that are still open, and leaves out those that closed before a span.
+func (s *Store) within(found []query.Incident, m schema.Member, from, to time.Time) []Incident {
 	known := map[schema.IncidentID]bool{}
 	all := []Incident{}
 	add := func(i *query.Incident) {
@@ -194,7 +194,7 @@ func (s *Store) within(found []query.Incident, id string, from, to time.Time) []
 	}
 	open, _ := s.open.ofTenant("")
 	for i := range open {
-		if string(open[i].ID.Device) == id {
+		if open[i].ID.Device == m.Device && open[i].Home.Tenant == m.Tenant {
 			add(&open[i])
 		}
 	}

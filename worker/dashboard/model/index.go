@@ -28,6 +28,8 @@ type index struct {
 
 	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
 
+	former map[string][]uint16 // tenants that devices have left, by ID
+
 	ready bool // all records were read once
 
 	version uint64        // grows with every change that a map or a list shows
@@ -80,8 +82,8 @@ const (
 
 func newIndex() *index {
 	return &index{modelOf: func(schema.Member) string { return "" }, at: map[string]int32{},
-		months: map[schema.Month]uint16{},
-		holds:  map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
+		months: map[schema.Month]uint16{}, former: map[string][]uint16{},
+		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
 // names number texts.
@@ -176,6 +178,13 @@ func (x *index) record(r *schema.Device) (changed bool) {
 	was := *d
 	if tenant, _ := x.tenants.of(string(r.Tenant), math.MaxUint16); d.tenant != uint16(tenant) { // it has moved
 		d.tenant, d.values, d.newest = uint16(tenant), nil, 0
+	}
+	if len(r.Former) > 0 {
+		x.former[d.id] = nil
+	}
+	for _, t := range r.Tenants()[1:] {
+		tenant, _ := x.tenants.of(string(t), math.MaxUint16)
+		x.former[d.id] = append(x.former[d.id], uint16(tenant))
 	}
 	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
 	model, _ := x.models.of(x.modelOf(r.Member()), math.MaxUint16)

@@ -83,7 +83,7 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 			return Export{}, err
 		}
 	}
-	homes, err := s.selectedHomes(q.Filter, q.Prefix, q.Devices, 0)
+	homes, err := s.selectedHomes(q.Filter, q.Prefix, q.Devices, 0, false)
 	if err != nil {
 		return Export{}, err
 	}

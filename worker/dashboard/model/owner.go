@@ -7,13 +7,15 @@ import (
 	"strings"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
 // An owner says who owns a device and where its rows are: from its record or, without one, from the index.
 type owner struct {
-	record  *schema.Device // nil: there is none, or it cannot be read
+	until   tables.Ticks   // when it left the tenant for another one; 0: it belongs to the tenant
+	record  *schema.Device // nil: there is none, it cannot be read, or it is no longer the tenant's
 	skipped query.Skipped  // the record, where it cannot be read
 	member  schema.Member
 
@@ -23,15 +25,38 @@ type owner struct {
 // ownerAge is how long a read record is used.
 const ownerAge = 5 * time.Second
 
-// owner reads the record of a device, which also updates the index. For the device of a tenant that ctx may not see,
-// it does what it does for an unknown device: it reads one record, and keeps nothing.
+// owner returns the owner of a device. For the device of a tenant that ctx may not see, it does what it does for an
+// unknown device.
 func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
+	o, read, err := s.holder(ctx, id)
+	if err == nil && o.until != 0 {
+		return owner{}, read, unknownDevice(id)
+	}
+	return o, read, err
+}
+
+func unknownDevice(id string) error { return fmt.Errorf("device %s: %w", id, ErrUnknown) }
+
+// CheckOwned returns ErrUnknown for a device of a tenant that ctx may not see, also if that tenant once had it.
+func (s *Store) CheckOwned(ctx context.Context, id string) error {
+	_, _, err := s.owner(ctx, id)
+	return err
+}
+
+// holder returns the owner of a device, or the tenant that ctx may see if that once had the device: it sees what is of
+// its time. It reads the record of the device, which also updates the index. For a device that the tenant never had it
+// does what it does for an unknown device: it reads one record, and keeps nothing.
+func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 	only := within(ctx)
 	return s.owners.get(ctx, id+schema.Separator+only, ownerAge, func(ctx context.Context) (o owner, err error) {
-		unknown := fmt.Errorf("device %s: %w", id, ErrUnknown)
+		unknown := unknownDevice(id)
 		d, found, err := s.fleet.Record(ctx, schema.DeviceID(id))
 		if only != "" && found && string(d.Tenant) != only {
-			return o, unknown
+			m, had, err := s.fleet.FormerOf(ctx, d, schema.Tenant(only))
+			if err == nil && !had {
+				err = unknown
+			}
+			return owner{until: m.Spans.End(), member: m}, err
 		}
 		if found {
 			s.index.records([]schema.Device{d})
@@ -42,6 +67,10 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 			}
 			if !is {
 				return o, unknown // it is being moved
+			}
+			if o.until = o.member.Spans.End(); o.until != 0 { // its record has not followed a move yet
+				o.record = nil
+				return o, nil
 			}
 			if len(d.Tokens) == 0 {
 				return o, nil
@@ -72,13 +101,23 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 
 // Forget has a device read again for the next request: somebody has changed it.
 func (s *Store) Forget(id string) {
-	for _, key := range s.owners.kept.Keys() {
+	forget(&s.owners, id)
+	forget(&s.devices, id)
+	forget(&s.told, id)
+}
+
+// forget removes what a cache has of a device, for any tenant.
+func forget[T any](c *cache[T], id string) {
+	for _, key := range c.kept.Keys() {
 		if strings.HasPrefix(key, id+schema.Separator) {
-			s.owners.kept.Remove(key)
+			c.kept.Remove(key)
 		}
 	}
-	s.devices.kept.Remove(id)
-	s.told.kept.Remove(id)
+}
+
+// ofMember begins the key of what is cached of a device for one of its tenants.
+func ofMember(m schema.Member) string {
+	return string(m.Device) + schema.Separator + m.Tenant.Key() + schema.Separator
 }
 
 // home returns a device's tenant and month from the index.

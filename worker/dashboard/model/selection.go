@@ -28,8 +28,10 @@ type candidate struct {
 
 // selectedHomes returns the selected devices by tenant and month. Devices that are at most so many apart are in one
 // run.
-// It is ErrUnknown where ids names a device that the filter does not select; without ids, all are that it selects.
-func (s *Store) selectedHomes(filter Filter, prefix string, ids []string, apart int) ([]home, error) {
+// It is ErrUnknown where ids names a device that the filter does not select; without ids, all are that it selects. With
+// former, devices are also where their former tenants have outputs, unless the filter asks for more than a tenant: the
+// index knows devices as they are now.
+func (s *Store) selectedHomes(filter Filter, prefix string, ids []string, apart int, former bool) ([]home, error) {
 	chosen := map[string]bool{}
 	for _, id := range ids {
 		chosen[id] = true
@@ -46,6 +48,19 @@ func (s *Store) selectedHomes(filter Filter, prefix string, ids []string, apart 
 		is := strings.HasPrefix(d.id, prefix) && (len(ids) == 0 || chosen[d.id]) && m.matches(d)
 		if all[at] = append(all[at], candidate{d.id, is}); is {
 			delete(chosen, d.id)
+		}
+	}
+	for id, tenants := range x.former {
+		if !former || filter != (Filter{Tenant: filter.Tenant}) {
+			break
+		}
+		for _, tenant := range tenants {
+			at := place{tenant, x.devices[x.at[id]].month}
+			is := strings.HasPrefix(id, prefix) && (len(ids) == 0 || slices.Contains(ids, id)) &&
+				(filter.Tenant == "" || filter.Tenant == x.tenants.text(uint32(tenant)))
+			if all[at] = append(all[at], candidate{id, is}); is {
+				delete(chosen, id)
+			}
 		}
 	}
 	for id := range chosen {

@@ -83,7 +83,7 @@ func seriesAge(span time.Duration) time.Duration {
 
 // Series returns what a device has measured.
 func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error) {
-	o, read, err := s.owner(ctx, q.Device)
+	o, read, err := s.holder(ctx, q.Device)
 	if err != nil {
 		return Series{}, read, err
 	}
@@ -229,7 +229,7 @@ func (s *Store) points(
 	ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window,
 ) (points, Read, error) {
 	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
-	key := fmt.Sprintf("%s %s %d %s %s", q.Device, q.Sensor, window, span.From, span.To)
+	key := fmt.Sprintf("%s %s %d %s %s", ofMember(m), q.Sensor, window, span.From, span.To)
 	ask := query.Question{Scope: query.ScopeOf(m), Span: span, Window: window}
 	return s.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
 		if sensor, is := Rated(q.Sensor); is {

@@ -36,7 +36,7 @@ type stateSpans struct {
 // stateSpans reads the states of a sensor.
 func (s *Store) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) (stateSpans, Read, error) {
 	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
-	key := fmt.Sprintf("%s %s %s %s", q.Device, q.Sensor, span.From, span.To)
+	key := fmt.Sprintf("%s %s %s %s", ofMember(m), q.Sensor, span.From, span.To)
 	return s.states.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (found stateSpans, err error) {
 		ask := query.Question{Scope: query.ScopeOf(m), Span: span, Limit: maxStateRows}
 		sensors, n := s.sensorsOf(m), 0

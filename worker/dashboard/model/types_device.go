@@ -60,7 +60,8 @@ type Record struct {
 	Labels     map[string]string `json:"labels,omitempty"`
 	Readings   string            `json:"readings"`
 	Enrollment string            `json:"enrollment,omitempty"`
-	Status     string            `json:"status"` // active or revoked
+	Status     string            `json:"status"`          // active, revoked, or moved: it belongs to another tenant now
+	Until      *time.Time        `json:"until,omitempty"` // when it moved
 	InFleet    *bool             `json:"inFleet,omitempty"`
 	Tokens     []Token           `json:"tokens,omitempty"`
 }

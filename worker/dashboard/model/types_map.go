@@ -59,6 +59,7 @@ const (
 	Silent  State = "silent"
 	Held    State = "held"
 	Revoked State = "revoked"
+	Moved   State = "moved" // of a single device, for a tenant that had it
 )
 
 // A Dot is one device on the map.

@@ -123,7 +123,7 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 		return Export{}, err
 	}
 	apart := int(pageRows * time.Duration(w.ask.Window) / (24 * time.Hour))
-	if w.homes, err = s.selectedHomes(q.Filter, q.Prefix, q.Devices, apart); err != nil {
+	if w.homes, err = s.selectedHomes(q.Filter, q.Prefix, q.Devices, apart, true); err != nil {
 		return Export{}, err
 	}
 	if err := w.checkSize(); err != nil {
@@ -189,6 +189,7 @@ type windowed struct {
 // A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
 type windowPlace struct {
 	From, To, Start tables.Ticks
+	Tenant          schema.Tenant // that the device had then
 	Device          schema.DeviceID
 }
 
@@ -236,8 +237,8 @@ func (w *windowed) rows(ctx context.Context, yield func(formats.Row, error) bool
 // homesAfter returns what follows the part before on its last day. Without its last device, which was removed, that is
 // everything.
 func (w *windowed) homesAfter() (rest []home) {
-	tenant, month, _ := w.store.index.home(string(w.after.Device))
-	at := schema.LatestPartition{Tenant: tenant, Month: month}
+	_, month, _ := w.store.index.home(string(w.after.Device))
+	at := schema.LatestPartition{Tenant: w.after.Tenant, Month: month}
 	for _, h := range w.homes {
 		switch h.compare(at) {
 		case 0:
@@ -256,7 +257,7 @@ func (w *windowed) read(
 	ask.Scope = query.Homes(homesOf(homes))
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
-	var device schema.DeviceID
+	var before query.Bucket
 	selected := false
 	for b, err := range query.Readable(w.store.fleet.Rollups(ctx, ask), &skipped) {
 		if err != nil {
@@ -271,11 +272,11 @@ func (w *windowed) read(
 			return false
 		}
 		w.buckets++
-		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Device}
-		if b.Device != device {
-			device, selected = b.Device, w.selects(string(b.Device))
+		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Tenant, b.Device}
+		if b.Device != before.Device || b.Tenant != before.Tenant {
+			before, selected = b, w.selects(b.Tenant, string(b.Device))
 		}
-		if !selected || b.Device == w.after.Device && b.Start <= w.after.Start || !w.holds(&b) {
+		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start || !w.holds(&b) {
 			continue
 		}
 		if w.out.Count++; !yield(&windowRow{b}, nil) {
@@ -315,9 +316,9 @@ func (x *index) labelsOf(id string) map[string]string {
 	return nil
 }
 
-// selects reports whether a device was selected: runs have a few others.
-func (w *windowed) selects(id string) bool {
-	tenant, month, _ := w.store.index.home(id)
+// selects reports whether a device of a tenant was selected: runs have a few others.
+func (w *windowed) selects(tenant schema.Tenant, id string) bool {
+	_, month, _ := w.store.index.home(id)
 	at := schema.LatestPartition{Tenant: tenant, Month: month}
 	i, found := slices.BinarySearchFunc(w.homes, at, home.compare)
 	return found && w.homes[i].has(id)

@@ -21,7 +21,7 @@ func (s *Site) aboutDevice(r *http.Request, verb string, names ...string) (prepa
 	if err != nil {
 		return prepared{}, schema.Device{}, err
 	}
-	if _, _, err = s.c.Model.Device(r.Context(), id); err != nil {
+	if err = s.c.Model.CheckOwned(r.Context(), id); err != nil {
 		return prepared{}, schema.Device{}, err
 	}
 	device, err := s.c.Acts.Device(r.Context(), schema.DeviceID(id))

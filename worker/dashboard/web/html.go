@@ -96,6 +96,9 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		return nil, read, err
 	}
 	page := &DevicePage{Now: now.UTC(), Answer: a, Span: p.Span}
+	if a.Device.Until != nil { // the chart ends where the tenant's readings do
+		now = *a.Device.Until
+	}
 	if p.From.IsZero() && p.To.IsZero() {
 		page.Span = cmp.Or(p.Span, api.DefaultSpan)
 	}
@@ -125,11 +128,13 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		s.c.Log.Warn("incidents cannot be read", "device", id, "error", err)
 	}
 	page.Incidents, read = incidents, read.And(found)
-	told, listed, err := s.c.Model.Commands(r.Context(), id)
-	if err != nil {
-		s.c.Log.Warn("commands cannot be read", "device", id, "error", err)
+	if a.Device.Until == nil {
+		told, listed, err := s.c.Model.Commands(r.Context(), id)
+		if err != nil {
+			s.c.Log.Warn("commands cannot be read", "device", id, "error", err)
+		}
+		page.Commands, read = api.CommandsOf(id, told), read.And(listed)
 	}
-	page.Commands, read = api.CommandsOf(id, told), read.And(listed)
 	gaps, counted, err := s.c.Model.RecentGaps(r.Context(), id)
 	if err != nil {
 		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)

@@ -1,0 +1,210 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// A movedFixture is a fleet whose device d0000 moved from contoso to fabrikam two hours ago. It had one reading before,
+// and has three since.
+type movedFixture struct {
+	*guarded
+	at                    time.Time
+	former, current, none visitor
+}
+
+func newMoved(t *testing.T) *movedFixture {
+	t.Helper()
+	f := &movedFixture{guarded: newGuarded(t, 4, Config{Loopback: true}), at: time.Now().Add(-2 * time.Hour)}
+	f.Opens(t, "early", "d0000", f.at.Add(-time.Hour), "warning")
+	must.Have(sas.NewRegistry(f.Client, f.Names).Move(t.Context(), sas.Move{Device: "d0000", To: "fabrikam",
+		At: tables.TicksOf(f.at)}))(t)
+	now := f.Devices[0]
+	now.Tenant = "fabrikam"
+	f.Devices = append([]schema.Device{now}, f.Devices...)
+	f.Opens(t, "recent", "d0000", f.at.Add(time.Hour), "warning")
+	for range 2 { // the former tenant's buckets are made again
+		f.Fold(t)
+		for _, d := range f.Devices {
+			at := d.Member().Place()
+			must.Have(f.Pipeline.Do(t.Context(), jobs.Message{Kind: jobs.Audit, Audit: jobs.Full, Pipeline: "live",
+				Run: tables.TicksOf(time.Now()), First: at, Last: at}, jobstest.NoPut{}, nil))(t)
+		}
+	}
+	f.Report(t)
+	f.run(t, 4) // before there is any access, so that nobody has to sign in
+	f.waitForIncidents(t, 2)
+	f.former = f.signIn(t, f.add(t, "ann", schema.Operator, "contoso"))
+	f.current = f.signIn(t, f.add(t, "bob", schema.Operator, "fabrikam"))
+	f.none = f.signIn(t, f.add(t, "eve", schema.Operator, "globex"))
+	return f
+}
+
+// answer decodes the answer of a request.
+func answer[T any](t *testing.T, v visitor, target string) (a T) {
+	t.Helper()
+	w := v.get(target)
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", target, w.Code, w.Body)
+	}
+	must.Succeed(t, json.Unmarshal(w.Body.Bytes(), &a))
+	return a
+}
+
+// TestTenantsOfAMovedDeviceShareItsReadings: by rows, windows, series, reports and files, each reading is one tenant's,
+// and the sums of both are those of all.
+func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
+	t.Parallel()
+	f := newMoved(t)
+	tenants := []visitor{f.former, f.current}
+	var all []string
+	for i, v := range tenants {
+		rows := answer[model.Readings](t, v, "/v1/devices/d0000/readings?from=-24h").Rows
+		for _, r := range rows {
+			if r.Time.Before(f.at) != (i == 0) {
+				t.Errorf("tenant %d sees the reading of %v", i, r.Time)
+			}
+			all = append(all, r.Row)
+		}
+		newest := answer[model.Readings](t, v, "/v1/devices/d0000/readings?newest=100").Rows
+		csv := v.get("/v1/devices/d0000/readings?from=-24h&format=csv&sensors=temperature").Body.String()
+		lines := strings.Count(csv, "\n")
+		if len(newest) != len(rows) || lines != len(rows)+1 {
+			t.Errorf("tenant %d sees %d rows, %d newest ones, and %d lines", i, len(rows), len(newest), lines)
+		}
+	}
+	slices.Sort(all)
+	if len(all) != 4 || len(slices.Compact(all)) != 4 {
+		t.Errorf("the tenants see %d rows, want each of 4 once", len(all))
+	}
+	root := f.signIn(t, f.add(t, "root", schema.Viewer, ""))
+	both, after := int64(0), "" // by those who see all tenants, a window a part
+	for n := 0; n == 0 || after != "" && n < 30; n++ {
+		part := answer[model.Windows](t, root, "/v1/query?window=1h&from=-24h&sensors=temperature&limit=1&after="+
+			url.QueryEscape(after))
+		for _, w := range part.Rows {
+			both += w.Sensors["temperature"].Count
+		}
+		after = part.Next
+	}
+	if both != 16 {
+		t.Errorf("the windows of all tenants have %d readings, want 16", both)
+	}
+	var counts, queried, charted, reported []int64
+	for _, v := range tenants {
+		var raw, buckets, points, groups int64
+		for _, d := range []string{"d0000", "d0001", "d0002", "d0003"} {
+			if w := v.get("/v1/devices/" + d + "/readings?from=-24h&sensors=temperature"); w.Code == http.StatusOK {
+				raw += int64(len(answer[model.Readings](t, v, "/v1/devices/"+d+"/readings?from=-24h").Rows))
+			}
+		}
+		for _, w := range answer[model.Windows](t, v, "/v1/query?window=1h&from=-24h&sensors=temperature").Rows {
+			buckets += w.Sensors["temperature"].Count
+		}
+		// The same question of both at the same time, one after the other.
+		span := fmt.Sprintf("from=%s&to=%s", f.at.Add(-20*time.Hour).UTC().Format(time.RFC3339),
+			f.at.Add(4*time.Hour).UTC().Format(time.RFC3339))
+		series := answer[model.Series](t, v, "/v1/devices/d0000/series?sensor=temperature&window=1h&"+span)
+		for _, p := range series.Points {
+			points += p.Count
+		}
+		for _, r := range answer[model.Reports](t, v, "/v1/reports?window=1h&from=-24h&sensors=temperature").Rows {
+			groups += r.Sensors["temperature"].Count
+		}
+		counts, queried = append(counts, raw), append(queried, buckets)
+		charted, reported = append(charted, points), append(reported, groups)
+	}
+	want := []int64{5, 11}
+	if !slices.Equal(counts, want) || !slices.Equal(queried, want) || !slices.Equal(reported, want) {
+		t.Errorf("readings %d, by windows %d, in reports %d, want %d", counts, queried, reported, want)
+	}
+	if want := []int64{1, 3}; !slices.Equal(charted, want) {
+		t.Errorf("the charts have %d readings, want %d", charted, want)
+	}
+}
+
+// TestFormerTenantSeesADeviceAsItWas, and does nothing with it: its page and answers tell when it moved, and nothing of
+// the time since or of the new tenant.
+func TestFormerTenantSeesADeviceAsItWas(t *testing.T) {
+	t.Parallel()
+	f := newMoved(t)
+	was := answer[model.DeviceAnswer](t, f.former, "/v1/devices/d0000")
+	if was.Device.Status != "moved" || was.State != model.Moved || was.Device.Tenant != "contoso" ||
+		was.Device.Until == nil || !was.Device.Until.Equal(tables.TicksOf(f.at).Time()) || was.Device.Tokens != nil ||
+		len(was.Pipelines) != 0 {
+		t.Errorf("the former tenant sees %+v", was)
+	}
+	if len(was.Latest) != 2 || was.Latest[1].Sensor != "temperature" || was.Latest[1].Value != 3.0 {
+		t.Errorf("the last values are %+v", was.Latest)
+	}
+	is := answer[model.DeviceAnswer](t, f.current, "/v1/devices/d0000")
+	if is.Device.Status != "active" || is.Device.Until != nil || is.Device.Tenant != "fabrikam" || len(is.Latest) != 2 {
+		t.Errorf("the tenant sees %+v", is)
+	}
+	page := f.former.get("/devices/d0000")
+	body := page.Body.String()
+	if page.Code != http.StatusOK || !strings.Contains(body, "This device has belonged to another tenant since") ||
+		!strings.Contains(body, "early") || strings.Contains(body, "recent") || strings.Contains(body, "fabrikam") ||
+		strings.Contains(body, "Revoke…") || strings.Contains(body, "Send a command…") {
+		t.Errorf("its page is %d %s", page.Code, body)
+	}
+	if body := f.current.get("/devices/d0000").Body.String(); !strings.Contains(body, "recent") ||
+		strings.Contains(body, "early") || strings.Contains(body, "contoso") {
+		t.Errorf("the page of the tenant is %s", body)
+	}
+	for _, v := range []visitor{f.former, f.current} {
+		list := answer[model.DeviceList](t, v, "/v1/devices?text=d0000")
+		if has := len(list.Devices) > 0; has != (v == f.current) {
+			t.Errorf("the list has it: %v", has)
+		}
+	}
+	for _, target := range []string{"/devices/d0000/revoke", "/devices/d0000/command", "/v1/devices/d0000/commands",
+		"/v1/devices/d0000/stream"} {
+		if w := f.former.get(target); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d for the former tenant", target, w.Code)
+		}
+	}
+	for _, target := range []string{"/v1/devices/d0000", "/v1/devices/d0000/readings",
+		"/v1/devices/d0000/series"} {
+		wantProblem(t, target, f.none.get(target), api.NotFound)
+	}
+}
+
+// TestIncidentsStayWithTheTenantTheyAreOf: the former tenant finds those of its time, and operators of all tenants find
+// both.
+func TestIncidentsStayWithTheTenantTheyAreOf(t *testing.T) {
+	t.Parallel()
+	f := newMoved(t)
+	all := f.signIn(t, f.add(t, "root", schema.Operator, ""))
+	for rule, owner := range map[string]visitor{"early": f.former, "recent": f.current} {
+		list := answer[model.Incidents](t, owner, "/v1/incidents?from=-24h")
+		if len(list.Rows) != 1 || list.Rows[0].Rule != rule {
+			t.Fatalf("the incidents of the tenant are %+v, want %s", list.Rows, rule)
+		}
+		target := "/v1/incidents/" + list.Rows[0].ID
+		for _, v := range []visitor{f.former, f.current, all, f.none} {
+			want := http.StatusNotFound
+			if v == owner || v == all {
+				want = http.StatusOK
+			}
+			if w := v.get(target); w.Code != want {
+				t.Errorf("%s (%s): %d, want %d", target, rule, w.Code, want)
+			}
+		}
+	}
+}
