@@ -17,7 +17,9 @@ type TenantDay struct {
 	Tenant schema.Tenant
 	// Past, if it is not nil, has the readings of a device whose rows retention may have deleted: those of an archive.
 	// Storage is not asked for its rows.
-	Past     func(*schema.Member) iter.Seq2[Sample, error]
+	Past func(*schema.Member) iter.Seq2[Sample, error]
+	// AllPast asks Past for the readings of every device.
+	AllPast  bool
 	window   window
 	pipeline *Pipeline
 }
@@ -212,7 +214,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 				continue // the master reports it
 			}
 			device := &deviceDay{member: m, model: p.modelOf(m), pages: make(chan dayPage, 1)}
-			if d.Past != nil && d.Gone(&m) {
+			if d.Past != nil && (d.AllPast || d.Gone(&m)) {
 				device.past = d.Past(&m)
 			}
 			if !put(device) {

@@ -87,6 +87,20 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	if again[0].Readings != 49 || again[0].Rollups != 50 {
 		t.Errorf("after a rewrite it has %+v", again)
 	}
+	f.must("device remove", string(f.devices[1].ID), "--yes")
+	again, _ = f.archiveLines("archive list --json --from", yesterday.String())
+	if again[0].Readings != 49 {
+		t.Errorf("without a device whose data is kept, it has %+v", again)
+	}
+	out := f.must("device remove --data", string(f.devices[1].ID), "--yes")
+	if !strings.Contains(out, " of the archive were made again without it") {
+		t.Errorf("device remove tells %s", out)
+	}
+	again, _ = f.archiveLines("archive list --json --from", yesterday.String())
+	if again[0].Readings != 25 || again[0].Rollups != 25 {
+		t.Errorf("without a device whose data is deleted, it has %+v", again)
+	}
+	f.must("archive verify --readings")
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
 	f.refused(exitFailed, "there is no such day", "archive rewrite --tenant nobody --from -2d")
 }

@@ -43,6 +43,8 @@ type dayFile struct {
 	settle        time.Duration
 	first, before schema.DeviceID
 	columns       columnar.Columns // that readings are expected to need; those that they need are added
+	// cleanse makes the file of its last version alone, without the devices that have left the fleet.
+	cleanse bool
 }
 
 // errTaken says that another job has replaced the file meanwhile.
@@ -60,12 +62,14 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 		}
 		if found != nil {
 			etag = found.etag
+		} else if f.cleanse {
+			return used, nil
 		}
 		sums, err := f.begin(ctx)
 		if err != nil {
 			return used, err
 		}
-		b, w, err := f.fill(ctx, etag, sums)
+		b, w, err := f.fill(ctx, found, sums)
 		if errors.Is(err, errTaken) {
 			continue
 		}
@@ -95,10 +99,11 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 // fill reads the readings once, and writes them into a body. It returns no Writer if the columns did not fit: now they
 // do. It takes over from the version that it will replace what retention may have deleted, and returns errTaken if
 // retention has begun with another device meanwhile.
-func (f *dayFile) fill(ctx context.Context, on azcore.ETag, sums *summing) (*body, *columnar.Writer, error) {
-	before := &past{file: f, on: on}
+func (f *dayFile) fill(ctx context.Context, old *version, sums *summing) (*body, *columnar.Writer, error) {
+	before := &past{file: f}
 	defer before.close()
-	if on != "" {
+	if f.day.AllPast = f.cleanse; old != nil {
+		before.on = old.etag
 		f.day.Past = func(m *schema.Member) iter.Seq2[jobs.Sample, error] { return before.readings(ctx, m.Device) }
 	}
 	b := f.store.newBody(f.name, parquetFile)
@@ -136,7 +141,7 @@ func (f *dayFile) fill(ctx context.Context, on azcore.ETag, sums *summing) (*bod
 		if err != nil {
 			return nil, nil, err
 		}
-		if !before.taken[device] && on != "" {
+		if !before.taken[device] && old != nil {
 			return nil, nil, errTaken
 		}
 	}
@@ -146,6 +151,9 @@ func (f *dayFile) fill(ctx context.Context, on azcore.ETag, sums *summing) (*bod
 	sum := hex.EncodeToString(hash.Sum(nil))
 	rows, readings := strconv.FormatInt(w.Rows, 10), strconv.FormatInt(w.Readings, 10)
 	watermark := strconv.FormatInt(int64(began.Add(-f.settle)), 10)
+	if f.cleanse {
+		watermark = old.metadata[metaWatermark]
+	}
 	b.metadata = map[string]*string{metaWriter: &b.writer, metaReadings: &readings, metaRows: &rows, metaHash: &sum,
 		metaWatermark: &watermark}
 	return b, w, sums.close(watermark)

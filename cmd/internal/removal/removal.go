@@ -32,12 +32,13 @@ type Deleted struct {
 	Readings int `json:"readings,omitempty"`
 	Outputs  int `json:"outputs,omitempty"`
 	Objects  int `json:"objects,omitempty"`  // of the archive
+	Files    int `json:"files,omitempty"`    // of the archive, made again without it
 	Commands int `json:"commands,omitempty"` // with their acknowledgements and the desired configuration
 }
 
-// Erase deletes the readings of a removed device, all its outputs, its rejects and its commands. It deletes readings
-// last, and repeated after any interruption it deletes what is left. If a job is under way for the device, it waits
-// until that can no longer write.
+// Erase deletes the readings of a removed device, all its outputs, its rejects and its commands, and has the archive's
+// files of several devices made again without it. It deletes readings last, and repeated after any interruption it
+// deletes what is left. If a job is under way for the device, it waits until that can no longer write.
 func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err error) {
 	wait := e.Delay
 	for _, p := range e.Pipelines {
@@ -69,6 +70,16 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 		if e.Archive != nil {
 			objects, err := e.Archive.Erase(ctx, d.Tenant, d.ID)
 			if n.Objects += objects; err != nil {
+				return n, err
+			}
+		}
+		for _, p := range e.Pipelines {
+			days, is := p.Groups[schema.ArchiveMark].(*archive.Days)
+			if !is {
+				continue
+			}
+			files, err := days.Erase(ctx, d.Month, d.Tenant, d.ID)
+			if n.Files += files; err != nil {
 				return n, err
 			}
 		}

@@ -27,6 +27,7 @@ type Reader struct {
 	Columns Columns
 	columns []column
 	groups  []parquet.RowGroup
+	last    []string // device of each of them; empty: unknown
 	rows    parquet.Rows
 	buffer  []parquet.Row
 	ahead   []parquet.Row
@@ -40,6 +41,13 @@ func Open(file io.ReaderAt, size int64) (r *Reader, err error) {
 		return nil, fmt.Errorf("the file is no Parquet: %w", err)
 	}
 	r = &Reader{groups: f.RowGroups()}
+	for _, group := range f.Metadata().RowGroups {
+		last := ""
+		if len(group.Columns) > 0 {
+			last = string(group.Columns[0].MetaData.Statistics.MaxValue)
+		}
+		r.last = append(r.last, last)
+	}
 	layout, _ := f.Lookup(layoutKey)
 	if err := json.Unmarshal([]byte(layout), &r.Columns); err != nil {
 		return nil, errors.New("the file does not say which columns it has; furrow did not write it")
@@ -52,6 +60,22 @@ func Open(file io.ReaderAt, size int64) (r *Reader, err error) {
 	}
 	r.buffer = make([]parquet.Row, max(1, 8192/len(has)))
 	return r, nil
+}
+
+// Has reports whether the file has readings of a device. Next then continues anywhere behind them.
+func (r *Reader) Has(device string) (bool, error) {
+	for len(r.last) > 0 && r.last[0] != "" && r.last[0] < device {
+		r.groups, r.last = r.groups[1:], r.last[1:]
+	}
+	for {
+		one, err := r.Next()
+		if errors.Is(err, io.EOF) || err == nil && one.Device > device {
+			return false, nil
+		}
+		if err != nil || one.Device == device {
+			return err == nil, err
+		}
+	}
 }
 
 // Next returns the next reading, or io.EOF.
