@@ -23,6 +23,9 @@ param registry string = ''
 @secure()
 param masterKey string
 
+@description('Whether the keys of the account may be used. If not, enrollments need --revocation at-expiry.')
+param accountKeys bool = true
+
 @description('Most workers at a time.')
 @minValue(1)
 param maxWorkers int = 16
@@ -36,6 +39,7 @@ var queues = [
 
 // Azure's built-in roles. learn.microsoft.com: "Azure built-in roles".
 var tableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
+var tableDelegator = '965033a5-c8eb-4f35-b82f-fef460a3606d'
 var queueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
 var blobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
 var keyVaultSecretsUser = '4633458b-17de-408a-b874-0445c86b69e6'
@@ -49,7 +53,7 @@ resource storage 'Microsoft.Storage/storageAccounts@2023-05-01' = {
     minimumTlsVersion: 'TLS1_2'
     supportsHttpsTrafficOnly: true
     allowBlobPublicAccess: false
-    allowSharedKeyAccess: true // the account's key signs the tokens of devices
+    allowSharedKeyAccess: accountKeys // to sign the tokens of devices and to change stored access policies
   }
 }
 
@@ -73,7 +77,13 @@ resource identities 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31
   }
 ]
 
-// The endpoint has no role on the account: it signs in with the key that it needs to sign tokens.
+// With account keys, the endpoint has no role on the account: it signs in with the key that it needs to sign tokens.
+// Without them, it signs tokens with a user delegation key.
+var rolesOfEndpoint = accountKeys ? [] : [
+  { app: 0, role: tableDataContributor } // sas reads enrollments, and writes records of devices
+  { app: 0, role: tableDelegator } // and gets user delegation keys
+]
+
 var rolesOnAccount = [
   { app: 1, role: tableDataContributor } // schedule creates tables and inserts runs
   { app: 1, role: queueDataContributor } // and creates queues and puts the first job of a run
@@ -84,7 +94,7 @@ var rolesOnAccount = [
 ]
 
 resource onAccount 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for r in rolesOnAccount: {
+  for r in concat(rolesOfEndpoint, rolesOnAccount): {
     name: guid(storage.id, apps[r.app], r.role)
     scope: storage
     properties: {
@@ -125,7 +135,7 @@ resource sealingKey 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
   properties: { value: masterKey }
 }
 
-resource connection 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
+resource connection 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (accountKeys) {
   parent: vault
   name: 'storage-connection'
   properties: {
@@ -169,12 +179,14 @@ resource host 'Microsoft.App/managedEnvironments@2025-07-01' = {
   }
 }
 
-// Every app but the endpoint signs in with its identity.
+// Every app but the endpoint of an account with keys signs in with its identity.
 var tableService = storage.properties.primaryEndpoints.table
+
+var secrets = '${vault.properties.vaultUri}secrets' // that of the connection may not exist
 
 module sas 'app.bicep' = {
   name: 'furrow-sas'
-  dependsOn: [onSecrets]
+  dependsOn: [onAccount, onSecrets, connection]
   params: {
     role: 'sas'
     location: location
@@ -185,10 +197,13 @@ module sas 'app.bicep' = {
     client: identities[0].properties.clientId
     args: ['--listen', ':10080', '--behind-proxy']
     port: 10080
-    secrets: [
-      { name: 'storage-connection', variable: 'FURROW_STORAGE', url: connection.properties.secretUri }
-      { name: 'master-key', variable: 'FURROW_MASTER_KEY', url: sealingKey.properties.secretUri }
-    ]
+    storage: accountKeys ? '' : tableService
+    secrets: concat(
+      accountKeys
+        ? [{ name: 'storage-connection', variable: 'FURROW_STORAGE', url: '${secrets}/storage-connection' }]
+        : [],
+      [{ name: 'master-key', variable: 'FURROW_MASTER_KEY', url: sealingKey.properties.secretUri }]
+    )
     scale: {
       minReplicas: 2
       maxReplicas: 8
