@@ -27,6 +27,8 @@ const LongLife = 24 * time.Hour
 type Enrollments struct {
 	Table      *tables.Table
 	SealingKey SealingKey // if zero, operations that need keys fail with ErrNoSealingKey
+	// Reread returns the sealing key as it is now, and opens keys that SealingKey does not. It may be nil.
+	Reread func() SealingKey
 
 	recent recent
 	newest map[schema.EnrollmentID]int64 // counters of the keys that Find returned; guarded by recent.mu

@@ -1,6 +1,7 @@
 package sas
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,6 +77,9 @@ func (n *Enrollments) open(sealed []byte, of schema.EnrollmentID, in Rank) (Key,
 		return k.(Key), nil
 	}
 	k, err := n.SealingKey.Open(sealed, of, in)
+	if errors.Is(err, ErrSealingKey) && n.Reread != nil {
+		k, err = n.Reread().Open(sealed, of, in)
+	}
 	if err == nil {
 		n.opened.Store(name, k)
 	}

@@ -1,12 +1,14 @@
 package sas
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -98,6 +100,26 @@ func TestOneSealingKeySealsAllEnrollments(t *testing.T) {
 	}
 	if _, err := other.Rotate(t.Context(), "line4"); !errors.Is(err, ErrSealingKey) {
 		t.Errorf("another sealing key rotates its keys: %v", err)
+	}
+}
+
+func TestReplacedSealingKeyOpensKeysWithoutARestart(t *testing.T) {
+	n, _ := newEnrollments(t)
+	e := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	now := NewSealingKey()
+	started := &Enrollments{Table: n.Table, SealingKey: NewSealingKey(), Reread: func() SealingKey { return now }}
+	if _, err := started.Keys(e); !errors.Is(err, ErrSealingKey) {
+		t.Errorf("a wrong sealing key, and another wrong one: %v", err)
+	}
+	now = n.SealingKey
+	want := must.Have(n.Keys(e))(t)
+	same := func(a, b Key) bool { return bytes.Equal(a, b) }
+	if got, err := started.Keys(e); err != nil || !slices.EqualFunc(got, want, same) {
+		t.Errorf("after the right one came: %v", err)
+	}
+	now = NewSealingKey()
+	if _, err := started.Keys(e); err != nil {
+		t.Errorf("a key that was opened: %v", err)
 	}
 }
 

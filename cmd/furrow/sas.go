@@ -130,6 +130,11 @@ func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logg
 	if n.SealingKey, o.master, err = setup.OpenMaster(c.String("master-key-file"), dir, isNew); err != nil {
 		return nil, err
 	}
+	if o.master != setup.MasterVariable {
+		if n.Reread, err = setup.FollowMaster(o.master, log); err != nil {
+			return nil, err
+		}
+	}
 	if err := o.checkKey(c.Context, n, log); err != nil {
 		return nil, err
 	}

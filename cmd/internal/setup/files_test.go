@@ -6,12 +6,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/certificates"
 	"furrow/tables/azuretest/must"
 )
 
@@ -34,6 +36,34 @@ func TestMasterKeyComesFromTheFirstSourceThatIsGiven(t *testing.T) {
 			t.Errorf("%+v: another key is read back, %v", c, err)
 		}
 		seen[key.Base64()] = true
+	}
+}
+
+func TestMasterKeyIsReadAgainWhenItsFileChanges(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	put := func(text string) { certificates.Replace(t, file, []byte(text)) }
+	first, second := sas.NewSealingKey(), sas.NewSealingKey()
+	put(first.Base64())
+	now := must.Have(FollowMaster(file, quiet()))(t)
+	want := func(what string, key sas.SealingKey) {
+		t.Helper()
+		if now().Base64() != key.Base64() {
+			t.Errorf("%s: it is another key", what)
+		}
+	}
+	want("at the start", first)
+	put("half a key")
+	want("after a broken write", first)
+	must.Succeed(t, os.Remove(file))
+	want("without the file", first)
+	put(second.Base64())
+	want("after a change", second)
+	if runtime.GOOS != "windows" {
+		put(first.Base64())
+		must.Succeed(t, os.Chmod(file, 0o644))
+		want("after a change to a file that others may read", second)
+		must.Succeed(t, os.Chmod(file, 0o600))
+		want("after its mode was corrected", first)
 	}
 }
 
