@@ -72,7 +72,7 @@ func viewed(c *config.Config, names []string) (all []model.Pipeline) {
 
 func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
-		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported()}
+		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported(), Budget: p.Budget}
 	if p.Reports != nil {
 		v.By = p.Reports.By
 	}

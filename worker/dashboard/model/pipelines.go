@@ -34,15 +34,15 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 	s.watch.touch()
 	all := s.configured()
 	out := PipelinesAnswer{Pipelines: make([]PipelineStatus, len(all))}
-	reads := make([]Read, len(all))
+	reads, states := make([]Read, len(all)), make([]pipelineRead, len(all))
 	err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
-		var r pipelineRead
 		read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, p) }
-		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, read)
-		out.Pipelines[i] = s.pipelineStatus(p, r)
+		states[i], reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, read)
+		out.Pipelines[i] = s.pipelineStatus(p, states[i])
 		return err
 	})
+	out.Budget = budgetOf(states)
 	read := Read{Cached: len(reads) > 0}
 	for _, r := range reads {
 		read = read.And(r)
@@ -54,8 +54,16 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err error) {
 	queue := s.c.Queues.Queue(s.c.Names, p.Name)
 	slots := max(3, min(maxRuns, maxFigures/(2*s.index.monthCount()+20))) // fewer when each run has many months
-	if r.Status, err = s.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil || r.Poison == 0 {
+	if r.Status, err = s.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil {
 		return r, err
+	}
+	if r.Budget = p.Budget; p.Budget > 0 {
+		if r.Spent, err = s.fleet.Spent(ctx, p.Name, time.Now()); err != nil {
+			return r, err
+		}
+	}
+	if r.Poison == 0 {
+		return r, nil
 	}
 	r.poisoned, err = queue.Poisoned(ctx)
 	return r, err

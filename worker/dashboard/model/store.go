@@ -50,6 +50,7 @@ type Pipeline struct {
 	Sensors func(schema.Member) *jobs.Sensors // what a device's rows mean; nil: nothing is known
 	Unit    func(sensor string) string        // nil: none is known
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
+	Budget  float64                           // US dollars a month of all pipelines; zero: none
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.

@@ -1,11 +1,22 @@
 package model
 
-import "time"
+import (
+	"time"
+
+	"furrow/worker/budget"
+)
 
 // PipelinesAnswer is the answer of /v1/pipelines.
 type PipelinesAnswer struct {
 	Pipelines  []PipelineStatus `json:"pipelines"`
+	Budget     *Budget          `json:"budget,omitempty"` // absent: the configuration has none
 	Operations int              `json:"operations"`
+}
+
+// A Budget is that of the configuration for the current month.
+type Budget struct {
+	budget.Budget
+	Close bool `json:"close"` // the month will cost at least 70 % of it
 }
 
 // A PipelineStatus is the state of a pipeline.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/budget"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -119,6 +120,13 @@ func heldDevice() model.DeviceAnswer {
 		Rejects: []model.Reject{{Row: "0639313425612345678-a", Time: &at, Sensor: "temperature",
 			Reason: "temperature: not finite", Value: "-1e999"},
 			{Row: "<script>alert(1)</script>", Reason: "row key: not 19 digits", Value: strings.Repeat("<script> ", 12)}}}
+}
+
+// spent returns a budget of 50 dollars a month with the share that is projected.
+func spent(share float64) *model.Budget {
+	from, through := theTime().Add(-72*time.Hour), theTime()
+	return &model.Budget{Budget: budget.Budget{USDPerMonth: 50, Spent: 5 * share, Projected: 50 * share, Share: share,
+		From: &from, Through: &through, Prices: "Azure, 2026"}, Close: share >= 0.7}
 }
 
 // pipeline returns a pipeline with 30 runs, one of them skipped.

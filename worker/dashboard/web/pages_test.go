@@ -88,7 +88,7 @@ func usualPages() map[string]web.Page {
 		"incident": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incidents()[0],
 			Transitions: []model.Transition{{What: "opened", Text: "oil is 195", At: theTime()}},
 			Notes:       []model.IncidentNote{{What: "note", Who: "olga", Text: "the fan", At: theTime()}}}},
-		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{
+		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{Budget: spent(0.81),
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
 		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
@@ -155,12 +155,13 @@ func hostilePages() map[string]web.Page {
 		"incident/hostile": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incident,
 			Transitions: []model.Transition{{What: nasty, Value: nasty, Text: nasty, Reason: nasty}},
 			Notes:       []model.IncidentNote{{What: nasty, Who: nasty, Text: nasty}}}},
-		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
-			Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
-			Causes:       []model.Cause{{What: nasty, Reason: nasty}},
-			CostPerMonth: &model.Cost{Total: *nan, ByKind: map[string]float64{nasty: *inf}},
-			Runs: []model.Run{{Skipped: nasty}, {Slot: theTime(), Seconds: *nan, LagSeconds: inf,
-				Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}},
+		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Budget: spent(*nan),
+			Pipelines: []model.PipelineStatus{{
+				Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
+				Causes:       []model.Cause{{What: nasty, Reason: nasty}},
+				CostPerMonth: &model.Cost{Total: *nan, ByKind: map[string]float64{nasty: *inf}},
+				Runs: []model.Run{{Skipped: nasty}, {Slot: theTime(), Seconds: *nan, LagSeconds: inf,
+					Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}},
 		"tenants/hostile": &web.TenantsPage{
 			Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}},
 		"tenant/hostile": &web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,

@@ -22,7 +22,8 @@ func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"path": url.PathEscape, "static": s.address,
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
-		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
+		"percent": percent,
+		"place":   place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
 		"seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
@@ -147,6 +148,14 @@ func when(t time.Time) template.HTML {
 
 // local formats a time as a field for date and time has it, in UTC.
 func local(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
+
+// percent returns a share in percent.
+func percent(share float64) string {
+	if !finite(share) {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
+}
 
 func dollars(v float64) string {
 	switch {

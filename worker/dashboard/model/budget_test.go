@@ -1,0 +1,44 @@
+package model
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestBudgetIsThatOfAllPipelines has one pipeline that has spent 18 dollars since the beginning of this month, and one
+// that nobody has counted.
+func TestBudgetIsThatOfAllPipelines(t *testing.T) {
+	t.Parallel()
+	f := modeltest.New(t, azuretest.Local(t))
+	s := over(t, f)
+	if all, _, err := s.Pipelines(t.Context()); err != nil || all.Budget != nil {
+		t.Errorf("without a budget: %+v, %v", all.Budget, err)
+	}
+	s = over(t, f)
+	s.c.Pipelines[0].Budget = 20
+	other := s.c.Pipelines[0]
+	other.Name = "archive"
+	s.c.Pipelines = append(s.c.Pipelines, other)
+	now := time.Now().UTC()
+	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	spent := schema.Spending{Pipeline: "live", Day: schema.DayOf(tables.TicksOf(from)), From: tables.TicksOf(from),
+		Operations: map[string]int64{"tables query": 500_000_000}}
+	through := spent.MonthEnd()
+	spent.Through = tables.TicksOf(through) // so that what is spent is what is projected
+	f.Write(t, f.Names.Runs(), spent.Entity())
+	all, read, err := s.Pipelines(t.Context())
+	b := all.Budget
+	if err != nil || b == nil || b.USDPerMonth != 20 || math.Abs(b.Share-0.9) > 1e-9 || !b.Close ||
+		!b.From.Equal(from) || !b.Through.Equal(through) {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	if counted := f.Requests(); read.Operations != all.Operations || read.Operations > counted {
+		t.Errorf("it took %d operations, and says %d", counted, all.Operations)
+	}
+}
