@@ -24,8 +24,9 @@ func deviceRemoveCommand() *cli.Command {
 unless --data deletes them. Its open incidents close, and whoever was notified of them is notified of that; --data
 deletes all that it had, and leaves nothing of that notification once it is sent. It also makes the archive's Parquet
 files of its days again without it. Two things stay: what people did to it, in the activity log; and the reports that
-counted it, and its buckets; retention deletes both in time, where it is configured. A removed device can register again as a new one, and does so if it still has its key: to keep it out, use device
-revoke. If the command is interrupted, repeat it.` + examples(
+counted it, and its buckets; retention deletes both in time, where it is configured. A removed device can register again
+as a new one, and does so if it still has its key: to keep it out, use device revoke. If the command is interrupted,
+repeat it.` + examples(
 			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
 		Flags: append(storageFlags(), configFlag(),
 			boolFlag("data", "Also delete its readings, commands, outputs, incidents and rejects in all pipelines; this "+
