@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,4 +78,55 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 	}
 	writeFile(t, "past.csv", "device,time,temp\nbottle-1,"+now.Add(-25*24*time.Hour).Format(time.RFC3339)+",21\n")
 	f.refused(anyFailure, "retention may have deleted its rows before", "import past.csv")
+}
+
+// TestBottlesKeepHeartbeatsForTwoWeeksAndActionsForEver with the ready configuration: of thirty days, the heartbeats of
+// the last fourteen stay, and everything that tells what a bottle has or was used for.
+func TestBottlesKeepHeartbeatsForTwoWeeksAndActionsForEver(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	if code, _, errs := furrow(t.Context(), "config", "init", "--example", "bottles", "bottles.yaml"); code != exitOK {
+		t.Fatal(errs)
+	}
+	f.must("config apply bottles.yaml")
+	f.must("enrollment add plant1 --tenant starcare")
+	f.must("device add bottle-1")
+	table, now := f.client.Table("readings"), time.Now()
+	cut := schema.DayOf(tables.TicksOf(now.Add(-14 * 24 * time.Hour))).Start().String()
+	var rows []tables.Entity
+	var want []string
+	for day := 29; day >= 0; day-- {
+		for n, kind := range []string{"heartbeat", "action", "mass"} {
+			at := now.Add(-time.Duration(day)*24*time.Hour - time.Duration(5-n)*time.Minute)
+			e := tables.Entity{PartitionKey: "bottle-1", RowKey: tables.TicksOf(at).String()}
+			e.Set("user_id", tables.String("willcross1024"))
+			switch kind {
+			case "action":
+				e.Set("action", tables.String("opened"))
+			case "mass":
+				e.Set("mass_of_contents", tables.Double(45.9))
+			}
+			if rows = append(rows, e); kind != "heartbeat" || e.RowKey >= cut {
+				want = append(want, e.RowKey)
+			}
+		}
+	}
+	jobstest.Insert(t, table, rows...)
+	f.must("schedule --once")
+	f.must("worker --idle-exit 1s")
+	f.must("audit run")
+	f.must("worker --idle-exit 1s")
+	if line := jsonOf[retainedLine](t, f.must("retention explain bottle-1 --json"))[0]; line.Kept != "14d" ||
+		line.Rows != len(rows)-len(want) || line.Why != "" {
+		t.Errorf("explained: %+v", line)
+	}
+	f.must("retention run")
+	f.must("worker --idle-exit 1s")
+	var left []string
+	for _, e := range jobstest.Rows(t, table, tables.Query{}) {
+		left = append(left, e.RowKey)
+	}
+	if !slices.Equal(left, want) || len(want) > len(rows)-14 {
+		t.Errorf("%d of %d rows are left, want %d", len(left), len(rows), len(want))
+	}
 }
