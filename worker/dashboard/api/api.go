@@ -9,6 +9,7 @@ import (
 	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
+	"furrow/worker/cost"
 	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
@@ -83,6 +84,11 @@ func (a *API) Routes() []Route {
 		{"/v1/query", QueryParams(), a.export(a.query)},
 		// For each tenant and partition of the fleet, one operation per period and per thousand rows, and one to find it.
 		{"/v1/reports", ReportParams(), a.export(a.reports)},
+		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
+		// the fleet one or two. Shared for five minutes.
+		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
+			return m.Costs(r.Context(), p.Costs())
+		})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())

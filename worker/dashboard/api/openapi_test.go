@@ -12,6 +12,7 @@ import (
 	"furrow/sas/access"
 	"furrow/tables/azuretest/must"
 	"furrow/worker/admin"
+	"furrow/worker/cost"
 	"furrow/worker/dashboard/model"
 )
 
@@ -128,7 +129,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Gaps{}, model.Windows{}, model.Newest{},
 		model.Reports{}, model.Summary{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{},
 		model.Incidents{}, model.IncidentAnswer{}, model.IncidentChange{}, Activity{}, Commands{},
-		Problem{}} {
+		cost.Costs{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}
 	for name := range doc.Components.Schemas {

@@ -29,6 +29,7 @@ type Params struct {
 	Span   string
 	With   []string // other sensors of a chart
 	Day    *schema.Day
+	Month  time.Time
 
 	Devices []string
 	Sensors []string
@@ -191,6 +192,10 @@ func (p *Params) parse(name, text string) (err error) {
 		}
 	case "span":
 		p.Span, err = text, oneOf(text, SpanNames()...)
+	case "month":
+		if p.Month, err = time.Parse("2006-01", text); err != nil || p.Month.Year() < 1 {
+			err = errors.New("must be a UTC month such as 2026-11")
+		}
 	case "day":
 		p.Day = new(schema.Day)
 		*p.Day, err = schema.ParseDay(text)
@@ -380,6 +385,11 @@ func (p Params) Reports(f formats.Format, now time.Time) model.ReportsQuery {
 func (p Params) Summary(tenant string, now time.Time) model.SummaryQuery {
 	day := p.DayOf(tenant, now)
 	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
+}
+
+// Costs returns the query for what tenants cost in a month; by default of this one.
+func (p Params) Costs() model.CostQuery {
+	return model.CostQuery{Tenant: p.Tenant, Month: p.Month, Window: p.Window}
 }
 
 // Incidents returns the query for incidents; without a time, of all that are kept.

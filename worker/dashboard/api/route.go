@@ -49,6 +49,7 @@ func IncidentParams() []string {
 	return []string{"state", "severity", "rule", "tenant", "site", "label", "device", "from", "to", "span", "after",
 		"limit"}
 }
+func CostParams() []string    { return []string{"tenant", "month", "window"} }
 func DayParams() []string     { return []string{"sensor", "day"} }
 func SummaryParams() []string { return append(DayParams(), "period", "by") }
 func TenantsParams() []string { return []string{"after", "limit"} }

@@ -13,6 +13,7 @@ import (
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/cost"
 	"furrow/worker/query"
 )
 
@@ -77,6 +78,7 @@ type Store struct {
 	gaps      cache[RecentGaps]
 	todays    cache[today]
 	summaries cache[summed]
+	costs     cache[cost.Costs]
 	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
 	ofDevice  cache[[]query.Incident]
@@ -92,7 +94,8 @@ func New(c Config) *Store {
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
-		summaries: newCache[summed](), compares: newCache[Outliers](), told: newCache[commands.All](),
+		summaries: newCache[summed](), costs: newCache[cost.Costs](),
+		compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)

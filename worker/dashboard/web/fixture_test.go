@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/worker/budget"
+	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -146,4 +147,14 @@ func pipeline(name string, cadence time.Duration) model.PipelineStatus {
 		p.Runs = append(p.Runs, run)
 	}
 	return p
+}
+
+// costs returns what a tenant and another one cost.
+func costs(tenant string) cost.Costs {
+	through := theTime()
+	lines := []cost.TenantCost{{Tenant: tenant, Devices: 2000, Readings: 86_400_000, Bytes: 9 << 30,
+		Operations: map[string]float64{"tables query": 1e8, "queues put": 2e6},
+		USD:        cost.USD{Inserts: 3.11, Work: 4.2, Storage: 0.4, Total: 7.71}}, {Tenant: "x", Devices: 1}}
+	return cost.Costs{From: "2026-10-01", To: "2026-10-31", Tenants: lines, Fleet: &lines[0], Through: &through,
+		Prices: "a list"}
 }

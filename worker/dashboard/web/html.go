@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -23,6 +24,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
 		{Pattern: "/tenants/{tenant}/report", Params: api.SummaryParams(), Handle: s.page(s.report)},
+		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}...)
 }
@@ -162,7 +164,34 @@ func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Tenants(r.Context(), p.After, p.Limit)
-	return &TenantsPage{Answer: a}, read, err
+	return &TenantsPage{Answer: a, Costs: s.c.Model.HasCosts()}, read, err
+}
+
+// costs shows what tenants cost.
+func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
+	q := p.Costs()
+	costs, read, err := s.c.Model.Costs(r.Context(), q)
+	now := time.Now().UTC()
+	if q.Month.IsZero() {
+		q.Month = now
+	}
+	return &CostsPage{Tenant: q.Tenant, Month: q.Month.Format("2006-01"), Now: now.Format("2006-01"),
+		ByDay: q.Window != "", Costs: costs}, read, err
+}
+
+// cost returns what a tenant costs this month, or nil where that is not known.
+func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
+	if !s.c.Model.HasCosts() {
+		return nil
+	}
+	costs, _, err := s.c.Model.Costs(r.Context(), model.CostQuery{Tenant: tenant})
+	if err != nil {
+		s.c.Log.Warn("costs cannot be read", "tenant", tenant, "error", err)
+	}
+	if err != nil || len(costs.Tenants) == 0 {
+		return nil
+	}
+	return &costs.Tenants[0]
 }
 
 // tenant shows a tenant; without its chart where that cannot be read.
@@ -180,7 +209,7 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	series, charted, err := s.c.Model.Day(r.Context(), query)
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err),
-		Reports: s.c.Model.Reported()}, read.And(charted), nil
+		Reports: s.c.Model.Reported(), Cost: s.cost(r, name)}, read.And(charted), nil
 }
 
 // report shows a tenant's day, week or month.

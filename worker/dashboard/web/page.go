@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -107,6 +108,7 @@ type PipelinesPage struct {
 type TenantsPage struct {
 	foot
 	Answer model.TenantsAnswer
+	Costs  bool // costs can be asked for
 }
 
 // A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.
@@ -117,7 +119,18 @@ type TenantPage struct {
 	Today   string
 	Sensors []model.Sensor
 	Series  *model.Series
-	Reports bool // the tenant's days, weeks and months are reported
+	Reports bool             // the tenant's days, weeks and months are reported
+	Cost    *cost.TenantCost // of this month; nil: it is not known
+}
+
+// A CostsPage shows what tenants cost in a month. It takes the parameters of /v1/costs.
+type CostsPage struct {
+	foot
+	Tenant string // the only one; empty: all that the person sees
+	Month  string // such as 2026-11
+	Now    string // the current month
+	ByDay  bool
+	Costs  cost.Costs
 }
 
 // A ReportPage is a tenant's day, week or month. It takes the parameters of /v1/tenants/{tenant}/summary.
@@ -148,4 +161,5 @@ func (PipelinesPage) file() string { return "pipelines.html" }
 func (TenantsPage) file() string   { return "tenants.html" }
 func (TenantPage) file() string    { return "tenant.html" }
 func (ReportPage) file() string    { return "report.html" }
+func (CostsPage) file() string     { return "costs.html" }
 func (ProblemPage) file() string   { return "problem.html" }

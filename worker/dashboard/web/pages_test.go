@@ -17,6 +17,7 @@ import (
 
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -47,6 +48,7 @@ func allPages() map[string]web.Page {
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
 		"tenants/empty": &web.TenantsPage{},
 		"tenant/empty":  &web.TenantPage{},
+		"costs/empty":   &web.CostsPage{},
 		"report/empty":  &web.ReportPage{},
 		"problem/empty": &web.ProblemPage{},
 	})
@@ -92,7 +94,10 @@ func usualPages() map[string]web.Page {
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
 		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
-			Series: series("1h", time.Hour, 24)},
+			Series: series("1h", time.Hour, 24), Cost: &costs("contoso").Tenants[0]},
+		"costs": &web.CostsPage{Month: "2026-10", Now: "2026-11", Costs: costs("contoso")},
+		"costs/days": &web.CostsPage{Tenant: "contoso", Month: "2026-11", Now: "2026-11", ByDay: true,
+			Costs: cost.Costs{Tenants: []cost.TenantCost{{Tenant: "contoso", Day: "2026-11-20", Devices: 3}}}},
 		"report": &web.ReportPage{Tenant: "contoso", Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
 			Groups: []schema.By{schema.BySite, "labels.class"}, Summary: model.Summary{Series: *series("1h", time.Hour, 24),
 				Period: "week", All: &model.GroupTotal{Devices: 12, Count: 960, Min: 1, Max: 9, Mean: 5}, By: "labels.class",
@@ -166,6 +171,7 @@ func hostilePages() map[string]web.Page {
 			Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}},
 		"tenant/hostile": &web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
 			Sensors: sensors, Series: series},
+		"costs/hostile": &web.CostsPage{Tenant: nasty, Month: nasty, Now: nasty, Costs: costs(nasty)},
 		"report/hostile": &web.ReportPage{Tenant: nasty, Day: nasty, Today: nasty, Sensors: sensors,
 			Groups: []schema.By{nasty}, Summary: model.Summary{Series: *series, Period: nasty, By: nasty,
 				All:    &model.GroupTotal{Devices: -1, Min: *nan, Max: *inf, Mean: *nan},
