@@ -1,11 +1,15 @@
 package jobs_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
@@ -24,6 +28,7 @@ type crowd struct {
 	most    int // messages of one tenant that were in the catch-up queue at a time
 	live    map[schema.Tenant]int
 	done    map[schema.DeviceID]int // rows
+	until   func() bool             // a run ends where it returns true; nil: with all jobs
 }
 
 // add gives devices to a tenant, each with so many rows until some minutes ago.
@@ -62,7 +67,7 @@ func (c *crowd) run(t *testing.T, p *jobs.Pipeline) {
 			from = &c.catchup
 		}
 		m, _, more := from.Take()
-		if !more {
+		if !more || c.until != nil && c.until() {
 			return
 		}
 		put := &jobstest.Line{}
@@ -128,6 +133,79 @@ func TestTenantFarBehindDoesNotDelayAnother(t *testing.T) {
 	if c.live["present"] == 0 {
 		t.Error("the rows of devices that keep up are no live work")
 	}
+}
+
+var crowded = flag.Int("jobs.crowd", 2000, "how many devices of a tenant are far behind in "+
+	"TestSmallTenantWaitsForTheTurnsOfALargeOneAlone, up to 5,000 in each shard")
+
+// TestSmallTenantWaitsForTheTurnsOfALargeOneAlone: the wait of a tenant with ten devices depends on the turns of the
+// other one in its shards, and not on how many devices that has. Their rows come after those of the large tenant.
+func TestSmallTenantWaitsForTheTurnsOfALargeOneAlone(t *testing.T) {
+	t.Parallel()
+	const few, rows, links, perShard, turns = 10, 3, 2, 5000, 16
+	c, p := newCrowd(t)
+	p.Portion = 2
+	shards := (*crowded + perShard - 1) / perShard
+	began := time.Now()
+	for shard := range shards {
+		c.behind(t, "big", shard, min(perShard, *crowded-shard*perShard), rows)
+	}
+	c.behind(t, "small", shards-1, few, rows)
+	stored := time.Now()
+	var live time.Time // when the catch-up work began
+	c.until = func() bool {
+		if live.IsZero() && len(c.line.Queue) == 0 && len(c.catchup.Queue) > 0 {
+			live = time.Now()
+		}
+		small := 0
+		for d, n := range c.done {
+			if n == rows && strings.HasPrefix(string(d), "small") {
+				small++
+			}
+		}
+		return small == few
+	}
+	c.run(t, p)
+	t.Logf("%d devices in %d shards: rows stored in %v, live jobs %v, then the ten caught up after %d jobs and %v",
+		*crowded, shards, stored.Sub(began).Round(time.Second), live.Sub(stored).Round(time.Second), c.waited,
+		time.Since(live).Round(time.Millisecond))
+	if most := links * (turns*shards + few); c.waited == 0 || c.waited > most || !c.until() {
+		t.Errorf("the ten have caught up after %d jobs, want at most %d", c.waited, most)
+	}
+	if c.most > turns*shards {
+		t.Errorf("%d messages of a tenant wait in the catch-up queue, want at most %d", c.most, turns*shards)
+	}
+	if len(c.done) >= *crowded {
+		t.Errorf("the ten were the last: %d devices were caught up on before", len(c.done)-few)
+	}
+}
+
+// behind adds devices to a shard whose newest rows are an hour old.
+func (c *crowd) behind(t *testing.T, tenant schema.Tenant, shard, devices, rows int) {
+	t.Helper()
+	month := jobstest.Month
+	month.Shard = shard
+	readings := c.client(t, nil).Table(c.names.Readings())
+	var members []tables.Entity
+	storing, ctx := errgroup.WithContext(t.Context())
+	storing.SetLimit(32)
+	for i := range devices {
+		id := schema.DeviceID(fmt.Sprintf("%s-%d-%05d", tenant, shard, i))
+		m := schema.Member{Month: month, Device: id, Tenant: tenant, Readings: c.names.Readings()}
+		members = append(members, must.Have(m.Entity())(t))
+		storing.Go(func() error {
+			var ops []tables.Op
+			for n := range rows {
+				e := temperature(time.Now().Add(-time.Hour-time.Duration(rows-n)*time.Minute), float64(n))
+				e.PartitionKey = string(m.Device)
+				ops = append(ops, tables.Insert(e))
+			}
+			_, err := readings.Submit(ctx, ops)
+			return err
+		})
+	}
+	must.Succeed(t, storing.Wait())
+	jobstest.Insert(t, c.client(t, nil).Table(c.names.Fleet()), members...)
 }
 
 // TestWaitingDevicesGetTurnsInTheNextRun: all workers died after they had found devices far behind.
