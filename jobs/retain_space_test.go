@@ -47,7 +47,7 @@ func BenchmarkSpaceGivenBack(b *testing.B) {
 		took := time.Since(began)
 		after := disk()
 		for range 5 {
-			if after < before/2 {
+			if after < before-float64(bytes>>20)/2 { // the log keeps its files, for what is written next
 				break
 			}
 			time.Sleep(3 * time.Second)

@@ -71,8 +71,8 @@ const (
 	headTimeout = 30 * time.Second
 	idleTimeout = 5 * time.Minute
 	stopTimeout = 10 * time.Second
-	keepRoom    = 10 * time.Second
-	maxHead     = 64 << 10 // bytes; those of SDKs are below 4 KiB
+	keepRoom    = 10 * time.Second // also between looks for space to give back
+	maxHead     = 64 << 10         // bytes; those of SDKs are below 4 KiB
 )
 
 // Serve answers requests on all listeners until ctx ends, then lets running
@@ -84,6 +84,7 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	open := newConnections(maxConnections, maxConnectionsPerAddress)
 	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
 	running.Go(func() { s.store.Room.Keep(ctx, keepRoom) })
+	running.Go(func() { s.store.Reclaim(ctx, keepRoom) })
 	for _, one := range []struct {
 		on func(Listeners) net.Listener
 		by http.Handler

@@ -28,9 +28,12 @@ type Store struct {
 	Clock *Clock
 	Room  *Room
 	db    *pebble.DB
+	log   *slog.Logger
 	// unsynced counts the batches that are visible, or about to be, and not known to
 	// be on disk.
 	unsynced atomic.Int64
+	// deletions counts keys and ranges since the last flush. Pebble does not say how many there are in its memory.
+	deletions atomic.Int64
 }
 
 // pebbleFormat is the version of Pebble's own files. Opening a database raises it
@@ -40,11 +43,11 @@ const pebbleFormat = pebble.FormatValueSeparation
 
 // Open opens the database in dir, and creates it if necessary.
 func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
-	room := newRoom(fs, fs.PathDir(dir), log)
+	s := &Store{Clock: &Clock{}, Room: newRoom(fs, fs.PathDir(dir), log), log: log}
 	cache := pebble.NewCache(48 << 20)
 	defer cache.Unref()
 	opts := &pebble.Options{
-		FS:                          vfs.OnDiskFull(fs, room.spend),
+		FS:                          vfs.OnDiskFull(fs, s.Room.spend),
 		Cache:                       cache,
 		MemTableSize:                16 << 20,
 		MemTableStopWritesThreshold: 4,
@@ -54,6 +57,7 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 		FormatMajorVersion:          pebbleFormat,
 		Logger:                      logger{log},
 		EventListener: &pebble.EventListener{
+			FlushBegin: func(pebble.FlushInfo) { s.deletions.Store(0) },
 			// Reading the damaged rows fails, and all others can be read. Pebble's default ends the process.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
 				log.Error("a file of the database is damaged: run furrow storage check", "file", i.Path,
@@ -66,14 +70,14 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 	}
 	// Readings that stay are in the last levels. Zstd makes them a third smaller there than Snappy, and slows no write.
 	opts.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionBalanced })
-	db, err := pebble.Open(dir, opts)
-	if err != nil {
+	var err error
+	if s.db, err = pebble.Open(dir, opts); err != nil {
 		if strings.Contains(err.Error(), "lock") || strings.Contains(err.Error(), "resource temporarily unavailable") {
 			return nil, fmt.Errorf("%w: %w", ErrInUse, err)
 		}
 		return nil, err
 	}
-	return &Store{Clock: &Clock{}, Room: room, db: db}, nil
+	return s, nil
 }
 
 // Close flushes and releases the directory.
@@ -159,6 +163,7 @@ func (s *Store) Apply(b *Batch) (wait func() error) {
 	if b.err != nil {
 		return func() error { return errors.Join(b.err, b.b.Close()) }
 	}
+	s.deletions.Add(b.deletions)
 	s.unsynced.Add(1) // first: whoever sees the batch must see this
 	if err := s.db.ApplyNoSyncWait(b.b, pebble.Sync); err != nil {
 		return func() error { return errors.Join(err, b.b.Close()) }
@@ -185,16 +190,27 @@ func (s *Store) Barrier() error {
 
 // A Batch collects writes. Apply reports its first error.
 type Batch struct {
-	b   *pebble.Batch
-	err error
+	b         *pebble.Batch
+	deletions int64 // of keys and ranges
+	err       error
 }
 
 // Batch starts a batch. The caller passes it to Apply or drops it.
 func (s *Store) Batch() *Batch { return &Batch{b: s.db.NewBatch()} }
 
-func (b *Batch) Set(key, value []byte)         { b.keep(b.b.Set(key, value, nil)) }
-func (b *Batch) Delete(key []byte)             { b.keep(b.b.Delete(key, nil)) }
-func (b *Batch) DeleteRange(from, upto []byte) { b.keep(b.b.DeleteRange(from, upto, nil)) }
+// Set sets the value of a key.
+func (b *Batch) Set(key, value []byte) { b.keep(b.b.Set(key, value, nil)) }
+
+// Delete deletes a key, whether it exists or not.
+func (b *Batch) Delete(key []byte) { b.deleted(b.b.Delete(key, nil)) }
+
+// DeleteRange deletes the keys in [from, upto).
+func (b *Batch) DeleteRange(from, upto []byte) { b.deleted(b.b.DeleteRange(from, upto, nil)) }
+
+func (b *Batch) deleted(err error) {
+	b.deletions++
+	b.keep(err)
+}
 
 // Drop releases a batch that is not applied.
 func (b *Batch) Drop() error { return errors.Join(b.err, b.b.Close()) }
