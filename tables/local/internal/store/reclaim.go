@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Reclaiming rewrites up to five bytes for each one that it gives back. A piece is what is rewritten at a time: the disk
-// needs room for it, and Pebble's other compactions wait for it.
+// Reclaiming rewrites up to five bytes for each one that it gives back. A piece is what is rewritten at a time: the
+// disk needs room for it, and Pebble's other compactions wait for it.
 const (
 	flushDeletions = 10_000
 	leastGarbage   = 16 << 20 // bytes
