@@ -100,7 +100,13 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	if d.behind {
 		until = TicksBefore(d.track.last)
 	}
-	if d.err = d.close(until); d.err == nil {
+	if d.look && d.err == nil { // an open window without rows of its own may have outputs, too
+		d.err = d.openWindows()
+	}
+	if d.err == nil {
+		d.err = d.close(until)
+	}
+	if d.err == nil {
 		d.mark()
 		d.settle(p.late(d.member))
 	}

@@ -161,6 +161,39 @@ func TestMovedReadingsAreInExactlyOneTenant(t *testing.T) {
 	}
 }
 
+// TestMoveEmptiesOpenBucketsOfADeadAttempt: the first job of a device died between its outputs and its commit, and then
+// the device moves, as of a day before the buckets that are open.
+func TestMoveEmptiesOpenBucketsOfADeadAttempt(t *testing.T) {
+	t.Parallel()
+	for at := range 40 {
+		f := newMovingFleet(t, rand.New(rand.NewPCG(1, 0)))
+		ctx, kill := context.WithCancel(t.Context())
+		stop := func(func() (*http.Response, error)) (*http.Response, error) {
+			kill()
+			return nil, context.Canceled
+		}
+		_ = f.Drain(ctx, f.Pipeline(t, &faults.Gate{At: at, Stop: stop}))
+		kill()
+		client, device, rows := f.World.Connect(t, nil), f.World.Devices[0], f.World.Rows[0]
+		day := "!1d!" + schema.DayOf(jobs.TicksBefore(rows[len(rows)-1].RowKey)).String()
+		open := slices.ContainsFunc(jobstest.Rows(t, client.Table(f.Names.Rollups()), tables.Query{}),
+			func(e tables.Entity) bool {
+				return strings.Contains(e.PartitionKey, day) && strings.HasPrefix(e.RowKey, string(device))
+			})
+		member := must.Have(f.registry(nil).Get(t.Context(), device))(t).Member()
+		track, err := client.Table(f.Names.Partitions("live")).Get(t.Context(), member.Month.String(), string(member.Key()))
+		if !open || err != nil || track.Get(schema.TrackCheckpoint).Text() != "" {
+			continue
+		}
+		mv := sas.Move{Device: device, To: "t1", At: jobs.TicksBefore(rows[5].RowKey)}
+		must.Have(f.registry(nil).Move(t.Context(), mv))(t)
+		must.Succeed(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
+		f.mustEqualNew()
+		return
+	}
+	t.Error("no job died between its outputs and its commit")
+}
+
 // mustEqualNew compares outputs with those of a new fleet with the same memberships.
 func (f *movingFleet) mustEqualNew() {
 	f.t.Helper()
