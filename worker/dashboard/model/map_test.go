@@ -126,7 +126,7 @@ func inAny(cells map[cell]bool, d *device) bool {
 func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 	r := seeded(t)
 	for range 12 {
-		n := 1 + r.IntN(2500)
+		n := 50 + r.IntN(2500) // some have each sensor
 		s := crowd(r, n)
 		s.layers.maxAge = -1 // keep no layer
 		ask := someQuery(r)
