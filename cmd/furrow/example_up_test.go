@@ -3,7 +3,8 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"net/url"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -20,17 +21,31 @@ type upProcess struct {
 
 func startUpProcess(t *testing.T, dir string) *upProcess {
 	t.Helper()
-	u := &upProcess{errs: &lockedBuffer{}, args: []string{"--listen", "127.0.0.1:0", "--storage-port", "0"}}
-	u.args = append([]string{"up", "--json", "--storage", dir, "--tls", "self-signed", "--no-dashboard"}, u.args...)
+	port := fourPorts(t)
+	u := &upProcess{errs: &lockedBuffer{}, args: []string{"up", "--json", "--storage", dir, "--tls", "self-signed",
+		"--no-dashboard", "--storage-port", strconv.Itoa(port), "--listen", "127.0.0.1:" + strconv.Itoa(port+3)}}
 	u.start(t)
-	endpoint, err := url.Parse(u.said.Endpoint)
-	must(t, err)
-	table, err := url.Parse(u.said.Table)
-	must(t, err)
-	port, err := strconv.Atoi(table.Port())
-	must(t, err)
-	u.args = append(u.args, "--listen", endpoint.Host, "--storage-port", strconv.Itoa(port-2))
 	return u
+}
+
+// fourPorts returns the first of four free ports that no program is given for an outgoing connection while the process
+// does not run.
+func fourPorts(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		first, free := 20_000+4*rand.IntN(3000), 0
+		for port := first; port < first+4; port++ {
+			if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+				free++
+				must(t, l.Close())
+			}
+		}
+		if free == 4 {
+			return first
+		}
+	}
+	t.Fatal("there are no four free ports in a row")
+	return 0
 }
 
 func (u *upProcess) start(t *testing.T) {
