@@ -281,9 +281,7 @@ func (f *fixture) seed(devices, rows int) {
 // fold folds all rows within this process.
 func (f *fixture) fold() {
 	f.t.Helper()
-	p := &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
-		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default(),
-			rate.Processor.Default()}}
+	p := f.pipeline()
 	for _, d := range f.devices {
 		for more := true; more; {
 			r, err := p.Run(f.t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})
@@ -294,6 +292,12 @@ func (f *fixture) fold() {
 			more = len(r.Behind) > 0 || r.Rest != schema.Place{}
 		}
 	}
+}
+
+// pipeline returns the pipeline of fold.
+func (f *fixture) pipeline() *jobs.Pipeline {
+	return &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
+		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default(), rate.Processor.Default()}}
 }
 
 // newFoldedFixture has three devices of 90 rows each, folded by a worker.

@@ -69,14 +69,15 @@ func (n newestRatesRecord) Object() any {
 
 func (rateRecord) Columns() []string {
 	return []string{"device", "time", "sensor", "count", "difference", "hours", "min", "max", "last", "mean", "lat", "lon",
-		"unit"}
+		"unit", "tenant"}
 }
 
 func (b rateRecord) Lines() (lines [][]any) {
 	for _, t := range b.Sensors {
 		line := []any{string(b.Device), records.Second(b.Start), t.Sensor, t.Count, t.Difference, rate.Hours(t.Over),
 			t.Min, t.Max, t.Last, t.Mean()}
-		lines = append(lines, append(append(line, degrees(t.Position)...), b.Model.UnitOf(t.Sensor)))
+		lines = append(lines, append(append(line, degrees(t.Position)...), b.Model.UnitOf(t.Sensor),
+			string(b.Tenant)))
 	}
 	return lines
 }
@@ -102,6 +103,7 @@ func (b rateRecord) Object() any {
 		Device  string           `json:"device"`
 		Window  string           `json:"window"`
 		Time    string           `json:"time"`
+		Tenant  string           `json:"tenant"` // that the device belonged to then
 		Sensors map[string]tally `json:"sensors"`
-	}{string(b.Device), b.Window.String(), records.Second(b.Start).String(), sensors}
+	}{string(b.Device), b.Window.String(), records.Second(b.Start).String(), string(b.Tenant), sensors}
 }

@@ -30,18 +30,19 @@ func TestQueriedRatesSpanBucketsAndDays(t *testing.T) {
 	span := []string{"--from", at(24), "--to", at(48)}
 	ask := func(args ...string) string { return f.query(append([]string{"--rate", "--format=csv"}, args...)...) }
 
-	const head = "device,time,sensor,count,difference,hours,min,max,last,mean,lat,lon,unit\n"
-	first := fmt.Sprintf("pump-7,%s,litres,1,5,1,5,5,5,5,,,\n", at(24))
-	second := fmt.Sprintf("pump-7,%s,litres,1,7,1,7,7,7,7,,,\n", at(25))
+	const head = "device,time,sensor,count,difference,hours,min,max,last,mean,lat,lon,unit,tenant\n"
+	first := fmt.Sprintf("pump-7,%s,litres,1,5,1,5,5,5,5,,,,contoso\n", at(24))
+	second := fmt.Sprintf("pump-7,%s,litres,1,7,1,7,7,7,7,,,,contoso\n", at(25))
 	if got := ask(append(span, "pump-7")...); got != head+first+second {
 		t.Errorf("by hour:\n%s", got)
 	}
 	if got := ask(append(span, "pump-7", "--window=1d")...); got != head+
-		fmt.Sprintf("pump-7,%s,litres,2,12,2,5,7,7,6,,,\n", at(24)) {
+		fmt.Sprintf("pump-7,%s,litres,2,12,2,5,7,7,6,,,,contoso\n", at(24)) {
 		t.Errorf("by day:\n%s", got)
 	}
 	if got := ask("pump-7", "--window=1d", "--from", at(0), "--to", at(24)); got != head+
-		fmt.Sprintf("pump-7,%s,litres,2,4,23.5,0.13043478260869565,2,0.13043478260869565,0.1702127659574468,,,\n", at(0)) {
+		fmt.Sprintf("pump-7,%s,litres,2,4,23.5,0.13043478260869565,2,0.13043478260869565,0.1702127659574468,,,,contoso\n",
+			at(0)) {
 		t.Errorf("of the first day:\n%s", got)
 	}
 	for _, scope := range []string{"--prefix=pump-", "--tenant=contoso"} {

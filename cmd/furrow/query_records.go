@@ -66,13 +66,13 @@ func (r readingRecord) Object() any {
 }
 
 func (bucketRecord) Columns() []string {
-	return []string{"device", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean", "unit"}
+	return []string{"device", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean", "unit", "tenant"}
 }
 
 func (b bucketRecord) Lines() (lines [][]any) {
 	for _, a := range b.Sensors {
 		lines = append(lines, []any{string(b.Device), records.Second(b.Start), a.Sensor, a.Count, a.Sum, a.Min, a.Max,
-			a.First, a.Last, a.Mean(), b.Model.UnitOf(a.Sensor)})
+			a.First, a.Last, a.Mean(), b.Model.UnitOf(a.Sensor), string(b.Tenant)})
 	}
 	return lines
 }
@@ -96,8 +96,9 @@ func (b bucketRecord) Object() any {
 		Device  string               `json:"device"`
 		Window  string               `json:"window"`
 		Time    string               `json:"time"`
+		Tenant  string               `json:"tenant"` // that the device belonged to then
 		Sensors map[string]aggregate `json:"sensors"`
-	}{string(b.Device), b.Window.String(), records.Second(b.Start).String(), sensors}
+	}{string(b.Device), b.Window.String(), records.Second(b.Start).String(), string(b.Tenant), sensors}
 }
 
 func (newestRecord) Columns() []string {

@@ -318,7 +318,7 @@ func TestJSONLinesAreStable(t *testing.T) {
 		want string
 	}{
 		{append(span, "--raw"), `{"device":"d","row":"0638975898000000005-b","time":"2025-11-01T10:30:00.0000005Z","values":{"bool":true,"bytes":"AQI=","double":1000000,"id":"c9da6455-213d-42c9-9a79-3e9149a57833","int":9223372036854775807,"nan":"NaN","text":"a\nb","time":"2025-11-01T10:30:00.0000005Z"}}`},
-		{append(span, "--window=1h", "--sensors=double"), `{"device":"d","window":"1h","time":"2025-11-01T10:00:00Z","sensors":{"double":{"count":1,"sum":1000000,"min":1000000,"max":1000000,"first":1000000,"last":1000000,"mean":1000000}}}`},
+		{append(span, "--window=1h", "--sensors=double"), `{"device":"d","window":"1h","time":"2025-11-01T10:00:00Z","tenant":"t","sensors":{"double":{"count":1,"sum":1000000,"min":1000000,"max":1000000,"first":1000000,"last":1000000,"mean":1000000}}}`},
 		{[]string{"d", "--latest", "--format=jsonl", "--sensors=text,double"},
 			`{"device":"d","sensors":{"double":{"time":"2025-11-01T10:30:00.0000005Z","value":1000000},"text":{"time":"2025-11-01T10:30:00.0000005Z","value":"a\nb"}}}`},
 	} {

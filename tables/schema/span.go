@@ -82,6 +82,23 @@ func (all Spans) Until(at tables.Ticks) Spans {
 	return out
 }
 
+// Join returns the spans in which the device belongs to one of two tenants.
+func (all Spans) Join(others Spans) (out Spans) {
+	if len(all) == 0 || len(others) == 0 {
+		return nil
+	}
+	both := slices.Concat(all, others)
+	slices.SortFunc(both, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	for _, s := range both {
+		if last := len(out) - 1; last >= 0 && out[last].To == s.From {
+			out[last].To = s.To
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // Differ returns the first time that lies in only one of two lists of spans, and whether there is one.
 func (all Spans) Differ(others Spans) (at tables.Ticks, differ bool) {
 	times := []tables.Ticks{0}

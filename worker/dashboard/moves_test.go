@@ -20,8 +20,8 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// A movedFixture is a fleet whose device d0000 moved from contoso to fabrikam two hours ago. It had one reading before,
-// and has three since.
+// A movedFixture is a fleet whose device d0000 moved from contoso to fabrikam two hours ago, and then from hall0 to
+// hall9. It had one reading before, and has three since.
 type movedFixture struct {
 	*guarded
 	at                    time.Time
@@ -34,6 +34,10 @@ func newMoved(t *testing.T) *movedFixture {
 	f.Opens(t, "early", "d0000", f.at.Add(-time.Hour), "warning")
 	must.Have(sas.NewRegistry(f.Client, f.Names).Move(t.Context(), sas.Move{Device: "d0000", To: "fabrikam",
 		At: tables.TicksOf(f.at)}))(t)
+	must.Have(sas.NewRegistry(f.Client, f.Names).Change(t.Context(), "d0000", func(d *schema.Device) error {
+		d.Site, d.Labels = "hall9", map[string]string{"floor": "9"}
+		return nil
+	}))(t)
 	now := f.Devices[0]
 	now.Tenant = "fabrikam"
 	f.Devices = append([]schema.Device{now}, f.Devices...)
@@ -135,6 +139,48 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 	}
 	if want := []int64{1, 3}; !slices.Equal(charted, want) {
 		t.Errorf("the charts have %d readings, want %d", charted, want)
+	}
+}
+
+// TestFiltersFindAMovedDeviceAsEachTenantHadIt, and the former tenant learns nothing of what it has become.
+func TestFiltersFindAMovedDeviceAsEachTenantHadIt(t *testing.T) {
+	t.Parallel()
+	f := newMoved(t)
+	root := f.signIn(t, f.add(t, "root", schema.Viewer, ""))
+	for filter, want := range map[string][3]int64{
+		"":                               {1, 3, 4},
+		"site=hall0":                     {1, 0, 1},
+		"site=hall9":                     {0, 3, 3},
+		"model=hall0-model":              {1, 0, 1},
+		"model=hall9-model":              {0, 3, 3},
+		"label=floor":                    {0, 3, 3},
+		"label=floor%3D9&devices=d0000":  {0, 3, 3},
+		"text=D0000":                     {1, 3, 4},
+		"site=hall0&text=d0000&prefix=d": {1, 0, 1},
+		"where=" + url.QueryEscape(`labels.floor == "9"`): {0, 3, 3},
+		"where=" + url.QueryEscape(`labels.floor == nil`): {1, 0, 1},
+	} {
+		for i, v := range []visitor{f.former, f.current, root} {
+			target := "/v1/query?window=1h&from=-24h&sensors=temperature&" + filter
+			w := v.get(target)
+			if w.Code == http.StatusNotFound && want[i] == 0 {
+				continue // it names the device
+			}
+			var got int64
+			for _, r := range answer[model.Windows](t, v, target).Rows {
+				if r.Device != "d0000" {
+					continue
+				}
+				got += r.Sensors["temperature"].Count
+				if (r.Tenant == "contoso") != r.Time.Before(f.at.Truncate(time.Hour)) {
+					t.Errorf("%s: the window of %v is of %s", filter, r.Time, r.Tenant)
+				}
+			}
+			lines := strings.Count(v.get(target+"&format=csv").Body.String(), "\nd0000,")
+			if got != want[i] || (lines > 0) != (got > 0) {
+				t.Errorf("%q by visitor %d has %d readings and %d lines, want %d", filter, i, got, lines, want[i])
+			}
+		}
 	}
 }
 

@@ -65,6 +65,9 @@ func (q Question) latestRanges(ctx context.Context, t *tables.Table) iter.Seq2[r
 			return
 		}
 		for _, home := range q.Scope.homes {
+			if home.left { // its newest values are emptied
+				continue
+			}
 			part := tables.Range{Partitions: tables.Is(home.String()), Rows: home.IDs}
 			if d := q.Scope.device; d != nil {
 				part.Rows = schema.LatestRows(d.Device, d.Device)

@@ -101,11 +101,82 @@ func (f Fleet) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Membe
 			return
 		}
 		for d, err := range f.Records(ctx, q.Scope.ids, 0) {
-			if !yield(d.Member(), err) {
+			m, selected := d.Member(), true
+			if err == nil && len(d.Former) > 0 && q.Filter.byMember() {
+				m, selected, err = f.selectedPart(ctx, q, d)
+			}
+			if selected && !yield(m, err) {
 				return
 			}
 		}
 	}
+}
+
+// membershipsOf yields the memberships of a question's devices that pass its filter, device after device.
+func (f Fleet) membershipsOf(ctx context.Context, q Question) iter.Seq2[[]schema.Member, error] {
+	return func(yield func([]schema.Member, error) bool) {
+		if d := q.Scope.device; d != nil {
+			var all []schema.Member
+			for _, h := range q.Scope.homes {
+				m := *d
+				m.Tenant = h.Tenant
+				all = append(all, m)
+			}
+			yield(all, nil)
+			return
+		}
+		if q.Scope.ofTenant() {
+			for m, err := range f.membersOf(ctx, q) {
+				if (err != nil || q.SelectsMember(m)) && !yield([]schema.Member{m}, err) {
+					return
+				}
+			}
+			return
+		}
+		for d, err := range f.Records(ctx, q.Scope.ids, 0) {
+			var all []schema.Member
+			if err == nil {
+				all, err = f.memberships(ctx, d)
+			}
+			all = slices.DeleteFunc(all, func(m schema.Member) bool { return !q.SelectsMember(m) })
+			if (err != nil || len(all) > 0) && !yield(all, err) {
+				return
+			}
+		}
+	}
+}
+
+// selectedPart returns the newest membership of a device that has moved and passes the filter, with the spans of all
+// that pass it; false if none does.
+func (f Fleet) selectedPart(ctx context.Context, q Question, d schema.Device) (m schema.Member, any bool, err error) {
+	all, err := f.memberships(ctx, d)
+	for _, one := range all {
+		if !q.SelectsMember(one) {
+			continue
+		}
+		if !any {
+			m, any = one, true
+		}
+		m.Spans = m.Spans.Join(one.Spans)
+	}
+	return m, any || err != nil, err
+}
+
+// memberships returns the memberships of a device, the current one first.
+func (f Fleet) memberships(ctx context.Context, d schema.Device) (all []schema.Member, err error) {
+	for _, t := range d.Tenants() {
+		m, is := d.Of(t), true
+		if len(d.Former) > 0 && !d.Status.Left() {
+			m, is, err = get(ctx, f.fleet(), m.Month.String(), string(m.Key()), schema.MemberOf)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			all = append(all, m)
+		}
+	}
+	return all, nil
 }
 
 // MemberOf returns the membership of a device for its tenant, with its spans if it has belonged to others; false if the
@@ -128,6 +199,22 @@ func (f Fleet) FormerOf(ctx context.Context, d schema.Device, t schema.Tenant) (
 		m, is, err = get(ctx, f.fleet(), m.Month.String(), string(m.Key()), schema.MemberOf)
 	}
 	return m, is && m.Spans.End() != 0, err
+}
+
+// MembersAmong yields the memberships of devices of one tenant and month, which are in the order of their IDs. It takes
+// at most a request for each device, and no more than reading all of the tenant and month.
+func (f Fleet) MembersAmong(
+	ctx context.Context, at schema.LatestPartition, ids []string,
+) iter.Seq2[schema.Member, error] {
+	return func(yield func(schema.Member, error) bool) {
+		pages := memberPages{fleet: f, at: at}
+		for _, id := range ids {
+			m, found, err := pages.of(ctx, schema.DeviceID(id))
+			if (found || err != nil) && !yield(m, err) {
+				return
+			}
+		}
+	}
 }
 
 // HasMembership reports whether m is in the fleet.

@@ -1,8 +1,10 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"furrow/jobs/rate"
@@ -25,6 +27,7 @@ type Rate struct {
 
 // RateBucket is the rates of one device in a window of time.
 type RateBucket struct {
+	Tenant  schema.Tenant // of the device then
 	Device  schema.DeviceID
 	Window  schema.Window
 	Start   tables.Ticks
@@ -82,17 +85,14 @@ func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wa
 // time. A bucket begins with the difference to the last reading before it. The question has no condition.
 func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
 	return Limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
-		for m, err := range f.membersOf(ctx, q) {
+		for memberships, err := range f.membershipsOf(ctx, q) {
 			if err != nil {
 				if !yield(RateBucket{}, err) || !isUnreadable(err) {
 					return
 				}
 				continue
 			}
-			if !q.SelectsMember(m) {
-				continue
-			}
-			for b, err := range f.deviceRates(ctx, q, m) {
+			for b, err := range f.ratesByTime(ctx, q, memberships) {
 				if !yield(b, err) {
 					return
 				}
@@ -101,7 +101,32 @@ func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, erro
 	}), q.Limit)
 }
 
-// deviceRates are the buckets of one device. It reads those of the day before the span,
+// ratesByTime are the buckets of one device: of each of its tenants, in the order of time.
+func (f Fleet) ratesByTime(ctx context.Context, q Question, memberships []schema.Member) iter.Seq2[RateBucket, error] {
+	if len(memberships) == 1 {
+		return f.deviceRates(ctx, q, memberships[0])
+	}
+	return func(yield func(RateBucket, error) bool) {
+		var all []RateBucket
+		for _, m := range memberships {
+			for b, err := range f.deviceRates(ctx, q, m) {
+				if err == nil {
+					all = append(all, b)
+				} else if !yield(b, err) {
+					return
+				}
+			}
+		}
+		slices.SortStableFunc(all, func(a, b RateBucket) int { return cmp.Compare(a.Start, b.Start) })
+		for _, b := range all {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// deviceRates are the buckets of one device and tenant. It reads those of the day before the span,
 // too, for the readings before the first ones.
 func (f Fleet) deviceRates(ctx context.Context, q Question, m schema.Member) iter.Seq2[RateBucket, error] {
 	begin := q.Window.Start(q.Span.From)
@@ -117,7 +142,7 @@ func (f Fleet) deviceRates(ctx context.Context, q Question, m schema.Member) ite
 			report("", err)
 			return b, false
 		}
-		b = RateBucket{Device: m.Device, Window: q.Window, Start: row.Bucket, Model: q.Models.of(m)}
+		b = RateBucket{Tenant: m.Tenant, Device: m.Device, Window: q.Window, Start: row.Bucket, Model: q.Models.of(m)}
 		for _, p := range q.sensors(e) {
 			s, err := rate.ParseSummary(p.Value.Text())
 			if err != nil {

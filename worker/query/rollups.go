@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -14,7 +15,7 @@ import (
 
 // A Bucket is a rollup of one device and window of time.
 type Bucket struct {
-	Tenant  schema.Tenant // of the device then; empty where one range of rows has several tenants
+	Tenant  schema.Tenant // of the device then
 	Device  schema.DeviceID
 	Window  schema.Window
 	Start   tables.Ticks
@@ -40,14 +41,47 @@ func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error]
 		s := f.selection(q, r.home)
 		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(q.decoding().bucket))
 		return selected(all, func(b *Bucket) (keep bool, err error) {
-			b.Tenant = r.home.Tenant
+			b.Tenant = cmp.Or(r.home.Tenant, q.Scope.tenant)
 			b.Model, keep, err = s.selects(ctx, b.Device, b.Row)
 			b.Sensors = slices.DeleteFunc(b.Sensors, func(a Aggregate) bool { return !q.wants(a.Sensor) })
 			return keep && len(b.Sensors) > 0, err
 		})
 	}
 	found := inOrder(ctx, sources(q.bucketRanges(ctx, f.rollups()), buckets), q.searching())
+	if q.Scope.device != nil && len(q.Scope.homes) > 1 {
+		found = byTime(found)
+	}
 	return Limited(afterSkipped(q.Scope, found), q.Limit)
+}
+
+// byTime yields the buckets of a device, which come day after day and each day tenant after tenant, by their time.
+func byTime(all iter.Seq2[Bucket, error]) iter.Seq2[Bucket, error] {
+	return func(yield func(Bucket, error) bool) {
+		var day []Bucket
+		end := func() bool {
+			slices.SortStableFunc(day, func(a, b Bucket) int { return cmp.Compare(a.Start, b.Start) })
+			for _, b := range day {
+				if !yield(b, nil) {
+					return false
+				}
+			}
+			day = day[:0]
+			return true
+		}
+		for b, err := range all {
+			if err != nil {
+				if !yield(Bucket{}, err) {
+					return
+				}
+				continue
+			}
+			if len(day) > 0 && schema.DayOf(day[0].Start) != schema.DayOf(b.Start) && !end() {
+				return
+			}
+			day = append(day, b)
+		}
+		end()
+	}
 }
 
 // bucket decodes an output of rollups. It is not wanted outside of the span, or without

@@ -28,6 +28,8 @@ type Scope struct {
 type Home struct {
 	schema.LatestPartition
 	IDs tables.Keys
+
+	left bool // all its devices belong to other tenants now
 }
 
 func (s Scope) String() string { return s.text }
@@ -47,7 +49,7 @@ func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
 	}
 	scope := ScopeOf(d.Member())
 	for _, t := range d.Tenants()[1:] { // their outputs have the device's earlier readings
-		scope.homes = append(scope.homes, Home{schema.LatestPartition{Tenant: t, Month: d.Month}, scope.ids})
+		scope.homes = append(scope.homes, Home{schema.LatestPartition{Tenant: t, Month: d.Month}, scope.ids, true})
 	}
 	slices.SortFunc(scope.homes, func(a, b Home) int { return cmp.Compare(a.Tenant, b.Tenant) })
 	return scope, nil
@@ -56,7 +58,7 @@ func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
 // ScopeOf returns the scope of a known device.
 func ScopeOf(m schema.Member) Scope {
 	id := tables.Is(string(m.Device))
-	home := Home{schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id}
+	home := Home{schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id, false}
 	return Scope{text: string(m.Device), device: &m, ids: id, homes: []Home{home}}
 }
 
@@ -75,7 +77,7 @@ func Devices(all []schema.Device) Scope {
 		i, found := at[p]
 		if !found {
 			i, at[p] = len(scope.homes), len(scope.homes)
-			scope.homes = append(scope.homes, Home{p, tables.Keys{From: string(d.ID)}})
+			scope.homes = append(scope.homes, Home{p, tables.Keys{From: string(d.ID)}, false})
 		}
 		scope.homes[i].IDs.Before = schema.LatestRows(d.ID, d.ID).Before
 	}
@@ -90,15 +92,19 @@ func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
 		return Scope{}, &NameError{err}
 	}
 	scope := Scope{text: "devices " + prefix + "…", ids: keys}
-	found := map[schema.LatestPartition]bool{}
+	left := map[schema.LatestPartition]bool{}
 	for d, err := range Readable(f.Records(ctx, keys, 0), &scope.skipped) {
 		if err != nil {
 			return Scope{}, err
 		}
-		if p := (schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}); !found[p] {
-			found[p] = true
-			scope.homes = append(scope.homes, Home{p, keys})
+		for i, t := range d.Tenants() {
+			p := schema.LatestPartition{Tenant: t, Month: d.Month}
+			before, found := left[p]
+			left[p] = i > 0 && (before || !found)
 		}
+	}
+	for p, left := range left {
+		scope.homes = append(scope.homes, Home{p, keys, left})
 	}
 	if len(scope.homes) == 0 && scope.skipped.N == 0 {
 		return Scope{}, f.unknown(ctx, prefix)

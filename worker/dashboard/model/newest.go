@@ -83,7 +83,7 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 			return Export{}, err
 		}
 	}
-	homes, err := s.selectedHomes(q.Filter, q.Prefix, q.Devices, 0, false)
+	homes, err := s.selectedHomes(ctx, q, 0, false)
 	if err != nil {
 		return Export{}, err
 	}

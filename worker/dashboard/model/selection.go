@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ type home struct {
 	schema.LatestPartition
 	ids  []string // selected, in order
 	runs []run    // that together have them, in order
+
+	were map[string]schema.Member // those of them that have left the tenant, and what they were then
 }
 
 // A run is a range of IDs, whose outputs are read as a whole, with those of a few devices that were not selected.
@@ -26,56 +29,122 @@ type candidate struct {
 	selected bool
 }
 
-// selectedHomes returns the selected devices by tenant and month. Devices that are at most so many apart are in one
-// run.
-// It is ErrUnknown where ids names a device that the filter does not select; without ids, all are that it selects. With
-// former, devices are also where their former tenants have outputs, unless the filter asks for more than a tenant: the
-// index knows devices as they are now.
-func (s *Store) selectedHomes(filter Filter, prefix string, ids []string, apart int, former bool) ([]home, error) {
-	chosen := map[string]bool{}
-	for _, id := range ids {
-		chosen[id] = true
+// A place is a tenant and a month, by their numbers in the index.
+type place struct{ tenant, month uint16 }
+
+// selectedHomes returns the devices that a question selects by tenant and month. Devices that are at most so many apart
+// are in one run. It is ErrUnknown where the question names a device that its filter does not select; if it names none,
+// all are that the filter selects.
+// With former, devices are also where their former tenants have outputs, if the filter selects what they were then.
+func (s *Store) selectedHomes(ctx context.Context, q FleetQuery, apart int, former bool) ([]home, error) {
+	missing := map[string]bool{}
+	for _, id := range q.Devices {
+		missing[id] = true
 	}
-	x := s.index
+	all := s.index.candidates(q, s.silence())
+	var homes []home
+	if former {
+		for at, ids := range s.index.left(q) {
+			were, err := s.were(ctx, q, at, ids)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				_, is := were[id]
+				all[at] = append(all[at], candidate{id, is})
+			}
+			homes = append(homes, home{LatestPartition: s.index.partition(at), were: were})
+		}
+	}
+	for at, candidates := range all {
+		p := s.index.partition(at)
+		i := slices.IndexFunc(homes, func(h home) bool { return h.LatestPartition == p })
+		if i < 0 {
+			i, homes = len(homes), append(homes, home{LatestPartition: p})
+		}
+		homes[i].add(candidates, apart)
+		for _, id := range homes[i].ids {
+			delete(missing, id)
+		}
+	}
+	for id := range missing {
+		return nil, fmt.Errorf("device %s: %w", id, ErrUnknown)
+	}
+	homes = slices.DeleteFunc(homes, func(h home) bool { return len(h.ids) == 0 })
+	slices.SortFunc(homes, func(a, b home) int { return a.compare(b.LatestPartition) })
+	return homes, nil
+}
+
+// candidates returns all devices where they are now, and which of them a question selects.
+func (x *index) candidates(q FleetQuery, silence uint32) map[place][]candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	m := x.matcher(filter, s.silence())
-	type place struct{ tenant, month uint16 }
+	m := x.matcher(q.Filter, silence)
 	all := map[place][]candidate{}
 	for i := range x.devices {
 		d := &x.devices[i]
 		at := place{d.tenant, d.month}
-		is := strings.HasPrefix(d.id, prefix) && (len(ids) == 0 || chosen[d.id]) && m.matches(d)
-		if all[at] = append(all[at], candidate{d.id, is}); is {
-			delete(chosen, d.id)
-		}
+		all[at] = append(all[at], candidate{d.id, q.names(d.id) && m.matches(d)})
 	}
+	return all
+}
+
+// left returns the devices that tenants have left, as far as a question names them, in the order of their IDs.
+func (x *index) left(q FleetQuery) map[place][]string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	all := map[place][]string{}
 	for id, tenants := range x.former {
-		if !former || filter != (Filter{Tenant: filter.Tenant}) {
-			break
-		}
-		for _, tenant := range tenants {
-			at := place{tenant, x.devices[x.at[id]].month}
-			is := strings.HasPrefix(id, prefix) && (len(ids) == 0 || slices.Contains(ids, id)) &&
-				(filter.Tenant == "" || filter.Tenant == x.tenants.text(uint32(tenant)))
-			if all[at] = append(all[at], candidate{id, is}); is {
-				delete(chosen, id)
+		for _, t := range tenants {
+			if q.State != "" || !q.names(id) || q.Tenant != "" && q.Tenant != x.tenants.text(uint32(t)) {
+				continue
 			}
+			at := place{t, x.devices[x.at[id]].month}
+			all[at] = append(all[at], id)
 		}
 	}
-	for id := range chosen {
-		return nil, fmt.Errorf("device %s: %w", id, ErrUnknown)
+	for _, ids := range all {
+		slices.Sort(ids)
 	}
-	var homes []home
-	for at, candidates := range all {
-		tenant := schema.Tenant(x.tenants.text(uint32(at.tenant)))
-		h := home{LatestPartition: schema.LatestPartition{Tenant: tenant, Month: x.monthOf[at.month]}}
-		if h.add(candidates, apart); len(h.ids) > 0 {
-			homes = append(homes, h)
+	return all
+}
+
+// names reports whether a question is about a device, as far as its ID tells.
+func (q FleetQuery) names(id string) bool {
+	return strings.HasPrefix(id, q.Prefix) && (len(q.Devices) == 0 || slices.Contains(q.Devices, id)) &&
+		(q.Text == "" || strings.Contains(strings.ToLower(id), strings.ToLower(q.Text)))
+}
+
+// partition returns the tenant and month of a place.
+func (x *index) partition(at place) schema.LatestPartition {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(at.tenant))), Month: x.monthOf[at.month]}
+}
+
+// were returns what devices were when they left a tenant, of those that a question selects. It reads that only where it
+// matters: a tenant does not learn what a device has become.
+func (s *Store) were(ctx context.Context, q FleetQuery, at place, ids []string) (map[string]schema.Member, error) {
+	all := map[string]schema.Member{}
+	if q.Site == "" && q.Label == "" && q.Model == "" && !q.labels {
+		for _, id := range ids {
+			all[id] = schema.Member{}
+		}
+		return all, nil
+	}
+	found := query.Readable(s.fleet.MembersAmong(ctx, s.index.partition(at), ids), new(query.Skipped))
+	for m, err := range found {
+		if err != nil {
+			return nil, err
+		}
+		name, text, hasText := strings.Cut(q.Label, "=")
+		value, has := m.Labels[name]
+		if (q.Site == "" || string(m.Site) == q.Site) && (q.Label == "" || has && (!hasText || value == text)) &&
+			(q.Model == "" || s.index.modelOf(m) == q.Model) {
+			all[string(m.Device)] = m
 		}
 	}
-	slices.SortFunc(homes, func(a, b home) int { return a.compare(b.LatestPartition) })
-	return homes, nil
+	return all, nil
 }
 
 // add adds the selected ones of all devices.

@@ -26,6 +26,8 @@ type FleetQuery struct {
 	After    string // Next of the part before
 	Limit    int
 	Asked    string // as in ReadingsQuery
+
+	labels bool // a condition needs those of the devices
 }
 
 // Windows is the answer of /v1/query for a window: day by day in UTC, within a day by tenant, month and device, and for
@@ -40,7 +42,8 @@ type Windows struct {
 // SensorWindows are the sensors of a device in a window of time.
 type SensorWindows struct {
 	Device  string                  `json:"device"`
-	Time    time.Time               `json:"time"` // start of the window
+	Tenant  string                  `json:"tenant"` // that the device belonged to then
+	Time    time.Time               `json:"time"`   // start of the window
 	Sensors map[string]SensorWindow `json:"sensors"`
 }
 
@@ -58,8 +61,8 @@ type SensorWindow struct {
 type windowRow struct{ query.Bucket }
 
 func (b *windowRow) Object() any {
-	w := SensorWindows{Device: string(b.Device), Time: b.Start.Time(), Sensors: make(map[string]SensorWindow,
-		len(b.Sensors))}
+	w := SensorWindows{Device: string(b.Device), Tenant: string(b.Tenant), Time: b.Start.Time(),
+		Sensors: make(map[string]SensorWindow, len(b.Sensors))}
 	for _, a := range b.Sensors {
 		w.Sensors[a.Sensor] = SensorWindow{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()}
 	}
@@ -72,11 +75,12 @@ func windowColumns() []formats.Column {
 	for _, name := range []string{"sum", "min", "max", "first", "last", "mean"} {
 		columns = append(columns, formats.Column{Name: name, Type: formats.Number})
 	}
-	return columns
+	return append(columns, formats.Column{Name: "tenant"})
 }
 
 func (b *windowRow) Lines(line func([]formats.Cell)) {
-	cells := [10]formats.Cell{0: formats.TextCell(string(b.Device)), 1: formats.TimeCell(b.Start.Time())}
+	cells := [11]formats.Cell{0: formats.TextCell(string(b.Device)), 1: formats.TimeCell(b.Start.Time()),
+		10: formats.TextCell(string(b.Tenant))}
 	for _, a := range b.Sensors {
 		cells[2], cells[3] = formats.TextCell(a.Sensor), formats.CountCell(a.Count)
 		for i, v := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()} {
@@ -109,6 +113,7 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 		return Export{}, err
 	}
 	q.Where = "" // it is on windows, and not on newest values
+	q.labels = where != nil && where.Labels()
 	w := &windowed{store: s, q: q, where: where, cursor: s.cursorFor("windows", within(ctx), q.Asked)}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if where != nil && len(q.Sensors) > 0 {
@@ -123,7 +128,8 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 		return Export{}, err
 	}
 	apart := int(pageRows * time.Duration(w.ask.Window) / (24 * time.Hour))
-	if w.homes, err = s.selectedHomes(q.Filter, q.Prefix, q.Devices, apart, true); err != nil {
+	selecting, meter := metered(ctx)
+	if w.homes, err = s.selectedHomes(selecting, q, apart, true); err != nil {
 		return Export{}, err
 	}
 	if err := w.checkSize(); err != nil {
@@ -131,7 +137,7 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
 	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit}, Rows: []SensorWindows{},
-		Extent: Extent{Operations: read.Operations}}
+		Extent: Extent{Operations: read.Operations + int(meter.Load())}}
 	w.out = &out.Extent
 	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out },
 		Columns: windowColumns(), Rows: func(yield func(formats.Row, error) bool) { w.rows(ctx, yield) }}, nil
@@ -258,7 +264,7 @@ func (w *windowed) read(
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
 	var before query.Bucket
-	selected := false
+	selected, labels := false, map[string]string(nil)
 	for b, err := range query.Readable(w.store.fleet.Rollups(ctx, ask), &skipped) {
 		if err != nil {
 			yield(nil, err)
@@ -274,9 +280,11 @@ func (w *windowed) read(
 		w.buckets++
 		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Tenant, b.Device}
 		if b.Device != before.Device || b.Tenant != before.Tenant {
-			before, selected = b, w.selects(b.Tenant, string(b.Device))
+			before = b
+			labels, selected = w.selects(b.Tenant, string(b.Device))
 		}
-		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start || !w.holds(&b) {
+		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start ||
+			!w.holds(&b, labels) {
 			continue
 		}
 		if w.out.Count++; !yield(&windowRow{b}, nil) {
@@ -287,13 +295,9 @@ func (w *windowed) read(
 }
 
 // holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
-func (w *windowed) holds(b *query.Bucket) bool {
+func (w *windowed) holds(b *query.Bucket, labels map[string]string) bool {
 	if w.where == nil {
 		return true
-	}
-	var labels map[string]string
-	if w.where.Labels() {
-		labels = w.store.index.labelsOf(string(b.Device))
 	}
 	if !w.where.Holds(b.Row(labels)) {
 		return false
@@ -316,10 +320,20 @@ func (x *index) labelsOf(id string) map[string]string {
 	return nil
 }
 
-// selects reports whether a device of a tenant was selected: runs have a few others.
-func (w *windowed) selects(tenant schema.Tenant, id string) bool {
+// selects reports whether a device of a tenant was selected, because runs have a few others, and returns its labels if
+// the condition needs them.
+func (w *windowed) selects(tenant schema.Tenant, id string) (labels map[string]string, is bool) {
 	_, month, _ := w.store.index.home(id)
 	at := schema.LatestPartition{Tenant: tenant, Month: month}
 	i, found := slices.BinarySearchFunc(w.homes, at, home.compare)
-	return found && w.homes[i].has(id)
+	if !found || !w.homes[i].has(id) {
+		return nil, false
+	}
+	if was, left := w.homes[i].were[id]; left {
+		return was.Labels, true
+	}
+	if w.q.labels {
+		labels = w.store.index.labelsOf(id)
+	}
+	return labels, true
 }
