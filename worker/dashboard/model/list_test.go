@@ -147,6 +147,7 @@ func FuzzCursor(f *testing.F) {
 		given[[2]string{list.Next, sort}] = true
 		f.Add(list.Next, sort)
 		f.Add(list.Next+"A", sort)
+		f.Add(list.Next[:5]+"\n"+list.Next[5:], sort)
 	}
 	f.Add("e30", SortDevice)
 	f.Fuzz(func(t *testing.T, after, sort string) {
