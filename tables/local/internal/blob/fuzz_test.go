@@ -104,6 +104,7 @@ func FuzzNames(f *testing.F) {
 	for _, name := range []string{"a", "dir/b", "ä", "a b+%", "\x01", "a\r\nb", "\uFFFF", "..", "a//b", "<&>"} {
 		f.Add(name, "/")
 	}
+	f.Add("\uFFFF", "\xef") // a delimiter within a letter
 	f.Fuzz(func(t *testing.T, name, delimiter string) {
 		s := withData(t)
 		path := "/data/" + url.PathEscape(name)
@@ -116,7 +117,12 @@ func FuzzNames(f *testing.F) {
 		if a = s.Do("GET", path, ""); a.Status != 200 || a.Body != "x" {
 			t.Fatalf("%q: %d %s", name, a.Status, a.Body)
 		}
-		a = s.Do("GET", "/data?restype=container&comp=list&delimiter="+url.QueryEscape(delimiter), "").Want(t, 200, "")
+		a = s.Do("GET", "/data?restype=container&comp=list&delimiter="+url.QueryEscape(delimiter), "")
+		if !utf8.ValidString(delimiter) {
+			a.Want(t, 400, "InvalidQueryParameterValue")
+			return
+		}
+		a.Want(t, 200, "")
 		var list struct {
 			Blobs struct {
 				Blob, BlobPrefix []struct {

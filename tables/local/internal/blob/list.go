@@ -36,8 +36,10 @@ func parseListing(r *wire.Request) (l listing, err error) {
 	q := r.Query
 	l = listing{prefix: q.Get("prefix"), delimiter: q.Get("delimiter"),
 		from: q.Get("startFrom"), before: q.Get("endBefore")}
-	if !utf8.ValidString(l.prefix) {
-		return l, wire.BadQuery("prefix", l.prefix, "It is not UTF-8.")
+	for _, name := range []string{"prefix", "delimiter", "startFrom", "endBefore"} {
+		if text := q.Get(name); !utf8.ValidString(text) { // XML cannot repeat it, or what it cuts a name to
+			return l, wire.BadQuery(name, text, "It is not UTF-8.")
+		}
 	}
 	if l.marker, err = decodeMarker(q.Get("marker")); err != nil {
 		return l, err
