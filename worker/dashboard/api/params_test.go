@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,8 @@ func FuzzParams(f *testing.F) {
 	for _, r := range New(nil, admin.Fleet{}, access.Log{}, nil).Routes() {
 		names = append(names, r.Params...)
 	}
+	slices.Sort(names)
+	names = slices.Compact(names)
 	f.Fuzz(func(t *testing.T, query string) {
 		p, err := ParseParams(query, names)
 		if err != nil {
