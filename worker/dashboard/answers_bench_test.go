@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,10 +17,13 @@ import (
 	"furrow/worker/dashboard/formats"
 )
 
-// BenchmarkAnswers reads a million rows of a device with three sensors, and a day by the hour of 10,000 devices
+var answered = flag.Int("dashboard.rows", 100_000, "how many rows BenchmarkAnswers reads")
+
+// BenchmarkAnswers reads the rows of a device with three sensors, and a day by the hour of a hundredth as many devices
 // with two, over TCP from embedded storage. It reports rows a second, and by how much the heap of the process grows.
 func BenchmarkAnswers(b *testing.B) {
-	const rows, devices, hours = 1_000_000, 10_000, 24
+	const hours = 24
+	rows, devices := *answered, *answered/100
 	f := newFixture(b, 2, Config{Loopback: true})
 	day := schema.DayOf(tables.TicksOf(time.Now())) - 1
 	fill(b, f, f.Names.Readings(), rows, func(i int) tables.Entity {
