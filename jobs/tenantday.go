@@ -12,6 +12,7 @@ import (
 )
 
 // A TenantDay is the readings of a tenant on one day, or in a part of it, of the devices in one partition of the fleet.
+// Devices that have left the fleet belong to it as long as their data is kept.
 type TenantDay struct {
 	Month  schema.Month
 	Tenant schema.Tenant
@@ -194,7 +195,22 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 			return false
 		}
 	}
+	read := func(m schema.Member) bool {
+		device := &deviceDay{member: m, model: d.pipeline.modelOf(m), pages: make(chan dayPage, 1)}
+		if d.Past != nil && (d.AllPast || d.Gone(&m)) {
+			device.past = d.Past(&m)
+		}
+		if !put(device) {
+			return false
+		}
+		if device.past == nil {
+			reading.Go(func() { d.readRows(ctx, device) })
+		}
+		return true
+	}
 	p := d.pipeline
+	left := d.left(ctx, members)
+	defer left.stop()
 	first := true
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: members}) {
 		if err == nil && page.Time.IsZero() {
@@ -209,23 +225,19 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 		}
 		first = false
 		for _, e := range page.Rows {
+			if !left.readTo(e.RowKey, read, put) {
+				return
+			}
 			m, err := schema.MemberOf(e)
 			if err != nil {
 				continue // the master reports it
 			}
-			device := &deviceDay{member: m, model: p.modelOf(m), pages: make(chan dayPage, 1)}
-			if d.Past != nil && (d.AllPast || d.Gone(&m)) {
-				device.past = d.Past(&m)
-			}
-			if !put(device) {
+			if !read(m) {
 				return
 			}
-			if device.past != nil {
-				continue
-			}
-			reading.Go(func() { d.readRows(ctx, device) })
 		}
 	}
+	left.readTo("", read, put)
 }
 
 // readRows reads the rows of a device.

@@ -43,7 +43,8 @@ type dayFile struct {
 	settle        time.Duration
 	first, before schema.DeviceID
 	columns       columnar.Columns // that readings are expected to need; those that they need are added
-	// cleanse makes the file of its last version alone, without the devices that have left the fleet.
+	// cleanse makes the file of its last version alone, without devices that have left the fleet and whose data
+	// is not kept.
 	cleanse bool
 }
 

@@ -42,7 +42,7 @@
 // version that was there before its readings were read, so of two jobs none puts old over new. Its metadata have the
 // time before which storage had accepted every row that it could lack: a mark that is older asks for nothing.
 // A file that is made again takes the readings of devices whose rows retention may have deleted from the one that it
-// replaces.
+// replaces. Devices that have left the fleet stay in the files as long as their data is kept.
 //
 // An hour of a day that is still open has a folder like that of a day, if it is asked for, until the day's files
 // replace it:
