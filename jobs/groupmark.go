@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -80,4 +81,39 @@ func leaveMarks(ctx context.Context, tracking *tables.Table, marks []*change) er
 		}
 	}
 	return nil
+}
+
+// RenewMarks leaves the marks of a kind again that a tenant has in a partition of the fleet. Jobs that are working on
+// them cannot delete them then: what they ask for is made once more, from what there is from now on.
+func (p *Pipeline) RenewMarks(ctx context.Context, m schema.Month, k schema.MarkKind, t schema.Tenant) error {
+	var marks []*change
+	for e, err := range p.tracking().Entities(ctx, tables.Query{Range: schema.Marks(m, k)}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if mark, err := schema.MarkOf(e); err == nil && mark.Tenant == t {
+			marks = append(marks, &change{op: tables.InsertOrReplace(mark.Entity())})
+		}
+	}
+	return leaveMarks(ctx, p.tracking(), marks)
+}
+
+// WithMark leaves a mark, makes what it asks for, and deletes it unless it was left again meanwhile. If it dies, the
+// next group job continues.
+func (p *Pipeline) WithMark(ctx context.Context, m schema.Mark, make func() error) error {
+	left, err := p.tracking().Do(ctx, tables.InsertOrReplace(m.Entity()))
+	if err != nil {
+		return err
+	}
+	if err := make(); err != nil {
+		return err
+	}
+	_, err = p.tracking().Do(ctx, tables.Delete(m.Month.String(), m.Key(), left.ETags[0]))
+	if isChanged(err) {
+		return nil
+	}
+	return err
 }

@@ -48,7 +48,7 @@ func archiveRewrite(c *cli.Context) error {
 		var m *archive.Manifest
 		act := schema.Act{What: "archive rewrite", Tenant: folder.Tenant, Detail: folder.When()}
 		err := s.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
-			m, err = days.MakeDay(ctx, folder, archive.Asked{Since: tables.MaxTicks})
+			m, err = days.Remake(ctx, folder)
 			return "rewritten", err
 		})
 		if err != nil {

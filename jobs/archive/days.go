@@ -54,6 +54,15 @@ func (d *Days) MakeDay(ctx context.Context, f Folder, asked Asked) (*Manifest, e
 	return m, nil
 }
 
+// Remake makes all files of a day or hour again. It leaves a mark while it does, as jobs have one.
+func (d *Days) Remake(ctx context.Context, f Folder) (m *Manifest, err error) {
+	err = d.Pipeline.WithMark(ctx, f.mark(), func() (err error) {
+		m, err = d.MakeDay(ctx, f, Asked{Since: tables.MaxTicks})
+		return err
+	})
+	return m, err
+}
+
 func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
 	day := d.Readings(f)
 	from, err := d.ranges(ctx, f, day)

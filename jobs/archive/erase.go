@@ -43,9 +43,14 @@ func (s *Store) Erase(ctx context.Context, tenant schema.Tenant, device schema.D
 }
 
 // Erase makes the Parquet files with readings of a device again, with their rollups and reports, from what they have
-// themselves, and returns how many. The device has left the fleet: files made again are without such devices.
+// themselves, and returns how many. The device has left the fleet, and its pipelines have forgotten it, so it is in no
+// file that is made from now on. A job that began before may still put files with it: the marks that it works on are
+// left again, so that these files are made once more.
 func (d *Days) Erase(ctx context.Context, m schema.Month, t schema.Tenant,
 	device schema.DeviceID) (made int, err error) {
+	if err := d.Pipeline.RenewMarks(ctx, m, schema.ArchiveMark, t); err != nil {
+		return made, err
+	}
 	for _, root := range []string{"", hoursFolder} {
 		for f, err := range d.Store.ranged(ctx, root+tenantFolder(t)) {
 			if err != nil {
