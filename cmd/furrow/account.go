@@ -79,6 +79,7 @@ func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks
 	if err != nil {
 		return nil, usagef(c, "--ca: %v", err)
 	}
+	transport.Transport = setup.Direct(c.Context, transport.Transport)
 	clients, err := roles.Connect(found.Account, names, transport, hooks...)
 	if err != nil {
 		return nil, err

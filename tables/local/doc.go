@@ -2,7 +2,7 @@
 // services from a directory, so that programs and tests that use the Azure SDKs
 // run on one machine. Every acknowledged write is on disk, and a query reads only
 // the keys that it names. Programs reach it through an SDK: Start gives the URLs,
-// the account and the key.
+// the account and the key. Within the process that serves it, Direct saves the connection.
 //
 // # Directory
 //

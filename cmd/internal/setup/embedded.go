@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"path/filepath"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 type Embedded struct {
 	*local.Server
 	public    net.Listener // of tables, for devices
+	own       local.Listeners
 	listeners []local.Listeners
 }
 
@@ -45,6 +47,7 @@ func (e *Embedded) open(c local.Config, own local.Listeners, t *TLS) (err error)
 		}
 		e.listeners = append(e.listeners, own)
 	}
+	e.own = own
 	return WriteConnection(c.Dir, LocalAccount(e.Server, own, nil))
 }
 
@@ -71,7 +74,8 @@ func Closing(err *error, close func() error) {
 	}
 }
 
-// ServeWhile serves until within returns, so that storage ends last and the others can finish their work.
+// ServeWhile serves until within returns, so that storage ends last and the others can finish their work. Clients with
+// Direct's transport for the context of within reach the storage without a connection.
 func (e *Embedded) ServeWhile(ctx context.Context, within func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,10 +87,22 @@ func (e *Embedded) ServeWhile(ctx context.Context, within func(context.Context) 
 		defer cancel()
 		failed = e.Serve(serving, e.listeners...)
 	})
-	err := within(ctx)
+	err := within(context.WithValue(ctx, embeddedKey{}, e))
 	stop()
 	storage.Wait()
 	return errors.Join(err, failed)
+}
+
+type embeddedKey struct{}
+
+// Direct returns a transport that takes the short way to the storage that serves while the context lasts, if there is
+// one, and other for everything else.
+func Direct(ctx context.Context, other http.RoundTripper) http.RoundTripper {
+	e, ok := ctx.Value(embeddedKey{}).(*Embedded)
+	if !ok {
+		return other
+	}
+	return e.Server.Direct(Local(e.own.Queue), Local(e.own.Table), other)
 }
 
 // TableURL returns the URL of the Table service for devices, on another host if that is not empty.

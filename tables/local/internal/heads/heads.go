@@ -87,14 +87,25 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, contextKey{}, c)
 }
 
+// WithNames returns a context for a request without a connection, whose header has the names as the client spells them.
+func WithNames(ctx context.Context, header http.Header) context.Context {
+	var sc scanner
+	for name := range header {
+		sc.name([]byte(name))
+	}
+	return context.WithValue(ctx, contextKey{}, sc.names)
+}
+
 // Names returns the spellings of the names of metadata in a request, by name in lower case; those without capital
 // letters are left out. It must be called once for each request of a connection. It sets the TLS state, which
 // net/http does not find behind a Conn.
 func Names(r *http.Request) map[string]string {
-	c, ok := r.Context().Value(contextKey{}).(*Conn)
-	if !ok {
-		return nil
+	switch c := r.Context().Value(contextKey{}).(type) {
+	case *Conn:
+		r.TLS = c.tls()
+		return c.next()
+	case map[string]string:
+		return c
 	}
-	r.TLS = c.tls()
-	return c.next()
+	return nil
 }

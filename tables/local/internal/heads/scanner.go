@@ -98,21 +98,28 @@ func (s *scanner) take(line []byte) {
 // header follows a line of a head.
 func (s *scanner) header(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
+	s.name(name)
 	switch {
-	case len(name) > len(prefix) && strings.EqualFold(string(name[:len(prefix)]), prefix):
-		own := string(name[len(prefix):])
-		lower := strings.ToLower(own)
-		if _, twice := s.names[lower]; own == lower || twice {
-			return
-		}
-		if s.names == nil {
-			s.names = map[string]string{}
-		}
-		s.names[lower] = own
 	case len(name) == len("Content-Length") && strings.EqualFold(string(name), "Content-Length"):
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 63)
 		s.length, s.lost = n, err != nil || n < 0
 	case len(name) == len("Transfer-Encoding") && strings.EqualFold(string(name), "Transfer-Encoding"):
 		s.chunked = true
 	}
+}
+
+// name takes a name of metadata; others do not matter.
+func (s *scanner) name(name []byte) {
+	if len(name) <= len(prefix) || !strings.EqualFold(string(name[:len(prefix)]), prefix) {
+		return
+	}
+	own := string(name[len(prefix):])
+	lower := strings.ToLower(own)
+	if _, twice := s.names[lower]; own == lower || twice {
+		return
+	}
+	if s.names == nil {
+		s.names = map[string]string{}
+	}
+	s.names[lower] = own
 }

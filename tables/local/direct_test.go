@@ -1,0 +1,92 @@
+package local_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/local"
+)
+
+// started returns a running server, its account, and a transport that takes no connection to its tables and queues.
+func started(tb testing.TB, other http.RoundTripper) (azuretest.Account, http.RoundTripper) {
+	s := must.Have(local.Start(local.Config{Dir: tb.TempDir()}))(tb)
+	tb.Cleanup(func() { must.Succeed(tb, s.Close()) })
+	host := func(text string) string { return must.Have(url.Parse(text))(tb).Host }
+	return azuretest.Account{Name: s.Account(), Key: s.Key(), Kind: azuretest.Embedded, TableURL: s.TableURL,
+		QueueURL: s.QueueURL, BlobURL: s.BlobURL}, s.Direct(host(s.QueueURL), host(s.TableURL), other)
+}
+
+// otherServices passes requests for blobs alone.
+type otherServices struct{ blobs string }
+
+func (o otherServices) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasPrefix(r.URL.String(), o.blobs) {
+		return nil, errors.New("a request for tables or queues took a connection: " + r.URL.Path)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// TestStorageIsTheSameWithoutAConnection holds it to every assumption about the service.
+func TestStorageIsTheSameWithoutAConnection(t *testing.T) {
+	others := &otherServices{}
+	account, direct := started(t, others)
+	others.blobs, account.Transport = account.BlobURL, &http.Client{Transport: direct}
+	azuretest.Run(t, account)
+}
+
+// readings returns a table through a transport.
+func readings(tb testing.TB, a azuretest.Account, through http.RoundTripper) *tables.Table {
+	account := must.Have(tables.ParseAccount(a.ConnectionString()))(tb)
+	config := tables.Config{Account: account, Transport: &http.Client{Transport: through}}
+	return must.Have(tables.Connect(config))(tb).Table("readings")
+}
+
+// TestAnswersDoNotShareMemory has many clients read different rows at once.
+func TestAnswersDoNotShareMemory(t *testing.T) {
+	account, direct := started(t, nil)
+	table := readings(t, account, direct)
+	must.Succeed(t, table.Create(t.Context()))
+	var all sync.WaitGroup
+	for _, key := range strings.Split("abcdefgh", "") {
+		all.Go(func() {
+			e := tables.Entity{PartitionKey: key, RowKey: "1"}
+			e.Set("text", tables.String(strings.Repeat(key, 1000)))
+			if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
+				t.Error(err)
+				return
+			}
+			for range 50 {
+				got, err := table.Get(t.Context(), key, "1")
+				if err != nil || got.Get("text") != e.Get("text") {
+					t.Errorf("%s: %v, %v", key, got.Get("text"), err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// BenchmarkEmptyQuery has a client ask for rows that are not there, over a connection and without one.
+func BenchmarkEmptyQuery(b *testing.B) {
+	account, direct := started(b, nil)
+	for name, transport := range map[string]http.RoundTripper{"connection": http.DefaultTransport, "direct": direct} {
+		b.Run(name, func(b *testing.B) {
+			table := readings(b, account, transport)
+			must.Succeed(b, table.Create(b.Context()))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, err := range table.Rows(b.Context(), tables.Query{Range: tables.Partition("d")}) {
+					must.Succeed(b, err)
+				}
+			}
+		})
+	}
+}
