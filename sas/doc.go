@@ -18,7 +18,8 @@
 //
 // An enrollment has a primary and a secondary key, so that keys can be rotated while devices
 // still have the old one. Both are stored sealed with a key that never goes to storage
-// (SealingKey, the master key), so whoever can read storage cannot pose as a device.
+// (SealingKey, the master key), so whoever can read storage cannot pose as a device. A SealingKey can
+// know those that it replaces, and Reseal ends the need for them.
 //
 // Whoever can write the table of enrollments could put back sealed keys that were rotated because
 // they leaked. Sealed keys therefore carry a counter. A row with an older key beside a newer one is

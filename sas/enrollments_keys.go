@@ -34,14 +34,23 @@ func (n *Enrollments) Keys(e schema.Enrollment) (keys []Key, err error) {
 // generates nil keys. The counter is the time, so that it is also above that of keys which were
 // replaced by older ones.
 func (n *Enrollments) seal(e *schema.Enrollment, primary, secondary Key) error {
-	counter := max(time.Now().UnixNano(), counterOf(e.Primary)+1)
+	for _, k := range []*Key{&primary, &secondary} {
+		if *k == nil {
+			*k = NewKey()
+		}
+	}
+	return n.sealAt(e, max(time.Now().UnixNano(), counterOf(e.Primary)+1), primary, secondary)
+}
+
+// sealAt seals the keys of an enrollment with a counter. A nil key is absent.
+func (n *Enrollments) sealAt(e *schema.Enrollment, counter int64, primary, secondary Key) error {
 	for _, s := range []struct {
 		key  Key
 		rank Rank
 		to   *[]byte
 	}{{primary, Primary, &e.Primary}, {secondary, Secondary, &e.Secondary}} {
 		if s.key == nil {
-			s.key = NewKey()
+			continue
 		}
 		sealed, err := n.SealingKey.Seal(s.key, e.ID, s.rank, counter)
 		if err != nil {

@@ -18,7 +18,13 @@ import (
 // A SealingKey encrypts the keys of enrollments, so that access to the tables is not enough to
 // impersonate a device. Users know it as the master key. It is never stored in the tables.
 // The zero SealingKey fails with ErrNoSealingKey.
-type SealingKey struct{ secret []byte }
+type SealingKey struct {
+	secret []byte
+	former [][]byte // secrets that were replaced, newest first; they open what they have sealed, and seal nothing
+}
+
+// formerWord precedes each former key in the text of a SealingKey.
+const formerWord = "former"
 
 // minSealingKey is the key length of AES-256 in bytes.
 const minSealingKey = 32
@@ -35,25 +41,47 @@ var (
 func NewSealingKey() SealingKey {
 	secret := make([]byte, minSealingKey)
 	rand.Read(secret) // never fails
-	return SealingKey{secret}
+	return SealingKey{secret: secret}
 }
 
-// ParseSealingKey parses base64 and ignores white space around it. Its errors do not quote the
-// key.
+// ParseSealingKey parses base64 and ignores white space around it. The word "former" and a key that was replaced may
+// follow, more than once. Its errors do not quote a key.
 func ParseSealingKey(text string) (SealingKey, error) {
-	secret, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	var all [][]byte
+	for part := range strings.SplitSeq(" "+strings.Join(strings.Fields(text), " ")+" ", " "+formerWord+" ") {
+		secret, err := parseSecret(part)
+		if err != nil {
+			return SealingKey{}, err
+		}
+		all = append(all, secret)
+	}
+	return SealingKey{secret: all[0], former: all[1:]}, nil
+}
+
+// parseSecret ignores spaces: openssl wraps long keys.
+func parseSecret(text string) ([]byte, error) {
+	secret, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(text, " ", ""))
 	if err != nil {
-		return SealingKey{}, errors.New("the master key is not in base64; copy all of it, with the = signs at its end")
+		return nil, errors.New("the master key is not in base64; copy all of it, with the = signs at its end")
 	}
 	if len(secret) < minSealingKey {
-		return SealingKey{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed: "+
+		return nil, fmt.Errorf("the master key has %d bytes, and at least %d are needed: "+
 			"openssl rand -base64 %d generates one", len(secret), minSealingKey, minSealingKey)
 	}
-	return SealingKey{secret}, nil
+	return secret, nil
 }
 
 // Base64 returns the form that ParseSealingKey parses.
-func (m SealingKey) Base64() string { return base64.StdEncoding.EncodeToString(m.secret) }
+func (m SealingKey) Base64() string {
+	text := base64.StdEncoding.EncodeToString(m.secret)
+	for _, secret := range m.former {
+		text += " " + formerWord + " " + base64.StdEncoding.EncodeToString(secret)
+	}
+	return text
+}
+
+// WithoutFormer returns the SealingKey that opens only what it has sealed itself.
+func (m SealingKey) WithoutFormer() SealingKey { return SealingKey{secret: m.secret} }
 
 // String hides the secret from logs.
 func (m SealingKey) String() string { return "(a master key)" }
@@ -80,7 +108,7 @@ const (
 // Seal encrypts a key for one enrollment and rank, so that it cannot be moved to another row. The
 // counter is authenticated too: it tells an older sealed key from a newer one.
 func (m SealingKey) Seal(k Key, of schema.EnrollmentID, in Rank, counter int64) ([]byte, error) {
-	gcm, err := m.gcm()
+	gcm, err := gcmOf(m.secret)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +119,18 @@ func (m SealingKey) Seal(k Key, of schema.EnrollmentID, in Rank, counter int64) 
 // Open decrypts a key that Seal sealed. It fails with ErrSealingKey if it was sealed by another
 // SealingKey or for another row, or was modified: these cases cannot be distinguished.
 func (m SealingKey) Open(sealed []byte, of schema.EnrollmentID, in Rank) (Key, error) {
-	gcm, err := m.gcm()
+	k, err := openWith(m.secret, sealed, of, in)
+	for _, secret := range m.former {
+		if !errors.Is(err, ErrSealingKey) {
+			break
+		}
+		k, err = openWith(secret, sealed, of, in)
+	}
+	return k, err
+}
+
+func openWith(secret, sealed []byte, of schema.EnrollmentID, in Rank) (Key, error) {
+	gcm, err := gcmOf(secret)
 	if err != nil {
 		return nil, err
 	}
@@ -123,12 +162,12 @@ func counterOf(sealed []byte) int64 {
 	return int64(binary.BigEndian.Uint64(sealed[1:]))
 }
 
-// gcm uses random nonces: there are too few keys for a collision.
-func (m SealingKey) gcm() (cipher.AEAD, error) {
-	if len(m.secret) == 0 {
+// gcmOf uses random nonces: there are too few keys for a collision.
+func gcmOf(secret []byte) (cipher.AEAD, error) {
+	if len(secret) == 0 {
 		return nil, ErrNoSealingKey
 	}
-	key, err := hkdf.Key(sha256.New, m.secret, nil, "furrow enrollment keys", 32)
+	key, err := hkdf.Key(sha256.New, secret, nil, "furrow enrollment keys", 32)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,33 @@ func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 	}
 }
 
+func TestSealingKeyKnowsTheOnesThatItReplaced(t *testing.T) {
+	long := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789abcdef"), 6)) // without = signs
+	for what, former := range map[string]string{"a short one": NewSealingKey().Base64(),
+		"a wrapped one": long[:64] + "\n" + long[64:], "two": NewSealingKey().Base64() + "\r\nformer\r\n" + long} {
+		old := must.Have(ParseSealingKey(former))(t)
+		sealed := must.Have(old.Seal([]byte("a key of a device"), "line4", Primary, 7))(t)
+		both := must.Have(ParseSealingKey(NewSealingKey().Base64() + "\nformer\n" + former + "\n"))(t)
+		for _, m := range []SealingKey{both, must.Have(ParseSealingKey(both.Base64()))(t)} {
+			if _, err := m.Open(sealed, "line4", Primary); err != nil {
+				t.Errorf("%s does not open: %v", what, err)
+			}
+		}
+		if _, err := both.WithoutFormer().Open(sealed, "line4", Primary); !errors.Is(err, ErrSealingKey) {
+			t.Errorf("%s: the new one opens it alone: %v", what, err)
+		}
+		sealed = must.Have(both.Seal([]byte("a key of a device"), "line4", Primary, 7))(t)
+		if _, err := both.WithoutFormer().Open(sealed, "line4", Primary); err != nil {
+			t.Errorf("%s: the new one does not seal: %v", what, err)
+		}
+	}
+	for _, wrong := range []string{"former", NewSealingKey().Base64() + " former", "former " + NewSealingKey().Base64()} {
+		if _, err := ParseSealingKey(wrong); err == nil {
+			t.Errorf("%s is parsed", wrong)
+		}
+	}
+}
+
 // Stored keys have to open forever, so the format cannot change.
 func TestSealedKeysOfEarlierVersionsOpen(t *testing.T) {
 	m := must.Have(ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))(t)

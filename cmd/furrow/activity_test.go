@@ -26,6 +26,7 @@ func TestEveryChangeIsInTheActivityLog(t *testing.T) {
 		{"enrollment add line4 --tenant acme", "enrollment add"},
 		{"enrollment set line4 --life 2h", "enrollment set"},
 		{"enrollment rotate line4 --yes", "enrollment rotate"},
+		{"enrollment reseal", "enrollment reseal"},
 		{"device add pump-7", "device add"},
 		{"device import " + devices, "device import"},
 		{"device import " + devices + " --dry-run", ""},

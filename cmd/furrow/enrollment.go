@@ -31,6 +31,7 @@ stored. An enrollment's key is stored sealed by the master key.`,
 			enrollmentRevokeCommand(),
 			enrollmentRotateCommand(),
 			enrollmentKeyCommand(),
+			enrollmentResealCommand(),
 		},
 	}
 }

@@ -154,6 +154,29 @@ func TestMasterKeyIsCreatedOnceAndNeverReplaced(t *testing.T) {
 	}
 }
 
+// TestMasterKeyIsReplacedWithTheFormerOneBesideIt gives both keys in a variable; the runbook has them in a file.
+func TestMasterKeyIsReplacedWithTheFormerOneBesideIt(t *testing.T) {
+	f := newFixture(t)
+	former, next := sas.NewSealingKey().Base64(), sas.NewSealingKey().Base64()
+	t.Setenv(setup.MasterVariable, former)
+	f.must("enrollment add line4 --tenant=contoso")
+	f.must("enrollment add line5 --tenant=contoso")
+	want := f.must("enrollment key line4 --show-key")
+	t.Setenv(setup.MasterVariable, next)
+	f.refused(exitFailed, "Name it after the word former in "+setup.MasterVariable, "enrollment reseal")
+	f.refused(exitUsage, "takes no argument", "enrollment reseal line4")
+	t.Setenv(setup.MasterVariable, next+" former "+former)
+	if got := jsonOf[resealedLine](t, f.must("enrollment reseal --json"))[0].Resealed; got != 2 {
+		t.Errorf("it seals the keys of %d enrollments", got)
+	}
+	t.Setenv(setup.MasterVariable, next)
+	if got := f.must("enrollment key line4 --show-key"); got != want {
+		t.Error("the enrollment has another key")
+	}
+	t.Setenv(setup.MasterVariable, former)
+	f.refused(exitFailed, "sealed with another master key", "enrollment key line4 --show-key")
+}
+
 func TestAccountNeedsItsMasterKeyGiven(t *testing.T) {
 	f := newFixture(t)
 	f.storage = strings.TrimSpace(text(t, filepath.Join(f.storage, "connection")))

@@ -73,6 +73,7 @@ func jsonOutputs() []jsonOutput {
 			"enrollment rotate"},
 			"A line for each enrollment.", []any{enrollmentLine{}}},
 		{[]string{"enrollment revoke"}, "One object; `enrollment disable --revoke` ends with it, too.", []any{revokedLine{}}},
+		{[]string{"enrollment reseal"}, "One object.", []any{resealedLine{}}},
 		{[]string{"enrollment key", "device key"}, "A line for each key.", []any{keyLine{}}},
 		{[]string{"model list"}, "A line for each model.", []any{modelLine{}}},
 		{[]string{"model show"}, "One object: the model by its name, with the keys of the configuration file.", nil},
