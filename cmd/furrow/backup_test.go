@@ -74,7 +74,8 @@ func (f *fixture) write(token sas.Answer, url string) int {
 	f.t.Helper()
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, token.PartitionKey,
 		tables.TicksOf(time.Now()))
-	return post(f.t, url+"?"+token.SAS, []byte(body), http.Header{"Prefer": {"return-no-content"}}, nil)
+	return post(f.t, url+"?"+token.SAS, []byte(body), http.Header{"Prefer": {"return-no-content"},
+		"Accept": {"application/json"}}, nil) // Azurite has no default
 }
 
 func TestUpWritesBackupsAndKeepsTheLast(t *testing.T) {

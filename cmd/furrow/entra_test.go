@@ -34,20 +34,28 @@ func startAzuriteWithEntra(t *testing.T) (ca, storage, key string) {
 	writeFile(t, ca, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
 	writeFile(t, private, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
 	key = base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
+	storage = runAzurite(t, program, "acme:"+key, "--oauth", "basic", "--cert", ca, "--key", private)
+	return ca, storage, key
+}
+
+// runAzurite runs Azurite with an account of its own, and returns a connection string without the key.
+func runAzurite(t *testing.T, program, account string, args ...string) (storage string) {
+	t.Helper()
 	log := &lockedBuffer{}
-	azurite := exec.Command("node", program, "--oauth", "basic", "--cert", ca, "--key", private, "--inMemoryPersistence",
-		"--skipApiVersionCheck", "--disableTelemetry", "--silent", "--blobPort", "0", "--queuePort", "0", "--tablePort", "0")
-	azurite.Env = append(os.Environ(), "AZURITE_ACCOUNTS=acme:"+key)
+	azurite := exec.Command("node", append([]string{program, "--inMemoryPersistence", "--skipApiVersionCheck",
+		"--disableTelemetry", "--silent", "--blobPort", "0", "--queuePort", "0", "--tablePort", "0"}, args...)...)
+	azurite.Env = append(os.Environ(), "AZURITE_ACCOUNTS="+account)
 	azurite.Stdout, azurite.Stderr = log, log
 	must(t, azurite.Start())
 	t.Cleanup(func() { _ = azurite.Process.Kill(); _ = azurite.Wait() })
 	await(t, log, func() bool { return strings.Count(log.String(), "successfully listening") == 3 })
-	storage = "AccountName=acme"
+	name, _, _ := strings.Cut(account, ":")
+	storage = "AccountName=" + name
 	for _, service := range []string{"Blob", "Queue", "Table"} {
 		at := all(log.String(), "Azurite "+service+` service is successfully listening at (\S+)`)
-		storage += ";" + service + "Endpoint=" + at[0] + "/acme"
+		storage += ";" + service + "Endpoint=" + at[0] + "/" + name
 	}
-	return ca, storage, key
+	return storage
 }
 
 // serveIdentities serves tokens as Azure does for the managed identity of a container app, and has azidentity find it.

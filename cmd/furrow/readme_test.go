@@ -142,6 +142,9 @@ func TestReadmeCommandsExist(t *testing.T) {
 	}
 	sign, _, curl := certificateTour(t)
 	pasted += "\n" + sign + curl
+	for section := range runbooks() {
+		pasted += "\n" + strings.Join(runbookCommands(t, section), "\n") + "\n"
+	}
 	checked := 0
 	for _, line := range lines {
 		line = strings.TrimPrefix(line, "./")
