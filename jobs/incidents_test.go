@@ -137,6 +137,21 @@ func (f *watched) play(do func(round int)) {
 // targets with deliveries are awake.
 func (f *watched) ended() map[string]string {
 	f.t.Helper()
+	ends := f.incidents()
+	fold := f.pipeline(nil).Processors[2].Fold.(jobs.Watcher)
+	for _, d := range f.World.Devices {
+		row := f.Track(f.t, d)
+		state := row.Get(schema.TrackStates + "rules").Binary()
+		if posts, _, err := fold.Posts(f.World.Member(d, f.Readings), state[4:]); err != nil || len(posts) > 0 {
+			f.t.Errorf("%s still has %d rows to post, %v", d, len(posts), err)
+		}
+	}
+	return ends
+}
+
+// incidents returns the rows of incidents and deliveries, and checks that targets with deliveries are awake.
+func (f *watched) incidents() map[string]string {
+	f.t.Helper()
 	client, ends := f.World.Connect(f.t, nil), map[string]string{}
 	for _, e := range jobstest.Rows(f.t, client.Table(f.Names.Output(rules.Table)), tables.Query{}) {
 		if _, kind, err := schema.IncidentRowKind(e.RowKey); err != nil || kind == 'd' {
@@ -155,14 +170,6 @@ func (f *watched) ended() map[string]string {
 		state := must.Have(client.Table(f.Names.Runs()).Get(f.t.Context(), pk, rk))(f.t)
 		if due := tables.Ticks(state.Get("Due").Int()); due > tables.TicksOf(f.now()).Add(time.Hour) {
 			f.t.Errorf("%s waits, and nobody has woken its target until %s", d.ID(), due.Time())
-		}
-	}
-	fold := f.pipeline(nil).Processors[2].Fold.(jobs.Watcher)
-	for _, d := range f.World.Devices {
-		row := f.Track(f.t, d)
-		state := row.Get(schema.TrackStates + "rules").Binary()
-		if posts, _, err := fold.Posts(f.World.Member(d, f.Readings), state[4:]); err != nil || len(posts) > 0 {
-			f.t.Errorf("%s still has %d rows to post, %v", d, len(posts), err)
 		}
 	}
 	return ends

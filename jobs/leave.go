@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -39,12 +40,13 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 		return 0, err
 	}
 	for processor, w := range d.model.watchers {
-		state, n, err := w.Leave(m, d.track.state(processor.Name), now, reason)
+		was := d.track.state(processor.Name)
+		state, n, err := w.Leave(m, was, now, reason)
 		if err != nil {
 			return 0, err
 		}
-		if n > 0 {
-			d.track.states[processor.Name], closed = state, closed+n
+		if closed += n; !bytes.Equal(state, was) {
+			d.track.states[processor.Name] = state
 		}
 	}
 	claim := rand.Text()

@@ -104,11 +104,11 @@ func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
 	}
 	for processor, w := range d.model.watchers {
 		was := d.track.state(processor.Name)
-		state, closed, err := w.Leave(d.member, was, d.horizon, Moved)
+		state, _, err := w.Leave(d.member, was, d.horizon, Moved)
 		if err != nil {
 			return 0, err
 		}
-		if closed > 0 && !bytes.Equal(state, was) {
+		if !bytes.Equal(state, was) {
 			d.track.states[processor.Name], d.dirty = state, true
 		}
 	}

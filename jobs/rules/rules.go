@@ -126,7 +126,8 @@ func (f *Fold) Watch(d schema.Member, b []byte, samples []jobs.Sample, at jobs.M
 	return jobs.FoldResult{State: w.encode(), Left: left}, nil
 }
 
-// Leave closes the open incidents of a device that has left the fleet.
+// Leave closes the open incidents of a device that has left the fleet or the tenant, and forgets what rules remember of
+// it: if it comes back, they begin again. Else it would have been silent and missed its times all the while.
 func (f *Fold) Leave(d schema.Member, b []byte, at tables.Ticks, reason string) (left []byte, closed int, err error) {
 	st, _, err := decode(b)
 	if err != nil || len(b) == 0 {
@@ -139,7 +140,10 @@ func (f *Fold) Leave(d schema.Member, b []byte, at tables.Ticks, reason string) 
 			closed++
 		}
 	}
-	return st.encoded(0), closed, nil // if it comes back, everything is evaluated at once
+	if !slices.ContainsFunc(st.rules, (*tracked).open) {
+		st.rules, st.row, st.device = nil, "", 0
+	}
+	return st.encoded(0), closed, nil
 }
 
 // identity stands for everything of a device and the rules that may change what is watched.
