@@ -26,18 +26,20 @@ func (b Batch) alone() bool { return b.First == b.Last }
 
 // A Result is what a job did.
 type Result struct {
-	Months    int // month jobs put
-	Batches   int // device jobs put by a month job
-	Devices   int // looked at
-	Folded    int // devices whose new rows were committed
-	Rows      int // folded and committed
-	Refused   int // rows with a rejected value
-	Overtaken int // devices that another job has taken over
-	Late      int // late rows that an audit found and folded
-	Refolds   int // devices that were folded again, in part or whole
-	Missing   int // rows that were counted before and are gone
-	Made      int // marks that a group job has worked off
-	Acks      int // acknowledgements of commands in the folded rows
+	Months    int            // month jobs put
+	Batches   int            // device jobs put by a month job
+	Devices   int            // looked at
+	Folded    int            // devices whose new rows were committed
+	Rows      int            // folded and committed
+	Refused   int            // rows with a rejected value
+	Overtaken int            // devices that another job has taken over
+	Late      int            // late rows that an audit found and folded
+	Refolds   int            // devices that were folded again, in part or whole
+	Missing   int            // rows that were counted before and are gone
+	Made      int            // marks that a group job has worked off
+	Acks      int            // acknowledgements of commands in the folded rows
+	Deleted   map[string]int // rows that retention has deleted, by table
+	Waits     map[Cause]int  // devices with readings that are old enough to go and stay
 
 	Behind []schema.Place // devices with more rows than were folded
 	Rest   schema.Place   // first device that the job did not get to; zero if none
@@ -144,8 +146,15 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ti
 }
 
 func (j *job) result() Result {
-	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.Place]error{}}
+	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.Place]error{},
+		Deleted: map[string]int{}, Waits: map[Cause]int{}}
 	for _, d := range j.work {
+		for table, n := range d.deleted {
+			r.Deleted[table] += n
+		}
+		if d.waits != "" {
+			r.Waits[d.waits]++
+		}
 		switch {
 		case d.err != nil:
 			r.Failed[d.member.Place()] = d.err

@@ -21,30 +21,32 @@ type deviceRun struct {
 	marks   map[string]schema.Mark    // by RowKey, of the effects that are written
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
 	rejects rejects
-	acks    []schema.Ack  // of commands, in the rows folded
-	rows    int           // rows folded
-	told    []Effect      // commands in the committed states, to be sent
-	bytes   int           // bytes of the folded rows
-	horizon tables.Ticks  // up to which rows are folded
-	brief   tables.Ticks  // a page of rows that begins earlier is left to a chain, with all after it; 0: none is
-	full    int           // bytes after which other rows are left to another job; 0: no bound
-	weight  int           // approximate bytes of effects and rejects
-	again   bool          // rows are folded again: skip processors that take each row once
-	dirty   bool          // there is something to commit
-	behind  bool          // there are more rows than were folded
-	left    bool          // it is so far behind that all of its rows are left to a chain
-	dropped bool          // another job has overtaken this one
-	look    bool          // its outputs may exist in unknown versions
-	holdFor time.Duration // how long the claim holds; zero: the default
-	held    bool          // claimed by this job and not committed yet
-	done    bool          // committed by this job
-	later   bool          // it is tried again soon, alone
-	posted  bool          // what an earlier job had committed was posted
-	busy    bool          // err is of storage, which may recover soon
-	err     error         // why it could not be folded
-	began   time.Time     // when folding began
-	seen    tables.Ticks  // newest time of the service in its rows' pages
-	onFold  func(Folded)  // may be nil
+	acks    []schema.Ack   // of commands, in the rows folded
+	rows    int            // rows folded
+	told    []Effect       // commands in the committed states, to be sent
+	bytes   int            // bytes of the folded rows
+	horizon tables.Ticks   // up to which rows are folded
+	brief   tables.Ticks   // a page of rows that begins earlier is left to a chain, with all after it; 0: none is
+	full    int            // bytes after which other rows are left to another job; 0: no bound
+	weight  int            // approximate bytes of effects and rejects
+	again   bool           // rows are folded again: skip processors that take each row once
+	dirty   bool           // there is something to commit
+	behind  bool           // there are more rows than were folded
+	left    bool           // it is so far behind that all of its rows are left to a chain
+	dropped bool           // another job has overtaken this one
+	look    bool           // its outputs may exist in unknown versions
+	holdFor time.Duration  // how long the claim holds; zero: the default
+	held    bool           // claimed by this job and not committed yet
+	done    bool           // committed by this job
+	later   bool           // it is tried again soon, alone
+	deleted map[string]int // rows that retention has deleted, by table
+	waits   Cause          // why readings stay that are old enough to go
+	posted  bool           // what an earlier job had committed was posted
+	busy    bool           // err is of storage, which may recover soon
+	err     error          // why it could not be folded
+	began   time.Time      // when folding began
+	seen    tables.Ticks   // newest time of the service in its rows' pages
+	onFold  func(Folded)   // may be nil
 }
 
 func (p *Pipeline) newDeviceRun(m schema.Member, t *track) *deviceRun {

@@ -49,7 +49,10 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			if p.Retention != nil {
 				err = save(ctx, m)
 				if err == nil {
-					r.Rows, err = p.sweepTenants(ctx, now)
+					r.Deleted, err = p.sweepTenants(ctx, now)
+					for _, n := range r.Deleted {
+						r.Rows += n
+					}
 				}
 			}
 			return r, err

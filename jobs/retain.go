@@ -25,7 +25,7 @@ func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.
 		return 0, err
 	}
 	for _, d := range all {
-		d.later = d.busy || d.dropped
+		d.later, d.waits = d.busy || d.dropped, d.wait.Cause
 	}
 	if err := p.retainOutputs(ctx, all, now); err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func (p *Pipeline) decide(ctx context.Context, all []*retained, now tables.Ticks
 		for i, o := range p.Retention.Others {
 			d.heed(o, d.rows[i], now)
 		}
-		if err := p.unfolded(ctx, d); err != nil {
+		if err := p.unfolded(ctx, d, now); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) 
 		if e, is := found[d.member.Month.String()+schema.Separator+string(d.member.Key())]; is {
 			var err error
 			if t, err = trackOf(e); err != nil {
-				d.stay(0, "pipeline "+string(o.Name)+": its tracking row cannot be read")
+				d.stay(0, CauseUnreadable, "pipeline "+string(o.Name)+": its tracking row cannot be read")
 				t = nil
 			}
 		}
@@ -129,9 +129,9 @@ func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) 
 }
 
 // stay has rows from a moment on stay, for a reason.
-func (d *retained) stay(from tables.Ticks, reason string) {
+func (d *retained) stay(from tables.Ticks, cause Cause, reason string) {
 	if from = floorTo(from, day); from < d.to {
-		d.to, d.wait = from, Wait{from, reason}
+		d.to, d.wait = from, Wait{from, cause, reason}
 	}
 }
 
@@ -140,34 +140,36 @@ func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
 	if t == nil {
 		return
 	}
-	stay := func(from tables.Ticks, reason string) { d.stay(from, "pipeline "+string(o.Name)+" "+reason) }
+	stay := func(from tables.Ticks, cause Cause, reason string) {
+		d.stay(from, cause, "pipeline "+string(o.Name)+" "+reason)
+	}
 	if t.hold.keeps(now) {
 		d.busy = true
-		stay(0, "has a job at work on it")
+		stay(0, CauseBusy, "has a job at work on it")
 	}
 	m := o.modelOf(d.member)
 	if t.last != "" && t.settings != m.Settings {
-		stay(t.watermark, "has to fold it again with other settings")
+		stay(t.watermark, CauseRefold, "has to fold it again with other settings")
 	}
 	if at, moved := t.spans.Differ(d.member.Spans); moved && t.last != "" {
-		stay(at, "has to fold it again after a move")
+		stay(at, CauseMove, "has to fold it again after a move")
 	}
 	if !t.refold.empty() {
-		stay(t.refold.from, "folds it again")
+		stay(t.refold.from, CauseRefold, "folds it again")
 	}
 	if !t.gap.empty() {
-		stay(t.gap.from, "folds it again")
+		stay(t.gap.from, CauseRefold, "folds it again")
 	}
 	if !t.importing.empty() {
-		stay(t.importing.from, "has an import to fold")
+		stay(t.importing.from, CauseImport, "has an import to fold")
 	}
 	for _, i := range d.member.Imports {
 		if i.ID > t.imported {
-			stay(i.From, "has an import to fold")
+			stay(i.From, CauseImport, "has an import to fold")
 		}
 	}
 	if spans := t.ledger.Spans(); len(spans) > 0 {
-		stay(spans[0][0], "still looks for late rows")
+		stay(spans[0][0], CauseAudit, "still looks for late rows")
 	}
 	for _, processor := range m.Processors {
 		w, is := processor.windowed()
@@ -178,20 +180,20 @@ func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
 		open, err := w.OpenFrom(state)
 		switch {
 		case err != nil:
-			stay(0, "has a state that cannot be read")
+			stay(0, CauseUnreadable, "has a state that cannot be read")
 		case open != 0 && (processor.Raw || TicksBefore(t.last) >= d.to):
-			stay(open, "has not closed its windows")
+			stay(open, CauseWindow, "has not closed its windows")
 		}
 	}
 }
 
 // unfolded keeps the rows that a pipeline has not folded.
-func (p *Pipeline) unfolded(ctx context.Context, d *retained) error {
-	after, who := d.to.String(), (*Pipeline)(nil)
+func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) error {
+	after, who, by := d.to.String(), (*Pipeline)(nil), (*track)(nil)
 	for i, o := range p.Retention.Others {
 		if t := d.rows[i]; t != nil {
 			if passed := max(t.last, t.watermark.String()); passed < after {
-				after, who = passed, o
+				after, who, by = passed, o, t
 			}
 		}
 	}
@@ -203,9 +205,21 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained) error {
 	}
 	row, err := p.firstRow(ctx, d.member, tables.Keys{After: after, Before: d.to.String()})
 	if err == nil && row != "" {
-		d.stay(TicksBefore(row), "pipeline "+string(who.Name)+" has not folded it")
+		cause, reason := by.unfolded(now)
+		d.stay(TicksBefore(row), cause, "pipeline "+string(who.Name)+" "+reason)
 	}
 	return err
+}
+
+// unfolded says why rows of a device may not be folded.
+func (t *track) unfolded(now tables.Ticks) (Cause, string) {
+	switch {
+	case t.heldUntil > now:
+		return CauseHeld, "holds it: " + t.held
+	case t.last == "":
+		return CauseBehind, "has not begun with it"
+	}
+	return CauseBehind, "has not folded it"
 }
 
 // firstRow returns the key of the first row of a membership in a range, or "".

@@ -56,7 +56,7 @@ func (p *Pipeline) unmarked(ctx context.Context, o *Pipeline, all []*retained) e
 			marked, _ := mark.Archive()
 			for _, d := range all {
 				if d.member.Month == month && d.member.Tenant == mark.Tenant {
-					d.stay(marked.Day.Start(), "the archive has to make the day again")
+					d.stay(marked.Day.Start(), CauseArchive, "the archive has to make the day again")
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 		}
 		next := schema.DayOf(TicksBefore(row))
 		if known && next == at {
-			d.stay(at.Start(), "the archive does not have the day yet")
+			d.stay(at.Start(), CauseArchive, "the archive does not have the day yet")
 			return nil
 		}
 		at = next

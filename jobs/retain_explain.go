@@ -21,7 +21,18 @@ type Retained struct {
 	To        tables.Ticks  // rows below it go with the next run; 0: none do
 	Rows      int           // how many
 	Wait      Wait          // why rows between To and Cut stay, if they do
-	Err       error         // why nobody can tell
+	Own       []RetainedTable
+	Err       error // why nobody can tell
+}
+
+// A RetainedTable is what retention does with another table of a device, or of its tenant as a whole.
+type RetainedTable struct {
+	KeptTable
+	Cut   tables.Ticks // rows below it are older; 0: none are
+	Swept tables.Ticks // rows of a device below it are gone
+	Rows  int          // how many go with the next run
+	Stay  int          // how many are older and stay
+	Wait  Wait         // why
 }
 
 // Retained says what a job of the pipeline would do with each device of a batch. It changes nothing, and counts the
@@ -37,12 +48,23 @@ func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[Retained, er
 		for _, d := range read.work {
 			all = append(all, p.retained(d, read.now))
 		}
+		for _, d := range all {
+			d.failing(read.now)
+		}
 		if err := p.decide(ctx, all, read.now); err != nil {
+			yield(Retained{}, err)
+			return
+		}
+		rollups, err := p.countRollups(ctx, all, read.now)
+		if err != nil {
 			yield(Retained{}, err)
 			return
 		}
 		for _, d := range all {
 			r, err := p.explain(ctx, d, read.now)
+			if err == nil {
+				r.Own, err = p.explainOwn(ctx, d, rollups[d], read.now)
+			}
 			if !yield(r, err) || err != nil {
 				return
 			}

@@ -34,8 +34,8 @@ func (p *Pipeline) moved(ctx context.Context, all []*retained) error {
 // movedIn keeps what a pipeline needs for one membership of a device. Once its row has the spans of the membership, no
 // job that knew others can claim the device.
 func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d *retained) error {
-	stay := func(from tables.Ticks, reason string) {
-		d.stay(from, fmt.Sprintf("pipeline %s %s for tenant %s after a move", o.Name, reason, m.Tenant))
+	stay := func(from tables.Ticks, cause Cause, reason string) {
+		d.stay(from, cause, fmt.Sprintf("pipeline %s %s for tenant %s after a move", o.Name, reason, m.Tenant))
 	}
 	t := newTrack()
 	e, err := o.tracking().Get(ctx, m.Month.String(), string(m.Key()))
@@ -44,16 +44,16 @@ func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d 
 	}
 	if err == nil {
 		if t, err = trackOf(e); err != nil {
-			stay(0, "has a tracking row that cannot be read")
+			stay(0, CauseUnreadable, "has a tracking row that cannot be read")
 			return nil
 		}
 	}
 	if at, differ := t.spans.Differ(m.Spans); differ {
-		stay(at, "has to fold it again")
+		stay(at, CauseMove, "has to fold it again")
 		return nil
 	}
 	if !t.refold.empty() {
-		stay(t.refold.from, "folds it again")
+		stay(t.refold.from, CauseMove, "folds it again")
 	}
 	if uncut := t.uncut.String(); uncut > t.last { // as deviceRun.parts reads them
 		of := m
@@ -63,7 +63,7 @@ func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d 
 			return err
 		}
 		if row != "" {
-			stay(TicksBefore(row), "has not folded it")
+			stay(TicksBefore(row), CauseMove, "has not folded it")
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -26,7 +25,11 @@ const againDays = 2
 func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now tables.Ticks) error {
 	for _, s := range sweeps(all, now) {
 		for _, table := range p.bucketTables() {
-			if err := p.sweep(ctx, p.Client.Table(p.Names.Output(table)), s); err != nil {
+			of := p.Client.Table(p.Names.Output(table))
+			if err := p.sweep(ctx, of, s, func(pk string, keys []string) error {
+				s.devices[0].count(table, len(keys))
+				return deleteRows(ctx, of, pk, keys)
+			}); err != nil {
 				return err
 			}
 		}
@@ -61,11 +64,15 @@ func sweptState(w schema.Window) string { return "swept" + w.String() }
 // sweeps returns what is to be deleted. Devices that were swept equally far share a sweep.
 func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 	for _, d := range all {
-		if d.keep == nil || d.deviceRun.err != nil || d.dropped {
+		if d.keep == nil || d.deviceRun.err != nil || d.dropped || d.passed.Cause != "" {
 			continue
 		}
-		for _, w := range slices.Sorted(maps.Keys(d.keep.Rollups)) {
-			s := sweep{window: w, to: d.keep.below(w, now)}
+		for _, kept := range d.keep.Own() {
+			if kept.Table != rollupsTable {
+				continue
+			}
+			w := kept.Window
+			s := sweep{window: w, to: kept.Below(now)}
 			if state := d.track.states[sweptState(w)]; len(state) == 8 {
 				s.from = tables.Ticks(binary.BigEndian.Uint64(state))
 			}
@@ -109,8 +116,9 @@ func (p *Pipeline) keeps(d *deviceRun, e Effect, now tables.Ticks) bool {
 	return e.To > keepOf(p.Keep, d.member, d.model.Name).below(w, now)
 }
 
-// sweep goes from one day that has buckets to the next.
-func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep) error {
+// sweep goes from one day that has buckets to the next, and has do done with the keys of those that go.
+func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep,
+	do func(pk string, keys []string) error) error {
 	first, last := s.devices[0].member, s.devices[len(s.devices)-1].member
 	part := schema.RollupPartition{Tenant: first.Tenant, Window: s.window, Month: first.Month}
 	at := max(0, schema.DayOf(s.from)-againDays)
@@ -127,7 +135,7 @@ func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep) err
 			if err != nil {
 				return err
 			}
-			if err := deleteRows(ctx, table, part.String(), s.going(page.Rows)); err != nil {
+			if err := do(part.String(), s.going(page.Rows)); err != nil {
 				return err
 			}
 		}

@@ -16,19 +16,19 @@ func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ti
 		if d.keep == nil || d.deviceRun.err != nil || d.dropped {
 			continue
 		}
-		for _, own := range []struct {
-			state string
-			to    tables.Ticks
-			sweep func(context.Context, *retained, tables.Ticks) (int, error)
-		}{
-			{"sweptrejects", before(d.keep.Rejects, now), p.forgetRejects},
-			{"sweptcommands", before(d.keep.Commands, now), p.forgetCommands},
-		} {
-			swept := d.track.states[own.state]
-			if len(swept) == 8 && tables.Ticks(binary.BigEndian.Uint64(swept)) >= own.to || own.to == 0 {
+		for _, own := range d.keep.Own() {
+			forget := p.forgetRejects
+			switch own.Table {
+			case rollupsTable:
+				continue // retainOutputs
+			case commandsTable:
+				forget = p.forgetCommands
+			}
+			to := own.Below(now)
+			if to <= d.swept(own) {
 				continue
 			}
-			rows, err := own.sweep(ctx, d, own.to)
+			rows, err := forget(ctx, d, to)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -37,31 +37,38 @@ func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ti
 				break
 			}
 			d.deviceRun.rows, d.track.rows = d.deviceRun.rows+rows, d.track.rows+int64(rows)
-			d.track.states[own.state] = binary.BigEndian.AppendUint64(nil, uint64(own.to))
+			d.count(own.Table, rows)
+			d.track.states[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
 			d.dirty = true
 		}
 	}
 	return nil
 }
 
+// sweptOwn is the name of the state that says how far a table of a device was deleted.
+func sweptOwn(t KeptTable) string {
+	if t.Table == rollupsTable {
+		return sweptState(t.Window)
+	}
+	return "swept" + t.Table
+}
+
+// swept returns the time below which rows of a table are gone.
+func (d *retained) swept(t KeptTable) tables.Ticks {
+	if state := d.track.states[sweptOwn(t)]; len(state) == 8 {
+		return tables.Ticks(binary.BigEndian.Uint64(state))
+	}
+	return 0
+}
+
 // forgetRejects deletes rejects from before a time. A job may replace one meanwhile, which then stays.
 func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Ticks) (deleted int, err error) {
 	table := p.Client.Table(p.Names.Rejects())
 	for try := range tries {
-		ops := []tables.Op(nil)
-		for e, err := range table.Entities(ctx, tables.Query{Range: tables.Partition(string(d.member.Device)),
-			Select: []string{"PartitionKey", "RowKey", schema.RejectAt}}) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return deleted, nil
-			}
-			if err != nil {
-				return deleted, err
-			}
-			if at := e.Get(schema.RejectAt).Ticks(); at > 0 && at < to {
-				ops = append(ops, tables.Delete(e.PartitionKey, e.RowKey, e.ETag))
-			}
+		var ops []tables.Op
+		if ops, err = p.oldRejects(ctx, d, to); err != nil {
+			return deleted, err
 		}
-		err = nil
 		for group := range slices.Chunk(ops, tables.MaxOps) {
 			if _, err = table.Submit(ctx, group); err != nil {
 				break
@@ -78,31 +85,61 @@ func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Tic
 	return deleted, err
 }
 
+// oldRejects returns what deletes the rejects from before a time.
+func (p *Pipeline) oldRejects(ctx context.Context, d *retained, to tables.Ticks) (ops []tables.Op, err error) {
+	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, tables.Query{
+		Range:  tables.Partition(string(d.member.Device)),
+		Select: []string{"PartitionKey", "RowKey", schema.RejectAt}}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if at := e.Get(schema.RejectAt).Ticks(); at > 0 && at < to {
+			ops = append(ops, tables.Delete(e.PartitionKey, e.RowKey, e.ETag))
+		}
+	}
+	return ops, nil
+}
+
 // forgetCommands deletes commands that were sent before a time, with their acknowledgements. None of them waits,
 // because no command does for so long. The desired configuration stays.
 func (p *Pipeline) forgetCommands(ctx context.Context, d *retained, to tables.Ticks) (int, error) {
+	going, _, err := p.oldCommands(ctx, d, to)
+	if err != nil {
+		return 0, err
+	}
+	return len(going), deleteRows(ctx, p.Client.Table(p.Names.Commands()), string(d.member.Device), going)
+}
+
+// oldCommands returns the keys of commands that were sent before a time and go, and how many rows of the desired
+// configuration stay.
+func (p *Pipeline) oldCommands(ctx context.Context, d *retained, to tables.Ticks) (going []string, stay int,
+	err error) {
 	table, pk := p.Client.Table(p.Names.Commands()), string(d.member.Device)
-	var going []string
 	acks := false
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk), Rows: tables.Keys{From: "0", Before: to.String()}},
 		Select: []string{"RowKey"}}
 	for e, err := range table.Entities(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
-			return 0, nil
+			return nil, 0, nil
 		}
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		going, acks = append(going, e.RowKey), acks || schema.IsAck(e)
 	}
 	if acks {
 		desired, err := table.Get(ctx, pk, schema.DesiredRow)
 		if err != nil && !errors.Is(err, tables.ErrNotFound) {
-			return 0, err
+			return nil, 0, err
 		}
 		if c, err := schema.CommandOf(desired); err == nil {
+			old := len(going)
 			going = slices.DeleteFunc(going, func(key string) bool { return c.ID.Rows().Contains(key) })
+			stay = old - len(going)
 		}
 	}
-	return len(going), deleteRows(ctx, table, pk, going)
+	return going, stay, nil
 }

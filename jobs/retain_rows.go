@@ -43,11 +43,20 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 		return err
 	}
 	deleted += len(going)
+	d.count(ReadingsTable, deleted)
 	d.deviceRun.rows, d.track.rows = d.deviceRun.rows+deleted, d.track.rows+int64(deleted)
 	if !d.behind {
 		d.track.last = (d.to - 1).String()
 	}
 	return nil
+}
+
+// count counts deleted rows.
+func (d *retained) count(table string, rows int) {
+	if d.deleted == nil {
+		d.deleted = map[string]int{}
+	}
+	d.deleted[table] += rows
 }
 
 // deleteRows deletes rows of a partition. Those that are gone are as good.

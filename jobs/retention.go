@@ -79,12 +79,6 @@ func (p *Pipeline) cut(k *Keep, m schema.Member, now tables.Ticks) tables.Ticks 
 	return max(0, floorTo(now.Add(-max(k.Readings, p.late(m))), day))
 }
 
-// A Wait says why rows stay that the configuration would let go.
-type Wait struct {
-	Until  tables.Ticks // rows from here on stay
-	Reason string
-}
-
 // A retained is a device while retention works on it.
 type retained struct {
 	*deviceRun
@@ -94,4 +88,6 @@ type retained struct {
 	wait Wait
 	rows []*track // of Retention.Others
 	busy bool     // another job has claimed it
+
+	passed Wait // why the pipeline passes over it, if it does
 }

@@ -15,8 +15,12 @@ import (
 type Outdated struct {
 	Tenant schema.Tenant // empty: of the fleet
 	Table  string        // without the prefix of the fleet's names, or archive
+	Window schema.Window // of reports and the buckets that they are made of
 	Rows   int           // or objects
 	Delete func(context.Context) error
+
+	Stay int  // rows that are as old and stay
+	Wait Wait // why
 }
 
 // sweepLag is how much longer than configured a tenant's rows are kept. Jobs neither write nor replace what is older
@@ -25,7 +29,15 @@ const sweepLag = 24 * time.Hour
 
 // Outdated yields what tenants keep no longer, of tenants with devices and of others.
 func (p *Pipeline) Outdated(ctx context.Context, now tables.Ticks) iter.Seq2[Outdated, error] {
-	s := &tenantSweep{Pipeline: p, ctx: ctx, now: now}
+	return (&tenantSweep{Pipeline: p, ctx: ctx, now: now}).outdated()
+}
+
+// OutdatedOf yields what one tenant keeps no longer. It passes over what others have.
+func (p *Pipeline) OutdatedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) iter.Seq2[Outdated, error] {
+	return (&tenantSweep{Pipeline: p, ctx: ctx, now: now, only: t}).outdated()
+}
+
+func (s *tenantSweep) outdated() iter.Seq2[Outdated, error] {
 	return func(yield func(Outdated, error) bool) {
 		for _, found := range []iter.Seq2[Outdated, error]{s.buckets(), s.reports(), s.incidents(), s.givenUp(),
 			s.activity(), s.archive()} {
@@ -38,37 +50,41 @@ func (p *Pipeline) Outdated(ctx context.Context, now tables.Ticks) iter.Seq2[Out
 	}
 }
 
-// sweepTenants deletes what is outdated, and returns how much that was.
-func (p *Pipeline) sweepTenants(ctx context.Context, now tables.Ticks) (rows int, err error) {
+// sweepTenants deletes what is outdated, and returns how many rows that were, by table.
+func (p *Pipeline) sweepTenants(ctx context.Context, now tables.Ticks) (map[string]int, error) {
+	deleted := map[string]int{}
 	for old, err := range p.Outdated(ctx, now) {
 		if err != nil {
-			return rows, err
+			return deleted, err
+		}
+		if old.Rows == 0 {
+			continue
 		}
 		if p.Retention.GiveWay != nil {
 			p.Retention.GiveWay(ctx)
 		}
 		if err := old.Delete(ctx); err != nil {
-			return rows, err
+			return deleted, err
 		}
-		rows += old.Rows
+		deleted[old.Table] += old.Rows
 	}
-	return rows, nil
+	return deleted, nil
 }
 
 // A tenantSweep looks for what is outdated.
 type tenantSweep struct {
 	*Pipeline
-	ctx context.Context
-	now tables.Ticks
+	ctx  context.Context
+	now  tables.Ticks
+	only schema.Tenant // the others are not looked at; empty: all are
 }
 
-// before returns the time below which something of a tenant goes; 0: nothing does.
-func (s *tenantSweep) before(t schema.Tenant, kept func(*Keep) time.Duration) tables.Ticks {
-	k := KeepOfTenant(s.Retention.Keep, t)
-	if k == nil || kept(k) == 0 {
+// before returns the time below which rows of a tenant's table go; 0: none do.
+func (s *tenantSweep) before(t schema.Tenant, table string, w schema.Window) tables.Ticks {
+	if s.only != "" && t != s.only {
 		return 0
 	}
-	return before(kept(k)+sweepLag, s.now)
+	return keptTable(KeepOfTenant(s.Retention.Keep, t).Whole(), table, w).Below(s.now)
 }
 
 // any reports whether any entry says how long something is kept.
@@ -80,6 +96,10 @@ func (s *tenantSweep) any(says func(*Keep) bool) bool {
 func (s *tenantSweep) partitions(name string, next func(pk string) tables.Keys) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		q := tables.Query{Size: 1, Select: []string{"PartitionKey"}}
+		byTenant := name != activityTable && name != schema.Deliveries
+		if byTenant && s.only != "" {
+			q.Range.Partitions = tables.KeysWithPrefix(s.only.Key() + schema.Separator)
+		}
 		for {
 			pk := ""
 			for page, err := range s.Client.Table(s.Names.Output(name)).Rows(s.ctx, q) {
@@ -98,7 +118,12 @@ func (s *tenantSweep) partitions(name string, next func(pk string) tables.Keys) 
 			if pk == "" || !yield(pk, nil) {
 				return
 			}
-			q.Range.Partitions = next(pk)
+			last := q.Range.Partitions.Before
+			if q.Range.Partitions = next(pk); byTenant && s.only != "" {
+				if q.Range.Partitions.Before = last; q.Range.Partitions.From >= last {
+					return
+				}
+			}
 		}
 	}
 }
@@ -107,8 +132,8 @@ func (s *tenantSweep) partitions(name string, next func(pk string) tables.Keys) 
 func following(pk string) tables.Keys { return tables.Keys{After: pk} }
 
 // rows yields rows of a partition, in groups.
-func (s *tenantSweep) rows(t schema.Tenant, name, pk string, rows tables.Keys) iter.Seq2[Outdated, error] {
-	table := s.Client.Table(s.Names.Output(name))
+func (s *tenantSweep) rows(of Outdated, pk string, rows tables.Keys) iter.Seq2[Outdated, error] {
+	table := s.Client.Table(s.Names.Output(of.Table))
 	return func(yield func(Outdated, error) bool) {
 		q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk), Rows: rows}, Select: []string{"RowKey"}}
 		for page, err := range table.Rows(s.ctx, q) {
@@ -117,7 +142,7 @@ func (s *tenantSweep) rows(t schema.Tenant, name, pk string, rows tables.Keys) i
 				keys = append(keys, page.Rows[i].RowKey)
 			}
 			if err != nil || len(keys) > 0 {
-				if !yield(outdated(t, name, table, pk, keys), err) || err != nil {
+				if !yield(of.with(table, pk, keys), err) || err != nil {
 					return
 				}
 			}
@@ -125,16 +150,19 @@ func (s *tenantSweep) rows(t schema.Tenant, name, pk string, rows tables.Keys) i
 	}
 }
 
-// outdated is rows of one partition, in order.
-func outdated(t schema.Tenant, name string, table *tables.Table, pk string, keys []string) Outdated {
-	return Outdated{t, name, len(keys), func(ctx context.Context) error { return deleteRows(ctx, table, pk, keys) }}
+// with returns o with rows of one partition, in order.
+func (o Outdated) with(table *tables.Table, pk string, keys []string) Outdated {
+	o.Rows = len(keys)
+	o.Delete = func(ctx context.Context) error { return deleteRows(ctx, table, pk, keys) }
+	return o
 }
 
 // archive yields days of the archive.
 func (s *tenantSweep) archive() iter.Seq2[Outdated, error] {
-	kept := func(k *Keep) time.Duration { return k.Archive }
 	if s.Retention.OldDays == nil || !s.any(func(k *Keep) bool { return k.Archive > 0 }) {
 		return func(func(Outdated, error) bool) {}
 	}
-	return s.Retention.OldDays(s.ctx, func(t schema.Tenant) schema.Day { return schema.DayOf(s.before(t, kept)) })
+	return s.Retention.OldDays(s.ctx, func(t schema.Tenant) schema.Day {
+		return schema.DayOf(s.before(t, archiveTable, 0))
+	})
 }

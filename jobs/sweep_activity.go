@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"iter"
-	"time"
 
 	"furrow/tables/schema"
 )
@@ -23,11 +22,11 @@ func (s *tenantSweep) activity() iter.Seq2[Outdated, error] {
 			if err == nil && month >= s.now {
 				return
 			}
-			to := s.before(tenant, func(k *Keep) time.Duration { return k.Activity })
+			to := s.before(tenant, activityTable, 0)
 			if err == nil && month >= to {
 				continue
 			}
-			if !each(yield, err, s.rows(tenant, activityTable, pk, schema.ActRows(0, to))) {
+			if !each(yield, err, s.rows(Outdated{Tenant: tenant, Table: activityTable}, pk, schema.ActRows(0, to))) {
 				return
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"strings"
-	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -12,8 +11,6 @@ import (
 
 // incidentsTable is the table of incidents, without the prefix of the fleet's names.
 const incidentsTable = "incidents"
-
-func keptIncidents(k *Keep) time.Duration { return k.Incidents }
 
 // incidents yields closed incidents with all that is beside them: transitions, notes, and records of deliveries. An
 // incident with a delivery that is still to be sent stays.
@@ -25,7 +22,7 @@ func (s *tenantSweep) incidents() iter.Seq2[Outdated, error] {
 		var waiting map[schema.IncidentID]bool
 		for pk, err := range s.partitions(incidentsTable, following) {
 			p, errKey := schema.ParseLatestPartition(pk)
-			to := s.before(p.Tenant, keptIncidents)
+			to := s.before(p.Tenant, incidentsTable, 0)
 			if err == nil && (errKey != nil || to == 0) {
 				continue // an index, mutes, or of a tenant that keeps all
 			}
@@ -69,11 +66,24 @@ func (s *tenantSweep) incidentsBefore(p schema.LatestPartition, to tables.Ticks,
 		var at schema.IncidentID
 		var last schema.Transition
 		var rows, going []string
-		next := func() bool { // ends an incident
-			if (last.Number == 0 || !last.Opens() && max(last.At, last.Found) < to) && !waiting[at] {
-				going = append(going, rows...)
+		stay := 0
+		found := func() Outdated {
+			old := Outdated{Tenant: p.Tenant, Table: incidentsTable}.with(table, p.String(), going)
+			if old.Stay = stay; stay > 0 {
+				old.Wait = Wait{Cause: CauseOpen, Reason: CauseOpen.Says()}
 			}
-			more := len(going) < 1000 || yield(outdated(p.Tenant, incidentsTable, table, p.String(), going), nil)
+			stay = 0
+			return old
+		}
+		next := func() bool { // ends an incident
+			closed := last.Number == 0 || !last.Opens()
+			switch {
+			case closed && (last.Number == 0 || max(last.At, last.Found) < to) && !waiting[at]:
+				going = append(going, rows...)
+			case !closed || waiting[at]:
+				stay += len(rows)
+			}
+			more := len(going) < 1000 || yield(found(), nil)
 			if rows, last = nil, (schema.Transition{}); len(going) >= 1000 {
 				going = nil
 			}
@@ -105,8 +115,8 @@ func (s *tenantSweep) incidentsBefore(p schema.LatestPartition, to tables.Ticks,
 				last = t
 			}
 		}
-		if next() && len(going) > 0 {
-			yield(outdated(p.Tenant, incidentsTable, table, p.String(), going), nil)
+		if next() && len(going)+stay > 0 {
+			yield(found(), nil)
 		}
 	}
 }
@@ -132,10 +142,10 @@ func (s *tenantSweep) givenUp() iter.Seq2[Outdated, error] {
 					return
 				}
 				d, err := schema.DeliveryOf(e)
-				if err != nil || d.Found >= s.before(d.Home.Tenant, keptIncidents) {
+				if err != nil || d.Found >= s.before(d.Home.Tenant, schema.Deliveries, 0) {
 					continue
 				}
-				if !yield(outdated(d.Home.Tenant, schema.Deliveries, table, pk, []string{e.RowKey}), nil) {
+				if !yield(Outdated{Tenant: d.Home.Tenant, Table: schema.Deliveries}.with(table, pk, []string{e.RowKey}), nil) {
 					return
 				}
 			}

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"iter"
-	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -16,7 +15,7 @@ func (s *tenantSweep) buckets() iter.Seq2[Outdated, error] {
 			return
 		}
 		to := func(p schema.RollupPartition) tables.Ticks {
-			return s.before(p.Tenant, func(k *Keep) time.Duration { return k.Buckets[p.Window] })
+			return s.before(p.Tenant, schema.BucketsTable, p.Window)
 		}
 		for pk, err := range s.partitions(schema.BucketsTable, func(pk string) tables.Keys {
 			p, err := schema.ParseRollupPartition(pk)
@@ -30,7 +29,8 @@ func (s *tenantSweep) buckets() iter.Seq2[Outdated, error] {
 			if err == nil && (errKey != nil || p.Day.Start() >= to(p)) {
 				continue
 			}
-			if !each(yield, err, s.rows(p.Tenant, schema.BucketsTable, pk, tables.Keys{})) {
+			of := Outdated{Tenant: p.Tenant, Table: schema.BucketsTable, Window: p.Window}
+			if !each(yield, err, s.rows(of, pk, tables.Keys{})) {
 				return
 			}
 		}
@@ -60,7 +60,7 @@ func (s *tenantSweep) reports() iter.Seq2[Outdated, error] {
 			return
 		}
 		to := func(p schema.ReportPartition) tables.Ticks {
-			return s.before(p.Tenant, func(k *Keep) time.Duration { return k.Reports[p.Window] })
+			return s.before(p.Tenant, reportsTable, p.Window)
 		}
 		for pk, err := range s.partitions(reportsTable, func(pk string) tables.Keys {
 			p, err := schema.ParseReportPartition(pk)
@@ -75,7 +75,7 @@ func (s *tenantSweep) reports() iter.Seq2[Outdated, error] {
 			}
 			old := s.reportsBefore(p, to(p))
 			if p.End() <= to(p) {
-				old = s.rows(p.Tenant, reportsTable, pk, tables.Keys{})
+				old = s.rows(Outdated{Tenant: p.Tenant, Table: reportsTable, Window: p.Window}, pk, tables.Keys{})
 			}
 			if !each(yield, err, old) {
 				return
@@ -96,7 +96,8 @@ func (s *tenantSweep) reportsBefore(p schema.ReportPartition, to tables.Ticks) i
 			}
 			keys := h.Keys()
 			keys = append(keys, e.RowKey) // last: without it nobody would find the others
-			if !yield(outdated(p.Tenant, reportsTable, table, p.String(), keys), err) || err != nil {
+			of := Outdated{Tenant: p.Tenant, Table: reportsTable, Window: p.Window}
+			if !yield(of.with(table, p.String(), keys), err) || err != nil {
 				return
 			}
 		}

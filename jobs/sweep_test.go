@@ -173,7 +173,9 @@ func TestRetentionSweepsTenants(t *testing.T) {
 	}
 	r, _ := sweeping(t, f, nil)
 	for old, err := range r.Outdated(t.Context(), tables.TicksOf(time.Now())) {
-		t.Errorf("afterwards there is %+v %v", old, err)
+		if err != nil || old.Rows != 0 || old.Table != "incidents" || old.Stay == 0 || old.Wait.Cause != jobs.CauseOpen {
+			t.Errorf("afterwards there is %+v %v", old, err)
+		}
 	}
 }
 

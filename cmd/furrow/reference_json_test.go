@@ -55,9 +55,10 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"schedule"}, "With `--once`, a line for each pipeline.", []any{slotLine{}}},
 		{[]string{"rewind"}, "A line for each pipeline.", []any{rewoundLine{}}},
 		{[]string{"audit run"}, "A line for each pipeline.", []any{auditLine{}}},
-		{[]string{"retention run"}, "One object; with `--dry-run` a line for each tenant in each partition of the fleet.",
+		{[]string{"retention run"}, "One object; with `--dry-run` a line for the readings of each tenant, and for each " +
+			"other table that loses rows.",
 			[]any{startedLine{}, retentionLine{}}},
-		{[]string{"retention explain"}, "A line for each membership of the device.", []any{retainedLine{}}},
+		{[]string{"retention explain"}, "A line for each table, of each membership of the device.", []any{retainedLine{}}},
 		{[]string{"jobs list"}, "A line for each pipeline.", []any{queueLine{}}},
 		{[]string{"jobs redrive", "jobs purge"}, "A line for each pipeline.", []any{messagesLine{}}},
 		{[]string{"config check"}, "One object for a valid configuration; otherwise a line for each problem.",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -33,81 +32,14 @@ rows that would go, tenant by tenant, and says why others stay.` + examples("ret
 			Action: retentionRun,
 		}, {
 			Name:      "explain",
-			Usage:     "Say how long the readings of a device are kept, and why",
+			Usage:     "Say how long what is stored of a device is kept, and why",
 			ArgsUsage: "DEVICE",
-			Description: `Prints which entry of the configuration holds for the device, which rows go next, and what keeps rows that
-are old enough to go.` + examples("retention explain pump-7"),
+			Description: `Prints how long the device's rows and those of its tenant are kept, how many go next, and what keeps
+rows that are old enough to go.` + examples("retention explain pump-7"),
 			Flags:  append(fleetFlags(), jsonFlag()),
 			Action: retentionExplain,
 		}},
 	}
-}
-
-// retainedLine is what retention does with the readings of a device, in JSON.
-type retainedLine struct {
-	Device schema.DeviceID `json:"device"`
-	Tenant schema.Tenant   `json:"tenant"`
-	Kept   string          `json:"kept"`  // how long readings are kept: a duration, or forever
-	Where  string          `json:"where"` // only readings go for which this holds; empty: all
-	// Cut is the time below which readings are old enough to go.
-	Cut       *time.Time `json:"cut,omitempty"`
-	Watermark *time.Time `json:"watermark,omitempty"` // readings below it are never folded again
-	Swept     *time.Time `json:"swept,omitempty"`     // what goes of the readings below it is gone
-	Rows      int        `json:"rows"`                // readings that the next run deletes
-	Stay      *time.Time `json:"stay,omitempty"`      // readings from here up to the cut stay
-	Why       string     `json:"why,omitempty"`       // they stay
-}
-
-func retainedLineOf(r jobs.Retained) retainedLine {
-	line := retainedLine{Device: r.Member.Device, Tenant: r.Member.Tenant, Kept: "forever", Rows: r.Rows,
-		Why: r.Wait.Reason}
-	when := func(t tables.Ticks) *time.Time {
-		if t == 0 {
-			return nil
-		}
-		at := t.Time()
-		return &at
-	}
-	line.Cut, line.Watermark, line.Swept = when(r.Cut), when(r.Watermark), when(r.Swept)
-	if r.Kept > 0 {
-		line.Kept = schema.FormatDuration(r.Kept)
-		if r.Keep.Where != nil {
-			line.Where = r.Keep.Where.String()
-		}
-	}
-	if line.Why != "" {
-		line.Stay = &time.Time{}
-		*line.Stay = r.Wait.Until.Time()
-	}
-	if r.Err != nil {
-		line.Why = r.Err.Error()
-	}
-	return line
-}
-
-func (l retainedLine) text() string {
-	if l.Cut == nil {
-		return fmt.Sprintf("%s: readings are kept for ever", l.Device)
-	}
-	var b strings.Builder
-	what := "readings are"
-	if l.Where != "" {
-		what = "readings where " + l.Where + " are"
-	}
-	day := func(t *time.Time) string { return t.Format(time.DateOnly) }
-	fmt.Fprintf(&b, "%s: %s kept for %s: those before %s may go", l.Device, what, l.Kept, day(l.Cut))
-	if l.Swept != nil {
-		fmt.Fprintf(&b, "\n  gone: before %s", day(l.Swept))
-	}
-	fmt.Fprintf(&b, "\n  next: %s", many(int64(l.Rows), "reading"))
-	switch {
-	case l.Why == "":
-	case l.Stay == nil || l.Stay.Year() < 1000:
-		fmt.Fprintf(&b, "\n  the others stay: %s", l.Why)
-	default:
-		fmt.Fprintf(&b, "\n  from %s on they stay: %s", day(l.Stay), l.Why)
-	}
-	return b.String()
 }
 
 // openRetention returns the pipeline that deletes, with what tokens admit.
@@ -147,9 +79,21 @@ func retentionExplain(c *cli.Context) error {
 			if err != nil {
 				return err
 			}
-			line := retainedLineOf(r)
-			if err := printLine(c, line, line.text()); err != nil {
+			lines := []retainedLine{retainedLineOf(r)}
+			for _, own := range r.Own {
+				lines = append(lines, tableLineOf(r.Member, own))
+			}
+			whole, err := p.RetainedOf(c.Context, m.Tenant, tables.TicksOf(time.Now()))
+			if err != nil {
 				return err
+			}
+			for _, one := range whole {
+				lines = append(lines, tableLineOf(r.Member, one))
+			}
+			for _, line := range lines {
+				if err := printLine(c, line, line.text()); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -200,12 +144,19 @@ func retentionRun(c *cli.Context) error {
 
 // retentionDryRun prints a line for each tenant.
 func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
-	line, batch := retentionLine{}, []schema.Member{}
+	line, own, batch := retentionLine{}, []retentionLine{}, []schema.Member{}
 	end := func() error {
 		if line.Tenant == "" {
 			return nil
 		}
-		return printLine(c, line, line.text())
+		err := printLine(c, line, line.text())
+		for _, l := range own {
+			if err == nil && l.Rows > 0 {
+				err = printLine(c, l, l.text())
+			}
+		}
+		own = nil
+		return err
 	}
 	flush := func() error {
 		if len(batch) == 0 {
@@ -221,9 +172,10 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 				if err := end(); err != nil {
 					return err
 				}
-				line = retentionLine{Tenant: r.Member.Tenant, Table: readingsTable}
+				line = retentionLine{Tenant: r.Member.Tenant, Table: jobs.ReadingsTable}
 			}
 			line.add(r)
+			own = addOwn(own, r)
 		}
 		return nil
 	}
@@ -243,8 +195,6 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 	}
 	return outdatedDryRun(c, p)
 }
-
-const readingsTable = "readings"
 
 // outdatedDryRun prints a line for each tenant and table with rows that go.
 func outdatedDryRun(c *cli.Context, p *jobs.Pipeline) error {
@@ -280,8 +230,22 @@ func (l *retentionLine) add(r jobs.Retained) {
 	}
 }
 
+// addOwn adds what goes of the device's other tables to the lines of its tenant.
+func addOwn(all []retentionLine, r jobs.Retained) []retentionLine {
+	for _, t := range r.Own {
+		i := slices.IndexFunc(all, func(l retentionLine) bool { return l.Table == t.Table })
+		if i < 0 {
+			i, all = len(all), append(all, retentionLine{Tenant: r.Member.Tenant, Table: t.Table})
+		}
+		if all[i].Rows += t.Rows; t.Rows > 0 {
+			all[i].Devices++
+		}
+	}
+	return all
+}
+
 func (l retentionLine) text() string {
-	if l.Table != readingsTable {
+	if l.Table != jobs.ReadingsTable {
 		what := many(int64(l.Rows), "row") + " of " + l.Table
 		if l.Table == "archive" {
 			what = many(int64(l.Rows), "object") + " of the archive"

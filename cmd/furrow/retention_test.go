@@ -16,7 +16,7 @@ pipelines:
   - {name: live, processors: [latest, rollup]}
 retention:
   - {match: {device: "kept*"}, readings: forever}
-  - {where: action == nil, readings: 10d, activity: 10d}
+  - {where: action == nil, readings: 10d, rejects: 10d, activity: 10d}
 `
 
 // TestRetentionIsExplainedCountedAndDone by commands and workers: of two devices with rows of 30 days, one loses those
@@ -53,7 +53,7 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 		t.Errorf("dry run: %+v", dry)
 	}
 	if line := jsonOf[retainedLine](t, f.must("retention explain bottle-1 --json"))[0]; line.Rows != dry.Rows ||
-		line.Kept != "10d" || line.Where != "action == nil" || line.Why != "" {
+		line.Table != "readings" || line.Kept != "10d" || line.Where != "action == nil" || line.Why != "" {
 		t.Errorf("explained: %+v", line)
 	}
 	if out := f.must("retention explain kept-1"); !strings.Contains(out, "kept for ever") {
@@ -63,10 +63,19 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 	row, err := act.Entity()
 	must(t, err)
 	jobstest.Insert(t, f.client.Table(f.names.Activity()), row)
+	reject := schema.Reject{Device: "bottle-1", Pipeline: "live", At: tables.TicksOf(now.Add(-12 * 24 * time.Hour))}
+	row, err = reject.Entity()
+	must(t, err)
+	jobstest.Insert(t, f.client.Table(f.names.Rejects()), row)
 	f.says("acme: 1 row of activity would go", "retention run --dry-run")
+	f.says("acme: 1 row of rejects would go", "retention run --dry-run")
+	f.says("rejects: kept for 10d, next: 1 row before", "retention explain bottle-1")
+	f.says("activity: kept for 10d, next: 1 row before", "retention explain bottle-1")
+	f.says("reports: kept for ever", "retention explain bottle-1")
 	f.must("retention run")
 	f.must("worker --idle-exit 1s")
-	if out := f.must("retention run --dry-run"); strings.Contains(out, "activity") {
+	if out := f.must("retention run --dry-run"); strings.Contains(out, "activity") ||
+		strings.Contains(out, "rejects") {
 		t.Errorf("afterwards: %s", out)
 	}
 	if got := len(jobstest.Rows(t, table, tables.Query{})); got != 120-dry.Rows {

@@ -11,6 +11,7 @@ import (
 type work struct {
 	rows, outputs, rejects, seconds *prometheus.CounterVec // by pipeline and processor
 	made, acks, devices, failed     *prometheus.CounterVec
+	deleted, waits                  *prometheus.CounterVec // of retention
 }
 
 func newWork(counter func(name, help string, labels ...string) *prometheus.CounterVec) work {
@@ -29,11 +30,16 @@ func newWork(counter func(name, help string, labels ...string) *prometheus.Count
 			"pipeline"),
 		failed: counter("furrow_worker_device_failures_total", "Devices that this worker could not fold, each time.",
 			"pipeline"),
+		deleted: counter("furrow_retention_deleted_rows_total", "Rows that retention of this worker deleted, or objects of "+
+			"the archive.", "table"),
+		waits: counter("furrow_retention_waits_total", "Devices with readings that are old enough to go and had to stay, in "+
+			"each run, by cause.", "cause"),
 	}
 }
 
 func (w work) all() []prometheus.Collector {
-	return []prometheus.Collector{w.rows, w.outputs, w.rejects, w.seconds, w.made, w.acks, w.devices, w.failed}
+	return []prometheus.Collector{w.rows, w.outputs, w.rejects, w.seconds, w.made, w.acks, w.devices, w.failed,
+		w.deleted, w.waits}
 }
 
 // Works has the counters of a pipeline's work begin at zero.
@@ -44,6 +50,12 @@ func (m *Monitor) Works(p *jobs.Pipeline) {
 	}
 	for kind := range p.Groups {
 		m.work.made.WithLabelValues(name, string(kind))
+	}
+	for _, table := range jobs.RetentionTables() {
+		m.work.deleted.WithLabelValues(table)
+	}
+	for _, cause := range jobs.DeviceCauses() {
+		m.work.waits.WithLabelValues(string(cause))
 	}
 	for _, kind := range jobs.Kinds() {
 		m.seconds.WithLabelValues(name, string(kind))
@@ -71,6 +83,12 @@ func (m *Monitor) CountWork(of jobs.Message, r jobs.Result) {
 	m.work.acks.WithLabelValues(p).Add(float64(r.Acks))
 	m.work.devices.WithLabelValues(p).Add(float64(r.Folded))
 	m.work.failed.WithLabelValues(p).Add(float64(len(r.Failed)))
+	for table, n := range r.Deleted {
+		m.work.deleted.WithLabelValues(table).Add(float64(n))
+	}
+	for cause, n := range r.Waits {
+		m.work.waits.WithLabelValues(string(cause)).Add(float64(n))
+	}
 	if of.Kind == jobs.Group {
 		m.work.made.WithLabelValues(p, string(of.Group)).Add(float64(r.Made))
 	}

@@ -1,0 +1,107 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// failing has all rows of a device stay that the pipeline itself passes over after failures.
+func (d *retained) failing(now tables.Ticks) {
+	if d.track.heldUntil <= now {
+		return
+	}
+	d.passed = Wait{Cause: CauseRetention, Reason: fmt.Sprintf("retention tries again at %s, after: %s",
+		d.track.heldUntil.Time().UTC().Format(time.RFC3339), d.track.held)}
+	d.stay(0, d.passed.Cause, d.passed.Reason)
+}
+
+// countRollups counts the rows that sweeps delete, by device and window.
+func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables.Ticks) (
+	map[*retained]map[schema.Window]int, error) {
+	counted := map[*retained]map[schema.Window]int{}
+	for _, s := range sweeps(all, now) {
+		of := map[schema.DeviceID]*retained{}
+		for _, d := range s.devices {
+			of[d.member.Device] = d
+		}
+		for _, table := range p.bucketTables() {
+			if err := p.sweep(ctx, p.Client.Table(p.Names.Output(table)), s, func(_ string, keys []string) error {
+				for _, key := range keys {
+					row, err := schema.ParseRollupRow(key)
+					if err != nil {
+						return err
+					}
+					d := of[row.Device]
+					if counted[d] == nil {
+						counted[d] = map[schema.Window]int{}
+					}
+					counted[d][s.window]++
+				}
+				return nil
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return counted, nil
+}
+
+// explainOwn says what goes of a device's rows beside its readings.
+func (p *Pipeline) explainOwn(ctx context.Context, d *retained, rollups map[schema.Window]int,
+	now tables.Ticks) (all []RetainedTable, err error) {
+	for _, own := range d.keep.Own() {
+		t := RetainedTable{KeptTable: own, Cut: own.Below(now), Swept: d.swept(own)}
+		switch {
+		case d.passed.Cause != "" && t.Cut > t.Swept:
+			t.Wait = d.passed
+		case t.Cut <= t.Swept || d.deviceRun.err != nil:
+		case own.Table == rollupsTable:
+			t.Rows = rollups[own.Window]
+		case own.Table == rejectsTable:
+			var ops []tables.Op
+			ops, err = p.oldRejects(ctx, d, t.Cut)
+			t.Rows = len(ops)
+		case own.Table == commandsTable:
+			var keys []string
+			keys, t.Stay, err = p.oldCommands(ctx, d, t.Cut)
+			if t.Rows = len(keys); t.Stay > 0 {
+				t.Wait = Wait{Cause: CauseDesired, Reason: CauseDesired.Says()}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// RetainedOf says what the pipeline does with what a tenant has as a whole. It changes nothing.
+func (p *Pipeline) RetainedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) (all []RetainedTable, err error) {
+	going := map[string]map[schema.Window]*RetainedTable{}
+	for _, kept := range KeepOfTenant(p.Retention.Keep, t).Whole() {
+		all = append(all, RetainedTable{KeptTable: kept, Cut: kept.Below(now)})
+	}
+	for i := range all {
+		if going[all[i].Table] == nil {
+			going[all[i].Table] = map[schema.Window]*RetainedTable{}
+		}
+		going[all[i].Table][all[i].Window] = &all[i]
+	}
+	for old, err := range p.OutdatedOf(ctx, t, now) {
+		if err != nil {
+			return nil, err
+		}
+		if to := going[old.Table][old.Window]; to != nil {
+			to.Rows += old.Rows
+			if to.Stay += old.Stay; old.Stay > 0 {
+				to.Wait = old.Wait
+			}
+		}
+	}
+	return all, nil
+}

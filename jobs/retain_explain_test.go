@@ -1,0 +1,223 @@
+package jobs_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// An explainedFleet has a device for each cause for which readings stay.
+type explainedFleet struct {
+	*jobstest.Fleet
+	t     *testing.T
+	live  *jobs.Pipeline
+	until map[schema.DeviceID]int // rows from so many days ago on stay
+	next  int
+}
+
+// device returns the next device, whose rows are to stay from so many days ago on; 0: all of them.
+func (f *explainedFleet) device(days int) schema.Member {
+	d := f.World.Devices[f.next]
+	f.next++
+	f.until[d] = days
+	return f.World.Member(d, f.Readings)
+}
+
+// set changes the tracking row that a pipeline has of a device.
+func (f *explainedFleet) set(p *jobs.Pipeline, m schema.Member, values map[string]tables.Value) {
+	f.t.Helper()
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	for name, value := range values {
+		e.Set(name, value)
+	}
+	f.merge(f.Names.Partitions(p.Name), e)
+}
+
+func (f *explainedFleet) merge(table string, e tables.Entity) {
+	f.t.Helper()
+	to, op := f.World.Connect(f.t, nil).Table(table), tables.Insert(e)
+	if _, err := to.Get(f.t.Context(), e.PartitionKey, e.RowKey); err == nil {
+		op = tables.Merge(e, tables.AnyETag)
+	}
+	must.Have(to.Do(f.t.Context(), op))(f.t)
+}
+
+// TestExplainedReadingsStayForTheirCause: of each device, a job deletes as many readings as were explained, and none
+// from where they were said to stay.
+func TestExplainedReadingsStayForTheirCause(t *testing.T) {
+	t.Parallel()
+	fleet, live := fleetOfDays(t, 24, 40)
+	f := &explainedFleet{fleet, t, live, map[schema.DeviceID]int{}, 0}
+	live.Groups = filing(t, f.Fleet, nil).Groups
+	fresh := f.Pipeline(t, nil)
+	fresh.Name = "fresh"
+	f.World.Create(t, f.Names.Partitions(fresh.Name))
+	r := retaining(t, f.Fleet, nil, live, fresh)
+	// The first half of the devices has tenant t0, whose archive lacks a day.
+	r.Retention.Archived = func(_ context.Context, _ schema.Month, of schema.Tenant, day schema.Day) (bool, error) {
+		return of != "t0" || day < dayAgo(15), nil
+	}
+	f.next = 12 // devices of t1
+	want := map[schema.DeviceID]jobs.Cause{f.World.Devices[0]: jobs.CauseArchive}
+	f.until[f.World.Devices[0]] = 15
+	all := tables.TicksOf(time.Now()).String()
+	folded := func(m schema.Member) { // by the pipeline that is new
+		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(all)})
+	}
+	add := func(c jobs.Cause, days int, do func(schema.Member)) {
+		m := f.device(days)
+		if want[m.Device] = c; c != jobs.CauseBehind && c != jobs.CauseHeld {
+			folded(m)
+		}
+		do(m)
+	}
+	soon := tables.DateTime(tables.TicksOf(time.Now().Add(time.Minute)))
+	add("", 9, func(schema.Member) {})
+	add(jobs.CauseBehind, 0, func(schema.Member) {})
+	add(jobs.CauseBehind, 14, func(m schema.Member) {
+		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(ago(14).String())})
+	})
+	add(jobs.CauseHeld, 0, func(m schema.Member) {
+		f.set(fresh, m, map[string]tables.Value{schema.TrackHeld: tables.String("too large"), schema.TrackHeldUntil: soon})
+	})
+	add(jobs.CauseBusy, 0, func(m schema.Member) {
+		f.set(live, m, map[string]tables.Value{schema.TrackClaim: tables.String("c"), schema.TrackClaimUntil: soon})
+	})
+	add(jobs.CauseRefold, 12, func(m schema.Member) {
+		must.Have(live.Rewind(t.Context(), m, jobs.Rewound{To: ago(12), Mark: "m", At: time.Now(), By: "t"}))(t)
+	})
+	add(jobs.CauseRefold, 0, func(m schema.Member) {
+		f.set(live, m, map[string]tables.Value{schema.TrackSettings: tables.String("others")})
+	})
+	add(jobs.CauseImport, 13, func(m schema.Member) {
+		e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+		must.Succeed(t, schema.Imports{{ID: tables.TicksOf(time.Now()), From: ago(13), To: ago(12)}}.Set(&e))
+		f.merge(f.Names.Fleet(), e)
+	})
+	add(jobs.CauseAudit, 11, func(m schema.Member) {
+		var l jobs.Ledger
+		l.Add((ago(11) + 1).String())
+		f.set(live, m, map[string]tables.Value{schema.TrackLedger: tables.Binary(l.Append(nil))})
+	})
+	add(jobs.CauseUnreadable, 0, func(m schema.Member) {
+		f.set(live, m, map[string]tables.Value{schema.TrackRefold: tables.String("?")})
+	})
+	add(jobs.CauseRetention, 0, func(m schema.Member) {
+		f.set(r, m, map[string]tables.Value{schema.TrackHeld: tables.String("no answer"), schema.TrackHeldUntil: soon})
+	})
+	before, going := map[schema.DeviceID]int{}, map[schema.DeviceID]int{}
+	folded(f.World.Member(f.World.Devices[0], f.Readings))
+	for _, d := range slices.Concat(f.World.Devices[1:12], f.World.Devices[f.next:]) {
+		folded(f.World.Member(d, f.Readings))
+	}
+	for e, err := range r.Retained(t.Context(), f.Batch) {
+		must.Succeed(t, err)
+		d := e.Member.Device
+		cause, looked := want[d]
+		if !looked {
+			continue
+		}
+		before[d], going[d] = len(rowsOf(t, f.Fleet, d)), e.Rows
+		stays := e.Wait.Until
+		if e.Wait.Cause != cause || (cause == "") != (e.Wait.Reason == "") || cause != "" && f.until[d] > 0 &&
+			stays != ago(f.until[d]) || f.until[d] == 0 && (stays >= ago(19) || e.Rows > 0) {
+			t.Errorf("device %s: %+v, %d rows, want %s from %d days ago on", d, e.Wait, e.Rows, cause, f.until[d])
+		}
+	}
+	waits := must.Have(r.Run(t.Context(), f.Batch))(t).Waits
+	if waits[jobs.CauseBehind] != 2 || waits[jobs.CauseArchive] != 12 || waits[jobs.CauseRefold] != 2 ||
+		waits[jobs.CauseRetention] != 0 {
+		t.Errorf("counted are %v", waits)
+	}
+	for d, cause := range want {
+		left := rowsOf(t, f.Fleet, d)
+		if before[d]-len(left) != going[d] {
+			t.Errorf("device %s (%s): %d of %d rows are left, and %d were to go", d, cause, len(left), before[d], going[d])
+		}
+		if cause == "" && left[0] < nineDaysAgo() || f.until[d] > 0 && going[d] == 0 {
+			t.Errorf("device %s (%s): %d rows go, and rows from %s on stay", d, cause, going[d], left[0])
+		}
+	}
+}
+
+// TestWhatIsExplainedGoes: of each table, a run deletes as many rows as were explained before, and explains afterwards
+// that none go, and why the others stay.
+func TestWhatIsExplainedGoes(t *testing.T) {
+	t.Parallel()
+	f, p := fleetOfDays(t, 2, 60)
+	f.World.Create(t, f.Names.Commands())
+	fullShelf(t, f)
+	device := f.World.Devices[0]
+	put := func(table string, e tables.Entity) {
+		must.Have(f.World.Connect(t, nil).Table(table).Do(t.Context(), tables.InsertOrReplace(e)))(t)
+	}
+	for i, n := range []int{40, 11, 1} {
+		put(f.Names.Rejects(), must.Have(schema.Reject{Device: device, Pipeline: "live", Number: int64(i),
+			At: ago(n) + 1}.Entity())(t))
+		put(f.Names.Commands(), must.Have(schema.Command{Device: device, ID: schema.NewCommandID(ago(n)+1, "a"), Body: "1",
+			Expires: ago(n).Add(time.Hour)}.Entity())(t))
+	}
+	desired := schema.Command{Device: device, ID: schema.NewCommandID(ago(50), "b"), Body: "1", Desired: true,
+		Expires: tables.MaxTicks}
+	put(f.Names.Commands(), must.Have(desired.Entity())(t))
+	put(f.Names.Commands(), schema.Ack{Device: device, ID: desired.ID, Row: schema.RowKey{Ticks: ago(49)},
+		State: schema.CommandSucceeded}.Entity())
+	r, m := sweeping(t, f, nil)
+	r.Retention.Others = []*jobs.Pipeline{p}
+	keep := r.Retention.Keep[2]
+	keep.Readings, keep.Rejects, keep.Commands = 9*days, 10*days, 10*days
+	keep.Rollups = map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 0}
+	r.Retention.Keep = []jobs.Keep{keep}
+	explained := func() (rows, stay map[string]int) {
+		rows, stay = map[string]int{}, map[string]int{}
+		add := func(all []jobs.RetainedTable) {
+			for _, e := range all {
+				rows[e.Table] += e.Rows
+				stay[e.Table] += e.Stay
+				if (e.Stay > 0) != (e.Wait.Cause != "") || (e.Kept == 0) != (e.Cut == 0) {
+					t.Errorf("%+v", e)
+				}
+			}
+		}
+		for e, err := range r.Retained(t.Context(), f.Batch) {
+			must.Succeed(t, err)
+			rows[jobs.ReadingsTable] += e.Rows
+			add(e.Own)
+		}
+		for _, tenant := range []schema.Tenant{"t0", "gone", "forever"} {
+			add(must.Have(r.RetainedOf(t.Context(), tenant, tables.TicksOf(time.Now())))(t))
+		}
+		return rows, stay
+	}
+	want, stay := explained()
+	if stay["commands"] != 1 {
+		t.Errorf("%v stay of what acknowledges the desired configuration", stay)
+	}
+	deleted := must.Have(r.Run(t.Context(), f.Batch))(t).Deleted
+	maps.Copy(deleted, must.Have(r.Do(t.Context(), m, jobstest.NoPut{}, func(context.Context, jobs.Message) error {
+		return nil
+	}))(t).Deleted)
+	for _, table := range []string{"readings", "rollups", "rejects", "commands", "buckets", "reports", "incidents",
+		"deliveries", "activity"} {
+		if want[table] == 0 || deleted[table] != want[table] {
+			t.Errorf("%s: %d rows were to go, and %d went", table, want[table], deleted[table])
+		}
+	}
+	after, stay := explained()
+	for table, n := range after {
+		if n != 0 {
+			t.Errorf("%s: %d rows are to go afterwards", table, n)
+		}
+	}
+	if stay["incidents"] == 0 || stay["rejects"] != 0 {
+		t.Errorf("%v stay", stay)
+	}
+}
