@@ -217,6 +217,7 @@ func TestRunbookMakesRoomOnAFullDisk(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(r.dir, "backups", "older"), make([]byte, 70<<20), 0o600))
 	await(t, "the disk to be full", func() bool { return r.write("furrow-data", token) == http.StatusInsufficientStorage })
 	r.says("tmpfs", steps[0])
+	r.says("100 % of a limit: the free space", "furrow status")
 	r.says("temperature,21.5", "furrow query pump-7 --raw")
 	r.do(strings.Replace(steps[1], "/mnt/backups/", filepath.Join(elsewhere, "backups"), 1))
 	await(t, "room", func() bool { return r.write("furrow-data", token) == http.StatusNoContent })

@@ -37,19 +37,25 @@ func limitsOf(dir string, all []statusRead) (own [][]limits.Limit, shared []limi
 	if dir == "" {
 		return own, shared, nil
 	}
-	free, stored, err := local.Disk(dir)
+	disk, err := local.Disk(dir)
 	switch {
 	case errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported): // it belongs to another user
 		return own, shared, nil
 	case err != nil:
 		return nil, nil, err
 	}
-	share := 0.0
-	if free+stored > 0 {
-		share = float64(stored) / float64(free+stored)
+	const toDo = "make room, move the directory to a larger disk, or keep less (retention)"
+	return own, append(shared,
+		limits.New("the disk, without what other files have", shareOf(disk.Stored, disk.Free+disk.Stored), toDo),
+		limits.New("the free space without which devices are refused", shareOf(disk.Refused, disk.Free), toDo)), nil
+}
+
+// shareOf returns part/whole, at most 1.
+func shareOf(part, whole uint64) float64 {
+	if part >= whole {
+		return min(1, float64(part))
 	}
-	return own, append(shared, limits.New("the disk, without what other files have", share,
-		"make room, move the directory to a larger disk, or keep less (retention)")), nil
+	return float64(part) / float64(whole)
 }
 
 // writeLimits prints the limits that are close, for people.

@@ -50,8 +50,8 @@ func TestStatusWarnsAt70PercentOfALimit(t *testing.T) {
 				t.Errorf("%d devices: %+v", devices, l)
 			}
 		}
-		if len(shares) != 4 || shares[0] != partition || shares[3] <= 0 {
-			t.Errorf("%d devices: %v, want %v of the partition first, and the disk last", devices, shares, partition)
+		if len(shares) != 5 || shares[0] != partition || min(shares[3], shares[4]) <= 0 {
+			t.Errorf("%d devices: %v, want %v of the partition first, and two of the disk last", devices, shares, partition)
 		}
 		if !slices.ContainsFunc(s.Limits, func(l limits.Limit) bool { return strings.Contains(l.What, "account") }) {
 			t.Errorf("%d devices: %+v", devices, s.Limits)

@@ -33,11 +33,15 @@ type Room struct {
 	mu sync.Mutex // guards the reserve
 }
 
+// Refused returns below how many free bytes of a disk of so many a SAS writes nothing that grows. The account key has
+// half of them.
+func Refused(total uint64) uint64 { return 2 * min(max(total/8, 16<<20), 64<<20) }
+
 // newRoom looks at the disk of dir. Where its size is not known, there is always room.
 func newRoom(fs vfs.FS, dir string, log *slog.Logger) *Room {
 	r := &Room{fs: fs, dir: dir, log: log}
 	if usage, err := fs.GetDiskUsage(dir); err == nil {
-		r.unit = min(max(usage.TotalBytes/8, 16<<20), 64<<20)
+		r.unit = Refused(usage.TotalBytes) / 2
 	}
 	if r.look() < r.unit {
 		r.spend()
