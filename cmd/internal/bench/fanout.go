@@ -111,9 +111,14 @@ func (w fanout) loaded(batch int) (generations.Loaded, error) {
 	return generations.Loaded{Format: schema.Format, Config: c}, err
 }
 
-// measure makes a first run, which creates the devices' tracking rows, and then those that count.
+// measure makes a first run, which creates the devices' tracking rows, and then those that count. The first run of a
+// fleet puts audits of all devices, which would else be counted with whatever is measured next.
 func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, report *FanoutReport) error {
-	if _, err := f.run(ctx, storage, max(1, 24*f.cfg.History), ""); err != nil {
+	rows := max(1, 24*f.cfg.History)
+	if err := f.send(ctx, rows); err != nil {
+		return err
+	}
+	if err := f.work(ctx, rows*f.cfg.Devices, "", jobs.Device, jobs.Audit); err != nil {
 		return err
 	}
 	f.every = time.Second
@@ -140,7 +145,11 @@ func (f *fanoutFleet) run(
 	before := f.operations()
 	f.wire.on.Store(true)
 	cpu, storageCPU, began := process.CPU(0), processTime(storage), time.Now()
-	if err := f.work(ctx, rows*f.cfg.Devices, audit); err != nil {
+	by := jobs.Device
+	if audit != "" {
+		by = jobs.Audit
+	}
+	if err := f.work(ctx, rows*f.cfg.Devices, audit, by); err != nil {
 		return r, err
 	}
 	r.Seconds = time.Since(began).Seconds()

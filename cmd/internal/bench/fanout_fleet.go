@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -159,9 +160,9 @@ func (f *fanoutFleet) submit(ctx context.Context, table string, ops []tables.Op)
 	return nil
 }
 
-// work puts a master job, and has a pool work until every device was looked at, in an audit if there is a depth, and so
-// many rows were folded.
-func (f *fanoutFleet) work(ctx context.Context, rows int, audit jobs.Depth) error {
+// work puts a master job, and has a pool work until every device was looked at by each kind of job, and so many rows
+// were folded.
+func (f *fanoutFleet) work(ctx context.Context, rows int, audit jobs.Depth, by ...jobs.Kind) error {
 	ctx, stop := context.WithTimeout(ctx, runTime)
 	defer stop()
 	master := jobs.Message{Kind: jobs.Master, Pipeline: fanoutPipeline, Run: tables.TicksOf(time.Now()),
@@ -171,20 +172,19 @@ func (f *fanoutFleet) work(ctx context.Context, rows int, audit jobs.Depth) erro
 	}
 	working, done := context.WithCancelCause(ctx)
 	defer done(nil)
-	devices, folded := 0, 0
+	devices, folded := map[jobs.Kind]int{}, 0
+	seen := func(kind jobs.Kind) bool { return devices[kind] >= f.cfg.Devices }
 	pool := &worker.Pool{Source: f.queue, Size: f.cfg.Clients, Idle: time.Second, Log: f.fleet.Log}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		r, err := f.pipeline.Do(ctx, m, f.queue, save)
 		for device, why := range r.Failed {
 			done(fmt.Errorf("%s: %w", device, why))
 		}
-		if (m.Kind == jobs.Audit) != (audit != "") {
-			return err
-		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		devices, folded = devices+r.Devices, folded+r.Rows
-		if devices >= f.cfg.Devices && folded >= rows {
+		devices[m.Kind] += r.Devices
+		folded += r.Rows
+		if !slices.ContainsFunc(by, func(kind jobs.Kind) bool { return !seen(kind) }) && folded >= rows {
 			done(errFolded)
 		}
 		return err
