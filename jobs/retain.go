@@ -26,6 +26,7 @@ func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.
 	}
 	for _, d := range all {
 		d.later, d.waits = d.busy || d.dropped, d.wait.Cause
+		d.note()
 	}
 	if err := p.retainOutputs(ctx, all, now); err != nil {
 		return 0, err
@@ -65,8 +66,8 @@ func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
 	if r.to == 0 {
 		return r
 	}
-	if settings := r.keep.settings(d.model); d.track.settings != settings {
-		d.track.settings, r.from = settings, ""
+	if settings := r.keep.settings(d.model); d.track.settings != settings { // it begins again, even if all rows wait now
+		d.track.settings, d.track.last, r.from = settings, "", ""
 	}
 	if TicksBefore(r.from)+1 >= r.to && r.from != "" {
 		r.to = 0 // it is done

@@ -1,12 +1,38 @@
 package jobs
 
-import "furrow/tables"
+import (
+	"furrow/tables"
+	"furrow/tables/schema"
+)
 
 // A Wait says why rows stay that the configuration would let go.
 type Wait struct {
 	Until  tables.Ticks // rows from here on stay; 0: all do
 	Cause  Cause        // empty: no row waits
 	Reason string
+}
+
+// A wait is what a tracking row of retention says of readings that stay, so that a page needs not decide again.
+type wait struct {
+	cause Cause        // empty: none do
+	from  tables.Ticks // those from here on; 0: all do
+}
+
+// setWaits sets what has changed of readings that stay.
+func (t *track) setWaits(e *tables.Entity) {
+	if t.waits != t.read.waits {
+		e.Set(schema.TrackWaits, tables.String(string(t.waits.cause)))
+		e.Set(schema.TrackWaitsFrom, tables.Int64(int64(t.waits.from)))
+	}
+}
+
+// note has the tracking row say why readings stay. That a job is at work just now is over before anybody reads it.
+func (d *retained) note() {
+	if d.deviceRun.err != nil || d.dropped || d.wait.Cause == CauseBusy {
+		return
+	}
+	d.track.waits = wait{d.wait.Cause, d.wait.Until}
+	d.dirty = d.dirty || d.track.waits != d.track.read.waits
 }
 
 // A Cause is the kind of reason for which rows stay that are old enough to go.

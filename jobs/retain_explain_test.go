@@ -137,7 +137,17 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 		waits[jobs.CauseRetention] != 0 {
 		t.Errorf("counted are %v", waits)
 	}
+	noted := map[schema.DeviceID]schema.Track{}
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Partitions(r.Name)), tables.Query{}) {
+		at := must.Have(schema.TrackOf(e))(t)
+		noted[at.Place.Device()] = at
+	}
 	for d, cause := range want {
+		if noted := noted[d]; cause != jobs.CauseBusy && cause != jobs.CauseRetention && (noted.Waits != string(cause) ||
+			f.until[d] > 0 && cause != "" && noted.WaitsFrom != ago(f.until[d])) {
+			t.Errorf("device %s: noted is %q from %v on, want %s from %d days ago on", d, noted.Waits,
+				noted.WaitsFrom.Time(), cause, f.until[d])
+		}
 		left := rowsOf(t, f.Fleet, d)
 		if before[d]-len(left) != going[d] {
 			t.Errorf("device %s (%s): %d of %d rows are left, and %d were to go", d, cause, len(left), before[d], going[d])

@@ -162,6 +162,40 @@ func TestRetentionWaitsForWhoeverNeedsRows(t *testing.T) {
 	want("nobody", func(n int) bool { return n < all*11/20 })
 }
 
+// TestChangedConditionHoldsForRowsThatHadToWait, although the device's rejects went meanwhile.
+func TestChangedConditionHoldsForRowsThatHadToWait(t *testing.T) {
+	t.Parallel()
+	f, p := fleetOfDays(t, 1, 200)
+	r := retaining(t, f, nil, p)
+	r.Retention.Keep[0].Where = must.Have(condition.Parse("humidity > 43"))(t)
+	must.Succeed(t, f.Drain(t.Context(), r))
+	member := f.World.Member(f.World.Devices[0], f.Readings)
+	cursor := func(text string) { // of the row that p has of the device
+		e := tables.Entity{PartitionKey: member.Month.String(), RowKey: string(member.Key())}
+		e.Set(schema.TrackRefold, tables.String(text))
+		track := f.World.Connect(t, nil).Table(f.Names.Partitions(p.Name))
+		must.Have(track.Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	}
+	cursor("unreadable")
+	r.Retention.Keep[0].Where = must.Have(condition.Parse("humidity > 0"))(t)
+	r.Retention.Keep[0].Rejects = 9 * 24 * time.Hour
+	left := len(rowsOf(t, f, member.Device))
+	must.Succeed(t, f.Drain(t.Context(), r))
+	if got := len(rowsOf(t, f, member.Device)); got != left {
+		t.Fatalf("%d of %d rows are left while nobody knows what p needs", got, left)
+	}
+	cursor("")
+	must.Succeed(t, f.Drain(t.Context(), r))
+	if first := rowsOf(t, f, member.Device)[0]; first < nineDaysAgo() && len(first) == 19 {
+		t.Errorf("there are rows from %s on", first)
+	}
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Partitions(r.Name)), tables.Query{}) {
+		if at := must.Have(schema.TrackOf(e))(t); at.Waits != "" || at.WaitsFrom != 0 {
+			t.Errorf("nothing waits, and noted is %q from %v on", at.Waits, at.WaitsFrom.Time())
+		}
+	}
+}
+
 // TestRetentionDeletesOldBucketsOfAWindow, which no refold brings back, and leaves those of other windows and devices.
 func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
 	t.Parallel()

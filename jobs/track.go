@@ -48,6 +48,8 @@ type track struct {
 	uncut   tables.Ticks // an attempt that knew other spans, and died, may have written outputs of rows up to here
 	settled bool         // the membership has ended, and nothing is left to do
 
+	waits wait // of retention
+
 	marks
 	read struct { // what the row said
 		marks
@@ -58,6 +60,7 @@ type track struct {
 		importing window
 		spans     string
 		settled   bool
+		waits     wait
 	}
 }
 
@@ -136,6 +139,8 @@ func trackOf(e tables.Entity) (*track, error) {
 	t.read.marks, t.read.imported = t.marks, t.imported
 	t.settled, t.read.spans = f.Boolean(schema.TrackSettled), f.String(schema.TrackSpans)
 	t.read.settled, t.uncut = t.settled, tables.Ticks(f.Int(schema.TrackUncut))
+	t.waits = wait{Cause(f.String(schema.TrackWaits)), tables.Ticks(f.Int(schema.TrackWaitsFrom))}
+	t.read.waits = t.waits
 	var err error
 	if t.refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
 		return t, err
@@ -206,6 +211,7 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 	t.setStream(&e)
 	t.setImports(&e)
 	t.setSpans(&e)
+	t.setWaits(&e)
 	setStates(&e, schema.TrackStates, t.states)
 	schema.SetFormat(&e, t.format)
 	return tables.Merge(e, t.etag)

@@ -32,6 +32,9 @@ const (
 	TrackUncut   = "Uncut"     // outputs of rows up to this time may be of earlier spans
 	TrackSettled = "Settled"   // the membership has ended, and nothing is left to do
 
+	TrackWaits     = "Waits"     // of retention: the cause for which readings stay that are old enough to go
+	TrackWaitsFrom = "WaitsFrom" // those that do are from here on
+
 	TrackAttempts  = "Attempts"
 	TrackHeld      = "Held"
 	TrackHeldUntil = "HeldUntil"
@@ -75,6 +78,9 @@ type Track struct {
 	BehindUntil tables.Ticks // until then, a chain of jobs catches up on this device
 	Waiting     bool         // it is far behind, and waits for its turn to catch up
 	Refolding   bool         // rows are still to be folded again
+
+	Waits     string       // of retention: the cause for which readings stay that are old enough to go
+	WaitsFrom tables.Ticks // those that do are from here on
 }
 
 // Failing reports whether the device's last job failed.
@@ -89,6 +95,12 @@ func TrackProperties() []string {
 	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackRows, TrackRejects, TrackLate,
 		TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
 		TrackChainMark, TrackChainUntil, TrackRefold, TrackSpans, TrackSettled, TrackImported}
+}
+
+// RetentionProperties returns the properties that TrackOf reads of the rows of retention.
+func RetentionProperties() []string {
+	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackAttempts, TrackHeld, TrackHeldUntil,
+		TrackWaits, TrackWaitsFrom}
 }
 
 // DeviceTracks returns the RowKeys of devices in a tracking table. What a partition has besides them, such as marks,
@@ -118,6 +130,7 @@ func TrackOf(e tables.Entity) (Track, error) {
 		Attempts: int(f.Int(TrackAttempts)), Reason: f.String(TrackHeld), HeldUntil: f.Ticks(TrackHeldUntil),
 		Claim: f.String(TrackClaim), Committed: f.String(TrackCommitted), BehindUntil: f.Ticks(TrackChainUntil),
 		Refolding: f.String(TrackRefold) != "",
+		Waits:     f.String(TrackWaits), WaitsFrom: tables.Ticks(f.Int(TrackWaitsFrom)),
 	}
 	t.Waiting = f.String(TrackChainMark) != "" && t.BehindUntil.Time().Year() == 1601
 	var err error
