@@ -41,13 +41,13 @@ func sensorsOf(id schema.DeviceID) *jobs.Sensors {
 	return &jobs.Sensors{}
 }
 
-func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
+func over(t testing.TB, fleet *modeltest.Fixture, c Config, also ...model.Pipeline) *fixture {
 	t.Helper()
 	tables, queues := fleet.Readers(t, countTable, countQueue)
 	c.Model = model.New(model.Config{
 		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond,
 		Log: slog.New(slog.DiscardHandler),
-		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
+		Pipelines: append([]model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
 			Reports: []schema.Window{schema.Hour, schema.Daily},
@@ -58,7 +58,7 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 					return ""
 				}
 				return string(m.Site) + "-model"
-			}}},
+			}}}, also...),
 	})
 	c.Acts = admin.Fleet{Tables: tables, Names: fleet.Names, Policies: &sas.Policies{Client: tables, Names: fleet.Names},
 		Enrollments: &sas.Enrollments{Table: tables.Table(fleet.Names.Enrollments())},

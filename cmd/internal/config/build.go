@@ -21,7 +21,7 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 	if err != nil {
 		return nil, err
 	}
-	keep, err := p.keeps()
+	keep, err := p.Keeps()
 	if err != nil {
 		return nil, err
 	}

@@ -194,8 +194,8 @@ func (c *Config) InFile() []Pipeline {
 	return slices.DeleteFunc(slices.Clone(c.Pipelines), Pipeline.Retains)
 }
 
-// keeps returns what the configuration keeps, as jobs have it.
-func (p Pipeline) keeps() (all []jobs.Keep, err error) {
+// Keeps returns what the configuration keeps, as jobs have it.
+func (p Pipeline) Keeps() (all []jobs.Keep, err error) {
 	for _, k := range p.Keep {
 		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups, Rejects: k.Rejects,
 			Commands: k.Commands, Buckets: k.Buckets, Reports: k.Reports, Incidents: k.Incidents, Activity: k.Activity,
@@ -217,7 +217,7 @@ func (p Pipeline) retention(client *tables.Client, names schema.Names, objects j
 	}
 	r := &jobs.Retention{}
 	var err error
-	if r.Keep, err = p.keeps(); err != nil {
+	if r.Keep, err = p.Keeps(); err != nil {
 		return nil, err
 	}
 	for _, other := range p.Others {

@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -28,7 +29,11 @@ type Pages struct {
 
 // Pages returns those of a configuration and the ones after it, with the pipelines that have these names, or with all.
 func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string) (Pages, error) {
-	p := Pages{c, generations.NewFollower(c.Generations(), g, schema.Process{}, log), names, viewed(g.Config, names)}
+	first, err := viewed(g.Config, names)
+	p := Pages{c, generations.NewFollower(c.Generations(), g, schema.Process{}, log), names, first}
+	if err != nil {
+		return p, err
+	}
 	if len(p.first) < len(names) {
 		return p, fmt.Errorf("%w: not all of %s are in the configuration", ErrNoPipeline, strings.Join(names, ", "))
 	}
@@ -47,7 +52,8 @@ func (p Pages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
 	was, _ := p.Stored.Current()
 	err := p.Stored.Look(ctx)
 	is, _ := p.Stored.Current()
-	return viewed(is.Config, p.only), is.Generation > was.Generation, err
+	all, unread := viewed(is.Config, p.only)
+	return all, is.Generation > was.Generation, errors.Join(err, unread)
 }
 
 // Acting returns all pipelines of the current configuration, for acts.
@@ -61,13 +67,17 @@ func (p Pages) Acting() ([]admin.Pipeline, error) {
 }
 
 // viewed returns the pipelines of a configuration for the dashboard: those with the names, or all.
-func viewed(c *config.Config, names []string) (all []model.Pipeline) {
+func viewed(c *config.Config, names []string) (all []model.Pipeline, err error) {
 	for _, p := range c.Pipelines {
 		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
-			all = append(all, viewedPipeline(c, p))
+			v := viewedPipeline(c, p)
+			if v.Keep, err = p.Keeps(); err != nil {
+				return nil, err
+			}
+			all = append(all, v)
 		}
 	}
-	return all
+	return all, nil
 }
 
 func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {

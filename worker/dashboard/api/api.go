@@ -89,6 +89,11 @@ func (a *API) Routes() []Route {
 		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
 			return m.Costs(r.Context(), p.Costs())
 		})},
+		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
+		// Shared for five minutes.
+		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, model.Read, error) {
+			return m.Retention(r.Context(), p.Tenant)
+		})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())

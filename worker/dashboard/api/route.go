@@ -49,10 +49,11 @@ func IncidentParams() []string {
 	return []string{"state", "severity", "rule", "tenant", "site", "label", "device", "from", "to", "span", "after",
 		"limit"}
 }
-func CostParams() []string    { return []string{"tenant", "month", "window"} }
-func DayParams() []string     { return []string{"sensor", "day"} }
-func SummaryParams() []string { return append(DayParams(), "period", "by") }
-func TenantsParams() []string { return []string{"after", "limit"} }
+func CostParams() []string      { return []string{"tenant", "month", "window"} }
+func RetentionParams() []string { return []string{"tenant"} }
+func DayParams() []string       { return []string{"sensor", "day"} }
+func SummaryParams() []string   { return append(DayParams(), "period", "by") }
+func TenantsParams() []string   { return []string{"after", "limit"} }
 func ListParams() []string {
 	return append(MapParams(), "prefix", "sort", "after", "limit")
 }

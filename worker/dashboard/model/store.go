@@ -52,6 +52,7 @@ type Pipeline struct {
 	Unit    func(sensor string) string        // nil: none is known
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
 	Budget  float64                           // US dollars a month of all pipelines; zero: none
+	Keep    []jobs.Keep                       // what it deletes; none: it folds
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.
@@ -79,6 +80,7 @@ type Store struct {
 	todays    cache[today]
 	summaries cache[summed]
 	costs     cache[cost.Costs]
+	retained  cache[retained]
 	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
 	ofDevice  cache[[]query.Incident]
@@ -94,7 +96,7 @@ func New(c Config) *Store {
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
-		summaries: newCache[summed](), costs: newCache[cost.Costs](),
+		summaries: newCache[summed](), costs: newCache[cost.Costs](), retained: newCache[retained](),
 		compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)

@@ -149,6 +149,17 @@ func pipeline(name string, cadence time.Duration) model.PipelineStatus {
 	return p
 }
 
+// retention returns what is kept of a tenant and of all others, and what waits.
+func retention(name string) model.Retention {
+	from := theTime()
+	return model.Retention{Devices: 2000, More: true, Unreadable: 1, Kept: []model.Kept{
+		{Some: true, Match: map[string][]string{"tenant": {name, "x"}, "labels.class": {name}}, Where: name,
+			Tables: []model.KeptTable{{Table: "readings", Kept: "30d", Below: from}, {Table: "rollups", Window: "1m",
+				Kept: "14d", Below: from}}}, {Some: true}, {}},
+		Waiting: []model.WaitingDevices{{Cause: "held", Why: name, Devices: 3, Device: name, Tenant: name, Reason: name},
+			{Cause: "behind", Why: "a pipeline has not folded them", Devices: 1, From: &from, Device: name}}}
+}
+
 // costs returns what a tenant and another one cost.
 func costs(tenant string) cost.Costs {
 	through := theTime()

@@ -25,6 +25,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
 		{Pattern: "/tenants/{tenant}/report", Params: api.SummaryParams(), Handle: s.page(s.report)},
 		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
+		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}...)
 }
@@ -164,7 +165,13 @@ func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Tenants(r.Context(), p.After, p.Limit)
-	return &TenantsPage{Answer: a, Costs: s.c.Model.HasCosts()}, read, err
+	return &TenantsPage{Answer: a, Costs: s.c.Model.HasCosts(), Retention: s.c.Model.HasRetention()}, read, err
+}
+
+// retention shows what is kept, and what stays longer.
+func (s *Site) retention(r *http.Request, p api.Params) (Page, model.Read, error) {
+	a, read, err := s.c.Model.Retention(r.Context(), p.Tenant)
+	return &RetentionPage{Tenant: p.Tenant, Answer: a}, read, err
 }
 
 // costs shows what tenants cost.
@@ -209,7 +216,7 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	series, charted, err := s.c.Model.Day(r.Context(), query)
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err),
-		Reports: s.c.Model.Reported(), Cost: s.cost(r, name)}, read.And(charted), nil
+		Reports: s.c.Model.Reported(), Retains: s.c.Model.HasRetention(), Cost: s.cost(r, name)}, read.And(charted), nil
 }
 
 // report shows a tenant's day, week or month.

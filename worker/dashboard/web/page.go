@@ -109,6 +109,8 @@ type TenantsPage struct {
 	foot
 	Answer model.TenantsAnswer
 	Costs  bool // costs can be asked for
+
+	Retention bool // something is deleted in the end
 }
 
 // A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.
@@ -120,6 +122,7 @@ type TenantPage struct {
 	Sensors []model.Sensor
 	Series  *model.Series
 	Reports bool             // the tenant's days, weeks and months are reported
+	Retains bool             // something of the tenant is deleted in the end
 	Cost    *cost.TenantCost // of this month; nil: it is not known
 }
 
@@ -131,6 +134,13 @@ type CostsPage struct {
 	Now    string // the current month
 	ByDay  bool
 	Costs  cost.Costs
+}
+
+// A RetentionPage shows what is kept for how long. It takes the parameters of /v1/retention.
+type RetentionPage struct {
+	foot
+	Tenant string // the only one; empty: all that the person sees
+	Answer model.Retention
 }
 
 // A ReportPage is a tenant's day, week or month. It takes the parameters of /v1/tenants/{tenant}/summary.
@@ -162,4 +172,5 @@ func (TenantsPage) file() string   { return "tenants.html" }
 func (TenantPage) file() string    { return "tenant.html" }
 func (ReportPage) file() string    { return "report.html" }
 func (CostsPage) file() string     { return "costs.html" }
+func (RetentionPage) file() string { return "retention.html" }
 func (ProblemPage) file() string   { return "problem.html" }

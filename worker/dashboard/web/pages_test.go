@@ -46,11 +46,12 @@ func allPages() map[string]web.Page {
 		"pipelines/empty": &web.PipelinesPage{},
 		"pipeline/new": &web.PipelinesPage{
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
-		"tenants/empty": &web.TenantsPage{},
-		"tenant/empty":  &web.TenantPage{},
-		"costs/empty":   &web.CostsPage{},
-		"report/empty":  &web.ReportPage{},
-		"problem/empty": &web.ProblemPage{},
+		"tenants/empty":   &web.TenantsPage{},
+		"tenant/empty":    &web.TenantPage{},
+		"costs/empty":     &web.CostsPage{},
+		"retention/empty": &web.RetentionPage{},
+		"report/empty":    &web.ReportPage{},
+		"problem/empty":   &web.ProblemPage{},
 	})
 	return all
 }
@@ -95,7 +96,8 @@ func usualPages() map[string]web.Page {
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
 		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
 			Series: series("1h", time.Hour, 24), Cost: &costs("contoso").Tenants[0]},
-		"costs": &web.CostsPage{Month: "2026-10", Now: "2026-11", Costs: costs("contoso")},
+		"retention": &web.RetentionPage{Answer: retention("contoso")},
+		"costs":     &web.CostsPage{Month: "2026-10", Now: "2026-11", Costs: costs("contoso")},
 		"costs/days": &web.CostsPage{Tenant: "contoso", Month: "2026-11", Now: "2026-11", ByDay: true,
 			Costs: cost.Costs{Tenants: []cost.TenantCost{{Tenant: "contoso", Day: "2026-11-20", Devices: 3}}}},
 		"report": &web.ReportPage{Tenant: "contoso", Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
@@ -171,7 +173,8 @@ func hostilePages() map[string]web.Page {
 			Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}},
 		"tenant/hostile": &web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
 			Sensors: sensors, Series: series},
-		"costs/hostile": &web.CostsPage{Tenant: nasty, Month: nasty, Now: nasty, Costs: costs(nasty)},
+		"retention/hostile": &web.RetentionPage{Tenant: nasty, Answer: retention(nasty)},
+		"costs/hostile":     &web.CostsPage{Tenant: nasty, Month: nasty, Now: nasty, Costs: costs(nasty)},
 		"report/hostile": &web.ReportPage{Tenant: nasty, Day: nasty, Today: nasty, Sensors: sensors,
 			Groups: []schema.By{nasty}, Summary: model.Summary{Series: *series, Period: nasty, By: nasty,
 				All:    &model.GroupTotal{Devices: -1, Min: *nan, Max: *inf, Mean: *nan},

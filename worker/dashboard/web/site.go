@@ -56,7 +56,7 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &IncidentsPage{}, &IncidentPage{},
-		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &ProblemPage{}, &SignInPage{},
+		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{}, &ProblemPage{}, &SignInPage{},
 		&ActivityPage{}, &ActPage{}} {
 		t, err := base.Clone()
 		if err == nil {

@@ -1,0 +1,184 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// Retention is the answer of /v1/retention: what is kept for how long, and what stays longer.
+type Retention struct {
+	Kept    []Kept           `json:"kept"`    // the first entry that a device matches holds for it; no entry: for ever
+	Devices int              `json:"devices"` // that retention has looked at
+	More    bool             `json:"more"`    // there are more devices than were looked at for this answer
+	Waiting []WaitingDevices `json:"waiting"` // with readings that are old enough to go, and stay
+
+	Unreadable int64 `json:"unreadable,omitempty"` // devices of which nobody knows, because their rows cannot be read
+}
+
+// A Kept is an entry of the configuration. Match and Where may name what other tenants have, so somebody who sees one
+// tenant gets neither, unless the entry is for that tenant as a whole.
+type Kept struct {
+	Some   bool                `json:"some"`            // it holds for some devices, or some of their readings
+	Match  map[string][]string `json:"match,omitempty"` // as in the configuration; absent: all devices
+	Where  string              `json:"where,omitempty"` // the condition for which readings go; absent: all do
+	Tables []KeptTable         `json:"tables"`          // what is not named is kept for ever
+}
+
+// A KeptTable is a table whose old rows go.
+type KeptTable struct {
+	Table  string    `json:"table"`
+	Window string    `json:"window,omitempty"` // of its rows
+	Kept   string    `json:"kept"`             // such as 30d
+	Below  time.Time `json:"below"`            // rows of earlier times go, or are gone
+}
+
+// WaitingDevices have readings that are old enough to go, and stay for one cause.
+type WaitingDevices struct {
+	Cause   string     `json:"cause"`
+	Why     string     `json:"why"` // the cause in words
+	Devices int        `json:"devices"`
+	From    *time.Time `json:"from"`   // the oldest of these readings are of this time or later; null: unknown
+	Device  string     `json:"device"` // one with the oldest of these readings
+	Tenant  string     `json:"tenant"` // of Device
+	Reason  string     `json:"reason,omitempty"`
+}
+
+const (
+	// retentionAge is how long an answer is used.
+	retentionAge = 5 * time.Minute
+	// retentionPages limits the pages that are read for an answer: a thousand devices each.
+	retentionPages = 100
+)
+
+// Retention returns what is kept of a tenant's devices, or of all for "", as far as ctx may see them.
+func (s *Store) Retention(ctx context.Context, tenant string) (Retention, Read, error) {
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Retention{}, read, err
+	}
+	unknown := fmt.Errorf("tenant %s: %w", tenant, ErrUnknown)
+	if tenant = scoped(ctx, tenant); tenant == noTenant {
+		return Retention{}, read, unknown
+	}
+	if _, known := s.index.only(tenant); !known {
+		return Retention{}, read, unknown
+	}
+	out := Retention{Kept: []Kept{}, Waiting: []WaitingDevices{}}
+	i := slices.IndexFunc(s.configured(), func(p Pipeline) bool { return len(p.Keep) > 0 })
+	if i < 0 {
+		return out, read, nil
+	}
+	p := s.configured()[i]
+	out.Kept = append(out.Kept, keptOf(p.Keep, tenant, within(ctx) == "", tables.TicksOf(time.Now()))...)
+	found, read, err := s.retained.get(ctx, tenant, retentionAge, func(ctx context.Context) (retained, error) {
+		var r retained
+		var err error
+		r.RetentionStatus, err = s.fleet.Retention(ctx, p.Name, schema.Tenant(tenant), retentionPages, &r.skipped)
+		return r, err
+	})
+	out.Devices, out.More, out.Unreadable = found.Devices, found.More, found.skipped.N
+	for _, w := range found.Waiting {
+		one := WaitingDevices{Cause: string(w.Cause), Why: w.Cause.Says(), Devices: w.Devices, Device: string(w.Device),
+			Tenant: string(w.Tenant)}
+		if w.From != 0 {
+			at := w.From.Time()
+			one.From = &at
+		}
+		if within(ctx) == "" {
+			one.Reason = w.Reason
+		}
+		out.Waiting = append(out.Waiting, one)
+	}
+	return out, read, err
+}
+
+// HasRetention reports whether anything is deleted in the end.
+func (s *Store) HasRetention() bool {
+	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return len(p.Keep) > 0 })
+}
+
+// Name says for which devices the entry is.
+func (k Kept) Name() string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(k.Match)) {
+		parts = append(parts, strings.TrimPrefix(name, "labels.")+" "+strings.Join(k.Match[name], " or "))
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case k.Some && k.Where == "":
+		return "some devices"
+	}
+	return "all devices"
+}
+
+// retained is what was read for an answer.
+type retained struct {
+	query.RetentionStatus
+	skipped query.Skipped
+}
+
+// keptOf returns the entries that can hold for devices of a tenant, or all for "".
+func keptOf(all []jobs.Keep, tenant string, whole bool, now tables.Ticks) (kept []Kept) {
+	for i := range all {
+		k := &all[i]
+		if tenant != "" && len(k.Match.Tenant) > 0 && !slices.Contains(k.Match.Tenant, tenant) {
+			continue
+		}
+		match := matchOf(k, tenant)
+		one := Kept{Some: len(match) > 0 || k.Where != nil, Tables: []KeptTable{}}
+		if whole || k.ByTenant() {
+			one.Match = match
+			if k.Where != nil {
+				one.Where = k.Where.String()
+			}
+		}
+		for _, t := range tablesOf(k) {
+			if t.Kept == 0 {
+				continue
+			}
+			shown := KeptTable{Table: t.Table, Kept: schema.FormatDuration(t.Kept), Below: t.Below(now).Time()}
+			if t.Window != 0 {
+				shown.Window = t.Window.String()
+			}
+			one.Tables = append(one.Tables, shown)
+		}
+		kept = append(kept, one)
+		if len(match) == 0 {
+			break // the others never hold
+		}
+	}
+	return kept
+}
+
+// tablesOf returns what an entry says of each table.
+func tablesOf(k *jobs.Keep) []jobs.KeptTable {
+	all := append([]jobs.KeptTable{{Table: jobs.ReadingsTable, Kept: k.Readings}}, k.Own()...)
+	if k.ByTenant() {
+		all = append(all, k.Whole()...)
+	}
+	return all
+}
+
+// matchOf returns what an entry matches, by the names that the configuration has.
+func matchOf(k *jobs.Keep, tenant string) map[string][]string {
+	match := map[string][]string{"enrollment": k.Match.Enrollment, "tenant": k.Match.Tenant, "site": k.Match.Site,
+		"device": k.Match.Device, "model": k.Models}
+	if tenant != "" {
+		match["tenant"] = nil
+	}
+	for name, values := range k.Match.Labels {
+		match["labels."+name] = values
+	}
+	maps.DeleteFunc(match, func(_ string, values []string) bool { return len(values) == 0 })
+	return match
+}
