@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -40,6 +41,9 @@ type Result struct {
 	Acks      int            // acknowledgements of commands in the folded rows
 	Deleted   map[string]int // rows that retention has deleted, by table
 	Waits     map[Cause]int  // devices with readings that are old enough to go and stay
+
+	// Overdue is for how long the oldest readings of Waits have been old enough, at most. It is nil without Retention.
+	Overdue map[Cause]time.Duration
 
 	Behind []schema.Place // devices with more rows than were folded
 	Rest   schema.Place   // first device that the job did not get to; zero if none
@@ -148,12 +152,16 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ti
 func (j *job) result() Result {
 	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.Place]error{},
 		Deleted: map[string]int{}, Waits: map[Cause]int{}}
+	if j.pipeline.Retention != nil {
+		r.Overdue = map[Cause]time.Duration{}
+	}
 	for _, d := range j.work {
 		for table, n := range d.deleted {
 			r.Deleted[table] += n
 		}
 		if d.waits != "" {
 			r.Waits[d.waits]++
+			r.Overdue[d.waits] = max(r.Overdue[d.waits], d.overdue)
 		}
 		switch {
 		case d.err != nil:

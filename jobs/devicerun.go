@@ -41,6 +41,7 @@ type deviceRun struct {
 	later   bool           // it is tried again soon, alone
 	deleted map[string]int // rows that retention has deleted, by table
 	waits   Cause          // why readings stay that are old enough to go
+	overdue time.Duration  // for how long the oldest of them have been
 	posted  bool           // what an earlier job had committed was posted
 	busy    bool           // err is of storage, which may recover soon
 	err     error          // why it could not be folded

@@ -62,7 +62,8 @@ func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.
 // retained returns what the configuration says of a device.
 func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
 	r := &retained{deviceRun: d, keep: p.Retention.Of(d.member, d.model.Name), from: d.track.last}
-	r.to = p.cut(r.keep, d.member, now)
+	r.cut = p.cut(r.keep, d.member, now)
+	r.to = r.cut
 	if r.to == 0 {
 		return r
 	}

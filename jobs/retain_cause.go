@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"time"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -31,8 +33,20 @@ func (d *retained) note() {
 	if d.deviceRun.err != nil || d.dropped || d.wait.Cause == CauseBusy {
 		return
 	}
+	if d.wait.Cause != "" {
+		d.overdue = d.cut.Time().Sub(d.oldest().Time())
+	}
 	d.track.waits = wait{d.wait.Cause, d.wait.Until}
 	d.dirty = d.dirty || d.track.waits != d.track.read.waits
+}
+
+// oldest returns a time that no reading which stays is older than.
+func (d *retained) oldest() tables.Ticks {
+	at := max(d.wait.Until, tables.TicksOf(time.Date(d.member.Month.Year, d.member.Month.Month, 1, 0, 0, 0, 0, time.UTC)))
+	if d.from != "" {
+		at = max(at, TicksBefore(d.from)+1)
+	}
+	return min(at, d.cut)
 }
 
 // A Cause is the kind of reason for which rows stay that are old enough to go.

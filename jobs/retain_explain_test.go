@@ -132,7 +132,11 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 			t.Errorf("device %s: %+v, %d rows, want %s from %d days ago on", d, e.Wait, e.Rows, cause, f.until[d])
 		}
 	}
-	waits := must.Have(r.Run(t.Context(), f.Batch))(t).Waits
+	ran := must.Have(r.Run(t.Context(), f.Batch))(t)
+	waits := ran.Waits
+	if late := ran.Overdue[jobs.CauseImport]; late != 4*24*time.Hour {
+		t.Errorf("readings of 13 days ago that may go after 9 days are late by %v", late)
+	}
 	if waits[jobs.CauseBehind] != 2 || waits[jobs.CauseArchive] != 12 || waits[jobs.CauseRefold] != 2 ||
 		waits[jobs.CauseRetention] != 0 {
 		t.Errorf("counted are %v", waits)

@@ -84,6 +84,7 @@ type retained struct {
 	*deviceRun
 	keep *Keep
 	from string       // rows after it are still there
+	cut  tables.Ticks // rows below it are old enough to go
 	to   tables.Ticks // rows below it go
 	wait Wait
 	rows []*track // of Retention.Others

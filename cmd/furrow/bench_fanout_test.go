@@ -43,12 +43,14 @@ func TestFanoutBenchFoldsEveryRow(t *testing.T) {
 // TestIdleRunIsMeasuredWithoutAudits, which the first run of a fleet puts for all of its devices.
 func TestIdleRunIsMeasuredWithoutAudits(t *testing.T) {
 	t.Parallel()
-	code, out, errs := furrow(t.Context(), strings.Fields("bench fanout --devices 200 --clients 2 --only idle --rounds 1 --json")...)
+	line := strings.Fields("bench fanout --devices 200 --clients 2 --only idle --rounds 1 --json")
+	code, out, errs := furrow(t.Context(), line...)
 	if code != exitOK {
 		t.Fatalf("exit %d, %s", code, errs)
 	}
 	round := jsonOf[bench.FanoutReport](t, out)[0].Rows[0].EachRound[0]
-	if n := round.Operations["tables query"]; n < 200 || n > 220 { // one a device, two for each of 4 batches, and the master's
+	// One for each device, two for each of four batches, and those of the master job.
+	if n := round.Operations["tables query"]; n < 200 || n > 220 {
 		t.Errorf("a run without new rows takes %d queries", n)
 	}
 }

@@ -12,6 +12,7 @@ type work struct {
 	rows, outputs, rejects, seconds *prometheus.CounterVec // by pipeline and processor
 	made, acks, devices, failed     *prometheus.CounterVec
 	deleted, waits                  *prometheus.CounterVec // of retention
+	overdue                         *overdue
 }
 
 func newWork(counter func(name, help string, labels ...string) *prometheus.CounterVec) work {
@@ -34,12 +35,13 @@ func newWork(counter func(name, help string, labels ...string) *prometheus.Count
 			"the archive.", "table"),
 		waits: counter("furrow_retention_waits_total", "Devices with readings that are old enough to go and had to stay, in "+
 			"each run, by cause.", "cause"),
+		overdue: newOverdue(),
 	}
 }
 
 func (w work) all() []prometheus.Collector {
 	return []prometheus.Collector{w.rows, w.outputs, w.rejects, w.seconds, w.made, w.acks, w.devices, w.failed,
-		w.deleted, w.waits}
+		w.deleted, w.waits, w.overdue.gauge}
 }
 
 // Works has the counters of a pipeline's work begin at zero.
@@ -56,6 +58,7 @@ func (m *Monitor) Works(p *jobs.Pipeline) {
 	}
 	for _, cause := range jobs.DeviceCauses() {
 		m.work.waits.WithLabelValues(string(cause))
+		m.work.overdue.gauge.WithLabelValues(string(cause))
 	}
 	for _, kind := range jobs.Kinds() {
 		m.seconds.WithLabelValues(name, string(kind))
@@ -86,6 +89,7 @@ func (m *Monitor) CountWork(of jobs.Message, r jobs.Result) {
 	for table, n := range r.Deleted {
 		m.work.deleted.WithLabelValues(table).Add(float64(n))
 	}
+	m.work.overdue.note(of.Run, r.Overdue)
 	for cause, n := range r.Waits {
 		m.work.waits.WithLabelValues(string(cause)).Add(float64(n))
 	}

@@ -21,7 +21,7 @@ type Retention struct {
 	More    bool             `json:"more"`    // there are more devices than were looked at for this answer
 	Waiting []WaitingDevices `json:"waiting"` // with readings that are old enough to go, and stay
 
-	Unreadable int64 `json:"unreadable,omitempty"` // devices of which nobody knows, because their rows cannot be read
+	Unreadable int64 `json:"unreadable,omitempty"` // devices nobody knows about: their rows cannot be read
 }
 
 // A Kept is an entry of the configuration. Match and Where may name what other tenants have, so somebody who sees one

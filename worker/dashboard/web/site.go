@@ -56,8 +56,8 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &IncidentsPage{}, &IncidentPage{},
-		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{}, &ProblemPage{}, &SignInPage{},
-		&ActivityPage{}, &ActPage{}} {
+		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{},
+		&ProblemPage{}, &SignInPage{}, &ActivityPage{}, &ActPage{}} {
 		t, err := base.Clone()
 		if err == nil {
 			t, err = t.ParseFS(files, "templates/"+page.file())
