@@ -118,10 +118,11 @@ func yieldRing(yield func(Reject, error) bool, own []schema.Reject, span Span, d
 	slices.SortFunc(own, func(a, b schema.Reject) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Number, b.Number))
 	})
+	rings := lastRings(own)
 	seen := map[schema.Reject]bool{} // a job that died before a move may have left a row in a later slot, too
 	for _, r := range own {
-		same := schema.Reject{Pipeline: r.Pipeline, Ring: r.Ring, Row: r.Row}
-		if seen[same] {
+		same := schema.Reject{Pipeline: r.Pipeline, Row: r.Row}
+		if seen[same] || rings[same] != r.Ring {
 			continue
 		}
 		seen[same] = true
@@ -133,6 +134,16 @@ func yieldRing(yield func(Reject, error) bool, own []schema.Reject, span Span, d
 		}
 	}
 	return true
+}
+
+// lastRings returns the ring that has each reject, by pipeline and row: of those that both tenants of a moved device
+// folded, the later one. It takes the rejects in the order of their times.
+func lastRings(own []schema.Reject) map[schema.Reject]schema.Tenant {
+	rings := map[schema.Reject]schema.Tenant{}
+	for _, r := range own {
+		rings[schema.Reject{Pipeline: r.Pipeline, Row: r.Row}] = r.Ring
+	}
+	return rings
 }
 
 // RejectTotals sums one device's rejects by pipeline.
