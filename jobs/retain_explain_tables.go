@@ -3,6 +3,8 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -19,10 +21,20 @@ func (d *retained) failing(now tables.Ticks) {
 	d.stay(0, d.passed.Cause, d.passed.Reason)
 }
 
-// countRollups counts the rows that sweeps delete, by device and window.
+// A bucketCount counts rows that sweeps delete, by table and window.
+type bucketCount map[string]map[schema.Window]int
+
+func (c bucketCount) add(table string, w schema.Window) {
+	if c[table] == nil {
+		c[table] = map[schema.Window]int{}
+	}
+	c[table][w]++
+}
+
+// countRollups counts the rows that sweeps delete, by device.
 func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables.Ticks) (
-	map[*retained]map[schema.Window]int, error) {
-	counted := map[*retained]map[schema.Window]int{}
+	map[*retained]bucketCount, error) {
+	counted := map[*retained]bucketCount{}
 	for _, s := range sweeps(all, now) {
 		of := map[schema.DeviceID]*retained{}
 		for _, d := range s.devices {
@@ -37,9 +49,9 @@ func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables
 					}
 					d := of[row.Device]
 					if counted[d] == nil {
-						counted[d] = map[schema.Window]int{}
+						counted[d] = bucketCount{}
 					}
-					counted[d][s.window]++
+					counted[d].add(table, s.window)
 				}
 				return nil
 			}); err != nil {
@@ -51,7 +63,7 @@ func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables
 }
 
 // explainOwn says what goes of a device's rows beside its readings.
-func (p *Pipeline) explainOwn(ctx context.Context, d *retained, rollups map[schema.Window]int,
+func (p *Pipeline) explainOwn(ctx context.Context, d *retained, counted bucketCount,
 	now tables.Ticks) (all []RetainedTable, err error) {
 	for _, own := range d.keep.Own() {
 		t := RetainedTable{KeptTable: own, Cut: own.Below(now), Swept: d.swept(own)}
@@ -60,7 +72,7 @@ func (p *Pipeline) explainOwn(ctx context.Context, d *retained, rollups map[sche
 			t.Wait = d.passed
 		case t.Cut <= t.Swept || d.deviceRun.err != nil:
 		case own.Table == rollupsTable:
-			t.Rows = rollups[own.Window]
+			t.Rows = counted[rollupsTable][own.Window]
 		case own.Table == rejectsTable:
 			var ops []tables.Op
 			ops, err = p.oldRejects(ctx, d, t.Cut)
@@ -76,8 +88,23 @@ func (p *Pipeline) explainOwn(ctx context.Context, d *retained, rollups map[sche
 			return nil, err
 		}
 		all = append(all, t)
+		if own.Table == rollupsTable {
+			all = append(all, beside(t, counted)...)
+		}
 	}
 	return all, nil
+}
+
+// beside returns what goes of other tables that are kept as rollups of the same window, such as rates.
+func beside(rollups RetainedTable, counted bucketCount) (all []RetainedTable) {
+	for _, table := range slices.Sorted(maps.Keys(counted)) {
+		if n := counted[table][rollups.Window]; table != rollupsTable && n > 0 {
+			t := rollups
+			t.Table, t.Rows = table, n
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // RetainedOf says what the pipeline does with what a tenant has as a whole. It changes nothing.

@@ -50,6 +50,11 @@ func (f *explainedFleet) merge(table string, e tables.Entity) {
 	must.Have(to.Do(f.t.Context(), op))(f.t)
 }
 
+// An openSince has a window open since as many days ago as its state says.
+type openSince struct{ jobs.Windowed }
+
+func (openSince) OpenFrom(state []byte) (tables.Ticks, error) { return ago(int(state[0])), nil }
+
 // TestExplainedReadingsStayForTheirCause: of each device, a job deletes as many readings as were explained, and none
 // from where they were said to stay.
 func TestExplainedReadingsStayForTheirCause(t *testing.T) {
@@ -57,6 +62,8 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	fleet, live := fleetOfDays(t, 24, 40)
 	f := &explainedFleet{fleet, t, live, map[schema.DeviceID]int{}, 0}
 	live.Groups = filing(t, f.Fleet, nil).Groups
+	live.Processors = append(slices.Clone(live.Processors), jobs.Configured{
+		Processor: &jobs.Processor{Name: "open", Raw: true}, Fold: openSince{}})
 	fresh := f.Pipeline(t, nil)
 	fresh.Name = "fresh"
 	f.World.Create(t, f.Names.Partitions(fresh.Name))
@@ -106,6 +113,9 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 		var l jobs.Ledger
 		l.Add((ago(11) + 1).String())
 		f.set(live, m, map[string]tables.Value{schema.TrackLedger: tables.Binary(l.Append(nil))})
+	})
+	add(jobs.CauseWindow, 10, func(m schema.Member) {
+		f.set(live, m, map[string]tables.Value{schema.TrackStates + "open": tables.Binary([]byte{0, 0, 0, 1, 10})})
 	})
 	add(jobs.CauseUnreadable, 0, func(m schema.Member) {
 		f.set(live, m, map[string]tables.Value{schema.TrackRefold: tables.String("?")})
@@ -184,6 +194,14 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	put(f.Names.Commands(), must.Have(desired.Entity())(t))
 	put(f.Names.Commands(), schema.Ack{Device: device, ID: desired.ID, Row: schema.RowKey{Ticks: ago(49)},
 		State: schema.CommandSucceeded}.Entity())
+	rates := f.Names.Output("rates") // as a processor of its own writes them, with the keys of rollups
+	f.World.Create(t, rates)
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Output("rollups")), tables.Query{}) {
+		put(rates, tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey})
+	}
+	rollup := slices.IndexFunc(p.Processors, func(c jobs.Configured) bool { return slices.Contains(c.Tables, "rollups") })
+	p.Processors = append(p.Processors, jobs.Configured{
+		Processor: &jobs.Processor{Name: "rate", Tables: []string{"rates"}}, Fold: p.Processors[rollup].Fold})
 	r, m := sweeping(t, f, nil)
 	r.Retention.Others = []*jobs.Pipeline{p}
 	keep := r.Retention.Keep[2]
@@ -219,8 +237,8 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	maps.Copy(deleted, must.Have(r.Do(t.Context(), m, jobstest.NoPut{}, func(context.Context, jobs.Message) error {
 		return nil
 	}))(t).Deleted)
-	for _, table := range []string{"readings", "rollups", "rejects", "commands", "buckets", "reports", "incidents",
-		"deliveries", "activity"} {
+	for _, table := range []string{"readings", "rollups", "rates", "rejects", "commands", "buckets", "reports",
+		"incidents", "deliveries", "activity"} {
 		if want[table] == 0 || deleted[table] != want[table] {
 			t.Errorf("%s: %d rows were to go, and %d went", table, want[table], deleted[table])
 		}

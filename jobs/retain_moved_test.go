@@ -76,6 +76,7 @@ func TestRetentionWaitsForTheRefoldOfAFormerTenant(t *testing.T) {
 	f, p := fleetOfDays(t, 1, 200)
 	withRecords(t, f)
 	d := f.World.Devices[0]
+	first := f.World.Member(d, f.Readings)
 	moveAgo(t, f, d, "t9", 15)
 	copied := f.Readings + "copy"
 	f.World.Insert(t, copied, func(int) bool { return true })
@@ -87,11 +88,29 @@ func TestRetentionWaitsForTheRefoldOfAFormerTenant(t *testing.T) {
 	r := retaining(t, f, nil, p)
 	r.Retention.Keep = []jobs.Keep{{Match: jobs.Match{Tenant: []string{"t9"}}, Readings: 9 * days}}
 	all := rowsOf(t, f, d)
+	moves := func() (n int) { // memberships whose rows are explained to stay for the move
+		for e, err := range r.Retained(t.Context(), f.Batch) {
+			must.Succeed(t, err)
+			if e.Wait.Cause == jobs.CauseMove {
+				n++
+				if e.Member.Tenant != "t9" || e.Rows > 0 || !strings.Contains(e.Wait.Reason, "tenant "+string(first.Tenant)) {
+					t.Errorf("%d rows of tenant %s go, and others stay as %s", e.Rows, e.Member.Tenant, e.Wait.Reason)
+				}
+			}
+		}
+		return n
+	}
+	if n := moves(); n != 1 {
+		t.Errorf("%d memberships wait for the move, want 1", n)
+	}
 	must.Succeed(t, f.Drain(t.Context(), r))
 	if got := rowsOf(t, f, d); !slices.Equal(got, all) {
 		t.Errorf("%d rows of %d are left that the former tenant's refold needs", len(got), len(all))
 	}
 	must.Succeed(t, f.Settle(t.Context(), p))
+	if n := moves(); n != 0 {
+		t.Errorf("%d memberships wait for a move that every pipeline has folded", n)
+	}
 	must.Succeed(t, f.Drain(t.Context(), r))
 	jobstest.SameEnds(t, outputsOf(t, f), want, "after retention")
 	moved := tables.TicksOf(time.Now().Add(-15 * days)).String()
