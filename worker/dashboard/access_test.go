@@ -15,7 +15,6 @@ import (
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/model/modeltest"
 )
 
@@ -31,7 +30,7 @@ func newGuarded(t testing.TB, n int, c Config) *guarded {
 	fleet.Grow(t, n)
 	g := &guarded{store: access.NewStore(fleet.Client, fleet.Names)}
 	c.Access, c.Activity = &access.Directory{Store: g.store}, access.NewLog(fleet.Client, fleet.Names)
-	g.fixture = over(t, fleet, c, model.Pipeline{Name: "retention", Cadence: 6 * time.Hour, Keep: kept()})
+	g.fixture = over(t, fleet, c, retaining())
 	return g
 }
 

@@ -146,6 +146,9 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 	f.Send(t, f.id(1), time.Now().Add(-2*time.Minute), map[string]any{"temperature": 700.0}) // it stands out
 	f.Fold(t)
 	f.Report(t)
+	must.Succeed(t, f.Client.Table(f.Names.Partitions("retention")).Create(t.Context()))
+	f.waits(t, f.id(0), "behind", time.Now().AddDate(0, 0, -20), "")
+	f.waits(t, f.id(1), "", time.Time{}, "no answer")
 	b := newBrowser(t)
 	for _, width := range []int64{1440, 390} {
 		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
@@ -345,7 +348,7 @@ type probeFleet struct {
 
 func newProbeFleet(t *testing.T, n int) *probeFleet {
 	t.Helper()
-	f := &probeFleet{fixture: over(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true})}
+	f := &probeFleet{fixture: over(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true}, retaining())}
 	for i := range n {
 		position := f.position(i)
 		f.Add(t, schema.Device{ID: f.id(i), Site: "here", Position: &position})
