@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -50,29 +51,23 @@ func (f *explainedFleet) merge(table string, e tables.Entity) {
 	must.Have(to.Do(f.t.Context(), op))(f.t)
 }
 
-// An openSince has a window open since as many days ago as its state says.
-type openSince struct{ jobs.Windowed }
-
-func (openSince) OpenFrom(state []byte) (tables.Ticks, error) { return ago(int(state[0])), nil }
-
 // TestExplainedReadingsStayForTheirCause: of each device, a job deletes as many readings as were explained, and none
 // from where they were said to stay.
 func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	t.Parallel()
-	fleet, live := fleetOfDays(t, 24, 40)
+	fleet, live := fleetOfDays(t, 28, 40)
 	f := &explainedFleet{fleet, t, live, map[schema.DeviceID]int{}, 0}
 	live.Groups = filing(t, f.Fleet, nil).Groups
-	live.Processors = append(slices.Clone(live.Processors), jobs.Configured{
-		Processor: &jobs.Processor{Name: "open", Raw: true}, Fold: openSince{}})
-	fresh := f.Pipeline(t, nil)
+	fresh := archiver(t, f.Fleet, nil, 12*24*time.Hour) // where it folds, days are open for so long
 	fresh.Name = "fresh"
+	must.Succeed(t, fresh.Objects.(*archive.Store).Create(t.Context()))
 	f.World.Create(t, f.Names.Partitions(fresh.Name))
 	r := retaining(t, f.Fleet, nil, live, fresh)
 	// The first half of the devices has tenant t0, whose archive lacks a day.
 	r.Retention.Archived = func(_ context.Context, _ schema.Month, of schema.Tenant, day schema.Day) (bool, error) {
 		return of != "t0" || day < dayAgo(15), nil
 	}
-	f.next = 12 // devices of t1
+	f.next = 14 // devices of t1
 	want := map[schema.DeviceID]jobs.Cause{f.World.Devices[0]: jobs.CauseArchive}
 	f.until[f.World.Devices[0]] = 15
 	all := tables.TicksOf(time.Now()).String()
@@ -81,7 +76,7 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	}
 	add := func(c jobs.Cause, days int, do func(schema.Member)) {
 		m := f.device(days)
-		if want[m.Device] = c; c != jobs.CauseBehind && c != jobs.CauseHeld {
+		if want[m.Device] = c; c != jobs.CauseBehind && c != jobs.CauseHeld && c != jobs.CauseWindow {
 			folded(m)
 		}
 		do(m)
@@ -114,8 +109,13 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 		l.Add((ago(11) + 1).String())
 		f.set(live, m, map[string]tables.Value{schema.TrackLedger: tables.Binary(l.Append(nil))})
 	})
-	add(jobs.CauseWindow, 10, func(m schema.Member) {
-		f.set(live, m, map[string]tables.Value{schema.TrackStates + "open": tables.Binary([]byte{0, 0, 0, 1, 10})})
+	add(jobs.CauseWindow, 12, func(m schema.Member) {
+		must.Have(fresh.Run(t.Context(), jobs.Batch{First: m.Place(), Last: m.Place()}))(t)
+		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&jobs.Ledger{}).Append(nil))})
+	})
+	add(jobs.CauseMove, 14, func(m schema.Member) {
+		m.Spans, m.Next = schema.Spans{{To: ago(14)}}, "t2"
+		f.merge(f.Names.Fleet(), must.Have(m.Entity())(t))
 	})
 	add(jobs.CauseUnreadable, 0, func(m schema.Member) {
 		f.set(live, m, map[string]tables.Value{schema.TrackRefold: tables.String("?")})
@@ -125,7 +125,7 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	})
 	before, going := map[schema.DeviceID]int{}, map[schema.DeviceID]int{}
 	folded(f.World.Member(f.World.Devices[0], f.Readings))
-	for _, d := range slices.Concat(f.World.Devices[1:12], f.World.Devices[f.next:]) {
+	for _, d := range slices.Concat(f.World.Devices[1:14], f.World.Devices[f.next:]) {
 		folded(f.World.Member(d, f.Readings))
 	}
 	for e, err := range r.Retained(t.Context(), f.Batch) {
@@ -147,7 +147,7 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	if late := ran.Overdue[jobs.CauseImport]; late != 4*24*time.Hour {
 		t.Errorf("readings of 13 days ago that may go after 9 days are late by %v", late)
 	}
-	if waits[jobs.CauseBehind] != 2 || waits[jobs.CauseArchive] != 12 || waits[jobs.CauseRefold] != 2 ||
+	if waits[jobs.CauseBehind] != 2 || waits[jobs.CauseArchive] != 14 || waits[jobs.CauseRefold] != 2 ||
 		waits[jobs.CauseRetention] != 0 {
 		t.Errorf("counted are %v", waits)
 	}
@@ -203,9 +203,15 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	p.Processors = append(p.Processors, jobs.Configured{
 		Processor: &jobs.Processor{Name: "rate", Tables: []string{"rates"}}, Fold: p.Processors[rollup].Fold})
 	r, m := sweeping(t, f, nil)
-	r.Retention.Others = []*jobs.Pipeline{p}
+	objects := archiver(t, f, nil, soon)
+	objects.Name = "objects"
+	f.World.Create(t, f.Names.Partitions(objects.Name))
+	store := objects.Objects.(*archive.Store)
+	must.Succeed(t, store.Create(t.Context()))
+	must.Succeed(t, f.Settle(t.Context(), objects))
+	r.Retention.Others, r.Retention.OldDays = []*jobs.Pipeline{p, objects}, store.OldDays
 	keep := r.Retention.Keep[2]
-	keep.Readings, keep.Rejects, keep.Commands = 9*days, 10*days, 10*days
+	keep.Readings, keep.Rejects, keep.Commands, keep.Archive = 9*days, 10*days, 10*days, 10*days
 	keep.Rollups = map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 0}
 	r.Retention.Keep = []jobs.Keep{keep}
 	explained := func() (rows, stay map[string]int) {
@@ -224,7 +230,7 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 			rows[jobs.ReadingsTable] += e.Rows
 			add(e.Own)
 		}
-		for _, tenant := range []schema.Tenant{"t0", "gone", "forever"} {
+		for _, tenant := range []schema.Tenant{"t0", "t1", "gone", "forever"} {
 			add(must.Have(r.RetainedOf(t.Context(), tenant, tables.TicksOf(time.Now())))(t))
 		}
 		return rows, stay
@@ -238,7 +244,7 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 		return nil
 	}))(t).Deleted)
 	for _, table := range []string{"readings", "rollups", "rates", "rejects", "commands", "buckets", "reports",
-		"incidents", "deliveries", "activity"} {
+		"incidents", "deliveries", "activity", "archive"} {
 		if want[table] == 0 || deleted[table] != want[table] {
 			t.Errorf("%s: %d rows were to go, and %d went", table, want[table], deleted[table])
 		}
