@@ -62,6 +62,7 @@ func benchFanout(c *cli.Context) error {
 	if cfg.Target, err = bench.ParseTarget(c.String("target")); err != nil {
 		return usagef(c, "--target: %v", err)
 	}
+	paceCollector() // as furrow worker does
 	report, err := bench.RunFanout(c.Context, cfg)
 	if len(report.Rows) == 0 {
 		return err

@@ -6,14 +6,17 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"furrow/cmd/internal/roles"
 )
 
 // Memory in bytes beyond which garbage is collected more often than by paceCollector. On an overloaded machine, garbage
 // would otherwise grow to several times the live heap: to 1.8 GB in furrow up beside 14 busy loops, to 540 MB in an
 // endpoint that 20,000 devices ask at once.
 const (
-	upMemory    = 240 << 20
-	tokenMemory = 200 << 20
+	upMemory     = 240 << 20
+	tokenMemory  = 200 << 20
+	workerMemory = 200 << 20
 )
 
 // paceCollector lets garbage grow to four times the live heap unless GOGC is set. A server's live heap is small,
@@ -43,6 +46,18 @@ func limitMemory(memory int64) func(context.Context) error {
 			}
 		}
 	}
+}
+
+// whileLimited runs something that may end by itself, with a limit of memory for as long.
+func whileLimited(ctx context.Context, memory int64, run func(context.Context) error) error {
+	limiting, stop := context.WithCancel(ctx)
+	defer stop()
+	return roles.Together(ctx,
+		func(context.Context) error { return limitMemory(memory)(limiting) },
+		func(ctx context.Context) error {
+			defer stop()
+			return run(ctx)
+		})
 }
 
 // memoryLimit returns a limit of at least memory that leaves room for garbage of half the live heap.

@@ -57,6 +57,7 @@ func work(c *cli.Context) (err error) {
 		return err
 	}
 	defer end()
+	paceCollector()
 	follows(m.Monitor, f.Stored)
 	figures.Runs, figures.Log = f.Runs(), f.Log
 	if err := f.Create(ctx); err != nil {
@@ -64,8 +65,10 @@ func work(c *cli.Context) (err error) {
 	}
 	return m.While(ctx, s.ready, func(ctx context.Context) error {
 		return s.followingKey(ctx, f.Log, func(ctx context.Context) error {
-			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
-				Monitor: m.Monitor, OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
+			return whileLimited(ctx, workerMemory, func(ctx context.Context) error {
+				return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
+					Monitor: m.Monitor, OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
+			})
 		})
 	})
 }

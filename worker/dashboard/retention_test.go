@@ -18,7 +18,8 @@ import (
 // retaining keeps readings of the tenants of tests for different times.
 func retaining() model.Pipeline {
 	const day = 24 * time.Hour
-	return model.Pipeline{Name: "retention", Cadence: 6 * time.Hour, Keep: []jobs.Keep{{Match: jobs.Match{Site: []string{"vault"}}, Readings: 11 * day},
+	return model.Pipeline{Name: "retention", Cadence: 6 * time.Hour, Keep: []jobs.Keep{
+		{Match: jobs.Match{Site: []string{"vault"}}, Readings: 11 * day},
 		{Match: jobs.Match{Tenant: []string{"fabrikam"}}, Readings: 12 * day},
 		{Match: jobs.Match{Tenant: []string{"contoso", "fabrikam"}}, Readings: 13 * day, Activity: 400 * day},
 		{Readings: 14 * day, Rollups: map[schema.Window]time.Duration{schema.Minute: 30 * day}}}}
