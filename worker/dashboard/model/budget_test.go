@@ -32,6 +32,19 @@ func TestBudgetIsThatOfAllPipelines(t *testing.T) {
 	through := spent.MonthEnd()
 	spent.Through = tables.TicksOf(through) // so that what is spent is what is projected
 	f.Write(t, f.Names.Runs(), spent.Entity())
+	if b := s.CloseBudget(t.Context()); b == nil || math.Abs(b.Share-0.9) > 1e-9 {
+		t.Errorf("the overview warns of %+v", b)
+	}
+	if b := s.CloseBudget(Within(t.Context(), "contoso")); b != nil {
+		t.Errorf("one who sees a tenant is told of %+v", b)
+	}
+	f.Requests()
+	for range 3 {
+		s.CloseBudget(t.Context())
+	}
+	if n := f.Requests(); n != 0 {
+		t.Errorf("to look again took %d requests", n)
+	}
 	all, read, err := s.Pipelines(t.Context())
 	b := all.Budget
 	if err != nil || b == nil || b.USDPerMonth != 20 || math.Abs(b.Share-0.9) > 1e-9 || !b.Close ||

@@ -81,6 +81,7 @@ type Store struct {
 	summaries cache[summed]
 	costs     cache[cost.Costs]
 	retained  cache[retained]
+	budgets   cache[*Budget]
 	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
 	ofDevice  cache[[]query.Incident]
@@ -97,6 +98,7 @@ func New(c Config) *Store {
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
 		summaries: newCache[summed](), costs: newCache[cost.Costs](), retained: newCache[retained](),
+		budgets:  newCache[*Budget](),
 		compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)

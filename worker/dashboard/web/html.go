@@ -74,7 +74,8 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
 		Tenants: s.c.Model.TenantNames(r.Context()),
 		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
-		Newest: s.c.Model.NewestIncidents(r.Context(), filter, newestIncidents), Rules: s.c.Model.HasRules()}, read, err
+		Newest: s.c.Model.NewestIncidents(r.Context(), filter, newestIncidents), Rules: s.c.Model.HasRules(),
+		Budget: s.c.Model.CloseBudget(r.Context())}, read, err
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {

@@ -53,6 +53,7 @@ type MapPage struct {
 	Rules    bool             // there are rules, so that there can be incidents
 	Map      model.Map
 	List     model.DeviceList
+	Budget   *model.Budget // nearly spent, or more; nil: it is not, or there is none
 }
 
 // A DevicesPage lists devices. It takes the parameters of /v1/devices.

@@ -62,8 +62,9 @@ func usualPages() map[string]web.Page {
 		ReadingsPerMinute: number(1940), Incidents: model.OpenIncidents{Critical: 2, Warning: 1, Muted: 1}}
 	tenant := model.Tenant{Tenant: "contoso", Devices: 12, ReadingsToday: 960, Silent: 1, Held: 2}
 	return map[string]web.Page{
-		"world": &web.MapPage{Filter: model.Filter{Tenant: "contoso"}, Overview: overview, Tenants: []string{"contoso",
-			"fabrikam"}, Sensors: sensors,
+		"world": &web.MapPage{Budget: spent(0.81), Filter: model.Filter{Tenant: "contoso"}, Overview: overview,
+			Tenants: []string{"contoso",
+				"fabrikam"}, Sensors: sensors,
 			Map: world, List: list, Newest: incidents(), Rules: true},
 		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world,
 			List: list},
