@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type issuer struct {
 	process *process.Process
 	kept    *http.Client
 	fresh   *http.Client      // opens a connection for each request and resumes no TLS session
+	resumed *http.Client      // opens a connection for each request and resumes a TLS session if it has one
 	devices [][]*http.Request // of known devices, by client; see known
 }
 
@@ -58,6 +60,12 @@ func (e *issuer) connect(caFile string, clients int) (err error) {
 	fresh := kept.Clone()
 	fresh.DisableKeepAlives = true
 	e.fresh = &http.Client{Transport: fresh}
+	resumed := fresh.Clone()
+	if resumed.TLSClientConfig == nil {
+		resumed.TLSClientConfig = &tls.Config{}
+	}
+	resumed.TLSClientConfig.ClientSessionCache = tls.NewLRUClientSessionCache(0)
+	e.resumed = &http.Client{Transport: resumed}
 	return nil
 }
 
@@ -72,14 +80,9 @@ func (e *issuer) request(device string) (*http.Request, error) {
 	return r, nil
 }
 
-// ask sends a request over a new connection, or over one that is kept. Its error is a *refusal if
-// the endpoint has answered.
-func (e *issuer) ask(ctx context.Context, r *http.Request, fresh bool) error {
-	client := e.kept
-	if fresh {
-		client = e.fresh
-	}
-	answer, err := client.Do(r.WithContext(ctx))
+// ask sends a request with one of the clients. Its error is a *refusal if the endpoint has answered.
+func (e *issuer) ask(ctx context.Context, r *http.Request, over *http.Client) error {
+	answer, err := over.Do(r.WithContext(ctx))
 	if err != nil {
 		return err
 	}

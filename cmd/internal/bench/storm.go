@@ -57,7 +57,7 @@ func (cfg TokenConfig) storm(ctx context.Context, s *tokenSite, name string) (St
 			return Storm{}, err
 		}
 	}
-	x := newStorm(name, len(devices), func(ctx context.Context, n int) error { return e.ask(ctx, devices[n], true) })
+	x := newStorm(name, len(devices), func(ctx context.Context, n int) error { return e.ask(ctx, devices[n], e.fresh) })
 	cfg.progress("%s: storm", name)
 	found, err := x.run(ctx)
 	found.PeakMemory = e.process.PeakMemory()

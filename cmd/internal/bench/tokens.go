@@ -60,16 +60,23 @@ func targets() []string { return []string{overHTTP, overHTTPS} }
 // A tokenWorkload is one way to ask for tokens.
 type tokenWorkload struct {
 	workload
-	fresh   bool // with a new TLS connection for each token
-	prepare func(ctx context.Context, cfg TokenConfig, e *issuer, fresh bool) (operation, error)
+	connects bool                         // with a new TLS connection for each token
+	over     func(e *issuer) *http.Client // that asks
+	prepare  func(ctx context.Context, cfg TokenConfig, e *issuer, over *http.Client) (operation, error)
 }
 
 func tokenWorkloads() []tokenWorkload {
+	kept := func(e *issuer) *http.Client { return e.kept }
+	fresh := func(e *issuer) *http.Client { return e.fresh }
+	resumed := func(e *issuer) *http.Client { return e.resumed }
 	return []tokenWorkload{
-		{workload{name: "kept", about: "A known device renews its token over a connection that stays open"}, false, renewals},
+		{workload{name: "kept", about: "A known device renews its token over a connection that stays open"}, false, kept,
+			renewals},
 		{workload{name: "first", about: "A new device registers and gets its first token over such a connection"}, false,
-			firstContacts},
-		{workload{name: "fresh", about: "As kept, but with a new TLS connection for each token"}, true, renewals},
+			kept, firstContacts},
+		{workload{name: "fresh", about: "As kept, but with a new TLS connection for each token"}, true, fresh, renewals},
+		{workload{name: "resumed", about: "As fresh, but each connection resumes an earlier TLS session"}, true, resumed,
+			renewals},
 	}
 }
 
@@ -103,11 +110,11 @@ func (cfg TokenConfig) measureWorkloads(ctx context.Context, s *tokenSite, repor
 	var tasks []task
 	for _, w := range tokenWorkloads() {
 		for _, e := range ends {
-			if !cfg.wants(w.name) || w.fresh && e.name != overHTTPS {
+			if !cfg.wants(w.name) || w.connects && e.name != overHTTPS {
 				continue
 			}
 			cfg.progress("%s: preparing %s", e.name, w.name)
-			do, err := w.prepare(ctx, cfg, e, w.fresh)
+			do, err := w.prepare(ctx, cfg, e, w.over(e))
 			if err != nil {
 				return fmt.Errorf("%s: preparing %s: %w", e.name, w.name, err)
 			}
@@ -119,7 +126,7 @@ func (cfg TokenConfig) measureWorkloads(ctx context.Context, s *tokenSite, repor
 
 // renewals has each client ask for its devices in turn. Two clients never ask for
 // the same device, as no device asks twice at a time.
-func renewals(ctx context.Context, cfg TokenConfig, e *issuer, fresh bool) (operation, error) {
+func renewals(ctx context.Context, cfg TokenConfig, e *issuer, over *http.Client) (operation, error) {
 	known, err := e.known(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -129,18 +136,18 @@ func renewals(ctx context.Context, cfg TokenConfig, e *issuer, fresh bool) (oper
 		mine := known[client]
 		r := mine[next[client]%len(mine)]
 		next[client]++
-		return e.ask(ctx, r, fresh)
+		return e.ask(ctx, r, over)
 	}, nil
 }
 
-func firstContacts(_ context.Context, _ TokenConfig, e *issuer, fresh bool) (operation, error) {
+func firstContacts(_ context.Context, _ TokenConfig, e *issuer, over *http.Client) (operation, error) {
 	var devices atomic.Int64
 	return func(ctx context.Context, _ int, _ func()) error {
 		r, err := e.request(fmt.Sprintf("%s-new-%09d", e.name, devices.Add(1)))
 		if err != nil {
 			return err
 		}
-		return e.ask(ctx, r, fresh)
+		return e.ask(ctx, r, over)
 	}, nil
 }
 
@@ -156,7 +163,7 @@ func (e *issuer) known(ctx context.Context, cfg TokenConfig) ([][]*http.Request,
 			for n := client; n < cfg.Devices; n += cfg.Clients {
 				r, err := e.request(fmt.Sprintf("%s-%09d", e.name, n))
 				if err == nil {
-					err = e.ask(ctx, r, false)
+					err = e.ask(ctx, r, e.kept)
 				}
 				if err != nil {
 					return err

@@ -30,13 +30,17 @@ func newTestIssuer(t *testing.T, h http.HandlerFunc, shaken func(tls.ConnectionS
 	t.Cleanup(s.Close)
 	e := &issuer{tokenSite: &tokenSite{key: sas.NewKey()}, name: overHTTPS, url: s.URL}
 	must.Succeed(t, e.connect("", 1))
-	for _, c := range []*http.Client{e.kept, e.fresh} {
-		c.Transport.(*http.Transport).TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
+	for _, c := range []*http.Client{e.kept, e.fresh, e.resumed} {
+		to := c.Transport.(*http.Transport)
+		if to.TLSClientConfig == nil {
+			to.TLSClientConfig = &tls.Config{}
+		}
+		to.TLSClientConfig.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	}
 	return e
 }
 
-func TestFreshConnectionsAreFresh(t *testing.T) {
+func TestConnectionsAreKeptFreshOrResumed(t *testing.T) {
 	var resumed atomic.Int32
 	from := map[string]bool{}
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -49,19 +53,21 @@ func TestFreshConnectionsAreFresh(t *testing.T) {
 	})
 	r := must.Have(e.request("pump-7"))(t)
 	for _, c := range []struct {
-		fresh bool
-		want  int
-	}{{false, 1}, {true, 5}, {false, 1}} {
+		name                 string
+		over                 *http.Client
+		connections, resumed int
+	}{{"kept", e.kept, 1, 0}, {"fresh", e.fresh, 5, 0}, {"kept", e.kept, 1, 0}, {"resumed", e.resumed, 5, 4}} {
 		clear(from)
+		resumed.Store(0)
 		for range 5 {
-			must.Succeed(t, e.ask(t.Context(), r, c.fresh))
+			must.Succeed(t, e.ask(t.Context(), r, c.over))
 		}
-		if got := len(from); got != c.want {
-			t.Errorf("fresh is %v: five tokens over %d connections, want %d", c.fresh, got, c.want)
+		if got := len(from); got != c.connections {
+			t.Errorf("%s: five tokens over %d connections, want %d", c.name, got, c.connections)
 		}
-	}
-	if resumed.Load() > 0 {
-		t.Errorf("%d sessions were resumed", resumed.Load())
+		if got := int(resumed.Load()); got != c.resumed {
+			t.Errorf("%s: %d sessions were resumed, want %d", c.name, got, c.resumed)
+		}
 	}
 }
 
@@ -79,7 +85,7 @@ func TestAnswersWithoutATokenAreErrors(t *testing.T) {
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) { answer(w) }, func(tls.ConnectionState) {})
 	r := must.Have(e.request("pump-7"))(t)
 	answer = func(w http.ResponseWriter) { io.WriteString(w, "{}") }
-	if err := e.ask(t.Context(), r, false); err == nil {
+	if err := e.ask(t.Context(), r, e.kept); err == nil {
 		t.Error("an empty object passes for a token")
 	}
 	answer = func(w http.ResponseWriter) {
@@ -87,7 +93,7 @@ func TestAnswersWithoutATokenAreErrors(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		io.WriteString(w, `{"code":"storage-busy"}`)
 	}
-	err := e.ask(t.Context(), r, false)
+	err := e.ask(t.Context(), r, e.kept)
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok || refused.after != 7*time.Second || !strings.Contains(err.Error(), "503 storage-busy") {
 		t.Errorf("the error is %v", err)
