@@ -55,7 +55,8 @@ type IssuerConfig struct {
 // first. It then writes the token into the device's record, conditional on the version of the
 // record that said "active". A revocation marks the record first and then replaces the policy.
 // So if the conditional write succeeds, the device was active after the policy was read, and a
-// later revocation replaces that policy.
+// later revocation replaces that policy. A new device's record is inserted with its first token:
+// that succeeds only if no record existed after the policy was read, so nobody had revoked the device.
 //
 // The same holds for an enrollment that is disabled before its tokens are ended: Issue confirms
 // that the enrollment is enabled by a read that began after it saw the last revocation.
@@ -145,7 +146,8 @@ func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, heade
 }
 
 // Issue issues a token to a device of an enrollment. It registers an unknown device, and
-// completes a registration that was interrupted.
+// completes a registration that was interrupted. The device's fleet row exists before Issue returns
+// its first token.
 func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (Answer, error) {
 	d, err := i.find(ctx, device, e)
 	for range tries {
@@ -161,14 +163,16 @@ func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enr
 	return Answer{}, cmp.Or(err, tables.ErrConflict)
 }
 
-// find returns the record of a device and ensures that its fleet row exists.
+// find returns the record of a device and ensures that its fleet row exists. The record of a new
+// device has no version: it is inserted with the first token.
 func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (schema.Device, error) {
 	if d, ok := i.known.Get(device); ok {
 		return d, nil
 	}
 	d, err := i.Registry.Get(ctx, device)
+	removed := err == nil && d.Status.MayRegister()
 	switch {
-	case err == nil && !d.Status.MayRegister():
+	case err == nil && !removed:
 		if !d.Status.Left() {
 			err = i.Registry.follow(ctx, d)
 		}
@@ -184,7 +188,11 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 	if err := i.reserve(ctx, device, e); err != nil {
 		return d, err
 	}
-	return i.Registry.Register(ctx, FirstContact(device, e, time.Now()))
+	first := FirstContact(device, e, time.Now())
+	if removed {
+		return i.Registry.Register(ctx, first)
+	}
+	return first, nil
 }
 
 func (i *Issuer) reserve(ctx context.Context, device schema.DeviceID, e schema.Enrollment) error {
@@ -240,7 +248,7 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 		return Answer{}, err
 	}
 	d.Tokens = lastOf(append(d.Tokens[:len(d.Tokens):len(d.Tokens)], token))
-	if err := i.Registry.replace(ctx, &d); err != nil {
+	if err := i.Registry.store(ctx, &d); err != nil {
 		return Answer{}, err
 	}
 	i.known.Add(d.ID, d)

@@ -385,6 +385,55 @@ func TestRenewalCostsOneWrite(t *testing.T) {
 	}
 }
 
+// Thousands of devices may boot at once. The record is inserted with the first token, not replaced.
+func TestFirstTokenCostsOneReadAndThreeInserts(t *testing.T) {
+	var requests recorder
+	y := newFixture(t, &requests)
+	y.mustIssue("pump-7") // creates the table of places
+	requests = nil
+	y.mustIssue("pump-8")
+	if !slices.Equal(requests, []string{"GET", "POST", "POST", "POST"}) {
+		t.Errorf("a first token costs %v", requests)
+	}
+}
+
+// Another process registers and revokes the device before any of the requests of its first contact.
+func TestDeviceRevokedDuringItsFirstContactGetsNoToken(t *testing.T) {
+	for at := range 3 { // the last is the insertion of the record
+		y := newFixture(t, nil)
+		must.Succeed(t, y.client.Table(y.registry.Places.Name).Create(t.Context()))
+		other := y.registry
+		n := 0
+		y.registry = y.registryOf(y.connect(before(func() {
+			if n++; n == at+1 {
+				d := sas.FirstContact("pump-7", y.enrollment, time.Now())
+				must.Have(other.Register(t.Context(), d))(t)
+				must.Have(other.Update(t.Context(), d.ID, func(d *schema.Device) error {
+					d.Status = schema.Revoked
+					return nil
+				}))(t)
+			}
+		})))
+		config := y.issuer.IssuerConfig
+		config.Registry = y.registry
+		i := must.Have(sas.NewIssuer(config))(t)
+		if _, err := i.Issue(t.Context(), "pump-7", y.enrollment); !errors.Is(err, sas.ErrRevoked) {
+			t.Errorf("revoked before request %d: %v", at+1, err)
+		}
+		if d := must.Have(other.Get(t.Context(), "pump-7"))(t); len(d.Tokens) > 0 || d.Status != schema.Revoked {
+			t.Errorf("revoked before request %d: the record is %+v", at+1, d)
+		}
+	}
+}
+
+// before is a transport that calls a function before each request.
+type before func()
+
+func (b before) Do(req *http.Request) (*http.Response, error) {
+	b()
+	return http.DefaultClient.Do(req)
+}
+
 // A recorder is a transport that records the methods of its requests.
 type recorder []string
 

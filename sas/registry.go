@@ -203,6 +203,27 @@ func (r Registry) Update(
 	return d, err
 }
 
+// store replaces the version of a record that was read. A record without a version is inserted, and then its fleet row;
+// it is a conflict if another process has inserted one.
+func (r Registry) store(ctx context.Context, d *schema.Device) error {
+	if d.ETag != "" {
+		return r.replace(ctx, d)
+	}
+	e, err := d.Entity()
+	if err != nil {
+		return err
+	}
+	written, err := r.Devices.Do(ctx, tables.Insert(e))
+	if errors.Is(err, tables.ErrExists) {
+		return fmt.Errorf("%w: %w", tables.ErrConflict, err)
+	}
+	if err != nil {
+		return err
+	}
+	d.ETag = written.ETags[0]
+	return r.insertMembers(ctx, *d, 0)
+}
+
 // replace writes d if the stored record still has d's version.
 func (r Registry) replace(ctx context.Context, d *schema.Device) error {
 	e, err := d.Entity()

@@ -62,7 +62,7 @@ const leastKept = 9 * 24 * time.Hour
 // watermark returns the time below which retention may have deleted readings of a device. No job folds new ones there,
 // so no token admits them. It matters where the allowance of an enrollment has grown.
 func (i *Issuer) watermark(ctx context.Context, d schema.Device, e schema.Enrollment) (tables.Ticks, error) {
-	if e.Backfill < leastKept {
+	if e.Backfill < leastKept || d.ETag == "" { // a new device has no readings
 		return 0, nil
 	}
 	m, _, err := i.Registry.member(ctx, d)
