@@ -16,7 +16,7 @@ import (
 
 // Retention is the answer of /v1/retention: what is kept for how long, and what stays longer.
 type Retention struct {
-	Kept    []Kept           `json:"kept"`    // the first entry that a device matches holds for it; no entry: for ever
+	Kept    []Kept           `json:"kept"`    // the first entry that a device matches holds for it
 	Devices int              `json:"devices"` // that retention has looked at
 	More    bool             `json:"more"`    // there are more devices than were looked at for this answer
 	Waiting []WaitingDevices `json:"waiting"` // with readings that are old enough to go, and stay
