@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
 )
 
 const keepsTenDays = `
@@ -138,4 +141,26 @@ func TestBottlesKeepHeartbeatsForTwoWeeksAndActionsForEver(t *testing.T) {
 	if !slices.Equal(left, want) || len(want) > len(rows)-14 {
 		t.Errorf("%d of %d rows are left, want %d", len(left), len(rows), len(want))
 	}
+}
+
+// TestDashboardShowsWhatRetentionHasNoted: the pipelines that fold know what is kept, too, and note nothing about it.
+func TestDashboardShowsWhatRetentionHasNoted(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	writeFile(t, "keep.yaml", keepsTenDays)
+	f.must("config apply keep.yaml")
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("device add bottle-1")
+	old := tables.TicksOf(time.Now().Add(-25 * 24 * time.Hour))
+	jobstest.Insert(t, f.client.Table("readings"), tables.Entity{PartitionKey: "bottle-1", RowKey: old.String()})
+	f.must("schedule --once")
+	f.must("worker --idle-exit 1s --pipeline retention")
+	d := startDashboard(t, "--storage", f.storage)
+	var found model.Retention
+	must(t, json.Unmarshal([]byte(get(t, http.DefaultClient, d.said.Dashboard+"v1/retention?tenant=acme", "")), &found))
+	if len(found.Waiting) != 1 || found.Waiting[0].Cause != "behind" || found.Waiting[0].Device != "bottle-1" ||
+		found.Devices != 1 || len(found.Kept) != 2 || found.Kept[1].Tables[0].Kept != "10d" {
+		t.Errorf("%+v", found)
+	}
+	d.mustEnd(t)
 }

@@ -71,8 +71,10 @@ func viewed(c *config.Config, names []string) (all []model.Pipeline, err error) 
 	for _, p := range c.Pipelines {
 		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
 			v := viewedPipeline(c, p)
-			if v.Keep, err = p.Keeps(); err != nil {
-				return nil, err
+			if p.Retains() { // the others know what is kept, too
+				if v.Keep, err = p.Keeps(); err != nil {
+					return nil, err
+				}
 			}
 			all = append(all, v)
 		}
