@@ -22,6 +22,9 @@ type hold struct {
 // open reports whether a job has claimed the row and has neither committed nor given it back.
 func (h hold) open() bool { return h.claim != "" && h.claim != h.committed }
 
+// unfinished reports whether the last job that claimed the row did not commit, so that it may have left outputs.
+func (h hold) unfinished() bool { return h.claim == "" || h.claim != h.committed }
+
 // keeps reports whether the row belongs to another job at a moment. A time that no worker can have written, such as
 // that of a clock that jumped, is ignored.
 func (h hold) keeps(now tables.Ticks) bool {

@@ -96,7 +96,7 @@ func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 	table := w.Connect(t, nil).Table(f.Names.Partitions("live"))
 	dead := func(ago time.Duration, takeovers int64) {
 		e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Place(w.Devices[0]).Key)}
-		e.Set("Fence", tables.Int64(1))
+		e.Set("Fence", tables.Int64(int64(tables.TicksOf(time.Now())))) // above those of the outputs
 		e.Set("Claim", tables.String("of the dead"))
 		e.Set("Committed", tables.String(""))
 		e.Set("Takeovers", tables.Int64(takeovers))

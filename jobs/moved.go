@@ -24,7 +24,7 @@ func (d *deviceRun) heedSpans() (heeded bool, err error) {
 	if !differ || spans.End() > d.horizon {
 		return false, nil
 	}
-	t.spans, t.uncut, d.look = spans, t.fence, true
+	t.spans, t.uncut, d.look = spans, max(t.uncut, t.fence), true
 	if t.etag == "" && !ended {
 		return false, nil
 	}
@@ -68,15 +68,15 @@ func (d *deviceRun) newestBelow(at tables.Ticks) error {
 }
 
 // parts returns the parts of a range of rows that a device job reads: those in the spans, and those that an attempt
-// which knew other spans may have made outputs of. It wrote them after it had claimed the device, and read no later
-// rows.
+// without a commit may have made outputs of, under other spans or settings. It wrote them after it had claimed the
+// device, and read no later rows.
 func (d *deviceRun) parts(rows tables.Keys) []tables.Keys {
 	uncut := d.track.uncut.String()
-	if len(d.member.Spans) == 0 || uncut <= d.track.last {
+	if d.track.uncut == 0 || uncut <= d.track.last {
 		return d.member.Spans.Within(rows)
 	}
 	d.look = true
-	if uncut >= rows.To {
+	if len(d.member.Spans) == 0 || uncut >= rows.To {
 		return []tables.Keys{rows}
 	}
 	first, rest := rows, rows
@@ -129,6 +129,8 @@ func (d *deviceRun) settle(late time.Duration) {
 func (t *track) setSpans(e *tables.Entity) {
 	if spans := t.spans.String(); spans != t.read.spans {
 		e.Set(schema.TrackSpans, tables.String(spans))
+	}
+	if t.uncut != t.read.uncut {
 		e.Set(schema.TrackUncut, tables.Int64(int64(t.uncut)))
 	}
 	if t.settled != t.read.settled {

@@ -32,6 +32,7 @@ func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
 				claim := rand.Text()
 				e.Set(schema.TrackClaim, tables.String(claim))
 				e.Set(schema.TrackCommitted, tables.String(claim))
+				e.Set(schema.TrackUncut, tables.Int64(int64(t.uncut)))
 			}
 			if t.etag == "" {
 				return &change{op: tables.Insert(e)}

@@ -45,7 +45,7 @@ type track struct {
 	importing window       // rows of imports and moves that the cursor has not passed yet: they are not late
 
 	spans   schema.Spans // of the membership, as the rows are folded or will be when the cursor has passed
-	uncut   tables.Ticks // an attempt that knew other spans, and died, may have written outputs of rows up to here
+	uncut   tables.Ticks // an attempt that knew other spans or settings may have left outputs of rows up to here
 	settled bool         // the membership has ended, and nothing is left to do
 
 	waits wait // of retention
@@ -59,6 +59,7 @@ type track struct {
 		imported  tables.Ticks
 		importing window
 		spans     string
+		uncut     tables.Ticks
 		settled   bool
 		waits     wait
 	}
@@ -138,7 +139,10 @@ func trackOf(e tables.Entity) (*track, error) {
 	}
 	t.read.marks, t.read.imported = t.marks, t.imported
 	t.settled, t.read.spans = f.Boolean(schema.TrackSettled), f.String(schema.TrackSpans)
-	t.read.settled, t.uncut = t.settled, tables.Ticks(f.Int(schema.TrackUncut))
+	t.read.settled, t.read.uncut = t.settled, tables.Ticks(f.Int(schema.TrackUncut))
+	if t.uncut = t.read.uncut; t.hold.unfinished() {
+		t.uncut = max(t.uncut, t.fence)
+	}
 	t.waits = wait{Cause(f.String(schema.TrackWaits)), tables.Ticks(f.Int(schema.TrackWaitsFrom))}
 	t.read.waits = t.waits
 	var err error

@@ -29,7 +29,7 @@ const (
 	TrackWatermark  = MemberWatermark // rows below it may be gone; nothing counts or folds them again
 
 	TrackSpans   = MemberSpans // of the membership, as its rows are folded
-	TrackUncut   = "Uncut"     // outputs of rows up to this time may be of earlier spans
+	TrackUncut   = "Uncut"     // outputs of rows up to this time may be of earlier spans or settings
 	TrackSettled = "Settled"   // the membership has ended, and nothing is left to do
 
 	TrackWaits     = "Waits"     // of retention: the cause for which readings stay that are old enough to go
