@@ -49,6 +49,29 @@ func (v visitor) ask(method, target, form string) (code int, body string, operat
 	return w.Code, w.Body.String(), n.Load()
 }
 
+type asked struct {
+	code       int
+	body       string
+	operations int64
+}
+
+// askBoth asks for two targets, which may share with other requests of a few seconds what an own device is read for. If
+// these seconds end between the two, it asks again.
+func (v visitor) askBoth(method, first, second, form string, shared bool) (a, b asked) {
+	for range 3 {
+		if shared {
+			v.ask(method, first, form)
+			v.ask(method, second, form)
+		}
+		a.code, a.body, a.operations = v.ask(method, first, form)
+		b.code, b.body, b.operations = v.ask(method, second, form)
+		if !shared || a.operations == b.operations {
+			break
+		}
+	}
+	return a, b
+}
+
 // A name is something of another tenant, and something of its kind that does not exist.
 type name struct{ other, unknown string }
 
@@ -105,24 +128,20 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 			t.Helper()
 			tried++
 			for range 2 {
-				// What an own device is read for is shared by the requests of a few seconds.
-				if what != "path" || strings.Contains(target, "d0000") {
-					v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.unknown)), form)
-					v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.other)), form)
+				unknown, other := strings.ReplaceAll(target, "NAME", url.QueryEscape(n.unknown)), strings.ReplaceAll(target,
+					"NAME", url.QueryEscape(n.other))
+				a, b := v.askBoth(method, unknown, other, form, what != "path" || strings.Contains(target, "d0000"))
+				a.body, b.body = withoutNames(a.body, n.unknown), withoutNames(b.body, n.other)
+				if a != b {
+					t.Errorf("%s %s of another tenant: %d after %d operations; unknown: %d after %d\n%s\n%s", target, what, b.code,
+						b.operations, a.code, a.operations, b.body, a.body)
 				}
-				code, body, cost := v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.unknown)), form)
-				otherCode, otherBody, otherCost := v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.other)), form)
-				body, otherBody = withoutNames(body, n.unknown), withoutNames(otherBody, n.other)
-				if code != otherCode || body != otherBody || cost != otherCost {
-					t.Errorf("%s %s of another tenant: %d after %d operations; unknown: %d after %d\n%s\n%s", target, what, otherCode,
-						otherCost, code, cost, otherBody, body)
+				if what == "path" && a.code != http.StatusNotFound {
+					t.Errorf("%s %s: %d, want 404", method, target, a.code)
 				}
-				if what == "path" && code != http.StatusNotFound {
-					t.Errorf("%s %s: %d, want 404", method, target, code)
-				}
-				tells(t, target, otherBody)
+				tells(t, target, b.body)
 				if method == http.MethodGet {
-					all.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.other)), "") // now it is cached
+					all.ask(method, other, "") // now it is cached
 				}
 			}
 		}
