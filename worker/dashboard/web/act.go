@@ -76,7 +76,8 @@ type act struct {
 func (s *Site) actRoutes() (all []api.Route) {
 	for _, a := range s.acts() {
 		all = append(all, api.Route{Pattern: "GET " + a.pattern, Params: a.params, Handle: s.confirm(a)},
-			api.Route{Pattern: "POST " + a.pattern, Handle: s.perform(a)})
+			// A form is sent to the address of its page.
+			api.Route{Pattern: "POST " + a.pattern, Params: a.params, Handle: s.perform(a)})
 	}
 	return all
 }
