@@ -62,3 +62,35 @@ func takesValue(c *cli.Command, word string) bool {
 	_, isBool := c.Flags[i].(*cli.BoolFlag)
 	return !isBool
 }
+
+// checkOneStorage refuses a repeated --storage of a command that takes one: the library would use the last.
+func checkOneStorage(commands []*cli.Command, args []string) error {
+	_, rest, command := findCommand(commands, args)
+	if command == nil || !takesOneStorage(command) {
+		return nil
+	}
+	n := 0
+	for i := 0; i < len(rest) && rest[i] != "--"; i++ {
+		name, _, _ := strings.Cut(strings.TrimLeft(rest[i], "-"), "=")
+		if name == "storage" && strings.HasPrefix(rest[i], "-") {
+			n++
+		}
+		if takesValue(command, rest[i]) && strings.HasPrefix(rest[i], "-") {
+			i++
+		}
+	}
+	if n > 1 {
+		return &usageError{command: command.HelpName, text: "--storage is repeated; this command takes one: only query " +
+			"and status show a fleet in several accounts"}
+	}
+	return nil
+}
+
+func takesOneStorage(c *cli.Command) bool {
+	i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "storage") })
+	if i < 0 {
+		return false
+	}
+	_, one := c.Flags[i].(*cli.StringFlag)
+	return one
+}

@@ -49,7 +49,11 @@ func dispatch(ctx context.Context, args []string, app *cli.App) error {
 	if args[len(args)-1] == oldCompletion {
 		return nil
 	}
-	return app.RunContext(ctx, flagsFirst(app.Commands, helpAsFlag(args)))
+	args = flagsFirst(app.Commands, helpAsFlag(args))
+	if err := checkOneStorage(app.Commands, args); err != nil {
+		return err
+	}
+	return app.RunContext(ctx, args)
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
