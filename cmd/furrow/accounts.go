@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/roles"
 )
 
 // accountsFlags are storageFlags of a command that shows a fleet in several accounts as one.
@@ -53,12 +55,12 @@ func (a *accounts) name(i int) string {
 }
 
 // open opens an account.
-func (a *accounts) open(i int) (*stores, error) {
+func (a *accounts) open(i int, hooks ...roles.Hooks) (*stores, error) {
 	names, err := namesOf(a.c)
 	if err != nil {
 		return nil, err
 	}
-	return openStorageAt(a.c, a.where[i], "--storage", names)
+	return openStorageAt(a.c, a.where[i], "--storage", names, hooks...)
 }
 
 // missing says that an account cannot be read. It returns the error if there are no others, or if it is about the

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,4 +73,37 @@ func TestSeveralAccountsShowOneFleet(t *testing.T) {
 		found[1].Storage != both[3] || !strings.Contains(errs, "is left out: ") {
 		t.Errorf("status without one account: exit %d, %+v; %s", code, found, errs)
 	}
+}
+
+// TestDashboardShowsAFleetInTwoAccounts starts it while one of them cannot be read.
+func TestDashboardShowsAFleetInTwoAccounts(t *testing.T) {
+	t.Parallel()
+	first, second := newFixture(t), newObservedFixture(t)
+	var away atomic.Bool
+	second.refuses = func(*http.Request) bool { return away.Load() }
+	for f, d := range map[*fixture]schema.DeviceID{first: "contoso:a", second: "fabrikam:b"} {
+		f.createTables()
+		f.add(newDevice(d, "acme", 2026, 11), reading(d, time.Now().Add(-time.Minute), 21))
+		f.fold()
+	}
+	away.Store(true)
+	d := startDashboard(t, "--storage", first.storage, "--storage", second.storage)
+	shows := func(path, want string) {
+		t.Helper()
+		body := ""
+		for began := time.Now(); !strings.Contains(body, want); time.Sleep(50 * time.Millisecond) {
+			if body = get(t, http.DefaultClient, d.said.Dashboard+path, ""); time.Since(began) > 40*time.Second {
+				t.Fatalf("after 40 s /%s does not show %q: %s", path, want, body)
+			}
+		}
+	}
+	shows("v1/overview", `"devices":1,`)
+	shows("devices", "storage accounts cannot be read: "+second.storage)
+	away.Store(false)
+	shows("v1/overview", `"devices":2,`)
+	shows("v1/devices/fabrikam:b", `"pipeline":"live"`)
+	shows("v1/pipelines", `"storage":"`+second.storage)
+	d.mustEnd(t)
+	refused(t, exitUsage, "--storage "+first.storage+" is repeated", "dashboard --listen 127.0.0.1:0 --storage "+
+		first.storage, "--storage", first.storage)
 }

@@ -80,8 +80,8 @@ func checkOneStorage(commands []*cli.Command, args []string) error {
 		}
 	}
 	if n > 1 {
-		return &usageError{command: command.HelpName, text: "--storage is repeated; this command takes one: only query " +
-			"and status show a fleet in several accounts"}
+		return &usageError{command: command.HelpName, text: "--storage is repeated; this command takes one: only query, " +
+			"status and dashboard show a fleet in several accounts"}
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestFlagsMayFollowArguments(t *testing.T) {
 // TestRepeatedStorageIsRefused by commands that take one, and never the last one taken silently.
 func TestRepeatedStorageIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"worker --drain", "schedule", "sas", "device list", "up", "cost", "device show pump-7"} {
+	for _, command := range []string{"worker --drain", "schedule", "sas", "device list", "up", "device show pump-7"} {
 		for _, both := range [][]string{{"--storage", "a", "--storage", "b"}, {"--storage=a", "-storage", "b"}} {
 			refused(t, exitUsage, "--storage is repeated; this command takes one", command, both...)
 		}

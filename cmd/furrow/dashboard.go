@@ -24,7 +24,7 @@ somebody has access.` + examples(
 			"dashboard --listen 0.0.0.0:10090 --tls self-signed",
 			"dashboard --behind-proxy --trust-header X-Forwarded-User --trust-proxy 10.0.0.7",
 			"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
-		Flags: append(append(fleetFlags(), secretFlags()...),
+		Flags: append(append(append(accountsFlags(), pipelineFlags()...), secretFlags()...),
 			listenFlag(defaultDashboard, "a free port"), tlsFlag(), behindProxyFlag(),
 			silentFlag(), tilesFlag(),
 			metricsFlag(),
@@ -80,7 +80,7 @@ func showDashboard(c *cli.Context) (err error) {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return m.While(ctx, w.stores.ready, func(ctx context.Context) error {
-		return w.stores.followingKey(ctx, log, server.Run)
+		return w.followingKeys(ctx, server.Run)
 	})
 }
 

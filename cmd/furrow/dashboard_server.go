@@ -1,16 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/monitor"
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/sas/access"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -25,7 +28,8 @@ type dashboardServer struct {
 	listener net.Listener
 	monitor  *monitor.Monitor
 
-	stores *stores // of server, as pages are
+	stores *stores   // of server, as pages are
+	others []*stores // of further accounts
 	pages  roles.Pages
 }
 
@@ -69,7 +73,11 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStorage(w.c, roles.Hooks{Table: model.CountTable, Queue: model.CountQueue}, hooksOf(w.monitor))
+	accounts, err := accountsOf(w.c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := accounts.open(0, w.hooks()...)
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +91,46 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	}
 	w.stores, w.pages = s, pages
 	d := w.config
-	d.Model = pages.Model(model.Config{Silent: durationOf(w.c, "silent-after"), Log: w.log})
+	activity := access.NewLog(s.Tables, s.Names)
+	shown := model.Config{Silent: durationOf(w.c, "silent-after"), Log: w.log,
+		Accounts: []model.Account{pages.Account(accounts.name(0))}}
+	d.Acts = []admin.Fleet{s.acts(w.log)}
+	d.Acts[0].Pipelines = pages.Acting
+	d.Storage = s.Account.Table
+	for i := 1; i < len(accounts.where); i++ {
+		other, err := accounts.open(i, w.hooks()...)
+		if err != nil {
+			return nil, err
+		}
+		load := func(ctx context.Context) (generations.Loaded, error) { return other.Generations().Holding(ctx, file) }
+		later := other.LaterPages(load, w.log, w.c.StringSlice("pipeline")...)
+		acts := other.acts(w.log)
+		acts.Pipelines, acts.Log = later.Acting, &activity // people look for all acts in one log
+		w.others, d.Acts = append(w.others, other), append(d.Acts, acts)
+		shown.Accounts = append(shown.Accounts, later.Account(accounts.name(i)))
+		d.Storage += ", " + other.Account.Table
+	}
+	d.Model = model.New(shown)
 	d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}
-	d.Acts = s.acts(w.log)
-	d.Acts.Pipelines = pages.Acting
-	d.Activity = access.NewLog(s.Tables, s.Names)
+	d.Activity = activity
 	d.OnAnswer = w.monitor.CountAnswers()
-	d.Storage, d.Version, d.Log = s.Account.Table, readVersion().Version, w.log
+	d.Version, d.Log = readVersion().Version, w.log
 	served, err := dashboard.New(d)
 	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
+}
+
+// hooks count what the dashboard reads.
+func (w *dashboardServer) hooks() []roles.Hooks {
+	return []roles.Hooks{{Table: model.CountTable, Queue: model.CountQueue}, hooksOf(w.monitor)}
+}
+
+// followingKeys runs a role while it follows the keys of all accounts.
+func (w *dashboardServer) followingKeys(ctx context.Context, run func(context.Context) error) error {
+	for _, s := range append(w.others, w.stores) {
+		inner := run
+		run = func(ctx context.Context) error { return s.followingKey(ctx, w.log, inner) }
+	}
+	return run(ctx)
 }
 
 func (w *dashboardServer) url() string {

@@ -25,6 +25,8 @@ type Fleet struct {
 	Enrollments *sas.Enrollments
 	// Pipelines returns those of the current configuration.
 	Pipelines func() ([]Pipeline, error)
+	// Log records acts; nil: the activity log of the fleet does.
+	Log *access.Log
 }
 
 // A Pipeline is a pipeline with its queue.
@@ -44,7 +46,11 @@ func (f Fleet) Do(
 	ctx context.Context, by Actor, act schema.Act, do func(context.Context) (outcome string, err error),
 ) error {
 	act.Who, act.From = by.Name, by.From
-	return access.NewLog(f.Tables, f.Names).Do(ctx, act, func(ctx context.Context) (string, error) {
+	log := access.NewLog(f.Tables, f.Names)
+	if f.Log != nil {
+		log = *f.Log
+	}
+	return log.Do(ctx, act, func(ctx context.Context) (string, error) {
 		outcome, err := do(ctx)
 		return cmp.Or(outcome, "done"), err
 	})

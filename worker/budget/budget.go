@@ -47,3 +47,15 @@ func Of(usd float64, all []schema.Spending) Budget {
 	b.Share = b.Projected / usd
 	return b
 }
+
+// Join adds the budget of another account.
+func (b *Budget) Join(o Budget) {
+	b.USDPerMonth, b.Spent, b.Projected = b.USDPerMonth+o.USDPerMonth, b.Spent+o.Spent, b.Projected+o.Projected
+	b.Share = b.Projected / b.USDPerMonth
+	if b.From == nil || o.From != nil && o.From.Before(*b.From) {
+		b.From = o.From
+	}
+	if b.Through == nil || o.Through != nil && o.Through.Before(*b.Through) {
+		b.Through = o.Through
+	}
+}

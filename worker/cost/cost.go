@@ -246,3 +246,42 @@ func (l TenantCost) Services() map[string]float64 {
 	}
 	return sums
 }
+
+// Join adds up the costs of accounts. Those that are empty are left out. Where the devices of a tenant are in several
+// accounts, their numbers on the days with most add up.
+func Join(all []Costs) (out Costs) {
+	type line struct{ tenant, day string }
+	at := map[line]int{}
+	for _, c := range all {
+		if c.Prices == "" {
+			continue
+		}
+		if out.Prices == "" {
+			out = Costs{From: c.From, To: c.To, Prices: c.Prices, Tenants: []TenantCost{}}
+		}
+		if c.Through != nil && (out.Through == nil || c.Through.After(*out.Through)) {
+			out.Through = c.Through
+		}
+		for _, t := range c.Tenants {
+			i, known := at[line{t.Tenant, t.Day}]
+			if !known {
+				i = len(out.Tenants)
+				at[line{t.Tenant, t.Day}], out.Tenants = i, append(out.Tenants, TenantCost{Tenant: t.Tenant, Day: t.Day})
+			}
+			out.Tenants[i].merge(t)
+		}
+		if c.Fleet != nil {
+			if out.Fleet == nil {
+				out.Fleet = &TenantCost{}
+			}
+			out.Fleet.merge(*c.Fleet)
+		}
+	}
+	slices.SortStableFunc(out.Tenants, func(a, b TenantCost) int {
+		if a.Day != "" {
+			return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Day, b.Day))
+		}
+		return cmp.Compare(b.USD.Total, a.USD.Total)
+	})
+	return out
+}

@@ -192,7 +192,7 @@ func TestRewindShowsWhatItWouldDoFirst(t *testing.T) {
 	if to == nil || !strings.Contains(page, "The pipeline live folds the readings of d0000 from") {
 		t.Fatalf("before it is confirmed: %s", page)
 	}
-	queue := must.Have(g.c.Acts.Pipelines())(t)[0].Queue
+	queue := must.Have(g.c.Acts[0].Pipelines())(t)[0].Queue
 	if n := must.Have(queue.Depth(t.Context()))(t); n != 0 || len(g.logged(t)) > 0 {
 		t.Fatalf("the dry run has put %d messages, and logged %v", n, g.logged(t))
 	}
@@ -212,7 +212,7 @@ func TestRewindShowsWhatItWouldDoFirst(t *testing.T) {
 
 func TestPoisonMessagesAreRedrivenFromThePage(t *testing.T) {
 	g := newGuarded(t, 2, Config{Loopback: true})
-	queue := must.Have(g.c.Acts.Pipelines())(t)[0].Queue
+	queue := must.Have(g.c.Acts[0].Pipelines())(t)[0].Queue
 	for range 3 {
 		must.Succeed(t, queue.Poison(t.Context(), worker.Poisoned{Text: "none", Cause: "cursed", At: time.Now()}))
 	}

@@ -17,9 +17,24 @@ type answerWriter struct {
 	http.ResponseWriter
 	answer  Answer
 	written bool
+	missing func() string // says how much of the fleet cannot be read; nil: nobody asks
+}
+
+// IncompleteHeader is of answers of the API that lack a part of the fleet. It says how much.
+const IncompleteHeader = "Furrow-Incomplete"
+
+// begin adds what is only known when everything was read.
+func (a *answerWriter) begin() {
+	if a.written || a.missing == nil {
+		return
+	}
+	if missing := a.missing(); missing != "" {
+		a.Header().Set(IncompleteHeader, missing)
+	}
 }
 
 func (a *answerWriter) WriteHeader(status int) {
+	a.begin()
 	if !a.written && status >= http.StatusOK {
 		a.answer.Status, a.written = status, true
 	}
@@ -27,6 +42,7 @@ func (a *answerWriter) WriteHeader(status int) {
 }
 
 func (a *answerWriter) Write(b []byte) (int, error) {
+	a.begin()
 	a.written = true
 	return a.ResponseWriter.Write(b)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -30,8 +31,8 @@ type Config struct {
 	Reread func() (Secrets, error)
 	// Access says who else is let in. nil: nobody.
 	Access *access.Directory
-	// Acts are what people can do from pages.
-	Acts admin.Fleet
+	// Acts are what people can do from pages, for each of the model's accounts.
+	Acts []admin.Fleet
 	// Activity records what people do.
 	Activity access.Log
 
@@ -102,6 +103,9 @@ func New(c Config) (*Dashboard, error) {
 // ServeHTTP answers a request if whoever makes it may see the answer.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &answerWriter{ResponseWriter: w, answer: Answer{Route: "none", Status: http.StatusOK}}
+	if isAPI(r.URL.Path) {
+		a.missing = d.missing
+	}
 	defer d.count(a, time.Now())
 	setHeaders(a.Header())
 	r, end, err := d.admit(a, r)
@@ -113,6 +117,15 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer d.logPanic(r)
 	defer func() { a.answer.Route = cmp.Or(r.Pattern, a.answer.Route) }()
 	d.handler.ServeHTTP(a, r)
+}
+
+// missing says how much of the fleet cannot be read.
+func (d *Dashboard) missing() string {
+	n, of := len(d.c.Model.Missing()), len(d.c.Acts)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d storage accounts cannot be read", n, of)
 }
 
 // refuse answers with a JSON problem where programs read, and with a page elsewhere.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http/httptest"
@@ -43,30 +44,46 @@ func sensorsOf(id schema.DeviceID) *jobs.Sensors {
 
 func over(t testing.TB, fleet *modeltest.Fixture, c Config, also ...model.Pipeline) *fixture {
 	t.Helper()
-	tables, queues := fleet.Readers(t, countTable, countQueue)
-	c.Model = model.New(model.Config{
-		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond,
-		Log: slog.New(slog.DiscardHandler),
-		Pipelines: append([]model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
-			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
-			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
-			Reports: []schema.Window{schema.Hour, schema.Daily},
-			By:      []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")},
-			Sensors: func(m schema.Member) *jobs.Sensors { return sensorsOf(m.Device) },
-			Model: func(m schema.Member) string {
-				if m.Site == "" {
-					return ""
-				}
-				return string(m.Site) + "-model"
-			}}}, also...),
-	})
-	c.Acts = admin.Fleet{Tables: tables, Names: fleet.Names, Policies: &sas.Policies{Client: tables, Names: fleet.Names},
-		Enrollments: &sas.Enrollments{Table: tables.Table(fleet.Names.Enrollments())},
-		Pipelines: func() ([]admin.Pipeline, error) {
-			return []admin.Pipeline{{Pipeline: fleet.Pipeline, Queue: queues.Queue(fleet.Names, "live")}}, nil
+	return overAccounts(t, []*modeltest.Fixture{fleet}, c, also...)
+}
+
+// overAccounts returns a dashboard of a fleet in several accounts. The first one has who is let in.
+func overAccounts(t testing.TB, fleets []*modeltest.Fixture, c Config, also ...model.Pipeline) *fixture {
+	t.Helper()
+	shown := model.Config{Interval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)}
+	for i, fleet := range fleets {
+		tables, queues := fleet.Readers(t, countTable, countQueue)
+		shown.Accounts = append(shown.Accounts, model.Account{Name: fmt.Sprint("account ", i+1), Tables: tables,
+			Queues: queues, Names: fleet.Names, Pipelines: append([]model.Pipeline{livePipeline()}, also...)})
+		acts := admin.Fleet{Tables: tables, Names: fleet.Names,
+			Policies:    &sas.Policies{Client: tables, Names: fleet.Names},
+			Enrollments: &sas.Enrollments{Table: tables.Table(fleet.Names.Enrollments())},
+			Pipelines: func() ([]admin.Pipeline, error) {
+				return []admin.Pipeline{{Pipeline: fleet.Pipeline, Queue: queues.Queue(fleet.Names, "live")}}, nil
+			}}
+		if i == 0 {
+			c.Activity = access.NewLog(tables, fleet.Names)
+		}
+		acts.Log = &c.Activity
+		c.Acts = append(c.Acts, acts)
+	}
+	c.Model = model.New(shown)
+	return &fixture{fleets[0], newDashboard(t, c)}
+}
+
+func livePipeline() model.Pipeline {
+	return model.Pipeline{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
+		Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
+		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
+		Reports: []schema.Window{schema.Hour, schema.Daily},
+		By:      []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")},
+		Sensors: func(m schema.Member) *jobs.Sensors { return sensorsOf(m.Device) },
+		Model: func(m schema.Member) string {
+			if m.Site == "" {
+				return ""
+			}
+			return string(m.Site) + "-model"
 		}}
-	c.Activity = access.NewLog(tables, fleet.Names)
-	return &fixture{fleet, newDashboard(t, c)}
 }
 
 // newDashboard returns a dashboard that has no storage unless c has a model.
@@ -74,7 +91,7 @@ func newDashboard(t testing.TB, c Config) *Dashboard {
 	t.Helper()
 	c.Log = slog.New(slog.DiscardHandler)
 	if c.Model == nil {
-		c.Model = model.New(model.Config{})
+		c.Model = model.New(model.Config{Accounts: make([]model.Account, 1)})
 	}
 	d := must.Have(New(c))(t)
 	return d

@@ -62,7 +62,7 @@ func TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain(t *testing.T) {
 }
 
 // waitForIncidents waits until so many incidents are open, and their devices are marked.
-func (g *guarded) waitForIncidents(t testing.TB, n int) {
+func (g *fixture) waitForIncidents(t testing.TB, n int) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		all, marked := g.c.Model.NewestIncidents(t.Context(), model.Filter{}, 100), map[string]bool{}

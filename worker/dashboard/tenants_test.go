@@ -12,12 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"furrow/sas/access"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/query"
 )
 
 // counted is the number of storage operations that a request causes, without those of the poller.
@@ -81,25 +85,46 @@ type name struct{ other, unknown string }
 func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t, 8, Config{Loopback: true})
+	noRouteTells(t, g, g.Fixture)
+}
+
+// TestNoRouteTellsOfAnotherTenantsAccount has the other tenant in another account.
+func TestNoRouteTellsOfAnotherTenantsAccount(t *testing.T) {
+	t.Parallel()
+	fleets := []*modeltest.Fixture{modeltest.New(t, azuretest.Local(t)), modeltest.New(t, azuretest.Local(t))}
+	fleets[0].Grow(t, 8)
+	store := access.NewStore(fleets[0].Client, fleets[0].Names)
+	c := Config{Loopback: true, Access: &access.Directory{Store: store}}
+	noRouteTells(t, &guarded{overAccounts(t, fleets, c, retaining()), store}, fleets[1])
+}
+
+// noRouteTells adds another tenant to one of the accounts of a fleet from Grow.
+func noRouteTells(t *testing.T, g *guarded, other *modeltest.Fixture) {
+	t.Helper()
 	secret := schema.Device{ID: "secret-9", Tenant: "fabrikam", Site: "vault",
 		Labels:   map[string]string{"floor": "cellar"},
 		Position: &schema.Position{Lat: 48, Lon: 11}}
-	g.Add(t, secret)
-	g.Send(t, secret.ID, time.Now().Add(-time.Minute), map[string]any{"temperature": 21.5, "torque": 3.0})
-	g.Fold(t)
-	g.Report(t)
-	melt := g.Opens(t, "melt", secret.ID, time.Now().Add(-time.Minute), "critical").ID
+	other.Add(t, secret)
+	other.Send(t, secret.ID, time.Now().Add(-time.Minute), map[string]any{"temperature": 21.5, "torque": 3.0})
+	other.Fold(t)
+	other.Report(t)
+	melt := other.Opens(t, "melt", secret.ID, time.Now().Add(-time.Minute), "critical").ID
 	absent := melt
 	absent.Device = "absent-9"
 	hot := g.Opens(t, "hot", "d0000", time.Now().Add(-time.Minute), "warning").ID
-	told := commands.Of(g.Client, g.Names)
+	told := commands.Of(other.Client, other.Names)
 	must.Succeed(t, told.Table.Create(t.Context()))
 	order := must.Have(told.Send(t.Context(), schema.Command{Device: secret.ID, Body: `{"door":"vault"}`}, time.Hour))(t)
 	g.run(t, 9)
 	g.waitForIncidents(t, 2)
 	v := g.signIn(t, g.add(t, "contoso-admin", schema.Admin, "contoso"))
 	all := g.signIn(t, g.add(t, "root", schema.Admin, ""))
-	before := g.status(t, secret.ID)
+	status := func() string {
+		d, _, err := query.Fleet{Tables: other.Client, Names: other.Names}.Record(t.Context(), secret.ID)
+		must.Succeed(t, err)
+		return string(d.Status)
+	}
+	before := status()
 	form := v.form()
 	if form == "" {
 		t.Fatal("the visitor's pages have no form")
@@ -114,7 +139,7 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 		"devices": {"secret-9", "absent-9"}, "model": {"vault-model", "attic-model"},
 		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "absent"}, "device": inPath["id"]}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
-		"newest", "format", "severity", "by", "period", "month"}
+		"newest", "format", "severity", "by", "period", "month", "storage"}
 	tried := 0
 	for _, route := range g.routes {
 		method, pattern, has := strings.Cut(route.Pattern, " ")
@@ -169,7 +194,7 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 		}
 	}
 	acts := slices.DeleteFunc(g.logged(t), func(a schema.Act) bool { return a.Device == "d0000" && a.Failed })
-	if after := g.status(t, secret.ID); before != after || len(acts) > 0 {
+	if after := status(); before != after || len(acts) > 0 {
 		t.Errorf("the device of the other tenant was %s and is %s; the log has %+v", before, after, acts)
 	}
 	if waiting := must.Have(told.Read(t.Context(), secret.ID, 0))(t).Waiting(); waiting != 1 {

@@ -115,13 +115,13 @@ func (f Fleet) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredRep
 	return func(yield func(StoredReport, error) bool) {
 		for p, err := range f.reportPartitions(ctx, q) {
 			if err != nil {
-				if !yield(StoredReport{}, err) || !goesOn(err) {
+				if !yield(StoredReport{}, err) || !GoesOn(err) {
 					return
 				}
 				continue
 			}
 			for s, err := range f.storedIn(ctx, q, p) {
-				if !yield(s, err) || err != nil && !goesOn(err) {
+				if !yield(s, err) || err != nil && !GoesOn(err) {
 					return
 				}
 			}

@@ -165,7 +165,7 @@ func selected[R any](records iter.Seq2[R, error], keep func(*R) (bool, error)) i
 			if err == nil {
 				kept, err = keep(&r)
 			}
-			if (kept || err != nil) && !yield(r, err) || err != nil && !goesOn(err) {
+			if (kept || err != nil) && !yield(r, err) || err != nil && !GoesOn(err) {
 				return
 			}
 		}

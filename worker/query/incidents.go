@@ -175,7 +175,7 @@ func (f Fleet) IncidentsOfDevice(ctx context.Context, m schema.Member, in Span) 
 		Range: tables.Range{Partitions: tables.Is(home.String()), Rows: schema.IncidentRows(in.From, in.To)}})
 	return func(yield func(Incident, error) bool) {
 		for i, err := range grouped(f.incidents(), rows) {
-			if absent(err) || !yield(i, err) || err != nil && !goesOn(err) {
+			if absent(err) || !yield(i, err) || err != nil && !GoesOn(err) {
 				return
 			}
 		}

@@ -118,7 +118,7 @@ func (f Fleet) MutesForAll(ctx context.Context) (all []schema.Mute, err error) {
 		if absent(err) {
 			break
 		}
-		if err != nil && goesOn(err) {
+		if err != nil && GoesOn(err) {
 			continue
 		}
 		if err != nil {

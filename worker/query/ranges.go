@@ -52,7 +52,7 @@ func inOrder[R any](ctx context.Context, sources iter.Seq2[source[R], error], se
 						return
 					}
 				}
-				if b.err != nil && (!yield(none, b.err) || !goesOn(b.err)) {
+				if b.err != nil && (!yield(none, b.err) || !GoesOn(b.err)) {
 					return
 				}
 			}
@@ -82,7 +82,7 @@ func begin[R any](
 		}
 		lane <- batch[R]{err: err}
 		close(lane)
-		if !goesOn(err) {
+		if !GoesOn(err) {
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (s source[R]) run(ctx context.Context, lane chan<- batch[R], search bool) {
 			n++
 			continue
 		}
-		if found.err = err; !send() || !goesOn(err) {
+		if found.err = err; !send() || !GoesOn(err) {
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,7 +63,7 @@ func (f Fleet) Reports(ctx context.Context, q ReportQuestion) iter.Seq2[Report, 
 		period := ""
 		for p, err := range f.reportPartitions(ctx, q) {
 			if err != nil {
-				if !yield(Report{}, err) || !goesOn(err) {
+				if !yield(Report{}, err) || !GoesOn(err) {
 					return
 				}
 				continue
@@ -173,7 +174,7 @@ func joined(shards []iter.Seq2[Report, error], yield func(Report, error) bool) b
 		rest := heads[:0]
 		for _, h := range heads {
 			if h.compare(least) == 0 {
-				whole.join(h.report)
+				whole.Join(h.report)
 				more, on := h.advance(yield)
 				if !on {
 					return false
@@ -206,21 +207,27 @@ func (h *head) advance(yield func(Report, error) bool) (more, on bool) {
 			h.report = r
 			return more, true
 		}
-		if !yield(Report{}, err) || !goesOn(err) {
+		if !yield(Report{}, err) || !GoesOn(err) {
 			return false, false
 		}
 	}
 }
 
 // compare orders reports as storage does.
-func (h head) compare(o head) int { return cmp.Compare(h.key(), o.key()) }
+func (h head) compare(o head) int { return strings.Compare(h.report.key(), o.report.key()) }
 
-func (h head) key() string {
-	return schema.ReportRow{By: h.report.By, Group: h.report.Group, Bucket: h.report.Start}.String()
+// Compare orders the reports of a tenant as Reports yields them.
+func (r Report) Compare(o Report) int {
+	period, other := r.Window.PeriodOf(r.Start), o.Window.PeriodOf(o.Start)
+	return cmp.Or(strings.Compare(period, other), strings.Compare(r.key(), o.key()))
 }
 
-// join adds the report of another partition.
-func (r *Report) join(o Report) {
+func (r Report) key() string {
+	return schema.ReportRow{By: r.By, Group: r.Group, Bucket: r.Start}.String()
+}
+
+// Join adds what other devices of the group have in the bucket. It changes the sensors of r.
+func (r *Report) Join(o Report) {
 	if r.Devices == 0 {
 		*r = o
 		return

@@ -28,6 +28,25 @@ type WaitingDevices struct {
 	Reason  string        // why retention failed with Device, for jobs.CauseRetention
 }
 
+// Join adds the status of another account.
+func (s *RetentionStatus) Join(o RetentionStatus) {
+	s.Devices, s.More = s.Devices+o.Devices, s.More || o.More
+	for _, w := range o.Waiting {
+		i := slices.IndexFunc(s.Waiting, func(other WaitingDevices) bool { return other.Cause == w.Cause })
+		switch {
+		case i < 0:
+			s.Waiting = append(s.Waiting, w)
+			continue
+		case s.Waiting[i].From > 0 && (w.From == 0 || s.Waiting[i].From <= w.From):
+			s.Waiting[i].Devices += w.Devices
+		default:
+			w.Devices += s.Waiting[i].Devices
+			s.Waiting[i] = w
+		}
+	}
+	slices.SortStableFunc(s.Waiting, func(a, b WaitingDevices) int { return cmp.Compare(b.Devices, a.Devices) })
+}
+
 // Retention returns how far the pipeline p has got with deleting readings of a tenant, or of all tenants for "". It
 // reads the rows of devices in pages of a thousand, and at most so many; for a tenant, one for each month of deployment
 // at least, and finds the months with a request each.

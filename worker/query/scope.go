@@ -121,8 +121,11 @@ func (f Fleet) Tenant(tenant string) (Scope, error) {
 	if err != nil {
 		return Scope{}, &NameError{err}
 	}
-	return Scope{text: "tenant " + tenant, tenant: t}, nil
+	return ScopeOfTenant(t), nil
 }
+
+// ScopeOfTenant returns the scope of all devices of a known tenant.
+func ScopeOfTenant(t schema.Tenant) Scope { return Scope{text: "tenant " + string(t), tenant: t} }
 
 // afterSkipped yields the unreadable devices of the scope, and then the records.
 func afterSkipped[R any](s Scope, records iter.Seq2[R, error]) iter.Seq2[R, error] {

@@ -20,7 +20,7 @@ const hour = tables.Ticks(time.Hour / 100)
 func (f Fleet) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq2[Reading, error] {
 	return func(yield func(Reading, error) bool) {
 		track, _, err := f.Track(ctx, p, *q.Scope.device)
-		if err != nil && !goesOn(err) {
+		if err != nil && !GoesOn(err) {
 			yield(Reading{}, err)
 			return
 		}

@@ -33,8 +33,8 @@ func isUnreadable(err error) bool {
 	return is
 }
 
-// goesOn reports whether a read continues after err.
-func goesOn(err error) bool { return isUnreadable(err) || errors.Is(err, ErrMore) }
+// GoesOn reports whether a read continues after err.
+func GoesOn(err error) bool { return isUnreadable(err) || errors.Is(err, ErrMore) }
 
 // Skipped counts the rows that a read left out because they are unreadable.
 type Skipped struct {
@@ -87,7 +87,7 @@ func decoded[R any](
 				failed = append(failed, err)
 			}
 			for _, err := range failed {
-				if !yield(none, err) || !goesOn(err) {
+				if !yield(none, err) || !GoesOn(err) {
 					return
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
@@ -40,11 +41,10 @@ func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string)
 	return p, nil
 }
 
-// Model returns what the pages show.
-func (p Pages) Model(c model.Config) *model.Store {
-	c.Tables, c.Queues, c.Names = p.clients.Tables, p.clients.Queues, p.clients.Names
-	c.Pipelines, c.Newer = p.first, p.newer
-	return model.New(c)
+// Account returns an account whose pipelines the pages show.
+func (p Pages) Account(name string) model.Account {
+	return model.Account{Name: name, Tables: p.clients.Tables, Queues: p.clients.Queues, Names: p.clients.Names,
+		Pipelines: p.first, Newer: p.newer}
 }
 
 // newer looks for a newer configuration.
@@ -64,6 +64,54 @@ func (p Pages) Acting() ([]admin.Pipeline, error) {
 		return nil, err
 	}
 	return f.Acting()
+}
+
+// LaterPages are those of an account that the dashboard can do without: its configuration is read as soon as it can be.
+type LaterPages struct {
+	clients *Clients
+	load    func(context.Context) (generations.Loaded, error)
+	log     *slog.Logger
+	only    []string
+	read    atomic.Pointer[Pages]
+}
+
+// LaterPages returns pages of the configuration that load returns, with those of the pipelines that have these names,
+// or with all.
+func (c *Clients) LaterPages(
+	load func(context.Context) (generations.Loaded, error), log *slog.Logger, names ...string,
+) *LaterPages {
+	return &LaterPages{clients: c, load: load, log: log, only: names}
+}
+
+// Account returns an account without pipelines, which follow.
+func (l *LaterPages) Account(name string) model.Account {
+	return model.Account{Name: name, Tables: l.clients.Tables, Queues: l.clients.Queues, Names: l.clients.Names,
+		Newer: l.newer}
+}
+
+func (l *LaterPages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
+	if p := l.read.Load(); p != nil {
+		return p.newer(ctx)
+	}
+	g, err := l.load(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	p, err := l.clients.Pages(g, l.log, l.only...)
+	if err != nil && !errors.Is(err, ErrNoPipeline) {
+		return nil, false, err
+	}
+	l.read.Store(&p)
+	return p.first, true, nil
+}
+
+// Acting returns all pipelines of the current configuration, for acts.
+func (l *LaterPages) Acting() ([]admin.Pipeline, error) {
+	p := l.read.Load()
+	if p == nil {
+		return nil, fmt.Errorf("the configuration in the storage account %s was not read yet", l.clients.Account.Name)
+	}
+	return p.Acting()
 }
 
 // viewed returns the pipelines of a configuration for the dashboard: those with the names, or all.

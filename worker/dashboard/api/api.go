@@ -17,7 +17,7 @@ import (
 // An API serves the data of a model, and lets operators act on incidents.
 type API struct {
 	model    *model.Store
-	acts     admin.Fleet
+	acts     []admin.Fleet // by account
 	activity access.Log
 	log      *slog.Logger
 	streams  chan struct{} // holds one element per open stream
@@ -27,7 +27,7 @@ type API struct {
 }
 
 // New returns an API over m, what people can do, and the activity log.
-func New(m *model.Store, acts admin.Fleet, activity access.Log, log *slog.Logger) *API {
+func New(m *model.Store, acts []admin.Fleet, activity access.Log, log *slog.Logger) *API {
 	return &API{model: m, acts: acts, activity: activity, log: log,
 		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
 		questions: questions{by: map[string]int{}}}

@@ -86,6 +86,9 @@ func (a *API) commandRoutes() []Route {
 	}
 }
 
+// actsOn returns what people can do with a device.
+func (a *API) actsOn(id schema.DeviceID) admin.Fleet { return a.acts[a.model.NumberOf(id)] }
+
 // told returns the record of the device in the path, if the person may see it and has a role.
 func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admin.Actor, err error) {
 	id, err := DeviceID(r)
@@ -101,7 +104,7 @@ func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admi
 			return d, by, err
 		}
 	}
-	d, err = a.acts.Device(r.Context(), schema.DeviceID(id))
+	d, err = a.actsOn(schema.DeviceID(id)).Device(r.Context(), schema.DeviceID(id))
 	if errors.Is(err, tables.ErrNotFound) {
 		err = fmt.Errorf("device %s: %w", id, model.ErrUnknown)
 	}
@@ -116,7 +119,7 @@ func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ Params) err
 	if err != nil {
 		return err
 	}
-	all, err := a.acts.Commands(r.Context(), d.ID, false)
+	all, err := a.actsOn(d.ID).Commands(r.Context(), d.ID, false)
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ Params) erro
 	if err != nil {
 		return badRequest("Invalid command: " + err.Error() + ".")
 	}
-	sent, err := a.acts.SendCommand(r.Context(), by, d, string(said.Body), ttl)
+	sent, err := a.actsOn(d.ID).SendCommand(r.Context(), by, d, string(said.Body), ttl)
 	return a.actedOn(w, r, commands.Command{Command: sent}, err)
 }
 
@@ -159,7 +162,7 @@ func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ Params) er
 	if err != nil {
 		return badRequest("The path does not name a command: " + err.Error() + ".")
 	}
-	canceled, err := a.acts.CancelCommand(r.Context(), by, d, id)
+	canceled, err := a.actsOn(d.ID).CancelCommand(r.Context(), by, d, id)
 	return a.actedOn(w, r, canceled, err)
 }
 
@@ -168,7 +171,7 @@ func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ Params) erro
 	if err != nil {
 		return err
 	}
-	all, err := a.acts.Commands(r.Context(), d.ID, false)
+	all, err := a.actsOn(d.ID).Commands(r.Context(), d.ID, false)
 	if err != nil {
 		return err
 	}
@@ -190,7 +193,7 @@ func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ Params) error
 	if err := schema.CheckCommandBody(string(text)); err != nil {
 		return badRequest("Invalid configuration: " + err.Error() + ".")
 	}
-	set, err := a.acts.SetDesired(r.Context(), by, d, string(text))
+	set, err := a.actsOn(d.ID).SetDesired(r.Context(), by, d, string(text))
 	return a.actedOn(w, r, commands.Command{Command: set}, err)
 }
 

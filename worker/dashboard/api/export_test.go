@@ -117,7 +117,7 @@ func rowsIn(f formats.Format, body []byte) (n int, err error) {
 // themselves: in headers where they are short, and otherwise in trailers.
 func TestAnswersOfAllSizesAreWhole(t *testing.T) {
 	for _, n := range []int{0, 1, 3, 50_000} {
-		a := New(nil, admin.Fleet{}, access.Log{}, quiet())
+		a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 		server := httptest.NewServer(serveExport(a, func() model.Export { return counting(n, nil) }))
 		defer server.Close()
 		for _, format := range formats.Names() {
@@ -145,7 +145,7 @@ func TestAnswersOfAllSizesAreWhole(t *testing.T) {
 // without it, as behind a proxy or in a file, a text that no reader takes to be complete.
 func TestBrokenAnswerIsNotTakenForAWholeOne(t *testing.T) {
 	for _, n := range []int{20_000, 65_536} { // 65,536 rows end a batch of Arrow
-		a := New(nil, admin.Fleet{}, access.Log{}, quiet())
+		a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 		server := httptest.NewServer(serveExport(a, func() model.Export {
 			return counting(n,
 				errors.New("storage is gone"))
@@ -176,7 +176,7 @@ func TestBrokenAnswerIsNotTakenForAWholeOne(t *testing.T) {
 
 // TestErrorBeforeTheFirstBytesIsAProblem fails after a few rows.
 func TestErrorBeforeTheFirstBytesIsAProblem(t *testing.T) {
-	a := New(nil, admin.Fleet{}, access.Log{}, quiet())
+	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	for _, format := range formats.Names() {
 		w := httptest.NewRecorder()
 		serveExport(a, func() model.Export { return counting(5, errors.New("storage is gone")) }).
@@ -190,7 +190,7 @@ func TestErrorBeforeTheFirstBytesIsAProblem(t *testing.T) {
 
 // TestFormatFollowsTheRequest has the parameter win over the header.
 func TestFormatFollowsTheRequest(t *testing.T) {
-	h := serveExport(New(nil, admin.Fleet{}, access.Log{}, quiet()), func() model.Export { return counting(1, nil) })
+	h := serveExport(New(nil, []admin.Fleet{{}}, access.Log{}, quiet()), func() model.Export { return counting(1, nil) })
 	for accept, want := range map[string]formats.Format{
 		"": formats.JSON, "*/*": formats.JSON, "text/html": formats.JSON, "text/csv": formats.CSV,
 		"application/json;q=0.5, text/csv;q=0.8": formats.CSV, "application/x-ndjson": formats.JSONL,
@@ -265,7 +265,7 @@ func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
 // TestSlowClientHoldsNothing has a client that stops reading. Rows are no longer read for it, and soon it is dropped.
 func TestSlowClientHoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := New(nil, admin.Fleet{}, access.Log{}, quiet())
+		a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 		var answer model.Export
 		server := &http.Server{Handler: serveExport(a, func() model.Export {
 			answer = counting(10_000_000,

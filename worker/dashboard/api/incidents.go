@@ -59,7 +59,8 @@ func (a *API) note(what string) Handler {
 		if err != nil {
 			return err
 		}
-		_, err = a.acts.NoteIncident(r.Context(), admin.Actor{Name: person.Name, From: "dashboard"}, i, what, text)
+		by := admin.Actor{Name: person.Name, From: "dashboard"}
+		_, err = a.actsOn(i.ID.Device).NoteIncident(r.Context(), by, i, what, text)
 		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
 			return badRequest(err.Error() + ".")
 		}

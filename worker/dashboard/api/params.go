@@ -35,6 +35,7 @@ type Params struct {
 	Sensors []string
 	By      schema.By // what is reported together
 	Period  string
+	Storage string // name of an account of the fleet
 
 	Rule, Severity, Device string
 	States                 []string       // of incidents
@@ -167,6 +168,8 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Format, err = formats.Format(text), oneOf(text, formats.Names()...)
 	case "sensors":
 		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
+	case "storage":
+		p.Storage = text
 	case "period":
 		p.Period, err = text, oneOf(text, model.Periods()...)
 	case "by":

@@ -76,7 +76,7 @@ func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 		"/v1/tenants/t%00/day":                                                   "tenant",
 		"/v1/map?sensor=" + strings.Repeat("x", 5000):                            "bytes",
 	} {
-		w := answer(New(nil, admin.Fleet{}, access.Log{}, quiet()), target)
+		w := answer(New(nil, []admin.Fleet{{}}, access.Log{}, quiet()), target)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%.80s: %d %s, want %q", target, w.Code, w.Body, want)
 		}
@@ -97,7 +97,7 @@ func TestTimesAreThoseOfTheShell(t *testing.T) {
 }
 
 func TestStreamsAreLimited(t *testing.T) {
-	a := New(nil, admin.Fleet{}, access.Log{}, quiet())
+	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	for range maxStreams {
 		a.streams <- struct{}{}
 	}
@@ -119,7 +119,7 @@ func FuzzParams(f *testing.F) {
 		f.Add(q)
 	}
 	var names []string
-	for _, r := range New(nil, admin.Fleet{}, access.Log{}, nil).Routes() {
+	for _, r := range New(nil, []admin.Fleet{{}}, access.Log{}, nil).Routes() {
 		names = append(names, r.Params...)
 	}
 	slices.Sort(names)

@@ -2,7 +2,7 @@ package model
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"time"
 
 	"furrow/tables/schema"
@@ -10,22 +10,30 @@ import (
 	"furrow/worker/limits"
 )
 
-// budgetOf returns the budget of pipelines; nil if the configuration has none.
-func budgetOf(all []pipelineRead) *Budget {
-	usd := 0.0
-	var spent []schema.Spending
-	for _, p := range all {
-		usd, spent = max(usd, p.Budget), append(spent, p.Spent)
-	}
-	return newBudget(usd, spent)
+// A spending is what the pipelines of an account have spent of its budget.
+type spending struct {
+	usd   float64 // a month; zero: it has no budget
+	spent []schema.Spending
 }
 
-func newBudget(usd float64, spent []schema.Spending) *Budget {
-	if usd == 0 {
+// newBudget returns the budget of accounts together; nil if none has one.
+func newBudget(all []spending) *Budget {
+	var sum *budget.Budget
+	for _, one := range all {
+		if one.usd == 0 {
+			continue
+		}
+		b := budget.Of(one.usd, one.spent)
+		if sum == nil {
+			sum = &b
+		} else {
+			sum.Join(b)
+		}
+	}
+	if sum == nil {
 		return nil
 	}
-	b := budget.Of(usd, spent)
-	return &Budget{b, limits.Close(b.Share)}
+	return &Budget{*sum, limits.Close(sum.Share)}
 }
 
 // budgetAge is how long a budget is used: the scheduler counts once an hour.
@@ -34,27 +42,39 @@ const budgetAge = 5 * time.Minute
 // CloseBudget returns the budget if it is nearly spent, or more, for a page that is about something else. It is nil for
 // who may see only one tenant. It takes an operation for each pipeline, which all share for five minutes.
 func (s *Store) CloseBudget(ctx context.Context) *Budget {
-	all := s.configured()
-	usd := 0.0
-	for _, p := range all {
-		usd = max(usd, p.Budget)
-	}
-	if usd == 0 || within(ctx) != "" {
+	has := slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Budget > 0 })
+	if !has || within(ctx) != "" {
 		return nil
 	}
-	b, _, err := s.budgets.get(ctx, fmt.Sprint(usd), budgetAge, func(ctx context.Context) (*Budget, error) {
-		spent := make([]schema.Spending, len(all))
-		err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
-			spent[i], err = s.fleet.Spent(ctx, all[i].Name, time.Now())
+	b, _, err := s.budgets.get(ctx, "", budgetAge, func(ctx context.Context) (*Budget, error) {
+		all := make([]spending, len(s.accounts))
+		err := s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
+			all[a.number], err = a.spending(ctx)
 			return err
 		})
-		return newBudget(usd, spent), err
+		return newBudget(all), err
 	})
 	if err != nil {
 		s.log.WarnContext(ctx, "the budget cannot be read", "error", err)
 	}
-	if err != nil || !b.Close {
+	if err != nil || b == nil || !b.Close {
 		return nil
 	}
 	return b
+}
+
+// spending reads what the pipelines have spent this month, if there is a budget.
+func (a *account) spending(ctx context.Context) (out spending, err error) {
+	all := a.configured()
+	for _, p := range all {
+		out.usd = max(out.usd, p.Budget)
+	}
+	if out.usd == 0 {
+		return out, nil
+	}
+	out.spent = make([]schema.Spending, len(all))
+	return out, each(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		out.spent[i], err = a.fleet.Spent(ctx, all[i].Name, time.Now())
+		return err
+	})
 }

@@ -21,10 +21,10 @@ func TestBudgetIsThatOfAllPipelines(t *testing.T) {
 		t.Errorf("without a budget: %+v, %v", all.Budget, err)
 	}
 	s = over(t, f)
-	s.c.Pipelines[0].Budget = 20
-	other := s.c.Pipelines[0]
+	s.accounts[0].Pipelines[0].Budget = 20
+	other := s.accounts[0].Pipelines[0]
 	other.Name = "archive"
-	s.c.Pipelines = append(s.c.Pipelines, other)
+	s.accounts[0].Pipelines = append(s.accounts[0].Pipelines, other)
 	now := time.Now().UTC()
 	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	spent := schema.Spending{Pipeline: "live", Day: schema.DayOf(tables.TicksOf(from)), From: tables.TicksOf(from),

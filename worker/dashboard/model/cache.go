@@ -37,6 +37,7 @@ func (r Read) And(o Read) Read {
 const (
 	maxEntries  = 512 // of a cache
 	readTimeout = 15 * time.Second
+	partialAge  = 3 * time.Second // of an answer that leaves out an account
 )
 
 func newCache[V any]() cache[V] {
@@ -59,11 +60,15 @@ func (c cache[V]) get(
 		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		reading, meter := metered(reading)
+		reading, partial := partly(reading)
 		e := entry[V]{read: Read{At: time.Now()}}
 		var err error
 		e.value, err = read(reading)
 		e.read.Operations = int(meter.Load())
 		if err == nil {
+			if partial.Load() {
+				age = min(age, partialAge)
+			}
 			e.until = time.Now().Add(age)
 			c.kept.Add(key, e)
 		}

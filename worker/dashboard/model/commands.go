@@ -18,7 +18,8 @@ func (s *Store) Commands(ctx context.Context, id string) (commands.All, Read, er
 		if n := len(o.member.Spans); n > 0 { // others have sent the earlier ones
 			from = max(from, o.member.Spans[n-1].From)
 		}
-		return commands.Of(s.c.Tables, s.c.Names).Read(ctx, o.member.Device, from)
+		a := s.accountOf(o.member.Device)
+		return commands.Of(a.Tables, a.Names).Read(ctx, o.member.Device, from)
 	})
 	return all, first.And(read), err
 }

@@ -45,9 +45,6 @@ func (s *Store) Costs(ctx context.Context, q CostQuery) (cost.Costs, Read, error
 	}
 	windows, _ := s.reports()
 	ask.Window = slices.Max(windows)
-	for _, p := range s.configured() {
-		ask.Pipelines = append(ask.Pipelines, p.Name)
-	}
 	now := time.Now()
 	if q.Month.IsZero() {
 		q.Month = now.UTC()
@@ -55,7 +52,19 @@ func (s *Store) Costs(ctx context.Context, q CostQuery) (cost.Costs, Read, error
 	ask.From, ask.To = query.MonthDays(q.Month, now)
 	key := fmt.Sprint(ask.Tenant, schema.Separator, ask.From, ask.To, ask.ByDay)
 	return s.costs.get(ctx, key, costAge, func(ctx context.Context) (cost.Costs, error) {
-		return s.fleet.Costs(ctx, ask, &query.Skipped{})
+		all := make([]cost.Costs, len(s.accounts))
+		err := s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
+			ask := ask
+			for _, p := range a.configured() {
+				ask.Pipelines = append(ask.Pipelines, p.Name)
+			}
+			all[a.number], err = a.fleet.Costs(ctx, ask, &query.Skipped{})
+			return err
+		})
+		if !s.several() {
+			return all[0], err
+		}
+		return cost.Join(all), err
 	})
 }
 

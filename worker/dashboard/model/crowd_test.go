@@ -29,12 +29,12 @@ func deviceID(i int) string { return fmt.Sprintf("d%06d", i) }
 
 // crowd returns a store with random devices in its index. It reads nothing.
 func crowd(r *rand.Rand, n int) *Store {
-	s := New(Config{})
-	s.poller.complete.Store(true)
+	s := New(Config{Accounts: make([]Account, 1)})
+	s.accounts[0].poller.complete.Store(true)
 	for i := range n {
 		s.arrive(r, i)
 	}
-	s.watch.ended(nil)
+	s.watch.ended(0, nil)
 	return s
 }
 
@@ -59,13 +59,13 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 		town := float64(r.IntN(5))
 		d.Position = &schema.Position{Lat: 50 + town + r.Float64()/10, Lon: 8 - town + r.Float64()/10}
 	}
-	s.index.records([]schema.Device{d})
+	s.index.records(0, []schema.Device{d})
 	if r.IntN(10) > 0 {
 		s.say(r, i)
 	}
 	if r.IntN(20) == 0 {
 		track := schema.Track{Place: d.Member().Place(), Attempts: 1, Reason: "bad row"}
-		s.index.held(monthOf{"live", d.Month}, append(s.index.heldOf("live"), track))
+		s.index.held(monthOf{"live", monthIn{0, d.Month}}, append(s.index.heldOf(0, "live"), track))
 	}
 }
 
@@ -73,11 +73,11 @@ func (s *Store) move(r *rand.Rand, i int) {
 	x := s.index
 	d := &x.devices[x.at[deviceID(i)]]
 	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0",
-		Month: x.monthOf[d.month], Status: schema.Active}
+		Month: x.monthOf[d.month].Month, Status: schema.Active}
 	if r.IntN(4) > 0 {
 		moved.Position = &schema.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
 	}
-	x.records([]schema.Device{moved})
+	x.records(0, []schema.Device{moved})
 }
 
 func (s *Store) say(r *rand.Rand, i int) {
@@ -94,8 +94,8 @@ func (s *Store) say(r *rand.Rand, i int) {
 		n.Values = append(n.Values, latest.Value{At: n.Values[0].At, SensorValue: jobs.SensorValue{Sensor: "door",
 			State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
 	}
-	p := schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}
-	x.newest(p, []query.Newest{n})
+	p := schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month].Month}
+	x.newest(0, p, []query.Newest{n})
 }
 
 func numberAt(at time.Time, sensor string, v float64) latest.Value {

@@ -20,7 +20,13 @@ const sumSize = 12
 
 // cursorFor returns the cursors of a question to this fleet.
 func (s *Store) cursorFor(question ...any) cursor {
-	text, err := json.Marshal(append(question, s.c.Names.Readings()))
+	for _, a := range s.accounts {
+		question = append(question, a.Names.Readings())
+		if s.several() {
+			question = append(question, a.Name)
+		}
+	}
+	text, err := json.Marshal(question)
 	if err != nil {
 		panic(err) // questions are texts and finite numbers
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -101,19 +102,13 @@ func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d t
 	d.hours = map[tables.Ticks]*hour{}
 	of, _ := s.index.only(string(t))
 	perDevice := int(24 * time.Hour / time.Duration(q.Window))
-	if s.index.total(of)*perDevice <= (dayPages-1)*1000 {
-		q.Pages = dayPages
-		q.Scope, err = s.fleet.Tenant(string(t))
-	} else {
-		var homes []query.Home
+	var homes []homeIn
+	if q.Pages = dayPages; s.index.total(of)*perDevice > (dayPages-1)*1000 {
+		q.Pages = 1
 		homes, d.some = s.index.spread(t, of, dayPages)
-		q.Scope, q.Pages = query.Homes(homes), 1
-	}
-	if err != nil {
-		return d, err
 	}
 	last := schema.DeviceID("")
-	for b, err := range query.Readable(s.fleet.Rollups(ctx, q), &d.skipped) {
+	for b, err := range query.Readable(s.rollups(ctx, q, t, homes), &d.skipped) {
 		if errors.Is(err, query.ErrMore) {
 			d.some = true
 			continue
@@ -132,6 +127,33 @@ func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d t
 	return d, nil
 }
 
+// A homeIn is a home in an account.
+type homeIn struct {
+	query.Home
+	account uint16
+}
+
+// rollups yields the buckets of a tenant's devices, or of those in homes, one account after the other.
+func (s *Store) rollups(
+	ctx context.Context, q query.Question, t schema.Tenant, homes []homeIn,
+) iter.Seq2[query.Bucket, error] {
+	return chained(ctx, s, func(a *account) iter.Seq2[query.Bucket, error] {
+		ask := q
+		if homes == nil {
+			ask.Scope = query.ScopeOfTenant(t)
+			return a.fleet.Rollups(ctx, ask)
+		}
+		var own []query.Home
+		for _, h := range homes {
+			if h.account == a.number {
+				own = append(own, h.Home)
+			}
+		}
+		ask.Scope = query.Homes(own)
+		return a.fleet.Rollups(ctx, ask)
+	})
+}
+
 // add keeps sums finite, as rollups do: JSON has no infinity.
 func (h *hour) add(a rollup.Aggregate) {
 	if h.devices == 0 {
@@ -145,9 +167,9 @@ func (h *hour) add(a rollup.Aggregate) {
 
 // spread cuts a tenant's devices into at most n ranges with about the same number of devices, in the order of
 // output keys. It also reports whether there are months without a range.
-func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []query.Home, missing bool) {
+func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []homeIn, missing bool) {
 	type place struct {
-		month  schema.Month
+		month  monthIn
 		device string
 	}
 	x.mu.RLock()
@@ -161,13 +183,15 @@ func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []query.H
 		}
 	}
 	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(a.month.Compare(b.month), strings.Compare(a.device, b.device))
+		return cmp.Or(cmp.Compare(a.month.account, b.month.account), a.month.Month.Compare(b.month.Month),
+			strings.Compare(a.device, b.device))
 	})
 	began := 0
 	for i := range min(n, len(all)) {
 		at := all[i*len(all)/min(n, len(all))]
-		home := query.Home{LatestPartition: schema.LatestPartition{Tenant: t, Month: at.month}}
-		if i > 0 && homes[i-1].Month == at.month {
+		p := schema.LatestPartition{Tenant: t, Month: at.month.Month}
+		home := homeIn{query.Home{LatestPartition: p}, at.month.account}
+		if i > 0 && homes[i-1].Month == at.month.Month && homes[i-1].account == at.month.account {
 			home.IDs.From = at.device
 			homes[i-1].IDs.Before = at.device // or a device would count twice
 		} else {

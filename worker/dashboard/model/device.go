@@ -42,11 +42,12 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 		if m.Spans.End() != 0 {
 			return s.leftDevice(ctx, m)
 		}
-		pipelines := s.configured()
+		a := s.accountOf(m.Device)
+		pipelines := a.configured()
 		r.tracks = make([]tracked, len(pipelines))
 		var values, rates, rejects query.Skipped
 		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() (err error) { r.inFleet, err = s.fleet.HasMembership(ctx, m); return err })
+		g.Go(func() (err error) { r.inFleet, err = a.fleet.HasMembership(ctx, m); return err })
 		g.Go(func() (err error) { r.latest, r.heard, err = s.latestOf(ctx, m, &values); return err })
 		g.Go(func() (err error) { r.rates, err = s.ratesOf(ctx, m, &rates); return err })
 		g.Go(func() (err error) { r.rejects, err = s.rejectsOf(ctx, m, &rejects); return err })
@@ -68,9 +69,10 @@ const tailRows = 50
 // leftDevice reads what a tenant sees of a device that now belongs to another one: the last values from its own time.
 // Those in storage are emptied when a device leaves.
 func (s *Store) leftDevice(ctx context.Context, m schema.Member) (r deviceRead, err error) {
+	a := s.accountOf(m.Device)
 	var rows, rejects query.Skipped
-	ask, sensors, known := query.Question{Scope: query.ScopeOf(m), Limit: tailRows}, s.sensorsOf(m), map[string]bool{}
-	for row, err := range query.Readable(s.fleet.Tail(ctx, s.configured()[0].Name, ask), &rows) {
+	ask, sensors, known := query.Question{Scope: query.ScopeOf(m), Limit: tailRows}, a.sensorsOf(m), map[string]bool{}
+	for row, err := range query.Readable(a.fleet.Tail(ctx, a.anyPipeline(), ask), &rows) {
 		if err != nil {
 			return r, err
 		}
@@ -95,8 +97,9 @@ func (s *Store) leftDevice(ctx context.Context, m schema.Member) (r deviceRead, 
 func (s *Store) latestOf(
 	ctx context.Context, m schema.Member, skipped *query.Skipped,
 ) ([]latest.Value, tables.Ticks, error) {
-	all, err := collect(s.fleet.Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
-	s.index.newest(schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
+	a := s.accountOf(m.Device)
+	all, err := collect(a.fleet.Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	s.index.newest(a.number, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
 	if err != nil || len(all) == 0 {
 		return nil, 0, err
 	}
@@ -106,20 +109,21 @@ func (s *Store) latestOf(
 // track reads a device's tracking row and looks for a reading after its checkpoint.
 func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (t tracked, err error) {
 	t.pipeline = p
-	if t.Track, _, err = s.fleet.Track(ctx, p, m); err != nil {
+	fleet := s.fleetOf(m.Device)
+	if t.Track, _, err = fleet.Track(ctx, p, m); err != nil {
 		if t.skipped.Add(err) {
 			err = nil
 		}
 		return t, err
 	}
-	t.waiting, err = s.fleet.Waiting(ctx, m, t.Checkpoint)
+	t.waiting, err = fleet.Waiting(ctx, m, t.Checkpoint)
 	return t, err
 }
 
 // rejectsOf returns the newest rejects of a device, the newest first.
 func (s *Store) rejectsOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Reject, error) {
 	one := query.DeviceSelector{Device: m.Device}
-	all, err := collect(s.fleet.Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {}), skipped)
+	all, err := collect(s.fleetOf(m.Device).Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {}), skipped)
 	all = slices.DeleteFunc(all, func(r query.Reject) bool { return !query.Rejected(m, r.Reject) })
 	slices.Reverse(all)
 	return all[:min(len(all), maxRejects)], err

@@ -71,7 +71,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		}
 	}
 	pipelines[0].Model = func(m schema.Member) string { return fmt.Sprint("new-", m.Device) }
-	s.c.Newer = func(ctx context.Context) ([]Pipeline, bool, error) { return pipelines, true, nil }
+	s.accounts[0].Newer = func(ctx context.Context) ([]Pipeline, bool, error) { return pipelines, true, nil }
 	look(t, s)
 	if list, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}}); err != nil || list.Total != 1 {
 		t.Errorf("with other models: %+v, %v", list, err)

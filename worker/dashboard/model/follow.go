@@ -47,7 +47,7 @@ func (f *Follower) Next(ctx context.Context) (all []Reading, err error) {
 	}
 	ask := query.Question{Scope: query.ScopeOf(f.member), Span: span, Limit: maxFollowed}
 	sensors := f.store.sensorsOf(f.member)
-	for r, err := range query.Readable(f.store.fleet.Readings(ctx, ask), new(query.Skipped)) {
+	for r, err := range query.Readable(f.store.fleetOf(f.member.Device).Readings(ctx, ask), new(query.Skipped)) {
 		if err != nil {
 			return all, err
 		}

@@ -102,7 +102,7 @@ func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, er
 		ask := gapsQuestion(o.member, means, GapsQuery{id, from, now})
 		ask.Pages = recentPages
 		found := RecentGaps{Sequence: means.Sequence}
-		for d, err := range s.fleet.Gaps(ctx, ask) {
+		for d, err := range s.fleetOf(o.member.Device).Gaps(ctx, ask) {
 			switch {
 			case errors.Is(err, query.ErrMore):
 				found.Some = true
@@ -139,7 +139,7 @@ func (s *Store) gapDays(
 		defer func() { out.Operations, out.RowsRead = before+int(meter.Load()), rows.Load() }()
 		ask := gapsQuestion(m, s.sensorsOf(m), q)
 		ask.Rows = rows
-		for d, err := range s.fleet.Gaps(ctx, ask) {
+		for d, err := range s.fleetOf(m.Device).Gaps(ctx, ask) {
 			if err == nil && rows.Load() > maxRead {
 				err = queryErrorf("the span has more than %d rows: ask for a shorter one", maxRead)
 			}

@@ -15,7 +15,7 @@ func (x *index) held(of monthOf, all []schema.Track) {
 	defer x.mu.Unlock()
 	now := map[int32]schema.Track{}
 	for _, h := range all {
-		if i, ok := x.at[string(h.Place.Device())]; ok {
+		if i, ok := x.at[string(h.Place.Device())]; ok && x.in(&x.devices[i]) == of.month.account {
 			h.Reason = strings.Clone(h.Reason)
 			now[i] = h
 		}
@@ -35,12 +35,12 @@ func (x *index) held(of monthOf, all []schema.Track) {
 	x.touch()
 }
 
-// heldOf returns the failing devices of a pipeline.
-func (x *index) heldOf(p schema.Pipeline) (all []schema.Track) {
+// heldOf returns the failing devices of a pipeline of an account.
+func (x *index) heldOf(in uint16, p schema.Pipeline) (all []schema.Track) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for of, held := range x.holds {
-		if of.pipeline == p {
+		if of.pipeline == p && of.month.account == in {
 			all = slices.AppendSeq(all, maps.Values(held))
 		}
 	}
@@ -54,11 +54,11 @@ func (x *index) anyHeld(of monthOf) bool {
 	return len(x.holds[of]) > 0
 }
 
-func (x *index) status(d schema.DeviceID, to schema.Status) {
+func (x *index) status(in uint16, d schema.DeviceID, to schema.Status) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i, ok := x.at[string(d)]
-	if !ok {
+	if !ok || x.in(&x.devices[i]) != in {
 		return
 	}
 	was := x.devices[i].flags

@@ -37,11 +37,12 @@ func (s *Store) IncidentNow(ctx context.Context, id schema.IncidentID) (i query.
 	}
 	counting, meter := metered(ctx)
 	read = Read{At: time.Now()}
-	i, err = s.fleet.IncidentOf(counting, o.member, id)
+	fleet := s.fleetOf(id.Device)
+	i, err = fleet.IncidentOf(counting, o.member, id)
 	if within(ctx) == "" && o.record != nil {
 		for _, o.member.Tenant = range o.record.Tenants()[1:] { // it may be of a tenant that had the device
 			if errors.Is(err, query.ErrNoIncident) {
-				i, err = s.fleet.IncidentOf(counting, o.member, id)
+				i, err = fleet.IncidentOf(counting, o.member, id)
 			}
 		}
 	}
@@ -54,6 +55,6 @@ func (s *Store) IncidentNow(ctx context.Context, id schema.IncidentID) (i query.
 
 // ForgetIncident has the open incidents of a tenant read again at the next poll: somebody has changed one.
 func (s *Store) ForgetIncident(i query.Incident) {
-	s.open.refresh(i.Home.Tenant)
+	s.open.refresh(tenantIn{i.Home.Tenant, s.accountOf(i.ID.Device).number})
 	s.watch.touch()
 }

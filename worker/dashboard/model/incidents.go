@@ -167,7 +167,7 @@ func (s *Store) storedOnes(
 			if after != "" && t == tenant {
 				ask.After = idOfKey(key)
 			}
-			for i, err := range query.Readable(s.fleet.Incidents(ctx, ask), new(query.Skipped)) {
+			for i, err := range query.Readable(s.incidents(ctx, ask), new(query.Skipped)) {
 				if out.RowsRead++; !yield(i, err) || err != nil {
 					return
 				}
@@ -178,6 +178,17 @@ func (s *Store) storedOnes(
 			}
 		}
 	}
+}
+
+// incidents yields the incidents of a tenant, or those of a device, the newest first.
+func (s *Store) incidents(ctx context.Context, ask query.IncidentSelector) iter.Seq2[query.Incident, error] {
+	if ask.Device != "" {
+		return s.fleetOf(ask.Device).Incidents(ctx, ask)
+	}
+	newest := func(a, b query.Incident) int { return strings.Compare(a.ID.Key(), b.ID.Key()) }
+	return query.Limited(merged(ctx, s, newest, func(a *account) iter.Seq2[query.Incident, error] {
+		return a.fleet.Incidents(ctx, ask)
+	}), ask.Limit)
 }
 
 // idOfKey parses the key of an incident.
@@ -193,8 +204,8 @@ func idOfKey(key string) *schema.IncidentID {
 func (s *Store) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
 	only := ""
 	if q.Device != "" {
-		tenant, _, known := s.index.home(q.Device)
-		if only = string(tenant); !known {
+		home, known := s.index.home(q.Device)
+		if only = string(home.Tenant); !known {
 			return nil
 		}
 	}

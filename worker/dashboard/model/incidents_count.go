@@ -143,7 +143,7 @@ func (s *Store) dayIncidents(ctx context.Context, t schema.Tenant, from time.Tim
 	return s.counted.get(ctx, key, countAge, func(ctx context.Context) ([]query.Incident, error) {
 		ask := query.IncidentSelector{Tenant: t, Limit: maxCounted,
 			Span: query.Span{From: tables.TicksOf(from), To: tables.MaxTicks}}
-		return collect(s.fleet.Incidents(ctx, ask), new(query.Skipped))
+		return collect(s.incidents(ctx, ask), new(query.Skipped))
 	})
 }
 
@@ -165,7 +165,8 @@ func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Ti
 	key := ofMember(o.member) + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
 	found, read, err := s.ofDevice.get(ctx, key, deviceIncidentsAge,
 		func(ctx context.Context) (all []query.Incident, err error) {
-			for i, err := range query.Readable(s.fleet.IncidentsOfDevice(ctx, o.member, span), new(query.Skipped)) {
+			found := s.fleetOf(o.member.Device).IncidentsOfDevice(ctx, o.member, span)
+			for i, err := range query.Readable(found, new(query.Skipped)) {
 				if err != nil {
 					return nil, err
 				}

@@ -18,9 +18,14 @@ import (
 // An openSet has the open incidents of all tenants in memory, as their index has them.
 type openSet struct {
 	mu      sync.RWMutex
-	of      map[schema.Tenant]*tenantOpen
-	mutes   []schema.Mute // for all tenants
-	version uint64        // grows with every change
+	of      map[tenantIn]*tenantOpen
+	version uint64 // grows with every change
+}
+
+// A tenantIn is a tenant in an account, by its number.
+type tenantIn struct {
+	schema.Tenant
+	account uint16
 }
 
 // A tenantOpen has the open incidents of a tenant.
@@ -43,11 +48,12 @@ const (
 
 // incidents reads the open incidents of tenants.
 func (p *poller) incidents(ctx context.Context) error {
-	due := p.store.open.due(p.store.index.tenantNames(), p.store.incidentInterval())
+	in := p.account.number
+	due := p.store.open.due(p.store.index.tenantsIn(in), p.store.incidentInterval())
 	if len(due) == 0 {
 		return nil
 	}
-	fleet, open := p.store.fleet, &p.store.open
+	fleet, open := p.account.fleet, &p.store.open
 	mutes, err := fleet.MutesForAll(ctx)
 	if err != nil {
 		return err
@@ -56,7 +62,7 @@ func (p *poller) incidents(ctx context.Context) error {
 	g.SetLimit(polledParts)
 	for _, t := range due {
 		g.Go(func() error {
-			x, err := fleet.OpenIndex(within, t, maxOpen)
+			x, err := fleet.OpenIndex(within, t.Tenant, maxOpen)
 			if err == nil {
 				open.take(t, x, mutes)
 			}
@@ -87,8 +93,8 @@ func (s *Store) HasRules() bool {
 // checkIncidents reads some open incidents themselves, the longest unread first. Their index is a hint: a worker that
 // slept may add an incident after it has closed, or after its device has left the fleet.
 func (p *poller) checkIncidents(ctx context.Context) error {
-	for _, i := range p.store.open.unchecked(time.Now()) {
-		_, open, err := p.store.fleet.StillOpen(ctx, i.Transition)
+	for _, i := range p.store.open.unchecked(p.account.number, time.Now()) {
+		_, open, err := p.account.fleet.StillOpen(ctx, i.Transition)
 		if open && err == nil {
 			open, err = p.closedIfLeft(ctx, i.ID.Device)
 		}
@@ -98,42 +104,38 @@ func (p *poller) checkIncidents(ctx context.Context) error {
 		if err != nil && !errors.Is(err, query.ErrNoIncident) {
 			p.store.log.Warn("incident cannot be checked", "incident", i.ID.String(), "error", err)
 		}
-		p.store.open.checked(i, open || err != nil)
+		p.store.open.checked(p.account.number, i, open || err != nil)
 	}
 	return nil
 }
 
 // closedIfLeft closes the incidents of a device that has left the fleet, and reports whether it has not.
 func (p *poller) closedIfLeft(ctx context.Context, id schema.DeviceID) (remains bool, err error) {
-	d, found, err := p.store.fleet.Record(ctx, id)
+	d, found, err := p.account.fleet.Record(ctx, id)
 	if err != nil || !found || !d.Status.Left() {
 		return true, err
 	}
-	_, err = p.store.fleet.CloseIncidents(ctx, d)
+	_, err = p.account.fleet.CloseIncidents(ctx, d)
 	return err != nil, err
 }
 
 // due returns the tenants whose incidents were not read for an interval, the longest unread first.
-func (o *openSet) due(names []string, interval time.Duration) []schema.Tenant {
+func (o *openSet) due(all []tenantIn, interval time.Duration) []tenantIn {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	read := func(name string) (at time.Time) {
-		if t := o.of[schema.Tenant(name)]; t != nil {
+	read := func(one tenantIn) (at time.Time) {
+		if t := o.of[one]; t != nil {
 			at = t.read
 		}
 		return at
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return time.Since(read(name)) < interval })
-	slices.SortStableFunc(names, func(a, b string) int { return read(a).Compare(read(b)) })
-	var due []schema.Tenant
-	for _, name := range names[:min(len(names), openTenants)] {
-		due = append(due, schema.Tenant(name))
-	}
-	return due
+	all = slices.DeleteFunc(all, func(t tenantIn) bool { return time.Since(read(t)) < interval })
+	slices.SortStableFunc(all, func(a, b tenantIn) int { return read(a).Compare(read(b)) })
+	return all[:min(len(all), openTenants)]
 }
 
 // take takes what was read of a tenant.
-func (o *openSet) take(tenant schema.Tenant, x query.OpenIndex, mutes []schema.Mute) {
+func (o *openSet) take(tenant tenantIn, x query.OpenIndex, mutes []schema.Mute) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.of[tenant]
@@ -158,16 +160,19 @@ func (o *openSet) take(tenant schema.Tenant, x query.OpenIndex, mutes []schema.M
 			checked[i.ID] = at
 		}
 	}
-	o.mutes, t.OpenIndex, t.read, t.checked, t.closed = mutes, x, time.Now(), checked, closed
+	t.OpenIndex, t.read, t.checked, t.closed = x, time.Now(), checked, closed
 	o.version++
 }
 
-// unchecked returns the incidents to check next.
-func (o *openSet) unchecked(now time.Time) (all []query.Incident) {
+// unchecked returns the incidents of an account to check next.
+func (o *openSet) unchecked(in uint16, now time.Time) (all []query.Incident) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	before := tables.TicksOf(now.Add(-checkedAfter))
-	for _, t := range o.of {
+	for tenant, t := range o.of {
+		if tenant.account != in {
+			continue
+		}
 		for _, i := range t.Open {
 			if i.Found < before && now.Sub(t.checked[i.ID]) >= checkedAgain {
 				all = append(all, i)
@@ -181,10 +186,10 @@ func (o *openSet) unchecked(now time.Time) (all []query.Incident) {
 }
 
 // checked notes that an incident was read.
-func (o *openSet) checked(i query.Incident, open bool) {
+func (o *openSet) checked(in uint16, i query.Incident, open bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	t := o.of[i.Home.Tenant]
+	t := o.of[tenantIn{i.Home.Tenant, in}]
 	if t == nil {
 		return
 	}
@@ -203,7 +208,7 @@ func (o *openSet) ofTenant(tenant string) (all []query.Incident, more bool) {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	for name, t := range o.of {
-		if tenant == "" || tenant == string(name) {
+		if tenant == "" || tenant == string(name.Tenant) {
 			all, more = append(all, t.Open...), more || t.More
 		}
 	}
@@ -234,7 +239,7 @@ func (o *openSet) severities() map[string]uint8 {
 }
 
 // refresh has the incidents of a tenant read at the next poll: somebody has changed one.
-func (o *openSet) refresh(tenant schema.Tenant) {
+func (o *openSet) refresh(tenant tenantIn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if t := o.of[tenant]; t != nil {

@@ -21,16 +21,16 @@ type index struct {
 
 	tenants, sites, sensors, texts, models names
 
-	modelOf func(schema.Member) string // name of a device's model
-	months  map[schema.Month]uint16
-	monthOf []schema.Month
+	modelOf func(in uint16, m schema.Member) string // name of the model of a device in an account
+	months  map[monthIn]uint16
+	monthOf []monthIn
 	members []int // devices of each month, by its number
 
 	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
 
 	former map[string][]uint16 // tenants that devices have left, by ID
 
-	ready bool // all records were read once
+	ready []bool // all records of an account were read once
 
 	version uint64        // grows with every change that a map or a list shows
 	placed  uint64        // grows with devices and positions
@@ -80,9 +80,15 @@ const (
 	maxTexts   = 1 << 16
 )
 
-func newIndex() *index {
-	return &index{modelOf: func(schema.Member) string { return "" }, at: map[string]int32{},
-		months: map[schema.Month]uint16{}, former: map[string][]uint16{},
+// A monthIn is a month of deployment in an account, by its number.
+type monthIn struct {
+	account uint16
+	schema.Month
+}
+
+func newIndex(accounts int) *index {
+	return &index{modelOf: func(uint16, schema.Member) string { return "" }, at: map[string]int32{},
+		months: map[monthIn]uint16{}, former: map[string][]uint16{}, ready: make([]bool, accounts),
 		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
@@ -131,7 +137,7 @@ func (x *index) touch() {
 }
 
 // device returns the position of a device, which it adds when unknown. The lock is held.
-func (x *index) device(id string, tenant schema.Tenant, month schema.Month) int32 {
+func (x *index) device(id string, tenant schema.Tenant, month monthIn) int32 {
 	if i, ok := x.at[id]; ok {
 		return i
 	}
@@ -149,7 +155,7 @@ func (x *index) device(id string, tenant schema.Tenant, month schema.Month) int3
 	return i
 }
 
-func (x *index) month(m schema.Month) uint16 {
+func (x *index) month(m monthIn) uint16 {
 	i, ok := x.months[m]
 	if !ok {
 		i = uint16(len(x.monthOf))
@@ -159,23 +165,35 @@ func (x *index) month(m schema.Month) uint16 {
 	return i
 }
 
-// records takes devices' records.
-func (x *index) records(all []schema.Device) {
+// in returns the account of a device. The lock is held.
+func (x *index) in(d *device) uint16 { return x.monthOf[d.month].account }
+
+// records takes devices' records of an account.
+func (x *index) records(in uint16, all []schema.Device) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
 	for i := range all {
-		changed = x.record(&all[i]) || changed
+		changed = x.record(in, &all[i]) || changed
 	}
 	if changed {
 		x.touch()
 	}
 }
 
-func (x *index) record(r *schema.Device) (changed bool) {
+// record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them.
+func (x *index) record(in uint16, r *schema.Device) (changed bool) {
 	known := len(x.devices)
-	d := &x.devices[x.device(string(r.ID), r.Tenant, r.Month)]
+	d := &x.devices[x.device(string(r.ID), r.Tenant, monthIn{in, r.Month})]
 	was := *d
+	switch was := x.in(d); {
+	case was < in && d.flags&isRecorded != 0:
+		return false
+	case was != in:
+		x.members[d.month]--
+		d.month, d.values, d.newest = x.month(monthIn{in, r.Month}), nil, 0
+		x.members[d.month]++
+	}
 	if tenant, _ := x.tenants.of(string(r.Tenant), math.MaxUint16); d.tenant != uint16(tenant) { // it has moved
 		d.tenant, d.values, d.newest = uint16(tenant), nil, 0
 	}
@@ -187,7 +205,7 @@ func (x *index) record(r *schema.Device) (changed bool) {
 		x.former[d.id] = append(x.former[d.id], uint16(tenant))
 	}
 	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
-	model, _ := x.models.of(x.modelOf(r.Member()), math.MaxUint16)
+	model, _ := x.models.of(x.modelOf(in, r.Member()), math.MaxUint16)
 	d.model, d.labels = uint16(model), ""
 	if len(r.Labels) > 0 {
 		text, _ := json.Marshal(r.Labels) // texts can always be encoded
@@ -210,15 +228,15 @@ func (x *index) record(r *schema.Device) (changed bool) {
 		d.labels != was.labels || d.model != was.model
 }
 
-// newest takes the newest values of devices of one tenant and month.
-func (x *index) newest(p schema.LatestPartition, all []query.Newest) {
+// newest takes the newest values of devices of one tenant and month in an account.
+func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
 	for _, n := range all {
-		d := &x.devices[x.device(string(n.Device), p.Tenant, p.Month)]
-		if x.tenants.text(uint32(d.tenant)) != string(p.Tenant) {
-			continue // it has moved from there, or to there
+		d := &x.devices[x.device(string(n.Device), p.Tenant, monthIn{in, p.Month})]
+		if x.tenants.text(uint32(d.tenant)) != string(p.Tenant) || x.in(d) != in {
+			continue // it has moved from there, or to there, or is shown from another account
 		}
 		changed = x.values(d, n.Values) || changed
 		if n.Heard > 0 && unix(n.Heard) > d.newest {
@@ -279,38 +297,39 @@ func unix(t tables.Ticks) uint32 {
 	return uint32(max(0, min(math.MaxUint32, t.Time().Unix())))
 }
 
-// loaded notes that all records were read once.
-func (x *index) loaded() {
+// loaded notes that all records of an account were read once.
+func (x *index) loaded(in uint16) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.ready = true
+	x.ready[in] = true
 	x.touch()
 }
 
-// homes returns where devices are, for latest values.
-func (x *index) homes() (all []query.Home) {
+// homes returns where the devices of an account are, for latest values.
+func (x *index) homes(in uint16) (all []query.Home) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type pair struct{ tenant, month uint16 }
 	seen := map[pair]bool{}
 	for i := range x.devices {
 		p := pair{x.devices[i].tenant, x.devices[i].month}
-		if seen[p] {
+		if seen[p] || x.monthOf[p.month].account != in {
 			continue
 		}
 		seen[p] = true
 		tenant := schema.Tenant(x.tenants.text(uint32(p.tenant)))
-		all = append(all, query.Home{LatestPartition: schema.LatestPartition{Tenant: tenant, Month: x.monthOf[p.month]}})
+		at := schema.LatestPartition{Tenant: tenant, Month: x.monthOf[p.month].Month}
+		all = append(all, query.Home{LatestPartition: at})
 	}
 	return all
 }
 
 // count returns how many devices of a month are known, and whether all records were read.
-func (x *index) count(m schema.Month) (n int64, ready bool) {
+func (x *index) count(m monthIn) (n int64, ready bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if i, ok := x.months[m]; ok {
 		n = int64(x.members[i])
 	}
-	return n, x.ready
+	return n, x.ready[m.account]
 }

@@ -24,7 +24,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 	a := rollup.Aggregate{Count: 10, Sum: 50, Min: 1, Max: 9, First: 1, Last: 9}
 	for i := range devices {
 		id := schema.DeviceID(fmt.Sprintf("d%05d", i))
-		s.index.add(schema.Member{Device: id, Tenant: "contoso", Month: month})
+		s.index.add(0, schema.Member{Device: id, Tenant: "contoso", Month: month})
 		for _, window := range []schema.Window{schema.Hour, schema.Daily} {
 			p := schema.RollupPartition{Tenant: "contoso", Window: window, Day: schema.DayOf(now), Month: month}
 			row := schema.RollupRow{Device: id, Bucket: window.Start(now)}
@@ -43,7 +43,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 			must.Have(f.Client.Table(f.Names.Rollups()).Submit(t.Context(), g))(t)
 		}
 	}
-	s.watch.ended(nil)
+	s.watch.ended(0, nil)
 	f.Requests()
 	one, read, err := s.Tenant(t.Context(), "contoso")
 	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages ||
@@ -58,7 +58,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 		t.Errorf("%d devices with %d readings, some: %v", day.Devices, day.Points[0].Count, day.Some)
 	}
 	for i := range 3 * dayPages { // more months than pages
-		s.index.add(schema.Member{Device: schema.DeviceID(fmt.Sprint("x", i)), Tenant: "contoso",
+		s.index.add(0, schema.Member{Device: schema.DeviceID(fmt.Sprint("x", i)), Tenant: "contoso",
 			Month: schema.Month{Year: 2000 + i/12, Month: time.Month(1 + i%12)}})
 	}
 	s.days = newCache[tenantDay]()

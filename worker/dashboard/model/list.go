@@ -54,7 +54,7 @@ func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, err
 // polled waits for the poller where that takes a moment, and describes what it has read.
 func (s *Store) polled(ctx context.Context) (Read, error) {
 	at, err := s.watch.await(ctx)
-	return Read{At: at, Operations: s.poller.cost(), Cached: true}, err
+	return Read{At: at, Operations: s.cost(), Cached: true}, err
 }
 
 func (s *Store) list(q ListQuery) (DeviceList, error) {

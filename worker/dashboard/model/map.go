@@ -35,7 +35,7 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 	sensors := s.sensors(q.Tenant)
 	q.Sensor = cmp.Or(q.Sensor, sensors.first())
 	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor),
-		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.poller.cost()}
+		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.cost()}
 	silence := s.silence()
 	of := s.index.selected(q.Filter, silence)
 	m.Total = of.total
@@ -73,7 +73,7 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 // silence returns the Unix time before which a newest value makes a device silent. Until all values were read
 // once, no device is.
 func (s *Store) silence() uint32 {
-	if !s.poller.complete.Load() {
+	if !s.complete() {
 		return 0
 	}
 	return s.silentBefore()

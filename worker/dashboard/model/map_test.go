@@ -182,8 +182,8 @@ func marksOf(m Map) map[string]any {
 
 // TestStatesOfADevice proves their precedence: a revoked device is not silent.
 func TestStatesOfADevice(t *testing.T) {
-	s := New(Config{Silent: 10 * time.Minute})
-	s.poller.complete.Store(true)
+	s := New(Config{Accounts: make([]Account, 1), Silent: 10 * time.Minute})
+	s.accounts[0].poller.complete.Store(true)
 	now := time.Now()
 	for id, c := range map[string]struct {
 		ago    time.Duration
@@ -200,16 +200,17 @@ func TestStatesOfADevice(t *testing.T) {
 		"revoked-at-last": {time.Hour, schema.Revoked, true, Revoked},
 	} {
 		month := schema.Month{Year: 2026, Month: 11}
-		s.index.records([]schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+		s.index.records(0, []schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
 			Status: c.status, Position: &schema.Position{}}})
 		if c.ago > 0 {
 			values := []latest.Value{numberAt(now.Add(-c.ago), "x", 0)}
-			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
+			s.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
 				[]query.Newest{{Device: schema.DeviceID(id), Values: values}})
 		}
 		if c.held {
 			place := schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place()
-			s.index.held(monthOf{"live", month}, append(s.index.heldOf("live"), schema.Track{Place: place, Attempts: 1}))
+			held := append(s.index.heldOf(0, "live"), schema.Track{Place: place, Attempts: 1})
+			s.index.held(monthOf{"live", monthIn{0, month}}, held)
 		}
 		list, err := s.list(ListQuery{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
@@ -217,8 +218,8 @@ func TestStatesOfADevice(t *testing.T) {
 		}
 	}
 	// One device is released, and another is active again.
-	s.index.held(monthOf{"live", schema.Month{Year: 2026, Month: 11}}, nil)
-	s.index.status("revoked", schema.Active)
+	s.index.held(monthOf{"live", monthIn{0, schema.Month{Year: 2026, Month: 11}}}, nil)
+	s.index.status(0, "revoked", schema.Active)
 	for _, id := range []string{"held", "revoked"} {
 		if list, _ := s.list(ListQuery{Prefix: id, Limit: 1}); list.Devices[0].State != OK {
 			t.Errorf("%s stays %s", id, list.Devices[0].State)
@@ -227,25 +228,25 @@ func TestStatesOfADevice(t *testing.T) {
 }
 
 func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
-	s := New(Config{})
-	s.index.records([]schema.Device{schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}})
+	s := New(Config{Accounts: make([]Account, 1)})
+	s.index.records(0, []schema.Device{schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}})
 	for _, want := range []State{OK, Silent} {
 		if list, err := s.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
 		}
-		s.poller.complete.Store(true)
+		s.accounts[0].poller.complete.Store(true)
 	}
 }
 
 // TestCrowdsAtTwoPlacesAreTwoClusters has both crowds in one cell of the map, and a device between them.
 func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
-	s := New(Config{})
+	s := New(Config{Accounts: make([]Account, 1)})
 	month := schema.Month{Year: 2026, Month: 11}
 	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
 		id := fmt.Sprint("d", i)
-		s.index.records([]schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+		s.index.records(0, []schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
 			Position: &schema.Position{Lat: 50, Lon: lon}}})
-		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
+		s.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
 			[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{numberAt(time.Now(), "x", 1)}}})
 	}
 	m := s.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())

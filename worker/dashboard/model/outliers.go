@@ -59,10 +59,9 @@ func (s *Store) outliers(ctx context.Context, of query.ReportQuestion) (Outliers
 	return s.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {
 		means := map[schema.DeviceID]*deviceMean{}
 		ask := query.Question{Span: of.Span, Window: window, Sensors: of.Sensors}
-		if out.Some, err = s.scopeOf(&ask, of.Tenant); err != nil {
-			return out, err
-		}
-		for b, err := range query.Readable(s.fleet.Rollups(ctx, ask), new(query.Skipped)) {
+		homes, missing := s.spreadFor(&ask, of.Tenant)
+		out.Some = missing
+		for b, err := range query.Readable(s.rollups(ctx, ask, of.Tenant, homes), new(query.Skipped)) {
 			if errors.Is(err, query.ErrMore) {
 				out.Some = true
 				continue
@@ -84,18 +83,16 @@ func (s *Store) outliers(ctx context.Context, of query.ReportQuestion) (Outliers
 	})
 }
 
-// scopeOf has a question ask for all devices of a tenant, or for some where it has too many.
-func (s *Store) scopeOf(ask *query.Question, tenant schema.Tenant) (some bool, err error) {
+// spreadFor returns some homes of a tenant for a question where it has too many devices; nil: all are asked for.
+func (s *Store) spreadFor(ask *query.Question, tenant schema.Tenant) (homes []homeIn, missing bool) {
 	of, _ := s.index.only(string(tenant))
 	windows := int(ask.Span.Length() / time.Duration(ask.Window))
 	days := max(1, int(ask.Span.Length()/(24*time.Hour)))
 	if s.index.total(of)*windows <= (outlierPages-days)*1000 {
-		ask.Scope, err = s.fleet.Tenant(string(tenant))
-		return false, err
+		return nil, false
 	}
-	homes, missing := s.index.spread(tenant, of, max(1, outlierPages/days))
-	ask.Scope, ask.Pages = query.Homes(homes), 1
-	return missing, nil
+	ask.Pages = 1
+	return s.index.spread(tenant, of, max(1, outlierPages/days))
 }
 
 // siteOf returns the site of a device.

@@ -39,9 +39,9 @@ func (s *Store) Overview(ctx context.Context, f Filter) (Overview, Read, error) 
 	out := s.index.overview(f, s.silence())
 	out.Incidents = s.openIncidents(f)
 	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
-	if pace := s.poller.pace.Load(); pace != nil && f == (Filter{}) {
-		lag := max(time.Since(pace.done.Time()), pace.behind).Seconds()
-		out.ReadingsPerMinute, out.LagSeconds = &pace.perMinute, &lag
+	if perMinute, lag, known := s.pace(time.Now()); known && f == (Filter{}) {
+		seconds := lag.Seconds()
+		out.ReadingsPerMinute, out.LagSeconds = &perMinute, &seconds
 	}
 	return out, read, nil
 }

@@ -51,7 +51,7 @@ func TestLagGrowsWhileNoRunEnds(t *testing.T) {
 		t.Errorf("without runs the pace is %+v", now)
 	}
 	s := crowd(seeded(t), 10)
-	s.poller.pace.Store(first)
+	s.accounts[0].poller.pace.Store(first)
 	out, _, err := s.Overview(t.Context(), Filter{})
 	if err != nil || out.LagSeconds == nil || *out.LagSeconds < 120 || *out.LagSeconds > 150 {
 		t.Errorf("%+v, %v", out, err)
@@ -82,8 +82,8 @@ func TestOneBrokenValueLeavesTheColoursToTheOthers(t *testing.T) {
 
 // TestScaleIsOfWhatIsInView has two towns, one hot and one cold.
 func TestScaleIsOfWhatIsInView(t *testing.T) {
-	s := New(Config{})
-	s.poller.complete.Store(true)
+	s := New(Config{Accounts: make([]Account, 1)})
+	s.accounts[0].poller.complete.Store(true)
 	for i := range 20 {
 		cold := i%2 == 0
 		place, v := schema.Position{Lat: 50, Lon: 10 + float64(i)/1000}, 30+float64(i)
@@ -92,8 +92,8 @@ func TestScaleIsOfWhatIsInView(t *testing.T) {
 		}
 		month := schema.Month{Year: 2026, Month: 1}
 		id := schema.DeviceID(deviceID(i))
-		s.index.records([]schema.Device{{ID: id, Tenant: "t", Month: month, Position: &place}})
-		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
+		s.index.records(0, []schema.Device{{ID: id, Tenant: "t", Month: month, Position: &place}})
+		s.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
 			[]query.Newest{{Device: id, Values: []latest.Value{numberAt(time.Now(), "temperature", v)}}})
 	}
 	for lat, want := range map[float64][2]float64{50: {31, 49}, -50: {-18, 0}} {

@@ -50,19 +50,25 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 	only := within(ctx)
 	return s.owners.get(ctx, id+schema.Separator+only, ownerAge, func(ctx context.Context) (o owner, err error) {
 		unknown := unknownDevice(id)
-		d, found, err := s.fleet.Record(ctx, schema.DeviceID(id))
+		a, d, found, err := s.record(ctx, schema.DeviceID(id))
 		if only != "" && found && string(d.Tenant) != only {
-			m, had, err := s.fleet.FormerOf(ctx, d, schema.Tenant(only))
-			if err == nil && !had {
-				err = unknown
+			m, had, failed := a.fleet.FormerOf(ctx, d, schema.Tenant(only))
+			switch {
+			case failed != nil:
+				return o, failed
+			case !had && err != nil && !o.skipped.Add(err):
+				return o, err
+			case !had:
+				return o, unknown
 			}
-			return owner{until: m.Spans.End(), member: m}, err
+			s.index.records(a.number, []schema.Device{d})
+			return owner{until: m.Spans.End(), member: m}, nil
 		}
 		if found {
-			s.index.records([]schema.Device{d})
+			s.index.records(a.number, []schema.Device{d})
 			o = owner{record: &d}
 			var is bool
-			if o.member, is, err = s.fleet.MemberOf(ctx, d); err != nil {
+			if o.member, is, err = a.fleet.MemberOf(ctx, d); err != nil {
 				return o, err
 			}
 			if !is {
@@ -75,7 +81,7 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 			if len(d.Tokens) == 0 {
 				return o, nil
 			}
-			policies, found, err := s.fleet.Policies(ctx, d.Readings)
+			policies, found, err := a.fleet.Policies(ctx, d.Readings)
 			if err != nil && !o.skipped.Add(err) {
 				return o, err
 			}
@@ -87,14 +93,15 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 		if err != nil && !o.skipped.Add(err) {
 			return o, err
 		}
-		tenant, month, known := s.index.home(id)
+		home, known := s.index.home(id)
 		switch {
 		case !known && only == "":
 			return o, cmp.Or(err, unknown)
-		case !known, only != "" && string(tenant) != only:
+		case !known, only != "" && string(home.Tenant) != only:
 			return o, unknown
 		}
-		o.member = schema.Member{Device: schema.DeviceID(id), Tenant: tenant, Month: month, Readings: s.c.Names.Readings()}
+		o.member = schema.Member{Device: schema.DeviceID(id), Tenant: home.Tenant, Month: home.Month,
+			Readings: s.accounts[home.account].Names.Readings()}
 		return o, nil
 	})
 }
@@ -120,16 +127,46 @@ func ofMember(m schema.Member) string {
 	return string(m.Device) + schema.Separator + m.Tenant.Key() + schema.Separator
 }
 
-// home returns a device's tenant and month from the index.
-func (x *index) home(id string) (schema.Tenant, schema.Month, bool) {
+// record reads the record of a device in all accounts, whether it is known or not: what a request costs tells nothing.
+// While a device is in several, as when it is copied, that of the first is taken where it has not left. The error is of
+// an account that cannot be read; the record may be found nevertheless.
+func (s *Store) record(ctx context.Context, id schema.DeviceID) (a *account, d schema.Device, found bool, err error) {
+	type answer struct {
+		device schema.Device
+		found  bool
+		err    error
+	}
+	all := make([]answer, len(s.accounts))
+	_ = s.everywhere(ctx, func(ctx context.Context, a *account) error {
+		one := &all[a.number]
+		one.device, one.found, one.err = a.fleet.Record(ctx, id)
+		if new(query.Skipped).Add(one.err) {
+			return nil // the account is well
+		}
+		return one.err
+	})
+	for i, one := range all {
+		if one.err == nil && !one.found {
+			one.err = s.skips(ctx, s.accounts[i])
+		}
+		if one.found && (!found || d.Status.Left() && !one.device.Status.Left()) {
+			a, d, found = s.accounts[i], one.device, true
+		}
+		err = cmp.Or(err, one.err)
+	}
+	return a, d, found, err
+}
+
+// home returns where a device is, from the index.
+func (x *index) home(id string) (at located, known bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	i, known := x.at[id]
 	if !known {
-		return "", schema.Month{}, false
+		return at, false
 	}
 	d := &x.devices[i]
-	return schema.Tenant(x.tenants.text(uint32(d.tenant))), x.monthOf[d.month], true
+	return x.located(place{d.tenant, d.month}), true
 }
 
 // status returns the device's status; a record without one is active.

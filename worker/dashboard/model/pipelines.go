@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"furrow/tables/schema"
@@ -32,33 +33,57 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 		return PipelinesAnswer{}, Read{}, ErrUnknown
 	}
 	s.watch.touch()
-	all := s.configured()
-	out := PipelinesAnswer{Pipelines: make([]PipelineStatus, len(all))}
-	reads, states := make([]Read, len(all)), make([]pipelineRead, len(all))
-	err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		p := all[i]
-		read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, p) }
-		states[i], reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, read)
-		out.Pipelines[i] = s.pipelineStatus(p, states[i])
+	found, spent := make([]pipelinesRead, len(s.accounts)), make([]spending, len(s.accounts))
+	err := s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
+		found[a.number], spent[a.number], err = s.pipelinesIn(ctx, a)
 		return err
 	})
-	out.Budget = budgetOf(states)
-	read := Read{Cached: len(reads) > 0}
-	for _, r := range reads {
-		read = read.And(r)
+	out, read := PipelinesAnswer{Pipelines: []PipelineStatus{}, Budget: newBudget(spent)}, Read{Cached: true}
+	for _, of := range found {
+		out.Pipelines = append(out.Pipelines, of.all...)
+		for _, r := range of.reads {
+			read = read.And(r)
+		}
 	}
 	out.Operations = read.Operations
 	return out, read, err
 }
 
-func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err error) {
-	queue := s.c.Queues.Queue(s.c.Names, p.Name)
+// pipelinesRead are the pipelines of an account.
+type pipelinesRead struct {
+	all   []PipelineStatus
+	reads []Read
+}
+
+func (s *Store) pipelinesIn(ctx context.Context, a *account) (found pipelinesRead, spent spending, err error) {
+	all := a.configured()
+	states := make([]pipelineRead, len(all))
+	found = pipelinesRead{make([]PipelineStatus, len(all)), make([]Read, len(all))}
+	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		p := all[i]
+		read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, a, p) }
+		key := strconv.Itoa(int(a.number)) + schema.Separator + string(p.Name)
+		states[i], found.reads[i], err = s.pipelines.get(ctx, key, pipelinesAge, read)
+		found.all[i] = s.pipelineStatus(a, p, states[i])
+		return err
+	})
+	if err != nil && s.several() {
+		return pipelinesRead{}, spent, err
+	}
+	for _, p := range states {
+		spent.usd, spent.spent = max(spent.usd, p.Budget), append(spent.spent, p.Spent)
+	}
+	return found, spent, err
+}
+
+func (s *Store) pipeline(ctx context.Context, a *account, p Pipeline) (r pipelineRead, err error) {
+	queue := a.Queues.Queue(a.Names, p.Name)
 	slots := max(3, min(maxRuns, maxFigures/(2*s.index.monthCount()+20))) // fewer when each run has many months
-	if r.Status, err = s.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil {
+	if r.Status, err = a.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil {
 		return r, err
 	}
 	if r.Budget = p.Budget; p.Budget > 0 {
-		if r.Spent, err = s.fleet.Spent(ctx, p.Name, time.Now()); err != nil {
+		if r.Spent, err = a.fleet.Spent(ctx, p.Name, time.Now()); err != nil {
 			return r, err
 		}
 	}
@@ -75,9 +100,9 @@ func (x *index) monthCount() int {
 	return len(x.monthOf)
 }
 
-func (s *Store) pipelineStatus(p Pipeline, r pipelineRead) PipelineStatus {
-	out := PipelineStatus{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.Queue),
-		Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
+func (s *Store) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineStatus {
+	out := PipelineStatus{Pipeline: string(p.Name), Storage: s.nameOf(a), CadenceSeconds: p.Cadence.Seconds(),
+		Backlog: int64(r.Queue), Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
 	fleet := r.Fleet()
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
@@ -101,7 +126,7 @@ func (s *Store) pipelineStatus(p Pipeline, r pipelineRead) PipelineStatus {
 	slices.SortStableFunc(out.Workers, func(a, b Worker) int { return b.Seen.Compare(a.Seen) })
 	out.Workers = out.Workers[:min(len(out.Workers), maxWorkers)]
 	out.CostPerMonth = costOf(p.Cadence, r.Runs)
-	out.Causes = causes(s.index.heldOf(p.Name), r.poisoned)
+	out.Causes = causes(s.index.heldOf(a.number, p.Name), r.poisoned)
 	return out
 }
 

@@ -18,6 +18,7 @@ import (
 // A poller reads what has changed, again and again while somebody uses the dashboard.
 type poller struct {
 	store      *Store
+	account    *account
 	runs       *runLog
 	parts      map[partKey]*part
 	sought     time.Time            // when partitions of latest were last looked for
@@ -26,7 +27,6 @@ type poller struct {
 	operations atomic.Int64         // of the last poll
 	pace       atomic.Pointer[pace] // of the pipeline that keeps newest values; nil: unknown
 	complete   atomic.Bool          // the newest values of all devices were read once
-	failing    bool
 }
 
 // A part is a partition of latest or of rates.
@@ -57,16 +57,16 @@ const (
 	overlap = 10 * time.Second
 )
 
-func newPoller(s *Store) poller {
-	return poller{store: s, runs: newRunLog(s), parts: map[partKey]*part{}}
+func newPoller(s *Store, a *account) *poller {
+	return &poller{store: s, account: a, runs: newRunLog(a), parts: map[partKey]*part{}}
 }
 
 func (p *poller) cost() int { return int(p.operations.Load()) }
 
 func (p *poller) run(ctx context.Context) {
-	s := p.store
+	s, a := p.store, p.account
 	select { // records first: they say where devices are
-	case <-s.loaded:
+	case <-a.loaded:
 	case <-ctx.Done():
 	}
 	for s.watch.wait(ctx) {
@@ -76,11 +76,10 @@ func (p *poller) run(ctx context.Context) {
 			return
 		}
 		p.operations.Store(meter.Load())
-		if err != nil && !p.failing {
-			s.log.WarnContext(ctx, "poll failed; pages show older data", "error", err)
+		if a.failed.Swap(err != nil) != (err != nil) && err != nil {
+			s.log.WarnContext(ctx, "poll failed; pages show older data", "storage", a.Name, "error", err)
 		}
-		p.failing = err != nil
-		s.watch.ended(err)
+		s.watch.ended(a.number, err)
 		pause(ctx, s.c.Interval)
 	}
 }
@@ -97,16 +96,16 @@ func (p *poller) poll(ctx context.Context) error {
 }
 
 func (p *poller) newer(ctx context.Context) error {
-	if p.store.c.Newer == nil || time.Since(p.configured) < newerInterval {
+	if p.account.Newer == nil || time.Since(p.configured) < newerInterval {
 		return nil
 	}
 	p.configured = time.Now()
-	pipelines, found, err := p.store.c.Newer(ctx)
+	pipelines, found, err := p.account.Newer(ctx)
 	if !found {
 		return err
 	}
-	p.store.current.Store(&pipelines)
-	return errors.Join(err, p.store.allRecords(ctx)) // devices may have other models
+	p.account.current.Store(&pipelines)
+	return errors.Join(err, p.store.allRecords(ctx, p.account)) // devices may have other models
 }
 
 // seek finds the partitions of latest with one request each, at the start and now and then. The partitions
@@ -120,13 +119,13 @@ func (p *poller) seek(ctx context.Context) error {
 			}
 		}
 	}
-	for _, home := range p.store.index.homes() {
+	for _, home := range p.store.index.homes(p.account.number) {
 		add(home.LatestPartition)
 	}
 	if time.Since(p.sought) < seekInterval {
 		return nil
 	}
-	parts, err := collect(p.store.fleet.LatestPartitions(ctx), new(query.Skipped))
+	parts, err := collect(p.account.fleet.LatestPartitions(ctx), new(query.Skipped))
 	if err != nil {
 		return err
 	}
@@ -181,13 +180,13 @@ func (p *poller) latest(ctx context.Context) error {
 // readPart reads the rows of a partition that storage has written since the last time.
 func (p *poller) readPart(ctx context.Context, part *part) (pages int, err error) {
 	part.read = time.Now()
-	take := func(rows []query.Newest) { p.store.index.newest(part.LatestPartition, rows) }
+	take := func(rows []query.Newest) { p.store.index.newest(p.account.number, part.LatestPartition, rows) }
 	var at time.Time
 	if part.rates {
-		at, pages, err = p.store.fleet.ChangedRates(ctx, part.LatestPartition, part.since,
+		at, pages, err = p.account.fleet.ChangedRates(ctx, part.LatestPartition, part.since,
 			func(rows []query.NewestRates) { take(rateValues(rows)) })
 	} else {
-		at, pages, err = p.store.fleet.ChangedLatest(ctx, part.LatestPartition, part.since, take)
+		at, pages, err = p.account.fleet.ChangedLatest(ctx, part.LatestPartition, part.since, take)
 	}
 	if err != nil {
 		return pages, err

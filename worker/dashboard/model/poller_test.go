@@ -19,7 +19,7 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	s := over(t, f)
 	asked, newer := 0, false
-	s.c.Newer = func(context.Context) ([]Pipeline, bool, error) {
+	s.accounts[0].Newer = func(context.Context) ([]Pipeline, bool, error) {
 		asked++
 		return []Pipeline{{Name: "quarters", Windows: []schema.Window{schema.Window(15 * time.Minute)}}}, newer, nil
 	}
@@ -37,7 +37,7 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 		t.Errorf("asked %d times, and shows %v", asked, got)
 	}
 	newer = true
-	s.poller.configured = time.Now().Add(-newerInterval)
+	s.accounts[0].poller.configured = time.Now().Add(-newerInterval)
 	look(t, s)
 	if got := names(); asked != 2 || !slices.Equal(got, []string{"quarters"}) || len(s.windows()) != 1 {
 		t.Errorf("asked %d times, and shows %v with windows %v", asked, got, s.windows())
@@ -70,12 +70,12 @@ func TestLongRunIsShown(t *testing.T) {
 
 func TestMapShowsWhatIsKnownDuringTheFirstPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Config{})
+		s := New(Config{Accounts: make([]Account, 1)})
 		m, _, err := s.Map(t.Context(), MapQuery{})
 		if err != nil || !m.At.Equal(time.Now().UTC()) {
 			t.Errorf("a map of %v, %v", m.At, err)
 		}
-		s.watch.ended(nil)
+		s.watch.ended(0, nil)
 		done := time.Now()
 		time.Sleep(time.Second)
 		if m, _, err = s.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {

@@ -65,7 +65,7 @@ func (s *Store) ratesOf(ctx context.Context, m schema.Member, skipped *query.Ski
 	if !s.hasRates() {
 		return nil, nil
 	}
-	all, err := collect(s.fleet.NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	all, err := collect(s.fleetOf(m.Device).NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Store) newestRate(r query.Rate, now time.Time) Rate {
 // ratePoints reads the rates of a sensor of a device.
 func (s *Store) ratePoints(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(s.fleet.Rates(ctx, q), &found.skipped)
+	all, err := collect(s.fleetOf(q.Scope.Member().Device).Rates(ctx, q), &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
 		t := b.Sensors[0]

@@ -23,7 +23,7 @@ func TestRatesAreShownLikeSensors(t *testing.T) {
 	}
 	f.Fold(t)
 	s := over(t, f)
-	(*s.current.Load())[0].Rates = true
+	(*s.accounts[0].current.Load())[0].Rates = true
 	look(t, s)
 	const name = "temperature/h"
 	m := s.mapAt(MapQuery{Zoom: 8, Sensor: name}, time.Now())

@@ -175,14 +175,15 @@ func (m *measuring) row(model *query.Model, r query.Reading) (*measured, bool) {
 }
 
 func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
+	a := m.store.accountOf(m.member.Device)
 	if m.q.Newest > 0 {
 		m.ask.Limit = m.q.Newest
-		return m.store.fleet.Tail(ctx, m.store.configured()[0].Name, m.ask) // any pipeline knows about where they are
+		return a.fleet.Tail(ctx, a.anyPipeline(), m.ask)
 	}
 	if len(m.q.Sensors) == 0 && m.where == nil {
 		m.ask.Limit = m.q.Limit + 1 // to see whether there is more
 	}
-	return m.store.fleet.Readings(ctx, m.ask)
+	return a.fleet.Readings(ctx, m.ask)
 }
 
 // wanted returns the values of some sensors, or all where none are named.

@@ -18,32 +18,34 @@ const (
 
 // keepRecords reads the records of all devices when the dashboard is first used, and then again page by
 // page while it is used. A record that changed is shown as it was for a while, but not on its own page.
-func (s *Store) keepRecords(ctx context.Context) {
+func (s *Store) keepRecords(ctx context.Context, a *account) {
 	for s.watch.wait(ctx) {
-		err := s.allRecords(ctx)
+		err := s.allRecords(ctx, a)
 		if err == nil {
 			break
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.WarnContext(ctx, "device records cannot be read; trying again", "error", err)
-		s.watch.ended(err)
+		if !a.failed.Swap(true) {
+			s.log.WarnContext(ctx, "device records cannot be read; trying again", "storage", a.Name, "error", err)
+		}
+		s.watch.ended(a.number, err)
 		pause(ctx, retryAfter)
 	}
-	s.index.loaded()
-	close(s.loaded)
+	s.index.loaded(a.number)
+	close(a.loaded)
 	for next := schema.DeviceID(""); ; {
 		pause(ctx, trickleInterval)
 		if !s.watch.wait(ctx) {
 			return
 		}
-		next, _ = s.recordsIn(ctx, tables.Keys{After: string(next)}, recordsAtOnce)
+		next, _ = s.recordsIn(ctx, a, tables.Keys{After: string(next)}, recordsAtOnce)
 	}
 }
 
-func (s *Store) allRecords(ctx context.Context) error {
-	_, err := s.recordsIn(ctx, tables.Keys{}, 0)
+func (s *Store) allRecords(ctx context.Context, a *account) error {
+	_, err := s.recordsIn(ctx, a, tables.Keys{}, 0)
 	return err
 }
 
@@ -52,22 +54,24 @@ const recordsAtOnce = 1000
 
 // recordsIn puts records into the index, and returns the last one's ID if there may be more of them than
 // limit. The device's page shows a record that cannot be read.
-func (s *Store) recordsIn(ctx context.Context, ids tables.Keys, limit int) (last schema.DeviceID, err error) {
+func (s *Store) recordsIn(
+	ctx context.Context, a *account, ids tables.Keys, limit int,
+) (last schema.DeviceID, err error) {
 	var all []schema.Device
 	n := 0
-	for d, err := range query.Readable(s.fleet.Records(ctx, ids, limit), new(query.Skipped)) {
+	for d, err := range query.Readable(a.fleet.Records(ctx, ids, limit), new(query.Skipped)) {
 		if err != nil {
 			return "", err
 		}
 		if all = append(all, d); len(all) == recordsAtOnce {
-			s.index.records(all)
+			s.index.records(a.number, all)
 			all = all[:0]
 		}
 		if n++; n == limit {
 			last = d.ID
 		}
 	}
-	s.index.records(all)
+	s.index.records(a.number, all)
 	return last, nil
 }
 
@@ -75,31 +79,31 @@ func (s *Store) recordsIn(ctx context.Context, ids tables.Keys, limit int) (last
 const maxGets = 20
 
 // addRecords reads the records of new devices; of many, the whole range that they lie in.
-func (s *Store) addRecords(ctx context.Context, added []schema.Member) error {
+func (s *Store) addRecords(ctx context.Context, a *account, added []schema.Member) error {
 	slices.SortFunc(added, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
 	if n := len(added); n > maxGets {
 		between := tables.Keys{From: string(added[0].Device), To: string(added[n-1].Device)}
-		if _, err := s.recordsIn(ctx, between, 0); err != nil {
+		if _, err := s.recordsIn(ctx, a, between, 0); err != nil {
 			return err
 		}
 	}
 	for _, m := range added {
 		if len(added) <= maxGets {
-			if _, err := s.recordsIn(ctx, tables.Is(string(m.Device)), 0); err != nil {
+			if _, err := s.recordsIn(ctx, a, tables.Is(string(m.Device)), 0); err != nil {
 				return err
 			}
 		}
-		s.index.add(m)
+		s.index.add(a.number, m)
 	}
 	return nil
 }
 
 // add adds a device that has no record, unless it is known.
-func (x *index) add(m schema.Member) {
+func (x *index) add(in uint16, m schema.Member) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, known := x.at[string(m.Device)]; !known {
-		x.device(string(m.Device), m.Tenant, m.Month)
+		x.device(string(m.Device), m.Tenant, monthIn{in, m.Month})
 		x.touch()
 	}
 }

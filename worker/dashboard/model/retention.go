@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -73,17 +74,22 @@ func (s *Store) Retention(ctx context.Context, tenant string) (Retention, Read, 
 		return Retention{}, read, unknown
 	}
 	out := Retention{Kept: []Kept{}, Waiting: []WaitingDevices{}}
-	i := slices.IndexFunc(s.configured(), func(p Pipeline) bool { return len(p.Keep) > 0 })
-	if i < 0 {
+	now := tables.TicksOf(time.Now())
+	for _, a := range s.accounts {
+		if p, retains := a.retains(); retains {
+			for _, k := range keptOf(p.Keep, tenant, within(ctx) == "", now) {
+				same := func(other Kept) bool { return reflect.DeepEqual(k, other) }
+				if !slices.ContainsFunc(out.Kept, same) {
+					out.Kept = append(out.Kept, k)
+				}
+			}
+		}
+	}
+	if !s.HasRetention() {
 		return out, read, nil
 	}
-	p := s.configured()[i]
-	out.Kept = append(out.Kept, keptOf(p.Keep, tenant, within(ctx) == "", tables.TicksOf(time.Now()))...)
 	found, read, err := s.retained.get(ctx, tenant, retentionAge, func(ctx context.Context) (retained, error) {
-		var r retained
-		var err error
-		r.RetentionStatus, err = s.fleet.Retention(ctx, p.Name, schema.Tenant(tenant), retentionPages, &r.skipped)
-		return r, err
+		return s.retention(ctx, schema.Tenant(tenant))
 	})
 	out.Devices, out.More, out.Unreadable = found.Devices, found.More, found.skipped.N
 	for _, w := range found.Waiting {
@@ -99,6 +105,33 @@ func (s *Store) Retention(ctx context.Context, tenant string) (Retention, Read, 
 		out.Waiting = append(out.Waiting, one)
 	}
 	return out, read, err
+}
+
+// retains returns the pipeline that deletes, if there is one.
+func (a *account) retains() (Pipeline, bool) {
+	all := a.configured()
+	i := slices.IndexFunc(all, func(p Pipeline) bool { return len(p.Keep) > 0 })
+	if i < 0 {
+		return Pipeline{}, false
+	}
+	return all[i], true
+}
+
+// retention adds up how far retention has got in each account.
+func (s *Store) retention(ctx context.Context, tenant schema.Tenant) (sum retained, err error) {
+	all := make([]retained, len(s.accounts))
+	err = s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
+		r := &all[a.number]
+		if p, retains := a.retains(); retains {
+			r.RetentionStatus, err = a.fleet.Retention(ctx, p.Name, tenant, retentionPages, &r.skipped)
+		}
+		return err
+	})
+	for _, r := range all {
+		sum.skipped.N += r.skipped.N
+		sum.Join(r.RetentionStatus)
+	}
+	return sum, err
 }
 
 // HasRetention reports whether anything is deleted in the end.

@@ -12,11 +12,11 @@ import (
 
 // A runLog knows from the figures of the last runs how much was folded, and in which months.
 type runLog struct {
-	store  *Store
-	folded map[runKey]int64 // rows
-	months map[monthOf]*month
-	dirty  map[schema.Month]bool // something was folded there since take was last called
-	any    bool                  // something was folded anywhere since then
+	account *account
+	folded  map[runKey]int64 // rows
+	months  map[monthOf]*month
+	dirty   map[schema.Month]bool // something was folded there since take was last called
+	any     bool                  // something was folded anywhere since then
 }
 
 type runKey struct {
@@ -26,7 +26,7 @@ type runKey struct {
 
 type monthOf struct {
 	pipeline schema.Pipeline
-	month    schema.Month
+	month    monthIn
 }
 
 // A month is what is known of a month of one pipeline.
@@ -38,8 +38,8 @@ type month struct {
 	devices int64     // in the figures when new devices were last read
 }
 
-func newRunLog(s *Store) *runLog {
-	return &runLog{store: s, folded: map[runKey]int64{}, months: map[monthOf]*month{}, dirty: map[schema.Month]bool{}}
+func newRunLog(a *account) *runLog {
+	return &runLog{account: a, folded: map[runKey]int64{}, months: map[monthOf]*month{}, dirty: map[schema.Month]bool{}}
 }
 
 // slotsBack is how many slots of a pipeline a poll reads.
@@ -49,14 +49,14 @@ const slotsBack = 3
 // make a change appear later.
 func (l *runLog) read(ctx context.Context) error {
 	folded := map[runKey]int64{}
-	for _, p := range l.store.configured() {
+	for _, p := range l.account.configured() {
 		since := tables.TicksOf(time.Now().Add(-slotsBack*p.Cadence - time.Minute))
-		runs, err := l.store.fleet.Figures(ctx, p.Name, since)
+		runs, err := l.account.fleet.Figures(ctx, p.Name, since)
 		if err != nil {
 			return err
 		}
 		if p.Latest {
-			pace := &l.store.poller.pace
+			pace := &l.account.poller.pace
 			pace.Store(paceOf(p, runs, pace.Load()))
 		}
 		for _, r := range runs {
@@ -73,7 +73,7 @@ func (l *runLog) read(ctx context.Context) error {
 }
 
 func (l *runLog) month(p Pipeline, f schema.MonthFigures) {
-	key := monthOf{p.Name, f.Month}
+	key := monthOf{p.Name, monthIn{l.account.number, f.Month}}
 	m := l.months[key]
 	if m == nil {
 		l.months[key] = &month{slot: f.Slot, figures: f, active: true}
@@ -101,7 +101,7 @@ func (l *runLog) take() (any bool, months map[schema.Month]bool) {
 // active reports whether something was folded in a month lately.
 func (l *runLog) active(of schema.Month) bool {
 	for key, m := range l.months {
-		if key.month == of && m.active {
+		if key.month.Month == of && m.active {
 			return true
 		}
 	}
@@ -115,15 +115,15 @@ func (p *poller) newDevices(ctx context.Context) error {
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
-		all, err := collect(p.store.fleet.MembersOf(ctx, key.month), new(query.Skipped))
+		all, err := collect(p.account.fleet.MembersOf(ctx, key.month.Month), new(query.Skipped))
 		if err != nil {
 			return err
 		}
 		added := slices.DeleteFunc(all, func(m schema.Member) bool {
-			_, _, known := p.store.index.home(string(m.Device))
+			_, known := p.store.index.home(string(m.Device))
 			return known
 		})
-		if err := p.store.addRecords(ctx, added); err != nil {
+		if err := p.store.addRecords(ctx, p.account, added); err != nil {
 			return err
 		}
 		m.devices = m.figures.Devices
@@ -140,7 +140,7 @@ func (p *poller) held(ctx context.Context) error {
 		if !has && !p.store.index.anyHeld(of) || time.Since(m.held) < heldInterval {
 			continue
 		}
-		failing := p.store.fleet.Failing(ctx, of.pipeline, of.month, query.DeviceSelector{})
+		failing := p.account.fleet.Failing(ctx, of.pipeline, of.month.Month, query.DeviceSelector{})
 		all, err := collect(failing, new(query.Skipped))
 		if err != nil {
 			return err
@@ -157,12 +157,12 @@ func (p *poller) status(ctx context.Context) error {
 	if time.Since(p.statuses) < statusInterval {
 		return nil
 	}
-	changes, err := collect(p.store.fleet.StatusChanges(ctx), new(query.Skipped))
+	changes, err := collect(p.account.fleet.StatusChanges(ctx), new(query.Skipped))
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		p.store.index.status(c.Device, c.To)
+		p.store.index.status(p.account.number, c.Device, c.To)
 	}
 	p.statuses = time.Now()
 	return nil

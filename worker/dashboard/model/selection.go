@@ -13,7 +13,7 @@ import (
 
 // A home has the devices of one tenant and month that were selected, and where their outputs are.
 type home struct {
-	schema.LatestPartition
+	located
 	ids  []string // selected, in order
 	runs []run    // that together have them, in order
 
@@ -29,8 +29,14 @@ type candidate struct {
 	selected bool
 }
 
-// A place is a tenant and a month, by their numbers in the index.
+// A place is a tenant and a month in an account, by their numbers in the index.
 type place struct{ tenant, month uint16 }
+
+// A located partition is one in an account.
+type located struct {
+	schema.LatestPartition
+	account uint16
+}
 
 // selectedHomes returns the devices that a question selects by tenant and month. Devices that are at most so many apart
 // are in one run. It is ErrUnknown where the question names a device that its filter does not select; if it names none,
@@ -53,14 +59,14 @@ func (s *Store) selectedHomes(ctx context.Context, q FleetQuery, apart int, form
 				_, is := were[id]
 				all[at] = append(all[at], candidate{id, is})
 			}
-			homes = append(homes, home{LatestPartition: s.index.partition(at), were: were})
+			homes = append(homes, home{located: s.index.partition(at), were: were})
 		}
 	}
 	for at, candidates := range all {
 		p := s.index.partition(at)
-		i := slices.IndexFunc(homes, func(h home) bool { return h.LatestPartition == p })
+		i := slices.IndexFunc(homes, func(h home) bool { return h.located == p })
 		if i < 0 {
-			i, homes = len(homes), append(homes, home{LatestPartition: p})
+			i, homes = len(homes), append(homes, home{located: p})
 		}
 		homes[i].add(candidates, apart)
 		for _, id := range homes[i].ids {
@@ -71,7 +77,7 @@ func (s *Store) selectedHomes(ctx context.Context, q FleetQuery, apart int, form
 		return nil, fmt.Errorf("device %s: %w", id, ErrUnknown)
 	}
 	homes = slices.DeleteFunc(homes, func(h home) bool { return len(h.ids) == 0 })
-	slices.SortFunc(homes, func(a, b home) int { return a.compare(b.LatestPartition) })
+	slices.SortFunc(homes, func(a, b home) int { return a.compare(b.located) })
 	return homes, nil
 }
 
@@ -115,11 +121,18 @@ func (q FleetQuery) names(id string) bool {
 		(q.Text == "" || strings.Contains(strings.ToLower(id), strings.ToLower(q.Text)))
 }
 
-// partition returns the tenant and month of a place.
-func (x *index) partition(at place) schema.LatestPartition {
+// partition returns the account, tenant and month of a place.
+func (x *index) partition(at place) located {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(at.tenant))), Month: x.monthOf[at.month]}
+	return x.located(at)
+}
+
+// located returns the account, tenant and month of a place. The lock is held.
+func (x *index) located(at place) located {
+	month := x.monthOf[at.month]
+	return located{schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(at.tenant))), Month: month.Month},
+		month.account}
 }
 
 // were returns what devices were when they left a tenant, of those that a question selects. It reads that only where it
@@ -132,15 +145,16 @@ func (s *Store) were(ctx context.Context, q FleetQuery, at place, ids []string) 
 		}
 		return all, nil
 	}
-	found := query.Readable(s.fleet.MembersAmong(ctx, s.index.partition(at), ids), new(query.Skipped))
-	for m, err := range found {
+	p := s.index.partition(at)
+	found := s.accounts[p.account].fleet.MembersAmong(ctx, p.LatestPartition, ids)
+	for m, err := range query.Readable(found, new(query.Skipped)) {
 		if err != nil {
 			return nil, err
 		}
 		name, text, hasText := strings.Cut(q.Label, "=")
 		value, has := m.Labels[name]
 		if (q.Site == "" || string(m.Site) == q.Site) && (q.Label == "" || has && (!hasText || value == text)) &&
-			(q.Model == "" || s.index.modelOf(m) == q.Model) {
+			(q.Model == "" || s.index.modelOf(p.account, m) == q.Model) {
 			all[string(m.Device)] = m
 		}
 	}
@@ -165,8 +179,8 @@ func (h *home) add(all []candidate, apart int) {
 }
 
 // compare orders homes as rollups are read.
-func (h home) compare(p schema.LatestPartition) int {
-	return cmp.Or(cmp.Compare(h.Tenant, p.Tenant), h.Month.Compare(p.Month))
+func (h home) compare(p located) int {
+	return cmp.Or(cmp.Compare(h.Tenant, p.Tenant), h.Month.Compare(p.Month), cmp.Compare(h.account, p.account))
 }
 
 // has reports whether a device was selected.
@@ -187,9 +201,12 @@ func (h home) from(id string) home {
 	return h
 }
 
-// homesOf returns what is read for homes.
-func homesOf(homes []home) (all []query.Home) {
+// homesOf returns what is read for homes in an account.
+func homesOf(in uint16, homes []home) (all []query.Home) {
 	for _, h := range homes {
+		if h.account != in {
+			continue
+		}
 		for _, r := range h.runs {
 			keys := schema.Buckets(schema.DeviceID(r.first), schema.DeviceID(r.last))
 			all = append(all, query.Home{LatestPartition: h.LatestPartition, IDs: keys})

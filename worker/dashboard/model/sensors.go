@@ -137,7 +137,7 @@ func (s *Store) HasSensor(ctx context.Context, tenant, sensor string) bool {
 }
 
 func (s *Store) hasSensor(tenant, sensor string) bool {
-	if !s.poller.complete.Load() {
+	if !s.complete() {
 		return true
 	}
 	of, known := s.index.only(tenant)

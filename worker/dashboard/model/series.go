@@ -248,7 +248,7 @@ func (s *Store) readings(
 ) (found points, err error) {
 	q.Limit = 2 * maxPoints // rows; some lack the sensor
 	sensors, n := s.sensorsOf(m), 0
-	for r, err := range query.Readable(s.fleet.Readings(ctx, q), &found.skipped) {
+	for r, err := range query.Readable(s.fleetOf(m.Device).Readings(ctx, q), &found.skipped) {
 		if err != nil {
 			return found, err
 		}
@@ -272,18 +272,11 @@ func (s *Store) readings(
 }
 
 // sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
-func (s *Store) sensorsOf(m schema.Member) *jobs.Sensors {
-	for _, p := range s.configured() {
-		if p.Latest && p.Sensors != nil {
-			return p.Sensors(m)
-		}
-	}
-	return &jobs.Sensors{}
-}
+func (s *Store) sensorsOf(m schema.Member) *jobs.Sensors { return s.accountOf(m.Device).sensorsOf(m) }
 
 func (s *Store) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(s.fleet.Rollups(ctx, q), &found.skipped)
+	all, err := collect(s.fleetOf(q.Scope.Member().Device).Rollups(ctx, q), &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
 		found.all = append(found.all, pointOf(b.Start, b.Sensors[0].Aggregate))

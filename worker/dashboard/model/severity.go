@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"furrow/jobs/rules"
+	"furrow/tables/schema"
 )
 
 // Severities returns the severities of incidents, the greatest first.
@@ -52,4 +53,33 @@ func (x *index) tenantNames() []string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Clone(x.tenants.all)
+}
+
+// tenantsIn returns the tenants that have devices in an account, or had some.
+func (x *index) tenantsIn(in uint16) (all []tenantIn) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	has := make([]bool, len(x.tenants.all))
+	if len(x.ready) == 1 {
+		for i := range has {
+			has[i] = true
+		}
+	}
+	for i := range x.devices {
+		if len(x.ready) == 1 {
+			break
+		}
+		if d := &x.devices[i]; x.in(d) == in {
+			has[d.tenant] = true
+			for _, t := range x.former[d.id] {
+				has[t] = true
+			}
+		}
+	}
+	for i, has := range has {
+		if has {
+			all = append(all, tenantIn{schema.Tenant(x.tenants.all[i]), in})
+		}
+	}
+	return all
 }

@@ -41,7 +41,7 @@ func (s *Store) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) 
 		ask := query.Question{Scope: query.ScopeOf(m), Span: span, Limit: maxStateRows}
 		sensors, n := s.sensorsOf(m), 0
 		var readings []stateReading
-		for r, err := range query.Readable(s.fleet.Readings(ctx, ask), &found.skipped) {
+		for r, err := range query.Readable(s.fleetOf(m.Device).Readings(ctx, ask), &found.skipped) {
 			if err != nil {
 				return found, err
 			}

@@ -20,22 +20,22 @@ import (
 func over(t *testing.T, f *modeltest.Fixture) *Store {
 	t.Helper()
 	client, queues := f.Readers(t, CountTable, CountQueue)
-	return New(Config{Tables: client, Queues: queues, Names: f.Names,
+	return New(Config{Accounts: []Account{{Tables: client, Queues: queues, Names: f.Names,
 		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
-			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}}}})
 }
 
 // look reads the records once, and polls.
 func look(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
-	if !s.index.ready {
-		must.Succeed(t, s.allRecords(ctx))
-		s.index.loaded()
+	if !s.index.ready[0] {
+		must.Succeed(t, s.allRecords(ctx, s.accounts[0]))
+		s.index.loaded(0)
 	}
-	must.Succeed(t, s.poller.poll(ctx))
-	s.watch.ended(nil)
+	must.Succeed(t, s.accounts[0].poller.poll(ctx))
+	s.watch.ended(0, nil)
 }
 
 // TestHeartbeatsKeepADeviceFromSilence has a device whose last value is an hour old, and one that sends one sensor at a
@@ -250,8 +250,8 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 }
 
 func TestMapFailsWhenNothingWasEverRead(t *testing.T) {
-	s := New(Config{})
-	s.watch.ended(errors.New("away"))
+	s := New(Config{Accounts: make([]Account, 1)})
+	s.watch.ended(0, errors.New("away"))
 	if _, _, err := s.Map(t.Context(), MapQuery{}); err == nil {
 		t.Error("there is a map although nothing was ever read")
 	}
@@ -261,8 +261,8 @@ func TestUnusedDashboardReadsNothing(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	f.Grow(t, 3)
 	client, queues := f.Readers(t, CountTable, CountQueue)
-	s := New(Config{Tables: client, Queues: queues, Names: f.Names, Interval: time.Millisecond,
-		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}})
+	s := New(Config{Interval: time.Millisecond, Accounts: []Account{{Tables: client, Queues: queues, Names: f.Names,
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}}}})
 	f.Requests()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)

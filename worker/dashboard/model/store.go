@@ -5,27 +5,18 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
-	"furrow/worker"
 	"furrow/worker/cost"
 	"furrow/worker/query"
 )
 
 // Config configures a Store.
 type Config struct {
-	Tables    *tables.Client // its OnOperation must be CountTable, or answers do not know what they cost
-	Queues    *worker.Client
-	Names     schema.Names
-	Pipelines []Pipeline
-	// Newer returns the pipelines of a newer configuration, and whether there is one. It is called every
-	// 10 s while somebody uses the dashboard. nil: the pipelines never change.
-	Newer func(context.Context) ([]Pipeline, bool, error)
+	Accounts []Account // of the fleet; at least one
 
 	// Silent is the age of a device's newest reading from which it counts as silent; zero means DefaultSilent.
 	Silent time.Duration
@@ -57,18 +48,15 @@ type Pipeline struct {
 
 // A Store answers queries about a fleet. It is safe for concurrent use.
 type Store struct {
-	c       Config
-	fleet   query.Fleet
-	log     *slog.Logger
-	index   *index
-	layers  *memo[*layer]
-	ground  *ground
-	census  *memo[sensed]
-	open    openSet
-	watch   *watch
-	loaded  chan struct{} // closed when all records were read once
-	poller  poller
-	current atomic.Pointer[[]Pipeline] // of the newest known configuration
+	c        Config
+	accounts []*account
+	log      *slog.Logger
+	index    *index
+	layers   *memo[*layer]
+	ground   *ground
+	census   *memo[sensed]
+	open     openSet
+	watch    *watch
 
 	owners    cache[owner]
 	devices   cache[deviceRead]
@@ -91,9 +79,9 @@ type Store struct {
 // New returns a Store. It reads nothing in the background before Run.
 func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
-	s := &Store{c: c, fleet: query.Fleet{Tables: c.Tables, Names: c.Names}, log: cmp.Or(c.Log, slog.Default()),
-		index: newIndex(), open: openSet{of: map[schema.Tenant]*tenantOpen{}}, watch: newWatch(2 * c.Interval),
-		loaded: make(chan struct{}),
+	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()),
+		index: newIndex(len(c.Accounts)), open: openSet{of: map[tenantIn]*tenantOpen{}},
+		watch:  newWatch(2*c.Interval, len(c.Accounts)),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
@@ -102,36 +90,25 @@ func New(c Config) *Store {
 		compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
-	s.poller = newPoller(s)
-	s.index.modelOf = s.modelOf
-	s.current.Store(&c.Pipelines)
+	for i, a := range c.Accounts {
+		s.accounts = append(s.accounts, newAccount(s, i, a))
+	}
+	s.index.modelOf = func(in uint16, m schema.Member) string { return s.accounts[in].modelOf(m) }
 	return s
 }
 
-// configured returns the pipelines of the newest known configuration.
-func (s *Store) configured() []Pipeline { return *s.current.Load() }
-
 // Run keeps the index up to date until ctx ends. It always returns nil.
 func (s *Store) Run(ctx context.Context) error {
-	var both sync.WaitGroup
-	both.Go(func() { s.keepRecords(ctx) })
-	both.Go(func() { s.poller.run(ctx) })
-	both.Wait()
+	var all sync.WaitGroup
+	for _, a := range s.accounts {
+		all.Go(func() { a.keepUp(ctx, s) })
+	}
+	all.Wait()
 	return nil
 }
 
 // Changed returns a channel that is closed at the next change of the map or of a list.
 func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
-
-// modelOf returns the name of a device's model.
-func (s *Store) modelOf(m schema.Member) string {
-	for _, p := range s.configured() {
-		if p.Model != nil {
-			return p.Model(m)
-		}
-	}
-	return ""
-}
 
 // unit returns the unit of a sensor from the first pipeline that has one.
 func (s *Store) unit(sensor string) string {

@@ -131,12 +131,9 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 	}
 	span := daySpan(schema.DayOf(tables.TicksOf(time.Now())))
 	q := query.Question{Span: span, Window: window, Pages: todayPages}
-	if q.Scope, err = s.fleet.Tenant(string(t)); err != nil {
-		return r, err
-	}
 	r.whole = true
 	last := schema.DeviceID("")
-	for b, err := range query.Readable(s.fleet.Rollups(ctx, q), new(query.Skipped)) {
+	for b, err := range query.Readable(s.rollups(ctx, q, t, nil), new(query.Skipped)) {
 		if errors.Is(err, query.ErrMore) {
 			r.whole = false
 			continue

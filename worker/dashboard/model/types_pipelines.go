@@ -22,6 +22,7 @@ type Budget struct {
 // A PipelineStatus is the state of a pipeline.
 type PipelineStatus struct {
 	Pipeline       string   `json:"pipeline"`
+	Storage        string   `json:"storage,omitempty"` // of a fleet in several accounts: the account
 	CadenceSeconds float64  `json:"cadenceSeconds"`
 	LagSeconds     *float64 `json:"lagSeconds,omitempty"` // nil: nothing was ever folded
 	Backlog        int64    `json:"backlog"`              // messages of current runs

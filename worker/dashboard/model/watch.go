@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -12,9 +13,9 @@ type watch struct {
 
 	mu     sync.Mutex
 	last   time.Time     // of the last request
-	done   time.Time     // the last successful poll ended
-	failed error         // of the last poll
-	wake   chan struct{} // buffered; wakes the poller
+	done   []time.Time   // the last successful poll of an account ended
+	failed []error       // of its last poll
+	wake   chan struct{} // closed when somebody uses the dashboard again
 	polled chan struct{} // closed at the end of each poll
 }
 
@@ -23,51 +24,75 @@ const (
 	patience = 2 * time.Second // a request waits at most this long for a poll
 )
 
-func newWatch(fresh time.Duration) *watch {
-	return &watch{fresh: fresh, wake: make(chan struct{}, 1), polled: make(chan struct{})}
+func newWatch(fresh time.Duration, accounts int) *watch {
+	return &watch{fresh: fresh, done: make([]time.Time, accounts), failed: make([]error, accounts),
+		wake: make(chan struct{}), polled: make(chan struct{})}
 }
 
-// await notes a request and, when the index is not current, waits a little for a poll. It returns when the
-// index was read last. Before the first poll ends, that is now, or the error of a poll that failed.
+// await notes a request and, when the index is not current, waits a little for polls. It returns when the index was
+// read last. Before the first poll ends, that is now, or the error of a poll that failed.
 func (w *watch) await(ctx context.Context) (at time.Time, err error) {
 	w.touch()
-	w.mu.Lock()
-	stale, polled := time.Since(w.done) > w.fresh, w.polled
-	w.mu.Unlock()
-	if stale {
-		limit := time.NewTimer(patience)
-		defer limit.Stop()
-		select {
-		case <-polled:
-		case <-limit.C:
-		case <-ctx.Done():
-		}
-	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for waited := false; w.stale() && !waited; {
+		polled := w.polled
+		w.mu.Unlock()
+		select {
+		case <-polled:
+			waited = len(w.done) == 1
+		case <-limit.C:
+			waited = true
+		case <-ctx.Done():
+			waited = true
+		}
+		w.mu.Lock()
+	}
 	if at = w.known(); at.IsZero() {
-		err = w.failed
+		err = errors.Join(w.failed...)
 	}
 	return at, err
 }
 
-// known returns when the index was read last. The lock is held.
-func (w *watch) known() time.Time {
-	if w.done.IsZero() && w.failed == nil {
+// stale reports whether an account is due that can be read. The lock is held.
+func (w *watch) stale() bool {
+	for i, done := range w.done {
+		if time.Since(done) > w.fresh && (len(w.done) == 1 || w.failed[i] == nil) {
+			return true
+		}
+	}
+	return false
+}
+
+// known returns when the index was read last, in the account where that is the longest ago. Those that fail do not
+// count if there are others. The lock is held.
+func (w *watch) known() (at time.Time) {
+	waits := false
+	for i, done := range w.done {
+		switch {
+		case done.IsZero() && w.failed[i] == nil:
+			waits = true
+		case !done.IsZero() && (at.IsZero() || done.Before(at)) && (w.failed[i] == nil || len(w.done) == 1):
+			at = done
+		}
+	}
+	if at.IsZero() && waits {
 		return time.Now()
 	}
-	return w.done
+	return at
 }
 
 // touch notes a request without waiting. It returns when the index was read last.
 func (w *watch) touch() (at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = time.Now()
-	select {
-	case w.wake <- struct{}{}:
-	default:
+	if time.Since(w.last) >= watchFor {
+		close(w.wake)
+		w.wake = make(chan struct{})
 	}
+	w.last = time.Now()
 	return w.known()
 }
 
@@ -75,25 +100,26 @@ func (w *watch) touch() (at time.Time) {
 func (w *watch) wait(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		w.mu.Lock()
-		used := time.Since(w.last) < watchFor
+		used, wake := time.Since(w.last) < watchFor, w.wake
 		w.mu.Unlock()
 		if used {
 			return true
 		}
 		select {
-		case <-w.wake:
+		case <-wake:
 		case <-ctx.Done():
 		}
 	}
 	return false
 }
 
-func (w *watch) ended(err error) {
+// ended notes the end of a poll of an account.
+func (w *watch) ended(in uint16, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.failed = err
+	w.failed[in] = err
 	if err == nil {
-		w.done = time.Now()
+		w.done[in] = time.Now()
 	}
 	close(w.polled)
 	w.polled = make(chan struct{})

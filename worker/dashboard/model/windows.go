@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -243,11 +245,12 @@ func (w *windowed) rows(ctx context.Context, yield func(formats.Row, error) bool
 // homesAfter returns what follows the part before on its last day. Without its last device, which was removed, that is
 // everything.
 func (w *windowed) homesAfter() (rest []home) {
-	_, month, _ := w.store.index.home(string(w.after.Device))
-	at := schema.LatestPartition{Tenant: w.after.Tenant, Month: month}
+	at, _ := w.store.index.home(string(w.after.Device))
+	at.Tenant = w.after.Tenant
 	for _, h := range w.homes {
+		at.account = h.account
 		switch h.compare(at) {
-		case 0:
+		case 0: // its devices come in the order of their IDs, whatever account they are in
 			rest = append(rest, h.from(string(w.after.Device)))
 		case 1:
 			rest = append(rest, h)
@@ -260,12 +263,16 @@ func (w *windowed) homesAfter() (rest []home) {
 func (w *windowed) read(
 	ctx context.Context, ask query.Question, homes []home, yield func(formats.Row, error) bool,
 ) bool {
-	ask.Scope = query.Homes(homesOf(homes))
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
 	var before query.Bucket
 	selected, labels := false, map[string]string(nil)
-	for b, err := range query.Readable(w.store.fleet.Rollups(ctx, ask), &skipped) {
+	all := merged(ctx, w.store, w.compare, func(a *account) iter.Seq2[query.Bucket, error] {
+		ask := ask
+		ask.Scope = query.Homes(homesOf(a.number, homes))
+		return a.fleet.Rollups(ctx, ask)
+	})
+	for b, err := range query.Readable(all, &skipped) {
 		if err != nil {
 			yield(nil, err)
 			return false
@@ -292,6 +299,14 @@ func (w *windowed) read(
 		}
 	}
 	return true
+}
+
+// compare orders buckets as each account has them: day by day, within a day by tenant, month and device.
+func (w *windowed) compare(a, b query.Bucket) int {
+	first, _ := w.store.index.home(string(a.Device))
+	second, _ := w.store.index.home(string(b.Device))
+	return cmp.Or(cmp.Compare(schema.DayOf(a.Start), schema.DayOf(b.Start)), cmp.Compare(a.Tenant, b.Tenant),
+		first.Month.Compare(second.Month), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Start, b.Start))
 }
 
 // holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
@@ -323,8 +338,8 @@ func (x *index) labelsOf(id string) map[string]string {
 // selects reports whether a device of a tenant was selected, because runs have a few others, and returns its labels if
 // the condition needs them.
 func (w *windowed) selects(tenant schema.Tenant, id string) (labels map[string]string, is bool) {
-	_, month, _ := w.store.index.home(id)
-	at := schema.LatestPartition{Tenant: tenant, Month: month}
+	at, _ := w.store.index.home(id)
+	at.Tenant = tenant
 	i, found := slices.BinarySearchFunc(w.homes, at, home.compare)
 	if !found || !w.homes[i].has(id) {
 		return nil, false

@@ -94,7 +94,7 @@ func (s *Site) acts() []act {
 		{pattern: "/incidents/{incident}/ack", role: schema.Operator, prepare: s.acknowledge},
 		{pattern: "/incidents/{incident}/note", role: schema.Operator, prepare: s.note},
 		{pattern: "/incidents/{incident}/mute", role: schema.Operator, prepare: s.mute},
-		{pattern: "/pipelines/{pipeline}/redrive", role: schema.Operator, prepare: s.redrive},
+		{pattern: "/pipelines/{pipeline}/redrive", params: []string{"storage"}, role: schema.Operator, prepare: s.redrive},
 	}
 }
 

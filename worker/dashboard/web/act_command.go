@@ -27,7 +27,7 @@ func (s *Site) telling(r *http.Request, verb, name string) (prepared, schema.Dev
 
 // planTelling says why nothing can be told to a device, if it reads no commands.
 func (s *Site) planTelling(ctx context.Context, page *ActPage, device schema.Device) error {
-	err := s.c.Acts.TakesCommands(ctx, device)
+	err := s.actsOn(device.ID).TakesCommands(ctx, device)
 	if errors.Is(err, admin.ErrNoCommands) {
 		page.Blocked = capital(err.Error()) + "."
 		return nil
@@ -52,7 +52,7 @@ func (s *Site) sendCommand(r *http.Request, _ api.Params) (prepared, error) {
 		if err := commandBody(form); err != nil {
 			return nil, err
 		}
-		c, err := s.c.Acts.SendCommand(ctx, actor(ctx), device, form.Get("text"), ttl)
+		c, err := s.actsOn(device.ID).SendCommand(ctx, actor(ctx), device, form.Get("text"), ttl)
 		return s.told(device, fmt.Sprintf("The command %s waits for the device.", c.ID), err)
 	}
 	return one, err
@@ -62,7 +62,7 @@ func (s *Site) setDesired(r *http.Request, _ api.Params) (prepared, error) {
 	one, device, err := s.telling(r, "Configure", admin.DesiredAct)
 	one.page.Button = "Set the configuration"
 	one.plan = func(ctx context.Context, page *ActPage) error {
-		all, err := s.c.Acts.Commands(ctx, device.ID, false)
+		all, err := s.actsOn(device.ID).Commands(ctx, device.ID, false)
 		if err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Site) setDesired(r *http.Request, _ api.Params) (prepared, error) {
 		if err := commandBody(form); err != nil {
 			return nil, err
 		}
-		_, err := s.c.Acts.SetDesired(ctx, actor(ctx), device, form.Get("text"))
+		_, err := s.actsOn(device.ID).SetDesired(ctx, actor(ctx), device, form.Get("text"))
 		return s.told(device, "The configuration is set.", err)
 	}
 	return one, err
@@ -92,7 +92,8 @@ func (s *Site) cancelCommand(r *http.Request, _ api.Params) (prepared, error) {
 	if err != nil {
 		return one, errNoCommand()
 	}
-	c, now, err := commands.Of(s.c.Acts.Tables, s.c.Acts.Names).Get(r.Context(), device.ID, id)
+	acts := s.actsOn(device.ID)
+	c, now, err := commands.Of(acts.Tables, acts.Names).Get(r.Context(), device.ID, id)
 	if errors.Is(err, tables.ErrNotFound) {
 		return one, errNoCommand()
 	}
@@ -105,7 +106,7 @@ func (s *Site) cancelCommand(r *http.Request, _ api.Params) (prepared, error) {
 		return nil
 	}
 	one.do = func(ctx context.Context, _ url.Values) ([]string, error) {
-		_, err := s.c.Acts.CancelCommand(ctx, actor(ctx), device, id)
+		_, err := s.actsOn(device.ID).CancelCommand(ctx, actor(ctx), device, id)
 		return s.told(device, "The command is canceled.", err)
 	}
 	return one, err

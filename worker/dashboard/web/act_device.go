@@ -24,7 +24,7 @@ func (s *Site) aboutDevice(r *http.Request, verb string, names ...string) (prepa
 	if err = s.c.Model.CheckOwned(r.Context(), id); err != nil {
 		return prepared{}, schema.Device{}, err
 	}
-	device, err := s.c.Acts.Device(r.Context(), schema.DeviceID(id))
+	device, err := s.actsOn(schema.DeviceID(id)).Device(r.Context(), schema.DeviceID(id))
 	if errors.Is(err, tables.ErrNotFound) {
 		err = api.NewProblem(api.NotFound, "Device not found", "The device has no record: create it with furrow device add.")
 	}
@@ -53,7 +53,7 @@ func (s *Site) revoke(r *http.Request, _ api.Params) (prepared, error) {
 const countTime = 10 * time.Second
 
 func (s *Site) planRevoke(ctx context.Context, page *ActPage, device schema.Device) error {
-	over, err := s.c.Acts.Revoked(ctx, device, false)
+	over, err := s.actsOn(device.ID).Revoked(ctx, device, false)
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func (s *Site) planRevoke(ctx context.Context, page *ActPage, device schema.Devi
 	page.Will = []string{fmt.Sprintf("%s gets no new tokens, until somebody restores it.", device.ID),
 		"Readings that storage has accepted are kept, and still processed."}
 	now := ActChoice{Value: howNow, Name: "End its tokens now", Chosen: true,
-		Detail: "The tokens of its cohort end with them, and " + s.others(ctx, device, false) + "." + s.delay()}
+		Detail: "The tokens of its cohort end with them, and " + s.others(ctx, device, false) + "." + s.delay(device.ID)}
 	later := ActChoice{Value: howAtExpiry, Name: "Let its tokens expire", Detail: "No other device is affected."}
-	alone, err := s.c.Acts.AtExpiry(ctx, device)
+	alone, err := s.actsOn(device.ID).AtExpiry(ctx, device)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Site) planRevoke(ctx context.Context, page *ActPage, device schema.Devi
 		page.Choices = []ActChoice{later}
 		return nil
 	}
-	_, e, locks, err := s.c.Acts.Lockout(ctx, []schema.Device{device})
+	_, e, locks, err := s.actsOn(device.ID).Lockout(ctx, []schema.Device{device})
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *Site) others(ctx context.Context, device schema.Device, ended bool) str
 	counting, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	tenant := api.PersonOf(ctx).Tenant
-	n, err := s.c.Acts.Others(counting, []schema.Device{device}, ended, tenant, func(error) {})
+	n, err := s.actsOn(device.ID).Others(counting, []schema.Device{device}, ended, tenant, func(error) {})
 	if err != nil {
 		s.c.Log.Warn("devices cannot be counted", "device", device.ID, "error", err)
 		return "up to a quarter of the devices in table " + device.Readings + " need a new token, which they get when they " +
@@ -119,8 +119,8 @@ func (s *Site) others(ctx context.Context, device schema.Device, ended bool) str
 }
 
 // delay says when a revocation holds.
-func (s *Site) delay() string {
-	if d := s.c.Acts.Policies.Delay; d > 0 {
+func (s *Site) delay(id schema.DeviceID) string {
+	if d := s.actsOn(id).Policies.Delay; d > 0 {
 		return fmt.Sprintf(" Tokens stop working within %s.", seconds(d.Seconds()))
 	}
 	return ""
@@ -130,7 +130,7 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 	if how != howNow && how != howAtExpiry {
 		return nil, api.NewProblem(api.BadRequest, "Invalid request", "Choose what happens to the tokens of the device.")
 	}
-	_, _, locks, err := s.c.Acts.Lockout(ctx, []schema.Device{device})
+	_, _, locks, err := s.actsOn(device.ID).Lockout(ctx, []schema.Device{device})
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +139,12 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 			return nil, err
 		}
 	}
-	alone, err := s.c.Acts.AtExpiry(ctx, device)
+	alone, err := s.actsOn(device.ID).AtExpiry(ctx, device)
 	if err != nil {
 		return nil, err
 	}
 	atExpiry := how == howAtExpiry || alone
-	already, err := s.c.Acts.Revoke(ctx, actor(ctx), device, atExpiry)
+	already, err := s.actsOn(device.ID).Revoke(ctx, actor(ctx), device, atExpiry)
 	s.c.Model.Forget(string(device.ID))
 	if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 		return nil, err
@@ -156,13 +156,14 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 		return []string{fmt.Sprintf("%s is revoked: it gets no new token, and its last one expires", device.ID) +
 			s.expiry(ctx, device) + "."}, err
 	}
-	return []string{fmt.Sprintf("%s is revoked: it gets no new token, and its tokens have ended.", device.ID) + s.delay(),
+	said := fmt.Sprintf("%s is revoked: it gets no new token, and its tokens have ended.", device.ID)
+	return []string{said + s.delay(device.ID),
 		capital(s.others(ctx, device, true)) + "."}, err
 }
 
 // expiry says when the last token of a revoked device expires, if one is valid.
 func (s *Site) expiry(ctx context.Context, device schema.Device) string {
-	if now, err := s.c.Acts.Device(ctx, device.ID); err == nil {
+	if now, err := s.actsOn(device.ID).Device(ctx, device.ID); err == nil {
 		device = now // it may have got a token just before
 	}
 	until := admin.LastExpiry(device)
@@ -183,7 +184,7 @@ func (s *Site) restore(r *http.Request, _ api.Params) (prepared, error) {
 		return nil
 	}
 	one.do = func(ctx context.Context, _ url.Values) ([]string, error) {
-		already, err := s.c.Acts.Restore(ctx, actor(ctx), device)
+		already, err := s.actsOn(device.ID).Restore(ctx, actor(ctx), device)
 		s.c.Model.Forget(string(device.ID))
 		if already {
 			return []string{fmt.Sprintf("%s was restored already: nothing has changed.", device.ID)}, err
@@ -210,7 +211,7 @@ func (s *Site) release(r *http.Request, _ api.Params) (prepared, error) {
 		defer s.c.Model.Forget(string(device.ID))
 		held, err := s.held(ctx, device)
 		for _, h := range held {
-			was, errRelease := s.c.Acts.Release(ctx, actor(ctx), h.pipeline, device.Member().Place())
+			was, errRelease := s.actsOn(device.ID).Release(ctx, actor(ctx), h.pipeline, device.Member().Place())
 			if was {
 				did = append(did, fmt.Sprintf("The pipeline %s tries %s again in its next run.", h.pipeline.Name, device.ID))
 			}
@@ -232,9 +233,9 @@ type hold struct {
 
 // held returns the pipelines that hold a device now.
 func (s *Site) held(ctx context.Context, device schema.Device) (held []hold, err error) {
-	pipelines, err := s.c.Acts.Pipelines()
+	pipelines, err := s.actsOn(device.ID).Pipelines()
 	for _, p := range pipelines {
-		track, err := s.c.Acts.Track(ctx, p, device)
+		track, err := s.actsOn(device.ID).Track(ctx, p, device)
 		if err != nil {
 			return held, err
 		}

@@ -62,7 +62,7 @@ func (s *Site) noting(i query.Incident, what, said string) func(context.Context,
 		if utf8.RuneCountInString(text) > api.MaxNote {
 			return nil, api.NewProblem(api.BadRequest, "Invalid request", "The note is too long: shorten it.")
 		}
-		_, err := s.c.Acts.NoteIncident(ctx, actor(ctx), i, what, text)
+		_, err := s.actsOn(i.ID.Device).NoteIncident(ctx, actor(ctx), i, what, text)
 		s.c.Model.ForgetIncident(i)
 		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
 			return nil, api.NewProblem(api.BadRequest, "Invalid request", capital(err.Error())+".")
@@ -96,11 +96,25 @@ func (s *Site) mute(r *http.Request, _ api.Params) (prepared, error) {
 		if err != nil {
 			return nil, err
 		}
-		m, err = s.c.Acts.Mute(ctx, actor(ctx), m)
+		m, err = s.doMute(ctx, i, m)
 		s.c.Model.ForgetIncident(i)
 		return []string{fmt.Sprintf("Muted until %s UTC: %s.", m.Until.Time().UTC().Format("2 Jan 15:04"), m.Matches())}, err
 	}
 	return one, err
+}
+
+// doMute mutes what a mute matches in each account that has some of it.
+func (s *Site) doMute(ctx context.Context, i query.Incident, m schema.Mute) (muted schema.Mute, err error) {
+	in := s.c.Model.NumbersOf(m.Tenant)
+	if m.Device != "" {
+		in = []int{s.c.Model.NumberOf(i.ID.Device)}
+	}
+	for _, number := range in {
+		var failed error
+		muted, failed = s.c.Acts[number].Mute(ctx, actor(ctx), m)
+		err = errors.Join(err, failed)
+	}
+	return muted, err
 }
 
 // muteOf returns the mute that a form asks for.

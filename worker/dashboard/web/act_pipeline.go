@@ -51,12 +51,12 @@ func (s *Site) planRewind(ctx context.Context, page *ActPage, device schema.Devi
 		page.Blocked = "This time is in the future: choose an earlier one."
 		return nil
 	}
-	pipelines, err := s.c.Acts.Pipelines()
+	pipelines, err := s.actsOn(device.ID).Pipelines()
 	if err != nil {
 		return err
 	}
 	for _, p := range pipelines {
-		n, err := s.c.Acts.WouldRewind(ctx, p, rewindOf(device, *page.To))
+		n, err := s.actsOn(device.ID).WouldRewind(ctx, p, rewindOf(device, *page.To))
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ func rewindOf(device schema.Device, to time.Time) admin.Rewind {
 }
 
 func (s *Site) doRewind(ctx context.Context, device schema.Device, to time.Time) (did []string, err error) {
-	pipelines, err := s.c.Acts.Pipelines()
+	pipelines, err := s.actsOn(device.ID).Pipelines()
 	for _, p := range pipelines {
-		n, errRewind := s.c.Acts.Rewind(ctx, actor(ctx), p, rewindOf(device, to))
+		n, errRewind := s.actsOn(device.ID).Rewind(ctx, actor(ctx), p, rewindOf(device, to))
 		if n > 0 {
 			did = append(did, fmt.Sprintf("The pipeline %s folds the readings of %s from %s UTC on again.", p.Name, device.ID,
 				to.UTC().Format("2 Jan 2006 15:04:05")))
@@ -96,11 +96,16 @@ func (s *Site) doRewind(ctx context.Context, device schema.Device, to time.Time)
 	return did, err
 }
 
-func (s *Site) redrive(r *http.Request, _ api.Params) (one prepared, err error) {
+func (s *Site) redrive(r *http.Request, params api.Params) (one prepared, err error) {
 	if api.PersonOf(r.Context()).Tenant != "" {
 		return one, model.ErrUnknown // as the page of the pipelines
 	}
-	pipelines, err := s.c.Acts.Pipelines()
+	in, known := s.c.Model.NumberNamed(params.Storage)
+	if !known {
+		return one, api.NewProblem(api.NotFound, "Storage not found", "The dashboard shows no such storage account.")
+	}
+	acts := s.c.Acts[in]
+	pipelines, err := acts.Pipelines()
 	if err != nil {
 		return one, err
 	}
@@ -114,7 +119,7 @@ func (s *Site) redrive(r *http.Request, _ api.Params) (one prepared, err error) 
 			Back: "/pipelines#" + url.PathEscape(string(p.Name)), BackName: string(p.Name)}}
 	one.plan = func(ctx context.Context, page *ActPage) error { return planRedrive(ctx, page, p) }
 	one.do = func(ctx context.Context, _ url.Values) ([]string, error) {
-		n, err := s.c.Acts.Redrive(ctx, actor(ctx), p, "")
+		n, err := acts.Redrive(ctx, actor(ctx), p, "")
 		if n == 0 && err == nil {
 			return []string{"There was no poison message any more: nothing has changed."}, nil
 		}

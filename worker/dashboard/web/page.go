@@ -23,6 +23,7 @@ type Footer struct {
 	Cached     bool      // it was read for another request
 	Storage    string    // URL of the storage, without a key; may be empty
 	Version    string    // of furrow; may be empty
+	Missing    []string  // accounts of the fleet that could not be read
 	Tiles      string    // whom the street map is from; empty: there is none
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"furrow/sas/access"
+	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
@@ -25,8 +26,8 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Config configures a Site.
 type Config struct {
 	Model *model.Store
-	// Acts are what people can do.
-	Acts admin.Fleet
+	// Acts are what people can do, for each of the model's accounts.
+	Acts []admin.Fleet
 	// Activity has what people did.
 	Activity access.Log
 	Log      *slog.Logger
@@ -74,13 +75,16 @@ func (s *Site) Render(w io.Writer, page Page) error {
 	return s.pages[page.file()].ExecuteTemplate(w, "base.html", page)
 }
 
+// actsOn returns what people can do with a device.
+func (s *Site) actsOn(id schema.DeviceID) admin.Fleet { return s.c.Acts[s.c.Model.NumberOf(id)] }
+
 // show answers with a page about data that was read.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
 	person := api.PersonOf(r.Context())
 	page.setPerson(person)
 	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached,
 		Storage: s.c.Storage,
-		Version: s.c.Version})
+		Version: s.c.Version, Missing: s.c.Model.Missing()})
 	if person.Role == "" {
 		page.setFooter(Footer{At: read.At.UTC()})
 	}
