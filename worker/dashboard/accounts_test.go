@@ -227,6 +227,71 @@ func TestOtherAccountsAreShownWhileOneIsAway(t *testing.T) {
 	})
 }
 
+// TestAnswerIsWholeOrSaysThatItIsNot while an account goes away: what it has is either there, or an error, or the answer
+// says that it is left out.
+func TestAnswerIsWholeOrSaysThatItIsNot(t *testing.T) {
+	t.Parallel()
+	now := time.Now().Truncate(time.Second)
+	fleets := []*modeltest.Fixture{modeltest.New(t, azuretest.Local(t)), modeltest.New(t, azuretest.Local(t))}
+	spread(t, 12, now, fleets...)
+	f := overAccounts(t, fleets, Config{Loopback: true})
+	f.run(t, 12)
+	f.waitForIncidents(t, 9)
+	whole := map[string][]any{} // rows of each answer
+	for _, target := range []string{"/v1/query?window=1h&span=7d", "/v1/reports?by=site&window=1h&span=7d",
+		"/v1/incidents?state=open,closed"} {
+		whole[target] = answerOf(t, f, target)["rows"].([]any)
+	}
+	fleets[1].Fail(true)
+	until(t, "all answers leave it out", func() bool {
+		left := 0
+		for target, rows := range whole {
+			w := f.get(target)
+			var got struct{ Rows []any }
+			if json.Unmarshal(w.Body.Bytes(), &got); w.Code == http.StatusServiceUnavailable {
+				continue
+			}
+			said, same := w.Header().Get(IncompleteHeader) != "", reflect.DeepEqual(got.Rows, rows)
+			if w.Code != http.StatusOK || !same && !said {
+				t.Errorf("%s: %d with %d of %d rows, and does not say so", target, w.Code, len(got.Rows), len(rows))
+			}
+			if said && !same && len(got.Rows) > 0 {
+				left++
+			}
+		}
+		return left == len(whole)
+	})
+}
+
+// TestDeviceInTwoAccountsIsShownFromTheFirst, as while it is copied, until it has left there.
+func TestDeviceInTwoAccountsIsShownFromTheFirst(t *testing.T) {
+	t.Parallel()
+	fleets := []*modeltest.Fixture{modeltest.New(t, azuretest.Local(t)), modeltest.New(t, azuretest.Local(t))}
+	place := &schema.Position{Lat: 1, Lon: 2}
+	for i, site := range []schema.Site{"old", "new"} {
+		fleets[i].Add(t, schema.Device{ID: "pump-7", Site: site, Position: place})
+		fleets[i].Send(t, "pump-7", time.Now().Add(-time.Minute), map[string]any{"temperature": float64(i)})
+		fleets[i].Fold(t)
+	}
+	f := overAccounts(t, fleets, Config{Loopback: true})
+	f.run(t, 1)
+	until(t, "both are read", func() bool { return strings.Contains(f.get("/v1/tenants").Body.String(), `"total":1`) })
+	shows := func(site, value string) {
+		t.Helper()
+		for target, want := range map[string]string{"/v1/devices/pump-7": `"value":` + value, "/v1/devices": `"value":` + value,
+			"/v1/devices?site=" + site: `"total":1`} {
+			if body := f.get(target).Body.String(); !strings.Contains(body, want) {
+				t.Errorf("%s does not have %s: %s", target, want, body)
+			}
+		}
+	}
+	shows("old", "0")
+	fleets[0].Add(t, schema.Device{ID: "pump-7", Site: "old", Status: schema.Removed, Position: place})
+	f.c.Model.Forget("pump-7")
+	f.get("/v1/devices/pump-7")
+	shows("new", "1")
+}
+
 // until waits until something holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()

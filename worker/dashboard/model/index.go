@@ -174,20 +174,30 @@ func (x *index) records(in uint16, all []schema.Device) {
 	defer x.mu.Unlock()
 	changed := false
 	for i := range all {
-		changed = x.record(in, &all[i]) || changed
+		changed = x.record(in, &all[i], false) || changed
 	}
 	if changed {
 		x.touch()
 	}
 }
 
-// record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them.
-func (x *index) record(in uint16, r *schema.Device) (changed bool) {
+// found takes the record of a device that every account was asked for.
+func (x *index) found(in uint16, r schema.Device) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.record(in, &r, true) {
+		x.touch()
+	}
+}
+
+// record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them, unless
+// it is surely in the other.
+func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) {
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, monthIn{in, r.Month})]
 	was := *d
 	switch was := x.in(d); {
-	case was < in && d.flags&isRecorded != 0:
+	case was < in && d.flags&isRecorded != 0 && !surely:
 		return false
 	case was != in:
 		x.members[d.month]--

@@ -12,10 +12,10 @@ import (
 	"furrow/worker/query"
 )
 
-// An answer of several accounts leaves out those that cannot be read, unless none can be. An account that a poll could
-// not read is not asked again until one can.
+// An answer of several accounts leaves out those that could not be read the last time, unless none could be. They are
+// asked again when a poll has read them.
 
-// errLeftOut is why nothing was read from an account: the last poll has failed.
+// errLeftOut is why nothing was read from an account.
 var errLeftOut = errors.New("cannot be read")
 
 // skips returns errLeftOut for an account that an answer leaves out at once.
@@ -27,19 +27,11 @@ func (s *Store) skips(ctx context.Context, a *account) error {
 	return fmt.Errorf("storage %s %w", a.Name, errLeftOut)
 }
 
-// leftOut notes that an account could not be read. It returns nil if the answer is to leave it out.
-func (s *Store) leftOut(ctx context.Context, a *account, err error) error {
-	switch {
-	case errors.Is(err, errLeftOut):
-		return nil
-	case err == nil, !s.several(), ctx.Err() != nil:
-		return err
-	}
-	leave(ctx)
-	if !a.failed.Swap(true) {
+// fails notes that an account cannot be read, unless the request has ended.
+func (s *Store) fails(ctx context.Context, a *account, err error) {
+	if ctx.Err() == nil && !a.failed.Swap(true) {
 		s.log.WarnContext(ctx, "an account of the fleet is left out", "storage", a.Name, "error", err)
 	}
-	return nil
 }
 
 type partialKey struct{}
@@ -56,7 +48,7 @@ func leave(ctx context.Context) {
 	}
 }
 
-// everywhere calls read for each account, all at the same time.
+// everywhere calls read for each account, all at the same time. It leaves out those for which read fails.
 func (s *Store) everywhere(ctx context.Context, read func(context.Context, *account) error) error {
 	if !s.several() {
 		return read(ctx, s.accounts[0])
@@ -71,9 +63,13 @@ func (s *Store) everywhere(ctx context.Context, read func(context.Context, *acco
 		})
 	}
 	reading.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for i, a := range s.accounts {
-		if err := s.leftOut(ctx, a, all[i]); err != nil {
-			return err
+		if all[i] != nil {
+			leave(ctx)
+			s.fails(ctx, a, all[i])
 		}
 	}
 	if !slices.Contains(all, nil) {
@@ -87,7 +83,8 @@ func chained[R any](ctx context.Context, s *Store, read func(*account) iter.Seq2
 	return merged(ctx, s, func(R, R) int { return 0 }, read)
 }
 
-// merged yields what read yields in each account, in the order of compare, which is that of each account.
+// merged yields what read yields in each account, in the order of compare, which is that of each account. An account
+// that fails meanwhile ends it with an error, because what it has yielded is in the answer already.
 func merged[R any](
 	ctx context.Context, s *Store, compare func(a, b R) int, read func(*account) iter.Seq2[R, error],
 ) iter.Seq2[R, error] {
@@ -96,35 +93,28 @@ func merged[R any](
 	}
 	return func(yield func(R, error) bool) {
 		var heads []*head[R]
-		failed := 0
-		fails := func(a *account, err error) (goOn bool) {
-			if failed++; failed < len(s.accounts) && s.leftOut(ctx, a, err) == nil {
-				return true
-			}
-			var none R
-			yield(none, err)
-			return false
-		}
+		var none R
 		// next goes to the next record of an account, and reports whether there is one and whether to go on.
 		next := func(h *head[R]) (more, goOn bool) {
 			for {
 				r, err, more := h.next()
-				switch {
-				case !more || err == nil:
+				if !more || err == nil {
 					h.record = r
 					return more, true
-				case !query.GoesOn(err):
-					return false, fails(h.account, err)
-				case !yield(r, err):
+				}
+				if !query.GoesOn(err) {
+					s.fails(ctx, h.account, err)
+				}
+				if !yield(none, err) || !query.GoesOn(err) {
 					return false, false
 				}
 			}
 		}
+		var last error
+		left := 0
 		for _, a := range s.accounts {
 			if err := s.skips(ctx, a); err != nil {
-				if !fails(a, err) {
-					return
-				}
+				last, left = err, left+1
 				continue
 			}
 			pull, stop := iter.Pull2(read(a))
@@ -137,6 +127,9 @@ func merged[R any](
 			if more {
 				heads = append(heads, h)
 			}
+		}
+		if left == len(s.accounts) {
+			yield(none, last)
 		}
 		for len(heads) > 0 {
 			least := slices.MinFunc(heads, func(a, b *head[R]) int { return compare(a.record, b.record) })

@@ -61,11 +61,11 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 			case !had:
 				return o, unknown
 			}
-			s.index.records(a.number, []schema.Device{d})
+			s.index.found(a.number, d)
 			return owner{until: m.Spans.End(), member: m}, nil
 		}
 		if found {
-			s.index.records(a.number, []schema.Device{d})
+			s.index.found(a.number, d)
 			o = owner{record: &d}
 			var is bool
 			if o.member, is, err = a.fleet.MemberOf(ctx, d); err != nil {
