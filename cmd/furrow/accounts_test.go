@@ -54,7 +54,7 @@ func TestSeveralAccountsShowOneFleet(t *testing.T) {
 	for line, says := range map[string]string{
 		"query nobody --latest":                  "nobody",
 		"query --tenant none --latest":           `no device belongs to tenant "none"`,
-		"query --by tenant --window 1h":          "--by takes one --storage",
+		"query --by tenant --window 1h":          "no reports are configured",
 		"query contoso:a --storage " + both[1]:   "is repeated",
 		"query --tenant acme --latest --limit 0": "--limit is 0",
 	} {

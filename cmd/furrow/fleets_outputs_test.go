@@ -38,13 +38,34 @@ func sent(t *testing.T, row []tables.Property, device, at string) tables.Entity 
 	return e
 }
 
-// TestTemperaturesOfATenantsHourAreReported: of two devices, under the name that the model gives.
+// TestTemperaturesOfATenantsHourAreReported: of two devices, under the name that the model gives, in one account and in
+// two.
 func TestTemperaturesOfATenantsHourAreReported(t *testing.T) {
 	t.Parallel()
-	f := exampleFixture(t, "temperatures", "Microsoft", "XYZ-23443", "XYZ-23444")
+	both := reportedTemperatures(t, "XYZ-23443", "XYZ-23444")
+	first, second := reportedTemperatures(t, "XYZ-23443"), reportedTemperatures(t, "XYZ-23444")
+	const want = `"devices":2,"sensors":{"temperature":{"count":4,"sum":260,"min":50,"max":72,`
+	for _, storages := range [][]string{{"--storage", both.storage}, {"--storage", first.storage, "--storage",
+		second.storage}} {
+		for _, of := range []string{"--tenant Microsoft ", ""} {
+			out := both.must("query --by tenant "+of+"--window 1h --from 2026-11-20T08:00:00Z --to 2026-11-20T09:00:00Z --json",
+				storages...)
+			if strings.Count(out, "\n") != 1 || !strings.Contains(out, want) || !strings.Contains(out, `"mean":65,`) {
+				t.Errorf("the hour is %s, want %s", out, want)
+			}
+		}
+	}
+}
+
+// reportedTemperatures returns a fleet in which the readings of devices of the example are folded and reported.
+func reportedTemperatures(t *testing.T, devices ...string) *fixture {
+	t.Helper()
+	f := exampleFixture(t, "temperatures", "Microsoft", devices...)
 	var rows []tables.Entity
 	for _, row := range documents(t, "temperatures.jsonl") {
-		rows = append(rows, sent(t, row, "DeviceId", "DateTime"))
+		if e := sent(t, row, "DeviceId", "DateTime"); slices.Contains(devices, e.PartitionKey) {
+			rows = append(rows, e)
+		}
 	}
 	slices.SortFunc(rows, func(a, b tables.Entity) int { return strings.Compare(a.PartitionKey, b.PartitionKey) })
 	jobstest.Insert(t, f.client.Table("readings"), rows...)
@@ -53,10 +74,5 @@ func TestTemperaturesOfATenantsHourAreReported(t *testing.T) {
 		f.work()
 		time.Sleep(time.Second)
 	}
-	out := f.must("query --by tenant --tenant Microsoft --window 1h --from 2026-11-20T08:00:00Z --to " +
-		"2026-11-20T09:00:00Z --json")
-	const want = `"devices":2,"sensors":{"temperature":{"count":4,"sum":260,"min":50,"max":72,`
-	if strings.Count(out, "\n") != 1 || !strings.Contains(out, want) || !strings.Contains(out, `"mean":65,`) {
-		t.Errorf("the hour is %s, want %s", out, want)
-	}
+	return f
 }

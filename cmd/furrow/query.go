@@ -82,7 +82,7 @@ the model of the device names and converts it. What a record does not have is ni
 
 func queryAction(c *cli.Context) error {
 	if c.IsSet("by") {
-		return cmp.Or(oneStorage(c, "by"), queryReports(c))
+		return queryReports(c)
 	}
 	q, err := queryQuestion(c)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/urfave/cli/v2"
-
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
 	"furrow/tables/schema"
@@ -89,12 +87,12 @@ func printEach[T any, R records.Record](
 			}
 		}
 	}
-	err := answer(a.c, found, func() (string, error) { return noneOf(all, none) })
+	err := answer(a.c, found, func() (string, error) { return firstOf(all, none) })
 	return cmp.Or(err, a.complete())
 }
 
-// noneOf returns what the first account says of an empty answer that does not fail.
-func noneOf(all []asked, none func(asked) (string, error)) (text string, first error) {
+// firstOf returns what the first account says of an empty answer that does not fail.
+func firstOf[A any](all []A, none func(A) (string, error)) (text string, first error) {
 	for _, one := range all {
 		text, err := none(one)
 		if err == nil {
@@ -103,11 +101,4 @@ func noneOf(all []asked, none func(asked) (string, error)) (text string, first e
 		first = cmp.Or(first, err)
 	}
 	return "", first
-}
-
-func oneStorage(c *cli.Context, flag string) error {
-	if len(storagesOf(c)) > 1 {
-		return usagef(c, "--%s takes one --storage: what several accounts have is not added up", flag)
-	}
-	return nil
 }

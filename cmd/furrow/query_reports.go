@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/records"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -19,22 +21,47 @@ func queryReports(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openStorage(c)
+	a, err := accountsOf(c)
 	if err != nil {
 		return err
 	}
-	held, err := s.Generations().Holding(c.Context, config.File{})
-	if err != nil {
-		return err
+	var all []query.Fleet
+	for i := range a.where {
+		f, held, err := a.reporting(i)
+		if err := a.missing(i, err); err != nil {
+			return err
+		}
+		if err != nil {
+			continue
+		}
+		if err := reported(held.Config.Reports, &q); err != nil {
+			return err
+		}
+		all = append(all, f)
 	}
-	if err := reported(held.Config.Reports, &q); err != nil {
-		return err
+	if len(all) == 0 {
+		return a.complete()
 	}
-	f := s.reader()
-	found := query.Limited(reportsOf(c, f, q), c.Int("limit"))
-	return answer(c, printed(found, reportRecordOf), func() (string, error) {
-		return fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span), knownTenant(c, f, q.Tenant)
+	found := query.Limited(reportsOf(c, all, q), c.Int("limit"))
+	err = answer(c, printed(found, reportRecordOf), func() (string, error) {
+		known := func(f query.Fleet) (string, error) {
+			return fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span), knownTenant(c, f, q.Tenant)
+		}
+		return firstOf(all, known)
 	})
+	return cmp.Or(err, a.complete())
+}
+
+// reporting opens an account and reads its configuration.
+func (a *accounts) reporting(i int) (f query.Fleet, held generations.Loaded, err error) {
+	s, err := a.open(i)
+	if err == nil {
+		held, err = s.Generations().Holding(a.c.Context, config.File{})
+	}
+	if err != nil {
+		return f, held, err
+	}
+	return s.reader(), held, nil
 }
 
 // reported checks that there are reports of the question, and chooses its window if it has none.
@@ -59,21 +86,35 @@ func reported(r *config.Reports, q *query.ReportQuestion) error {
 	return nil
 }
 
-// reportsOf yields the reports of a tenant, or of one tenant after the other.
-func reportsOf(c *cli.Context, f query.Fleet, q query.ReportQuestion) iter.Seq2[query.Report, error] {
+// reportsOf yields the reports of a tenant, or of one tenant after the other, over all accounts.
+func reportsOf(c *cli.Context, all []query.Fleet, q query.ReportQuestion) iter.Seq2[query.Report, error] {
+	of := func(tenant schema.Tenant) iter.Seq2[query.Report, error] {
+		q.Tenant = tenant
+		var found []iter.Seq2[query.Report, error]
+		for _, f := range all {
+			found = append(found, f.Reports(c.Context, q))
+		}
+		return query.MergeReports(found...)
+	}
 	if q.Tenant != "" {
-		return f.Reports(c.Context, q)
+		return of(q.Tenant)
 	}
 	return func(yield func(query.Report, error) bool) {
-		for tenant, err := range f.Tenants(c.Context) {
-			if err != nil {
-				yield(query.Report{}, err)
-				return
-			}
-			q.Tenant = tenant
-			for r, err := range f.Reports(c.Context, q) {
-				if !yield(r, err) {
+		seen := map[schema.Tenant]bool{}
+		for _, f := range all {
+			for tenant, err := range f.Tenants(c.Context) {
+				if err != nil {
+					yield(query.Report{}, err)
 					return
+				}
+				if seen[tenant] {
+					continue
+				}
+				seen[tenant] = true
+				for r, err := range of(tenant) {
+					if !yield(r, err) {
+						return
+					}
 				}
 			}
 		}

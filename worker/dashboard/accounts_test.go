@@ -227,8 +227,8 @@ func TestOtherAccountsAreShownWhileOneIsAway(t *testing.T) {
 	})
 }
 
-// TestAnswerIsWholeOrSaysThatItIsNot while an account goes away: what it has is either there, or an error, or the answer
-// says that it is left out.
+// TestAnswerIsWholeOrSaysThatItIsNot while an account goes away: what it has is there, or there is an error, or the
+// answer says that it is left out.
 func TestAnswerIsWholeOrSaysThatItIsNot(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Second)

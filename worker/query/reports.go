@@ -69,15 +69,25 @@ func (f Fleet) Reports(ctx context.Context, q ReportQuestion) iter.Seq2[Report, 
 				continue
 			}
 			if p.Period != period {
-				if !joined(shards, yield) {
+				if !yieldAll(MergeReports(shards...), yield) {
 					return
 				}
 				period, shards = p.Period, nil
 			}
 			shards = append(shards, f.reportsOf(ctx, q, p))
 		}
-		joined(shards, yield)
+		yieldAll(MergeReports(shards...), yield)
 	}
+}
+
+// yieldAll yields records up to an error after which reads do not go on, and reports whether to go on.
+func yieldAll[R any](all iter.Seq2[R, error], yield func(R, error) bool) bool {
+	for r, err := range all {
+		if !yield(r, err) || err != nil && !GoesOn(err) {
+			return false
+		}
+	}
+	return true
 }
 
 // reportPartitions yields the partitions that may have reports of the question, in order.
@@ -152,69 +162,31 @@ func (q ReportQuestion) report(p schema.ReportPartition, e tables.Entity, tell r
 	return r, len(r.Sensors) > 0
 }
 
-// joined joins the reports of the partitions of the fleet, each in order, and reports whether to go on.
-func joined(shards []iter.Seq2[Report, error], yield func(Report, error) bool) bool {
-	heads := make([]head, 0, len(shards))
-	for _, s := range shards {
-		h := head{}
-		var stop func()
-		h.next, stop = iter.Pull2(s)
-		defer stop()
-		more, on := h.advance(yield)
-		if !on {
-			return false
-		}
-		if more {
-			heads = append(heads, h)
-		}
-	}
-	for len(heads) > 0 {
-		least := slices.MinFunc(heads, head.compare)
-		var whole Report
-		rest := heads[:0]
-		for _, h := range heads {
-			if h.compare(least) == 0 {
-				whole.Join(h.report)
-				more, on := h.advance(yield)
-				if !on {
-					return false
+// MergeReports yields reports of a tenant that come from several places, each in order. It joins those of one group and
+// bucket.
+func MergeReports(all ...iter.Seq2[Report, error]) iter.Seq2[Report, error] {
+	return func(yield func(Report, error) bool) {
+		var whole *Report
+		for r, err := range Merge(Report.Compare, all...) {
+			switch {
+			case err != nil:
+				if !yield(Report{}, err) {
+					return
 				}
-				if !more {
-					continue
+			case whole != nil && whole.Compare(r) == 0:
+				whole.Join(r)
+			default:
+				if whole != nil && !yield(*whole, nil) {
+					return
 				}
+				whole = &r
 			}
-			rest = append(rest, h)
 		}
-		heads = rest
-		if !yield(whole, nil) {
-			return false
-		}
-	}
-	return true
-}
-
-// A head is the next report of one partition.
-type head struct {
-	report Report
-	next   func() (Report, error, bool)
-}
-
-// advance goes on to the next report. It yields what cannot be read.
-func (h *head) advance(yield func(Report, error) bool) (more, on bool) {
-	for {
-		r, err, more := h.next()
-		if !more || err == nil {
-			h.report = r
-			return more, true
-		}
-		if !yield(Report{}, err) || !GoesOn(err) {
-			return false, false
+		if whole != nil {
+			yield(*whole, nil)
 		}
 	}
 }
-
-// compare orders reports as storage does.
-func (h head) compare(o head) int { return strings.Compare(h.report.key(), o.report.key()) }
 
 // Compare orders the reports of a tenant as Reports yields them.
 func (r Report) Compare(o Report) int {
@@ -228,10 +200,6 @@ func (r Report) key() string {
 
 // Join adds what other devices of the group have in the bucket. It changes the sensors of r.
 func (r *Report) Join(o Report) {
-	if r.Devices == 0 {
-		*r = o
-		return
-	}
 	r.Devices += o.Devices
 	r.More = max(r.More, o.More)
 	for _, a := range o.Sensors {

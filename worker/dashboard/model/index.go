@@ -190,8 +190,8 @@ func (x *index) found(in uint16, r schema.Device) {
 	}
 }
 
-// record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them, unless
-// it is surely in the other.
+// record takes a record. A device that is in two accounts, as while it is copied, is shown from the first of them,
+// unless it is surely in the other.
 func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) {
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, monthIn{in, r.Month})]

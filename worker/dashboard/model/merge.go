@@ -91,65 +91,36 @@ func merged[R any](
 	if !s.several() {
 		return read(s.accounts[0])
 	}
-	return func(yield func(R, error) bool) {
-		var heads []*head[R]
-		var none R
-		// next goes to the next record of an account, and reports whether there is one and whether to go on.
-		next := func(h *head[R]) (more, goOn bool) {
-			for {
-				r, err, more := h.next()
-				if !more || err == nil {
-					h.record = r
-					return more, true
-				}
-				if !query.GoesOn(err) {
-					s.fails(ctx, h.account, err)
-				}
-				if !yield(none, err) || !query.GoesOn(err) {
-					return false, false
-				}
-			}
+	var all []iter.Seq2[R, error]
+	var last error
+	for _, a := range s.accounts {
+		if err := s.skips(ctx, a); err != nil {
+			last = err
+			continue
 		}
-		var last error
-		left := 0
-		for _, a := range s.accounts {
-			if err := s.skips(ctx, a); err != nil {
-				last, left = err, left+1
-				continue
+		all = append(all, func(yield func(R, error) bool) {
+			for r, err := range read(a) {
+				if err != nil && !query.GoesOn(err) {
+					s.fails(ctx, a, err)
+				}
+				if !yield(r, err) {
+					return
+				}
 			}
-			pull, stop := iter.Pull2(read(a))
-			defer stop()
-			h := &head[R]{account: a, next: pull}
-			more, goOn := next(h)
-			if !goOn {
-				return
-			}
-			if more {
-				heads = append(heads, h)
-			}
-		}
-		if left == len(s.accounts) {
+		})
+	}
+	if len(all) == 0 {
+		return func(yield func(R, error) bool) {
+			var none R
 			yield(none, last)
 		}
-		for len(heads) > 0 {
-			least := slices.MinFunc(heads, func(a, b *head[R]) int { return compare(a.record, b.record) })
-			if !yield(least.record, nil) {
-				return
-			}
-			more, goOn := next(least)
-			if !goOn {
-				return
-			}
-			if !more {
-				heads = slices.DeleteFunc(heads, func(h *head[R]) bool { return h == least })
-			}
-		}
 	}
+	return query.Merge(compare, all...)
 }
 
-// A head is the next record of an account.
-type head[R any] struct {
-	account *account
-	record  R
-	next    func() (R, error, bool)
+// joinedReports yields the reports of a tenant in all accounts. A group that has devices in several has one.
+func (s *Store) joinedReports(ctx context.Context, ask query.ReportQuestion) iter.Seq2[query.Report, error] {
+	return query.MergeReports(merged(ctx, s, query.Report.Compare, func(a *account) iter.Seq2[query.Report, error] {
+		return a.fleet.Reports(ctx, ask)
+	}))
 }

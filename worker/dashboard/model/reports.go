@@ -250,36 +250,6 @@ func (s *Store) reportedTenants(ctx context.Context, tenant string) (all []schem
 	return all
 }
 
-// fleetReports yields the reports of a tenant over all accounts. A group that has devices in several has one.
-func (s *Store) fleetReports(ctx context.Context, ask query.ReportQuestion) iter.Seq2[query.Report, error] {
-	all := merged(ctx, s, query.Report.Compare, func(a *account) iter.Seq2[query.Report, error] {
-		return a.fleet.Reports(ctx, ask)
-	})
-	if !s.several() {
-		return all
-	}
-	return func(yield func(query.Report, error) bool) {
-		var whole *query.Report
-		for r, err := range all {
-			switch {
-			case err != nil:
-				if !yield(r, err) {
-					return
-				}
-			case whole != nil && whole.Compare(r) == 0:
-				whole.Join(r)
-			case whole != nil && !yield(*whole, nil):
-				return
-			default:
-				whole = &r
-			}
-		}
-		if whole != nil {
-			yield(*whole, nil)
-		}
-	}
-}
-
 // all yields the reports of tenants. One that has neither reports nor devices is ErrUnknown.
 func (w *reporting) all(ctx context.Context, tenants []schema.Tenant) iter.Seq2[query.Report, error] {
 	return func(yield func(query.Report, error) bool) {
@@ -291,7 +261,7 @@ func (w *reporting) all(ctx context.Context, tenants []schema.Tenant) iter.Seq2[
 			if ask.Tenant = t; t == w.after.Tenant {
 				ask.After = w.after.ReportPlace
 			}
-			for r, err := range w.store.fleetReports(ctx, ask) {
+			for r, err := range w.store.joinedReports(ctx, ask) {
 				if !yield(r, err) {
 					return
 				}

@@ -193,7 +193,7 @@ func (s *Store) longestReported() string {
 // summed reads the reports of a tenant and those of its groups.
 func (s *Store) summed(ctx context.Context, ask query.ReportQuestion, by schema.By) (d summed, err error) {
 	d.points, d.groups = []Point{}, map[string]*total{}
-	for r, err := range query.Readable(s.fleetReports(ctx, ask), &d.skipped) {
+	for r, err := range query.Readable(s.joinedReports(ctx, ask), &d.skipped) {
 		if err != nil {
 			return d, err
 		}
@@ -210,7 +210,7 @@ func (s *Store) summed(ctx context.Context, ask query.ReportQuestion, by schema.
 	if long, err := schema.ParseWindow(s.longestReported()); err == nil {
 		ask.Window = long
 	}
-	for r, err := range query.Readable(s.fleetReports(ctx, ask), &d.skipped) {
+	for r, err := range query.Readable(s.joinedReports(ctx, ask), &d.skipped) {
 		if err != nil {
 			return d, err
 		}
