@@ -173,7 +173,7 @@ func (s *Store) cost() (n int) {
 	return n
 }
 
-// pace returns how fast the pipelines fold that keep newest values, as one; nil: unknown.
+// pace returns how fast the pipelines fold that keep newest values, as one, and whether that is known.
 func (s *Store) pace(now time.Time) (perMinute float64, lag time.Duration, known bool) {
 	for _, a := range s.accounts {
 		if p := a.poller.pace.Load(); p != nil {
