@@ -131,6 +131,16 @@ func clientTrusting(t *testing.T, caFile string) *http.Client {
 // get returns the body of a successful response. The token may be empty.
 func get(t *testing.T, client *http.Client, url, token string) string {
 	t.Helper()
+	status, body := ask(t, client, url, token)
+	if status != http.StatusOK {
+		t.Fatalf("%s: %d %s", url, status, body)
+	}
+	return body
+}
+
+// ask requests url, with a bearer token unless that is empty.
+func ask(t *testing.T, client *http.Client, url, token string) (status int, body string) {
+	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	must(t, err)
 	if token != "" {
@@ -139,12 +149,9 @@ func get(t *testing.T, client *http.Client, url, token string) string {
 	w, err := client.Do(r)
 	must(t, err)
 	defer w.Body.Close()
-	body, err := io.ReadAll(w.Body)
+	all, err := io.ReadAll(w.Body)
 	must(t, err)
-	if w.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s %s", url, w.Status, body)
-	}
-	return string(body)
+	return w.StatusCode, string(all)
 }
 
 // paste runs lines in a shell, which must succeed.
