@@ -14,8 +14,9 @@ import (
 const benchFanoutHelp = `Measures whole runs of a fleet, from the master job in the queue to the last commit: devices and rows a second,
 CPU time, storage operations, and what they cost on Azure. One worker in this process does the jobs. After each run
 its requests go once more, in the same sizes, to a service that does nothing: the column wire is the CPU time of both
-ends, the least that HTTP costs. The target is as in bench storage; what is created there has a random name and is
-deleted at the end.
+ends, the least that HTTP costs. Devices a second are until none waits for its first look, rows a second until all are
+folded or archived. The target is as in bench storage; what is created there has a random name and is deleted at the
+end.
 
 `
 

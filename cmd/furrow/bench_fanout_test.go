@@ -34,6 +34,14 @@ func TestFanoutBenchFoldsEveryRow(t *testing.T) {
 		rows["reports"].Tables <= active.Tables || rows["backlog"].RowsPerSecond <= rows["backlog"].DevicesPerSecond {
 		t.Errorf("%+v", report)
 	}
+	for _, round := range rows["archive"].EachRound {
+		if round.Rows != 40*30 || round.Operations["objects put object"] == 0 {
+			t.Errorf("no file was written of a day: %+v", round)
+		}
+	}
+	if round := rows["beside"].EachRound[0]; round.Rows != 38+2*20*30 || round.SeenSeconds > round.Seconds {
+		t.Errorf("two devices of 40 have more to catch up: %+v", round)
+	}
 	if names := tableNames(t, s); len(names) != 0 {
 		t.Errorf("the benchmark left tables behind: %q", names)
 	}

@@ -160,7 +160,7 @@ func closeAll(ctx context.Context, ends []*endpoint, report *Report) error {
 	var errs []error
 	for i, e := range ends {
 		if e.server != nil {
-			report.Targets[i].PeakMemory = e.server.PeakMemory()
+			report.Targets[i].PeakMemory = process.PeakMemory(e.server.PID())
 			errs = append(errs, e.server.stop()) // its directory is deleted as a whole
 			continue
 		}

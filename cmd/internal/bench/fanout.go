@@ -28,33 +28,62 @@ type FanoutConfig struct {
 // A fanout is one kind of run that is measured over and over.
 type fanout struct {
 	workload
-	processors string // of the pipeline, in the configuration file's words
-	also       string // the rest of the file
-	rows       func(FanoutConfig) int
-	audit      jobs.Depth // of the run; empty: none, it folds
+	processors string                               // of the pipeline, in the configuration file's words
+	also       string                               // the rest of the file
+	rows       func(c FanoutConfig, device int) int // new ones of a device in each round
+	audit      jobs.Depth                           // of the run; empty: none, it folds
+	after      bool                                 // a round has a day of its own, and the run after its fold is measured
 }
 
-func newRows(n int) func(FanoutConfig) int { return func(FanoutConfig) int { return n } }
+func newRows(n int) func(FanoutConfig, int) int { return func(FanoutConfig, int) int { return n } }
+
+func manyRows(c FanoutConfig, _ int) int { return c.Rows }
+
+// laggards is how many devices there are for each one that is far behind, and how much farther than others it is.
+const laggards = 20
+
+func laggingRows(c FanoutConfig, device int) int {
+	if device%laggards == 0 {
+		return laggards * c.Rows
+	}
+	return 1
+}
 
 func fanouts() []fanout {
 	const standard = "latest, rollup"
 	watch := "rules:\n  hot: {when: {threshold: {sensor: temperature, above: 60}}}\n" +
 		"  silent: {when: {silence: {after: 48h}}}\n"
+	of := func(name, about string) workload { return workload{name: name, about: about} }
 	return []fanout{
-		{workload{name: "idle", about: "Nobody has a new row"}, standard, "", newRows(0), ""},
-		{workload{name: "active", about: "Each device has a new row, for latest and rollups by minute, hour and day"},
-			standard, "", newRows(1), ""},
-		{workload{name: "commit", about: "As active, for an archive whose days are open: claims and commits, but no outputs"},
-			"archive: {closeAfter: 168h}", "", newRows(1), ""},
-		{workload{name: "rules", about: "As active, with a rule for a threshold and one for silence"},
-			standard + ", rules", watch, newRows(1), ""},
-		{workload{name: "reports", about: "As active, with reports of tenants by hour and day"}, standard,
-			"reports: {windows: [1h, 1d], by: [tenant]}\n", newRows(1), ""},
-		{workload{name: "backlog", about: "Each device has many new rows, a second apart (--rows)"}, standard, "",
-			func(c FanoutConfig) int { return c.Rows }, ""},
-		{workload{name: "audit", about: "Look for late rows of every device, in vain"}, standard, "", newRows(0), jobs.Full},
+		{workload: of("idle", "Nobody has a new row"), processors: standard, rows: newRows(0)},
+		{workload: of("active", "Each device has a new row, for latest and rollups by minute, hour and day"),
+			processors: standard, rows: newRows(1)},
+		{workload: of("commit", "As active, for an archive whose days are open: claims and commits, but no outputs"),
+			processors: "archive: {closeAfter: 168h}", rows: newRows(1)},
+		{workload: of("rules", "As active, with a rule for a threshold and one for silence"),
+			processors: standard + ", rules", also: watch, rows: newRows(1)},
+		{workload: of("reports", "As active, with reports of tenants by hour and day"), processors: standard,
+			also: "reports: {windows: [1h, 1d], by: [tenant]}\n", rows: newRows(1)},
+		{workload: of("backlog", "Each device has many new rows, a second apart (--rows)"), processors: standard,
+			rows: manyRows},
+		{workload: of("beside", "As active, while one device in twenty has 20 times --rows to catch up"),
+			processors: standard, rows: laggingRows},
+		{workload: of("archive", "As idle, and a day's file is written, with --rows of each device"),
+			processors: "archive: {format: parquet}", rows: manyRows, after: true},
+		{workload: of("audit", "Look for late rows of every device, in vain"), processors: standard, rows: newRows(0),
+			audit: jobs.Full},
 	}
 }
+
+// start is before the first rows. Where a round has a day of its own, even the last one was over yesterday.
+func (w fanout) start(c FanoutConfig, now time.Time) time.Time {
+	if w.after {
+		return now.Truncate(day).Add(-time.Duration(2+max(1, c.History)+c.Rounds)*day - time.Hour/2)
+	}
+	return now.Add(-time.Duration(1+c.History) * day)
+}
+
+const day = 24 * time.Hour
 
 // FanoutNames returns the names of the workloads, with a line about each.
 func FanoutNames() (all, abouts []string) {
@@ -78,7 +107,7 @@ func RunFanout(ctx context.Context, cfg FanoutConfig) (report *FanoutReport, err
 		}
 		account, storage = local, started.Process
 		defer func() {
-			report.StorageMemory = storage.PeakMemory()
+			report.StorageMemory = process.PeakMemory(storage.PID())
 			err = errors.Join(err, started.stop())
 		}()
 	}
@@ -115,44 +144,60 @@ func (w fanout) loaded(batch int) (generations.Loaded, error) {
 // fleet puts audits of all devices, which would else be counted with whatever is measured next.
 func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, report *FanoutReport) error {
 	rows := max(1, 24*f.cfg.History)
-	if err := f.send(ctx, rows); err != nil {
+	all, err := f.send(ctx, newRows(rows))
+	if err != nil {
 		return err
 	}
-	if err := f.work(ctx, rows*f.cfg.Devices, "", jobs.Device, jobs.Audit); err != nil {
+	if _, err := f.work(ctx, goal{rows: all, kinds: []jobs.Kind{jobs.Device, jobs.Audit}}); err != nil {
 		return err
 	}
 	f.every = time.Second
+	often := time.Minute
+	if f.workload.after {
+		often = day
+		f.every = day / time.Duration(f.cfg.Rows)
+		if _, err := f.work(ctx, goal{marks: max(1, f.cfg.History) * len(f.partitions)}); err != nil {
+			return err
+		}
+		f.newest = f.newest.Truncate(day).Add(day - f.every/2)
+	}
 	var rounds []FanoutRound
 	for n := range f.cfg.Rounds {
 		f.cfg.progress("%s: round %d", f.workload.name, n+1)
-		found, err := f.run(ctx, storage, f.workload.rows(f.cfg), f.workload.audit)
+		found, err := f.run(ctx, storage)
 		if err != nil {
 			return err
 		}
 		rounds = append(rounds, found)
 	}
-	report.add(f.workload.name, f.workload.rows(f.cfg), rounds)
+	report.WorkerMemory = process.PeakMemory(0)
+	report.add(f.workload.name, often, rounds)
 	return nil
 }
 
-// run gives each device so many new rows, and measures the run that folds them, or an audit.
-func (f *fanoutFleet) run(
-	ctx context.Context, storage *process.Process, rows int, audit jobs.Depth,
-) (r FanoutRound, err error) {
-	if err := f.send(ctx, rows); err != nil {
+// run gives devices new rows, and measures the run that folds them, an audit, or the run after.
+func (f *fanoutFleet) run(ctx context.Context, storage *process.Process) (r FanoutRound, err error) {
+	if r.Rows, err = f.send(ctx, f.workload.rows); err != nil {
 		return r, err
+	}
+	todo := goal{rows: r.Rows, kinds: []jobs.Kind{jobs.Device}}
+	switch {
+	case f.workload.audit != "":
+		todo = goal{audit: f.workload.audit, kinds: []jobs.Kind{jobs.Audit}}
+	case f.workload.after:
+		if _, err := f.work(ctx, todo); err != nil {
+			return r, err
+		}
+		todo = goal{marks: len(f.partitions), kinds: todo.kinds}
 	}
 	before := f.operations()
 	f.wire.on.Store(true)
 	cpu, storageCPU, began := process.CPU(0), processTime(storage), time.Now()
-	by := jobs.Device
-	if audit != "" {
-		by = jobs.Audit
-	}
-	if err := f.work(ctx, rows*f.cfg.Devices, audit, by); err != nil {
+	seen, err := f.work(ctx, todo)
+	if err != nil {
 		return r, err
 	}
-	r.Seconds = time.Since(began).Seconds()
+	r.Seconds, r.SeenSeconds = time.Since(began).Seconds(), seen.Sub(began).Seconds()
 	r.WorkerCPU = (process.CPU(0) - cpu).Seconds()
 	r.StorageCPU = (processTime(storage) - storageCPU).Seconds()
 	r.Operations = map[string]int64{}

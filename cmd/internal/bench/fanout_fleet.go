@@ -39,6 +39,8 @@ type fanoutFleet struct {
 	newest   time.Time     // of the rows that were sent
 	every    time.Duration // between rows of a device
 
+	partitions map[string][]tables.Op // of the fleet, and the devices that join
+
 	mu      sync.Mutex
 	counted map[string]int64 // operations of the worker
 }
@@ -58,7 +60,7 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 		return nil, err
 	}
 	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{}, wire: &recorder{next: transport.Transport},
-		newest: time.Now().Add(-time.Duration(1+cfg.History) * 24 * time.Hour), every: time.Hour}
+		newest: w.start(cfg, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
 	transport.Transport = f.wire
 	clients, err := roles.Connect(account, names, transport, roles.Hooks{
 		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
@@ -94,7 +96,6 @@ func (f *fanoutFleet) operations() map[string]int64 {
 
 // join makes the devices members of the fleet.
 func (f *fanoutFleet) join(ctx context.Context) error {
-	byMonth := map[string][]tables.Op{}
 	for n := range f.cfg.Devices {
 		m := schema.Member{Month: f.cfg.monthOf(n), Tenant: f.cfg.tenantOf(n), Readings: f.fleet.Names.Readings(),
 			Device: schema.DeviceID(fmt.Sprintf("device-%07d", n))}
@@ -103,9 +104,9 @@ func (f *fanoutFleet) join(ctx context.Context) error {
 			return err
 		}
 		f.members = append(f.members, m)
-		byMonth[e.PartitionKey] = append(byMonth[e.PartitionKey], tables.Insert(e))
+		f.partitions[e.PartitionKey] = append(f.partitions[e.PartitionKey], tables.Insert(e))
 	}
-	for _, ops := range byMonth {
+	for _, ops := range f.partitions {
 		if err := f.submit(ctx, f.fleet.Names.Fleet(), ops); err != nil {
 			return err
 		}
@@ -113,11 +114,14 @@ func (f *fanoutFleet) join(ctx context.Context) error {
 	return nil
 }
 
-// send gives every device new rows.
-func (f *fanoutFleet) send(ctx context.Context, rows int) error {
+// send gives every device new rows, and returns how many they are.
+func (f *fanoutFleet) send(ctx context.Context, of func(c FanoutConfig, device int) int) (sent int, err error) {
+	most := 0
 	writing, ctx := errgroup.WithContext(ctx)
 	writing.SetLimit(f.cfg.Clients)
-	for _, m := range f.members {
+	for i, m := range f.members {
+		rows := of(f.cfg, i)
+		sent, most = sent+rows, max(most, rows)
 		writing.Go(func() error {
 			for first := 0; first < rows; first += tables.MaxOps {
 				var ops []tables.Op
@@ -131,9 +135,9 @@ func (f *fanoutFleet) send(ctx context.Context, rows int) error {
 			return nil
 		})
 	}
-	err := writing.Wait()
-	f.newest = f.newest.Add(time.Duration(rows) * f.every)
-	return err
+	err = writing.Wait()
+	f.newest = f.newest.Add(time.Duration(most) * f.every)
+	return sent, err
 }
 
 // row returns the nth new row of a device.
@@ -160,43 +164,72 @@ func (f *fanoutFleet) submit(ctx context.Context, table string, ops []tables.Op)
 	return nil
 }
 
-// work puts a master job, and has a pool work until every device was looked at by each kind of job, and so many rows
-// were folded.
-func (f *fanoutFleet) work(ctx context.Context, rows int, audit jobs.Depth, by ...jobs.Kind) error {
+// A goal is what a run has to do.
+type goal struct {
+	rows  int        // that it folds
+	marks int        // that group jobs work off
+	audit jobs.Depth // of the run; empty: none
+	kinds []jobs.Kind
+}
+
+// progress is what a run has done.
+type progress struct {
+	devices     map[jobs.Kind]int // that live jobs, or audits, have looked at
+	rows, marks int
+}
+
+func (p *progress) add(m jobs.Message, r jobs.Result) {
+	if m.Mark == "" || m.Kind == jobs.Audit {
+		p.devices[m.Kind] += r.Devices
+	}
+	p.rows += r.Rows
+	p.marks += r.Made
+}
+
+// looked reports whether each kind of job has looked at every device.
+func (p *progress) looked(kinds []jobs.Kind, devices int) bool {
+	return !slices.ContainsFunc(kinds, func(kind jobs.Kind) bool { return p.devices[kind] < devices })
+}
+
+// work puts a master job, and has a pool work until the goal is reached. It returns when every device had been looked
+// at by each kind of job.
+func (f *fanoutFleet) work(ctx context.Context, todo goal) (seen time.Time, err error) {
 	ctx, stop := context.WithTimeout(ctx, runTime)
 	defer stop()
 	master := jobs.Message{Kind: jobs.Master, Pipeline: fanoutPipeline, Run: tables.TicksOf(time.Now()),
-		Audit: audit}
+		Audit: todo.audit}
 	if err := f.queue.Put(ctx, master, 0); err != nil {
-		return err
+		return seen, err
 	}
-	working, done := context.WithCancelCause(ctx)
-	defer done(nil)
-	devices, folded := map[jobs.Kind]int{}, 0
-	seen := func(kind jobs.Kind) bool { return devices[kind] >= f.cfg.Devices }
+	working, reached := context.WithCancelCause(ctx)
+	defer reached(nil)
+	did := progress{devices: map[jobs.Kind]int{}}
 	pool := &worker.Pool{Source: f.queue, Size: f.cfg.Clients, Idle: time.Second, Log: f.fleet.Log}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		r, err := f.pipeline.Do(ctx, m, f.queue, save)
 		for device, why := range r.Failed {
-			done(fmt.Errorf("%s: %w", device, why))
+			reached(fmt.Errorf("%s: %w", device, why))
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		devices[m.Kind] += r.Devices
-		folded += r.Rows
-		if !slices.ContainsFunc(by, func(kind jobs.Kind) bool { return !seen(kind) }) && folded >= rows {
-			done(errFolded)
+		did.add(m, r)
+		looked := did.looked(todo.kinds, f.cfg.Devices)
+		if looked && seen.IsZero() {
+			seen = time.Now()
+		}
+		if looked && did.rows >= todo.rows && did.marks >= todo.marks {
+			reached(errReached)
 		}
 		return err
 	}
-	err := pool.Run(working)
-	if why := context.Cause(working); !errors.Is(why, errFolded) {
-		return errors.Join(why, err)
+	err = pool.Run(working)
+	if why := context.Cause(working); !errors.Is(why, errReached) {
+		return seen, errors.Join(why, err)
 	}
-	return err
+	return seen, err
 }
 
-var errFolded = errors.New("everything is folded")
+var errReached = errors.New("everything is done")
 
 // remove deletes what was created, also after ctx has ended.
 func (f *fanoutFleet) remove(ctx context.Context) error {

@@ -28,6 +28,7 @@ type FanoutReport struct {
 	Jobs          int         `json:"jobs"`                    // at a time
 	CPUs          int         `json:"cpus"`                    // of this machine, which worker and storage share
 	StorageMemory int64       `json:"storageMemory,omitempty"` // peak resident bytes of the storage, on Linux
+	WorkerMemory  int64       `json:"workerMemory,omitempty"`  // the same of the worker, which also sends the rows
 	Rows          []FanoutRow `json:"rows"`                    // one for each workload
 }
 
@@ -41,17 +42,19 @@ type FanoutRow struct {
 	WireCPU          float64       `json:"wireCPUMicros,omitempty"`    // of both, if storage did nothing but HTTP
 	Tables           float64       `json:"tableOperations"`            // for each device
 	Queues           float64       `json:"queueOperations"`            // for each device
-	Dollars          float64       `json:"dollarsPerDeviceMonth"`      // of these operations on Azure, with a run a minute
+	Dollars          float64       `json:"dollarsPerDeviceMonth"`      // of these operations on Azure, with a run a minute, or a file a day
 	EachRound        []FanoutRound `json:"eachRound"`                  //
 }
 
 // A FanoutRound is one run of the whole fleet.
 type FanoutRound struct {
-	Seconds    float64          `json:"seconds"`                     // from the master job to the last commit
-	WorkerCPU  float64          `json:"workerCPUSeconds,omitempty"`  //
-	StorageCPU float64          `json:"storageCPUSeconds,omitempty"` //
-	WireCPU    float64          `json:"wireCPUSeconds,omitempty"`    // of the same requests to a service that does nothing
-	Operations map[string]int64 `json:"operations"`                  // by service and kind
+	Seconds     float64          `json:"seconds"`                     // from the master job to the last commit
+	SeenSeconds float64          `json:"seenSeconds"`                 // until no device waited for a first look
+	Rows        int              `json:"rows"`                        // new ones of all devices
+	WorkerCPU   float64          `json:"workerCPUSeconds,omitempty"`  //
+	StorageCPU  float64          `json:"storageCPUSeconds,omitempty"` //
+	WireCPU     float64          `json:"wireCPUSeconds,omitempty"`    // of the same requests to a service that does nothing
+	Operations  map[string]int64 `json:"operations"`                  // by service and kind
 }
 
 func newFanoutReport(cfg FanoutConfig) *FanoutReport {
@@ -71,21 +74,20 @@ func (r FanoutRound) of(service string) (n int64) {
 	return n
 }
 
-// add enters the rounds of a workload. In each, every device had so many new rows.
-func (r *FanoutReport) add(name string, rows int, rounds []FanoutRound) {
+// add enters the rounds of a workload that happens so often.
+func (r *FanoutReport) add(name string, every time.Duration, rounds []FanoutRound) {
 	devices := float64(r.Devices)
 	mid := func(of func(FanoutRound) float64) float64 { return medianOf(rounds, of) }
-	seconds := mid(func(x FanoutRound) float64 { return x.Seconds })
 	r.Rows = append(r.Rows, FanoutRow{Name: name,
-		DevicesPerSecond: devices / seconds,
-		RowsPerSecond:    devices * float64(rows) / seconds,
+		DevicesPerSecond: devices / mid(func(x FanoutRound) float64 { return x.SeenSeconds }),
+		RowsPerSecond:    mid(func(x FanoutRound) float64 { return float64(x.Rows) / x.Seconds }),
 		WorkerCPU:        mid(func(x FanoutRound) float64 { return x.WorkerCPU * 1e6 / devices }),
 		StorageCPU:       mid(func(x FanoutRound) float64 { return x.StorageCPU * 1e6 / devices }),
 		WireCPU:          mid(func(x FanoutRound) float64 { return x.WireCPU * 1e6 / devices }),
 		Tables:           mid(func(x FanoutRound) float64 { return float64(x.of("tables ")) / devices }),
 		Queues:           mid(func(x FanoutRound) float64 { return float64(x.of("queues ")) / devices }),
 		Dollars: mid(func(x FanoutRound) float64 {
-			_, total := price.Azure().Monthly(x.Operations, time.Minute)
+			_, total := price.Azure().Monthly(x.Operations, every)
 			return total / devices
 		}),
 		EachRound: rounds,
@@ -121,7 +123,7 @@ func (r *FanoutReport) WriteText(w io.Writer) error {
 	}
 	_ = lines.Flush() // writes to memory
 	if r.StorageMemory > 0 {
-		fmt.Fprintf(&text, "\nstorage: peak memory %d MB\n", r.StorageMemory/1e6)
+		fmt.Fprintf(&text, "\npeak memory: storage %d MB, worker %d MB\n", r.StorageMemory/1e6, r.WorkerMemory/1e6)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
+	"furrow/cmd/internal/process"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -76,7 +77,7 @@ func (s *tokenSite) close(report *Report) error {
 	for _, e := range s.issuers {
 		for i := range report.Targets {
 			if t := &report.Targets[i]; t.URL == e.url {
-				t.PeakMemory = e.process.PeakMemory()
+				t.PeakMemory = process.PeakMemory(e.process.PID())
 			}
 		}
 		errs = append(errs, e.process.Stop())

@@ -11,11 +11,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"furrow/cmd/internal/process"
 )
 
 // stormConnections is the most connections that are open at a time: fewer than the files that most
 // systems let a process open, and than the endpoint holds. The wait for one counts as a device's time.
-const stormConnections = 4000
+const stormConnections = 2000
 
 // stormTime is how long devices keep asking.
 const stormTime = 10 * time.Minute
@@ -60,7 +62,7 @@ func (cfg TokenConfig) storm(ctx context.Context, s *tokenSite, name string) (St
 	x := newStorm(name, len(devices), func(ctx context.Context, n int) error { return e.ask(ctx, devices[n], e.fresh) })
 	cfg.progress("%s: storm", name)
 	found, err := x.run(ctx)
-	found.PeakMemory = e.process.PeakMemory()
+	found.PeakMemory = process.PeakMemory(e.process.PID())
 	return found, err
 }
 

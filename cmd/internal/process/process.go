@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -129,17 +128,4 @@ func (p *Process) Stop() error {
 		return fmt.Errorf("%s did not stop within %v and was killed", p.Name, stopTime)
 	}
 	return nil
-}
-
-// PeakMemory returns the peak resident memory in bytes of the running process, or 0 where
-// Linux's /proc does not tell.
-func (p *Process) PeakMemory() int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	value, _, _ := strings.Cut(strings.TrimSpace(rest), " kB")
-	kb, _ := strconv.ParseInt(value, 10, 64)
-	return kb << 10
 }

@@ -30,3 +30,19 @@ func CPU(pid int) time.Duration {
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
 	return time.Duration(user+system) * tick
 }
+
+// PeakMemory returns the peak resident memory in bytes of a running process, and 0 where Linux's /proc does not tell.
+// PID 0 is this process.
+func PeakMemory(pid int) int64 {
+	if pid == 0 {
+		pid = os.Getpid()
+	}
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	value, _, _ := strings.Cut(strings.TrimSpace(rest), " kB")
+	kb, _ := strconv.ParseInt(value, 10, 64)
+	return kb << 10
+}
