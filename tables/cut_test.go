@@ -2,9 +2,11 @@ package tables
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"furrow/tables/azuretest/must"
 )
@@ -87,3 +89,34 @@ func TestInvalidTransactionsAreRefused(t *testing.T) {
 }
 
 func row(pk, rk string) Entity { return Entity{PartitionKey: pk, RowKey: rk} }
+
+// TestSizeIsAnUpperBound compares it with what is sent.
+func TestSizeIsAnUpperBound(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	text := func() string {
+		var s []rune
+		for range random.IntN(50) {
+			s = append(s, []rune("a\"\\\x00\x1f\n\u2028é€😀\x7f<")[random.IntN(12)])
+		}
+		return string(s)
+	}
+	values := func() []Value {
+		return []Value{String(text()), Binary([]byte(text())), Int32(math.MinInt32), Int64(math.MinInt64), Boolean(false),
+			Double(-math.MaxFloat64 / 3), Double(math.Inf(-1)), Double(-math.SmallestNonzeroFloat64),
+			DateTime(TicksOf(time.Now())), GUID("f81d4fae-7dec-11d0-a765-00a0c91e6bf6")}
+	}
+	for range 200 {
+		e := row(strings.Repeat("é '", random.IntN(20))+"p", strings.Repeat("%", random.IntN(20))+"r")
+		for i, v := range values() {
+			e.Set(fmt.Sprintf("P%d", i), v)
+		}
+		for _, op := range []Op{Insert(e), Replace(e, "W/\"datetime'2026-11-24T00%3A00%3A00.0000000Z'\""),
+			Delete(e.PartitionKey, e.RowKey, AnyETag)} {
+			request := must.Have(op.appendRequest(nil, "https://furrow.table.core.windows.net/readings", "?sig=x"))(t)
+			if most := op.size() - around + 400; len(request) > most {
+				t.Fatalf("seed %d: %d bytes are bounded by %d: %s", seed, len(request), most, request)
+			}
+		}
+	}
+}

@@ -63,6 +63,33 @@ func appendProperty(b []byte, p Property) ([]byte, error) {
 	return p.Value.append(b)
 }
 
+// size returns an upper bound of p's size as JSON, without encoding it.
+func (p *Property) size() int {
+	const number = 40 // a date with its quotes has 30
+	n := 2*len(p.Name) + len(`,"":`) + len(`,"@odata.type":"Edm.DateTime"`)
+	switch p.Value.kind {
+	case TypeBinary:
+		return n + base64.StdEncoding.EncodedLen(len(p.Value.text)) + len(`""`)
+	case TypeString, TypeGUID:
+		return n + quotedSize(p.Value.text)
+	}
+	return n + number
+}
+
+// quotedSize returns the size of s with quotes and escapes.
+func quotedSize(s string) int {
+	n := len(s) + len(`""`)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			n += len(`\u0000`) - 1
+		case c == '"' || c == '\\':
+			n++
+		}
+	}
+	return n
+}
+
 // append appends v as JSON.
 func (v Value) append(b []byte) ([]byte, error) {
 	switch v.kind {

@@ -70,8 +70,8 @@ func Cut(ops []Op) (groups [][]Op, err error) {
 		return nil, err
 	}
 	start, size := 0, 0
-	for i, op := range ops {
-		n := op.size()
+	for i := range ops {
+		n := ops[i].size()
 		if i-start == MaxOps || i > start && size+n > cutAt {
 			groups, start, size = append(groups, ops[start:i:i]), i, 0
 		}
@@ -105,11 +105,14 @@ func checkOps(ops []Op) error {
 
 // size returns an upper bound of op's size in a transaction. One operation always fits: an
 // entity of 1 MiB has little more than 3 MiB in JSON, if it has only control characters.
-func (op Op) size() int {
-	n := around + 3*(len(op.Entity.PartitionKey)+len(op.Entity.RowKey))
-	body, err := appendEntity(nil, &op.Entity)
-	if err != nil {
-		return n // Submit returns the error
+func (op *Op) size() int {
+	e := &op.Entity
+	n := around + 4*(len(e.PartitionKey)+len(e.RowKey))
+	if op.Kind == KindDelete {
+		return n
 	}
-	return n + len(body)
+	for i := range e.Properties {
+		n += e.Properties[i].size()
+	}
+	return n
 }

@@ -1,23 +1,12 @@
 package tables
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
-	"net/textproto"
 	"net/url"
-	"strconv"
 	"strings"
 
-	"furrow/tables/service"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/google/uuid"
 )
@@ -59,54 +48,46 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 }
 
 // transaction returns the body: a change set in a batch, with each operation as an HTTP
-// request in a part.
+// request in a part. It writes all of it into one slice, because most of what jobs send are
+// transactions.
 func (t *Table) transaction(ops []Op) (body []byte, contentType string, err error) {
-	var buffer bytes.Buffer
-	batch, set := multipart.NewWriter(&buffer), multipart.NewWriter(&buffer)
 	// Azurite requires these names, which Azure's documentation uses.
-	if err := errors.Join(batch.SetBoundary("batch_"+uuid.NewString()),
-		set.SetBoundary("changeset_"+uuid.NewString())); err != nil {
-		return nil, "", err
+	batch, set := "batch_"+uuid.NewString(), "changeset_"+uuid.NewString()
+	root, query, _ := strings.Cut(t.url, "?") // a SAS
+	if root = strings.TrimSuffix(root, "/") + "/" + t.Name; query != "" {
+		query = "?" + query
 	}
-	if _, err := batch.CreatePart(textproto.MIMEHeader{"Content-Type": {"multipart/mixed; boundary=" +
-		set.Boundary()}}); err != nil {
-		return nil, "", err
+	size := around
+	for i := range ops {
+		size += ops[i].size() - around + 400 + len(root) + len(query)
 	}
-	for _, op := range ops {
-		part, err := set.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/http"},
-			"Content-Transfer-Encoding": {"binary"}})
-		if err != nil {
+	body = make([]byte, 0, size)
+	body = appendAll(body, "--", batch, "\r\nContent-Type: multipart/mixed; boundary=", set, "\r\n\r\n")
+	for i := range ops {
+		body = appendAll(body, "--", set, "\r\nContent-Type: application/http\r\n"+
+			"Content-Transfer-Encoding: binary\r\n\r\n")
+		if body, err = ops[i].appendRequest(body, root, query); err != nil {
 			return nil, "", err
 		}
-		request, err := t.request(op)
-		if err != nil {
-			return nil, "", err
-		}
-		if _, err := part.Write(request); err != nil {
-			return nil, "", err
-		}
+		body = append(body, "\r\n"...)
 	}
-	if err := set.Close(); err != nil {
-		return nil, "", err
-	}
-	if err := batch.Close(); err != nil {
-		return nil, "", err
-	}
-	return buffer.Bytes(), "multipart/mixed; boundary=" + batch.Boundary(), nil
+	body = appendAll(body, "--", set, "--\r\n--", batch, "--\r\n")
+	return body, "multipart/mixed; boundary=" + batch, nil
 }
 
-// request returns op as an HTTP request.
-func (t *Table) request(op Op) ([]byte, error) {
+// appendRequest appends op as an HTTP request to a table with the URL root and query.
+func (op *Op) appendRequest(b []byte, root, query string) ([]byte, error) {
 	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT",
 		KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
-	path := t.Name
+	b = appendAll(b, method, " ", root)
 	if op.Kind != KindInsert {
-		path += "(PartitionKey=" + pathLiteral(op.Entity.PartitionKey) + ",RowKey=" + pathLiteral(op.Entity.RowKey) + ")"
+		b = appendAll(b, "(PartitionKey=", pathLiteral(op.Entity.PartitionKey), ",RowKey=",
+			pathLiteral(op.Entity.RowKey), ")")
 	}
-	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n"+
-		"DataServiceVersion: 3.0\r\n", method, runtime.JoinPaths(t.url, path))
+	b = appendAll(b, query, " HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n"+
+		"DataServiceVersion: 3.0\r\n")
 	if op.IfMatch != "" {
-		b = fmt.Appendf(b, "If-Match: %s\r\n", op.IfMatch)
+		b = appendAll(b, "If-Match: ", string(op.IfMatch), "\r\n")
 	}
 	if op.Kind == KindDelete {
 		return append(b, "\r\n"...), nil
@@ -117,85 +98,12 @@ func (t *Table) request(op Op) ([]byte, error) {
 	return appendEntity(append(b, "Content-Type: application/json\r\n\r\n"...), &op.Entity)
 }
 
+func appendAll(b []byte, texts ...string) []byte {
+	for _, s := range texts {
+		b = append(b, s...)
+	}
+	return b
+}
+
 // pathLiteral quotes a key for the path of a URL.
 func pathLiteral(key string) string { return url.PathEscape(Literal(key)) }
-
-// readTransaction returns the ETags of ops from the answer, or the error of the refused one.
-func readTransaction(resp *http.Response, body []byte, ops []Op) ([]ETag, error) {
-	answers, err := transactionAnswers(resp, body)
-	if err != nil {
-		return nil, fmt.Errorf("answer of storage: %w", err)
-	}
-	var etags []ETag
-	for _, a := range answers {
-		if a.StatusCode >= http.StatusBadRequest {
-			return nil, refusal(runtime.NewResponseError(a), ops)
-		}
-		etags = append(etags, ETag(a.Header.Get("ETag")))
-	}
-	if len(etags) != len(ops) {
-		return nil, fmt.Errorf("answer of storage: %d operations have %d answers", len(ops), len(etags))
-	}
-	return etags, nil
-}
-
-func transactionAnswers(resp *http.Response, body []byte) (answers []*http.Response, err error) {
-	batch, err := firstPart(resp.Header.Get("Content-Type"), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	set, err := parts(batch.Header.Get("Content-Type"), batch)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		part, err := set.NextPart()
-		if err == io.EOF {
-			return answers, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		a, err := http.ReadResponse(bufio.NewReader(part), resp.Request)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := runtime.Payload(a); err != nil { // reads the body before the next part
-			return nil, err
-		}
-		answers = append(answers, a)
-	}
-}
-
-func parts(contentType string, body io.Reader) (*multipart.Reader, error) {
-	_, parameters, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return nil, fmt.Errorf("its type %q is not multipart: %w", contentType, err)
-	}
-	return multipart.NewReader(body, parameters["boundary"]), nil
-}
-
-func firstPart(contentType string, body io.Reader) (*multipart.Part, error) {
-	batch, err := parts(contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	return batch.NextPart()
-}
-
-// refusal wraps err with the operation that its message names: "2:The specified entity
-// already exists."
-func refusal(err error, ops []Op) error {
-	err = named(err)
-	f, ok := err.(*service.Failure)
-	if !ok {
-		return err
-	}
-	number, message, ok := strings.Cut(f.Message, ":")
-	i, notNumber := strconv.Atoi(number)
-	if !ok || notNumber != nil || i < 0 || i >= len(ops) {
-		return err
-	}
-	f.Message = message
-	return &TransactionError{Index: i, Op: ops[i], Err: f}
-}

@@ -2,6 +2,8 @@ package local_test
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -88,5 +90,36 @@ func BenchmarkEmptyQuery(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkTransaction has a client write what a job writes for 50 devices: tracking rows and outputs, whose versions it
+// knows. The first write of each inserts.
+func BenchmarkTransaction(b *testing.B) {
+	account, direct := started(b, nil)
+	table := readings(b, account, direct)
+	must.Succeed(b, table.Create(b.Context()))
+	random := rand.New(rand.NewPCG(1, 1))
+	ops := make([]tables.Op, tables.MaxOps)
+	for i := range ops {
+		state := make([]byte, 600)
+		for j := range state {
+			state[j] = byte(random.Int())
+		}
+		e := tables.Entity{PartitionKey: "202611-0007", RowKey: fmt.Sprintf("device-%05d", i)}
+		e.Set("Last", tables.String("0638678115000000000-6c1f"))
+		e.Set("Rows", tables.Int64(123456))
+		for _, name := range []string{"min", "max", "mean"} {
+			e.Set(name, tables.Double(random.Float64()))
+		}
+		e.Set("State", tables.Binary(state))
+		ops[i] = tables.Insert(e)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		written := must.Have(table.Submit(b.Context(), ops))(b)
+		for i := range ops {
+			ops[i] = tables.Replace(ops[i].Entity, written.ETags[i])
+		}
 	}
 }

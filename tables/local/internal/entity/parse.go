@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,17 +27,18 @@ type Body struct {
 	Properties           []Property
 }
 
-// member is a member of the JSON object, before its annotation is known.
+// member is a member of the JSON object.
 type member struct {
-	name string
-	kind jsontext.Kind
-	text string // unquoted, if a string
+	name  string
+	kind  jsontext.Kind
+	text  []byte // unquoted, if a string; part of the body, if it has no escapes
+	about string // the type of its annotation
 }
 
 // Parse parses an entity from JSON at any metadata level: types are annotated or
-// follow from the JSON value.
+// follow from the JSON value. The entity shares memory with the body, which must not change.
 func Parse(body []byte) (*Body, error) {
-	members, types, err := scan(body)
+	members, err := scan(body)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func Parse(body []byte) (*Body, error) {
 		if err := checkName(m.name); err != nil {
 			return nil, err
 		}
-		v, err := m.value(types[m.name])
+		v, err := m.value()
 		if err != nil {
 			return nil, err
 		}
@@ -72,61 +74,106 @@ func (b *Body) key(m member) error {
 	if m.kind != '"' {
 		return Invalid("The value of " + m.name + " must be a string.")
 	}
-	if err := CheckKey(m.name, m.text); err != nil {
+	key := string(m.text)
+	if err := CheckKey(m.name, key); err != nil {
 		return err
 	}
 	if m.name == "PartitionKey" {
-		b.Partition, b.HasPartition = m.text, true
+		b.Partition, b.HasPartition = key, true
 	} else {
-		b.Row, b.HasRow = m.text, true
+		b.Row, b.HasRow = key, true
 	}
 	return nil
 }
 
-// scan splits a flat JSON object into members and odata.type annotations.
-func scan(body []byte) (members []member, types map[string]string, err error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(wire.TrimBOM(body)))
-	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil, nil, Invalid("The body must be a JSON object.")
+// A scanner reads a flat JSON object.
+type scanner struct {
+	json *jsontext.Decoder
+	body []byte
+	text string // the body, of which names are parts
+}
+
+// scan splits a flat JSON object into members with their odata.type annotations.
+func scan(body []byte) ([]member, error) {
+	body = wire.TrimBOM(body)
+	s := scanner{jsontext.NewDecoder(bytes.NewBuffer(body)), body, string(body)}
+	if t, err := s.json.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, Invalid("The body must be a JSON object.")
 	}
-	for {
-		t, err := d.ReadToken()
+	members := make([]member, 0, 16)
+	var early []member // annotations of members that have not come yet
+	for s.json.PeekKind() != '}' {
+		m, err := s.member()
 		if err != nil {
-			return nil, nil, notJSON(err)
-		}
-		if t.Kind() == '}' {
-			break
-		}
-		m := member{name: t.String()}
-		if t, err = d.ReadToken(); err != nil {
-			return nil, nil, notJSON(err)
-		}
-		m.kind, m.text = t.Kind(), ""
-		switch m.kind {
-		case '"', '0':
-			m.text = t.String()
-		case '{', '[':
-			return nil, nil, Invalid("The property " + strconv.Quote(m.name) + " is not a primitive value.")
+			return nil, err
 		}
 		owner, control, annotated := strings.Cut(m.name, "@")
 		switch {
 		case annotated && control == "odata.type":
-			if types == nil {
-				types = make(map[string]string)
+			m.name, m.about = owner, string(m.text)
+			if i := find(members, owner); i >= 0 {
+				members[i].about = m.about
+			} else {
+				early = append(early, m)
 			}
-			types[owner] = m.text
 		case annotated || strings.HasPrefix(m.name, "odata."): // metadata that the client has read and sends back
 		default:
+			if i := find(early, m.name); i >= 0 {
+				m.about = early[i].about
+				early = slices.Delete(early, i, i+1)
+			}
 			members = append(members, m)
 		}
-		if len(members) > MaxProperties+3 {
-			return nil, nil, tooMany()
+		if len(members) > MaxProperties+3 || len(early) > MaxProperties+3 {
+			return nil, tooMany()
 		}
 	}
-	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, nil, Invalid("Something follows the JSON object.")
+	if _, err := s.json.ReadToken(); err != nil {
+		return nil, notJSON(err)
 	}
-	return members, types, nil
+	if _, err := s.json.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, Invalid("Something follows the JSON object.")
+	}
+	return members, nil
+}
+
+// find returns the index of the last member with a name, or -1. An annotation is mostly next to its member.
+func find(members []member, name string) int {
+	for i := len(members) - 1; i >= 0; i-- {
+		if members[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// member reads a name and its value.
+func (s *scanner) member() (m member, err error) {
+	raw, err := s.json.ReadValue()
+	if err != nil {
+		return m, notJSON(err)
+	}
+	if end := int(s.json.InputOffset()); bytes.IndexByte(raw, '\\') < 0 {
+		m.name = s.text[end-len(raw)+1 : end-1]
+	} else if name, err := jsontext.AppendUnquote(nil, raw); err == nil {
+		m.name = string(name)
+	}
+	if raw, err = s.json.ReadValue(); err != nil {
+		return m, notJSON(err)
+	}
+	end := int(s.json.InputOffset())
+	switch m.kind = raw.Kind(); m.kind {
+	case '"':
+		m.text = s.body[end-len(raw)+1 : end-1]
+		if bytes.IndexByte(raw, '\\') >= 0 {
+			m.text, err = jsontext.AppendUnquote(nil, raw)
+		}
+	case '0':
+		m.text = s.body[end-len(raw) : end]
+	case '{', '[':
+		return m, Invalid("The property " + strconv.Quote(m.name) + " is not a primitive value.")
+	}
+	return m, err
 }
 
 func notJSON(err error) error {
@@ -150,55 +197,55 @@ func checkName(name string) error {
 }
 
 // value returns m's value in the annotated type, or in the type of the JSON value.
-func (m member) value(annotated string) (Value, error) {
+func (m *member) value() (Value, error) {
 	if m.kind == 'n' {
 		return Value{}, nil
 	}
 	v, ok := Value{}, false
-	switch annotated {
+	switch m.about {
 	case "":
 		v, ok = m.plain()
 	case "Edm.String":
-		v, ok = Value{Type: String, Raw: []byte(m.text)}, m.kind == '"'
+		v, ok = Value{Type: String, Raw: m.text}, m.kind == '"'
 	case "Edm.Boolean":
 		v, ok = m.boolean()
 	case "Edm.Int32":
-		n, err := strconv.ParseInt(m.text, 10, 32)
+		n, err := strconv.ParseInt(string(m.text), 10, 32)
 		v, ok = Value{Type: Int32, Num: n}, err == nil
 	case "Edm.Int64":
-		n, err := strconv.ParseInt(m.text, 10, 64)
+		n, err := strconv.ParseInt(string(m.text), 10, 64)
 		v, ok = Value{Type: Int64, Num: n}, err == nil
 	case "Edm.Double":
-		v, ok = ParseDouble(m.text)
+		v, ok = ParseDouble(string(m.text))
 	case "Edm.DateTime":
-		v, ok = ParseDateTime(m.text)
+		v, ok = ParseDateTime(string(m.text))
 		ok = ok && m.kind == '"'
 	case "Edm.Guid":
-		v, ok = ParseGUID(m.text)
+		v, ok = ParseGUID(string(m.text))
 		ok = ok && m.kind == '"'
 	case "Edm.Binary":
-		raw, err := base64.StdEncoding.DecodeString(m.text)
+		raw, err := base64.StdEncoding.AppendDecode(make([]byte, 0, base64.StdEncoding.DecodedLen(len(m.text))), m.text)
 		v, ok = Value{Type: Binary, Raw: raw}, err == nil && m.kind == '"'
 	default:
-		return v, Invalid("The type " + strconv.Quote(annotated) + " of property " + m.name +
+		return v, Invalid("The type " + strconv.Quote(m.about) + " of property " + m.name +
 			" is not a type of the Table service.")
 	}
 	if !ok {
 		return v, Invalid("An error occurred while processing this request: the value of property " + m.name +
-			" is not a valid " + cmp.Or(annotated, "JSON value") + ".")
+			" is not a valid " + cmp.Or(m.about, "JSON value") + ".")
 	}
 	if v.Type == DateTime && v.Num < MinDateTime {
-		return v, bad("OutOfRangeInput", "The '"+m.name+"' parameter of value '"+m.text+"' is out of range.")
+		return v, bad("OutOfRangeInput", "The '"+m.name+"' parameter of value '"+string(m.text)+"' is out of range.")
 	}
 	return v, nil
 }
 
 // boolean parses a Boolean. Clients that keep values as text write it as a string.
-func (m member) boolean() (Value, bool) {
+func (m *member) boolean() (Value, bool) {
 	switch {
-	case m.kind == 't', m.kind == '"' && strings.EqualFold(m.text, "true"):
+	case m.kind == 't', m.kind == '"' && strings.EqualFold(string(m.text), "true"):
 		return Value{Type: Boolean, Num: 1}, true
-	case m.kind == 'f', m.kind == '"' && strings.EqualFold(m.text, "false"):
+	case m.kind == 'f', m.kind == '"' && strings.EqualFold(string(m.text), "false"):
 		return Value{Type: Boolean}, true
 	}
 	return Value{}, false
@@ -206,21 +253,21 @@ func (m member) boolean() (Value, bool) {
 
 // plain returns a value without annotation. A number is an Int32 if it fits,
 // otherwise a Double.
-func (m member) plain() (Value, bool) {
+func (m *member) plain() (Value, bool) {
 	switch m.kind {
 	case '"':
-		return Value{Type: String, Raw: []byte(m.text)}, true
+		return Value{Type: String, Raw: m.text}, true
 	case 't':
 		return Value{Type: Boolean, Num: 1}, true
 	case 'f':
 		return Value{Type: Boolean}, true
 	}
-	if !strings.ContainsAny(m.text, ".eE") {
-		if n, err := strconv.ParseInt(m.text, 10, 32); err == nil {
+	if !bytes.ContainsAny(m.text, ".eE") {
+		if n, err := strconv.ParseInt(string(m.text), 10, 32); err == nil {
 			return Value{Type: Int32, Num: n}, true
 		}
 	}
-	return ParseDouble(m.text)
+	return ParseDouble(string(m.text))
 }
 
 // ParseDouble parses a Double. NaN and the infinities are written as strings.

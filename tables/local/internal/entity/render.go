@@ -85,10 +85,16 @@ func (r *Renderer) head(dst []byte, partition, row string, s Stored, context boo
 		link := EntityPath(r.Table, partition, row)
 		dst = appendString(dst, "odata.type", account+"."+r.Table)
 		dst = appendString(dst, "odata.id", r.Base+"/"+link)
-		dst = appendString(dst, "odata.etag", ETag(s.Timestamp()))
+		dst = appendETag(dst, s)
 		return appendString(dst, "odata.editLink", link)
 	}
-	return appendString(dst, "odata.etag", ETag(s.Timestamp()))
+	return appendETag(dst, s)
+}
+
+func appendETag(dst []byte, s Stored) []byte {
+	dst = append(dst, `"odata.etag":"W/\"datetime'`...)
+	dst = appendEscapedTicks(dst, s.Timestamp())
+	return append(dst, `'\"",`...)
 }
 
 // quoted escapes a key for a quoted string in a URL.
@@ -100,29 +106,43 @@ func EntityPath(table, partition, row string) string {
 }
 
 // ETag returns the entity tag of a row last written at ticks.
-func ETag(ticks int64) string {
-	return `W/"datetime'` + strings.ReplaceAll(FormatTicks(ticks), ":", "%3A") + `'"`
+func ETag(ticks int64) string { return string(AppendETag(make([]byte, 0, 64), ticks)) }
+
+// AppendETag appends the entity tag of a row last written at ticks.
+func AppendETag(dst []byte, ticks int64) []byte {
+	return append(appendEscapedTicks(append(dst, `W/"datetime'`...), ticks), `'"`...)
 }
 
-// FormatTicks formats a time as the service does: to 100 ns, without trailing zeros
-// of the fraction.
-func FormatTicks(ticks int64) string {
-	return store.FromTicks(ticks).Format("2006-01-02T15:04:05.9999999Z")
+// The parts of a time as the service gives it: to 100 ns, without trailing zeros of the fraction.
+const dateAndHour, minute, second = "2006-01-02T15", "04", "05.9999999Z"
+
+func appendEscapedTicks(dst []byte, ticks int64) []byte {
+	t := store.FromTicks(ticks)
+	dst = append(t.AppendFormat(dst, dateAndHour), "%3A"...)
+	dst = append(t.AppendFormat(dst, minute), "%3A"...)
+	return t.AppendFormat(dst, second)
+}
+
+// appendTicks appends a time as a JSON string.
+func appendTicks(dst []byte, ticks int64) []byte {
+	dst = store.FromTicks(ticks).AppendFormat(append(dst, '"'), dateAndHour+":"+minute+":"+second)
+	return append(dst, '"')
 }
 
 func (r *Renderer) appendTimestamp(dst []byte, s Stored) []byte {
 	if r.Level == FullMetadata {
 		dst = appendString(dst, "Timestamp@odata.type", "Edm.DateTime")
 	}
-	return appendString(dst, "Timestamp", FormatTicks(s.Timestamp()))
+	return append(appendTicks(append(dst, `"Timestamp":`...), s.Timestamp()), ',')
 }
 
 // appendProperty appends a property and a comma. Types that JSON has are not
 // annotated at any level.
 func (r *Renderer) appendProperty(dst []byte, name []byte, v Value) []byte {
 	if r.Level != NoMetadata && annotated(v) {
-		dst = wire.AppendString(dst, string(name)+"@odata.type")
-		dst = append(append(append(dst, `:"`...), v.Type.String()...), `",`...)
+		dst = wire.AppendString(dst, name)
+		dst = append(dst[:len(dst)-1], `@odata.type":"`...)
+		dst = append(append(dst, v.Type.String()...), `",`...)
 	}
 	dst = append(wire.AppendString(dst, name), ':')
 	dst = appendValue(dst, v)
@@ -152,7 +172,7 @@ func appendValue(dst []byte, v Value) []byte {
 	case Boolean:
 		return strconv.AppendBool(dst, v.Num != 0)
 	case DateTime:
-		return wire.AppendString(dst, FormatTicks(v.Num))
+		return appendTicks(dst, v.Num)
 	case GUID:
 		return wire.AppendString(dst, uuid.UUID(v.Raw).String())
 	case Binary:

@@ -42,20 +42,22 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _
 			return err
 		}
 		e.Message = strconv.Itoa(failed) + ":" + e.Message
-		return writeBatch(w, r, []reply{errorReply(parts[failed].request(r), &e)}, true)
+		a := newBatchAnswer(r, 1, true)
+		a.reply(errorReply(parts[failed].request(r), &e))
+		return a.send(w)
 	}
-	replies := make([]reply, len(ops))
+	a, render := newBatchAnswer(r, len(ops), true), &entity.Renderer{Base: r.Base()}
 	for i, op := range ops {
-		replies[i] = opReply(r, op, rows[i], parts[i].header.Get("Content-Id"))
+		a.operation(render, op, rows[i], parts[i].header.Get("Content-Id"))
 	}
-	return writeBatch(w, r, replies, true)
+	return a.send(w)
 }
 
 // request returns the part as a request of its own, in place of r. The Accept header
 // of the whole transaction is ignored, because older clients ask for Atom there.
 func (p *part) request(r *wire.Request) *wire.Request {
 	inner, alone := *r, *r.Request
-	alone.Method, alone.Header = p.method, p.header
+	alone.Method, alone.Header = p.method, p.header.http()
 	inner.Request, inner.Query = &alone, p.query
 	return &inner
 }
@@ -64,7 +66,7 @@ func (p *part) request(r *wire.Request) *wire.Request {
 func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed int, err error) {
 	rows := map[string]bool{}
 	for i, p := range parts {
-		path, err := parsePath(r.Below(p.url.EscapedPath()))
+		path, err := parsePath(r.Below(p.path))
 		if err != nil {
 			return nil, i, err
 		}
@@ -104,7 +106,7 @@ func authorize(ops []*operation, g *auth.Grant) (failed int, err error) {
 
 // batchQuery executes a transaction that consists of one query.
 func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p *part) error {
-	path, err := parsePath(r.Below(p.url.EscapedPath()))
+	path, err := parsePath(r.Below(p.path))
 	if err != nil {
 		return err
 	}
@@ -129,5 +131,7 @@ func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 		}
 		*answer = errorReply(inner, e)
 	}
-	return writeBatch(w, r, []reply{*answer}, false)
+	a := newBatchAnswer(r, 1, false)
+	a.reply(*answer)
+	return a.send(w)
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"mime"
 	"net/http"
-	"net/textproto"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,10 +23,34 @@ const (
 // A part is a request inside a transaction's body.
 type part struct {
 	method string
-	url    *url.URL
+	path   string // escaped
 	query  url.Values
-	header http.Header
+	header fields
 	body   []byte
+}
+
+// fields are the header of a part. A transaction has hundreds of parts with a few fields each, for which maps are slow.
+type fields []field
+
+type field struct{ name, value string }
+
+// Get returns the first value of a field, as http.Header does. The name is in canonical form.
+func (f fields) Get(name string) string {
+	for i := range f {
+		if strings.EqualFold(f[i].name, name) {
+			return f[i].value
+		}
+	}
+	return ""
+}
+
+// header returns f in the form of net/http.
+func (f fields) http() http.Header {
+	h := make(http.Header, len(f))
+	for _, one := range f {
+		h.Add(one.name, one.value)
+	}
+	return h
 }
 
 // parseBatch parses the body of POST $batch: one change set or one query.
@@ -78,7 +102,8 @@ func parseChangeSet(media string, content []byte) ([]part, error) {
 			return nil, err
 		}
 		if id := header.Get("Content-Id"); id != "" && parts[i].header.Get("Content-Id") == "" {
-			parts[i].header.Set("Content-Id", id)
+			parts[i].header = append(slices.DeleteFunc(parts[i].header, func(f field) bool { return f.value == "" }),
+				field{"Content-Id", id})
 		}
 	}
 	return parts, nil
@@ -120,28 +145,48 @@ func split(contentType string, body []byte) ([][]byte, error) {
 	}
 }
 
-// trimLine removes the line break that belongs to the next boundary.
-func trimLine(b []byte) []byte {
-	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+// trimLine removes a line break from the end.
+func trimLine[T []byte | string](text T) T {
+	n := len(text)
+	if n > 0 && text[n-1] == '\n' {
+		n--
+	}
+	if n > 0 && text[n-1] == '\r' {
+		n--
+	}
+	return text[:n]
 }
 
 // cutHeader parses header lines up to an empty one, and returns the rest.
-func cutHeader(b []byte) (http.Header, []byte, error) {
-	h := make(http.Header, 8)
-	for n := 0; ; n++ {
-		line, rest, _ := bytes.Cut(b, []byte("\n"))
-		line = bytes.TrimSuffix(line, []byte("\r"))
-		b = rest
-		if len(line) == 0 {
-			return h, b, nil
+func cutHeader(b []byte) (fields, []byte, error) {
+	end := endOfHeader(b)
+	text, header := string(b[:end]), make(fields, 0, 6)
+	for line := range strings.Lines(text) {
+		line = trimLine(line)
+		if line == "" {
+			break
 		}
-		name, value, ok := strings.Cut(string(line), ":")
-		if !ok || name == "" || strings.TrimSpace(name) != name || n == maxPartHeaders {
-			return nil, nil, entity.Invalid("The header line " + strconv.Quote(clip(string(line))) +
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || name == "" || strings.TrimSpace(name) != name || len(header) == maxPartHeaders {
+			return nil, nil, entity.Invalid("The header line " + strconv.Quote(clip(line)) +
 				" in the transaction is malformed, or there are too many headers.")
 		}
-		name = textproto.CanonicalMIMEHeaderKey(name)
-		h[name] = append(h[name], strings.TrimSpace(value))
+		header = append(header, field{name, strings.TrimSpace(value)})
+	}
+	return header, b[end:], nil
+}
+
+// endOfHeader returns the length of b up to and with its first empty line.
+func endOfHeader(b []byte) int {
+	for at := 0; ; {
+		i := bytes.IndexByte(b[at:], '\n')
+		if i < 0 {
+			return len(b)
+		}
+		if line := b[at : at+i+1]; len(trimLine(line)) == 0 {
+			return at + i + 1
+		}
+		at += i + 1
 	}
 }
 
@@ -153,17 +198,20 @@ func parsePart(content []byte) (part, error) {
 	line := strings.TrimSuffix(string(first), "\r")
 	method, target, _ := strings.Cut(line, " ")
 	target, version, _ := strings.Cut(target, " ")
-	u, err := url.Parse(target)
-	if err != nil || len(target) > wire.MaxURL || !strings.HasPrefix(version, "HTTP/1.") {
+	if len(target) > wire.MaxURL || !strings.HasPrefix(version, "HTTP/1.") {
 		return part{}, entity.Invalid("The request line " + strconv.Quote(clip(line)) +
 			" in the transaction is malformed.")
 	}
-	query, err := wire.ParseQuery(u.RawQuery)
+	path, raw, _ := strings.Cut(target, "?")
+	if _, after, ok := strings.Cut(path, "://"); ok {
+		path = after[max(0, strings.IndexByte(after, '/')):]
+	}
+	query, err := wire.ParseQuery(raw)
 	if err != nil {
 		return part{}, err
 	}
 	header, body, err := cutHeader(rest)
-	return part{method, u, query, header, body}, err
+	return part{method, path, query, header, body}, err
 }
 
 func clip(s string) string { return s[:min(len(s), 200)] }

@@ -37,8 +37,11 @@ type operation struct {
 	level          entity.Level // of the content returned
 }
 
+// A header is http.Header, or the fields of a part of a transaction.
+type header interface{ Get(name string) string }
+
 // parseOperation parses a write, which has the same form alone and in a transaction.
-func parseOperation(method string, p target, h http.Header, body func() ([]byte, error)) (*operation, error) {
+func parseOperation(method string, p target, h header, body func() ([]byte, error)) (*operation, error) {
 	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match")}
 	switch {
 	case method == http.MethodPost && !p.hasKeys && !p.hasName:
@@ -122,6 +125,6 @@ func (op *operation) authorize(g *auth.Grant) error {
 }
 
 // prefersContent reports whether the answer to an insert contains the entity.
-func prefersContent(h http.Header) bool {
+func prefersContent(h header) bool {
 	return !strings.Contains(strings.ToLower(h.Get("Prefer")), "return-no-content")
 }

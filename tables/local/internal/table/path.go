@@ -63,7 +63,7 @@ func (p target) Key(r *wire.Request) (route.Key, error) {
 
 // methodOf is the method of a request. Clients behind a strict proxy put it into
 // X-HTTP-Method.
-func methodOf(method string, h http.Header) string {
+func methodOf(method string, h header) string {
 	if tunnelled := h.Get("X-HTTP-Method"); tunnelled != "" && method == http.MethodPost {
 		return strings.ToUpper(tunnelled)
 	}

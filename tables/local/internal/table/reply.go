@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -34,63 +35,93 @@ func errorReply(r *wire.Request, e *wire.Error) reply {
 	return p
 }
 
-func opReply(r *wire.Request, op *operation, row entity.Stored, contentID string) reply {
-	p := newReply(http.StatusNoContent)
-	if contentID != "" && wire.Printable(contentID) {
-		wire.Set(p.header, "Content-ID", contentID)
-	}
-	if op.kind == remove {
-		return p
-	}
-	wire.Set(p.header, "ETag", entity.ETag(row.Timestamp()))
-	if op.kind != insert {
-		return p
-	}
-	location := r.Base() + "/" + entity.EntityPath(op.table, op.partition, op.row)
-	wire.Set(p.header, "Location", location)
-	wire.Set(p.header, "DataServiceId", location)
-	if !op.returnContent {
-		wire.Set(p.header, "Preference-Applied", "return-no-content")
-		return p
-	}
-	p.status = http.StatusCreated
-	wire.Set(p.header, "Preference-Applied", "return-content")
-	wire.Set(p.header, "Content-Type", "application/json;odata="+op.level.String()+";streaming=true;charset=utf-8")
-	render := entity.Renderer{Level: op.level, Base: r.Base(), Table: op.table}
-	p.body = render.Append(nil, op.partition, op.row, row, true)
-	return p
+// A batchAnswer is the body of the answer to a transaction.
+type batchAnswer struct {
+	body         []byte
+	outer, inner string // boundaries; without a change set there is no inner one
 }
 
-// append writes the reply as a part of a multipart body.
-func (p *reply) append(b []byte, boundary string) []byte {
-	b = append(append(append(b, "--"...), boundary...),
-		"\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 "...)
-	b = strconv.AppendInt(b, int64(p.status), 10)
-	b = append(append(append(b, ' '), http.StatusText(p.status)...), "\r\n"...)
+func newBatchAnswer(r *wire.Request, operations int, changeSet bool) *batchAnswer {
+	a := &batchAnswer{body: make([]byte, 0, 512+operations*640), outer: "batchresponse_" + r.ID}
+	if changeSet {
+		a.inner = "changesetresponse_" + r.ID
+		a.append("--", a.outer, "\r\nContent-Type: multipart/mixed; boundary=", a.inner, "\r\n\r\n")
+	}
+	return a
+}
+
+func (a *batchAnswer) append(texts ...string) {
+	for _, s := range texts {
+		a.body = append(a.body, s...)
+	}
+}
+
+// begin begins a part.
+func (a *batchAnswer) begin(status int) {
+	a.append("--", cmp.Or(a.inner, a.outer),
+		"\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 ")
+	a.body = strconv.AppendInt(a.body, int64(status), 10)
+	a.append(" ", http.StatusText(status), "\r\n")
+}
+
+// reply appends a reply as a part.
+func (a *batchAnswer) reply(p reply) {
+	a.begin(p.status)
 	for _, name := range slices.Sorted(maps.Keys(p.header)) {
-		b = append(append(append(append(b, name...), ": "...), p.header[name][0]...), "\r\n"...)
+		a.append(name, ": ", p.header[name][0], "\r\n")
 	}
-	return append(append(append(b, "\r\n"...), p.body...), "\r\n"...)
+	a.append("\r\n")
+	a.body = append(append(a.body, p.body...), "\r\n"...)
 }
 
-// writeBatch answers with a part for each reply, in a change set or directly.
-func writeBatch(w http.ResponseWriter, r *wire.Request, replies []reply, changeSet bool) error {
-	outer, inner := "batchresponse_"+r.ID, "changesetresponse_"+r.ID
-	b := make([]byte, 0, 512+len(replies)*640)
-	boundary := outer
-	if changeSet {
-		b = append(b, "--"+outer+"\r\nContent-Type: multipart/mixed; boundary="+inner+"\r\n\r\n"...)
-		boundary = inner
+// operation appends the answer to an operation that was done. Its fields are in the order of those of a reply.
+func (a *batchAnswer) operation(render *entity.Renderer, op *operation, row entity.Stored, contentID string) {
+	returns := op.kind == insert && op.returnContent
+	if returns {
+		a.begin(http.StatusCreated)
+	} else {
+		a.begin(http.StatusNoContent)
 	}
-	for i := range replies {
-		b = replies[i].append(b, boundary)
+	a.append("Cache-Control: no-cache\r\n")
+	if contentID != "" && wire.Printable(contentID) {
+		a.append("Content-ID: ", contentID, "\r\n")
 	}
-	if changeSet {
-		b = append(b, "--"+inner+"--\r\n"...)
+	if returns {
+		a.append("Content-Type: application/json;odata=", op.level.String(), ";streaming=true;charset=utf-8\r\n")
 	}
-	b = append(b, "--"+outer+"--\r\n"...)
-	wire.Set(w.Header(), "Content-Type", "multipart/mixed; boundary="+outer)
+	location := ""
+	if op.kind == insert {
+		location = render.Base + "/" + entity.EntityPath(op.table, op.partition, op.row)
+		a.append("DataServiceId: ", location, "\r\n")
+	}
+	a.append("DataServiceVersion: 3.0;\r\n")
+	if op.kind != remove {
+		a.append("ETag: ")
+		a.body = append(entity.AppendETag(a.body, row.Timestamp()), "\r\n"...)
+	}
+	if op.kind == insert {
+		prefer := "return-no-content"
+		if returns {
+			prefer = "return-content"
+		}
+		a.append("Location: ", location, "\r\nPreference-Applied: ", prefer, "\r\n")
+	}
+	a.append("X-Content-Type-Options: nosniff\r\n\r\n")
+	if returns {
+		render.Level, render.Table = op.level, op.table
+		a.body = render.Append(a.body, op.partition, op.row, row, true)
+	}
+	a.append("\r\n")
+}
+
+// send answers with the parts.
+func (a *batchAnswer) send(w http.ResponseWriter) error {
+	if a.inner != "" {
+		a.append("--", a.inner, "--\r\n")
+	}
+	a.append("--", a.outer, "--\r\n")
+	wire.Set(w.Header(), "Content-Type", "multipart/mixed; boundary="+a.outer)
 	w.WriteHeader(http.StatusAccepted)
-	w.Write(b) // fails only if the client is gone
+	w.Write(a.body) // fails only if the client is gone
 	return nil
 }
