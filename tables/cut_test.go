@@ -113,7 +113,8 @@ func TestSizeIsAnUpperBound(t *testing.T) {
 		}
 		for _, op := range []Op{Insert(e), Replace(e, "W/\"datetime'2026-11-24T00%3A00%3A00.0000000Z'\""),
 			Delete(e.PartitionKey, e.RowKey, AnyETag)} {
-			request := must.Have(op.appendRequest(nil, "https://furrow.table.core.windows.net/readings", "?sig=x"))(t)
+			request := must.Have(op.appendRequest(nil, "https://furrow.table.core.windows.net/readings",
+				string(appendPathLiteral([]byte("(PartitionKey="), e.PartitionKey))+",RowKey=", "?sig=x"))(t)
 			if most := op.size() - around + 400; len(request) > most {
 				t.Fatalf("seed %d: %d bytes are bounded by %d: %s", seed, len(request), most, request)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
@@ -61,12 +60,12 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 	for i := range ops {
 		size += ops[i].size() - around + 400 + len(root) + len(query)
 	}
-	body = make([]byte, 0, size)
-	body = appendAll(body, "--", batch, "\r\nContent-Type: multipart/mixed; boundary=", set, "\r\n\r\n")
+	keys := "(PartitionKey=" + string(appendPathLiteral(nil, ops[0].Entity.PartitionKey)) + ",RowKey="
+	body = appendAll(make([]byte, 0, size), "--", batch, "\r\nContent-Type: multipart/mixed; boundary=", set, "\r\n\r\n")
 	for i := range ops {
 		body = appendAll(body, "--", set, "\r\nContent-Type: application/http\r\n"+
 			"Content-Transfer-Encoding: binary\r\n\r\n")
-		if body, err = ops[i].appendRequest(body, root, query); err != nil {
+		if body, err = ops[i].appendRequest(body, root, keys, query); err != nil {
 			return nil, "", err
 		}
 		body = append(body, "\r\n"...)
@@ -75,14 +74,13 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 	return body, "multipart/mixed; boundary=" + batch, nil
 }
 
-// appendRequest appends op as an HTTP request to a table with the URL root and query.
-func (op *Op) appendRequest(b []byte, root, query string) ([]byte, error) {
+// appendRequest appends op as an HTTP request to a table with the URL root and query. The keys of its URL lack the row.
+func (op *Op) appendRequest(b []byte, root, keys, query string) ([]byte, error) {
 	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT",
 		KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
 	b = appendAll(b, method, " ", root)
 	if op.Kind != KindInsert {
-		b = appendAll(b, "(PartitionKey=", pathLiteral(op.Entity.PartitionKey), ",RowKey=",
-			pathLiteral(op.Entity.RowKey), ")")
+		b = append(appendPathLiteral(append(b, keys...), op.Entity.RowKey), ')')
 	}
 	b = appendAll(b, query, " HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n"+
 		"DataServiceVersion: 3.0\r\n")
@@ -105,5 +103,21 @@ func appendAll(b []byte, texts ...string) []byte {
 	return b
 }
 
-// pathLiteral quotes a key for the path of a URL.
-func pathLiteral(key string) string { return url.PathEscape(Literal(key)) }
+// appendPathLiteral appends a key with its quotes to the path of a URL.
+func appendPathLiteral(b []byte, key string) []byte {
+	const quote = "%27"
+	b = append(b, quote...)
+	for i := range len(key) {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.', c == '~':
+			b = append(b, c)
+		case c == '\'':
+			b = append(b, quote+quote...)
+		default:
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(b, quote...)
+}
+
+const hex = "0123456789ABCDEF"

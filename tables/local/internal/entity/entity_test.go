@@ -3,6 +3,7 @@ package entity
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -94,6 +95,11 @@ func FuzzEntity(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b, err := Parse(body)
+		var used Parser
+		must.Have(used.Parse([]byte(`{"PartitionKey":"p","a@odata.type":"Edm.Int64","a":"1","b":true}`)))(t)
+		if again, errAgain := used.Parse(body); code(errAgain) != code(err) || !reflect.DeepEqual(again, b) {
+			t.Fatalf("Parse(%q) = %v, %v; after another body %v, %v", body, b, err, again, errAgain)
+		}
 		if err != nil {
 			if e, ok := errors.AsType[*wire.Error](err); !ok || e.Status != 400 {
 				t.Fatalf("Parse(%q) = %v", body, err)

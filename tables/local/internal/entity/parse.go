@@ -35,18 +35,34 @@ type member struct {
 	about string // the type of its annotation
 }
 
+// Parse parses one entity: see Parser.
+func Parse(body []byte) (*Body, error) { return new(Parser).Parse(body) }
+
+// A Parser parses entities. It keeps what the bodies of a transaction repeat. It is for one goroutine at a time.
+type Parser struct {
+	json    *jsontext.Decoder
+	buffer  bytes.Buffer
+	body    []byte
+	members []member
+	early   []member // annotations of members that have not come yet
+	names   []string // of the last entity, in the order of its body
+	nth     int      // name of the body
+	key     string   // the last partition key
+}
+
 // Parse parses an entity from JSON at any metadata level: types are annotated or
 // follow from the JSON value. The entity shares memory with the body, which must not change.
-func Parse(body []byte) (*Body, error) {
-	members, err := scan(body)
-	if err != nil {
+func (p *Parser) Parse(body []byte) (*Body, error) {
+	if err := p.scan(body); err != nil {
 		return nil, err
 	}
+	members := p.members
 	b := &Body{Properties: make([]Property, 0, len(members))}
-	for _, m := range members {
+	for i := range members {
+		m := &members[i]
 		switch m.name {
 		case "PartitionKey", "RowKey":
-			if err := b.key(m); err != nil {
+			if err := p.setKey(b, m); err != nil {
 				return nil, err
 			}
 			continue
@@ -67,74 +83,102 @@ func Parse(body []byte) (*Body, error) {
 	return b, nil
 }
 
-func (b *Body) key(m member) error {
+func (p *Parser) setKey(b *Body, m *member) error {
 	if m.kind == 'n' {
 		return nil
 	}
 	if m.kind != '"' {
 		return Invalid("The value of " + m.name + " must be a string.")
 	}
+	isPartition := m.name == "PartitionKey"
+	if isPartition && p.key == string(m.text) && p.key != "" {
+		b.Partition, b.HasPartition = p.key, true
+		return nil
+	}
 	key := string(m.text)
 	if err := CheckKey(m.name, key); err != nil {
 		return err
 	}
-	if m.name == "PartitionKey" {
-		b.Partition, b.HasPartition = key, true
+	if isPartition {
+		b.Partition, b.HasPartition, p.key = key, true, key
 	} else {
 		b.Row, b.HasRow = key, true
 	}
 	return nil
 }
 
-// A scanner reads a flat JSON object.
-type scanner struct {
-	json *jsontext.Decoder
-	body []byte
-	text string // the body, of which names are parts
+// scan splits a flat JSON object into members with their odata.type annotations.
+func (p *Parser) scan(body []byte) error {
+	p.reset(body)
+	if t, err := p.json.ReadToken(); err != nil || t.Kind() != '{' {
+		return Invalid("The body must be a JSON object.")
+	}
+	for p.json.PeekKind() != '}' {
+		m, err := p.member()
+		if err != nil {
+			return err
+		}
+		if err := p.add(m); err != nil {
+			return err
+		}
+	}
+	if _, err := p.json.ReadToken(); err != nil {
+		return notJSON(err)
+	}
+	if _, err := p.json.ReadToken(); !errors.Is(err, io.EOF) {
+		return Invalid("Something follows the JSON object.")
+	}
+	return nil
 }
 
-// scan splits a flat JSON object into members with their odata.type annotations.
-func scan(body []byte) ([]member, error) {
-	body = wire.TrimBOM(body)
-	s := scanner{jsontext.NewDecoder(bytes.NewBuffer(body)), body, string(body)}
-	if t, err := s.json.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil, Invalid("The body must be a JSON object.")
+func (p *Parser) reset(body []byte) {
+	p.body = wire.TrimBOM(body)
+	p.buffer = *bytes.NewBuffer(p.body)
+	p.members, p.early, p.nth = p.members[:0], p.early[:0], 0
+	if p.json == nil {
+		p.json = jsontext.NewDecoder(&p.buffer, jsontext.AllowDuplicateNames(true)) // add finds them faster
+		p.members = make([]member, 0, 16)
+		return
 	}
-	members := make([]member, 0, 16)
-	var early []member // annotations of members that have not come yet
-	for s.json.PeekKind() != '}' {
-		m, err := s.member()
-		if err != nil {
-			return nil, err
+	p.json.Reset(&p.buffer, jsontext.AllowDuplicateNames(true))
+}
+
+// add adds a member, or annotates the one that it is about.
+func (p *Parser) add(m member) error {
+	owner, control, annotated := strings.Cut(m.name, "@")
+	switch {
+	case annotated && control == "odata.type":
+		m.name, m.about = owner, typeName(m.text)
+		if i := find(p.members, owner); i >= 0 {
+			p.members[i].about = m.about
+		} else {
+			p.early = append(p.early, m)
 		}
-		owner, control, annotated := strings.Cut(m.name, "@")
-		switch {
-		case annotated && control == "odata.type":
-			m.name, m.about = owner, string(m.text)
-			if i := find(members, owner); i >= 0 {
-				members[i].about = m.about
-			} else {
-				early = append(early, m)
-			}
-		case annotated || strings.HasPrefix(m.name, "odata."): // metadata that the client has read and sends back
-		default:
-			if i := find(early, m.name); i >= 0 {
-				m.about = early[i].about
-				early = slices.Delete(early, i, i+1)
-			}
-			members = append(members, m)
+	case annotated || strings.HasPrefix(m.name, "odata."): // metadata that the client has read and sends back
+	default:
+		if find(p.members, m.name) >= 0 {
+			return notJSON(errors.New("duplicate object member name " + strconv.Quote(m.name)))
 		}
-		if len(members) > MaxProperties+3 || len(early) > MaxProperties+3 {
-			return nil, tooMany()
+		if i := find(p.early, m.name); i >= 0 {
+			m.about = p.early[i].about
+			p.early = slices.Delete(p.early, i, i+1)
+		}
+		p.members = append(p.members, m)
+	}
+	if len(p.members) > MaxProperties+3 || len(p.early) > MaxProperties+3 {
+		return tooMany()
+	}
+	return nil
+}
+
+// typeName returns the text of an annotation.
+func typeName(text []byte) string {
+	for _, name := range names {
+		if name == string(text) {
+			return name
 		}
 	}
-	if _, err := s.json.ReadToken(); err != nil {
-		return nil, notJSON(err)
-	}
-	if _, err := s.json.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, Invalid("Something follows the JSON object.")
-	}
-	return members, nil
+	return string(text)
 }
 
 // find returns the index of the last member with a name, or -1. An annotation is mostly next to its member.
@@ -148,32 +192,49 @@ func find(members []member, name string) int {
 }
 
 // member reads a name and its value.
-func (s *scanner) member() (m member, err error) {
-	raw, err := s.json.ReadValue()
+func (p *Parser) member() (m member, err error) {
+	raw, err := p.json.ReadValue()
 	if err != nil {
 		return m, notJSON(err)
 	}
-	if end := int(s.json.InputOffset()); bytes.IndexByte(raw, '\\') < 0 {
-		m.name = s.text[end-len(raw)+1 : end-1]
-	} else if name, err := jsontext.AppendUnquote(nil, raw); err == nil {
-		m.name = string(name)
-	}
-	if raw, err = s.json.ReadValue(); err != nil {
+	if m.name, err = p.name(raw); err != nil {
 		return m, notJSON(err)
 	}
-	end := int(s.json.InputOffset())
+	if raw, err = p.json.ReadValue(); err != nil {
+		return m, notJSON(err)
+	}
+	end := int(p.json.InputOffset())
 	switch m.kind = raw.Kind(); m.kind {
 	case '"':
-		m.text = s.body[end-len(raw)+1 : end-1]
-		if bytes.IndexByte(raw, '\\') >= 0 {
+		m.text = p.body[end-len(raw)+1 : end-1 : end-1]
+		if bytes.IndexByte(m.text, '\\') >= 0 {
 			m.text, err = jsontext.AppendUnquote(nil, raw)
 		}
 	case '0':
-		m.text = s.body[end-len(raw) : end]
+		m.text = p.body[end-len(raw) : end : end]
 	case '{', '[':
 		return m, Invalid("The property " + strconv.Quote(m.name) + " is not a primitive value.")
 	}
 	return m, err
+}
+
+// name returns a name without its quotes. It is mostly the one at the same place of the last body.
+func (p *Parser) name(quoted []byte) (string, error) {
+	n := p.nth
+	p.nth++
+	text := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		var err error
+		if text, err = jsontext.AppendUnquote(nil, quoted); err != nil {
+			return "", err
+		}
+	}
+	if n < len(p.names) && p.names[n] == string(text) {
+		return p.names[n], nil
+	}
+	name := string(text)
+	p.names = append(p.names[:min(n, len(p.names))], name)
+	return name, nil
 }
 
 func notJSON(err error) error {

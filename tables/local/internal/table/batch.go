@@ -64,14 +64,16 @@ func (p *part) request(r *wire.Request) *wire.Request {
 
 // parseOperations parses the parts as writes to one partition of one table.
 func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed int, err error) {
-	rows := map[string]bool{}
-	for i, p := range parts {
+	var parser entity.Parser
+	rows := make(map[string]bool, len(parts))
+	for i := range parts {
+		p := &parts[i]
 		path, err := parsePath(r.Below(p.path))
 		if err != nil {
 			return nil, i, err
 		}
 		op, err := parseOperation(methodOf(p.method, p.header), path, p.header,
-			func() ([]byte, error) { return p.body, nil })
+			func() (*entity.Body, error) { return parser.Parse(p.body) })
 		if err != nil {
 			return nil, i, err
 		}

@@ -41,7 +41,7 @@ type operation struct {
 type header interface{ Get(name string) string }
 
 // parseOperation parses a write, which has the same form alone and in a transaction.
-func parseOperation(method string, p target, h header, body func() ([]byte, error)) (*operation, error) {
+func parseOperation(method string, p target, h header, body func() (*entity.Body, error)) (*operation, error) {
 	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match")}
 	switch {
 	case method == http.MethodPost && !p.hasKeys && !p.hasName:
@@ -67,11 +67,7 @@ func parseOperation(method string, p target, h header, body func() ([]byte, erro
 	if op.kind == remove {
 		return op, op.checkKeys()
 	}
-	raw, err := body()
-	if err != nil {
-		return nil, err
-	}
-	b, err := entity.Parse(raw)
+	b, err := body()
 	if err != nil {
 		return nil, err
 	}

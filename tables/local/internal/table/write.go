@@ -23,7 +23,13 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 		return err
 	}
 	op, err := parseOperation(methodOf(r.Method, r.Header), p, r.Header,
-		func() ([]byte, error) { return r.ReadBody(maxBody) })
+		func() (*entity.Body, error) {
+			body, err := r.ReadBody(maxBody)
+			if err != nil {
+				return nil, err
+			}
+			return entity.Parse(body)
+		})
 	if err != nil {
 		return err
 	}

@@ -164,7 +164,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 	if r.ContentLength > max {
 		return nil, TooLarge(max)
 	}
-	size := int64(min(uint64(r.ContentLength), 128<<10)) + 1
+	size := int64(min(uint64(r.ContentLength), 256<<10)) + 1
 	if err := r.Hold(size); err != nil {
 		return nil, err
 	}
