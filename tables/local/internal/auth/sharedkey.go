@@ -45,7 +45,7 @@ func signed(key []byte, text, sig string) bool {
 }
 
 func checkDate(r *wire.Request) error {
-	text := cmp.Or(r.Header.Get("x-ms-date"), r.Header.Get("Date"))
+	text := cmp.Or(r.Header.Get("X-Ms-Date"), r.Header.Get("Date"))
 	at, err := http.ParseTime(text)
 	if err != nil {
 		return failed("A Date or x-ms-date header in RFC 1123 format is required.")
@@ -63,7 +63,7 @@ func checkDate(r *wire.Request) error {
 func stringToSign(r *wire.Request, lite bool, order func(a, b string) int) string {
 	h := r.Header
 	if r.Service == wire.Table {
-		date := cmp.Or(h.Get("x-ms-date"), h.Get("Date"))
+		date := cmp.Or(h.Get("X-Ms-Date"), h.Get("Date"))
 		if lite {
 			return date + "\n" + shortResource(r)
 		}
@@ -71,7 +71,7 @@ func stringToSign(r *wire.Request, lite bool, order func(a, b string) int) strin
 			"\n")
 	}
 	date := h.Get("Date")
-	if h.Get("x-ms-date") != "" {
+	if h.Get("X-Ms-Date") != "" {
 		date = ""
 	}
 	if lite {

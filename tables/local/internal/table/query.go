@@ -108,6 +108,9 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 		return err
 	}
 	page := &page{id: m.ID, filter: filter, top: top, render: render, start: time.Now()}
+	buffer := s.pages.Get().(*[]byte)
+	defer func() { s.keep(buffer, page.body) }()
+	page.body = (*buffer)[:0]
 	if render.Level != entity.NoMetadata {
 		page.body = wire.AppendString(append(page.body, `{"odata.metadata":`...),
 			render.Base+"/$metadata#"+render.Table)
@@ -124,7 +127,19 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 		wire.Set(w.Header(), "x-ms-continuation-NextPartitionKey", encodeToken(page.next.Partition))
 		wire.Set(w.Header(), "x-ms-continuation-NextRowKey", encodeToken(page.next.Row))
 	}
-	return answer(w, http.StatusOK, render.Level, append(page.body, "]}"...))
+	page.body = append(page.body, "]}"...)
+	return answer(w, http.StatusOK, render.Level, page.body)
+}
+
+// maxKept is the size of the largest body whose memory later pages use.
+const maxKept = 1 << 20
+
+// keep gives the memory of a body that was sent to later pages.
+func (s *Service) keep(buffer *[]byte, body []byte) {
+	if cap(body) <= maxKept {
+		*buffer = body
+		s.pages.Put(buffer)
+	}
 }
 
 // span returns the range of store keys that a query reads: the keys of its filter,
@@ -221,6 +236,7 @@ type page struct {
 	start  time.Time
 
 	body    []byte
+	row     odata.Row // that was added last
 	rows    int
 	scanned int // rows read, including those filtered out
 	more    bool
@@ -241,7 +257,11 @@ func (s *Service) fill(p *page, lower, upper []byte) error {
 			return nil
 		}
 		p.scanned++
-		if err := p.add(it, string(partition), string(row)); err != nil {
+		if p.row.Partition != string(partition) {
+			p.row.Partition = string(partition)
+		}
+		p.row.Row = string(row)
+		if err := p.add(it); err != nil {
 			return err
 		}
 	}
@@ -255,22 +275,23 @@ func late(scanned int, start time.Time) bool {
 	return scanned%1024 == 1023 && time.Since(start) > maxScan
 }
 
-func (p *page) add(it *pebble.Iterator, partition, row string) error {
+// add adds the row at the iterator, whose keys p has, if the filter matches it.
+func (p *page) add(it *pebble.Iterator) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return err
 	}
-	stored := entity.Stored(value)
-	if err := stored.Check(); err != nil {
+	p.row.Entity = value
+	if err := p.row.Entity.Check(); err != nil {
 		return err
 	}
-	if p.filter != nil && !p.filter.Match(&odata.Row{Partition: partition, Row: row, Entity: stored}) {
+	if p.filter != nil && !p.filter.Match(&p.row) {
 		return nil
 	}
 	if p.rows > 0 {
 		p.body = append(p.body, ',')
 	}
-	p.body = p.render.Append(p.body, partition, row, stored, false)
+	p.body = p.render.Append(p.body, p.row.Partition, p.row.Row, p.row.Entity, false)
 	p.rows++
 	return nil
 }

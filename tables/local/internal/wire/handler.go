@@ -37,7 +37,7 @@ type Handler struct {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
-		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr),
+		Version: hr.Header.Get("X-Ms-Version"), Body: timeBody(w, hr),
 		spelled: heads.Names(hr), limits: h.Limits, bodies: h.Bodies}
 	defer r.release()
 	if h.CORS != nil {
@@ -119,7 +119,7 @@ func (h *Handler) setHeaders(w http.ResponseWriter, r *Request) {
 	if r.Version != "" && len(r.Version) <= 32 && Printable(r.Version) {
 		Set(head, "x-ms-version", r.Version)
 	}
-	if id := r.Header.Get("x-ms-client-request-id"); id != "" && len(id) <= 1024 && Printable(id) {
+	if id := r.Header.Get("X-Ms-Client-Request-Id"); id != "" && len(id) <= 1024 && Printable(id) {
 		Set(head, "x-ms-client-request-id", id)
 	}
 }
