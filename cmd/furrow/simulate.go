@@ -202,6 +202,10 @@ func backfillFor(past time.Duration) time.Duration {
 	return min(max(defaultBackfill, past.Truncate(time.Hour)+25*time.Hour), schema.MaxBackfill)
 }
 
+// simulatedConnections is how many connections all devices share. While storage is slow, each device would open one of
+// its own, and a large fleet as many as a process may have files.
+const simulatedConnections = 1000
+
 // reach finds the endpoint and the certificate authority to trust.
 func (s *simulation) reach(c *cli.Context) (err error) {
 	dir, ca := storageDirectory(c), c.String("ca")
@@ -224,6 +228,7 @@ func (s *simulation) reach(c *cli.Context) (err error) {
 	}
 	if t, ok := client.Transport.(*http.Transport); ok {
 		t.IdleConnTimeout = 0 // devices reconnect after their cadence
+		t.MaxConnsPerHost = simulatedConnections
 	}
 	s.run.Transport = client.Transport
 	return nil
