@@ -75,7 +75,7 @@ func behindProxyFlag() cli.Flag {
 		"front of it terminates TLS")
 }
 
-func concurrencyFlag() cli.Flag {
+func concurrencyFlag() *cli.IntFlag {
 	return &cli.IntFlag{Name: "jobs", Value: worker.DefaultSize, Usage: "Maximum concurrent `JOBS` per pipeline"}
 }
 

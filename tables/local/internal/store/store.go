@@ -44,7 +44,7 @@ const pebbleFormat = pebble.FormatValueSeparation
 // Open opens the database in dir, and creates it if necessary.
 func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 	s := &Store{Clock: &Clock{}, Room: newRoom(fs, fs.PathDir(dir), log), log: log}
-	cache := pebble.NewCache(48 << 20)
+	cache := pebble.NewCache(24 << 20)
 	defer cache.Unref()
 	opts := &pebble.Options{
 		FS:                          vfs.OnDiskFull(fs, s.Room.spend),
