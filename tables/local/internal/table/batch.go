@@ -48,7 +48,7 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _
 	}
 	a, render := newBatchAnswer(r, len(ops), true), &entity.Renderer{Base: r.Base()}
 	for i, op := range ops {
-		a.operation(render, op, rows[i], parts[i].header.Get("Content-Id"))
+		a.operation(render, op, rows[i], parts[i].contentID)
 	}
 	return a.send(w)
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,46 @@ func TestUnknownQueryOptionsAreNotIgnored(t *testing.T) {
 		w := send(t, s, http.MethodGet, "/furrow/rows()?$top=1&"+option, "", nil)
 		if w.Code != http.StatusNotImplemented || !strings.Contains(w.Body.String(), option[:strings.Index(option, "=")]) {
 			t.Errorf("%s: %d %s", option, w.Code, w.Body)
+		}
+	}
+}
+
+// Some clients number the operations of a transaction, before the request or in it.
+func TestAnswersRepeatTheContentID(t *testing.T) {
+	s := open(t)
+	header := http.Header{"Content-Type": {"multipart/mixed; boundary=b"}}
+	inside := insertion("1", "content-id: 7")
+	const first = "Content-Type: application/http"
+	before := strings.Replace(insertion("2"), first, "Content-ID: 8\r\n"+first, 1)
+	for body, want := range map[string]string{inside: "Content-ID: 7\r\n", before: "Content-ID: 8\r\n"} {
+		w := send(t, s, http.MethodPost, "/furrow/$batch", body, header)
+		if w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d %s, without %s", w.Code, w.Body, want)
+		}
+	}
+	w := send(t, s, http.MethodPost, "/furrow/$batch", insertion("3"), header)
+	if strings.Contains(w.Body.String(), "Content-ID") {
+		t.Errorf("an operation without a number is answered %s", w.Body)
+	}
+}
+
+// The URL of an operation may have a host, and the account below it or not.
+func TestOperationsMayHaveAnyFormOfURL(t *testing.T) {
+	s := open(t)
+	header := http.Header{"Content-Type": {"multipart/mixed; boundary=b"}}
+	for i, url := range []string{"http://x/furrow/rows", "https://furrow.table.core.windows.net/rows", "/furrow/rows",
+		"/rows", "rows", "http://x/furrow/rows?timeout=9"} {
+		body := strings.Replace(insertion(strconv.Itoa(i)), "http://x/furrow/rows", url, 1)
+		w := send(t, s, http.MethodPost, "/furrow/$batch", body, header)
+		if !strings.Contains(w.Body.String(), "HTTP/1.1 201") {
+			t.Errorf("%s: %d %s", url, w.Code, w.Body)
+		}
+	}
+	for _, url := range []string{"http://x", "", "http://x/furrow/%zz"} {
+		body := strings.Replace(insertion("z"), "http://x/furrow/rows", url, 1)
+		w := send(t, s, http.MethodPost, "/furrow/$batch", body, header)
+		if strings.Contains(w.Body.String(), "HTTP/1.1 20") {
+			t.Errorf("%q: %d %s", url, w.Code, w.Body)
 		}
 	}
 }

@@ -2,10 +2,10 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,19 +22,21 @@ const (
 
 // A part is a request inside a transaction's body.
 type part struct {
-	method string
-	path   string // escaped
-	query  url.Values
-	header fields
-	body   []byte
+	method    string
+	path      string // escaped
+	query     url.Values
+	header    fields
+	body      []byte
+	contentID string // which the answer repeats; may be empty
 }
 
-// fields are the header of a part. A transaction has hundreds of parts with a few fields each, for which maps are slow.
+// fields are the header of a part. A transaction has up to a hundred parts
+// with a few fields each, for which maps are slow.
 type fields []field
 
 type field struct{ name, value string }
 
-// Get returns the first value of a field, as http.Header does. The name is in canonical form.
+// Get returns the first value of a field, or nothing, as http.Header does.
 func (f fields) Get(name string) string {
 	for i := range f {
 		if strings.EqualFold(f[i].name, name) {
@@ -44,7 +46,7 @@ func (f fields) Get(name string) string {
 	return ""
 }
 
-// header returns f in the form of net/http.
+// http returns f in the form of net/http.
 func (f fields) http() http.Header {
 	h := make(http.Header, len(f))
 	for _, one := range f {
@@ -101,10 +103,7 @@ func parseChangeSet(media string, content []byte) ([]part, error) {
 		if parts[i], err = parsePart(content); err != nil {
 			return nil, err
 		}
-		if id := header.Get("Content-Id"); id != "" && parts[i].header.Get("Content-Id") == "" {
-			parts[i].header = append(slices.DeleteFunc(parts[i].header, func(f field) bool { return f.value == "" }),
-				field{"Content-Id", id})
-		}
+		parts[i].contentID = cmp.Or(parts[i].header.Get("Content-Id"), header.Get("Content-Id"))
 	}
 	return parts, nil
 }
@@ -204,14 +203,14 @@ func parsePart(content []byte) (part, error) {
 	}
 	path, raw, _ := strings.Cut(target, "?")
 	if _, after, ok := strings.Cut(path, "://"); ok {
-		path = after[max(0, strings.IndexByte(after, '/')):]
+		_, path, _ = strings.Cut(after, "/")
 	}
 	query, err := wire.ParseQuery(raw)
 	if err != nil {
 		return part{}, err
 	}
 	header, body, err := cutHeader(rest)
-	return part{method, path, query, header, body}, err
+	return part{method: method, path: path, query: query, header: header, body: body}, err
 }
 
 func clip(s string) string { return s[:min(len(s), 200)] }
