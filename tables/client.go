@@ -44,7 +44,7 @@ type Client struct {
 	key     *aztables.SharedKeyCredential
 
 	delegation runtime.Pipeline // for DelegationKey, with entra
-	pages      *sync.Pool       // of *bytes.Buffer, for the answers to queries
+	pages      *sync.Pool       // of *bytes.Buffer, for the answers to queries and transactions
 }
 
 // Connect creates a Client. It sends no request.

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -21,7 +22,9 @@ const (
 // Submit does all operations, or none. They must fit one transaction: see Cut. If storage
 // refuses one of them, the error is a TransactionError.
 func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
-	c := &call{kind: KindTransaction, table: t.Name, rows: len(ops)}
+	into := t.pages.Get().(*bytes.Buffer)
+	defer t.pages.Put(into) // neither ETags nor errors share memory with it
+	c := &call{kind: KindTransaction, table: t.Name, rows: len(ops), into: into}
 	err := checkOps(ops)
 	if err == nil {
 		c.body, c.contentType, err = t.transaction(ops)
