@@ -93,8 +93,8 @@ func BenchmarkEmptyQuery(b *testing.B) {
 	}
 }
 
-// BenchmarkTransaction has a client write what a job writes for 50 devices: tracking rows and outputs, whose versions it
-// knows. The first write of each inserts.
+// BenchmarkTransaction has a client write what a job writes: rows whose versions it knows. The first transaction
+// inserts them.
 func BenchmarkTransaction(b *testing.B) {
 	account, direct := started(b, nil)
 	table := readings(b, account, direct)
