@@ -119,7 +119,7 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 		page.body = append(page.body, `{"value":[`...)
 	}
 	if !empty {
-		if err := s.fill(page, lower, upper); err != nil {
+		if err := s.look(page, lower, upper); err != nil {
 			return err
 		}
 	}
@@ -241,6 +241,34 @@ type page struct {
 	scanned int // rows read, including those filtered out
 	more    bool
 	next    auth.Key // first key of the next page, if there is one
+}
+
+// look fills the page, unless the range is known to have no rows.
+func (s *Service) look(p *page, lower, upper []byte) error {
+	partition, row, one := partitionOf(lower, upper)
+	if one && s.ends.before(partition, row) {
+		return nil
+	}
+	err := s.fill(p, lower, upper)
+	if one && err == nil && p.scanned == 0 {
+		return s.learnEnd(partition, row)
+	}
+	return err
+}
+
+// partitionOf returns the prefix of the keys of the only partition that a range concerns, and the row key that the range
+// begins with.
+func partitionOf(lower, upper []byte) (partition, row []byte, one bool) {
+	const head = 9 // bytes before the partition key
+	if len(lower) < head {
+		return nil, nil, false
+	}
+	n := head + bytes.IndexByte(lower[head:], 0) + 1
+	if n == head {
+		return nil, nil, false
+	}
+	one = bytes.HasPrefix(upper, lower[:n]) || bytes.Equal(upper, store.After(lower[:n]))
+	return lower[:n], lower[n:], one
 }
 
 // fill adds rows to the page until it is full or the range ends.

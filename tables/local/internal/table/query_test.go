@@ -52,7 +52,7 @@ func ask(t *testing.T, s *Service, g *auth.Grant, filter string) (found []string
 		must.Succeed(t, err)
 		p := &page{id: m.ID, filter: e, top: 7, render: &entity.Renderer{Table: "rows"}, start: time.Now()}
 		if !empty {
-			must.Succeed(t, s.fill(p, lower, upper))
+			must.Succeed(t, s.look(p, lower, upper))
 		}
 		scanned += p.scanned
 		for _, part := range strings.SplitAfter(string(p.body), "}") {

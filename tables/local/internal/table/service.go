@@ -27,6 +27,7 @@ type Service struct {
 	own   *properties.Keeper
 	pace  pace
 	locks *store.Locks // by partition: a write holds one from its first read until Apply
+	ends  *ends        // of partitions
 	pages sync.Pool    // of *[]byte, for the bodies of answers to queries
 
 	// schema guards tables. Writers of rows hold it for reading until Apply, so that no
@@ -37,7 +38,7 @@ type Service struct {
 
 // New opens the service on a store.
 func New(s *store.Store, account string, key []byte) (*Service, error) {
-	t := &Service{store: s, locks: store.NewLocks(), tables: map[string]*meta{},
+	t := &Service{store: s, locks: store.NewLocks(), ends: newEnds(), tables: map[string]*meta{},
 		pages: sync.Pool{New: func() any { return new([]byte) }}}
 	t.auth = &auth.Verifier{Account: account, Key: key, Policies: t.policies}
 	var err error

@@ -127,9 +127,10 @@ func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operati
 		}
 		if op.kind == remove {
 			b.Delete(keys[i])
-		} else {
-			b.Set(keys[i], rows[i])
+			continue
 		}
+		b.Set(keys[i], rows[i])
+		s.ends.raise(keys[i][:len(keys[i])-len(op.row)], op.row)
 	}
 	return rows, 0, nil
 }

@@ -1,0 +1,143 @@
+package table
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest/must"
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/odata"
+	"furrow/tables/local/internal/wire"
+)
+
+// Writers add and remove rows in some partitions, each of which one reader follows: it asks for what comes after the
+// last row that it has seen, as a worker does. It sees each row that was acknowledged before it asked.
+func TestReadersMissNoRowOfAPartitionWhoseEndIsKnown(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	const partitions, rows = 6, 300
+	s := open(t)
+	owner := &auth.Grant{Owner: true}
+	put := func(partition, row string, k kind) {
+		op := &operation{kind: k, table: "rows", partition: partition, row: row}
+		if _, _, err := s.apply(&wire.Request{Clock: time.Now}, owner, []*operation{op}); err != nil {
+			t.Error(err)
+		}
+	}
+	var all sync.WaitGroup
+	for p := range partitions {
+		partition := fmt.Sprint("device-", p)
+		var mu sync.Mutex
+		written := 0
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(p)))
+			for i := range rows {
+				time.Sleep(time.Duration(random.IntN(300)) * time.Microsecond)
+				put(partition, fmt.Sprintf("%04d", i), insert)
+				if random.IntN(4) == 0 {
+					put(partition, "9999", insertOrReplace)
+					put(partition, "9999", remove)
+				}
+				mu.Lock()
+				written = i + 1
+				mu.Unlock()
+			}
+		})
+		all.Go(func() {
+			seen := 0
+			for seen < rows {
+				mu.Lock()
+				want := written
+				mu.Unlock()
+				filter := fmt.Sprintf("PartitionKey eq '%s' and RowKey gt '%04d' and RowKey lt '9'", partition, seen-1)
+				found, _ := ask(t, s, owner, filter)
+				if seen += len(found); seen < want {
+					t.Errorf("%s: %d rows are seen after %d were acknowledged", partition, seen, want)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestQueriesInVainAreAnsweredFromMemory(t *testing.T) {
+	s := open(t, "a")
+	owner := &auth.Grant{Owner: true}
+	known := func(filter string) bool {
+		m := must.Have(s.find("rows"))(t)
+		keys := odata.KeysOf(must.Have(odata.Parse(filter))(t))
+		lower, upper, _, err := s.span(&wire.Request{}, owner, m, keys)
+		must.Succeed(t, err)
+		partition, row, one := partitionOf(lower, upper)
+		return one && s.ends.before(partition, row)
+	}
+	for _, c := range []struct {
+		filter string
+		learns bool
+	}{
+		{"PartitionKey eq 'a'", false},
+		{"PartitionKey eq 'a' and RowKey gt '98'", false},
+		{"PartitionKey eq 'a' and RowKey gt '05' and RowKey lt '06'", false}, // rows follow
+		{"PartitionKey ge 'b' and RowKey gt '99'", false},                    // any partition
+		{"PartitionKey eq 'a' and RowKey gt '99'", true},
+		{"PartitionKey eq 'a' and RowKey gt '99' and RowKey lt '999'", true},
+		{"PartitionKey eq 'b' and RowKey gt '99' and RowKey le '999'", true},
+	} {
+		ask(t, s, owner, c.filter)
+		if known(c.filter) != c.learns {
+			t.Errorf("%s: an answer from memory: %t, want %t", c.filter, !c.learns, c.learns)
+		}
+	}
+	op := &operation{kind: insert, table: "rows", partition: "a", row: "990"}
+	if _, _, err := s.apply(&wire.Request{Clock: time.Now}, owner, []*operation{op}); err != nil {
+		t.Fatal(err)
+	}
+	if known("PartitionKey eq 'a' and RowKey gt '99'") || !known("PartitionKey eq 'a' and RowKey gt '990'") {
+		t.Error("a new row does not move the end behind itself")
+	}
+}
+
+func TestEndsTakeBoundedMemory(t *testing.T) {
+	e := newEnds()
+	for i := range 3 * maxEnds * len(e.shards) {
+		e.learn(fmt.Appendf(nil, "partition %d", i), []byte("row"))
+	}
+	n := 0
+	for i := range e.shards {
+		n += len(e.shards[i].rows)
+	}
+	if n > maxEnds*len(e.shards) || n < maxEnds*len(e.shards)*9/10 {
+		t.Errorf("%d ends are known, want at most %d and not many fewer", n, maxEnds*len(e.shards))
+	}
+}
+
+// BenchmarkQueryInVain asks for rows after the last one of many partitions, for what is known and for what is not.
+func BenchmarkQueryInVain(b *testing.B) {
+	s := open(b, slices.Collect(func(yield func(string) bool) {
+		for i := range 500 {
+			yield(fmt.Sprintf("device-%03d", i))
+		}
+	})...)
+	m := must.Have(s.find("rows"))(b)
+	for _, known := range []bool{false, true} {
+		b.Run(fmt.Sprintf("known=%t", known), func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				lower := entityKey(m.ID, fmt.Sprintf("device-%03d", i%500), "99-")
+				i++
+				p := &page{id: m.ID, top: 1000, render: &entity.Renderer{Table: "rows"}}
+				read := s.fill
+				if known {
+					read = s.look
+				}
+				must.Succeed(b, read(p, lower, entityKey(m.ID, string(lower[9:19]), "999")))
+			}
+		})
+	}
+}
