@@ -27,11 +27,15 @@ type call struct {
 	body        []byte // sent instead of the body of aztables, unless nil
 	contentType string
 
+	first  *outcome      // of a first try that aztables has not sent; nil: it sends it
 	into   *bytes.Buffer // for the body of a successful answer; nil: azcore's own
 	answer []byte        // the body of a successful answer
 	header http.Header   // of a successful answer
 	parse  func(*http.Response, []byte) error
 }
+
+// noContent is the preference of an insert. By default, storage answers with the entity.
+const noContent = "return-no-content"
 
 // within returns a context in which the next request of aztables belongs to c.
 func (c *call) within(ctx context.Context) context.Context {
@@ -45,6 +49,15 @@ func (c *call) date() time.Time {
 		return time.Time{}
 	}
 	return t
+}
+
+// take takes the answer to c, whose body has been read.
+func (c *call) take(resp *http.Response) error {
+	c.header = resp.Header
+	if c.parse == nil {
+		return nil
+	}
+	return c.parse(resp, c.answer)
 }
 
 // bodies is the client policy that exchanges bodies. It runs once a call, around the
@@ -62,7 +75,7 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 		}
 	}
 	if c.kind == KindInsert {
-		req.Raw().Header.Set("Prefer", "return-no-content")
+		req.Raw().Header.Set("Prefer", noContent)
 	}
 	if c.into != nil {
 		runtime.SkipBodyDownload(req)
@@ -77,11 +90,8 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 	} else if c.answer, err = runtime.Payload(resp); err != nil {
 		return nil, err
 	}
-	c.header = resp.Header
-	if c.parse != nil {
-		if err := c.parse(resp, c.answer); err != nil {
-			return nil, err
-		}
+	if err := c.take(resp); err != nil {
+		return nil, err
 	}
 	rest := c.kind.nothing()
 	if c.kind == KindGetPolicies || c.kind == KindListTables {

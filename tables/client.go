@@ -42,6 +42,7 @@ type Client struct {
 	url     string // with its SAS, if any
 	entra   bool   // Entra authorizes requests
 	key     *aztables.SharedKeyCredential
+	first   *firstTries // nil if Entra authorizes requests
 
 	delegation runtime.Pipeline // for DelegationKey, with entra
 	pages      *sync.Pool       // of *bytes.Buffer, for the answers to queries and transactions
@@ -58,7 +59,12 @@ func Connect(c Config) (*Client, error) {
 		url += "/?" + c.Account.SAS
 	}
 	client := &Client{url: url, pages: &sync.Pool{New: func() any { return &bytes.Buffer{} }}}
-	if err := c.sign(client); err != nil {
+	c.Transport = service.Transport(c.Transport)
+	err := c.sign(client)
+	if err == nil {
+		client.first, err = newFirstTries(c)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
 	return client, nil
@@ -88,12 +94,18 @@ func (c Config) sign(client *Client) (err error) {
 }
 
 // SetKey replaces the account's key in all requests from now on. The client was connected with a key.
-func (c *Client) SetKey(key string) error { return service.SetKey(c.key, key) }
+func (c *Client) SetKey(key string) error {
+	if err := service.SetKey(c.key, key); err != nil {
+		return err
+	}
+	return c.first.setKey(key)
+}
 
 func (c Config) options() *aztables.ClientOptions {
 	o := &aztables.ClientOptions{}
-	o.Retry, o.Transport = service.Retry(c.Retry), service.Transport(c.Transport)
+	o.Retry, o.Transport = service.Retry(c.Retry), c.Transport
 	o.PerCallPolicies = []policy.Policy{bodies{}}
+	o.PerRetryPolicies = []policy.Policy{handOver{}}
 	if c.OnOperation != nil {
 		o.PerRetryPolicies = append(o.PerRetryPolicies, observe(c.OnOperation))
 	}
@@ -117,5 +129,5 @@ func (c *Client) Tables(ctx context.Context) (names []string, err error) {
 
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
-	return &Table{Name: name, client: c.service.NewClient(name), url: c.url, entra: c.entra, pages: c.pages}
+	return &Table{Name: name, client: c.service.NewClient(name), first: c.first, url: c.url, entra: c.entra, pages: c.pages}
 }

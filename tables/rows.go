@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -75,13 +78,48 @@ func (t *Table) page(ctx context.Context, q Query, from Continuation) (Page, err
 	into := t.pages.Get().(*bytes.Buffer)
 	defer t.pages.Put(into) // rows share no memory with it
 	c := &call{kind: KindQuery, table: t.Name, into: into}
-	answer, err := t.client.NewListEntitiesPager(q.options(from)).NextPage(c.within(ctx))
-	if err != nil {
+	r := request{method: http.MethodGet, path: "/" + t.Name + "()", query: q.encode(from)}
+	if err := t.send(ctx, c, r, func() error {
+		_, err := t.client.NewListEntitiesPager(q.options(from)).NextPage(c.within(ctx))
+		return err
+	}); err != nil {
 		return Page{}, named(err)
 	}
 	rows, err := decodePage(c.answer)
-	next := Continuation{deref(answer.NextPartitionKey), deref(answer.NextRowKey)}
+	next := Continuation{c.header.Get("x-ms-continuation-NextPartitionKey"), c.header.Get("x-ms-continuation-NextRowKey")}
 	return Page{Rows: rows, Next: next, Time: c.date()}, err
+}
+
+// encode returns the query of the URL that options stand for.
+func (q Query) encode(from Continuation) string {
+	var b strings.Builder
+	add := func(name, value string) {
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(name)
+		b.WriteString(url.QueryEscape(value))
+	}
+	if f := q.filter(); f != "" {
+		add("$filter=", f)
+	}
+	if len(q.Select) > 0 {
+		add("$select=", q.selected())
+	}
+	if q.Size > 0 {
+		add("$top=", strconv.Itoa(min(q.Size, 1000)))
+	}
+	if from.PartitionKey != "" {
+		add("NextPartitionKey=", from.PartitionKey)
+	}
+	if from.RowKey != "" {
+		add("NextRowKey=", from.RowKey)
+	}
+	return b.String()
+}
+
+func (q Query) selected() string {
+	return strings.Join(slices.Concat([]string{"PartitionKey", "RowKey"}, q.Select), ",")
 }
 
 func (q Query) options(from Continuation) *aztables.ListEntitiesOptions {
@@ -93,8 +131,7 @@ func (q Query) options(from Continuation) *aztables.ListEntitiesOptions {
 		o.Top = to.Ptr(int32(min(q.Size, 1000)))
 	}
 	if len(q.Select) > 0 {
-		wanted := slices.Concat([]string{"PartitionKey", "RowKey"}, q.Select)
-		o.Select = to.Ptr(strings.Join(wanted, ","))
+		o.Select = to.Ptr(q.selected())
 	}
 	if from.PartitionKey != "" {
 		o.NextPartitionKey = &from.PartitionKey

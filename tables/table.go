@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 type Table struct {
 	Name   string
 	client *aztables.Client
+	first  *firstTries
 	url    string // of the service
 	entra  bool   // Entra authorizes requests
 	pages  *sync.Pool
@@ -49,7 +51,12 @@ func (t *Table) Delete(ctx context.Context) error {
 // Get returns the entity with the given keys, or ErrNotFound.
 func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
 	c := &call{kind: KindGet, table: t.Name}
-	if _, err := t.client.GetEntity(c.within(ctx), pk, rk, nil); err != nil {
+	r := request{method: http.MethodGet, path: "/" + t.Name + "(PartitionKey=" +
+		string(appendPathLiteral(nil, pk)) + ",RowKey=" + string(appendPathLiteral(nil, rk)) + ")"}
+	if err := t.send(ctx, c, r, func() error {
+		_, err := t.client.GetEntity(c.within(ctx), pk, rk, nil)
+		return err
+	}); err != nil {
 		return Entity{}, t.failed(c.kind, name(pk, rk), named(err))
 	}
 	e, err := decodeEntity(c.answer)
@@ -97,7 +104,10 @@ func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 	}
 	switch op.Kind {
 	case KindInsert:
-		_, err = t.client.AddEntity(c.within(ctx), stub, nil)
+		return t.send(ctx, c, request{method: http.MethodPost, path: "/" + t.Name, prefer: noContent}, func() error {
+			_, err := t.client.AddEntity(c.within(ctx), stub, nil)
+			return err
+		})
 	case KindInsertOrReplace:
 		_, err = t.client.UpsertEntity(c.within(ctx), stub, &aztables.UpsertEntityOptions{UpdateMode: op.mode()})
 	default:

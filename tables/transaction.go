@@ -43,7 +43,10 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 	}
 	stub := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeDelete,
 		Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}}
-	if _, err := t.client.SubmitTransaction(c.within(ctx), stub, nil); err != nil {
+	if err := t.send(ctx, c, request{method: http.MethodPost, path: "/$batch"}, func() error {
+		_, err := t.client.SubmitTransaction(c.within(ctx), stub, nil)
+		return err
+	}); err != nil {
 		return Written{}, t.failed(KindTransaction, "in "+Quote(ops[0].Entity.PartitionKey), named(err))
 	}
 	return Written{ETags: etags, Time: c.date()}, nil
