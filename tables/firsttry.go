@@ -61,10 +61,11 @@ func (f *firstTries) setKey(key string) error {
 
 // A request is what the calls of one kind differ in.
 type request struct {
-	method string
-	path   string // below the service, escaped
-	query  string // escaped
-	prefer string
+	method  string
+	path    string // below the service, escaped
+	query   string // escaped
+	prefer  string
+	ifMatch ETag
 }
 
 // An outcome is that of a try: an answer, with its body in memory, or an error.
@@ -143,6 +144,9 @@ func (f *firstTries) build(ctx context.Context, c *call, r request) (*http.Reque
 		}}
 	if r.prefer != "" {
 		req.Header["Prefer"] = []string{r.prefer}
+	}
+	if r.ifMatch != "" {
+		req.Header["If-Match"] = []string{string(r.ifMatch)}
 	}
 	if c.body != nil {
 		req.Header["Content-Type"] = []string{c.contentType}

@@ -3,6 +3,7 @@ package tables
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
@@ -50,6 +51,19 @@ func (op Op) check() error {
 		return nil // stored entities may have keys that Check refuses
 	}
 	return op.Entity.Check()
+}
+
+// method returns the HTTP method that does op.
+func (op *Op) method() string {
+	switch op.Kind {
+	case KindInsert:
+		return http.MethodPost
+	case KindMerge:
+		return http.MethodPatch
+	case KindDelete:
+		return http.MethodDelete
+	}
+	return http.MethodPut
 }
 
 func (op Op) mode() aztables.UpdateMode {

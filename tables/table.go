@@ -51,8 +51,7 @@ func (t *Table) Delete(ctx context.Context) error {
 // Get returns the entity with the given keys, or ErrNotFound.
 func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
 	c := &call{kind: KindGet, table: t.Name}
-	r := request{method: http.MethodGet, path: "/" + t.Name + "(PartitionKey=" +
-		string(appendPathLiteral(nil, pk)) + ",RowKey=" + string(appendPathLiteral(nil, rk)) + ")"}
+	r := request{method: http.MethodGet, path: t.entityPath(pk, rk)}
 	if err := t.send(ctx, c, r, func() error {
 		_, err := t.client.GetEntity(c.within(ctx), pk, rk, nil)
 		return err
@@ -88,26 +87,41 @@ func (t *Table) Do(ctx context.Context, op Op) (Written, error) {
 }
 
 func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
+	r := request{method: op.method(), path: "/" + t.Name, ifMatch: op.IfMatch}
+	if op.Kind == KindInsert {
+		r.prefer = noContent
+	} else {
+		r.path = t.entityPath(op.Entity.PartitionKey, op.Entity.RowKey)
+	}
+	if op.Kind != KindDelete {
+		c.contentType = "application/json"
+		if c.body, err = appendEntity(nil, &op.Entity); err != nil {
+			return err
+		}
+	}
+	return t.send(ctx, c, r, func() error { return t.writeBySDK(ctx, c, op) })
+}
+
+// entityPath returns the path of an entity below the service.
+func (t *Table) entityPath(pk, rk string) string {
+	path := append([]byte("/"+t.Name+"(PartitionKey="), appendPathLiteral(nil, pk)...)
+	return string(append(appendPathLiteral(append(path, ",RowKey="...), rk), ')'))
+}
+
+func (t *Table) writeBySDK(ctx context.Context, c *call, op Op) error {
 	keys := Entity{PartitionKey: op.Entity.PartitionKey, RowKey: op.Entity.RowKey}
 	if op.Kind == KindDelete {
-		_, err = t.client.DeleteEntity(c.within(ctx), keys.PartitionKey, keys.RowKey,
+		_, err := t.client.DeleteEntity(c.within(ctx), keys.PartitionKey, keys.RowKey,
 			&aztables.DeleteEntityOptions{IfMatch: &op.IfMatch})
 		return err
 	}
-	if c.body, err = appendEntity(nil, &op.Entity); err != nil {
-		return err
-	}
-	c.contentType = "application/json"
 	stub, err := appendEntity(nil, &keys) // for the URL; the body is c's
 	if err != nil {
 		return err
 	}
 	switch op.Kind {
 	case KindInsert:
-		return t.send(ctx, c, request{method: http.MethodPost, path: "/" + t.Name, prefer: noContent}, func() error {
-			_, err := t.client.AddEntity(c.within(ctx), stub, nil)
-			return err
-		})
+		_, err = t.client.AddEntity(c.within(ctx), stub, nil)
 	case KindInsertOrReplace:
 		_, err = t.client.UpsertEntity(c.within(ctx), stub, &aztables.UpsertEntityOptions{UpdateMode: op.mode()})
 	default:

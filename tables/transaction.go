@@ -82,9 +82,7 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 
 // appendRequest appends op as an HTTP request to a table with the URL root and query. The keys of its URL lack the row.
 func (op *Op) appendRequest(b []byte, root, keys, query string) ([]byte, error) {
-	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT",
-		KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
-	b = appendAll(b, method, " ", root)
+	b = appendAll(b, op.method(), " ", root)
 	if op.Kind != KindInsert {
 		b = append(appendPathLiteral(append(b, keys...), op.Entity.RowKey), ')')
 	}
