@@ -7,10 +7,9 @@ import (
 	"furrow/tables/local/internal/store"
 )
 
-// ends knows where some partitions end: of each, a row key from which on it has no rows. Workers ask for the rows after
-// a device's last one over and over, mostly in vain, and looking for them in every level of the database takes more
-// time than all else that such a query needs. It learns from queries without rows, so that devices which always have
-// new ones take no memory. It is safe for concurrent use.
+// ends knows where some partitions end: of each, a row key from which on it has no rows. Devices insert rows with rising
+// keys, and workers ask for the rows after a device's last one over and over, mostly in vain. Both would look for a row
+// in every level of the database, which takes a good part of their time. It is safe for concurrent use.
 type ends struct {
 	seed   maphash.Seed
 	shards [64]endShard
@@ -45,6 +44,15 @@ func (e *ends) before(partition, row []byte) bool {
 	return known && string(row) >= end
 }
 
+// has reports whether the end of a partition is known.
+func (e *ends) has(partition []byte) bool {
+	s := e.shard(partition)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, known := s.rows[string(partition)]
+	return known
+}
+
 // learn remembers that a partition has no rows from row on. The caller holds the partition's lock since it looked.
 func (e *ends) learn(partition, row []byte) {
 	s := e.shard(partition)
@@ -76,6 +84,19 @@ func (e *ends) raise(partition []byte, row string) {
 // learnEnd remembers that a query found no rows in a partition from row on, unless it has some by now.
 func (s *Service) learnEnd(partition, row []byte) error {
 	defer s.locks.Lock(partition)()
+	return s.findEnd(partition, row)
+}
+
+// knowEnd looks for the end of a device's partition before its first write, so that later ones, whose row keys rise,
+// look for no row that they might replace. The caller holds the partition's lock.
+func (s *Service) knowEnd(partition []byte, row string) error {
+	if s.ends.has(partition) {
+		return nil
+	}
+	return s.findEnd(partition, []byte(row))
+}
+
+func (s *Service) findEnd(partition, row []byte) error {
 	lower := append(append([]byte{}, partition...), row...)
 	it, err := s.store.Iter(lower, store.After(partition))
 	if err != nil {

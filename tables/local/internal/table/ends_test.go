@@ -66,6 +66,40 @@ func TestReadersMissNoRowOfAPartitionWhoseEndIsKnown(t *testing.T) {
 	all.Wait()
 }
 
+// Whatever is known of ends, a write finds the row that it would double, and none that was deleted.
+func TestWritesFindTheRowsThatAreThere(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	s := open(t)
+	there := map[string]bool{}
+	owner := &auth.Grant{Owner: true}
+	id := must.Have(s.find("rows"))(t).ID
+	for n := range 5000 {
+		// Most rows are new ones at the end, as those of devices are.
+		row := fmt.Sprintf("%04d", 100+n-random.IntN(3)*random.IntN(20))
+		op := &operation{kind: insert, table: "rows", partition: fmt.Sprint(random.IntN(3)), row: row}
+		if random.IntN(4) == 0 {
+			op.kind, op.ifMatch = remove, "*"
+		}
+		if random.IntN(2) == 0 { // as before a write by SAS
+			must.Succeed(t, s.knowEnd(entityKey(id, op.partition, ""), row))
+		}
+		key := op.partition + " " + row
+		_, _, err := s.apply(&wire.Request{Clock: time.Now}, owner, []*operation{op})
+		if found := (op.kind == remove) == (err == nil); found != there[key] {
+			t.Fatalf("operation %d on row %s: it is there: %t, found: %t (%v)", n, key, there[key], found, err)
+		}
+		there[key] = op.kind == insert
+		if random.IntN(10) == 0 {
+			ask(t, s, owner, fmt.Sprintf("PartitionKey eq '%s' and RowKey ge '%s'", op.partition, row))
+		}
+		if random.IntN(500) == 0 {
+			s.ends = newEnds() // as after a restart
+		}
+	}
+}
+
 func TestQueriesInVainAreAnsweredFromMemory(t *testing.T) {
 	s := open(t, "a")
 	owner := &auth.Grant{Owner: true}

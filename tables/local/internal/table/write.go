@@ -101,7 +101,13 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
 	}
 	defer s.locks.Lock(partition)()
 	b := s.store.Batch()
-	if rows, failed, err = s.stage(b, r, m, ops); err != nil {
+	if !g.Owner {
+		err = s.knowEnd(partition, ops[0].row)
+	}
+	if err == nil {
+		rows, failed, err = s.stage(b, r, m, ops)
+	}
+	if err != nil {
 		if dropErr := b.Drop(); dropErr != nil {
 			err = dropErr
 		}
@@ -116,7 +122,7 @@ func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operati
 	for i, op := range ops {
 		keys[i] = entityKey(m.ID, op.partition, op.row)
 	}
-	olds, err := s.store.GetAll(keys)
+	olds, err := s.olds(keys, ops)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -133,6 +139,18 @@ func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operati
 		s.ends.raise(keys[i][:len(keys[i])-len(op.row)], op.row)
 	}
 	return rows, 0, nil
+}
+
+// olds returns the rows that operations on one partition find, nil for a missing one. It looks for none where all rows
+// are new ones at the end of the partition, as those of devices are.
+func (s *Service) olds(keys [][]byte, ops []*operation) ([][]byte, error) {
+	partition := keys[0][:len(keys[0])-len(ops[0].row)]
+	for _, op := range ops {
+		if !s.ends.before(partition, []byte(op.row)) {
+			return s.store.GetAll(keys)
+		}
+	}
+	return make([][]byte, len(ops)), nil
 }
 
 // next returns the row after op, or the reason why op is refused. old is nil if there
