@@ -63,8 +63,12 @@ func benchSettings(c *cli.Context, names []string, mostClients int) (s bench.Set
 func benchRows(names, abouts []string) string {
 	var text strings.Builder
 	text.WriteString("Rows:\n")
+	width := 0
+	for _, name := range names {
+		width = max(width, len(name))
+	}
 	for i, name := range names {
-		fmt.Fprintf(&text, "  %-12s %s\n", name, abouts[i])
+		fmt.Fprintf(&text, "  %-*s  %s\n", width, name, abouts[i])
 	}
 	return strings.TrimSpace(text.String())
 }

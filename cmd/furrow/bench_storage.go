@@ -17,6 +17,8 @@ const benchStorageHelp = `Measures tables, queues and blobs of one or more targe
   local               furrow storage, started for the benchmark in a process of its own
   CONNECTION-STRING   such as UseDevelopmentStorage=true
   env:NAME            an environment variable that holds a connection string
+  null                a service that does nothing, for insert and bare-insert: what HTTP costs
+  influxdb:URL        InfluxDB 1, for the rows bare-insert and bare-transaction
 and may have a name before it: azurite=UseDevelopmentStorage=true.
 Everything that the benchmark creates has a random name and is deleted at the end and on Ctrl-C.
 
@@ -30,6 +32,7 @@ func benchStorageCommand() *cli.Command {
 			examples(
 				"bench storage",
 				"bench storage --target local --target azurite=UseDevelopmentStorage=true --rounds 3",
+				"bench storage --only bare-insert --target local --target influxdb:http://127.0.0.1:8086",
 				"bench storage --target env:AZURE_STORAGE_CONNECTION_STRING --for 10s --json"),
 		Flags: benchFlags(
 			&cli.StringSliceFlag{Name: "target", Value: cli.NewStringSlice(bench.Local),

@@ -34,6 +34,8 @@ func TestBenchMeasuresEveryTargetSizeAndRound(t *testing.T) {
 	for line, want := range map[string]string{
 		"storage --target local --target other=local --only insert,range --rows 200,1000 --clients 2"://
 		"insert local, insert other, range local 200, range other 200, range local 1000, range other 1000",
+		"storage --target local --target null --only insert,bare-insert,get --rows 1000 --clients 2"://
+		"insert local, insert null, bare-insert local, bare-insert null, get local 1000",
 		"tokens --only kept,first,fresh --clients 3 --devices 8"://
 		"kept http, kept https, first http, first https, fresh https",
 	} {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -26,6 +27,9 @@ import (
 type endpoint struct {
 	name    string
 	account tables.Account
+	influx  string // URL of InfluxDB, if the target is one
+	null    *nullService
+	http    *http.Client
 	options azcore.ClientOptions
 	clients int
 	size    int
@@ -91,7 +95,7 @@ func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 	var ends []*endpoint
 	for _, t := range cfg.Targets {
 		e := &endpoint{
-			name: t.Name, account: t.Account, clients: cfg.Clients, size: cfg.Size, datasets: map[int]*dataset{},
+			name: t.Name, account: t.Account, influx: t.Influx, http: cfg.HTTP, clients: cfg.Clients, size: cfg.Size, datasets: map[int]*dataset{},
 			// An error that is retried would not be seen, and its time would count as the operation's.
 			options: azcore.ClientOptions{Transport: cfg.HTTP, Retry: policy.RetryOptions{MaxRetries: -1}},
 		}
@@ -101,7 +105,17 @@ func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 				return ends, fmt.Errorf("%s: %w", t.Name, err)
 			}
 		}
+		if t.Null {
+			var err error
+			if e.null, err = startNull(ctx); err != nil {
+				return ends, fmt.Errorf("%s: %w", t.Name, err)
+			}
+			e.account = e.null.account()
+		}
 		ends = append(ends, e)
+		if t.Influx != "" {
+			continue
+		}
 		if err := e.open(); err != nil {
 			return ends, fmt.Errorf("%s: %w", t.Name, err)
 		}
@@ -109,14 +123,14 @@ func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 	return ends, nil
 }
 
-func (e *endpoint) connect(a tables.Account) (*tables.Client, error) {
-	return tables.Connect(tables.Config{Account: a, Retry: e.options.Retry, Transport: e.options.Transport})
+func (e *endpoint) connect(a tables.Account, through policy.Transporter) (*tables.Client, error) {
+	return tables.Connect(tables.Config{Account: a, Retry: e.options.Retry, Transport: through})
 }
 
 func (e *endpoint) open() error {
 	c := e.account
 	var err error
-	if e.tables, err = e.connect(c); err != nil {
+	if e.tables, err = e.connect(c, e.options.Transport); err != nil {
 		return err
 	}
 	queueKey, err := azqueue.NewSharedKeyCredential(c.Name, c.Key)
@@ -168,6 +182,9 @@ func closeAll(ctx context.Context, ends []*endpoint, report *Report) error {
 			if err := cleanup(ctx); err != nil {
 				errs = append(errs, fmt.Errorf("%s: cleaning up: %w", e.name, brief(err)))
 			}
+		}
+		if e.null != nil {
+			e.null.stop()
 		}
 	}
 	return errors.Join(errs...)

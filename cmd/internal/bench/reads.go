@@ -16,10 +16,11 @@ const perRange = 100
 
 // reading is a workload on a filled table.
 func reading(w workload, read func(context.Context, *dataset) error) storageWorkload {
-	return storageWorkload{w, true, func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
+	prepare := func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
 		d, err := e.dataset(ctx, tableRows)
 		return func(ctx context.Context, _ int, _ func()) error { return read(ctx, d) }, err
-	}}
+	}
+	return storageWorkload{workload: w, reads: true, prepare: prepare}
 }
 
 func gets() storageWorkload {
@@ -80,11 +81,12 @@ func (d *dataset) fill(ctx context.Context, e *endpoint) error {
 	text := newFiller()
 	for n := 0; n < d.rows && ctx.Err() == nil; n += perTransaction {
 		filling.Go(func() error {
-			next := n
-			return insertTogether(ctx, d.table, min(perTransaction, d.rows-n), func() tables.Entity {
-				next++
-				return text.entity(partition((next-1)/rowsPerDevice), int64((next-1)%rowsPerDevice), e.size)
-			})
+			rows := make([]tables.Entity, min(perTransaction, d.rows-n))
+			for i := range rows {
+				device, row := (n+i)/rowsPerDevice, (n+i)%rowsPerDevice
+				rows[i] = text.entity(partition(device), int64(row), e.size)
+			}
+			return insertTogether(ctx, d.table, rows)
 		})
 	}
 	return filling.Wait()

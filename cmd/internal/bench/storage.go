@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	ends, err := openAll(ctx, cfg)
 	for _, e := range ends {
-		report.Targets = append(report.Targets, TargetReport{Name: e.name, URL: e.account.Table})
+		report.Targets = append(report.Targets, TargetReport{Name: e.name, URL: cmp.Or(e.influx, e.account.Table)})
 	}
 	defer func() {
 		err = errors.Join(err, closeAll(ctx, ends, report))
@@ -53,11 +54,13 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 type storageWorkload struct {
 	workload
 	reads   bool // it reads a table that is filled for it
+	bare    bool // it needs no client
 	prepare func(ctx context.Context, e *endpoint, tableRows int) (operation, error)
 }
 
 func storageWorkloads() []storageWorkload {
-	return []storageWorkload{inserts(), transactions(), gets(), ranges(), emptyRanges(), messages(), blocks()}
+	return []storageWorkload{inserts(), bareInserts(), transactions(), bareTransactions(), gets(), ranges(),
+		emptyRanges(), messages(), blocks()}
 }
 
 // Names returns the names of the storage workloads, with a line about each.
@@ -82,6 +85,9 @@ func (cfg Config) prepare(ctx context.Context, ends []*endpoint) (tasks []task, 
 		}
 		for _, rows := range sizes {
 			for _, e := range ends {
+				if !e.serves(w) {
+					continue
+				}
 				t := task{workload: w.workload, tableRows: rows, target: e.name}
 				cfg.progress("%s: preparing %s", e.name, title(w.name, rows))
 				if t.do, err = w.prepare(ctx, e, rows); err != nil {

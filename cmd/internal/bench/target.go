@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -15,23 +17,37 @@ import (
 // directory that is removed afterwards.
 const Local = "local"
 
+// Peers that storage is compared with, in the rows that they can serve.
+const (
+	null     = "null"     // answers inserts without doing anything: what is left is HTTP and the client
+	influxdb = "influxdb" // InfluxDB 1, with a URL after a colon
+)
+
 // A Target is storage to measure.
 type Target struct {
 	Name    string
-	Local   bool // the benchmark starts it
+	Local   bool   // the benchmark starts it
+	Null    bool   // a service that does nothing
+	Influx  string // URL of InfluxDB
 	Account tables.Account
 }
 
-// ParseTarget parses "local", a connection string, or "env:NAME" for an environment variable that
+// ParseTarget parses "local", "null", "influxdb:URL", a connection string, or "env:NAME" for an environment variable that
 // holds one, so that no key need be on a command line. Each may have a name before it:
 // "azurite=UseDevelopmentStorage=true".
 func ParseTarget(text string) (Target, error) {
 	name, rest := cutName(text)
-	if rest == Local {
-		if name == "" {
-			name = rest
+	switch {
+	case rest == Local:
+		return Target{Name: cmp.Or(name, rest), Local: true}, nil
+	case rest == null:
+		return Target{Name: cmp.Or(name, rest), Null: true}, nil
+	case strings.HasPrefix(rest, influxdb+":"):
+		u, err := url.Parse(strings.TrimPrefix(rest, influxdb+":"))
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return Target{}, fmt.Errorf("%q: want the URL of InfluxDB, as in influxdb:http://127.0.0.1:8086", rest)
 		}
-		return Target{Name: name, Local: true}, nil
+		return Target{Name: cmp.Or(name, influxdb), Influx: strings.TrimRight(u.String(), "/")}, nil
 	}
 	if variable, ok := strings.CutPrefix(rest, "env:"); ok {
 		rest = os.Getenv(variable)

@@ -22,8 +22,26 @@ func TestTargetsCanBeNamed(t *testing.T) {
 		"x=env:FURROW_TEST_TARGET":           {"x", "http://127.0.0.1:2/contoso"},
 	} {
 		got, err := ParseTarget(text)
-		if err != nil || got.Name != want.name || got.Local != (want.table == "") || got.Account.Table != want.table {
+		if err != nil || got.Null || got.Influx != "" || got.Name != want.name || got.Local != (want.table == "") || got.Account.Table != want.table {
 			t.Errorf("%s is parsed as %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestPeersAreTargets(t *testing.T) {
+	for text, want := range map[string]Target{
+		"null":                                {Name: "null", Null: true},
+		"none=null":                           {Name: "none", Null: true},
+		"influxdb:http://127.0.0.1:8086/":     {Name: "influxdb", Influx: "http://127.0.0.1:8086"},
+		"influx1=influxdb:https://db.example": {Name: "influx1", Influx: "https://db.example"},
+	} {
+		if got, err := ParseTarget(text); err != nil || got != want {
+			t.Errorf("%s is parsed as %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"influxdb:", "influxdb:127.0.0.1:8086", "influxdb:ftp://a", "influxdb"} {
+		if got, err := ParseTarget(text); err == nil {
+			t.Errorf("%s is parsed as %+v", text, got)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"furrow/sas"
 	"furrow/tables"
 )
@@ -24,7 +26,7 @@ func inserts() storageWorkload {
 		}
 		devices := make([]*tables.Table, e.clients)
 		for i := range devices {
-			if devices[i], err = e.device(name, partition(i)); err != nil {
+			if devices[i], err = e.device(name, partition(i), e.options.Transport); err != nil {
 				return nil, err
 			}
 		}
@@ -38,7 +40,7 @@ func inserts() storageWorkload {
 }
 
 // device returns a client that can add rows to one partition and nothing else.
-func (e *endpoint) device(table, partition string) (*tables.Table, error) {
+func (e *endpoint) device(table, partition string, through policy.Transporter) (*tables.Table, error) {
 	grant := sas.Grant{
 		Table: table, Permissions: "a", Expiry: time.Now().Add(24 * time.Hour),
 		StartPartition: partition, EndPartition: partition,
@@ -54,7 +56,7 @@ func (e *endpoint) device(table, partition string) (*tables.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := e.connect(tables.Account{Name: e.account.Name, SAS: token, Table: e.account.Table})
+	client, err := e.connect(tables.Account{Name: e.account.Name, SAS: token, Table: e.account.Table}, through)
 	if err != nil {
 		return nil, err
 	}
@@ -76,16 +78,16 @@ func transactions() storageWorkload {
 		}
 		rows := e.newRows()
 		return func(ctx context.Context, client int, _ func()) error {
-			return insertTogether(ctx, e.tables.Table(name), perTransaction, func() tables.Entity { return rows.next(client) })
+			return insertTogether(ctx, e.tables.Table(name), rows.many(client, perTransaction))
 		}, nil
 	}
 	return w
 }
 
-func insertTogether(ctx context.Context, to *tables.Table, rows int, row func() tables.Entity) error {
-	ops := make([]tables.Op, rows)
+func insertTogether(ctx context.Context, to *tables.Table, rows []tables.Entity) error {
+	ops := make([]tables.Op, len(rows))
 	for i := range ops {
-		ops[i] = tables.Insert(row())
+		ops[i] = tables.Insert(rows[i])
 	}
 	_, err := to.Submit(ctx, ops)
 	return err
@@ -110,4 +112,21 @@ func (e *endpoint) newRows() *rows {
 func (r *rows) next(client int) tables.Entity {
 	r.last[client]++
 	return r.entity(partition(client), r.last[client], r.size)
+}
+
+func (r *rows) many(client, n int) []tables.Entity {
+	many := make([]tables.Entity, n)
+	for i := range many {
+		many[i] = r.next(client)
+	}
+	return many
+}
+
+// templates returns rows with placeholders for a request that is prepared.
+func (r *rows) templates(client, n int) []tables.Entity {
+	many := make([]tables.Entity, n)
+	for i := range many {
+		many[i] = r.template(partition(client), i, r.size)
+	}
+	return many
 }
