@@ -81,7 +81,7 @@ func levelOf(want string) (entity.Level, error) {
 	return entity.MinimalMetadata, nil
 }
 
-// answer writes a JSON body. Its length spares both ends the chunks that net/http else divides a longer one into.
+// answer writes a JSON body. It states the length, without which net/http cuts a long body into chunks.
 func answer(w http.ResponseWriter, status int, l entity.Level, body []byte) error {
 	h := w.Header()
 	wire.Set(h, "Content-Type", "application/json;odata="+l.String()+";streaming=true;charset=utf-8")
