@@ -14,7 +14,7 @@ import (
 // would otherwise grow to several times the live heap: to 1.8 GB in furrow up beside 14 busy loops, to 540 MB in an
 // endpoint that 20,000 devices ask at once.
 const (
-	upMemory     = 200 << 20
+	upMemory     = 190 << 20
 	tokenMemory  = 200 << 20
 	workerMemory = 200 << 20
 )
