@@ -17,6 +17,7 @@ import (
 	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 )
 
 // firstTries sends the first try of the calls that workers make most often. aztables and azcore take more time for a
@@ -81,11 +82,31 @@ func (t *Table) send(ctx context.Context, c *call, r request, again func() error
 		return again()
 	}
 	found := t.first.try(ctx, c, r)
-	if found.err != nil || found.resp.StatusCode >= 300 {
-		c.first = &found
-		return again()
+	if found.err == nil && c.kind.succeeds(found.resp.StatusCode) {
+		return c.take(found.resp)
 	}
-	return c.take(found.resp)
+	c.first = &found
+	err := again()
+	if c.first == nil || err == nil {
+		return err
+	}
+	if found.err != nil { // aztables has refused the call, and not looked at the outcome
+		return found.err
+	}
+	return runtime.NewResponseError(found.resp)
+}
+
+// succeeds reports whether aztables takes an answer to a call of this kind for a success. A proxy's page of 200 is none.
+func (k Kind) succeeds(status int) bool {
+	switch k {
+	case KindGet, KindQuery:
+		return status == http.StatusOK
+	case KindInsert:
+		return status == http.StatusCreated || status == http.StatusNoContent
+	case KindTransaction:
+		return status == http.StatusAccepted || status == http.StatusNoContent
+	}
+	return status == http.StatusNoContent
 }
 
 // try sends a request and reads its answer.
@@ -116,6 +137,9 @@ func (f *firstTries) try(ctx context.Context, c *call, r request) (found outcome
 	_, err = body.ReadFrom(found.resp.Body)
 	_ = found.resp.Body.Close() // it has been read
 	if err != nil {
+		if c.into == nil && (r.method == http.MethodPost || r.method == http.MethodPatch) {
+			err = cutOff{err}
+		}
 		return outcome{err: err}
 	}
 	found.resp.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
@@ -124,6 +148,14 @@ func (f *firstTries) try(ctx context.Context, c *call, r request) (found outcome
 	}
 	return found
 }
+
+// cutOff is the error of an answer that breaks off. As with azcore's own, such a write is not tried again.
+type cutOff struct{ error }
+
+func (c cutOff) Unwrap() error { return c.error }
+
+// NonRetriable is azcore's mark of an error after which it does not try again.
+func (cutOff) NonRetriable() {}
 
 func (f *firstTries) build(ctx context.Context, c *call, r request) (*http.Request, error) {
 	u := &url.URL{Scheme: f.service.Scheme, Host: f.service.Host, RawPath: f.service.EscapedPath() + r.path,

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -29,7 +30,7 @@ func (r *repeater) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := sent{method: req.Method, path: req.URL.Host + req.URL.Path, query: query, header: http.Header{}}
+	one := sent{method: req.Method, path: req.URL.Host + req.URL.EscapedPath(), query: query, header: http.Header{}}
 	for name, values := range req.Header {
 		for _, v := range values {
 			one.header.Add(name, v)
@@ -111,6 +112,44 @@ func firstPage(ctx context.Context, table *Table, q Query) error {
 		return err
 	}
 	return nil
+}
+
+func TestOnlyTheStatusOfAKindIsItsSuccess(t *testing.T) {
+	ops := map[string]Op{"insert": Insert(row("p", "r")), "insert or replace": InsertOrReplace(row("p", "r")),
+		"replace": Replace(row("p", "r"), AnyETag), "merge": Merge(row("p", "r"), AnyETag), "delete": Delete("p", "r", AnyETag)}
+	page := answer{status: 200, body: "<html>Sign in to this network</html>"}
+	for name, op := range ops {
+		s := &script{answers: []answer{page}}
+		if _, err := s.table(t).Do(t.Context(), op); err == nil || len(s.requests) != 1 {
+			t.Errorf("%s: a proxy's page is taken for a success after %d requests", name, len(s.requests))
+		}
+	}
+	for _, status := range []int{201, 202, 204} {
+		s := &script{answers: []answer{{status: status, body: `{"PartitionKey":"p","RowKey":"r"}`}}}
+		if _, err := s.table(t).Get(t.Context(), "p", "r"); err == nil {
+			t.Errorf("a get answered by %d succeeds", status)
+		}
+	}
+}
+
+// aztables refuses an empty partition key before it looks at the outcome of a first try.
+func TestOutcomesOfCallsThatTheSDKRefusesAreReported(t *testing.T) {
+	s := &script{answers: []answer{{status: 404, body: fault("ResourceNotFound", "No.")}}}
+	if _, err := s.table(t).Get(t.Context(), "", "r"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a get without a partition key: %v", err)
+	}
+	s = &script{answers: []answer{{err: io.ErrUnexpectedEOF}}}
+	if _, err := s.table(t).Do(t.Context(), Delete("", "r", AnyETag)); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("a delete without a partition key: %v", err)
+	}
+}
+
+func TestInsertWhoseAnswerBreaksOffIsNotRepeated(t *testing.T) {
+	s := &script{answers: []answer{{status: 201, body: `{"Part`, cut: true}, {status: 409}}}
+	_, err := s.table(t).Do(t.Context(), Insert(row("p", "r")))
+	if !errors.Is(err, io.ErrUnexpectedEOF) || len(s.requests) != 1 {
+		t.Errorf("%v after %d requests", err, len(s.requests))
+	}
 }
 
 func TestFirstTriesEndWithTheirContext(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,10 +104,10 @@ func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 	return t.send(ctx, c, r, func() error { return t.writeBySDK(ctx, c, op) })
 }
 
-// entityPath returns the path of an entity below the service.
+// entityPath returns the path of an entity below the service, as aztables writes it.
 func (t *Table) entityPath(pk, rk string) string {
-	path := append([]byte("/"+t.Name+"(PartitionKey="), appendPathLiteral(nil, pk)...)
-	return string(append(appendPathLiteral(append(path, ",RowKey="...), rk), ')'))
+	literal := func(key string) string { return "'" + url.PathEscape(strings.ReplaceAll(key, "'", "''")) + "'" }
+	return "/" + t.Name + "(PartitionKey=" + literal(pk) + ",RowKey=" + literal(rk) + ")"
 }
 
 func (t *Table) writeBySDK(ctx context.Context, c *call, op Op) error {

@@ -20,8 +20,12 @@ type endShard struct {
 	rows map[string]string // by the prefix of a partition's keys
 }
 
-// maxEnds is the number of partitions that a shard knows, about 100 KiB. Beyond it forgets any of them.
-const maxEnds = 1024
+// Bounds of what a shard knows: partitions, of which it forgets any beyond, and bytes of the keys of each. Those of
+// devices are shorter than 200.
+const (
+	maxEnds = 1024
+	maxKeys = 256
+)
 
 func newEnds() *ends {
 	e := &ends{seed: maphash.MakeSeed()}
@@ -55,10 +59,13 @@ func (e *ends) has(partition []byte) bool {
 
 // learn remembers that a partition has no rows from row on. The caller holds the partition's lock since it looked.
 func (e *ends) learn(partition, row []byte) {
+	if len(partition)+len(row) > maxKeys {
+		return
+	}
 	s := e.shard(partition)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.rows) >= maxEnds {
+	if _, known := s.rows[string(partition)]; !known && len(s.rows) >= maxEnds {
 		for any := range s.rows {
 			delete(s.rows, any)
 			break
@@ -74,37 +81,45 @@ func (e *ends) raise(partition []byte, row string) {
 	s.mu.RLock()
 	end, known := s.rows[string(partition)]
 	s.mu.RUnlock()
-	if known && row >= end {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.rows[string(partition)] = string(afterRow([]byte(row), true))
+	if !known || row < end {
+		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known = s.rows[string(partition)]; !known {
+		return // it was forgotten meanwhile
+	}
+	if len(partition)+len(row) >= maxKeys {
+		delete(s.rows, string(partition))
+		return
+	}
+	s.rows[string(partition)] = string(afterRow([]byte(row), true))
 }
 
 // learnEnd remembers that a query found no rows in a partition from row on, unless it has some by now.
-func (s *Service) learnEnd(partition, row []byte) error {
+func (s *Service) learnEnd(partition, row []byte) {
 	defer s.locks.Lock(partition)()
-	return s.findEnd(partition, row)
+	s.findEnd(partition, row)
 }
 
 // knowEnd looks for the end of a device's partition before its first write, so that later ones, whose row keys rise,
 // look for no row that they might replace. The caller holds the partition's lock.
-func (s *Service) knowEnd(partition []byte, row string) error {
-	if s.ends.has(partition) {
-		return nil
+func (s *Service) knowEnd(partition []byte, row string) {
+	if !s.ends.has(partition) {
+		s.findEnd(partition, []byte(row))
 	}
-	return s.findEnd(partition, []byte(row))
 }
 
-func (s *Service) findEnd(partition, row []byte) error {
+// findEnd learns that a partition has no rows from row on, if so. Where that cannot be read, because a file is damaged,
+// it learns nothing, and whoever asks for these rows is told.
+func (s *Service) findEnd(partition, row []byte) {
 	lower := append(append([]byte{}, partition...), row...)
 	it, err := s.store.Iter(lower, store.After(partition))
 	if err != nil {
-		return err
+		return
 	}
-	defer it.Close()
-	if !it.First() && it.Error() == nil {
+	none := !it.First()
+	if it.Close() == nil && none { // which returns the errors of First, too
 		s.ends.learn(partition, row)
 	}
-	return it.Error()
 }

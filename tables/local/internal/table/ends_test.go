@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -83,7 +84,7 @@ func TestWritesFindTheRowsThatAreThere(t *testing.T) {
 			op.kind, op.ifMatch = remove, "*"
 		}
 		if random.IntN(2) == 0 { // as before a write by SAS
-			must.Succeed(t, s.knowEnd(entityKey(id, op.partition, ""), row))
+			s.knowEnd(entityKey(id, op.partition, ""), row)
 		}
 		key := op.partition + " " + row
 		_, _, err := s.apply(&wire.Request{Clock: time.Now}, owner, []*operation{op})
@@ -148,6 +149,20 @@ func TestEndsTakeBoundedMemory(t *testing.T) {
 	}
 	if n > maxEnds*len(e.shards) || n < maxEnds*len(e.shards)*9/10 {
 		t.Errorf("%d ends are known, want at most %d and not many fewer", n, maxEnds*len(e.shards))
+	}
+}
+
+func TestLongKeysAreNotKept(t *testing.T) {
+	e := newEnds()
+	partition, long := []byte("partition"), strings.Repeat("r", maxKeys)
+	e.learn(partition, []byte(long))
+	if e.has(partition) {
+		t.Error("a long row key is kept")
+	}
+	e.learn(partition, []byte("a"))
+	e.raise(partition, long)
+	if e.has(partition) {
+		t.Error("after a row with a long key, an end is known")
 	}
 }
 

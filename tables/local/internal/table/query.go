@@ -251,7 +251,7 @@ func (s *Service) look(p *page, lower, upper []byte) error {
 	}
 	err := s.fill(p, lower, upper)
 	if one && err == nil && p.scanned == 0 {
-		return s.learnEnd(partition, row)
+		s.learnEnd(partition, row)
 	}
 	return err
 }

@@ -102,12 +102,9 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
 	defer s.locks.Lock(partition)()
 	b := s.store.Batch()
 	if !g.Owner {
-		err = s.knowEnd(partition, ops[0].row)
+		s.knowEnd(partition, ops[0].row)
 	}
-	if err == nil {
-		rows, failed, err = s.stage(b, r, m, ops)
-	}
-	if err != nil {
+	if rows, failed, err = s.stage(b, r, m, ops); err != nil {
 		if dropErr := b.Drop(); dropErr != nil {
 			err = dropErr
 		}
