@@ -16,9 +16,9 @@ import (
 )
 
 // A call exchanges the bodies of one operation of aztables, which builds the URL, signs,
-// sends and retries unless a first try without it succeeds. By itself, aztables decodes and encodes every entity twice, loses the
-// type of whole doubles and digits of long integers, does not return the ETags of a
-// transaction, and panics on an incomplete answer to a transaction.
+// sends and retries unless a first try without it succeeds. By itself, aztables decodes and
+// encodes every entity twice, loses the type of whole doubles and digits of long integers,
+// does not return the ETags of a transaction, and panics on an incomplete answer to one.
 type call struct {
 	kind  Kind
 	table string

@@ -129,5 +129,6 @@ func (c *Client) Tables(ctx context.Context) (names []string, err error) {
 
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
-	return &Table{Name: name, client: c.service.NewClient(name), first: c.first, url: c.url, entra: c.entra, pages: c.pages}
+	return &Table{Name: name, client: c.service.NewClient(name), first: c.first, url: c.url, entra: c.entra,
+		pages: c.pages}
 }

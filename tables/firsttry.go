@@ -96,7 +96,8 @@ func (t *Table) send(ctx context.Context, c *call, r request, again func() error
 	return runtime.NewResponseError(found.resp)
 }
 
-// succeeds reports whether aztables takes an answer to a call of this kind for a success. A proxy's page of 200 is none.
+// succeeds reports whether aztables takes an answer to a call of this kind for a success. A proxy's page under status
+// 200 is no success of a write.
 func (k Kind) succeeds(status int) bool {
 	switch k {
 	case KindGet, KindQuery:

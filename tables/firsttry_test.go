@@ -65,12 +65,14 @@ func TestFirstTriesAreRequestsOfTheSDK(t *testing.T) {
 				return firstPage(ctx, table, Query{Range: RowsAfter(strange, "1", strange), Filter: "N eq 1.5",
 					Select: []string{"N", "M"}, Size: 5000, From: Continuation{"1!8!cA==", "1!4!" + strange}})
 			},
-			"get":               func(ctx context.Context) error { _, err := table.Get(ctx, strange, "r/s"); return err },
-			"insert":            func(ctx context.Context) error { return doOp(ctx, table, Insert(row("p", "r"))) },
-			"insert or replace": func(ctx context.Context) error { return doOp(ctx, table, InsertOrReplace(row("p", "it's +é"))) },
-			"replace":           func(ctx context.Context) error { return doOp(ctx, table, Replace(row("p", "r"), "W/1")) },
-			"merge":             func(ctx context.Context) error { return doOp(ctx, table, Merge(row("p", "r"), AnyETag)) },
-			"delete":            func(ctx context.Context) error { return doOp(ctx, table, Delete("p", "r", "W/1")) },
+			"get":    func(ctx context.Context) error { _, err := table.Get(ctx, strange, "r/s"); return err },
+			"insert": func(ctx context.Context) error { return doOp(ctx, table, Insert(row("p", "r"))) },
+			"insert or replace": func(ctx context.Context) error {
+				return doOp(ctx, table, InsertOrReplace(row("p", "it's +é")))
+			},
+			"replace": func(ctx context.Context) error { return doOp(ctx, table, Replace(row("p", "r"), "W/1")) },
+			"merge":   func(ctx context.Context) error { return doOp(ctx, table, Merge(row("p", "r"), AnyETag)) },
+			"delete":  func(ctx context.Context) error { return doOp(ctx, table, Delete("p", "r", "W/1")) },
 			"transaction": func(ctx context.Context) error {
 				_, err := table.Submit(ctx, []Op{Insert(row("p", "r")), Delete("p", "s", AnyETag)})
 				return err
@@ -116,7 +118,8 @@ func firstPage(ctx context.Context, table *Table, q Query) error {
 
 func TestOnlyTheStatusOfAKindIsItsSuccess(t *testing.T) {
 	ops := map[string]Op{"insert": Insert(row("p", "r")), "insert or replace": InsertOrReplace(row("p", "r")),
-		"replace": Replace(row("p", "r"), AnyETag), "merge": Merge(row("p", "r"), AnyETag), "delete": Delete("p", "r", AnyETag)}
+		"replace": Replace(row("p", "r"), AnyETag), "merge": Merge(row("p", "r"), AnyETag),
+		"delete": Delete("p", "r", AnyETag)}
 	page := answer{status: 200, body: "<html>Sign in to this network</html>"}
 	for name, op := range ops {
 		s := &script{answers: []answer{page}}

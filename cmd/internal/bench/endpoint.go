@@ -95,7 +95,8 @@ func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 	var ends []*endpoint
 	for _, t := range cfg.Targets {
 		e := &endpoint{
-			name: t.Name, account: t.Account, influx: t.Influx, http: cfg.HTTP, clients: cfg.Clients, size: cfg.Size, datasets: map[int]*dataset{},
+			name: t.Name, account: t.Account, influx: t.Influx, http: cfg.HTTP, clients: cfg.Clients, size: cfg.Size,
+			datasets: map[int]*dataset{},
 			// An error that is retried would not be seen, and its time would count as the operation's.
 			options: azcore.ClientOptions{Transport: cfg.HTTP, Retry: policy.RetryOptions{MaxRetries: -1}},
 		}

@@ -32,9 +32,9 @@ type Target struct {
 	Account tables.Account
 }
 
-// ParseTarget parses "local", "null", "influxdb:URL", a connection string, or "env:NAME" for an environment variable that
-// holds one, so that no key need be on a command line. Each may have a name before it:
-// "azurite=UseDevelopmentStorage=true".
+// ParseTarget parses "local", "null", "influxdb:URL", a connection string, or "env:NAME" for an
+// environment variable that holds one, so that no key need be on a command line. Each may have a
+// name before it: "azurite=UseDevelopmentStorage=true".
 func ParseTarget(text string) (Target, error) {
 	name, rest := cutName(text)
 	switch {

@@ -22,7 +22,8 @@ func TestTargetsCanBeNamed(t *testing.T) {
 		"x=env:FURROW_TEST_TARGET":           {"x", "http://127.0.0.1:2/contoso"},
 	} {
 		got, err := ParseTarget(text)
-		if err != nil || got.Null || got.Influx != "" || got.Name != want.name || got.Local != (want.table == "") || got.Account.Table != want.table {
+		if err != nil || got.Null || got.Influx != "" || got.Name != want.name ||
+			got.Local != (want.table == "") || got.Account.Table != want.table {
 			t.Errorf("%s is parsed as %+v, %v", text, got, err)
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"furrow/tables/local/internal/store"
 )
 
-// ends knows where some partitions end: of each, a row key from which on it has no rows. Devices insert rows with rising
-// keys, and workers ask for the rows after a device's last one over and over, mostly in vain. Both would look for a row
-// in every level of the database, which takes a good part of their time. It is safe for concurrent use.
+// ends knows where some partitions end: a row key from which on a partition has no rows. Devices
+// insert rows with rising keys, and workers ask for the rows after a device's last one over and over,
+// mostly in vain. Both would look for a row in every level of the database, which takes a good part
+// of their time. It is safe for concurrent use.
 type ends struct {
 	seed   maphash.Seed
 	shards [64]endShard
@@ -20,8 +21,8 @@ type endShard struct {
 	rows map[string]string // by the prefix of a partition's keys
 }
 
-// Bounds of what a shard knows: partitions, of which it forgets any beyond, and bytes of the keys of each. Those of
-// devices are shorter than 200.
+// Bounds of what a shard knows: the number of partitions, beyond which it forgets any of them, and
+// the bytes of the keys of each. Those of devices are shorter than 200.
 const (
 	maxEnds = 1024
 	maxKeys = 256

@@ -16,8 +16,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Writers add and remove rows in some partitions, each of which one reader follows: it asks for what comes after the
-// last row that it has seen, as a worker does. It sees each row that was acknowledged before it asked.
+// Writers add and remove rows in some partitions. One reader follows each: it asks for what comes after the last row
+// that it has seen, as a worker does. It sees each row that was acknowledged before it asked.
 func TestReadersMissNoRowOfAPartitionWhoseEndIsKnown(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

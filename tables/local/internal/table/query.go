@@ -256,8 +256,8 @@ func (s *Service) look(p *page, lower, upper []byte) error {
 	return err
 }
 
-// partitionOf returns the prefix of the keys of the only partition that a range concerns, and the row key that the range
-// begins with.
+// partitionOf returns the prefix of the keys of the only partition that a range concerns, and the row key with which
+// the range begins.
 func partitionOf(lower, upper []byte) (partition, row []byte, one bool) {
 	const head = 9 // bytes before the partition key
 	if len(lower) < head {
