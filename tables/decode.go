@@ -23,6 +23,8 @@ type decoder struct {
 	room    []Property        // for properties of several rows
 	rows    int               // that share room
 	text    []byte            // without its escapes
+	etag    []byte            // of the row being decoded
+	rowKey  []byte
 }
 
 // A column is the meaning of a member of a row's JSON object.

@@ -12,6 +12,7 @@ func (d *decoder) entity() (e Entity, err error) {
 		return e, err
 	}
 	d.row, d.types, d.open, d.nth = d.row[:0], d.types[:0], 0, 0
+	d.etag, d.rowKey = d.etag[:0], d.rowKey[:0]
 	for d.json.PeekKind() != '}' {
 		if err := d.decode(&e); err != nil {
 			return e, err
@@ -21,7 +22,15 @@ func (d *decoder) entity() (e Entity, err error) {
 		d.row = slices.DeleteFunc(d.row, func(p Property) bool { return p.Value.kind == TypeNone })
 	}
 	e.Properties = d.keep()
+	d.identify(&e)
 	return e, d.expect('}')
+}
+
+// identify sets the ETag and the row key, in one piece of memory.
+func (d *decoder) identify(e *Entity) {
+	d.text = append(append(d.text[:0], d.etag...), d.rowKey...)
+	both, n := string(d.text), len(d.etag)
+	e.ETag, e.RowKey = ETag(both[:n]), both[n:]
 }
 
 // keep returns a copy of the row's properties.
@@ -61,6 +70,7 @@ func (d *decoder) decode(e *Entity) error {
 		err = d.system(e, c.role, value)
 	}
 	if err != nil {
+		d.identify(e)
 		return fmt.Errorf("entity %s: %s: %w", e.name(), Quote(c.name), err)
 	}
 	return nil
@@ -123,9 +133,9 @@ func (d *decoder) system(e *Entity, r role, raw []byte) error {
 		}
 		e.PartitionKey = key
 	case roleRowKey:
-		e.RowKey = string(text)
+		d.rowKey = append(d.rowKey[:0], text...)
 	case roleETag:
-		e.ETag, d.text = ETag(text), text // always has escapes
+		d.etag, d.text = append(d.etag[:0], text...), text // always has escapes
 	case roleTimestamp:
 		e.Timestamp, err = parseDateTime(text)
 	}

@@ -28,10 +28,23 @@ func (t Type) String() string {
 
 // typeNamed returns the type with a name of annotations, or TypeNone.
 func typeNamed(name []byte) Type {
-	for t := TypeString; t <= TypeGUID; t++ {
-		if string(name) == t.String() {
-			return t
-		}
+	switch string(name) {
+	case "Edm.String":
+		return TypeString
+	case "Edm.Boolean":
+		return TypeBoolean
+	case "Edm.Int32":
+		return TypeInt32
+	case "Edm.Int64":
+		return TypeInt64
+	case "Edm.Double":
+		return TypeDouble
+	case "Edm.DateTime":
+		return TypeDateTime
+	case "Edm.Binary":
+		return TypeBinary
+	case "Edm.Guid":
+		return TypeGUID
 	}
 	return TypeNone
 }
