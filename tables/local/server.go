@@ -32,6 +32,7 @@ type Config struct {
 	Account string       // zero: DefaultAccount
 	Key     []byte       // zero: the one stored in Dir, created on first use
 	Log     *slog.Logger // zero: nothing is logged
+	Cache   int64        // bytes of tables that stay in memory; zero: 24 MiB, for a process that does other things, too
 
 	// AzureLimits has every request, also with the account key, refused beyond Azure's targets per second.
 	AzureLimits bool
@@ -102,7 +103,7 @@ func (s *Server) open() (err error) {
 	if err = checkFormat(s.config.Dir); err != nil {
 		return err
 	}
-	if s.store, err = store.Open(s.fs, filepath.Join(s.config.Dir, "db"), s.config.Log); err != nil {
+	if s.store, err = store.Open(s.fs, filepath.Join(s.config.Dir, "db"), s.config.Cache, s.config.Log); err != nil {
 		return err
 	}
 	if err = markFormat(s.config.Dir); err != nil {

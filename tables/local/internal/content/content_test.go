@@ -55,7 +55,7 @@ func (d *disk) failing(kind errorfs.OpKind, suffix string) {
 func open(t *testing.T, fs vfs.FS) (*Keeper, *store.Store) {
 	t.Helper()
 	must.Succeed(t, fs.MkdirAll("/data", 0o700))
-	s := must.Have(store.Open(fs, "/data/db", slog.New(slog.DiscardHandler)))(t)
+	s := must.Have(store.Open(fs, "/data/db", 0, slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

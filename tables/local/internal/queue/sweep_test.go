@@ -29,7 +29,7 @@ func fill(t *testing.T, h *Service, name string, n int, life time.Duration) {
 func TestSweepRemovesWhatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
-		s := must.Have(store.Open(vfs.NewMem(), "db", log))(t)
+		s := must.Have(store.Open(vfs.NewMem(), "db", 0, log))(t)
 		defer s.Close()
 		service := must.Have(New(s, wiretest.Account, []byte(wiretest.Key), time.Now))(t)
 		h := service

@@ -14,7 +14,7 @@ import (
 func TestWalkFindsADamagedByte(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *Store {
-		s, err := Open(vfs.Default, filepath.Join(dir, "db"), slog.New(slog.DiscardHandler))
+		s, err := Open(vfs.Default, filepath.Join(dir, "db"), 0, slog.New(slog.DiscardHandler))
 		must(t, err)
 		return s
 	}

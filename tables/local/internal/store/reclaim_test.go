@@ -18,7 +18,7 @@ import (
 // crowded returns a store with so many rows of 2 kB, a hundred to a batch.
 func crowded(t *testing.T, rows int) *store.Store {
 	t.Helper()
-	s := must.Have(store.Open(vfs.NewMem(), "/data", slog.New(slog.DiscardHandler)))(t)
+	s := must.Have(store.Open(vfs.NewMem(), "/data", 0, slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(func() { must.Succeed(t, s.Close()) })
 	random := rand.NewChaCha8([32]byte{1})
 	value := make([]byte, 2000)

@@ -120,7 +120,7 @@ func TestAFullDiskRefusesWritesUntilThereIsRoom(t *testing.T) {
 	disk := newSmallDisk(200 << 20)
 	must(t, disk.MkdirAll("data", 0o700))
 	open := func() *Store {
-		s, err := Open(disk, "data/db", slog.New(slog.DiscardHandler))
+		s, err := Open(disk, "data/db", 0, slog.New(slog.DiscardHandler))
 		must(t, err)
 		return s
 	}

@@ -20,7 +20,7 @@ import (
 func BenchmarkSize(b *testing.B) {
 	const devices, rows, each = 100, 1440, 10
 	for b.Loop() {
-		s := must.Have(store.Open(vfs.NewMem(), "/data", slog.New(slog.DiscardHandler)))(b)
+		s := must.Have(store.Open(vfs.NewMem(), "/data", 0, slog.New(slog.DiscardHandler)))(b)
 		random := rand.New(rand.NewPCG(1, 1))
 		start := store.ToTicks(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 		var walks [devices][6]float64

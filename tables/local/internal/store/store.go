@@ -8,6 +8,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -41,10 +42,14 @@ type Store struct {
 // it is fixed, and grows only with the directory's format.
 const pebbleFormat = pebble.FormatValueSeparation
 
-// Open opens the database in dir, and creates it if necessary.
-func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
+// defaultCache is the size of the cache, in bytes.
+const defaultCache = 24 << 20
+
+// Open opens the database in dir, and creates it if necessary. The cache has so many bytes, or if that is zero its
+// default.
+func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error) {
 	s := &Store{Clock: &Clock{}, Room: newRoom(fs, fs.PathDir(dir), log), log: log}
-	cache := pebble.NewCache(24 << 20)
+	cache := pebble.NewCache(cmp.Or(cached, defaultCache))
 	defer cache.Unref()
 	opts := &pebble.Options{
 		FS:                          vfs.OnDiskFull(fs, s.Room.spend),

@@ -18,7 +18,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func open(t *testing.T, fs vfs.FS, dir string) *Store {
 	t.Helper()
-	s, err := Open(fs, dir, quiet)
+	s, err := Open(fs, dir, 0, quiet)
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -27,7 +27,7 @@ func open(t *testing.T, fs vfs.FS, dir string) *Store {
 func TestOneProcessAtATimeHasADirectory(t *testing.T) {
 	dir := t.TempDir()
 	open(t, vfs.Default, dir)
-	if _, err := Open(vfs.Default, dir, quiet); !errors.Is(err, ErrInUse) {
+	if _, err := Open(vfs.Default, dir, 0, quiet); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second Open returns %v, want ErrInUse", err)
 	}
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"hash/maphash"
+	"math/rand/v2"
 	"sync"
 
 	"furrow/tables/local/internal/store"
@@ -28,6 +29,9 @@ const (
 	maxKeys = 256
 )
 
+// displace is how many unknown partitions are passed over for each that displaces a known one.
+const displace = 16
+
 func newEnds() *ends {
 	e := &ends{seed: maphash.MakeSeed()}
 	for i := range e.shards {
@@ -49,13 +53,14 @@ func (e *ends) before(partition, row []byte) bool {
 	return known && string(row) >= end
 }
 
-// has reports whether the end of a partition is known.
-func (e *ends) has(partition []byte) bool {
+// has reports whether the end of a partition is known, and whether it is worth looking for: workers ask for all
+// devices in turn, so if each one displaced another, nothing would be known for long enough to be asked for again.
+func (e *ends) has(partition []byte) (known, worth bool) {
 	s := e.shard(partition)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	_, known := s.rows[string(partition)]
-	return known
+	_, known = s.rows[string(partition)]
+	return known, known || len(s.rows) < maxEnds || rand.IntN(displace) == 0
 }
 
 // learn remembers that a partition has no rows from row on. The caller holds the partition's lock since it looked.
@@ -99,6 +104,9 @@ func (e *ends) raise(partition []byte, row string) {
 
 // learnEnd remembers that a query found no rows in a partition from row on, unless it has some by now.
 func (s *Service) learnEnd(partition, row []byte) {
+	if _, worth := s.ends.has(partition); !worth {
+		return
+	}
 	defer s.locks.Lock(partition)()
 	s.findEnd(partition, row)
 }
@@ -106,7 +114,7 @@ func (s *Service) learnEnd(partition, row []byte) {
 // knowEnd looks for the end of a device's partition before its first write, so that later ones, whose row keys rise,
 // look for no row that they might replace. The caller holds the partition's lock.
 func (s *Service) knowEnd(partition []byte, row string) {
-	if !s.ends.has(partition) {
+	if known, worth := s.ends.has(partition); !known && worth {
 		s.findEnd(partition, []byte(row))
 	}
 }

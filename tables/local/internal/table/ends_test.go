@@ -152,16 +152,39 @@ func TestEndsTakeBoundedMemory(t *testing.T) {
 	}
 }
 
+// Workers ask for all devices of a fleet in turn. Of one that is twice as large as what can be known, nearly half is.
+func TestTheEndsOfALargeFleetStayKnown(t *testing.T) {
+	e := newEnds()
+	n, known := 2*maxEnds*len(e.shards), 0
+	for round := range 3 {
+		known = 0
+		for i := range n {
+			partition, row := fmt.Appendf(nil, "partition %d", i), []byte("row")
+			if e.before(partition, row) {
+				known++
+			} else if _, worth := e.has(partition); worth {
+				e.learn(partition, row)
+			}
+		}
+		if round == 0 && known > 0 {
+			t.Errorf("%d ends were known before anybody asked", known)
+		}
+	}
+	if known < n*4/10 {
+		t.Errorf("%d of %d ends are known in the third round, want nearly half", known, n)
+	}
+}
+
 func TestLongKeysAreNotKept(t *testing.T) {
 	e := newEnds()
 	partition, long := []byte("partition"), strings.Repeat("r", maxKeys)
 	e.learn(partition, []byte(long))
-	if e.has(partition) {
+	if known, _ := e.has(partition); known {
 		t.Error("a long row key is kept")
 	}
 	e.learn(partition, []byte("a"))
 	e.raise(partition, long)
-	if e.has(partition) {
+	if known, _ := e.has(partition); known {
 		t.Error("after a row with a long key, an end is known")
 	}
 }

@@ -22,7 +22,7 @@ import (
 // test ends, and again.
 func OpenStore(t testing.TB, fs vfs.FS, dir string) (s *store.Store, close func()) {
 	t.Helper()
-	s, err := store.Open(fs, dir, slog.New(slog.DiscardHandler))
+	s, err := store.Open(fs, dir, 0, slog.New(slog.DiscardHandler))
 	must.Succeed(t, err)
 	close = sync.OnceFunc(func() {
 		if err := s.Close(); err != nil {
