@@ -60,8 +60,9 @@ func (d *deviceRun) on(t *track) *deviceRun {
 }
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it writes. Rows of hundreds of sensors that
-// are far apart make much more of these than their own size.
-const maxWeight = 8 << 20
+// are far apart make much more of these than their own size. In memory they are several times as large, in each of the
+// jobs that run at a time: after days without a worker, that is most of its memory.
+const maxWeight = 2 << 20
 
 // maxBytes is how many bytes of rows a job folds of a device, give or take a chunk. 5,000 rows of six sensors have 2
 // MiB; as many of the largest rows have 5 GiB, and the other devices of the batch would wait for all of them.
