@@ -171,6 +171,7 @@ func (s *Store) Apply(b *Batch) (wait func() error) {
 	s.deletions.Add(b.deletions)
 	s.unsynced.Add(1) // first: whoever sees the batch must see this
 	if err := s.db.ApplyNoSyncWait(b.b, pebble.Sync); err != nil {
+		b.err = err
 		return func() error { return errors.Join(err, b.b.Close()) }
 	}
 	return func() error {
@@ -216,6 +217,9 @@ func (b *Batch) deleted(err error) {
 	b.deletions++
 	b.keep(err)
 }
+
+// Err returns why a batch could not be collected or applied. It is not visible then.
+func (b *Batch) Err() error { return b.err }
 
 // Drop releases a batch that is not applied.
 func (b *Batch) Drop() error { return errors.Join(b.err, b.b.Close()) }

@@ -9,17 +9,25 @@ import (
 )
 
 // ends knows where some partitions end: a row key from which on a partition has no rows. Devices
-// insert rows with rising keys, and workers ask for the rows after a device's last one over and over,
-// mostly in vain. Both would look for a row in every level of the database, which takes a good part
-// of their time. It is safe for concurrent use.
+// insert rows with rising keys, and workers ask for the rows after a device's last one over and over.
+// Both would look for a row in every level of the database, which takes a good part of their time.
+// The rows that were written behind a known end are known, too, as long as they are few. It is safe
+// for concurrent use.
 type ends struct {
 	seed   maphash.Seed
 	shards [64]endShard
 }
 
 type endShard struct {
-	mu   sync.RWMutex
-	rows map[string]string // by the prefix of a partition's keys
+	mu    sync.RWMutex
+	known map[string]*end // by the prefix of a partition's keys
+	size  int             // of the newest rows of all of them, in bytes
+}
+
+// An end is what is known of the end of a partition.
+type end struct {
+	row string // from which on there are no rows
+	newest
 }
 
 // Bounds of what a shard knows: the number of partitions, beyond which it forgets any of them, and
@@ -35,7 +43,7 @@ const displace = 16
 func newEnds() *ends {
 	e := &ends{seed: maphash.MakeSeed()}
 	for i := range e.shards {
-		e.shards[i].rows = map[string]string{}
+		e.shards[i].known = map[string]*end{}
 	}
 	return e
 }
@@ -49,8 +57,8 @@ func (e *ends) before(partition, row []byte) bool {
 	s := e.shard(partition)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	end, known := s.rows[string(partition)]
-	return known && string(row) >= end
+	at := s.known[string(partition)]
+	return at != nil && string(row) >= at.row
 }
 
 // has reports whether the end of a partition is known, and whether it is worth looking for: workers ask for all
@@ -59,8 +67,8 @@ func (e *ends) has(partition []byte) (known, worth bool) {
 	s := e.shard(partition)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	_, known = s.rows[string(partition)]
-	return known, known || len(s.rows) < maxEnds || rand.IntN(displace) == 0
+	known = s.known[string(partition)] != nil
+	return known, known || len(s.known) < maxEnds || rand.IntN(displace) == 0
 }
 
 // learn remembers that a partition has no rows from row on. The caller holds the partition's lock since it looked.
@@ -71,42 +79,31 @@ func (e *ends) learn(partition, row []byte) {
 	s := e.shard(partition)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.rows[string(partition)]; !known && len(s.rows) >= maxEnds {
-		for any := range s.rows {
-			delete(s.rows, any)
+	at := s.known[string(partition)]
+	switch {
+	case at != nil && at.row <= string(row):
+		return // which says more
+	case at == nil && len(s.known) >= maxEnds:
+		for any := range s.known {
+			s.forget(any)
 			break
 		}
+	case at != nil:
+		s.forget(string(partition))
 	}
-	s.rows[string(partition)] = string(row)
+	s.known[string(partition)] = &end{row: string(row), newest: newest{from: string(row)}}
 }
 
-// raise moves the end of a partition behind a row that is about to be written. The caller holds the partition's lock
-// until readers see the row.
-func (e *ends) raise(partition []byte, row string) {
-	s := e.shard(partition)
-	s.mu.RLock()
-	end, known := s.rows[string(partition)]
-	s.mu.RUnlock()
-	if !known || row < end {
-		return
+// forget forgets a partition. The caller holds mu.
+func (s *endShard) forget(partition string) {
+	if at := s.known[partition]; at != nil {
+		s.keep(at, newest{})
+		delete(s.known, partition)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known = s.rows[string(partition)]; !known {
-		return // it was forgotten meanwhile
-	}
-	if len(partition)+len(row) >= maxKeys {
-		delete(s.rows, string(partition))
-		return
-	}
-	s.rows[string(partition)] = string(afterRow([]byte(row), true))
 }
 
 // learnEnd remembers that a query found no rows in a partition from row on, unless it has some by now.
 func (s *Service) learnEnd(partition, row []byte) {
-	if _, worth := s.ends.has(partition); !worth {
-		return
-	}
 	defer s.locks.Lock(partition)()
 	s.findEnd(partition, row)
 }

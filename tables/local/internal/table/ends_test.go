@@ -145,7 +145,7 @@ func TestEndsTakeBoundedMemory(t *testing.T) {
 	}
 	n := 0
 	for i := range e.shards {
-		n += len(e.shards[i].rows)
+		n += len(e.shards[i].known)
 	}
 	if n > maxEnds*len(e.shards) || n < maxEnds*len(e.shards)*9/10 {
 		t.Errorf("%d ends are known, want at most %d and not many fewer", n, maxEnds*len(e.shards))
@@ -183,7 +183,7 @@ func TestLongKeysAreNotKept(t *testing.T) {
 		t.Error("a long row key is kept")
 	}
 	e.learn(partition, []byte("a"))
-	e.raise(partition, long)
+	e.raise(partition, []*operation{{row: long}})
 	if known, _ := e.has(partition); known {
 		t.Error("after a row with a long key, an end is known")
 	}

@@ -11,17 +11,10 @@ import (
 	"furrow/tables/local/internal/odata"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
-
-	"github.com/cockroachdb/pebble/v2"
 )
 
-// Limits of a page (learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
-const (
-	maxRows  = 1000
-	maxPage  = 4 << 20
-	maxScan  = 5 * time.Second // then the page ends, even if it is empty
-	maxTerms = 255             // properties in $select
-)
+// maxTerms is how many properties $select may name.
+const maxTerms = 255
 
 // reading returns what Get Entity and Query Entities need: the table, and how to
 // render its rows.
@@ -225,107 +218,4 @@ func earlier(a, b []byte) []byte {
 		return a
 	}
 	return b
-}
-
-// A page is one page of the rows of a query.
-type page struct {
-	id     store.ID
-	filter odata.Expr
-	top    int
-	render *entity.Renderer
-	start  time.Time
-
-	body    []byte
-	row     odata.Row // that was added last
-	rows    int
-	scanned int // rows read, including those filtered out
-	more    bool
-	next    auth.Key // first key of the next page, if there is one
-}
-
-// look fills the page, unless the range is known to have no rows.
-func (s *Service) look(p *page, lower, upper []byte) error {
-	partition, row, one := partitionOf(lower, upper)
-	if one && s.ends.before(partition, row) {
-		return nil
-	}
-	err := s.fill(p, lower, upper)
-	if one && err == nil && p.scanned == 0 {
-		s.learnEnd(partition, row)
-	}
-	return err
-}
-
-// partitionOf returns the prefix of the keys of the only partition that a range concerns, and the row key with which
-// the range begins.
-func partitionOf(lower, upper []byte) (partition, row []byte, one bool) {
-	const head = 9 // bytes before the partition key
-	if len(lower) < head {
-		return nil, nil, false
-	}
-	n := head + bytes.IndexByte(lower[head:], 0) + 1
-	if n == head {
-		return nil, nil, false
-	}
-	one = bytes.HasPrefix(upper, lower[:n]) || bytes.Equal(upper, store.After(lower[:n]))
-	return lower[:n], lower[n:], one
-}
-
-// fill adds rows to the page until it is full or the range ends.
-func (s *Service) fill(p *page, lower, upper []byte) error {
-	it, err := s.store.Iter(lower, upper)
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		partition, row := splitKey(it.Key())
-		if p.full() || late(p.scanned, p.start) {
-			p.more, p.next = true, auth.Key{Partition: string(partition), Row: string(row)}
-			return nil
-		}
-		p.scanned++
-		if p.row.Partition != string(partition) {
-			p.row.Partition = string(partition)
-		}
-		p.row.Row = string(row)
-		if err := p.add(it); err != nil {
-			return err
-		}
-	}
-	return it.Error()
-}
-
-func (p *page) full() bool { return p.rows >= p.top || len(p.body) >= maxPage-entity.MaxSize }
-
-// late reports whether the time for a page is over. It checks every 1,024 rows.
-func late(scanned int, start time.Time) bool {
-	return scanned%1024 == 1023 && time.Since(start) > maxScan
-}
-
-// add adds the row at the iterator, whose keys p has, if the filter matches it.
-func (p *page) add(it *pebble.Iterator) error {
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return err
-	}
-	p.row.Entity = value
-	if err := p.row.Entity.Check(); err != nil {
-		return err
-	}
-	if p.filter != nil && !p.filter.Match(&p.row) {
-		return nil
-	}
-	if p.rows > 0 {
-		p.body = append(p.body, ',')
-	}
-	p.body = p.render.Append(p.body, p.row.Partition, p.row.Row, p.row.Entity, false)
-	p.rows++
-	return nil
-}
-
-// splitKey splits the key of an entity into partition and row.
-func splitKey(key []byte) (partition, row []byte) {
-	partition, row, _ = bytes.Cut(key[9:], []byte{0})
-	return partition, row
 }

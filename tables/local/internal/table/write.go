@@ -110,7 +110,12 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
 		}
 		return nil, failed, s.store.Barrier, err
 	}
-	return rows, 0, s.store.Apply(b), nil
+	before, rising := s.ends.raise(partition, ops)
+	wait = s.store.Apply(b)
+	if rising && b.Err() == nil {
+		s.ends.settle(partition, before, ops, rows)
+	}
+	return rows, 0, wait, nil
 }
 
 func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operation) (
@@ -133,7 +138,6 @@ func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operati
 			continue
 		}
 		b.Set(keys[i], rows[i])
-		s.ends.raise(keys[i][:len(keys[i])-len(op.row)], op.row)
 	}
 	return rows, 0, nil
 }
