@@ -161,6 +161,9 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, rep
 		}
 		f.newest = f.newest.Truncate(day).Add(day - f.every/2)
 	}
+	if err := rest(ctx, storage); err != nil {
+		return err
+	}
 	var rounds []FanoutRound
 	for n := range f.cfg.Rounds {
 		f.cfg.progress("%s: round %d", f.workload.name, n+1)
@@ -209,6 +212,24 @@ func (f *fanoutFleet) run(ctx context.Context, storage *process.Process) (r Fano
 	wire, err := wireTime(ctx, f.wire.take(), f.cfg.Clients)
 	r.WireCPU = wire.Seconds()
 	return r, err
+}
+
+// rest waits until storage that the benchmark started has reorganized the files of what it was loaded with: until it
+// needs less than a twentieth of a processor for two seconds.
+func rest(ctx context.Context, storage *process.Process) error {
+	const window = 2 * time.Second
+	for storage != nil {
+		before := processTime(storage)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(window):
+		}
+		if processTime(storage)-before < window/20 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // processTime returns the CPU time of a process, and zero for storage that the benchmark did not start.
