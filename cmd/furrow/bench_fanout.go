@@ -15,8 +15,8 @@ const benchFanoutHelp = `Measures whole runs of a fleet, from the master job in 
 CPU time, storage operations, and what they cost on Azure. One worker in this process does the jobs. After each run
 its requests go once more, in the same sizes, to a service that does nothing: the column wire is the CPU time of both
 ends, the least that HTTP costs. Devices a second are until none waits for its first look, rows a second until all are
-folded or archived. Figures are medians of the runs, which begin when the storage that it has started is at rest: after
-a long --history that reorganizes its files for minutes. The target is as in bench storage; what is created there has a
+folded or archived. Figures are medians of the runs. Each begins when the storage that it has started is at rest: after
+new rows that reorganizes its files, after a long --history for minutes. The target is as in bench storage; what is created there has a
 random name and is deleted at the end.
 
 `

@@ -161,9 +161,6 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, rep
 		}
 		f.newest = f.newest.Truncate(day).Add(day - f.every/2)
 	}
-	if err := rest(ctx, storage); err != nil {
-		return err
-	}
 	var rounds []FanoutRound
 	for n := range f.cfg.Rounds {
 		f.cfg.progress("%s: round %d", f.workload.name, n+1)
@@ -193,6 +190,9 @@ func (f *fanoutFleet) run(ctx context.Context, storage *process.Process) (r Fano
 		}
 		todo = goal{marks: len(f.partitions), kinds: todo.kinds}
 	}
+	if err := rest(ctx, storage); err != nil {
+		return r, err
+	}
 	before := f.operations()
 	f.wire.on.Store(true)
 	cpu, storageCPU, began := process.CPU(0), processTime(storage), time.Now()
@@ -214,10 +214,10 @@ func (f *fanoutFleet) run(ctx context.Context, storage *process.Process) (r Fano
 	return r, err
 }
 
-// rest waits until storage that the benchmark started has reorganized the files of what it was loaded with: until it
-// needs less than a twentieth of a processor for two seconds.
+// rest waits until storage that the benchmark started has reorganized the files of what it was given: until it needs
+// less than a twentieth of a processor for half a second.
 func rest(ctx context.Context, storage *process.Process) error {
-	const window = 2 * time.Second
+	const window = time.Second / 2
 	for storage != nil {
 		before := processTime(storage)
 		select {
