@@ -21,7 +21,7 @@ type ends struct {
 type endShard struct {
 	mu    sync.RWMutex
 	known map[string]*end // by the prefix of a partition's keys
-	size  int             // of the newest rows of all of them, in bytes
+	size  int             // of the newest rows of all of them; see keyedRow
 }
 
 // An end is what is known of the end of a partition.
@@ -71,11 +71,9 @@ func (e *ends) has(partition []byte) (known, worth bool) {
 	return known, known || len(s.known) < maxEnds || rand.IntN(displace) == 0
 }
 
-// learn remembers that a partition has no rows from row on. The caller holds the partition's lock since it looked.
+// learn remembers that a partition has no rows from row on. Their lengths are at most maxKeys, and the caller holds the
+// partition's lock since it looked.
 func (e *ends) learn(partition, row []byte) {
-	if len(partition)+len(row) > maxKeys {
-		return
-	}
 	s := e.shard(partition)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,10 +100,13 @@ func (s *endShard) forget(partition string) {
 	}
 }
 
-// learnEnd remembers that a query found no rows in a partition from row on, unless it has some by now.
+// learnEnd learns that a partition has no rows from row on, if so, after a query that found none up to its own end. It
+// gives up where a writer holds the lock: the answer does not wait for it, and a later query learns the same.
 func (s *Service) learnEnd(partition, row []byte) {
-	defer s.locks.Lock(partition)()
-	s.findEnd(partition, row)
+	if unlock := s.locks.TryLock(partition); unlock != nil {
+		defer unlock()
+		s.findEnd(partition, row)
+	}
 }
 
 // knowEnd looks for the end of a device's partition before its first write, so that later ones, whose row keys rise,
@@ -119,6 +120,9 @@ func (s *Service) knowEnd(partition []byte, row string) {
 // findEnd learns that a partition has no rows from row on, if so. Where that cannot be read, because a file is damaged,
 // it learns nothing, and whoever asks for these rows is told.
 func (s *Service) findEnd(partition, row []byte) {
+	if len(partition)+len(row) > maxKeys {
+		return
+	}
 	lower := append(append([]byte{}, partition...), row...)
 	it, err := s.store.Iter(lower, store.After(partition))
 	if err != nil {

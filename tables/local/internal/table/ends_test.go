@@ -176,9 +176,9 @@ func TestTheEndsOfALargeFleetStayKnown(t *testing.T) {
 }
 
 func TestLongKeysAreNotKept(t *testing.T) {
-	e := newEnds()
-	partition, long := []byte("partition"), strings.Repeat("r", maxKeys)
-	e.learn(partition, []byte(long))
+	s := open(t)
+	e, partition, long := s.ends, []byte("partition"), strings.Repeat("r", maxKeys)
+	s.findEnd(partition, []byte(long))
 	if known, _ := e.has(partition); known {
 		t.Error("a long row key is kept")
 	}
@@ -186,6 +186,19 @@ func TestLongKeysAreNotKept(t *testing.T) {
 	e.raise(partition, []*operation{{row: long}})
 	if known, _ := e.has(partition); known {
 		t.Error("after a row with a long key, an end is known")
+	}
+	e.learn(partition, []byte("a"))
+	ops := []*operation{{row: "a" + long}, {row: "b"}}
+	if _, rising := e.raise(partition, ops); rising {
+		t.Error("a long key before a short one is kept")
+	}
+	e.learn(partition, []byte("a"))
+	ops = []*operation{{row: "a"}, {row: "b"}}
+	before, _ := e.raise(partition, ops)
+	e.settle(partition, before, ops, []entity.Stored{{1}, {2}})
+	rows, known := e.since(partition, []byte("a"+long))
+	if from := e.shard(partition).known[string(partition)].from; !known || len(rows) != 1 || len(from) > len("a")+1 {
+		t.Errorf("after a query with a long key: known %t, %d rows, from %.9q of %d bytes", known, len(rows), from, len(from))
 	}
 }
 
@@ -203,7 +216,7 @@ func BenchmarkQueryInVain(b *testing.B) {
 			for b.Loop() {
 				lower := entityKey(m.ID, fmt.Sprintf("device-%03d", i%500), "99-")
 				i++
-				p := &page{id: m.ID, top: 1000, render: &entity.Renderer{Table: "rows"}}
+				p := &page{top: 1000, render: &entity.Renderer{Table: "rows"}}
 				read := s.fill
 				if known {
 					read = s.look

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"furrow/tables/local/internal/entity"
@@ -17,7 +19,8 @@ type keyedRow struct {
 	value entity.Stored
 }
 
-func (r keyedRow) size() int { return len(r.key) + len(r.value) }
+// size is how many bytes of memory a row takes, with the headers of key and value.
+func (r keyedRow) size() int { return len(r.key) + cap(r.value) + 40 }
 
 func (n newest) size() (size int) {
 	for _, r := range n.rows {
@@ -26,7 +29,7 @@ func (n newest) size() (size int) {
 	return size
 }
 
-// Bounds of the newest rows that are known, in bytes: of a partition, and of a shard.
+// Bounds of the sizes of the newest rows that are known: of a partition, and of a shard.
 const (
 	maxNewest      = 1 << 10
 	maxShardNewest = 256 << 10
@@ -49,14 +52,14 @@ func (e *ends) since(partition, row []byte) (rows []keyedRow, known bool) {
 	rows = at.rows
 	if seen > 0 {
 		rows = append([]keyedRow(nil), rows[seen:]...)
-		s.keep(at, newest{min(at.row, string(row)), rows})
+		s.keep(at, newest{at.rows[seen-1].key + "\x00", rows})
 	}
 	return rows, true
 }
 
-// raise moves the end of a partition behind the rows that operations are about to write. It returns the newest rows
-// that were known, if they and the written ones will be the newest, for settle. Until then, who asks for them looks in
-// the database. The caller holds the partition's lock until it has settled.
+// raise moves the end of a partition behind the rows that operations are about to write, and forgets the newest rows if
+// it concerns them: who asks for them looks in the database. If the operations write rows behind all others, in order,
+// rising says so, and settle is given those before, to know them again. The caller holds the lock of the partition.
 func (e *ends) raise(partition []byte, ops []*operation) (before newest, rising bool) {
 	s := e.shard(partition)
 	s.mu.Lock()
@@ -65,9 +68,10 @@ func (e *ends) raise(partition []byte, ops []*operation) (before newest, rising 
 	if at == nil {
 		return newest{}, false
 	}
-	last, concerned := at.row, false
+	last, longest, concerned := at.row, 0, false
 	rising = true
 	for _, op := range ops {
+		longest = max(longest, len(op.row))
 		concerned = concerned || op.row >= at.from
 		if op.kind == remove || op.row < last {
 			rising = false
@@ -76,7 +80,7 @@ func (e *ends) raise(partition []byte, ops []*operation) (before newest, rising 
 			last = op.row + "\x00"
 		}
 	}
-	if len(partition)+len(last) > maxKeys {
+	if len(partition)+longest >= maxKeys {
 		s.forget(string(partition))
 		return newest{}, false
 	}
@@ -98,9 +102,14 @@ func (e *ends) settle(partition []byte, before newest, ops []*operation, rows []
 	}
 	all := append([]keyedRow(nil), before.rows...)
 	for i, op := range ops {
-		all = append(all, keyedRow{strings.Clone(op.row), rows[i]})
+		all = append(all, keyedRow{op.row, slices.Clip(rows[i])})
 	}
-	s.keep(at, newest{before.from, all}.bounded())
+	kept := newest{before.from, all}.bounded()
+	for i := max(0, len(kept.rows)-len(ops)); i < len(kept.rows); i++ { // they share memory with the request
+		r := &kept.rows[i]
+		r.key, r.value = strings.Clone(r.key), bytes.Clone(r.value)
+	}
+	s.keep(at, kept)
 }
 
 // bounded returns the last ones of the rows, of maxNewest bytes at most.

@@ -35,7 +35,7 @@ func pageOf(t *testing.T, s *Service, filter string, top int, memory bool) *page
 	m := must.Have(s.find("rows"))(t)
 	lower, upper, _, err := s.span(&wire.Request{}, &auth.Grant{Owner: true}, m, odata.KeysOf(e))
 	must.Succeed(t, err)
-	p := &page{id: m.ID, filter: e, top: top, render: &entity.Renderer{Table: "rows"}, start: time.Now()}
+	p := &page{filter: e, top: top, render: &entity.Renderer{Table: "rows"}, start: time.Now()}
 	read := s.fill
 	if memory {
 		read = s.look
@@ -78,14 +78,14 @@ func TestTheNewestRowsAreThoseOfTheDatabase(t *testing.T) {
 			must.Succeed(t, put(s, &operation{partition: partition, row: fmt.Sprintf("%06d", newest), kind: insert,
 				properties: text(random.IntN(50))}))
 		default:
-			filter := fmt.Sprintf("PartitionKey eq '%s' and RowKey gt '%s'", partition, near())
+			after := near()
+			filter := fmt.Sprintf("PartitionKey eq '%s' and RowKey gt '%s'", partition, after)
 			if random.IntN(3) == 0 {
 				filter += fmt.Sprintf(" and RowKey lt '%s'", near())
 			}
 			top := 1 + random.IntN(4)
 			m := must.Have(s.find("rows"))(t)
-			from := fmt.Sprintf("%06d", newest-5)
-			if _, known := s.ends.since(entityKey(m.ID, partition, ""), []byte(from)); known {
+			if rows, known := s.ends.since(entityKey(m.ID, partition, ""), []byte(after+"\x00")); known && len(rows) > 0 {
 				fromMemory++
 			}
 			got, want := pageOf(t, s, filter, top, true), pageOf(t, s, filter, top, false)

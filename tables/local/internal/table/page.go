@@ -19,19 +19,22 @@ const (
 
 // A page is one page of the rows of a query.
 type page struct {
-	id     store.ID
 	filter odata.Expr
 	top    int
 	render *entity.Renderer
 	start  time.Time
 
 	body    []byte
-	row     odata.Row // that was added last
+	row     odata.Row // that was read last
 	rows    int
 	scanned int // rows read, including those filtered out
 	more    bool
 	next    auth.Key // first key of the next page, if there is one
 }
+
+// followed is how many rows are found at most by a query that may follow a partition, so that its end is worth looking
+// for. One for a chart finds more, and rows come after them.
+const followed = 16
 
 // look fills the page, from memory if the rows of the range are among the newest ones that are known.
 func (s *Service) look(p *page, lower, upper []byte) error {
@@ -46,13 +49,13 @@ func (s *Service) look(p *page, lower, upper []byte) error {
 		return err
 	}
 	known, worth := s.ends.has(partition)
-	switch {
-	case !worth || known && p.scanned > 0:
-		return nil
-	case p.scanned > 0:
+	if p.scanned > 0 {
+		worth = worth && !known && p.scanned <= followed
 		from = afterRow([]byte(p.row.Row), true)
 	}
-	s.learnEnd(partition, from)
+	if worth {
+		s.learnEnd(partition, from)
+	}
 	return nil
 }
 

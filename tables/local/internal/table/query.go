@@ -100,7 +100,7 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 	if err != nil {
 		return err
 	}
-	page := &page{id: m.ID, filter: filter, top: top, render: render, start: time.Now()}
+	page := &page{filter: filter, top: top, render: render, start: time.Now()}
 	buffer := s.pages.Get().(*[]byte)
 	defer func() { s.keep(buffer, page.body) }()
 	page.body = (*buffer)[:0]

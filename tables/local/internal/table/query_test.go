@@ -50,7 +50,7 @@ func ask(t *testing.T, s *Service, g *auth.Grant, filter string) (found []string
 	for {
 		lower, upper, empty, err := s.span(r, g, m, odata.KeysOf(e))
 		must.Succeed(t, err)
-		p := &page{id: m.ID, filter: e, top: 7, render: &entity.Renderer{Table: "rows"}, start: time.Now()}
+		p := &page{filter: e, top: 7, render: &entity.Renderer{Table: "rows"}, start: time.Now()}
 		if !empty {
 			must.Succeed(t, s.look(p, lower, upper))
 		}

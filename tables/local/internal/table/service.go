@@ -27,7 +27,7 @@ type Service struct {
 	auth  *auth.Verifier
 	own   *properties.Keeper
 	pace  pace
-	locks *store.Locks // by partition: a write holds one from its first read until Apply
+	locks *store.Locks // by partition: a write holds one from its first read until readers see it
 	ends  *ends        // of partitions
 	pages sync.Pool    // of *[]byte, for the bodies of answers to queries
 
