@@ -16,8 +16,9 @@ CPU time, storage operations, and what they cost on Azure. One worker in this pr
 its requests go once more, in the same sizes, to a service that does nothing: the column wire is the CPU time of both
 ends, the least that HTTP costs. Devices a second are until none waits for its first look, rows a second until all are
 folded or archived. Figures are medians of the runs. Each begins when the storage that it has started is at rest: after
-new rows that reorganizes its files, after a long --history for minutes. The target is as in bench storage; what is created there has a
-random name and is deleted at the end.
+new rows that reorganizes its files, after a long --history for minutes. The target is as in bench storage, or embedded:
+storage in this process, as furrow up has it, whose CPU time is in that of the worker, and which has no wire. What is
+created has a random name and is deleted at the end.
 
 `
 
@@ -28,6 +29,7 @@ func benchFanoutCommand() *cli.Command {
 		Description: benchFanoutHelp + benchRows(bench.FanoutNames()) +
 			examples(
 				"bench fanout",
+				"bench fanout --target embedded --only idle,active",
 				"bench fanout --only active,reports --devices 10000 --tenants 50 --rounds 5",
 				"bench fanout --only idle --format go"),
 		Flags: []cli.Flag{

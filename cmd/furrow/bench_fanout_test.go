@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,6 +61,25 @@ func TestIdleRunIsMeasuredWithoutAudits(t *testing.T) {
 	// One for each device, two for each of four batches, and those of the master job.
 	if n := round.Operations["tables query"]; n < 200 || n > 220 {
 		t.Errorf("a run without new rows takes %d queries", n)
+	}
+}
+
+// TestFanoutBenchMeasuresStorageWithinItself, whose requests need no connection, and removes its directory.
+func TestFanoutBenchMeasuresStorageWithinItself(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	line := strings.Fields("bench fanout --target embedded --devices 40 --only active --rounds 2 --json")
+	code, out, errs := furrow(t.Context(), line...)
+	if code != exitOK {
+		t.Fatalf("exit %d, %s", code, errs)
+	}
+	report := jsonOf[bench.FanoutReport](t, out)[0]
+	for _, round := range report.Rows[0].EachRound {
+		if round.Rows != 40 || round.Operations["tables query"] < 40 || round.StorageCPU != 0 || round.WireCPU != 0 {
+			t.Errorf("%+v", round)
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 0 || report.StorageMemory != 0 {
+		t.Errorf("the benchmark left %v, %v", left, err)
 	}
 }
 

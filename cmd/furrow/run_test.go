@@ -89,6 +89,7 @@ func TestInvalidCommandLinesExitWith2AndSuggestSimilarNames(t *testing.T) {
 		"bench storage --target local --target local": `two targets are called "local"`,
 		"bench storage --target env:FURROW_NONE":      "FURROW_NONE holds no connection string",
 		"bench storage --target rubbish":              "--target",
+		"bench storage --target embedded":             "for furrow bench fanout",
 		"bench storage --ca /nowhere.pem":             "/nowhere.pem",
 		"bench tokens --only keept":                   `did you mean "kept"?`,
 		"bench tokens --for 10ms":                     "--for: it must be at least 100ms",

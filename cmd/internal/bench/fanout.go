@@ -98,38 +98,38 @@ func FanoutNames() (all, abouts []string) {
 // cleans up and returns what it has measured so far, with an error that says so.
 func RunFanout(ctx context.Context, cfg FanoutConfig) (report *FanoutReport, err error) {
 	report = newFanoutReport(cfg)
-	account := cfg.Target.Account
-	var storage *process.Process
-	if cfg.Target.Local {
-		started, local, err := startStorage(ctx, cfg.Executable)
-		if err != nil {
-			return report, err
-		}
-		account, storage = local, started.Process
-		defer func() {
-			report.StorageMemory = process.PeakMemory(storage.PID())
-			err = errors.Join(err, started.stop())
-		}()
+	storage, err := openFanoutStorage(ctx, cfg)
+	if err != nil {
+		return report, err
 	}
+	defer func() {
+		report.StorageMemory = storage.peakMemory()
+		err = errors.Join(err, storage.close())
+	}()
+	return report, storage.while(ctx, func(ctx context.Context) error { return runFanouts(ctx, cfg, storage, report) })
+}
+
+// runFanouts measures one workload after the other.
+func runFanouts(ctx context.Context, cfg FanoutConfig, storage *fanoutStorage, report *FanoutReport) error {
 	for _, w := range fanouts() {
 		if !cfg.wants(w.name) {
 			continue
 		}
-		f, err := openFanout(ctx, cfg, w, account)
+		f, err := openFanout(ctx, cfg, w, storage.account)
 		if err == nil {
 			err = f.measure(ctx, storage, report)
 		}
-		if f != nil && storage == nil {
+		if f != nil && storage.stays() {
 			err = errors.Join(err, f.remove(ctx))
 		}
 		if ctx.Err() != nil {
-			return report, errInterrupted
+			return errInterrupted
 		}
 		if err != nil {
-			return report, fmt.Errorf("%s: %w", w.name, err)
+			return fmt.Errorf("%s: %w", w.name, err)
 		}
 	}
-	return report, nil
+	return nil
 }
 
 // loaded is the configuration of a workload.
@@ -142,7 +142,7 @@ func (w fanout) loaded(batch int) (generations.Loaded, error) {
 
 // measure makes a first run, which creates the devices' tracking rows, and then those that count. The first run of a
 // fleet puts audits of all devices, which would else be counted with whatever is measured next.
-func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, report *FanoutReport) error {
+func (f *fanoutFleet) measure(ctx context.Context, storage *fanoutStorage, report *FanoutReport) error {
 	rows := max(1, 24*f.cfg.History)
 	all, err := f.send(ctx, newRows(rows))
 	if err != nil {
@@ -176,7 +176,7 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *process.Process, rep
 }
 
 // run gives devices new rows, and measures the run that folds them, an audit, or the run after.
-func (f *fanoutFleet) run(ctx context.Context, storage *process.Process) (r FanoutRound, err error) {
+func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r FanoutRound, err error) {
 	if r.Rows, err = f.send(ctx, f.workload.rows); err != nil {
 		return r, err
 	}
@@ -190,54 +190,32 @@ func (f *fanoutFleet) run(ctx context.Context, storage *process.Process) (r Fano
 		}
 		todo = goal{marks: len(f.partitions), kinds: todo.kinds}
 	}
-	if err := rest(ctx, storage); err != nil {
+	if err := storage.rest(ctx); err != nil {
 		return r, err
 	}
 	before := f.operations()
 	f.wire.on.Store(true)
-	cpu, storageCPU, began := process.CPU(0), processTime(storage), time.Now()
+	cpu, storageCPU, began := process.CPU(0), storage.cpu(), time.Now()
 	seen, err := f.work(ctx, todo)
 	if err != nil {
 		return r, err
 	}
 	r.Seconds, r.SeenSeconds = time.Since(began).Seconds(), seen.Sub(began).Seconds()
 	r.WorkerCPU = (process.CPU(0) - cpu).Seconds()
-	r.StorageCPU = (processTime(storage) - storageCPU).Seconds()
+	r.StorageCPU = (storage.cpu() - storageCPU).Seconds()
 	r.Operations = map[string]int64{}
 	for name, n := range f.operations() {
 		if n -= before[name]; n > 0 {
 			r.Operations[name] = n
 		}
 	}
-	wire, err := wireTime(ctx, f.wire.take(), f.cfg.Clients)
+	exchanges := f.wire.take()
+	if storage.within() {
+		return r, nil // there was no wire
+	}
+	wire, err := wireTime(ctx, exchanges, f.cfg.Clients)
 	r.WireCPU = wire.Seconds()
 	return r, err
-}
-
-// rest waits until storage that the benchmark started has reorganized the files of what it was given: until it needs
-// less than a twentieth of a processor for half a second.
-func rest(ctx context.Context, storage *process.Process) error {
-	const window = time.Second / 2
-	for storage != nil {
-		before := processTime(storage)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(window):
-		}
-		if processTime(storage)-before < window/20 {
-			return nil
-		}
-	}
-	return nil
-}
-
-// processTime returns the CPU time of a process, and zero for storage that the benchmark did not start.
-func processTime(p *process.Process) time.Duration {
-	if p == nil {
-		return 0
-	}
-	return process.CPU(p.PID())
 }
 
 // tenantOf spreads devices over tenants in turn, and month over months of deployment.

@@ -59,7 +59,8 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 	if err != nil {
 		return nil, err
 	}
-	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{}, wire: &recorder{next: transport.Transport},
+	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{},
+		wire:   &recorder{next: setup.Direct(ctx, transport.Transport)},
 		newest: w.start(cfg, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
 	transport.Transport = f.wire
 	clients, err := roles.Connect(account, names, transport, roles.Hooks{

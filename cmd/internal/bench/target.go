@@ -17,6 +17,9 @@ import (
 // directory that is removed afterwards.
 const Local = "local"
 
+// Embedded is storage in the benchmark's own process, as furrow up has it. Runs of a fleet can be measured there.
+const Embedded = "embedded"
+
 // Peers that storage is compared with, in the rows that they can serve.
 const (
 	null     = "null"     // answers inserts without doing anything: what is left is HTTP and the client
@@ -25,14 +28,15 @@ const (
 
 // A Target is storage to measure.
 type Target struct {
-	Name    string
-	Local   bool   // the benchmark starts it
-	Null    bool   // a service that does nothing
-	Influx  string // URL of InfluxDB
-	Account tables.Account
+	Name     string
+	Local    bool   // the benchmark starts it
+	Embedded bool   // the benchmark serves it
+	Null     bool   // a service that does nothing
+	Influx   string // URL of InfluxDB
+	Account  tables.Account
 }
 
-// ParseTarget parses "local", "null", "influxdb:URL", a connection string, or "env:NAME" for an
+// ParseTarget parses "local", "embedded", "null", "influxdb:URL", a connection string, or "env:NAME" for an
 // environment variable that holds one, so that no key need be on a command line. Each may have a
 // name before it: "azurite=UseDevelopmentStorage=true".
 func ParseTarget(text string) (Target, error) {
@@ -40,6 +44,8 @@ func ParseTarget(text string) (Target, error) {
 	switch {
 	case rest == Local:
 		return Target{Name: cmp.Or(name, rest), Local: true}, nil
+	case rest == Embedded:
+		return Target{Name: cmp.Or(name, rest), Embedded: true}, nil
 	case rest == null:
 		return Target{Name: cmp.Or(name, rest), Null: true}, nil
 	case strings.HasPrefix(rest, influxdb+":"):
@@ -82,6 +88,10 @@ func ParseTargets(texts []string) ([]Target, error) {
 		t, err := ParseTarget(text)
 		if err != nil {
 			return nil, err
+		}
+		if t.Embedded {
+			return nil, fmt.Errorf("%q: storage is measured over connections: that in this process is for furrow bench fanout",
+				text)
 		}
 		if slices.ContainsFunc(targets, func(o Target) bool { return o.Name == t.Name }) {
 			return nil, fmt.Errorf("two targets are called %q: give one a name, as in other=CONNECTION", t.Name)

@@ -31,6 +31,7 @@ func TestTargetsCanBeNamed(t *testing.T) {
 
 func TestPeersAreTargets(t *testing.T) {
 	for text, want := range map[string]Target{
+		"embedded":                            {Name: "embedded", Embedded: true},
 		"null":                                {Name: "null", Null: true},
 		"none=null":                           {Name: "none", Null: true},
 		"influxdb:http://127.0.0.1:8086/":     {Name: "influxdb", Influx: "http://127.0.0.1:8086"},
