@@ -135,6 +135,9 @@ func (f *firstTries) try(ctx context.Context, c *call, r request) (found outcome
 		body = &bytes.Buffer{}
 	}
 	body.Reset()
+	if n := found.resp.ContentLength; n > 0 && n <= maxTransaction {
+		body.Grow(int(n) + bytes.MinRead) // at once; Azure does not say how long its answers to queries are
+	}
 	_, err = body.ReadFrom(found.resp.Body)
 	_ = found.resp.Body.Close() // it has been read
 	if err != nil {

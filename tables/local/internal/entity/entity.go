@@ -57,7 +57,11 @@ type Entity struct {
 // Append appends e's encoding in storage: a version, the timestamp, and the name,
 // type and value of each property.
 func (e *Entity) Append(dst []byte) []byte {
-	dst = slices.Grow(dst, 16+32*len(e.Properties))
+	size := 9
+	for _, p := range e.Properties {
+		size += len(p.Name) + len(p.Value.Raw) + 13 // the name's length, the type, and the value or its length
+	}
+	dst = slices.Grow(dst, size)
 	dst = append(dst, 1)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Timestamp))
 	for _, p := range e.Properties {
@@ -75,22 +79,6 @@ func (e *Entity) Append(dst []byte) []byte {
 		}
 	}
 	return dst
-}
-
-// Merge returns e's properties with those of other added or replaced.
-func (e *Entity) Merge(other []Property) []Property {
-	merged := append([]Property(nil), e.Properties...)
-next:
-	for _, p := range other {
-		for i := range merged {
-			if merged[i].Name == p.Name {
-				merged[i] = p
-				continue next
-			}
-		}
-		merged = append(merged, p)
-	}
-	return merged
 }
 
 // Limits of an entity (learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model).

@@ -39,6 +39,32 @@ func TestTypesSurviveStorage(t *testing.T) {
 	}
 }
 
+// A merge replaces what both have where it was, and adds the rest.
+func TestMergesAddAndReplace(t *testing.T) {
+	of := func(text string) (all []Property) {
+		for name := range strings.SplitSeq(text, ",") {
+			if name, value, ok := strings.Cut(name, "="); ok {
+				all = append(all, Property{name, Value{Type: String, Raw: []byte(value)}})
+			}
+		}
+		return all
+	}
+	for _, c := range []struct{ old, other, want string }{
+		{"", "", ""},
+		{"", "a=1,b=2", "a=1,b=2"},
+		{"a=1,b=2", "", "a=1,b=2"},
+		{"a=1,b=2,c=3", "b=9", "a=1,b=9,c=3"},
+		{"a=1,b=2,c=3", "d=4,c=9,a=8", "a=8,b=2,c=9,d=4"},
+		{"ab=1", "a=2,abc=3", "ab=1,a=2,abc=3"},
+	} {
+		old := Entity{Timestamp: MinDateTime, Properties: of(c.old)}
+		got := Stored(old.Append(nil)).Merge(of(c.other))
+		if want := of(c.want); len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("%q with %q is %v", c.old, c.other, got)
+		}
+	}
+}
+
 func TestBadEntityIsRefusedWithACode(t *testing.T) {
 	many := func(n int) string {
 		var b strings.Builder

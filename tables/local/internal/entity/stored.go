@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // A Stored is an encoded entity. Reading it allocates nothing, so that a query can
@@ -56,14 +57,28 @@ func (s Stored) Find(name string) Value {
 	return Value{}
 }
 
-// Entity decodes s. The result shares no memory with it.
-func (s Stored) Entity() *Entity {
-	e := &Entity{Timestamp: s.Timestamp()}
+// Merge returns the properties of s with those of other, whose names differ, added or replaced. They share memory with
+// both.
+func (s Stored) Merge(other []Property) []Property {
+	merged, replaced := make([]Property, 0, len(other)+8), 0
 	for name, v := range s.All() {
-		v.Raw = append([]byte(nil), v.Raw...)
-		e.Properties = append(e.Properties, Property{string(name), v})
+		i := slices.IndexFunc(other, func(p Property) bool { return p.Name == string(name) })
+		if i >= 0 {
+			merged = append(merged, other[i])
+			replaced++
+			continue
+		}
+		merged = append(merged, Property{string(name), v})
 	}
-	return e
+	if replaced == len(other) {
+		return merged
+	}
+	for _, p := range other {
+		if s.Find(p.Name).Type == Null { // it has none of the name
+			merged = append(merged, p)
+		}
+	}
+	return merged
 }
 
 // chunk reads a length and that many bytes from the start of b.

@@ -20,14 +20,8 @@ type ends struct {
 
 type endShard struct {
 	mu    sync.RWMutex
-	known map[string]*end // by the prefix of a partition's keys
-	size  int             // of the newest rows of all of them; see keyedRow
-}
-
-// An end is what is known of the end of a partition.
-type end struct {
-	row string // from which on there are no rows
-	newest
+	known map[string]end // by the prefix of a partition's keys
+	size  int            // of the newest rows of all of them
 }
 
 // Bounds of what a shard knows: the number of partitions, beyond which it forgets any of them, and
@@ -43,7 +37,7 @@ const displace = 16
 func newEnds() *ends {
 	e := &ends{seed: maphash.MakeSeed()}
 	for i := range e.shards {
-		e.shards[i].known = map[string]*end{}
+		e.shards[i].known = map[string]end{}
 	}
 	return e
 }
@@ -58,7 +52,7 @@ func (e *ends) before(partition, row []byte) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	at := s.known[string(partition)]
-	return at != nil && string(row) >= at.row
+	return at != nil && string(row) >= string(at.row())
 }
 
 // has reports whether the end of a partition is known, and whether it is worth looking for: workers ask for all
@@ -79,7 +73,7 @@ func (e *ends) learn(partition, row []byte) {
 	defer s.mu.Unlock()
 	at := s.known[string(partition)]
 	switch {
-	case at != nil && at.row <= string(row):
+	case at != nil && string(at.row()) <= string(row):
 		return // which says more
 	case at == nil && len(s.known) >= maxEnds:
 		for any := range s.known {
@@ -89,13 +83,13 @@ func (e *ends) learn(partition, row []byte) {
 	case at != nil:
 		s.forget(string(partition))
 	}
-	s.known[string(partition)] = &end{row: string(row), newest: newest{from: string(row)}}
+	s.known[string(partition)] = newEnd(row, row, nil)
 }
 
 // forget forgets a partition. The caller holds mu.
 func (s *endShard) forget(partition string) {
 	if at := s.known[partition]; at != nil {
-		s.keep(at, newest{})
+		s.size -= at.size()
 		delete(s.known, partition)
 	}
 }

@@ -1,32 +1,73 @@
 package table
 
 import (
-	"bytes"
+	"encoding/binary"
 	"slices"
-	"strings"
 
 	"furrow/tables/local/internal/entity"
 )
 
-// newest are the rows of a partition with keys from a key on, in order: all of them, and they are visible.
-type newest struct {
-	from string
-	rows []keyedRow // never changed, because readers use them without a lock
-}
+// An end is what is known of the end of a partition: a row key from which on there are no rows, and the newest rows
+// before it, which are all rows from a key on, and visible. There is one for each device, so it is in one piece, without
+// pointers, which the garbage collector would have to follow: both keys, then key and value of each row, each after its
+// length. It is never changed, because readers use it without a lock.
+type end []byte
 
 type keyedRow struct {
-	key   string
+	key   []byte
 	value entity.Stored
 }
 
-// size is how many bytes of memory a row takes, with the headers of key and value.
-func (r keyedRow) size() int { return len(r.key) + cap(r.value) + 40 }
-
-func (n newest) size() (size int) {
-	for _, r := range n.rows {
-		size += r.size()
+// newEnd returns an end whose rows are from a key on.
+func newEnd[T []byte | string](row, from T, rows []keyedRow) end {
+	size := 4 + len(row) + len(from)
+	for _, r := range rows {
+		size += 6 + len(r.key) + len(r.value)
 	}
-	return size
+	e := appendText(appendText(make(end, 0, size), row), from)
+	for _, r := range rows {
+		e = appendText(appendText(e, r.key), r.value)
+	}
+	return e
+}
+
+func appendText[T ~[]byte | ~string](e end, text T) end {
+	return append(binary.AppendUvarint(e, uint64(len(text))), text...)
+}
+
+// cut returns the first text of an end, and what follows it.
+func (e end) cut() (text []byte, rest end) {
+	n, head := binary.Uvarint(e)
+	return e[head : head+int(n) : head+int(n)], e[head+int(n):]
+}
+
+// row returns the key from which on there are no rows.
+func (e end) row() []byte {
+	row, _ := e.cut()
+	return row
+}
+
+// from returns the key from which on all rows are known, and these rows.
+func (e end) from() (from []byte, rows end) {
+	_, rest := e.cut()
+	return rest.cut()
+}
+
+// size is how many bytes of memory the rows take.
+func (e end) size() int {
+	_, rows := e.from()
+	return len(rows)
+}
+
+// all returns the rows of an end, of which e is the part after its keys.
+func (e end) all() (rows []keyedRow) {
+	for len(e) > 0 {
+		var r keyedRow
+		r.key, e = e.cut()
+		r.value, e = e.cut()
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 // Bounds of the sizes of the newest rows that are known: of a partition, and of a shard.
@@ -42,37 +83,42 @@ func (e *ends) since(partition, row []byte) (rows []keyedRow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.known[string(partition)]
-	if at == nil || string(row) < at.from {
+	if at == nil {
 		return nil, false
 	}
+	from, encoded := at.from()
+	if string(row) < string(from) {
+		return nil, false
+	}
+	rows = encoded.all()
 	seen := 0
-	for seen < len(at.rows) && at.rows[seen].key < string(row) {
+	for seen < len(rows) && string(rows[seen].key) < string(row) {
 		seen++
 	}
-	rows = at.rows
 	if seen > 0 {
-		rows = append([]keyedRow(nil), rows[seen:]...)
-		s.keep(at, newest{at.rows[seen-1].key + "\x00", rows})
+		s.keep(partition, at, newEnd(at.row(), afterRow(rows[seen-1].key, true), rows[seen:]))
 	}
-	return rows, true
+	return rows[seen:], true
 }
 
 // raise moves the end of a partition behind the rows that operations are about to write, and forgets the newest rows if
 // it concerns them: who asks for them looks in the database. If the operations write rows behind all others, in order,
-// rising says so, and settle is given those before, to know them again. The caller holds the lock of the partition.
-func (e *ends) raise(partition []byte, ops []*operation) (before newest, rising bool) {
+// rising says so, and settle is given what was known before, to know it again. The caller holds the lock of the
+// partition.
+func (e *ends) raise(partition []byte, ops []*operation) (before end, rising bool) {
 	s := e.shard(partition)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.known[string(partition)]
-	if at == nil {
-		return newest{}, false
+	before = s.known[string(partition)]
+	if before == nil {
+		return nil, false
 	}
-	last, longest, concerned := at.row, 0, false
+	from, _ := before.from()
+	last, longest, concerned := string(before.row()), 0, false
 	rising = true
 	for _, op := range ops {
 		longest = max(longest, len(op.row))
-		concerned = concerned || op.row >= at.from
+		concerned = concerned || op.row >= string(from)
 		if op.kind == remove || op.row < last {
 			rising = false
 		}
@@ -80,19 +126,18 @@ func (e *ends) raise(partition []byte, ops []*operation) (before newest, rising 
 			last = op.row + "\x00"
 		}
 	}
-	if len(partition)+longest >= maxKeys {
+	switch {
+	case len(partition)+longest >= maxKeys:
 		s.forget(string(partition))
-		return newest{}, false
-	}
-	before, at.row = at.newest, last
-	if concerned {
-		s.keep(at, newest{from: last})
+		return nil, false
+	case concerned:
+		s.keep(partition, before, newEnd(last, last, nil))
 	}
 	return before, rising
 }
 
 // settle adds the rows that operations have written to the newest ones before them.
-func (e *ends) settle(partition []byte, before newest, ops []*operation, rows []entity.Stored) {
+func (e *ends) settle(partition []byte, before end, ops []*operation, rows []entity.Stored) {
 	s := e.shard(partition)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,54 +145,53 @@ func (e *ends) settle(partition []byte, before newest, ops []*operation, rows []
 	if at == nil {
 		return // it was forgotten meanwhile
 	}
-	all := append([]keyedRow(nil), before.rows...)
+	from, encoded := before.from()
+	all := encoded.all()
 	for i, op := range ops {
-		all = append(all, keyedRow{op.row, slices.Clip(rows[i])})
+		all = append(all, keyedRow{[]byte(op.row), rows[i]})
 	}
-	kept := newest{before.from, all}.bounded()
-	for i := max(0, len(kept.rows)-len(ops)); i < len(kept.rows); i++ { // they share memory with the request
-		r := &kept.rows[i]
-		r.key, r.value = strings.Clone(r.key), bytes.Clone(r.value)
-	}
-	s.keep(at, kept)
+	from, all = bounded(from, all)
+	s.keep(partition, at, newEnd(at.row(), from, all))
 }
 
-// bounded returns the last ones of the rows, of maxNewest bytes at most.
-func (n newest) bounded() newest {
-	first, size := len(n.rows), 0
-	for first > 0 && size+n.rows[first-1].size() <= maxNewest {
-		first--
-		size += n.rows[first].size()
+// bounded returns the last ones of rows, of maxNewest bytes at most, and the key from which on these are all.
+func bounded(from []byte, rows []keyedRow) ([]byte, []keyedRow) {
+	size := 0
+	for i, r := range slices.Backward(rows) {
+		if size += 6 + len(r.key) + len(r.value); size > maxNewest {
+			return afterRow(r.key, true), rows[i+1:]
+		}
 	}
-	if first == 0 {
-		return n
-	}
-	return newest{n.rows[first-1].key + "\x00", append([]keyedRow(nil), n.rows[first:]...)}
+	return from, rows
 }
 
-// keep replaces the newest rows of a partition. If the shard has no room for them, it makes some among a few others,
+// keep replaces what is known of a partition. If the shard has no room for its rows, it makes some among a few others,
 // or keeps none. The caller holds mu.
-func (s *endShard) keep(at *end, n newest) {
-	s.size -= at.newest.size()
-	at.newest = newest{from: at.row}
-	size := n.size()
-	if s.size+size > maxShardNewest {
-		s.makeRoom(size)
+func (s *endShard) keep(partition []byte, before, after end) {
+	s.size -= before.size()
+	if size := after.size(); size > 0 {
+		s.makeRoom(string(partition), size)
+		if s.size+size > maxShardNewest {
+			after = after.withoutRows()
+		}
 	}
-	if s.size+size <= maxShardNewest {
-		s.size += size
-		at.newest = n
-	}
+	s.size += after.size()
+	s.known[string(partition)] = after
 }
 
-// makeRoom forgets the newest rows of a few partitions, until so many bytes more are allowed.
-func (s *endShard) makeRoom(size int) {
+// withoutRows returns an end of which no row is known.
+func (e end) withoutRows() end { return newEnd(e.row(), e.row(), nil) }
+
+// makeRoom forgets the newest rows of a few partitions other than one, until so many bytes more are allowed.
+func (s *endShard) makeRoom(except string, size int) {
 	tries := 0
-	for _, other := range s.known {
+	for partition, other := range s.known {
 		if tries++; tries > 8 || s.size+size <= maxShardNewest {
 			return
 		}
-		s.size -= other.newest.size()
-		other.newest = newest{from: other.row}
+		if partition != except {
+			s.size -= other.size()
+			s.known[partition] = other.withoutRows()
+		}
 	}
 }

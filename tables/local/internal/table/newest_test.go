@@ -111,7 +111,7 @@ func TestAFollowerReadsNewRowsFromMemory(t *testing.T) {
 		row := fmt.Sprint(990 + n)
 		must.Succeed(t, put(s, &operation{partition: "device", row: row, kind: insert, properties: text(9)}))
 		rows, known := s.ends.since(partition, afterRow([]byte(last), true))
-		if !known || len(rows) != 1 || rows[0].key != row {
+		if !known || len(rows) != 1 || string(rows[0].key) != row {
 			t.Fatalf("row %s: known %t, %d rows", row, known, len(rows))
 		}
 		last = row

@@ -104,7 +104,7 @@ func (p *page) fillFrom(rows []keyedRow, partition, upper []byte) error {
 	name := partition[headSize : len(partition)-1]
 	end, bounded := bytes.CutPrefix(upper, partition)
 	for _, r := range rows {
-		if bounded && r.key >= string(end) || p.ends(name, []byte(r.key)) {
+		if bounded && string(r.key) >= string(end) || p.ends(name, r.key) {
 			return nil
 		}
 		if err := p.add(r.value); err != nil {

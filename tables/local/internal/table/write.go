@@ -178,7 +178,7 @@ func (s *Service) next(r *wire.Request, op *operation, old entity.Stored) (entit
 	}
 	e := entity.Entity{Timestamp: s.store.Clock.Tick(r.Clock(), before), Properties: op.properties}
 	if found && (op.kind == merge || op.kind == insertOrMerge) {
-		e.Properties = old.Entity().Merge(op.properties)
+		e.Properties = old.Merge(op.properties)
 	}
 	if err := e.Check(op.partition, op.row); err != nil {
 		return nil, err
