@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"log/slog"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/bench"
+	"furrow/cmd/internal/setup"
+	"furrow/tables/local"
 	"furrow/worker"
 )
 
@@ -52,7 +55,7 @@ func benchFanoutCommand() *cli.Command {
 
 func benchFanout(c *cli.Context) error {
 	cfg := bench.FanoutConfig{Devices: c.Int("devices"), Batch: c.Int("batch"), Tenants: c.Int("tenants"),
-		Months: c.Int("months"), Rows: c.Int("rows"), History: c.Int("history")}
+		Months: c.Int("months"), Rows: c.Int("rows"), History: c.Int("history"), Embed: embedQuietly}
 	names, _ := bench.FanoutNames()
 	var err error
 	if cfg.Settings, err = benchSettings(c, names, 1000); err != nil {
@@ -79,4 +82,10 @@ func benchFanout(c *cli.Context) error {
 		write = report.WriteGo
 	}
 	return errors.Join(write(c.App.Writer), err)
+}
+
+// embedQuietly opens storage in this process, as furrow up does, without its log.
+func embedQuietly(directory string) (*setup.Embedded, error) {
+	config := local.Config{Dir: directory, Log: slog.New(slog.DiscardHandler)}
+	return setup.OpenEmbedded(config, "127.0.0.1:0", true, nil)
 }

@@ -9,6 +9,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/process"
+	"furrow/cmd/internal/setup"
 	"furrow/jobs"
 	"furrow/tables/schema"
 )
@@ -23,6 +24,8 @@ type FanoutConfig struct {
 	Months   int // of deployment, in turn
 	Rows     int // of each device that are behind, in the workload backlog
 	History  int // days of hourly rows that each device has when measuring begins
+
+	Embed func(directory string) (*setup.Embedded, error) // opens the storage of the target Embedded
 }
 
 // A fanout is one kind of run that is measured over and over.

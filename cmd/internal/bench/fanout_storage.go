@@ -3,14 +3,12 @@ package bench
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"time"
 
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
 	"furrow/tables"
-	"furrow/tables/local"
 )
 
 // A fanoutStorage is what the runs of a fleet are measured on. At most one of started and embedded is there.
@@ -27,18 +25,17 @@ func openFanoutStorage(ctx context.Context, cfg FanoutConfig) (s *fanoutStorage,
 	case cfg.Target.Local:
 		s.started, s.account, err = startStorage(ctx, cfg.Executable)
 	case cfg.Target.Embedded:
-		err = s.embed()
+		err = s.embed(cfg.Embed)
 	}
 	return s, err
 }
 
 // embed opens storage in a temporary directory.
-func (s *fanoutStorage) embed() (err error) {
+func (s *fanoutStorage) embed(open func(directory string) (*setup.Embedded, error)) (err error) {
 	if s.directory, err = os.MkdirTemp("", "furrow-bench-"); err != nil {
 		return err
 	}
-	config := local.Config{Dir: s.directory, Log: slog.New(slog.DiscardHandler)}
-	if s.embedded, err = setup.OpenEmbedded(config, "127.0.0.1:0", true, nil); err != nil {
+	if s.embedded, err = open(s.directory); err != nil {
 		return errors.Join(err, os.RemoveAll(s.directory))
 	}
 	found, err := setup.Find(s.directory)

@@ -8,9 +8,9 @@ import (
 )
 
 // An end is what is known of the end of a partition: a row key from which on there are no rows, and the newest rows
-// before it, which are all rows from a key on, and visible. There is one for each device, so it is in one piece, without
-// pointers, which the garbage collector would have to follow: both keys, then key and value of each row, each after its
-// length. It is never changed, because readers use it without a lock.
+// before it, which are all rows from a key on, and visible. There is one for each device, so it is in one piece,
+// without pointers, which the garbage collector would have to follow: both keys, then key and value of each row, each
+// after its length. It is never changed, because readers use it without a lock.
 type end []byte
 
 type keyedRow struct {
