@@ -78,13 +78,16 @@ func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 	}
 }
 
-// operations counts the operations of a trial without trouble. Under -short, as races are looked for, six of seven are
-// left out. A test that takes turns has 2, 5 or 6 of them, so each turn still comes up.
+// shortStep is how far apart operations are that are tried under -short, as races are looked for. A test that takes turns
+// has 2, 5 or 6 of them, so each turn still comes up.
+const shortStep = 13
+
+// operations counts the operations of a trial without trouble, and returns those to try.
 func operations(t *testing.T, begin func() trial) (all []int) {
 	count, calm := &faults.Gate{At: -1}, begin()
 	must.Succeed(t, calm.work(t.Context(), calm.pipeline(count)))
 	for n := range int(count.N.Load()) {
-		if !testing.Short() || n%7 == 0 {
+		if !testing.Short() || n%shortStep == 0 {
 			all = append(all, n)
 		}
 	}
@@ -183,7 +186,7 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 	_, operations := slow(false, -1)
 	for n := range operations {
 		for _, done := range []bool{false, true} {
-			if testing.Short() && n%7 != 0 {
+			if testing.Short() && n%shortStep != 0 {
 				continue
 			}
 			f, _ := slow(done, n)

@@ -61,7 +61,7 @@ func TestNoDeviceIsLeftOutWithAnyFaultAtAnyOperation(t *testing.T) {
 	plan(calm)
 	for _, wrong := range []wrong{refused, lost, twice, killedBefore, killedAfter} {
 		for n := range calm.n {
-			if !testing.Short() || n%7 == 0 { // see operations
+			if !testing.Short() || n%shortStep == 0 {
 				plan(&workplace{at: n, wrong: wrong})
 			}
 		}

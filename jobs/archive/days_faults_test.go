@@ -69,10 +69,10 @@ func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 	}
 }
 
-// everyOperation is 1, or 7 in a short run.
+// everyOperation is 1, or 13 in a short run.
 func everyOperation() int {
 	if testing.Short() {
-		return 7
+		return 13
 	}
 	return 1
 }
