@@ -78,8 +78,8 @@ func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 	}
 }
 
-// shortStep is how far apart operations are that are tried under -short, as races are looked for. A test that takes turns
-// has 2, 5 or 6 of them, so each turn still comes up.
+// shortStep is how far apart operations are that are tried under -short, as races are looked for. A test that takes
+// turns has 2, 5 or 6 of them, so each turn still comes up.
 const shortStep = 13
 
 // operations counts the operations of a trial without trouble, and returns those to try.

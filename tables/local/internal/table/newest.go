@@ -59,7 +59,7 @@ func (e end) size() int {
 	return len(rows)
 }
 
-// all returns the rows of an end, of which e is the part after its keys.
+// all returns the rows. e is the part of an end after its keys.
 func (e end) all() (rows []keyedRow) {
 	for len(e) > 0 {
 		var r keyedRow
@@ -179,7 +179,7 @@ func (s *endShard) keep(partition []byte, before, after end) {
 	s.known[string(partition)] = after
 }
 
-// withoutRows returns an end of which no row is known.
+// withoutRows returns the end with no row known.
 func (e end) withoutRows() end { return newEnd(e.row(), e.row(), nil) }
 
 // makeRoom forgets the newest rows of a few partitions other than one, until so many bytes more are allowed.
