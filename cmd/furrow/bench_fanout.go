@@ -20,8 +20,8 @@ its requests go once more, in the same sizes, to a service that does nothing: th
 ends, the least that HTTP costs. Devices a second are until none waits for its first look, rows a second until all are
 folded or archived. Figures are medians of the runs. Each begins when the storage that it has started is at rest: after
 new rows that reorganizes its files, after a long --history for minutes. The target is as in bench storage, or embedded:
-storage in this process, as furrow up has it, whose CPU time is in that of the worker, and which has no wire. What is
-created has a random name and is deleted at the end.
+storage in this process, as furrow up has it. Its CPU time is in that of the worker, and its tables and queues need no
+wire. What is created has a random name and is deleted at the end.
 
 `
 

@@ -212,11 +212,7 @@ func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r Fanout
 			r.Operations[name] = n
 		}
 	}
-	exchanges := f.wire.take()
-	if storage.within() {
-		return r, nil // there was no wire
-	}
-	wire, err := wireTime(ctx, exchanges, f.cfg.Clients)
+	wire, err := wireTime(ctx, f.wire.take(), f.cfg.Clients)
 	r.WireCPU = wire.Seconds()
 	return r, err
 }

@@ -60,9 +60,9 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 		return nil, err
 	}
 	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{},
-		wire:   &recorder{next: setup.Direct(ctx, transport.Transport)},
+		wire:   &recorder{next: transport.Transport},
 		newest: w.start(cfg, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
-	transport.Transport = f.wire
+	transport.Transport = setup.Direct(ctx, f.wire)
 	clients, err := roles.Connect(account, names, transport, roles.Hooks{
 		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
 		Queue:  func(_ context.Context, o worker.Operation) { f.count("queues " + o.Kind.String()) },

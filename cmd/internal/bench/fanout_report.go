@@ -122,8 +122,11 @@ func (r *FanoutReport) WriteText(w io.Writer) error {
 			x.StorageCPU, x.WireCPU, x.Tables, x.Queues, x.Dollars, x.Name)
 	}
 	_ = lines.Flush() // writes to memory
-	if r.StorageMemory > 0 {
+	switch {
+	case r.StorageMemory > 0:
 		fmt.Fprintf(&text, "\npeak memory: storage %d MB, worker %d MB\n", r.StorageMemory/1e6, r.WorkerMemory/1e6)
+	case r.WorkerMemory > 0:
+		fmt.Fprintf(&text, "\npeak memory: %d MB\n", r.WorkerMemory/1e6)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err

@@ -64,9 +64,6 @@ func (s *fanoutStorage) close() error {
 	return nil
 }
 
-// within reports whether requests go to storage in this process, without a connection.
-func (s *fanoutStorage) within() bool { return s.embedded != nil }
-
 // stays reports whether the storage is still there after the benchmark, and what was created there would be, too.
 func (s *fanoutStorage) stays() bool { return s.started == nil && s.embedded == nil }
 

@@ -22,7 +22,7 @@ func (s Stored) Check() error {
 	return nil
 }
 
-// All yields the properties. A name and a value are valid until the next one only.
+// All yields the properties. Names and values share memory with s.
 func (s Stored) All() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		b := s[9:]

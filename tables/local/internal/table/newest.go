@@ -169,7 +169,7 @@ func bounded(from []byte, rows []keyedRow) ([]byte, []keyedRow) {
 // or keeps none. The caller holds mu.
 func (s *endShard) keep(partition []byte, before, after end) {
 	s.size -= before.size()
-	if size := after.size(); size > 0 {
+	if size := after.size(); s.size+size > maxShardNewest {
 		s.makeRoom(string(partition), size)
 		if s.size+size > maxShardNewest {
 			after = after.withoutRows()
