@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -17,7 +18,7 @@ type exampleDevice struct {
 	command []string
 	env     []string
 	cmd     *exec.Cmd
-	out     *lockedBuffer // of all its processes
+	out     []*lockedBuffer // of each of its processes
 }
 
 // clockBehind is by how many seconds the clocks of the devices are wrong: about six years.
@@ -40,7 +41,7 @@ func exampleDevices(t *testing.T) []*exampleDevice {
 			}
 		}
 		all = append(all, &exampleDevice{name: name, dir: t.TempDir(), command: command,
-			env: append(env, "CLOCK_BEHIND="+clockBehind), out: &lockedBuffer{}})
+			env: append(env, "CLOCK_BEHIND="+clockBehind)})
 	}
 	add("shell", []string{"sh", "curl", "openssl", "od", "sync"},
 		[]string{"sh", filepath.Join(examples, "shell/device.sh")}, "PATH="+bin+":"+os.Getenv("PATH"))
@@ -111,7 +112,9 @@ func (d *exampleDevice) id() string { return "contoso:" + d.name }
 func (d *exampleDevice) start(t *testing.T) {
 	t.Helper()
 	d.cmd = exec.Command(d.command[0], d.command[1:]...)
-	d.cmd.Dir, d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.dir, append(os.Environ(), d.env...), d.out, d.out
+	out := &lockedBuffer{}
+	d.out = append(d.out, out)
+	d.cmd.Dir, d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.dir, append(os.Environ(), d.env...), out, out
 	must(t, d.cmd.Start())
 	cmd := d.cmd
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
@@ -124,9 +127,24 @@ func (d *exampleDevice) kill(t *testing.T) {
 	_ = d.cmd.Wait()
 }
 
+// text returns what the device printed.
+func (d *exampleDevice) text() (text string) {
+	for _, out := range d.out {
+		text += out.String()
+	}
+	return text
+}
+
 // said returns the second words of the whole lines that the device printed with this first word.
 func (d *exampleDevice) said(word string) (all []string) {
-	text := d.out.String()
+	for _, out := range d.out {
+		all = append(all, saidIn(out, word)...)
+	}
+	return all
+}
+
+func saidIn(out *lockedBuffer, word string) (all []string) {
+	text := out.String()
 	for line := range strings.Lines(text[:strings.LastIndexByte(text, '\n')+1]) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == word {
 			all = append(all, words[1])
@@ -135,9 +153,23 @@ func (d *exampleDevice) said(word string) (all []string) {
 	return all
 }
 
+// gone returns the row keys of the readings that the device said to be "stored", or "dropped". When it is killed
+// between this and removing them from its disk, its next process says so again, which is not counted.
+func (d *exampleDevice) gone(word string) (keys []string) {
+	for _, out := range d.out {
+		before := slices.Clone(keys)
+		for _, key := range saidIn(out, word) {
+			if !slices.Contains(before, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
 // waits is how many readings the device has kept and neither stored nor dropped.
 func (d *exampleDevice) waits() int {
-	return len(d.said("kept")) - len(d.said("stored")) - len(d.said("dropped"))
+	return len(d.said("kept")) - len(d.gone("stored")) - len(d.gone("dropped"))
 }
 
 // A lateText is made only when it is printed.

@@ -137,12 +137,12 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 		d.start(t)
 	}
 	for _, d := range devices {
-		await(t, lateText(d.out.String), func() bool { return s.count(d.id()+"rows") >= 3 })
+		await(t, lateText(d.text), func() bool { return s.count(d.id()+"rows") >= 3 })
 		d.kill(t) // what storage has just stored without an answer is sent again after a restart
 		d.start(t)
 	}
 	for _, d := range devices {
-		await(t, lateText(d.out.String), func() bool { return len(d.said("stored")) >= 6 && len(d.said("dropped")) > 1 })
+		await(t, lateText(d.text), func() bool { return len(d.gone("stored")) >= 6 && len(d.gone("dropped")) > 1 })
 		d.kill(t)
 	}
 	s.mu.Lock()
@@ -160,7 +160,7 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 		t.Error(early)
 	}
 	for _, d := range devices {
-		dropped, stored := d.said("dropped"), d.said("stored")
+		dropped, stored := d.gone("dropped"), d.gone("stored")
 		poison := func(key string) bool { return strings.HasSuffix(key, ".2") }
 		if dropped[0] != "0500000000000000000-tooold.1" || len(dropped) > 3 || !poison(dropped[1]) ||
 			!poison(dropped[len(dropped)-1]) {
@@ -196,9 +196,9 @@ func TestExampleDevicesDropTheOldestOfAFullBuffer(t *testing.T) {
 		d.start(t)
 	}
 	for _, d := range devices {
-		await(t, lateText(d.out.String), func() bool { return len(d.said("kept")) > 1 })
+		await(t, lateText(d.text), func() bool { return len(d.said("kept")) > 1 })
 		d.kill(t)
-		dropped := d.said("dropped")
+		dropped := d.gone("dropped")
 		if len(dropped) < 2 || dropped[0] != timeless || !slices.Equal(dropped[1:], keys[:len(dropped)-1]) {
 			t.Errorf("%s drops %.300q", d.name, dropped)
 		}

@@ -31,14 +31,14 @@ func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
 	all := func(what string, is func(*exampleDevice) bool) {
 		t.Helper()
 		for _, d := range devices {
-			await(t, lateText(func() string { return d.name + " " + what + ":\n" + d.out.String() }),
+			await(t, lateText(func() string { return d.name + " " + what + ":\n" + d.text() }),
 				func() bool { return is(d) })
 		}
 	}
 	began := time.Now()
 	step := func(what string) { t.Logf("%5.1f s  %s", time.Since(began).Seconds(), what) }
 
-	all("stores a reading", func(d *exampleDevice) bool { return len(d.said("stored")) > 0 })
+	all("stores a reading", func(d *exampleDevice) bool { return len(d.gone("stored")) > 0 })
 	step("an outage")
 	u.kill(t)
 	all("keeps readings", func(d *exampleDevice) bool { return d.waits() >= 2 && len(d.said("failed")) > 0 })
@@ -66,17 +66,17 @@ func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
 	f.must("device revoke --yes", ids...)
 	all("is refused", func(d *exampleDevice) bool { return len(d.said("failed")) > refusals[d.name]+1 && d.waits() >= 2 })
 	for _, d := range devices {
-		if !strings.Contains(d.out.String(), "403 revoked") {
-			t.Errorf("%s does not say why:\n%s", d.name, d.out)
+		if !strings.Contains(d.text(), "403 revoked") {
+			t.Errorf("%s does not say why:\n%s", d.name, d.text())
 		}
 	}
 	step("a restore")
 	f.must("device restore", ids...)
 	for _, d := range devices {
-		refusals[d.name] = len(d.said("stored"))
+		refusals[d.name] = len(d.gone("stored"))
 	}
 	all("sends everything after it was restored", func(d *exampleDevice) bool {
-		return len(d.said("stored")) > refusals[d.name] && d.waits() == 0
+		return len(d.gone("stored")) > refusals[d.name] && d.waits() == 0
 	})
 	step("the end")
 	f = fixtureIn(t, dir) // at its new address
@@ -100,7 +100,7 @@ func (d *exampleDevice) check(t *testing.T, f *fixture) {
 		}
 		stored[name] = row.RowKey
 	}
-	for _, key := range d.said("stored") {
+	for _, key := range d.gone("stored") {
 		if !slices.Contains(slices.Collect(maps.Values(stored)), key) {
 			t.Errorf("%s: it was told that %s is stored, and it is not there", d.name, key)
 		}
