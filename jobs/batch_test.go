@@ -21,10 +21,18 @@ import (
 )
 
 var (
-	seeds    = flag.Int("jobs.seeds", 3, "how many random schedules the TestEqualEndsOfTwo… run, each")
+	seeds    = flag.Int("jobs.seeds", 3, "how many random schedules the TestEqualEndsOfTwo… run, each; one under -short")
 	every    = flag.Bool("jobs.every", false, "whether an audit meets every fault at every operation, not one each")
 	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
 )
+
+// schedules is how many random schedules a test runs. Any of them finds most races.
+func schedules() int {
+	if testing.Short() {
+		return 1
+	}
+	return *seeds
+}
 
 // calm returns what one worker makes of the fleet without any trouble.
 func calm(t *testing.T, w *jobstest.World) (want map[string]string) {
@@ -219,8 +227,8 @@ func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
 	}
-	t.Logf("seeds %d and the %d after it", first, *seeds-1)
-	for i := range uint64(*seeds) {
+	t.Logf("seeds %d and the %d after it", first, schedules()-1)
+	for i := range uint64(schedules()) {
 		t.Run(fmt.Sprint("seed=", first+i), func(t *testing.T) {
 			t.Parallel()
 			test(t, first+i)

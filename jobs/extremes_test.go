@@ -133,6 +133,9 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 
 // TestJobReadsFewBytesOfADevice: other devices must not wait for 5,000 rows of the maximum size.
 func TestJobReadsFewBytesOfADevice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts bytes, one read after the other")
+	}
 	const rows = 30
 	at := tables.TicksOf(time.Now().Add(-time.Hour))
 	text := strings.Repeat("x", 32<<10)

@@ -130,14 +130,17 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 	w := jobstest.NewWorldSince(t, since, 5, 70)
 	readings := "filed"
 	// A row comes in its round: in order of time, or a minute, an hour or five days after others of its device.
-	const rounds = 4
+	rounds := 4
+	if testing.Short() {
+		rounds = 2
+	}
 	roundOf := map[string]int{}
 	for _, rows := range w.Rows {
 		for n, e := range rows {
 			at := 1 + n*(rounds-1)/len(rows)
 			if r.IntN(4) == 0 {
 				late := []time.Duration{time.Minute, time.Hour, 5 * 24 * time.Hour}[r.IntN(3)]
-				at = min(rounds, at+1+int(late/(since/rounds)))
+				at = min(rounds, at+1+int(late/(since/time.Duration(rounds))))
 			}
 			if hourly && r.IntN(2) == 0 { // so that rows of the last hours are late, too
 				at = 1 + r.IntN(rounds)

@@ -20,7 +20,7 @@ func TestEveryDeviceIsInOneBatchOfARun(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	for range 3 {
+	for range schedules() {
 		r := newRoster(t)
 		r.random(t, rng, 300)
 		for i, batch := range []int{1, 7, 50, 99} {
@@ -77,7 +77,7 @@ func TestNoDeviceIsLeftOutByStorageThatMisbehaves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := newRoster(t)
 	r.random(t, rng, 60)
-	for i := range *seeds {
+	for i := range schedules() {
 		w := &workplace{at: -1}
 		through := &faults.Transport{Plan: faults.Random{Seed: seed + uint64(i), Rates: map[faults.Fault]float64{
 			faults.AnswerLost: .02, faults.Twice: .05, faults.Cut: .02, faults.ServerBusy: .02,

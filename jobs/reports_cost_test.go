@@ -60,6 +60,9 @@ func TestIdleRunsCostNoOperationMoreWithReports(t *testing.T) {
 // an hour ends, with its reports by tenant, site and label. The month job is one for all batches of a partition, and
 // costs the same without reports.
 func TestActiveDeviceCostsFewOperationsWithReports(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts operations, one after the other")
+	}
 	const devices, runs, most = 50, 40, 1.2
 	w := jobstest.NewWorldSince(t, time.Hour, 2*devices, 1) // of two tenants
 	f := newReported(t, w, 1)

@@ -351,7 +351,7 @@ func (f *keptFleet) checkRows() {
 // were still there, rewinds to the beginning change none, and exactly the rows are left that their tenants keep.
 func TestRetentionChangesNoOutput(t *testing.T) {
 	t.Parallel()
-	for n := range *seeds {
+	for n := range schedules() {
 		seed := *seedFrom + uint64(n)
 		if *seedFrom == 0 {
 			seed = rand.Uint64()

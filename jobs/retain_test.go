@@ -234,6 +234,9 @@ func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
 // TestRetentionCostsFewOperations: for 100 deleted rows at most 1.35, and 0.2 divided by the share of the rows that the
 // condition deletes, where a sweep begins with 1,440 rows of a device. Later sweeps find fewer, which is harder.
 func TestRetentionCostsFewOperations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it counts operations, one after the other")
+	}
 	t.Parallel()
 	f := jobstest.NewWorldSince(t, 20*24*time.Hour, 10, 30).NewFleet(t)
 	readings := f.World.Connect(t, nil).Table(f.Readings)

@@ -55,6 +55,9 @@ func TestCommandGoesTheWholeWay(t *testing.T) {
 
 // TestCommandsExampleObeysWithCurl runs the example for the shell against storage.
 func TestCommandsExampleObeysWithCurl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it mostly waits for another program")
+	}
 	t.Parallel() // it mostly waits
 	needTools(t)
 	f := newFixture(t)

@@ -126,6 +126,9 @@ const anyKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 // TestExampleDevicesObeyRefusals has devices wait as Retry-After says, send again what may have been stored, and
 // give up only the row that storage refuses.
 func TestExampleDevicesObeyRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about other programs")
+	}
 	t.Parallel()
 	s := newRefusingServer(t)
 	caFile := filepath.Join(t.TempDir(), "ca.pem")
@@ -183,6 +186,9 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 
 // TestExampleDevicesDropTheOldestOfAFullBuffer has no endpoint. One reading of an earlier boot has no time.
 func TestExampleDevicesDropTheOldestOfAFullBuffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about other programs")
+	}
 	t.Parallel()
 	devices := exampleDevices(t)
 	const timeless, limit = "+0000000000000000001-before.1000", 1000

@@ -326,6 +326,9 @@ var large = flag.Int64("large", 20, "how many MB of readings a large day has")
 
 // TestLargeDayTakesBoundedMemory: the same, however large the day is.
 func TestLargeDayTakesBoundedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it measures memory, and the race detector takes several times as much")
+	}
 	to := &nowhere{}
 	store := must.Have(Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"},
 		Container: "c", Transport: to}))(t)

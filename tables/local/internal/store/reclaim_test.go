@@ -57,6 +57,9 @@ func reclaim(t *testing.T, s *store.Store) {
 
 // TestDeletedRowsGiveTheirSpaceBack: nothing else is written afterwards that would have Pebble compact its files.
 func TestDeletedRowsGiveTheirSpaceBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("Pebble compacts files for a minute with the race detector")
+	}
 	t.Parallel()
 	const rows, kept = 30_000, 1_500
 	s := crowded(t, rows)

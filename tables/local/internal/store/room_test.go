@@ -117,6 +117,9 @@ func fill(t *testing.T, s *Store, from int, owner bool) (next int) {
 // TestAFullDiskRefusesWritesUntilThereIsRoom: what is stored can be read and deleted, the store can be opened again,
 // even if another program takes all of the rest, and writing goes on by itself.
 func TestAFullDiskRefusesWritesUntilThereIsRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("Pebble fills a disk for half a minute with the race detector")
+	}
 	disk := newSmallDisk(200 << 20)
 	must(t, disk.MkdirAll("data", 0o700))
 	open := func() *Store {
