@@ -28,18 +28,21 @@ func seeded(t testing.TB) *rand.Rand {
 func deviceID(i int) string { return fmt.Sprintf("d%06d", i) }
 
 // crowd returns a store with random devices in its index. It reads nothing.
-func crowd(r *rand.Rand, n int) *Store {
+func crowd(r *rand.Rand, n int) *Store { return crowdAt(r, n, time.Now()) }
+
+// crowdAt has the devices say something in the last minutes before a time.
+func crowdAt(r *rand.Rand, n int, now time.Time) *Store {
 	s := New(Config{Accounts: make([]Account, 1)})
 	s.accounts[0].poller.complete.Store(true)
 	for i := range n {
-		s.arrive(r, i)
+		s.arrive(r, i, now)
 	}
 	s.watch.ended(0, nil)
 	return s
 }
 
 // arrive adds a device in one of a few towns, anywhere, at an edge of the world, or without a position.
-func (s *Store) arrive(r *rand.Rand, i int) {
+func (s *Store) arrive(r *rand.Rand, i int, now time.Time) {
 	d := schema.Device{ID: schema.DeviceID(deviceID(i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
 		Site:  schema.Site(fmt.Sprint("s", r.IntN(4))),
 		Month: schema.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
@@ -61,7 +64,7 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 	}
 	s.index.records(0, []schema.Device{d})
 	if r.IntN(10) > 0 {
-		s.say(r, i)
+		s.say(r, i, now)
 	}
 	if r.IntN(20) == 0 {
 		track := schema.Track{Place: d.Member().Place(), Attempts: 1, Reason: "bad row"}
@@ -80,7 +83,7 @@ func (s *Store) move(r *rand.Rand, i int) {
 	x.records(0, []schema.Device{moved})
 }
 
-func (s *Store) say(r *rand.Rand, i int) {
+func (s *Store) say(r *rand.Rand, i int, now time.Time) {
 	x := s.index
 	at := x.at[deviceID(i)]
 	d := &x.devices[at]
@@ -89,7 +92,7 @@ func (s *Store) say(r *rand.Rand, i int) {
 		ago += 2 * DefaultSilent
 	}
 	n := query.Newest{Device: schema.DeviceID(d.id), Values: []latest.Value{
-		numberAt(time.Now().Add(-ago), "temperature", math.Round(r.NormFloat64()*20))}}
+		numberAt(now.Add(-ago), "temperature", math.Round(r.NormFloat64()*20))}}
 	if r.IntN(3) == 0 {
 		n.Values = append(n.Values, latest.Value{At: n.Values[0].At, SensorValue: jobs.SensorValue{Sensor: "door",
 			State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})

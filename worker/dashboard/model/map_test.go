@@ -138,10 +138,10 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 			for range r.IntN(40) {
 				switch r.IntN(3) {
 				case 0:
-					s.arrive(r, n)
+					s.arrive(r, n, time.Now())
 					n++
 				case 1:
-					s.say(r, r.IntN(n))
+					s.say(r, r.IntN(n), time.Now())
 				default:
 					s.move(r, r.IntN(n))
 				}
