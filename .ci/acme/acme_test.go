@@ -30,10 +30,14 @@ import (
 
 const host = "fleet.furrow.example"
 
-// freePort returns a port of this machine that nobody uses.
+// loopback is an address of this machine on which nothing else listens, because others use 127.0.0.1. Pebble must be
+// told ports before their servers start, and so a port that is free here now is still free then.
+const loopback = "127.53.80.1"
+
+// freePort returns a port of loopback that nobody uses.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", loopback+":0")
 	must(t, err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
@@ -52,10 +56,10 @@ func newAuthority(t *testing.T, port int) (*httptest.Server, *x509.CertPool) {
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
 	t.Setenv("PEBBLE_WFE_NONCEREJECT", "20") // percent, as the real one now and then
 	quiet := log.New(io.Discard, "", 0)
-	names := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	names := fmt.Sprintf(loopback+":%d", freePort(t))
 	dns, err := challtestsrv.New(challtestsrv.Config{DNSAddrs: []string{names}, Log: quiet})
 	must(t, err)
-	dns.SetDefaultDNSIPv4("127.0.0.1")
+	dns.SetDefaultDNSIPv4(loopback)
 	dns.SetDefaultDNSIPv6("")
 	go dns.Run()
 	t.Cleanup(dns.Shutdown)
@@ -81,14 +85,14 @@ func newAuthority(t *testing.T, port int) (*httptest.Server, *x509.CertPool) {
 func furrow(t *testing.T, binary, dir, directory string, port int) (stop func()) {
 	t.Helper()
 	cmd := exec.Command(binary, "up", "--storage", dir, "--no-dashboard", "--no-worker", "--storage-port", "0",
-		"--tls", "acme:"+host, "--listen", fmt.Sprintf("127.0.0.1:%d", port))
+		"--tls", "acme:"+host, "--listen", fmt.Sprintf(loopback+":%d", port))
 	cmd.Env = append(os.Environ(), "FURROW_ACME_DIRECTORY="+directory)
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	must(t, cmd.Start())
 	stop = func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 	t.Cleanup(stop)
 	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(20 * time.Millisecond) {
-		if c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+		if c, err := net.Dial("tcp", fmt.Sprintf(loopback+":%d", port)); err == nil {
 			must(t, c.Close())
 			return stop
 		}
@@ -103,7 +107,7 @@ func shown(t *testing.T, roots *x509.CertPool, port int) *x509.Certificate {
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", port))
+			return (&net.Dialer{}).DialContext(ctx, network, fmt.Sprintf(loopback+":%d", port))
 		}}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get("https://" + host + "/openapi.json")
@@ -130,7 +134,7 @@ func TestEndpointGetsItsCertificateFromAnAuthorityAndKeepsIt(t *testing.T) {
 	if err := first.VerifyHostname(host); err != nil {
 		t.Error(err)
 	}
-	if c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true,
+	if c, err := tls.Dial("tcp", fmt.Sprintf(loopback+":%d", port), &tls.Config{InsecureSkipVerify: true,
 		ServerName: "other.furrow.example"}); err == nil {
 		t.Errorf("another host is served with %v", c.ConnectionState().PeerCertificates[0].Subject)
 	}
