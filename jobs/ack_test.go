@@ -142,6 +142,7 @@ func TestForeignAcknowledgementsAreRejects(t *testing.T) {
 
 // TestAcknowledgementNeedsNoTableOfCommands: a device may send one although nobody has ever sent a command.
 func TestAcknowledgementNeedsNoTableOfCommands(t *testing.T) {
+	t.Parallel()
 	f := seedDevice(t, 1, func(int) tables.Entity { return ackRow(time.Now().Add(-time.Hour), acks(0)) })
 	if os.Getenv("FURROW_TEST_STORAGE") != "" {
 		t.Skip("a table that is being deleted cannot be created for a while")

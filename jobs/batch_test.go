@@ -16,23 +16,15 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
 
-var (
-	seeds    = flag.Int("jobs.seeds", 3, "how many random schedules the TestEqualEndsOfTwo… run, each; one under -short")
-	every    = flag.Bool("jobs.every", false, "whether an audit meets every fault at every operation, not one each")
-	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
-)
+var seedFrom = flag.Uint64("jobs.seed", 0, "the seed of the first random schedule; 0 takes one from the clock")
 
 // schedules is how many random schedules a test runs. Any of them finds most races.
-func schedules() int {
-	if testing.Short() {
-		return 1
-	}
-	return *seeds
-}
+func schedules() int { return len(effort.Of(40, 1)) }
 
 // calm returns what one worker makes of the fleet without any trouble.
 func calm(t *testing.T, w *jobstest.World) (want map[string]string) {
@@ -86,29 +78,23 @@ func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 	}
 }
 
-// shortStep is how far apart operations are that are tried under -short, as races are looked for. A test that takes
-// turns has 2, 5 or 6 of them, so each turn still comes up.
-const shortStep = 13
+// tried is how many of a trial's operations a test has trouble at where it does not try all.
+const tried = 12
 
 // operations counts the operations of a trial without trouble, and returns those to try.
-func operations(t *testing.T, begin func() trial) (all []int) {
+func operations(t *testing.T, begin func() trial) []int {
 	count, calm := &faults.Gate{At: -1}, begin()
 	must.Succeed(t, calm.work(t.Context(), calm.pipeline(count)))
-	for n := range int(count.N.Load()) {
-		if !testing.Short() || n%shortStep == 0 {
-			all = append(all, n)
-		}
-	}
 	t.Logf("%d operations", count.N.Load())
-	return all
+	return effort.Of(int(count.N.Load()), tried)
 }
 
-// everyFault injects faults into every operation of trials: all of them in turn, or with inTurn one at each operation.
+// everyFault injects faults into operations of trials: all of them in turn, or with inTurn one at each operation.
 func everyFault(t *testing.T, begin func() trial, inTurn bool, all ...faults.Fault) {
 	t.Helper()
-	for _, n := range operations(t, begin) {
+	for turn, n := range operations(t, begin) {
 		for i, fault := range all {
-			if inTurn && !*every && n%len(all) != i {
+			if inTurn && turn%len(all) != i {
 				continue
 			}
 			f := begin()
@@ -118,14 +104,14 @@ func everyFault(t *testing.T, begin func() trial, inTurn bool, all ...faults.Fau
 	}
 }
 
-// everyStop stops the workers of trials before and after every operation: they are killed, or sleep while another
-// worker does everything.
-func everyStop(t *testing.T, begin func() trial, wanted func(n int, done, dies bool) bool) {
+// everyStop stops the workers of trials before and after operations: they are killed, or sleep while another worker
+// does everything. wanted says which of the four are tried at an operation, by its place among those that are tried.
+func everyStop(t *testing.T, begin func() trial, wanted func(turn int, done, dies bool) bool) {
 	t.Helper()
-	for _, n := range operations(t, begin) {
+	for turn, n := range operations(t, begin) {
 		for k := range 4 {
 			done, dies := k&1 != 0, k&2 != 0
-			if !*every && !wanted(n, done, dies) {
+			if !wanted(turn, done, dies) {
 				continue
 			}
 			f := begin()
@@ -192,11 +178,8 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 		return f, int(gate.N.Load())
 	}
 	_, operations := slow(false, -1)
-	for n := range operations {
+	for _, n := range effort.Of(operations, tried) {
 		for _, done := range []bool{false, true} {
-			if testing.Short() && n%shortStep != 0 {
-				continue
-			}
 			f, _ := slow(done, n)
 			jobstest.SameEnds(t, f.Ends(t), want, "slept at operation ", n, ", done ", done)
 			must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))

@@ -234,6 +234,7 @@ func chainSeeds() [][]string {
 // TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more than our own server: invalid names,
 // halves of surrogate pairs, and texts under any type.
 func TestChainTakesWhateverAnAccountAccepts(t *testing.T) {
+	t.Parallel()
 	c := newChain(t, azuretest.FromEnv(t))
 	for _, rows := range chainSeeds() {
 		c.run(t, 0, rows)

@@ -235,6 +235,7 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 // TestPartsOfADeadAttemptAreEmptied: a worker writes many parts and dies before it commits. The next one folds more
 // rows, whose output has one part.
 func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
+	t.Parallel()
 	f := manyThenFew(t)
 	for range 2 { // the second one replaces the parts of the first one
 		ctx, p := dies(t, f)

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -60,10 +61,8 @@ func TestNoDeviceIsLeftOutWithAnyFaultAtAnyOperation(t *testing.T) {
 	calm := &workplace{at: -1}
 	plan(calm)
 	for _, wrong := range []wrong{refused, lost, twice, killedBefore, killedAfter} {
-		for n := range calm.n {
-			if !testing.Short() || n%shortStep == 0 {
-				plan(&workplace{at: n, wrong: wrong})
-			}
+		for _, n := range effort.Of(calm.n, tried) {
+			plan(&workplace{at: n, wrong: wrong})
 		}
 	}
 	t.Logf("%d operations", calm.n)

@@ -84,6 +84,7 @@ func TestRefoldWithinADayDoesNotUndoAnAudit(t *testing.T) {
 
 // TestRewindDuringAPortionIsNotLost: the portion's commit must not say that the day was already begun.
 func TestRewindDuringAPortionIsNotLost(t *testing.T) {
+	t.Parallel()
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, _ := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
 	p := f.Pipeline(t, nil)

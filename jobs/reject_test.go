@@ -121,6 +121,7 @@ func TestRejectsThatGrowInStorageStillFitOneTransaction(t *testing.T) {
 // TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain kills a job when its rejects are written, after 150 of earlier
 // jobs.
 func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
+	t.Parallel()
 	f := seedDevice(t, 150+30, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	p := f.Pipeline(t, nil)
 	p.Portion, p.Most = 150, 150
@@ -183,6 +184,7 @@ func TestTwoPipelinesOfADeviceHaveRingsOfTheirOwn(t *testing.T) {
 // TestAnAuditCountsOnlyTheRejectsThatItFinds: some late rows are bad, and the day that is folded again has bad rows
 // that were counted long ago. The audit is done twice, the first time until it commits.
 func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
+	t.Parallel()
 	at := tables.TicksOf(time.Now().Add(-48 * time.Hour))
 	for _, early := range []int{20, 300} {
 		f := seedDevice(t, early, badRows(1000, at))

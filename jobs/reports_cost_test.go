@@ -60,6 +60,7 @@ func TestIdleRunsCostNoOperationMoreWithReports(t *testing.T) {
 // an hour ends, with its reports by tenant, site and label. The month job is one for all batches of a partition, and
 // costs the same without reports.
 func TestActiveDeviceCostsFewOperationsWithReports(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it counts operations, one after the other")
 	}

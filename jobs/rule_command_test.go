@@ -66,6 +66,7 @@ func TestRuleSendsOneCommandPerTransition(t *testing.T) {
 
 // TestFullListIsNotedOnTheIncident: the rule's command is not sent later either, when it would be wrong.
 func TestFullListIsNotedOnTheIncident(t *testing.T) {
+	t.Parallel()
 	f, pipeline := coolingFleet(t, 130)
 	to := commands.Of(f.World.Connect(t, nil), f.Names)
 	for range schema.MaxCommands {

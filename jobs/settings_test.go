@@ -191,6 +191,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 
 // TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: no job folds more than it may.
 func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
+	t.Parallel()
 	const rows = 6000
 	start := time.Now().Add(-rows*time.Minute - time.Hour)
 	f := seedDevice(t, rows, func(n int) tables.Entity {

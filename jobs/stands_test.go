@@ -131,6 +131,7 @@ func TestFollowUpOfAChainIsNotDoneByALaterClaim(t *testing.T) {
 
 // TestFollowUpOfAnAuditIsNotDoneByALaterClaim, which may be a live job's: that counts nothing, and refolds nothing.
 func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
+	t.Parallel()
 	w := newLateWorld(t)
 	f := w.fleetWithLateRows(t)
 	p := claimsHold(t, f.Fleet, nil)
@@ -157,6 +158,7 @@ func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 // TestFollowUpOfARefoldHasTheMarkOfItsLastPortion: with the first one's it would find another ID on the row, and do
 // nothing.
 func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
+	t.Parallel()
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
@@ -183,6 +185,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 
 // TestAuditDoesNotOutrankARunningJob if it changes the row alone.
 func TestAuditDoesNotOutrankARunningJob(t *testing.T) {
+	t.Parallel()
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)

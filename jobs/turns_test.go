@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -258,7 +259,7 @@ func TestKilledWorkersLoseNoWaitingDevice(t *testing.T) {
 	f, calmly := work(-1, "")
 	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), want, "calm")
 	for _, what := range []wrong{refused, lost, twice, killedBefore, killedAfter} {
-		for range min(*seeds, 2) {
+		for range len(effort.Of(8, 1)) {
 			n := rng.IntN(calmly.n)
 			f, _ := work(n, what)
 			p := f.Pipeline(t, nil)

@@ -16,6 +16,7 @@ import (
 // settings make none of them, takes the device over with a smaller portion and commits, so the rows of some outputs are
 // left to jobs that find a finished claim.
 func TestDeadWorkersOutputsDoNotOutliveItsSettings(t *testing.T) {
+	t.Parallel()
 	start := time.Now().Add(-3 * time.Hour)
 	for name, fails := range map[string]func(body string) bool{
 		"dead":       func(string) bool { return true },

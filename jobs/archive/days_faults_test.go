@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -69,12 +70,13 @@ func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 	}
 }
 
-// everyOperation is 1, or 13 in a short run.
-func everyOperation() int {
-	if testing.Short() {
-		return 13
+// step is how far apart operations are at which makers are killed. It is odd where not all of them are, so that
+// tests which take turns have each of two.
+func step() int {
+	if effort.Long() {
+		return 1
 	}
-	return 1
+	return 11
 }
 
 // sums are files besides readings.
@@ -102,7 +104,7 @@ func killedMakers(t *testing.T, f jobstest.Fleet, folder archive.Folder, summed 
 		d.Pipeline.Names, d.Summed = names, summed
 		return small(d)
 	}
-	for n := 0; ; n += everyOperation() {
+	for n := 0; ; n += step() {
 		for _, sent := range sending[n%len(sending)] {
 			ctx, kill := context.WithCancel(t.Context())
 			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {

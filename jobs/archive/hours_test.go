@@ -10,6 +10,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -138,7 +139,7 @@ func TestKilledMakersOfADayHideNoReadingOfItsHours(t *testing.T) {
 			maps.Copy(hours, own)
 		}
 	}
-	for n := 0; ; n += everyOperation() {
+	for n := 0; ; n += step() {
 		ctx, kill := context.WithCancel(t.Context())
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			if n%2 == 0 {
@@ -184,7 +185,7 @@ func TestKilledMakersOfADayHideNoReadingOfItsHours(t *testing.T) {
 		same(t, archived(t, f), want, "after operation ", n)
 		if !killed {
 			t.Logf("%d operations", n)
-			if followed == 0 && !testing.Short() {
+			if followed == 0 && effort.Long() {
 				t.Error("no maker was killed between the manifest and the hours")
 			}
 			return
