@@ -38,11 +38,11 @@ func (a Account) ConnectionString() string {
 	return local.ConnectionString(a.Name, a.Key, a.BlobURL, a.QueueURL, a.TableURL)
 }
 
-// Local starts the embedded server on a temporary directory. It stops when the
-// test ends.
+// Local starts the embedded server, with its data in memory: a test of what a disk
+// keeps opens a directory itself. It stops when the test ends.
 func Local(t testing.TB) Account {
 	t.Helper()
-	s := value(local.Start(local.Config{Dir: t.TempDir()}))(t)
+	s := value(local.Start(local.Config{Dir: t.TempDir(), Memory: true}))(t)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return Account{Name: s.Account(), Key: s.Key(), Kind: Embedded,
 		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL}

@@ -33,6 +33,7 @@ type Config struct {
 	Key     []byte       // zero: the one stored in Dir, created on first use
 	Log     *slog.Logger // zero: nothing is logged
 	Cache   int64        // bytes of tables that stay in memory; zero: 24 MiB, for a process that does other things, too
+	Memory  bool         // nothing but the key and the format is in Dir, and the rest is gone with Close: for tests
 
 	// AzureLimits has every request, also with the account key, refused beyond Azure's targets per second.
 	AzureLimits bool
@@ -59,7 +60,12 @@ var accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
 
 // Open opens a directory. It returns ErrInUse if another process has it open, and
 // ErrNewer, without changing anything, if its format is newer than Format.
-func Open(c Config) (*Server, error) { return openOn(vfs.Default, c) }
+func Open(c Config) (*Server, error) {
+	if c.Memory {
+		return openOn(vfs.NewMem(), c)
+	}
+	return openOn(vfs.Default, c)
+}
 
 func openOn(fs vfs.FS, c Config) (*Server, error) {
 	if c.Account == "" {
