@@ -85,16 +85,19 @@ func FuzzOutputRows(f *testing.F) {
 	f.Add("a", int64(5), "a-b", int64(4))
 	f.Add("dev1", int64(5), "dev1", int64(6))
 	f.Add("dev1", int64(0), "dev1", int64(6))
+	f.Add("a!7", int64(0), "a", int64(0)) // no device ID; a row of part 7 of device a
 	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
 		x := RollupRow{DeviceID(a), min(max(tables.Ticks(m), 0), tables.MaxTicks), part(m)}
 		y := RollupRow{DeviceID(b), min(max(tables.Ticks(n), 0), tables.MaxTicks), part(n)}
 		latestX, latestY := LatestRow{x.Device, x.Part}, LatestRow{y.Device, y.Part}
 		_, errA := ParseDeviceID(a)
 		_, errB := ParseDeviceID(b)
-		if got, err := ParseRollupRow(x.String()); err == nil && got != x || err != nil && errA == nil {
+		// A row of a device ID reads back as itself. Any other text is refused, or is the row of another device.
+		if got, err := ParseRollupRow(x.String()); errA == nil && got != x || err == nil && got.String() != x.String() {
 			t.Fatalf("ParseRollupRow(%s) = %+v, %v", x, got, err)
 		}
-		if got, err := ParseLatestRow(latestX.String()); err == nil && got != latestX || err != nil && errA == nil {
+		if got, err := ParseLatestRow(latestX.String()); errA == nil && got != latestX ||
+			err == nil && got.String() != latestX.String() {
 			t.Fatalf("ParseLatestRow(%s) = %+v, %v", latestX, got, err)
 		}
 		if errA != nil || errB != nil {
