@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"furrow/cmd/internal/bench"
+	"furrow/tables/azuretest/effort"
 )
 
 // TestFanoutBenchFoldsEveryRow on storage that it does not start, and leaves nothing there.
 func TestFanoutBenchFoldsEveryRow(t *testing.T) {
+	effort.OnlyLong(t, "TestFanoutBenchMeasuresStorageWithinItself needs no processes")
 	t.Parallel()
 	s := startStorage(t, "--data", t.TempDir(), "--show-key")
 	line := "bench fanout --devices 40 --batch 10 --tenants 4 --months 2 --rows 30 --rounds 2 --target"

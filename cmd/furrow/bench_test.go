@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/bench"
+	"furrow/tables/azuretest/effort"
 )
 
 // benched runs a benchmark, which must succeed. It checks and names the rows of the report.
@@ -30,6 +31,7 @@ func benched(t *testing.T, line string) (report bench.Report, rows []string) {
 }
 
 func TestBenchMeasuresEveryTargetSizeAndRound(t *testing.T) {
+	effort.OnlyLong(t, "TestLocalStorageServesEveryRowOfTheBench measures less")
 	t.Parallel()
 	for line, want := range map[string]string{
 		"storage --target local --target other=local --only insert,range --rows 200,1000 --clients 2"://

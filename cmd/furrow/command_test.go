@@ -9,6 +9,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
@@ -55,9 +56,7 @@ func TestCommandGoesTheWholeWay(t *testing.T) {
 
 // TestCommandsExampleObeysWithCurl runs the example for the shell against storage.
 func TestCommandsExampleObeysWithCurl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it mostly waits for another program")
-	}
+	effort.OnlyLong(t, "TestCommandGoesTheWholeWay does without other programs")
 	t.Parallel() // it mostly waits
 	needTools(t)
 	f := newFixture(t)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/roles"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
@@ -137,6 +138,7 @@ func TestCompletionOfManyDevicesOffersTheirBeginnings(t *testing.T) {
 
 // TestTabRunsNoCommand presses Tab in real shells, also where a command would change something.
 func TestTabRunsNoCommand(t *testing.T) {
+	effort.OnlyLong(t, "TestCompletionKnowsNamesOfTheFleet asks without a shell")
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("each TAB starts a program, which takes seconds with the race detector")

@@ -75,7 +75,6 @@ func TestTenantsCostWhatTheFleetHasCounted(t *testing.T) {
 		f.asked()
 		f.work()
 		requests += len(f.asked())
-		time.Sleep(time.Second) // until the next slot
 	}
 	got := f.costs()
 	if len(got.Tenants) != 3 || got.Fleet == nil {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestDashboardAgreesWithDeviceShow compares the JSON of both.
@@ -86,7 +85,10 @@ func TestDashboardBeyondThisMachineRequiresSigningIn(t *testing.T) {
 		t.Errorf("before anybody has access: %s", w.Status)
 	}
 	token := strings.TrimSpace(f.must("access add wall --role=viewer --tenant=contoso"))
-	time.Sleep(1100 * time.Millisecond) // it looks for new tokens once a second
+	await(t, "it looks for new tokens", func() bool {
+		status, _ := ask(t, client, d.said.Dashboard+"v1/map", token)
+		return status == http.StatusOK
+	})
 	if body := get(t, client, d.said.Dashboard+"v1/map", token); !strings.Contains(body, `"total":0`) {
 		t.Errorf("the map is %s", body)
 	}

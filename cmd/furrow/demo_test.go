@@ -16,6 +16,7 @@ import (
 
 	"furrow/cmd/internal/demo"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 )
 
 // smallestDemo takes seconds.
@@ -86,6 +87,7 @@ func addsUp(t *testing.T, r demo.Report) {
 
 // TestDemoFailsIfAReadingWasChanged runs a demo on an account, and changes an accepted reading there.
 func TestDemoFailsIfAReadingWasChanged(t *testing.T) {
+	effort.OnlyLong(t, "package check finds what was changed")
 	t.Parallel()
 	s := startStorage(t, "--data", t.TempDir(), "--show-key")
 	client := connect(t, s.said.ConnectionString)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -171,42 +172,45 @@ func TestKilledRemovalIsCompletedByARepeat(t *testing.T) {
 // A job has read the device, and claims it or writes for it while the device is being removed.
 func TestJobUnderWayRestoresNothingOfARemovedDevice(t *testing.T) {
 	t.Parallel()
-	for _, stalls := range []int{0, 1, 2, 3} { // at which of its writes
-		f := newFixture(t)
-		f.seed(1, 50)
-		d := f.devices[0]
-		account, err := tables.ParseAccount(text(t, f.storage+"/connection"))
-		must(t, err)
-		stalled, resume := make(chan struct{}), make(chan struct{})
-		writes := 0
-		client, err := tables.Connect(tables.Config{Account: account,
-			Transport: doer(func(r *http.Request) (*http.Response, error) {
-				if r.Method != http.MethodGet {
-					if writes++; writes == stalls+1 {
-						close(stalled)
-						<-resume
+	for stalls := range 4 { // at which of its writes
+		t.Run(fmt.Sprint("write=", stalls), func(t *testing.T) {
+			t.Parallel() // each waits for a claim to end
+			f := newFixture(t)
+			f.seed(1, 50)
+			d := f.devices[0]
+			account, err := tables.ParseAccount(text(t, f.storage+"/connection"))
+			must(t, err)
+			stalled, resume := make(chan struct{}), make(chan struct{})
+			writes := 0
+			client, err := tables.Connect(tables.Config{Account: account,
+				Transport: doer(func(r *http.Request) (*http.Response, error) {
+					if r.Method != http.MethodGet {
+						if writes++; writes == stalls+1 {
+							close(stalled)
+							<-resume
+						}
 					}
-				}
-				return http.DefaultTransport.RoundTrip(r)
-			})})
-		must(t, err)
-		job := f.pipelineOf(client)
-		job.Hold = 3 * time.Second
-		var running sync.WaitGroup
-		running.Go(func() { // its error or result does not matter
-			_, _ = job.Run(t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})
+					return http.DefaultTransport.RoundTrip(r)
+				})})
+			must(t, err)
+			job := f.pipelineOf(client)
+			job.Hold = 3 * time.Second
+			var running sync.WaitGroup
+			running.Go(func() { // its error or result does not matter
+				_, _ = job.Run(t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})
+			})
+			<-stalled
+			must(t, (&sas.Policies{Client: f.client, Names: f.names}).Remove(t.Context(), d))
+			eraser := removal.Eraser{Tables: f.client, Names: f.names, Pipelines: []*jobs.Pipeline{f.pipelineOf(f.client)}}
+			time.AfterFunc(time.Second, func() { close(resume) })
+			_, err = eraser.Erase(t.Context(), d)
+			must(t, err)
+			must(t, sas.NewRegistry(f.client, f.names).Left(t.Context(), d.ID, schema.Erased))
+			running.Wait()
+			if left := f.rowsOf(d.ID); len(left) != 0 {
+				t.Errorf("stalled at write %d, a job has written %v", stalls, left)
+			}
 		})
-		<-stalled
-		must(t, (&sas.Policies{Client: f.client, Names: f.names}).Remove(t.Context(), d))
-		eraser := removal.Eraser{Tables: f.client, Names: f.names, Pipelines: []*jobs.Pipeline{f.pipelineOf(f.client)}}
-		time.AfterFunc(time.Second, func() { close(resume) })
-		_, err = eraser.Erase(t.Context(), d)
-		must(t, err)
-		must(t, sas.NewRegistry(f.client, f.names).Left(t.Context(), d.ID, schema.Erased))
-		running.Wait()
-		if left := f.rowsOf(d.ID); len(left) != 0 {
-			t.Errorf("stalled at write %d, a job has written %v", stalls, left)
-		}
 	}
 }
 

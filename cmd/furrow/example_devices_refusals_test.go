@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/effort"
 )
 
 // A refusingServer is an endpoint and storage in one, which refuse some requests.
@@ -126,9 +128,7 @@ const anyKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 // TestExampleDevicesObeyRefusals has devices wait as Retry-After says, send again what may have been stored, and
 // give up only the row that storage refuses.
 func TestExampleDevicesObeyRefusals(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it is about other programs")
-	}
+	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
 	s := newRefusingServer(t)
 	caFile := filepath.Join(t.TempDir(), "ca.pem")
@@ -186,9 +186,7 @@ func TestExampleDevicesObeyRefusals(t *testing.T) {
 
 // TestExampleDevicesDropTheOldestOfAFullBuffer has no endpoint. One reading of an earlier boot has no time.
 func TestExampleDevicesDropTheOldestOfAFullBuffer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it is about other programs")
-	}
+	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
 	devices := exampleDevices(t)
 	const timeless, limit = "+0000000000000000001-before.1000", 1000

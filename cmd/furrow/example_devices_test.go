@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 )
 
 // TestExampleDevicesStoreEveryReadingOnce runs the examples in other languages through an outage of endpoint and
 // storage, kills of the device and a revocation, with clocks that are years behind.
 func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it mostly waits for other programs")
-	}
+	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
 	devices := exampleDevices(t)
 	dir := t.TempDir()

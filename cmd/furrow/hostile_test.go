@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
@@ -44,6 +45,7 @@ const (
 // and in one batch with honest devices. Their readings are folded within two runs, each row of the hostile
 // device is folded or rejected, and workers stay small and end when they are told to.
 func TestHostileDeviceHoldsUpNobody(t *testing.T) {
+	effort.OnlyLong(t, "package jobs rejects what a hostile device may send")
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it measures memory, and the race detector takes several times as much")

@@ -20,6 +20,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"furrow/tables/azuretest/effort"
 )
 
 // needMonitoring skips a test on a machine without Prometheus and Alertmanager.
@@ -101,6 +103,7 @@ func TestEveryMetricIsOnTheDashboardOrHasAnAlert(t *testing.T) {
 // TestAlertsReachAlertmanagerOnce has Prometheus scrape all roles and run every query of the dashboard on them. Then it
 // provokes every alert with metrics of a fleet in trouble, in windows of seconds.
 func TestAlertsReachAlertmanagerOnce(t *testing.T) {
+	effort.OnlyLong(t, "TestRulesWatchFurrowItself reads the rules without Prometheus")
 	needMonitoring(t)
 	t.Parallel() // it mostly waits
 	dir := t.TempDir()

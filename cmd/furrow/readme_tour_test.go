@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"furrow/tables/azuretest/effort"
 )
 
 // tour returns the lines of the README's tour, except those that build furrow.
@@ -41,6 +43,7 @@ func tour(t *testing.T) (up string, lines []string) {
 
 // TestReadmeTourWorks runs the tour in a shell, in an empty folder and on free ports.
 func TestReadmeTourWorks(t *testing.T) {
+	effort.OnlyLong(t, "TestReadmeCommandsExist looks for the commands, and their own tests run them")
 	t.Parallel() // it mostly waits
 	needTools(t)
 	dir := t.TempDir()

@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
 // realData is a week of real readings, which lies beside the project.
 var realData = filepath.Join(root, "../shared/data/aberdeen_climate_week.csv.gz")
 
-// readRealData returns the rows of each device; tests with -short take the first day alone.
+// readRealData returns the rows of each device: those of a week in a long run, otherwise those of its first day.
 func readRealData(t *testing.T) map[schema.DeviceID][]tables.Entity {
 	t.Helper()
 	file, err := os.Open(realData)
@@ -42,7 +43,7 @@ func readRealData(t *testing.T) map[schema.DeviceID][]tables.Entity {
 		if n == 0 {
 			day = at.Format(time.DateOnly)
 		}
-		if testing.Short() && at.Format(time.DateOnly) != day {
+		if !effort.Long() && at.Format(time.DateOnly) != day {
 			continue
 		}
 		e := tables.Entity{PartitionKey: line[0], RowKey: fmt.Sprintf("%s-%06d", tables.TicksOf(at), n)}

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	cli.HelpFlag, cli.VersionFlag = ownFlag{cli.HelpFlag.(*cli.BoolFlag)}, ownFlag{cli.VersionFlag.(*cli.BoolFlag)}
 	flag.Parse()
 	if !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.parallel") }) {
-		if err := flag.Set("test.parallel", "4"); err != nil { // most tests wait more than they compute
+		if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait more than they compute
 			panic(err)
 		}
 	}

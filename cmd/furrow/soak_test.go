@@ -20,6 +20,7 @@ import (
 	"furrow/cmd/internal/simulate"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/local"
 	"furrow/tables/schema"
 )
@@ -35,6 +36,7 @@ var (
 // TestKilledUpLosesNothing kills furrow up with its storage repeatedly, while a fleet with every kind of fault
 // writes to it. In the end, every reading that a device was told is stored is in the outputs once.
 func TestKilledUpLosesNothing(t *testing.T) {
+	effort.OnlyLong(t, "TestKilledWorkerLosesNothing kills workers, and package local storage")
 	t.Parallel()
 	s := newSoak(t)
 	ctx, end := context.WithTimeout(t.Context(), *soakFor)

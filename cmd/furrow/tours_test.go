@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"furrow/cmd/internal/simulate/fleets"
+	"furrow/tables/azuretest/effort"
 )
 
 // tourOf returns the shell blocks of a fleet's tour: before up, the line of up, and what follows in another shell.
@@ -34,6 +35,7 @@ func tourOf(t *testing.T, fleet string) (before, up string, after []string) {
 // TestEveryFleetHasATourThatWorks pastes the tour of each fleet into a shell, in an empty folder, with free ports,
 // runs every second, and less time for the simulation.
 func TestEveryFleetHasATourThatWorks(t *testing.T) {
+	effort.OnlyLong(t, "TestReadmeCommandsExist looks for the commands, and their own tests run them")
 	needTools(t)
 	for _, fleet := range fleets.Names() {
 		t.Run(fleet, func(t *testing.T) {

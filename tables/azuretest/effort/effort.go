@@ -2,7 +2,10 @@
 // answer in minutes, and everything where FURROW_TEST_LONG is set, as .ci/long sets it.
 package effort
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Long reports whether a test tries everything that it can try.
 func Long() bool { return os.Getenv("FURROW_TEST_LONG") != "" }
@@ -23,4 +26,13 @@ func Of(n, sample int) []int {
 		numbers[i] = i * (n - 1) / (sample - 1)
 	}
 	return numbers
+}
+
+// OnlyLong skips a test that is long however little it tries. otherwise says what holds
+// its law where it is skipped.
+func OnlyLong(t testing.TB, otherwise string) {
+	t.Helper()
+	if !Long() {
+		t.Skipf("FURROW_TEST_LONG is not set: %s", otherwise)
+	}
 }
