@@ -13,6 +13,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 
@@ -94,7 +95,7 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 	want := fanoutFixture{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
 	// No 503, because it slows a pool down for half a minute.
 	rates := map[faults.Fault]float64{faults.AnswerLost: .03, faults.Twice: .03, faults.Cut: .03, faults.EmptyPage: .1}
-	for round := range uint64(3) {
+	for round := range uint64(len(effort.Of(3, 1))) {
 		c := fanoutFixture{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
 			return &faults.Transport{Plan: faults.Random{Seed: seed + 10*round + uint64(worker), Rates: rates}}
 		}}

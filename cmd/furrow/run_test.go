@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/tables/azuretest/effort"
 )
 
 // asFurrow, when set, makes the test binary the program: benchmarks and tests start it as a process.
@@ -27,13 +29,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	cli.HelpFlag, cli.VersionFlag = ownFlag{cli.HelpFlag.(*cli.BoolFlag)}, ownFlag{cli.VersionFlag.(*cli.BoolFlag)}
-	flag.Parse()
-	if !slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(arg, "-test.parallel") }) {
-		if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait more than they compute
-			panic(err)
-		}
-	}
-	os.Exit(m.Run())
+	os.Exit(effort.RunAtOnce(m, 8)) // most tests wait more than they compute
 }
 
 // An ownFlag is one of the flags that all command lines share. Parsing one writes to it, and tests that run side by

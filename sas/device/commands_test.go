@@ -168,6 +168,7 @@ func TestCommandIsObeyedAndItsResultIsStored(t *testing.T) {
 
 // TestKilledDeviceIsToldAgain: it is told until the pipeline knows that it obeyed, and never afterwards.
 func TestKilledDeviceIsToldAgain(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	file := filepath.Join(t.TempDir(), "readings")
 	id := f.send("oven", "1", time.Hour)
@@ -217,6 +218,7 @@ func TestUnsentAcknowledgementIsRemembered(t *testing.T) {
 }
 
 func TestExpiredAndCanceledCommandsAreNotObeyed(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	expired, canceled := f.send("oven", "1", time.Second), f.send("oven", "2", time.Hour)
 	must.Have(f.told.Cancel(t.Context(), "oven", canceled, "ann"))(t)
@@ -234,6 +236,7 @@ func TestExpiredAndCanceledCommandsAreNotObeyed(t *testing.T) {
 
 // TestCommandSurvivesLostAnswers has answers to the device lost, of the token, of reads and of acknowledgements.
 func TestCommandSurvivesLostAnswers(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	o := f.start("oven", "", &faults.Transport{Plan: faults.Script{0: faults.AnswerLost, 2: faults.Cut,
 		4: faults.AnswerLost, 6: faults.TimedOutDone}}, works)
@@ -250,6 +253,7 @@ func TestCommandSurvivesLostAnswers(t *testing.T) {
 }
 
 func TestRevokedDeviceIsToldNothingAndItsNeighbourGoesOn(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	neighbour := schema.DeviceID("oven")
 	for n := 0; neighbour == "oven" || sas.Cohort(neighbour) != sas.Cohort("oven"); n++ {

@@ -37,9 +37,9 @@ func TestBackupHasWhatWasAcknowledged(t *testing.T) {
 	must.Succeed(t, w.create())
 	stop := w.write()
 	seed := cmp.Or(*killSeed, uint64(time.Now().UnixNano()))
-	t.Logf("seed %d, %d rounds", seed, *killRounds)
+	t.Logf("seed %d, %d rounds", seed, killRounds())
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range *killRounds {
+	for range killRounds() {
 		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond) // the random moment is the test
 		least := w.acknowledged()
 		body := must.Have(local.FetchBackup(t.Context(), http.DefaultClient, s.Account(), s.Key(), s.BlobURL))(t)

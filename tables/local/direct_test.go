@@ -37,6 +37,7 @@ func (o otherServices) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestStorageIsTheSameWithoutAConnection holds it to every assumption about the service.
 func TestStorageIsTheSameWithoutAConnection(t *testing.T) {
+	t.Parallel()
 	others := &otherServices{}
 	account, direct := started(t, others)
 	others.blobs, account.Transport = account.BlobURL, &http.Client{Transport: direct}

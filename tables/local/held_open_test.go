@@ -59,6 +59,7 @@ func (h *heldOpen) finish(t *testing.T) int {
 
 // TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied: a token may expire or be revoked while its request is under way.
 func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
+	t.Parallel()
 	s := must.Have(Start(Config{Dir: t.TempDir(), Account: wiretest.Account, Key: []byte(wiretest.Key)}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
@@ -122,6 +123,7 @@ func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
 			}},
 	} {
 		t.Run(string(service.name), func(t *testing.T) {
+			t.Parallel() // each waits for the end of a token
 			token := func(terms ...string) url.Values {
 				return wiretest.SAS(service.name, "held", append(terms, service.terms...)...)
 			}

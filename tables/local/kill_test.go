@@ -16,14 +16,15 @@ import (
 	"time"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/local"
 )
 
-var (
-	killRounds = flag.Int("kill.rounds", 4, "how often a server loses its process, or its power, in a test")
-	killSeed   = flag.Uint64("kill.seed", 0, "seed of the delays; 0 takes one from the clock")
-)
+var killSeed = flag.Uint64("kill.seed", 0, "seed of the delays; 0 takes one from the clock")
+
+// killRounds is how often a server loses its process, or its power, in a test.
+func killRounds() int { return len(effort.Of(8, 2)) }
 
 // serveDir names the directory that a copy of the test binary is to serve.
 const serveDir = "FURROW_TEST_SERVE_DIR"
@@ -81,6 +82,7 @@ type load interface {
 }
 
 func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	endOften(t, func(*rand.Rand) (azuretest.Account, func()) {
 		a, server := start(t, dir)
@@ -98,7 +100,7 @@ func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
 func endOften(t *testing.T, start func(*rand.Rand) (azuretest.Account, func())) {
 	t.Helper()
 	seed := cmp.Or(*killSeed, uint64(time.Now().UnixNano()))
-	t.Logf("seed %d, %d rounds", seed, *killRounds)
+	t.Logf("seed %d, %d rounds", seed, killRounds())
 	random := rand.New(rand.NewPCG(seed, 0))
 	var loads []load
 	for i := range 4 {
@@ -106,18 +108,18 @@ func endOften(t *testing.T, start func(*rand.Rand) (azuretest.Account, func())) 
 			&blobLoad{worker: i}, &appendLoad{worker: i})
 	}
 	total := 0
-	for round := range *killRounds + 1 {
+	for round := range killRounds() + 1 {
 		a, end := start(random)
 		eachLoad(t, loads, func(l load) error { return l.prepare(t, a) })
 		if round > 0 {
 			eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 		}
-		if round < *killRounds {
+		if round < killRounds() {
 			total += writeUntilEnd(t, loads, end, time.Duration(50+random.IntN(400))*time.Millisecond)
 		}
 	}
 	t.Logf("%d acknowledged writes", total)
-	if total < *killRounds*len(loads) {
+	if total < killRounds()*len(loads) {
 		t.Errorf("%d acknowledged writes are too few to mean anything", total)
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 // The disk keeps what was synced, and a random part of the rest.
 func TestPowerCutKeepsEveryAcknowledgedWrite(t *testing.T) {
+	t.Parallel()
 	dir, disk := t.TempDir(), vfs.NewCrashableMem()
 	must.Succeed(t, disk.MkdirAll(dir, 0o700))
 	for name := dir; name != filepath.Dir(name); name = filepath.Dir(name) {

@@ -1,0 +1,22 @@
+package effort
+
+import (
+	"flag"
+	"strconv"
+	"testing"
+)
+
+// RunAtOnce runs a package's tests, n of the parallel ones at a time unless -parallel
+// says how many: tests that mostly wait would otherwise leave the processors idle. It
+// returns the exit code of TestMain.
+func RunAtOnce(m *testing.M, n int) int {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
+	return m.Run()
+}
