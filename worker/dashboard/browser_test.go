@@ -302,7 +302,7 @@ func (b *browser) number(script string) float64 {
 // sees waits until a condition is true.
 func (b *browser) sees(what, condition string) {
 	b.t.Helper()
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`(() => { try { `+helpers+` return Boolean(`+condition+
 			`); } catch { return false; } })()`))
 		if err == nil && is {
@@ -311,7 +311,7 @@ func (b *browser) sees(what, condition string) {
 		if time.Now().After(until) {
 			text, _ := chromedp.Run(b.ctx,
 				chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 600)`))
-			b.t.Fatalf("after 20 s it is still not true that %s (%v): %s\n%s", what, err, condition, text)
+			b.t.Fatalf("after two minutes it is still not true that %s (%v): %s\n%s", what, err, condition, text)
 		}
 	}
 }

@@ -120,8 +120,13 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, from, time.Time{}) }
 	var o told
 	o.watch(&c)
-	ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
+	c.Progress = func(s Summary) {
+		if s.Made >= 50 {
+			stop()
+		}
+	}
 	s := must.Have(Run(ctx, c))(t)
 	if s.Made < 50 || s.Waiting != 0 || s.Stored != s.Made {
 		t.Errorf("%+v", s)
@@ -133,8 +138,13 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, from, time.Time{}) }
 	c.Grace = 100 * time.Millisecond
 	c.Transport = &faults.Transport{Next: c.Transport, Plan: away{}}
-	ctx, stop = context.WithTimeout(t.Context(), 500*time.Millisecond)
+	ctx, stop = context.WithCancel(t.Context())
 	defer stop()
+	c.Progress = func(s Summary) {
+		if s.Made > 0 {
+			stop()
+		}
+	}
 	s = must.Have(Run(ctx, c))(t)
 	if s.Waiting == 0 || s.Waiting != s.Made || s.Newest == nil || s.Behind == 0 {
 		t.Errorf("%+v", s)
@@ -155,7 +165,7 @@ func TestRevokedDevicesDelayNoOther(t *testing.T) {
 	c := y.config(members)
 	c.Patience, c.Grace = 500*time.Millisecond, 100*time.Millisecond
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-time.Hour), until) }
-	ctx, stop := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	c.Progress = func(s Summary) {
 		if s.Stored == 5*60 && s.Denied == lanes {
