@@ -9,7 +9,8 @@ import (
 	keda "github.com/kedacore/keda/v2/apis/keda/v1alpha1"
 )
 
-var devices = flag.Int("devices", 2000, "devices with a reading to fold, and so jobs in the queue")
+var devices = flag.Int("devices", 12_000, "devices with a reading to fold, and so jobs in the queue; a scheduler answers "+
+	"/v1/scale from what it has read seconds ago, and the queue has to be long for longer")
 
 // One message carries one device, so that the backlog has as many messages as devices.
 const configuration = `pipelines:
