@@ -132,14 +132,11 @@ func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
 	b.sees("times are UTC again", `byId("zone").textContent === "Times are UTC"`)
 }
 
-// TestPagesAreUsableByEverybody looks for violations with axe-core, which .ci/run installs.
+// TestPagesAreUsableByEverybody looks for violations with axe-core, which .ci/long installs.
 func TestPagesAreUsableByEverybody(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it looks at pages, and not at how they are made")
-	}
 	path := os.Getenv("FURROW_AXE")
 	if path == "" {
-		t.Skip("FURROW_AXE does not name axe.min.js; .ci/run installs it")
+		t.Skip("FURROW_AXE does not name axe.min.js; .ci/long pages installs it")
 	}
 	axe := must.Have(os.ReadFile(path))(t)
 	f := newProbeFleet(t, 60)
@@ -230,6 +227,9 @@ type browser struct {
 // console fails the test; browsers report violations of the content security policy there.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it looks at pages, and not at how they are made")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 		"headless-shell"} {
