@@ -13,11 +13,15 @@ func Long() bool { return os.Getenv("FURROW_TEST_LONG") != "" }
 // Of returns the numbers from 0 to n-1 that a test tries, in ascending order: all of
 // them if Long, otherwise at most sample of them at equal distances, with the first and
 // the last. The choice is always the same. With n = 100 and a sample of 4 it is 0, 33,
-// 66 and 99.
+// 66 and 99. With -short, as races are looked for, it is a third of the sample.
 func Of(n, sample int) []int {
-	if Long() || n < sample {
+	switch {
+	case Long():
 		sample = n
+	case testing.Short():
+		sample = (sample + 2) / 3
 	}
+	sample = min(sample, n)
 	if sample < 2 {
 		return make([]int, sample)
 	}

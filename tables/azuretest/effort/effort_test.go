@@ -7,6 +7,9 @@ import (
 
 func TestASampleHasTheFirstAndTheLast(t *testing.T) {
 	t.Setenv("FURROW_TEST_LONG", "")
+	if testing.Short() {
+		t.Skip("with -short it is a third")
+	}
 	for _, c := range []struct {
 		n, sample int
 		want      []int
