@@ -25,11 +25,12 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 	writeFile(t, file, archiveInParquet)
 	f.must("config apply", file)
 	f.createTables()
+	now := time.Now()
 	for n := range 2 {
 		d := newDevice(schema.DeviceID(fmt.Sprint("acme:", n)), "acme", 2026, time.November)
 		var rows []tables.Entity
 		for hours := range 72 {
-			rows = append(rows, reading(d.ID, time.Now().Add(-time.Hour*time.Duration(hours+1)), float64(hours)))
+			rows = append(rows, reading(d.ID, now.Add(-time.Hour*time.Duration(hours+1)), float64(hours)))
 		}
 		f.add(d, rows...)
 	}
@@ -37,7 +38,7 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 		f.must("schedule --once")
 		f.work() // until the next slot: it is idle for a second before it ends
 	}
-	return f, schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))) - 1
+	return f, schema.DayOf(tables.TicksOf(now.Add(-time.Hour))) - 1
 }
 
 // TestArchiveIsListedVerifiedAndRewritten by commands, after workers have made it.

@@ -39,10 +39,11 @@ func TestAuditRunFoldsLateReadings(t *testing.T) {
 func TestAuditRunWaitsForTheResults(t *testing.T) {
 	t.Parallel()
 	f := newFoldedFixture(t)
-	working := startWorker(t, os.Stderr, "--idle-exit", "5s", "--pipeline", "live", "--storage", f.storage)
+	working := startWorker(t, os.Stderr, "--pipeline", "live", "--storage", f.storage)
 	line := jsonOf[auditLine](t, f.must("audit run --pipeline live --wait --json"))[0]
 	if !line.Done || line.Devices != 3 || line.Audits != 1 || line.Late != 0 || line.Missing != 0 {
 		t.Errorf("the audit is %+v", line)
 	}
+	must(t, working.Process.Signal(os.Interrupt))
 	must(t, working.Wait())
 }

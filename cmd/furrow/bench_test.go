@@ -110,7 +110,8 @@ func TestEveryDeviceOfAStormGetsItsToken(t *testing.T) {
 		if s.Tokens != 40 || s.Errors+s.Broken > 0 || s.FirstError != "" {
 			t.Errorf("on %s, devices got errors or no token: %+v", s.Target, s)
 		}
-		if s.TooMany == 0 || s.Requests != s.Tokens+s.TooMany+s.Unavailable {
+		admittedSlowly := s.Seconds >= 2 // a busy machine may ask for no more than 10 tokens a second after the first 20
+		if s.TooMany == 0 && !admittedSlowly || s.Requests != s.Tokens+s.TooMany+s.Unavailable {
 			t.Errorf("on %s, 20 of 40 devices are admitted at once, but no device was told to wait: %+v", s.Target, s)
 		}
 		if s.Seconds <= 0 || s.P50 <= 0 || s.P99 < s.P50 || s.P99 > s.Seconds*1000 || s.Connections == 0 {
