@@ -113,12 +113,18 @@ func closedReadings(t *testing.T, f *jobstest.Fleet, hourly bool) map[string]str
 // TestFilesHaveEachReadingOfClosedDaysOnce however late it comes, with faults and kills, and with two group jobs at a
 // time.
 func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker does one job after the other, where no race shows")
+	}
 	t.Parallel()
 	filesHaveEachReadingOnce(t, 7*24*time.Hour, false)
 }
 
 // TestHourlyFilesHaveEachReadingOnce of the hours of today that are over, and files of days those of all others.
 func TestHourlyFilesHaveEachReadingOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker does one job after the other, where no race shows")
+	}
 	t.Parallel()
 	filesHaveEachReadingOnce(t, 20*time.Hour, true)
 }

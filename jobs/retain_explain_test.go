@@ -54,6 +54,9 @@ func (f *explainedFleet) merge(table string, e tables.Entity) {
 // TestExplainedReadingsStayForTheirCause: of each device, a job deletes as many readings as were explained, and none
 // from where they were said to stay.
 func TestExplainedReadingsStayForTheirCause(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker does one job after the other, where no race shows")
+	}
 	t.Parallel()
 	fleet, live := fleetOfDays(t, 28, 40)
 	f := &explainedFleet{fleet, t, live, map[schema.DeviceID]int{}, 0}
@@ -175,6 +178,9 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 // TestWhatIsExplainedGoes: of each table, a run deletes as many rows as were explained before, and explains afterwards
 // that none go, and why the others stay.
 func TestWhatIsExplainedGoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker does one job after the other, where no race shows")
+	}
 	t.Parallel()
 	f, p := fleetOfDays(t, 2, 60)
 	f.World.Create(t, f.Names.Commands())

@@ -110,6 +110,9 @@ func (h *herd) incidents() (opened, index int) {
 // TestFleetThatFallsSilentAtOnce has all devices of a fleet fall silent in the same run. All incidents open in the next
 // run after the moment, in shared transactions, and idle runs cost afterwards what they did before.
 func TestFleetThatFallsSilentAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker does one job after the other, where no race shows")
+	}
 	if *silent < 1000 {
 		t.Parallel()
 	}

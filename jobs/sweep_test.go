@@ -149,6 +149,9 @@ func sweeping(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*job
 // TestRetentionSweepsTenants: whole days go of what is old, also of tenants without devices, and nothing that is open
 // or still to be sent.
 func TestRetentionSweepsTenants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker does one job after the other, where no race shows")
+	}
 	t.Parallel()
 	f := jobstest.NewWorld(t, 2, 1).NewFleet(t)
 	s := fullShelf(t, f)

@@ -11,6 +11,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -156,7 +157,7 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"},
 		{"restore", "revoke at expiry"}, {"revoke neighbour", "end tokens"}} {
 		for _, done := range []bool{false, true} {
-			for at := 0; ; at++ {
+			for at := 0; ; at += effort.Step(1) {
 				d := newFixture(t, account)
 				must.Succeed(t, operations[of[0]](t.Context(), d.clean, d))
 				ctx, cancel := context.WithCancel(t.Context())
@@ -185,7 +186,7 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
 	for _, done := range []bool{false, true} {
-		for at, last := 0, false; !last; at++ {
+		for at, last := 0, false; !last; at += effort.Step(1) {
 			d := newFixture(t, account)
 			d.readings = azuretest.Name("other") // which does not exist
 			ctx, cancel := context.WithCancel(t.Context())
@@ -225,7 +226,7 @@ func TestOperationsSucceedDespiteAmbiguousAnswers(t *testing.T) {
 	account := azuretest.Local(t)
 	for _, operation := range []string{"revoke", "restore", "end tokens"} {
 		for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone} {
-			for at := 0; ; at++ {
+			for at := 0; ; at += effort.Step(1) {
 				d := newFixture(t, account)
 				if operation == "restore" {
 					must.Succeed(t, operations["revoke"](t.Context(), d.clean, d))
@@ -257,7 +258,7 @@ func TestOperationsOfTwoProcessesInterleave(t *testing.T) {
 		"run":     {"revoke", "restore"},
 	} {
 		for _, inner := range all {
-			for at := 0; ; at++ {
+			for at := 0; ; at += effort.Step(1) {
 				d := newFixture(t, account)
 				if outer == "restore" {
 					must.Succeed(t, d.clean.Revoke(t.Context(), d.device(victim), false))

@@ -70,15 +70,6 @@ func TestKilledMakersLeaveWholeFiles(t *testing.T) {
 	}
 }
 
-// step is how far apart operations are at which makers are killed. It is odd where not all of them are, so that
-// tests which take turns have each of two.
-func step() int {
-	if effort.Long() {
-		return 1
-	}
-	return 11
-}
-
 // sums are files besides readings.
 var sums = archive.Summed{Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
 	By: []schema.By{schema.ByTenant}}
@@ -104,7 +95,7 @@ func killedMakers(t *testing.T, f jobstest.Fleet, folder archive.Folder, summed 
 		d.Pipeline.Names, d.Summed = names, summed
 		return small(d)
 	}
-	for n := 0; ; n += step() {
+	for n := 0; ; n += effort.Step(11) {
 		for _, sent := range sending[n%len(sending)] {
 			ctx, kill := context.WithCancel(t.Context())
 			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {

@@ -139,7 +139,7 @@ func TestKilledMakersOfADayHideNoReadingOfItsHours(t *testing.T) {
 			maps.Copy(hours, own)
 		}
 	}
-	for n := 0; ; n += step() {
+	for n := 0; ; n += effort.Step(11) {
 		ctx, kill := context.WithCancel(t.Context())
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			if n%2 == 0 {

@@ -40,3 +40,15 @@ func OnlyLong(t testing.TB, otherwise string) {
 		t.Skipf("FURROW_TEST_LONG is not set: %s", otherwise)
 	}
 }
+
+// Step returns how far apart the operations are that a test tries while it does not know
+// how many there are: 1 if Long, otherwise usual, and three times as far with -short.
+func Step(usual int) int {
+	switch {
+	case Long():
+		return 1
+	case testing.Short():
+		return 3 * usual
+	}
+	return usual
+}
