@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -48,7 +49,7 @@ func TestEqualObjectsWithAnyFaultAtAnyOperation(t *testing.T) {
 		readings := some(1, count, bytesEach)
 		want := packed(t, s, readings)
 		for _, replaces := range []bool{false, true} {
-			for n := 0; ; n++ {
+			for n := 0; ; n += effort.Step(1) {
 				injected := 0
 				for _, fault := range all {
 					s.clear(t)
@@ -86,7 +87,7 @@ func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *faults
 	for size, bytesEach := range sizes() {
 		s := newShelf(t)
 		for _, replaces := range []bool{false, true} {
-			for n := 0; ; n++ {
+			for n := 0; ; n += effort.Step(1) {
 				stopped := false
 				for _, done := range []bool{false, true} {
 					s.clear(t)
