@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"furrow/jobs"
@@ -17,29 +18,62 @@ import (
 	"furrow/sas/device"
 	"furrow/sas/endpoint"
 	"furrow/tables"
-	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
+	"furrow/tables/local"
 	"furrow/tables/schema"
 )
 
-// A fleet has everything that takes part in a command: storage, policies, the token endpoint and a pipeline.
+// A fleet has everything that takes part in a command: storage, policies, the token endpoint and a pipeline, all in
+// one synctest bubble.
 type fleet struct {
 	t        *testing.T
+	network  network
 	names    schema.Names
 	client   *tables.Client
 	told     commands.Table
 	policies *sas.Policies
 	registry sas.Registry
 	key      sas.Key
-	url      string
+}
+
+// A network leads to the token endpoint and to tables without connections, which would leave the bubble.
+type network struct {
+	endpoint http.Handler
+	tables   http.RoundTripper
+}
+
+const endpointHost = "endpoint.test"
+
+func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Host != endpointHost {
+		return n.tables.RoundTrip(r)
+	}
+	w := httptest.NewRecorder()
+	n.endpoint.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// inFleet runs a test with a fleet in a bubble.
+func inFleet(t *testing.T, test func(*testing.T, *fleet)) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)))              // policies start in 2020
+		hung := time.AfterFunc(2*time.Hour, func() { panic("a test waits for two hours") }) // storage's timers never rest
+		defer hung.Stop()
+		test(t, newFleet(t))
+	})
 }
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
-	f := &fleet{t: t, key: sas.NewKey(), client: must.Have(tables.Connect(tables.Config{Account: account}))(t)}
+	const host = "localhost:1" // plain HTTP is for loopback alone; nothing dials it
+	storage := must.Have(local.Open(local.Config{Dir: t.TempDir(), Memory: true}))(t)
+	t.Cleanup(func() { must.Succeed(t, storage.Close()) })
+	url := "http://" + host + "/" + storage.Account()
+	account := must.Have(tables.ParseAccount(local.ConnectionString(storage.Account(), storage.Key(), url, url, url)))(t)
+	f := &fleet{t: t, key: sas.NewKey(), network: network{tables: storage.Direct("", host, nil)}}
+	f.client = must.Have(tables.Connect(tables.Config{Account: account, Transport: &http.Client{Transport: &f.network}}))(t)
 	for _, name := range append(f.names.Tables("live"), f.names.Latest()) {
 		must.Succeed(t, f.client.Table(name).Create(t.Context()))
 	}
@@ -51,10 +85,7 @@ func newFleet(t *testing.T) *fleet {
 		Life: time.Hour, Backfill: time.Hour, SendEvery: time.Second, Batch: 10, Commands: true}, f.key, nil))(t)
 	issuer := must.Have(sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: f.policies,
 		Registry: f.registry, Commands: f.told}))(t)
-	handler := must.Have(endpoint.New(endpoint.Config{Issuer: issuer, Log: log}))(t)
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	f.url = server.URL
+	f.network.endpoint = must.Have(endpoint.New(endpoint.Config{Issuer: issuer, Log: log}))(t)
 	return f
 }
 
@@ -84,8 +115,11 @@ func (f *fleet) start(
 		o.mu.Unlock()
 		return do(ctx, c)
 	}
-	o.Client = must.Have(device.Open(device.Config{Endpoint: f.url, Device: id, Enrollment: "plant1", File: file,
-		Key: f.key.Of(string(id)).Base64(), OnCommand: obey, OnDesired: obey, PollEvery: 10 * time.Millisecond,
+	if through == nil {
+		through = &f.network
+	}
+	o.Client = must.Have(device.Open(device.Config{Endpoint: "https://" + endpointHost, Device: id, Enrollment: "plant1", File: file,
+		Key: f.key.Of(string(id)).Base64(), OnCommand: obey, OnDesired: obey, PollEvery: time.Second,
 		Transport: through, Log: slog.New(slog.NewTextHandler(f.t.Output(), nil))}))(f.t)
 	ctx, kill := context.WithCancel(f.t.Context())
 	var running sync.WaitGroup
@@ -104,27 +138,29 @@ func (f *fleet) send(id schema.DeviceID, body string, ttl time.Duration) schema.
 	return must.Have(f.told.Send(f.t.Context(), schema.Command{Device: id, Body: body}, ttl))(f.t).ID
 }
 
-// becomes waits until a command has a state, while jobs run.
-func (f *fleet) becomes(id schema.DeviceID, command schema.CommandID, want string) commands.Command {
+// until waits until something is so, for half an hour at most.
+func (f *fleet) until(what string, is func() bool) {
 	f.t.Helper()
-	for {
-		f.fold(id)
-		c, now, err := f.told.Get(f.t.Context(), id, command)
-		must.Succeed(f.t, err)
-		if c.State(now) == want {
-			return c
+	for range 1800 {
+		if is() {
+			return
 		}
-		f.pause("command " + string(command) + " is " + c.State(now) + ", not " + want)
+		time.Sleep(time.Second)
 	}
+	f.t.Fatalf("not within half an hour: %s", what)
 }
 
-// pause waits a little, and ends the test when it has no time left.
-func (f *fleet) pause(why string) {
+// becomes waits until a command has a state, while jobs run.
+func (f *fleet) becomes(id schema.DeviceID, command schema.CommandID, want string) (c commands.Command) {
 	f.t.Helper()
-	if deadline, ok := f.t.Deadline(); ok && time.Until(deadline) < 5*time.Second {
-		f.t.Fatal(why)
-	}
-	time.Sleep(20 * time.Millisecond)
+	f.until("command "+string(command)+" is "+want, func() bool {
+		f.fold(id)
+		got, now, err := f.told.Get(f.t.Context(), id, command)
+		must.Succeed(f.t, err)
+		c = got
+		return c.State(now) == want
+	})
+	return c
 }
 
 // fold does the jobs of the pipeline for a device.
@@ -146,166 +182,172 @@ func works(context.Context, device.Command) (any, error) {
 }
 
 func TestCommandIsObeyedAndItsResultIsStored(t *testing.T) {
-	f := newFleet(t)
-	o := f.start("oven", "", nil, func(_ context.Context, c device.Command) (any, error) {
-		if string(c.Body) == `"explode"` {
-			return nil, errors.New("no")
+	t.Parallel()
+	inFleet(t, func(t *testing.T, f *fleet) {
+		o := f.start("oven", "", nil, func(_ context.Context, c device.Command) (any, error) {
+			if string(c.Body) == `"explode"` {
+				return nil, errors.New("no")
+			}
+			return map[string]any{"did": c.Body}, nil
+		})
+		first, second := f.send("oven", `{"heater":"off"}`, time.Hour), f.send("oven", `"explode"`, time.Hour)
+		if c := f.becomes("oven", first, schema.CommandSucceeded); c.Last().Result != `{"did":{"heater":"off"}}` ||
+			len(c.Acks) != 2 || c.Acks[0].State != schema.CommandReceived {
+			t.Errorf("acknowledged with %+v", c.Acks)
 		}
-		return map[string]any{"did": c.Body}, nil
+		if c := f.becomes("oven", second, schema.CommandFailed); c.Last().Result != `"no"` {
+			t.Errorf("acknowledged with %+v", c.Acks)
+		}
+		if told := o.calls(); len(told) != 2 || told[0] != string(first) || o.Stats().Commands != 2 {
+			t.Errorf("told %v", told)
+		}
 	})
-	first, second := f.send("oven", `{"heater":"off"}`, time.Hour), f.send("oven", `"explode"`, time.Hour)
-	if c := f.becomes("oven", first, schema.CommandSucceeded); c.Last().Result != `{"did":{"heater":"off"}}` ||
-		len(c.Acks) != 2 || c.Acks[0].State != schema.CommandReceived {
-		t.Errorf("acknowledged with %+v", c.Acks)
-	}
-	if c := f.becomes("oven", second, schema.CommandFailed); c.Last().Result != `"no"` {
-		t.Errorf("acknowledged with %+v", c.Acks)
-	}
-	if told := o.calls(); len(told) != 2 || told[0] != string(first) || o.Stats().Commands != 2 {
-		t.Errorf("told %v", told)
-	}
 }
 
 // TestKilledDeviceIsToldAgain: it is told until the pipeline knows that it obeyed, and never afterwards.
 func TestKilledDeviceIsToldAgain(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	file := filepath.Join(t.TempDir(), "readings")
-	id := f.send("oven", "1", time.Hour)
-	begun := make(chan bool, 1)
-	o := f.start("oven", file, nil, func(ctx context.Context, _ device.Command) (any, error) {
-		begun <- true
-		<-ctx.Done()
-		return nil, ctx.Err()
+	inFleet(t, func(t *testing.T, f *fleet) {
+		file := filepath.Join(t.TempDir(), "readings")
+		id := f.send("oven", "1", time.Hour)
+		begun := make(chan bool, 1)
+		o := f.start("oven", file, nil, func(ctx context.Context, _ device.Command) (any, error) {
+			begun <- true
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		<-begun
+		o.stop()
+		o = f.start("oven", file, nil, works)
+		f.becomes("oven", id, schema.CommandSucceeded)
+		if told := o.calls(); len(told) != 1 || told[0] != string(id) {
+			t.Errorf("after it was killed it is told %v", told)
+		}
+		o.stop()
+		o = f.start("oven", "", nil, works) // it remembers nothing
+		next := f.send("oven", "2", time.Hour)
+		f.becomes("oven", next, schema.CommandSucceeded)
+		if told := o.calls(); len(told) != 1 || told[0] != string(next) {
+			t.Errorf("after it has obeyed it is told %v", told)
+		}
 	})
-	<-begun
-	o.stop()
-	o = f.start("oven", file, nil, works)
-	f.becomes("oven", id, schema.CommandSucceeded)
-	if told := o.calls(); len(told) != 1 || told[0] != string(id) {
-		t.Errorf("after it was killed it is told %v", told)
-	}
-	o.stop()
-	o = f.start("oven", "", nil, works) // it remembers nothing
-	next := f.send("oven", "2", time.Hour)
-	f.becomes("oven", next, schema.CommandSucceeded)
-	if told := o.calls(); len(told) != 1 || told[0] != string(next) {
-		t.Errorf("after it has obeyed it is told %v", told)
-	}
 }
 
 // TestUnsentAcknowledgementIsRemembered: the device was cut off after it had obeyed, and is restarted.
 func TestUnsentAcknowledgementIsRemembered(t *testing.T) {
-	f := newFleet(t)
-	file := filepath.Join(t.TempDir(), "readings")
-	id := f.send("oven", "1", time.Hour)
-	cut := faults.Func(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodPost && r.URL.Host != must.Have(http.NewRequest("GET", f.url, nil))(t).URL.Host {
-			return nil, errors.New("no network")
+	t.Parallel()
+	inFleet(t, func(t *testing.T, f *fleet) {
+		file := filepath.Join(t.TempDir(), "readings")
+		id := f.send("oven", "1", time.Hour)
+		cut := faults.Func(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodPost && r.URL.Host != endpointHost {
+				return nil, errors.New("no network")
+			}
+			return f.network.RoundTrip(r)
+		})
+		o := f.start("oven", file, cut, works)
+		f.until("it obeys", func() bool { return o.Stats().Waiting == 2 })
+		o.stop()
+		o = f.start("oven", file, nil, works)
+		f.becomes("oven", id, schema.CommandSucceeded)
+		if told := o.calls(); len(told) != 0 {
+			t.Errorf("it obeys again: %v", told)
 		}
-		return http.DefaultTransport.RoundTrip(r)
 	})
-	o := f.start("oven", file, cut, works)
-	for o.Stats().Waiting < 2 {
-		f.pause("it does not obey")
-	}
-	o.stop()
-	o = f.start("oven", file, nil, works)
-	f.becomes("oven", id, schema.CommandSucceeded)
-	if told := o.calls(); len(told) != 0 {
-		t.Errorf("it obeys again: %v", told)
-	}
 }
 
 func TestExpiredAndCanceledCommandsAreNotObeyed(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	expired, canceled := f.send("oven", "1", time.Second), f.send("oven", "2", time.Hour)
-	must.Have(f.told.Cancel(t.Context(), "oven", canceled, "ann"))(t)
-	for c, now, _ := f.told.Get(t.Context(), "oven", expired); c.State(now) != schema.CommandExpired; {
-		f.pause("it does not expire")
-		c, now, _ = f.told.Get(t.Context(), "oven", expired)
-	}
-	o := f.start("oven", "", nil, works)
-	next := f.send("oven", "3", time.Hour)
-	f.becomes("oven", next, schema.CommandSucceeded)
-	if told := o.calls(); len(told) != 1 {
-		t.Errorf("told %v", told)
-	}
+	inFleet(t, func(t *testing.T, f *fleet) {
+		expired, canceled := f.send("oven", "1", time.Second), f.send("oven", "2", time.Hour)
+		must.Have(f.told.Cancel(t.Context(), "oven", canceled, "ann"))(t)
+		f.until("it expires", func() bool {
+			c, now, err := f.told.Get(t.Context(), "oven", expired)
+			must.Succeed(t, err)
+			return c.State(now) == schema.CommandExpired
+		})
+		o := f.start("oven", "", nil, works)
+		next := f.send("oven", "3", time.Hour)
+		f.becomes("oven", next, schema.CommandSucceeded)
+		if told := o.calls(); len(told) != 1 {
+			t.Errorf("told %v", told)
+		}
+	})
 }
 
 // TestCommandSurvivesLostAnswers has answers to the device lost, of the token, of reads and of acknowledgements.
 func TestCommandSurvivesLostAnswers(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	o := f.start("oven", "", &faults.Transport{Plan: faults.Script{0: faults.AnswerLost, 2: faults.Cut,
-		4: faults.AnswerLost, 6: faults.TimedOutDone}}, works)
-	var sent []schema.CommandID
-	for range 3 {
-		sent = append(sent, f.send("oven", "1", time.Hour))
-	}
-	for _, id := range sent {
-		f.becomes("oven", id, schema.CommandSucceeded)
-	}
-	if told := o.calls(); len(told) != 3 {
-		t.Errorf("told %v", told)
-	}
+	inFleet(t, func(t *testing.T, f *fleet) {
+		o := f.start("oven", "", &faults.Transport{Next: &f.network, Plan: faults.Script{0: faults.AnswerLost, 2: faults.Cut,
+			4: faults.AnswerLost, 6: faults.TimedOutDone}}, works)
+		var sent []schema.CommandID
+		for range 3 {
+			sent = append(sent, f.send("oven", "1", time.Hour))
+		}
+		for _, id := range sent {
+			f.becomes("oven", id, schema.CommandSucceeded)
+		}
+		if told := o.calls(); len(told) != 3 {
+			t.Errorf("told %v", told)
+		}
+	})
 }
 
 func TestRevokedDeviceIsToldNothingAndItsNeighbourGoesOn(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	neighbour := schema.DeviceID("oven")
-	for n := 0; neighbour == "oven" || sas.Cohort(neighbour) != sas.Cohort("oven"); n++ {
-		neighbour = schema.DeviceID("fan-" + string(rune('a'+n)))
-	}
-	o, other := f.start("oven", "", nil, works), f.start(neighbour, "", nil, works)
-	f.becomes("oven", f.send("oven", "1", time.Hour), schema.CommandSucceeded)
-	f.becomes(neighbour, f.send(neighbour, "1", time.Hour), schema.CommandSucceeded)
-	d := must.Have(f.registry.Get(t.Context(), "oven"))(t)
-	must.Succeed(t, f.policies.Revoke(t.Context(), d, false))
-	id := f.send("oven", "2", time.Hour)
-	f.becomes(neighbour, f.send(neighbour, "2", time.Hour), schema.CommandSucceeded) // with another token
-	if other.Stats().Tokens != 2 {
-		t.Errorf("the neighbour has got %d tokens", other.Stats().Tokens)
-	}
-	if c, now, _ := f.told.Get(t.Context(), "oven", id); c.State(now) != schema.CommandQueued || len(o.calls()) != 1 {
-		t.Errorf("a revoked device is told %v", o.calls())
-	}
-	o.stop()
-	must.Succeed(t, f.policies.Restore(t.Context(), d))
-	f.start("oven", "", nil, works)
-	f.becomes("oven", id, schema.CommandSucceeded)
+	inFleet(t, func(t *testing.T, f *fleet) {
+		neighbour := schema.DeviceID("oven")
+		for n := 0; neighbour == "oven" || sas.Cohort(neighbour) != sas.Cohort("oven"); n++ {
+			neighbour = schema.DeviceID("fan-" + string(rune('a'+n)))
+		}
+		o, other := f.start("oven", "", nil, works), f.start(neighbour, "", nil, works)
+		f.becomes("oven", f.send("oven", "1", time.Hour), schema.CommandSucceeded)
+		f.becomes(neighbour, f.send(neighbour, "1", time.Hour), schema.CommandSucceeded)
+		d := must.Have(f.registry.Get(t.Context(), "oven"))(t)
+		must.Succeed(t, f.policies.Revoke(t.Context(), d, false))
+		id := f.send("oven", "2", time.Hour)
+		f.becomes(neighbour, f.send(neighbour, "2", time.Hour), schema.CommandSucceeded) // with another token
+		if other.Stats().Tokens != 2 {
+			t.Errorf("the neighbour has got %d tokens", other.Stats().Tokens)
+		}
+		if c, now, _ := f.told.Get(t.Context(), "oven", id); c.State(now) != schema.CommandQueued || len(o.calls()) != 1 {
+			t.Errorf("a revoked device is told %v", o.calls())
+		}
+		o.stop()
+		must.Succeed(t, f.policies.Restore(t.Context(), d))
+		f.start("oven", "", nil, works)
+		f.becomes("oven", id, schema.CommandSucceeded)
+	})
 }
 
 func TestDesiredConfigurationIsAppliedAfterEachStartAndChange(t *testing.T) {
-	f := newFleet(t)
-	applied := make(chan string, 10)
-	apply := func(_ context.Context, c device.Command) (any, error) {
-		applied <- string(c.Body)
-		return nil, nil
-	}
-	must.Have(f.told.SetDesired(t.Context(), "oven", "1", "ann"))(t)
-	second := must.Have(f.told.SetDesired(t.Context(), "oven", "2", "ann"))(t)
-	o := f.start("oven", "", nil, apply)
-	if got := <-applied; got != "2" {
-		t.Errorf("applied %s", got)
-	}
-	third := must.Have(f.told.SetDesired(t.Context(), "oven", "3", "ann"))(t)
-	if got := <-applied; got != "3" || second.ID >= third.ID {
-		t.Errorf("applied %s", got)
-	}
-	for {
-		f.fold("oven")
-		all := must.Have(f.told.Read(t.Context(), "oven", 0))(t)
-		if last := all.Desired.Last(); last != nil && last.State == schema.CommandSucceeded && last.ID == third.ID {
-			break
+	t.Parallel()
+	inFleet(t, func(t *testing.T, f *fleet) {
+		applied := make(chan string, 10)
+		apply := func(_ context.Context, c device.Command) (any, error) {
+			applied <- string(c.Body)
+			return nil, nil
 		}
-		f.pause("it is not acknowledged")
-	}
-	o.stop()
-	f.start("oven", "", nil, apply)
-	if got := <-applied; got != "3" {
-		t.Errorf("after a restart it applies %s", got)
-	}
+		must.Have(f.told.SetDesired(t.Context(), "oven", "1", "ann"))(t)
+		second := must.Have(f.told.SetDesired(t.Context(), "oven", "2", "ann"))(t)
+		o := f.start("oven", "", nil, apply)
+		if got := <-applied; got != "2" {
+			t.Errorf("applied %s", got)
+		}
+		third := must.Have(f.told.SetDesired(t.Context(), "oven", "3", "ann"))(t)
+		if got := <-applied; got != "3" || second.ID >= third.ID {
+			t.Errorf("applied %s", got)
+		}
+		f.until("it is acknowledged", func() bool {
+			f.fold("oven")
+			last := must.Have(f.told.Read(t.Context(), "oven", 0))(t).Desired.Last()
+			return last != nil && last.State == schema.CommandSucceeded && last.ID == third.ID
+		})
+		o.stop()
+		f.start("oven", "", nil, apply)
+		if got := <-applied; got != "3" {
+			t.Errorf("after a restart it applies %s", got)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/sas/device"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 )
 
@@ -140,7 +141,7 @@ func TestPowerCutsAndFaultsStoreEachReadingOnce(t *testing.T) {
 	inFile := fileIn(t)
 	var sessions []int
 	total := 0
-	for range 30 {
+	for range effort.Of(30, 10) {
 		sessions = append(sessions, random.IntN(40))
 		total += sessions[len(sessions)-1]
 	}
