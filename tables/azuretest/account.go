@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	storage "furrow/tables"
 	"furrow/tables/local"
@@ -31,7 +33,15 @@ type Account struct {
 
 	Kind      Kind               // zero: no differences, as for Embedded
 	Transport policy.Transporter // of every client; zero: the SDKs' default
+	Clock     *Clock             `json:"-"` // of the server; nil: time passes by itself
 }
+
+// A Clock is the time of an embedded server. It can be advanced.
+type Clock struct{ ahead atomic.Int64 }
+
+func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+func (c *Clock) Advance(by time.Duration) { c.ahead.Add(int64(by)) }
 
 // ConnectionString returns the account's connection string. It contains the key.
 func (a Account) ConnectionString() string {
@@ -42,10 +52,11 @@ func (a Account) ConnectionString() string {
 // keeps opens a directory itself. It stops when the test ends.
 func Local(t testing.TB) Account {
 	t.Helper()
-	s := value(local.Start(local.Config{Dir: t.TempDir(), Memory: true}))(t)
+	clock := &Clock{}
+	s := value(local.Start(local.Config{Dir: t.TempDir(), Memory: true, Now: clock.Now}))(t)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return Account{Name: s.Account(), Key: s.Key(), Kind: Embedded,
-		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL}
+		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL, Clock: clock}
 }
 
 // FromEnv returns the account with the connection string FURROW_TEST_STORAGE and the

@@ -26,12 +26,12 @@ func wantLost(t *testing.T, a Account, what string, err error) {
 }
 
 // A message whose lease has expired is delivered again, with a new receipt and a higher count.
-func (queues) HeldMessageComesBack(t *testing.T, a Account) {
+func (waits) HeldMessageComesBack(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
-	first := get(t, q, 1)
+	first := get(t, q, a.short())
 	expect(t, a, "while held", get(t, q, 1) == nil, true)
-	second := getSoon(t, q, 60)
+	second := getSoon(t, a, q)
 	expect(t, a, "id", *second.MessageID, *first.MessageID)
 	expect(t, a, "times delivered", *second.DequeueCount, int64(2))
 	expect(t, a, "another receipt", *second.PopReceipt != *first.PopReceipt, true)
@@ -39,17 +39,18 @@ func (queues) HeldMessageComesBack(t *testing.T, a Account) {
 
 // An update extends the lease and replaces the text. It does not change the delivery
 // count.
-func (queues) UpdateRenewsTheLease(t *testing.T, a Account) {
+func (waits) UpdateRenewsTheLease(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "start", nil)
-	m := get(t, q, 1)
-	first := value(renew(t, q, m.MessageID, m.PopReceipt, "middle", 3))(t)
-	second := value(renew(t, q, m.MessageID, first.PopReceipt, "end", 3))(t)
-	lease := second.TimeNextVisible.Sub(*second.Date)
-	expect(t, a, "next visible after about 3 s", lease.Round(2*time.Second), 4*time.Second)
-	time.Sleep(1500 * time.Millisecond)
+	short := a.short()
+	m := get(t, q, short)
+	first := value(renew(t, q, m.MessageID, m.PopReceipt, "middle", 3*short))(t)
+	second := value(renew(t, q, m.MessageID, first.PopReceipt, "end", 3*short))(t)
+	off := second.TimeNextVisible.Sub(*second.Date) - time.Duration(3*short)*time.Second
+	expect(t, a, "next visible in time", off.Abs() <= time.Duration(short)*time.Second, true)
+	a.pass(1.5)
 	expect(t, a, "past its first time", get(t, q, 1) == nil, true)
-	again := getSoon(t, q, 60)
+	again := getSoon(t, a, q)
 	expect(t, a, "text", *again.MessageText, "end")
 	expect(t, a, "times delivered", *again.DequeueCount, int64(2))
 }
@@ -78,11 +79,11 @@ func (queues) OldReceiptIsWorthless(t *testing.T, a Account) {
 }
 
 // Once another worker has the message, the first can neither renew nor delete it.
-func (queues) TakenMessageIsLost(t *testing.T, a Account) {
+func (waits) TakenMessageIsLost(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
-	slow := get(t, q, 1)
-	quick := getSoon(t, q, 60)
+	slow := get(t, q, a.short())
+	quick := getSoon(t, a, q)
 	wantLost(t, a, "update", errOf(renew(t, q, slow.MessageID, slow.PopReceipt, "x", 60)))
 	wantLost(t, a, "delete", errOf(q.DeleteMessage(t.Context(), *slow.MessageID, *slow.PopReceipt, nil)))
 	deleted := outcome(q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt, nil))

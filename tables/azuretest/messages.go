@@ -28,16 +28,35 @@ func get(t *testing.T, q *azqueue.QueueClient, seconds int32) *azqueue.DequeuedM
 	return resp.Messages[0]
 }
 
-// getSoon waits for a message that is about to become visible.
-func getSoon(t *testing.T, q *azqueue.QueueClient, seconds int32) *azqueue.DequeuedMessage {
+// short is a short time for a message in seconds. A server whose clock is advanced may be as
+// slow as that between two requests.
+func (a Account) short() int32 {
+	if a.Clock == nil {
+		return 1
+	}
+	return 30
+}
+
+// pass lets so many short times pass.
+func (a Account) pass(n float64) {
+	passes := time.Duration(n * float64(a.short()) * float64(time.Second))
+	if a.Clock == nil {
+		time.Sleep(passes)
+		return
+	}
+	a.Clock.Advance(passes)
+}
+
+// getSoon waits for a message that is about to become visible, and gets it for an hour.
+func getSoon(t *testing.T, a Account, q *azqueue.QueueClient) *azqueue.DequeuedMessage {
 	t.Helper()
 	for range 100 {
-		if m := get(t, q, seconds); m != nil {
+		if m := get(t, q, 3600); m != nil {
 			return m
 		}
-		time.Sleep(100 * time.Millisecond)
+		a.pass(.1)
 	}
-	t.Fatal("no message within 10 s")
+	t.Fatal("no message within ten times its time")
 	return nil
 }
 
@@ -61,23 +80,23 @@ func (queues) MessagesNeedNotExpire(t *testing.T, a Account) {
 }
 
 // A message that is not deleted in its time to live expires.
-func (queues) MessageExpires(t *testing.T, a Account) {
+func (waits) MessageExpires(t *testing.T, a Account) {
 	q := a.NewQueue(t)
-	put(t, q, "short", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](1)})
-	put(t, q, "long", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](60)})
-	time.Sleep(2200 * time.Millisecond)
+	put(t, q, "short", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(a.short())})
+	put(t, q, "long", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(60 * a.short())})
+	a.pass(2.2)
 	expect(t, a, "message", *get(t, q, 60).MessageText, "long")
 	expect(t, a, "no other", get(t, q, 60) == nil, true)
 }
 
 // A message that is put with a delay is invisible until then.
-func (queues) DelayedMessageComesLater(t *testing.T, a Account) {
+func (waits) DelayedMessageComesLater(t *testing.T, a Account) {
 	q := a.NewQueue(t)
-	put(t, q, "x", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](2)})
-	start := time.Now()
+	put(t, q, "x", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr(2 * a.short())})
 	expect(t, a, "at once", get(t, q, 1) == nil, true)
-	expect(t, a, "later", *getSoon(t, q, 60).MessageText, "x")
-	expect(t, a, "after a second at least", time.Since(start) > time.Second, true)
+	a.pass(.7)
+	expect(t, a, "too early", get(t, q, 1) == nil, true)
+	expect(t, a, "later", *getSoon(t, a, q).MessageText, "x")
 }
 
 // Workers that get messages at once get every message, and none of them twice while it is
@@ -177,15 +196,15 @@ func (queues) MessageIsAtMost64KiB(t *testing.T, a Account) {
 }
 
 // Clear deletes held and delayed messages, too.
-func (queues) ClearRemovesAll(t *testing.T, a Account) {
+func (waits) ClearRemovesAll(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "held", nil)
-	m := get(t, q, 1)
+	m := get(t, q, a.short())
 	put(t, q, "visible", nil)
-	put(t, q, "delayed", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](1)})
+	put(t, q, "delayed", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr(a.short())})
 	must(t, errOf(q.ClearMessages(t.Context(), nil)))
 	deleted := outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil))
 	expect(t, a, "delete of the held message", deleted, "404 MessageNotFound")
-	time.Sleep(1500 * time.Millisecond)
+	a.pass(1.5)
 	expect(t, a, "nothing left", get(t, q, 1) == nil, true)
 }

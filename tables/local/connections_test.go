@@ -53,9 +53,8 @@ func closed(conn net.Conn) bool {
 }
 
 // until waits for so many open connections.
-func (c *connections) until(t *testing.T, open int) {
-	t.Helper()
-	for range 10_000 {
+func (c *connections) until(open int) {
+	for {
 		c.mu.Lock()
 		n := len(c.open)
 		c.mu.Unlock()
@@ -64,15 +63,14 @@ func (c *connections) until(t *testing.T, open int) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	t.Fatalf("never %d connections", open)
 }
 
 func TestIdleAndStalledConnectionsGiveWay(t *testing.T) {
 	to, c := served(t, 4, 4)
 	silent := dialFrom(t, "127.0.0.1", to, "")
-	c.until(t, 1)
+	c.until(1)
 	stalled := dialFrom(t, "127.0.0.1", to, "GET / HTTP/1.1\r\nHost:")
-	c.until(t, 2)
+	c.until(2)
 	idle := dialFrom(t, "127.0.0.2", to, whole)
 	if !answered(idle) {
 		t.Fatal("no answer")
@@ -118,5 +116,23 @@ func TestOneAddressTakesNoMoreThanItsShare(t *testing.T) {
 	}
 	if conn := dialFrom(t, "127.0.0.2", to, whole); !answered(conn) {
 		t.Error("another address is not served")
+	}
+}
+
+// TestUnusedConnectionsAreClosed holds what Serve relies on: Shutdown waits for connections that never carried a request.
+func TestUnusedConnectionsAreClosed(t *testing.T) {
+	to, c := served(t, 4, 4)
+	unused, used := dialFrom(t, "127.0.0.1", to, ""), dialFrom(t, "127.0.0.1", to, whole)
+	if !answered(used) {
+		t.Fatal("no answer")
+	}
+	c.until(2)
+	c.closeUnused()
+	if !closed(unused) {
+		t.Error("a connection without a request stays open")
+	}
+	fmt.Fprint(used, whole)
+	if !answered(used) {
+		t.Error("a connection that was used is closed")
 	}
 }

@@ -18,11 +18,12 @@ import (
 
 // started returns a running server, its account, and a transport that takes no connection to its tables and queues.
 func started(tb testing.TB, other http.RoundTripper) (azuretest.Account, http.RoundTripper) {
-	s := must.Have(local.Start(local.Config{Dir: tb.TempDir()}))(tb)
+	clock := &azuretest.Clock{}
+	s := must.Have(local.Start(local.Config{Dir: tb.TempDir(), Memory: true, Now: clock.Now}))(tb)
 	tb.Cleanup(func() { must.Succeed(tb, s.Close()) })
 	host := func(text string) string { return must.Have(url.Parse(text))(tb).Host }
 	return azuretest.Account{Name: s.Account(), Key: s.Key(), Kind: azuretest.Embedded, TableURL: s.TableURL,
-		QueueURL: s.QueueURL, BlobURL: s.BlobURL}, s.Direct(host(s.QueueURL), host(s.TableURL), other)
+		QueueURL: s.QueueURL, BlobURL: s.BlobURL, Clock: clock}, s.Direct(host(s.QueueURL), host(s.TableURL), other)
 }
 
 // otherServices passes requests for blobs alone.

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(effort.RunAtOnce(m, 6))
 }
 
 // serve is the process that is killed. It serves dir and prints its account.
@@ -153,14 +153,18 @@ func writeUntilEnd(t *testing.T, loads []load, end func(), after time.Duration) 
 			}
 		})
 	}
-	time.Sleep(after) // the random moment is the test
-	for range 1000 {
-		if total.Load() >= int64(len(loads)) {
-			break
+	ended := make(chan bool)
+	go func() { running.Wait(); close(ended) }()
+	next := time.After(after) // the random moment is the test
+	for enough := false; !enough; next = time.After(10 * time.Millisecond) {
+		select {
+		case <-next: // on a busy machine there may be little yet
+			enough = total.Load() >= int64(len(loads))
+		case <-ended: // each write has failed
+			enough = true
 		}
-		time.Sleep(10 * time.Millisecond) // on a busy machine
 	}
 	end()
-	running.Wait()
+	<-ended
 	return int(total.Load())
 }

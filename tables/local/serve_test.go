@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 )
 
 // A client's connection that never carried a request does not delay the end.
 func TestStopDoesNotWaitForUnusedConnections(t *testing.T) {
+	effort.OnlyLong(t, "it takes a real clock; TestUnusedConnectionsAreClosed holds that they are closed")
 	s := must.Have(Start(Config{Dir: t.TempDir()}))(t)
 	at := s.TableURL[len("http://") : len(s.TableURL)-len("/"+DefaultAccount)]
 	conn := must.Have(net.Dial("tcp", at))(t)

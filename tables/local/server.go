@@ -35,6 +35,9 @@ type Config struct {
 	Cache   int64        // bytes of tables that stay in memory; zero: 24 MiB, for a process that does other things, too
 	Memory  bool         // nothing but the key and the format is in Dir, and the rest is gone with Close: for tests
 
+	// Now is the time, by which tokens, leases and messages end. Zero: time.Now. A test sets it to let time pass.
+	Now func() time.Time
+
 	// AzureLimits has every request, also with the account key, refused beyond Azure's targets per second.
 	AzureLimits bool
 
@@ -76,6 +79,9 @@ func openOn(fs vfs.FS, c Config) (*Server, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if err := makeDir(c.Dir); err != nil {
 		return nil, err
@@ -121,7 +127,7 @@ func (s *Server) open() (err error) {
 	if s.table, err = table.New(s.store, s.config.Account, s.config.Key); err != nil {
 		return err
 	}
-	if s.queue, err = queue.New(s.store, s.config.Account, s.config.Key, time.Now); err != nil {
+	if s.queue, err = queue.New(s.store, s.config.Account, s.config.Key, s.config.Now); err != nil {
 		return err
 	}
 	s.blob, err = blob.New(s.store, s.fs, filepath.Join(s.config.Dir, "blobs"), s.config.Account, s.config.Key)
@@ -139,13 +145,13 @@ func (s *Server) Account() string { return s.config.Account }
 func (s *Server) Key() string { return base64.StdEncoding.EncodeToString(s.config.Key) }
 
 // Tables returns the handler of the Table service, under /{account}/.
-func (s *Server) Tables() http.Handler { return s.bounded(s.table.Handler(time.Now, s.config.Log)) }
+func (s *Server) Tables() http.Handler { return s.bounded(s.table.Handler(s.config.Now, s.config.Log)) }
 
 // Queues returns the handler of the Queue service, under /{account}/.
 func (s *Server) Queues() http.Handler { return s.bounded(s.queue.Handler(s.config.Log)) }
 
 // Blobs returns the handler of the Blob service, under /{account}/.
-func (s *Server) Blobs() http.Handler { return s.bounded(s.blob.Handler(time.Now, s.config.Log)) }
+func (s *Server) Blobs() http.Handler { return s.bounded(s.blob.Handler(s.config.Now, s.config.Log)) }
 
 func (s *Server) bounded(h *wire.Handler) http.Handler {
 	h.Bodies, h.Limits = s.bodies, s.limits
