@@ -113,6 +113,7 @@ func TestFleetWithoutDirtIsClean(t *testing.T) {
 }
 
 func TestEachKindOfDirtHappensOnlyWhenAskedFor(t *testing.T) {
+	t.Parallel()
 	for _, kind := range Kinds() {
 		d := must.Have(ParseDirt(kind + "=0.3"))(t)
 		f := Fleet{Seed: 5, Devices: 6, Until: day, Months: 1, Dirt: d}

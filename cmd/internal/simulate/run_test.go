@@ -59,6 +59,7 @@ func (o *told) check(t *testing.T, rows []tables.Entity, aside int64) {
 
 // TestAcknowledgedReadingsAreInTheTableOnce runs a dirty fleet through a network that loses, repeats and delays.
 func TestAcknowledgedReadingsAreInTheTableOnce(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	y := newFixture(t, "contoso", "fabrikam")
@@ -88,6 +89,7 @@ func TestAcknowledgedReadingsAreInTheTableOnce(t *testing.T) {
 }
 
 func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
+	t.Parallel()
 	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 4, Devices: 20, Months: 12, Until: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
 	members := f.Members()
@@ -112,6 +114,7 @@ func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
 }
 
 func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
+	t.Parallel()
 	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 1, Devices: 10, Every: 100 * time.Millisecond}
 	members := f.Members()
@@ -153,6 +156,7 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 
 // TestRevokedDevicesDelayNoOther has as many revoked devices as there are lanes, and they come first.
 func TestRevokedDevicesDelayNoOther(t *testing.T) {
+	t.Parallel()
 	y := newFixture(t, "contoso", "fabrikam")
 	until := time.Now()
 	f := Fleet{Seed: 2, Devices: lanes + 5, Every: time.Minute, Until: until}
@@ -163,7 +167,7 @@ func TestRevokedDevicesDelayNoOther(t *testing.T) {
 			func(d *schema.Device) error { d.Status = schema.Revoked; return nil }))(t)
 	}
 	c := y.config(members)
-	c.Patience, c.Grace = 500*time.Millisecond, 100*time.Millisecond
+	c.Patience, c.Grace = 500*time.Millisecond, time.Second
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-time.Hour), until) }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -199,6 +203,7 @@ func TestPaceAppliesUntilTheFleetHasCaughtUp(t *testing.T) {
 }
 
 func TestMissingEndpointIsAnError(t *testing.T) {
+	t.Parallel()
 	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 1, Devices: 2}
 	c := y.config(f.Members())
