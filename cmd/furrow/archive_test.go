@@ -25,6 +25,7 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 	writeFile(t, file, archiveInParquet)
 	f.must("config apply", file)
 	f.createTables()
+	awayFromMidnight(time.Hour)
 	now := time.Now()
 	for n := range 2 {
 		d := newDevice(schema.DeviceID(fmt.Sprint("acme:", n)), "acme", 2026, time.November)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"furrow/cmd/internal/bench"
 	"furrow/tables/azuretest/effort"
@@ -100,29 +98,6 @@ func TestBenchReportsWhichTargetIsUnreachable(t *testing.T) {
 	}
 }
 
-func TestEveryDeviceOfAStormGetsItsToken(t *testing.T) {
-	t.Parallel()
-	report, _ := benched(t, "tokens --only storm --storm 40 --storm-rate 10")
-	if len(report.Storms) != 2 || len(report.Rows) != 0 {
-		t.Fatalf("storms %+v, rows %+v", report.Storms, report.Rows)
-	}
-	for _, s := range report.Storms {
-		if s.Tokens != 40 || s.Errors+s.Broken > 0 || s.FirstError != "" {
-			t.Errorf("on %s, devices got errors or no token: %+v", s.Target, s)
-		}
-		admittedSlowly := s.Seconds >= 2 // a busy machine may ask for no more than 10 tokens a second after the first 20
-		if s.TooMany == 0 && !admittedSlowly || s.Requests != s.Tokens+s.TooMany+s.Unavailable {
-			t.Errorf("on %s, 20 of 40 devices are admitted at once, but no device was told to wait: %+v", s.Target, s)
-		}
-		if s.Seconds <= 0 || s.P50 <= 0 || s.P99 < s.P50 || s.P99 > s.Seconds*1000 || s.Connections == 0 {
-			t.Errorf("on %s: %+v", s.Target, s)
-		}
-		if runtime.GOOS == "linux" && (s.PeakMemory == 0 || s.PeakMemory > 400<<20) {
-			t.Errorf("on %s, the endpoint takes %d MB", s.Target, s.PeakMemory>>20)
-		}
-	}
-}
-
 func TestTokenBenchPrintsText(t *testing.T) {
 	t.Parallel()
 	code, out, errs := furrow(t.Context(), strings.Fields("bench tokens --only kept,storm --storm 3 --for 100ms "+
@@ -131,15 +106,5 @@ func TestTokenBenchPrintsText(t *testing.T) {
 		if code != exitOK || errs != "" || !strings.Contains(out, want) {
 			t.Errorf("exit %d, %s, no %q in\n%s", code, errs, want, out)
 		}
-	}
-}
-
-func TestInterruptedTokenBenchEnds(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-	defer cancel()
-	code, _, errs := furrow(ctx, "bench", "tokens", "--only", "kept", "--for", "10m", "--clients", "1", "--devices", "1")
-	if code != exitFailed {
-		t.Errorf("exit %d, %q", code, errs)
 	}
 }

@@ -118,6 +118,14 @@ func await(t *testing.T, what any, is func() bool) {
 	}
 }
 
+// awayFromMidnight waits while a day of UTC ends within a minute, or has begun two minutes ago at most, so that the
+// days and months that a test expects stay the same while it runs. The readings that it is about are so old.
+func awayFromMidnight(old time.Duration) {
+	const before, after = time.Minute, 2 * time.Minute
+	of := time.Now().UTC().Add(-old)
+	time.Sleep(after - of.Sub(of.Add(before).Truncate(24*time.Hour)))
+}
+
 // clientTrusting returns a client that trusts an authority.
 func clientTrusting(t *testing.T, caFile string) *http.Client {
 	t.Helper()

@@ -73,7 +73,8 @@ func newFleet(t *testing.T) *fleet {
 	url := "http://" + host + "/" + storage.Account()
 	account := must.Have(tables.ParseAccount(local.ConnectionString(storage.Account(), storage.Key(), url, url, url)))(t)
 	f := &fleet{t: t, key: sas.NewKey(), network: network{tables: storage.Direct("", host, nil)}}
-	f.client = must.Have(tables.Connect(tables.Config{Account: account, Transport: &http.Client{Transport: &f.network}}))(t)
+	through := &http.Client{Transport: &f.network}
+	f.client = must.Have(tables.Connect(tables.Config{Account: account, Transport: through}))(t)
 	for _, name := range append(f.names.Tables("live"), f.names.Latest()) {
 		must.Succeed(t, f.client.Table(name).Create(t.Context()))
 	}
@@ -118,8 +119,8 @@ func (f *fleet) start(
 	if through == nil {
 		through = &f.network
 	}
-	o.Client = must.Have(device.Open(device.Config{Endpoint: "https://" + endpointHost, Device: id, Enrollment: "plant1", File: file,
-		Key: f.key.Of(string(id)).Base64(), OnCommand: obey, OnDesired: obey, PollEvery: time.Second,
+	o.Client = must.Have(device.Open(device.Config{Endpoint: "https://" + endpointHost, Device: id, Enrollment: "plant1",
+		File: file, Key: f.key.Of(string(id)).Base64(), OnCommand: obey, OnDesired: obey, PollEvery: time.Second,
 		Transport: through, Log: slog.New(slog.NewTextHandler(f.t.Output(), nil))}))(f.t)
 	ctx, kill := context.WithCancel(f.t.Context())
 	var running sync.WaitGroup

@@ -119,7 +119,8 @@ func TestOneAddressTakesNoMoreThanItsShare(t *testing.T) {
 	}
 }
 
-// TestUnusedConnectionsAreClosed holds what Serve relies on: Shutdown waits for connections that never carried a request.
+// TestUnusedConnectionsAreClosed holds what Serve relies on: Shutdown waits for connections that never carried a
+// request.
 func TestUnusedConnectionsAreClosed(t *testing.T) {
 	to, c := served(t, 4, 4)
 	unused, used := dialFrom(t, "127.0.0.1", to, ""), dialFrom(t, "127.0.0.1", to, whole)

@@ -1,10 +1,6 @@
 package bench
 
-import (
-	"slices"
-	"strings"
-	"testing"
-)
+import "testing"
 
 const contoso = "DefaultEndpointsProtocol=http;AccountName=contoso;AccountKey=a2V5;" +
 	"TableEndpoint=http://127.0.0.1:2/contoso"
@@ -75,15 +71,6 @@ func TestEveryRangeIsFull(t *testing.T) {
 			if device < 0 || row < 0 || row+perRange > there {
 				t.Fatalf("of %d rows, it reads device %d from row %d, which has %d", rows, device, row, there)
 			}
-		}
-	}
-}
-
-func TestWorkloadsHaveNamesAndDescriptions(t *testing.T) {
-	names, abouts := Names()
-	for i, name := range names {
-		if abouts[i] == "" || strings.Contains(name, "/") || slices.Index(names, name) != i {
-			t.Errorf("row %q, about %q", name, abouts[i])
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"furrow/tables/azuretest/must"
 )
 
-// A wrongCase is a file and all its problems.
+// A wrongCase is a file and all its problems, without what was wanted instead.
 type wrongCase struct{ text, want string }
 
 // wrongCases reads testdata/wrong.txt: files with a blank line between, each followed by its problems after ">".
@@ -16,10 +16,8 @@ func wrongCases(t testing.TB) []wrongCase {
 	t.Helper()
 	content := must.Have(os.ReadFile("testdata/wrong.txt"))(t)
 	all := []wrongCase{
-		{"", "furrow.yaml:1:1: the file is empty; want pipelines: and a list of them ('furrow config init' writes an " +
-			"example)\n"},
-		{"pipelines:\n  - name: l\xfcve\x01\n",
-			"furrow.yaml:2:12: a character that is not text; want UTF-8 without control characters\n"},
+		{"", "furrow.yaml:1:1: the file is empty\n"},
+		{"pipelines:\n  - name: l\xfcve\x01\n", "furrow.yaml:2:12: a character that is not text\n"},
 	}
 	for part := range strings.SplitSeq(strings.TrimSpace(string(content)), "\n\n") {
 		var c wrongCase
@@ -40,7 +38,8 @@ func TestAllProblemsOfAFileAreReportedWithTheirPlaces(t *testing.T) {
 		got := ""
 		if _, err := Parse("furrow.yaml", []byte(c.text)); err != nil {
 			for _, p := range err.(Problems) {
-				got += p.String() + "\n"
+				problem, _, _ := strings.Cut(p.String(), "; want ")
+				got += problem + "\n"
 			}
 		}
 		if got != c.want {

@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,11 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"furrow/tables/azuretest/must"
@@ -70,63 +67,6 @@ func TestEachFaultHasItsEffect(t *testing.T) {
 	}
 }
 
-func TestCutAnswerWithoutABodyIsAnError(t *testing.T) {
-	tr := &Transport{Next: handler{&counting{}}, Plan: Script{0: Cut}}
-	if _, err := tr.Do(post(t, "")); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestScriptCountsOperationsOnly(t *testing.T) {
-	tr := &Transport{Next: handler{&counting{}}, Plan: Script{1: ServerBusy},
-		Only: func(r *http.Request) bool { return r.Header.Get("Count") != "" }}
-	statuses := ""
-	for _, counts := range []string{"", "yes", "", "yes", "yes"} {
-		req := post(t, "")
-		req.Header.Set("Count", counts)
-		resp := must.Have(tr.Do(req))(t)
-		statuses += fmt.Sprint(" ", resp.StatusCode)
-	}
-	if statuses != " 200 200 200 503 200" {
-		t.Errorf("statuses%s", statuses)
-	}
-}
-
-func TestInjectionsAreLoggedWithoutSecrets(t *testing.T) {
-	tr := &Transport{Next: handler{&counting{}}, Plan: Script{1: Twice}}
-	for range 3 {
-		must.Have(tr.Do(post(t, "")))(t)
-	}
-	if got := fmt.Sprint(tr.Injected()); got != "[#1 POST /acct/t: twice]" {
-		t.Errorf("injected %s", got)
-	}
-}
-
-func TestLateAnswersHonourTheContext(t *testing.T) {
-	for fault, done := range map[Fault]int32{Late: 1, Stalled: 0} {
-		synctest.Test(t, func(t *testing.T) {
-			var server counting
-			tr := &Transport{Next: handler{&server}, Plan: Script{0: fault, 1: fault}, Delay: time.Minute}
-			start := time.Now()
-			if _, err := tr.Do(post(t, "x")); err != nil || time.Since(start) != time.Minute {
-				t.Errorf("%s: answered after %v, %v; want a minute", fault, time.Since(start), err)
-			}
-
-			server.done.Store(0)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			start = time.Now()
-			_, err := tr.Do(post(t, "x").WithContext(ctx))
-			if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
-				t.Errorf("%s: gave up after %v, %v; want a second", fault, time.Since(start), err)
-			}
-			if server.done.Load() != done {
-				t.Errorf("%s: done %d times before giving up; want %d", fault, server.done.Load(), done)
-			}
-		})
-	}
-}
-
 func TestRandomDependsOnSeedAndIndexAlone(t *testing.T) {
 	rates := map[Fault]float64{AnswerLost: 0.1, Twice: 0.2, ServerBusy: 0.3}
 	count, differ := map[Fault]int{}, 0
@@ -148,39 +88,6 @@ func TestRandomDependsOnSeedAndIndexAlone(t *testing.T) {
 	}
 	if differ < n/4 {
 		t.Errorf("two seeds differ in %d of %d operations only", differ, n)
-	}
-}
-
-func TestRandomFaultsEnd(t *testing.T) {
-	r := Random{Rates: map[Fault]float64{ServerBusy: 1}, First: 2}
-	if r.Fault(1) != ServerBusy || r.Fault(2) != None {
-		t.Errorf("the second of two operations with faults has %q, the third %q", r.Fault(1), r.Fault(2))
-	}
-}
-
-func TestConcurrentOperationsAreCountedOnce(t *testing.T) {
-	var server counting
-	tr := &Transport{Next: handler{&server}, Plan: Random{Seed: 1, Rates: map[Fault]float64{ServerBusy: 0.5}}}
-	const n = 400
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for range n / 8 {
-				if _, err := tr.Do(post(t, "x")); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	want := 0
-	for i := range n {
-		if tr.Plan.Fault(i) == ServerBusy {
-			want++
-		}
-	}
-	if got := len(tr.Injected()); got != want || int(server.done.Load()) != n-want {
-		t.Errorf("%d refused, %d done; want %d, %d", got, server.done.Load(), want, n-want)
 	}
 }
 
