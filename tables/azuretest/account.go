@@ -31,7 +31,7 @@ type Account struct {
 
 	TableURL, QueueURL, BlobURL string // without a slash at the end
 
-	Kind      Kind               // zero: no differences, as for Embedded
+	Kind      Kind               // zero: no known differences
 	Transport policy.Transporter // of every client; zero: the SDKs' default
 	Clock     *Clock             `json:"-"` // of the server; nil: time passes by itself
 }

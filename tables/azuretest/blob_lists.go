@@ -103,7 +103,8 @@ func (blobs) NamesOfMetadataKeepTheirCase(t *testing.T, a Account) {
 	var r *http.Response
 	must(t, errOf(c.NewListBlobsFlatPager(o).NextPage(captured(t, &r))))
 	list := body(t, r)
-	for _, element := range []string{"<camelCase>1</camelCase>", "<UPPER>2</UPPER>", "<lower>3</lower>"} {
-		expect(t, a, element, strings.Contains(list, element), true)
+	for _, element := range []string{"<camelCase>1</camelCase>", "<UPPER>2</UPPER>"} {
+		expect(t, a, element, strings.Contains(list, element), true, differs(Embedded, false, "lowers them"))
 	}
+	expect(t, a, "lower", strings.Contains(list, "<lower>3</lower>"), true)
 }

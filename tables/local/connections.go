@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"sync"
-
-	"furrow/tables/local/internal/heads"
 )
 
 // Bounds of the connections of all services together. Each may cost up to 64 KiB while its request's head arrives.
@@ -117,9 +115,6 @@ func (c *connections) closeUnused() {
 
 // abort closes a connection at once. That of TLS would wait for a client that does not read.
 func abort(c net.Conn) {
-	if h, ok := c.(*heads.Conn); ok {
-		c = h.Conn
-	}
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}

@@ -8,8 +8,6 @@ import (
 	"net/textproto"
 	"strconv"
 	"sync"
-
-	"furrow/tables/local/internal/heads"
 )
 
 // Direct returns a transport for clients within the process. Requests for queues and tables at these addresses
@@ -81,7 +79,7 @@ func received(r *http.Request) *http.Request {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		header[name] = append(header[name], values...)
 	}
-	in := r.WithContext(heads.WithNames(r.Context(), r.Header))
+	in := new(*r)
 	in.Header, in.RequestURI = header, r.URL.RequestURI()
 	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
 	if in.RemoteAddr = "127.0.0.1:0"; in.Host == "" {

@@ -63,6 +63,9 @@
 //   - Properties of a service are in force when their change is answered. Nothing is logged or measured, whatever
 //     they say, and the version of requests without x-ms-version stays the newest.
 //
+// One makes the server simpler:
+//   - Names of metadata are kept in lower case. Azure keeps their capital letters.
+//
 // Azure's documentation leaves these open, or they cannot be done the same way:
 //   - Numbers in a $filter are compared by value, whatever their types; on Azure an
 //     Int64 needs its suffix L. A property that is absent, or has another type than

@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"furrow/tables/local/internal/heads"
 )
 
 // Listeners are the listeners of the three services.
@@ -95,10 +93,10 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	} {
 		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
 			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-			ConnState: open.note, ConnContext: heads.Context, DisableGeneralOptionsHandler: true}
+			ConnState: open.note, DisableGeneralOptionsHandler: true}
 		server.RegisterOnShutdown(open.closeUnused)
 		for _, l := range all {
-			running.Go(func() { stop(server.Serve(heads.Listener(one.on(l)))) })
+			running.Go(func() { stop(server.Serve(one.on(l))) })
 		}
 		running.Go(func() {
 			<-ctx.Done()

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"furrow/tables/local/internal/heads"
-
 	"github.com/google/uuid"
 )
 
@@ -38,7 +36,7 @@ type Handler struct {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
 		Version: hr.Header.Get("X-Ms-Version"), Body: timeBody(w, hr),
-		spelled: heads.Names(hr), limits: h.Limits, bodies: h.Bodies}
+		limits: h.Limits, bodies: h.Bodies}
 	defer r.release()
 	if h.CORS != nil {
 		w = h.CORS(w, hr)

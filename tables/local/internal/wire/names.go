@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"net/http"
 	"regexp"
 	"strings"
@@ -38,7 +37,7 @@ var (
 		"The size of the specified metadata exceeds the maximum size permitted.", nil}
 )
 
-// ParseMetadata reads the x-ms-meta- headers; without any it returns nil. Names are as the client spells them.
+// ParseMetadata reads the x-ms-meta- headers; without any it returns nil. Names are in lower case.
 func (r *Request) ParseMetadata() (map[string]string, error) {
 	var metadata map[string]string
 	size := 0
@@ -59,7 +58,7 @@ func (r *Request) ParseMetadata() (map[string]string, error) {
 		if metadata == nil {
 			metadata = map[string]string{}
 		}
-		metadata[cmp.Or(r.spelled[name], name)] = value
+		metadata[name] = value
 	}
 	return metadata, nil
 }

@@ -39,10 +39,9 @@ type Request struct {
 
 	Operation string // name, once it is known; for the log
 
-	spelled map[string]string // names of metadata with capital letters, by name in lower case
-	limits  *Limits
-	bodies  *Bodies
-	held    int64 // bytes that it holds of them
+	limits *Limits
+	bodies *Bodies
+	held   int64 // bytes that it holds of them
 }
 
 var (
