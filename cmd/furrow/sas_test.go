@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,8 @@ func askFor(t *testing.T, client *http.Client, endpoint string, proof string) (*
 func TestDeviceGetsItsTokenAndWritesWithIt(t *testing.T) {
 	dir := t.TempDir()
 	storage := startStorage(t, "--data", dir, "--tls", "self-signed")
-	e := startEndpoint(t, "--storage", dir, "--tls", "self-signed") // before there is an enrollment
+	// There is no enrollment yet.
+	e := startEndpoint(t, "--storage", dir, "--tls", "self-signed", "--metrics", "127.0.0.1:0")
 	f := &fixture{t: t, storage: dir}
 	f.must("enrollment add factory --tenant contoso")
 	key, err := sas.ParseKey(jsonOf[keyLine](t, f.must("enrollment key factory --show-key --json"))[0].Key)
@@ -61,7 +63,11 @@ func TestDeviceGetsItsTokenAndWritesWithIt(t *testing.T) {
 			t.Errorf("writing to %s: %s", partition, w.Status)
 		}
 	}
-	metrics := get(t, client, e.said.Endpoint+"/metrics", "")
+	if status, _ := ask(t, client, e.said.Endpoint+"/metrics", ""); status != http.StatusNotFound {
+		t.Errorf("devices can read the metrics: %d", status)
+	}
+	at := regexp.MustCompile(`msg="metrics served" url=(\S+)`).FindStringSubmatch(e.stderr.String())[1]
+	metrics := get(t, http.DefaultClient, at, "")
 	for _, want := range []string{"furrow_sas_tokens_total 1",
 		`furrow_storage_operations_total{kind="insert",service="table"}`, "furrow_sas_policy_repairs_total 0"} {
 		if !strings.Contains(metrics, want) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"furrow/sas"
 	"furrow/tables/schema"
@@ -37,13 +36,13 @@ type Config struct {
 	Limits Limits
 	Log    *slog.Logger
 
-	// Registry is what /metrics shows. The handler adds its own metrics and Collectors. Nil: a
-	// new one.
+	// The handler adds its own metrics and Collectors to Registry. Nil: a new one. They are not served here: devices
+	// are strangers.
 	Registry   *prometheus.Registry
 	Collectors []prometheus.Collector
 }
 
-// A Handler serves devices, and the probes and scrapers that monitor the endpoint.
+// A Handler serves devices, and the probes that monitor the endpoint.
 type Handler struct {
 	issuer        Issuer
 	ready         readiness
@@ -53,7 +52,6 @@ type Handler struct {
 	storage       storageLimiter
 	metrics       *metrics
 	log           requestLog
-	scrape        http.Handler // serves the metrics
 }
 
 // New returns a Handler. Its limits are its own: two replicas allow twice as much.
@@ -70,7 +68,6 @@ func New(c Config) (*Handler, error) {
 		storage:       storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
 		metrics:       newMetrics(c.Registry),
 		log:           requestLog{log: c.Log},
-		scrape:        promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
 	}
 	return h, h.metrics.observe(h, c.Collectors)
 }
@@ -93,8 +90,6 @@ func routes() []route {
 		{"/healthz", http.MethodGet, func(_ *Handler, x *exchange) *refusal { return x.send(status{"alive"}) }},
 		// Load balancers ask whether to send devices here.
 		{"/readyz", http.MethodGet, (*Handler).readyz},
-		// Prometheus scrapes it every few seconds.
-		{"/metrics", http.MethodGet, func(h *Handler, x *exchange) *refusal { h.scrape.ServeHTTP(x.w, x.r); return nil }},
 		// Authors of clients read it once.
 		{"/openapi.json", http.MethodGet, func(_ *Handler, x *exchange) *refusal {
 			return x.sendBytes("application/json", openAPI)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"furrow/sas"
 	"furrow/tables"
@@ -224,13 +226,18 @@ func TestMetrics(t *testing.T) {
 	askToken(h, "pump-7", rightProof)
 	askToken(h, "pump-7", wrongProof)
 	ask(h, request("GET", "/readyz", "", nil))
-	text := ask(h, request("GET", "/metrics", "", nil)).Body.String()
+	if w := ask(h, request("GET", "/metrics", "", nil)); w.Code != http.StatusNotFound {
+		t.Errorf("devices can read the metrics: %d", w.Code)
+	}
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).ServeHTTP(w, request("GET", "/", "", nil))
+	text := w.Body.String()
 	for _, want := range []string{
 		"furrow_sas_tokens_total 1", `furrow_sas_refusals_total{code="proof-wrong"} 1`,
 		`furrow_sas_refusals_total{code="revoked"} 0`,
 		"furrow_sas_token_seconds_count 2", "furrow_sas_storage_in_flight 0", "furrow_sas_storage_slots 256",
 		"furrow_sas_allowance 1", "furrow_sas_retry_seconds 0", "furrow_sas_devices_remembered 1",
-		"furrow_sas_requests_in_flight 1",
+		"furrow_sas_requests_in_flight 0",
 		"go_goroutines", "of_the_caller 0",
 	} {
 		if !strings.Contains(text, "\n"+want) {
