@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rate"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -73,6 +74,7 @@ func TestAcknowledgementsAreSafeLateRepeatedAndRefolded(t *testing.T) {
 
 // TestAcknowledgementsSurviveFaultsAndDeadWorkers: each is written once, whatever happens to whom.
 func TestAcknowledgementsSurviveFaultsAndDeadWorkers(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	since := time.Now().Add(-time.Hour)
 	begin := func() trial {

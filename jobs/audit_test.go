@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
@@ -134,11 +135,13 @@ func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 }
 
 func TestEqualEndsWithLateRowsAndAnyFault(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyFault(t, audits(t), true, faults.AnswerLost, faults.Twice, faults.Cut, faults.TimedOutDone, faults.EmptyPage)
 }
 
 func TestEqualEndsWhereverAnAuditStops(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyStop(t, audits(t), func(n int, done, dies bool) bool {
 		return done == (n%4 >= 2) && dies == (n%2 == 1)

@@ -152,12 +152,14 @@ func stopAt(n int, done bool, stop func() error) *faults.Gate {
 }
 
 func TestEqualEndsWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyFault(t, secondHalf(t, jobstest.NewWorld(t, 3, 60)), false, faults.AnswerLost, faults.Twice, faults.Cut,
 		faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage)
 }
 
 func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyStop(t, secondHalf(t, jobstest.NewWorld(t, 3, 60)), func(_ int, _, dies bool) bool { return dies })
 }
@@ -165,6 +167,7 @@ func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
 // TestEqualEndsAfterAWorkerSlept stops a worker before and after every operation while another one does everything.
 // Then it goes on, and must not change anything, although it has read less.
 func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	w := jobstest.NewWorld(t, 3, 60)
 	want := calm(t, w)

@@ -25,6 +25,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
@@ -234,6 +235,7 @@ func chainSeeds() [][]string {
 // TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more than our own server: invalid names,
 // halves of surrogate pairs, and texts under any type.
 func TestChainTakesWhateverAnAccountAccepts(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	c := newChain(t, azuretest.FromEnv(t))
 	for _, rows := range chainSeeds() {

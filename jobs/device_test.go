@@ -14,15 +14,14 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
 func TestEqualEndsHoweverTheWorkIsCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	w := jobstest.NewWorld(t, 3, 60)
 	want := calm(t, w)

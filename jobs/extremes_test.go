@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -51,6 +52,7 @@ func temperature(at time.Time, value float64) tables.Entity {
 }
 
 func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
+	effort.Alone(t)
 	start := tables.TicksOf(time.Now().Add(-time.Duration(*far+60) * time.Second))
 	f := seedDevice(t, *far, func(n int) tables.Entity {
 		e := tables.Entity{RowKey: start.Add(time.Duration(n) * time.Second).String()}
@@ -133,9 +135,7 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 
 // TestJobReadsFewBytesOfADevice: other devices must not wait for 5,000 rows of the maximum size.
 func TestJobReadsFewBytesOfADevice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it counts bytes, one read after the other")
-	}
+	effort.Alone(t)
 	const rows = 30
 	at := tables.TicksOf(time.Now().Add(-time.Hour))
 	text := strings.Repeat("x", 32<<10)

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -262,12 +263,14 @@ func newWatchedWorld(t *testing.T) *jobstest.World {
 }
 
 func TestEqualIncidentsWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyFault(t, unhappy(t, newWatchedWorld(t)), true, faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy,
 		faults.TimedOut, faults.TimedOutDone, faults.EmptyPage)
 }
 
 func TestEqualIncidentsWhereverAWorkerDiesOrSleeps(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyStop(t, unhappy(t, newWatchedWorld(t)), func(n int, done, dies bool) bool {
 		return n%2 == 0 == done
@@ -390,6 +393,7 @@ func roundTrip(f faults.Func) policy.Transporter { return f }
 
 // TestIncidentsAreEqualOnAnyAccount plays the script on the account of the environment.
 func TestIncidentsAreEqualOnAnyAccount(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	want := calmIncidents(t, newWatchedWorld(t))
 	any := jobstest.NewWorldIn(t, azuretest.FromEnv(t), 2*time.Hour, watchedDevices, 10)

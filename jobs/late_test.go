@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -235,6 +236,7 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 // TestPartsOfADeadAttemptAreEmptied: a worker writes many parts and dies before it commits. The next one folds more
 // rows, whose output has one part.
 func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := manyThenFew(t)
 	for range 2 { // the second one replaces the parts of the first one

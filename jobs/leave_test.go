@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -49,6 +50,7 @@ func (f *watched) incidentsOf(
 // TestNoIncidentOfADeviceThatLeftStaysOpen removes it while a worker sleeps or dies at an operation of a job that has
 // read it, and each closing is delivered to those who were told of the opening.
 func TestNoIncidentOfADeviceThatLeftStaysOpen(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	w := newWatchedWorld(t)
 	const bad = 6

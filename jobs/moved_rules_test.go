@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -70,6 +71,7 @@ func (s stay) alone(t *testing.T, w *jobstest.World, d schema.Device) map[string
 // incidents, notifications and the closing of what was open that it would have if the device had come and gone, and
 // never been another's.
 func TestTenantsOfAMovedDeviceHaveTheIncidentsOfTheirTime(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	w := newWatchedWorld(t)
 	for range 2 {

@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -164,6 +165,7 @@ func TestMovedReadingsAreInExactlyOneTenant(t *testing.T) {
 // TestMoveEmptiesOpenBucketsOfADeadAttempt: the first job of a device died between its outputs and its commit, and then
 // the device moves, as of a day before the buckets that are open.
 func TestMoveEmptiesOpenBucketsOfADeadAttempt(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for at := range 40 {
 		f := newMovingFleet(t, rand.New(rand.NewPCG(1, 0)))

@@ -21,6 +21,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -141,12 +142,14 @@ func calmArchive(t *testing.T) (w *lateWorld, want map[string]string) {
 }
 
 func TestEqualArchivesWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyFault(t, archives(t), true, faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone,
 		faults.EmptyPage)
 }
 
 func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyStop(t, archives(t), func(n int, done, dies bool) bool { return (n%2 == 0) == (done == dies) })
 }

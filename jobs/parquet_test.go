@@ -18,6 +18,7 @@ import (
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -113,18 +114,14 @@ func closedReadings(t *testing.T, f *jobstest.Fleet, hourly bool) map[string]str
 // TestFilesHaveEachReadingOfClosedDaysOnce however late it comes, with faults and kills, and with two group jobs at a
 // time.
 func TestFilesHaveEachReadingOfClosedDaysOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	filesHaveEachReadingOnce(t, 7*24*time.Hour, false)
 }
 
 // TestHourlyFilesHaveEachReadingOnce of the hours of today that are over, and files of days those of all others.
 func TestHourlyFilesHaveEachReadingOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	filesHaveEachReadingOnce(t, 20*time.Hour, true)
 }

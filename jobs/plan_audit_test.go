@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
 )
 
@@ -77,6 +78,7 @@ func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 
 // TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation holds that audits are put with the batches.
 func TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	r := newRoster(t)
 	month := schema.Month{Year: 2026, Month: time.November}

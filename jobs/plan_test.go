@@ -17,9 +17,7 @@ import (
 )
 
 func TestEveryDeviceIsInOneBatchOfARun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -45,6 +43,7 @@ func TestEveryDeviceIsInOneBatchOfARun(t *testing.T) {
 // TestNoDeviceIsLeftOutWithAnyFaultAtAnyOperation of a master job and its month jobs: requests to the tables, messages
 // put, progress saved.
 func TestNoDeviceIsLeftOutWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

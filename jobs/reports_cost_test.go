@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
@@ -61,9 +62,7 @@ func TestIdleRunsCostNoOperationMoreWithReports(t *testing.T) {
 // costs the same without reports.
 func TestActiveDeviceCostsFewOperationsWithReports(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it counts operations, one after the other")
-	}
+	effort.Alone(t)
 	const devices, runs, most = 50, 40, 1.2
 	w := jobstest.NewWorldSince(t, time.Hour, 2*devices, 1) // of two tenants
 	f := newReported(t, w, 1)

@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/report"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -115,11 +116,13 @@ func queuedReports(t *testing.T, seed uint64) func() trial {
 }
 
 func TestClosedReportsAreQueuedOnceByIDWhereverAWorkerDies(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyStop(t, queuedReports(t, 3), func(n int, done, dies bool) bool { return dies && n%3 == 2*number(done) })
 }
 
 func TestClosedReportsAreQueuedOnceByIDWithAnyFault(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyFault(t, queuedReports(t, 4), true, faults.AnswerLost, faults.Twice)
 }

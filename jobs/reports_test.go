@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -415,12 +416,14 @@ func unhappyReports(t *testing.T, seed uint64) func() trial {
 }
 
 func TestEqualReportsWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyFault(t, unhappyReports(t, 1), true, faults.AnswerLost, faults.Twice, faults.Cut,
 		faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage)
 }
 
 func TestEqualReportsWhereverAWorkerDiesOrSleeps(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	everyStop(t, unhappyReports(t, 2), func(n int, done, dies bool) bool {
 		return n%4 == number(done)+2*number(dies)

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -54,9 +55,7 @@ func (f *explainedFleet) merge(table string, e tables.Entity) {
 // TestExplainedReadingsStayForTheirCause: of each device, a job deletes as many readings as were explained, and none
 // from where they were said to stay.
 func TestExplainedReadingsStayForTheirCause(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	fleet, live := fleetOfDays(t, 28, 40)
 	f := &explainedFleet{fleet, t, live, map[schema.DeviceID]int{}, 0}
@@ -178,9 +177,7 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 // TestWhatIsExplainedGoes: of each table, a run deletes as many rows as were explained before, and explains afterwards
 // that none go, and why the others stay.
 func TestWhatIsExplainedGoes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	f, p := fleetOfDays(t, 2, 60)
 	f.World.Create(t, f.Names.Commands())

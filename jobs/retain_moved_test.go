@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -72,6 +73,7 @@ func outputsOfNew(t testing.TB, f *jobstest.Fleet, readings string) map[string]s
 // TestRetentionWaitsForTheRefoldOfAFormerTenant, which finds the outputs that it has to replace by rows which are the
 // new tenant's: retention deletes them only afterwards.
 func TestRetentionWaitsForTheRefoldOfAFormerTenant(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, p := fleetOfDays(t, 1, 200)
 	withRecords(t, f)

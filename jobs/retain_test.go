@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -57,6 +58,7 @@ func nineDaysAgo() string {
 // TestRetentionDeletesOldRowsAndNothingElse: outputs stay as they are, also after a rewind to the beginning, an audit,
 // and changed settings that a pipeline folds its history with.
 func TestRetentionDeletesOldRowsAndNothingElse(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, p := fleetOfDays(t, 3, 200)
 	before, ends := map[schema.DeviceID][]string{}, jobstest.WithoutHistory(f.Ends(t))
@@ -129,6 +131,7 @@ func TestRetentionWithAConditionKeepsTheOtherRows(t *testing.T) {
 
 // TestRetentionWaitsForWhoeverNeedsRows: pipelines that are paused, new, or fold history again.
 func TestRetentionWaitsForWhoeverNeedsRows(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, p := fleetOfDays(t, 2, 100)
 	fresh := f.Pipeline(t, nil)
@@ -198,6 +201,7 @@ func TestChangedConditionHoldsForRowsThatHadToWait(t *testing.T) {
 
 // TestRetentionDeletesOldBucketsOfAWindow, which no refold brings back, and leaves those of other windows and devices.
 func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, p := fleetOfDays(t, 3, 100)
 	before := jobstest.WithoutHistory(f.Ends(t))
@@ -234,9 +238,7 @@ func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
 // TestRetentionCostsFewOperations: for 100 deleted rows at most 1.35, and 0.2 divided by the share of the rows that the
 // condition deletes, where a sweep begins with 1,440 rows of a device. Later sweeps find fewer, which is harder.
 func TestRetentionCostsFewOperations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it counts operations, one after the other")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	f := jobstest.NewWorldSince(t, 20*24*time.Hour, 10, 30).NewFleet(t)
 	readings := f.World.Connect(t, nil).Table(f.Readings)
@@ -277,9 +279,7 @@ func TestRetentionCostsFewOperations(t *testing.T) {
 // TestKilledRetentionLosesNothing at every operation, with a rewind or a late row before the next one begins: outputs
 // stay, and in the end the old rows are gone.
 func TestKilledRetentionLosesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Log("seed", seed)

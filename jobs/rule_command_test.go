@@ -10,6 +10,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
@@ -43,6 +44,7 @@ func told(t *testing.T, f *jobstest.Fleet) []commands.Command {
 
 // TestRuleSendsOneCommandPerTransition: whatever is lost or killed, and whenever.
 func TestRuleSendsOneCommandPerTransition(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	begin := func() trial {
 		f, pipeline := coolingFleet(t, 100, 130, 131, 100, 140, 100)

@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -191,9 +192,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 
 // TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: no job folds more than it may.
 func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	const rows = 6000
 	start := time.Now().Add(-rows*time.Minute - time.Hour)

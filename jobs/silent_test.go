@@ -18,6 +18,7 @@ import (
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -110,9 +111,7 @@ func (h *herd) incidents() (opened, index int) {
 // TestFleetThatFallsSilentAtOnce has all devices of a fleet fall silent in the same run. All incidents open in the next
 // run after the moment, in shared transactions, and idle runs cost afterwards what they did before.
 func TestFleetThatFallsSilentAtOnce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	if *silent < 1000 {
 		t.Parallel()
 	}

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -149,9 +150,7 @@ func sweeping(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*job
 // TestRetentionSweepsTenants: whole days go of what is old, also of tenants without devices, and nothing that is open
 // or still to be sent.
 func TestRetentionSweepsTenants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	f := jobstest.NewWorld(t, 2, 1).NewFleet(t)
 	s := fullShelf(t, f)

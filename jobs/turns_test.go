@@ -107,9 +107,7 @@ func (c *crowd) count(m jobs.Message, r jobs.Result, jobsDone int) {
 // TestTenantFarBehindDoesNotDelayAnother: a tenant with ten devices behind, whose rows come after those of one with
 // hundreds, catches up after as many jobs as the turns of both take, whatever the other one still has to do.
 func TestTenantFarBehindDoesNotDelayAnother(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	const many, few, rows, links = 150, 10, 50, 3
 	c, p := newCrowd(t)
@@ -145,9 +143,7 @@ var crowded = flag.Int("jobs.crowd", 2000, "how many devices of a tenant are far
 // TestSmallTenantWaitsForTheTurnsOfALargeOneAlone: the wait of a tenant with ten devices depends on the turns of the
 // other one in its shards, and not on how many devices that has. Their rows come after those of the large tenant.
 func TestSmallTenantWaitsForTheTurnsOfALargeOneAlone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one worker does one job after the other, where no race shows")
-	}
+	effort.Alone(t)
 	t.Parallel()
 	const few, rows, links, perShard, turns = 10, 3, 2, 5000, 16
 	c, p := newCrowd(t)

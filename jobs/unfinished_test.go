@@ -10,12 +10,14 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 )
 
 // TestDeadWorkersOutputsDoNotOutliveItsSettings: a worker writes the outputs of a device and dies. Another one, whose
 // settings make none of them, takes the device over with a smaller portion and commits, so the rows of some outputs are
 // left to jobs that find a finished claim.
 func TestDeadWorkersOutputsDoNotOutliveItsSettings(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	start := time.Now().Add(-3 * time.Hour)
 	for name, fails := range map[string]func(body string) bool{

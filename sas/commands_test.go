@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -82,6 +83,7 @@ func (d *toldFixture) healBoth() {
 }
 
 func TestOneRevocationEndsBothTokensWhereverItIsKilled(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	account := azuretest.Local(t)
 	for _, done := range []bool{false, true} {
@@ -111,6 +113,7 @@ func TestOneRevocationEndsBothTokensWhereverItIsKilled(t *testing.T) {
 // TestNoTokenForCommandsOutlivesARevocationDuringItsIssuance: the steps of an issuance come between the requests of a
 // revocation in every order.
 func TestNoTokenForCommandsOutlivesARevocationDuringItsIssuance(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	account := azuretest.Local(t)
 	issued, refused := 0, 0

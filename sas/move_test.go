@@ -10,6 +10,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -87,6 +88,7 @@ func TestMoveIsRefused(t *testing.T) {
 // TestKilledMoveIsCompleted by the next token request or by repeating it, wherever it was killed: before, the device
 // belongs to one tenant at any time.
 func TestKilledMoveIsCompleted(t *testing.T) {
+	effort.Alone(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 0; ; n++ {
 		y := newFixture(t, nil)
@@ -129,6 +131,7 @@ func TestKilledMoveIsCompleted(t *testing.T) {
 // TestPlacementsSurviveMovesAndRemoval: where a device was, and when it belonged to whom, is known after it has moved,
 // was removed, and has registered again.
 func TestPlacementsSurviveMovesAndRemoval(t *testing.T) {
+	effort.Alone(t)
 	y := newFixture(t, nil)
 	policies, issuer := y.fleetOf("places")
 	must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)

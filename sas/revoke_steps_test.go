@@ -152,6 +152,7 @@ func (c *crash) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // Each operation follows an earlier one that may conflict with it.
 func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	account := azuretest.Local(t)
 	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"},

@@ -10,6 +10,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -51,6 +52,7 @@ func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
 }
 
 func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
+	effort.Alone(t)
 	d := newFixture(t, azuretest.Local(t))
 	const n = 1000
 	id := func(i int) schema.DeviceID { return schema.DeviceID(fmt.Sprintf("contoso:us-5260:%04d", i)) }

@@ -19,6 +19,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
@@ -446,6 +447,7 @@ func TestFiguresAddUpAfterTheyLeftMemory(t *testing.T) {
 }
 
 func TestUnwrittenFiguresAreBounded(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, runs := figuresOn(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())

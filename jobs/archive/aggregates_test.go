@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -93,6 +94,7 @@ func bucketsOf(t *testing.T, f *jobstest.Fleet, folder archive.Folder) map[strin
 
 // TestRollupsInTheArchiveAreThoseOfTheTables and follow late rows. Verifying finds one that differs.
 func TestRollupsInTheArchiveAreThoseOfTheTables(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, d, folder := summing(t)
 	check := func(what string) *archive.Manifest {

@@ -18,6 +18,7 @@ import (
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
@@ -130,6 +131,7 @@ func folders(from, to schema.Day) (all []archive.Folder) {
 // TestFilesHaveEveryReadingOfADayOnce in several files that begin with another device, and manifests that describe
 // them.
 func TestFilesHaveEveryReadingOfADayOnce(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	w := jobstest.NewWorldSince(t, 3*24*time.Hour, 8, 100)
 	f := w.NewFleet(t)

@@ -9,6 +9,7 @@ import (
 
 	"furrow/jobs/archive"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
@@ -16,6 +17,7 @@ import (
 // TestErasedDevicesAreInNoFile of days and hours, however often the eraser is killed. Readings of others stay, also
 // those that retention has deleted, and rollups and reports are those of the readings that are left.
 func TestErasedDevicesAreInNoFile(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, d, day := fewFiles(t)
 	d.Summed, d.FileBytes = sums, 40*25 // files of more than one device

@@ -39,6 +39,7 @@ func byHour(t testing.TB, f *jobstest.Fleet, folder archive.Folder) map[string]s
 
 // TestHoursHaveEachReadingOnceUntilTheirDayReplacesThem: those of other tenants and partitions stay.
 func TestHoursHaveEachReadingOnceUntilTheirDayReplacesThem(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, d, day := fewFiles(t)
 	small(d).Hourly = true

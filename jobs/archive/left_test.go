@@ -7,6 +7,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -32,6 +33,7 @@ func leave(t testing.TB, f *jobstest.Fleet, all ...schema.Member) {
 // the removal of another device, and files of a day that was never made have the readings of devices that were
 // removed, also those that retention has deleted, and each tenant its part of one that had moved.
 func TestFilesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f, d, day := fewFiles(t)
 	d.FileBytes = 40 * 25

@@ -9,12 +9,14 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
 // TestOldDaysLeaveTheArchive: those of tenants that keep them stay, and no mark brings any back.
 func TestOldDaysLeaveTheArchive(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := jobstest.NewWorldSince(t, 14*24*time.Hour, 4, 60).NewFleet(t)
 	d := daysOf(t, f, nil)

@@ -41,6 +41,7 @@ func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings 
 
 // TestEqualObjectsWithAnyFaultAtAnyOperation, one at a time, for a new object and for a replaced one.
 func TestEqualObjectsWithAnyFaultAtAnyOperation(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
 		faults.TimedOutDone, faults.Late}

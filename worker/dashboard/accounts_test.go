@@ -15,6 +15,7 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
@@ -53,6 +54,7 @@ func spread(t *testing.T, n int, now time.Time, fleets ...*modeltest.Fixture) {
 
 // TestFleetInTwoAccountsLooksLikeOneInOne compares the answers of all routes of the API.
 func TestFleetInTwoAccountsLooksLikeOneInOne(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	const devices = 12
 	now := time.Now().Truncate(time.Second)
@@ -304,6 +306,7 @@ func until(t *testing.T, what string, holds func() bool) {
 
 // TestActsGoToTheAccountOfWhatTheyAreAbout: all are in the log of the first one, which people look at.
 func TestActsGoToTheAccountOfWhatTheyAreAbout(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	fleets := []*modeltest.Fixture{modeltest.New(t, azuretest.Local(t)), modeltest.New(t, azuretest.Local(t))}
 	spread(t, 8, time.Now().Truncate(time.Second), fleets...)

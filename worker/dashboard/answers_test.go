@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/dashboard/web"
@@ -84,6 +85,7 @@ func TestAnswersAreCompressedAndTagged(t *testing.T) {
 // TestCostDoesNotDependOnTheSizeOfTheFleet counts the requests of each address at the transport, before
 // anything is cached, and compares them with what the answer says.
 func TestCostDoesNotDependOnTheSizeOfTheFleet(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, n := range []int{6, 48} {
 		fleet := modeltest.New(t, azuretest.Local(t))

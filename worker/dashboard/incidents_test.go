@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
@@ -43,6 +44,7 @@ func newAlarmed(t *testing.T) *alarmed {
 
 // TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain in another month.
 func TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain(t *testing.T) {
+	effort.Alone(t)
 	a := newAlarmed(t)
 	token := a.add(t, "vera", schema.Viewer, "contoso")
 	const old = "hot~d0000~20260101T000000Z"
@@ -152,6 +154,7 @@ func TestIncidentsAreListedNewestFirstAndFiltered(t *testing.T) {
 
 // TestEveryIncidentComesOnceOverAllParts follows the cursor, of open incidents and of all.
 func TestEveryIncidentComesOnceOverAllParts(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	a := newAlarmed(t)
 	token := a.add(t, "root", schema.Viewer, "")

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
@@ -73,6 +74,7 @@ func answer[T any](t *testing.T, v visitor, target string) (a T) {
 // TestTenantsOfAMovedDeviceShareItsReadings: by rows, windows, series, reports and files, each reading is one tenant's,
 // and the sums of both are those of all.
 func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newMoved(t)
 	tenants := []visitor{f.former, f.current}
@@ -144,6 +146,7 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 
 // TestFiltersFindAMovedDeviceAsEachTenantHadIt, and the former tenant learns nothing of what it has become.
 func TestFiltersFindAMovedDeviceAsEachTenantHadIt(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newMoved(t)
 	root := f.signIn(t, f.add(t, "root", schema.Viewer, ""))
@@ -187,6 +190,7 @@ func TestFiltersFindAMovedDeviceAsEachTenantHadIt(t *testing.T) {
 // TestFormerTenantSeesADeviceAsItWas, and does nothing with it: its page and answers tell when it moved, and nothing of
 // the time since or of the new tenant.
 func TestFormerTenantSeesADeviceAsItWas(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newMoved(t)
 	was := answer[model.DeviceAnswer](t, f.former, "/v1/devices/d0000")
@@ -234,6 +238,7 @@ func TestFormerTenantSeesADeviceAsItWas(t *testing.T) {
 // TestIncidentsStayWithTheTenantTheyAreOf: the former tenant finds those of its time, and operators of all tenants find
 // both.
 func TestIncidentsStayWithTheTenantTheyAreOf(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newMoved(t)
 	all := f.signIn(t, f.add(t, "root", schema.Operator, ""))

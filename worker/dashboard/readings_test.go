@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
@@ -30,6 +31,7 @@ func (f *fixture) readings(t testing.TB, target string) (a model.Readings) {
 
 // TestFormatsOfReadingsSayTheSame compares the lines of the four formats.
 func TestFormatsOfReadingsSayTheSame(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newFixture(t, 4, Config{Loopback: true})
 	f.Send(t, "d0001", time.Date(9000, 1, 2, 3, 4, 5, 600, time.UTC), map[string]any{"temperature": -1e300,
@@ -99,6 +101,7 @@ func TestFormatsOfReadingsSayTheSame(t *testing.T) {
 
 // TestPartsHaveEachRowOnce goes through readings with cursors while the device writes more, before and after them.
 func TestPartsHaveEachRowOnce(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newFixture(t, 2, Config{Loopback: true})
 	now := time.Now()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
@@ -39,6 +40,7 @@ func (f *fixture) reports(t *testing.T, query string, limit int) (all []model.Re
 
 // TestReportsSumUpTheReadingsOfAllDevices compares reports by tenant and by site with the readings of the fleet.
 func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	const n = 12
 	f := newFixture(t, n, Config{Loopback: true})
@@ -84,6 +86,7 @@ func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
 
 // TestReportsContinueWithoutGapsOrRepeats reads answers in parts.
 func TestReportsContinueWithoutGapsOrRepeats(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true})
 	f.run(t, 12)
@@ -109,6 +112,7 @@ func TestReportsContinueWithoutGapsOrRepeats(t *testing.T) {
 
 // TestReportsAreTheSameInEveryFormat compares JSON lines, CSV and Arrow with JSON.
 func TestReportsAreTheSameInEveryFormat(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newFixture(t, 12, Config{Loopback: true})
 	f.run(t, 12)

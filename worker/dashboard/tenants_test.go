@@ -15,6 +15,7 @@ import (
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
@@ -83,6 +84,7 @@ type name struct{ other, unknown string }
 // part of its path and of each parameter. Status, body and storage operations must be those for a name that nobody has,
 // before and after somebody who sees all tenants has asked for it.
 func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	g := newGuarded(t, 8, Config{Loopback: true})
 	noRouteTells(t, g, g.Fixture)

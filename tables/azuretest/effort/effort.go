@@ -52,3 +52,11 @@ func Step(usual int) int {
 	}
 	return usual
 }
+
+// Alone leaves a test out where races are looked for, with -short: in it, one thing is done after the other.
+func Alone(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("nothing runs at once")
+	}
+}
