@@ -94,7 +94,8 @@ func arrows() []arrow {
 		{"tables/schema", "tables"},
 		{"tables/commands", "tables tables/schema"},
 		{"tables/service", ""},
-		{"tables/local/...", "tables/local/internal/..."}, // clients know it by its protocol alone
+		{"tables/shares", ""},
+		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
 
 		// The engine knows no processor.
 		{"jobs", "jobs/condition jobs/internal/... jobs/notify tables tables/commands tables/schema"},
@@ -127,7 +128,7 @@ func arrows() []arrow {
 
 		{"sas", "tables tables/commands tables/schema tables/service"},
 		{"sas/device", "tables tables/schema tables/service"}, // for keys, rows and their transactions
-		{"sas/endpoint", "sas tables tables/schema"},
+		{"sas/endpoint", "sas tables tables/schema tables/shares"},
 		{"sas/access", "tables tables/schema"},
 
 		{"cmd/internal/demo/check", "tables tables/schema"}, // shares no code with what it checks

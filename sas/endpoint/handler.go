@@ -46,10 +46,10 @@ type Config struct {
 type Handler struct {
 	issuer        Issuer
 	ready         readiness
-	fleet         fleet
+	fleet         *fleet
 	perEnrollment enrollments
 	devices       *devices
-	storage       storageLimiter
+	storage       *storageLimiter
 	metrics       *metrics
 	log           requestLog
 }
@@ -62,10 +62,10 @@ func New(c Config) (*Handler, error) {
 	h := &Handler{
 		issuer:        c.Issuer,
 		ready:         readiness{ask: c.Ready, log: c.Log},
-		fleet:         fleet{bucket: c.Limits.fleet()},
-		perEnrollment: enrollments{all: map[schema.EnrollmentID]*fleet{}},
+		fleet:         newFleet(c.Limits.fleet()),
+		perEnrollment: enrollments{all: map[schema.EnrollmentID]*enrollmentLimit{}},
 		devices:       newDevices(c.Limits.device(), maxDevices),
-		storage:       storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
+		storage:       newStorageLimiter(cmp.Or(c.Limits.Slots, DefaultSlots)),
 		metrics:       newMetrics(c.Registry),
 		log:           requestLog{log: c.Log},
 	}

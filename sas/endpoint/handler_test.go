@@ -161,7 +161,7 @@ func TestPanicIsAnsweredAndLogged(t *testing.T) {
 		!strings.Contains(text, "handler_test.go") {
 		t.Errorf("the log is %s", text)
 	}
-	if len(h.storage.slots) != 0 {
+	if h.storage.slots.Used() != 0 {
 		t.Error("its slot is still in use")
 	}
 }

@@ -2,7 +2,7 @@ package endpoint
 
 import (
 	"cmp"
-	"strings"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -39,18 +39,45 @@ func (l Limits) device() bucket {
 	return bucket{every: time.Minute / time.Duration(cmp.Or(l.DeviceRate, DefaultDeviceRate)), burst: DeviceBurst}
 }
 
-// A fleet is the rate limit of all devices together, or of those of an enrollment.
+// A fleet is the rate limit of all devices together. A tenant may have all of it, but for a reserve: when a quarter of
+// the burst is left, a tenant gets no more than a sixteenth of the rate. So those of one tenant, however many they are,
+// leave tokens to the others.
 type fleet struct {
 	bucket
-	mu    sync.Mutex
+	mu      sync.Mutex
+	paid    time.Time
+	retry   retrySchedule
+	tenants map[schema.Tenant]*share
+}
+
+// A share is what a tenant has taken of the reserve.
+type share struct {
 	paid  time.Time
 	retry retrySchedule
 }
 
-// pass admits a request, or returns when to retry.
-func (f *fleet) pass(now time.Time) (wait time.Duration) {
+const (
+	reservePart = 4  // of the burst
+	tenantPart  = 16 // of the rate, and of the burst
+)
+
+func newFleet(b bucket) *fleet { return &fleet{bucket: b, tenants: map[schema.Tenant]*share{}} }
+
+// pass admits a request of a tenant, or returns when to retry.
+func (f *fleet) pass(of schema.Tenant, now time.Time) (wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if reserve := f.burst / reservePart; reserve > 0 && f.left(f.paid, now) <= reserve {
+		own := f.tenants[of]
+		if own == nil {
+			own = &share{}
+			f.tenants[of] = own
+		}
+		b := bucket{every: f.every * tenantPart, burst: max(1, f.burst/tenantPart)}
+		if own.paid, wait = b.pass(own.paid, now); wait > 0 {
+			return own.retry.next(now, wait, f.every)
+		}
+	}
 	if f.paid, wait = f.bucket.pass(f.paid, now); wait > 0 {
 		return f.retry.next(now, wait, f.every)
 	}
@@ -61,28 +88,41 @@ func (f *fleet) pass(now time.Time) (wait time.Duration) {
 func (f *fleet) state(now time.Time) (left int, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.left(f.paid, now), f.retry.delay(now)
+	wait = f.retry.delay(now)
+	for _, own := range f.tenants {
+		wait = max(wait, own.retry.delay(now))
+	}
+	return f.left(f.paid, now), wait
 }
 
 // enrollments holds the rate limits of enrollments that have one.
 type enrollments struct {
 	mu  sync.Mutex
-	all map[schema.EnrollmentID]*fleet
+	all map[schema.EnrollmentID]*enrollmentLimit
+}
+
+type enrollmentLimit struct {
+	bucket
+	paid  time.Time
+	retry retrySchedule
 }
 
 // pass admits a request of an enrollment's device, or returns when to retry. A changed rate applies at once.
-func (n *enrollments) pass(e schema.Enrollment, now time.Time) time.Duration {
+func (n *enrollments) pass(e schema.Enrollment, now time.Time) (wait time.Duration) {
 	if e.Rate == 0 {
 		return 0
 	}
 	n.mu.Lock()
-	f := n.all[e.ID]
-	if b := (bucket{every: time.Minute / time.Duration(e.Rate), burst: e.Rate}); f == nil || f.bucket != b {
-		f = &fleet{bucket: b}
-		n.all[e.ID] = f
+	defer n.mu.Unlock()
+	l := n.all[e.ID]
+	if b := (bucket{every: time.Minute / time.Duration(e.Rate), burst: e.Rate}); l == nil || l.bucket != b {
+		l = &enrollmentLimit{bucket: b}
+		n.all[e.ID] = l
 	}
-	n.mu.Unlock()
-	return f.pass(now)
+	if l.paid, wait = l.bucket.pass(l.paid, now); wait > 0 {
+		return l.retry.next(now, wait, l.every)
+	}
+	return 0
 }
 
 // devices holds the rate limits of single devices in bounded memory: the state of the device that
@@ -92,30 +132,36 @@ func (n *enrollments) pass(e schema.Enrollment, now time.Time) time.Duration {
 type devices struct {
 	bucket
 	mu   sync.Mutex
-	paid *simplelru.LRU[schema.DeviceID, time.Time]
+	seed maphash.Seed
+	paid *simplelru.LRU[uint64, time.Time] // by the hash of what is proven, which takes little memory
+}
+
+// proven is what a proof proves: that a device is one of an enrollment. Whoever has the key of another enrollment can
+// prove that for the same device, though it will get no token, and uses up nothing of the device's own.
+type proven struct {
+	device     schema.DeviceID
+	enrollment schema.EnrollmentID
 }
 
 // maxDevices take about 30 MB.
 const maxDevices = 200_000
 
 func newDevices(b bucket, most int) *devices {
-	paid, err := simplelru.NewLRU[schema.DeviceID, time.Time](most, nil)
+	paid, err := simplelru.NewLRU[uint64, time.Time](most, nil)
 	if err != nil {
 		panic(err) // a size below 1
 	}
-	return &devices{bucket: b, paid: paid}
+	return &devices{bucket: b, seed: maphash.MakeSeed(), paid: paid}
 }
 
 // pass admits a request of a device, or returns when to retry.
-func (d *devices) pass(id schema.DeviceID, now time.Time) time.Duration {
+func (d *devices) pass(p proven, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	paid, known := d.paid.Get(id)
-	if !known {
-		id = schema.DeviceID(strings.Clone(string(id))) // the original would keep the whole request in memory
-	}
+	key := maphash.Comparable(d.seed, p)
+	paid, _ := d.paid.Get(key)
 	next, wait := d.bucket.pass(paid, now)
-	d.paid.Add(id, next)
+	d.paid.Add(key, next)
 	return wait
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 func TestUnauthenticatedRequestsUseUpNoLimit(t *testing.T) {
-	h, _ := mustNew(t, Config{Limits: Limits{Rate: 5}})
+	h, _ := mustNew(t, Config{Limits: Limits{Rate: 10}})
 	for range 1000 {
 		wantProblem(t, askToken(h, "pump-7", wrongProof).Result(), ProofWrong)
 	}
@@ -108,7 +108,7 @@ func TestDeviceLimitsUseBoundedMemory(t *testing.T) {
 	before := heap()
 	now := time.Now()
 	for i := range 3 * maxDevices {
-		d.pass(schema.DeviceID("a-device-with-a-name-of-usual-length-"+strconv.Itoa(i)), now)
+		d.pass(proven{schema.DeviceID("a-device-with-a-name-of-usual-length-" + strconv.Itoa(i)), "furrow"}, now)
 	}
 	took := heap() - before
 	t.Logf("%d MB in use", took>>20)
@@ -130,10 +130,10 @@ func TestActiveDeviceKeepsItsStateWhenOthersCrowdIn(t *testing.T) {
 	now := time.Now()
 	passed := 0
 	for i := range 1000 {
-		if d.pass("pump-7", now) == 0 {
+		if d.pass(proven{device: "pump-7"}, now) == 0 {
 			passed++
 		}
-		d.pass(schema.DeviceID(strconv.Itoa(i)), now)
+		d.pass(proven{device: schema.DeviceID(strconv.Itoa(i))}, now)
 	}
 	if passed != DeviceBurst {
 		t.Errorf("%d passed", passed)
@@ -215,7 +215,7 @@ func storm(t *testing.T, size int, limits Limits, issue time.Duration) (took tim
 			tries += n
 		}
 		most = slices.Max(all)
-		if worst > cap(h.storage.slots) {
+		if worst > h.storage.size {
 			t.Errorf("%d concurrent requests used storage", worst)
 		}
 	})
@@ -267,8 +267,8 @@ func TestStorageLimiterRejectsAfterAWait(t *testing.T) {
 		time.Sleep(time.Second)
 		close(free)
 		inside.Wait()
-		if len(h.storage.slots) != 0 {
-			t.Errorf("%d slots in use at the end", len(h.storage.slots))
+		if h.storage.slots.Used() != 0 {
+			t.Errorf("%d slots in use at the end", h.storage.slots.Used())
 		}
 	})
 }

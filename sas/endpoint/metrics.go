@@ -46,9 +46,9 @@ func (m *metrics) observe(h *Handler, others []prometheus.Collector) error {
 		value      func() float64
 	}{
 		{"furrow_sas_storage_in_flight", "Requests that use storage now.",
-			func() float64 { return float64(len(h.storage.slots)) }},
+			func() float64 { return float64(h.storage.slots.Used()) }},
 		{"furrow_sas_storage_slots", "Maximum concurrent requests that use storage.",
-			func() float64 { return float64(cap(h.storage.slots)) }},
+			func() float64 { return float64(h.storage.size) }},
 		{"furrow_sas_allowance", "Requests of all devices that may pass at once now.",
 			func() float64 { left, _ := h.fleet.state(time.Now()); return float64(left) }},
 		{"furrow_sas_retry_seconds", "Retry-After of a device that the total rate limit rejects now.",

@@ -29,7 +29,7 @@ func (h *Handler) token(x *exchange) *refusal {
 	if no != nil {
 		return no
 	}
-	if wait := h.devices.pass(device, x.began); wait > 0 {
+	if wait := h.devices.pass(proven{device, e.ID}, x.began); wait > 0 {
 		return &refusal{code: TooManyRequests, detail: "the device requests tokens too often: keep a token until renewAfter",
 			after: wait}
 	}
@@ -38,7 +38,7 @@ func (h *Handler) token(x *exchange) *refusal {
 			detail: "the devices of the enrollment request tokens at a higher rate than it allows: retry after Retry-After",
 			after:  wait}
 	}
-	if wait := h.fleet.pass(x.began); wait > 0 {
+	if wait := h.fleet.pass(e.Tenant, x.began); wait > 0 {
 		return &refusal{code: TooManyRequests,
 			detail: "many devices request tokens at the same time: retry after Retry-After", after: wait}
 	}
@@ -84,7 +84,7 @@ func checkBody(x *exchange) *refusal {
 }
 
 func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment) *refusal {
-	release, wait := h.storage.acquire(x.r.Context())
+	release, wait := h.storage.acquire(x.r.Context(), e.Tenant)
 	if release == nil {
 		return &refusal{code: StorageBusy, detail: busy, after: wait}
 	}
