@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -65,6 +64,7 @@ func (c *Condition) member(n *ast.MemberNode) (eval, error) {
 	if isName && isText && slices.Contains(c.members, name.Value) && of.Value != "labels" {
 		c.name(of.Value)
 		full := of.Value + "." + name.Value
+		c.ofMember = cmp.Or(c.ofMember, full)
 		return func(r Row) Value { return r.Sensor(full) }, nil
 	}
 	if !isName || !isText || of.Value != "labels" {
@@ -115,7 +115,11 @@ func (c *Condition) binary(n *ast.BinaryNode) (eval, error) {
 	case "in":
 		return c.in(left, n.Right)
 	case "matches":
-		return matches(left, n.Right)
+		pattern, ok := n.Right.(*ast.StringNode)
+		if !ok {
+			return nil, fmt.Errorf("matches %s; want a regular expression in quotes", n.Right)
+		}
+		return c.matches(left, pattern.Value)
 	}
 	right, err := c.compile(n.Right)
 	if err != nil {
@@ -216,22 +220,6 @@ func (c *Condition) in(left eval, n ast.Node) (eval, error) {
 	return func(r Row) Value {
 		v := left(r)
 		return truth(slices.ContainsFunc(items, func(item eval) bool { return item(r) == v }))
-	}, nil
-}
-
-// matches takes a constant pattern, so that a wrong one is an error when the condition is read.
-func matches(left eval, n ast.Node) (eval, error) {
-	pattern, ok := n.(*ast.StringNode)
-	if !ok {
-		return nil, fmt.Errorf("matches %s; want a regular expression in quotes", n)
-	}
-	re, err := regexp.Compile(pattern.Value)
-	if err != nil {
-		return nil, fmt.Errorf("matches %s: %w", n, err)
-	}
-	return func(r Row) Value {
-		v := left(r)
-		return truth(v.is == text && re.MatchString(v.text))
 	}, nil
 }
 

@@ -12,6 +12,7 @@
 package condition
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,18 +28,27 @@ const MaxText = 1000
 
 // A Condition is a condition that was read. It is safe for concurrent use.
 type Condition struct {
-	text    string
-	holds   eval
-	early   []eval // those of the conditions joined by and that know no labels
-	sensors []string
-	members []string
-	labels  bool
+	text  string
+	parts []part // joined by and
+
+	sensors  []string
+	members  []string
+	ofMember string // the first member of a sensor that it names, as in oil.max
+	labels   bool
+	patterns int // instructions
+}
+
+// A part is one of the conditions that are joined by and.
+type part struct {
+	holds  eval
+	labels bool // it asks for labels
 }
 
 // A Row has what a condition asks for.
 type Row struct {
-	Sensor func(name string) Value // the name of a sensor, or sensor.member
-	Labels map[string]string
+	Sensor  func(name string) Value // the name of a sensor, or sensor.member
+	Labels  map[string]string
+	Context context.Context // ends a long match, whose outcome is then worthless; nil: nothing does
 }
 
 // Parse reads a condition. If it is about more than one value of each sensor, such as the min and max of a span of
@@ -52,19 +62,17 @@ func Parse(text string, members ...string) (*Condition, error) {
 		return nil, plain(err)
 	}
 	c := &Condition{text: text, members: members}
+	any := false
 	for _, n := range joined(tree.Node, nil) {
 		c.labels = false
 		holds, err := c.compile(n)
 		if err != nil {
 			return nil, err
 		}
-		if !c.labels {
-			c.early = append(c.early, holds)
-		}
+		c.parts = append(c.parts, part{holds, c.labels})
+		any = any || c.labels
 	}
-	if c.holds, err = c.compile(tree.Node); err != nil {
-		return nil, err
-	}
+	c.labels = any
 	if !isCondition(tree.Node) {
 		return nil, fmt.Errorf("%s is no condition; compare it with something, as in %[1]s > 0", tree.Node)
 	}
@@ -101,18 +109,33 @@ func plain(err error) error {
 }
 
 // Holds reports whether the condition holds for a row.
-func (c *Condition) Holds(r Row) bool { return c.holds(r).true() }
+func (c *Condition) Holds(r Row) bool {
+	return !slices.ContainsFunc(c.parts, func(p part) bool { return !p.holds(r).true() })
+}
 
 // MayHold reports whether the condition can hold for a row with some labels, which are not looked at.
 func (c *Condition) MayHold(r Row) bool {
-	return !slices.ContainsFunc(c.early, func(holds eval) bool { return !holds(r).true() })
+	return !slices.ContainsFunc(c.parts, func(p part) bool { return !p.labels && !p.holds(r).true() })
 }
 
 // Sensors returns the sensors that the condition names, in the order of its text.
 func (c *Condition) Sensors() []string { return c.sensors }
 
+// CheckMembers returns an error if the condition is about members of sensors, which single values do not have.
+func (c *Condition) CheckMembers() error {
+	if c.ofMember == "" {
+		return nil
+	}
+	return fmt.Errorf("%s; %s", c.ofMember, (&Condition{}).whatHasMembers())
+}
+
 // Labels reports whether the condition asks for labels.
 func (c *Condition) Labels() bool { return c.labels }
 
-// String returns the text.
-func (c *Condition) String() string { return c.text }
+// String returns the text; empty for none.
+func (c *Condition) String() string {
+	if c == nil {
+		return ""
+	}
+	return c.text
+}

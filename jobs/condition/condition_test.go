@@ -1,6 +1,8 @@
 package condition
 
 import (
+	"context"
+	"regexp/syntax"
 	"strings"
 	"testing"
 )
@@ -140,4 +142,78 @@ func FuzzConditions(f *testing.F) {
 			t.Errorf("%q is %t and %t", text, a, b)
 		}
 	})
+}
+
+// TestPatternsAreBounded: what a pattern stands for counts, and not its own length.
+func TestPatternsAreBounded(t *testing.T) {
+	for _, pattern := range []string{
+		"^" + strings.Repeat("a{0,1000}", 105) + "b$", "a{1000}a", "((a{10}){10}){9}((a{10}){10}){9}",
+		"(a{500}|b{501})", "(?i:x{999}yy)", "[a-z]{0,1000}!",
+	} {
+		allocations := testing.AllocsPerRun(1, func() {
+			_, err := Parse("note matches '" + pattern + "'")
+			if err == nil || !strings.Contains(err.Error(), "the patterns of the condition stand for more than 1000") {
+				t.Errorf("%.50s: %v", pattern, err)
+			}
+		})
+		if allocations > 5000 {
+			t.Errorf("%.50s: %.0f allocations to refuse it", pattern, allocations)
+		}
+	}
+	for _, pattern := range []string{"a{0,400}", "^(alarm|fault|door [0-9]{1,3})", strings.Repeat("a", 900), ".*(x|y)*"} {
+		if _, err := Parse("note matches '" + pattern + "'"); err != nil {
+			t.Errorf("%.50s: %v", pattern, err)
+		}
+	}
+	if _, err := Parse("a matches 'x{600}' and b matches 'y{600}'"); err == nil {
+		t.Error("two patterns are bounded each by itself")
+	}
+}
+
+// FuzzPatternSize compares the size of a pattern with that of its program.
+func FuzzPatternSize(f *testing.F) {
+	for _, p := range []string{"a", "a{3,9}", "(?i)k+", "(a|b|)*?", "[^a]{2,}", "\\pL{4}", "^$", "(?s:.)", "\\bx\\B"} {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		tree, err := syntax.Parse(p, syntax.Perl)
+		if err != nil || len(p) > 100 {
+			return
+		}
+		n := size(tree)
+		if n > maxPatterns {
+			return
+		}
+		program, err := syntax.Compile(tree.Simplify())
+		if err == nil && len(program.Inst) > 2*n+4 {
+			t.Errorf("%q has %d instructions, and its size is %d", p, len(program.Inst), n)
+		}
+	})
+}
+
+// TestLongMatchEndsWithItsContext has a text of the greatest length, and the greatest pattern.
+func TestLongMatchEndsWithItsContext(t *testing.T) {
+	c, err := Parse("note matches '(x|.)*(a|b)*(.?){150}c'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	ctx := countingContext{t.Context(), &asked}
+	c.Holds(Row{Context: ctx, Sensor: func(string) Value { return Text(strings.Repeat("a", 64<<10)) }})
+	if asked < 3 || asked > 5 {
+		t.Errorf("it looks %d times whether its context has ended, which it has after three", asked)
+	}
+}
+
+// A countingContext ends when it has been asked three times.
+type countingContext struct {
+	context.Context
+	asked *int
+}
+
+func (c countingContext) Err() error {
+	if *c.asked++; *c.asked >= 3 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -69,8 +69,26 @@ func (d *Dashboard) admitsAnybody(r *http.Request) error {
 	case !namesLoopback(r.Host):
 		return api.NewProblem(api.WrongHost, "Wrong host name",
 			"This dashboard serves only this machine, and the request names another host: use localhost or 127.0.0.1.")
+	case !mayBeOurs(r):
+		return api.NewProblem(api.Forbidden, "Sent from another site",
+			"A page of another site made this request. Open the dashboard itself, at its own address.")
 	}
 	return nil
+}
+
+// mayBeOurs reports whether a request is not one that a page of another site makes: an image, a frame, a script. A
+// browser would send it from this machine, which needs no sign-in. It may be a link to a page.
+func mayBeOurs(r *http.Request) bool {
+	if r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		return r.Method == http.MethodGet || sameOrigin(r)
+	}
+	switch site := r.Header.Get("Sec-Fetch-Site"); site {
+	case "same-origin", "none":
+		return true
+	case "":
+		return r.Header.Get("Origin") == "" || sameOrigin(r) // no browser, or an old one
+	}
+	return false
 }
 
 // challenging adds the header that a 401 must have. It does not name Basic, with which browsers ask in a window of

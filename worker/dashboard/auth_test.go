@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,6 +145,34 @@ func TestShortSecretsAreRefused(t *testing.T) {
 	} {
 		if err := s.Check(); (err == nil) != ok {
 			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
+// TestOtherSitesAskNothingOfAnOpenDashboard: whatever page is open in a browser on this machine could.
+func TestOtherSitesAskNothingOfAnOpenDashboard(t *testing.T) {
+	d := newDashboard(t, Config{Loopback: true})
+	for _, c := range []struct {
+		want    int
+		headers []string
+	}{
+		{200, nil},
+		{200, []string{"Sec-Fetch-Site", "none"}},
+		{200, []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors"}},
+		{200, []string{"Origin", "http://localhost:10090"}},
+		{200, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}},
+		{403, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}},
+		{403, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "cors"}},
+		{403, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}},
+		{403, []string{"Origin", "http://evil.example"}},
+		{403, []string{"Origin", "null"}},
+		{403, []string{"Sec-Fetch-Site", "nonsense"}},
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			w := d.do(method, "/openapi.json", append([]string{"Host", "localhost:10090"}, c.headers...)...)
+			if w.Code != c.want && !(method == "HEAD" && slices.Contains(c.headers, "document")) {
+				t.Errorf("%s with %q: %d, want %d", method, c.headers, w.Code, c.want)
+			}
 		}
 	}
 }

@@ -67,7 +67,7 @@ func TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain(t *testing.T) {
 func (g *fixture) waitForIncidents(t testing.TB, n int) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		all, marked := g.c.Model.NewestIncidents(t.Context(), model.Filter{}, 100), map[string]bool{}
+		all, marked := must.Have(g.c.Model.NewestIncidents(t.Context(), model.Filter{}, 100))(t), map[string]bool{}
 		for _, i := range all {
 			marked[i.Device] = true
 		}

@@ -8,6 +8,7 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables/schema"
+	"furrow/tables/shares"
 	"furrow/worker/admin"
 	"furrow/worker/cost"
 	"furrow/worker/dashboard/formats"
@@ -20,17 +21,15 @@ type API struct {
 	acts     []admin.Fleet // by account
 	activity access.Log
 	log      *slog.Logger
-	streams  chan struct{} // holds one element per open stream
 	closing  chan struct{} // closed by Close
 
-	questions questions
+	questions, streams *shares.Shares
 }
 
 // New returns an API over m, what people can do, and the activity log.
 func New(m *model.Store, acts []admin.Fleet, activity access.Log, log *slog.Logger) *API {
 	return &API{model: m, acts: acts, activity: activity, log: log,
-		streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
-		questions: questions{by: map[string]int{}}}
+		closing: make(chan struct{}), questions: shares.New(maxQuestions), streams: shares.New(maxStreams)}
 }
 
 // Close ends all streams.

@@ -146,8 +146,7 @@ func (p *Params) parse(name, text string) (err error) {
 	case "model":
 		p.Model = text
 	case "where":
-		p.Where = text
-		_, err = condition.Parse(text, query.BucketMembers()...) // whatever it is on
+		p.Where, err = condition.Parse(text, query.BucketMembers()...) // whatever it is on
 	case "text":
 		p.Text = text
 	case "prefix":
@@ -357,7 +356,7 @@ const defaultRows = 1000
 func (p Params) Readings(device string, f formats.Format, now time.Time) (model.ReadingsQuery, error) {
 	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, Where: p.Where, After: p.After,
 		Limit: p.limit(f), Asked: p.Asked}
-	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.Where != "" || p.After != "" ||
+	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.Where != nil || p.After != "" ||
 		p.Limit > 0) {
 		return q, badRequest("newest cannot be combined with from, to, span, where, after or limit: leave them out.")
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -96,13 +97,33 @@ func TestTimesAreThoseOfTheShell(t *testing.T) {
 	}
 }
 
-func TestStreamsAreLimited(t *testing.T) {
+// TestOnePersonLeavesStreamsToOthers opens as many as one gets.
+func TestOnePersonLeavesStreamsToOthers(t *testing.T) {
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
-	for range maxStreams {
-		a.streams <- struct{}{}
+	open := func(p Person) error {
+		r := httptest.NewRequest("GET", "/v1/stream", nil)
+		_, _, err := a.openStream(r.WithContext(p.With(t.Context())))
+		return err
 	}
-	if w := answer(a, "/v1/stream"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
-		t.Errorf("one stream too many: %d %s", w.Code, w.Body)
+	n := 0
+	for open(Person{Name: "ann", Tenant: "contoso"}) == nil {
+		n++
+	}
+	if n != maxStreams/2 {
+		t.Errorf("one person has %d streams", n)
+	}
+	for i := range 100 {
+		_ = open(Person{Name: fmt.Sprint(i), Tenant: "contoso"})
+	}
+	if err := open(Person{Name: "bob", Tenant: "fabrikam"}); err != nil {
+		t.Errorf("another tenant: %v", err)
+	}
+	if err := open(Person{Name: "carol"}); err != nil {
+		t.Errorf("whoever sees all tenants: %v", err)
+	}
+	err := open(Person{Name: "ann", Tenant: "contoso"})
+	if p, is := errors.AsType[*Problem](err); !is || p.Code != TooManyRequests || p.RetryAfter == 0 {
+		t.Errorf("one stream too many: %v", err)
 	}
 }
 

@@ -24,7 +24,7 @@ type personKey struct{}
 
 // With returns a context for a person's request, in which the model answers about the person's tenant only.
 func (p Person) With(ctx context.Context) context.Context {
-	return model.Within(context.WithValue(ctx, personKey{}, p), string(p.Tenant))
+	return model.By(model.Within(context.WithValue(ctx, personKey{}, p), string(p.Tenant)), p.Name)
 }
 
 // PersonOf returns who makes a request.

@@ -89,6 +89,10 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, model.ErrUnknown):
 		return NewProblem(NotFound, "Device or tenant not found",
 			"There is no such device or tenant. A new one can take a minute to appear.")
+	case errors.Is(err, model.ErrBusy):
+		return NewProblem(TooManyRequests, "Too many conditions at once", "This dashboard decides as many conditions as it "+
+			"can, or this one takes too long. Try again in a moment, or select devices by tenant, site, model or label, "+
+			"too.").RetryIn(5 * time.Second)
 	case errors.Is(err, context.Canceled):
 		return NewProblem(StorageUnavailable, "Request canceled",
 			"The client closed the connection before the answer was ready.")

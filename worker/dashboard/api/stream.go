@@ -11,8 +11,6 @@ import (
 )
 
 const (
-	// maxStreams limits the open streams: each holds what it has sent, and a compressor.
-	maxStreams = 64
 	// recheck is how often a map is compared again when nothing arrives: a device becomes silent by doing nothing.
 	recheck = 5 * time.Second
 	// keepAlive is the longest pause between two sends, so that no proxy closes the connection.
@@ -24,11 +22,10 @@ const (
 // openStream returns the context of a stream, which ends when the client goes or Close is called, and what to call at
 // its end.
 func (a *API) openStream(r *http.Request) (ctx context.Context, end func(), err error) {
-	select {
-	case a.streams <- struct{}{}:
-	default:
+	owners := PersonOf(r.Context()).owners()
+	if !a.streams.Take(1, owners...) {
 		return nil, nil, NewProblem(TooManyRequests, "Too many open streams",
-			"This dashboard already serves as many streams as it can. The same address without /stream returns the same "+
+			"As many streams are open as this dashboard can serve to you. The same address without /stream returns the same "+
 				"data once.").RetryIn(30 * time.Second)
 	}
 	ctx, stop := context.WithCancel(r.Context())
@@ -39,7 +36,7 @@ func (a *API) openStream(r *http.Request) (ctx context.Context, end func(), err 
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, func() { stop(); <-a.streams }, nil
+	return ctx, func() { stop(); a.streams.Give(1, owners...) }, nil
 }
 
 // begin sends the headers of a stream.
@@ -120,7 +117,7 @@ func (a *API) follow(ctx context.Context, live *model.Live, out events) {
 	sent := time.Now()
 	for {
 		changed := a.model.Changed()
-		change, whole, any := live.Next()
+		change, whole, any := live.Next(ctx)
 		var err error
 		for _, incident := range live.NextIncidents() {
 			if err = out.event("incident", incident); err != nil {

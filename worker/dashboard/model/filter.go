@@ -10,11 +10,13 @@ import (
 // A Filter selects devices of the map and of lists. An empty field does not filter.
 type Filter struct {
 	Tenant, Site string
-	Label        string // NAME=TEXT, or NAME for any text
-	Model        string // its name
-	Where        string // a condition on the newest values
-	Text         string // in any part of the ID, in any case
+	Label        string               // NAME=TEXT, or NAME for any text
+	Model        string               // its name
+	Where        *condition.Condition // on the newest values
+	Text         string               // in any part of the ID, in any case
 	State        State
+
+	holds *selection // what Where holds for; see decide
 }
 
 // A matcher selects devices of an index. It is computed from a Filter once, and used for every device.
@@ -25,14 +27,14 @@ type matcher struct {
 	label, text  string
 	state        State
 	silence      uint32
-	where        *condition.Condition // nil: any values
-	row          condition.Row        // of device
-	device       *device
+	holds        *selection // nil: all
+	index        *index
 }
 
 // matcher returns what selects the devices of a filter. The lock is held.
 func (x *index) matcher(f Filter, silence uint32) *matcher {
-	m := &matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, silence: silence}
+	m := &matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, silence: silence,
+		none: f.Where != nil && f.holds == nil, holds: f.holds, index: x}
 	number := func(n *names, text string) *uint32 {
 		if text == "" {
 			return nil
@@ -42,12 +44,6 @@ func (x *index) matcher(f Filter, silence uint32) *matcher {
 		return &i
 	}
 	m.tenant, m.site, m.model = number(&x.tenants, f.Tenant), number(&x.sites, f.Site), number(&x.models, f.Model)
-	if f.Where != "" {
-		var err error
-		m.where, err = condition.Parse(f.Where)
-		m.none = m.none || err != nil // it was checked before
-		m.row.Sensor = func(name string) condition.Value { return x.condition(m.device, name) }
-	}
 	return m
 }
 
@@ -77,27 +73,26 @@ func (s *Store) checkFilter(f Filter, sensors ...string) error {
 	return s.checkWhere(f.Tenant, f.Where)
 }
 
-// checkWhere returns an error for a condition that is wrong, or on a sensor that none of a tenant's devices has.
-func (s *Store) checkWhere(tenant, where string) error {
-	_, err := s.whereOf(tenant, where)
-	return err
+// checkWhere returns an error for a condition on single values that names members of sensors, or one that none of a
+// tenant's devices has.
+func (s *Store) checkWhere(tenant string, where *condition.Condition) error {
+	if where == nil {
+		return nil
+	}
+	if err := where.CheckMembers(); err != nil {
+		return queryErrorf("where: %v", err)
+	}
+	return s.checkSensorsOf(tenant, where)
 }
 
-// whereOf returns a condition on the sensors of a tenant's devices and their members; nil for none.
-func (s *Store) whereOf(tenant, where string, members ...string) (*condition.Condition, error) {
-	if where == "" {
-		return nil, nil
-	}
-	c, err := condition.Parse(where, members...)
-	if err != nil {
-		return nil, queryErrorf("where: %v", err)
-	}
-	for _, sensor := range c.Sensors() {
+// checkSensorsOf returns an error for a condition on a sensor that none of a tenant's devices has.
+func (s *Store) checkSensorsOf(tenant string, where *condition.Condition) error {
+	for _, sensor := range where.Sensors() {
 		if err := s.checkSensor(tenant, sensor); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // labelText returns the part of a device's labels, as JSON, that has a label.
@@ -115,26 +110,19 @@ func labelText(label string) string {
 	return found
 }
 
-func (m *matcher) matches(d *device) bool {
-	switch {
-	case m.none, m.tenant != nil && uint32(d.tenant) != *m.tenant, m.site != nil && d.site != *m.site:
+// matches reports whether the device at a position of the index is selected. The lock is held.
+func (m *matcher) matches(i int) bool {
+	switch d := &m.index.devices[i]; {
+	case m.none, m.holds != nil && !m.holds.includes(int32(i)):
+		return false
+	case m.tenant != nil && uint32(d.tenant) != *m.tenant, m.site != nil && d.site != *m.site:
 		return false
 	case m.label != "" && !strings.Contains(d.labels, m.label), m.text != "" && !strings.Contains(strings.ToLower(d.id),
 		m.text):
 		return false
+	default:
+		return (m.state == "" || d.state(m.silence) == m.state) && (m.model == nil || uint32(d.model) == *m.model)
 	}
-	return (m.state == "" || d.state(m.silence) == m.state) && (m.model == nil || uint32(d.model) == *m.model) &&
-		m.holds(d)
-}
-
-func (m *matcher) holds(d *device) bool {
-	if m.where == nil {
-		return true
-	}
-	if m.device, m.row.Labels = d, nil; m.where.Labels() {
-		m.row.Labels = labelsOf(d.labels)
-	}
-	return m.where.Holds(m.row)
 }
 
 // A selection is what a filter selects, by position in the index. Devices that came later are not selected.
@@ -158,7 +146,7 @@ func (x *index) selected(f Filter, silence uint32) *selection {
 	s := &selection{has: make([]bool, len(x.devices))}
 	m := x.matcher(f, silence)
 	for i := range x.devices {
-		if m.matches(&x.devices[i]) {
+		if m.matches(i) {
 			s.has[i] = true
 			s.total++
 		}

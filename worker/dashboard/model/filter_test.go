@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/condition"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
@@ -37,14 +38,14 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		want   string
 	}{
 		{Filter{}, "a b c d"},
-		{Filter{Where: "oil > 100"}, "c d"},
-		{Filter{Where: "oil > 100", Tenant: "inn"}, ""},
-		{Filter{Where: `door == "open" and oil < 300`}, "b"},
-		{Filter{Where: "door == nil"}, "a c"},
-		{Filter{Where: `labels.class == "Grill" or oil == 0`}, "a c"},
-		{Filter{Where: "labels.class == nil", State: OK}, "b d"},
+		{Filter{Where: parsed("oil > 100")}, "c d"},
+		{Filter{Where: parsed("oil > 100"), Tenant: "inn"}, ""},
+		{Filter{Where: parsed(`door == "open" and oil < 300`)}, "b"},
+		{Filter{Where: parsed("door == nil")}, "a c"},
+		{Filter{Where: parsed(`labels.class == "Grill" or oil == 0`)}, "a c"},
+		{Filter{Where: parsed("labels.class == nil"), State: OK}, "b d"},
 		{Filter{Model: "grill"}, "b"},
-		{Filter{Model: "Grill", Where: "oil == 200"}, "c"},
+		{Filter{Model: "Grill", Where: parsed("oil == 200")}, "c"},
 		{Filter{Model: "none"}, ""},
 	} {
 		list, _, err := s.Devices(t.Context(), ListQuery{Filter: c.filter})
@@ -65,7 +66,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		}
 	}
 	for _, where := range []string{"oli > 1", "door == nil and oli == nil", "labels.class == nil or oli > 1"} {
-		_, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Where: where}})
+		_, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Where: parsed(where)}})
 		if q, is := errors.AsType[*QueryError](err); !is || !strings.HasPrefix(q.Detail, `there is no sensor "oli"`) {
 			t.Errorf("%s: %v", where, err)
 		}
@@ -75,5 +76,36 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 	look(t, s)
 	if list, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}}); err != nil || list.Total != 1 {
 		t.Errorf("with other models: %+v, %v", list, err)
+	}
+}
+
+// parsed returns a condition that is known to be one.
+func parsed(text string) *condition.Condition {
+	c, err := condition.Parse(text)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// TestConditionsOfOnePersonLeaveRoomToOthers while all that she may ask are being decided.
+func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "a", Tenant: "inn"})
+	f.Send(t, "a", time.Now().Add(-time.Minute), map[string]any{"oil": 1.0})
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	ann, bob := By(Within(t.Context(), "inn"), "ann"), By(Within(t.Context(), "inn"), "bob")
+	for s.deciding.Take(1, owners(ann)...) {
+	}
+	query := ListQuery{Filter: Filter{Where: parsed("oil == 1")}}
+	if list, _, err := s.Devices(bob, query); err != nil || list.Total != 1 {
+		t.Errorf("bob gets %+v, %v", list, err)
+	}
+	left, leave := context.WithCancel(ann)
+	leave()
+	if _, _, err := s.Devices(left, query); !errors.Is(err, context.Canceled) {
+		t.Errorf("when she is gone: %v", err)
 	}
 }

@@ -47,14 +47,18 @@ func (s *Store) filteredOnes(f Filter) (all []query.Incident, more bool) {
 	m := x.matcher(f, s.silence())
 	return slices.DeleteFunc(all, func(i query.Incident) bool {
 		at, known := x.at[string(i.ID.Device)]
-		return !known || !m.matches(&x.devices[at])
+		return !known || !m.matches(int(at))
 	}), more
 }
 
 // NewestIncidents returns at most n open incidents of the devices that a filter selects: the greatest severity first,
 // and then the newest. It takes no storage operations of its own.
-func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) []Incident {
+func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) ([]Incident, error) {
 	f.Tenant = scoped(ctx, f.Tenant)
+	f, err := s.decide(ctx, f)
+	if err != nil {
+		return nil, err
+	}
 	all, _ := s.filteredOnes(f)
 	slices.SortStableFunc(all, func(a, b query.Incident) int {
 		return cmp.Compare(severityOf(b.Severity), severityOf(a.Severity))
@@ -63,7 +67,7 @@ func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) []Incident
 	for i := range all[:min(n, len(all))] {
 		out = append(out, incidentOf(&all[i]))
 	}
-	return out
+	return out, nil
 }
 
 // IncidentCounts are the incidents of the last day by rule and by hour.

@@ -46,6 +46,9 @@ func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, err
 	if err := s.checkFilter(q.Filter, q.Sensor); err != nil {
 		return DeviceList{}, read, err
 	}
+	if q.Filter, err = s.decide(ctx, q.Filter); err != nil {
+		return DeviceList{}, read, err
+	}
 	list, err := s.list(q)
 	list.Operations = read.Operations
 	return list, read, err
@@ -76,7 +79,7 @@ func (s *Store) list(q ListQuery) (DeviceList, error) {
 	first := smallest{limit: q.Limit + 1}
 	for i := range x.devices {
 		d := &x.devices[i]
-		if !strings.HasPrefix(d.id, q.Prefix) || q.Box != nil && !d.in(*q.Box) || !matcher.matches(d) {
+		if !strings.HasPrefix(d.id, q.Prefix) || q.Box != nil && !d.in(*q.Box) || !matcher.matches(i) {
 			continue
 		}
 		out.Total++

@@ -71,7 +71,9 @@ func (s *Store) Listed(ctx context.Context, q ListQuery) (Export, error) {
 				return
 			}
 			if err = ctx.Err(); err == nil {
-				list, err = s.list(q)
+				if q.Filter, err = s.decide(ctx, q.Filter); err == nil {
+					list, err = s.list(q)
+				}
 			}
 		}
 		yield(nil, err)

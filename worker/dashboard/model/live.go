@@ -37,7 +37,12 @@ func (s *Store) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
 
 // Next returns what has changed since the last call, and whether anything has. When the map's sensor has
 // changed, it returns the whole map.
-func (l *Live) Next() (c Change, whole *Map, any bool) {
+func (l *Live) Next(ctx context.Context) (c Change, whole *Map, any bool) {
+	decided, err := l.store.decide(ctx, l.query.Filter)
+	if err != nil {
+		return c, nil, false // the next time
+	}
+	l.query.Filter = decided
 	m := l.store.mapAt(l.query, l.store.watch.touch())
 	if m.Sensor != l.last.Sensor || m.Unit != l.last.Unit {
 		l.take(m)
@@ -119,7 +124,7 @@ type incidentMark struct {
 // acknowledged or muted. The first call returns none.
 func (l *Live) NextIncidents() (all []IncidentChange) {
 	version := l.store.open.current()
-	if l.incidents != nil && version == l.openVersion {
+	if l.incidents != nil && version == l.openVersion || l.query.Where != nil && l.query.holds == nil {
 		return nil
 	}
 	l.openVersion = version

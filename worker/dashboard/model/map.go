@@ -26,6 +26,9 @@ func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 	if err := s.checkFilter(q.Filter, q.Sensor); err != nil {
 		return Map{}, read, err
 	}
+	if q.Filter, err = s.decide(ctx, q.Filter); err != nil {
+		return Map{}, read, err
+	}
 	return s.mapAt(q, read.At), read, nil
 }
 

@@ -148,7 +148,7 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 			}
 			s.census.kept.Purge() // sensors are kept for a while, and the scale of colours
 			live.scaled = time.Time{}
-			c, whole, any := live.Next()
+			c, whole, any := live.Next(t.Context())
 			if whole != nil {
 				m, marks = *whole, marksOf(*whole)
 			} else {

@@ -36,6 +36,9 @@ func (s *Store) Overview(ctx context.Context, f Filter) (Overview, Read, error) 
 	if err := s.checkFilter(f, ""); err != nil {
 		return Overview{}, read, err
 	}
+	if f, err = s.decide(ctx, f); err != nil {
+		return Overview{}, read, err
+	}
 	out := s.index.overview(f, s.silence())
 	out.Incidents = s.openIncidents(f)
 	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
@@ -52,7 +55,7 @@ func (x *index) overview(f Filter, silence uint32) (out Overview) {
 	m := x.matcher(f, silence)
 	for i := range x.devices {
 		d := &x.devices[i]
-		if !m.matches(d) {
+		if !m.matches(i) {
 			continue
 		}
 		out.Devices++

@@ -21,10 +21,10 @@ import (
 type ReadingsQuery struct {
 	Device   string
 	From, To time.Time
-	Newest   int      // rows, the newest first, instead of those of the span; 0: those of the span
-	Sensors  []string // none: all; rows without any of them are left out
-	Where    string   // a condition on the values of a row, even on those of other sensors; empty: none
-	After    string   // Next of the part before
+	Newest   int                  // rows, the newest first, instead of those of the span; 0: those of the span
+	Sensors  []string             // none: all; rows without any of them are left out
+	Where    *condition.Condition // on the values of a row, even on those of other sensors; nil: none
+	After    string               // Next of the part before
 	Limit    int
 
 	// Asked is what determined From and To. They may be relative to now, so each part of an answer has the span of its
@@ -95,8 +95,7 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 	if err != nil {
 		return Export{}, err
 	}
-	where, err := s.whereOf(string(o.member.Tenant), q.Where)
-	if err != nil {
+	if err := s.checkWhere(string(o.member.Tenant), q.Where); err != nil {
 		return Export{}, err
 	}
 	cursor := s.cursorFor("readings", within(ctx), q.Device, q.Asked)
@@ -112,7 +111,7 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
 	}
-	m := &measuring{store: s, member: o.member, q: q, where: where, ask: ask, cursor: cursor, out: &out.Extent}
+	m := &measuring{store: s, member: o.member, q: q, ask: ask, cursor: cursor, out: &out.Extent}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
 		Columns: measuredColumns(), Rows: func(yield func(formats.Row, error) bool) { m.rows(ctx, yield) }}, nil
 }
@@ -126,7 +125,6 @@ type measuring struct {
 	store  *Store
 	member schema.Member
 	q      ReadingsQuery
-	where  *condition.Condition // nil: none
 	ask    query.Question
 	cursor cursor
 	out    *Extent
@@ -149,7 +147,11 @@ func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) boo
 			return
 		}
 		n, last = n+1, r.Row
-		row, keep := m.row(model, r)
+		row, keep := m.row(ctx, model, r)
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+			return
+		}
 		if !keep {
 			continue
 		}
@@ -160,14 +162,17 @@ func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) boo
 }
 
 // row returns a reading as the model understands it, and whether it is asked for.
-func (m *measuring) row(model *query.Model, r query.Reading) (*measured, bool) {
+func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading) (*measured, bool) {
 	reading, err := r.Read()
 	if err != nil {
 		m.out.Unreadable++
 		return nil, false
 	}
-	if m.where != nil && !m.where.Holds(model.Row(reading, m.member.Labels)) {
-		return nil, false
+	if m.q.Where != nil {
+		row := model.Row(reading, m.member.Labels)
+		if row.Context = ctx; !m.q.Where.Holds(row) {
+			return nil, false
+		}
 	}
 	sample, _ := model.Sensors.Sample(reading)
 	row := &measured{string(m.member.Device), r.Row, r.Time.Time().UTC(), wanted(sample.Values, m.q.Sensors)}
@@ -180,7 +185,7 @@ func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
 		m.ask.Limit = m.q.Newest
 		return a.fleet.Tail(ctx, a.anyPipeline(), m.ask)
 	}
-	if len(m.q.Sensors) == 0 && m.where == nil {
+	if len(m.q.Sensors) == 0 && m.q.Where == nil {
 		m.ask.Limit = m.q.Limit + 1 // to see whether there is more
 	}
 	return a.fleet.Readings(ctx, m.ask)

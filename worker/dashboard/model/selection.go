@@ -47,6 +47,10 @@ func (s *Store) selectedHomes(ctx context.Context, q FleetQuery, apart int, form
 	for _, id := range q.Devices {
 		missing[id] = true
 	}
+	var err error
+	if q.Filter, err = s.decide(ctx, q.Filter); err != nil {
+		return nil, err
+	}
 	all := s.index.candidates(q, s.silence())
 	var homes []home
 	if former {
@@ -90,7 +94,7 @@ func (x *index) candidates(q FleetQuery, silence uint32) map[place][]candidate {
 	for i := range x.devices {
 		d := &x.devices[i]
 		at := place{d.tenant, d.month}
-		all[at] = append(all[at], candidate{d.id, q.names(d.id) && m.matches(d)})
+		all[at] = append(all[at], candidate{d.id, q.names(d.id) && m.matches(i)})
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
+	"furrow/tables/shares"
 	"furrow/worker/cost"
 	"furrow/worker/query"
 )
@@ -52,6 +53,7 @@ type Store struct {
 	accounts []*account
 	log      *slog.Logger
 	index    *index
+	deciding *shares.Shares // of conditions
 	layers   *memo[*layer]
 	ground   *ground
 	census   *memo[sensed]
@@ -80,7 +82,7 @@ type Store struct {
 func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
 	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()),
-		index: newIndex(len(c.Accounts)), open: openSet{of: map[tenantIn]*tenantOpen{}},
+		index: newIndex(len(c.Accounts)), deciding: newDeciding(), open: openSet{of: map[tenantIn]*tenantOpen{}},
 		watch:  newWatch(2*c.Interval, len(c.Accounts)),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),

@@ -110,11 +110,13 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	if err := s.checkMeasured(q); err != nil {
 		return Export{}, err
 	}
-	where, err := s.whereOf(q.Tenant, q.Where, query.BucketMembers()...)
-	if err != nil {
-		return Export{}, err
+	where := q.Where
+	if where != nil {
+		if err := s.checkSensorsOf(q.Tenant, where); err != nil {
+			return Export{}, err
+		}
 	}
-	q.Where = "" // it is on windows, and not on newest values
+	q.Where = nil // it is on windows, and not on newest values
 	q.labels = where != nil && where.Labels()
 	w := &windowed{store: s, q: q, where: where, cursor: s.cursorFor("windows", within(ctx), q.Asked)}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
@@ -291,7 +293,11 @@ func (w *windowed) read(
 			labels, selected = w.selects(b.Tenant, string(b.Device))
 		}
 		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start ||
-			!w.holds(&b, labels) {
+			!w.holds(ctx, &b, labels) {
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return false
+			}
 			continue
 		}
 		if w.out.Count++; !yield(&windowRow{b}, nil) {
@@ -310,11 +316,12 @@ func (w *windowed) compare(a, b query.Bucket) int {
 }
 
 // holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
-func (w *windowed) holds(b *query.Bucket, labels map[string]string) bool {
+func (w *windowed) holds(ctx context.Context, b *query.Bucket, labels map[string]string) bool {
 	if w.where == nil {
 		return true
 	}
-	if !w.where.Holds(b.Row(labels)) {
+	row := b.Row(labels)
+	if row.Context = ctx; !w.where.Holds(row) {
 		return false
 	}
 	if len(w.q.Sensors) > 0 {

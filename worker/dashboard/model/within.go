@@ -10,6 +10,20 @@ func Within(ctx context.Context, tenant string) context.Context {
 	return context.WithValue(ctx, withinKey{}, tenant)
 }
 
+type byKey struct{}
+
+// By returns a context for the requests of a person, who has a share of what everybody uses.
+func By(ctx context.Context, person string) context.Context {
+	return context.WithValue(ctx, byKey{}, person)
+}
+
+// owners returns who takes a share for a request: a tenant, and a person of it.
+func owners(ctx context.Context) []string {
+	person, _ := ctx.Value(byKey{}).(string)
+	tenant := within(ctx)
+	return []string{tenant, tenant + "\x00" + person}
+}
+
 // within returns the only tenant that ctx may see; empty: all.
 func within(ctx context.Context) string {
 	tenant, _ := ctx.Value(withinKey{}).(string)

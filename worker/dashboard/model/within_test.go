@@ -69,7 +69,7 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 		if seen, _, err := s.Overview(only, of); err != nil || seen.Devices != want || seen.LagSeconds != nil {
 			t.Errorf("tenant %q: the overview has %+v, %v", asked, seen, err)
 		}
-		change, _, _ := live.Next()
+		change, _, _ := live.Next(t.Context())
 		if m.Total != want || list.Total != want || len(list.Devices) != want || first.Total != want || change.Total != want {
 			t.Errorf("tenant %q: %d on the map, %d listed, %d in the stream, %d after it; want %d", asked, m.Total, list.Total,
 				first.Total, change.Total, want)

@@ -71,10 +71,14 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	}
 	p.Sort = cmp.Or(p.Sort, model.SortState)
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
+	if err != nil {
+		return nil, read, err
+	}
+	newest, err := s.c.Model.NewestIncidents(r.Context(), filter, newestIncidents)
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
 		Tenants: s.c.Model.TenantNames(r.Context()),
 		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
-		Newest: s.c.Model.NewestIncidents(r.Context(), filter, newestIncidents), Rules: s.c.Model.HasRules(),
+		Newest: newest, Rules: s.c.Model.HasRules(),
 		Budget: s.c.Model.CloseBudget(r.Context())}, read, err
 }
 

@@ -51,7 +51,8 @@ func (p MapPage) Filtered() bool { return p.Filter != (model.Filter{}) }
 func (p MapPage) ListAddress() string { return address("/devices", filterQuery(p.Filter)) }
 
 func filterQuery(f model.Filter) url.Values {
-	return url.Values{"tenant": {f.Tenant}, "site": {f.Site}, "label": {f.Label}, "model": {f.Model}, "where": {f.Where},
+	return url.Values{"tenant": {f.Tenant}, "site": {f.Site}, "label": {f.Label}, "model": {f.Model},
+		"where": {f.Where.String()},
 		"text":  {f.Text},
 		"state": {string(f.State)}}
 }

@@ -1,0 +1,111 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"furrow/jobs/condition"
+	"furrow/tables/shares"
+)
+
+// ErrBusy is returned where as many conditions are being decided as may be, or a condition takes too long.
+var ErrBusy = errors.New("as many conditions are being decided as can be")
+
+// Bounds of deciding which devices a condition holds for. It is done for all devices, at the expense of everybody.
+const (
+	maxDeciding  = 4 // at a time: of a person two of them, and of a tenant three
+	decidingWait = 2 * time.Second
+	decidingTime = 10 * time.Second
+	decidedLocks = 256 // devices whose values are read at once
+)
+
+func newDeciding() *shares.Shares { return shares.New(maxDeciding) }
+
+// decide finds out which devices a filter's condition holds for, of those that the rest of the filter selects. Until
+// then a filter with a condition selects nothing.
+func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
+	if f.Where == nil {
+		return f, nil
+	}
+	owners := owners(ctx)
+	waiting, cancel := context.WithTimeout(ctx, decidingWait)
+	defer cancel()
+	if !s.deciding.Wait(waiting, 1, owners...) {
+		return f, busyUnless(ctx)
+	}
+	defer s.deciding.Give(1, owners...)
+	limited, stop := context.WithTimeout(ctx, decidingTime)
+	defer stop()
+	f.holds = s.index.holding(limited, f, s.silence())
+	if limited.Err() != nil {
+		return f, busyUnless(ctx)
+	}
+	return f, nil
+}
+
+func busyUnless(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return ErrBusy
+}
+
+// holding returns the devices that a filter with a condition selects; some of them if ctx ends. The lock is held while
+// values are read, and not while the condition is decided.
+func (x *index) holding(ctx context.Context, f Filter, silence uint32) *selection {
+	where := f.Where
+	f.Where = nil
+	s := &selection{}
+	for more := true; more && ctx.Err() == nil; {
+		var some []undecided
+		some, more = x.undecided(f, silence, where, len(s.has))
+		for _, d := range some {
+			holds := d.selected && where.Holds(d.row(ctx, where.Sensors()))
+			if ctx.Err() != nil {
+				break
+			}
+			s.has = append(s.has, holds)
+			if holds {
+				s.total++
+			}
+		}
+	}
+	return s
+}
+
+// undecided is a device and what a condition asks of it.
+type undecided struct {
+	selected bool // by the rest of the filter; nothing else is known of others
+	values   []condition.Value
+	labels   string
+}
+
+// undecided returns the next devices from a position on, and whether there are more.
+func (x *index) undecided(
+	f Filter, silence uint32, where *condition.Condition, from int,
+) (some []undecided, more bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	m := x.matcher(f, silence)
+	for i := from; i < min(from+decidedLocks, len(x.devices)); i++ {
+		d, one := &x.devices[i], undecided{}
+		if one.selected = m.matches(i); one.selected {
+			for _, sensor := range where.Sensors() {
+				one.values = append(one.values, x.condition(d, sensor))
+			}
+			if where.Labels() {
+				one.labels = d.labels
+			}
+		}
+		some = append(some, one)
+	}
+	return some, from+len(some) < len(x.devices)
+}
+
+func (d undecided) row(ctx context.Context, sensors []string) condition.Row {
+	return condition.Row{Context: ctx, Labels: labelsOf(d.labels), Sensor: func(name string) condition.Value {
+		return d.values[slices.Index(sensors, name)]
+	}}
+}
