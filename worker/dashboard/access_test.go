@@ -159,7 +159,7 @@ func TestNothingIsToldBeforeSigningIn(t *testing.T) {
 	g.add(t, "alice@contoso.example", schema.Viewer, "")
 	for _, target := range append(addresses(), "/nowhere", "/sign-in", "/sign-in?x=1", "/v1/nowhere", "/static/none") {
 		for _, header := range []string{"", "Bearer wrong", "Basic YWxpY2U6d3Jvbmc="} {
-			g.tries = newTries()
+			g.tries = newTries(g.log)
 			w := g.get(target, "Authorization", header)
 			for _, secret := range []string{"acct", "v1.2.3", "contoso.", "fabrikam", "alice", "d0001<", "temperature<"} {
 				if target != "/openapi.json" && strings.Contains(w.Body.String(), secret) {

@@ -3,8 +3,11 @@ package dashboard
 import (
 	"encoding/base64"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +28,7 @@ func TestOnlyRequestsWithASecretAreLetIn(t *testing.T) {
 		basic("correct horse", ""): 401, basic("x", "battery staple"): 401, "Bearer correct horse": 401,
 		"Bearer": 401, "Bearer ": 401, basic("x", ""): 401, "nonsense": 401,
 	} {
-		d.tries = newTries()
+		d.tries = newTries(d.log)
 		w := d.get("/openapi.json", "Authorization", header)
 		if w.Code != want {
 			t.Errorf("%q: %d, want %d", header, w.Code, want)
@@ -55,38 +58,70 @@ func TestAnEmptySecretNeverMatches(t *testing.T) {
 	}
 }
 
-func TestWrongSecretsAreLimitedForAWhile(t *testing.T) {
+// TestGuessesAreSlowedBeforeTheyAreLookedAt guesses at full speed for an hour, each time with another name.
+func TestGuessesAreSlowedBeforeTheyAreLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
 		d := newDashboard(t, Config{Secrets: Secrets{Token: "battery staple"}})
-		for range maxTries {
-			wantProblem(t, "wrong token", d.get("/openapi.json", "Authorization", "Bearer wrong"), api.Unauthorized)
+		d.tries.log = slog.New(slog.NewTextHandler(&log, nil))
+		looked := 0
+		for n := range 3600 {
+			basic := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "name%d:guess%d", n, n))
+			switch w := d.get("/openapi.json", "Authorization", "Basic "+basic); w.Code {
+			case 401:
+				looked++
+			case 429:
+				if after, err := strconv.Atoi(w.Header().Get("Retry-After")); err != nil || after > 30 {
+					t.Fatalf("guess %d has to wait for %q s", n, w.Header().Get("Retry-After"))
+				}
+			default:
+				t.Fatalf("guess %d: %d", n, w.Code)
+			}
+			time.Sleep(time.Second)
 		}
-		w := d.get("/openapi.json", "Authorization", "Bearer wrong")
-		wantProblem(t, "too many tries", w, api.TooManyRequests)
-		if w.Header().Get("Retry-After") == "" {
-			t.Error("no Retry-After")
+		if looked < 100 || looked > 140 {
+			t.Errorf("%d guesses were looked at", looked)
 		}
-		if w := d.get("/openapi.json", "Authorization", "Bearer battery staple"); w.Code != 200 {
-			t.Errorf("the right token, among wrong ones from the same address: %d", w.Code)
+		if lines := strings.Count(log.String(), "authentication failed"); lines > 61 || lines < 59 ||
+			!strings.Contains(log.String(), "times=60") {
+			t.Errorf("%d lines of log", lines)
 		}
-		basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:wrong"))
-		if w := d.get("/openapi.json", "Authorization", basic); w.Code != 401 {
-			t.Errorf("the first try under another name: %d", w.Code)
+		// Who comes from the same address waits for half a minute at most, and later not at all.
+		right := func() int { return d.get("/openapi.json", "Authorization", "Bearer battery staple").Code }
+		time.Sleep(maxDelay)
+		if code := right(); code != 200 {
+			t.Errorf("the right token: %d", code)
 		}
-		if w := d.get("/openapi.json"); w.Code != 401 {
-			t.Errorf("no secret: %d", w.Code)
+		for range 20 {
+			d.get("/openapi.json", "Authorization", "Bearer wrong")
 		}
-		time.Sleep(tryWindow + time.Second)
+		if code := right(); code != 200 {
+			t.Errorf("the right token again: %d", code)
+		}
+		time.Sleep(maxDelay + tryWindow + time.Second)
 		if w := d.get("/openapi.json", "Authorization", "Bearer wrong"); w.Code != 401 {
-			t.Errorf("afterwards: %d", w.Code)
+			t.Errorf("later, a wrong token: %d", w.Code)
 		}
 	})
 }
 
+// TestGuessesAtOnceCountEach sends many before the first is answered.
+func TestGuessesAtOnceCountEach(t *testing.T) {
+	all, now, passed := newTries(slog.Default()), time.Now(), 0
+	for i := range 100 {
+		if all.begin(sourceOf("10.0.0.1:1"), fmt.Sprint(i), now) == 0 {
+			passed++
+		}
+	}
+	if passed != freeTries+1 {
+		t.Errorf("%d are looked at", passed)
+	}
+}
+
 func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
-	all := newTries()
+	all := newTries(slog.Default())
 	for i := range maxSources + 50 {
-		all.failed(source{from: sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255))}, time.Now())
+		all.begin(sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255)), "x", time.Now())
 	}
 	if n := all.bySource.Len(); n > maxSources {
 		t.Errorf("%d sources are remembered", n)

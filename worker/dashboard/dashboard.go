@@ -83,7 +83,7 @@ func New(c Config) (*Dashboard, error) {
 		return nil, err
 	}
 	d := &Dashboard{c: c, log: log, api: api.New(c.Model, c.Acts, c.Activity, log),
-		web: site, mux: http.NewServeMux(), tries: newTries(),
+		web: site, mux: http.NewServeMux(), tries: newTries(log),
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails
 	d.secrets.Store(&c.Secrets)

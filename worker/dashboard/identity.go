@@ -119,7 +119,7 @@ func (d *Dashboard) proxied(r *http.Request) string {
 
 // authorization identifies a request by its Authorization header: a bearer token, or a password with a user name.
 func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
-	name, secret, basic := r.BasicAuth()
+	_, secret, basic := r.BasicAuth()
 	switch scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); {
 	case basic && equal(secret, d.secrets.Load().Token) == 1:
 		secret = "" // it is for programs, as a bearer token
@@ -128,21 +128,25 @@ func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
 			secret = ""
 		}
 	}
-	if who, err = d.find(r.Context(), secret); err == nil && !who.known() {
-		return who, d.wrong(r, name)
-	}
+	who, err = d.prove(r, secret)
 	who.token = !basic
 	return who, err
 }
 
-// wrong counts a wrong secret, and returns the problem to answer with.
-func (d *Dashboard) wrong(r *http.Request, name string) *api.Problem {
-	d.log.Warn("authentication failed", "from", r.RemoteAddr, "path", r.URL.Path)
-	if wait := d.tries.failed(source{sourceOf(r.RemoteAddr), name}, time.Now()); wait > 0 {
-		return api.NewProblem(api.TooManyRequests, "Too many attempts",
-			"There were too many wrong passwords or tokens from this address. Try again later.").RetryIn(wait)
+// prove returns who has a secret, or the problem that nobody has it or too many were wrong.
+func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err error) {
+	from := sourceOf(r.RemoteAddr)
+	if wait := d.tries.begin(from, secret, time.Now()); wait > 0 {
+		d.tries.say(from, r.URL.Path, time.Now())
+		return who, api.NewProblem(api.TooManyRequests, "Too many attempts",
+			"There were many wrong passwords or tokens from this address. Try again in a moment.").RetryIn(wait)
 	}
-	return unauthorized("This password or token is wrong, or it has ended.")
+	if who, err = d.find(r.Context(), secret); err == nil && !who.known() {
+		d.tries.say(from, r.URL.Path, time.Now())
+		return who, unauthorized("This password or token is wrong, or it has ended.")
+	}
+	d.tries.end(from, secret, err == nil)
+	return who, err
 }
 
 func unauthorized(detail string) *api.Problem {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -22,18 +23,14 @@ func (d *Dashboard) signInRoutes() []api.Route {
 // signIn begins a session for a token or password, and shows the page that was asked for.
 func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request, _ api.Params) error {
 	secret, to := strings.TrimSpace(r.PostForm.Get("token")), local(r.PostForm.Get("to"))
-	who, err := d.find(r.Context(), secret)
-	if err != nil {
-		return err
-	}
-	if !who.known() {
-		p := d.wrong(r, "")
-		if p.RetryAfter > 0 {
-			return p
-		}
+	who, err := d.prove(r, secret)
+	if p, is := errors.AsType[*api.Problem](err); is && p.Code == api.Unauthorized {
 		_ = challenging(w, p)
 		d.web.SignIn(w, r, p.Status, to, p.Detail)
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	d.sessions.end(w, r)
 	d.sessions.begin(w, who)

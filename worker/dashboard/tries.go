@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"crypto/sha256"
+	"log/slog"
 	"net/netip"
 	"sync"
 	"time"
@@ -8,52 +10,85 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// tries counts wrong secrets, by where they come from and the name that is given with them.
+// tries slows down those who guess secrets, by where they come from. After a few wrong ones, each has to wait for a while
+// before it is looked at: a second, two, four, and half a minute at most, so that nobody is locked out for long. A secret
+// that was right lately never waits, so that who guesses does not delay others of the same network.
 type tries struct {
-	mu       sync.Mutex
-	bySource *simplelru.LRU[source, try]
-}
+	log *slog.Logger
 
-// A source is where secrets come from.
-type source struct {
-	from netip.Prefix
-	name string
+	mu       sync.Mutex
+	bySource *simplelru.LRU[netip.Prefix, try]
+	right    *simplelru.LRU[[sha256.Size]byte, bool] // hashes of secrets
+	said     time.Time                               // when wrong ones were last logged
+	wrong    int                                     // since then
 }
 
 type try struct {
 	count int
+	next  time.Time // no secret is looked at before
 	until time.Time // the count is forgotten then
 }
 
 const (
-	maxTries   = 10 // per source within tryWindow
-	tryWindow  = 5 * time.Minute
-	maxSources = 10_000 // that are remembered
-	maxName    = 128    // bytes of a source's name that count
+	freeTries  = 10 // of a source, before the first wait
+	maxDelay   = 30 * time.Second
+	tryWindow  = 5 * time.Minute // after the last wait
+	maxSources = 10_000          // that are remembered
+	maxRight   = 10_000
+	sayWrong   = time.Minute // between two lines of the log
 )
 
-func newTries() *tries {
-	bySource, _ := simplelru.NewLRU[source, try](maxSources, nil) // fails only for a size below 1
-	return &tries{bySource: bySource}
+func newTries(log *slog.Logger) *tries {
+	bySource, _ := simplelru.NewLRU[netip.Prefix, try](maxSources, nil) // fails only for a size below 1
+	right, _ := simplelru.NewLRU[[sha256.Size]byte, bool](maxRight, nil)
+	return &tries{log: log, bySource: bySource, right: right}
 }
 
-// failed counts a wrong secret. It returns how long the source has to wait; zero while it has tries left. A right
-// secret
-// is taken all the same, so that nobody can lock others out.
-func (t *tries) failed(from source, now time.Time) time.Duration {
+// begin counts a secret as wrong, before it is looked at, so that many at once do not count as one. It returns how long
+// the source has to wait instead; zero if the secret may be looked at.
+func (t *tries) begin(from netip.Prefix, secret string, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	from.name = from.name[:min(len(from.name), maxName)]
-	one, _ := t.bySource.Get(from)
-	if !now.Before(one.until) {
-		one = try{until: now.Add(tryWindow)}
-	}
-	one.count++
-	t.bySource.Add(from, one)
-	if one.count <= maxTries {
+	if t.right.Contains(sha256.Sum256([]byte(secret))) {
 		return 0
 	}
-	return one.until.Sub(now)
+	one, _ := t.bySource.Get(from)
+	if wait = one.next.Sub(now); wait > 0 {
+		return wait
+	}
+	if now.After(one.until) {
+		one.count = 0
+	}
+	one.count++
+	one.next = now
+	if over := one.count - freeTries; over > 0 {
+		one.next = now.Add(min(maxDelay, time.Second<<min(over-1, 10)))
+	}
+	one.until = one.next.Add(tryWindow)
+	t.bySource.Add(from, one)
+	return 0
+}
+
+// end says what a secret was that begin let pass; not right where nobody could say.
+func (t *tries) end(from netip.Prefix, secret string, right bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if right && !t.right.Contains(sha256.Sum256([]byte(secret))) {
+		t.right.Add(sha256.Sum256([]byte(secret)), true)
+		one, _ := t.bySource.Get(from)
+		one.count = max(0, one.count-1)
+		t.bySource.Add(from, one)
+	}
+}
+
+// say logs wrong secrets: at once, and then how many there were, at most once a minute.
+func (t *tries) say(from netip.Prefix, path string, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.wrong++; now.Sub(t.said) >= sayWrong {
+		t.log.Warn("authentication failed", "from", from, "path", path, "times", t.wrong)
+		t.said, t.wrong = now, 0
+	}
 }
 
 // sourceOf returns the address of a client, or its /64 for IPv6, where every client has many addresses.
