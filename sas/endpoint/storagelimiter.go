@@ -24,7 +24,7 @@ type storageLimiter struct {
 const maxSlotWait = 2 * time.Second
 
 func newStorageLimiter(size int) *storageLimiter {
-	return &storageLimiter{size: size, slots: shares.New(int64(size))}
+	return &storageLimiter{size: size, slots: shares.New(int64(size), int64(size/tenantPart))}
 }
 
 // acquire takes a slot for a tenant. If none becomes free in time, release is nil and retryAfter is set.

@@ -33,9 +33,13 @@
 // A server has 4,096 connections, and 1,024 from one address (a /64 of IPv6). Beyond
 // that, the one that has been without a request for the longest time is closed. A head has
 // up to 64 KiB and 30 s to arrive; a body has 30 s, and 30 s more for each 256 KiB.
-// Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one SAS 10 MiB:
-// beyond that the answer is 503 ServerBusy with Retry-After. So it is where a SAS writes
-// more than 2,000 entities, or 8 MiB, to one partition in a second.
+// Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one partition's SAS
+// half of that, and those of partitions that begin alike, up to a colon, three quarters:
+// beyond that the answer is 503 ServerBusy with Retry-After. Each partition has 5 MiB as
+// long as there is any room. Bodies of more than 64 KiB leave a quarter to smaller ones,
+// and where there is no room for another, the slowest ends with 408 RequestTimeout.
+// 503 ServerBusy is also the answer where a SAS writes more than 2,000 entities, or 8 MiB,
+// to one partition in a second.
 //
 // Part of the disk stays free: an eighth, but at least 16 MiB and at most 64 MiB, and as much
 // again that only the account key may use. Beyond that, what grows is refused with 507

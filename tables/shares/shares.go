@@ -19,12 +19,9 @@ import (
 	"sync"
 )
 
-// small is the part of the room that an owner may always have, unless there is none left.
-const small = 16
-
-// Shares counts who has how much of some room. It is safe for concurrent use. A nil *Shares has room without end.
+// Shares counts who has how much of some room. It is safe for concurrent use.
 type Shares struct {
-	size int64
+	size, small int64
 
 	mu    sync.Mutex
 	used  int64
@@ -39,16 +36,13 @@ type waiter struct {
 	has    chan struct{} // closed when it has it
 }
 
-// New returns Shares of an amount of room, in whatever unit.
-func New(size int64) *Shares {
-	return &Shares{size: size, by: map[string]int64{}}
+// New returns Shares of an amount of room, in whatever unit, and of the small share that each may have.
+func New(size, small int64) *Shares {
+	return &Shares{size: size, small: max(1, small), by: map[string]int64{}}
 }
 
 // Take takes n for owners, and reports whether there is room.
 func (s *Shares) Take(n int64, owners ...string) bool {
-	if s == nil {
-		return true
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.fits(n, owners) {
@@ -65,7 +59,7 @@ func (s *Shares) fits(n int64, owners []string) bool {
 	}
 	for i, owner := range owners {
 		free := s.size * int64(i+1) / 4 // that is left to others
-		if s.used+n > s.size-free && s.by[owner]+n > max(1, s.size/small) {
+		if s.used+n > s.size-free && s.by[owner]+n > s.small {
 			return false
 		}
 	}
@@ -74,7 +68,7 @@ func (s *Shares) fits(n int64, owners []string) bool {
 
 // Give gives back n that Take or Wait took for the same owners.
 func (s *Shares) Give(n int64, owners ...string) {
-	if s == nil || n == 0 {
+	if n == 0 {
 		return
 	}
 	s.mu.Lock()
@@ -126,6 +120,13 @@ func (s *Shares) Wait(ctx context.Context, n int64, owners ...string) bool {
 		s.waits.Remove(e)
 		return false
 	}
+}
+
+// Full reports whether there is no room for n, whoever takes it.
+func (s *Shares) Full(n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used+n > s.size
 }
 
 // Used returns how much is taken.

@@ -20,7 +20,7 @@ func takes(s *Shares, tries int, owners ...string) (n int) {
 }
 
 func TestNobodyTakesTheLast(t *testing.T) {
-	s := New(64)
+	s := New(64, 4)
 	if n := takes(s, 1000, "contoso", "contoso ann"); n != 32 {
 		t.Errorf("a person alone has %d of 64", n)
 	}
@@ -48,7 +48,7 @@ func TestNobodyTakesTheLast(t *testing.T) {
 func TestRoomIsCountedExactly(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	s := New(100)
+	s := New(100, 6)
 	type taken struct {
 		n      int64
 		owners []string
@@ -80,7 +80,7 @@ func TestRoomIsCountedExactly(t *testing.T) {
 
 func TestWhoWaitsGetsRoomThatIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(1)
+		s := New(1, 1)
 		s.Take(1, "a")
 		got := make(chan bool)
 		go func() { got <- s.Wait(t.Context(), 1, "b") }()

@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// tries slows down those who guess secrets, by where they come from. After a few wrong ones, each has to wait for a while
-// before it is looked at: a second, two, four, and half a minute at most, so that nobody is locked out for long. A secret
-// that was right lately never waits, so that who guesses does not delay others of the same network.
+// tries slows down those who guess secrets, by where they come from. After a few wrong ones, each has to wait before it
+// is looked at: a second, two, four, and half a minute at most, so that nobody is locked out for long. A secret that
+// was right lately never waits, so that who guesses does not delay others of the same network.
 type tries struct {
 	log *slog.Logger
 

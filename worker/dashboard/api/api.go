@@ -29,7 +29,7 @@ type API struct {
 // New returns an API over m, what people can do, and the activity log.
 func New(m *model.Store, acts []admin.Fleet, activity access.Log, log *slog.Logger) *API {
 	return &API{model: m, acts: acts, activity: activity, log: log,
-		closing: make(chan struct{}), questions: shares.New(maxQuestions), streams: shares.New(maxStreams)}
+		closing: make(chan struct{}), questions: shares.New(maxQuestions, 1), streams: shares.New(maxStreams, 4)}
 }
 
 // Close ends all streams.

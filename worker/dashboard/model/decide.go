@@ -21,7 +21,7 @@ const (
 	decidedLocks = 256 // devices whose values are read at once
 )
 
-func newDeciding() *shares.Shares { return shares.New(maxDeciding) }
+func newDeciding() *shares.Shares { return shares.New(maxDeciding, 1) }
 
 // decide finds out which devices a filter's condition holds for, of those that the rest of the filter selects. Until
 // then a filter with a condition selects nothing.

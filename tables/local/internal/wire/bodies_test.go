@@ -2,93 +2,168 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
-
-	"furrow/tables/azuretest/must"
 )
 
-// TestNoTokenHoldsTheMemoryOfOthers: connections that keep the last byte of a body take no more than a share.
-func TestNoTokenHoldsTheMemoryOfOthers(t *testing.T) {
-	bodies := NewBodies()
-	server := httptest.NewServer(&Handler{Service: Table, Account: "acct", Now: time.Now, Bodies: bodies,
+// bodied is a server on connections without a network, which may be in a bubble.
+type bodied struct {
+	t      *testing.T
+	bodies *Bodies
+	conns  chan net.Conn
+}
+
+func newBodied(t *testing.T) *bodied {
+	b := &bodied{t, NewBodies(), make(chan net.Conn)}
+	server := &http.Server{Handler: &Handler{Service: Table, Account: "acct", Now: time.Now, Bodies: b.bodies,
 		Log: slog.New(slog.DiscardHandler), Serve: func(w http.ResponseWriter, r *Request) error {
 			if _, err := r.ReadBody(4 << 20); err != nil {
 				return err
 			}
 			return Empty(w, http.StatusNoContent)
-		}})
-	defer server.Close()
-	const size = 3 << 20
-	body := bytes.Repeat([]byte{'x'}, size)
-	send := func(sig string, n int) net.Conn {
-		t.Helper()
-		conn := must.Have(net.Dial("tcp", server.Listener.Addr().String()))(t)
-		t.Cleanup(func() { conn.Close() })
-		fmt.Fprintf(conn, "POST /acct/rows?sig=%s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", sig, size)
-		must.Have(conn.Write(body[:n]))(t)
-		return conn
-	}
-	answer := func(conn net.Conn) *http.Response {
-		t.Helper()
-		resp := must.Have(http.ReadResponse(bufio.NewReader(conn), nil))(t)
-		return resp
-	}
-	held := []net.Conn{send("a", size-1), send("a", size-1)}
-	waitFor(t, bodies, func() bool { return bodies.bySAS["a"] == 2*(4<<20+1) })
-	refused := answer(send("a", size))
-	if refused.StatusCode != 503 || refused.Header.Get("Retry-After") == "" ||
-		refused.Header.Get("x-ms-error-code") != "ServerBusy" {
-		t.Errorf("a third body of one token: %s %v", refused.Status, refused.Header)
-	}
-	for _, sig := range []string{"b", ""} {
-		if resp := answer(send(sig, size)); resp.StatusCode != http.StatusNoContent {
-			t.Errorf("a body of %q: %s", sig, resp.Status)
-		}
-	}
-	for _, conn := range held {
-		if fmt.Fprint(conn, "x"); answer(conn).StatusCode != http.StatusNoContent {
-			t.Error("a body that is complete is refused")
-		}
-	}
-	if resp := answer(send("a", size)); resp.StatusCode != http.StatusNoContent {
-		t.Errorf("a body after the others: %s", resp.Status)
-	}
-	waitFor(t, bodies, func() bool { return bodies.all == 0 && bodies.sas == 0 && len(bodies.bySAS) == 0 })
+		}}}
+	ended := make(chan error)
+	go func() { ended <- server.Serve(b) }()
+	t.Cleanup(func() {
+		close(b.conns)
+		<-ended
+		server.Close()
+		time.Sleep(time.Second) // it waits before it closes a connection with an answer that a client may not have read
+	})
+	return b
 }
 
-// waitFor waits until is holds for the bodies.
-func waitFor(t *testing.T, b *Bodies, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		b.mu.Lock()
-		done := is()
-		b.mu.Unlock()
-		if done {
+func (b *bodied) Accept() (net.Conn, error) {
+	if c, ok := <-b.conns; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (b *bodied) Close() error   { return nil }
+func (b *bodied) Addr() net.Addr { return &net.TCPAddr{} }
+
+// send sends n bytes of a body with a token of a device; without one, it has the account key. The first byte of the
+// answer ends what is still to be sent.
+func (b *bodied) send(device string, size, n int) (answer chan string) {
+	client, server := net.Pipe()
+	b.t.Cleanup(func() { client.Close() })
+	b.conns <- server
+	query := ""
+	if device != "" {
+		query = "?sig=" + rand.Text() + "&spk=" + device + "&epk=" + device
+	}
+	go func() {
+		fmt.Fprintf(client, "POST /acct/rows%s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", query, size)
+		for sent := 0; sent < n; sent += 64 << 10 { // it fails once the server has answered
+			if _, err := client.Write(make([]byte, min(64<<10, n-sent))); err != nil {
+				return
+			}
+		}
+	}()
+	answer = make(chan string, 1)
+	go func() {
+		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			answer <- err.Error()
 			return
 		}
+		answer <- resp.Status + " " + resp.Header.Get("x-ms-error-code") + " " + resp.Header.Get("Retry-After")
+	}()
+	return answer
+}
+
+const (
+	stored  = "204 No Content  "
+	busy    = "503 Service Unavailable ServerBusy 1"
+	tooSlow = "408 Request Timeout RequestTimeout "
+)
+
+func (b *bodied) wants(what, device string, size int, want string) {
+	b.t.Helper()
+	if got := <-b.send(device, size, size); got != want {
+		b.t.Errorf("%s: %s", what, got)
 	}
-	t.Fatalf("%d bytes, %v", b.all, b.bySAS)
+}
+
+// TestNoDeviceTakesTheRoomOfOthers has a device send bodies that never end, each with another token.
+func TestNoDeviceTakesTheRoomOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodied(t)
+		for range 40 {
+			b.send("contoso:p1", 3<<20, 3<<20-1)
+		}
+		synctest.Wait()
+		if held := b.bodies.tokens.Used(); held > tokenBodies/2+3<<20 {
+			t.Errorf("one device holds %d MiB", held>>20)
+		}
+		b.wants("a small body of another device", "contoso:p2", 10<<10, stored)
+		b.wants("a large body of another tenant", "fabrikam:p1", 3<<20, stored)
+		b.wants("a large body of a worker", "", 4<<20, stored)
+	})
+}
+
+// TestSlowestLargeBodyGivesWay where devices of many tenants have taken all room for large ones.
+func TestSlowestLargeBodyGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodied(t)
+		var all []chan string
+		for i := range 40 {
+			all = append(all, b.send(fmt.Sprintf("t%d:p", i), 2<<20, 1<<20+i<<10))
+			synctest.Wait() // one after the other, until there is no room for another
+		}
+		b.wants("a small body", "honest:p", 10<<10, stored)
+		b.wants("a large body, before any is slow", "honest:p", 2<<20, busy)
+		time.Sleep(bodyBegins)
+		b.wants("a large body", "honest:p", 2<<20, stored)
+		synctest.Wait()
+		ended := 0
+		for _, answer := range all {
+			select {
+			case got := <-answer:
+				if got == tooSlow {
+					ended++
+				}
+			default:
+			}
+		}
+		if ended < 1 || ended > 2 { // the slowest holds little
+			t.Errorf("%d slow bodies have given way", ended)
+		}
+	})
+}
+
+// TestBodiesAreCountedExactly ends bodies in each way.
+func TestBodiesAreCountedExactly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodied(t)
+		b.wants("whole", "contoso:p1", 1<<20, stored)
+		b.wants("too large", "contoso:p1", 5<<20, "413 Request Entity Too Large RequestBodyTooLarge ")
+		slow := b.send("contoso:p1", 1<<20, 1000)
+		if got := <-slow; got != tooSlow {
+			t.Errorf("a body that stalls: %s", got)
+		}
+		synctest.Wait()
+		if n := b.bodies.all.Used() + b.bodies.tokens.Used() + b.bodies.large.Used(); n != 0 || len(b.bodies.arriving) != 0 {
+			t.Errorf("%d bytes are counted, of %d bodies", n, len(b.bodies.arriving))
+		}
+	})
 }
 
 func TestTokensLeaveRoomForTheAccountKey(t *testing.T) {
 	b := NewBodies()
-	for i := range maxSASBodies >> 20 {
-		must.Succeed(t, b.take(fmt.Sprint(i), 1<<20))
+	for i := range 100 {
+		h := hold{bodies: b, owners: []string{fmt.Sprint(i), fmt.Sprint(i)}}
+		for h.take(t.Context(), 32<<10) == nil && h.bytes < smallBody {
+		}
 	}
-	if err := b.take("another", 1); err != ErrBusy {
-		t.Errorf("a token beyond the bound of all: %v", err)
-	}
-	if err := b.take("", maxBodies-maxSASBodies); err != nil {
+	key := hold{bodies: b}
+	if err := key.take(t.Context(), maxBodies-tokenBodies); err != nil {
 		t.Error(err)
-	}
-	if err := b.take("", 1); err != ErrBusy {
-		t.Errorf("beyond the bound: %v", err)
 	}
 }

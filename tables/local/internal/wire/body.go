@@ -3,6 +3,8 @@ package wire
 import (
 	"io"
 	"net/http"
+	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +21,7 @@ func timeBody(w http.ResponseWriter, r *http.Request) io.Reader {
 	if r.ContentLength == 0 {
 		return r.Body
 	}
-	b := &timedBody{body: r.Body, connection: http.NewResponseController(w)}
+	b := &timedBody{body: r.Body, connection: http.NewResponseController(w), began: time.Now()}
 	b.prolong()
 	return b
 }
@@ -27,7 +29,22 @@ func timeBody(w http.ResponseWriter, r *http.Request) io.Reader {
 type timedBody struct {
 	body       io.Reader
 	connection *http.ResponseController
-	read       int // bytes since the last prolong
+	began      time.Time
+	read       int          // bytes since the last prolong
+	arrived    atomic.Int64 // bytes
+	whole      atomic.Bool  // all have
+	ended      atomic.Bool  // it gets no more time
+}
+
+// end ends a body that arrives too slowly.
+func (b *timedBody) end() {
+	b.ended.Store(true)
+	b.connection.SetReadDeadline(time.Now())
+}
+
+// rate is how fast a body arrives, in bytes a second.
+func (b *timedBody) rate(now time.Time) float64 {
+	return float64(b.arrived.Load()) / now.Sub(b.began).Seconds()
 }
 
 func (b *timedBody) prolong() {
@@ -36,9 +53,14 @@ func (b *timedBody) prolong() {
 }
 
 func (b *timedBody) Read(p []byte) (int, error) {
+	if b.ended.Load() {
+		return 0, os.ErrDeadlineExceeded
+	}
 	n, err := b.body.Read(p)
+	b.arrived.Add(int64(n))
 	switch b.read += n; {
 	case err == io.EOF:
+		b.whole.Store(true)
 		b.connection.SetReadDeadline(time.Time{}) // or the server would take the client for gone
 	case b.read >= bodyStep:
 		b.prolong()

@@ -35,9 +35,9 @@ type Handler struct {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
-		Version: hr.Header.Get("X-Ms-Version"), Body: timeBody(w, hr),
-		limits: h.Limits, bodies: h.Bodies}
-	defer r.release()
+		Version: hr.Header.Get("X-Ms-Version"), Body: timeBody(w, hr), limits: h.Limits, hold: hold{bodies: h.Bodies}}
+	r.hold.body, _ = r.Body.(*timedBody)
+	defer r.hold.give()
 	if h.CORS != nil {
 		w = h.CORS(w, hr)
 	}

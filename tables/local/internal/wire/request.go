@@ -40,8 +40,7 @@ type Request struct {
 	Operation string // name, once it is known; for the log
 
 	limits *Limits
-	bodies *Bodies
-	held   int64 // bytes that it holds of them
+	hold   hold
 }
 
 var (
