@@ -24,7 +24,7 @@ func storageStatsCommand() *cli.Command {
 furrow up or furrow storage serves it; if nothing serves it, it opens the directory itself.` + examples(
 			"storage stats",
 			"storage stats --storage /srv/fleet --json"),
-		Flags:  append(storageFlags(), jsonFlag()),
+		Flags:  inspectFlags(),
 		Action: storageStats,
 	}
 }
@@ -38,9 +38,14 @@ file of a blob must be there. It changes nothing, and works while the directory 
 problem, it exits with 1: restore the newest backup without one (furrow help operations).` + examples(
 			"storage check",
 			"storage check --storage /srv/fleet"),
-		Flags:  append(storageFlags(), jsonFlag()),
+		Flags:  inspectFlags(),
 		Action: storageCheck,
 	}
+}
+
+func inspectFlags() []cli.Flag {
+	return append(storageFlags(), &cli.StringFlag{Name: "data",
+		Usage: "Storage `DIRECTORY`, as furrow storage takes it; the same as --storage DIRECTORY"}, jsonFlag())
 }
 
 func storageStats(c *cli.Context) error {
@@ -104,6 +109,11 @@ func allRows(all []local.Usage) (rows int64) {
 
 // inspect has the server of a storage directory inspect it or, if there is none, this process.
 func inspect(c *cli.Context) (found local.Inspection, err error) {
+	if dir := c.String("data"); dir != "" {
+		if err := c.Set("storage", dir); err != nil {
+			return found, err
+		}
+	}
 	s, err := openStorage(c)
 	if dir := storageDirectory(c); errors.Is(err, setup.ErrNotServed) && dir != "" {
 		return inspectUnserved(c, dir)

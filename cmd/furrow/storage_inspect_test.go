@@ -26,11 +26,11 @@ func TestStorageTellsWhatItHas(t *testing.T) {
 		t.Errorf("the check says %s", out)
 	}
 	s.mustEnd(t)
-	unserved := jsonOf[local.Inspection](t, f.must("storage check --json"))[0]
+	unserved := jsonOf[local.Inspection](t, f.must("storage check --json --data", dir))[0]
 	if has, had := allRows(unserved.Tables), allRows(served.Tables); has != had {
 		t.Errorf("unserved it has %d rows, and had %d", has, had)
 	}
-	f.refused(exitFailed, "is not a storage directory", "storage check --storage "+filepath.Join(dir, "db"))
+	f.refused(exitFailed, "is not a storage directory", "storage check --data "+filepath.Join(dir, "db"))
 	damage(t, dir)
 	code, out, errs := f.run("storage check")
 	if code != exitFailed || !strings.Contains(out, "the database cannot be read further") ||

@@ -187,3 +187,10 @@ func (blobs) WrongMD5IsRefused(t *testing.T, a Account) {
 	expect(t, a, "block", outcome(b.StageBlock(t.Context(), blockID(0), content("x"), block)), "400 Md5Mismatch")
 	expect(t, a, "blob", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
 }
+
+// The account says what kind it is.
+func (blobs) AccountSaysItsKind(t *testing.T, a Account) {
+	kind := value(a.NewContainer(t).GetAccountInfo(t.Context(), nil))(t)
+	expect(t, a, "kind", *kind.AccountKind, "StorageV2")
+	expect(t, a, "has copies of a known number", strings.HasPrefix(string(*kind.SKUName), "Standard_"), true)
+}

@@ -45,6 +45,17 @@ func (tables) TopIsPerPage(t *testing.T, a Account) {
 	expect(t, a, "rows", rows, 10)
 }
 
+// $top may be 0: the answer has no entities.
+func (tables) TopOfZeroHasNoEntities(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insertAll(t, c, "p", numbered(3), nil)
+	pager := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](0)})
+	page, err := pager.NextPage(t.Context())
+	expect(t, a, "answer", answer(err), "ok")
+	expect(t, a, "entities", len(page.Entities), 0)
+	expect(t, a, "there is more", pager.More(), false, differs(Azurite, true, "never ends"))
+}
+
 // A $top above 1,000 is refused.
 func (tables) TopBeyondAThousandIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)

@@ -3,6 +3,7 @@ package azuretest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -202,8 +203,14 @@ func (tables) HundredIsTheMost(t *testing.T, a Account) {
 	if strings.HasPrefix(got, "malformed HTTP response") {
 		got = "unreadable"
 	}
-	expect(t, a, "101 operations", got, "400 InvalidInput",
-		differs(Azurite, "unreadable", "frames this refusal so that it cannot be read"))
+	unreadable := "frames this refusal so that it cannot be read"
+	expect(t, a, "101 operations", got, "400 InvalidInput", differs(Azurite, "unreadable", unreadable))
+	outer, index := 0, 0
+	if re, is := errors.AsType[*azcore.ResponseError](err); is {
+		outer, index = re.StatusCode, transactionFailure(re).index
+	}
+	expect(t, a, "status of the transaction", outer, http.StatusAccepted, differs(Azurite, 0, unreadable))
+	expect(t, a, "the operation that failed", index, 99, differs(Azurite, 0, unreadable))
 	expect(t, a, "100 operations", answer(submit(t, c, actions[:100]...)), "ok")
 }
 

@@ -1,10 +1,13 @@
 package azuretest
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
@@ -111,4 +114,29 @@ func (tables) ReadEntityCanBeWrittenBack(t *testing.T, a Account) {
 		p, _ := stored(t, c, "p", "r")
 		sameProps(t, "written back", p, everyType())
 	}
+}
+
+// A client that asks not to overwrite a row does not find it overwritten: If-None-Match is for no update, merge or
+// delete, and a method in X-HTTP-Method for POST alone.
+func (tables) HeadersThatWouldBeIgnoredAreRefused(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", props{"V": "first"})
+	with := func(name, value string) context.Context {
+		return policy.WithHTTPHeader(t.Context(), http.Header{name: {value}})
+	}
+	replaced := row(t, "p", "r", props{"V": "second"})
+	o := &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}
+	const ignored = "ignores it"
+	for what, err := range map[string]error{
+		"upsert with If-None-Match": errOf(c.UpsertEntity(with("If-None-Match", "*"), replaced, nil)),
+		"update with both":          errOf(c.UpdateEntity(with("If-None-Match", "*"), replaced, o)),
+		"delete with both":          errOf(c.DeleteEntity(with("If-None-Match", string(staleETag)), "p", "r", nil)),
+	} {
+		expect(t, a, what, answer(err), "400 InvalidInput", differs(Azurite, "ok", ignored))
+	}
+	err := errOf(c.UpsertEntity(with("X-HTTP-Method", "MERGE"), replaced, nil))
+	expect(t, a, "X-HTTP-Method with PATCH", answer(err), "400 XMethodNotUsingPost", differs(Azurite, "ok", ignored))
+	err = errOf(c.AddEntity(with("X-HTTP-Method", "READ"), replaced, nil))
+	expect(t, a, "an unknown X-HTTP-Method", answer(err), "400 XMethodIncorrectValue",
+		differs(Azurite, "409 EntityAlreadyExists", ignored))
 }

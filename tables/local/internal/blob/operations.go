@@ -18,6 +18,10 @@ func (s *Service) router() *route.Router[target] {
 func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.listContainers},
+		{Name: "Get Account Information", On: onKind, Method: "GET", Comp: "properties", Allow: route.Itself, Account: ":*",
+			Do: accountKind},
+		{Name: "Get Account Information", On: onKind, Method: "HEAD", Comp: "properties", Allow: route.Itself, Account: ":*",
+			Do: accountKind},
 		{Name: "Back Up Storage", On: onAccount, Method: "GET", Comp: "backup",
 			Do: func(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
 				return stream(w, r, "application/x-tar", s.Backup)
@@ -63,6 +67,15 @@ func (s *Service) operations() []route.Operation[target] {
 		{Name: "Get Block List", On: onBlob, Method: "GET", Comp: "blocklist", Allow: "r", Account: "o:r",
 			Do: s.getBlockList},
 	}...)
+}
+
+// accountKind answers with what kind of account this is like: one copy of the data, and no hierarchy of folders.
+func accountKind(w http.ResponseWriter, _ *wire.Request, _ *auth.Grant, _ target) error {
+	for name, value := range map[string]string{"x-ms-sku-name": "Standard_LRS", "x-ms-account-kind": "StorageV2",
+		"x-ms-is-hns-enabled": "false"} {
+		wire.Set(w.Header(), name, value)
+	}
+	return wire.Empty(w, http.StatusOK)
 }
 
 // unserved names the operations, by comp, that answer 501.
@@ -125,7 +138,7 @@ func checkServed(r *wire.Request, at target) error {
 			return wire.NotImplemented("snapshots, versions and soft delete (" + name + " in the URL)")
 		}
 	}
-	if r.Query.Get("restype") == "container" && at.blob != "" || r.Query.Get("restype") == "account" {
+	if r.Query.Get("restype") == "container" && at.blob != "" {
 		return wire.NotImplemented("restype=" + r.Query.Get("restype") + " here")
 	}
 	if r.Header.Get("x-ms-lease-id") != "" && r.Query.Get("comp") != "lease" {

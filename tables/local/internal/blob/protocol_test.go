@@ -360,12 +360,17 @@ func TestUnservedIsNamed(t *testing.T) {
 		{"PUT", "/data/y", "tags", []string{"x-ms-tags", "a=b"}},
 		{"PUT", "/other?restype=container", "anonymous access", []string{"x-ms-blob-public-access", "blob"}},
 		{"POST", "/?comp=batch", "Batch", nil},
-		{"GET", "/?restype=account&comp=properties", "restype=account", nil},
 		{"GET", "/data/x?comp=something", "comp=something", nil},
 	} {
 		f.Do(c.method, c.path, "", c.headers...).Want(t, 501, "NotImplemented").WantBody(t, c.names)
 	}
 	f.Do("PUT", "/?restype=container", "").Want(t, 400, "InvalidQueryParameterValue")
+	for _, path := range []string{"/", "/data", "/data/x"} {
+		w := f.Do("GET", path+"?restype=account&comp=properties", "").Want(t, 200, "")
+		if w.Header.Get("x-ms-account-kind") != "StorageV2" {
+			t.Errorf("%s: %v", path, w.Header)
+		}
+	}
 	f.Do("POST", "/data/x", "").Want(t, 405, "UnsupportedHttpVerb")
 	f.Do("GET", "/data/x", "", "x-ms-lease-id", "5e1c3a8f").Want(t, 412, "LeaseNotPresentWithBlobOperation")
 	f.Do("DELETE", "/data?restype=container", "", "x-ms-lease-id", "5e1c3a8f").Want(t, 412,

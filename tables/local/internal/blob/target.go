@@ -30,6 +30,7 @@ const (
 	onAccount   = "the Blob service"
 	onContainer = "containers"
 	onBlob      = "blobs"
+	onKind      = "the account's kind" // whatever else the URL names
 )
 
 func (t target) Resource() auth.Resource { return auth.Resource{Name: t.container, Blob: t.blob} }
@@ -37,6 +38,8 @@ func (t target) Resource() auth.Resource { return auth.Resource{Name: t.containe
 func (t target) Key(r *wire.Request) (route.Key, error) {
 	key := route.Key{On: onBlob, Method: r.Method, Comp: r.Query.Get("comp")}
 	switch {
+	case r.Query.Get("restype") == "account":
+		key.On = onKind
 	case t.container == "" && key.Comp == "":
 		return key, wire.BadQuery("comp", "", "The URL names neither a container nor an operation of the service.")
 	case t.container == "":
@@ -56,7 +59,7 @@ func parseTarget(r *wire.Request) (target, error) {
 	}
 	container, blob, _ := strings.Cut(strings.ReplaceAll(path, `\`, "/"), "/")
 	at := target{container, blob}
-	if blob == "" && container != "" && r.Query.Get("restype") != "container" {
+	if restype := r.Query.Get("restype"); blob == "" && container != "" && restype != "container" && restype != "account" {
 		at = target{rootContainer, container}
 	}
 	return at, checkBlobName(at.blob)

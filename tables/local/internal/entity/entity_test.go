@@ -76,7 +76,7 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 	}
 	for body, want := range map[string]string{
 		``: "InvalidInput", `[]`: "InvalidInput", `{`: "InvalidInput", `{"a":1}x`: "InvalidInput",
-		`{"a":1,"a":2}`: "InvalidInput", `{"a":"` + "\xff" + `"}`: "InvalidInput",
+		`{"a":1,"a":2}`: "DuplicatePropertiesSpecified", `{"a":"` + "\xff" + `"}`: "InvalidInput",
 		`{"a":{}}`: "InvalidInput", `{"a":[1]}`: "InvalidInput", `{"a":1,}`: "InvalidInput", `{"a":01}`: "InvalidInput",
 		`{"a":"1","a@odata.type":"Edm.Decimal"}`: "InvalidInput", `{"a":"x","a@odata.type":"Edm.Int64"}`: "InvalidInput",
 		`{"a":"9223372036854775808","a@odata.type":"Edm.Int64"}`: "InvalidInput", `{"a":2147483648,"a@odata.type":"Edm.Int32"}`: "InvalidInput",

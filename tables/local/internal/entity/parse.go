@@ -157,7 +157,7 @@ func (p *Parser) add(m member) error {
 	case annotated || strings.HasPrefix(m.name, "odata."): // metadata that the client has read and sends back
 	default:
 		if find(p.members, m.name) >= 0 {
-			return notJSON(errors.New("duplicate object member name " + strconv.Quote(m.name)))
+			return bad("DuplicatePropertiesSpecified", "A property is specified more than one time.")
 		}
 		if i := find(p.early, m.name); i >= 0 {
 			m.about = p.early[i].about

@@ -66,13 +66,17 @@ func (p *part) request(r *wire.Request) *wire.Request {
 func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed int, err error) {
 	var parser entity.Parser
 	rows := make(map[string]bool, len(parts))
+	if len(parts) > maxOperations {
+		return nil, maxOperations - 1, entity.Invalid(
+			"The batch request operation exceeds the maximum 100 changes per change set.")
+	}
 	for i := range parts {
 		p := &parts[i]
 		path, err := parsePath(r.Below(p.path))
 		if err != nil {
 			return nil, i, err
 		}
-		op, err := parseOperation(methodOf(p.method, p.header), path, p.header,
+		op, err := parseOperation(p.method, path, p.header,
 			func() (*entity.Body, error) { return parser.Parse(p.body) })
 		if err != nil {
 			return nil, i, err

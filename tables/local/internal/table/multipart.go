@@ -88,12 +88,10 @@ func parseChangeSet(media string, content []byte) ([]part, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case len(inner) == 0:
+	if len(inner) == 0 {
 		return nil, entity.Invalid("The change set is empty.")
-	case len(inner) > maxOperations:
-		return nil, entity.Invalid("The batch request operation exceeds the maximum 100 changes per change set.")
 	}
+	inner = inner[:min(len(inner), maxOperations+1)]
 	parts := make([]part, len(inner))
 	for i, raw := range inner {
 		header, content, err := cutHeader(raw)

@@ -32,6 +32,7 @@ type operation struct {
 	table          string
 	partition, row string
 	ifMatch        string // "*" or an ETag; empty for inserts and upserts
+	ifNoneMatch    string // must be empty but for inserts
 	properties     []entity.Property
 	returnContent  bool         // of an insert
 	level          entity.Level // of the content returned
@@ -42,7 +43,12 @@ type header interface{ Get(name string) string }
 
 // parseOperation parses a write, which has the same form alone and in a transaction.
 func parseOperation(method string, p target, h header, body func() (*entity.Body, error)) (*operation, error) {
-	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match")}
+	method, err := methodOf(method, h)
+	if err != nil {
+		return nil, err
+	}
+	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match"),
+		ifNoneMatch: h.Get("If-None-Match")}
 	switch {
 	case method == http.MethodPost && !p.hasKeys && !p.hasName:
 		op.kind, op.ifMatch, op.returnContent = insert, "", prefersContent(h)
@@ -96,6 +102,9 @@ var etag = regexp.MustCompile(`^[Ww]/"[^"]*"$`)
 func (op *operation) checkMatch() error {
 	if op.kind == remove && op.ifMatch == "" {
 		return wire.MissingHeader("If-Match")
+	}
+	if op.kind != insert && op.ifNoneMatch != "" {
+		return entity.Invalid("If-None-Match is not supported on updates, merges and deletes of entities.")
 	}
 	if op.ifMatch == "" || op.ifMatch == "*" || etag.MatchString(op.ifMatch) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -43,8 +44,11 @@ func (p target) Resource() auth.Resource {
 }
 
 func (p target) Key(r *wire.Request) (route.Key, error) {
-	key := route.Key{On: onEntities, Method: methodOf(r.Method, r.Header), Comp: r.Query.Get("comp")}
+	method, err := methodOf(r.Method, r.Header)
+	key := route.Key{On: onEntities, Method: method, Comp: r.Query.Get("comp")}
 	switch {
+	case err != nil:
+		return key, err
 	case p.table == "":
 		key.On = onAccount
 	case p.table == "$batch":
@@ -63,11 +67,19 @@ func (p target) Key(r *wire.Request) (route.Key, error) {
 
 // methodOf is the method of a request. Clients behind a strict proxy put it into
 // X-HTTP-Method.
-func methodOf(method string, h header) string {
-	if tunnelled := h.Get("X-HTTP-Method"); tunnelled != "" && method == http.MethodPost {
-		return strings.ToUpper(tunnelled)
+func methodOf(method string, h header) (string, error) {
+	tunnelled := strings.ToUpper(h.Get("X-HTTP-Method"))
+	switch {
+	case tunnelled == "":
+		return method, nil
+	case method != http.MethodPost:
+		return "", &wire.Error{Status: http.StatusBadRequest, Code: "XMethodNotUsingPost",
+			Message: "The request uses X-HTTP-Method with an HTTP verb other than POST."}
+	case !slices.Contains([]string{"MERGE", "PATCH", "PUT", "DELETE"}, tunnelled):
+		return "", &wire.Error{Status: http.StatusBadRequest, Code: "XMethodIncorrectValue",
+			Message: "The specified X-HTTP-Method is invalid."}
 	}
-	return method
+	return tunnelled, nil
 }
 
 var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)

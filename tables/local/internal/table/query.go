@@ -50,9 +50,9 @@ func selectOf(r *wire.Request) ([]string, error) {
 }
 
 func topOf(r *wire.Request) (int, error) {
-	top, err := r.IntQuery("$top", 1, maxRows, maxRows)
+	top, err := r.IntQuery("$top", 0, maxRows, maxRows)
 	if err != nil {
-		return 0, entity.Invalid("The value of $top must be a whole number from 1 to 1000.")
+		return 0, entity.Invalid("The value of $top must be a whole number from 0 to 1000.")
 	}
 	return top, nil
 }
@@ -111,7 +111,7 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 	} else {
 		page.body = append(page.body, `{"value":[`...)
 	}
-	if !empty {
+	if !empty && top > 0 {
 		if err := s.look(page, lower, upper); err != nil {
 			return err
 		}

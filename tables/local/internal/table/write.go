@@ -22,7 +22,7 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 	if err != nil {
 		return err
 	}
-	op, err := parseOperation(methodOf(r.Method, r.Header), p, r.Header,
+	op, err := parseOperation(r.Method, p, r.Header,
 		func() (*entity.Body, error) {
 			body, err := r.ReadBody(maxBody)
 			if err != nil {
