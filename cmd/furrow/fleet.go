@@ -11,6 +11,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/roles"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
 )
 
 // fleetFlags belong to every command that works with a fleet's pipelines.
@@ -81,7 +82,14 @@ func openFleetOf(c *cli.Context, s *stores, file config.File, offering bool) (*r
 }
 
 // writeJSONLine writes v as one line.
-func writeJSONLine(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+func writeJSONLine(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(formats.PrintableJSON(b), '\n'))
+	return err
+}
 
 // thisProcess describes this process to the fleet.
 func thisProcess() schema.Process {

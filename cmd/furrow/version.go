@@ -31,8 +31,8 @@ type version struct {
 	Formats  map[string]int `json:"formats"`            // newest format that it knows of each thing that is stored
 }
 
-// formats lists the stored formats that have a number.
-func formats() map[string]int {
+// formatNumbers lists the stored formats that have a number.
+func formatNumbers() map[string]int {
 	return map[string]int{
 		"directory": local.Format,
 		"fleet":     schema.Format,
@@ -60,7 +60,7 @@ func describeBuild(info *debug.BuildInfo, release string) version {
 		Time:     cmp.Or(settings["vcs.time"], unknown),
 		Go:       cmp.Or(info.GoVersion, unknown),
 		Platform: cmp.Or(settings["GOOS"], unknown) + "/" + cmp.Or(settings["GOARCH"], unknown),
-		Formats:  formats(),
+		Formats:  formatNumbers(),
 	}
 	if modified, ok := settings["vcs.modified"]; ok {
 		isModified := modified == "true"

@@ -67,7 +67,14 @@ func Open(c Config) (*Server, error) {
 	if c.Memory {
 		return openOn(vfs.NewMem(), c)
 	}
-	return openOn(vfs.Default, c)
+	s, err := openOn(private{vfs.Default}, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := restrictAll(filepath.Join(c.Dir, "db")); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 func openOn(fs vfs.FS, c Config) (*Server, error) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/worker/dashboard/formats"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -76,10 +77,12 @@ func newLines(out *bufio.Writer, format Format, example Record) lines {
 type jsonLines struct{ out *bufio.Writer }
 
 func (j jsonLines) write(r Record) error {
-	if err := json.MarshalWrite(j.out, r.Object(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+	b, err := json.Marshal(r.Object(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
 		return err
 	}
-	return j.out.WriteByte('\n')
+	_, err = j.out.Write(append(formats.PrintableJSON(b), '\n'))
+	return err
 }
 
 func (jsonLines) flush() error { return nil }
@@ -124,7 +127,7 @@ func (c *csvLines) write(r Record) error {
 		for i, cell := range line {
 			text, isText := cellText(cell)
 			if isText {
-				text = harmless(text)
+				text = harmless(formats.Printable(text))
 			}
 			fields[i] = text
 		}

@@ -51,7 +51,7 @@ func (c Column) text(v *Cell) string {
 	case c.Type == Flag:
 		return strconv.FormatBool(v.count != 0)
 	}
-	return Harmless(v.text)
+	return Harmless(Printable(v.text))
 }
 
 // Harmless keeps a spreadsheet from taking a text that a device has sent for a formula.

@@ -40,8 +40,11 @@ func options() json.Options {
 		json.Deterministic(true))
 }
 
-// Marshal encodes v as encoding/json does, but faster.
-func Marshal(v any) ([]byte, error) { return json.Marshal(v, options()) }
+// Marshal encodes v as encoding/json does, but faster, and nothing in it acts on a terminal.
+func Marshal(v any) ([]byte, error) {
+	b, err := json.Marshal(v, options())
+	return PrintableJSON(b), err
+}
 
 type jsonLines struct {
 	w    io.Writer
@@ -54,7 +57,7 @@ func (l *jsonLines) Row(r Row) error {
 		return err
 	}
 	l.line.WriteByte('\n')
-	_, err := l.w.Write(l.line.Bytes())
+	_, err := l.w.Write(PrintableJSON(l.line.Bytes()))
 	return err
 }
 
