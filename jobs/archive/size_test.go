@@ -32,10 +32,11 @@ var (
 // TestSizeOfADay makes the files of a tenant's day, and logs what they take: bytes, operations, time and memory.
 func TestSizeOfADay(t *testing.T) {
 	t.Parallel()
-	if *sizeStorage == "" {
-		*sizeStorage = azuretest.Local(t).ConnectionString()
+	storage := *sizeStorage
+	if storage == "" {
+		storage = azuretest.Local(t).ConnectionString()
 	}
-	account := must.Have(tables.ParseAccount(*sizeStorage))(t)
+	account := must.Have(tables.ParseAccount(storage))(t)
 	names := must.Have(schema.ParseNames(azuretest.Name("s")[:10]))(t)
 	sent := &sentOperations{count: map[string]int{}}
 	client := must.Have(tables.Connect(tables.Config{Account: account,
