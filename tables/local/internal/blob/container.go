@@ -64,6 +64,9 @@ func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *aut
 	if _, exists := s.containers[at.container]; exists {
 		return errContainerExists // durable, because its creation held this lock
 	}
+	if err := s.store.Room.Check(true); err != nil { // what exists takes no room
+		return err
+	}
 	b := s.store.Batch()
 	id, err := s.store.NewID(b, store.PrefixContainer)
 	if err != nil {

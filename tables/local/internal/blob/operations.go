@@ -31,7 +31,7 @@ func (s *Service) operations() []route.Operation[target] {
 				return stream(w, r, "application/json", s.Inspect)
 			}},
 
-		{Name: "Create Container", On: onContainer, Method: "PUT", Grows: true, Account: "c:cw", Do: s.createContainer},
+		{Name: "Create Container", On: onContainer, Method: "PUT", Account: "c:cw", Do: s.createContainer},
 		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.deleteContainer},
 		{Name: "Get Container Properties", On: onContainer, Method: "GET", Account: "c:r", Do: s.containerProperties},
 		{Name: "Get Container Properties", On: onContainer, Method: "HEAD", Account: "c:r", Do: s.containerProperties},

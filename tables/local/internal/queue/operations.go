@@ -16,7 +16,7 @@ func (s *Service) operations() []route.Operation[path] {
 		route.DelegatesBy[path](onAccount, s.auth),
 		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.list},
 
-		{Name: "Create Queue", On: onQueue, Method: "PUT", Grows: true, Account: "c:cw", Do: s.create},
+		{Name: "Create Queue", On: onQueue, Method: "PUT", Account: "c:cw", Do: s.create},
 		{Name: "Delete Queue", On: onQueue, Method: "DELETE", Account: "c:d", Do: s.delete},
 		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Comp: "metadata", Allow: "r", Account: "c:r",
 			Do: s.getMetadata},

@@ -91,6 +91,9 @@ func (s *Service) add(name string, metadata map[string]string) (wait func() erro
 		}
 		return s.store.Barrier, 0, errQueueExists
 	}
+	if err := s.store.Room.Check(true); err != nil { // what exists takes no room
+		return s.store.Barrier, 0, err
+	}
 	b := s.store.Batch()
 	id, err := s.store.NewID(b, store.PrefixQueue)
 	if err != nil {

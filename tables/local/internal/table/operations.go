@@ -26,7 +26,7 @@ func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		route.DelegatesBy[target](onAccount, s.auth),
 		{Name: "Query Tables", On: onTables, Method: "GET", Account: "c:l", Do: s.queryTables},
-		{Name: "Create Table", On: onTables, Method: "POST", Grows: true, Account: "c:cw", Do: s.create},
+		{Name: "Create Table", On: onTables, Method: "POST", Account: "c:cw", Do: s.create},
 		{Name: "Get Table", On: onTable, Method: "GET", Account: "c:l", Do: s.getTable},
 		{Name: "Delete Table", On: onTable, Method: "DELETE", Account: "c:d", Do: s.drop},
 		{Name: "Get Table ACL", On: onEntities, Method: "GET", Comp: "acl", Do: s.getACL},

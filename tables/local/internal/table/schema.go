@@ -109,6 +109,9 @@ func (s *Service) Add(name string) error {
 	if _, exists := s.tables[strings.ToLower(name)]; exists {
 		return &wire.Error{Status: 409, Code: "TableAlreadyExists", Message: "The table specified already exists."}
 	}
+	if err := s.store.Room.Check(true); err != nil { // what exists takes no room
+		return err
+	}
 	b := s.store.Batch()
 	id, err := s.store.NewID(b, store.PrefixTable)
 	if err != nil {
