@@ -27,8 +27,8 @@ func secretFlags() []cli.Flag {
 			"or set " + tokenVariable},
 		&cli.StringFlag{Name: "trust-header", Usage: "`HEADER` in which --trust-proxy gives the name of whoever it has " +
 			"signed in, as given to furrow access add; the proxy must remove it from requests"},
-		&cli.StringSliceFlag{Name: "trust-proxy", Usage: "`ADDR` or network of the proxy of --trust-header, such as " +
-			"10.0.0.7 or 10.0.0.0/24; repeat it for several"},
+		&cli.StringSliceFlag{Name: "trust-proxy", Usage: "`ADDR` or network of a proxy whose --trust-header and " +
+			"X-Forwarded-For are believed, such as 10.0.0.7 or 10.0.0.0/24; repeat it for several"},
 	}
 }
 
@@ -42,8 +42,8 @@ func readAdmission(c *cli.Context) (d dashboard.Config, err error) {
 	}
 	d.TrustHeader = c.String("trust-header")
 	proxies := c.StringSlice("trust-proxy")
-	if d.TrustHeader != "" && len(proxies) == 0 || d.TrustHeader == "" && len(proxies) > 0 {
-		return d, usagef(c, "--trust-header and --trust-proxy belong together: anybody else could send the header")
+	if d.TrustHeader != "" && len(proxies) == 0 {
+		return d, usagef(c, "--trust-header needs --trust-proxy: anybody else could send the header")
 	}
 	for _, text := range proxies {
 		network, err := netip.ParsePrefix(text)

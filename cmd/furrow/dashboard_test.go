@@ -48,8 +48,7 @@ func TestDashboardBeyondThisMachineNeedsTLS(t *testing.T) {
 	writeFile(t, empty, "")
 	for line, want := range map[string]string{
 		"--listen 0.0.0.0:0":                                       "intercepted",
-		"--listen 127.0.0.1:0 --trust-header X-User":               "belong together",
-		"--listen 127.0.0.1:0 --trust-proxy 10.0.0.7":              "belong together",
+		"--listen 127.0.0.1:0 --trust-header X-User":               "needs --trust-proxy",
 		"--listen 127.0.0.1:0 --trust-header X --trust-proxy gate": "no address",
 		"--listen [::]:0 --token-file " + secret:                   "intercepted",
 		"--listen 127.0.0.1:0 --password-file " + open:             "chmod 600",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,7 +110,7 @@ func TestGuessesAreSlowedBeforeTheyAreLookedAt(t *testing.T) {
 func TestGuessesAtOnceCountEach(t *testing.T) {
 	all, now, passed := newTries(slog.Default()), time.Now(), 0
 	for i := range 100 {
-		if all.begin(sourceOf("10.0.0.1:1"), fmt.Sprint(i), now) == 0 {
+		if all.begin(sourceOf(netip.MustParseAddr("10.0.0.1")), fmt.Sprint(i), now) == 0 {
 			passed++
 		}
 	}
@@ -121,20 +122,34 @@ func TestGuessesAtOnceCountEach(t *testing.T) {
 func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
 	all := newTries(slog.Default())
 	for i := range maxSources + 50 {
-		all.begin(sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255)), "x", time.Now())
+		all.begin(sourceOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), "x", time.Now())
 	}
 	if n := all.bySource.Len(); n > maxSources {
 		t.Errorf("%d sources are remembered", n)
 	}
-	for _, pair := range []struct {
-		a, b string
-		same bool
-	}{
-		{"[2001:db8::1]:5", "[2001:db8::2:3]:6", true}, {"[2001:db8:1::1]:5", "[2001:db8:2::1]:5", false},
-		{"10.0.0.1:1", "10.0.0.2:1", false},
+}
+
+func TestSourcesAreNetworks(t *testing.T) {
+	d := newDashboard(t, Config{Proxies: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}})
+	source := func(remote, forwarded string) string {
+		r, _ := http.NewRequest("GET", "/", nil)
+		if r.RemoteAddr = remote; forwarded != "" {
+			r.Header.Set("X-Forwarded-For", forwarded)
+		}
+		return d.source(r).String()
+	}
+	for _, c := range []struct{ remote, forwarded, want string }{
+		{"[2001:db8::2:3]:6", "", "2001:db8::/64"},
+		{"[2001:db8:0:1::1]:5", "", "2001:db8:0:1::/64"},
+		{"[::ffff:10.0.0.1]:1", "", "10.0.0.1/32"},
+		{"10.0.0.1:1", "192.0.2.1", "10.0.0.1/32"}, // it is no proxy
+		{"10.1.0.1:1", "", "10.1.0.1/32"},
+		{"10.1.0.1:1", "192.0.2.1", "192.0.2.1/32"},
+		{"10.1.0.1:1", "203.0.113.9, 192.0.2.1, 10.1.0.2", "192.0.2.1/32"},
+		{"10.1.0.1:1", "192.0.2.1, nonsense", "10.1.0.1/32"},
 	} {
-		if (sourceOf(pair.a) == sourceOf(pair.b)) != pair.same {
-			t.Errorf("%s and %s: want the same source: %v", pair.a, pair.b, pair.same)
+		if got := source(c.remote, c.forwarded); got != c.want {
+			t.Errorf("%s for %q is %s, want %s", c.remote, c.forwarded, got, c.want)
 		}
 	}
 }

@@ -36,7 +36,8 @@ type Config struct {
 	// Activity records what people do.
 	Activity access.Log
 
-	// TrustHeader names the header with which Proxies say whom they have signed in. Empty: none does.
+	// TrustHeader names the header with which Proxies say whom they have signed in. Empty: none does. Proxies also say
+	// with X-Forwarded-For where requests come from.
 	TrustHeader string
 	Proxies     []netip.Prefix
 

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -110,8 +109,7 @@ func (d *Dashboard) proxied(r *http.Request) string {
 		return ""
 	}
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	from := func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }
-	if err != nil || !slices.ContainsFunc(d.c.Proxies, from) {
+	if err != nil || !d.fromProxy(at.Addr()) {
 		return ""
 	}
 	return r.Header.Get(d.c.TrustHeader)
@@ -135,7 +133,7 @@ func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
 
 // prove returns who has a secret, or the problem that nobody has it or too many were wrong.
 func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err error) {
-	from := sourceOf(r.RemoteAddr)
+	from := d.source(r)
 	if wait := d.tries.begin(from, secret, time.Now()); wait > 0 {
 		d.tries.say(from, r.URL.Path, time.Now())
 		return who, api.NewProblem(api.TooManyRequests, "Too many attempts",

@@ -3,7 +3,10 @@ package dashboard
 import (
 	"crypto/sha256"
 	"log/slog"
+	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,13 +94,38 @@ func (t *tries) say(from netip.Prefix, path string, now time.Time) {
 	}
 }
 
-// sourceOf returns the address of a client, or its /64 for IPv6, where every client has many addresses.
-func sourceOf(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
+// source returns where a request comes from: its address or, from a stated proxy, the last one in X-Forwarded-For that
+// is not a stated proxy's. A client can write the others itself.
+func (d *Dashboard) source(r *http.Request) netip.Prefix {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !d.fromProxy(at.Addr()) {
+		return sourceOf(at.Addr())
+	}
+	from := at.Addr()
+	all := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, text := range slices.Backward(all) {
+		ip, err := netip.ParseAddr(strings.TrimSpace(text))
+		if err != nil {
+			break
+		}
+		if from = ip; !d.fromProxy(ip) {
+			break
+		}
+	}
+	return sourceOf(from)
+}
+
+func (d *Dashboard) fromProxy(ip netip.Addr) bool {
+	return slices.ContainsFunc(d.c.Proxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+}
+
+// sourceOf returns an address as a prefix, or its /64 for IPv6, where every client has many addresses.
+func sourceOf(ip netip.Addr) netip.Prefix {
+	if !ip.IsValid() {
 		return netip.Prefix{}
 	}
-	ip, bits := at.Addr().Unmap().WithZone(""), 32
+	ip = ip.Unmap().WithZone("")
+	bits := 32
 	if ip.Is6() {
 		bits = 64
 	}
