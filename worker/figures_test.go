@@ -63,6 +63,16 @@ func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	return h
 }
 
+// ofNoRun returns how many operations a worker that has stopped counts for no run, because it had no job.
+func (h *hand) ofNoRun() (n int64) {
+	if t := h.figures.tallies[ofRun{"live", 0}]; t != nil {
+		for _, count := range t.figures.Operations {
+			n += count
+		}
+	}
+	return n
+}
+
 // fixtureOf has the runs and the queue of a fleet.
 func fixtureOf(t *testing.T, f *jobstest.Fleet) fixture {
 	t.Helper()
@@ -112,10 +122,17 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	slot := must.Have(s.scheduler().Once(t.Context()))(t)
 	hands := []*hand{hire(t, f, "a"), hire(t, f, "b")}
 	drained(t, queue)
+	hands = append(hands, hire(t, f, "c")) // it finds no job, which may happen to b, too
+	for hands[2].sent.n.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	sent := int64(0)
 	for _, h := range hands {
 		h.stop()
-		sent += h.sent.n.Load()
+		sent += h.sent.n.Load() - h.ofNoRun()
+	}
+	if n := hands[2].ofNoRun(); n == 0 {
+		t.Error("a worker without a job counts what it asked its queue for a run")
 	}
 	all, now, err := runs.FiguresSince(t.Context(), "live", slot.Run.Slot)
 	must.Succeed(t, err)
