@@ -226,3 +226,14 @@ func TestOtherSitesAskNothingOfAnOpenDashboard(t *testing.T) {
 		}
 	}
 }
+
+// TestOutageCountsAsNoGuess: while access cannot be read, nobody knows whether a secret is right.
+func TestOutageCountsAsNoGuess(t *testing.T) {
+	all, from, now := newTries(slog.Default()), sourceOf(netip.MustParseAddr("10.0.0.1")), time.Now()
+	for i := range 5 * freeTries {
+		if wait := all.begin(from, "secret", now); wait > 0 {
+			t.Fatalf("try %d has to wait for %v", i, wait)
+		}
+		all.notWrong(from, "secret", false)
+	}
+}

@@ -143,7 +143,7 @@ func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err err
 		d.tries.say(from, r.URL.Path, time.Now())
 		return who, unauthorized("This password or token is wrong, or it has ended.")
 	}
-	d.tries.end(from, secret, err == nil)
+	d.tries.notWrong(from, secret, err == nil)
 	return who, err
 }
 

@@ -72,16 +72,20 @@ func (t *tries) begin(from netip.Prefix, secret string, now time.Time) (wait tim
 	return 0
 }
 
-// end says what a secret was that begin let pass; not right where nobody could say.
-func (t *tries) end(from netip.Prefix, secret string, right bool) {
+// notWrong takes back that begin counted a secret as wrong: it was right, or nobody could say.
+func (t *tries) notWrong(from netip.Prefix, secret string, right bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if right && !t.right.Contains(sha256.Sum256([]byte(secret))) {
-		t.right.Add(sha256.Sum256([]byte(secret)), true)
-		one, _ := t.bySource.Get(from)
-		one.count = max(0, one.count-1)
-		t.bySource.Add(from, one)
+	hash := sha256.Sum256([]byte(secret))
+	if t.right.Contains(hash) {
+		return // it was not counted
 	}
+	if right {
+		t.right.Add(hash, true)
+	}
+	one, _ := t.bySource.Get(from)
+	one.count = max(0, one.count-1)
+	t.bySource.Add(from, one)
 }
 
 // say logs wrong secrets: at once, and then how many there were, at most once a minute.

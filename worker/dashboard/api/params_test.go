@@ -97,7 +97,7 @@ func TestTimesAreThoseOfTheShell(t *testing.T) {
 	}
 }
 
-// TestOnePersonLeavesStreamsToOthers opens as many as one gets.
+// TestOnePersonLeavesStreamsToOthers opens streams until one is refused.
 func TestOnePersonLeavesStreamsToOthers(t *testing.T) {
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	open := func(p Person) error {

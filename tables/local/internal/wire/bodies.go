@@ -118,8 +118,8 @@ func (b *Bodies) room(ctx context.Context, of *shares.Shares, n int64, owners []
 	return of.Full(n) && b.endSlowest(n, time.Now()) && of.Wait(ctx, n, owners...)
 }
 
-// endSlowest ends the large bodies that arrive at the lowest rates, as many as have n bytes in memory together. It
-// reports whether there are so many.
+// endSlowest ends large bodies, the slowest first, until those that it ended have n bytes in memory. It reports
+// whether there are enough.
 func (b *Bodies) endSlowest(n int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
