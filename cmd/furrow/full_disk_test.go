@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,8 +28,8 @@ import (
 )
 
 var (
-	diskDir = flag.String("disk.dir", "", "empty directory on a disk of 200 MB for TestFullDiskEndsByItself; as root: "+
-		"mount -t tmpfs -o size=200m tmpfs DIR")
+	diskDir = flag.String("disk.dir", "", "empty directory on a disk of 200 MB for TestFullDiskEndsByItself and "+
+		"TestUpStartsOnAFullDisk; as root: mount -t tmpfs -o size=200m tmpfs DIR")
 	diskClients = flag.Int("disk.clients", 2000, "idle, slow and stalled connections")
 	diskFor     = flag.Duration("disk.for", 30*time.Second, "time for which the disk stays full")
 )
@@ -89,6 +90,8 @@ func TestFullDiskEndsByItself(t *testing.T) {
 // A fullDisk is furrow up on a small disk, a part of it taken by ballast.
 type fullDisk struct {
 	f       *fixture
+	config  string
+	process *exec.Cmd
 	up      int // process
 	said    upScreen
 	key     sas.Key
@@ -97,26 +100,34 @@ type fullDisk struct {
 
 func newFullDisk(t *testing.T) *fullDisk {
 	t.Helper()
-	dir, config := filepath.Join(*diskDir, "data"), filepath.Join(t.TempDir(), "furrow.yaml")
-	x := &fullDisk{ballast: filepath.Join(*diskDir, "ballast")}
-	writeFile(t, config, everySecond)
+	must(t, os.RemoveAll(filepath.Join(*diskDir, "data")))
+	x := &fullDisk{ballast: filepath.Join(*diskDir, "ballast"), config: filepath.Join(t.TempDir(), "furrow.yaml")}
+	writeFile(t, x.config, everySecond)
 	must(t, os.WriteFile(x.ballast, make([]byte, 60<<20), 0o600))
-	var out, log lockedBuffer
-	x.up = startProcess(t, &out, &log, nil, "up", "--storage", dir, "--config", config,
-		"--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0", "--json").Process.Pid
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(log.String()[:min(len(log.String()), 20_000)])
-		}
-	})
-	await(t, "up", func() bool { return strings.Contains(out.String(), "\n") })
-	must(t, json.Unmarshal([]byte(out.String()), &x.said))
-	x.f = fixtureIn(t, dir)
+	x.start(t)
 	x.f.must("enrollment add plant1 --tenant contoso")
 	var err error
 	x.key, err = sas.ParseKey(strings.TrimSpace(x.f.must("enrollment key plant1 --show-key")))
 	must(t, err)
 	return x
+}
+
+// start starts furrow up, and waits for what it says.
+func (x *fullDisk) start(t *testing.T) {
+	t.Helper()
+	dir := filepath.Join(*diskDir, "data")
+	var out, log lockedBuffer
+	x.process = startProcess(t, &out, &log, nil, "up", "--storage", dir, "--config", x.config,
+		"--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0", "--json")
+	x.up = x.process.Process.Pid
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(log.String()[:min(len(log.String()), 20_000)])
+		}
+	})
+	await(t, &log, func() bool { return strings.Contains(out.String(), "\n") })
+	must(t, json.Unmarshal([]byte(out.String()), &x.said))
+	x.f = fixtureIn(t, dir)
 }
 
 func (x *fullDisk) token(t *testing.T, device string) (a sas.Answer) {

@@ -73,6 +73,8 @@ type pipelineStatus struct {
 	// of all pipelines of the storage, the same in each line; absent if the configuration has none
 	Budget *budget.Budget `json:"budget,omitempty"`
 	Runs   []runStatus    `json:"runs"`
+	// the embedded storage takes nothing new
+	DiskFull bool `json:"diskFull"`
 }
 
 // tenantStatus counts the devices of a tenant that a pipeline has folded.
@@ -172,6 +174,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		}
 		out := statusOf(s.pipeline, s.Status, audited)
 		out.Limits, out.Budget = slices.Concat(own[i], shared), spent
+		out.DiskFull = stores.DiskFull()
 		if a.several() {
 			out.Storage = a.name(number)
 		}
@@ -295,6 +298,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"poison", many(int64(s.Poison), "message") + " given up"},
 		{"unread", unread},
 		{"notify", s.targetsText()},
+		{"disk", s.diskText()},
 	})
 	for _, t := range s.Tenants {
 		text += "  " + wrapped(string(t.Tenant)+": "+t.text(), 4) + "\n"
@@ -304,6 +308,14 @@ func (s pipelineStatus) text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+func (s pipelineStatus) diskText() string {
+	if !s.DiskFull {
+		return ""
+	}
+	return "full: until there is room, devices keep their readings and send them again, and outputs may wait; make " +
+		"room, move the directory to a larger disk, or keep less (furrow help limits)"
 }
 
 func (t tenantStatus) text() string {

@@ -29,10 +29,13 @@ func TestWhatExistsIsFoundOnAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	for _, full := range []bool{false, true} {
 		if full {
-			disk.free.Store(0)
+			disk.free.Store(4 << 20)
 		}
 		s := must.Have(openOn(disk, Config{Dir: dir, Account: wiretest.Account, Key: []byte(wiretest.Key)}))(t)
 		blobs, queues := wiretest.Serve(t, s.Blobs()), wiretest.Serve(t, s.Queues())
+		if said := blobs.Do("GET", "/?comp=list", "").Header.Get(FullHeader) != ""; said != full {
+			t.Errorf("on a full disk %v, answers say %v", full, said)
+		}
 		create := func(name string, blob, queue, table int) {
 			t.Helper()
 			got := []int{blobs.Do("PUT", "/"+name+"?restype=container", "").Status, queues.Do("PUT", "/"+name, "").Status, 0}

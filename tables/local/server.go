@@ -23,6 +23,9 @@ import (
 // DefaultAccount is the account's name unless Config names another.
 const DefaultAccount = "furrow"
 
+// FullHeader is a header of all answers while new data is refused because the disk is full.
+const FullHeader = wire.FullHeader
+
 // ErrInUse is returned by Open for a directory that another process has open.
 var ErrInUse = store.ErrInUse
 
@@ -161,7 +164,7 @@ func (s *Server) Queues() http.Handler { return s.bounded(s.queue.Handler(s.conf
 func (s *Server) Blobs() http.Handler { return s.bounded(s.blob.Handler(s.config.Now, s.config.Log)) }
 
 func (s *Server) bounded(h *wire.Handler) http.Handler {
-	h.Bodies, h.Limits = s.bodies, s.limits
+	h.Bodies, h.Limits, h.Full = s.bodies, s.limits, s.store.Room.Full
 	if s.config.OnAnswer != nil {
 		h.Answer = func(service wire.Service, status int) { s.config.OnAnswer(string(service), status) }
 	}
@@ -171,8 +174,7 @@ func (s *Server) bounded(h *wire.Handler) http.Handler {
 // Usage returns how many bytes of the disk are free (the maximum if that is not known), how many the database has
 // without large blobs, and whether new data is refused because the disk is full.
 func (s *Server) Usage() (free, stored uint64, refuses bool) {
-	free, refuses = s.store.Room.Free()
-	return free, s.store.Size(), refuses
+	return s.store.Room.Free(), s.store.Size(), s.store.Room.Full()
 }
 
 // Close releases the directory. No handler may be running any more.

@@ -45,13 +45,16 @@ func Read(err error, name func(*Failure) error) error {
 	return f
 }
 
+// diskFull is the code of embedded storage whose disk is full.
+const diskFull = "InsufficientStorage"
+
 // Busy reports whether the service, or a proxy that has no codes, is overloaded or has
 // no room, or took too long to answer a request that may have been done.
 // learn.microsoft.com: "Common REST API error codes".
 func (f *Failure) Busy() bool {
 	switch f.Code {
 	case "ServerBusy", "OperationTimedOut", "InternalError", "TooManyRequests",
-		"InsufficientStorage": // of embedded storage whose disk is full
+		diskFull:
 		return true
 	case "":
 		return f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests
@@ -63,6 +66,9 @@ func (f *Failure) Error() string {
 	text, code := f.Message, f.Code
 	if f.Name != nil {
 		text = f.Name.Error()
+	}
+	if code == diskFull {
+		text = "the disk of the storage is full"
 	}
 	if text == "" {
 		text = http.StatusText(f.Status)

@@ -22,7 +22,12 @@ type Clients struct {
 	Queues  *worker.Client // nil if the account has no Queue endpoint: see NeedQueues
 	HTTP    *http.Client   // shared by all clients
 	hooks   []Hooks
+	disk    *disk // of embedded storage
 }
+
+// DiskFull reports whether the last answer of embedded storage said that its disk is full. Until there is room, what
+// devices send is refused, and then what workers write, too.
+func (c *Clients) DiskFull() bool { return c.disk.full.Load() }
 
 // Hooks are called for every storage operation. Each may be nil.
 type Hooks struct {
@@ -33,7 +38,9 @@ type Hooks struct {
 
 // Connect makes clients. It sends nothing yet.
 func Connect(a tables.Account, names schema.Names, transport *http.Client, hooks ...Hooks) (c *Clients, err error) {
-	c = &Clients{Account: a, Names: names, HTTP: transport, hooks: hooks}
+	c = &Clients{Account: a, Names: names, hooks: hooks, disk: &disk{}}
+	transport = c.disk.on(transport)
+	c.HTTP = transport
 	c.Tables, err = tables.Connect(tables.Config{Account: a, Transport: transport,
 		OnOperation: func(ctx context.Context, o tables.Operation) {
 			worker.Answered(ctx, o.Status)

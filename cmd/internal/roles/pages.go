@@ -44,7 +44,7 @@ func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string)
 // Account returns an account whose pipelines the pages show.
 func (p Pages) Account(name string) model.Account {
 	return model.Account{Name: name, Tables: p.clients.Tables, Queues: p.clients.Queues, Names: p.clients.Names,
-		Pipelines: p.first, Newer: p.newer}
+		Pipelines: p.first, Newer: p.newer, DiskFull: p.clients.DiskFull}
 }
 
 // newer looks for a newer configuration.
@@ -86,7 +86,7 @@ func (c *Clients) LaterPages(
 // Account returns an account without pipelines, which follow.
 func (l *LaterPages) Account(name string) model.Account {
 	return model.Account{Name: name, Tables: l.clients.Tables, Queues: l.clients.Queues, Names: l.clients.Names,
-		Newer: l.newer}
+		Newer: l.newer, DiskFull: l.clients.DiskFull}
 }
 
 func (l *LaterPages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {

@@ -24,6 +24,8 @@ type Account struct {
 	// Newer returns the pipelines of a newer configuration, and whether there is one. It is called every
 	// 10 s while somebody uses the dashboard. nil: the pipelines never change.
 	Newer func(context.Context) ([]Pipeline, bool, error)
+	// DiskFull reports whether the storage takes nothing new because its disk is full. nil: it never is.
+	DiskFull func() bool
 }
 
 // An account is what the store knows of one.
@@ -77,6 +79,8 @@ func (a *account) modelOf(m schema.Member) string {
 	return ""
 }
 
+func (a *account) diskFull() bool { return a.DiskFull != nil && a.DiskFull() }
+
 // several reports whether the fleet is in several accounts.
 func (s *Store) several() bool { return len(s.accounts) > 1 }
 
@@ -129,6 +133,16 @@ func (s *Store) nameOf(a *account) string {
 func (s *Store) Missing() (names []string) {
 	for _, a := range s.accounts {
 		if s.several() && a.failed.Load() {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Full returns the names of the accounts whose disk is full.
+func (s *Store) Full() (names []string) {
+	for _, a := range s.accounts {
+		if a.diskFull() {
 			names = append(names, a.Name)
 		}
 	}

@@ -103,6 +103,7 @@ func (x *index) monthCount() int {
 func (s *Store) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineStatus {
 	out := PipelineStatus{Pipeline: string(p.Name), Storage: s.nameOf(a), CadenceSeconds: p.Cadence.Seconds(),
 		Backlog: int64(r.Queue), Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
+	out.DiskFull = a.diskFull()
 	fleet := r.Fleet()
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds

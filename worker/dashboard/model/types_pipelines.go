@@ -37,6 +37,7 @@ type PipelineStatus struct {
 	Late           int64    `json:"late"`           // found by audits, in total
 	Rejects        int64    `json:"rejects"`        // rows with a reject, in total
 	RejectsDropped int64    `json:"rejectsDropped"` // rejects that are no longer kept
+	DiskFull       bool     `json:"diskFull"`       // its storage takes nothing new
 	Workers        []Worker `json:"workers"`
 	Runs           []Run    `json:"runs"` // the newest first
 	CostPerMonth   *Cost    `json:"costPerMonth,omitempty"`

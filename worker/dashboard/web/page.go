@@ -24,6 +24,7 @@ type Footer struct {
 	Storage    string    // URL of the storage, without a key; may be empty
 	Version    string    // of furrow; may be empty
 	Missing    []string  // accounts of the fleet that could not be read
+	Full       []string  // accounts that take nothing new, because their disk is full
 	Tiles      string    // whom the street map is from; empty: there is none
 }
 

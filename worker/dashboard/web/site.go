@@ -84,7 +84,7 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Pag
 	page.setPerson(person)
 	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached,
 		Storage: s.c.Storage,
-		Version: s.c.Version, Missing: s.c.Model.Missing()})
+		Version: s.c.Version, Missing: s.c.Model.Missing(), Full: s.c.Model.Full()})
 	if person.Role == "" {
 		page.setFooter(Footer{At: read.At.UTC()})
 	}

@@ -194,3 +194,24 @@ func TestAFullDiskIsLoggedOnce(t *testing.T) {
 		t.Errorf("%d lines are logged; want that it is full, and that it has room again:\n%s", lines, log)
 	}
 }
+
+// TestWorkersHaveTheReserveWhereOthersFillTheDisk, so that retention can make room.
+func TestWorkersHaveTheReserveWhereOthersFillTheDisk(t *testing.T) {
+	disk := newSmallDisk(256 << 20)
+	r := newRoom(disk, "", slog.New(slog.DiscardHandler))
+	must(t, r.restore())
+	disk.capacity = int64(r.unit) // others have all but the reserve
+	r.looked.Store(0)
+	if device := r.Check(false); !errors.Is(device, wire.ErrFull) {
+		t.Errorf("a SAS gets %v", device)
+	}
+	if _, err := disk.Stat(r.reserve()); err != nil {
+		t.Errorf("a SAS has taken the reserve: %v", err)
+	}
+	must(t, r.Check(true))
+	disk.capacity = int64(r.unit)/2 - 1
+	r.looked.Store(0)
+	if owner := r.Check(true); !errors.Is(owner, wire.ErrFull) {
+		t.Errorf("workers leave Pebble nothing: %v", owner)
+	}
+}

@@ -49,10 +49,13 @@ const defaultCache = 24 << 20
 // default.
 func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error) {
 	s := &Store{Clock: &Clock{}, Room: newRoom(fs, fs.PathDir(dir), log), log: log}
+	if err := s.Room.open(); err != nil {
+		return nil, err
+	}
 	cache := pebble.NewCache(cmp.Or(cached, defaultCache))
 	defer cache.Unref()
 	opts := &pebble.Options{
-		FS:                          vfs.OnDiskFull(fs, s.Room.spend),
+		FS:                          vfs.OnDiskFull(fs, s.Room.make),
 		Cache:                       cache,
 		MemTableSize:                16 << 20,
 		MemTableStopWritesThreshold: 4,
@@ -62,7 +65,8 @@ func Open(fs vfs.FS, dir string, cached int64, log *slog.Logger) (*Store, error)
 		FormatMajorVersion:          pebbleFormat,
 		Logger:                      logger{log},
 		EventListener: &pebble.EventListener{
-			FlushBegin: func(pebble.FlushInfo) { s.deletions.Store(0) },
+			BackgroundError: s.Room.failed,
+			FlushBegin:      func(pebble.FlushInfo) { s.deletions.Store(0) },
 			// Reading the damaged rows fails, and all others can be read. Pebble's default ends the process.
 			DataCorruption: func(i pebble.DataCorruptionInfo) {
 				log.Error("a file of the database is damaged: run furrow storage check", "file", i.Path,

@@ -19,6 +19,9 @@ const (
 	MaxQuery   = 64       // query parameters
 )
 
+// FullHeader is a header of all answers while the disk is full.
+const FullHeader = "X-Furrow-Disk-Full"
+
 // A Handler is the HTTP handler of one service. It parses requests, checks their
 // limits, sets the common headers, and turns errors into Azure's answers.
 type Handler struct {
@@ -29,6 +32,7 @@ type Handler struct {
 	Bodies  *Bodies
 	Limits  *Limits
 	Answer  func(service Service, status int) // is told how requests ended; zero: nobody is
+	Full    func() bool                       // whether the disk is; zero: it never is
 	Serve   func(w http.ResponseWriter, r *Request) error
 	CORS    func(w http.ResponseWriter, r *http.Request) http.ResponseWriter // of answers; zero: none
 }
@@ -114,6 +118,9 @@ func (h *Handler) setHeaders(w http.ResponseWriter, r *Request) {
 	Set(head, "Date", HTTPTime(r.Now))
 	Set(head, "x-ms-request-id", r.ID)
 	h.Service.SetHeaders(head)
+	if h.Full != nil && h.Full() {
+		Set(head, FullHeader, "true")
+	}
 	if r.Version != "" && len(r.Version) <= 32 && Printable(r.Version) {
 		Set(head, "x-ms-version", r.Version)
 	}
