@@ -47,8 +47,8 @@ type folds struct {
 	of map[schema.DeviceID][]checkpoint
 }
 
-// watchFolds reads the tracking rows until the test ends.
-func watchFolds(in *fixture) *folds {
+// watchFolds reads the tracking rows again and again until the test ends.
+func watchFolds(in *fixture, every time.Duration) *folds {
 	t := in.t
 	f := &folds{fixture: in, of: map[schema.DeviceID][]checkpoint{}}
 	done := make(chan struct{})
@@ -56,7 +56,7 @@ func watchFolds(in *fixture) *folds {
 		defer close(done)
 		for t.Context().Err() == nil {
 			f.look()
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(every)
 		}
 	}()
 	t.Cleanup(func() { <-done })

@@ -59,7 +59,7 @@ func TestHostileDeviceHoldsUpNobody(t *testing.T) {
 			t.Errorf("honest devices: %+v, %v", sum, err)
 		}
 	})
-	folds := watchFolds(h.fixture)
+	folds := watchFolds(h.fixture, 100*time.Millisecond)
 	h.send(t, *hostileRows, func() {
 		h.awaitHostile(t, "live", 1)
 		h.stopWorker(t)

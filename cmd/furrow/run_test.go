@@ -22,6 +22,9 @@ const asFurrow = "FURROW_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	cli.HelpPrinter = printHelp
+	if text := os.Getenv(asAttackers); text != "" {
+		attackers(text)
+	}
 	if os.Getenv(asFurrow) != "" && !slices.Contains(os.Args, "-test.fuzzworker") {
 		main()
 	}

@@ -74,7 +74,7 @@ func TestBudgetIsCountedOnceAndProjected(t *testing.T) {
 pipelines: [{name: live, cadence: 1m, settle: 1s, processors: [latest, rules]}]
 rules:
   budget: {match: {tenant: furrow}, when: {threshold: {sensor: budget_share, above: 0.7}}}
-budget: {usdPerMonth: 1}
+budget: {usdPerMonth: 0.005}
 `)
 	f.must("config apply " + file)
 	f.createTables()

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 
@@ -15,13 +16,14 @@ var ErrBusy = errors.New("as many conditions are being decided as can be")
 
 // Bounds of deciding which devices a condition holds for. It is done for all devices, at the expense of everybody.
 const (
-	maxDeciding  = 4 // at a time: of a person two of them, and of a tenant three
 	decidingWait = 2 * time.Second
 	decidingTime = 10 * time.Second
 	decidedLocks = 256 // devices whose values are read at once
 )
 
-func newDeciding() *shares.Shares { return shares.New(maxDeciding, 1) }
+// newDeciding has as many conditions decided at a time as there are processors, at least two: those of one person keep
+// no more than half of them busy, and leave the others to the storage and the workers of the same process.
+func newDeciding() *shares.Shares { return shares.New(int64(max(2, runtime.GOMAXPROCS(0))), 1) }
 
 // decide finds out which devices a filter's condition holds for, of those that the rest of the filter selects. Until
 // then a filter with a condition selects nothing.
