@@ -116,7 +116,7 @@ func arrows() []arrow {
 		{"worker/cost", "tables/schema worker/price"},
 		{"worker/query", "jobs/... tables tables/schema worker worker/cost"},
 		{"worker/admin", "jobs sas sas/access tables tables/commands tables/schema worker worker/query"},
-		{"worker/dashboard", "sas/access tables/schema worker/admin worker/dashboard/..."},
+		{"worker/dashboard", "sas/access tables/schema tables/shares worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/commands tables/schema tables/shares worker worker/budget " +
 			"worker/cost worker/dashboard/formats worker/limits worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "jobs/condition sas/access tables tables/commands tables/schema tables/shares " +

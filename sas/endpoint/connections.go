@@ -4,25 +4,58 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
+
+	"furrow/tables/shares"
 )
 
-// connections tracks the open connections of a server that accepts at most max of them.
+// connections tracks the open connections of a server that accepts at most max of them. An address leaves a quarter to
+// others: what it opens beyond that is closed at once, and a device tries again later. Nothing that waits gives way, as
+// it does at storage: where a whole fleet boots behind one address, those that have waited the longest are next.
 type connections struct {
 	max  int
-	open atomic.Int64
+	room *shares.Shares
 	all  sync.WaitGroup // a connection is done after its last handler has returned
+
+	mu sync.Mutex
+	of map[net.Conn]string // addresses of those that have room
 }
 
+func newConnections(max int) *connections {
+	return &connections{max: max, room: shares.New(int64(max), int64(max/addressPart)), of: map[net.Conn]string{}}
+}
+
+// addressPart is the part that an address has of the last quarter: one of so many.
+const addressPart = 16
+
 // track is the server's ConnState hook.
-func (c *connections) track(_ net.Conn, s http.ConnState) {
+func (c *connections) track(conn net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
-		c.open.Add(1)
 		c.all.Add(1)
+		c.take(conn)
 	case http.StateClosed, http.StateHijacked:
-		c.open.Add(-1)
+		c.give(conn)
 		c.all.Done()
+	}
+}
+
+func (c *connections) take(conn net.Conn) {
+	address := shares.AddressOf(conn).String()
+	if !c.room.Take(1, address) {
+		shares.Abort(conn)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of[conn] = address
+}
+
+func (c *connections) give(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if address, has := c.of[conn]; has {
+		delete(c.of, conn)
+		c.room.Give(1, address)
 	}
 }
 
@@ -30,7 +63,7 @@ func (c *connections) track(_ net.Conn, s http.ConnState) {
 // are open: a device with a token needs no connection for an hour, and others may be waiting.
 func (c *connections) closeWhenBusy(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c.open.Load() > int64(c.max/2) {
+		if c.room.Used() > int64(c.max/2) {
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)

@@ -46,7 +46,7 @@ type Server struct {
 // Run serves until ctx ends. It then stops accepting connections and waits up to ten
 // seconds for requests in progress.
 func (s *Server) Run(ctx context.Context) error {
-	conns := &connections{max: cmp.Or(s.MaxConnections, defaultConnections)}
+	conns := newConnections(cmp.Or(s.MaxConnections, defaultConnections))
 	server := &http.Server{
 		Handler:           conns.closeWhenBusy(s.Handler),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -54,11 +56,21 @@ func (f *fixture) Accept() (net.Conn, error) {
 func (f *fixture) Close() error   { f.once.Do(func() { close(f.closed) }); return nil }
 func (f *fixture) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-func (f *fixture) dial() net.Conn {
+func (f *fixture) dial() net.Conn { return f.dialFrom(1) }
+
+// dialFrom connects from the address 192.0.2.host.
+func (f *fixture) dialFrom(host byte) net.Conn {
 	ours, theirs := net.Pipe()
-	f.pipes <- theirs
+	f.pipes <- from{theirs, &net.TCPAddr{IP: net.IPv4(192, 0, 2, host), Port: 1}}
 	return ours
 }
+
+type from struct {
+	net.Conn
+	address net.Addr
+}
+
+func (c from) RemoteAddr() net.Addr { return c.address }
 
 func (f *fixture) mustEnd() {
 	f.t.Helper()
@@ -254,7 +266,7 @@ func TestConnectionsAreLimitedAndClosedWhenMostAreInUse(t *testing.T) {
 		}
 		io.Copy(io.Discard, third)
 		synctest.Wait()
-		idle := []net.Conn{f.dial(), f.dial()} // now there are four
+		idle := []net.Conn{f.dial(), f.dialFrom(2)} // now there are four
 		late := make(chan net.Conn)
 		go func() { late <- f.dial() }()
 		synctest.Wait()
@@ -267,6 +279,32 @@ func TestConnectionsAreLimitedAndClosedWhenMostAreInUse(t *testing.T) {
 			conn.Close()
 		}
 		(<-late).Close()
+		f.mustEnd()
+	})
+}
+
+// TestNoAddressTakesEveryConnection, so that strangers who hold some do not keep devices from their tokens.
+func TestNoAddressTakesEveryConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, Config{}, Server{MaxConnections: 32})
+		var held []net.Conn
+		for range 100 {
+			c := f.dial()
+			synctest.Wait()
+			_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
+			if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+				held = append(held, c)
+			}
+		}
+		if len(held) != 24 {
+			t.Errorf("an address holds %d of 32 connections, want 24", len(held))
+		}
+		c := f.dialFrom(2)
+		exchanged(t, c, "GET /healthz HTTP/1.1\r\nHost: endpoint\r\n\r\n")
+		c.Close()
+		for _, c := range held {
+			c.Close()
+		}
 		f.mustEnd()
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"furrow/tables/shares"
 )
 
 // Listeners are the listeners of the three services.
@@ -73,13 +75,19 @@ const (
 	maxHead     = 64 << 10         // bytes; those of SDKs are below 4 KiB
 )
 
+// Bounds of the connections of all services together. Each may cost up to 64 KiB while its request's head arrives.
+const (
+	maxConnections = 4096
+	maxPerAddress  = 1024
+)
+
 // Serve answers requests on all listeners until ctx ends, then lets running
 // requests finish for up to 10 s. It closes the listeners, and returns nil if ctx ended.
 func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
-	open := newConnections(maxConnections, maxConnectionsPerAddress)
+	open := shares.NewConnections(maxConnections, maxPerAddress)
 	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
 	running.Go(func() { s.store.Room.Keep(ctx, keepRoom) })
 	running.Go(func() { s.store.Reclaim(ctx, keepRoom) })
@@ -93,8 +101,8 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	} {
 		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
 			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-			ConnState: open.note, DisableGeneralOptionsHandler: true}
-		server.RegisterOnShutdown(open.closeUnused)
+			ConnState: open.Note, DisableGeneralOptionsHandler: true}
+		server.RegisterOnShutdown(open.CloseUnused)
 		for _, l := range all {
 			running.Go(func() { stop(server.Serve(one.on(l))) })
 		}

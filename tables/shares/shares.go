@@ -58,7 +58,7 @@ func (s *Shares) fits(n int64, owners []string) bool {
 		return false
 	}
 	for i, owner := range owners {
-		free := s.size * int64(i+1) / 4 // that is left to others
+		free := (s.size*int64(i+1) + 3) / 4 // that is left to others, rounded up
 		if s.used+n > s.size-free && s.by[owner]+n > s.small {
 			return false
 		}

@@ -118,6 +118,7 @@ func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
 		`Date.parse(q.get("from"))) / 60e3; return took > 13 && took < 17; })()`)
 	// Instants, not texts: a browser shortens a field's time on a whole minute to that minute.
 	b.sees("the fields have it", `Date.parse(byId("range").elements.from.value + "Z") === Date.parse(new URLSearchParams(location.search).get("from"))`)
+	b.sees("another sensor is offered", `document.querySelector("[name=with][value=humidity]") !== null`) // the page may still load
 	b.does(`document.querySelector("[name=with][value=humidity]").click(); byId("range").requestSubmit()`)
 	b.sees("another sensor is drawn over it", `new URLSearchParams(location.search).get("with") === "humidity" && `+
 		`document.querySelector("svg.wide .line.o1").getAttribute("d").length > 50 && document.querySelector("[name=with][value=humidity]").checked`)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"furrow/tables/shares"
 )
 
 // Timeouts and limits of connections. A stream sets a deadline of its own for each event.
@@ -19,6 +21,9 @@ const (
 	idleTimeout   = 90 * time.Second
 	grace         = 5 * time.Second // for open requests when the server stops
 	maxHeader     = 16 << 10        // bytes
+
+	maxConnections = 1024
+	maxPerAddress  = 256 // it may be that of a proxy
 )
 
 // A Server serves a dashboard on a listener.
@@ -36,9 +41,10 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cancel()
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx)) // they outlive ctx by the grace period
 	defer cut()
+	open := shares.NewConnections(maxConnections, maxPerAddress)
 	server := &http.Server{
-		Handler: d, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout:    idleTimeout,
+		Handler: d, ConnState: open.Note, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug), // failed TLS handshakes of strangers are frequent
 	}

@@ -21,9 +21,9 @@ const (
 	decidedLocks = 256 // devices whose values are read at once
 )
 
-// newDeciding has as many conditions decided at a time as there are processors, at least two: those of one person keep
-// no more than half of them busy, and leave the others to the storage and the workers of the same process.
-func newDeciding() *shares.Shares { return shares.New(int64(max(2, runtime.GOMAXPROCS(0))), 1) }
+// newDeciding has one more condition decided at a time than there are processors, at least three: those of one person
+// keep no more than about half of them busy, and leave the others to the storage and the workers of the same process.
+func newDeciding() *shares.Shares { return shares.New(int64(max(3, runtime.GOMAXPROCS(0)+1)), 1) }
 
 // decide finds out which devices a filter's condition holds for, of those that the rest of the filter selects. Until
 // then a filter with a condition selects nothing.

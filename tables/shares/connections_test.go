@@ -1,4 +1,4 @@
-package local
+package shares
 
 import (
 	"bufio"
@@ -15,10 +15,10 @@ import (
 )
 
 // served counts and answers requests on at most max connections.
-func served(t *testing.T, max, perAddress int) (address string, c *connections) {
-	c = newConnections(max, perAddress)
+func served(t *testing.T, max, perAddress int) (address string, c *Connections) {
+	c = NewConnections(max, perAddress)
 	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
-	server := &http.Server{ConnState: c.note, Handler: http.HandlerFunc(
+	server := &http.Server{ConnState: c.Note, Handler: http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
@@ -53,7 +53,7 @@ func closed(conn net.Conn) bool {
 }
 
 // until waits for so many open connections.
-func (c *connections) until(open int) {
+func (c *Connections) until(open int) {
 	for {
 		c.mu.Lock()
 		n := len(c.open)
@@ -97,7 +97,7 @@ func TestIdleAndStalledConnectionsGiveWay(t *testing.T) {
 }
 
 // busy reports whether n connections have requests.
-func (c *connections) busy(n int) bool {
+func (c *Connections) busy(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.open)-c.waiting.Len() == n
@@ -128,7 +128,7 @@ func TestUnusedConnectionsAreClosed(t *testing.T) {
 		t.Fatal("no answer")
 	}
 	c.until(2)
-	c.closeUnused()
+	c.CloseUnused()
 	if !closed(unused) {
 		t.Error("a connection without a request stays open")
 	}

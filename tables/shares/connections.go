@@ -1,4 +1,4 @@
-package local
+package shares
 
 import (
 	"container/list"
@@ -9,15 +9,9 @@ import (
 	"sync"
 )
 
-// Bounds of the connections of all services together. Each may cost up to 64 KiB while its request's head arrives.
-const (
-	maxConnections           = 4096
-	maxConnectionsPerAddress = 1024 // an address may be that of many devices, or of a proxy
-)
-
-// connections bounds the open connections of some servers. Beyond a bound, the connection that has been without a
+// Connections bounds the open connections of some servers. Beyond a bound, the connection that has been without a
 // request for the longest time gives way, so that idle and stalled clients keep nobody out.
-type connections struct {
+type Connections struct {
 	max, maxPerAddress int
 
 	mu         sync.Mutex
@@ -34,13 +28,15 @@ type connection struct {
 	waits   *list.Element // nil: it has a request
 }
 
-func newConnections(max, maxPerAddress int) *connections {
-	return &connections{max: max, maxPerAddress: maxPerAddress,
+// NewConnections returns bounds of the connections of all servers together, and of those from one address, which may be
+// that of many devices, or of a proxy.
+func NewConnections(max, maxPerAddress int) *Connections {
+	return &Connections{max: max, maxPerAddress: maxPerAddress,
 		open: map[net.Conn]*connection{}, perAddress: map[netip.Addr]int{}}
 }
 
-// note is the ConnState hook of each server.
-func (c *connections) note(conn net.Conn, state http.ConnState) {
+// Note is the ConnState hook of each server.
+func (c *Connections) Note(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state == http.StateNew {
@@ -63,17 +59,17 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	}
 }
 
-func (c *connections) add(conn net.Conn) {
-	one := &connection{Conn: conn, address: addressOf(conn)}
+func (c *Connections) add(conn net.Conn) {
+	one := &connection{Conn: conn, address: AddressOf(conn)}
 	full := len(c.open) >= c.max
 	if crowded := c.perAddress[one.address] >= c.maxPerAddress; crowded || full {
 		if !c.evict(one.address, crowded) {
-			abort(conn) // all of them have requests
+			Abort(conn) // all of them have requests
 			return
 		}
 	}
 	if c.closing {
-		abort(conn)
+		Abort(conn)
 	}
 	c.open[conn] = one
 	c.perAddress[one.address]++
@@ -81,48 +77,48 @@ func (c *connections) add(conn net.Conn) {
 }
 
 // evict closes the connection that has waited the longest, of one address or of any.
-func (c *connections) evict(address netip.Addr, only bool) bool {
+func (c *Connections) evict(address netip.Addr, only bool) bool {
 	for e := c.waiting.Front(); e != nil; e = e.Next() {
 		if one := e.Value.(*connection); !only || one.address == address {
 			c.waiting.Remove(e)
 			c.forget(one)
-			abort(one.Conn)
+			Abort(one.Conn)
 			return true
 		}
 	}
 	return false
 }
 
-func (c *connections) forget(one *connection) {
+func (c *Connections) forget(one *connection) {
 	delete(c.open, one.Conn)
 	if c.perAddress[one.address]--; c.perAddress[one.address] == 0 {
 		delete(c.perAddress, one.address)
 	}
 }
 
-// closeUnused closes connections that no request has come on, now and from now on. Clients dial them ahead, and
+// CloseUnused closes connections that no request has come on, now and from now on. Clients dial them ahead, and
 // Shutdown would wait five seconds for each.
-func (c *connections) closeUnused() {
+func (c *Connections) CloseUnused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closing = true
 	for _, one := range c.open {
 		if !one.used {
-			abort(one.Conn)
+			Abort(one.Conn)
 		}
 	}
 }
 
-// abort closes a connection at once. That of TLS would wait for a client that does not read.
-func abort(c net.Conn) {
+// Abort closes a connection at once. That of TLS would wait for a client that does not read.
+func Abort(c net.Conn) {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
 	c.Close()
 }
 
-// addressOf returns the address that a client counts by. One client has a whole /64 of IPv6.
-func addressOf(c net.Conn) netip.Addr {
+// AddressOf returns the address that a client counts by. One client has a whole /64 of IPv6.
+func AddressOf(c net.Conn) netip.Addr {
 	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
 		return netip.Addr{}
