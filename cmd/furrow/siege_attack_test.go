@@ -132,7 +132,7 @@ func (e *enemy) ask(ctx context.Context, method, url string, body io.Reader, hea
 func (b *band) condition(ctx context.Context, e *enemy) int {
 	pattern := strings.Repeat("a{0,1000}", 105) + "b$"
 	if e.number%2 == 1 {
-		pattern = "0{0,400}b$"
+		pattern = "0{0,450}b"
 	}
 	return e.ask(ctx, http.MethodGet, b.Dashboard+"v1/devices?where="+url.QueryEscape(`note matches "^`+pattern+`"`), nil,
 		"Authorization", "Bearer "+b.Viewer)

@@ -47,6 +47,17 @@ func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
 	return f, nil
 }
 
+// holds reports whether a condition holds for a row, when it is the person's turn; never if ctx ends before.
+func (s *Store) holds(ctx context.Context, where *condition.Condition, row condition.Row) bool {
+	owners := owners(ctx)
+	if !s.deciding.Wait(ctx, 1, owners...) {
+		return false
+	}
+	defer s.deciding.Give(1, owners...)
+	row.Context = ctx
+	return where.Holds(row)
+}
+
 func busyUnless(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

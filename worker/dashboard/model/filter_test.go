@@ -88,6 +88,21 @@ func parsed(text string) *condition.Condition {
 	return c
 }
 
+// countRows reads an answer to its end.
+func countRows(s *Store, ctx context.Context, q ReadingsQuery) (n int, err error) {
+	out, err := s.Readings(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range out.Rows {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 // TestConditionsOfOnePersonLeaveRoomToOthers while all that she may ask are being decided.
 func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
@@ -103,9 +118,19 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	if list, _, err := s.Devices(bob, query); err != nil || list.Total != 1 {
 		t.Errorf("bob gets %+v, %v", list, err)
 	}
+	rows := ReadingsQuery{Device: "a", From: time.Now().Add(-time.Hour), To: time.Now(), Limit: 10,
+		Where: query.Filter.Where}
+	if n, err := countRows(s, bob, rows); n != 1 || err != nil {
+		t.Errorf("bob gets %d readings, %v", n, err)
+	}
 	left, leave := context.WithCancel(ann)
 	leave()
 	if _, _, err := s.Devices(left, query); !errors.Is(err, context.Canceled) {
 		t.Errorf("when she is gone: %v", err)
+	}
+	waiting, cancel := context.WithTimeout(ann, 50*time.Millisecond)
+	defer cancel()
+	if n, err := countRows(s, waiting, rows); n != 0 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("before it is her turn she gets %d readings, %v", n, err)
 	}
 }

@@ -168,11 +168,8 @@ func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading
 		m.out.Unreadable++
 		return nil, false
 	}
-	if m.q.Where != nil {
-		row := model.Row(reading, m.member.Labels)
-		if row.Context = ctx; !m.q.Where.Holds(row) {
-			return nil, false
-		}
+	if m.q.Where != nil && !m.store.holds(ctx, m.q.Where, model.Row(reading, m.member.Labels)) {
+		return nil, false
 	}
 	sample, _ := model.Sensors.Sample(reading)
 	row := &measured{string(m.member.Device), r.Row, r.Time.Time().UTC(), wanted(sample.Values, m.q.Sensors)}

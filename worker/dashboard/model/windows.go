@@ -320,8 +320,7 @@ func (w *windowed) holds(ctx context.Context, b *query.Bucket, labels map[string
 	if w.where == nil {
 		return true
 	}
-	row := b.Row(labels)
-	if row.Context = ctx; !w.where.Holds(row) {
+	if !w.store.holds(ctx, w.where, b.Row(labels)) {
 		return false
 	}
 	if len(w.q.Sensors) > 0 {
