@@ -243,10 +243,10 @@ func boot(t *testing.T, h *Handler, id string, random *rand.Rand) int {
 func TestStorageLimiterRejectsAfterAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		h, _ := mustNew(t, Config{Limits: Limits{Slots: 2},
+		h, _ := mustNew(t, Config{Limits: Limits{Slots: 4}, // a tenant leaves one of them
 			Issuer: fakeIssuer{issue: func(context.Context) error { <-free; return nil }}})
 		var inside sync.WaitGroup
-		for range 2 {
+		for range 3 {
 			inside.Go(func() {
 				if w := askToken(h, "pump-7", rightProof); w.Code != 200 {
 					t.Errorf("inside: %s", w.Body)
