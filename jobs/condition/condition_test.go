@@ -170,6 +170,26 @@ func TestPatternsAreBounded(t *testing.T) {
 	}
 }
 
+// TestPatternsAreCheapToParse: what takes long in ranges and classes is refused before it is parsed.
+func TestPatternsAreCheapToParse(t *testing.T) {
+	for _, pattern := range []string{
+		"(?i)[" + strings.Repeat("b-\U0001e942", 150) + "]", "(?i:[" + strings.Repeat("b-\U0001e942", 150) + "])",
+		"(?s-i)x(?mi)[[:alpha:]" + strings.Repeat(`b-\\x{1e942}`, 70) + "]", strings.Repeat(`\\pL`, 320),
+		`(?i)[` + strings.Repeat(`\\PL\\pL`, 100) + "]", `^[\\p{Ll}\\pN\\pS\\pM\\pP]{495}$`,
+	} {
+		var err error
+		allocations := testing.AllocsPerRun(1, func() { _, err = Parse("note matches '" + pattern + "'") })
+		if err == nil || allocations > 5000 {
+			t.Errorf("%.50s: %v after %.0f allocations", pattern, err, allocations)
+		}
+	}
+	for _, pattern := range []string{"(?i)grün|größe", "(?i)[a-zäöü]+", `[а-я]+`, `(?i)[\\d-]+x`, `^\\p{L}+-\\d$`} {
+		if _, err := Parse("note matches '" + pattern + "'"); err != nil {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+}
+
 // FuzzPatternSize compares the size of a pattern with that of its program.
 func FuzzPatternSize(f *testing.F) {
 	for _, p := range []string{"a", "a{3,9}", "(?i)k+", "(a|b|)*?", "[^a]{2,}", "\\pL{4}", "^$", "(?s:.)", "\\bx\\B"} {

@@ -2,10 +2,12 @@ package condition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxPatterns bounds the instructions of all patterns of a condition. To match one takes a time in proportion to its
@@ -15,7 +17,11 @@ const maxPatterns = 1000
 
 // matches takes a constant pattern, so that a wrong one is an error when the condition is read.
 func (c *Condition) matches(left eval, pattern string) (eval, error) {
-	tree, err := syntax.Parse(pattern, syntax.Perl)
+	err := checkClasses(pattern)
+	var tree *syntax.Regexp
+	if err == nil {
+		tree, err = syntax.Parse(pattern, syntax.Perl)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("matches %q: %w", pattern, err)
 	}
@@ -33,6 +39,39 @@ func (c *Condition) matches(left eval, pattern string) (eval, error) {
 	}, nil
 }
 
+// maxClasses bounds the classes of Unicode characters, such as \pL, each of which may have hundreds of ranges.
+const maxClasses = 20
+
+// checkClasses refuses what takes long to parse. To ignore the case in a range, the parser looks at each of its
+// characters, and `(?i)[b-𞥂b-𞥂…]` has 125,000 for every six bytes.
+func checkClasses(pattern string) error {
+	wide, classes := false, 0 // wide: a range may end beyond ASCII
+	for i := 1; i < len(pattern); i++ {
+		escaped := pattern[i-1] == '\\'
+		if escaped && (pattern[i] == 'p' || pattern[i] == 'P') {
+			classes++
+		}
+		wide = wide || pattern[i-1] == '-' && (pattern[i] >= utf8.RuneSelf || pattern[i] == '\\')
+	}
+	if wide && strings.Contains(pattern, "[") && foldsCase(pattern) {
+		return errors.New("(?i) is not for ranges beyond ASCII: compare lower(…) without it")
+	}
+	if classes > maxClasses {
+		return fmt.Errorf(`it has more than %d classes such as \pL`, maxClasses)
+	}
+	return nil
+}
+
+// foldsCase reports whether a pattern may have the flag i.
+func foldsCase(pattern string) bool {
+	for _, group := range strings.Split(pattern, "(?")[1:] {
+		if flags := group[:len(group)-len(strings.TrimLeft(group, "imsU-"))]; strings.Contains(flags, "i") {
+			return true
+		}
+	}
+	return false
+}
+
 // size returns how many instructions a regular expression has at most, without compiling it.
 func size(re *syntax.Regexp) int {
 	n := 0
@@ -42,6 +81,8 @@ func size(re *syntax.Regexp) int {
 	switch re.Op {
 	case syntax.OpLiteral:
 		return len(re.Rune)
+	case syntax.OpCharClass:
+		return 1 + len(re.Rune)/32 // its ranges are copied
 	case syntax.OpRepeat:
 		return min(n*max(re.Min+1, re.Max), maxPatterns+1)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -155,6 +156,27 @@ func TestSourcesAreNetworks(t *testing.T) {
 }
 
 // TestOtherHostNamesAreRefusedOnLoopback is about DNS rebinding.
+// TestNobodyEndsTheSessionsOfOthers by signing in more often than there are sessions.
+func TestNobodyEndsTheSessionsOfOthers(t *testing.T) {
+	s := newSessions(false)
+	begin := func(name string) *http.Request {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		s.begin(w, identity{name: name})
+		r.AddCookie(w.Result().Cookies()[0])
+		return r
+	}
+	ann, first := begin("ann"), begin("bob")
+	for range 2 * maxSessions / ownSessions {
+		begin("bob")
+	}
+	if _, is := s.of(ann); !is || s.byID.Len() != 1+ownSessions {
+		t.Errorf("ann is signed in: %v; there are %d sessions", is, s.byID.Len())
+	}
+	if _, is := s.of(first); is {
+		t.Error("bob's first session has not ended")
+	}
+}
+
 func TestOtherHostNamesAreRefusedOnLoopback(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t, Config{Loopback: true})

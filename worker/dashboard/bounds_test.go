@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest/effort"
+	"furrow/worker/dashboard/api"
 )
 
 // worst has for each parameter of all addresses the values that cost the most: as long as a query may be, as many as
@@ -22,6 +23,7 @@ func worst() map[string][]string {
 		"where": {
 			`note matches "^` + strings.Repeat("a{0,1000}", 105) + `b$"`, // stands for a million characters
 			`note matches "a{0,450}b"`,                                   // for as many as it may
+			`note matches "(?i)[` + strings.Repeat("b-\U0001e942", 150) + `]"`,
 			long("(") + "1",
 			long("not ") + "true",
 			"temperature > 0" + long(" or temperature > 0"),
@@ -111,4 +113,19 @@ func inPath(pattern string) string {
 		pattern = strings.ReplaceAll(pattern, "{"+part+"}", strings.Repeat("d", 4000))
 	}
 	return strings.ReplaceAll(pattern, "{$}", "")
+}
+
+// TestFilesAreQuestionsToo: who has as many as may be gets no file of the whole fleet either.
+func TestFilesAreQuestionsToo(t *testing.T) {
+	d := newDashboard(t, Config{Loopback: true})
+	for {
+		if _, err := d.api.Question(api.Person{}); err != nil {
+			break
+		}
+	}
+	for _, target := range []string{"/devices.csv", "/v1/devices?format=csv", "/v1/query"} {
+		if w := d.get(target); w.Code != http.StatusTooManyRequests {
+			t.Errorf("%s: %d", target, w.Code)
+		}
+	}
 }

@@ -74,8 +74,9 @@ type Dashboard struct {
 
 func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
+	served := api.New(c.Model, c.Acts, c.Activity, log)
 	site, err := web.New(web.Config{Model: c.Model, Acts: c.Acts, Activity: c.Activity, Log: log,
-		Storage: c.Storage, Version: c.Version, Tiles: c.Tiles})
+		Storage: c.Storage, Version: c.Version, Tiles: c.Tiles, Question: served.Question})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: log, api: api.New(c.Model, c.Acts, c.Activity, log),
+	d := &Dashboard{c: c, log: log, api: served,
 		web: site, mux: http.NewServeMux(), tries: newTries(log),
 		sessions: newSessions(c.Secure), key: make([]byte, 32)}
 	rand.Read(d.key) // never fails

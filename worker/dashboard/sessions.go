@@ -13,6 +13,7 @@ const (
 	// sessionLife is how long after signing in somebody has to do so again.
 	sessionLife = 12 * time.Hour
 	maxSessions = 10_000
+	ownSessions = 20 // of one person or secret
 )
 
 // sessions are those who have signed in. They are in memory: after a restart, everybody signs in again.
@@ -42,11 +43,20 @@ func (s *sessions) cookieName() string {
 	return "furrow"
 }
 
-// begin starts a session, and sets its cookie.
+// begin starts a session, and sets its cookie. Beyond their share, the oldest one of the same person ends.
 func (s *sessions) begin(w http.ResponseWriter, who identity) {
 	one := session{id: rand.Text(), who: who, ends: time.Now().Add(sessionLife)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var own []string
+	for _, other := range s.byID.Values() { // the oldest first
+		if other.who.access.Name == who.access.Name && other.who.name == who.name {
+			own = append(own, other.id)
+		}
+	}
+	if len(own) >= ownSessions {
+		s.byID.Remove(own[0])
+	}
 	s.byID.Add(one.id, one)
 	s.set(w, one.id, sessionLife)
 }

@@ -18,7 +18,7 @@ const exportTimeout = 10 * time.Minute
 func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Export, error)) Handler {
 	return func(w http.ResponseWriter, r *http.Request, p Params) error {
 		format := formatOf(r, p)
-		end, err := a.question(PersonOf(r.Context()))
+		end, err := a.Question(PersonOf(r.Context()))
 		if err != nil {
 			return err
 		}

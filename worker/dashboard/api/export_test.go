@@ -217,7 +217,7 @@ func TestOnePersonLeavesQuestionsToOthers(t *testing.T) {
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	var ends []func()
 	ask := func(name string) bool {
-		end, err := a.question(Person{Name: name})
+		end, err := a.Question(Person{Name: name})
 		if err != nil {
 			if p, is := errors.AsType[*Problem](err); !is || p.Code != TooManyRequests || p.RetryAfter == 0 {
 				t.Errorf("the error is %v", err)

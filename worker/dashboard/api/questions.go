@@ -16,8 +16,8 @@ func (p Person) owners() []string {
 	return []string{string(p.Tenant), string(p.Tenant) + "\x00" + p.Name}
 }
 
-// question returns what to call at the end of a question, or a problem where there are too many.
-func (a *API) question(p Person) (end func(), err error) {
+// Question returns what to call at the end of a question, or a problem where there are too many.
+func (a *API) Question(p Person) (end func(), err error) {
 	if !a.questions.Take(1, p.owners()...) {
 		return nil, NewProblem(TooManyRequests, "Too many questions at once", "Several questions for many rows are still "+
 			"being answered. Ask the next one when one of them is complete.").RetryIn(5 * time.Second)

@@ -18,6 +18,11 @@ const maxCSVRows = 100_000
 
 // listCSV answers with all pages of a list, as far as the limit. It takes no storage operations of its own.
 func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
+	end, err := s.c.Question(api.PersonOf(r.Context()))
+	if err != nil {
+		return err
+	}
+	defer end()
 	s.known(r, &p)
 	rows := [][]string{{"device", "state", "sensor", "unit", "value", "time", "tenant", "site", "labels", "lat", "lon"}}
 	q := p.ListQuery

@@ -233,7 +233,9 @@ func (p *Parser) name(quoted []byte) (string, error) {
 		return p.names[n], nil
 	}
 	name := string(text)
-	p.names = append(p.names[:min(n, len(p.names))], name)
+	if n < 2*(MaxProperties+3) { // with their types
+		p.names = append(p.names[:min(n, len(p.names))], name)
+	}
 	return name, nil
 }
 

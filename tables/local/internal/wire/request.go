@@ -77,9 +77,6 @@ func (r *Request) parse(account string) error {
 	}
 	var raw string
 	r.Target, raw, _ = strings.Cut(origin(r.RequestURI), "?")
-	if strings.Count(raw, "&") >= MaxQuery {
-		return errQuery
-	}
 	var err error
 	if r.Query, err = ParseQuery(raw); err != nil {
 		return err
@@ -88,8 +85,12 @@ func (r *Request) parse(account string) error {
 }
 
 // ParseQuery parses the query of a URL. Unlike net/url's parser it accepts a
-// semicolon in a value, as in $format=application/json;odata=nometadata.
+// semicolon in a value, as in $format=application/json;odata=nometadata. It accepts
+// no more than MaxQuery parameters, also of an operation in a batch.
 func ParseQuery(raw string) (url.Values, error) {
+	if strings.Count(raw, "&") >= MaxQuery {
+		return nil, errQuery
+	}
 	query := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {
 		if pair == "" {

@@ -90,6 +90,9 @@ func TestNamesOfResources(t *testing.T) {
 }
 
 func TestQueryIsSplitAtAmpersandsOnly(t *testing.T) {
+	if _, err := ParseQuery(strings.Repeat("a&", MaxQuery)); err == nil {
+		t.Error("a query of an operation in a batch may have any number of parameters")
+	}
 	query, err := ParseQuery("$format=application/json;odata=nometadata&&a=b+c%3B&a=&d&sig=x=")
 	want := url.Values{"$format": {"application/json;odata=nometadata"}, "a": {"b c;", ""}, "d": {""}, "sig": {"x="}}
 	if err != nil || !reflect.DeepEqual(query, want) {
