@@ -39,7 +39,7 @@ func (c *Condition) matches(left eval, pattern string) (eval, error) {
 	}, nil
 }
 
-// maxClasses bounds the classes of Unicode characters, such as \pL, each of which may have hundreds of ranges.
+// maxClasses bounds the classes of Unicode characters, such as \pL. Each may have hundreds of ranges.
 const maxClasses = 20
 
 // checkClasses refuses what takes long to parse. To ignore the case in a range, the parser looks at each of its

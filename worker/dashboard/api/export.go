@@ -125,7 +125,9 @@ func (a *API) send(r *http.Request, out *sender, to formats.Writer, answer model
 	}
 	if !errors.Is(err, errGone) {
 		p := problemOf(err)
-		a.log.Warn("answer broken off", "path", r.URL.Path, "error", err)
+		if r.Context().Err() == nil { // or whoever leaves again and again fills the log
+			a.log.Warn("answer broken off", "path", r.URL.Path, "error", err)
+		}
 		_ = to.Break("This answer is incomplete. " + p.Detail) // the connection may be gone
 		out.abort()
 	}

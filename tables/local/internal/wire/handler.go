@@ -42,6 +42,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		Version: hr.Header.Get("X-Ms-Version"), Body: timeBody(w, hr), limits: h.Limits, hold: hold{bodies: h.Bodies}}
 	r.hold.body, _ = r.Body.(*timedBody)
 	defer r.hold.give()
+	w = timeAnswer(w)
 	if h.CORS != nil {
 		w = h.CORS(w, hr)
 	}
