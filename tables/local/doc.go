@@ -32,7 +32,8 @@
 //
 // A server has 4,096 connections, and 1,024 from one address (a /64 of IPv6). Beyond
 // that, the one that has been without a request for the longest time is closed. A head has
-// up to 64 KiB and 30 s to arrive; a body has 30 s, and 30 s more for each 256 KiB.
+// up to 64 KiB and 30 s to arrive; a body has 30 s, and 30 s more for each 256 KiB. What
+// is written of an answer has a minute to be read.
 // Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one partition's SAS
 // half of that, and those of partitions that begin alike, up to a colon, three quarters:
 // beyond that the answer is 503 ServerBusy with Retry-After. Each partition has 5 MiB as
@@ -44,7 +45,9 @@
 // Part of the disk stays free: an eighth, but at least 16 MiB and at most 64 MiB, and as much
 // again that only the account key may use. Beyond that, what grows is refused with 507
 // InsufficientStorage, which Azure does not have. Reading, deleting, and opening the
-// directory still work, and writes go on when there is room.
+// directory still work, and writes go on when there is room. Where other programs have
+// filled the disk, a file that was kept in reserve is removed, and the account key may use
+// half of its space. All answers have the header X-Furrow-Disk-Full while a SAS is refused.
 //
 // # Differences from Azure
 //

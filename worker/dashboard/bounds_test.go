@@ -12,9 +12,8 @@ import (
 	"furrow/worker/dashboard/api"
 )
 
-// worst has for each parameter of all addresses the values that cost the most: as long as a query may be, as many as
-// there may be, as large or as deep, and not even valid. A parameter without an entry here has no bound that was
-// thought of.
+// worst has the dearest values of each parameter: the longest, the deepest, the largest numbers, and wrong ones. Nobody
+// has thought about the bound of a parameter that is missing here.
 func worst() map[string][]string {
 	long := func(text string) string { return strings.Repeat(text, 3800/len(text)) }
 	return map[string][]string{
@@ -22,7 +21,7 @@ func worst() map[string][]string {
 		"text": {long("a"), long("%_")}, "state": {long("silent,")}, "prefix": {long("d"), long("\U0010ffff")},
 		"where": {
 			`note matches "^` + strings.Repeat("a{0,1000}", 105) + `b$"`, // stands for a million characters
-			`note matches "a{0,450}b"`,                                   // for as many as it may
+			`note matches "a{0,450}b"`,                                   // for nearly a thousand
 			`note matches "(?i)[` + strings.Repeat("b-\U0001e942", 150) + `]"`,
 			long("(") + "1",
 			long("not ") + "true",
@@ -115,7 +114,7 @@ func inPath(pattern string) string {
 	return strings.ReplaceAll(pattern, "{$}", "")
 }
 
-// TestFilesAreQuestionsToo: who has as many as may be gets no file of the whole fleet either.
+// TestFilesAreQuestionsToo: a file of the whole fleet is refused while the person has too many questions.
 func TestFilesAreQuestionsToo(t *testing.T) {
 	d := newDashboard(t, Config{Loopback: true})
 	for {
