@@ -83,6 +83,7 @@ func storage(c *cli.Context) (err error) {
 		return err
 	}
 	m.Monitor.Certificate(tls)
+	listeners.TLS = tls.ServerConfig()
 	if err := setup.WriteConnection(dir, setup.LocalAccount(server, listeners, tls)); err != nil {
 		return storageAdvice(err, "--data", "--listen")
 	}
@@ -93,7 +94,7 @@ func storage(c *cli.Context) (err error) {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return m.While(ctx, alwaysReady, func(ctx context.Context) error {
-		return server.Serve(ctx, tls.ProtectAll(listeners))
+		return server.Serve(ctx, listeners)
 	})
 }
 

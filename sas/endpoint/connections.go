@@ -12,16 +12,18 @@ import (
 // others: what it opens beyond that is closed at once, and a device tries again later. Nothing that waits gives way, as
 // it does at storage: where a whole fleet boots behind one address, those that have waited the longest are next.
 type connections struct {
-	max  int
-	room *shares.Shares
-	all  sync.WaitGroup // a connection is done after its last handler has returned
+	max   int
+	room  *shares.Shares
+	heads *shares.Heads
+	all   sync.WaitGroup // a connection is done after its last handler has returned
 
 	mu sync.Mutex
-	of map[net.Conn]string // addresses of those that have room
+	of map[net.Conn][]string // networks of those that have room
 }
 
 func newConnections(max int) *connections {
-	return &connections{max: max, room: shares.New(int64(max), int64(max/addressPart)), of: map[net.Conn]string{}}
+	return &connections{max: max, room: shares.New(int64(max), int64(max/addressPart)), heads: shares.NewHeads(max),
+		of: map[net.Conn][]string{}}
 }
 
 // addressPart is the part that an address has of the last quarter: one of so many.
@@ -29,6 +31,7 @@ const addressPart = 16
 
 // track is the server's ConnState hook.
 func (c *connections) track(conn net.Conn, s http.ConnState) {
+	c.heads.Note(conn, s)
 	switch s {
 	case http.StateNew:
 		c.all.Add(1)
@@ -40,22 +43,32 @@ func (c *connections) track(conn net.Conn, s http.ConnState) {
 }
 
 func (c *connections) take(conn net.Conn) {
-	address := shares.AddressOf(conn).String()
-	if !c.room.Take(1, address) {
+	owners := ownersOf(conn)
+	if !c.room.Take(1, owners...) {
 		shares.Abort(conn)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of[conn] = address
+	c.of[conn] = owners
+}
+
+// ownersOf returns whose share a connection takes: an address of IPv4; with IPv6 a network and, within it, one of 64
+// bits, which leaves half to others.
+func ownersOf(conn net.Conn) []string {
+	address, network := shares.Networks(conn)
+	if address == network {
+		return []string{network.String()}
+	}
+	return []string{network.String(), address.String()}
 }
 
 func (c *connections) give(conn net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if address, has := c.of[conn]; has {
+	if owners, has := c.of[conn]; has {
 		delete(c.of, conn)
-		c.room.Give(1, address)
+		c.room.Give(1, owners...)
 	}
 }
 

@@ -66,7 +66,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.shutDown(requests, server)
 		cancel()
 	})
-	err := server.Serve(s.withTLS(netutil.LimitListener(s.Listener, conns.max)))
+	err := server.Serve(s.withTLS(conns.heads.Listen(netutil.LimitListener(s.Listener, conns.max))))
 	end()
 	stopping.Wait()
 	conns.all.Wait()

@@ -48,9 +48,7 @@ func serveBlobs(t *testing.T, config *tls.Config) string {
 	s := must.Have(Open(Config{Dir: t.TempDir(), Key: []byte(wiretest.Key)}))(t)
 	wiretest.Serve(t, s.Blobs()).Do("PUT", "/data?restype=container", "").Want(t, 201, "")
 	l := must.Have(Listen("127.0.0.1:0", false))(t)
-	if config != nil {
-		l.Blob = tls.NewListener(l.Blob, config)
-	}
+	l.TLS = config
 	ctx, stop := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,7 +17,10 @@ import (
 )
 
 // Listeners are the listeners of the three services.
-type Listeners struct{ Blob, Queue, Table net.Listener }
+type Listeners struct {
+	Blob, Queue, Table net.Listener
+	TLS                *tls.Config // of all; nil: plain HTTP
+}
 
 // Listen listens on three ports: addr's port for blobs and the next two for queues and
 // tables, in the order that Azure Storage emulators use. Port 0 picks any three free
@@ -66,6 +70,13 @@ func (l Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
+func (l Listeners) protect(one net.Listener) net.Listener {
+	if l.TLS == nil {
+		return one
+	}
+	return tls.NewListener(one, l.TLS)
+}
+
 // Limits of a connection. The handler has one for bodies.
 const (
 	headTimeout = 30 * time.Second
@@ -75,7 +86,7 @@ const (
 	maxHead     = 64 << 10         // bytes; those of SDKs are below 4 KiB
 )
 
-// Bounds of the connections of all services together. Each may cost up to 64 KiB while its request's head arrives.
+// Bounds of the connections of all services together.
 const (
 	maxConnections = 4096
 	maxPerAddress  = 1024
@@ -104,7 +115,7 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 			ConnState: open.Note, DisableGeneralOptionsHandler: true}
 		server.RegisterOnShutdown(open.CloseUnused)
 		for _, l := range all {
-			running.Go(func() { stop(server.Serve(one.on(l))) })
+			running.Go(func() { stop(server.Serve(l.protect(open.Listen(one.on(l))))) })
 		}
 		running.Go(func() {
 			<-ctx.Done()

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -13,30 +14,35 @@ import (
 // request for the longest time gives way, so that idle and stalled clients keep nobody out.
 type Connections struct {
 	max, maxPerAddress int
+	heads              *Heads
 
-	mu         sync.Mutex
-	open       map[net.Conn]*connection
-	perAddress map[netip.Addr]int
-	waiting    list.List // of *connection: those without a request, the longest one first
-	closing    bool
+	mu      sync.Mutex
+	open    map[net.Conn]*connection
+	from    map[netip.Prefix]int
+	waiting list.List // of *connection: those without a request, the longest one first
+	closing bool
 }
 
 type connection struct {
 	net.Conn
-	address netip.Addr
-	used    bool          // a request has come on it
-	waits   *list.Element // nil: it has a request
+	address, network netip.Prefix
+	used             bool          // a request has come on it
+	waits            *list.Element // nil: it has a request
 }
 
 // NewConnections returns bounds of the connections of all servers together, and of those from one address, which may be
-// that of many devices, or of a proxy.
+// that of many devices, or of a proxy. A network of IPv6 may have twice as many as an address.
 func NewConnections(max, maxPerAddress int) *Connections {
-	return &Connections{max: max, maxPerAddress: maxPerAddress,
-		open: map[net.Conn]*connection{}, perAddress: map[netip.Addr]int{}}
+	return &Connections{max: max, maxPerAddress: maxPerAddress, heads: NewHeads(max),
+		open: map[net.Conn]*connection{}, from: map[netip.Prefix]int{}}
 }
+
+// Listen returns a listener for one of the servers, which also bounds the heads of requests. TLS comes above it.
+func (c *Connections) Listen(l net.Listener) net.Listener { return c.heads.Listen(l) }
 
 // Note is the ConnState hook of each server.
 func (c *Connections) Note(conn net.Conn, state http.ConnState) {
+	c.heads.Note(conn, state)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state == http.StateNew {
@@ -60,26 +66,36 @@ func (c *Connections) Note(conn net.Conn, state http.ConnState) {
 }
 
 func (c *Connections) add(conn net.Conn) {
-	one := &connection{Conn: conn, address: AddressOf(conn)}
-	full := len(c.open) >= c.max
-	if crowded := c.perAddress[one.address] >= c.maxPerAddress; crowded || full {
-		if !c.evict(one.address, crowded) {
-			Abort(conn) // all of them have requests
-			return
-		}
+	one := &connection{Conn: conn}
+	one.address, one.network = Networks(conn)
+	if within, full := c.full(one); full && !c.evict(within) {
+		Abort(conn) // all of them have requests
+		return
 	}
 	if c.closing {
 		Abort(conn)
 	}
 	c.open[conn] = one
-	c.perAddress[one.address]++
 	one.waits = c.waiting.PushBack(one)
+	c.count(one, 1)
 }
 
-// evict closes the connection that has waited the longest, of one address or of any.
-func (c *Connections) evict(address netip.Addr, only bool) bool {
+// full reports whether there is no room for another connection, and in which network one has to give way for it; any
+// may where that is zero.
+func (c *Connections) full(one *connection) (within netip.Prefix, full bool) {
+	switch {
+	case c.from[one.address] >= c.maxPerAddress:
+		return one.address, true
+	case one.network != one.address && c.from[one.network] >= 2*c.maxPerAddress:
+		return one.network, true
+	}
+	return within, len(c.open) >= c.max
+}
+
+// evict closes the connection that has waited the longest, within a network or anywhere.
+func (c *Connections) evict(within netip.Prefix) bool {
 	for e := c.waiting.Front(); e != nil; e = e.Next() {
-		if one := e.Value.(*connection); !only || one.address == address {
+		if one := e.Value.(*connection); !within.IsValid() || one.address == within || one.network == within {
 			c.waiting.Remove(e)
 			c.forget(one)
 			Abort(one.Conn)
@@ -91,8 +107,15 @@ func (c *Connections) evict(address netip.Addr, only bool) bool {
 
 func (c *Connections) forget(one *connection) {
 	delete(c.open, one.Conn)
-	if c.perAddress[one.address]--; c.perAddress[one.address] == 0 {
-		delete(c.perAddress, one.address)
+	c.count(one, -1)
+}
+
+func (c *Connections) count(one *connection, n int) {
+	networks := []netip.Prefix{one.address, one.network}
+	for _, network := range slices.Compact(networks) {
+		if c.from[network] += n; c.from[network] == 0 {
+			delete(c.from, network)
+		}
 	}
 }
 
@@ -117,16 +140,25 @@ func Abort(c net.Conn) {
 	c.Close()
 }
 
-// AddressOf returns the address that a client counts by. One client has a whole /64 of IPv6.
-func AddressOf(c net.Conn) netip.Addr {
+// Networks returns what a client counts by: its address and, as a network, the address again. With IPv6 one client has
+// a whole /64, and whoever rents a machine has up to a /48: that is the network.
+func Networks(c net.Conn) (address, network netip.Prefix) {
 	remote, err := netip.ParseAddrPort(c.RemoteAddr().String())
 	if err != nil {
-		return netip.Addr{}
+		return address, network
 	}
-	address := remote.Addr().Unmap().WithZone("")
-	if address.Is6() {
-		prefix, _ := address.Prefix(64) // no error: 64 bits are fewer than 128
-		return prefix.Addr()
+	return NetworksOf(remote.Addr())
+}
+
+// NetworksOf returns the networks of a client with an address.
+func NetworksOf(from netip.Addr) (address, network netip.Prefix) {
+	if !from.IsValid() {
+		return address, network
 	}
-	return address
+	from = from.Unmap().WithZone("")
+	if from.Is4() {
+		address = netip.PrefixFrom(from, 32)
+		return address, address
+	}
+	return netip.PrefixFrom(from, 64).Masked(), netip.PrefixFrom(from, 48).Masked()
 }

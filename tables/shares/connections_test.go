@@ -21,7 +21,7 @@ func served(t *testing.T, max, perAddress int) (address string, c *Connections) 
 	server := &http.Server{ConnState: c.Note, Handler: http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
+	go func() { done <- server.Serve(c.Listen(l)) }()
 	t.Cleanup(func() { server.Close(); <-done })
 	return l.Addr().String(), c
 }

@@ -122,6 +122,13 @@ func (s *Shares) Wait(ctx context.Context, n int64, owners ...string) bool {
 	}
 }
 
+// Of returns how much an owner has.
+func (s *Shares) Of(owner string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by[owner]
+}
+
 // Full reports whether there is no room for n, whoever takes it.
 func (s *Shares) Full(n int64) bool {
 	s.mu.Lock()

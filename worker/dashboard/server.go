@@ -48,7 +48,7 @@ func (s *Server) Run(ctx context.Context) error {
 		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug), // failed TLS handshakes of strangers are frequent
 	}
-	l := s.Listener
+	l := open.Listen(s.Listener)
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}

@@ -27,7 +27,8 @@ func OpenEmbedded(c local.Config, address string, all bool, t *TLS) (e *Embedded
 	if err != nil {
 		return nil, err
 	}
-	e = &Embedded{public: outer.Table, listeners: []local.Listeners{t.ProtectAll(outer)}}
+	outer.TLS = t.ServerConfig()
+	e = &Embedded{public: outer.Table, listeners: []local.Listeners{outer}}
 	if err := e.open(c, outer, t); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
