@@ -23,7 +23,7 @@ const (
 	smallBody   = 64 << 10 // of one body
 )
 
-// Where there is no room for a body, the slowest large one ends, unless it began a moment ago.
+// Where there is no room for a body, the slowest one ends, unless it began a moment ago.
 const (
 	bodyBegins = 2 * time.Second
 	bodyWaits  = time.Second // for the room that this gives
@@ -38,26 +38,32 @@ type Bodies struct {
 	all, tokens, large *shares.Shares
 
 	mu       sync.Mutex
-	arriving map[*timedBody]int64 // large ones of tokens, and their bytes in memory
+	arriving map[*timedBody]held // those of tokens
 }
 
 // NewBodies returns a count of zero.
 func NewBodies() *Bodies {
 	return &Bodies{all: shares.New(maxBodies, maxBodies), tokens: shares.New(tokenBodies, ownBodies),
-		large: shares.New(largeBodies, ownBodies), arriving: map[*timedBody]int64{}}
+		large: shares.New(largeBodies, ownBodies), arriving: map[*timedBody]held{}}
 }
 
 // A hold is what a request holds of Bodies.
 type hold struct {
 	bodies *Bodies
-	owners []string   // of a token; nil: it has the account key
+	owners []string   // of a token, its tenant and its device; nil: it has the account key
 	body   *timedBody // nil: it has none
+	held
+}
+
+type held struct {
 	bytes  int64
 	large  int64 // of them
+	tenant string
 }
 
 // ownersOf returns who shares the room of tokens: a device, and those whose IDs begin like its own, up to a colon, as
-// the devices of a tenant do. A token for no device is one by itself.
+// the devices of a tenant do. Those of all IDs without a colon share, too, or each of them would be a tenant. A token
+// for no device is one by itself.
 func ownersOf(r *Request) []string {
 	signature := r.Query.Get("sig")
 	if signature == "" {
@@ -67,7 +73,10 @@ func ownersOf(r *Request) []string {
 	if device == "" || device != r.Query.Get("epk") {
 		return []string{"token " + signature, "token " + signature}
 	}
-	tenant, _, _ := strings.Cut(device, ":")
+	tenant, _, is := strings.Cut(device, ":")
+	if !is {
+		tenant = ""
+	}
 	return []string{"tenant " + tenant, "device " + device}
 }
 
@@ -90,10 +99,10 @@ func (h *hold) take(ctx context.Context, n int64) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, bodyWaits)
 	defer cancel()
-	if !b.room(waiting, b.large, large, h.owners) {
+	if !b.room(waiting, b.large, large, h.owners, func(is held) int64 { return is.large }) {
 		return ErrBusy
 	}
-	if !b.room(waiting, b.tokens, n, h.owners) {
+	if !b.room(waiting, b.tokens, n, h.owners, func(is held) int64 { return is.bytes }) {
 		b.large.Give(large, h.owners...)
 		return ErrBusy
 	}
@@ -102,30 +111,41 @@ func (h *hold) take(ctx context.Context, n int64) error {
 		b.tokens.Give(n, h.owners...)
 		return ErrBusy
 	}
-	if h.bytes, h.large = h.bytes+n, h.large+large; h.large > 0 && h.body != nil {
+	h.held = held{h.bytes + n, h.large + large, h.owners[0]}
+	if h.body != nil {
 		b.mu.Lock()
-		b.arriving[h.body] = h.bytes
+		b.arriving[h.body] = h.held
 		b.mu.Unlock()
 	}
 	return nil
 }
 
-// room takes n of some shares, and ends the slowest large bodies where there is no room.
-func (b *Bodies) room(ctx context.Context, of *shares.Shares, n int64, owners []string) bool {
-	if of.Take(n, owners...) {
+// room takes n of some shares. Where there is no room for anybody, or none for a device that has little because of
+// others of its tenant, the slowest bodies end, of all or of the tenant.
+func (b *Bodies) room(
+	ctx context.Context, shares *shares.Shares, n int64, owners []string, of func(held) int64,
+) bool {
+	if shares.Take(n, owners...) {
 		return true
 	}
-	return of.Full(n) && b.endSlowest(n, time.Now()) && of.Wait(ctx, n, owners...)
+	among := owners[0]
+	if shares.Full(n) {
+		among = ""
+	} else if shares.Of(owners[1])+n > ownBodies {
+		return false
+	}
+	return b.endSlowest(n, among, of, time.Now()) && shares.Wait(ctx, n, owners...)
 }
 
-// endSlowest ends large bodies, the slowest first, until those that it ended have n bytes in memory. It reports
-// whether there are enough.
-func (b *Bodies) endSlowest(n int64, now time.Time) bool {
+// endSlowest ends bodies of a tenant, or of all if it is empty, the slowest first, until those that it ended have n
+// bytes of some room. It reports whether there are enough.
+func (b *Bodies) endSlowest(n int64, tenant string, of func(held) int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var slow []*timedBody
-	for body := range b.arriving {
-		if now.Sub(body.began) >= bodyBegins && !body.whole.Load() && !body.ended.Load() {
+	for body, is := range b.arriving {
+		if now.Sub(body.began) >= bodyBegins && !body.whole.Load() && !body.ended.Load() && of(is) > 0 &&
+			(tenant == "" || is.tenant == tenant) {
 			slow = append(slow, body)
 		}
 	}
@@ -135,7 +155,7 @@ func (b *Bodies) endSlowest(n int64, now time.Time) bool {
 			break
 		}
 		body.end()
-		n -= b.arriving[body]
+		n -= of(b.arriving[body])
 	}
 	return n <= 0
 }

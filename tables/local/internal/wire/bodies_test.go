@@ -138,6 +138,24 @@ func TestSlowestLargeBodyGivesWay(t *testing.T) {
 	})
 }
 
+// TestSlowSmallBodiesGiveWay: devices whose IDs name no tenant, and others of one tenant, have taken what there is with
+// small bodies that do not come.
+func TestSlowSmallBodiesGiveWay(t *testing.T) {
+	for _, stalled := range []string{"p%d", "contoso:p%d"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBodied(t)
+			for i := range 900 {
+				b.send(fmt.Sprintf(stalled, i), smallBody-1, 1)
+			}
+			synctest.Wait()
+			b.wants("of another tenant", "fabrikam:p1", 10<<10, stored)
+			time.Sleep(bodyBegins)
+			b.wants("of the same tenant", fmt.Sprintf(stalled, 1000), 10<<10, stored)
+			b.wants("of one that has stalled", fmt.Sprintf(stalled, 1), 10<<10, stored)
+		})
+	}
+}
+
 // TestBodiesAreCountedExactly ends bodies in each way.
 func TestBodiesAreCountedExactly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
