@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -149,6 +150,21 @@ func TestRemovedAccessEndsSessionsAndTokens(t *testing.T) {
 	}
 	if w := g.get("/openapi.json", "Authorization", "Bearer "+token); w.Code != 401 {
 		t.Errorf("the token: %d", w.Code)
+	}
+}
+
+// TestGuesserDelaysNoTokenOfAccess that has never been seen before, from the same address.
+func TestGuesserDelaysNoTokenOfAccess(t *testing.T) {
+	g := newGuarded(t, 2, Config{Loopback: true, Secrets: Secrets{Password: "battery staple"}})
+	token := g.add(t, "alice", schema.Viewer, "")
+	for i := range 10 * freeTries {
+		g.get("/openapi.json", "Authorization", "Bearer wrong"+strconv.Itoa(i))
+	}
+	if w := g.get("/openapi.json", "Authorization", "Bearer one more"); w.Code != 429 {
+		t.Errorf("a guess: %d", w.Code)
+	}
+	if w := g.get("/openapi.json", "Authorization", "Bearer "+token); w.Code != 200 {
+		t.Errorf("a token of access: %d", w.Code)
 	}
 }
 

@@ -1,8 +1,12 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
+	"errors"
+	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/netip"
@@ -98,8 +102,11 @@ func challenging(w http.ResponseWriter, err error) error {
 	return err
 }
 
-// maxForm limits the body of a form or of JSON, in bytes.
-const maxForm = 64 << 10
+// Limits of a form: the bytes of its body, or of JSON, and its fields, which take many times their bytes of memory.
+const (
+	maxForm   = 64 << 10
+	maxFields = 100
+)
 
 // checkForm refuses a form that another site sent, or that is not of one of this person's pages. A request with a
 // bearer token is not from a browser.
@@ -109,7 +116,7 @@ func checkForm(w http.ResponseWriter, r *http.Request, p api.Person) error {
 			"The form was not sent from a page of this dashboard: open the page here, and send it again.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if err := r.ParseForm(); err != nil {
+	if err := parseForm(r); err != nil {
 		return api.NewProblem(api.BadRequest, "Invalid request", "The form cannot be read: send it again.")
 	}
 	if r.URL.Path == web.SignInPath || p.Token {
@@ -124,6 +131,23 @@ func checkForm(w http.ResponseWriter, r *http.Request, p api.Person) error {
 			"You have signed in again since the page was opened: go back, reload it, and send the form again.")
 	}
 	return nil
+}
+
+// parseForm reads a form, and nothing of a body that is none.
+func parseForm(r *http.Request) error {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if kind == "application/x-www-form-urlencoded" {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		if bytes.Count(body, []byte{'&'}) >= maxFields {
+			return errors.New("too many fields")
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	r.Form = url.Values{} // of the query, which routes read by themselves
+	return r.ParseForm()
 }
 
 // sameOrigin reports whether a browser says that a page of this dashboard sent the request.

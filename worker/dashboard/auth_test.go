@@ -111,7 +111,7 @@ func TestGuessesAreSlowedBeforeTheyAreLookedAt(t *testing.T) {
 func TestGuessesAtOnceCountEach(t *testing.T) {
 	all, now, passed := newTries(slog.Default()), time.Now(), 0
 	for i := range 100 {
-		if all.begin(sourceOf(netip.MustParseAddr("10.0.0.1")), fmt.Sprint(i), now) == 0 {
+		if counted, _ := all.begin(originOf(netip.MustParseAddr("10.0.0.1")), fmt.Sprint(i), now); counted {
 			passed++
 		}
 	}
@@ -120,10 +120,27 @@ func TestGuessesAtOnceCountEach(t *testing.T) {
 	}
 }
 
+// TestNetworkGuessesNoMoreThanItsTries has each guess from another /64 of a /48.
+func TestNetworkGuessesNoMoreThanItsTries(t *testing.T) {
+	all, now, passed := newTries(slog.Default()), time.Now(), 0
+	for i := range 1000 {
+		from := originOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%x::1", i)))
+		if counted, _ := all.begin(from, fmt.Sprint(i), now); counted {
+			passed++
+		}
+	}
+	if passed != wideTries+1 {
+		t.Errorf("%d are looked at", passed)
+	}
+	if counted, _ := all.begin(originOf(netip.MustParseAddr("2001:db8:1::1")), "x", now); !counted {
+		t.Error("another network has to wait")
+	}
+}
+
 func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
 	all := newTries(slog.Default())
 	for i := range maxSources + 50 {
-		all.begin(sourceOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), "x", time.Now())
+		all.begin(originOf(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})), "x", time.Now())
 	}
 	if n := all.bySource.Len(); n > maxSources {
 		t.Errorf("%d sources are remembered", n)
@@ -137,17 +154,17 @@ func TestSourcesAreNetworks(t *testing.T) {
 		if r.RemoteAddr = remote; forwarded != "" {
 			r.Header.Set("X-Forwarded-For", forwarded)
 		}
-		return d.source(r).String()
+		return fmt.Sprint(d.origin(r))
 	}
 	for _, c := range []struct{ remote, forwarded, want string }{
-		{"[2001:db8::2:3]:6", "", "2001:db8::/64"},
-		{"[2001:db8:0:1::1]:5", "", "2001:db8:0:1::/64"},
-		{"[::ffff:10.0.0.1]:1", "", "10.0.0.1/32"},
-		{"10.0.0.1:1", "192.0.2.1", "10.0.0.1/32"}, // it is no proxy
-		{"10.1.0.1:1", "", "10.1.0.1/32"},
-		{"10.1.0.1:1", "192.0.2.1", "192.0.2.1/32"},
-		{"10.1.0.1:1", "203.0.113.9, 192.0.2.1, 10.1.0.2", "192.0.2.1/32"},
-		{"10.1.0.1:1", "192.0.2.1, nonsense", "10.1.0.1/32"},
+		{"[2001:db8::2:3]:6", "", "[2001:db8::/64 2001:db8::/48]"},
+		{"[2001:db8:0:1::1]:5", "", "[2001:db8:0:1::/64 2001:db8::/48]"},
+		{"[::ffff:10.0.0.1]:1", "", "[10.0.0.1/32]"},
+		{"10.0.0.1:1", "192.0.2.1", "[10.0.0.1/32]"}, // it is no proxy
+		{"10.1.0.1:1", "", "[10.1.0.1/32]"},
+		{"10.1.0.1:1", "192.0.2.1", "[192.0.2.1/32]"},
+		{"10.1.0.1:1", "203.0.113.9, 192.0.2.1, 10.1.0.2", "[192.0.2.1/32]"},
+		{"10.1.0.1:1", "192.0.2.1, nonsense", "[10.1.0.1/32]"},
 	} {
 		if got := source(c.remote, c.forwarded); got != c.want {
 			t.Errorf("%s for %q is %s, want %s", c.remote, c.forwarded, got, c.want)
@@ -251,9 +268,9 @@ func TestOtherSitesAskNothingOfAnOpenDashboard(t *testing.T) {
 
 // TestOutageCountsAsNoGuess: while access cannot be read, nobody knows whether a secret is right.
 func TestOutageCountsAsNoGuess(t *testing.T) {
-	all, from, now := newTries(slog.Default()), sourceOf(netip.MustParseAddr("10.0.0.1")), time.Now()
+	all, from, now := newTries(slog.Default()), originOf(netip.MustParseAddr("10.0.0.1")), time.Now()
 	for i := range 5 * freeTries {
-		if wait := all.begin(from, "secret", now); wait > 0 {
+		if _, wait := all.begin(from, "secret", now); wait > 0 {
 			t.Fatalf("try %d has to wait for %v", i, wait)
 		}
 		all.notWrong(from, "secret", false)

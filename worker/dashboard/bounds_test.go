@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -41,7 +42,7 @@ func worst() map[string][]string {
 }
 
 const (
-	mostAllocated = 4 << 20 // bytes, for one answer about a small fleet
+	mostAllocated = 2 << 20 // bytes, for one answer about a small fleet
 	mostAnswered  = 2 << 20 // bytes
 )
 
@@ -74,6 +75,11 @@ func TestEveryRequestIsBounded(t *testing.T) {
 			t.Errorf("%s %.200s: %d %s", method, target, w.Code, w.Body)
 		}
 	}
+	form := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Sec-Fetch-Site": {"same-origin"}}
+	var keys strings.Builder
+	for i := range 9_999 {
+		fmt.Fprintf(&keys, "%x&", i)
+	}
 	for _, route := range f.routes {
 		method, pattern, has := strings.Cut(route.Pattern, " ")
 		if !has {
@@ -92,6 +98,8 @@ func TestEveryRequestIsBounded(t *testing.T) {
 			ask(d, method, target, http.Header{}, "")
 			ask(d, method, target, large, strings.Repeat("[", 1<<20))
 			ask(d, http.MethodPost, target, large, strings.Repeat("a=b&", 1<<18))
+			ask(d, http.MethodPost, target, form, keys.String())
+			ask(d, http.MethodPost, target+"?"+keys.String()[:15_000], form, "")
 			ask(d, method, target+"?"+strings.Repeat("x", 15_000), http.Header{}, "")
 			for _, name := range route.Params {
 				if len(values[name]) == 0 {

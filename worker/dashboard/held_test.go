@@ -43,7 +43,8 @@ func TestStreamsEndSoonAfterAccessIsRemoved(t *testing.T) {
 			client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
 				Table: "http://127.0.0.1:1/x"}}))(t)
 			d.c.Access = &access.Directory{Store: access.NewStore(client, schema.Names{})}
-			who := must.Have(d.find(t.Context(), row.token))(t)
+			asks := httptest.NewRequest("GET", "/", nil).WithContext(t.Context())
+			who := must.Have(d.prove(asks, row.token))(t)
 			if !who.known() {
 				t.Fatal("the token is unknown")
 			}
@@ -70,7 +71,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
 			Table: "http://127.0.0.1:1/x"}}))(t)
 		d := newDashboard(t, Config{Access: &access.Directory{Store: access.NewStore(client, schema.Names{})}})
-		who := must.Have(d.find(t.Context(), row.token))(t)
+		who := must.Have(d.prove(httptest.NewRequest("GET", "/", nil).WithContext(t.Context()), row.token))(t)
 		who.ends = time.Now().Add(time.Hour)
 		r, end := d.whileHeld(httptest.NewRequest("GET", "/v1/stream", nil).WithContext(t.Context()), who)
 		defer end()

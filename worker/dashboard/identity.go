@@ -64,18 +64,15 @@ func (d *Dashboard) required(ctx context.Context) (bool, error) {
 	return d.c.Access.Any(ctx)
 }
 
-// find returns who has a secret.
-func (d *Dashboard) find(ctx context.Context, secret string) (who identity, err error) {
+// named returns who has a secret of Secrets.
+func (d *Dashboard) named(secret string) identity {
 	if equal(secret, d.secrets.Load().Password) == 1 {
-		return identity{name: "password", proof: secret}, nil
+		return identity{name: "password", proof: secret}
 	}
 	if equal(secret, d.secrets.Load().Token) == 1 {
-		return identity{name: "token", proof: secret}, nil
+		return identity{name: "token", proof: secret}
 	}
-	if d.c.Access != nil && secret != "" {
-		who.access, _, err = d.c.Access.Find(ctx, secret)
-	}
-	return who, err
+	return identity{}
 }
 
 // identify returns who makes a request. An unknown identity without an error says nothing about itself.
@@ -131,19 +128,30 @@ func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
 	return who, err
 }
 
-// prove returns who has a secret, or the problem that nobody has it or too many were wrong.
+// prove returns who has a secret, or the problem that nobody has it or too many were wrong. Tokens of access come
+// first: nobody guesses them, and those who guess a password from the same address do not keep them waiting.
 func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err error) {
-	from := d.source(r)
-	if wait := d.tries.begin(from, secret, time.Now()); wait > 0 {
+	if d.c.Access != nil && secret != "" {
+		if who.access, _, err = d.c.Access.Find(r.Context(), secret); who.known() {
+			return who, nil
+		}
+	}
+	from := d.origin(r)
+	counted, wait := d.tries.begin(from, secret, time.Now())
+	if wait > 0 {
 		d.tries.say(from, r.URL.Path, time.Now())
 		return who, api.NewProblem(api.TooManyRequests, "Too many attempts",
 			"There were many wrong passwords or tokens from this address. Try again in a moment.").RetryIn(wait)
 	}
-	if who, err = d.find(r.Context(), secret); err == nil && !who.known() {
+	if who = d.named(secret); who.known() {
+		err = nil
+	} else if err == nil {
 		d.tries.say(from, r.URL.Path, time.Now())
 		return who, unauthorized("This password or token is wrong, or it has ended.")
 	}
-	d.tries.notWrong(from, secret, err == nil)
+	if counted {
+		d.tries.notWrong(from, secret, who.known())
+	}
 	return who, err
 }
 

@@ -11,11 +11,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"furrow/tables/shares"
 )
 
 // tries slows down those who guess secrets, by where they come from. After a few wrong ones, each has to wait before it
 // is looked at: a second, two, four, and half a minute at most, so that nobody is locked out for long. A secret that
-// was right lately never waits, so that who guesses does not delay others of the same network.
+// was right lately never waits, so that who guesses does not delay others of the same network. Tokens of access do not
+// come here unless they are wrong: nobody guesses one.
 type tries struct {
 	log *slog.Logger
 
@@ -26,6 +29,7 @@ type tries struct {
 	wrong    int                                     // since then
 }
 
+// A try is what is known of an address or a network.
 type try struct {
 	count int
 	next  time.Time // no secret is looked at before
@@ -33,7 +37,8 @@ type try struct {
 }
 
 const (
-	freeTries  = 10 // of a source, before the first wait
+	freeTries  = 10  // of an address, before the first wait
+	wideTries  = 100 // of a network of IPv6 in which addresses are
 	maxDelay   = 30 * time.Second
 	tryWindow  = 5 * time.Minute // after the last wait
 	maxSources = 10_000          // that are remembered
@@ -48,62 +53,74 @@ func newTries(log *slog.Logger) *tries {
 }
 
 // begin counts a secret as wrong, before it is looked at, so that many at once do not count as one. It returns how long
-// the source has to wait instead; zero if the secret may be looked at.
-func (t *tries) begin(from netip.Prefix, secret string, now time.Time) (wait time.Duration) {
+// its sender has to wait instead; zero if the secret may be looked at.
+func (t *tries) begin(from origin, secret string, now time.Time) (counted bool, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.right.Contains(sha256.Sum256([]byte(secret))) {
-		return 0
+		return false, 0
 	}
-	one, _ := t.bySource.Get(from)
-	if wait = one.next.Sub(now); wait > 0 {
-		return wait
+	for _, source := range from {
+		one, _ := t.bySource.Get(source)
+		wait = max(wait, one.next.Sub(now))
 	}
+	if wait > 0 {
+		return false, wait
+	}
+	for i, source := range from {
+		one, _ := t.bySource.Get(source)
+		t.bySource.Add(source, one.again([...]int{freeTries, wideTries}[i], now))
+	}
+	return true, 0
+}
+
+// again returns a try after one more, where so many are free.
+func (one try) again(free int, now time.Time) try {
 	if now.After(one.until) {
 		one.count = 0
 	}
 	one.count++
 	one.next = now
-	if over := one.count - freeTries; over > 0 {
+	if over := one.count - free; over > 0 {
 		one.next = now.Add(min(maxDelay, time.Second<<min(over-1, 10)))
 	}
 	one.until = one.next.Add(tryWindow)
-	t.bySource.Add(from, one)
-	return 0
+	return one
 }
 
 // notWrong takes back that begin counted a secret as wrong: it was right, or nobody could say.
-func (t *tries) notWrong(from netip.Prefix, secret string, right bool) {
+func (t *tries) notWrong(from origin, secret string, right bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	hash := sha256.Sum256([]byte(secret))
-	if t.right.Contains(hash) {
-		return // it was not counted
-	}
 	if right {
-		t.right.Add(hash, true)
+		t.right.Add(sha256.Sum256([]byte(secret)), true)
 	}
-	one, _ := t.bySource.Get(from)
-	one.count = max(0, one.count-1)
-	t.bySource.Add(from, one)
+	for _, source := range from {
+		one, _ := t.bySource.Get(source)
+		one.count = max(0, one.count-1)
+		t.bySource.Add(source, one)
+	}
 }
 
 // say logs wrong secrets: at once, and then how many there were, at most once a minute.
-func (t *tries) say(from netip.Prefix, path string, now time.Time) {
+func (t *tries) say(from origin, path string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.wrong++; now.Sub(t.said) >= sayWrong {
-		t.log.Warn("authentication failed", "from", from, "path", path, "times", t.wrong)
+		t.log.Warn("authentication failed", "from", from[0], "path", path, "times", t.wrong)
 		t.said, t.wrong = now, 0
 	}
 }
 
-// source returns where a request comes from: its address or, from a stated proxy, the last one in X-Forwarded-For that
+// An origin is where a request comes from: an address and, with IPv6, also the network in which it is.
+type origin []netip.Prefix
+
+// origin returns where a request comes from: its address or, from a stated proxy, the last one in X-Forwarded-For that
 // is not a stated proxy's. A client can write the others itself.
-func (d *Dashboard) source(r *http.Request) netip.Prefix {
+func (d *Dashboard) origin(r *http.Request) origin {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !d.fromProxy(at.Addr()) {
-		return sourceOf(at.Addr())
+		return originOf(at.Addr())
 	}
 	from := at.Addr()
 	all := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -116,22 +133,14 @@ func (d *Dashboard) source(r *http.Request) netip.Prefix {
 			break
 		}
 	}
-	return sourceOf(from)
+	return originOf(from)
 }
 
 func (d *Dashboard) fromProxy(ip netip.Addr) bool {
 	return slices.ContainsFunc(d.c.Proxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
 }
 
-// sourceOf returns an address as a prefix, or its /64 for IPv6, where every client has many addresses.
-func sourceOf(ip netip.Addr) netip.Prefix {
-	if !ip.IsValid() {
-		return netip.Prefix{}
-	}
-	ip = ip.Unmap().WithZone("")
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	return netip.PrefixFrom(ip, bits).Masked()
+func originOf(ip netip.Addr) origin {
+	address, network := shares.NetworksOf(ip)
+	return slices.Compact(origin{address, network})
 }

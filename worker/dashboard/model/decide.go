@@ -17,8 +17,8 @@ var ErrBusy = errors.New("as many conditions are being decided as can be")
 // Bounds of deciding which devices a condition holds for. It is done for all devices, at the expense of everybody.
 const (
 	decidingWait = 2 * time.Second
-	decidingTime = 10 * time.Second
-	decidedLocks = 256 // devices whose values are read at once
+	decidingTime = 10 * time.Second // of one question, or of one part of an answer with rows
+	decidedLocks = 256              // devices whose values are read at once
 )
 
 // newDeciding has one more condition decided at a time than there are processors, at least three: those of one person
@@ -38,7 +38,7 @@ func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
 		return f, busyUnless(ctx)
 	}
 	defer s.deciding.Give(1, owners...)
-	limited, stop := context.WithTimeout(ctx, decidingTime)
+	limited, stop := context.WithTimeout(ctx, s.decidingTime)
 	defer stop()
 	f.holds = s.index.holding(limited, f, s.silence())
 	if limited.Err() != nil {
@@ -47,16 +47,28 @@ func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
 	return f, nil
 }
 
-// holds reports whether a condition holds for a row, when it is the person's turn; never if ctx ends before.
-func (s *Store) holds(ctx context.Context, where *condition.Condition, row condition.Row) bool {
+// rowCondition is the condition on the rows of one part of an answer. Once it has taken its time, the part ends.
+type rowCondition struct {
+	store *Store
+	where *condition.Condition // nil: none
+	spent time.Duration        // with turns that it waited for
+}
+
+// holds reports whether the condition holds for a row, when it is the person's turn; never if ctx ends before.
+func (c *rowCondition) holds(ctx context.Context, row condition.Row) bool {
+	began := time.Now()
+	defer func() { c.spent += time.Since(began) }()
 	owners := owners(ctx)
-	if !s.deciding.Wait(ctx, 1, owners...) {
+	if !c.store.deciding.Wait(ctx, 1, owners...) {
 		return false
 	}
-	defer s.deciding.Give(1, owners...)
+	defer c.store.deciding.Give(1, owners...)
 	row.Context = ctx
-	return where.Holds(row)
+	return c.where.Holds(row)
 }
+
+// over reports whether the part ends before the next row.
+func (c *rowCondition) over() bool { return c.spent > c.store.decidingTime }
 
 func busyUnless(ctx context.Context) error {
 	if ctx.Err() != nil {

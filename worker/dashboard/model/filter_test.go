@@ -134,3 +134,52 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 		t.Errorf("before it is her turn she gets %d readings, %v", n, err)
 	}
 }
+
+// TestDearConditionEndsItsPart and not the answer: all parts together have each row once.
+func TestDearConditionEndsItsPart(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "a", Tenant: "inn"})
+	now := time.Now()
+	for i := range 5 {
+		f.Send(t, "a", now.Add(-time.Duration(i+1)*time.Minute), map[string]any{"oil": float64(i)})
+	}
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	s.decidingTime = 0 // so each row takes too long
+	where := parsed("oil >= 0")
+	parts := func(ask func(after string) (Export, error)) (n, rows int) {
+		for after := ""; n == 0 || after != ""; n++ {
+			out, err := ask(after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range out.Rows {
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows++
+			}
+			after = out.Extent.Next
+		}
+		return n, rows
+	}
+	readings := ReadingsQuery{Device: "a", From: now.Add(-time.Hour), To: now, Limit: 10, Where: where}
+	if n, rows := parts(func(after string) (Export, error) {
+		readings.After = after
+		return s.Readings(t.Context(), readings)
+	}); n < 5 || rows != 5 {
+		t.Errorf("%d readings in %d parts", rows, n)
+	}
+	windows := FleetQuery{Filter: Filter{Where: where}, From: now.Add(-time.Hour), To: now, Limit: 10, Window: "1m"}
+	if n, rows := parts(func(after string) (Export, error) {
+		windows.After = after
+		return s.Windows(t.Context(), windows)
+	}); n < 5 || rows != 5 {
+		t.Errorf("%d windows in %d parts", rows, n)
+	}
+	readings.After, readings.Newest = "", 3
+	if _, err := countRows(s, t.Context(), readings); !errors.Is(err, ErrBusy) {
+		t.Errorf("the newest readings: %v", err)
+	}
+}

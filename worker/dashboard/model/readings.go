@@ -111,7 +111,8 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
 	}
-	m := &measuring{store: s, member: o.member, q: q, ask: ask, cursor: cursor, out: &out.Extent}
+	m := &measuring{store: s, member: o.member, q: q, where: rowCondition{store: s, where: q.Where}, ask: ask,
+		cursor: cursor, out: &out.Extent}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
 		Columns: measuredColumns(), Rows: func(yield func(formats.Row, error) bool) { m.rows(ctx, yield) }}, nil
 }
@@ -125,6 +126,7 @@ type measuring struct {
 	store  *Store
 	member schema.Member
 	q      ReadingsQuery
+	where  rowCondition
 	ask    query.Question
 	cursor cursor
 	out    *Extent
@@ -142,8 +144,12 @@ func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) boo
 			yield(nil, err)
 			return
 		}
-		if m.q.Newest == 0 && (m.out.Count == int64(m.q.Limit) || n == maxRead) {
+		if m.q.Newest == 0 && (m.out.Count == int64(m.q.Limit) || n == maxRead || m.where.over()) {
 			m.out.Next = m.cursor.textOfRow(m.ask.Span, last)
+			return
+		}
+		if m.where.over() {
+			yield(nil, ErrBusy)
 			return
 		}
 		n, last = n+1, r.Row
@@ -168,7 +174,7 @@ func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading
 		m.out.Unreadable++
 		return nil, false
 	}
-	if m.q.Where != nil && !m.store.holds(ctx, m.q.Where, model.Row(reading, m.member.Labels)) {
+	if m.q.Where != nil && !m.where.holds(ctx, model.Row(reading, m.member.Labels)) {
 		return nil, false
 	}
 	sample, _ := model.Sensors.Sample(reading)

@@ -53,12 +53,14 @@ type Store struct {
 	accounts []*account
 	log      *slog.Logger
 	index    *index
-	deciding *shares.Shares // of conditions
 	layers   *memo[*layer]
 	ground   *ground
 	census   *memo[sensed]
 	open     openSet
 	watch    *watch
+
+	deciding     *shares.Shares // of conditions
+	decidingTime time.Duration
 
 	owners    cache[owner]
 	devices   cache[deviceRead]
@@ -82,7 +84,8 @@ type Store struct {
 func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
 	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()),
-		index: newIndex(len(c.Accounts)), deciding: newDeciding(), open: openSet{of: map[tenantIn]*tenantOpen{}},
+		index: newIndex(len(c.Accounts)), deciding: newDeciding(), decidingTime: decidingTime,
+		open:   openSet{of: map[tenantIn]*tenantOpen{}},
 		watch:  newWatch(2*c.Interval, len(c.Accounts)),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		states:    newCache[stateSpans](),

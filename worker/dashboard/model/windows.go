@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
@@ -118,7 +117,8 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	}
 	q.Where = nil // it is on windows, and not on newest values
 	q.labels = where != nil && where.Labels()
-	w := &windowed{store: s, q: q, where: where, cursor: s.cursorFor("windows", within(ctx), q.Asked)}
+	w := &windowed{store: s, q: q, where: rowCondition{store: s, where: where},
+		cursor: s.cursorFor("windows", within(ctx), q.Asked)}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if where != nil && len(q.Sensors) > 0 {
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
@@ -185,7 +185,7 @@ func (s *Store) chosenWindow(text string, span query.Span) (schema.Window, error
 type windowed struct {
 	store  *Store
 	q      FleetQuery
-	where  *condition.Condition // nil: none
+	where  rowCondition
 	ask    query.Question
 	homes  []home
 	cursor cursor
@@ -279,7 +279,7 @@ func (w *windowed) read(
 			yield(nil, err)
 			return false
 		}
-		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead {
+		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead || w.where.over() {
 			text, err := json.Marshal(w.last)
 			if w.out.Next = w.cursor.text(string(text)); err != nil {
 				yield(nil, err)
@@ -317,10 +317,10 @@ func (w *windowed) compare(a, b query.Bucket) int {
 
 // holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
 func (w *windowed) holds(ctx context.Context, b *query.Bucket, labels map[string]string) bool {
-	if w.where == nil {
+	if w.where.where == nil {
 		return true
 	}
-	if !w.store.holds(ctx, w.where, b.Row(labels)) {
+	if !w.where.holds(ctx, b.Row(labels)) {
 		return false
 	}
 	if len(w.q.Sensors) > 0 {
