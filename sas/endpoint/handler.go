@@ -67,7 +67,7 @@ func New(c Config) (*Handler, error) {
 		devices:       newDevices(c.Limits.device(), maxDevices),
 		storage:       newStorageLimiter(cmp.Or(c.Limits.Slots, DefaultSlots)),
 		metrics:       newMetrics(c.Registry),
-		log:           requestLog{log: c.Log},
+		log:           newRequestLog(c.Log),
 	}
 	return h, h.metrics.observe(h, c.Collectors)
 }

@@ -11,8 +11,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -246,14 +248,33 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// TestLogIsBoundedInAStorm of devices that are refused, and has an error of another one between them.
 func TestLogIsBoundedInAStorm(t *testing.T) {
-	h, log := mustNew(t, Config{Issuer: fakeIssuer{authenticate: sas.ErrDisabled}})
-	for range 1000 {
+	synctest.Test(t, func(t *testing.T) {
+		var device atomic.Int64
+		h, log := mustNew(t, Config{Issuer: fakeIssuer{authenticate: sas.ErrDisabled}})
+		broken, _ := mustNew(t, Config{Issuer: fakeIssuer{issue: func(context.Context) error { panic("issuer bug") }}})
+		broken.log = h.log
+		for range 1000 {
+			askToken(h, "pump-7", rightProof)
+			askToken(h, fmt.Sprint("pump-", device.Add(1)), rightProof)
+		}
+		askToken(broken, "pump-0", rightProof)
+		if n := strings.Count(log.String(), "device=pump-7 "); n > 1 {
+			t.Errorf("%d lines about one device", n)
+		}
+		if n := strings.Count(log.String(), "level=INFO"); n < 50 || n > 110 {
+			t.Errorf("%d lines at info", n)
+		}
+		if !strings.Contains(log.String(), "issuer bug") {
+			t.Error("the error is not logged")
+		}
+		time.Sleep(lineTime)
 		askToken(h, "pump-7", rightProof)
-	}
-	if n := strings.Count(log.String(), "level=INFO"); n < 100 || n > 200 {
-		t.Errorf("%d lines at info", n)
-	}
+		if text := log.String(); !strings.Contains(text, "leftOut=") {
+			t.Error("the log does not say how many lines were left out")
+		}
+	})
 }
 
 func FuzzPathsAndIDs(f *testing.F) {
