@@ -27,8 +27,9 @@ registered are added to the enrollment, with the time of their first reading as 
 and the values of the columns site, lat and lon. The rows may have any order: they are sorted in a temporary
 file, about as large as FILE, in the directory that TMPDIR names.
 Importing the same file again changes nothing, so an import that was stopped is continued by repeating it. The
-next run of each pipeline folds what was imported, also where the device has newer readings. Invalid lines,
-and rows of the future, are reported by number and skipped.` + examples(
+next run of each pipeline folds what was imported, also where the device has newer readings. Nothing that is stored
+is replaced: a row with the same key and other values is reported. Invalid lines, and rows of the future, are
+reported by number and skipped.` + examples(
 			"import 2025.csv.gz --enrollment line4 --dry-run", "import 2025.parquet --enrollment line4",
 			"import pump-7.csv --device pump-7 --time-column Zeit"),
 		Flags: append(append(storageFlags(), enrollmentFlag(),

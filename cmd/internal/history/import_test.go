@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -246,6 +248,40 @@ func TestImportRepeatedWritesNothing(t *testing.T) {
 		}
 		if now, nowNoted := f.stored(); !maps.Equal(now, rows) || fmt.Sprint(nowNoted) != fmt.Sprint(notes) {
 			t.Errorf("%s: it has changed rows or memberships: %v, %v", name, now, nowNoted)
+		}
+	}
+}
+
+// TestImportReplacesNoRowOfTheDevice with the key of one of its own, whether that was there before or comes meanwhile.
+func TestImportReplacesNoRowOfTheDevice(t *testing.T) {
+	const text = "device,time,temp\nd1,2026-01-01,1\nd1,2026-01-02,2\nd1,2026-01-03,3\n"
+	twin := newFixture(t)
+	twin.imported(text)
+	rows := jobstest.Rows(t, twin.client.Table(twin.Readings), tables.Query{})
+	own := tables.Entity{PartitionKey: "d1", RowKey: rows[1].RowKey}
+	own.Set("temp", tables.Double(-40))
+	for _, meanwhile := range []bool{false, true} {
+		f := newFixture(t)
+		var device sync.Once
+		sends := func() { device.Do(func() { jobstest.Insert(t, f.client.Table(f.Readings), own, rows[0]) }) }
+		if !meanwhile {
+			sends()
+		}
+		through := faults.Func(func(r *http.Request) (*http.Response, error) {
+			answer, err := http.DefaultClient.Do(r)
+			if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/"+f.Readings) {
+				sends() // the import has read what is stored
+			}
+			return answer, err
+		})
+		sum, wrong, err := f.run(text, through, nil)
+		if err != nil || len(wrong) != 1 || !strings.Contains(wrong[3], "other values") || sum.Written != 1 ||
+			sum.Wrong != 1 {
+			t.Errorf("%+v, %v, %v", sum, wrong, err)
+		}
+		stored := jobstest.Rows(t, f.client.Table(f.Readings), tables.Query{})
+		if len(stored) != 3 || stored[1].Get("temp").Float() != -40 {
+			t.Errorf("stored is %+v", stored)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"time"
 
 	"furrow/sas"
@@ -24,7 +25,7 @@ func (r *running) device(ctx context.Context, d device, batches <-chan []reading
 	if err != nil {
 		return err
 	}
-	stored := r.stored(ctx, d)
+	stored := r.storedBetween(ctx, d.id, d.from, d.to)
 	defer stored.stop()
 	w := &writer{running: r, device: d, record: record}
 	defer func() { err = errors.Join(err, w.end(ctx)) }()
@@ -84,19 +85,42 @@ func (w *writer) write(ctx context.Context, batch []reading) error {
 	}
 	ops := make([]tables.Op, len(batch))
 	for i, r := range batch {
-		ops[i] = tables.InsertOrReplace(r.Entity())
+		ops[i] = tables.Insert(r.Entity())
 	}
 	groups, err := tables.Cut(ops)
 	if err != nil {
 		return err
 	}
 	for _, g := range groups {
-		if err := w.submit(ctx, g, batch[0].Key.Ticks); err != nil {
+		n := len(g)
+		if err := w.insert(ctx, batch[:n], g); err != nil {
 			return err
 		}
-		w.tally.written.Add(int64(len(g)))
+		batch = batch[n:]
 	}
 	return nil
+}
+
+// insert writes readings in a transaction. Where some have been stored meanwhile, by the device or by an attempt whose
+// answer was lost, it writes the others.
+func (w *writer) insert(ctx context.Context, some []reading, ops []tables.Op) error {
+	err := w.submit(ctx, ops, some[0].Key.Ticks)
+	if err == nil {
+		w.tally.written.Add(int64(len(some)))
+	}
+	if !errors.Is(err, tables.ErrExists) {
+		return err
+	}
+	stored := w.storedBetween(ctx, w.device.id, some[0].Key.Ticks, some[len(some)-1].Key.Ticks)
+	defer stored.stop()
+	rest, err := stored.missing(some)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	if len(rest) == len(some) {
+		return fmt.Errorf("rows from %s on are said to exist, and cannot be read", some[0].Key)
+	}
+	return w.write(ctx, rest)
 }
 
 // submit writes a transaction within the lease of the note. The first one begins the note.
@@ -132,24 +156,26 @@ func (w *writer) end(ctx context.Context) error {
 	return err
 }
 
-// A storedKeys reads the keys of the rows that are stored, in order.
-type storedKeys struct {
-	next func() (tables.Page, error, bool)
-	stop func()
-	rows []tables.Entity
-	done bool
+// storedRows reads the rows of a device that are stored, in order.
+type storedRows struct {
+	device schema.DeviceID
+	tally  *tally
+	next   func() (tables.Page, error, bool)
+	stop   func()
+	rows   []tables.Entity
+	done   bool
 }
 
-// stored reads the keys of a device from its first row in the file to its last one.
-func (r *running) stored(ctx context.Context, d device) *storedKeys {
-	s := &storedKeys{}
-	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Select: []string{"RowKey"}, Range: tables.Range{
-		Partitions: tables.Is(string(d.id)), Rows: tables.Keys{From: d.from.String(), Before: (d.to + 1).String()}}}))
+func (r *running) storedBetween(ctx context.Context, id schema.DeviceID, from, to tables.Ticks) *storedRows {
+	s := &storedRows{device: id, tally: r.tally}
+	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Range: tables.Range{Partitions: tables.Is(string(id)),
+		Rows: tables.Keys{From: from.String(), Before: (to + 1).String()}}}))
 	return s
 }
 
-// missing returns the readings that are not stored. They must come in the order of their keys.
-func (s *storedKeys) missing(batch []reading) (missing []reading, err error) {
+// missing returns the readings that are not stored, which must come in the order of their keys. A row with the key of a
+// reading and other values stays, and is reported.
+func (s *storedRows) missing(batch []reading) (missing []reading, err error) {
 	for _, r := range batch {
 		key := r.Key.String()
 		for !s.done && (len(s.rows) == 0 || s.rows[0].RowKey < key) {
@@ -163,9 +189,28 @@ func (s *storedKeys) missing(batch []reading) (missing []reading, err error) {
 			}
 			s.rows, s.done = page.Rows, !more
 		}
-		if len(s.rows) == 0 || s.rows[0].RowKey != key {
+		switch {
+		case len(s.rows) == 0 || s.rows[0].RowKey != key:
 			missing = append(missing, r)
+		case !sameValues(s.rows[0].Properties, r.Entity().Properties):
+			s.tally.skip(Problem{r.line, s.device, "a row of the device has the key " + key +
+				" and other values: it stays as it is"}, 1)
 		}
 	}
 	return missing, nil
+}
+
+// sameValues reports whether rows have equal properties, in any order.
+func sameValues(a, b []tables.Property) bool {
+	return maps.EqualFunc(valuesOf(a), valuesOf(b), func(a, b tables.Value) bool {
+		return a == b || a.Type() == tables.TypeDouble && b.Type() == a.Type() && a.Float() == b.Float() // 0 and -0
+	})
+}
+
+func valuesOf(all []tables.Property) map[string]tables.Value {
+	values := map[string]tables.Value{}
+	for _, p := range all {
+		values[p.Name] = p.Value
+	}
+	return values
 }
