@@ -19,6 +19,7 @@ type auditor struct {
 	now      tables.Ticks // time of the service when the audit began
 	mark     string       // mark of the current device, as this job has committed it
 	left     int          // rows that the job may still fold
+	steady   *bool        // what ranBefore has said; nil: nobody has asked
 	result   Result
 	unended  []unended // devices left to other jobs
 }
@@ -104,7 +105,7 @@ func (a *auditor) serve(d *deviceRun) {
 // concerns reports whether there is anything to audit on a device, and whether this message should.
 func (a *auditor) concerns(d *deviceRun) bool {
 	t := d.track
-	if d.err != nil || t.last == "" || t.heldUntil > a.now || !a.mine(d, t) {
+	if d.err != nil || t.last == "" || t.heldAt(a.now) || !a.mine(d, t) {
 		return false
 	}
 	return a.mark == "" || t.refoldMark.id == a.mark // another message works off the cursor
@@ -177,6 +178,7 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 	if err := a.regain(ctx, d); err != nil || d.err != nil {
 		return err
 	}
+	pending := d.pending()
 	spans := []window{{d.track.floor, tables.MaxTicks}}
 	if !full {
 		if spans = turn.spans(); turn.last() {
@@ -194,15 +196,39 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 			return err
 		}
 	}
-	if full || turn.last() {
+	if (full || turn.last()) && !pending {
 		return a.drop(ctx, d)
 	}
 	return nil
 }
 
+// pending reports whether rows of an import, a move or a gap are still to be folded. What the cursor has passed of them
+// is not counted before it has passed all, so nothing leaves the ledger before then, or late rows there would be lost.
+func (d *deviceRun) pending() bool {
+	t := d.track
+	return d.member.Imports.Unknown(t.imported) || !t.importing.empty() || !t.gap.empty()
+}
+
 // floor returns where the ledger of a device begins: no living token admits a row below it, or rows may be gone.
 func (a *auditor) floor(d *deviceRun) tables.Ticks {
-	return max(floorTo(a.now.Add(-a.pipeline.late(d.member)), day), d.track.watermark)
+	sure := surely(a.now, a.message.Run)
+	return max(floorTo(sure.Add(-a.pipeline.late(d.member)), day), d.track.watermark)
+}
+
+// mayDrop reports whether the time is sure enough to drop what nothing brings back. An audit that somebody has asked
+// for goes by all clocks alone.
+func (a *auditor) mayDrop(ctx context.Context) (bool, error) {
+	if a.message.Audit == Full {
+		return true, nil
+	}
+	if a.steady == nil {
+		steady, err := a.pipeline.ranBefore(ctx, surely(a.now, a.message.Run))
+		if err != nil {
+			return false, err
+		}
+		a.steady = &steady
+	}
+	return *a.steady, nil
 }
 
 // regain moves the ledger's floor back if tokens admit older rows than before, and has the gap folded again, because
@@ -327,6 +353,9 @@ func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 	spans := d.track.ledger.Spans()
 	if len(spans) == 0 || spans[0][1] > floor || !d.track.refold.empty() && d.track.refold.from < floor {
 		return nil
+	}
+	if may, err := a.mayDrop(ctx); err != nil || !may {
+		return err
 	}
 	return a.commit(ctx, d, func(t *track) {
 		t.ledger.Drop(floor)

@@ -18,6 +18,8 @@ type Batch struct {
 	Mark string
 	// Claim is that of a follow-up, as in Message.Claim.
 	Claim string
+	// Slot is that of the job's run; zero if it has none.
+	Slot tables.Ticks
 	// Tried says that the job may have run before. It then repeats the messages of the marks that it finds, as they may be
 	// its own.
 	Tried bool
@@ -86,11 +88,12 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	do := p.foldAll
+	looked := 0
 	if p.Retention != nil {
-		do = p.retainAll
+		looked, err = p.retainAll(ctx, work, read.now, surely(read.now, b.Slot))
+	} else {
+		looked, err = p.foldAll(ctx, work, read.now)
 	}
-	looked, err := do(ctx, work, read.now)
 	if err != nil {
 		return Result{}, err
 	}

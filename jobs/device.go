@@ -21,7 +21,7 @@ const suspicious = 2
 // so does the part of the batch that was too much for one job. A device that failed for the first time is tried again
 // alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Tried: m.tried()}
+	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Slot: m.Run, Tried: m.tried()}
 	if m.Attempts >= suspicious && !b.alone() {
 		return Result{}, p.split(ctx, m, put)
 	}

@@ -15,9 +15,15 @@ const savedEvery = 20
 // master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
 // one out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	now, targets, err := p.begin(ctx, m.Run)
+	run, err := p.begin(ctx, m.Run)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
+	}
+	now := run.now
+	if p.Retention != nil && run.scheduled {
+		if waits, err := p.waitForClocks(ctx, m.Run, surely(now, m.Run)); waits || err != nil {
+			return Result{}, err
+		}
 	}
 	audit, since := m.Audit, tables.Ticks(0)
 	if audit == "" && p.Retention == nil {
@@ -30,7 +36,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 		}
 	}
 	r := Result{Strange: map[string]error{}}
-	if err := p.putDeliveries(ctx, m, targets, now, put, &r); err != nil {
+	if err := p.putDeliveries(ctx, m, run.targets, now, put, &r); err != nil {
 		return r, err
 	}
 	after := ""
@@ -49,7 +55,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			if p.Retention != nil {
 				err = save(ctx, m)
 				if err == nil {
-					r.Deleted, err = p.sweepTenants(ctx, now)
+					r.Deleted, err = p.sweepTenants(ctx, surely(now, m.Run))
 					for _, n := range r.Deleted {
 						r.Rows += n
 					}
@@ -108,36 +114,41 @@ func (r *Result) strange(key string, err error) {
 	}
 }
 
-// begin marks the run as begun, unless it is already, and returns the service's time and the states of targets. A
-// master job that was put by hand has no row to mark.
-func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, targets []tables.Entity,
-	err error) {
+// begun is what a master job begins with.
+type begun struct {
+	now       tables.Ticks    // of the service
+	targets   []tables.Entity // states of targets
+	scheduled bool            // the run has a row; that of a master job that was put by hand has none
+}
+
+// begin marks the run as begun, unless it is already.
+func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (b begun, err error) {
 	var own *tables.Entity
 	for page, err := range p.runs().Rows(ctx, tables.Query{Range: schema.RunAndTargets(p.Name, slot)}) {
 		if err != nil {
-			return 0, nil, err
+			return b, err
 		}
 		if page.Time.IsZero() {
-			return 0, nil, errNoDate
+			return b, errNoDate
 		}
-		now = tables.TicksOf(page.Time)
+		b.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
 			switch {
 			case e.RowKey == slot.String():
 				own = &e
 			case schema.IsTargetState(e.RowKey):
-				targets = append(targets, e)
+				b.targets = append(b.targets, e)
 			}
 		}
 	}
-	if own == nil {
-		return now, targets, nil
+	if b.scheduled = own != nil; !b.scheduled {
+		return b, nil
 	}
 	run, err := schema.RunOf(*own)
 	if err != nil || run.Started != 0 {
-		return now, targets, err
+		return b, err
 	}
-	return now, targets, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
+	return b, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: b.now}, tables.AnyETag)
 }
 
 // errNoDate says that the current time is unknown.

@@ -43,7 +43,7 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 	over.now = now
 	for _, d := range work {
 		t := d.track
-		if t.heldUntil > now || t.generation > p.Generation {
+		if t.heldAt(now) || t.generation > p.Generation {
 			continue
 		}
 		if !t.refold.empty() && (t.refoldMark.until <= now && b.Mark == "" || b.Tried) {

@@ -10,15 +10,17 @@ import (
 )
 
 // retainAll deletes what is no longer kept of devices, one after the other, and returns how many it looked at.
-// Repeated, or continued after any part of it, it does what is left.
-func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.Ticks) (looked int, err error) {
+// Repeated, or continued after any part of it, it does what is left. Ages go by the time that is sure.
+func (p *Pipeline) retainAll(
+	ctx context.Context, work []*deviceRun, now, sure tables.Ticks,
+) (looked int, err error) {
 	all := make([]*retained, 0, len(work))
 	for _, d := range work {
 		if d.err == nil {
-			all = append(all, p.retained(d, now))
+			all = append(all, p.retained(d, sure))
 		}
 	}
-	if err := p.decide(ctx, all, now); err != nil {
+	if err := p.decide(ctx, all, now, sure); err != nil {
 		return 0, err
 	}
 	if err := p.raise(ctx, all); err != nil {
@@ -28,10 +30,10 @@ func (p *Pipeline) retainAll(ctx context.Context, work []*deviceRun, now tables.
 		d.later, d.waits = d.busy || d.dropped, d.wait.Cause
 		d.note()
 	}
-	if err := p.retainOutputs(ctx, all, now); err != nil {
+	if err := p.retainOutputs(ctx, all, sure); err != nil {
 		return 0, err
 	}
-	if err := p.retainOwn(ctx, all, now); err != nil {
+	if err := p.retainOwn(ctx, all, sure); err != nil {
 		return 0, err
 	}
 	left := p.most()
@@ -77,7 +79,7 @@ func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
 }
 
 // decide lowers how far rows of devices may go to what nobody needs.
-func (p *Pipeline) decide(ctx context.Context, all []*retained, now tables.Ticks) error {
+func (p *Pipeline) decide(ctx context.Context, all []*retained, now, sure tables.Ticks) error {
 	all = slices.DeleteFunc(slices.Clone(all), func(d *retained) bool { return d.to == 0 })
 	if len(all) == 0 {
 		return nil
@@ -94,11 +96,14 @@ func (p *Pipeline) decide(ctx context.Context, all []*retained, now tables.Ticks
 		if err := p.unfolded(ctx, d, now); err != nil {
 			return err
 		}
+		if err := p.uncounted(ctx, d); err != nil {
+			return err
+		}
 	}
 	if err := p.moved(ctx, all); err != nil {
 		return err
 	}
-	return p.archived(ctx, all, now)
+	return p.archived(ctx, all, sure)
 }
 
 // readOther reads the rows that another pipeline has of devices.
@@ -213,10 +218,41 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 	return err
 }
 
+// uncounted keeps rows that came late and that no audit has found yet. A pipeline has counted the rows below the floor
+// of its ledger when nothing could come any more. From there on the ledger has each day with rows that it knows, so one
+// without, where there are rows, still has its last audit before it:
+//
+//	floor          d.to            first span of the ledger
+//	  |  a late row  |               |
+//	  ... silent days ...............| days with rows
+func (p *Pipeline) uncounted(ctx context.Context, d *retained) error {
+	for i, o := range p.Retention.Others {
+		t := d.rows[i]
+		if t == nil || t.last == "" || t.floor >= d.to {
+			continue
+		}
+		keys := tables.Keys{From: t.floor.String(), Before: d.to.String()}
+		if t.floor == 0 {
+			keys.From = "" // malformed row keys may lie below all ticks
+		}
+		if d.from != "" && d.from >= keys.From {
+			keys.From, keys.After = "", d.from
+		}
+		row, err := p.firstRow(ctx, d.member, keys)
+		if err != nil {
+			return err
+		}
+		if row != "" {
+			d.stay(TicksBefore(row), CauseAudit, "pipeline "+string(o.Name)+" still looks for late rows")
+		}
+	}
+	return nil
+}
+
 // unfolded says why rows of a device may not be folded.
 func (t *track) unfolded(now tables.Ticks) (Cause, string) {
 	switch {
-	case t.heldUntil > now:
+	case t.heldAt(now):
 		return CauseHeld, "holds it: " + t.held
 	case t.last == "":
 		return CauseBehind, "has not begun with it"

@@ -46,12 +46,12 @@ func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[Retained, er
 		}
 		var all []*retained
 		for _, d := range read.work {
-			all = append(all, p.retained(d, read.now))
+			all = append(all, p.retained(d, surely(read.now, 0)))
 		}
 		for _, d := range all {
 			d.failing(read.now)
 		}
-		if err := p.decide(ctx, all, read.now); err != nil {
+		if err := p.decide(ctx, all, read.now, surely(read.now, 0)); err != nil {
 			yield(Retained{}, err)
 			return
 		}

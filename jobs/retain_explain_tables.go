@@ -13,7 +13,7 @@ import (
 
 // failing has all rows of a device stay that the pipeline itself passes over after failures.
 func (d *retained) failing(now tables.Ticks) {
-	if d.track.heldUntil <= now {
+	if !d.track.heldAt(now) {
 		return
 	}
 	d.passed = Wait{Cause: CauseRetention, Reason: fmt.Sprintf("retention tries again at %s, after: %s",

@@ -73,8 +73,9 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	want := map[schema.DeviceID]jobs.Cause{f.World.Devices[0]: jobs.CauseArchive}
 	f.until[f.World.Devices[0]] = 15
 	all := tables.TicksOf(time.Now()).String()
-	folded := func(m schema.Member) { // by the pipeline that is new
-		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(all)})
+	folded := func(m schema.Member) { // by the pipeline that is new, and audited as far as tokens reach
+		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(all),
+			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))})
 	}
 	add := func(c jobs.Cause, days int, do func(schema.Member)) {
 		m := f.device(days)
@@ -87,7 +88,8 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	add("", 9, func(schema.Member) {})
 	add(jobs.CauseBehind, 0, func(schema.Member) {})
 	add(jobs.CauseBehind, 14, func(m schema.Member) {
-		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(ago(14).String())})
+		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(ago(14).String()),
+			schema.TrackLedgerFrom: tables.Int64(int64(ago(14)))})
 	})
 	add(jobs.CauseHeld, 0, func(m schema.Member) {
 		f.set(fresh, m, map[string]tables.Value{schema.TrackHeld: tables.String("too large"), schema.TrackHeldUntil: soon})
@@ -113,7 +115,8 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	})
 	add(jobs.CauseWindow, 12, func(m schema.Member) {
 		must.Have(fresh.Run(t.Context(), jobs.Batch{First: m.Place(), Last: m.Place()}))(t)
-		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&jobs.Ledger{}).Append(nil))})
+		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&jobs.Ledger{}).Append(nil)),
+			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))})
 	})
 	add(jobs.CauseMove, 14, func(m schema.Member) {
 		m.Spans, m.Next = schema.Spans{{To: ago(14)}}, "t2"

@@ -13,7 +13,8 @@ import (
 // A Retention says what a pipeline deletes.
 //
 // It never deletes what another job still needs. For each device it finds out up to which day nothing needs the rows:
-// all pipelines have folded them, no ledger, refold cursor or import reaches below it, and an archive has them. It then
+// all pipelines have folded them, no ledger, refold cursor or import reaches below it, no row is there that came late
+// and that no audit has counted, and an archive has them. Ages go by the earliest of all clocks. It then
 // raises the watermark, first on the membership, where a new pipeline begins, then on the rows of all tracking tables,
 // on the versions that it has read: a job that has read rows but claimed nothing yet loses its claim and reads again.
 // Only then it deletes, oldest first.

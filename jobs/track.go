@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
@@ -72,6 +73,12 @@ type marks struct {
 	heldUntil  tables.Ticks // it is passed over until then
 	chain      mark         // of a chain for a device far behind
 	refoldMark mark         // of the message that works off the refold cursor
+}
+
+// heldAt reports whether jobs pass over the device at a moment. A time that no worker can have written, such as that of
+// a clock that jumped, is ignored.
+func (m marks) heldAt(now tables.Ticks) bool {
+	return now < m.heldUntil && m.heldUntil <= now.Add(longestPause+time.Minute)
 }
 
 // String returns the cursor as stored on the tracking row, empty if there is nothing to fold.

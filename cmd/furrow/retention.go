@@ -27,7 +27,10 @@ func retentionCommand() *cli.Command {
 			Name:  "run",
 			Usage: "Delete now what the configuration no longer keeps",
 			Description: `Workers delete by themselves every six hours; this command has them begin now. With --dry-run it counts the
-rows that would go, tenant by tenant, and says why others stay.` + examples("retention run --dry-run", "retention run"),
+rows that would go, tenant by tenant, and says why others stay. Ages go by the earliest of three clocks: the
+scheduler's, the worker's and storage's. Workers by themselves delete only after pipelines have had runs in six
+hours of a day (or in three slots, where those are more than an hour apart): on one machine, all clocks may have
+jumped. This command does not wait for that.` + examples("retention run --dry-run", "retention run"),
 			Flags:  append(fleetFlags(), boolFlag("dry-run", "Count rows and change nothing"), jsonFlag()),
 			Action: retentionRun,
 		}, {

@@ -1,0 +1,83 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// What shows that clocks are right: runs of a pipeline as time would have had them.
+const (
+	steadySpan  = 24 * time.Hour
+	steadyHours = 6 // of steadySpan in which runs began
+	steadySlots = 3 // where slots are more than an hour apart
+)
+
+// surely returns a moment that is over by every clock: that of storage, of this process, and of the scheduler, whose
+// slot is zero where nobody knows it. What is deleted goes by this one, as nothing brings it back.
+func surely(now, slot tables.Ticks) tables.Ticks {
+	now = min(now, tables.TicksOf(time.Now()))
+	if slot != 0 {
+		now = min(now, slot)
+	}
+	return now
+}
+
+const untilSteady = "nothing is deleted until pipelines have had runs in six hours of a day, or in three slots: " +
+	"a clock may have jumped"
+
+// waitForClocks reports whether nothing is to be deleted yet, and says why in the run's row.
+func (p *Pipeline) waitForClocks(ctx context.Context, slot, at tables.Ticks) (bool, error) {
+	steady, err := p.steady(ctx, at)
+	if err != nil || steady {
+		return false, err
+	}
+	return true, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Skipped: untilSteady}, tables.AnyETag)
+}
+
+// steady reports whether a pipeline that folds has had runs in several hours before a moment. All clocks are one on a
+// single machine. After it has jumped, there were no runs where it is now, and retention waits until time has passed.
+func (p *Pipeline) steady(ctx context.Context, at tables.Ticks) (bool, error) {
+	for _, o := range p.Retention.Others {
+		if steady, err := o.ranBefore(ctx, at); steady || err != nil {
+			return steady, err
+		}
+	}
+	return false, nil
+}
+
+// ranBefore reports whether the pipeline has had runs in several hours or slots before a moment.
+func (p *Pipeline) ranBefore(ctx context.Context, at tables.Ticks) (bool, error) {
+	if p.Cadence > time.Hour {
+		n, err := p.began(ctx, at.Add(-(steadySlots+1)*p.Cadence), at, 1)
+		return n >= steadySlots, err
+	}
+	n, err := p.began(ctx, at.Add(-steadySpan), at, hour)
+	return n >= steadyHours, err
+}
+
+// began counts the spans of a length in which runs of the pipeline have begun.
+func (p *Pipeline) began(ctx context.Context, from, to, every tables.Ticks) (n int, err error) {
+	var last tables.Ticks
+	rows := tables.RowsBetween(string(p.Name), from.String(), (to + 1).String())
+	for e, err := range p.runs().Entities(ctx, tables.Query{Range: rows, Select: []string{"PartitionKey", "RowKey",
+		"Started"}}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		run, err := schema.RunOf(e)
+		if err != nil || run.Started == 0 {
+			continue // whoever reads runs says what is wrong
+		}
+		if at := run.Slot - run.Slot%every; n == 0 || at != last {
+			n, last = n+1, at
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,167 @@
+package jobs_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// ahead has storage say that it is a year later.
+func ahead() faults.Func {
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		at, err := http.ParseTime(answer.Header.Get("Date"))
+		answer.Header.Set("Date", at.AddDate(1, 0, 0).Format(http.TimeFormat))
+		return answer, err
+	}
+}
+
+// TestClocksAheadDeleteNothing that the clock of the worker would keep, if that one is right.
+func TestClocksAheadDeleteNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		storage policy.Transporter
+		slot    time.Time
+	}{
+		"storage": {ahead(), time.Now()}, "the scheduler": {nil, time.Now().AddDate(1, 0, 0)},
+		"both": {ahead(), time.Now().AddDate(1, 0, 0)},
+	} {
+		f, p := fleetOfDays(t, 2, 150)
+		r, m := retaining(t, f, c.storage, p), f.Message()
+		m.Pipeline, m.Run = r.Name, tables.TicksOf(c.slot)
+		jobstest.Work(t, r, m)
+		e := f.Track(t, f.World.Devices[0])
+		if at := tables.Ticks(e.Get(schema.TrackWatermark).Int()); at != ago(9) {
+			t.Errorf("%s: the watermark is %v", name, at.Time())
+		}
+		if first := rowsOf(t, f, f.World.Devices[0])[0]; first < nineDaysAgo() || first > ago(8).String() {
+			t.Errorf("%s: rows from %s on are left", name, first)
+		}
+	}
+}
+
+// TestRetentionWaitsWhereTimeHasNotPassed: on a single machine all clocks are one. After it has jumped, no pipeline has
+// had runs in the hours before.
+func TestRetentionWaitsWhereTimeHasNotPassed(t *testing.T) {
+	t.Parallel()
+	f, p := fleetOfDays(t, 1, 20)
+	f.World.Create(t, f.Names.Runs())
+	slow := f.Pipeline(t, nil)
+	slow.Name, slow.Cadence = "slow", 24*time.Hour
+	r := retaining(t, f, nil, p, slow)
+	runs := f.World.Connect(t, nil).Table(f.Names.Runs())
+	slot := tables.TicksOf(time.Now())
+	begin := func(of schema.Pipeline, ago time.Duration, started bool) {
+		t.Helper()
+		run := schema.Run{Pipeline: of, Slot: slot.Add(-ago), Enqueued: slot}
+		if started {
+			run.Started = slot
+		}
+		jobstest.Insert(t, runs, must.Have(run.Entity())(t))
+	}
+	months := func() int {
+		t.Helper()
+		line := &jobstest.Line{}
+		must.Have(r.Do(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: r.Name, Run: slot}, line,
+			func(context.Context, jobs.Message) error { return nil }))(t)
+		return len(line.Queue)
+	}
+	if n := months(); n != 1 {
+		t.Errorf("by hand: %d months", n)
+	}
+	begin(r.Name, 0, false)
+	why := func() string {
+		e := must.Have(runs.Get(t.Context(), string(r.Name), slot.String()))(t)
+		return must.Have(schema.RunOf(e))(t).Skipped
+	}
+	if n := months(); n != 0 || !strings.Contains(why(), "a clock may have jumped") {
+		t.Errorf("without any run before it: %d months, %q", n, why())
+	}
+	for n := range 5 { // several in each hour
+		begin(p.Name, time.Duration(n)*time.Hour, true)
+		begin(p.Name, time.Duration(n)*time.Hour+time.Second, true)
+	}
+	begin(p.Name, 6*time.Hour, false)
+	begin(p.Name, 30*time.Hour, true)
+	begin(slow.Name, 24*time.Hour, true)
+	begin(slow.Name, 48*time.Hour, true)
+	if n := months(); n != 0 {
+		t.Errorf("after five hours: %d months", n)
+	}
+	begin(slow.Name, 72*time.Hour, true)
+	if n := months(); n != 1 {
+		t.Errorf("after three slots of a slow pipeline: %d months", n)
+	}
+	must.Have(runs.Do(t.Context(), tables.Delete(string(slow.Name), slot.Add(-72*time.Hour).String(), tables.AnyETag)))(t)
+	begin(p.Name, 7*time.Hour, true)
+	if n := months(); n != 1 {
+		t.Errorf("after six hours: %d months", n)
+	}
+}
+
+// TestClockAheadLosesNoLateRow: an audit while storage is a year ahead takes no day out of the ledger that tokens
+// admit.
+func TestClockAheadLosesNoLateRow(t *testing.T) {
+	t.Parallel()
+	f := newAdmittingFleet(t, 12*days, 11*days)
+	wrong := f.Pipeline(t, ahead())
+	wrong.Admits = f.pipeline.Admits
+	jobstest.Do(t, wrong, f.Audit(jobs.Full), &jobstest.Line{})
+	f.arrive()
+	f.end()
+}
+
+// TestAuditDropsNothingWhereTimeHasNotPassed since a clock may have jumped.
+func TestAuditDropsNothingWhereTimeHasNotPassed(t *testing.T) {
+	t.Parallel()
+	f := newAdmittingFleet(t, 12*days, 11*days)
+	f.World.Create(t, f.Names.Runs())
+	f.admits(8 * days)
+	first := func() tables.Ticks {
+		t.Helper()
+		jobstest.Do(t, f.pipeline, f.Audit(jobs.Late), &jobstest.Line{})
+		e := f.Track(t, f.World.Devices[0])
+		return must.Have(jobs.ParseLedger(e.Get(schema.TrackLedger).Binary()))(t).Spans()[0][0]
+	}
+	if at := first(); at > ago(12) {
+		t.Errorf("without any run, the ledger begins on %v", at.Time())
+	}
+	runs := f.World.Connect(t, nil).Table(f.Names.Runs())
+	for n := range 6 {
+		slot := tables.TicksOf(time.Now()).Add(-time.Duration(n)*time.Hour - time.Minute)
+		run := schema.Run{Pipeline: f.pipeline.Name, Slot: slot, Started: slot}
+		jobstest.Insert(t, runs, must.Have(run.Entity())(t))
+	}
+	if at := first(); at < ago(9) {
+		t.Errorf("after runs in six hours, the ledger begins on %v", at.Time())
+	}
+}
+
+// TestHoldOfAClockThatJumpedIsIgnored: a worker failed while storage was a year ahead.
+func TestHoldOfAClockThatJumpedIsIgnored(t *testing.T) {
+	t.Parallel()
+	f := jobstest.NewWorld(t, 1, 20).NewFleet(t)
+	for until, want := range map[time.Duration]int{time.Hour: 0, 365 * 24 * time.Hour: 1} {
+		e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Place(f.World.Devices[0]).Key)}
+		e.Set(schema.TrackHeldUntil, tables.DateTime(tables.TicksOf(time.Now().Add(until))))
+		tracking := f.World.Connect(t, nil).Table(f.Names.Partitions("live"))
+		must.Have(tracking.Do(t.Context(), tables.InsertOrReplace(e)))(t)
+		if r := must.Have(f.Pipeline(t, nil).Run(t.Context(), f.Batch))(t); r.Folded != want {
+			t.Errorf("held for %v: %d devices are folded, want %d", until, r.Folded, want)
+		}
+	}
+}
