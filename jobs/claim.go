@@ -161,7 +161,7 @@ func (j *job) outputs() (groups [][]*change) {
 				d.leaveMark(e.markFor(d, j.now))
 				continue
 			}
-			if !j.pipeline.keeps(d, e, j.now) {
+			if !j.pipeline.keeps(d, e, surely(j.now, 0)) {
 				d.track.close(o)
 				continue
 			}

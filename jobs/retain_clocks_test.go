@@ -151,6 +151,19 @@ func TestAuditDropsNothingWhereTimeHasNotPassed(t *testing.T) {
 	}
 }
 
+// TestClockAheadLeavesOutNoOutput as if it were too old to be kept.
+func TestClockAheadLeavesOutNoOutput(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorldSince(t, 3*days, 1, 60)
+	calm, f := w.NewFleet(t), w.NewFleet(t)
+	must.Succeed(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
+	p := f.Pipeline(t, ahead())
+	p.Keep = []jobs.Keep{{Rollups: map[schema.Window]time.Duration{schema.Minute: 30 * days, schema.Hour: 30 * days,
+		schema.Daily: 30 * days}}}
+	must.Succeed(t, f.Drain(t.Context(), p))
+	sameOutputs(t, f, jobstest.WithoutHistory(calm.Ends(t)), "folded a year ahead")
+}
+
 // TestHoldOfAClockThatJumpedIsIgnored: a worker failed while storage was a year ahead.
 func TestHoldOfAClockThatJumpedIsIgnored(t *testing.T) {
 	t.Parallel()
