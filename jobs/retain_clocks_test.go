@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
@@ -162,6 +163,24 @@ func TestClockAheadLeavesOutNoOutput(t *testing.T) {
 		schema.Daily: 30 * days}}}
 	must.Succeed(t, f.Drain(t.Context(), p))
 	sameOutputs(t, f, jobstest.WithoutHistory(calm.Ends(t)), "folded a year ahead")
+}
+
+// TestClockAheadArchivesNoDayBeforeItIsOver, which readings of the rest of the day would not reach.
+func TestClockAheadArchivesNoDayBeforeItIsOver(t *testing.T) {
+	t.Parallel()
+	f := jobstest.NewWorldSince(t, 2*days, 1, 60).NewFleet(t)
+	p := filing(t, f, ahead())
+	store := p.Objects.(*archive.Store)
+	must.Succeed(t, store.Create(t.Context()))
+	must.Succeed(t, file(t.Context(), p)) // leaves marks
+	must.Succeed(t, file(t.Context(), p))
+	d := f.World.Member(f.World.Devices[0], f.Readings)
+	for n, want := range []bool{false, true} {
+		folder := archive.Folder{Tenant: d.Tenant, Day: dayAgo(n), Month: d.Month}
+		if has := must.Have(store.Has(t.Context(), folder))(t); has != want {
+			t.Errorf("the archive has the day %d ago: %v", n, has)
+		}
+	}
 }
 
 // TestHoldOfAClockThatJumpedIsIgnored: a worker failed while storage was a year ahead.
