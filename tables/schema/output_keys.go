@@ -33,12 +33,16 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 // OfTenant returns the PartitionKeys of a tenant in a table of outputs.
 func OfTenant(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
 
-// LatestOfTenant returns the PartitionKeys of a tenant that have the form of LatestPartition.
-// Those of the buckets of 1h and 1d, which the table of rates has as well, sort before.
-func LatestOfTenant(t Tenant) tables.Keys {
-	keys := OfTenant(t)
-	keys.From += "2"
-	return keys
+// LatestOfTenant returns the PartitionKeys of a tenant in a table where all have the form of LatestPartition.
+func LatestOfTenant(t Tenant) []tables.Keys { return []tables.Keys{OfTenant(t)} }
+
+// NewestRatesOfTenant returns those with the form of LatestPartition in the table of rates. The partitions of its
+// buckets sort among them, as their windows begin with a digit and go on with a letter:
+//
+//	tenant!1999-12   tenant!1d!2026-11-20!…   tenant!1h!2026-11-20!…   tenant!2000-01
+func NewestRatesOfTenant(t Tenant) []tables.Keys {
+	all, prefix := OfTenant(t), t.Key()+Separator
+	return []tables.Keys{{From: prefix, Before: prefix + "1:"}, {From: prefix + "2", Before: all.Before}} // : follows 9
 }
 
 // A RollupPartition is a PartitionKey of the table rollups:

@@ -78,6 +78,32 @@ func TestDayOfATenantIsOneRange(t *testing.T) {
 	}
 }
 
+// TestRangesOfATenantHaveEachMonth, and none of the other partitions of its tables.
+func TestRangesOfATenantHaveEachMonth(t *testing.T) {
+	within := func(all []tables.Keys, pk string) (n int) {
+		for _, keys := range all {
+			if keys.Contains(pk) {
+				n++
+			}
+		}
+		return n
+	}
+	for _, tenant := range []Tenant{"contoso", "7", "c!d"} {
+		for _, year := range []int{1, 999, 1000, 1601, 1969, 1970, 1999, 2000, 2026, 9999} {
+			pk := LatestPartition{tenant, Month{year, 12, 3}}.String()
+			if n, rates := within(LatestOfTenant(tenant), pk), within(NewestRatesOfTenant(tenant), pk); n != 1 || rates != 1 {
+				t.Errorf("%s is in %d ranges of newest values, and %d of newest rates", pk, n, rates)
+			}
+			for _, window := range []Window{Hour, Daily} {
+				if pk := (RollupPartition{tenant, window, 730000, Month{year, 1, 0}}).String(); within(
+					NewestRatesOfTenant(tenant), pk) > 0 {
+					t.Errorf("the bucket %s is among newest rates", pk)
+				}
+			}
+		}
+	}
+}
+
 // part returns the number of a part, or 0 for the first.
 func part(n int64) int { return []int{0, 2, 3, 5}[n&3] }
 

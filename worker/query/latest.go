@@ -31,7 +31,7 @@ func (f Fleet) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] 
 			return keep && (len(n.Values) > 0 || n.Heard > 0), err
 		})
 	}
-	found := inOrder(ctx, sources(q.latestRanges(ctx, f.latest()), newest), q.searching())
+	found := inOrder(ctx, sources(q.latestRanges(ctx, f.latest(), schema.LatestOfTenant), newest), q.searching())
 	return Limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
@@ -53,15 +53,21 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 	return n, len(n.Values) > 0 || n.Heard > 0
 }
 
-// latestRanges are the rows of the scope's devices in a table with keys as in latest. A tenant's are one range, or one
-// for each partition where the question searches or needs memberships.
-func (q Question) latestRanges(ctx context.Context, t *tables.Table) iter.Seq2[read, error] {
+// latestRanges are the rows of the scope's devices in a table with keys as in latest. A tenant's are the ranges that it
+// has there, or one for each partition where the question searches or needs memberships.
+func (q Question) latestRanges(
+	ctx context.Context, t *tables.Table, ofTenant func(schema.Tenant) []tables.Keys,
+) iter.Seq2[read, error] {
 	if q.Scope.ofTenant() && (q.searching() || q.needsMembers()) {
-		return q.latestPartitions(ctx, t)
+		return q.latestPartitions(ctx, t, ofTenant(q.Scope.tenant))
 	}
 	return func(yield func(read, error) bool) {
 		if q.Scope.ofTenant() {
-			yield(q.output(t, tables.Range{Partitions: schema.LatestOfTenant(q.Scope.tenant)}, schema.LatestPartition{}), nil)
+			for _, keys := range ofTenant(q.Scope.tenant) {
+				if !yield(q.output(t, tables.Range{Partitions: keys}, schema.LatestPartition{}), nil) {
+					return
+				}
+			}
 			return
 		}
 		for _, home := range q.Scope.homes {
@@ -80,17 +86,18 @@ func (q Question) latestRanges(ctx context.Context, t *tables.Table) iter.Seq2[r
 }
 
 // latestPartitions are the partitions of a tenant.
-func (q Question) latestPartitions(ctx context.Context, t *tables.Table) iter.Seq2[read, error] {
-	all := schema.LatestOfTenant(q.Scope.tenant)
-	next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: all.Before} }
+func (q Question) latestPartitions(ctx context.Context, t *tables.Table, all []tables.Keys) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
-		for pk, err := range partitions(ctx, t, all, next) {
-			home, bad := schema.ParseLatestPartition(pk)
-			if err == nil && bad != nil {
-				err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: bad}
-			}
-			if !yield(q.output(t, tables.Partition(pk), home), err) {
-				return
+		for _, keys := range all {
+			next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: keys.Before} }
+			for pk, err := range partitions(ctx, t, keys, next) {
+				home, bad := schema.ParseLatestPartition(pk)
+				if err == nil && bad != nil {
+					err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: bad}
+				}
+				if !yield(q.output(t, tables.Partition(pk), home), err) {
+					return
+				}
 			}
 		}
 	}

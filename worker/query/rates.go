@@ -52,7 +52,7 @@ func (f Fleet) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRate
 			return keep, err
 		})
 	}
-	found := inOrder(ctx, sources(q.latestRanges(ctx, f.rates()), rates), q.searching())
+	found := inOrder(ctx, sources(q.latestRanges(ctx, f.rates(), schema.NewestRatesOfTenant), rates), q.searching())
 	return Limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
