@@ -39,6 +39,7 @@ func TestSharesAreAsDocumented(t *testing.T) {
 		{"worker/dashboard/tries.go", "freeTries", "10", "| 10, then one after"},
 		{"worker/dashboard/tries.go", "wideTries", "100", "100 wrong secrets"},
 		{"worker/dashboard/auth.go", "maxFields", "100", "100 fields"},
+		{"tables/shares/heads.go", "maxFields", "256", "with 256 lines"},
 		{"tables/shares/heads.go", "headRoom", "8 << 10", "| 8 KiB of memory for each connection that it may have |"},
 		{"sas/endpoint/requestlog.go", "lineTime", "time.Minute", "a line a minute about a refusal"},
 		{"worker/dashboard/tries.go", "maxDelay", "30 * time.Second", "4 … 30 s"},

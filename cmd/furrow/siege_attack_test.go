@@ -146,14 +146,15 @@ func (b *band) body(ctx context.Context, e *enemy) int {
 		"Content-Type: application/json\r\nContent-Length: 262144\r\n\r\n{%1024s", pathOf(token.URL), token.SAS, ""))
 }
 
-// connection sends nothing, or a part of a head, of the longest one with the shortest fields for every fourth.
+// connection sends nothing, or a part of a head. For every fourth that is a long one, with few fields or only such.
 func (b *band) connection(ctx context.Context, e *enemy) int {
 	head := ""
 	switch begun := "POST /furrow/readings HTTP/1.1\r\nHost: "; e.number % 4 {
 	case 0:
 		head = begun
 	case 2:
-		head = begun + "h\r\n" + strings.Repeat("aaa:\r\n", 15<<10/6)
+		few, many := strings.Repeat("aaa: "+strings.Repeat("b", 50)+"\r\n", 250), strings.Repeat("aaa:\r\n", 15<<10/6)
+		head = begun + "h\r\n" + [...]string{few, many}[e.number/4%2]
 	}
 	to := []string{b.Tokens[0].URL, b.Endpoint, b.Dashboard}
 	return b.stall(ctx, e, to[e.number%len(to)], head)

@@ -32,9 +32,9 @@
 //
 // A server has 4,096 connections, 1,024 from one address (a /64 of IPv6), and 2,048 from
 // a /48. Beyond that, the one that has been without a request for the longest time is
-// closed. A head has up to 64 KiB and 30 s to arrive, and all heads together 32 MiB of
-// memory: beyond that, the connection with the largest is closed. A body has 30 s, and 30 s
-// more for each 256 KiB. What is written of an answer has a minute to be read.
+// closed. A head has up to 64 KiB in 256 lines, and 30 s to arrive, and all heads together
+// 32 MiB of memory: beyond that, the connection with the largest is closed. A body has 30 s,
+// and 30 s more for each 256 KiB. What is written of an answer has a minute to be read.
 // Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one partition's SAS
 // half of that, and those of partitions that begin alike, up to a colon, three quarters, as
 // do those of all partitions without a colon: beyond that the answer is 503 ServerBusy with

@@ -1,8 +1,8 @@
 package shares
 
 import (
-	"bytes"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -15,6 +15,12 @@ import (
 const (
 	headLine = 128     // for a field, beside its text: net/http makes 64 KiB of short ones 600 KiB
 	headRoom = 8 << 10 // for each connection that may be open, on average
+
+	// maxFields of a request: reading more would take time, too.
+	maxFields = 256
+	// Fields of what TLS has encrypted cannot be counted. Beyond tlsHead, it may all be short ones.
+	tlsHead  = 4 << 10
+	tlsField = 8 // bytes of memory for one of the head
 )
 
 // Heads bounds the memory that the heads of requests take on the connections of some servers, from the first byte until
@@ -65,15 +71,64 @@ type headed struct {
 	heads   *Heads
 	network netip.Prefix
 	reading atomic.Bool // a head, and not a body
+	head    head        // that is read
 	takes   int64       // bytes of memory; the lock of heads is held
 	gone    bool        // nothing of it counts any more; the lock of heads is held
 }
 
+// A head is what has been read of one.
+type head struct {
+	bytes  int
+	tls    bool // it is encrypted
+	fields int
+	line   int  // bytes of the last line
+	last   byte // that was read
+	whole  bool // what follows is a body
+}
+
+var errFields = errors.New("the request has too many header fields")
+
 func (c *headed) Read(p []byte) (n int, err error) {
 	if n, err = c.Conn.Read(p); n > 0 && c.reading.Load() {
-		c.heads.add(c, int64(n+headLine*bytes.Count(p[:n], []byte{'\n'})))
+		takes := c.head.read(p[:n])
+		if c.head.fields > maxFields {
+			Abort(c.Conn)
+			return 0, errFields
+		}
+		c.heads.add(c, takes)
 	}
 	return n, err
+}
+
+// read counts what has come of a head, and returns what that takes.
+func (h *head) read(p []byte) (takes int64) {
+	const handshake = 0x16 // the type of the first record of TLS, and the beginning of no method
+	if h.bytes == 0 {
+		h.tls = h.tls || p[0] == handshake
+	}
+	before := h.bytes
+	h.bytes += len(p)
+	takes = int64(len(p))
+	if h.whole {
+		return takes // of the body
+	}
+	if h.tls {
+		return takes + tlsField*int64(max(0, h.bytes-max(tlsHead, before)))
+	}
+	for _, b := range p {
+		if b != '\n' {
+			h.line, h.last = h.line+1, b
+			continue
+		}
+		if h.line == 0 || h.line == 1 && h.last == '\r' {
+			h.whole = true
+			break
+		}
+		h.line = 0
+		h.fields++
+		takes += headLine
+	}
+	return takes
 }
 
 // Note follows the state of a connection that Listen's listener has accepted, or of TLS on it.
@@ -90,6 +145,7 @@ func (h *Heads) Note(conn net.Conn, state http.ConnState) {
 		c.reading.Store(false)
 	case http.StateIdle:
 		h.forget(c, false)
+		c.head = head{tls: c.head.tls}
 		c.reading.Store(true)
 	case http.StateClosed, http.StateHijacked:
 		h.forget(c, true)

@@ -36,12 +36,12 @@ func TestEndlessHeadsGiveWay(t *testing.T) {
 	slow := dialFrom(t, "127.0.0.2", to, strings.TrimSuffix(whole, "\r\n"))
 	c.heads.held(1)
 	line := headLine + int64(len("aaa:\r\n"))
-	fields := strings.Repeat("aaa:\r\n", 400)
+	fields := strings.Repeat("aaa:\r\n", 200)
 	var endless []net.Conn
-	for range 8 { // 54 KB each
+	for range 16 { // 27 KB each
 		conn := dialFrom(t, "127.0.0.1", to, "GET / HTTP/1.1\r\nHost: h\r\n"+fields)
 		endless = append(endless, conn)
-		c.heads.held(min(c.heads.max-400*line, int64(len(endless))*400*line))
+		c.heads.held(min(c.heads.max-200*line, int64(len(endless))*200*line))
 	}
 	c.heads.mu.Lock()
 	used := c.heads.used
@@ -85,6 +85,35 @@ func TestHeadCountsUntilItsAnswer(t *testing.T) {
 	dialFrom(t, "127.0.0.1", to, "GET / HTTP/1.1\r\n").Close()
 	c.until(1)
 	c.heads.held(0)
+}
+
+// TestHeadWithTooManyFieldsIsNotRead on, however its lines begin and end. Lines of a body are no fields.
+func TestHeadWithTooManyFieldsIsNotRead(t *testing.T) {
+	to, _ := served(t, 40, 40)
+	fields := func(n int) string { return strings.Repeat("aaa: b\r\n", n) }
+	body := strings.Repeat("\n", 3000)
+	for head, want := range map[string]bool{
+		fields(maxFields - 2):                   true,
+		fields(maxFields):                       false,
+		" \n" + fields(maxFields):               false, // goes on with the line before
+		"\t\r\n" + fields(maxFields) + "b: c\n": false,
+		"Content-Length: 3000\r\n" + fields(9):  true,
+	} {
+		if got := answered(dialFrom(t, "127.0.0.1", to, "PUT / HTTP/1.1\r\nHost: h\r\n"+head+"\r\n"+body)); got != want {
+			t.Errorf("%.60q of %d bytes is answered: %v", head, len(head), got)
+		}
+	}
+}
+
+// TestEncryptedHeadsCountAsShortFields beyond what a handshake and an ordinary head have.
+func TestEncryptedHeadsCountAsShortFields(t *testing.T) {
+	var h head
+	if n := h.read(append([]byte{0x16, 3, 1}, make([]byte, 2045)...)); n != 2048 {
+		t.Errorf("a handshake of 2048 bytes takes %d", n)
+	}
+	if n := h.read([]byte(strings.Repeat("\n", 10<<10))); n != 10<<10+tlsField*8<<10 || h.fields > 0 {
+		t.Errorf("10 KiB more take %d, with %d fields", n, h.fields)
+	}
 }
 
 func TestHeadsTakeNoMoreThanIsCounted(t *testing.T) {
