@@ -31,7 +31,7 @@ type connection struct {
 }
 
 // NewConnections returns bounds of the connections of all servers together, and of those from one address, which may be
-// that of many devices, or of a proxy. A network of IPv6 may have twice as many as an address.
+// that of many devices, or of a proxy. All addresses of a network of IPv6 may have twice as many together.
 func NewConnections(max, maxPerAddress int) *Connections {
 	return &Connections{max: max, maxPerAddress: maxPerAddress, heads: NewHeads(max),
 		open: map[net.Conn]*connection{}, from: map[netip.Prefix]int{}}

@@ -118,7 +118,7 @@ func (w *writer) insert(ctx context.Context, some []reading, ops []tables.Op) er
 		return err
 	}
 	if len(rest) == len(some) {
-		return fmt.Errorf("rows from %s on are said to exist, and cannot be read", some[0].Key)
+		return fmt.Errorf("storage refuses rows from %s on because they exist, but returns none of them", some[0].Key)
 	}
 	return w.write(ctx, rest)
 }
