@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ func smallestDemo(args ...string) []string {
 func TestKeptDemoAddsUpAndGoesOn(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t, "The demo is still running", "--keep")
+	await(t, "its report", func() bool { return json.Valid([]byte(d.out.String())) }) // two pipes have no order
 	addsUp(t, jsonOf[demo.Report](t, d.out.String())[0])
 	data, err := filepath.Glob(filepath.Join(d.temporary, "*", "data"))
 	if err != nil || len(data) != 1 {
