@@ -26,13 +26,18 @@ func (r Runs) skip(e tables.Entity, err error) bool {
 	return r.Unreadable != nil
 }
 
-// Insert inserts a run. It returns tables.ErrExists if its slot has one.
-func (r Runs) Insert(ctx context.Context, run schema.Run) error {
+// Take writes the row of a slot: in place of the version that run names, or else a new one. It returns tables.ErrExists
+// if the slot has one, and tables.ErrConflict if it has another version.
+func (r Runs) Take(ctx context.Context, run schema.Run) error {
 	e, err := run.Entity()
 	if err != nil {
 		return err
 	}
-	_, err = r.Table.Do(ctx, tables.Insert(e))
+	op := tables.Insert(e)
+	if run.ETag != "" {
+		op = tables.Replace(e, run.ETag)
+	}
+	_, err = r.Table.Do(ctx, op)
 	return err
 }
 

@@ -18,7 +18,7 @@ import (
 
 // A RunLog stores a scheduler's runs, such as Runs.
 type RunLog interface {
-	Insert(ctx context.Context, run schema.Run) error
+	Take(ctx context.Context, run schema.Run) error
 	MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks) error
 	Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time, err error)
 	Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (RunFigures, error)
@@ -39,6 +39,9 @@ type MasterQueue interface {
 // A slot is skipped while batches of the last run are under way, according to that run's figures, for at most ten
 // minutes or ten cadences. Catch-up work, audits and delayed retries do not count, because they may take hours. While
 // the master jobs of two runs wait in the queue, every slot is skipped.
+//
+// A scheduler whose clock was ahead has taken slots that are still to come. While there are such, they hold back
+// nothing, and each slot whose time has come is taken again, once.
 type Scheduler struct {
 	Pipeline schema.Pipeline
 	Cadence  time.Duration
@@ -81,6 +84,7 @@ const (
 	settled  = 30 * time.Second // after which another scheduler's unmarked row counts as abandoned
 	retry    = 5 * time.Second  // after an error
 	glance   = 2 * time.Second  // between two looks at a row that may be marked any moment
+	ahead    = 10 * time.Minute // a slot further in the future shows that a clock was ahead
 )
 
 // Run does what is due at every slot until ctx ends, and returns nil. It logs errors of storage, and tries the slot
@@ -136,11 +140,17 @@ func (s *Scheduler) log() *slog.Logger { return cmp.Or(s.Log, slog.Default()) }
 // step does what is due at a slot. It reads one range of rows, repeats master jobs that may not be in
 // the queue, and then the slot's own. A wait that is not zero says when there may be more to repair.
 func (s *Scheduler) step(ctx context.Context, at tables.Ticks) (slot Slot, wait time.Duration, err error) {
-	recent, storage, err := s.recent(ctx, at)
+	recent, jumped, storage, err := s.recent(ctx, at)
 	if err != nil {
 		return Slot{}, 0, err
 	}
 	slot = Slot{Run: schema.Run{Pipeline: s.Pipeline, Slot: at}}
+	if i := slices.IndexFunc(recent, func(r schema.Run) bool { return r.Slot == at }); jumped && i >= 0 {
+		if r := recent[i]; !r.Retaken && r.By != s.last {
+			slot.Run.Retaken, slot.Run.ETag = true, r.ETag
+			recent = slices.Delete(recent, i, i+1)
+		}
+	}
 	for _, r := range recent {
 		if r.Slot == at {
 			slot = Slot{r, SlotTaken}
@@ -172,17 +182,21 @@ func (s *Scheduler) step(ctx context.Context, at tables.Ticks) (slot Slot, wait 
 	return slot, wait, err
 }
 
-// recent reads the runs before a slot and its own. If none has begun for long, it looks further back, because
-// overlooking waiting runs would add more of them.
-func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.Run, now time.Time, err error) {
+// recent reads the runs before a slot and its own, and reports whether there are slots that are far from having come.
+// If no run has begun for long, it looks further back, because overlooking waiting runs would add more of them.
+func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.Run, jumped bool, now time.Time,
+	err error) {
 	for _, slots := range []time.Duration{lookBack, farBack} {
 		runs, now, err = s.Runs.Since(ctx, s.Pipeline, at.Add(-slots*s.Cadence))
+		all := len(runs)
+		runs = slices.DeleteFunc(runs, func(r schema.Run) bool { return r.Slot > at.Add(ahead) })
+		jumped = len(runs) < all
 		if err != nil || len(runs) < lookBack || slices.ContainsFunc(runs,
 			func(r schema.Run) bool { return r.Started != 0 }) {
 			break
 		}
 	}
-	return runs, now, err
+	return runs, jumped, now, err
 }
 
 // take tries to own the slot of run, and then skips it or puts its master job.
@@ -193,7 +207,7 @@ func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Ru
 	}
 	run.By = uuid.NewString()
 	s.last = run.By
-	mine, err := s.insert(ctx, run)
+	mine, err := s.own(ctx, run)
 	switch {
 	case err != nil:
 		return Slot{Run: run}, err
@@ -210,11 +224,11 @@ func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Ru
 	return Slot{run, SlotEnqueued}, nil
 }
 
-// insert inserts run, and reports whether it is the slot's run. An existing row may be the result of our own insert
-// whose answer was lost.
-func (s *Scheduler) insert(ctx context.Context, run schema.Run) (mine bool, err error) {
-	err = s.Runs.Insert(ctx, run)
-	if !errors.Is(err, tables.ErrExists) {
+// own writes the slot's row, and reports whether run is then the slot's. A row that is there, or that has changed, may
+// be the result of our own write whose answer was lost.
+func (s *Scheduler) own(ctx context.Context, run schema.Run) (mine bool, err error) {
+	err = s.Runs.Take(ctx, run)
+	if !errors.Is(err, tables.ErrExists) && !errors.Is(err, tables.ErrConflict) {
 		return err == nil, err
 	}
 	stand, _, err := s.Runs.Since(ctx, s.Pipeline, run.Slot)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -21,9 +22,10 @@ import (
 
 // fakeRuns is the table runs, with the hooks of the queue.
 type fakeRuns struct {
-	queue *fakeQueue
-	mu    sync.Mutex
-	rows  []schema.Run
+	queue    *fakeQueue
+	mu       sync.Mutex
+	rows     []schema.Run
+	versions int
 
 	figures map[tables.Ticks]RunFigures
 }
@@ -63,15 +65,28 @@ func (r *fakeRuns) find(slot tables.Ticks) *schema.Run {
 	return &r.rows[i]
 }
 
-func (r *fakeRuns) Insert(_ context.Context, run schema.Run) error {
+func (r *fakeRuns) Take(_ context.Context, run schema.Run) error {
 	return r.do("insert", func() error {
-		if r.find(run.Slot) != nil {
+		found := r.find(run.Slot)
+		switch {
+		case found == nil && run.ETag == "":
+			r.rows = append(r.rows, schema.Run{})
+			found = &r.rows[len(r.rows)-1]
+		case run.ETag == "":
 			return tables.ErrExists
+		case found == nil || found.ETag != run.ETag:
+			return tables.ErrConflict
 		}
-		run.Written = tables.TicksOf(time.Now())
-		r.rows = append(r.rows, run)
+		*found = run
+		r.wrote(found)
 		return nil
 	})
+}
+
+// wrote gives a row a new version.
+func (r *fakeRuns) wrote(row *schema.Run) {
+	r.versions++
+	row.Written, row.ETag = tables.TicksOf(time.Now()), tables.ETag(fmt.Sprint(r.versions))
 }
 
 func (r *fakeRuns) MarkEnqueued(_ context.Context, run schema.Run, at tables.Ticks) error {
@@ -80,7 +95,8 @@ func (r *fakeRuns) MarkEnqueued(_ context.Context, run schema.Run, at tables.Tic
 		if row == nil {
 			return tables.ErrNotFound
 		}
-		row.Enqueued, row.Written = at, tables.TicksOf(time.Now())
+		row.Enqueued = at
+		r.wrote(row)
 		return nil
 	})
 }
@@ -112,6 +128,7 @@ func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 		slots = append(slots, m.Run)
 		row := r.find(m.Run)
 		row.Started, row.Batches = tables.TicksOf(time.Now()), batches
+		r.wrote(row)
 		must.Succeed(t, l.Delete(t.Context()))
 	}
 	return slots
@@ -229,7 +246,7 @@ func TestALateSlotIsFoundInTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		dead := schema.Run{Pipeline: "live", Slot: slotAt(time.Now(), time.Minute), By: "another"}
-		must.Succeed(t, r.Insert(t.Context(), dead))
+		must.Succeed(t, r.Take(t.Context(), dead))
 		time.Sleep(time.Minute)
 		var told bytes.Buffer
 		s := r.scheduler()

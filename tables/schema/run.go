@@ -12,6 +12,7 @@ type Run struct {
 	Pipeline Pipeline
 	Slot     tables.Ticks // the scheduled time
 	By       string       // random ID of the insert, for this slot only
+	Retaken  bool         // it replaces a run that a clock ahead had put before the slot's time
 	Skipped  string       // why nothing was done for the slot; empty if something was
 	Enqueued tables.Ticks // when the master job was put; 0 if that is unknown
 	Started  tables.Ticks // when the master job started, which sets it; 0 while it waits in the queue
@@ -31,6 +32,9 @@ func (r Run) Unmarked() bool { return r.Skipped == "" && r.Enqueued == 0 }
 func (r Run) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(r.Pipeline), RowKey: r.Slot.String()}
 	setNonzero(&e, "By", tables.String(r.By))
+	if r.Retaken {
+		e.Set("Retaken", tables.Boolean(true))
+	}
 	setNonzero(&e, "Skipped", tables.String(r.Skipped))
 	setNonzero(&e, "Enqueued", tables.DateTime(r.Enqueued))
 	setNonzero(&e, "Started", tables.DateTime(r.Started))
@@ -44,7 +48,8 @@ func (r Run) Entity() (tables.Entity, error) {
 func RunOf(e tables.Entity) (Run, error) {
 	f := fieldsOf(&e)
 	r := Run{
-		By: f.String("By"), Skipped: f.String("Skipped"), Enqueued: f.Ticks("Enqueued"), Started: f.Ticks("Started"),
+		By: f.String("By"), Retaken: f.Boolean("Retaken"), Skipped: f.String("Skipped"),
+		Enqueued: f.Ticks("Enqueued"), Started: f.Ticks("Started"),
 		Batches: f.Int("Batches"), Audits: f.Int("Audits"), Written: e.Timestamp, ETag: e.ETag,
 	}
 	var err error

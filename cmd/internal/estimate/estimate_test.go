@@ -93,7 +93,7 @@ func TestEstimateAgreesWithCountedOperations(t *testing.T) {
 func oneRun(t *testing.T, c *counted, p *jobs.Pipeline, client *tables.Client, names schema.Names, slot tables.Ticks) {
 	t.Helper()
 	r := worker.Runs{Table: client.Table(names.Runs())}
-	must.Succeed(t, r.Insert(t.Context(), schema.Run{Pipeline: p.Name, Slot: slot}))
+	must.Succeed(t, r.Take(t.Context(), schema.Run{Pipeline: p.Name, Slot: slot}))
 	l := &jobstest.Line{}
 	put := c.put(l)
 	must.Succeed(t, put.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: slot}, 0))
