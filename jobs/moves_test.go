@@ -196,10 +196,18 @@ func TestMoveEmptiesOpenBucketsOfADeadAttempt(t *testing.T) {
 	t.Error("no job died between its outputs and its commit")
 }
 
-// mustEqualNew compares outputs with those of a new fleet with the same memberships.
+// mustEqualNew compares outputs and rejects with those of a new fleet with the same memberships.
 func (f *movingFleet) mustEqualNew() {
 	f.t.Helper()
-	calm := f.World.NewFleetOf(f.t, f.Readings)
+	calm := f.mustHaveOutputsOfNew()
+	if got, want := f.rejects(f.Names), f.rejects(calm.Names); !slices.Equal(got, want) {
+		f.t.Errorf("the rejects are %q, want %q", got, want)
+	}
+}
+
+func (f *movingFleet) mustHaveOutputsOfNew() (calm *jobstest.Fleet) {
+	f.t.Helper()
+	calm = f.World.NewFleetOf(f.t, f.Readings)
 	calm.Batch = f.Batch
 	fleet := f.World.Connect(f.t, nil).Table(calm.Names.Fleet())
 	for _, m := range f.members() {
@@ -207,9 +215,6 @@ func (f *movingFleet) mustEqualNew() {
 		must.Have(fleet.Do(f.t.Context(), tables.InsertOrReplace(e)))(f.t)
 	}
 	must.Succeed(f.t, calm.Settle(f.t.Context(), calm.Pipeline(f.t, nil)))
-	if got, want := f.rejects(f.Names), f.rejects(calm.Names); !slices.Equal(got, want) {
-		f.t.Errorf("the rejects are %q, want %q", got, want)
-	}
 	ends := func(of *jobstest.Fleet) map[string]string {
 		all := of.Ends(f.t)
 		maps.DeleteFunc(all, func(key, _ string) bool {
@@ -218,6 +223,7 @@ func (f *movingFleet) mustEqualNew() {
 		return all
 	}
 	jobstest.SameEnds(f.t, ends(f.Fleet), ends(calm))
+	return calm
 }
 
 // rejects returns which rows the rings of the tenants have, as far as these had the device then. A job that died before

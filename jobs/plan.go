@@ -70,7 +70,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	tracks.seen = pl.seen
 	members := pl.pipeline.Client.Table(pl.pipeline.Names.Fleet())
 	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey",
-		schema.MemberSpans, schema.MemberImports}}) {
+		schema.MemberSpans, schema.MemberImports, schema.MemberEnrollment}}) {
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	if err == nil && !wanted(place) {
 		return nil
 	}
-	if err == nil && schema.Settled(e, track) {
+	if m, settled := schema.Settled(e, track); err == nil && settled && m.Spans.End() <= pl.now.Add(-pl.pipeline.late(m)) {
 		return nil
 	}
 	pl.at.Devices++
@@ -182,7 +182,7 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	if row.RowKey != "" {
 		t, err = schema.TrackOf(row)
 	}
-	at, held, behind := pl.at, t.HeldUntil > pl.now, t.BehindUntil > pl.now
+	at, held, behind := pl.at, t.HeldAt(pl.now), t.BehindAt(pl.now)
 	at.Rows += t.Rows
 	at.Rejects += t.Rejects
 	at.Dropped += max(0, t.Rejects-schema.RejectSlots)

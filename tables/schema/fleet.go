@@ -88,7 +88,7 @@ func (m Member) Agrees(o Member) bool {
 func (m Member) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set("Readings", tables.String(m.Readings))
-	setNonzero(&e, "Enrollment", tables.String(string(m.Enrollment)))
+	setNonzero(&e, MemberEnrollment, tables.String(string(m.Enrollment)))
 	setNonzero(&e, "Site", tables.String(string(m.Site)))
 	setNonzero(&e, "Model", tables.String(m.Model))
 	setNonzero(&e, "Next", tables.String(string(m.Next)))
@@ -105,7 +105,7 @@ func (m Member) Entity() (tables.Entity, error) {
 // MemberOf decodes a row of the table fleet.
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
-	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
+	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String(MemberEnrollment)),
 		Site: Site(f.String("Site")), Model: f.String("Model"), Next: Tenant(f.String("Next")),
 		Watermark: tables.Ticks(f.Int(MemberWatermark)),
 		Written:   e.Timestamp, ETag: e.ETag}

@@ -21,8 +21,11 @@ type Span struct {
 // Spans are those in which a device belongs to a tenant, in order. Only the last may be open. None are all time.
 type Spans []Span
 
-// MemberSpans is the property of a membership, and of a row of a tracking table, that holds spans.
-const MemberSpans = "Spans"
+// The properties of a membership that plans read. A row of a tracking table has its spans, too.
+const (
+	MemberSpans      = "Spans"
+	MemberEnrollment = "Enrollment"
+)
 
 // MaxSpans bounds the spans of a membership, and so how often a device can come back to a tenant.
 const MaxSpans = 100
@@ -147,15 +150,17 @@ func (all Spans) check() error {
 	return nil
 }
 
-// Settled reports whether nothing is left to do for a row of the table fleet, according to its row of a tracking table:
-// the device belongs to another tenant, and every row of its spans is folded for good.
-func Settled(member, track tables.Entity) bool {
+// Settled reports whether nothing was left to do for a row of the table fleet, according to its row of a tracking
+// table: the device belongs to another tenant, and every row of its spans that tokens admitted then is folded. It
+// returns the enrollment and the spans, as tokens may admit older rows now.
+func Settled(member, track tables.Entity) (m Member, settled bool) {
 	spans := member.Get(MemberSpans)
 	if spans == (tables.Value{}) || track.Get(MemberSpans) != spans || !track.Get(TrackSettled).Boolean() {
-		return false
+		return m, false
 	}
 	f := fieldsOf(&member)
-	var imports Imports
-	unpack(f, MemberImports, &imports)
-	return f.Err() == nil && !imports.Unknown(tables.Ticks(track.Get(TrackImported).Int()))
+	m.Enrollment = EnrollmentID(f.String(MemberEnrollment))
+	unpack(f, MemberSpans, &m.Spans)
+	unpack(f, MemberImports, &m.Imports)
+	return m, f.Err() == nil && !m.Imports.Unknown(tables.Ticks(track.Get(TrackImported).Int()))
 }

@@ -1,0 +1,55 @@
+package jobs_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/sas"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime: a device has moved, nothing is left to do for the former
+// tenant, and then a raised backfill admits rows of the time when the device was its own.
+func TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime(t *testing.T) {
+	t.Parallel()
+	f := newMovingFleet(t, rand.New(rand.NewPCG(1, 0)))
+	admits := time.Hour
+	p := f.Pipeline(t, nil)
+	p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
+	device, rows := f.World.Devices[0], f.World.Rows[0]
+	former := must.Have(f.registry(nil).Get(t.Context(), device))(t).Member()
+	end := jobs.TicksBefore(rows[len(rows)/2].RowKey)
+	must.Have(f.registry(nil).Move(t.Context(), sas.Move{Device: device, To: "t1", At: end}))(t)
+	must.Succeed(t, f.Settle(t.Context(), p))
+	must.Have(p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil))(t) // the ledger is empty then
+	must.Succeed(t, f.Drain(t.Context(), p))
+
+	planned := func() bool {
+		t.Helper()
+		line := &jobstest.Line{}
+		m := jobs.Message{Kind: jobs.Month, Pipeline: p.Name, Run: f.Message().Run, Month: former.Month}
+		one := *p
+		one.Batch = 1
+		jobstest.Do(t, &one, m, line)
+		for _, m := range line.Queue {
+			if m.First.Compare(former.Place()) <= 0 && m.Last.Compare(former.Place()) >= 0 {
+				return true
+			}
+		}
+		return false
+	}
+	if planned() {
+		t.Fatal("the former membership is not settled")
+	}
+	admits = 10 * 24 * time.Hour
+	if !planned() {
+		t.Error("no run looks at the membership, whose time a token admits again")
+	}
+	jobstest.Insert(t, f.World.Connect(t, nil).Table(f.Readings), f.hidden...)
+	must.Succeed(t, f.Settle(t.Context(), p))
+	f.mustHaveOutputsOfNew() // what was late where the ledger had nothing any more is not counted as such
+}
