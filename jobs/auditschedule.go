@@ -27,6 +27,10 @@ const lastAge = day
 // auditPace is how often runs check whether audits are due.
 const auditPace = tables.Ticks(5 * time.Minute / 100)
 
+// ahead is how far in the future a slot may lie. One that lies further is of a clock that was ahead, and prevents
+// nothing.
+const ahead = 10 * time.Minute
+
 // tokenGrace is how long after the end of a token its last row may still arrive: expiry is enforced with some slack,
 // and a request may be in flight.
 const tokenGrace = time.Hour
@@ -115,7 +119,7 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 		return false, 0, nil // a slot of next year would prevent audits until then
 	}
 	for try := range tries {
-		mark, op, err := p.auditMark(ctx, slot)
+		mark, op, err := p.auditMark(ctx, slot, now)
 		if err != nil || op.Kind == 0 {
 			return mark.Slot == slot && err == nil, mark.Since, err
 		}
@@ -135,7 +139,8 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 
 // auditMark returns the mark as it should be, and the operation that writes it. There is no operation if audits are not
 // due, or if this run or a later one has put them.
-func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next schema.AuditMark, op tables.Op, err error) {
+func (p *Pipeline) auditMark(ctx context.Context, slot, now tables.Ticks) (next schema.AuditMark, op tables.Op,
+	err error) {
 	next = schema.AuditMark{Pipeline: p.Name, Slot: slot}
 	e, err := next.Entity()
 	if err != nil {
@@ -152,10 +157,15 @@ func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next schem
 	switch {
 	case err != nil:
 		return next, op, fmt.Errorf("delete the row, and it is created again: %w", err)
+	case last.Slot > now.Add(ahead):
+		if next.Since = last.Since; next.Since > slot {
+			next.Since = slot - day
+		}
 	case last.Slot >= slot, floorTo(last.Slot, auditPace) == floorTo(slot, auditPace):
 		return last, op, nil
+	default:
+		next.Since = last.Slot
 	}
-	next.Since = last.Slot
 	if e, err = next.Entity(); err != nil {
 		return next, op, err
 	}

@@ -29,6 +29,8 @@
 //   - What nothing brings back (a row that retention deletes, a day that leaves the ledger) goes by the earliest of the
 //     times of storage, of the process and of the slot, and only while runs of the hours before show that time passes.
 //     A day leaves the ledger when an audit has counted it, with nothing pending: no import, move or gap.
+//   - A time that a clock ahead has set (a slot, a hold, a mark's end) and that lies further in the future than such
+//     times ever do counts for nothing.
 //   - A failed request is ambiguous, whatever its error: a job reads the row back and compares before it goes on or
 //     gives up.
 //   - Whatever storage accepted folds or is rejected. No name, text, number or size that a device can send holds up the

@@ -17,7 +17,7 @@ func (f *firstFailure) Unwrap() error { return f.error }
 // Pauses of a failing device: none after the first failure, when it is tried again alone; then growing.
 const (
 	firstPause   = time.Minute
-	longestPause = 6 * time.Hour
+	longestPause = schema.LongestPause
 	// Storage that does not answer is no fault of the device, and usually recovers soon.
 	longestBusyPause = 2 * time.Minute
 	maxHeldText      = 1 << 10

@@ -201,7 +201,7 @@ func (pl *plan) groups(ctx context.Context, month schema.Month, seen *seenGroups
 	for _, kind := range slices.Sorted(maps.Keys(pl.pipeline.Groups)) {
 		t, known := seen.turns[kind]
 		changed := cmp.Or(t.Settings, noSettings) != pl.pipeline.Groups[kind].Settings()
-		if !seen.marked[kind] && !changed || known && t.Until > pl.now {
+		if !seen.marked[kind] && !changed || known && schema.Expected(t.Until, pl.now, schema.LongestMark) {
 			continue
 		}
 		if err := pl.group(ctx, month, kind, t); err != nil {

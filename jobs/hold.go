@@ -25,10 +25,9 @@ func (h hold) open() bool { return h.claim != "" && h.claim != h.committed }
 // unfinished reports whether the last job that claimed the row did not commit, so that it may have left outputs.
 func (h hold) unfinished() bool { return h.claim == "" || h.claim != h.committed }
 
-// keeps reports whether the row belongs to another job at a moment. A time that no worker can have written, such as
-// that of a clock that jumped, is ignored.
+// keeps reports whether the row belongs to another job at a moment.
 func (h hold) keeps(now tables.Ticks) bool {
-	return h.open() && now < h.until && h.until <= now.Add(longestHold+time.Minute)
+	return h.open() && schema.Expected(h.until, now, longestHold)
 }
 
 // auditClaim is the prefix of audits' claims.

@@ -46,7 +46,7 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 		if t.heldAt(now) || t.generation > p.Generation {
 			continue
 		}
-		if !t.refold.empty() && (t.refoldMark.until <= now && b.Mark == "" || b.Tried) {
+		if !t.refold.empty() && (!t.refoldMark.expected(now) && b.Mark == "" || b.Tried) {
 			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A cursor
 			// without an ID gets one.
 			t.refoldMark = mark{cmp.Or(t.refoldMark.id, rand.Text()), now.Add(p.marks())}
@@ -57,7 +57,7 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			over.Waiting = append(over.Waiting, d.member.Place())
 		case b.Tried && t.chain.id != "" && b.Mark != t.chain.id:
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
-		case b.Mark != t.chain.id && (b.Mark != "" || t.chain.until > now):
+		case b.Mark != t.chain.id && (b.Mark != "" || t.chain.expected(now)):
 			// A chain continues with it, or this message's link is already done.
 		case b.Mark == "" && t.chain.id != "":
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})

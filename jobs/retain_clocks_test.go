@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,17 +184,56 @@ func TestClockAheadArchivesNoDayBeforeItIsOver(t *testing.T) {
 	}
 }
 
+// TestAClockThatWasAheadPreventsNoAudit: on a single machine all clocks are one. While it was ahead, one run put
+// audits, or several did.
+func TestAClockThatWasAheadPreventsNoAudit(t *testing.T) {
+	t.Parallel()
+	for _, runs := range []int{1, 3} {
+		f := jobstest.NewWorldSince(t, 2*days, 1, 20).NewFleet(t)
+		f.World.Create(t, f.Names.Runs())
+		audits := func(p *jobs.Pipeline, slot time.Time) bool {
+			t.Helper()
+			line := &jobstest.Line{}
+			jobstest.Do(t, p, jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: tables.TicksOf(slot)}, line)
+			return slices.ContainsFunc(line.Queue, func(m jobs.Message) bool { return m.Audit != "" })
+		}
+		now := time.Now()
+		if !audits(f.Pipeline(t, nil), now.Add(-26*time.Hour)) {
+			t.Fatal("the first run puts no audits")
+		}
+		for i := range runs {
+			audits(f.Pipeline(t, ahead()), now.AddDate(1, 0, 0).Add(time.Duration(i)*10*time.Minute))
+		}
+		if !audits(f.Pipeline(t, nil), now) {
+			t.Errorf("after %d runs of next year, the day that has passed is not audited", runs)
+		}
+	}
+}
+
 // TestHoldOfAClockThatJumpedIsIgnored: a worker failed while storage was a year ahead.
 func TestHoldOfAClockThatJumpedIsIgnored(t *testing.T) {
 	t.Parallel()
-	f := jobstest.NewWorld(t, 1, 20).NewFleet(t)
-	for until, want := range map[time.Duration]int{time.Hour: 0, 365 * 24 * time.Hour: 1} {
-		e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Place(f.World.Devices[0]).Key)}
-		e.Set(schema.TrackHeldUntil, tables.DateTime(tables.TicksOf(time.Now().Add(until))))
-		tracking := f.World.Connect(t, nil).Table(f.Names.Partitions("live"))
-		must.Have(tracking.Do(t.Context(), tables.InsertOrReplace(e)))(t)
-		if r := must.Have(f.Pipeline(t, nil).Run(t.Context(), f.Batch))(t); r.Folded != want {
-			t.Errorf("held for %v: %d devices are folded, want %d", until, r.Folded, want)
+	for _, mark := range []string{schema.TrackHeldUntil, schema.TrackChainUntil} {
+		for until, want := range map[time.Duration]int{3 * time.Minute: 0, 365 * 24 * time.Hour: 1} {
+			f := jobstest.NewWorld(t, 1, 20).NewFleet(t)
+			p := f.Pipeline(t, nil)
+			e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Place(f.World.Devices[0]).Key)}
+			e.Set(mark, tables.DateTime(tables.TicksOf(time.Now().Add(until))))
+			if mark == schema.TrackChainUntil {
+				e.Set(schema.TrackChainMark, tables.String("of a chain"))
+			}
+			tracking := f.World.Connect(t, nil).Table(f.Names.Partitions("live"))
+			must.Have(tracking.Do(t.Context(), tables.InsertOrReplace(e)))(t)
+			folded := 0
+			line := &jobstest.Line{}
+			m := jobs.Message{Kind: jobs.Month, Pipeline: p.Name, Run: f.Message().Run, Month: jobstest.Month}
+			jobstest.Do(t, p, m, line)
+			for m, _, ok := line.Take(); ok; m, _, ok = line.Take() {
+				folded += jobstest.Do(t, p, m, line).Folded
+			}
+			if folded != want {
+				t.Errorf("%s in %v: %d devices are folded, want %d", mark, until, folded, want)
+			}
 		}
 	}
 }

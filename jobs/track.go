@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
@@ -75,10 +74,9 @@ type marks struct {
 	refoldMark mark         // of the message that works off the refold cursor
 }
 
-// heldAt reports whether jobs pass over the device at a moment. A time that no worker can have written, such as that of
-// a clock that jumped, is ignored.
+// heldAt reports whether jobs pass over the device at a moment.
 func (m marks) heldAt(now tables.Ticks) bool {
-	return now < m.heldUntil && m.heldUntil <= now.Add(longestPause+time.Minute)
+	return schema.Expected(m.heldUntil, now, schema.LongestPause)
 }
 
 // String returns the cursor as stored on the tracking row, empty if there is nothing to fold.

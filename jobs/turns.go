@@ -17,6 +17,11 @@ func (p *Pipeline) longBehind() time.Duration { return max(10*time.Minute, 3*p.C
 // waits reports whether the device of a chain waits for its turn: no message was put yet.
 func (m mark) waits() bool { return m.id != "" && m.until == 0 }
 
+// expected reports whether the message of the mark is under way at a moment, as far as anybody knows.
+func (m mark) expected(now tables.Ticks) bool {
+	return schema.Expected(m.until, now, schema.LongestMark)
+}
+
 // giveTurns lets waiting devices catch up. Waiting are those that a job found, and those that it has found to be far
 // behind. For each device whose chain the job has ended, another one of its tenant follows.
 func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putter) error {

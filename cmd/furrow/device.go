@@ -107,7 +107,7 @@ func eachFailing(c *cli.Context, f *roles.Fleet, devices query.DeviceSelector,
 func heldLineOf(p schema.Pipeline, h schema.Track) heldLine {
 	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts,
 		Reason: h.Reason}
-	if h.HeldUntil > tables.TicksOf(time.Now()) {
+	if h.HeldAt(tables.TicksOf(time.Now())) {
 		at := h.HeldUntil.Time()
 		line.Until = &at
 	}

@@ -86,6 +86,24 @@ type Track struct {
 // Failing reports whether the device's last job failed.
 func (t Track) Failing() bool { return t.Attempts > 0 }
 
+// The longest times for which jobs pass over a device: one that fails, and one with a message under way.
+const (
+	LongestPause = 6 * time.Hour
+	LongestMark  = 10 * time.Minute
+)
+
+// Expected reports whether jobs wait at a moment for a time that a row has. One that lies further ahead than they ever
+// wait comes from a clock that was ahead, and counts for nothing.
+func Expected(until, now tables.Ticks, longest time.Duration) bool {
+	return now < until && until <= now.Add(longest+time.Minute)
+}
+
+// HeldAt reports whether jobs pass over the device because it fails.
+func (t Track) HeldAt(now tables.Ticks) bool { return Expected(t.HeldUntil, now, LongestPause) }
+
+// BehindAt reports whether a chain of jobs catches up on the device.
+func (t Track) BehindAt(now tables.Ticks) bool { return Expected(t.BehindUntil, now, LongestMark) }
+
 // Claimed reports whether a job has claimed the row and neither committed nor given it back.
 func (t Track) Claimed() bool { return t.Claim != "" && t.Claim != t.Committed }
 
@@ -118,7 +136,10 @@ func TracksWaiting() string {
 
 // TracksBehind returns the filter for the tracking rows of devices that have their turn to catch up at a time.
 func TracksBehind(now tables.Ticks) string {
-	return TrackChainUntil + " gt datetime'" + now.Time().Format(time.RFC3339) + "'"
+	is := func(than string, at tables.Ticks) string {
+		return TrackChainUntil + " " + than + " datetime'" + at.Time().Format(time.RFC3339) + "'"
+	}
+	return is("gt", now) + " and " + is("le", now.Add(LongestMark+time.Minute))
 }
 
 // TrackOf decodes a row of a partition-tracking table.

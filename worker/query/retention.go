@@ -103,7 +103,7 @@ func (f Fleet) memberRanges(ctx context.Context, of schema.Tenant) iter.Seq2[tab
 func (s *RetentionStatus) add(t schema.Track, now tables.Ticks) {
 	s.Devices++
 	cause, reason := jobs.Cause(t.Waits), ""
-	if t.HeldUntil > now {
+	if t.HeldAt(now) {
 		cause, reason = jobs.CauseRetention, t.Reason
 	}
 	if cause == "" {

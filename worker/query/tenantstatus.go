@@ -69,7 +69,7 @@ func (s *TenantStatus) add(t schema.Track, now time.Time) {
 	if t.Failing() {
 		s.Failing++
 	}
-	if t.HeldUntil > tables.TicksOf(now) {
+	if t.HeldAt(tables.TicksOf(now)) {
 		s.Held++
 	}
 	if t.Refolding {
@@ -78,7 +78,7 @@ func (s *TenantStatus) add(t schema.Track, now time.Time) {
 	if t.Waiting {
 		s.Waiting++
 	}
-	if t.Waiting || t.BehindUntil > tables.TicksOf(now) {
+	if t.Waiting || t.BehindAt(tables.TicksOf(now)) {
 		s.Behind++
 		if t.Checkpoint != "" {
 			s.Lag = max(s.Lag, now.Sub(jobs.TicksBefore(t.Checkpoint).Time()))
