@@ -109,7 +109,7 @@ func mark(rng *rand.Rand, track *tables.Entity, f *schema.MonthFigures, now tabl
 		f.Held++
 		due = false
 	case 1:
-		track.Set("ChainUntil", tables.DateTime(now.Add(time.Hour)))
+		track.Set("ChainUntil", tables.DateTime(now.Add(5*time.Minute)))
 		f.Behind++
 		f.Lag = max(f.Lag, time.Duration(n)*time.Second)
 		due = false
