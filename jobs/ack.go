@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -12,26 +13,17 @@ import (
 // writes them. It does not depend on the device's model.
 func (d *deviceRun) acknowledge(row *tables.Entity) {
 	said := row.Get(schema.AckProperty)
-	if said == (tables.Value{}) || !d.model.acknowledges() {
+	if said == (tables.Value{}) || !d.model.Acknowledges() {
 		return
 	}
 	ack, err := schema.ParseAck(*row, said)
 	if err != nil {
-		d.refuse(Refusal{Row: row.RowKey, Sensor: schema.AckProperty, Reason: err.Error()}, row)
+		d.refuse(fold.Refusal{Row: row.RowKey, Sensor: schema.AckProperty, Reason: err.Error()}, row)
 		return
 	}
 	d.acks = append(d.acks, ack)
 	e := ack.Entity()
 	d.weight += e.Size()
-}
-
-func (m *Model) acknowledges() bool {
-	for _, p := range m.Processors {
-		if p.Acknowledges {
-			return true
-		}
-	}
-	return false
 }
 
 // acknowledge writes acknowledgements beside their commands. Each is a row of its own that follows from its reading

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rate"
 	"furrow/tables"
@@ -111,7 +112,7 @@ func TestForeignAcknowledgementsAreRejects(t *testing.T) {
 	})
 	// Another pipeline of the fleet neither writes nor refuses acknowledgements.
 	other := f.Pipeline(t, nil)
-	other.Name, other.Processors = "other", []jobs.Configured{rate.Processor.Default()}
+	other.Name, other.Processors = "other", []fold.Configured{rate.Processor.Default()}
 	must.Succeed(t, f.World.Connect(t, nil).Table(f.Names.Partitions("other")).Create(t.Context()))
 	must.Have(other.Run(t.Context(), f.Batch))(t)
 	if got := commandRows(t, f); len(got) != 0 {

@@ -334,7 +334,7 @@ func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true,
 			then: func(t *track, f *deviceRun, done bool) {
 				t.passed(f, done)
-				d.model.keepWindowed(t.stream.states)
+				d.model.KeepWindowed(t.stream.states)
 			}}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
 			return err

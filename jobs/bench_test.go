@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
@@ -55,7 +56,7 @@ func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 	slices.SortFunc(f.places, schema.Place.Compare)
 	jobstest.Insert(b, f.client.Table(f.names.Fleet()), members...)
 	f.pipeline = &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
-		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+		Processors: []fold.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	return f
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
@@ -124,9 +125,9 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
 	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
-	roll := must.Have(rollup.Processor.With(&rollup.Config{Windows: windows}, jobs.Setup{}))(t)
+	roll := must.Have(rollup.Processor.With(&rollup.Config{Windows: windows}, fold.Setup{}))(t)
 	return &jobs.Pipeline{Name: "live", Client: c.client, Names: c.fleets[i], Portion: portion, Objects: c.objects[i],
-		Processors: []jobs.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
+		Processors: []fold.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
 }
 
 // check checks the tracking row and returns all outputs of the device.
@@ -143,7 +144,7 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 			states += len(p.Value.Binary())
 		}
 	}
-	if states > jobs.MaxStates {
+	if states > fold.MaxStates {
 		t.Fatalf("states of %d bytes", states)
 	}
 	got := map[string]string{"rejects": track.Get("Rejects").String(), "last": track.Get("LastReadRowKey").Text()}
@@ -177,7 +178,7 @@ func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tab
 		must.Succeed(t, err)
 		values := map[string]string{}
 		for _, p := range e.Properties {
-			if jobs.IsReserved(p.Name) {
+			if fold.IsReserved(p.Name) {
 				continue
 			}
 			must.Succeed(t, parse(p.Name, p.Value.Text()))
@@ -187,7 +188,7 @@ func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tab
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			fmt.Fprintf(&text, " %s=%s", name, values[name])
 		}
-		if len(values) > jobs.MaxSensors {
+		if len(values) > fold.MaxSensors {
 			t.Fatalf("%s has %d sensors", e.RowKey, len(values))
 		}
 		if len(values) > 0 {

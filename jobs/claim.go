@@ -7,12 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
-
-// FenceProperty is the property of every output that holds its writer's fence.
-const FenceProperty = "_fence"
 
 // A job writes the results of a batch of device runs.
 type job struct {
@@ -151,14 +149,14 @@ func (j *job) write(ctx context.Context) error {
 
 // outputs returns the changes of all devices by partition.
 func (j *job) outputs() (groups [][]*change) {
-	of := map[Output]*deviceRun{}
+	of := map[fold.Output]*deviceRun{}
 	for _, d := range j.work {
 		if !d.live() {
 			continue
 		}
 		for o, e := range d.effects {
-			if e.isMark() {
-				d.leaveMark(e.markFor(d, j.now))
+			if e.IsMark() {
+				d.leaveMark(e.MarkFor(d.member.Device, d.horizon, j.now))
 				continue
 			}
 			if !j.pipeline.keeps(d, e, surely(j.now, 0)) {
@@ -173,7 +171,7 @@ func (j *job) outputs() (groups [][]*change) {
 			}
 		}
 	}
-	var last Output
+	var last fold.Output
 	for i, o := range sortedOutputs(of) {
 		if i == 0 || o.Table != last.Table || o.PartitionKey != last.PartitionKey {
 			groups = append(groups, nil)
@@ -189,7 +187,7 @@ func (d *deviceRun) outranks(found *tables.Entity) resolution {
 	if found == nil {
 		return resolution{}
 	}
-	fence := tables.Ticks(found.Get(FenceProperty).Int())
+	fence := tables.Ticks(found.Get(fold.FenceProperty).Int())
 	return resolution{taken: fence > d.track.fence, done: fence == d.track.fence, etag: found.ETag}
 }
 

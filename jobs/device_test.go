@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -111,11 +112,11 @@ type switchable struct {
 	on     bool
 }
 
-func (f *switchable) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.FoldResult, error) {
+func (f *switchable) Fold(d schema.Member, _ []byte, _ []fold.Sample) (fold.Result, error) {
 	if f.on && d.Device == f.device {
 		panic("as asked")
 	}
-	return jobs.FoldResult{State: []byte{1}}, nil
+	return fold.Result{State: []byte{1}}, nil
 }
 
 // greedy makes outputs or states that storage does not accept.
@@ -125,18 +126,18 @@ type greedy struct {
 	output bool
 }
 
-func (f greedy) Fold(d schema.Member, _ []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
-	out := jobs.FoldResult{State: []byte{1}}
+func (f greedy) Fold(d schema.Member, _ []byte, samples []fold.Sample) (fold.Result, error) {
+	out := fold.Result{State: []byte{1}}
 	if d.Device != f.device {
 		return out, nil
 	}
 	out.State = append(out.State, make([]byte, f.state)...)
 	if f.output {
-		e := jobs.Effect{Output: jobs.Output{Table: "rollups", PartitionKey: "t0!greedy", RowKey: string(d.Device)}}
+		e := fold.Effect{Output: fold.Output{Table: "rollups", PartitionKey: "t0!greedy", RowKey: string(d.Device)}}
 		for i := range 3 {
 			e.Properties = append(e.Properties, tables.Property{Name: fmt.Sprint("p-", i), Value: tables.Int64(1)})
 		}
-		out.Effects = []jobs.Effect{e}
+		out.Effects = []fold.Effect{e}
 	}
 	return out, nil
 }
@@ -288,9 +289,9 @@ func TestJobOfAnotherPipelineIsNotDone(t *testing.T) {
 // stray writes to a table that its processor does not declare.
 type stray struct{}
 
-func (stray) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.FoldResult, error) {
-	o := jobs.Output{Table: "nowhere", PartitionKey: "t0!stray", RowKey: string(d.Device)}
-	return jobs.FoldResult{State: []byte{1}, Effects: []jobs.Effect{{Output: o,
+func (stray) Fold(d schema.Member, _ []byte, _ []fold.Sample) (fold.Result, error) {
+	o := fold.Output{Table: "nowhere", PartitionKey: "t0!stray", RowKey: string(d.Device)}
+	return fold.Result{State: []byte{1}, Effects: []fold.Effect{{Output: o,
 		Properties: []tables.Property{{Name: "x", Value: tables.Int32(1)}}}}}, nil
 }
 
@@ -310,8 +311,8 @@ func TestAnOutputOfAnUndeclaredTableFailsItsDevice(t *testing.T) {
 }
 
 // custom returns a processor for a test.
-func custom(name string, f jobs.Fold) jobs.Configured {
-	return jobs.Configured{Processor: &jobs.Processor{Name: name, Tables: []string{"rollups"}}, Fold: f}
+func custom(name string, f fold.Fold) fold.Configured {
+	return fold.Configured{Processor: &fold.Processor{Name: name, Tables: []string{"rollups"}}, Fold: f}
 }
 
 // TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues has each worker crash at the fold of one device, as

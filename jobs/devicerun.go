@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -15,48 +16,48 @@ import (
 // A deviceRun is a job's work on one device.
 type deviceRun struct {
 	member  schema.Member
-	model   *Model
+	model   *fold.Model
 	track   *track
-	effects map[Output]Effect
+	effects map[fold.Output]fold.Effect
 	marks   map[string]schema.Mark    // by RowKey, of the effects that are written
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
 	rejects rejects
-	acks    []schema.Ack   // of commands, in the rows folded
-	rows    int            // rows folded
-	told    []Effect       // commands in the committed states, to be sent
-	bytes   int            // bytes of the folded rows
-	horizon tables.Ticks   // up to which rows are folded
-	brief   tables.Ticks   // a page of rows that begins earlier is left to a chain, with all after it; 0: none is
-	full    int            // bytes after which other rows are left to another job; 0: no bound
-	weight  int            // approximate bytes of effects and rejects
-	again   bool           // rows are folded again: skip processors that take each row once
-	dirty   bool           // there is something to commit
-	behind  bool           // there are more rows than were folded
-	left    bool           // it is so far behind that all of its rows are left to a chain
-	dropped bool           // another job has overtaken this one
-	look    bool           // its outputs may exist in unknown versions
-	holdFor time.Duration  // how long the claim holds; zero: the default
-	held    bool           // claimed by this job and not committed yet
-	done    bool           // committed by this job
-	later   bool           // it is tried again soon, alone
-	deleted map[string]int // rows that retention has deleted, by table
-	waits   Cause          // why readings stay that are old enough to go
-	overdue time.Duration  // for how long the oldest of them have been
-	posted  bool           // what an earlier job had committed was posted
-	busy    bool           // err is of storage, which may recover soon
-	err     error          // why it could not be folded
-	began   time.Time      // when folding began
-	seen    tables.Ticks   // newest time of the service in its rows' pages
-	onFold  func(Folded)   // may be nil
+	acks    []schema.Ack      // of commands, in the rows folded
+	rows    int               // rows folded
+	told    []fold.Effect     // commands in the committed states, to be sent
+	bytes   int               // bytes of the folded rows
+	horizon tables.Ticks      // up to which rows are folded
+	brief   tables.Ticks      // a page of rows that begins earlier is left to a chain, with all after it; 0: none is
+	full    int               // bytes after which other rows are left to another job; 0: no bound
+	weight  int               // approximate bytes of effects and rejects
+	again   bool              // rows are folded again: skip processors that take each row once
+	dirty   bool              // there is something to commit
+	behind  bool              // there are more rows than were folded
+	left    bool              // it is so far behind that all of its rows are left to a chain
+	dropped bool              // another job has overtaken this one
+	look    bool              // its outputs may exist in unknown versions
+	holdFor time.Duration     // how long the claim holds; zero: the default
+	held    bool              // claimed by this job and not committed yet
+	done    bool              // committed by this job
+	later   bool              // it is tried again soon, alone
+	deleted map[string]int    // rows that retention has deleted, by table
+	waits   Cause             // why readings stay that are old enough to go
+	overdue time.Duration     // for how long the oldest of them have been
+	posted  bool              // what an earlier job had committed was posted
+	busy    bool              // err is of storage, which may recover soon
+	err     error             // why it could not be folded
+	began   time.Time         // when folding began
+	seen    tables.Ticks      // newest time of the service in its rows' pages
+	onFold  func(fold.Folded) // may be nil
 }
 
 func (p *Pipeline) newDeviceRun(m schema.Member, t *track) *deviceRun {
-	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[Output]Effect{}, onFold: p.OnFold}
+	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[fold.Output]fold.Effect{}, onFold: p.OnFold}
 }
 
 // on returns a run of the same device on another track.
 func (d *deviceRun) on(t *track) *deviceRun {
-	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[Output]Effect{}, onFold: d.onFold}
+	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[fold.Output]fold.Effect{}, onFold: d.onFold}
 }
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it writes. Rows of hundreds of sensors that
@@ -135,7 +136,7 @@ func (d *deviceRun) tooLong() error {
 	}
 	if took := time.Since(d.began); took > foldLimit {
 		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second),
-			quote(d.track.last))
+			tables.Quote(d.track.last))
 	}
 	return nil
 }
@@ -197,30 +198,30 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 type rowRead struct {
 	foreign bool  // another tenant had the device
 	err     error // why it is no reading
-	refused []Refusal
+	refused []fold.Refusal
 }
 
 // foldRows folds rows and moves the device's checkpoint, in memory. It returns how many rows it took: a Watcher may
 // have no room for all of them.
 func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
-	samples := make([]Sample, 0, len(rows))
-	var touched []Sample // with those of other tenants, without values; nil if there are none
+	samples := make([]fold.Sample, 0, len(rows))
+	var touched []fold.Sample // with those of other tenants, without values; nil if there are none
 	read := make([]rowRead, len(rows))
 	of := make([]int, 0, len(rows)) // row of each sample
 	for i := range rows {
 		r, err := schema.ReadingOf(rows[i])
 		read[i].foreign = !d.member.Has(TicksBefore(rows[i].RowKey))
 		if read[i].foreign && touched == nil {
-			touched = append(make([]Sample, 0, len(rows)), samples...)
+			touched = append(make([]fold.Sample, 0, len(rows)), samples...)
 		}
 		if read[i].err = err; err != nil {
 			continue
 		}
 		if read[i].foreign {
-			touched = append(touched, Sample{Key: r.Key})
+			touched = append(touched, fold.Sample{Key: r.Key})
 			continue
 		}
-		var sample Sample
+		var sample fold.Sample
 		sample, read[i].refused = d.model.Sensors.Sample(r)
 		sample.Bytes = rows[i].Size()
 		samples, of = append(samples, sample), append(of, i)
@@ -228,7 +229,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 			touched = append(touched, sample)
 		}
 	}
-	left, err := d.watch(samples, Moment{Horizon: d.horizon})
+	left, err := d.watch(samples, fold.Moment{Horizon: d.horizon})
 	if err != nil {
 		return 0, err
 	}
@@ -237,20 +238,20 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 	}
 	byKey := d.pass(rows, read)
 	for _, processor := range d.model.Processors {
-		if processor.Once || d.again && !processor.refolds() {
+		if processor.Once || d.again && !processor.Refolds() {
 			continue
 		}
 		all := samples
-		if _, windowed := processor.windowed(); windowed && touched != nil {
+		if _, windowed := processor.Windowed(); windowed && touched != nil {
 			all = touched // its windows may have been made of them
 		}
-		out, err := d.timed(processor, len(all), func() (FoldResult, error) {
+		out, err := d.timed(processor, len(all), func() (fold.Result, error) {
 			return processor.Fold.Fold(d.member, d.track.state(processor.Name), all)
 		})
 		if err != nil {
 			return 0, err
 		}
-		if _, merging := processor.Fold.(Merging); d.again && merging {
+		if _, merging := processor.Fold.(fold.Merging); d.again && merging {
 			out.Effects = nil // they cover these rows alone
 		}
 		if err := d.take(processor, out, byKey); err != nil {
@@ -275,7 +276,7 @@ func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string
 		d.track.ledger.Add(e.RowKey)
 		d.track.rows++
 		if err := read[i].err; err != nil {
-			d.refuse(Refusal{Row: e.RowKey, Reason: err.Error()}, e)
+			d.refuse(fold.Refusal{Row: e.RowKey, Reason: err.Error()}, e)
 		} else {
 			d.acknowledge(e)
 		}
@@ -295,12 +296,12 @@ func (d *deviceRun) close(until tables.Ticks) error {
 	}
 	d.behind = d.behind || left > 0
 	for _, processor := range d.model.Processors {
-		closer, ok := processor.Fold.(Closer)
+		closer, ok := processor.Fold.(fold.Closer)
 		state := d.track.states[processor.Name]
 		if !ok || state == nil {
 			continue
 		}
-		out, err := d.timed(processor, 0, func() (FoldResult, error) { return closer.Close(d.member, state, until) })
+		out, err := d.timed(processor, 0, func() (fold.Result, error) { return closer.Close(d.member, state, until) })
 		if err != nil {
 			return err
 		}
@@ -318,7 +319,7 @@ func (d *deviceRun) close(until tables.Ticks) error {
 }
 
 // take records a fold's new state, its outputs and its rejected values.
-func (d *deviceRun) take(processor Configured, out FoldResult, rows map[string]*tables.Entity) error {
+func (d *deviceRun) take(processor fold.Configured, out fold.Result, rows map[string]*tables.Entity) error {
 	d.track.states[processor.Name] = out.State
 	for _, r := range out.Refused {
 		d.refuse(r, rows[r.Row])
@@ -327,8 +328,8 @@ func (d *deviceRun) take(processor Configured, out FoldResult, rows map[string]*
 }
 
 // effectsOf records the effects of a processor.
-func (d *deviceRun) effectsOf(processor Configured, effects []Effect) error {
-	if err := processor.check(effects); err != nil {
+func (d *deviceRun) effectsOf(processor fold.Configured, effects []fold.Effect) error {
+	if err := processor.Check(effects); err != nil {
 		return err
 	}
 	for _, e := range effects {
@@ -346,7 +347,7 @@ func (d *deviceRun) mark() {
 }
 
 // effect keeps the newest effect on an output.
-func (d *deviceRun) effect(e Effect) {
+func (d *deviceRun) effect(e fold.Effect) {
 	old := d.effects[e.Output]
 	if e.Properties == nil {
 		e.Properties, e.Mark = old.Properties, old.Mark
@@ -359,7 +360,7 @@ func (d *deviceRun) effect(e Effect) {
 }
 
 // weigh returns about how many bytes an effect takes.
-func weigh(e Effect) int {
+func weigh(e fold.Effect) int {
 	const property = 64
 	n := len(e.Output.PartitionKey) + len(e.Output.RowKey)
 	for _, p := range e.Properties {
@@ -370,3 +371,15 @@ func weigh(e Effect) int {
 
 // live reports whether this job still writes for the device.
 func (d *deviceRun) live() bool { return d.dirty && d.err == nil && !d.dropped }
+
+// timed tells onFold about a call of a processor. Without onFold it costs nothing.
+func (d *deviceRun) timed(p fold.Configured, rows int, call func() (fold.Result, error)) (fold.Result, error) {
+	if d.onFold == nil {
+		return call()
+	}
+	began := time.Now()
+	out, err := call()
+	d.onFold(fold.Folded{Processor: p.Name, Rows: rows, Outputs: len(out.Effects), Rejects: len(out.Refused),
+		Took: time.Since(began)})
+	return out, err
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"furrow/tables"
 )
 
 // ErrNewer says that a message needs a newer program or configuration than this worker has. It is left to another
@@ -45,7 +47,7 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save Save) (Re
 	case Group:
 		return p.group(ctx, m, put)
 	}
-	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, quote(string(m.Kind)))
+	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, tables.Quote(string(m.Kind)))
 }
 
 // inFormat puts messages in the format that the configuration requires.

@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
@@ -190,7 +191,7 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 		for _, d := range []time.Duration{12, 6, 4, 3, 2} {
 			windows = append(windows, schema.Window(d*time.Hour))
 		}
-		p.Processors = []jobs.Configured{latest.Processor.Default(),
+		p.Processors = []fold.Configured{latest.Processor.Default(),
 			jobstest.With(t, rollup.Processor, &rollup.Config{Windows: windows}), archive.Processor.Default()}
 		p.Portion = 3
 		must.Succeed(t, f.Drain(t.Context(), p))
@@ -201,7 +202,7 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 				states += len(p.Value.Binary())
 			}
 		}
-		if states > jobs.MaxStates || track.Get("Rows").Int() != rows || track.Get("Attempts").Int() != 0 ||
+		if states > fold.MaxStates || track.Get("Rows").Int() != rows || track.Get("Attempts").Int() != 0 ||
 			track.Size() > tables.MaxEntity {
 			t.Errorf("names of %d letters: states of %d bytes, a row of %d, %d rows folded", nameLength, states, track.Size(),
 				track.Get("Rows").Int())

@@ -62,7 +62,7 @@ func (d *deviceRun) failed(now tables.Ticks) tables.Op {
 	t, m := d.track, d.member
 	t.marks = t.read.marks
 	t.attempts++
-	t.held, _, _ = strings.Cut(clip(d.err.Error(), maxHeldText), "\n")
+	t.held, _, _ = strings.Cut(tables.Clip(d.err.Error(), maxHeldText), "\n")
 	pause := pauseAfter(t.attempts)
 	if d.busy {
 		pause = min(pause, longestBusyPause)

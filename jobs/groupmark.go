@@ -22,21 +22,6 @@ func (d *deviceRun) leaveMark(m schema.Mark) {
 	d.marks[m.Key()] = m
 }
 
-// isMark reports whether the effect is only a mark.
-func (e Effect) isMark() bool { return e.Output.Table == "" && e.Mark.Kind != "" }
-
-// markFor returns the mark that an effect leaves now, if any. What is folded again is history.
-func (e Effect) markFor(d *deviceRun, now tables.Ticks) schema.Mark {
-	if e.Lapse != 0 && e.Lapse <= now {
-		return schema.Mark{}
-	}
-	if m := e.Mark; e.Apart == 0 || d.horizon > 0 && d.horizon < e.Apart {
-		return m
-	}
-	e.Mark.Name += schema.Separator + string(d.member.Device)
-	return e.Mark
-}
-
 // commitAll writes the commits of devices, those of a partition together with their marks. Marks that do not fit into
 // the one transaction of the commits are written before them, so no commit is ever without its marks. A mark without a
 // commit only has something made again in vain.

@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
 	"furrow/tables"
@@ -139,7 +140,7 @@ func (f *watched) play(do func(round int)) {
 func (f *watched) ended() map[string]string {
 	f.t.Helper()
 	ends := f.incidents()
-	fold := f.pipeline(nil).Processors[2].Fold.(jobs.Watcher)
+	fold := f.pipeline(nil).Processors[2].Fold.(fold.Watcher)
 	for _, d := range f.World.Devices {
 		row := f.Track(f.t, d)
 		state := row.Get(schema.TrackStates + "rules").Binary()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -164,7 +165,7 @@ func manyThenFew(t *testing.T) *jobstest.Fleet {
 	t.Helper()
 	now := time.Now()
 	return seedDevice(t, 2, func(n int) tables.Entity {
-		many, at := jobs.MaxSensors, now.Add(-40*24*time.Hour)
+		many, at := fold.MaxSensors, now.Add(-40*24*time.Hour)
 		if n == 1 {
 			many, at = 10, now.Add(-time.Hour)
 		}
@@ -181,12 +182,12 @@ func partsOf(t *testing.T, f *jobstest.Fleet) map[string][]string {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is("t0!" + jobstest.Month.String()),
 		Rows: schema.LatestRows(f.World.Devices[0], f.World.Devices[0])}}
 	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Latest()), q) {
-		if e.Get(jobs.FenceProperty).Int() == 0 {
+		if e.Get(fold.FenceProperty).Int() == 0 {
 			t.Errorf("%s has no fence", e.RowKey)
 		}
 		got[e.RowKey] = []string{}
 		for _, p := range e.Properties {
-			if !jobs.IsReserved(p.Name) {
+			if !fold.IsReserved(p.Name) {
 				got[e.RowKey] = append(got[e.RowKey], p.Name)
 			}
 		}
@@ -220,11 +221,11 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	p.Portion = 1
 	p.Cadence = 30 * 24 * time.Hour // its first portion is live work
-	entities := (jobs.MaxSensors + 199) / 200
+	entities := (fold.MaxSensors + 199) / 200
 	if r, err := p.Run(t.Context(), f.Batch); err != nil || r.Refused > 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	checkParts(t, partsOf(t, f), jobs.MaxSensors, entities)
+	checkParts(t, partsOf(t, f), fold.MaxSensors, entities)
 	must.Succeed(t, f.Drain(t.Context(), p))
 	checkParts(t, partsOf(t, f), 10, entities)
 
@@ -247,7 +248,7 @@ func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
 			t.Fatal("the attempt did not die")
 		}
 	}
-	checkParts(t, partsOf(t, f), jobs.MaxSensors, (jobs.MaxSensors+199)/200)
+	checkParts(t, partsOf(t, f), fold.MaxSensors, (fold.MaxSensors+199)/200)
 	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-	checkParts(t, partsOf(t, f), 10, (jobs.MaxSensors+199)/200)
+	checkParts(t, partsOf(t, f), 10, (fold.MaxSensors+199)/200)
 }

@@ -17,7 +17,7 @@ import (
 // committed before is posted, too. It can be repeated.
 func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
 	watched := false
-	for range p.modelOf(m).watchers {
+	for range p.modelOf(m).Watchers {
 		watched = true
 	}
 	for more := watched; more && err == nil; {
@@ -39,7 +39,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	if d == nil || err != nil {
 		return 0, err
 	}
-	for processor, w := range d.model.watchers {
+	for processor, w := range d.model.Watchers {
 		was := d.track.state(processor.Name)
 		state, n, err := w.Leave(m, was, now, reason)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -45,7 +45,7 @@ func TestLongAndWideFormOfTheSameReadingsGiveEqualOutputs(t *testing.T) {
 				wide = append(wide, row)
 			}
 		}
-		ends := func(name string, sent []tables.Entity, form jobs.Long) map[string]string {
+		ends := func(name string, sent []tables.Entity, form fold.Long) map[string]string {
 			name += fmt.Sprint(seed)
 			w.Create(t, name)
 			jobstest.Insert(t, w.Connect(t, nil).Table(name), sent...)
@@ -61,7 +61,7 @@ func TestLongAndWideFormOfTheSameReadingsGiveEqualOutputs(t *testing.T) {
 			}
 			return all
 		}
-		got, want := ends("long", long, jobs.Long{Name: "tag", Value: "value"}), ends("wide", wide, jobs.Long{})
+		got, want := ends("long", long, fold.Long{Name: "tag", Value: "value"}), ends("wide", wide, fold.Long{})
 		if len(want) < 50 {
 			t.Errorf("only %d outputs", len(want))
 		}

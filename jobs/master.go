@@ -70,7 +70,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			month, err := schema.ParseMonth(name)
 			if err != nil {
 				r.strange(name, fmt.Errorf("table %s: no run covers the rows of partition %s; move or delete them: %w",
-					p.Names.Fleet(), quote(name), err))
+					p.Names.Fleet(), tables.Quote(name), err))
 				continue
 			}
 			if job.Month == (schema.Month{}) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -130,12 +129,12 @@ const MaxSize = 2 << 10
 // Encode returns m as text, or an error if Decode would not read it.
 func (m Message) Encode() (string, error) {
 	if err := m.check(); err != nil {
-		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
+		return "", fmt.Errorf("message of kind %s: %w", tables.Quote(string(m.Kind)), err)
 	}
 	m.Format = max(1, m.Format)
 	text, err := json.Marshal(m)
 	if err != nil {
-		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
+		return "", fmt.Errorf("message of kind %s: %w", tables.Quote(string(m.Kind)), err)
 	}
 	return string(text), nil
 }
@@ -174,7 +173,8 @@ func (m Message) checkKind() error {
 	case slices.Contains(Kinds(), m.Kind):
 		return nil
 	}
-	return fmt.Errorf("kind %s is not known; want master, month, device, audit, group or deliver", quote(string(m.Kind)))
+	return fmt.Errorf("kind %s is not known; want master, month, device, audit, group or deliver",
+		tables.Quote(string(m.Kind)))
 }
 
 // checkWork checks that the work fits the kind.
@@ -219,7 +219,7 @@ func (m Message) checkKeys() error {
 		return fmt.Errorf("through %s does not come after month %s", m.Through, m.Month)
 	}
 	if !slices.Contains([]Depth{"", Late, Full, Refold}, m.Audit) {
-		return fmt.Errorf("audit %s is not known; want late, full or refold", quote(string(m.Audit)))
+		return fmt.Errorf("audit %s is not known; want late, full or refold", tables.Quote(string(m.Audit)))
 	}
 	for _, member := range []struct {
 		name  string
@@ -240,16 +240,7 @@ func (m Message) checkKeys() error {
 		}
 	}
 	if m.First.Compare(m.Last) > 0 {
-		return fmt.Errorf("first %s comes after last %s", quote(m.First.String()), quote(m.Last.String()))
+		return fmt.Errorf("first %s comes after last %s", tables.Quote(m.First.String()), tables.Quote(m.Last.String()))
 	}
 	return nil
-}
-
-// quote shortens s so that a hostile message cannot fill a log.
-func quote(s string) string {
-	const most = 64
-	if len(s) > most {
-		return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:most], ""))
-	}
-	return fmt.Sprintf("%q", s)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -53,25 +53,25 @@ func TestFirstModelThatMatchesHolds(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		device schema.Member
-		match  jobs.Match
+		match  fold.Match
 		want   bool
 	}{
-		{"nothing", pump, jobs.Match{}, false},
-		{"its tenant", pump, jobs.Match{Tenant: []string{"fabrikam", "contoso"}}, true},
-		{"another tenant", pump, jobs.Match{Tenant: []string{"fabrikam"}}, false},
-		{"tenant and another site", pump, jobs.Match{Tenant: []string{"contoso"}, Site: []string{"south"}}, false},
-		{"tenant, site and enrollment", pump, jobs.Match{Tenant: []string{"contoso"}, Site: []string{"north"},
+		{"nothing", pump, fold.Match{}, false},
+		{"its tenant", pump, fold.Match{Tenant: []string{"fabrikam", "contoso"}}, true},
+		{"another tenant", pump, fold.Match{Tenant: []string{"fabrikam"}}, false},
+		{"tenant and another site", pump, fold.Match{Tenant: []string{"contoso"}, Site: []string{"south"}}, false},
+		{"tenant, site and enrollment", pump, fold.Match{Tenant: []string{"contoso"}, Site: []string{"north"},
 			Enrollment: []string{"plant1"}}, true},
-		{"a prefix", pump, jobs.Match{Device: []string{"x*", "plant:*"}}, true},
-		{"its ID", pump, jobs.Match{Device: []string{"plant:pump-7"}}, true},
-		{"an ID that begins like its own", pump, jobs.Match{Device: []string{"plant:pump"}}, false},
-		{"a label", pump, jobs.Match{Labels: labels("class", "fryer", "class", "pump")}, true},
-		{"two labels, one of them not its own", pump, jobs.Match{Labels: labels("class", "pump", "line", "4")}, false},
-		{"a label that it lacks", pump, jobs.Match{Labels: labels("floor", "")}, false},
-		{"states another", stated, jobs.Match{Tenant: []string{"contoso"}}, false},
+		{"a prefix", pump, fold.Match{Device: []string{"x*", "plant:*"}}, true},
+		{"its ID", pump, fold.Match{Device: []string{"plant:pump-7"}}, true},
+		{"an ID that begins like its own", pump, fold.Match{Device: []string{"plant:pump"}}, false},
+		{"a label", pump, fold.Match{Labels: labels("class", "fryer", "class", "pump")}, true},
+		{"two labels, one of them not its own", pump, fold.Match{Labels: labels("class", "pump", "line", "4")}, false},
+		{"a label that it lacks", pump, fold.Match{Labels: labels("floor", "")}, false},
+		{"states another", stated, fold.Match{Tenant: []string{"contoso"}}, false},
 	} {
-		all := []jobs.Model{{Name: "first", Match: c.match}, {Name: "named"}}
-		i := jobs.ModelOf(all, c.device, func(m jobs.Model) (string, jobs.Match) { return m.Name, m.Match })
+		all := []fold.Model{{Name: "first", Match: c.match}, {Name: "named"}}
+		i := fold.ModelOf(all, c.device, func(m fold.Model) (string, fold.Match) { return m.Name, m.Match })
 		if got := i == 0; got != c.want {
 			t.Errorf("a model for %s: %t, want %t", c.name, got, c.want)
 		}

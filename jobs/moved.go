@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -45,7 +46,7 @@ func (d *deviceRun) heedSpans() (heeded bool, err error) {
 // newestBelow leaves the newest values of readings before a time, and has their outputs written.
 func (d *deviceRun) newestBelow(at tables.Ticks) error {
 	for _, processor := range d.model.Processors {
-		m, ok := processor.Fold.(Merging)
+		m, ok := processor.Fold.(fold.Merging)
 		if !ok {
 			continue
 		}
@@ -92,7 +93,7 @@ func (d *deviceRun) ended() bool {
 }
 
 // showsNow reports whether an output is about the device as it is now. The former tenant of a device has none.
-func (d *deviceRun) showsNow(o Output) bool {
+func (d *deviceRun) showsNow(o fold.Output) bool {
 	return o.PartitionKey == schema.LatestPartition{Tenant: d.member.Tenant, Month: d.member.Month}.String()
 }
 
@@ -100,9 +101,9 @@ func (d *deviceRun) showsNow(o Output) bool {
 // open instead.
 func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
 	if d.again || !d.ended() {
-		return d.watch(nil, Moment{d.horizon, until})
+		return d.watch(nil, fold.Moment{Horizon: d.horizon, Until: until})
 	}
-	for processor, w := range d.model.watchers {
+	for processor, w := range d.model.Watchers {
 		was := d.track.state(processor.Name)
 		state, _, err := w.Leave(d.member, was, d.horizon, Moved)
 		if err != nil {

@@ -6,12 +6,20 @@ import (
 	"fmt"
 	"iter"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// name is that of an output that is an object.
-func (o Output) name() string { return o.PartitionKey + "/" + o.RowKey }
+// Objects stores objects, such as an archive.Store.
+type Objects interface {
+	// Write writes an object of readings, which come in row order, in one step: readers see it whole or as it was before.
+	// The object keeps the fence of its writer. If there is one with a higher fence, Write returns ErrOvertaken.
+	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error
+}
+
+// ErrOvertaken says that another job with a higher fence has written already.
+var ErrOvertaken = errors.New("another job has overtaken this one")
 
 var errNoObjects = errors.New("its pipeline writes objects, but the worker has no container for them")
 
@@ -20,11 +28,11 @@ var errNoObjects = errors.New("its pipeline writes objects, but the worker has n
 func (j *job) objects(ctx context.Context) error {
 	for _, d := range j.work {
 		for _, o := range sortedOutputs(d.effects) {
-			if o.Table != "" || d.effects[o].isMark() || !d.live() {
+			if o.Table != "" || d.effects[o].IsMark() || !d.live() {
 				continue
 			}
 			if err := j.object(ctx, d, o); err != nil {
-				return fmt.Errorf("object %s: %w", o.name(), err)
+				return fmt.Errorf("object %s: %w", o.Name(), err)
 			}
 		}
 	}
@@ -33,7 +41,7 @@ func (j *job) objects(ctx context.Context) error {
 
 // object writes one. It includes readings that arrived late since the rows were folded. If nothing else was made of
 // those, they count as passed, too.
-func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
+func (j *job) object(ctx context.Context, d *deviceRun, o fold.Output) error {
 	p := j.pipeline
 	if p.Objects == nil {
 		d.err = errNoObjects
@@ -41,7 +49,7 @@ func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 	}
 	w := window{d.effects[o].From, d.effects[o].To}
 	var seen tally
-	err := p.Objects.Write(ctx, o.name(), d.track.fence, p.readings(ctx, d, w, &seen))
+	err := p.Objects.Write(ctx, o.Name(), d.track.fence, p.readings(ctx, d, w, &seen))
 	if errors.Is(err, ErrOvertaken) {
 		d.dropped = true
 		return nil

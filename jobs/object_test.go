@@ -18,6 +18,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/tables"
@@ -37,7 +38,7 @@ func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, close
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
 		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	p := f.Pipeline(t, through)
-	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: closeAfter})}
+	p.Processors = []fold.Configured{jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: closeAfter})}
 	p.Objects = store
 	return p
 }
@@ -262,7 +263,7 @@ func TestObjectsAreReadPageByPage(t *testing.T) {
 func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipeline, func() map[string]string) {
 	t.Helper()
 	p := f.Pipeline(t, nil)
-	p.Processors = []jobs.Configured{archive.Processor.Default()}
+	p.Processors = []fold.Configured{archive.Processor.Default()}
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: container}))(t)
 	must.Succeed(t, store.Create(t.Context()))
 	p.Objects = store

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
@@ -14,14 +15,14 @@ import (
 
 // watch calls the watchers with samples, or with time if there are none, and returns how many samples they left. They
 // see no row that is folded again.
-func (d *deviceRun) watch(samples []Sample, at Moment) (left int, err error) {
+func (d *deviceRun) watch(samples []fold.Sample, at fold.Moment) (left int, err error) {
 	if d.again || len(samples) == 0 && at.Until == 0 {
 		return 0, nil
 	}
-	for processor, w := range d.model.watchers {
+	for processor, w := range d.model.Watchers {
 		state := d.track.state(processor.Name)
 		taken := samples[:len(samples)-left]
-		out, err := d.timed(processor, len(taken), func() (FoldResult, error) {
+		out, err := d.timed(processor, len(taken), func() (fold.Result, error) {
 			return w.Watch(d.member, state, taken, at)
 		})
 		if err != nil {
@@ -35,21 +36,12 @@ func (d *deviceRun) watch(samples []Sample, at Moment) (left int, err error) {
 	return left, nil
 }
 
-// watchers yields the processors that are Watchers.
-func (m *Model) watchers(yield func(Configured, Watcher) bool) {
-	for _, processor := range m.Processors {
-		if w, ok := processor.Fold.(Watcher); ok && !yield(processor, w) {
-			return
-		}
-	}
-}
-
 // post writes what the committed states of devices hold for it, and takes it out of the states in memory. It returns
 // the devices whose states it changed. A partition that cannot be written is an error of its devices alone. Targets
 // with new deliveries are woken before anything leaves a state; it returns those that nobody had woken before.
 func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, woken []schema.Target,
 	err error) {
-	of := map[Output][]*change{} // by partition
+	of := map[fold.Output][]*change{} // by partition
 	rest := map[*deviceRun]map[string][]byte{}
 	for _, d := range work {
 		d.told = nil
@@ -67,7 +59,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 			return nil, nil, context.Cause(ctx)
 		}
 		for _, c := range changes {
-			o := Output{Table: c.output.Table, PartitionKey: c.output.PartitionKey}
+			o := fold.Output{Table: c.output.Table, PartitionKey: c.output.PartitionKey}
 			of[o] = append(of[o], c)
 		}
 		if len(states) > 0 {
@@ -99,7 +91,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 
 // postsOf returns what a device's states hold to be inserted or deleted, and the states without it.
 func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*change, err error) {
-	for processor, w := range d.model.watchers {
+	for processor, w := range d.model.Watchers {
 		state := d.track.state(processor.Name)
 		if state == nil {
 			continue
@@ -111,7 +103,7 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 		if len(posts) == 0 {
 			continue
 		}
-		if err := processor.check(posts); err != nil {
+		if err := processor.Check(posts); err != nil {
 			return nil, nil, err
 		}
 		if rest == nil {
@@ -141,7 +133,7 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 
 // send sends a command of a Watcher, once. If the device's list is full, it writes what is to be written instead, and
 // the command is never sent.
-func (p *Pipeline) send(ctx context.Context, told Effect) error {
+func (p *Pipeline) send(ctx context.Context, told fold.Effect) error {
 	instead := p.Client.Table(p.Names.Output(told.Output.Table))
 	_, err := instead.Get(ctx, told.Output.PartitionKey, told.Output.RowKey)
 	if err == nil {
@@ -184,7 +176,7 @@ func (j *job) post(ctx context.Context) error {
 	for _, d := range posted {
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		states := map[string][]byte{}
-		for processor := range d.model.watchers {
+		for processor := range d.model.Watchers {
 			states[processor.Name] = d.track.states[processor.Name]
 		}
 		setStates(&e, schema.TrackStates, states)

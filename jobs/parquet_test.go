@@ -16,6 +16,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -42,7 +43,7 @@ func hourlyFiling(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *
 func filingOf(t *testing.T, f *jobstest.Fleet, through policy.Transporter, c *archive.Config) *jobs.Pipeline {
 	t.Helper()
 	p := archiver(t, f, through, time.Second)
-	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, c)}
+	p.Processors = []fold.Configured{jobstest.With(t, archive.Processor, c)}
 	days := c.Days(p, p.Objects.(*archive.Store))
 	days.FileBytes, days.Replace, days.Settle = 40*60, -1, time.Second
 	p.Groups = map[schema.MarkKind]jobs.Grouping{schema.ArchiveMark: days}

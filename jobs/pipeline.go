@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -16,10 +17,10 @@ import (
 type Pipeline struct {
 	Name schema.Pipeline
 	// Processors, Sensors and Settings are for devices of no model.
-	Processors []Configured
-	Sensors    Sensors
+	Processors []fold.Configured
+	Sensors    fold.Sensors
 	Settings   string
-	Models     []Model // with different names
+	Models     []fold.Model // with different names
 	Client     *tables.Client
 	Objects    Objects // nil if no processor writes objects
 	// Groups make what the marks of the pipeline ask for.
@@ -56,7 +57,7 @@ type Pipeline struct {
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// OnFold is told of each call of a processor, repeated ones included. It may be nil.
-	OnFold func(Folded)
+	OnFold func(fold.Folded)
 	// Turns is how many devices of a tenant and partition of the fleet catch up at the same time; zero means 16, about as
 	// many as a worker does. Others that are far behind wait without a message until one of them has caught up, so the
 	// catch-up queue never holds more messages of a tenant than this for each partition, and no tenant has to wait for
@@ -78,9 +79,18 @@ func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
 
+// modelOf returns the model of a device: the one that it states, else the first whose match it meets, else that of the
+// pipeline.
+func (p *Pipeline) modelOf(d schema.Member) *fold.Model {
+	if i := fold.ModelOf(p.Models, d, func(m fold.Model) (string, fold.Match) { return m.Name, m.Match }); i >= 0 {
+		return &p.Models[i]
+	}
+	return &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Processors: p.Processors}
+}
+
 // sortedOutputs returns a map's outputs, ordered by partition.
-func sortedOutputs[V any](m map[Output]V) []Output {
-	return slices.SortedFunc(maps.Keys(m), func(a, b Output) int {
+func sortedOutputs[V any](m map[fold.Output]V) []fold.Output {
+	return slices.SortedFunc(maps.Keys(m), func(a, b fold.Output) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey),
 			cmp.Compare(a.RowKey, b.RowKey))
 	})
@@ -112,7 +122,7 @@ func (d *deviceRun) heedSettings() bool {
 // forgetWindows removes the states of windowed processors. What they have written stays.
 func (d *deviceRun) forgetWindows() {
 	for _, processor := range d.model.Processors {
-		if _, is := processor.windowed(); is {
+		if _, is := processor.Windowed(); is {
 			d.track.states[processor.Name] = nil
 		}
 	}

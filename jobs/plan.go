@@ -129,7 +129,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	if err != nil {
 		pl.at.Failing++
 		pl.result.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is not a device; delete it: %w",
-			pl.pipeline.Names.Fleet(), quote(e.RowKey), month, err))
+			pl.pipeline.Names.Fleet(), tables.Quote(e.RowKey), month, err))
 		return nil
 	}
 	if !pl.look(track) {

@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -134,7 +135,7 @@ func spoil(t *testing.T, f *jobstest.Fleet) {
 	for _, e := range jobstest.Rows(t, table, tables.Query{}) {
 		e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
 		e.Set("spoilt", tables.Boolean(true))
-		e.Set(jobs.FenceProperty, tables.Int64(1))
+		e.Set(fold.FenceProperty, tables.Int64(1))
 		must.Have(table.Do(t.Context(), tables.InsertOrReplace(e)))(t)
 	}
 }

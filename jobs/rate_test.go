@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rate"
 	"furrow/tables"
@@ -26,7 +27,7 @@ import (
 func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 	t.Parallel()
 	in := azuretest.Local(t)
-	sensors := jobs.Sensors{Counters: map[string]bool{"humidity": true}, Position: jobs.Position{Lat: "lat", Lon: "lon"}}
+	sensors := fold.Sensors{Counters: map[string]bool{"humidity": true}, Position: fold.Position{Lat: "lat", Lon: "lon"}}
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		w := jobstest.NewWorldIn(t, in, 6*24*time.Hour, 2, 80)
@@ -35,7 +36,7 @@ func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 			uneven(random, rows)
 		}
 		over := []time.Duration{time.Hour, 8 * time.Hour, 24 * time.Hour}[random.IntN(3)]
-		configured := must.Have(rate.Processor.With(&rate.Config{Over: over}, jobs.Setup{Sensors: sensors}))(t)
+		configured := must.Have(rate.Processor.With(&rate.Config{Over: over}, fold.Setup{Sensors: sensors}))(t)
 		readings := fmt.Sprintf("rates%d", seed)
 		rows := &arriving{world: w, table: readings, random: random, there: map[int]bool{}, admits: 8 * 24 * time.Hour}
 		f := w.NewFleetOf(t, readings)
@@ -122,7 +123,7 @@ func (r *plainRates) read(t *testing.T, p *jobs.Pipeline, d schema.DeviceID, rea
 		r.newest = s.Key.Ticks
 		numbers := map[string]float64{}
 		for _, v := range s.Values {
-			if v.Is == jobs.Number {
+			if v.Is == fold.Number {
 				numbers[v.Sensor] = v.Number
 			}
 		}
@@ -283,7 +284,7 @@ type summaries map[bucketOf]rate.Summary
 func rates(e tables.Entity) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, p := range e.Properties {
-			if !jobs.IsReserved(p.Name) && !yield(p.Name, p.Value.Text()) {
+			if !fold.IsReserved(p.Name) && !yield(p.Name, p.Value.Text()) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 )
 
@@ -132,7 +133,7 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 // there.
 func (f *deviceRun) openWindows() error {
 	for _, processor := range f.model.Processors {
-		w, ok := processor.windowed()
+		w, ok := processor.Windowed()
 		state := f.track.state(processor.Name)
 		if !ok || state == nil {
 			continue
@@ -237,7 +238,7 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		if !isOpen && e.To > r.to {
 			continue // it depends on later readings, too
 		}
-		if e.isMark() && r.late && e.To <= passed.to && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
+		if e.IsMark() && r.late && e.To <= passed.to && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
 			continue // it is as it was
 		}
 		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched,
@@ -266,12 +267,12 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 }
 
 // adopt takes over a processor's result of a redo.
-func (g *deviceRun) adopt(processor Configured, state []byte, open bool) error {
+func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) error {
 	t := g.track
-	if _, ok := processor.windowed(); ok && open {
+	if _, ok := processor.Windowed(); ok && open {
 		t.states[processor.Name] = state
 	}
-	m, ok := processor.Fold.(Merging)
+	m, ok := processor.Fold.(fold.Merging)
 	if !ok {
 		return nil
 	}
@@ -288,8 +289,8 @@ func (g *deviceRun) adopt(processor Configured, state []byte, open bool) error {
 
 // rebuilt replaces the state of a merging processor by a redo of all readings, joined with what live jobs have folded
 // since the cursor was set.
-func (g *deviceRun) rebuilt(processor Configured) error {
-	m, ok := processor.Fold.(Merging)
+func (g *deviceRun) rebuilt(processor fold.Configured) error {
+	m, ok := processor.Fold.(fold.Merging)
 	if !ok || !g.track.refold.rebuild {
 		return nil
 	}
@@ -302,12 +303,12 @@ func (g *deviceRun) rebuilt(processor Configured) error {
 
 // older returns the state of a redo of all readings, with the values of readings below the watermark, which nothing can
 // fold again. Those of sensors that the settings no longer know leave.
-func (g *deviceRun) older(m Merging, processor Configured) ([]byte, error) {
+func (g *deviceRun) older(m fold.Merging, processor fold.Configured) ([]byte, error) {
 	again := g.track.again[processor.Name]
 	if g.track.watermark == 0 {
 		return again, nil
 	}
-	old, err := m.Below(g.track.states[processor.Name], g.track.watermark, g.model.Sensors.makes)
+	old, err := m.Below(g.track.states[processor.Name], g.track.watermark, g.model.Sensors.Makes)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +317,7 @@ func (g *deviceRun) older(m Merging, processor Configured) ([]byte, error) {
 }
 
 // merge joins states of a merging processor into the device's.
-func (g *deviceRun) merge(m Merging, processor Configured, base, other []byte, from tables.Ticks) error {
+func (g *deviceRun) merge(m fold.Merging, processor fold.Configured, base, other []byte, from tables.Ticks) error {
 	out, err := m.Merge(g.member, base, other, from)
 	if err != nil {
 		return err

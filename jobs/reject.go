@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -40,12 +41,13 @@ func (j *job) rejectChanges(d *deviceRun) ([]*change, error) {
 		for i, r := range d.rejects.kept {
 			r.Device, r.Pipeline, r.Number, r.At = d.member.Device, j.pipeline.Name, first+int64(i), j.now
 			r.Ring = d.member.Ring()
-			r.Reason, r.Value, r.Reading = clip(r.Reason, maxReason), clip(r.Value, maxValue), clip(r.Reading, most)
+			r.Reason, r.Value = tables.Clip(r.Reason, maxReason), tables.Clip(r.Value, maxValue)
+			r.Reading = tables.Clip(r.Reading, most)
 			e, err := r.Entity()
 			if err != nil {
 				return nil, err
 			}
-			e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
+			e.Set(fold.FenceProperty, tables.Int64(int64(d.track.fence)))
 			schema.SetFormat(&e, d.track.format)
 			c := &change{device: d, op: tables.Insert(e), compare: d.outranks}
 			c.look = d.track.rejects > schema.RejectSlots // the slots are probably taken
@@ -60,7 +62,7 @@ func (j *job) rejectChanges(d *deviceRun) ([]*change, error) {
 func weighReject(r schema.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
 
 // refuse records what is wrong with a reading that is being folded.
-func (d *deviceRun) refuse(r Refusal, row *tables.Entity) {
+func (d *deviceRun) refuse(r fold.Refusal, row *tables.Entity) {
 	if d.refused == nil {
 		d.refused = map[string]*schema.Reject{}
 	}

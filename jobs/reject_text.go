@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -15,16 +16,8 @@ const (
 	maxRowText = 16 << 10
 )
 
-// clip shortens a text for people, and replaces what storage does not accept.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return strings.ToValidUTF8(s, "�")
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
 // addRefusal adds one more refusal to the reject of its reading.
-func addRefusal(e *schema.Reject, r Refusal, row *tables.Entity) {
+func addRefusal(e *schema.Reject, r fold.Refusal, row *tables.Entity) {
 	reason := r.Reason
 	if r.Sensor != "" {
 		reason = r.Sensor + ": " + r.Reason
@@ -38,11 +31,11 @@ func addRefusal(e *schema.Reject, r Refusal, row *tables.Entity) {
 func join(text, separator, more string) string {
 	switch {
 	case text == "":
-		return clip(more, maxReason)
+		return tables.Clip(more, maxReason)
 	case len(text) > maxReason || more == "":
 		return text
 	}
-	return text + separator + clip(more, maxReason)
+	return text + separator + tables.Clip(more, maxReason)
 }
 
 // valueText returns what a sensor sent. For a sensor within an object, that is the object's property.
@@ -60,7 +53,7 @@ func valueText(row *tables.Entity, sensor string) string {
 	if found == nil {
 		return ""
 	}
-	return clip(found.Value.String(), maxValue)
+	return tables.Clip(found.Value.String(), maxValue)
 }
 
 // rowText returns a row for people, with its original properties.
@@ -76,5 +69,5 @@ func rowText(row *tables.Entity) string {
 			break
 		}
 	}
-	return clip(b.String(), maxRowText)
+	return tables.Clip(b.String(), maxRowText)
 }

@@ -65,7 +65,7 @@ func (r *rejects) append(b []byte) []byte {
 	for _, e := range slices.Backward(r.kept) {
 		var one []byte
 		for _, text := range []string{e.Row, e.Sensor, e.Reason, e.Value, e.Reading} {
-			one = pack.Text(one, clip(text, maxCarriedText))
+			one = pack.Text(one, tables.Clip(text, maxCarriedText))
 		}
 		if left -= len(one); left < 0 {
 			break

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
@@ -150,7 +151,7 @@ func (f *reported) pipeline(through policy.Transporter) *jobs.Pipeline {
 	p := f.Pipeline(f.t, f.clock.over(next))
 	windows := []schema.Window{schema.Hour, schema.Daily}
 	by := []schema.By{schema.ByTenant, schema.BySite, "labels.class"}
-	configured := must.Have(rollup.Processor.With(rollup.Processor.New(), jobs.Setup{Reported: windows}))(f.t)
+	configured := must.Have(rollup.Processor.With(rollup.Processor.New(), fold.Setup{Reported: windows}))(f.t)
 	p.Processors[1] = configured
 	reports := &report.Reports{Client: p.Client, Names: f.Names, Windows: windows, By: by}
 	if f.queue != nil {

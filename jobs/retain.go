@@ -179,7 +179,7 @@ func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
 		stay(spans[0][0], CauseAudit, "still looks for late rows")
 	}
 	for _, processor := range m.Processors {
-		w, is := processor.windowed()
+		w, is := processor.Windowed()
 		state := t.states[processor.Name]
 		if !is || len(state) == 0 {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -205,9 +206,9 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Output("rollups")), tables.Query{}) {
 		put(rates, tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey})
 	}
-	rollup := slices.IndexFunc(p.Processors, func(c jobs.Configured) bool { return slices.Contains(c.Tables, "rollups") })
-	p.Processors = append(p.Processors, jobs.Configured{
-		Processor: &jobs.Processor{Name: "rate", Tables: []string{"rates"}}, Fold: p.Processors[rollup].Fold})
+	rollup := slices.IndexFunc(p.Processors, func(c fold.Configured) bool { return slices.Contains(c.Tables, "rollups") })
+	p.Processors = append(p.Processors, fold.Configured{
+		Processor: &fold.Processor{Name: "rate", Tables: []string{"rates"}}, Fold: p.Processors[rollup].Fold})
 	r, m := sweeping(t, f, nil)
 	objects := archiver(t, f, nil, soon)
 	objects.Name = "objects"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
@@ -88,7 +89,7 @@ func TestRetentionWaitsForTheRefoldOfAFormerTenant(t *testing.T) {
 	later.Batch.First = schema.Member{Month: jobstest.Month, Tenant: "t9", Device: d}.Place()
 	must.Succeed(t, later.Settle(t.Context(), p))
 	r := retaining(t, f, nil, p)
-	r.Retention.Keep = []jobs.Keep{{Match: jobs.Match{Tenant: []string{"t9"}}, Readings: 9 * days}}
+	r.Retention.Keep = []jobs.Keep{{Match: fold.Match{Tenant: []string{"t9"}}, Readings: 9 * days}}
 	all := rowsOf(t, f, d)
 	moves := func() (n int) { // memberships whose rows are explained to stay for the move
 		for e, err := range r.Retained(t.Context(), f.Batch) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -45,7 +46,7 @@ func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now table
 func (p *Pipeline) bucketTables() (names []string) {
 	for _, o := range p.Retention.Others {
 		for _, processor := range o.modelOf(schema.Member{}).Processors {
-			if _, is := processor.windowed(); !is {
+			if _, is := processor.Windowed(); !is {
 				continue
 			}
 			for _, table := range processor.Tables {
@@ -102,7 +103,7 @@ func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
 }
 
 // keeps reports whether an output is still kept, so that history which is folded again does not bring it back.
-func (p *Pipeline) keeps(d *deviceRun, e Effect, now tables.Ticks) bool {
+func (p *Pipeline) keeps(d *deviceRun, e fold.Effect, now tables.Ticks) bool {
 	if len(p.Keep) == 0 || e.To <= e.From {
 		return true
 	}

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/sas"
@@ -99,7 +100,7 @@ func (f *keptFleet) pipelines(through policy.Transporter) []*jobs.Pipeline {
 func (f *keptFleet) rollups(name schema.Pipeline, w time.Duration, through policy.Transporter) *jobs.Pipeline {
 	p := f.Pipeline(f.t, through)
 	p.Name = name
-	p.Processors = []jobs.Configured{jobstest.With(f.t, rollup.Processor,
+	p.Processors = []fold.Configured{jobstest.With(f.t, rollup.Processor,
 		&rollup.Config{Windows: []schema.Window{schema.Window(w)}})}
 	return p
 }
@@ -120,7 +121,7 @@ func (f *keptFleet) any(through policy.Transporter) *jobs.Pipeline {
 // retention keeps readings of t2 for ever, and of t1 those that the condition does not hold for.
 func (f *keptFleet) retention(through policy.Transporter, keeps func() time.Duration) *jobs.Pipeline {
 	p := retaining(f.t, f.Fleet, through, f.pipelines(through)...)
-	of := func(t string) jobs.Match { return jobs.Match{Tenant: []string{t}} }
+	of := func(t string) fold.Match { return fold.Match{Tenant: []string{t}} }
 	p.Retention.Keep = []jobs.Keep{{Match: of("t2")},
 		{Match: of("t1"), Readings: keeps(), Where: must.Have(condition.Parse("humidity > 43"))(f.t)},
 		{Match: of("t0"), Readings: keeps()}}

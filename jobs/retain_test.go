@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -205,7 +206,7 @@ func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
 	t.Parallel()
 	f, p := fleetOfDays(t, 3, 100)
 	before := jobstest.WithoutHistory(f.Ends(t))
-	keep := jobs.Keep{Match: jobs.Match{Device: []string{string(f.World.Devices[0]), string(f.World.Devices[2])}},
+	keep := jobs.Keep{Match: fold.Match{Device: []string{string(f.World.Devices[0]), string(f.World.Devices[2])}},
 		Rollups: map[schema.Window]time.Duration{schema.Minute: 10 * 24 * time.Hour}}
 	p.Keep = []jobs.Keep{keep}
 	r := retaining(t, f, nil, p)

@@ -3,9 +3,11 @@ package jobs
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -32,7 +34,7 @@ type Retention struct {
 
 // A Keep says how long what is stored of some devices is kept. Zero is for ever.
 type Keep struct {
-	Match  Match // zero: all devices
+	Match  fold.Match // zero: all devices
 	Models []string
 	// Where, if it is not nil, limits Readings to the rows that it holds for. The others are kept.
 	Where    *condition.Condition
@@ -57,7 +59,7 @@ func (r *Retention) Of(m schema.Member, model string) *Keep {
 func keepOf(all []Keep, m schema.Member, model string) *Keep {
 	for i := range all {
 		k := &all[i]
-		if (!k.Match.Some() || k.Match.Of(m)) && (len(k.Models) == 0 || among(k.Models, model)) {
+		if (!k.Match.Some() || k.Match.Of(m)) && (len(k.Models) == 0 || slices.Contains(k.Models, model)) {
 			return k
 		}
 	}
@@ -65,7 +67,7 @@ func keepOf(all []Keep, m schema.Member, model string) *Keep {
 }
 
 // settings stands for what decides which rows go.
-func (k *Keep) settings(m *Model) string {
+func (k *Keep) settings(m *fold.Model) string {
 	if k.Where == nil {
 		return "all"
 	}

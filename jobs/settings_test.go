@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
@@ -27,27 +28,27 @@ type setting struct {
 	latest  bool
 	windows []schema.Window // empty: no rollup
 	over    time.Duration   // of rates; zero: there are none
-	kinds   map[string]jobs.SensorKind
+	kinds   map[string]fold.SensorKind
 	models  []string // some of those in models
 }
 
 // models returns what the world's devices can be taken for.
-func models(t *testing.T) map[string]jobs.Model {
+func models(t *testing.T) map[string]fold.Model {
 	lives := must.Have(condition.Parse("door_open == 1 or humidity > 60"))(t)
-	return map[string]jobs.Model{
-		"scaled": {Match: jobs.Match{Tenant: []string{"t0"}}, Sensors: jobs.Sensors{
-			Named: map[string]jobs.Meaning{"temperature": {As: "t", Is: jobs.Number, Scale: 1.8, Offset: 32}}}},
-		"renamed": {Match: jobs.Match{Tenant: []string{"t1", "t2"}, Device: []string{"*"}}, Sensors: jobs.Sensors{
-			Patterns: []jobs.Pattern{{Prefix: "h", Meaning: jobs.Meaning{As: "g*"}},
-				{Meaning: jobs.Meaning{Is: jobs.Ignored}}}}},
-		"long": {Match: jobs.Match{Tenant: []string{"t0"}}, Sensors: jobs.Sensors{
-			Long: jobs.Long{Name: "humidity", Value: "temperature"}}},
-		"doubtful": {Match: jobs.Match{Tenant: []string{"t1"}}, Sensors: jobs.Sensors{Quality: "humidity",
+	return map[string]fold.Model{
+		"scaled": {Match: fold.Match{Tenant: []string{"t0"}}, Sensors: fold.Sensors{
+			Named: map[string]fold.Meaning{"temperature": {As: "t", Is: fold.Number, Scale: 1.8, Offset: 32}}}},
+		"renamed": {Match: fold.Match{Tenant: []string{"t1", "t2"}, Device: []string{"*"}}, Sensors: fold.Sensors{
+			Patterns: []fold.Pattern{{Prefix: "h", Meaning: fold.Meaning{As: "g*"}},
+				{Meaning: fold.Meaning{Is: fold.Ignored}}}}},
+		"long": {Match: fold.Match{Tenant: []string{"t0"}}, Sensors: fold.Sensors{
+			Long: fold.Long{Name: "humidity", Value: "temperature"}}},
+		"doubtful": {Match: fold.Match{Tenant: []string{"t1"}}, Sensors: fold.Sensors{Quality: "humidity",
 			Good: []string{"40", "41", "43", "46"}}},
-		"counters": {Match: jobs.Match{Tenant: []string{"t0", "t2"}}, Sensors: jobs.Sensors{
-			Counters: map[string]bool{"temperature": true}, Position: jobs.Position{Lat: "humidity", Lon: "temperature"}}},
-		"heartbeats": {Match: jobs.Match{Tenant: []string{"t1"}}, Sensors: jobs.Sensors{Heartbeat: lives}},
-		"nobody":     {Match: jobs.Match{Labels: map[string][]string{"class": {"fryer"}}}},
+		"counters": {Match: fold.Match{Tenant: []string{"t0", "t2"}}, Sensors: fold.Sensors{
+			Counters: map[string]bool{"temperature": true}, Position: fold.Position{Lat: "humidity", Lon: "temperature"}}},
+		"heartbeats": {Match: fold.Match{Tenant: []string{"t1"}}, Sensors: fold.Sensors{Heartbeat: lives}},
+		"nobody":     {Match: fold.Match{Labels: map[string][]string{"class": {"fryer"}}}},
 	}
 }
 
@@ -68,10 +69,10 @@ func (s setting) String() string {
 // apply gives a pipeline the setting.
 func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	t.Helper()
-	p.Processors = s.processors(t, jobs.Sensors{})
-	p.Sensors.Named, p.Settings = map[string]jobs.Meaning{}, s.String()
+	p.Processors = s.processors(t, fold.Sensors{})
+	p.Sensors.Named, p.Settings = map[string]fold.Meaning{}, s.String()
 	for sensor, kind := range s.kinds {
-		p.Sensors.Named[sensor] = jobs.Meaning{Is: kind}
+		p.Sensors.Named[sensor] = fold.Meaning{Is: kind}
 	}
 	p.Models = nil
 	for _, name := range s.models {
@@ -82,10 +83,10 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 }
 
 // processors returns the processors of devices whose rows mean that.
-func (s setting) processors(t *testing.T, means jobs.Sensors) (all []jobs.Configured) {
+func (s setting) processors(t *testing.T, means fold.Sensors) (all []fold.Configured) {
 	t.Helper()
-	with := func(p *jobs.Processor, c jobs.Config) {
-		all = append(all, must.Have(p.With(c, jobs.Setup{Sensors: means}))(t))
+	with := func(p *fold.Processor, c fold.Config) {
+		all = append(all, must.Have(p.With(c, fold.Setup{Sensors: means}))(t))
 	}
 	if s.latest {
 		with(latest.Processor, latest.Processor.New())
@@ -132,10 +133,10 @@ func settings() []setting {
 		{latest: true, windows: all, over: time.Hour},
 		{latest: true},
 		{windows: all[1:], over: time.Hour},
-		{latest: true, windows: all, over: 20 * time.Minute, kinds: map[string]jobs.SensorKind{"humidity": jobs.Ignored}},
-		{latest: true, windows: all[:2], over: 24 * time.Hour, kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
-		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored,
-			"door_open": jobs.Ignored}},
+		{latest: true, windows: all, over: 20 * time.Minute, kinds: map[string]fold.SensorKind{"humidity": fold.Ignored}},
+		{latest: true, windows: all[:2], over: 24 * time.Hour, kinds: map[string]fold.SensorKind{"temperature": fold.State}},
+		{latest: true, windows: all, kinds: map[string]fold.SensorKind{"temperature": fold.Ignored, "humidity": fold.Ignored,
+			"door_open": fold.Ignored}},
 		{latest: true, windows: all, models: []string{"nobody", "heartbeats", "scaled"}},
 		{latest: true, windows: all, over: time.Hour, models: []string{"scaled", "renamed", "heartbeats"}},
 		{latest: true, windows: all, over: 20 * time.Minute, models: []string{"long", "doubtful"}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
@@ -40,7 +41,7 @@ func newHerd(t *testing.T, devices int) *herd {
 	h := &herd{t: t, counted: faults.Gate{At: -1}}
 	client := must.Have(tables.Connect(tables.Config{Account: account,
 		Transport: h.clock.over(roundTripper{&h.counted})}))(t)
-	h.p = &jobs.Pipeline{Name: "live", Client: client, Processors: []jobs.Configured{latest.Processor.Default(),
+	h.p = &jobs.Pipeline{Name: "live", Client: client, Processors: []fold.Configured{latest.Processor.Default(),
 		rollup.Processor.Default(), jobstest.With(t, rules.Processor, &rules.Config{Rules: []rules.Rule{
 			{Name: "silent", When: &rules.Silence{After: 15 * time.Minute}}}})}}
 	for _, name := range append(processors.Tables(h.p.Names, "live"), "readings") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
@@ -76,9 +77,10 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 		track.stream.rejects.add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
 	}
 	for n := range 12 {
-		o := Output{"rollups", strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
-		for part := range maxParts {
-			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))
+		o := fold.Output{Table: "rollups", PartitionKey: strings.Repeat("p", 200),
+			RowKey: fmt.Sprint(n, strings.Repeat("r", 150))}
+		for part := range fold.MaxParts {
+			track.open[o.Part(part+1)] = tables.ETag(strings.Repeat("e", 60))
 		}
 	}
 	op := track.committed(schema.Member{Month: schema.Month{Year: 2026, Month: 11},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -59,16 +60,6 @@ func (t *track) passed(f *deviceRun, done bool) {
 	t.stream = stream{f.track.last, maps.Clone(f.track.states), f.track.ledger.from(at), rejects}
 }
 
-// keepWindowed keeps the states that a stream continues with. Those of merging processors are joined into the device's
-// after every portion.
-func (m *Model) keepWindowed(states map[string][]byte) {
-	for _, processor := range m.Processors {
-		if _, ok := processor.windowed(); !ok {
-			delete(states, processor.Name)
-		}
-	}
-}
-
 // withoutStates returns the names of states without the states, so that a commit removes them.
 func withoutStates(states map[string][]byte) map[string][]byte {
 	all := map[string][]byte{}
@@ -106,10 +97,12 @@ func (t *track) remember() {
 }
 
 // forgetOpen forgets the versions of open windows, because all of them are written again.
-func (t *track) forgetOpen(m *Model) {
+func (t *track) forgetOpen(m *fold.Model) {
 	for _, processor := range m.Processors {
-		if _, ok := processor.windowed(); ok {
-			maps.DeleteFunc(t.open, func(o Output, _ tables.ETag) bool { return slices.Contains(processor.Tables, o.Table) })
+		if _, ok := processor.Windowed(); ok {
+			maps.DeleteFunc(t.open, func(o fold.Output, _ tables.ETag) bool {
+				return slices.Contains(processor.Tables, o.Table)
+			})
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
@@ -141,8 +142,8 @@ func sweeping(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*job
 	f.World.Create(t, f.Names.Runs())
 	of := map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 10 * days, schema.Daily: 10 * days}
 	r.Retention.Keep = []jobs.Keep{
-		{Match: jobs.Match{Site: []string{"x"}}, Readings: 9 * days}, // says nothing about tenants
-		{Match: jobs.Match{Tenant: []string{"forever"}}},
+		{Match: fold.Match{Site: []string{"x"}}, Readings: 9 * days}, // says nothing about tenants
+		{Match: fold.Match{Tenant: []string{"forever"}}},
 		{Buckets: of, Reports: of, Incidents: 10 * days, Activity: 10 * days}}
 	return r, jobs.Message{Kind: jobs.Master, Pipeline: r.Name, Run: tables.TicksOf(time.Now())}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -18,7 +19,7 @@ type TenantDay struct {
 	Tenant schema.Tenant
 	// Past, if it is not nil, has the readings of a device whose rows retention may have deleted: those of an archive.
 	// Storage is not asked for its rows.
-	Past func(*schema.Member) iter.Seq2[Sample, error]
+	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// AllPast asks Past for the readings of every device.
 	AllPast  bool
 	window   window
@@ -61,7 +62,7 @@ func (d TenantDay) Watermarks(ctx context.Context, first, before schema.DeviceID
 // A DayReading is one reading of a TenantDay.
 type DayReading struct {
 	Member *schema.Member
-	Sample Sample
+	Sample fold.Sample
 }
 
 // members returns the range of rows of the tenant's devices from first up to, but without, before; empty: no bound.
@@ -171,9 +172,9 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 // A deviceDay is a device whose rows are read ahead, or what ends the devices, or says when reading began.
 type deviceDay struct {
 	member schema.Member
-	model  *Model
+	model  *fold.Model
 	pages  chan dayPage
-	past   iter.Seq2[Sample, error] // instead of pages
+	past   iter.Seq2[fold.Sample, error] // instead of pages
 	began  tables.Ticks
 	err    error
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"furrow/jobs/fold"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -20,7 +21,7 @@ type track struct {
 	fence   tables.Ticks
 	hold    hold
 	states  map[string][]byte // by processor
-	open    map[Output]tables.ETag
+	open    map[fold.Output]tables.ETag
 	ledger  *Ledger
 	rows    int64 // folded since the beginning
 	rejects int64 // rows with rejected values since the beginning; sets the ring's position
@@ -105,7 +106,7 @@ func parseCursor(s string) (c cursor, err error) {
 		c.to, err = tables.ParseTicks(to)
 	}
 	if err != nil {
-		return c, fmt.Errorf("refold cursor %s: %w", quote(s), err)
+		return c, fmt.Errorf("refold cursor %s: %w", tables.Quote(s), err)
 	}
 	return c, nil
 }
@@ -183,7 +184,7 @@ func (t *track) state(name string) []byte {
 
 // newTrack returns the track of a device that was never folded.
 func newTrack() *track {
-	return &track{states: map[string][]byte{}, again: map[string][]byte{}, open: map[Output]tables.ETag{},
+	return &track{states: map[string][]byte{}, again: map[string][]byte{}, open: map[fold.Output]tables.ETag{},
 		ledger: &Ledger{}}
 }
 
@@ -259,7 +260,7 @@ func timeOf(f *tables.Fields, name string) tables.Ticks {
 const firstDateTime tables.Ticks = 504911232000000000
 
 // appendOpen encodes the outputs that later samples can change, with the versions that were written last.
-func appendOpen(b []byte, open map[Output]tables.ETag) []byte {
+func appendOpen(b []byte, open map[fold.Output]tables.ETag) []byte {
 	b = pack.Int(b, len(open))
 	for _, o := range sortedOutputs(open) {
 		for _, text := range [...]string{o.Table, o.PartitionKey, o.RowKey, string(open[o])} {
@@ -269,14 +270,14 @@ func appendOpen(b []byte, open map[Output]tables.ETag) []byte {
 	return b
 }
 
-func parseOpen(b []byte) (map[Output]tables.ETag, error) {
-	open := map[Output]tables.ETag{}
+func parseOpen(b []byte) (map[fold.Output]tables.ETag, error) {
+	open := map[fold.Output]tables.ETag{}
 	if len(b) == 0 {
 		return open, nil
 	}
 	r := pack.NewReader(b)
 	for range r.Count() {
-		o := Output{Table: r.Text(), PartitionKey: r.Text(), RowKey: r.Text()}
+		o := fold.Output{Table: r.Text(), PartitionKey: r.Text(), RowKey: r.Text()}
 		open[o] = tables.ETag(r.Text())
 	}
 	return open, r.Err()

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/tables"
@@ -54,7 +55,7 @@ func newCrowd(t *testing.T) (*crowd, *jobs.Pipeline) {
 	t.Helper()
 	c := &crowd{roster: newRoster(t), live: map[schema.Tenant]int{}, done: map[schema.DeviceID]int{}}
 	p := c.pipeline(t, nil)
-	p.Processors, p.Portion = []jobs.Configured{latest.Processor.Default()}, 20
+	p.Processors, p.Portion = []fold.Configured{latest.Processor.Default()}, 20
 	return c, p
 }
 

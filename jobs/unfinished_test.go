@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -43,7 +43,7 @@ func TestDeadWorkersOutputsDoNotOutliveItsSettings(t *testing.T) {
 			if len(f.Ends(t)) == 0 {
 				t.Fatal("it has left no output")
 			}
-			s := setting{over: time.Hour, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored}}
+			s := setting{over: time.Hour, kinds: map[string]fold.SensorKind{"temperature": fold.Ignored}}
 			p := f.Pipeline(t, nil)
 			s.apply(t, p)
 			p.Portion, p.Most = 10, 10

@@ -25,7 +25,7 @@ func (d *deviceRun) openDay() (tables.Ticks, error) {
 	t := d.track
 	open, last := tables.MaxTicks, floorTo(TicksBefore(t.last), day)
 	for _, processor := range d.model.Processors {
-		w, ok := processor.windowed()
+		w, ok := processor.Windowed()
 		if !ok {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 )
 
@@ -17,10 +18,10 @@ type change struct {
 	done   bool
 	etag   tables.ETag // version that was written, once done
 	device *deviceRun
-	output Output // the output that it writes
-	parts  int    // parts of it that are written
-	found  int    // parts found in storage; 0 if nobody has looked
-	look   bool   // read storage first, because its version is not known
+	output fold.Output // the output that it writes
+	parts  int         // parts of it that are written
+	found  int         // parts found in storage; 0 if nobody has looked
+	look   bool        // read storage first, because its version is not known
 
 	// compare decides what to do after a refusal or a lost answer, given what storage has; nil if there is no entity. A
 	// change without compare is a mark: it is written again with every try, and never read.

@@ -45,6 +45,14 @@ func Quote(s string) string {
 	return strconv.Quote(s[:most]) + "…"
 }
 
+// Clip shortens a text for people to so many bytes, and replaces what storage does not accept.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return strings.ToValidUTF8(s, "�")
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
 func utf16Units(r rune) int {
 	if r >= 0x10000 {
 		return 2

@@ -97,17 +97,18 @@ func arrows() []arrow {
 		{"tables/shares", ""},
 		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
 
-		// The engine knows no processor.
-		{"jobs", "jobs/condition jobs/internal/... jobs/notify tables tables/commands tables/schema"},
+		// The engine knows no processor, and processors know no engine.
+		{"jobs", "jobs/condition jobs/fold jobs/internal/... jobs/notify tables tables/commands tables/schema"},
+		{"jobs/fold", "jobs/condition tables tables/schema"},
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
 		{"jobs/notify", "tables tables/schema"},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
-		{"jobs/archive", "jobs jobs/archive/columnar jobs/internal/... jobs/report jobs/rollup tables tables/schema " +
-			"tables/service"},
-		{"jobs/report", "jobs jobs/rollup tables tables/schema"},
+		{"jobs/archive", "jobs jobs/archive/columnar jobs/fold jobs/internal/... jobs/report jobs/rollup tables " +
+			"tables/schema tables/service"},
+		{"jobs/report", "jobs jobs/fold jobs/rollup tables tables/schema"},
 		// Nor does one processor know another.
-		{"jobs/...", "jobs jobs/condition jobs/internal/... tables tables/schema tables/service"},
+		{"jobs/...", "jobs/condition jobs/fold jobs/internal/... tables tables/schema tables/service"},
 
 		{"worker", "jobs tables tables/schema tables/service"},
 		{"worker/price", ""},

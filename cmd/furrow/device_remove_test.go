@@ -12,6 +12,7 @@ import (
 
 	"furrow/cmd/internal/removal"
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
@@ -120,7 +121,7 @@ func (s *stepper) Do(r *http.Request) (*http.Response, error) {
 
 // pipelineOf is the pipeline that fixtures fold with, through a client.
 func (f *fixture) pipelineOf(client *tables.Client) *jobs.Pipeline {
-	return &jobs.Pipeline{Name: "live", Client: client, Names: f.names, Processors: []jobs.Configured{
+	return &jobs.Pipeline{Name: "live", Client: client, Names: f.names, Processors: []fold.Configured{
 		latest.Processor.Default(), rollup.Processor.Default(), rate.Processor.Default()}}
 }
 

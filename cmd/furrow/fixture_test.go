@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/rate"
@@ -297,7 +298,7 @@ func (f *fixture) fold() {
 // pipeline returns the pipeline of fold.
 func (f *fixture) pipeline() *jobs.Pipeline {
 	return &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
-		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default(), rate.Processor.Default()}}
+		Processors: []fold.Configured{latest.Processor.Default(), rollup.Processor.Default(), rate.Processor.Default()}}
 }
 
 // newFoldedFixture has three devices of 90 rows each, folded by a worker.

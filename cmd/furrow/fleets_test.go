@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"furrow/cmd/internal/config"
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -93,7 +93,7 @@ func TestKitchenHasTheSensorsOfItsData(t *testing.T) {
 	numbers := map[string]float64{}
 	var states []string
 	for _, v := range sample.Values {
-		if v.Is == jobs.Number {
+		if v.Is == fold.Number {
 			numbers[v.Sensor] = v.Number
 		} else {
 			states = append(states, v.Sensor+"="+v.State)
@@ -126,7 +126,7 @@ func sampled(t *testing.T, m *config.Model, row []tables.Property) string {
 	var all []string
 	for _, v := range sample.Values {
 		text := v.Sensor + "=" + v.State
-		if v.Is == jobs.Number {
+		if v.Is == fold.Number {
 			text = strings.TrimSpace(fmt.Sprintf("%s=%v %s", v.Sensor, v.Number, m.Unit(v.Sensor)))
 		}
 		if v.Doubtful {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/simulate/fleets"
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/sas/device"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -226,7 +226,7 @@ func expectBottles(t *testing.T, o outputs) {
 	found := false
 	for e, err := range o.client.Table(o.names.Latest()).Entities(t.Context(), tables.Query{}) {
 		must(t, err)
-		heard := tables.Ticks(e.Get(jobs.HeardProperty).Int()).Time()
+		heard := tables.Ticks(e.Get(fold.HeardProperty).Int()).Time()
 		found = found || heard.Format(time.TimeOnly) == "08:00:00"
 	}
 	if !found {

@@ -8,7 +8,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -130,7 +130,7 @@ func tried(m *config.Model, rows iter.Seq2[query.Reading, error]) iter.Seq2[trie
 	}
 }
 
-func triedRow(sensors *jobs.Sensors, r query.Reading) (all []triedValue) {
+func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedValue) {
 	one := func(name, outcome string) triedValue {
 		return triedValue{row: r.Row, at: r.Time, name: name, outcome: outcome}
 	}
@@ -149,7 +149,7 @@ func triedRow(sensors *jobs.Sensors, r query.Reading) (all []triedValue) {
 			v.outcome = valueHeartbeat
 		case e.Became != nil:
 			v.sensor, v.became, v.outcome = e.Became.Sensor, e.Became.State, valueKept
-			if e.Became.Is == jobs.Number {
+			if e.Became.Is == fold.Number {
 				v.became = e.Became.Number
 			}
 			if v.sensor != v.name {

@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"furrow/cmd/internal/records"
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/worker/query"
 )
@@ -115,8 +115,8 @@ func (n newestRecord) Lines() (lines [][]any) {
 
 func newestValue(v latest.Value) any { return sensorValue(v.SensorValue) }
 
-func sensorValue(v jobs.SensorValue) any {
-	if v.Is == jobs.State {
+func sensorValue(v fold.SensorValue) any {
+	if v.Is == fold.State {
 		return v.State
 	}
 	return v.Number

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -113,8 +113,8 @@ func TestQueriesOfATenantWithManyDevices(t *testing.T) {
 			e := tables.Entity{PartitionKey: schema.LatestPartition{Tenant: tenant, Month: m.Month}.String(),
 				RowKey: string(m.Device)}
 			for s, v := range map[string]float64{"oil": 150 + float64(i%4040)/100, "battery": 3, "temperature": 20} {
-				e.Set(s, tables.String(latest.Value{At: tables.TicksOf(f.end), SensorValue: jobs.SensorValue{Sensor: s, Number: v,
-					Is: jobs.Number}}.String()))
+				e.Set(s, tables.String(latest.Value{At: tables.TicksOf(f.end), SensorValue: fold.SensorValue{Sensor: s, Number: v,
+					Is: fold.Number}}.String()))
 			}
 			return e
 		})

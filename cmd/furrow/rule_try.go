@@ -13,7 +13,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/simulate"
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -72,10 +72,10 @@ func ruleTry(c *cli.Context) error {
 				return
 			}
 			readings := f.Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: own})
-			samples := func(yield func(jobs.Sample, error) bool) {
+			samples := func(yield func(fold.Sample, error) bool) {
 				sensors := loaded.Model(m).Meant()
 				for reading, err := range readings {
-					var sample jobs.Sample
+					var sample fold.Sample
 					if err == nil {
 						if sample, err = reading.Sample(&sensors); err != nil {
 							continue // a job would reject the row
@@ -150,7 +150,7 @@ func ruleTest(c *cli.Context) error {
 			member := schema.Member{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Labels: m.Labels,
 				Month: schema.MonthOf(m.Deployed, 0)}
 			sensors := loaded.Model(member).Meant()
-			var samples []jobs.Sample
+			var samples []fold.Sample
 			for s := range rec.Sendings(m, 0) {
 				sample, err := sampleOf(&sensors, member, s)
 				if err != nil {
@@ -159,7 +159,7 @@ func ruleTest(c *cli.Context) error {
 				}
 				samples = append(samples, sample)
 			}
-			slices.SortStableFunc(samples, func(a, b jobs.Sample) int { return a.Key.Compare(b.Key) }) // as storage has them
+			slices.SortStableFunc(samples, func(a, b fold.Sample) int { return a.Key.Compare(b.Key) }) // as storage has them
 			own := span
 			if len(samples) > 0 {
 				own.From = samples[0].Key.Ticks
@@ -172,7 +172,7 @@ func ruleTest(c *cli.Context) error {
 }
 
 // sampleOf returns the sample of a reading of a file.
-func sampleOf(sensors *jobs.Sensors, m schema.Member, s simulate.Sending) (jobs.Sample, error) {
+func sampleOf(sensors *fold.Sensors, m schema.Member, s simulate.Sending) (fold.Sample, error) {
 	e := tables.Entity{}
 	for name, v := range s.Reading.Values {
 		switch of := v.(type) {
@@ -186,7 +186,7 @@ func sampleOf(sensors *jobs.Sensors, m schema.Member, s simulate.Sending) (jobs.
 		default:
 			text, err := json.Marshal(of)
 			if err != nil {
-				return jobs.Sample{}, err
+				return fold.Sample{}, err
 			}
 			e.Set(name, tables.String(string(text)))
 		}
@@ -204,10 +204,10 @@ type trial struct {
 }
 
 // device yields the incidents of a device.
-func (t *trial) device(m schema.Member, samples iter.Seq2[jobs.Sample, error], span query.Span,
+func (t *trial) device(m schema.Member, samples iter.Seq2[fold.Sample, error], span query.Span,
 	yield func(trialRecord, error) bool) (goOn bool) {
 	c := &rules.Config{Rules: []rules.Rule{*t.rule}}
-	fold := c.Fold(jobs.Setup{Sensors: t.config.Model(m).Meant(), Model: t.config.Model(m).Name}).(*rules.Fold)
+	fold := c.Fold(fold.Setup{Sensors: t.config.Model(m).Meant(), Model: t.config.Model(m).Name}).(*rules.Fold)
 	if !fold.Watches(m) {
 		return true
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -60,22 +60,22 @@ func rowsIn(t *testing.T, f *jobstest.Fleet, kind string, columns int) map[strin
 func bucketsOf(t *testing.T, f *jobstest.Fleet, folder archive.Folder) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	fold := (&rollup.Config{Windows: []schema.Window{schema.Hour, schema.Daily}}).Fold(jobs.Setup{})
+	buckets := (&rollup.Config{Windows: []schema.Window{schema.Hour, schema.Daily}}).Fold(fold.Setup{})
 	for n, device := range f.World.Devices {
 		m := f.World.Member(device, f.Readings)
 		if m.Tenant != folder.Tenant {
 			continue
 		}
-		var samples []jobs.Sample
+		var samples []fold.Sample
 		for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Readings), tables.Query{Range: tables.Range{
 			Partitions: tables.Is(string(device)), Rows: tables.Keys{From: folder.Day.Start().String(),
 				Before: (folder.Day + 1).Start().String()}}}) {
 			if r, err := schema.ReadingOf(e); err == nil {
-				sample, _ := (&jobs.Sensors{}).Sample(r)
+				sample, _ := (&fold.Sensors{}).Sample(r)
 				samples = append(samples, sample)
 			}
 		}
-		for _, e := range must.Have(fold.Fold(m, nil, samples))(t).Effects {
+		for _, e := range must.Have(buckets.Fold(m, nil, samples))(t).Effects {
 			p := must.Have(schema.ParseRollupPartition(e.Output.PartitionKey))(t)
 			row := must.Have(schema.ParseRollupRow(e.Output.RowKey))(t)
 			for _, sensor := range e.Properties {

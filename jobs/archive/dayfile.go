@@ -15,6 +15,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -105,7 +106,7 @@ func (f *dayFile) fill(ctx context.Context, old *version, sums *summing) (*body,
 	defer before.close()
 	if f.day.AllPast = f.cleanse; old != nil {
 		before.on = old.etag
-		f.day.Past = func(m *schema.Member) iter.Seq2[jobs.Sample, error] { return before.readings(ctx, m.Device) }
+		f.day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] { return before.readings(ctx, m.Device) }
 	}
 	b := f.store.newBody(f.name, parquetFile)
 	hash := sha256.New()

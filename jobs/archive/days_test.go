@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -91,8 +91,8 @@ func archivedIn(t testing.TB, f *jobstest.Fleet, prefix string) map[string]strin
 	return found
 }
 
-func text(folder string, values []jobs.SensorValue) string {
-	slices.SortFunc(values, func(a, b jobs.SensorValue) int { return cmp.Compare(a.Sensor, b.Sensor) })
+func text(folder string, values []fold.SensorValue) string {
+	slices.SortFunc(values, func(a, b fold.SensorValue) int { return cmp.Compare(a.Sensor, b.Sensor) })
 	return fmt.Sprint(folder, values)
 }
 
@@ -103,7 +103,7 @@ func expected(t testing.TB, f *jobstest.Fleet, wanted func(schema.Day) bool) map
 	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Readings), tables.Query{}) {
 		r, err := schema.ReadingOf(e)
 		if day := schema.DayOf(r.Key.Ticks); err == nil && wanted(day) {
-			sample, _ := (&jobs.Sensors{}).Sample(r)
+			sample, _ := (&fold.Sensors{}).Sample(r)
 			m := f.World.Member(r.Device, "")
 			all[e.PartitionKey+"/"+e.RowKey] = text(fmt.Sprintf("tenant=%s/date=%s", m.Tenant, day), sample.Values)
 		}

@@ -3,7 +3,7 @@ package archive
 import (
 	"testing"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -12,7 +12,7 @@ func TestEraseDeletesEveryObjectOfOneDevice(t *testing.T) {
 	t.Parallel()
 	shelf := newShelf(t)
 	s := shelf.store(t, nil)
-	var others []jobs.Output
+	var others []fold.Output
 	for _, m := range []schema.Member{{Tenant: "contoso", Device: "contoso:7"}, {Tenant: "contoso", Device: "contoso:70"},
 		{Tenant: "contoso 2", Device: "contoso:7"}} {
 		for _, day := range []string{"2026-11-20", "2026-11-21"} {

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 )
 
 func ExampleProcessor() {
 	pump, litres := jobstest.Litres()
 	// The archive notes which days have readings, and asks for the object of a day that is over.
-	fold := archive.Processor.Default().Fold.(jobs.Closer)
+	fold := archive.Processor.Default().Fold.(fold.Closer)
 	out, err := fold.Fold(pump, nil, litres)
 	if err != nil {
 		fmt.Println(err)

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Processor keeps raw readings as objects.
-var Processor = &jobs.Processor{
+var Processor = &fold.Processor{
 	Name:     "archive",
 	Summary:  "the readings of each day, as objects",
 	Formats:  []int{1},
 	MaxState: maxState,
 	Raw:      true,
-	New:      func() jobs.Config { return &Config{Format: JSONLines, CloseAfter: time.Hour, Every: Daily} },
+	New:      func() fold.Config { return &Config{Format: JSONLines, CloseAfter: time.Hour, Every: Daily} },
 }
 
 // Formats of the archive.
@@ -75,7 +76,7 @@ func (c *Config) Days(p *jobs.Pipeline, s *Store) *Days {
 }
 
 // Fold returns the fold of a checked configuration.
-func (c *Config) Fold(jobs.Setup) jobs.Fold {
+func (c *Config) Fold(fold.Setup) fold.Fold {
 	if c.Format == Parquet {
 		return &marking{c.CloseAfter, c.Every == Hourly}
 	}
@@ -86,25 +87,25 @@ func (c *Config) Fold(jobs.Setup) jobs.Fold {
 type Fold struct{ closeAfter time.Duration }
 
 var (
-	_ jobs.Windowed = (*Fold)(nil)
-	_ jobs.Closer   = (*Fold)(nil)
+	_ fold.Windowed = (*Fold)(nil)
+	_ fold.Closer   = (*Fold)(nil)
 )
 
 // Fold records the days of samples, with or without values.
-func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+func (*Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Result, error) {
 	awaited, err := decode(state)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 	}
 	if len(samples) == 0 {
-		return jobs.FoldResult{State: state}, nil
+		return fold.Result{State: state}, nil
 	}
 	for i := range samples {
 		if awaited, err = awaited.with(schema.DayOf(samples[i].Key.Ticks)); err != nil {
-			return jobs.FoldResult{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+			return fold.Result{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 		}
 	}
-	return jobs.FoldResult{State: awaited.encode()}, nil
+	return fold.Result{State: awaited.encode()}, nil
 }
 
 // Bounds of the objects asked for at a time, and of the days that wait.
@@ -117,10 +118,10 @@ const (
 // Close asks for the objects of the days that ended CloseAfter before until, 8 at a time: a device with years behind it
 // must not keep a job for hours. The others wait in the state, and Close with that state asks for the next ones. It
 // asks for more only if thousands of days wait, so that the state stays small.
-func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.FoldResult, error) {
+func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (fold.Result, error) {
 	awaited, err := decode(state)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 	}
 	over := 0
 	for over < len(awaited) && end(awaited[over]).Add(f.closeAfter) <= until {
@@ -128,11 +129,11 @@ func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.Fo
 	}
 	over = min(over, max(maxEffects, len(awaited)-maxWaiting))
 	if over == 0 {
-		return jobs.FoldResult{State: state}, nil
+		return fold.Result{State: state}, nil
 	}
-	var out jobs.FoldResult
+	var out fold.Result
 	for _, day := range awaited[:over] {
-		out.Effects = append(out.Effects, jobs.Effect{Output: output(d, day), Closed: true, From: day.Start(), To: end(day)})
+		out.Effects = append(out.Effects, fold.Effect{Output: output(d, day), Closed: true, From: day.Start(), To: end(day)})
 	}
 	out.State = awaited[over:].encode()
 	return out, nil
@@ -153,6 +154,6 @@ func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 }
 
 // Open returns nothing, because a day is written only when it is closed.
-func (*Fold) Open(schema.Member, []byte) ([]jobs.Effect, error) { return nil, nil }
+func (*Fold) Open(schema.Member, []byte) ([]fold.Effect, error) { return nil, nil }
 
 var errOrder = errors.New("samples are not in row order")

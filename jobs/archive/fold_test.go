@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -24,14 +24,14 @@ const (
 )
 
 // at returns samples without values at such times.
-func at(times ...tables.Ticks) (samples []jobs.Sample) {
+func at(times ...tables.Ticks) (samples []fold.Sample) {
 	for _, t := range times {
-		samples = append(samples, jobs.Sample{Key: schema.RowKey{Ticks: t}})
+		samples = append(samples, fold.Sample{Key: schema.RowKey{Ticks: t}})
 	}
 	return samples
 }
 
-func fold(t testing.TB, f *Fold, state []byte, samples []jobs.Sample) []byte {
+func folded(t testing.TB, f *Fold, state []byte, samples []fold.Sample) []byte {
 	t.Helper()
 	out := must.Have(f.Fold(member, state, samples))(t)
 	if len(out.Effects)+len(out.Refused) != 0 {
@@ -50,7 +50,7 @@ func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, [
 		if e.From != d.Start() || e.To != (d+1).Start() || !e.Closed || e.Properties != nil {
 			t.Fatalf("not a closed day: %+v", e)
 		}
-		if want := (jobs.Output{PartitionKey: "readings/tenant=contoso/date=" + d.String(),
+		if want := (fold.Output{PartitionKey: "readings/tenant=contoso/date=" + d.String(),
 			RowKey: "d1.jsonl.gz"}); e.Output != want {
 			t.Fatalf("the object of %s is %+v", d, e.Output)
 		}
@@ -81,13 +81,13 @@ func TestEveryDayIsAskedForOnceHoweverTheWorkIsCut(t *testing.T) {
 	f := Processor.Default().Fold.(*Fold)
 	for range 50 {
 		times, want := walk(random, 300)
-		whole := fold(t, f, nil, at(times...))
+		whole := folded(t, f, nil, at(times...))
 		for _, most := range []int{1, 7, 50, 300} {
 			var state, uncut []byte
 			var asked, some []string
 			for left := times; len(left) > 0; {
 				n := min(1+random.IntN(most), len(left))
-				state, uncut = fold(t, f, state, at(left[:n]...)), fold(t, f, uncut, at(left[:n]...))
+				state, uncut = folded(t, f, state, at(left[:n]...)), folded(t, f, uncut, at(left[:n]...))
 				state, some = closeAt(t, f, state, left[n-1]) // there may be rows of this very tick
 				asked, left = append(asked, some...), left[n:]
 			}
@@ -110,7 +110,7 @@ func TestEveryDayIsAskedForOnceHoweverTheWorkIsCut(t *testing.T) {
 func TestADayIsAwaitedForAnHour(t *testing.T) {
 	f := Processor.Default().Fold.(*Fold)
 	start := schema.DayOf(tables.TicksOf(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC))).Start()
-	state := fold(t, f, nil, at(start, start+day-1))
+	state := folded(t, f, nil, at(start, start+day-1))
 	for _, until := range []tables.Ticks{start, start + day, start + day + hour - 1} {
 		same, asked := closeAt(t, f, state, until)
 		if asked != nil || !bytes.Equal(same, state) {
@@ -125,7 +125,7 @@ func TestADayIsAwaitedForAnHour(t *testing.T) {
 		t.Fatalf("asked for %v", asked)
 	}
 	// A device that was without a network sends the rest of the day.
-	state = fold(t, f, state, at(start+day-1))
+	state = folded(t, f, state, at(start+day-1))
 	if _, asked = closeAt(t, f, state, start+day+hour); !slices.Equal(asked, []string{"2026-11-20"}) {
 		t.Errorf("with more readings of it, asked for %v", asked)
 	}
@@ -134,7 +134,7 @@ func TestADayIsAwaitedForAnHour(t *testing.T) {
 func TestNothingFoldedIsOpenFromTheBeginning(t *testing.T) {
 	f := Processor.Default().Fold.(*Fold)
 	for _, never := range [][]byte{nil, {}} { // storage gives back no bytes for nil
-		state := fold(t, f, never, nil)
+		state := folded(t, f, never, nil)
 		if from, err := f.OpenFrom(state); err != nil || from != 0 {
 			t.Errorf("open from %d, %v", from, err)
 		}
@@ -154,7 +154,7 @@ func TestYearsBehindAreAskedForAFewDaysAtATime(t *testing.T) {
 		times = append(times, 600000000000000000+n*day)
 	}
 	for year := range slices.Chunk(times, 365) {
-		state = fold(t, f, state, at(year...))
+		state = folded(t, f, state, at(year...))
 	}
 	if len(state) > 11<<10 {
 		t.Errorf("%d days take %d bytes", days, len(state))
@@ -181,7 +181,7 @@ func TestStateIsBoundedWhateverTheDays(t *testing.T) {
 			now += 99 * day
 			times = append(times, now)
 		}
-		state = fold(t, f, state, at(times...))
+		state = folded(t, f, state, at(times...))
 		state, asked = closeAt(t, f, state, now)
 		if total += len(asked); len(state) > 20<<10 || len(asked) > 5000 {
 			t.Fatalf("a state of %d bytes, %d days asked for", len(state), len(asked))
@@ -194,7 +194,7 @@ func TestStateIsBoundedWhateverTheDays(t *testing.T) {
 
 func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 	f := Processor.Default().Fold.(*Fold)
-	if _, err := f.Fold(member, fold(t, f, nil, at(5*day)), at(5*day-1)); err == nil {
+	if _, err := f.Fold(member, folded(t, f, nil, at(5*day)), at(5*day-1)); err == nil {
 		t.Error("a day after a later one is folded")
 	}
 }
@@ -204,7 +204,7 @@ func TestConfigIsChecked(t *testing.T) {
 		t.Error("a day closes before it ends")
 	}
 	f := &Fold{2 * time.Hour}
-	if _, asked := closeAt(t, f, fold(t, f, nil, at(5*day)), 6*day+hour); asked != nil {
+	if _, asked := closeAt(t, f, folded(t, f, nil, at(5*day)), 6*day+hour); asked != nil {
 		t.Error("a setting is not heeded")
 	}
 }

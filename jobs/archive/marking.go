@@ -3,7 +3,7 @@ package archive
 import (
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -15,14 +15,14 @@ type marking struct {
 	hourly     bool
 }
 
-var _ jobs.Windowed = (*marking)(nil)
+var _ fold.Windowed = (*marking)(nil)
 
 // Fold marks the days of samples, with or without values.
-func (m *marking) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+func (m *marking) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Result, error) {
 	if len(samples) == 0 {
-		return jobs.FoldResult{State: state}, nil
+		return fold.Result{State: state}, nil
 	}
-	out := jobs.FoldResult{State: days(nil).encode()}
+	out := fold.Result{State: days(nil).encode()}
 	day, hour := Folder{Day: -1}, Folder{Day: -1}
 	for i := range samples {
 		f := Folder{Tenant: d.Tenant, Day: schema.DayOf(samples[i].Key.Ticks)}
@@ -42,13 +42,13 @@ func (m *marking) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jo
 }
 
 // effect returns what marks a folder for a device.
-func (m *marking) effect(d schema.Member, f Folder) jobs.Effect {
+func (m *marking) effect(d schema.Member, f Folder) fold.Effect {
 	from, to := f.Times()
 	o := output(d, f.Day)
 	if f.Hour > 0 {
 		o.PartitionKey += "/" + hourPrefix + f.Hour.String()
 	}
-	return jobs.Effect{Output: o, Properties: []tables.Property{}, Closed: true, From: from, To: to,
+	return fold.Effect{Output: o, Properties: []tables.Property{}, Closed: true, From: from, To: to,
 		Apart: to.Add(m.closeAfter), Mark: f.mark()}
 }
 
@@ -61,4 +61,4 @@ func (*marking) OpenFrom(state []byte) (tables.Ticks, error) {
 }
 
 // Open returns nothing.
-func (*marking) Open(schema.Member, []byte) ([]jobs.Effect, error) { return nil, nil }
+func (*marking) Open(schema.Member, []byte) ([]fold.Effect, error) { return nil, nil }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -12,8 +12,8 @@ import (
 
 // output returns the object of a device and day, encoded as the package's documentation says. Every name can be
 // decoded, because percent signs are encoded, too.
-func output(d schema.Member, day schema.Day) jobs.Output {
-	return jobs.Output{
+func output(d schema.Member, day schema.Day) fold.Output {
+	return fold.Output{
 		PartitionKey: objectsFolder + tenantFolder(d.Tenant) + "date=" + day.String(),
 		RowKey:       encodeDevice(d.Device) + suffix,
 	}

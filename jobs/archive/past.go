@@ -8,8 +8,8 @@ import (
 	"iter"
 	"os"
 
-	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -29,17 +29,17 @@ type past struct {
 }
 
 // readings yields those of a device. Devices come in order.
-func (p *past) readings(ctx context.Context, device schema.DeviceID) iter.Seq2[jobs.Sample, error] {
-	return func(yield func(jobs.Sample, error) bool) {
+func (p *past) readings(ctx context.Context, device schema.DeviceID) iter.Seq2[fold.Sample, error] {
+	return func(yield func(fold.Sample, error) bool) {
 		if err := p.open(ctx); err != nil {
-			yield(jobs.Sample{}, err)
+			yield(fold.Sample{}, err)
 			return
 		}
 		p.taken[device] = true
 		for p.ahead != nil && p.ahead.Device <= string(device) {
 			one := *p.ahead
 			if err := p.next(); err != nil {
-				yield(jobs.Sample{}, err)
+				yield(fold.Sample{}, err)
 				return
 			}
 			if one.Device < string(device) {
@@ -49,7 +49,7 @@ func (p *past) readings(ctx context.Context, device schema.DeviceID) iter.Seq2[j
 			if err != nil {
 				err = fmt.Errorf("the version that is replaced: %w", err)
 			}
-			if !yield(jobs.Sample{Key: key, Values: one.Values}, err) || err != nil {
+			if !yield(fold.Sample{Key: key, Values: one.Values}, err) || err != nil {
 				return
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -125,10 +125,10 @@ func rowsOf(t *testing.T, f *jobstest.Fleet, wanted func(schema.Day) bool) map[s
 		}
 		row := map[string]any{"device": e.PartitionKey, "key": e.RowKey, "time": float64(r.Key.Ticks.Time().UnixMilli()),
 			"tenant": f.World.Member(r.Device, "").Tenant, "date": day.String()}
-		sample, _ := (&jobs.Sensors{}).Sample(r)
+		sample, _ := (&fold.Sensors{}).Sample(r)
 		for _, v := range sample.Values {
 			switch {
-			case v.Is == jobs.Number:
+			case v.Is == fold.Number:
 				row[v.Sensor] = v.Number
 			case v.Sensor == "temperature": // which has numbers, too
 				row["temperature_text"] = v.State

@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -177,8 +178,8 @@ func (v *verifier) stored(ctx context.Context) (next func() (string, error), sto
 		return func() (string, error) { return "", nil }, func() {}
 	}
 	day := *v.day
-	day.Past = func(m *schema.Member) iter.Seq2[jobs.Sample, error] {
-		return func(func(jobs.Sample, error) bool) { v.gone[string(m.Device)] = true }
+	day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] {
+		return func(func(fold.Sample, error) bool) { v.gone[string(m.Device)] = true }
 	}
 	pull, stop := iter.Pull2(day.Readings(ctx, v.file.First, v.file.Before, func(tables.Ticks) {}))
 	return func() (string, error) {

@@ -10,8 +10,8 @@ import (
 	"os"
 	"slices"
 
-	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -39,7 +39,7 @@ func (m *Manifest) aggregatesOf(f File) (all []File) {
 
 // newSummed returns nil where a file has more sensors than a bucket: which of them it has depends on their order.
 func newSummed(m *Manifest, f File) (*summed, error) {
-	if m.Expect.Long || len(m.Expect.Sensors) > jobs.MaxSensors {
+	if m.Expect.Long || len(m.Expect.Sensors) > fold.MaxSensors {
 		return nil, nil
 	}
 	s := &summed{rows: map[schema.Window]hash.Hash{}, tenant: map[schema.Window]map[tables.Ticks]*report.Groups{}}
@@ -68,7 +68,7 @@ func (s *summed) add(one columnar.Reading, key schema.RowKey) {
 		s.end()
 		s.series, s.device = rollup.NewSeries(s.windows...), one.Device
 	}
-	ended, _ := s.series.Add(&jobs.Sample{Key: key, Values: one.Values})
+	ended, _ := s.series.Add(&fold.Sample{Key: key, Values: one.Values})
 	s.buckets(ended)
 }
 

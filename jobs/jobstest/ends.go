@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/processors"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -44,7 +44,7 @@ func lasting(e *tables.Entity) string {
 			schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
 			schema.TrackRefoldUntil, schema.TrackRefoldRow, schema.TrackRefoldLedger, schema.TrackRefoldRejects,
 			schema.TrackRegained, schema.TrackImported, schema.TrackImporting, schema.TrackUncut, "At",
-			schema.RejectNumber, jobs.FenceProperty:
+			schema.RejectNumber, fold.FenceProperty:
 			continue
 		case schema.TrackAttempts, schema.TrackHeld, schema.TrackHeldUntil:
 			if row := e.Get(schema.TrackAttempts); row.Int() == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/rate"
@@ -61,7 +62,7 @@ func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipelin
 	t.Helper()
 	p := &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names,
 		Hold: -time.Second, Marks: -time.Second,
-		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+		Processors: []fold.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	if f.World.Rates {
 		p.Processors = append(p.Processors, rate.Processor.Default())
 	}
@@ -69,9 +70,9 @@ func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipelin
 }
 
 // With returns a processor with a configuration.
-func With(t testing.TB, p *jobs.Processor, c jobs.Config) jobs.Configured {
+func With(t testing.TB, p *fold.Processor, c fold.Config) fold.Configured {
 	t.Helper()
-	configured := must.Have(p.With(c, jobs.Setup{}))(t)
+	configured := must.Have(p.With(c, fold.Setup{}))(t)
 	return configured
 }
 

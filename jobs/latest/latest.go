@@ -3,7 +3,7 @@
 // A reading without values, such as a heartbeat, is kept by its time alone, while no value is newer.
 //
 // The output has the sensors whose newest value is at most 30 days older than the newest of the whole device. If there
-// are more than jobs.MaxSensors sensors, or more than fit the state, it has the newest by row key and name. It depends
+// are more than fold.MaxSensors sensors, or more than fit the state, it has the newest by row key and name. It depends
 // on the readings alone, not on their order or on how they were cut.
 package latest
 
@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Processor keeps the newest value of each sensor.
-var Processor = &jobs.Processor{
+var Processor = &fold.Processor{
 	Name:     "latest",
 	Summary:  "the newest value of each sensor",
 	Formats:  []int{1},
@@ -26,7 +26,7 @@ var Processor = &jobs.Processor{
 	Tables:   []string{table},
 	// A fleet has at most one pipeline with latest.
 	Acknowledges: true,
-	New:          func() jobs.Config { return &Config{} },
+	New:          func() fold.Config { return &Config{} },
 }
 
 const table = "latest"
@@ -38,19 +38,19 @@ type Config struct{}
 func (*Config) Check() error { return nil }
 
 // Fold returns the fold.
-func (*Config) Fold(jobs.Setup) jobs.Fold { return Fold{} }
+func (*Config) Fold(fold.Setup) fold.Fold { return Fold{} }
 
 // A Fold folds readings into newest values. Its zero is ready for use.
 type Fold struct{}
 
-var _ jobs.Merging = Fold{}
+var _ fold.Merging = Fold{}
 
 // Fold keeps the newest value of each sensor: of two at one time, that of the greater row key. A device's output is one
 // entity, which is never closed.
-func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+func (Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Result, error) {
 	newest, err := decode(state)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("latest of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("latest of %s: %w", d.Device, err)
 	}
 	changed := false
 	for i := range samples {
@@ -64,20 +64,20 @@ func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 		newest.trim()
 	}
 	if !changed {
-		return jobs.FoldResult{State: newest.encode()}, nil
+		return fold.Result{State: newest.encode()}, nil
 	}
 	return newest.folded(d), nil
 }
 
 // Merge returns the values of base, and those of other from readings at or after from that are as new or newer.
-func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.FoldResult, error) {
+func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (fold.Result, error) {
 	newest, err := decode(base)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("latest of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("latest of %s: %w", d.Device, err)
 	}
 	added, err := decode(other)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("latest of %s, folded again: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("latest of %s, folded again: %w", d.Device, err)
 	}
 	if added.hasFloor && added.floor.key.Ticks >= from {
 		newest.raise(added.floor)
@@ -110,9 +110,9 @@ func (Fold) Below(state []byte, before tables.Ticks, keep func(sensor string) bo
 }
 
 // folded returns a new state with its whole output.
-func (v *values) folded(d schema.Member) jobs.FoldResult {
-	return jobs.FoldResult{State: v.encode(), Effects: []jobs.Effect{{
-		Output: jobs.Output{
+func (v *values) folded(d schema.Member) fold.Result {
+	return fold.Result{State: v.encode(), Effects: []fold.Effect{{
+		Output: fold.Output{
 			Table:        table,
 			PartitionKey: schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
 			RowKey:       string(d.Device),
@@ -133,7 +133,7 @@ func (v *values) properties() []tables.Property {
 		all = append(all, tables.Property{Name: o.Sensor, Value: tables.String(Value{o.key.Ticks, o.SensorValue}.String())})
 	}
 	if v.hasHeard && v.heard > newest {
-		all = append(all, tables.Property{Name: jobs.HeardProperty, Value: tables.Int64(int64(v.heard))})
+		all = append(all, tables.Property{Name: fold.HeardProperty, Value: tables.Int64(int64(v.heard))})
 		slices.SortFunc(all, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return all

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -19,23 +19,23 @@ import (
 
 var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11, Shard: 2}}
 
-func sample(at tables.Ticks, suffix string, values ...jobs.SensorValue) jobs.Sample {
-	return jobs.Sample{Key: schema.RowKey{Ticks: at, Suffix: suffix}, Values: values}
+func sample(at tables.Ticks, suffix string, values ...fold.SensorValue) fold.Sample {
+	return fold.Sample{Key: schema.RowKey{Ticks: at, Suffix: suffix}, Values: values}
 }
 
-func number(sensor string, n float64) jobs.SensorValue {
-	return jobs.SensorValue{Sensor: sensor, Number: n, Is: jobs.Number}
+func number(sensor string, n float64) fold.SensorValue {
+	return fold.SensorValue{Sensor: sensor, Number: n, Is: fold.Number}
 }
 
 // written folds samples and returns the values of the one output.
-func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Value, []byte) {
+func written(t *testing.T, state []byte, samples ...fold.Sample) (map[string]Value, []byte) {
 	t.Helper()
 	folded := must.Have(Fold{}.Fold(member, state, samples))(t)
 	if len(folded.Effects) == 0 {
 		return nil, folded.State
 	}
 	e := folded.Effects[0]
-	if len(folded.Effects) > 1 || e.Closed || e.Output != (jobs.Output{Table: table, PartitionKey: "contoso!2026-11.02",
+	if len(folded.Effects) > 1 || e.Closed || e.Output != (fold.Output{Table: table, PartitionKey: "contoso!2026-11.02",
 		RowKey: "d1"}) {
 		t.Fatalf("effects %+v", folded.Effects)
 	}
@@ -43,7 +43,7 @@ func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Val
 }
 
 func TestNewestOfEachSensorWins(t *testing.T) {
-	state := jobs.SensorValue{Sensor: "door", State: "o\"pen", Is: jobs.State, Doubtful: true}
+	state := fold.SensorValue{Sensor: "door", State: "o\"pen", Is: fold.State, Doubtful: true}
 	got, kept := written(t, nil, sample(10, "", number("t", 1), number("h", 5)), sample(20, "", number("t", 2)),
 		sample(20, "b", state))
 	for sensor, want := range map[string]Value{"t": {20, number("t", 2)}, "h": {10, number("h", 5)}, "door": {20, state}} {
@@ -62,16 +62,16 @@ func TestNewestOfEachSensorWins(t *testing.T) {
 
 // random returns samples of more sensors than are kept, in row order, with texts of any length and times that jump from
 // minutes to weeks.
-func random(r *rand.Rand, n int) (samples []jobs.Sample) {
+func random(r *rand.Rand, n int) (samples []fold.Sample) {
 	at := tables.TicksOf(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
 	for range n {
 		at = at.Add(time.Duration(math.Pow(10, 10+r.Float64()*5.2)))
 		s := sample(at, strings.Repeat("x", r.IntN(3)*r.IntN(2)*30))
-		first := r.IntN(jobs.MaxSensors * 3 / 2)
+		first := r.IntN(fold.MaxSensors * 3 / 2)
 		for i := range 1 + r.IntN(60) {
 			m := number(fmt.Sprint("s", first+i), float64(r.IntN(100)))
 			if r.IntN(3) == 0 {
-				m = jobs.SensorValue{Sensor: m.Sensor, Is: jobs.State, State: strings.Repeat("t", r.IntN(100))}
+				m = fold.SensorValue{Sensor: m.Sensor, Is: fold.State, State: strings.Repeat("t", r.IntN(100))}
 			}
 			s.Values = append(s.Values, m)
 		}
@@ -81,7 +81,7 @@ func random(r *rand.Rand, n int) (samples []jobs.Sample) {
 }
 
 // newest computes what latest should hold from all samples at once.
-func newest(samples []jobs.Sample) map[string]Value {
+func newest(samples []fold.Sample) map[string]Value {
 	type class struct {
 		sensor string
 		long   bool
@@ -100,8 +100,8 @@ func newest(samples []jobs.Sample) map[string]Value {
 	for _, v := range all {
 		room += v.room()
 		_, has := got[v.Sensor]
-		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > jobs.MaxRoom || !has &&
-			len(got) == jobs.MaxSensors {
+		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > fold.MaxRoom || !has &&
+			len(got) == fold.MaxSensors {
 			break
 		}
 		if !has {
@@ -112,7 +112,7 @@ func newest(samples []jobs.Sample) map[string]Value {
 }
 
 // parsed returns the values of an output.
-func parsed(t *testing.T, folded jobs.FoldResult) map[string]Value {
+func parsed(t *testing.T, folded fold.Result) map[string]Value {
 	t.Helper()
 	got := map[string]Value{}
 	for _, p := range folded.Effects[0].Properties {
@@ -141,12 +141,12 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 		if got := parsed(t, whole); !maps.Equal(got, want) {
 			t.Fatalf("seed %d: %d values, want %d, or others", seed, len(got), len(want))
 		}
-		if len(want) == jobs.MaxSensors {
+		if len(want) == fold.MaxSensors {
 			full++
 		} else if len(want) < 60 {
 			left++
 		}
-		parts := make([][]jobs.Sample, 1+r.IntN(4)) // any split, each part in any order and cut
+		parts := make([][]fold.Sample, 1+r.IntN(4)) // any split, each part in any order and cut
 		for _, s := range samples {
 			i := r.IntN(len(parts))
 			parts[i] = append(parts[i], s)
@@ -175,8 +175,8 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 }
 
 func TestMergeHeedsWhereItsReadingsBegin(t *testing.T) {
-	state := func(samples ...jobs.Sample) []byte { return must.Have(Fold{}.Fold(member, nil, samples))(t).State }
-	open := jobs.SensorValue{Sensor: "t", Is: jobs.State, State: strings.Repeat("open ", 20)}
+	state := func(samples ...fold.Sample) []byte { return must.Have(Fold{}.Fold(member, nil, samples))(t).State }
+	open := fold.SensorValue{Sensor: "t", Is: fold.State, State: strings.Repeat("open ", 20)}
 	merged := must.Have(Fold{}.Merge(member, state(sample(20, "", number("t", 1))),
 		state(sample(15, "", number("u", 3)), sample(16, "", number("v", 4)), sample(20, "", open)), 16))(t)
 	got := parsed(t, merged)
@@ -195,37 +195,37 @@ func TestMergeHeedsWhereItsReadingsBegin(t *testing.T) {
 
 // TestHeartbeatIsKeptByItsTime folds readings without values in every order and cut.
 func TestHeartbeatIsKeptByItsTime(t *testing.T) {
-	heard := func(f jobs.FoldResult) int64 {
+	heard := func(f fold.Result) int64 {
 		for _, p := range f.Effects[len(f.Effects)-1].Properties {
-			if p.Name == jobs.HeardProperty {
+			if p.Name == fold.HeardProperty {
 				return p.Value.Int()
 			}
 		}
 		return 0
 	}
-	fold := func(f jobs.FoldResult, err error) jobs.FoldResult { return must.Have(f, err)(t) }
-	samples := []jobs.Sample{sample(10, "", number("t", 1)), sample(20, ""), sample(30, ""),
+	folded := func(f fold.Result, err error) fold.Result { return must.Have(f, err)(t) }
+	samples := []fold.Sample{sample(10, "", number("t", 1)), sample(20, ""), sample(30, ""),
 		sample(25, "", number("t", 2))}
-	whole := fold(Fold{}.Fold(member, nil, samples))
+	whole := folded(Fold{}.Fold(member, nil, samples))
 	if got := heard(whole); got != 30 {
 		t.Errorf("the device was heard at %d", got)
 	}
 	var state []byte
 	for _, i := range []int{2, 3, 0, 1} {
-		state = fold(Fold{}.Fold(member, state, samples[i:i+1])).State
+		state = folded(Fold{}.Fold(member, state, samples[i:i+1])).State
 	}
 	if !bytes.Equal(state, whole.State) {
 		t.Error("in another order the state is another one")
 	}
-	own := fold(Fold{}.Fold(member, nil, samples[2:])).State
-	merged := fold(Fold{}.Merge(member, fold(Fold{}.Fold(member, nil, samples[:2])).State, own, 0))
+	own := folded(Fold{}.Fold(member, nil, samples[2:])).State
+	merged := folded(Fold{}.Merge(member, folded(Fold{}.Fold(member, nil, samples[:2])).State, own, 0))
 	if !bytes.Equal(merged.State, whole.State) || heard(merged) != 30 {
 		t.Errorf("merged: heard at %d", heard(merged))
 	}
-	if late := fold(Fold{}.Merge(member, nil, own, 31)); heard(late) != 0 {
+	if late := folded(Fold{}.Merge(member, nil, own, 31)); heard(late) != 0 {
 		t.Errorf("before where the readings begin: heard at %d", heard(late))
 	}
-	if newer := fold(Fold{}.Fold(member, state, []jobs.Sample{sample(40, "", number("t", 3))})); heard(newer) != 0 {
+	if newer := folded(Fold{}.Fold(member, state, []fold.Sample{sample(40, "", number("t", 3))})); heard(newer) != 0 {
 		t.Errorf("with a newer value: heard at %d", heard(newer))
 	}
 }
@@ -243,12 +243,12 @@ func TestSensorUnseenFor30DaysLeaves(t *testing.T) {
 }
 
 func TestLatestHoldsTheNewestOfTooManySensors(t *testing.T) {
-	var samples []jobs.Sample
-	for i := range tables.Ticks(jobs.MaxSensors + 5) {
+	var samples []fold.Sample
+	for i := range tables.Ticks(fold.MaxSensors + 5) {
 		samples = append(samples, sample(i, "", number(fmt.Sprint("s", int(i)), 1)))
 	}
 	got, _ := written(t, nil, samples...)
-	if _, has := got["s4"]; has || len(got) != jobs.MaxSensors || got["s5"].At != 5 {
+	if _, has := got["s4"]; has || len(got) != fold.MaxSensors || got["s5"].At != 5 {
 		t.Errorf("%d values, s4: %t", len(got), has)
 	}
 }
@@ -257,10 +257,10 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 	s := sample(1, strings.Repeat("x", 64))
 	for i := range 1000 {
 		name := fmt.Sprintf("%03d", i)
-		s.Values = append(s.Values, jobs.SensorValue{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State,
+		s.Values = append(s.Values, fold.SensorValue{Sensor: strings.Repeat("n", 197) + name, Is: fold.State,
 			State: strings.Repeat("t", 256)})
 	}
-	folded := must.Have(Fold{}.Fold(member, nil, []jobs.Sample{s}))(t)
+	folded := must.Have(Fold{}.Fold(member, nil, []fold.Sample{s}))(t)
 	if len(folded.State) > maxState || len(folded.State) < maxState*9/10 {
 		t.Errorf("a state of %d bytes", len(folded.State))
 	}
@@ -268,8 +268,8 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 
 // FuzzState: no state crashes the fold, and what is read is written the same.
 func FuzzState(f *testing.F) {
-	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "x", number("t", 1),
-		jobs.SensorValue{Sensor: "d", State: "s", Is: jobs.State})})
+	folded, err := Fold{}.Fold(member, nil, []fold.Sample{sample(1, "x", number("t", 1),
+		fold.SensorValue{Sensor: "d", State: "s", Is: fold.State})})
 	must.Succeed(f, err)
 	f.Add(folded.State)
 	f.Fuzz(func(t *testing.T, b []byte) {

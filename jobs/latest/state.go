@@ -3,7 +3,7 @@ package latest
 import (
 	"errors"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -50,7 +50,7 @@ func (v *values) encode() []byte {
 
 func (v *value) append(b []byte, newest tables.Ticks) []byte {
 	flags := 0
-	if v.Is == jobs.State {
+	if v.Is == fold.State {
 		flags |= isState
 	}
 	if v.Doubtful {
@@ -58,7 +58,7 @@ func (v *value) append(b []byte, newest tables.Ticks) []byte {
 	}
 	b = pack.Int(pack.Text(b, v.Sensor), int64(newest-v.key.Ticks))
 	b = pack.Int(pack.Text(b, v.key.Suffix), flags)
-	if v.Is == jobs.State {
+	if v.Is == fold.State {
 		return pack.Text(b, v.State)
 	}
 	return pack.Float(b, v.Number)
@@ -103,12 +103,12 @@ func decode(b []byte) (*values, error) {
 }
 
 func readValue(r *pack.Reader, newest tables.Ticks) value {
-	v := value{SensorValue: jobs.SensorValue{Sensor: r.Text(), Is: jobs.Number}}
+	v := value{SensorValue: fold.SensorValue{Sensor: r.Text(), Is: fold.Number}}
 	v.key = schema.RowKey{Ticks: newest - tables.Ticks(r.Int()), Suffix: r.Text()}
 	flags := r.Int()
 	v.Doubtful = flags&isDoubtful != 0
 	if flags&isState != 0 {
-		v.Is, v.State = jobs.State, r.Text()
+		v.Is, v.State = fold.State, r.Text()
 	} else {
 		v.Number = r.Float()
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,7 +14,7 @@ import (
 // A Value is a property of the table latest: the newest value of one sensor, and the time of its reading.
 type Value struct {
 	At tables.Ticks
-	jobs.SensorValue
+	fold.SensorValue
 }
 
 // String returns a JSON array of the time, in ticks as text, and the value, a number or a text. A third element
@@ -22,7 +22,7 @@ type Value struct {
 func (v Value) String() string {
 	b := append([]byte(`["`), v.At.String()...)
 	b = append(b, `",`...)
-	if v.Is == jobs.State {
+	if v.Is == fold.State {
 		b, _ = jsontext.AppendQuote(b, v.State) // invalid UTF-8 is replaced
 	} else {
 		b = strconv.AppendFloat(b, v.Number, 'g', -1, 64)
@@ -35,7 +35,7 @@ func (v Value) String() string {
 
 // ParseValue reads what String writes, for the sensor of that name.
 func ParseValue(sensor, s string) (Value, error) {
-	v := Value{SensorValue: jobs.SensorValue{Sensor: sensor, Is: jobs.Number}}
+	v := Value{SensorValue: fold.SensorValue{Sensor: sensor, Is: fold.Number}}
 	var parts []any
 	if err := json.Unmarshal([]byte(s), &parts); err != nil || len(parts) < 2 || len(parts) > 3 {
 		return v, fmt.Errorf("latest value %q is not an array of a time and a value", s)
@@ -51,7 +51,7 @@ func ParseValue(sensor, s string) (Value, error) {
 	case float64:
 		v.Number = value
 	case string:
-		v.Is, v.State = jobs.State, value
+		v.Is, v.State = fold.State, value
 	default:
 		return v, fmt.Errorf("latest value %q is neither a number nor a text", s)
 	}

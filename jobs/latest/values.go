@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -33,12 +33,12 @@ type values struct {
 
 type value struct {
 	key schema.RowKey // row key of its reading
-	jobs.SensorValue
+	fold.SensorValue
 }
 
-func (v *value) long() bool { return jobs.IsLong(v.key, v.State) }
+func (v *value) long() bool { return fold.IsLong(v.key, v.State) }
 
-func (v *value) room() int { return jobs.Room(v.Sensor, v.long()) }
+func (v *value) room() int { return fold.Room(v.Sensor, v.long()) }
 
 // Bounds of the values of a device.
 const (
@@ -143,7 +143,7 @@ func (v *values) trim() {
 	}
 	oldest := newest.Ticks.Add(-maxAge)
 	v.hasFloor = v.hasFloor && v.floor.key.Ticks >= oldest
-	if first.Ticks >= oldest && v.room <= jobs.MaxRoom && len(v.all) <= jobs.MaxSensors {
+	if first.Ticks >= oldest && v.room <= fold.MaxRoom && len(v.all) <= fold.MaxSensors {
 		return
 	}
 	slices.SortFunc(v.all, byAge)
@@ -155,7 +155,7 @@ func (v *values) trim() {
 		if v.all[i].key.Ticks < oldest {
 			break
 		}
-		if room > jobs.MaxRoom || len(sensors) > jobs.MaxSensors {
+		if room > fold.MaxRoom || len(sensors) > fold.MaxSensors {
 			v.floor, v.hasFloor = v.all[i], true
 			break
 		}

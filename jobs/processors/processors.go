@@ -1,10 +1,10 @@
-// Package processors lists the processors that there are. Whoever adds one adds a line here; see jobs.Processor for
+// Package processors lists the processors that there are. Whoever adds one adds a line here; see fold.Processor for
 // what the value says.
 package processors
 
 import (
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
@@ -28,8 +28,8 @@ func Outputs(n schema.Names) (all []string) {
 }
 
 // All are the processors, in the order in which help names them.
-func All() []*jobs.Processor {
-	return []*jobs.Processor{
+func All() []*fold.Processor {
+	return []*fold.Processor{
 		latest.Processor,
 		rollup.Processor,
 		rate.Processor,

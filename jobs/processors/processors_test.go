@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 )
 
 func TestProcessorsAreToldApart(t *testing.T) {
@@ -46,13 +46,13 @@ func TestAllProcessorsOfAPipelineFitATrackingRow(t *testing.T) {
 			sum += p.MaxState
 		}
 	}
-	if sum > jobs.MaxStates {
-		t.Errorf("their states take %d bytes; %d fit", sum, jobs.MaxStates)
+	if sum > fold.MaxStates {
+		t.Errorf("their states take %d bytes; %d fit", sum, fold.MaxStates)
 	}
 }
 
 func TestAFormatIsTheNewestOfTheLevel(t *testing.T) {
-	p := &jobs.Processor{Formats: []int{1, 3, 4}}
+	p := &fold.Processor{Formats: []int{1, 3, 4}}
 	for level, want := range []int{1, 1, 1, 3, 4, 4} {
 		if got := p.Format(level); got != want {
 			t.Errorf("at level %d it is %d; want %d", level, got, want)

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Processor keeps rates of change.
-var Processor = &jobs.Processor{
+var Processor = &fold.Processor{
 	Name:     "rate",
 	Summary:  "how fast each number changes",
 	Formats:  []int{1},
 	MaxState: maxState,
 	Tables:   []string{Table},
 	Moves:    true,
-	New:      func() jobs.Config { return &Config{time.Hour} },
+	New:      func() fold.Config { return &Config{time.Hour} },
 }
 
 // Table is where the outputs are, without the prefix of the fleet's names.
@@ -40,7 +40,7 @@ func (c *Config) Check() error {
 }
 
 // Fold is the fold that a checked configuration makes.
-func (c *Config) Fold(s jobs.Setup) jobs.Fold {
+func (c *Config) Fold(s fold.Setup) fold.Fold {
 	f := &Fold{over: tables.Ticks(c.Over / 100), before: 1, sensors: s.Sensors}
 	if c.Over > 12*time.Hour {
 		f.before = 2
@@ -70,28 +70,28 @@ const daily = 1
 type Fold struct {
 	over     tables.Ticks
 	before   schema.Day // how many days before that of its newest reading a device's row depends on
-	sensors  jobs.Sensors
+	sensors  fold.Sensors
 	settings uint64 // a hash of all that changes what a state has
 }
 
-var _ jobs.Windowed = (*Fold)(nil)
+var _ fold.Windowed = (*Fold)(nil)
 
 var errOrder = errors.New("rate: samples are not in row order")
 
 // Fold takes the differences of samples to those before.
-func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+func (f *Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Result, error) {
 	st, err := f.decode(state)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("rate of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("rate of %s: %w", d.Device, err)
 	}
 	w := work{fold: f, member: d, state: st}
 	for i := range samples {
 		if err := w.sample(&samples[i]); err != nil {
-			return jobs.FoldResult{}, err
+			return fold.Result{}, err
 		}
 	}
 	w.open()
-	return jobs.FoldResult{State: f.encode(st), Effects: w.effects}, nil
+	return fold.Result{State: f.encode(st), Effects: w.effects}, nil
 }
 
 // OpenFrom is the start of the first day that the device's row depends on.
@@ -108,7 +108,7 @@ func (f *Fold) from(newest tables.Ticks) tables.Ticks {
 }
 
 // Open gives the device's row and its open buckets.
-func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
+func (f *Fold) Open(d schema.Member, state []byte) ([]fold.Effect, error) {
 	st, err := f.decode(state)
 	if err != nil || !st.begun {
 		return nil, err
@@ -125,10 +125,10 @@ type work struct {
 	state   *state
 	changed [2]bool // buckets, since they were begun or last asked to be written
 	newest  bool    // the device's row has changed
-	effects []jobs.Effect
+	effects []fold.Effect
 }
 
-func (w *work) sample(s *jobs.Sample) error {
+func (w *work) sample(s *fold.Sample) error {
 	st, at := w.state, s.Key.Ticks
 	if st.begun && s.Key.Compare(st.last) <= 0 {
 		return errOrder
@@ -153,16 +153,16 @@ func (w *work) sample(s *jobs.Sample) error {
 	}
 	for i := range s.Values {
 		v := &s.Values[i]
-		if v.Is == jobs.Number && !v.Doubtful && v.Sensor != position.Lat && v.Sensor != position.Lon {
+		if v.Is == fold.Number && !v.Doubtful && v.Sensor != position.Lat && v.Sensor != position.Lon {
 			w.value(at, v)
 		}
 	}
 	return nil
 }
 
-func number(s *jobs.Sample, sensor string) *float64 {
-	i := slices.IndexFunc(s.Values, func(v jobs.SensorValue) bool {
-		return v.Sensor == sensor && v.Is == jobs.Number && !v.Doubtful
+func number(s *fold.Sample, sensor string) *float64 {
+	i := slices.IndexFunc(s.Values, func(v fold.SensorValue) bool {
+		return v.Sensor == sensor && v.Is == fold.Number && !v.Doubtful
 	})
 	if i < 0 {
 		return nil
@@ -172,7 +172,7 @@ func number(s *jobs.Sample, sensor string) *float64 {
 
 // value adds a number to the open buckets that have its sensor or room for it, and to
 // the sensor's trail if the day's has.
-func (w *work) value(at tables.Ticks, v *jobs.SensorValue) {
+func (w *work) value(at tables.Ticks, v *fold.SensorValue) {
 	st, reading, counter := w.state, Reading{at, v.Number}, w.fold.sensors.Counters[v.Sensor]
 	for i := range st.buckets {
 		b := &st.buckets[i]
@@ -203,7 +203,7 @@ func (w *work) open() {
 // row asks for the device's row. It is never closed.
 func (w *work) row() {
 	last := w.state.last.Ticks
-	e := jobs.Effect{From: w.fold.from(last), To: tables.MaxTicks, Properties: []tables.Property{}, Output: jobs.Output{
+	e := fold.Effect{From: w.fold.from(last), To: tables.MaxTicks, Properties: []tables.Property{}, Output: fold.Output{
 		Table:        Table,
 		PartitionKey: schema.LatestPartition{Tenant: w.member.Tenant, Month: w.member.Month}.String(),
 		RowKey:       schema.LatestRow{Device: w.member.Device}.String(),
@@ -221,7 +221,7 @@ func (w *work) row() {
 func (w *work) bucket(i int, closed bool) {
 	d, b, window := w.member, &w.state.buckets[i], Windows()[i]
 	partition := schema.RollupPartition{Tenant: d.Tenant, Window: window, Day: schema.DayOf(b.start), Month: d.Month}
-	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(window)), Output: jobs.Output{
+	e := fold.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(window)), Output: fold.Output{
 		Table:        Table,
 		PartitionKey: partition.String(),
 		RowKey:       schema.RollupRow{Device: d.Device, Bucket: b.start}.String(),

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -18,26 +18,26 @@ import (
 
 var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11}}
 
-func newFold(over time.Duration, s jobs.Sensors) *Fold {
-	return (&Config{over}).Fold(jobs.Setup{Sensors: s}).(*Fold)
+func newFold(over time.Duration, s fold.Sensors) *Fold {
+	return (&Config{over}).Fold(fold.Setup{Sensors: s}).(*Fold)
 }
 
 func start() tables.Ticks { return tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)) }
 
-func sample(at time.Duration, values ...any) jobs.Sample {
-	s := jobs.Sample{Key: schema.RowKey{Ticks: start().Add(at)}}
+func sample(at time.Duration, values ...any) fold.Sample {
+	s := fold.Sample{Key: schema.RowKey{Ticks: start().Add(at)}}
 	for i := 0; i < len(values); i += 2 {
 		s.Values = append(s.Values, value(values[i].(string), values[i+1].(float64)))
 	}
 	return s
 }
 
-func value(sensor string, number float64) jobs.SensorValue {
-	return jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: number}
+func value(sensor string, number float64) fold.SensorValue {
+	return fold.SensorValue{Sensor: sensor, Is: fold.Number, Number: number}
 }
 
 // latest are the rates of the device's row after samples.
-func latest(t *testing.T, f *Fold, samples ...jobs.Sample) map[string]Latest {
+func latest(t *testing.T, f *Fold, samples ...fold.Sample) map[string]Latest {
 	t.Helper()
 	out := must.Have(f.Fold(member, nil, samples))(t)
 	all := map[string]Latest{}
@@ -55,8 +55,8 @@ func latest(t *testing.T, f *Fold, samples ...jobs.Sample) map[string]Latest {
 }
 
 func TestDifferencesAreToTheReadingBeforeAndOverTheSpan(t *testing.T) {
-	f := newFold(time.Hour, jobs.Sensors{})
-	var samples []jobs.Sample
+	f := newFold(time.Hour, fold.Sensors{})
+	var samples []fold.Sample
 	for m := range 91 {
 		samples = append(samples, sample(time.Duration(m)*time.Minute, "oil", float64(m)))
 	}
@@ -70,7 +70,7 @@ func TestDifferencesAreToTheReadingBeforeAndOverTheSpan(t *testing.T) {
 	if got := latest(t, f, sample(0, "oil", 1.0), sample(25*time.Hour, "oil", 2.0)); len(got) != 0 {
 		t.Errorf("after more than a day: %+v", got)
 	}
-	f = newFold(24*time.Hour, jobs.Sensors{})
+	f = newFold(24*time.Hour, fold.Sensors{})
 	got = latest(t, f, sample(0, "oil", 1.0), sample(5*time.Hour, "oil", 2.0), sample(25*time.Hour, "oil", 4.0))["oil"]
 	if got.Span == nil || got.Span.Difference != 3 {
 		t.Errorf("over a day: %+v", got)
@@ -78,11 +78,11 @@ func TestDifferencesAreToTheReadingBeforeAndOverTheSpan(t *testing.T) {
 }
 
 func TestACounterCountsFromZeroAfterAReset(t *testing.T) {
-	samples := []jobs.Sample{sample(0, "kwh", 100.0), sample(40*time.Minute, "kwh", 110.0),
+	samples := []fold.Sample{sample(0, "kwh", 100.0), sample(40*time.Minute, "kwh", 110.0),
 		sample(45*time.Minute, "kwh", 3.0), sample(46*time.Minute, "kwh", 5.0),
 		sample(47*time.Minute, "kwh", 1.0), sample(70*time.Minute, "kwh", 4.0)}
 	for counter, want := range map[bool]float64{true: 10 + 3 + 2 + 1 + 3, false: -96} {
-		got := latest(t, newFold(time.Hour, jobs.Sensors{Counters: map[string]bool{"kwh": counter}}), samples...)["kwh"]
+		got := latest(t, newFold(time.Hour, fold.Sensors{Counters: map[string]bool{"kwh": counter}}), samples...)["kwh"]
 		if got.Step.Difference != 3 || got.Span == nil || got.Span.Difference != want {
 			t.Errorf("counter %v: %+v over the span; want %v", counter, got.Span, want)
 		}
@@ -90,7 +90,7 @@ func TestACounterCountsFromZeroAfterAReset(t *testing.T) {
 }
 
 func TestARateHasThePositionOfItsTime(t *testing.T) {
-	f := newFold(time.Hour, jobs.Sensors{Position: jobs.Position{Lat: "lat", Lon: "lon"}})
+	f := newFold(time.Hour, fold.Sensors{Position: fold.Position{Lat: "lat", Lon: "lon"}})
 	got := latest(t, f, sample(0, "oil", 1.0, "lat", 47.0, "lon", 8.0), sample(time.Minute, "oil", 2.0),
 		sample(2*time.Minute, "gas", 2.0, "lat", 48.0, "lon", 9.0),
 		sample(3*time.Minute, "gas", 5.0))
@@ -100,7 +100,7 @@ func TestARateHasThePositionOfItsTime(t *testing.T) {
 }
 
 // walk are samples of random sensors at random pauses, some of days.
-func walk(r *rand.Rand, n int) (all []jobs.Sample) {
+func walk(r *rand.Rand, n int) (all []fold.Sample) {
 	at := time.Duration(0)
 	for range n {
 		at += time.Duration(r.ExpFloat64() * float64(5*time.Minute))
@@ -129,13 +129,13 @@ func randomFold(r *rand.Rand) *Fold {
 		counters[fmt.Sprint("s", i, strings.Repeat("n", i))] = r.IntN(2) == 0
 	}
 	over := []time.Duration{time.Minute, time.Hour, 13 * time.Hour, 24 * time.Hour}[r.IntN(4)]
-	return newFold(over, jobs.Sensors{Counters: counters, Position: jobs.Position{Lat: "lat", Lon: "lon"}})
+	return newFold(over, fold.Sensors{Counters: counters, Position: fold.Position{Lat: "lat", Lon: "lon"}})
 }
 
 // outputs folds samples cut at random places, and gives what storage then has.
-func outputs(t *testing.T, r *rand.Rand, f *Fold, samples []jobs.Sample) (state []byte, all map[jobs.Output]string) {
+func outputs(t *testing.T, r *rand.Rand, f *Fold, samples []fold.Sample) (state []byte, all map[fold.Output]string) {
 	t.Helper()
-	all = map[jobs.Output]string{}
+	all = map[fold.Output]string{}
 	for len(samples) > 0 {
 		n := 1 + r.IntN(len(samples))
 		out := must.Have(f.Fold(member, state, samples[:n]))(t)
@@ -176,7 +176,7 @@ func TestTheStateDependsOnTheDaysOfTheRowAlone(t *testing.T) {
 		state, whole := outputs(t, r, f, samples)
 		from := must.Have(f.OpenFrom(state))(t)
 		begin := schema.DayOf(samples[r.IntN(len(samples))].Key.Ticks).Start()
-		first := slices.IndexFunc(samples, func(s jobs.Sample) bool { return s.Key.Ticks >= min(from, begin) })
+		first := slices.IndexFunc(samples, func(s fold.Sample) bool { return s.Key.Ticks >= min(from, begin) })
 		again, part := outputs(t, r, f, samples[first:])
 		if !bytes.Equal(again, state) {
 			t.Fatalf("seed %d: the states differ", seed)
@@ -231,14 +231,14 @@ func TestTheLargestDeviceFitsItsState(t *testing.T) {
 		for i := range 300 {
 			counters[fmt.Sprint("s", i)] = true
 		}
-		f := newFold(over, jobs.Sensors{Counters: counters, Position: jobs.Position{Lat: "lat", Lon: "lon"}})
+		f := newFold(over, fold.Sensors{Counters: counters, Position: fold.Position{Lat: "lat", Lon: "lon"}})
 		var state []byte
 		for n := range 400 {
 			s := sample(time.Duration(n)*over/60, "lat", 1.0, "lon", 2.0)
 			for i := range 300 {
 				s.Values = append(s.Values, value(fmt.Sprint("s", (i+n/10)%300), float64(400-n)+0.1))
 			}
-			out := must.Have(f.Fold(member, state, []jobs.Sample{s}))(t)
+			out := must.Have(f.Fold(member, state, []fold.Sample{s}))(t)
 			if state = out.State; len(state) > maxState {
 				t.Fatalf("over %v: %d bytes", over, len(state))
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -30,7 +31,7 @@ func (r *Reports) gather(ctx context.Context, at schema.RollupPartition, bucket 
 func device(groups *Groups, e tables.Entity) error {
 	values := map[string]rollup.Timed{}
 	for _, p := range e.Properties {
-		if jobs.IsReserved(p.Name) {
+		if fold.IsReserved(p.Name) {
 			continue
 		}
 		v, err := rollup.ParseTimed(p.Value.Text())

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -41,7 +41,7 @@ func (g *group) add(values map[string]rollup.Timed, stored schema.Stored) {
 		}
 		a.Join(Aggregate{v, 1})
 	}
-	if len(g.sensors) > 2*jobs.MaxSensors {
+	if len(g.sensors) > 2*fold.MaxSensors {
 		g.trim()
 	}
 }
@@ -49,10 +49,10 @@ func (g *group) add(values map[string]rollup.Timed, stored schema.Stored) {
 // trim keeps the first sensors by name. One that goes may come back with another device and lack its numbers then, but
 // as many others come before it, so it goes again.
 func (g *group) trim() {
-	if len(g.sensors) <= jobs.MaxSensors {
+	if len(g.sensors) <= fold.MaxSensors {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.sensors))[jobs.MaxSensors:] {
+	for _, name := range slices.Sorted(maps.Keys(g.sensors))[fold.MaxSensors:] {
 		delete(g.sensors, name)
 		if len(g.rest) < maxRest {
 			g.rest[name] = true

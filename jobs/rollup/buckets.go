@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -29,17 +29,17 @@ func pace(w schema.Window) tables.Ticks {
 	return longPace
 }
 
-var _ jobs.Closer = (*Fold)(nil)
+var _ fold.Closer = (*Fold)(nil)
 
 // Close writes buckets for reports: those that have ended, and open ones at the pace of reports. So a device that falls
 // silent is reported, too.
-func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.FoldResult, error) {
+func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (fold.Result, error) {
 	if len(f.reported) == 0 || len(state) == 0 {
-		return jobs.FoldResult{State: state}, nil
+		return fold.Result{State: state}, nil
 	}
 	st, err := f.decode(state)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
 	work := foldRun{fold: f, member: d, state: st}
 	for i := range st.open {
@@ -48,7 +48,7 @@ func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.Fo
 		}
 	}
 	if len(work.out.Effects) == 0 {
-		return jobs.FoldResult{State: state}, nil
+		return fold.Result{State: state}, nil
 	}
 	work.out.State = f.encode(st)
 	return work.out, nil
@@ -67,7 +67,7 @@ func (b *bucket) due(until tables.Ticks) bool {
 // report asks for a bucket to be written for reports.
 func (w *foldRun) report(b *bucket, until tables.Ticks, closed bool) {
 	d := w.member
-	e := jobs.Effect{Closed: closed, From: b.start, To: b.end(), Output: jobs.Output{
+	e := fold.Effect{Closed: closed, From: b.start, To: b.end(), Output: fold.Output{
 		Table: BucketsTable,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
 			Month: d.Month}.String(),

@@ -1,12 +1,12 @@
 // Package rollup folds readings into buckets of time: for each window and sensor the count, sum, minimum, maximum,
 // first and last of its numbers.
 //
-// A bucket takes the first jobs.MaxSensors sensors in row order, as far as their names fit the state: a sensor takes 62
+// A bucket takes the first fold.MaxSensors sensors in row order, as far as their names fit the state: a sensor takes 62
 // bytes and its name, and a bucket has 304 KiB divided by the number of windows. With three windows that is 1,000
 // sensors whose names have up to 41 bytes, with eight windows 470 whose names have 20. Other values are refused. A
 // bucket depends on its own readings alone.
 //
-// Buckets of windows that are reported (jobs.Setup) are also written to BucketsTable, and marked.
+// Buckets of windows that are reported (fold.Setup) are also written to BucketsTable, and marked.
 package rollup
 
 import (
@@ -14,19 +14,19 @@ import (
 	"fmt"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Processor keeps aggregates of windows of time.
-var Processor = &jobs.Processor{
+var Processor = &fold.Processor{
 	Name:     "rollup",
 	Summary:  "count, sum, min, max, first and last of each sensor and window",
 	Formats:  []int{1},
 	MaxState: maxState,
 	Tables:   []string{table, BucketsTable},
-	New:      func() jobs.Config { return &Config{[]schema.Window{schema.Minute, schema.Hour, schema.Daily}} },
+	New:      func() fold.Config { return &Config{[]schema.Window{schema.Minute, schema.Hour, schema.Daily}} },
 }
 
 const table = "rollups"
@@ -57,7 +57,7 @@ func (c *Config) Check() error {
 }
 
 // Fold returns the fold of a checked configuration.
-func (c *Config) Fold(s jobs.Setup) jobs.Fold {
+func (c *Config) Fold(s fold.Setup) fold.Fold {
 	f := newFold(c.Windows...)
 	for _, w := range s.Reported {
 		if slices.Contains(c.Windows, w) {
@@ -82,21 +82,21 @@ type Fold struct {
 	reported []schema.Window // written to BucketsTable, too
 }
 
-var _ jobs.Windowed = (*Fold)(nil)
+var _ fold.Windowed = (*Fold)(nil)
 
 var errOrder = errors.New("rollup: samples are not in row order")
 
 // Fold adds samples to their buckets. Every window adds the samples themselves, never another window's sums, so no sum
 // depends on how the readings were cut into calls.
-func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+func (f *Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Result, error) {
 	st, err := f.decode(state)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
 	work := foldRun{fold: f, member: d, state: st}
 	for i := range samples {
 		if err := work.sample(&samples[i]); err != nil {
-			return jobs.FoldResult{}, err
+			return fold.Result{}, err
 		}
 	}
 	for i := range st.open {
@@ -124,7 +124,7 @@ func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 }
 
 // Open returns the open buckets.
-func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
+func (f *Fold) Open(d schema.Member, state []byte) ([]fold.Effect, error) {
 	st, err := f.decode(state)
 	if err != nil {
 		return nil, fmt.Errorf("rollup of %s: %w", d.Device, err)
@@ -147,10 +147,10 @@ type foldRun struct {
 	fold   *Fold
 	member schema.Member
 	state  *state
-	out    jobs.FoldResult
+	out    fold.Result
 }
 
-func (w *foldRun) sample(s *jobs.Sample) error {
+func (w *foldRun) sample(s *fold.Sample) error {
 	if w.state.begun && s.Key.Compare(w.state.last) <= 0 {
 		return errOrder
 	}
@@ -175,11 +175,11 @@ func (w *foldRun) sample(s *jobs.Sample) error {
 }
 
 // values adds the numbers of a sample to all open buckets.
-func (w *foldRun) values(s *jobs.Sample) {
+func (w *foldRun) values(s *fold.Sample) {
 	refused := 0
 	for i := range s.Values {
 		v := &s.Values[i]
-		if v.Is != jobs.Number || v.Doubtful {
+		if v.Is != fold.Number || v.Doubtful {
 			continue
 		}
 		full := w.value(i, v)
@@ -196,13 +196,13 @@ func (w *foldRun) values(s *jobs.Sample) {
 		}
 	}
 	if refused > maxRefusals {
-		w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(),
+		w.out.Refused = append(w.out.Refused, fold.Refusal{Row: s.Key.String(),
 			Reason: fmt.Sprintf("and %d more of its values", refused-maxRefusals)})
 	}
 }
 
 // value adds a number to the open buckets that have its sensor or room for it, and returns one that has neither.
-func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
+func (w *foldRun) value(place int, v *fold.SensorValue) (full *bucket) {
 	sensor := w.state.sensor(place, v.Sensor)
 	for i := range w.state.open {
 		b := &w.state.open[i]
@@ -230,19 +230,19 @@ func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 // maxRefusals is how many refusals of a sample are kept apart.
 const maxRefusals = 10
 
-func (w *foldRun) refuse(s *jobs.Sample, sensor string, full *bucket) {
+func (w *foldRun) refuse(s *fold.Sample, sensor string, full *bucket) {
 	reason := fmt.Sprintf("its bucket of %s already has %d other sensors, the maximum", full.window, full.sensors)
-	if full.sensors < jobs.MaxSensors {
+	if full.sensors < fold.MaxSensors {
 		reason = fmt.Sprintf("the names of %d other sensors in its bucket of %s leave no room for it", full.sensors,
 			full.window)
 	}
-	w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: sensor, Reason: reason})
+	w.out.Refused = append(w.out.Refused, fold.Refusal{Row: s.Key.String(), Sensor: sensor, Reason: reason})
 }
 
 // effect asks for a bucket to be written. One that has not changed since it was last written is only reported closed.
 func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
-	e := jobs.Effect{Closed: closed, From: b.start, To: b.end(), Output: jobs.Output{
+	e := fold.Effect{Closed: closed, From: b.start, To: b.end(), Output: fold.Output{
 		Table: table,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
 			Month: d.Month}.String(),
@@ -257,7 +257,7 @@ func (w *foldRun) effect(b *bucket, closed bool) {
 			}
 		}
 		if b.readings > b.most() {
-			e.Properties = append(e.Properties, tables.Property{Name: jobs.ReadingsProperty, Value: tables.Int64(b.readings)})
+			e.Properties = append(e.Properties, tables.Property{Name: fold.ReadingsProperty, Value: tables.Int64(b.readings)})
 		}
 		b.changed = false
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -20,16 +20,16 @@ import (
 var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11}}
 
 // number is a sample of one sensor.
-func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
-	return jobs.Sample{Key: schema.RowKey{Ticks: at},
-		Values: []jobs.SensorValue{{Sensor: sensor, Number: n, Is: jobs.Number}}}
+func number(at tables.Ticks, sensor string, n float64) fold.Sample {
+	return fold.Sample{Key: schema.RowKey{Ticks: at},
+		Values: []fold.SensorValue{{Sensor: sensor, Number: n, Is: fold.Number}}}
 }
 
 // outputs folds samples cut into calls of the given lengths, and gives what is written then, as storage would have it.
-func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[jobs.Output]map[string]Aggregate {
+func outputs(t testing.TB, f *Fold, samples []fold.Sample, cut func() int) map[fold.Output]map[string]Aggregate {
 	t.Helper()
-	written := map[jobs.Output]map[string]Aggregate{}
-	closed := map[jobs.Output]bool{}
+	written := map[fold.Output]map[string]Aggregate{}
+	closed := map[fold.Output]bool{}
 	var state []byte
 	for len(samples) > 0 {
 		n := min(cut(), len(samples))
@@ -49,7 +49,7 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 			}
 			written[e.Output] = map[string]Aggregate{}
 			for _, p := range e.Properties {
-				if p.Name == jobs.ReadingsProperty {
+				if p.Name == fold.ReadingsProperty {
 					written[e.Output][p.Name] = Aggregate{Count: p.Value.Int()}
 					continue
 				}
@@ -64,18 +64,18 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 func whole() int { return math.MaxInt }
 
 // brute computes what outputs should be, one bucket and sensor at a time.
-func brute(samples []jobs.Sample, windows ...schema.Window) map[jobs.Output]map[string]Aggregate {
-	want := map[jobs.Output]map[string]Aggregate{}
-	readings := map[jobs.Output]int64{}
+func brute(samples []fold.Sample, windows ...schema.Window) map[fold.Output]map[string]Aggregate {
+	want := map[fold.Output]map[string]Aggregate{}
+	readings := map[fold.Output]int64{}
 	for _, w := range windows {
 		for _, s := range samples {
 			counts := false
 			start := w.Start(s.Key.Ticks)
-			at := jobs.Output{Table: table,
+			at := fold.Output{Table: table,
 				PartitionKey: fmt.Sprintf("contoso!%s!%s!2026-11", w, start.Time().Format(time.DateOnly)),
 				RowKey:       "d1!" + start.String()}
 			for _, v := range s.Values {
-				if v.Is != jobs.Number || v.Doubtful {
+				if v.Is != fold.Number || v.Doubtful {
 					continue
 				}
 				if want[at] == nil {
@@ -99,27 +99,27 @@ func brute(samples []jobs.Sample, windows ...schema.Window) map[jobs.Output]map[
 			most = max(most, a.Count)
 		}
 		if n > most {
-			want[at][jobs.ReadingsProperty] = Aggregate{Count: n}
+			want[at][fold.ReadingsProperty] = Aggregate{Count: n}
 		}
 	}
 	return want
 }
 
 // walk makes samples of a few sensors, at times that jump from seconds to days.
-func walk(random *rand.Rand, n int) (samples []jobs.Sample) {
+func walk(random *rand.Rand, n int) (samples []fold.Sample) {
 	at := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
 	for range n {
 		at = at.Add(time.Duration(math.Pow(10, random.Float64()*random.Float64()*14)))
-		s := jobs.Sample{Key: schema.RowKey{Ticks: at + 1}}
+		s := fold.Sample{Key: schema.RowKey{Ticks: at + 1}}
 		at++
 		for i := range 3 {
-			m := jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number,
+			m := fold.SensorValue{Sensor: fmt.Sprint("s", i), Is: fold.Number,
 				Number: math.Round(random.NormFloat64()*1e4) / 1e3}
 			switch random.IntN(8) {
 			case 0:
 				continue
 			case 1:
-				m.Is, m.State = jobs.State, "open"
+				m.Is, m.State = fold.State, "open"
 			case 2:
 				m.Doubtful = true
 			}
@@ -151,11 +151,11 @@ func TestRollupsAreEqualHoweverTheWorkIsCut(t *testing.T) {
 
 func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
 	f := newFold(schema.Minute)
-	first, err := f.Fold(member, nil, []jobs.Sample{number(0, "s", 1)})
+	first, err := f.Fold(member, nil, []fold.Sample{number(0, "s", 1)})
 	if err != nil || len(first.Effects) != 1 || first.Effects[0].Closed || first.Effects[0].Properties == nil {
 		t.Fatalf("an open bucket gives %+v, %v", first.Effects, err)
 	}
-	second, err := f.Fold(member, first.State, []jobs.Sample{number(tables.Ticks(schema.Minute/100), "s", 2)})
+	second, err := f.Fold(member, first.State, []fold.Sample{number(tables.Ticks(schema.Minute/100), "s", 2)})
 	if err != nil || len(second.Effects) != 2 || !second.Effects[0].Closed || second.Effects[0].Properties != nil ||
 		second.Effects[0].Output != first.Effects[0].Output {
 		t.Fatalf("the next bucket gives %+v, %v", second.Effects, err)
@@ -168,30 +168,30 @@ func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
 
 func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 	f := newFold(schema.Minute, schema.Hour, schema.Daily)
-	folded := must.Have(f.Fold(member, nil, []jobs.Sample{number(5, "s", 1)}))(t)
+	folded := must.Have(f.Fold(member, nil, []fold.Sample{number(5, "s", 1)}))(t)
 	for _, at := range []tables.Ticks{5, 4, 0} {
-		if _, err := f.Fold(member, folded.State, []jobs.Sample{number(at, "s", 1)}); err == nil {
+		if _, err := f.Fold(member, folded.State, []fold.Sample{number(at, "s", 1)}); err == nil {
 			t.Errorf("a sample at %d after one at 5 is folded", at)
 		}
 	}
-	if _, err := f.Fold(member, nil, []jobs.Sample{number(0, "s", 1)}); err != nil {
+	if _, err := f.Fold(member, nil, []fold.Sample{number(0, "s", 1)}); err != nil {
 		t.Errorf("the first tick of all: %v", err)
 	}
 }
 
 func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 	f := newFold(schema.Minute)
-	s := jobs.Sample{Key: schema.RowKey{Ticks: 1}}
-	for i := range jobs.MaxSensors {
-		s.Values = append(s.Values, jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
+	s := fold.Sample{Key: schema.RowKey{Ticks: 1}}
+	for i := range fold.MaxSensors {
+		s.Values = append(s.Values, fold.SensorValue{Sensor: fmt.Sprint("s", i), Is: fold.Number, Number: 1})
 	}
-	folded, err := f.Fold(member, nil, []jobs.Sample{s, number(2, "late", 1)})
+	folded, err := f.Fold(member, nil, []fold.Sample{s, number(2, "late", 1)})
 	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "late" ||
-		len(folded.Effects[0].Properties) != jobs.MaxSensors {
+		len(folded.Effects[0].Properties) != fold.MaxSensors {
 		t.Fatalf("one sensor too many: refused %v, %v", folded.Refused, err)
 	}
 	next := number(tables.Ticks(schema.Minute/100), "late", 2)
-	folded, err = f.Fold(member, folded.State, []jobs.Sample{next})
+	folded, err = f.Fold(member, folded.State, []fold.Sample{next})
 	if err != nil || folded.Refused != nil {
 		t.Errorf("in the next bucket: refused %v, %v", folded.Refused, err)
 	}
@@ -206,16 +206,16 @@ func eight() (all []schema.Window) {
 }
 
 // crowd makes samples of new sensors all the time, whose names are of all lengths.
-func crowd(random *rand.Rand, n, values int) (samples []jobs.Sample) {
+func crowd(random *rand.Rand, n, values int) (samples []fold.Sample) {
 	at := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
 	for range n {
 		at = at.Add(time.Duration(1+random.IntN(600)) * time.Second)
-		s := jobs.Sample{Key: schema.RowKey{Ticks: at}}
+		s := fold.Sample{Key: schema.RowKey{Ticks: at}}
 		first := random.IntN(4000)
 		for i := range values {
 			name := fmt.Sprint("s", first+i)
 			name += strings.Repeat("x", (first+i)*37%(200-len(name)))
-			s.Values = append(s.Values, jobs.SensorValue{Sensor: name, Is: jobs.Number, Number: float64(random.IntN(1000))})
+			s.Values = append(s.Values, fold.SensorValue{Sensor: name, Is: fold.Number, Number: float64(random.IntN(1000))})
 		}
 		samples = append(samples, s)
 	}
@@ -243,7 +243,7 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 			if random.IntN(20) > 0 {
 				continue
 			}
-			var own []jobs.Sample
+			var own []fold.Sample
 			for _, s := range samples {
 				if p.Window.Start(s.Key.Ticks) == row.Bucket {
 					own = append(own, s)
@@ -260,11 +260,11 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 }
 
 func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
-	long := func(n int) (s jobs.Sample) {
+	long := func(n int) (s fold.Sample) {
 		s.Key = schema.RowKey{Ticks: tables.Ticks(n + 1), Suffix: strings.Repeat("x", 64)}
-		for i := range jobs.MaxSensors {
+		for i := range fold.MaxSensors {
 			name := fmt.Sprint("s", n, "_", i)
-			s.Values = append(s.Values, jobs.SensorValue{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number,
+			s.Values = append(s.Values, fold.SensorValue{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: fold.Number,
 				Number: 1})
 		}
 		return s
@@ -272,7 +272,7 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 	for _, windows := range [][]schema.Window{eight(), {schema.Daily}, {schema.Minute, schema.Hour, schema.Daily}} {
 		f := newFold(windows...)
 		for _, length := range []int{0, 40, 199} {
-			var samples []jobs.Sample
+			var samples []fold.Sample
 			for n := range 3 {
 				samples = append(samples, long(200*n+length))
 			}
@@ -287,9 +287,9 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 		}
 	}
 	f := newFold(schema.Minute, schema.Hour, schema.Daily)
-	folded, err := f.Fold(member, nil, []jobs.Sample{long(0)})
-	if err != nil || folded.Refused != nil || len(folded.Effects[0].Properties) != jobs.MaxSensors {
-		t.Errorf("%d sensors: refused %v, %v", jobs.MaxSensors, folded.Refused, err)
+	folded, err := f.Fold(member, nil, []fold.Sample{long(0)})
+	if err != nil || folded.Refused != nil || len(folded.Effects[0].Properties) != fold.MaxSensors {
+		t.Errorf("%d sensors: refused %v, %v", fold.MaxSensors, folded.Refused, err)
 	}
 }
 
@@ -335,10 +335,10 @@ func equal(f *Fold, a, b *state) bool { return bytes.Equal(f.encode(a), f.encode
 
 func BenchmarkFold(b *testing.B) {
 	f := newFold(schema.Minute, schema.Hour, schema.Daily)
-	samples := make([]jobs.Sample, 1000)
+	samples := make([]fold.Sample, 1000)
 	for i := range samples {
 		samples[i] = number(tables.Ticks(i)*1e7, "temperature", float64(i))
-		samples[i].Values = append(samples[i].Values, jobs.SensorValue{Sensor: "humidity", Is: jobs.Number, Number: 50})
+		samples[i].Values = append(samples[i].Values, fold.SensorValue{Sensor: "humidity", Is: fold.Number, Number: 50})
 	}
 	for b.Loop() {
 		must.Have(f.Fold(member, nil, samples))(b)

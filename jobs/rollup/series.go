@@ -1,7 +1,7 @@
 package rollup
 
 import (
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -24,7 +24,7 @@ func NewSeries(windows ...schema.Window) *Series {
 }
 
 // Add adds a sample, and returns the buckets that end before it. Samples come in row order.
-func (s *Series) Add(sample *jobs.Sample) (ended []Bucket, err error) {
+func (s *Series) Add(sample *fold.Sample) (ended []Bucket, err error) {
 	for i := range s.run.state.open {
 		if b := &s.run.state.open[i]; b.begun && b.window.Start(sample.Key.Ticks) != b.start {
 			ended = append(ended, s.bucket(b)...)
@@ -32,7 +32,7 @@ func (s *Series) Add(sample *jobs.Sample) (ended []Bucket, err error) {
 		}
 	}
 	err = s.run.sample(sample)
-	s.run.out = jobs.FoldResult{}
+	s.run.out = fold.Result{}
 	return ended, err
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -71,7 +71,7 @@ func (b *bucket) has(sensor int) bool {
 
 // takes reports whether the bucket has room for another sensor.
 func (b *bucket) takes(name string, room int) bool {
-	return b.sensors < jobs.MaxSensors && b.room+sensorRoom+len(name) <= room
+	return b.sensors < fold.MaxSensors && b.room+sensorRoom+len(name) <= room
 }
 
 // begin makes room for a sensor that the bucket does not have.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/schema"
 )
 
@@ -38,7 +38,7 @@ func (c *Command) check() error {
 
 // command returns what has to be done for the command of a transition's rule; nil if it has none. As for notifications,
 // none goes out for history. The ID follows from the transition, so that it is sent once.
-func (f *Fold) command(t schema.Transition) (*jobs.Effect, error) {
+func (f *Fold) command(t schema.Transition) (*fold.Effect, error) {
 	var told *Command
 	for _, r := range f.rules {
 		if r.Name == t.ID.Rule {
@@ -55,6 +55,6 @@ func (f *Fold) command(t schema.Transition) (*jobs.Effect, error) {
 		Who:  c.Who,
 		Text: fmt.Sprintf("its command was not sent, because %d commands wait for the device", schema.MaxCommands)}
 	e, err := note.Entity(t.Home, t.ID)
-	return &jobs.Effect{Command: &c, Properties: e.Properties,
-		Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}}, err
+	return &fold.Effect{Command: &c, Properties: e.Properties,
+		Output: fold.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}}, err
 }

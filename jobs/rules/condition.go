@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 )
 
@@ -25,7 +25,7 @@ func (*Condition) begin(*work, *tracked)                   {}
 func (k *Condition) says(v string) string                  { return v + forText(k.For) }
 func (k *Condition) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }
 
-func (k *Condition) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Condition) row(w *work, t *tracked, s *fold.Sample) {
 	if value, ok := concerns(k.Where, s); ok {
 		holds := w.meets(k.Where, s)
 		w.level(t, s.Key.Ticks, ticks(k.For), holds, !holds, value)
@@ -37,12 +37,12 @@ func (k *Condition) pass(w *work, t *tracked, at tables.Ticks) {
 }
 
 // meets reports whether a condition holds for a sample.
-func (w *work) meets(c *condition.Condition, s *jobs.Sample) bool {
+func (w *work) meets(c *condition.Condition, s *fold.Sample) bool {
 	return c.Holds(condition.Row{Labels: w.member.Labels, Sensor: func(name string) condition.Value {
 		switch v := find(s, name); {
 		case v == nil:
 			return condition.Value{}
-		case v.Is == jobs.State:
+		case v.Is == fold.State:
 			return condition.Text(v.State)
 		default:
 			return condition.Number(v.Number)
@@ -51,7 +51,7 @@ func (w *work) meets(c *condition.Condition, s *jobs.Sample) bool {
 }
 
 // concerns reports whether a sample has any of a condition's sensors, and what it says about them.
-func concerns(c *condition.Condition, s *jobs.Sample) (value string, ok bool) {
+func concerns(c *condition.Condition, s *fold.Sample) (value string, ok bool) {
 	var all []string
 	for i := range s.Values {
 		v := &s.Values[i]
@@ -59,7 +59,7 @@ func concerns(c *condition.Condition, s *jobs.Sample) (value string, ok bool) {
 			continue
 		}
 		text := shown(v.Number)
-		if v.Is == jobs.State {
+		if v.Is == fold.State {
 			text = v.State
 		}
 		all = append(all, v.Sensor+" is "+text)

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -45,7 +45,7 @@ func (k *Count) check() error {
 }
 
 // row counts a reading. Only the newest ones are remembered, as many as open an incident.
-func (k *Count) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Count) row(w *work, t *tracked, s *fold.Sample) {
 	if _, ok := concerns(k.Where, s); !ok {
 		return
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rules"
 )
@@ -13,13 +13,13 @@ import (
 func ExampleProcessor() {
 	above := 13.0
 	much, err := rules.Processor.With(&rules.Config{Rules: []rules.Rule{{Name: "much", When: &rules.Threshold{
-		Sensor: "litres", Limit: rules.Limit{Above: &above}, For: 10 * time.Minute}}}}, jobs.Setup{})
+		Sensor: "litres", Limit: rules.Limit{Above: &above}, For: 10 * time.Minute}}}}, fold.Setup{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	pump, litres := jobstest.Litres()
-	samples := func(yield func(jobs.Sample, error) bool) {
+	samples := func(yield func(fold.Sample, error) bool) {
 		for _, s := range litres {
 			if !yield(s, nil) {
 				return

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 )
 
@@ -123,7 +123,7 @@ func (k *Threshold) says(v string) string {
 	return k.Sensor + " is " + v + ", " + k.limit() + forText(k.For)
 }
 
-func (k *Threshold) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Threshold) row(w *work, t *tracked, s *fold.Sample) {
 	if f, ok := number(s, k.Sensor); ok {
 		w.level(t, s.Key.Ticks, ticks(k.For), k.holds(f), k.clears(f), shown(f))
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -142,7 +142,7 @@ func (s scheduled) fold(t *testing.T) (said []string) {
 	rest := s.taken
 	for i, job := range s.jobs {
 		b.member.Labels = map[string]string{"tz": s.zones[i]}
-		var own []jobs.Sample
+		var own []fold.Sample
 		for ; len(rest) > 0 && !rest[0].After(job); rest = rest[1:] {
 			own = append(own, sample(tables.TicksOf(rest[0]), "taken", 1))
 		}

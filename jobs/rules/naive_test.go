@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -249,7 +249,7 @@ func (s script) play(b *bench) (said []string) {
 	rest := s.readings
 	second := func(n int) tables.Ticks { return tables.TicksOf(start.Add(time.Duration(n) * time.Second)) }
 	for _, job := range s.jobs {
-		var own []jobs.Sample
+		var own []fold.Sample
 		for ; len(rest) > 0 && rest[0].found() <= job; rest = rest[1:] {
 			var pairs []any
 			if rest[0].x != nil {

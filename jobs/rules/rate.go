@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -47,7 +47,7 @@ func (k *Rate) check() error {
 	return k.Limit.check()
 }
 
-func (k *Rate) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Rate) row(w *work, t *tracked, s *fold.Sample) {
 	f, ok := number(s, k.Sensor)
 	if !ok {
 		return

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -13,7 +13,7 @@ import (
 // Replay yields the transitions of a device from one time to another, as if each of its samples had been found at its
 // own time.
 func (f *Fold) Replay(
-	d schema.Member, samples iter.Seq2[jobs.Sample, error], from, to tables.Ticks,
+	d schema.Member, samples iter.Seq2[fold.Sample, error], from, to tables.Ticks,
 ) iter.Seq2[schema.Transition, error] {
 	return func(yield func(schema.Transition, error) bool) {
 		r := replay{fold: f, member: d, yield: yield}
@@ -25,7 +25,7 @@ func (f *Fold) Replay(
 				yield(schema.Transition{}, err)
 				return
 			}
-			if at := s.Key.Ticks; !r.time(at) || !r.watch([]jobs.Sample{s}, jobs.Moment{Horizon: at}) {
+			if at := s.Key.Ticks; !r.time(at) || !r.watch([]fold.Sample{s}, fold.Moment{Horizon: at}) {
 				return
 			}
 		}
@@ -44,11 +44,11 @@ type replay struct {
 }
 
 func (r *replay) time(at tables.Ticks) (goOn bool) {
-	return r.watch(nil, jobs.Moment{Horizon: at, Until: at})
+	return r.watch(nil, fold.Moment{Horizon: at, Until: at})
 }
 
 // watch folds until everything was taken, and yields what is posted.
-func (r *replay) watch(samples []jobs.Sample, at jobs.Moment) (goOn bool) {
+func (r *replay) watch(samples []fold.Sample, at fold.Moment) (goOn bool) {
 	for left := 1; left > 0; {
 		out, err := r.fold.Watch(r.member, r.state, samples, at)
 		if err == nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -24,7 +24,7 @@ type Rule struct {
 
 // A Match says which devices a rule watches: those that meet all that it names. The zero Match is for all devices.
 type Match struct {
-	jobs.Match
+	fold.Match
 	Model []string // any of them
 }
 
@@ -56,7 +56,7 @@ type Kind interface {
 	// begin starts to watch a device.
 	begin(w *work, t *tracked)
 	// row evaluates a sample.
-	row(w *work, t *tracked, s *jobs.Sample)
+	row(w *work, t *tracked, s *fold.Sample)
 	// next returns the next moment at which time alone may change something, MaxTicks if there is none.
 	next(w *work, t *tracked) tables.Ticks
 	// pass is called when that moment is over.

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Processor watches devices by rules.
-var Processor = &jobs.Processor{
+var Processor = &fold.Processor{
 	Name:     "rules",
 	Summary:  "incidents: when a rule held for a device",
 	Formats:  []int{1},
 	MaxState: maxState,
 	Tables:   []string{Table, schema.Deliveries},
 	Once:     true,
-	New:      func() jobs.Config { return &Config{} },
+	New:      func() fold.Config { return &Config{} },
 }
 
 // Table is where incidents are, without the prefix of the fleet's names.
@@ -69,7 +69,7 @@ const (
 const history = tables.Ticks(time.Hour / 100)
 
 // Fold is the fold that a checked configuration makes.
-func (c *Config) Fold(s jobs.Setup) jobs.Fold {
+func (c *Config) Fold(s fold.Setup) fold.Fold {
 	f := &Fold{counters: s.Sensors.Counters, targets: c.Targets}
 	sum := fnv.New64a()
 	for i := range c.Rules {
@@ -92,26 +92,26 @@ type Fold struct {
 	settings uint64
 }
 
-var _ jobs.Watcher = (*Fold)(nil)
+var _ fold.Watcher = (*Fold)(nil)
 
 // Fold takes samples as if each was found at its own time.
-func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+func (f *Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Result, error) {
 	horizon := tables.Ticks(0)
 	if n := len(samples); n > 0 {
 		horizon = samples[n-1].Key.Ticks
 	}
-	return f.Watch(d, state, samples, jobs.Moment{Horizon: horizon})
+	return f.Watch(d, state, samples, fold.Moment{Horizon: horizon})
 }
 
 // Watch evaluates the rules on samples, or on the time that has passed.
-func (f *Fold) Watch(d schema.Member, b []byte, samples []jobs.Sample, at jobs.Moment) (jobs.FoldResult, error) {
+func (f *Fold) Watch(d schema.Member, b []byte, samples []fold.Sample, at fold.Moment) (fold.Result, error) {
 	device := f.identity(d)
 	if len(samples) == 0 && idle(b, device, at.Until) {
-		return jobs.FoldResult{State: b}, nil
+		return fold.Result{State: b}, nil
 	}
 	st, _, err := decode(b)
 	if err != nil {
-		return jobs.FoldResult{}, fmt.Errorf("rules of %s: %w", d.Device, err)
+		return fold.Result{}, fmt.Errorf("rules of %s: %w", d.Device, err)
 	}
 	w := &work{fold: f, member: d, state: st, horizon: at.Horizon}
 	left := 0
@@ -121,9 +121,9 @@ func (f *Fold) Watch(d schema.Member, b []byte, samples []jobs.Sample, at jobs.M
 		left = w.time(at, device)
 	}
 	if len(b) == 0 && len(samples) == 0 && !slices.ContainsFunc(st.rules, (*tracked).waits) {
-		return jobs.FoldResult{}, nil // nothing happens before its first reading
+		return fold.Result{}, nil // nothing happens before its first reading
 	}
-	return jobs.FoldResult{State: w.encode(), Left: left}, nil
+	return fold.Result{State: w.encode(), Left: left}, nil
 }
 
 // Leave closes the open incidents of a device that has left the fleet or the tenant, and forgets what rules remember of
@@ -158,7 +158,7 @@ func (f *Fold) identity(d schema.Member) uint64 {
 
 // Posts returns the rows of the transitions that a state holds: of the incident, of the index of open incidents, where
 // an opening adds one and a closing removes it, and of the deliveries of its notifications.
-func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byte, err error) {
+func (f *Fold) Posts(d schema.Member, b []byte) (posts []fold.Effect, rest []byte, err error) {
 	if !hasOutbox(b) {
 		return nil, b, nil
 	}
@@ -167,8 +167,8 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byt
 		return nil, nil, fmt.Errorf("rules of %s: %w", d.Device, err)
 	}
 	post := func(e tables.Entity) {
-		posts = append(posts, jobs.Effect{Properties: e.Properties,
-			Output: jobs.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+		posts = append(posts, fold.Effect{Properties: e.Properties,
+			Output: fold.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
 	}
 	closed := map[string]bool{} // rows of the index; one transaction cannot insert and delete the same row
 	for i := range st.outbox {
@@ -186,8 +186,8 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []jobs.Effect, rest []byt
 		}
 		for _, target := range f.targetsOf(t) {
 			e := schema.Delivery{Target: target, Transition: t}.Entity()
-			posts = append(posts, jobs.Effect{Properties: e.Properties,
-				Output: jobs.Output{Table: schema.Deliveries, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+			posts = append(posts, fold.Effect{Properties: e.Properties,
+				Output: fold.Output{Table: schema.Deliveries, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
 		}
 		told, err := f.command(t)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -45,7 +45,7 @@ func (b *bench) configure(all ...Rule) {
 	b.t.Helper()
 	c := &Config{Rules: all}
 	must.Succeed(b.t, c.Check())
-	b.fold = c.Fold(jobs.Setup{}).(*Fold)
+	b.fold = c.Fold(fold.Setup{}).(*Fold)
 }
 
 func rule(name string, k Kind) Rule { return Rule{Name: schema.Rule(name), When: k} }
@@ -58,17 +58,17 @@ func where(t testing.TB, text string) *condition.Condition {
 }
 
 // sample returns a reading of sensors and their values: numbers, or texts.
-func sample(t tables.Ticks, pairs ...any) jobs.Sample {
-	s := jobs.Sample{Key: schema.RowKey{Ticks: t}}
+func sample(t tables.Ticks, pairs ...any) fold.Sample {
+	s := fold.Sample{Key: schema.RowKey{Ticks: t}}
 	for i := 0; i < len(pairs); i += 2 {
-		v := jobs.SensorValue{Sensor: pairs[i].(string)}
+		v := fold.SensorValue{Sensor: pairs[i].(string)}
 		switch of := pairs[i+1].(type) {
 		case float64:
-			v.Is, v.Number = jobs.Number, of
+			v.Is, v.Number = fold.Number, of
 		case int:
-			v.Is, v.Number = jobs.Number, float64(of)
+			v.Is, v.Number = fold.Number, float64(of)
 		case string:
-			v.Is, v.State = jobs.State, of
+			v.Is, v.State = fold.State, of
 		}
 		s.Values = append(s.Values, v)
 	}
@@ -76,21 +76,21 @@ func sample(t tables.Ticks, pairs ...any) jobs.Sample {
 }
 
 // run does a job: it folds samples, then time until the horizon, and posts.
-func (b *bench) run(horizon tables.Ticks, samples ...jobs.Sample) {
+func (b *bench) run(horizon tables.Ticks, samples ...fold.Sample) {
 	b.t.Helper()
 	b.rows(horizon, samples...)
 	for left := 1; left > 0; {
-		out := must.Have(b.fold.Watch(b.member, b.state, nil, jobs.Moment{Horizon: horizon, Until: horizon}))(b.t)
+		out := must.Have(b.fold.Watch(b.member, b.state, nil, fold.Moment{Horizon: horizon, Until: horizon}))(b.t)
 		b.state, left = out.State, out.Left
 		b.post()
 	}
 }
 
 // rows folds samples alone.
-func (b *bench) rows(horizon tables.Ticks, samples ...jobs.Sample) {
+func (b *bench) rows(horizon tables.Ticks, samples ...fold.Sample) {
 	b.t.Helper()
 	for len(samples) > 0 {
-		out := must.Have(b.fold.Watch(b.member, b.state, samples, jobs.Moment{Horizon: horizon}))(b.t)
+		out := must.Have(b.fold.Watch(b.member, b.state, samples, fold.Moment{Horizon: horizon}))(b.t)
 		b.state, samples = out.State, samples[len(samples)-out.Left:]
 		b.post()
 	}

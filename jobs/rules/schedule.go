@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -170,7 +170,7 @@ func (k *Schedule) start(w *work, t *tracked) tables.Ticks {
 	return start
 }
 
-func (k *Schedule) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Schedule) row(w *work, t *tracked, s *fold.Sample) {
 	if _, ok := concerns(k.Expect, s); !ok || !w.meets(k.Expect, s) {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -135,7 +135,7 @@ func TestFullOutboxLosesNothing(t *testing.T) {
 		all = append(all, rule(fmt.Sprint("r", n), &Threshold{Sensor: "x", Limit: Limit{Above: &limit}}))
 	}
 	all = append(all, doses(t, "06:00,12:00,18:00", "Europe/Rome"))
-	var samples []jobs.Sample
+	var samples []fold.Sample
 	for n := range 60 {
 		samples = append(samples, sample(at(fmt.Sprint(n*7, "h")), "x", 20*(n%2)))
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -43,7 +43,7 @@ func (k *Silence) check() error {
 
 func (*Silence) begin(w *work, t *tracked) { t.heard = w.horizon }
 
-func (k *Silence) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Silence) row(w *work, t *tracked, s *fold.Sample) {
 	if k.Sensor != "" && find(s, k.Sensor) == nil {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -33,7 +33,7 @@ func (k *Stuck) check() error {
 	return nil
 }
 
-func (k *Stuck) row(w *work, t *tracked, s *jobs.Sample) {
+func (k *Stuck) row(w *work, t *tracked, s *fold.Sample) {
 	v := find(s, k.Sensor)
 	if v == nil {
 		return
@@ -46,7 +46,7 @@ func (k *Stuck) row(w *work, t *tracked, s *jobs.Sample) {
 		t.text, t.since = is, max(at, 1)
 	}
 	t.heard = at
-	if t.value = clip(v.State, maxValue); v.Is == jobs.Number {
+	if t.value = clip(v.State, maxValue); v.Is == fold.Number {
 		t.value = shown(v.Number)
 	}
 	if !t.open() && at >= t.since+ticks(k.For) {
@@ -55,9 +55,9 @@ func (k *Stuck) row(w *work, t *tracked, s *jobs.Sample) {
 }
 
 // identityOf returns a short text that only equal values share.
-func identityOf(v *jobs.SensorValue) string {
+func identityOf(v *fold.SensorValue) string {
 	switch {
-	case v.Is == jobs.Number:
+	case v.Is == fold.Number:
 		return strconv.FormatFloat(v.Number, 'g', -1, 64)
 	case len(v.State) < maxValue:
 		return "=" + v.State

@@ -3,7 +3,7 @@ package rules
 import (
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -20,7 +20,7 @@ type work struct {
 }
 
 // samples evaluates samples until the outbox is full, and returns how many are left.
-func (w *work) samples(samples []jobs.Sample, device uint64) (left int) {
+func (w *work) samples(samples []fold.Sample, device uint64) (left int) {
 	w.begins, w.rows = samples[0].Key.Ticks, true
 	if !w.reconcile(device) {
 		return len(samples)
@@ -34,7 +34,7 @@ func (w *work) samples(samples []jobs.Sample, device uint64) (left int) {
 }
 
 // sample has each rule evaluate a sample once. It reports whether all have: the outbox may be full before.
-func (w *work) sample(s *jobs.Sample) bool {
+func (w *work) sample(s *fold.Sample) bool {
 	st := w.state
 	if st.row != "" && st.row != s.Key.String() {
 		st.rowDone()
@@ -55,7 +55,7 @@ func (w *work) sample(s *jobs.Sample) bool {
 }
 
 // time evaluates what happens without samples, and returns 1 if the outbox was full before everything was.
-func (w *work) time(at jobs.Moment, device uint64) (left int) {
+func (w *work) time(at fold.Moment, device uint64) (left int) {
 	w.begins = at.Until
 	if !w.reconcile(device) {
 		return 1
@@ -162,17 +162,17 @@ func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 }
 
 // number returns the number of a sensor in a sample, unless its quality is doubtful.
-func number(s *jobs.Sample, sensor string) (f float64, ok bool) {
+func number(s *fold.Sample, sensor string) (f float64, ok bool) {
 	v := find(s, sensor)
-	if v == nil || v.Is != jobs.Number {
+	if v == nil || v.Is != fold.Number {
 		return 0, false
 	}
 	return v.Number, true
 }
 
 // find returns the value of a sensor in a sample, nil if it has none of good quality.
-func find(s *jobs.Sample, sensor string) *jobs.SensorValue {
-	i := slices.IndexFunc(s.Values, func(v jobs.SensorValue) bool { return v.Sensor == sensor && !v.Doubtful })
+func find(s *fold.Sample, sensor string) *fold.SensorValue {
+	i := slices.IndexFunc(s.Values, func(v fold.SensorValue) bool { return v.Sensor == sensor && !v.Doubtful })
 	if i < 0 {
 		return nil
 	}

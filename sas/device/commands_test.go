@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/sas"
 	"furrow/sas/device"
@@ -173,7 +174,7 @@ func (f *fleet) fold(id schema.DeviceID) {
 	}
 	must.Succeed(f.t, err)
 	p := &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names, Hold: -time.Second, Marks: -time.Second,
-		Settle: time.Nanosecond, Processors: []jobs.Configured{latest.Processor.Default()}}
+		Settle: time.Nanosecond, Processors: []fold.Configured{latest.Processor.Default()}}
 	at := d.Member().Place()
 	must.Have(p.Run(f.t.Context(), jobs.Batch{First: at, Last: at}))(f.t)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 )
@@ -116,7 +116,7 @@ func asText(t *testing.T, name string, v any) (all []string) {
 		sent.Value = must.Have(valueOf(v))(t)
 		return []string{seen(sent)}
 	}
-	for _, p := range jobs.Flatten(sent) {
+	for _, p := range fold.Flatten(sent) {
 		all = append(all, seen(p))
 	}
 	return all

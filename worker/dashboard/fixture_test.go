@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables/azuretest"
@@ -35,11 +35,11 @@ func newFixture(t testing.TB, n int, c Config) *fixture {
 }
 
 // sensorsOf says what the rows of a device mean. One device numbers them.
-func sensorsOf(id schema.DeviceID) *jobs.Sensors {
+func sensorsOf(id schema.DeviceID) *fold.Sensors {
 	if id == "d0002" {
-		return &jobs.Sensors{Sequence: "fCnt"}
+		return &fold.Sensors{Sequence: "fCnt"}
 	}
-	return &jobs.Sensors{}
+	return &fold.Sensors{}
 }
 
 func over(t testing.TB, fleet *modeltest.Fixture, c Config, also ...model.Pipeline) *fixture {
@@ -77,7 +77,7 @@ func livePipeline() model.Pipeline {
 		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
 		Reports: []schema.Window{schema.Hour, schema.Daily},
 		By:      []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")},
-		Sensors: func(m schema.Member) *jobs.Sensors { return sensorsOf(m.Device) },
+		Sensors: func(m schema.Member) *fold.Sensors { return sensorsOf(m.Device) },
 		Model: func(m schema.Member) string {
 			if m.Site == "" {
 				return ""

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -19,9 +20,9 @@ import (
 func retaining() model.Pipeline {
 	const day = 24 * time.Hour
 	return model.Pipeline{Name: "retention", Cadence: 6 * time.Hour, Keep: []jobs.Keep{
-		{Match: jobs.Match{Site: []string{"vault"}}, Readings: 11 * day},
-		{Match: jobs.Match{Tenant: []string{"fabrikam"}}, Readings: 12 * day},
-		{Match: jobs.Match{Tenant: []string{"contoso", "fabrikam"}}, Readings: 13 * day, Activity: 400 * day},
+		{Match: fold.Match{Site: []string{"vault"}}, Readings: 11 * day},
+		{Match: fold.Match{Tenant: []string{"fabrikam"}}, Readings: 12 * day},
+		{Match: fold.Match{Tenant: []string{"contoso", "fabrikam"}}, Readings: 13 * day, Activity: 400 * day},
 		{Readings: 14 * day, Rollups: map[schema.Window]time.Duration{schema.Minute: 30 * day}}}}
 }
 

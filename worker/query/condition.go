@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables/schema"
 )
@@ -61,7 +61,7 @@ func (a Aggregate) member(name string) float64 {
 // Row returns what a condition on a reading asks for: its values as the model names and converts them, those of
 // heartbeats included. Values that would be rejected are absent. m may be nil.
 func (m *Model) Row(r schema.Reading, labels map[string]string) condition.Row {
-	var sensors jobs.Sensors
+	var sensors fold.Sensors
 	if m != nil && m.Sensors != nil {
 		sensors = *m.Sensors
 		sensors.Heartbeat = nil

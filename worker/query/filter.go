@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -30,7 +30,7 @@ type Models struct {
 // A Model is what a reader knows about the rows of a kind of device.
 type Model struct {
 	Name    string // empty: of devices of no other
-	Sensors *jobs.Sensors
+	Sensors *fold.Sensors
 	Unit    func(sensor string) string // nil: no sensor has a unit
 }
 
@@ -48,7 +48,7 @@ func (m *Model) UnitAsSent(property string) string {
 		return ""
 	}
 	means := m.Sensors.Meaning(property)
-	if means.Is == jobs.Ignored || means.Is == jobs.State || means.Offset != 0 || means.Scale != 0 && means.Scale != 1 {
+	if means.Is == fold.Ignored || means.Is == fold.State || means.Offset != 0 || means.Scale != 0 && means.Scale != 1 {
 		return ""
 	}
 	return m.Unit(means.As)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -41,7 +41,7 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 		report("", err)
 		return Newest{}, false
 	}
-	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(jobs.HeardProperty).Int())}
+	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(fold.HeardProperty).Int())}
 	for _, p := range q.sensors(e) {
 		v, err := latest.ParseValue(p.Name, p.Value.Text())
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -99,10 +99,10 @@ func (q Question) sensorsOfReading(e tables.Entity) []tables.Property {
 		return wanted
 	}
 	for _, p := range e.Properties {
-		if jobs.IsReserved(p.Name) {
+		if fold.IsReserved(p.Name) {
 			continue
 		}
-		for _, sensor := range jobs.Flatten(p) {
+		for _, sensor := range fold.Flatten(p) {
 			if sensor.Name != p.Name && slices.Contains(q.Sensors, sensor.Name) {
 				wanted = append(wanted, sensor)
 			}
@@ -130,7 +130,7 @@ func withObjects(sensors []string) (all []string) {
 func (q Question) sensors(e tables.Entity) []tables.Property {
 	var wanted []tables.Property
 	for _, p := range e.Properties {
-		if !jobs.IsReserved(p.Name) && (len(q.Sensors) == 0 || slices.Contains(q.Sensors, p.Name)) {
+		if !fold.IsReserved(p.Name) && (len(q.Sensors) == 0 || slices.Contains(q.Sensors, p.Name)) {
 			wanted = append(wanted, p)
 		}
 	}

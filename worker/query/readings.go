@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -24,10 +25,10 @@ func (r Reading) Read() (schema.Reading, error) {
 }
 
 // Sample interprets the reading as a pipeline with these settings of sensors does.
-func (r Reading) Sample(sensors *jobs.Sensors) (jobs.Sample, error) {
+func (r Reading) Sample(sensors *fold.Sensors) (fold.Sample, error) {
 	reading, err := r.Read()
 	if err != nil {
-		return jobs.Sample{}, err
+		return fold.Sample{}, err
 	}
 	sample, _ := sensors.Sample(reading)
 	return sample, nil

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -108,6 +108,6 @@ func (q Question) bucket(e tables.Entity, report report) (Bucket, bool) {
 		b.Sensors = append(b.Sensors, Aggregate{p.Name, a})
 		b.Readings = max(b.Readings, a.Count)
 	}
-	b.Readings = max(b.Readings, e.Get(jobs.ReadingsProperty).Int())
+	b.Readings = max(b.Readings, e.Get(fold.ReadingsProperty).Int())
 	return b, len(b.Sensors) > 0
 }

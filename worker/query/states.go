@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -16,7 +16,7 @@ import (
 type StateSpan struct {
 	Device   schema.DeviceID
 	Sensor   string
-	Value    jobs.SensorValue
+	Value    fold.SensorValue
 	From     tables.Ticks // of the first reading with it
 	To       tables.Ticks // of the first reading with another value; zero: it held until the end of the question's span
 	Last     tables.Ticks // of the last reading with it
@@ -25,7 +25,7 @@ type StateSpan struct {
 }
 
 // ErrManySensors means that a device has more sensors with states than a history can follow.
-var ErrManySensors = fmt.Errorf("it has more than %d sensors with states: name the sensors to follow", jobs.MaxSensors)
+var ErrManySensors = fmt.Errorf("it has more than %d sensors with states: name the sensors to follow", fold.MaxSensors)
 
 // States yields the states of sensors within the span, from raw readings: device after device, each when it ends, and
 // at last those that hold until the end of the span. A state is a text, or any value of a sensor that the question
@@ -59,7 +59,7 @@ type history struct {
 }
 
 func (h *history) spans(readings iter.Seq2[Reading, error]) iter.Seq2[StateSpan, error] {
-	var sensors jobs.Sensors
+	var sensors fold.Sensors
 	if h.model != nil && h.model.Sensors != nil {
 		sensors = *h.model.Sensors
 	}
@@ -90,7 +90,7 @@ func (h *history) spans(readings iter.Seq2[Reading, error]) iter.Seq2[StateSpan,
 }
 
 // take takes the value of a reading, and yields the state that it ends.
-func (h *history) take(r Reading, v jobs.SensorValue, yield func(StateSpan, error) bool) bool {
+func (h *history) take(r Reading, v fold.SensorValue, yield func(StateSpan, error) bool) bool {
 	if v.Doubtful || len(h.named) > 0 && !slices.Contains(h.named, v.Sensor) {
 		return true
 	}
@@ -107,10 +107,10 @@ func (h *history) take(r Reading, v jobs.SensorValue, yield func(StateSpan, erro
 			return false
 		}
 	}
-	if v.Is != jobs.State && len(h.named) == 0 {
+	if v.Is != fold.State && len(h.named) == 0 {
 		return true
 	}
-	if len(h.open) == jobs.MaxSensors {
+	if len(h.open) == fold.MaxSensors {
 		return yield(StateSpan{}, fmt.Errorf("device %s: %w", r.Device, ErrManySensors))
 	}
 	h.open[v.Sensor] = &StateSpan{Device: r.Device, Sensor: v.Sensor, Value: v, From: r.Time, Last: r.Time, Readings: 1,

@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -77,10 +78,10 @@ func (p Pipeline) group(built *jobs.Pipeline) {
 }
 
 // model returns a model for device jobs, with the pipeline's processors.
-func (p Pipeline) model(m *Model) (jobs.Model, error) {
-	built := jobs.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m)}
+func (p Pipeline) model(m *Model) (fold.Model, error) {
+	built := fold.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m)}
 	for _, processor := range p.Processors {
-		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Model: m.Name,
+		configured, err := processor.With(processor.Config, fold.Setup{Sensors: built.Sensors, Model: m.Name,
 			Format: processor.Format(p.level()), Reported: p.Reported()})
 		if err != nil {
 			return built, err

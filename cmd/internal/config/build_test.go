@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -54,11 +55,11 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	want := &jobs.Pipeline{
 		Name: "live", Batch: 99, Cadence: 90 * time.Second, Settle: 20 * time.Second,
 		Notifier: &notify.Notifier{Pipeline: "live"}, Settings: c.Pipelines[0].Settings(&c.Models[3]),
-		Sensors: jobs.Sensors{
-			Named: map[string]jobs.Meaning{"door": {Is: jobs.State}, "temperature": {Is: jobs.Number},
-				"debug": {Is: jobs.Ignored}, "kwh": {Is: jobs.Number}},
+		Sensors: fold.Sensors{
+			Named: map[string]fold.Meaning{"door": {Is: fold.State}, "temperature": {Is: fold.Number},
+				"debug": {Is: fold.Ignored}, "kwh": {Is: fold.Number}},
 			Counters: map[string]bool{"kwh": true},
-			Position: jobs.Position{Lat: "gps_lat", Lon: "gps_lon"},
+			Position: fold.Position{Lat: "gps_lat", Lon: "gps_lon"},
 			Quality:  "q", Sequence: "fCnt",
 			Good: []string{"good", "192", "true", "1.5", "1.50"},
 		},
@@ -92,9 +93,9 @@ func TestNoSettingReliesOnDefaultsOfJobs(t *testing.T) {
 func TestFilesAndJobsAcceptTheSameSensors(t *testing.T) {
 	for name, taken := range map[string]bool{
 		"temperature": true, "_x": true, "Größe": true, strings.Repeat("x", maxSensorName): true,
-		strings.Repeat("x", maxSensorName+1): false, jobs.FenceProperty: false, jobs.PartsProperty: false,
+		strings.Repeat("x", maxSensorName+1): false, fold.FenceProperty: false, fold.PartsProperty: false,
 	} {
-		sensors := jobs.Sensors{}
+		sensors := fold.Sensors{}
 		s, refused := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: name, Value: tables.Double(1)}}})
 		if (len(refused) == 0) != taken || (len(s.Values) == 1) != taken || (checkSensor(name) == "") != taken {
 			t.Errorf("sensor %.20s: jobs refuse %v, a file is told %q; want it taken: %v", name, refused, checkSensor(name),

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -68,9 +68,9 @@ func FuzzShow(f *testing.F) {
 		c := Default()
 		c.Models[0].Quality = Quality{"q", []string{text, "other"}}
 		if printable(text, maxUnit) {
-			c.Models[0].Sensors = map[string]Sensor{"s": {Type: jobs.Number, Unit: text}}
+			c.Models[0].Sensors = map[string]Sensor{"s": {Type: fold.Number, Unit: text}}
 		}
-		named := Model{Name: "m", Match: jobs.Match{Labels: map[string][]string{"l": {text + "x"}}}}
+		named := Model{Name: "m", Match: fold.Match{Labels: map[string][]string{"l": {text + "x"}}}}
 		c.Models = append([]Model{named}, c.Models...)
 		c.share()
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {

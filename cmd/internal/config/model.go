@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml/ast"
@@ -16,13 +16,13 @@ import (
 // A Model is what the rows of one kind of device mean.
 type Model struct {
 	Name    string // empty: of the devices of no other model
-	Match   jobs.Match
+	Match   fold.Match
 	Sensors map[string]Sensor // by property, or by pattern with one *
-	Long    jobs.Long
+	Long    fold.Long
 	Quality Quality
 	// Heartbeat is a condition that holds for readings that only say that the device lives; empty: for none.
 	Heartbeat string
-	Position  jobs.Position
+	Position  fold.Position
 	// Sequence is the property, or the part of an object, in which the device numbers its readings; empty: there is none.
 	Sequence string
 }
@@ -30,7 +30,7 @@ type Model struct {
 // A Sensor is the meaning of a property's values.
 type Sensor struct {
 	As            string // the sensor's name; empty: that of the property
-	Type          jobs.SensorKind
+	Type          fold.SensorKind
 	Unit          string  // of a number, for people; may be empty
 	Scale, Offset float64 // of a number: first times Scale, unless that is zero, and then plus Offset
 	// Counter is a number that falls only when it restarts from zero.
@@ -49,7 +49,7 @@ func (c *Config) Model(d schema.Member) *Model { return &c.Models[modelOf(c.Mode
 // modelOf returns the index of a device's model. The last one is for those of no other.
 func modelOf(models []Model, d schema.Member) int {
 	last := len(models) - 1
-	i := jobs.ModelOf(models[:last], d, func(m Model) (string, jobs.Match) { return m.Name, m.Match })
+	i := fold.ModelOf(models[:last], d, func(m Model) (string, fold.Match) { return m.Name, m.Match })
 	if i < 0 {
 		return last
 	}
@@ -77,12 +77,12 @@ func (m *Model) Unit(sensor string) string {
 }
 
 // Meant returns what tells the meaning of a device's rows.
-func (p Pipeline) Meant() func(schema.Member) *jobs.Sensors {
-	all := make([]jobs.Sensors, len(p.Models))
+func (p Pipeline) Meant() func(schema.Member) *fold.Sensors {
+	all := make([]fold.Sensors, len(p.Models))
 	for i := range p.Models {
 		all[i] = p.Models[i].Meant()
 	}
-	return func(d schema.Member) *jobs.Sensors { return &all[modelOf(p.Models, d)] }
+	return func(d schema.Member) *fold.Sensors { return &all[modelOf(p.Models, d)] }
 }
 
 // Unit returns the unit of a sensor in the first model that has one.
@@ -107,8 +107,8 @@ func (m *Model) patterns() []string {
 }
 
 // Meant returns the model's sensors for jobs.
-func (m *Model) Meant() jobs.Sensors {
-	s := jobs.Sensors{Named: map[string]jobs.Meaning{}, Long: m.Long, Quality: m.Quality.Sensor, Good: m.Quality.Good,
+func (m *Model) Meant() fold.Sensors {
+	s := fold.Sensors{Named: map[string]fold.Meaning{}, Long: m.Long, Quality: m.Quality.Sensor, Good: m.Quality.Good,
 		Position: m.Position, Sequence: m.Sequence}
 	if m.Heartbeat != "" {
 		var err error
@@ -129,13 +129,13 @@ func (m *Model) Meant() jobs.Sensors {
 	}
 	for _, pattern := range m.patterns() {
 		prefix, suffix, _ := strings.Cut(pattern, "*")
-		s.Patterns = append(s.Patterns, jobs.Pattern{Prefix: prefix, Suffix: suffix, Meaning: m.Sensors[pattern].meaning()})
+		s.Patterns = append(s.Patterns, fold.Pattern{Prefix: prefix, Suffix: suffix, Meaning: m.Sensors[pattern].meaning()})
 	}
 	return s
 }
 
-func (s Sensor) meaning() jobs.Meaning {
-	return jobs.Meaning{As: s.As, Is: s.Type, Scale: s.Scale, Offset: s.Offset}
+func (s Sensor) meaning() fold.Meaning {
+	return fold.Meaning{As: s.As, Is: s.Type, Scale: s.Scale, Offset: s.Offset}
 }
 
 // models returns the key for models: the first that matches a device holds.
@@ -163,7 +163,7 @@ func (r *reader) meaning(m *Model) []key {
 }
 
 // long returns the key for rows that are one value of a named sensor.
-func (r *reader) long(to *jobs.Long) key {
+func (r *reader) long(to *fold.Long) key {
 	return key{name: "long", read: func(n ast.Node) {
 		r.within("long", func() {
 			r.object(n, "a map like {name: tagName, value: value}",
@@ -194,10 +194,10 @@ func (r *reader) heartbeat(to *string) key {
 }
 
 // match returns the key for what devices a model has.
-func (r *reader) match(to *jobs.Match) key { return r.matchOr(to, "", nil) }
+func (r *reader) match(to *fold.Match) key { return r.matchOr(to, "", nil) }
 
 // matchOr returns the key for what devices a model or a rule has. Another key may be read beside those of devices.
-func (r *reader) matchOr(to *jobs.Match, other string, read func(ast.Node)) key {
+func (r *reader) matchOr(to *fold.Match, other string, read func(ast.Node)) key {
 	const want = "a map of what its devices have, such as {tenant: contoso, labels.class: [Fryer, Oven]}"
 	lists := map[string]*[]string{"enrollment": &to.Enrollment, "tenant": &to.Tenant, "site": &to.Site,
 		"device": &to.Device}

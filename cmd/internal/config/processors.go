@@ -3,7 +3,7 @@ package config
 import (
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/tables/schema"
@@ -46,8 +46,8 @@ func (r *reader) together(n ast.Node, all []Processor) {
 			return
 		}
 	}
-	if state > jobs.MaxStates {
-		r.problem(n, "the states of these processors can take %d bytes; a device's row takes %d", state, jobs.MaxStates)
+	if state > fold.MaxStates {
+		r.problem(n, "the states of these processors can take %d bytes; a device's row takes %d", state, fold.MaxStates)
 	}
 }
 
@@ -116,14 +116,14 @@ func (r *reader) configured(name string, at, settings ast.Node) Processor {
 
 // A Processor is a processor of a pipeline with its configuration.
 type Processor struct {
-	*jobs.Processor
-	Config jobs.Config // a pointer to the processor's own struct
+	*fold.Processor
+	Config fold.Config // a pointer to the processor's own struct
 }
 
 // processor returns a processor with its default configuration.
 func processor(name string) (Processor, bool) {
 	all := processors.All()
-	i := slices.IndexFunc(all, func(p *jobs.Processor) bool { return p.Name == name })
+	i := slices.IndexFunc(all, func(p *fold.Processor) bool { return p.Name == name })
 	if i < 0 {
 		return Processor{}, false
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 
 	"github.com/goccy/go-yaml/ast"
@@ -35,7 +35,7 @@ func (r *reader) quality(m *Model) key {
 }
 
 // position returns the key for the sensors that tell where a device is.
-func (r *reader) position(to *jobs.Position) key {
+func (r *reader) position(to *fold.Position) key {
 	const want = "the name of a sensor, in degrees"
 	return key{name: "position", read: func(n ast.Node) {
 		r.within("position", func() {

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -31,7 +32,7 @@ const (
 
 // A Keep says how long what is stored of some devices is kept. Zero is for ever.
 type Keep struct {
-	Match    jobs.Match // zero, without Models: all devices
+	Match    fold.Match // zero, without Models: all devices
 	Models   []string
 	Where    string // a condition on the readings that go; empty: all
 	Readings time.Duration

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 
 	"github.com/goccy/go-yaml/ast"
@@ -23,13 +23,13 @@ const (
 // sensorTypes returns the names of jobs.Number, jobs.State and jobs.Ignored.
 func sensorTypes() []string { return []string{"number", "state", "ignored"} }
 
-func typeOf(word string) (jobs.SensorKind, bool) {
+func typeOf(word string) (fold.SensorKind, bool) {
 	i := slices.Index(sensorTypes(), word)
-	return jobs.Number + jobs.SensorKind(i), i >= 0
+	return fold.Number + fold.SensorKind(i), i >= 0
 }
 
 // typeName returns the name of a kind other than AsSent.
-func typeName(kind jobs.SensorKind) string { return sensorTypes()[kind-jobs.Number] }
+func typeName(kind fold.SensorKind) string { return sensorTypes()[kind-fold.Number] }
 
 func (r *reader) sensors(to *map[string]Sensor) key {
 	const want = "a map of sensors and what they are, such as door: state"
@@ -74,7 +74,7 @@ func checkSensor(name string) (wrong string) {
 	switch {
 	case len(name) > maxSensorName:
 		return "has a name of " + strconv.Itoa(len(name)) + " bytes; want at most " + strconv.Itoa(maxSensorName)
-	case jobs.IsReserved(name):
+	case fold.IsReserved(name):
 		return "is a name that outputs reserve; remove it"
 	case name == "PartitionKey" || name == "RowKey" || name == "Timestamp":
 		return "is a key or the timestamp, not a sensor; remove it"
@@ -106,7 +106,7 @@ func (r *reader) sensor(name string, n ast.Node) (s Sensor, ok bool) {
 	case len(r.problems) > before:
 	case s == Sensor{}:
 		r.problem(of, "nothing; want as, type, or what a number is: unit, scale, offset or counter")
-	case s.Type == jobs.Ignored && s.As != "":
+	case s.Type == fold.Ignored && s.As != "":
 		r.problem(of, "as %s of what is ignored; remove one of both", quote(s.As))
 	case s.Counter && strings.Contains(name, "*"):
 		r.problem(of, "counter of a pattern; name each counter")
@@ -131,20 +131,20 @@ func (r *reader) as(of string, n ast.Node) string {
 }
 
 // factor reads what a number is multiplied by, or what is added.
-func (r *reader) factor(name string, n ast.Node, of jobs.SensorKind) float64 {
+func (r *reader) factor(name string, n ast.Node, of fold.SensorKind) float64 {
 	const want = "a number other than 0, such as 0.1"
 	text, at, ok := r.scalar(name, n, want)
 	f, err := strconv.ParseFloat(text, 64)
 	switch {
 	case ok && (err != nil || f == 0 || math.IsNaN(f) || math.IsInf(f, 0)):
 		r.problem(at, "%s %s; want %s", name, quote(text), want)
-	case of == jobs.State || of == jobs.Ignored:
+	case of == fold.State || of == fold.Ignored:
 		r.problem(at, "%s of a sensor of type %s; only numbers have one", name, typeName(of))
 	}
 	return f
 }
 
-func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bool) {
+func (r *reader) sensorType(what string, n ast.Node, to *fold.SensorKind) (ok bool) {
 	want := list(sensorTypes()) + ", or a map like {type: number, unit: °C}"
 	text, at, ok := r.scalar("type", n, want)
 	if !ok {
@@ -159,26 +159,26 @@ func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bo
 	return ok
 }
 
-func (r *reader) counter(n ast.Node, of jobs.SensorKind) bool {
+func (r *reader) counter(n ast.Node, of fold.SensorKind) bool {
 	const want = "true, for a number that falls only when it restarts from zero, or false"
 	text, at, ok := r.scalar("counter", n, want)
 	is, err := strconv.ParseBool(text)
 	switch {
 	case ok && (err != nil || len(text) < len("true")):
 		r.problem(at, "counter %s; want %s", quote(text), want)
-	case is && (of == jobs.State || of == jobs.Ignored):
+	case is && (of == fold.State || of == fold.Ignored):
 		r.problem(at, "counter of a sensor of type %s; only numbers can be counters", typeName(of))
 	}
 	return is
 }
 
-func (r *reader) unit(n ast.Node, of jobs.SensorKind) string {
+func (r *reader) unit(n ast.Node, of fold.SensorKind) string {
 	want := "a text of 1 to " + strconv.Itoa(maxUnit) + " printable characters"
 	text, at, ok := r.scalar("unit", n, want)
 	switch {
 	case ok && !printable(text, maxUnit):
 		r.problem(at, "unit %s; want %s", quote(text), want)
-	case of == jobs.State || of == jobs.Ignored:
+	case of == fold.State || of == fold.Ignored:
 		r.problem(at, "unit %s of a sensor of type %s; only numbers have units", quote(text), typeName(of))
 	}
 	return text

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 )
 
 // Settings identifies everything that changes the results of folds of a model's devices: for each processor its name
@@ -43,7 +43,7 @@ type hashed struct {
 	Settings  map[string]any `json:"settings,omitempty"`
 	meaning
 	Counters map[string]bool `json:"counters,omitempty"`
-	Position jobs.Position   `json:"position,omitzero"`
+	Position fold.Position   `json:"position,omitzero"`
 }
 
 // meaning contains what changes the values that processors get. JSON sorts the maps.
@@ -53,7 +53,7 @@ type meaning struct {
 	Good      []string              `json:"good,omitempty"`
 	As        map[string]string     `json:"as,omitempty"`
 	Scales    map[string][2]float64 `json:"scales,omitempty"`
-	Long      jobs.Long             `json:"long,omitzero"`
+	Long      fold.Long             `json:"long,omitzero"`
 	Heartbeat string                `json:"heartbeat,omitempty"`
 }
 
@@ -67,7 +67,7 @@ func (m *Model) hashed() meaning {
 		Good: slices.Sorted(slices.Values(m.Quality.Good)), Scales: map[string][2]float64{}, Long: m.Long,
 		Heartbeat: m.Heartbeat}
 	for name, s := range m.Sensors {
-		if s.Type != jobs.AsSent {
+		if s.Type != fold.AsSent {
 			all.Sensors[name] = typeName(s.Type)
 		}
 		if s.As != "" {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 
 	"github.com/goccy/go-yaml"
 )
@@ -103,7 +103,7 @@ func (m *Model) MatchText() string {
 
 func (m *Model) shownWhole() shownModel { return shownModel{shownMatch(m.Match), m.shown()} }
 
-func shownMatch(m jobs.Match) map[string][]quoted {
+func shownMatch(m fold.Match) map[string][]quoted {
 	match := map[string][]quoted{}
 	add := func(name string, values []string) {
 		for _, v := range values {
@@ -128,10 +128,10 @@ func (m *Model) shown() (s shownMeaning) {
 		}
 		s.Sensors[quoted(name)] = sensor.shown()
 	}
-	if m.Long != (jobs.Long{}) {
+	if m.Long != (fold.Long{}) {
 		s.Long = &shownLong{m.Long.Name, m.Long.Value}
 	}
-	if m.Position != (jobs.Position{}) {
+	if m.Position != (fold.Position{}) {
 		s.Position = &shownPosition{m.Position.Lat, m.Position.Lon}
 	}
 	if m.Quality.Sensor != "" {
@@ -145,7 +145,7 @@ func (m *Model) shown() (s shownMeaning) {
 
 func (s Sensor) shown() shownSensor {
 	shown := shownSensor{s.As, "", quoted(s.Unit), s.Scale, s.Offset, s.Counter}
-	if s.Type != jobs.AsSent {
+	if s.Type != fold.AsSent {
 		shown.Type = typeName(s.Type)
 	}
 	return shown

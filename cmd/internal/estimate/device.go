@@ -6,6 +6,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -40,12 +41,12 @@ func member() schema.Member {
 }
 
 // reading returns what a device sends at a time: numbers with one decimal.
-func (f Fleet) reading(at time.Time) (jobs.Sample, tables.Entity) {
-	s := jobs.Sample{Key: schema.RowKey{Ticks: tables.TicksOf(at)}}
+func (f Fleet) reading(at time.Time) (fold.Sample, tables.Entity) {
+	s := fold.Sample{Key: schema.RowKey{Ticks: tables.TicksOf(at)}}
 	e := tables.Entity{PartitionKey: string(member().Device), RowKey: s.Key.String()}
 	for i := range f.Sensors {
 		name, n := fmt.Sprintf("sensor_%04d", i), float64(200+(at.Unix()/7+int64(i))%90)/10
-		s.Values = append(s.Values, jobs.SensorValue{Sensor: name, Is: jobs.Number, Number: n})
+		s.Values = append(s.Values, fold.SensorValue{Sensor: name, Is: fold.Number, Number: n})
 		e.Set(name, tables.Double(n))
 	}
 	return s, e
@@ -58,10 +59,10 @@ func (f Fleet) day(p config.Pipeline) (d day, err error) {
 		return d, err
 	}
 	folds := built.Processors
-	states, outputs := make([][]byte, len(folds)), map[jobs.Output]int{}
+	states, outputs := make([][]byte, len(folds)), map[fold.Output]int{}
 	at := began()
 	for end := at.Add(p.Cadence); !end.After(began().Add(24 * time.Hour)); end = end.Add(p.Cadence) {
-		var samples []jobs.Sample
+		var samples []fold.Sample
 		for ; at.Before(end); at = at.Add(f.Every) {
 			s, _ := f.reading(at)
 			samples = append(samples, s)
@@ -71,7 +72,7 @@ func (f Fleet) day(p config.Pipeline) (d day, err error) {
 		}
 		written := map[[2]string]*write{}
 		for i, c := range folds {
-			if _, watches := c.Fold.(jobs.Watcher); watches {
+			if _, watches := c.Fold.(fold.Watcher); watches {
 				continue
 			}
 			out, err := c.Fold.Fold(member(), states[i], samples)
@@ -103,12 +104,12 @@ func (f Fleet) day(p config.Pipeline) (d day, err error) {
 const trackBytes = 1200
 
 // add counts an effect. The sizes are those that Azure charges for.
-func add(e jobs.Effect, written map[[2]string]*write, outputs map[jobs.Output]int) {
+func add(e fold.Effect, written map[[2]string]*write, outputs map[fold.Output]int) {
 	if len(e.Properties) == 0 || e.Output.Table == "" {
 		return
 	}
 	row := tables.Entity{PartitionKey: e.Output.PartitionKey, RowKey: e.Output.RowKey, Properties: e.Properties}
-	row.Set(jobs.FenceProperty, tables.Int64(1))
+	row.Set(fold.FenceProperty, tables.Int64(1))
 	partition := [2]string{e.Output.Table, e.Output.PartitionKey}
 	if written[partition] == nil {
 		written[partition] = &write{}

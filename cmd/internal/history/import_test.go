@@ -17,6 +17,7 @@ import (
 
 	"furrow/cmd/internal/readings"
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
@@ -130,7 +131,7 @@ func (f *fixture) twin(n int) *jobstest.Fleet {
 func pipelineOf(t *testing.T, f *jobstest.Fleet) *jobs.Pipeline {
 	p := f.Pipeline(t, nil)
 	p.Settle, p.Portion = time.Nanosecond, 40
-	p.Processors = []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}
+	p.Processors = []fold.Configured{latest.Processor.Default(), rollup.Processor.Default()}
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/schema"
 )
 
@@ -68,12 +69,12 @@ func (m *Monitor) Works(p *jobs.Pipeline) {
 		processors = append(processors[:len(processors):len(processors)], model.Processors...)
 	}
 	for _, processor := range processors {
-		m.CountFold(p.Name, jobs.Folded{Processor: processor.Name})
+		m.CountFold(p.Name, fold.Folded{Processor: processor.Name})
 	}
 }
 
 // CountFold counts a call of a processor.
-func (m *Monitor) CountFold(p schema.Pipeline, f jobs.Folded) {
+func (m *Monitor) CountFold(p schema.Pipeline, f fold.Folded) {
 	for c, n := range map[*prometheus.CounterVec]float64{m.work.rows: float64(f.Rows), m.work.outputs: float64(f.Outputs),
 		m.work.rejects: float64(f.Rejects), m.work.seconds: f.Took.Seconds()} {
 		c.WithLabelValues(string(p), f.Processor).Add(n)

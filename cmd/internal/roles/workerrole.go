@@ -9,6 +9,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/schema"
 	"furrow/worker"
 )
@@ -80,7 +81,7 @@ func (c *workerRole) build(f *Fleet) (t taken, err error) {
 		}
 		built.Admits, built.Hold = c.admitted.of, c.work.Lease
 		if m := c.work.Monitor; m != nil {
-			built.OnFold = func(f jobs.Folded) { m.CountFold(p.Name, f) }
+			built.OnFold = func(f fold.Folded) { m.CountFold(p.Name, f) }
 			m.Works(built)
 		}
 		if built.Retention != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 )
 
 // MaxColumns is how many columns for sensors a file may have. Beyond that, it has a row for each value.
@@ -28,7 +28,7 @@ type Columns struct {
 }
 
 // Add adds the columns that a sample needs, and reports whether one was missing.
-func (c *Columns) Add(s *jobs.Sample) (added bool) {
+func (c *Columns) Add(s *fold.Sample) (added bool) {
 	for i := range s.Values {
 		v := &s.Values[i]
 		if v.Doubtful && !c.Doubtful {
@@ -49,8 +49,8 @@ func (c *Columns) Add(s *jobs.Sample) (added bool) {
 	return added
 }
 
-func kindOf(v *jobs.SensorValue) Kinds {
-	if v.Is == jobs.State {
+func kindOf(v *fold.SensorValue) Kinds {
+	if v.Is == fold.State {
 		return Texts
 	}
 	return Numbers

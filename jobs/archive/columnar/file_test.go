@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -26,7 +26,7 @@ import (
 type written struct {
 	device string
 	about  []string
-	sample jobs.Sample
+	sample fold.Sample
 }
 
 // write writes readings with the columns that they need.
@@ -68,13 +68,13 @@ func random(r *rand.Rand, devices, rows, sensors int) (all []written) {
 			w.sample.Key = schema.RowKey{Ticks: noon.Add(time.Duration(n) * time.Second), Suffix: []string{"", "b"}[n%2]}
 			isDoubtful := r.IntN(20) == 0
 			for s := range sensors {
-				v := jobs.SensorValue{Sensor: fmt.Sprint("s", s), Is: jobs.Number, Number: math.Round(r.NormFloat64()*1e4) / 100,
+				v := fold.SensorValue{Sensor: fmt.Sprint("s", s), Is: fold.Number, Number: math.Round(r.NormFloat64()*1e4) / 100,
 					Doubtful: isDoubtful}
 				switch what := r.IntN(10); {
 				case what < 3:
 					continue
 				case what == 3 && s%3 == 0 || s%5 == 1:
-					v.Is, v.Number, v.State = jobs.State, 0, []string{"", "open", "ä\x00"}[r.IntN(3)]
+					v.Is, v.Number, v.State = fold.State, 0, []string{"", "open", "ä\x00"}[r.IntN(3)]
 				case what == 4:
 					v.Number = []float64{math.MaxFloat64, math.Copysign(0, -1), 5e-324, 1e300}[r.IntN(4)]
 				}
@@ -105,7 +105,7 @@ func TestReadingsComeBack(t *testing.T) {
 			t.Errorf("%s: long form %v", name, is)
 		}
 		for i, want := range all {
-			byName := func(a, b jobs.SensorValue) int { return cmp.Compare(a.Sensor, b.Sensor) }
+			byName := func(a, b fold.SensorValue) int { return cmp.Compare(a.Sensor, b.Sensor) }
 			slices.SortFunc(want.sample.Values, byName)
 			slices.SortFunc(got[i].Values, byName)
 			is := Reading{want.device, want.sample.Key.String(), want.sample.Key.Ticks.Time().UTC(), want.about,
@@ -140,10 +140,10 @@ func TestColumnsHaveNamesOfTheirOwn(t *testing.T) {
 	if !reflect.DeepEqual(names, want) {
 		t.Errorf("columns %q,\nwant %q", names, want)
 	}
-	w := written{device: "d", about: []string{"hall"}, sample: jobs.Sample{Key: schema.RowKey{Ticks: noon}}}
+	w := written{device: "d", about: []string{"hall"}, sample: fold.Sample{Key: schema.RowKey{Ticks: noon}}}
 	for sensor, kinds := range c.Sensors {
 		if kinds&Numbers != 0 {
-			w.sample.Values = append(w.sample.Values, jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: 1,
+			w.sample.Values = append(w.sample.Values, fold.SensorValue{Sensor: sensor, Is: fold.Number, Number: 1,
 				Doubtful: true})
 		}
 	}
@@ -157,7 +157,7 @@ func TestColumnsHaveNamesOfTheirOwn(t *testing.T) {
 func TestColumnsThatHadNoValuesAreNotUsed(t *testing.T) {
 	c := Columns{Sensors: map[string]Kinds{"gone": Numbers, "oil": Numbers | Texts}, Doubtful: true}
 	w := NewWriter(io.Discard, c)
-	s := jobs.Sample{Key: schema.RowKey{Ticks: noon}, Values: []jobs.SensorValue{{Sensor: "oil", Is: jobs.Number}}}
+	s := fold.Sample{Key: schema.RowKey{Ticks: noon}, Values: []fold.SensorValue{{Sensor: "oil", Is: fold.Number}}}
 	must.Succeed(t, w.Write("d", nil, &s))
 	if used := w.Used(); !reflect.DeepEqual(used, Columns{Sensors: map[string]Kinds{"oil": Numbers}}) {
 		t.Errorf("used %v", used)
@@ -202,9 +202,9 @@ func TestManyColumnsTakeBoundedMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	most := int64(0)
 	for n := range 2000 {
-		s := jobs.Sample{Key: schema.RowKey{Ticks: noon.Add(time.Duration(n) * time.Second)}}
+		s := fold.Sample{Key: schema.RowKey{Ticks: noon.Add(time.Duration(n) * time.Second)}}
 		for i := n % 2; i < MaxColumns; i += 2 {
-			s.Values = append(s.Values, jobs.SensorValue{Sensor: names[i], Is: jobs.Number, Number: rand.Float64()})
+			s.Values = append(s.Values, fold.SensorValue{Sensor: names[i], Is: fold.Number, Number: rand.Float64()})
 		}
 		must.Succeed(t, w.Write("d", nil, &s))
 		if n%500 == 499 {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 
 	"github.com/go-json-experiment/json"
 	"github.com/parquet-go/parquet-go"
@@ -19,7 +19,7 @@ type Reading struct {
 	Key    string
 	Time   time.Time // to the microsecond
 	About  []string  // values of Columns.About
-	Values []jobs.SensorValue
+	Values []fold.SensorValue
 }
 
 // A Reader reads the readings of a file.
@@ -163,9 +163,9 @@ func (r *Reader) values(row parquet.Row, read *Reading) {
 		case r.Columns.Long:
 			name = named
 		}
-		value := jobs.SensorValue{Sensor: name, Is: jobs.State}
+		value := fold.SensorValue{Sensor: name, Is: fold.State}
 		if c.kind == Numbers {
-			value.Is, value.Number = jobs.Number, v.Double()
+			value.Is, value.Number = fold.Number, v.Double()
 		} else {
 			value.State = string(v.ByteArray())
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 
 	"github.com/parquet-go/parquet-go"
@@ -57,7 +57,7 @@ func NewWriter(to io.Writer, c Columns) *Writer {
 
 // Write adds a reading of a device. Readings come in the order of devices and row keys, and have no value that the
 // columns lack. About has the device's values of the columns about it; an empty one is null.
-func (w *Writer) Write(device string, about []string, s *jobs.Sample) error {
+func (w *Writer) Write(device string, about []string, s *fold.Sample) error {
 	if device != w.device {
 		if w.grouped >= groupRows {
 			if err := w.flush(); err != nil {
@@ -109,7 +109,7 @@ func textOf(s string, column int) parquet.Value {
 }
 
 // wide sets the values of a reading.
-func (w *Writer) wide(row parquet.Row, s *jobs.Sample) parquet.Row {
+func (w *Writer) wide(row parquet.Row, s *fold.Sample) parquet.Row {
 	for i := range s.Values {
 		v := &s.Values[i]
 		at, kind := w.at[v.Sensor], kindOf(v)
@@ -130,8 +130,8 @@ func (w *Writer) wide(row parquet.Row, s *jobs.Sample) parquet.Row {
 }
 
 // long sets a value as a row.
-func (w *Writer) long(row parquet.Row, v *jobs.SensorValue) parquet.Row {
-	w.used.Add(&jobs.Sample{Values: []jobs.SensorValue{*v}})
+func (w *Writer) long(row parquet.Row, v *fold.SensorValue) parquet.Row {
+	w.used.Add(&fold.Sample{Values: []fold.SensorValue{*v}})
 	at := fixed + len(w.columns.About)
 	row[at] = textOf(v.Sensor, at)
 	if kindOf(v) == Numbers {
@@ -144,7 +144,7 @@ func (w *Writer) long(row parquet.Row, v *jobs.SensorValue) parquet.Row {
 	return row
 }
 
-func (w *Writer) doubt(row parquet.Row, v *jobs.SensorValue) {
+func (w *Writer) doubt(row parquet.Row, v *fold.SensorValue) {
 	if v.Doubtful {
 		w.used.Doubtful = true
 		row[w.doubtful] = parquet.BooleanValue(true).Level(0, 1, w.doubtful)

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -60,13 +60,13 @@ func (a *account) anyPipeline() schema.Pipeline {
 }
 
 // sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
-func (a *account) sensorsOf(m schema.Member) *jobs.Sensors {
+func (a *account) sensorsOf(m schema.Member) *fold.Sensors {
 	for _, p := range a.configured() {
 		if p.Latest && p.Sensors != nil {
 			return p.Sensors(m)
 		}
 	}
-	return &jobs.Sensors{}
+	return &fold.Sensors{}
 }
 
 // modelOf returns the name of a device's model.

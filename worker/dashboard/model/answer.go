@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -57,7 +57,7 @@ func (s *Store) newestValue(v latest.Value, now time.Time) Latest {
 	at := v.At.Time()
 	l := Latest{Sensor: v.Sensor, Value: v.Number, Unit: s.unit(v.Sensor), Time: at,
 		AgeSeconds: max(0, now.Sub(at)).Seconds(), Doubtful: v.Doubtful}
-	if v.Is == jobs.State {
+	if v.Is == fold.State {
 		l.Value = v.State
 	}
 	return l

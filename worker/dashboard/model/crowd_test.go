@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -94,15 +94,15 @@ func (s *Store) say(r *rand.Rand, i int, now time.Time) {
 	n := query.Newest{Device: schema.DeviceID(d.id), Values: []latest.Value{
 		numberAt(now.Add(-ago), "temperature", math.Round(r.NormFloat64()*20))}}
 	if r.IntN(3) == 0 {
-		n.Values = append(n.Values, latest.Value{At: n.Values[0].At, SensorValue: jobs.SensorValue{Sensor: "door",
-			State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
+		n.Values = append(n.Values, latest.Value{At: n.Values[0].At, SensorValue: fold.SensorValue{Sensor: "door",
+			State: []string{"open", "shut"}[r.IntN(2)], Is: fold.State}})
 	}
 	p := schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month].Month}
 	x.newest(0, p, []query.Newest{n})
 }
 
 func numberAt(at time.Time, sensor string, v float64) latest.Value {
-	return latest.Value{At: tables.TicksOf(at), SensorValue: jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: v}}
+	return latest.Value{At: tables.TicksOf(at), SensorValue: fold.SensorValue{Sensor: sensor, Is: fold.Number, Number: v}}
 }
 
 // someBox returns a random part of the world, which may cross the 180th meridian, be a point, or be the world.

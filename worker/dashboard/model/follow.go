@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -62,7 +62,7 @@ func (f *Follower) Next(ctx context.Context) (all []Reading, err error) {
 		}
 		reading := Reading{Device: string(f.member.Device), Row: r.Row, Time: r.Time.Time().UTC(), Values: map[string]any{}}
 		for _, v := range sample.Values {
-			if reading.Values[v.Sensor] = v.Number; v.Is == jobs.State {
+			if reading.Values[v.Sensor] = v.Number; v.Is == fold.State {
 				reading.Values[v.Sensor] = v.State
 			}
 		}

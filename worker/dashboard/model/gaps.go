@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
 	"furrow/worker/query"
@@ -118,7 +118,7 @@ func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, er
 	return found, first.And(read), err
 }
 
-func gapsQuestion(m schema.Member, means *jobs.Sensors, q GapsQuery) query.Question {
+func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Question {
 	of := &query.Model{Sensors: means}
 	return query.Question{Scope: query.ScopeOf(m), Span: spanOf(q.From, q.To),
 		Models: &query.Models{Of: func(schema.Member) *query.Model { return of }}}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -265,7 +265,7 @@ func (x *index) values(d *device, all []latest.Value) (changed bool) {
 			continue
 		}
 		new := value{number: v.Number, time: unix(v.At), sensor: uint16(sensor)}
-		if v.Is == jobs.State {
+		if v.Is == fold.State {
 			text, ok := x.texts.of(v.State, maxTexts)
 			if !ok {
 				text = maxTexts

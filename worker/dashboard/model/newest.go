@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/worker/dashboard/formats"
 )
 
@@ -36,7 +36,7 @@ type NewestValue struct {
 // A newestRow has the newest values of a device, by sensor.
 type newestRow struct {
 	device string
-	values []jobs.SensorValue
+	values []fold.SensorValue
 	times  []time.Time
 }
 
@@ -44,7 +44,7 @@ func (n *newestRow) Object() any {
 	r := NewestValues{Device: n.device, Sensors: make(map[string]NewestValue, len(n.values))}
 	for i, v := range n.values {
 		value := NewestValue{Time: n.times[i], Value: v.Number, Doubtful: v.Doubtful}
-		if v.Is == jobs.State {
+		if v.Is == fold.State {
 			value.Value = v.State
 		}
 		r.Sensors[v.Sensor] = value
@@ -138,11 +138,11 @@ func (x *index) newestOf(id string, sensors []string) *newestRow {
 }
 
 // measured returns a value as it was measured. The lock is held.
-func (x *index) measured(v value) jobs.SensorValue {
-	m := jobs.SensorValue{Sensor: x.sensors.all[v.sensor], Is: jobs.Number, Number: v.number,
+func (x *index) measured(v value) fold.SensorValue {
+	m := fold.SensorValue{Sensor: x.sensors.all[v.sensor], Is: fold.Number, Number: v.number,
 		Doubtful: v.flags&isDoubtful != 0}
 	if v.flags&isText != 0 {
-		m.Is, m.State, m.Number = jobs.State, x.texts.text(uint32(v.number)), 0
+		m.Is, m.State, m.Number = fold.State, x.texts.text(uint32(v.number)), 0
 	}
 	return m
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -49,7 +49,7 @@ func rateValues(rows []query.NewestRates) (all []query.Newest) {
 	for _, row := range rows {
 		n := query.Newest{Device: row.Device}
 		for _, r := range row.Values {
-			v := jobs.SensorValue{Sensor: r.Sensor + perHour, Is: jobs.Number, Number: r.Step.PerHour}
+			v := fold.SensorValue{Sensor: r.Sensor + perHour, Is: fold.Number, Number: r.Step.PerHour}
 			if r.Span != nil {
 				v.Number = r.Span.PerHour
 			}

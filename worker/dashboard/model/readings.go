@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/condition"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
@@ -47,13 +47,13 @@ type Readings struct {
 type measured struct {
 	device, row string
 	time        time.Time
-	values      []jobs.SensorValue
+	values      []fold.SensorValue
 }
 
 func (m *measured) Object() any {
 	r := Reading{Device: m.device, Row: m.row, Time: m.time, Values: make(map[string]any, len(m.values))}
 	for _, v := range m.values {
-		if r.Values[v.Sensor] = v.Number; v.Is == jobs.State {
+		if r.Values[v.Sensor] = v.Number; v.Is == fold.State {
 			r.Values[v.Sensor] = v.State
 		}
 	}
@@ -75,8 +75,8 @@ func (m *measured) Lines(line func([]formats.Cell)) {
 }
 
 // valueCells returns a value as a number or as a text.
-func valueCells(v jobs.SensorValue) (number, text formats.Cell) {
-	if v.Is == jobs.State {
+func valueCells(v fold.SensorValue) (number, text formats.Cell) {
+	if v.Is == fold.State {
 		return formats.Cell{}, formats.TextCell(v.State)
 	}
 	return formats.NumberCell(v.Number), formats.Cell{}
@@ -195,11 +195,11 @@ func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
 }
 
 // wanted returns the values of some sensors, or all where none are named.
-func wanted(values []jobs.SensorValue, sensors []string) []jobs.SensorValue {
+func wanted(values []fold.SensorValue, sensors []string) []fold.SensorValue {
 	if len(sensors) == 0 {
 		return values
 	}
-	return slices.DeleteFunc(values, func(v jobs.SensorValue) bool { return !slices.Contains(sensors, v.Sensor) })
+	return slices.DeleteFunc(values, func(v fold.SensorValue) bool { return !slices.Contains(sensors, v.Sensor) })
 }
 
 // textOfRow returns the cursor to the rows of a span after one of them.

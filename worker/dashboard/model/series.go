@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -195,7 +195,7 @@ func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read,
 		if v.Sensor == preferred {
 			return preferred, read, err
 		}
-		if is := v.Is != jobs.State; best == "" || is && !number {
+		if is := v.Is != fold.State; best == "" || is && !number {
 			best, number = v.Sensor, is
 		}
 	}
@@ -211,7 +211,7 @@ func (s *Store) isState(ctx context.Context, m schema.Member, sensor string) (bo
 	var known []string
 	for _, v := range r.latest {
 		if v.Sensor == sensor {
-			return v.Is == jobs.State, read, nil
+			return v.Is == fold.State, read, nil
 		}
 		known = append(known, v.Sensor)
 	}
@@ -259,7 +259,7 @@ func (s *Store) readings(
 			continue
 		}
 		for _, v := range sample.Values {
-			if v.Sensor == sensor && v.Is == jobs.Number {
+			if v.Sensor == sensor && v.Is == fold.Number {
 				found.all = append(found.all, Point{Time: r.Time.Time(), Value: &v.Number})
 			}
 		}
@@ -272,7 +272,7 @@ func (s *Store) readings(
 }
 
 // sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
-func (s *Store) sensorsOf(m schema.Member) *jobs.Sensors { return s.accountOf(m.Device).sensorsOf(m) }
+func (s *Store) sensorsOf(m schema.Member) *fold.Sensors { return s.accountOf(m.Device).sensorsOf(m) }
 
 func (s *Store) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -52,7 +52,7 @@ func (s *Store) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) 
 				continue
 			}
 			for _, v := range sample.Values {
-				if v.Sensor == q.Sensor && v.Is == jobs.State {
+				if v.Sensor == q.Sensor && v.Is == fold.State {
 					readings = append(readings, stateReading{r.Time.Time().UTC(), v.State})
 				}
 			}

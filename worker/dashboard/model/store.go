@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/tables/shares"
@@ -40,7 +41,7 @@ type Pipeline struct {
 	Windows []schema.Window                   // sizes of the rollups that a processor writes
 	Reports []schema.Window                   // those of them that are reported
 	By      []schema.By                       // what is reported together
-	Sensors func(schema.Member) *jobs.Sensors // what a device's rows mean; nil: nothing is known
+	Sensors func(schema.Member) *fold.Sensors // what a device's rows mean; nil: nothing is known
 	Unit    func(sensor string) string        // nil: none is known
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
 	Budget  float64                           // US dollars a month of all pipelines; zero: none

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/rate"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -24,7 +24,7 @@ func TestRatesAreThoseOfTheProcessor(t *testing.T) {
 		m := schema.Member{Month: month, Device: pump, Tenant: "contoso", Readings: "readings"}
 		x := &expectation{member: m, outputs: map[place]map[string]output{}, rejected: map[string]bool{},
 			points: map[string][]point{}}
-		var samples []jobs.Sample
+		var samples []fold.Sample
 		key := schema.RowKey{Ticks: at("03:00:00")}
 		for n := range 1 + random.IntN(80) {
 			key.Suffix = fmt.Sprintf("%02d", n)
@@ -40,12 +40,12 @@ func TestRatesAreThoseOfTheProcessor(t *testing.T) {
 				e.Set(fmt.Sprint("s", (i+n)%5), tables.Double(random.NormFloat64()*50))
 			}
 			x.add(e)
-			sample, _ := new(jobs.Sensors).Sample(must.Have(schema.ReadingOf(e))(t))
+			sample, _ := new(fold.Sensors).Sample(must.Have(schema.ReadingOf(e))(t))
 			samples = append(samples, sample)
 		}
 		x.newestRates(tables.Ticks(over / 100))
 
-		fold := (&rate.Config{Over: over}).Fold(jobs.Setup{})
+		fold := (&rate.Config{Over: over}).Fold(fold.Setup{})
 		folded := must.Have(fold.Fold(m, nil, samples))(t)
 		stored := map[place][]tables.Property{}
 		for _, e := range folded.Effects {

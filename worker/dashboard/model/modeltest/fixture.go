@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/report"
@@ -51,9 +52,9 @@ func New(t testing.TB, in azuretest.Account) *Fixture {
 	f.Client, err = tables.Connect(tables.Config{Account: f.Account})
 	must.Succeed(t, err)
 	reported := []schema.Window{schema.Hour, schema.Daily}
-	rollups := must.Have(rollup.Processor.With(rollup.Processor.New(), jobs.Setup{Reported: reported}))(t)
+	rollups := must.Have(rollup.Processor.With(rollup.Processor.New(), fold.Setup{Reported: reported}))(t)
 	f.Pipeline = &jobs.Pipeline{Name: "live", Client: f.Client, Names: f.Names, Settings: "s",
-		Processors: []jobs.Configured{latest.Processor.Default(), rollups},
+		Processors: []fold.Configured{latest.Processor.Default(), rollups},
 		Groups: map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: f.Client, Names: f.Names,
 			Windows: reported, By: []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")}}}}
 	for _, name := range processors.Tables(f.Names, "live") {

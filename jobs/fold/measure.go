@@ -1,4 +1,4 @@
-package jobs
+package fold
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func (w *sampling) refuse(sensor, reason string) {
 		return
 	}
 	if len(sensor) > maxSensorName {
-		sensor = clip(sensor, maxSensorName)
+		sensor = tables.Clip(sensor, maxSensorName)
 	}
 	w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(), Sensor: sensor, Reason: reason})
 }

@@ -1,9 +1,11 @@
-package jobs
+package fold
 
 import (
 	"fmt"
 	"slices"
+	"time"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -85,24 +87,34 @@ func (p *Processor) Default() Configured {
 }
 
 // windowed returns the processor's fold if it is Windowed.
-func (p Configured) windowed() (Windowed, bool) {
+func (p Configured) Windowed() (Windowed, bool) {
 	w, ok := p.Fold.(Windowed)
 	return w, ok
 }
 
 // refolds reports whether the processor can take rows again.
-func (p Configured) refolds() bool {
+func (p Configured) Refolds() bool {
 	_, merging := p.Fold.(Merging)
-	_, windowed := p.windowed()
+	_, windowed := p.Windowed()
 	return merging || windowed
 }
 
 // check refuses effects on undeclared tables, where nobody would find them.
-func (p Configured) check(effects []Effect) error {
+func (p Configured) Check(effects []Effect) error {
 	for _, e := range effects {
 		if declared := e.Output.Table == "" && p.Raw || slices.Contains(p.Tables, e.Output.Table); !declared {
-			return fmt.Errorf("processor %s writes to table %s, but declares only %q", p.Name, quote(e.Output.Table), p.Tables)
+			return fmt.Errorf("processor %s writes to table %s, but declares only %q", p.Name,
+				tables.Quote(e.Output.Table), p.Tables)
 		}
 	}
 	return nil
+}
+
+// Folded says what one call of a processor took and made.
+type Folded struct {
+	Processor string
+	Rows      int // samples that it was given
+	Outputs   int // that it wants written
+	Rejects   int // values that it refused
+	Took      time.Duration
 }

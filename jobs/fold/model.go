@@ -1,4 +1,4 @@
-package jobs
+package fold
 
 import (
 	"slices"
@@ -24,15 +24,6 @@ type Match struct {
 	Enrollment, Tenant, Site []string            // any of them
 	Device                   []string            // IDs, or prefixes of IDs that end with *
 	Labels                   map[string][]string // by name: any of the values
-}
-
-// modelOf returns the model of a device: the one that it states, else the first whose match it meets, else that of the
-// pipeline.
-func (p *Pipeline) modelOf(d schema.Member) *Model {
-	if i := ModelOf(p.Models, d, func(m Model) (string, Match) { return m.Name, m.Match }); i >= 0 {
-		return &p.Models[i]
-	}
-	return &Model{Sensors: p.Sensors, Settings: p.Settings, Processors: p.Processors}
 }
 
 // ModelOf returns the index of a device's model, or -1: the one that the device states, else the first whose match it
@@ -64,3 +55,31 @@ func (m Match) Some() bool {
 }
 
 func among(any []string, value string) bool { return len(any) == 0 || slices.Contains(any, value) }
+
+// watchers yields the processors that are Watchers.
+func (m *Model) Watchers(yield func(Configured, Watcher) bool) {
+	for _, processor := range m.Processors {
+		if w, ok := processor.Fold.(Watcher); ok && !yield(processor, w) {
+			return
+		}
+	}
+}
+
+// keepWindowed keeps the states that a stream continues with. Those of merging processors are joined into the device's
+// after every portion.
+func (m *Model) KeepWindowed(states map[string][]byte) {
+	for _, processor := range m.Processors {
+		if _, ok := processor.Windowed(); !ok {
+			delete(states, processor.Name)
+		}
+	}
+}
+
+func (m *Model) Acknowledges() bool {
+	for _, p := range m.Processors {
+		if p.Acknowledges {
+			return true
+		}
+	}
+	return false
+}

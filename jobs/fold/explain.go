@@ -1,4 +1,4 @@
-package jobs
+package fold
 
 import (
 	"furrow/tables"

@@ -1,4 +1,4 @@
-package jobs
+package fold
 
 import (
 	"strings"
@@ -68,7 +68,7 @@ func (s *Sensors) Meaning(property string) Meaning {
 }
 
 // makes reports whether readings can have values of a sensor.
-func (s *Sensors) makes(sensor string) bool {
+func (s *Sensors) Makes(sensor string) bool {
 	if m := s.Meaning(sensor); m.Is != Ignored && m.As == sensor {
 		return true
 	}
