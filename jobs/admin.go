@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -36,14 +37,14 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 		return false, err
 	}
 	rewound := false
-	err = p.edit(ctx, m.Place(), func(t *track, e *tables.Entity) bool {
-		c := cursor{window: t.since(r.To), rebuild: !before}
-		if rewound = t.last != "" && !c.empty(); rewound {
-			t.foldAgain(c)
-			t.stream.row = "" // the day of the cursor starts again
-			t.setStream(e)
+	err = p.edit(ctx, m.Place(), func(t *tracking.Row, e *tables.Entity) bool {
+		c := tracking.Cursor{Window: t.Since(r.To), Rebuild: !before}
+		if rewound = t.Last != "" && !c.Empty(); rewound {
+			t.FoldAgain(c)
+			t.Stream.Row = "" // the day of the cursor starts again
+			t.SetStream(e)
 			e.Set(schema.TrackRewound, tables.String(r.String()))
-			mark{r.Mark, tables.TicksOf(r.At).Add(p.marks())}.setRefold(e)
+			tracking.Mark{ID: r.Mark, Until: tables.TicksOf(r.At).Add(p.marks())}.SetRefold(e)
 		}
 		return rewound
 	})
@@ -52,25 +53,20 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 
 // WouldRewind reports whether Rewind to a time would have rows to fold again.
 func (p *Pipeline) WouldRewind(ctx context.Context, m schema.Member, to tables.Ticks) (would bool, err error) {
-	err = p.edit(ctx, m.Place(), func(t *track, _ *tables.Entity) bool {
-		would = p.Retention == nil && t.last != "" && !t.since(to).empty()
+	err = p.edit(ctx, m.Place(), func(t *tracking.Row, _ *tables.Entity) bool {
+		would = p.Retention == nil && t.Last != "" && !t.Since(to).Empty()
 		return false
 	})
 	return would, err
 }
 
-// since returns the window from a time up to the checkpoint.
-func (t *track) since(from tables.Ticks) window {
-	return window{max(from, t.watermark), TicksBefore(t.last) + 1}
-}
-
 // Release lets a held device be tried again at once, and reports whether it was held.
 func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 	held := false
-	err := p.edit(ctx, at, func(t *track, e *tables.Entity) bool {
-		held = t.attempts > 0
-		t.marks = marks{chain: t.chain, refoldMark: t.refoldMark}
-		t.setMarks(e)
+	err := p.edit(ctx, at, func(t *tracking.Row, e *tables.Entity) bool {
+		held = t.Attempts > 0
+		t.Marks = tracking.Marks{Chain: t.Chain, RefoldMark: t.RefoldMark}
+		t.SetMarks(e)
 		return held
 	})
 	return held, err
@@ -78,7 +74,7 @@ func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 
 // edit merges a change into a tracking row. It repeats this if others change the row meanwhile. If there is no row, it
 // does nothing.
-func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track, *tables.Entity) bool) error {
+func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*tracking.Row, *tables.Entity) bool) error {
 	return again(ctx, func() error {
 		found, err := p.tracking().Get(ctx, at.Month.String(), string(at.Key))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
@@ -87,7 +83,7 @@ func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track
 		if err != nil {
 			return err
 		}
-		t, err := trackOf(found)
+		t, err := tracking.RowOf(found)
 		if err != nil {
 			return err
 		}
@@ -95,7 +91,7 @@ func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track
 		if !change(t, &e) {
 			return nil
 		}
-		_, err = p.tracking().Do(ctx, tables.Merge(e, t.etag))
+		_, err = p.tracking().Do(ctx, tables.Merge(e, t.ETag))
 		return err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -96,7 +97,7 @@ func (a *auditor) turnTo(ctx context.Context, d *deviceRun) error {
 // serve leaves the device's cursor to another job if its mark may have no message: this job may have died before, or
 // fails after a portion.
 func (a *auditor) serve(d *deviceRun) {
-	if (d.err != nil || a.message.tried()) && !d.track.refold.empty() && d.track.refoldMark.id != "" {
+	if (d.err != nil || a.message.tried()) && !d.track.Refold.Empty() && d.track.RefoldMark.ID != "" {
 		a.hand(d)
 		a.unended[len(a.unended)-1].delay = aloneAfter
 	}
@@ -105,17 +106,17 @@ func (a *auditor) serve(d *deviceRun) {
 // concerns reports whether there is anything to audit on a device, and whether this message should.
 func (a *auditor) concerns(d *deviceRun) bool {
 	t := d.track
-	if d.err != nil || t.last == "" || t.heldAt(a.now) || !a.mine(d, t) {
+	if d.err != nil || t.Last == "" || t.HeldAt(a.now) || !a.mine(d, t) {
 		return false
 	}
-	return a.mark == "" || t.refoldMark.id == a.mark // another message works off the cursor
+	return a.mark == "" || t.RefoldMark.ID == a.mark // another message works off the cursor
 }
 
 // mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
 // with other settings audit the others, and after a move the next device job comes first.
-func (a *auditor) mine(d *deviceRun, t *track) bool {
-	_, moved := t.spans.Differ(d.member.Spans)
-	return t.settings == d.model.Settings && t.generation <= a.pipeline.Generation && !moved
+func (a *auditor) mine(d *deviceRun, t *tracking.Row) bool {
+	_, moved := t.Spans.Differ(d.member.Spans)
+	return t.Settings == d.model.Settings && t.Generation <= a.pipeline.Generation && !moved
 }
 
 // errHeld says that another job keeps the device claimed for too long to wait.
@@ -160,13 +161,13 @@ func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 
 // later leaves a device to a follow-up when the other job's hold ends.
 func (a *auditor) later(d *deviceRun) {
-	h := d.track.hold
+	h := d.track.Hold
 	if a.message.Audit != Refold {
-		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Place(), h.claim, h.until})
+		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Place(), h.Claim, h.Until})
 		return
 	}
 	a.hand(d)
-	a.unended[len(a.unended)-1].delay = h.until.Time().Sub(a.now.Time()) + time.Second
+	a.unended[len(a.unended)-1].delay = h.Until.Time().Sub(a.now.Time()) + time.Second
 }
 
 // device audits one device. Its error is of storage, or says why the device is left for now.
@@ -179,13 +180,13 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 		return err
 	}
 	pending := d.pending()
-	spans := []window{{d.track.floor, tables.MaxTicks}}
+	spans := []tracking.Window{{From: d.track.Floor, To: tables.MaxTicks}}
 	if !full {
 		if spans = turn.spans(); turn.last() {
-			spans = append(spans, window{d.track.floor, a.floor(d)})
+			spans = append(spans, tracking.Window{From: d.track.Floor, To: a.floor(d)})
 		}
 	}
-	if d.member.Imports.Unknown(d.track.imported) {
+	if d.member.Imports.Unknown(d.track.Imported) {
 		spans = nil // the next run has the rows of the import folded, which are not late
 	}
 	if err := a.lateRows(ctx, d, spans); err != nil || d.err != nil {
@@ -206,13 +207,13 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 // is not counted before it has passed all, so nothing leaves the ledger before then, or late rows there would be lost.
 func (d *deviceRun) pending() bool {
 	t := d.track
-	return d.member.Imports.Unknown(t.imported) || !t.importing.empty() || !t.gap.empty()
+	return d.member.Imports.Unknown(t.Imported) || !t.Importing.Empty() || !t.Gap.Empty()
 }
 
 // floor returns where the ledger of a device begins: no living token admits a row below it, or rows may be gone.
 func (a *auditor) floor(d *deviceRun) tables.Ticks {
 	sure := surely(a.now, a.message.Run)
-	return max(floorTo(sure.Add(-a.pipeline.late(d.member)), day), d.track.watermark)
+	return max(sure.Add(-a.pipeline.late(d.member)).Floor(tables.Day), d.track.Watermark)
 }
 
 // mayDrop reports whether the time is sure enough to drop what nothing brings back. An audit that somebody has asked
@@ -234,14 +235,14 @@ func (a *auditor) mayDrop(ctx context.Context) (bool, error) {
 // regain moves the ledger's floor back if tokens admit older rows than before, and has the gap folded again, because
 // its counts are gone.
 func (a *auditor) regain(ctx context.Context, d *deviceRun) error {
-	floor, was := a.floor(d), d.track.floor
+	floor, was := a.floor(d), d.track.Floor
 	if floor >= was {
 		return nil
 	}
-	gap := window{floor, max(was, d.track.gap.to)}
-	err := a.commit(ctx, d, func(t *track) {
-		t.floor, t.gap = floor, gap
-		t.foldAgain(cursor{window: gap})
+	gap := tracking.Window{From: floor, To: max(was, d.track.Gap.To)}
+	err := a.commit(ctx, d, func(t *tracking.Row) {
+		t.Floor, t.Gap = floor, gap
+		t.FoldAgain(tracking.Cursor{Window: gap})
 	})
 	if err == nil && d.err == nil {
 		a.hand(d)
@@ -251,22 +252,22 @@ func (a *auditor) regain(ctx context.Context, d *deviceRun) error {
 
 // lateRows counts storage's rows in some spans below the checkpoint, and folds the days again that have more than the
 // ledger says.
-func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) error {
+func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []tracking.Window) error {
 	late, err := a.findLate(ctx, d, spans)
 	if err != nil {
 		return err
 	}
 	for len(late) > 0 {
-		today := window{floorTo(late[0].from, day), floorTo(late[0].from, day) + day}
+		today := tracking.Window{From: late[0].From.Floor(tables.Day), To: late[0].From.Floor(tables.Day) + tables.Day}
 		open, err := d.openDay()
 		if err != nil {
 			d.err = err
 			return nil
 		}
-		if today.to > open { // open windows are folded once, with everything late in them
-			return a.lateDay(ctx, d, window{min(today.from, open), tables.MaxTicks})
+		if today.To > open { // open windows are folded once, with everything late in them
+			return a.lateDay(ctx, d, tracking.Window{From: min(today.From, open), To: tables.MaxTicks})
 		}
-		for len(late) > 0 && late[0].from < today.to {
+		for len(late) > 0 && late[0].From < today.To {
 			late = late[1:]
 		}
 		if err := a.lateDay(ctx, d, today); err != nil || d.err != nil {
@@ -277,38 +278,40 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) er
 }
 
 // findLate returns the spans of the ledger in which storage has more rows, in order.
-func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []window) (late []window, err error) {
+func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []tracking.Window) (late []tracking.Window,
+	err error) {
 	for _, s := range spans {
-		s.from = max(s.from, d.track.floor, d.track.gap.to, d.track.importing.to)
-		if s.empty() || s.from > TicksBefore(d.track.last) {
+		s.From = max(s.From, d.track.Floor, d.track.Gap.To, d.track.Importing.To)
+		if s.Empty() || s.From > tables.TicksBefore(d.track.Last) {
 			continue
 		}
 		counted, err := a.pipeline.count(ctx, d, s)
 		if err != nil {
 			return nil, err
 		}
-		more, missing := d.track.ledger.late(counted, s)
+		more, missing := d.track.Ledger.Late(counted, s)
 		a.result.Missing += int(missing)
 		late = append(late, more...)
 	}
-	slices.SortFunc(late, func(a, b window) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(late, func(a, b tracking.Window) int { return cmp.Compare(a.From, b.From) })
 	return late, nil
 }
 
 // lateDay folds a day with late rows again, or leaves it to the refold cursor if it is too much for this job.
-func (a *auditor) lateDay(ctx context.Context, d *deviceRun, w window) error {
-	if d.track.ledger.Count(w.from, w.to) <= int64(a.left) {
-		_, err := a.refold(ctx, d, redo{window: w, late: true})
+func (a *auditor) lateDay(ctx context.Context, d *deviceRun, w tracking.Window) error {
+	if d.track.Ledger.Count(w.From, w.To) <= int64(a.left) {
+		_, err := a.refold(ctx, d, redo{Window: w, late: true})
 		if !errors.Is(err, errTooMuch) {
 			return err
 		}
 	}
-	return a.leave(ctx, d, cursor{window: window{w.from, min(w.to, TicksBefore(d.track.last)+1)}})
+	w.To = min(w.To, tables.TicksBefore(d.track.Last)+1)
+	return a.leave(ctx, d, tracking.Cursor{Window: w})
 }
 
 // leave sets the refold cursor, which other jobs work off.
-func (a *auditor) leave(ctx context.Context, d *deviceRun, c cursor) error {
-	if err := a.commit(ctx, d, func(t *track) { t.foldAgain(c) }); err != nil || d.err != nil {
+func (a *auditor) leave(ctx context.Context, d *deviceRun, c tracking.Cursor) error {
+	if err := a.commit(ctx, d, func(t *tracking.Row) { t.FoldAgain(c) }); err != nil || d.err != nil {
 		return err
 	}
 	a.hand(d)
@@ -320,27 +323,27 @@ func (a *auditor) hand(d *deviceRun) {
 	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.member.Place() {
 		a.unended = a.unended[:n-1]
 	}
-	a.unended = append(a.unended, unended{device: d.member.Place(), mark: d.track.refoldMark.id})
+	a.unended = append(a.unended, unended{device: d.member.Place(), mark: d.track.RefoldMark.ID})
 }
 
 // workOff moves the refold cursor portion by portion, as far as one job may.
 func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
-	for !d.track.refold.empty() {
+	for !d.track.Refold.Empty() {
 		if a.left <= 0 {
 			a.hand(d)
 			return nil
 		}
-		c := d.track.refold
-		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true,
-			then: func(t *track, f *deviceRun, done bool) {
-				t.passed(f, done)
-				d.model.KeepWindowed(t.stream.states)
+		c := d.track.Refold
+		r := redo{Window: tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)}, Stream: d.track.Stream, cursor: true,
+			then: func(t *tracking.Row, f *deviceRun, done bool) {
+				t.Passed(f.track, f.rejects, done)
+				d.model.KeepWindowed(t.Stream.States)
 			}}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
 			return err
 		}
 		if a.mark != "" {
-			a.mark = d.track.refoldMark.id
+			a.mark = d.track.RefoldMark.ID
 		}
 	}
 	return nil
@@ -350,29 +353,29 @@ func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 // counted them began.
 func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 	floor := a.floor(d)
-	spans := d.track.ledger.Spans()
-	if len(spans) == 0 || spans[0][1] > floor || !d.track.refold.empty() && d.track.refold.from < floor {
+	spans := d.track.Ledger.Spans()
+	if len(spans) == 0 || spans[0][1] > floor || !d.track.Refold.Empty() && d.track.Refold.From < floor {
 		return nil
 	}
 	if may, err := a.mayDrop(ctx); err != nil || !may {
 		return err
 	}
-	return a.commit(ctx, d, func(t *track) {
-		t.ledger.Drop(floor)
-		t.floor = max(t.floor, floor)
-		t.gap.from = max(t.gap.from, floor)
+	return a.commit(ctx, d, func(t *tracking.Row) {
+		t.Ledger.Drop(floor)
+		t.Floor = max(t.Floor, floor)
+		t.Gap.From = max(t.Gap.From, floor)
 	})
 }
 
 // commit changes only a device's row. Rows that were folded meanwhile do no harm, so a busy device gets its turn.
-func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*track)) error {
+func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*tracking.Row)) error {
 	for try := range tries {
 		fresh, err := a.fresh(ctx, d)
 		if err != nil {
 			return err
 		}
-		all := redo{window: window{0, tables.MaxTicks}}
-		if !fresh.sameIn(all, d.track, a.now) || fresh.floor != d.track.floor || fresh.gap != d.track.gap {
+		if !fresh.SameIn(tracking.Window{To: tables.MaxTicks}, d.track, a.now) || fresh.Floor != d.track.Floor ||
+			fresh.Gap != d.track.Gap {
 			return errChanged
 		}
 		d.track = fresh
@@ -386,8 +389,8 @@ func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*track))
 	return errChanged
 }
 
-func (a *auditor) commitOnce(ctx context.Context, d *deviceRun, change func(*track)) error {
-	f := d.on(d.track.clone())
+func (a *auditor) commitOnce(ctx context.Context, d *deviceRun, change func(*tracking.Row)) error {
+	f := d.on(d.track.Clone())
 	f.dirty, f.seen = true, d.seen
 	change(f.track)
 	j := a.newJob()

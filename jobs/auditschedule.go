@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -18,11 +19,12 @@ type age struct{ old, every tables.Ticks }
 // that age. Most late rows are late by minutes, and few by more than a day. So each row is counted five times in its
 // life, and most late rows are found within two hours.
 func ages() [4]age {
+	const hour, day = tables.Hour, tables.Day
 	return [...]age{{hour, hour}, {3 * hour, 3 * hour}, {12 * hour, 12 * hour}, {2 * day, day}}
 }
 
 // lastAge is how often those rows are counted that no token admits any more.
-const lastAge = day
+const lastAge = tables.Day
 
 // auditPace is how often runs check whether audits are due.
 const auditPace = tables.Ticks(5 * time.Minute / 100)
@@ -60,12 +62,12 @@ func (p *Pipeline) auditTurn(m Message, month schema.Month) auditTurn {
 
 // spans returns the hours of rows that reached an age in [since, run]. The spans of successive turns meet. If since is
 // zero, the spans start with the first row.
-func (t auditTurn) spans() (all []window) {
+func (t auditTurn) spans() (all []tracking.Window) {
 	for _, a := range ages() {
 		if from, to, due := t.periods(a.every); due {
-			w := window{floorTo(max(from-a.old, 0), hour), floorTo(max(to-a.old, 0), hour)}
+			w := tracking.Window{From: max(from-a.old, 0).Floor(tables.Hour), To: max(to-a.old, 0).Floor(tables.Hour)}
 			if t.since == 0 {
-				w.from = 0
+				w.From = 0
 			}
 			all = append(all, w)
 		}
@@ -101,11 +103,11 @@ func (p *Pipeline) NextAudit(month schema.Month, row, now tables.Ticks, admits t
 		offset := tables.Ticks(seed % uint64(every))
 		return max(at-offset+every-1, 0)/every*every + offset
 	}
-	last := floorTo(row, day) + day + tables.Ticks((admits+tokenGrace)/100)
+	last := row.Floor(tables.Day) + tables.Day + tables.Ticks((admits+tokenGrace)/100)
 	next := first(lastAge, last)
 	for _, a := range ages() {
-		end := first(a.every, floorTo(row, hour)+hour+a.old)
-		if row >= floorTo(max(end-a.every-a.old, 0), hour) { // else the age was reached before
+		end := first(a.every, row.Floor(tables.Hour)+tables.Hour+a.old)
+		if row >= max(end-a.every-a.old, 0).Floor(tables.Hour) { // else the age was reached before
 			next = min(next, end)
 		}
 	}
@@ -159,9 +161,9 @@ func (p *Pipeline) auditMark(ctx context.Context, slot, now tables.Ticks) (next 
 		return next, op, fmt.Errorf("delete the row, and it is created again: %w", err)
 	case last.Slot > now.Add(ahead):
 		if next.Since = last.Since; next.Since > slot {
-			next.Since = slot - day
+			next.Since = slot - tables.Day
 		}
-	case last.Slot >= slot, floorTo(last.Slot, auditPace) == floorTo(slot, auditPace):
+	case last.Slot >= slot, last.Slot.Floor(auditPace) == slot.Floor(auditPace):
 		return last, op, nil
 	default:
 		next.Since = last.Slot

@@ -20,20 +20,20 @@ func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 	for range 200 {
 		turn := auditTurn{seed: random.Uint64(), since: start, run: start}
 		counted := map[tables.Ticks]int{}
-		for turn.run < start+20*day {
-			turn.since, turn.run = turn.run, turn.run+tables.Ticks(random.Int64N(int64(hour)/2))+1
+		for turn.run < start+20*tables.Day {
+			turn.since, turn.run = turn.run, turn.run+tables.Ticks(random.Int64N(int64(tables.Hour)/2))+1
 			if random.IntN(50) == 0 {
-				turn.run += 30 * hour
+				turn.run += 30 * tables.Hour
 			}
 			for _, w := range turn.spans() {
-				for h := w.from; h < w.to; h += hour {
-					if counted[h]++; turn.run-h-hour < hour {
+				for h := w.From; h < w.To; h += tables.Hour {
+					if counted[h]++; turn.run-h-tables.Hour < tables.Hour {
 						t.Fatalf("hour %v is counted at %v", h.Time(), turn.run.Time())
 					}
 				}
 			}
 		}
-		for h := floorTo(start+2*day, hour); h < start+15*day; h += hour {
+		for h := (start + 2*tables.Day).Floor(tables.Hour); h < start+15*tables.Day; h += tables.Hour {
 			if n := counted[h]; n != want {
 				t.Fatalf("hour %v is counted %d times", h.Time(), n)
 			}
@@ -45,11 +45,11 @@ func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 func TestAuditsAreSpreadOverThePartitions(t *testing.T) {
 	p := &Pipeline{Name: "live"}
 	byHour := make([]int, 24)
-	start := floorTo(tables.TicksOf(time.Now()), day)
+	start := tables.TicksOf(time.Now()).Floor(tables.Day)
 	for n := range 1200 {
 		month := schema.Month{Year: 2020 + n/1200, Month: time.Month(1 + n%12), Shard: n / 12}
 		for h := range byHour {
-			m := Message{Since: start + tables.Ticks(h)*hour, Run: start + tables.Ticks(h+1)*hour}
+			m := Message{Since: start + tables.Ticks(h)*tables.Hour, Run: start + tables.Ticks(h+1)*tables.Hour}
 			if p.auditTurn(m, month).last() {
 				byHour[h]++
 			}
@@ -75,14 +75,14 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 		month := schema.Month{Year: 2026, Month: 11, Shard: random.IntN(50)}
 		now := tables.TicksOf(time.Date(2026, 11, 22, 1, 0, 0, 0,
 			time.UTC)).Add(time.Duration(random.Int64N(int64(24 * time.Hour))))
-		now = floorTo(now, auditPace)
+		now = now.Floor(auditPace)
 		row := now.Add(-time.Duration(random.Int64N(int64(6 * 24 * time.Hour))))
 		got := p.NextAudit(month, row, now, admits)
 		for run := now + auditPace; ; run += auditPace {
 			turn := p.auditTurn(Message{Since: run - auditPace, Run: run}, month)
-			counted := turn.last() && row < floorTo(run-late, day)
+			counted := turn.last() && row < (run-late).Floor(tables.Day)
 			for _, w := range turn.spans() {
-				counted = counted || row >= w.from && row < w.to
+				counted = counted || row >= w.From && row < w.To
 			}
 			if counted {
 				if got > run || got <= run-auditPace {
@@ -91,9 +91,20 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 				}
 				break
 			}
-			if run > now+20*day {
+			if run > now+20*tables.Day {
 				t.Fatalf("row %s is never counted", row.Time())
 			}
+		}
+	}
+}
+
+func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
+	const days = 24 * time.Hour
+	for admitted, want := range map[time.Duration]time.Duration{0: 8 * days, 2 * days: 2*days + time.Hour,
+		30 * days: 30*days + time.Hour} {
+		p := Pipeline{Admits: func(schema.EnrollmentID) time.Duration { return admitted }}
+		if got := p.late(schema.Member{}); got != want {
+			t.Errorf("tokens admit %v: %v, want %v", admitted, got, want)
 		}
 	}
 }

@@ -178,15 +178,15 @@ func (j *job) result() Result {
 			r.Folded++
 			r.Rows += d.rows
 			r.Acks += len(d.acks)
-			r.Refused += int(d.rejects.count)
+			r.Refused += int(d.rejects.Count)
 		}
 		switch {
 		case d.behind:
 			r.Behind = append(r.Behind, d.member.Place())
-		case d.done && d.track.read.chain.id != "":
+		case d.done && d.track.Read.Chain.ID != "":
 			r.ended = append(r.ended, d.member.Place())
 		}
-		if d.track.refolded() && !d.track.refold.empty() {
+		if d.track.Refolded() && !d.track.Refold.Empty() {
 			r.Reset = append(r.Reset, d.member.Place())
 		}
 	}

@@ -3,11 +3,13 @@ package jobs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -51,10 +53,10 @@ func (j *job) claimAll(ctx context.Context) error {
 		if !d.live() || d.held {
 			continue
 		}
-		d.track.fence = max(d.track.fence+1, j.now)
-		d.track.format = max(d.track.format, j.pipeline.Format)
-		h := d.track.hold.next(j.claim, at, cmp.Or(d.holdFor, j.pipeline.hold()))
-		c := &change{device: d, op: d.track.claimed(d.member, d.track.fence, h)}
+		d.track.Fence = max(d.track.Fence+1, j.now)
+		d.track.Format = max(d.track.Format, j.pipeline.Format)
+		h := d.track.Hold.Next(j.claim, at, cmp.Or(d.holdFor, j.pipeline.hold()))
+		c := &change{device: d, op: d.track.Claimed(d.member, d.track.Fence, h)}
 		c.compare = func(found *tables.Entity) resolution {
 			switch {
 			case found == nil && c.op.Kind == tables.KindInsert:
@@ -64,13 +66,13 @@ func (j *job) claimAll(ctx context.Context) error {
 			}
 			return resolution{taken: true}
 		}
-		d.track.hold = h
+		d.track.Hold = h
 		changes = append(changes, c)
 	}
 	err := j.track(ctx, changes)
 	for _, c := range changes {
 		if d := c.device; c.done {
-			d.track.etag, d.held = c.etag, true
+			d.track.ETag, d.held = c.etag, true
 		}
 	}
 	return err
@@ -107,7 +109,7 @@ func (j *job) giveBack(ctx context.Context) {
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		e.Set(schema.TrackClaim, tables.String(""))
 		free := d.on(d.track) // whatever happened to the device itself
-		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag),
+		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.ETag),
 			compare: func(found *tables.Entity) resolution {
 				if found == nil || found.Get(schema.TrackClaim).Text() != j.claim ||
 					found.Get(schema.TrackCommitted).Text() == j.claim {
@@ -160,19 +162,19 @@ func (j *job) outputs() (groups [][]*change) {
 				continue
 			}
 			if !j.pipeline.keeps(d, e, surely(j.now, 0)) {
-				d.track.close(o)
+				d.track.Close(o)
 				continue
 			}
-			if blank := len(e.Properties) == 0 && !d.look && d.track.parts(o) == 0; e.Properties != nil && !blank {
+			if blank := len(e.Properties) == 0 && !d.look && d.track.Parts(o) == 0; e.Properties != nil && !blank {
 				of[o] = d
 				d.leaveMark(e.Mark)
 			} else if e.Closed {
-				d.track.close(o)
+				d.track.Close(o)
 			}
 		}
 	}
 	var last fold.Output
-	for i, o := range sortedOutputs(of) {
+	for i, o := range fold.SortedOutputs(of) {
 		if i == 0 || o.Table != last.Table || o.PartitionKey != last.PartitionKey {
 			groups = append(groups, nil)
 		}
@@ -188,12 +190,12 @@ func (d *deviceRun) outranks(found *tables.Entity) resolution {
 		return resolution{}
 	}
 	fence := tables.Ticks(found.Get(fold.FenceProperty).Int())
-	return resolution{taken: fence > d.track.fence, done: fence == d.track.fence, etag: found.ETag}
+	return resolution{taken: fence > d.track.Fence, done: fence == d.track.Fence, etag: found.ETag}
 }
 
 // remember keeps the version of an output that later samples can change.
 func (c *change) remember() {
-	open, part := c.device.track.open, c.output
+	open, part := c.device.track.Open, c.output
 	part.RowKey = c.op.Entity.RowKey
 	if c.device.effects[c.output].Closed {
 		delete(open, part)
@@ -210,18 +212,18 @@ func (j *job) commit(ctx context.Context) error {
 		if !d.live() {
 			continue
 		}
-		d.track.ledger.Compact(j.now)
+		d.track.Ledger.Compact(j.now)
 		j.setMarks(d)
-		d.track.generation = max(d.track.generation, j.pipeline.Generation)
-		op := d.track.committed(d.member, j.claim)
+		d.track.Generation = max(d.track.Generation, j.pipeline.Generation)
+		op := d.track.Committed(d.member, j.claim)
 		changes = append(changes, &change{device: d, op: op, compare: func(found *tables.Entity) resolution {
 			switch {
 			case found == nil || found.Get(schema.TrackClaim).Text() != j.claim:
 				return resolution{taken: true}
 			case found.Get(schema.TrackCommitted).Text() == j.claim:
 				return resolution{done: true, etag: found.ETag}
-			case d.track.refolded() && (found.Get(schema.TrackRefold).Text() != d.track.read.refold.String() ||
-				found.Get(schema.TrackRefoldRow).Text() != d.track.read.row):
+			case d.track.Refolded() && (found.Get(schema.TrackRefold).Text() != d.track.Read.Refold.String() ||
+				found.Get(schema.TrackRefoldRow).Text() != d.track.Read.Row):
 				return resolution{taken: true} // somebody has rewound the device meanwhile, which must not be lost
 			}
 			return resolution{etag: found.ETag}
@@ -230,8 +232,8 @@ func (j *job) commit(ctx context.Context) error {
 	err := j.commitAll(ctx, changes)
 	for _, c := range changes {
 		if c.done {
-			c.device.track.etag, c.device.held, c.device.done = c.etag, false, true
-			c.device.track.hold.committed, c.device.track.hold.takeovers = j.claim, 0
+			c.device.track.ETag, c.device.held, c.device.done = c.etag, false, true
+			c.device.track.Hold.Committed, c.device.track.Hold.Takeovers = j.claim, 0
 		}
 	}
 	return err
@@ -242,15 +244,23 @@ func (j *job) setMarks(d *deviceRun) {
 	t := d.track
 	until := max(j.now, d.seen).Add(j.pipeline.marks())
 	switch {
-	case d.behind && t.read.chain.id == "":
-		t.chain = mark{id: j.claim} // it waits for its turn
+	case d.behind && t.Read.Chain.ID == "":
+		t.Chain = tracking.Mark{ID: j.claim} // it waits for its turn
 	case d.behind:
-		t.chain = mark{j.claim, until}
+		t.Chain = tracking.Mark{ID: j.claim, Until: until}
 	}
 	switch {
-	case t.refold.empty():
-		t.refoldMark = mark{}
-	case t.refolded():
-		t.refoldMark = mark{j.claim, until}
+	case t.Refold.Empty():
+		t.RefoldMark = tracking.Mark{}
+	case t.Refolded():
+		t.RefoldMark = tracking.Mark{ID: j.claim, Until: until}
 	}
+}
+
+// auditClaim is the prefix of audits' claims.
+const auditClaim = "audit-"
+
+// isChanged reports whether a write was refused because the row has another version or is gone.
+func isChanged(err error) bool {
+	return errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -15,15 +16,15 @@ func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.T
 }
 
 // count counts the rows of a device in a window, up to its checkpoint.
-func (p *Pipeline) count(ctx context.Context, d *deviceRun, w window) (*Ledger, error) {
-	keys := tables.Keys{To: d.track.last}
-	if w.from > 0 {
-		keys.From = w.from.String()
+func (p *Pipeline) count(ctx context.Context, d *deviceRun, w tracking.Window) (*tracking.Ledger, error) {
+	keys := tables.Keys{To: d.track.Last}
+	if w.From > 0 {
+		keys.From = w.From.String()
 	}
-	if w.to < tables.MaxTicks {
-		keys.Before = w.to.String()
+	if w.To < tables.MaxTicks {
+		keys.Before = w.To.String()
 	}
-	counted := &Ledger{}
+	counted := &tracking.Ledger{}
 	q := tables.Query{Range: tables.Partition(string(d.member.Device)), Select: []string{"RowKey"}}
 	for _, q.Range.Rows = range d.member.Spans.Within(keys) {
 		for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, q) {

@@ -123,7 +123,7 @@ func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error
 	j := &job{pipeline: p, now: read.now, work: read.work}
 	for _, d := range read.work {
 		d.err = why
-		d.track.read.attempts = max(d.track.read.attempts, 1) // it has been alone already
+		d.track.Read.Attempts = max(d.track.Read.Attempts, 1) // it has been alone already
 	}
 	if err := j.fail(ctx); err != nil {
 		return Result{}, errors.Join(why, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -17,11 +18,11 @@ import (
 type deviceRun struct {
 	member  schema.Member
 	model   *fold.Model
-	track   *track
+	track   *tracking.Row
 	effects map[fold.Output]fold.Effect
 	marks   map[string]schema.Mark    // by RowKey, of the effects that are written
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
-	rejects rejects
+	rejects tracking.Rejects
 	acks    []schema.Ack      // of commands, in the rows folded
 	rows    int               // rows folded
 	told    []fold.Effect     // commands in the committed states, to be sent
@@ -51,12 +52,12 @@ type deviceRun struct {
 	onFold  func(fold.Folded) // may be nil
 }
 
-func (p *Pipeline) newDeviceRun(m schema.Member, t *track) *deviceRun {
+func (p *Pipeline) newDeviceRun(m schema.Member, t *tracking.Row) *deviceRun {
 	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[fold.Output]fold.Effect{}, onFold: p.OnFold}
 }
 
 // on returns a run of the same device on another track.
-func (d *deviceRun) on(t *track) *deviceRun {
+func (d *deviceRun) on(t *tracking.Row) *deviceRun {
 	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[fold.Output]fold.Effect{}, onFold: d.onFold}
 }
 
@@ -80,12 +81,12 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 		return nil
 	}
 	heeded = d.heedImports(horizon) || moved || heeded
-	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
-	if below := d.track.watermark.String(); d.track.watermark > 0 && d.track.last < below {
+	rows := tables.RowsAfter(string(d.member.Device), d.track.Last, horizon.String())
+	if below := d.track.Watermark.String(); d.track.Watermark > 0 && d.track.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
 	}
 	d.full = maxBytes
-	if d.track.chain.id == "" {
+	if d.track.Chain.ID == "" {
 		d.brief = horizon.Add(-p.longBehind())
 	}
 	for _, rows.Rows = range d.parts(rows.Rows) {
@@ -103,7 +104,7 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	d.dirty = d.rows > 0 || heeded || d.posted
 	until := horizon
 	if d.behind {
-		until = TicksBefore(d.track.last)
+		until = tables.TicksBefore(d.track.Last)
 	}
 	if d.look && d.err == nil { // an open window without rows of its own may have outputs, too
 		d.err = d.openWindows()
@@ -136,7 +137,7 @@ func (d *deviceRun) tooLong() error {
 	}
 	if took := time.Since(d.began); took > foldLimit {
 		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second),
-			tables.Quote(d.track.last))
+			tables.Quote(d.track.Last))
 	}
 	return nil
 }
@@ -164,7 +165,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 		}
 		d.seen = max(d.seen, tables.TicksOf(page.Time))
 		if n := len(page.Rows); d.rows == 0 && n >= query.Size && page.Next != (tables.Continuation{}) &&
-			TicksBefore(page.Rows[0].RowKey) < d.brief {
+			tables.TicksBefore(page.Rows[0].RowKey) < d.brief {
 			d.behind, d.left = true, true
 			return nil
 		}
@@ -210,7 +211,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 	of := make([]int, 0, len(rows)) // row of each sample
 	for i := range rows {
 		r, err := schema.ReadingOf(rows[i])
-		read[i].foreign = !d.member.Has(TicksBefore(rows[i].RowKey))
+		read[i].foreign = !d.member.Has(tables.TicksBefore(rows[i].RowKey))
 		if read[i].foreign && touched == nil {
 			touched = append(make([]fold.Sample, 0, len(rows)), samples...)
 		}
@@ -246,7 +247,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 			all = touched // its windows may have been made of them
 		}
 		out, err := d.timed(processor, len(all), func() (fold.Result, error) {
-			return processor.Fold.Fold(d.member, d.track.state(processor.Name), all)
+			return processor.Fold.Fold(d.member, d.track.State(processor.Name), all)
 		})
 		if err != nil {
 			return 0, err
@@ -269,12 +270,12 @@ func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string
 		e := &rows[i]
 		byKey[e.RowKey] = e
 		d.bytes += e.Size()
-		d.track.last = e.RowKey
+		d.track.Last = e.RowKey
 		if read[i].foreign {
 			continue
 		}
-		d.track.ledger.Add(e.RowKey)
-		d.track.rows++
+		d.track.Ledger.Add(e.RowKey)
+		d.track.Rows++
 		if err := read[i].err; err != nil {
 			d.refuse(fold.Refusal{Row: e.RowKey, Reason: err.Error()}, e)
 		} else {
@@ -297,7 +298,7 @@ func (d *deviceRun) close(until tables.Ticks) error {
 	d.behind = d.behind || left > 0
 	for _, processor := range d.model.Processors {
 		closer, ok := processor.Fold.(fold.Closer)
-		state := d.track.states[processor.Name]
+		state := d.track.States[processor.Name]
 		if !ok || state == nil {
 			continue
 		}
@@ -320,7 +321,7 @@ func (d *deviceRun) close(until tables.Ticks) error {
 
 // take records a fold's new state, its outputs and its rejected values.
 func (d *deviceRun) take(processor fold.Configured, out fold.Result, rows map[string]*tables.Entity) error {
-	d.track.states[processor.Name] = out.State
+	d.track.States[processor.Name] = out.State
 	for _, r := range out.Refused {
 		d.refuse(r, rows[r.Row])
 	}
@@ -341,9 +342,9 @@ func (d *deviceRun) effectsOf(processor fold.Configured, effects []fold.Effect) 
 // mark sets the marks of a device that was folded: its failures are over, and while it is far behind, a chain continues
 // with it. The chain's ID comes with the claim.
 func (d *deviceRun) mark() {
-	was := d.track.marks
-	d.track.marks = marks{refoldMark: was.refoldMark}
-	d.dirty = d.dirty || d.behind || d.track.marks != was
+	was := d.track.Marks
+	d.track.Marks = tracking.Marks{RefoldMark: was.RefoldMark}
+	d.dirty = d.dirty || d.behind || d.track.Marks != was
 }
 
 // effect keeps the newest effect on an output.

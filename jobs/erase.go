@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -25,7 +26,7 @@ func (p *Pipeline) Forget(ctx context.Context, m schema.Member) (wait time.Durat
 func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, error) {
 	part := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
 	row := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	op, t, now := tables.Insert(row), newTrack(), tables.Ticks(0)
+	op, t, now := tables.Insert(row), tracking.New(), tables.Ticks(0)
 	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: part}) { // unlike a Get, it has storage's time
 		if errors.Is(err, tables.ErrNoTable) {
 			return 0, nil // the pipeline never ran
@@ -38,23 +39,23 @@ func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, 
 		}
 		now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
-			if t, err = trackOf(e); t == nil || errors.Is(err, schema.ErrNewer) {
+			if t, err = tracking.RowOf(e); t == nil || errors.Is(err, schema.ErrNewer) {
 				return 0, err
 			}
-			op = tables.Replace(row, t.etag)
+			op = tables.Replace(row, t.ETag)
 		}
 	}
 	claim := rand.Text()
-	op.Entity.Set(schema.TrackFence, tables.Int64(int64(max(t.fence+1, now))))
+	op.Entity.Set(schema.TrackFence, tables.Int64(int64(max(t.Fence+1, now))))
 	op.Entity.Set(schema.TrackClaim, tables.String(claim))
 	op.Entity.Set(schema.TrackCommitted, tables.String(claim))
 	wait := time.Duration(0)
 	// A row without a checkpoint may be of an earlier call, after which nobody has waited.
-	if h := t.hold; h.keeps(now) || t.last == "" && h.until > now && h.until <= now.Add(longestHold) {
-		op.Entity.Set(schema.TrackClaimUntil, tables.DateTime(h.until))
-		wait = time.Duration(h.until-now) * 100
+	if h := t.Hold; h.Keeps(now) || t.Last == "" && h.Until > now && h.Until <= now.Add(tracking.LongestHold) {
+		op.Entity.Set(schema.TrackClaimUntil, tables.DateTime(h.Until))
+		wait = time.Duration(h.Until-now) * 100
 	}
-	schema.SetFormat(&op.Entity, t.format)
+	schema.SetFormat(&op.Entity, t.Format)
 	_, err := p.tracking().Do(ctx, op)
 	return wait, err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -20,7 +21,6 @@ const (
 	longestPause = schema.LongestPause
 	// Storage that does not answer is no fault of the device, and usually recovers soon.
 	longestBusyPause = 2 * time.Minute
-	maxHeldText      = 1 << 10
 )
 
 // pauseAfter returns how long a device is held after so many failures in a row.
@@ -49,7 +49,7 @@ func (j *job) fail(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if d.track.attempts == 1 {
+		if d.track.Attempts == 1 {
 			d.err = &firstFailure{d.err}
 		}
 	}
@@ -60,23 +60,23 @@ func (j *job) fail(ctx context.Context) error {
 // job, whose results are lost.
 func (d *deviceRun) failed(now tables.Ticks) tables.Op {
 	t, m := d.track, d.member
-	t.marks = t.read.marks
-	t.attempts++
-	t.held, _, _ = strings.Cut(tables.Clip(d.err.Error(), maxHeldText), "\n")
-	pause := pauseAfter(t.attempts)
+	t.Marks = t.Read.Marks
+	t.Attempts++
+	t.Held, _, _ = strings.Cut(tables.Clip(d.err.Error(), tracking.MaxHeld), "\n")
+	pause := pauseAfter(t.Attempts)
 	if d.busy {
 		pause = min(pause, longestBusyPause)
 	}
 	if pause > 0 {
-		t.heldUntil = now.Add(pause)
+		t.HeldUntil = now.Add(pause)
 	}
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	t.setMarks(&e)
+	t.SetMarks(&e)
 	if d.held {
 		e.Set(schema.TrackClaim, tables.String(""))
 	}
-	if t.etag == "" {
+	if t.ETag == "" {
 		return tables.Insert(e)
 	}
-	return tables.Merge(e, t.etag)
+	return tables.Merge(e, t.ETag)
 }

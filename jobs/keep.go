@@ -32,7 +32,7 @@ func before(kept time.Duration, now tables.Ticks) tables.Ticks {
 	if kept == 0 {
 		return 0
 	}
-	return max(0, floorTo(now.Add(-kept), day))
+	return max(0, now.Add(-kept).Floor(tables.Day))
 }
 
 // KeepsReport reports whether the report of a bucket is kept, and the devices' buckets that it is made of. Nobody makes

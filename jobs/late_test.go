@@ -22,7 +22,7 @@ import (
 // ofDay finds two neighboring rows of a device in one day and two hours, before the last day.
 func ofDay(t *testing.T, rows []tables.Entity) (a, b int) {
 	t.Helper()
-	at := func(n int) time.Time { return jobs.TicksBefore(rows[n].RowKey).Time() }
+	at := func(n int) time.Time { return tables.TicksBefore(rows[n].RowKey).Time() }
 	for n := 1; n+1 < len(rows); n++ {
 		x, y := at(n), at(n+1)
 		if x.YearDay() == y.YearDay() && x.Hour() != y.Hour() && time.Since(y) > 48*time.Hour {
@@ -130,7 +130,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	span = 25 * 24 * time.Hour
 	w.Insert(t, "raised", func(n int) bool {
 		return missing(n) &&
-			time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()) < span
+			time.Since(tables.TicksBefore(w.Rows[0][n].RowKey).Time()) < span
 	})
 	must.Succeed(t, f.Settle(t.Context(), p))
 	before := f.Track(t, w.Devices[0])
@@ -144,7 +144,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	// The ledger covers the gap now: a row that comes there later is late.
 	late := -1
 	for n := range w.Rows[0] {
-		if age := time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()); age > 12*24*time.Hour && age < 20*24*time.Hour {
+		if age := time.Since(tables.TicksBefore(w.Rows[0][n].RowKey).Time()); age > 12*24*time.Hour && age < 20*24*time.Hour {
 			late = n
 		}
 	}

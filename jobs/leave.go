@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -40,20 +41,20 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 		return 0, err
 	}
 	for processor, w := range d.model.Watchers {
-		was := d.track.state(processor.Name)
+		was := d.track.State(processor.Name)
 		state, n, err := w.Leave(m, was, now, reason)
 		if err != nil {
 			return 0, err
 		}
 		if closed += n; !bytes.Equal(state, was) {
-			d.track.states[processor.Name] = state
+			d.track.States[processor.Name] = state
 		}
 	}
 	claim := rand.Text()
-	op := d.track.claimed(m, max(d.track.fence+1, now), hold{claim: claim, until: now})
+	op := d.track.Claimed(m, max(d.track.Fence+1, now), tracking.Hold{Claim: claim, Until: now})
 	op.Entity.Set(schema.TrackCommitted, tables.String(claim))
-	setStates(&op.Entity, schema.TrackStates, d.track.states)
-	schema.SetFormat(&op.Entity, max(p.Format, d.track.format))
+	tracking.SetStates(&op.Entity, schema.TrackStates, d.track.States)
+	schema.SetFormat(&op.Entity, max(p.Format, d.track.Format))
 	written, err := p.tracking().Do(ctx, op)
 	if err != nil {
 		return 0, err
@@ -63,7 +64,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 		return closed, errors.Join(err, d.err)
 	}
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	setStates(&e, schema.TrackStates, d.track.states)
+	tracking.SetStates(&e, schema.TrackStates, d.track.States)
 	_, err = p.tracking().Do(ctx, tables.Merge(e, written.ETags[0]))
 	return closed, err
 }
@@ -72,7 +73,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 // ran.
 func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*deviceRun, tables.Ticks, error) {
 	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
-	t, now := newTrack(), tables.Ticks(0)
+	t, now := tracking.New(), tables.Ticks(0)
 	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: own}) { // unlike a Get, it has storage's time
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, 0, nil
@@ -85,7 +86,7 @@ func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*deviceRun, 
 		}
 		now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
-			if t, err = trackOf(e); err != nil {
+			if t, err = tracking.RowOf(e); err != nil {
 				return nil, 0, err
 			}
 		}

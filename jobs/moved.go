@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -20,25 +21,25 @@ const Moved = "device moved"
 // whatever is killed or late, no pipeline needs to be told of a move.
 func (d *deviceRun) heedSpans() (heeded bool, err error) {
 	t, spans := d.track, d.member.Spans
-	at, differ := t.spans.Differ(spans)
+	at, differ := t.Spans.Differ(spans)
 	ended := spans.End() != 0
 	if !differ || spans.End() > d.horizon {
 		return false, nil
 	}
-	t.spans, t.uncut, d.look = spans, max(t.uncut, t.fence), true
-	if t.etag == "" && !ended {
+	t.Spans, t.Uncut, d.look = spans, max(t.Uncut, t.Fence), true
+	if t.ETag == "" && !ended {
 		return false, nil
 	}
-	if err := d.newestBelow(at); err != nil || t.last == "" {
+	if err := d.newestBelow(at); err != nil || t.Last == "" {
 		return true, err
 	}
-	c := cursor{window: window{at, TicksBefore(t.last) + 1}}
+	c := tracking.Cursor{Window: tracking.Window{From: at, To: tables.TicksBefore(t.Last) + 1}}
 	if !ended { // newest values that other rows replaced are found only from the beginning
-		c.from, c.rebuild = 0, true
+		c.From, c.Rebuild = 0, true
 	}
-	t.foldAgain(c)
-	if c.from = max(floorTo(c.from, day), t.watermark); !c.empty() {
-		t.importing = t.importing.with(window{c.from, ceilTo(c.to, day)})
+	t.FoldAgain(c)
+	if c.From = max(c.From.Floor(tables.Day), t.Watermark); !c.Empty() {
+		t.Importing = t.Importing.With(tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)})
 	}
 	return true, d.openWindows()
 }
@@ -50,7 +51,7 @@ func (d *deviceRun) newestBelow(at tables.Ticks) error {
 		if !ok {
 			continue
 		}
-		state := d.track.state(processor.Name)
+		state := d.track.State(processor.Name)
 		if state != nil {
 			var err error
 			if state, err = m.Below(state, at, func(string) bool { return true }); err != nil {
@@ -72,8 +73,8 @@ func (d *deviceRun) newestBelow(at tables.Ticks) error {
 // without a commit may have made outputs of, under other spans or settings. It wrote them after it had claimed the
 // device, and read no later rows.
 func (d *deviceRun) parts(rows tables.Keys) []tables.Keys {
-	uncut := d.track.uncut.String()
-	if d.track.uncut == 0 || uncut <= d.track.last {
+	uncut := d.track.Uncut.String()
+	if d.track.Uncut == 0 || uncut <= d.track.Last {
 		return d.member.Spans.Within(rows)
 	}
 	d.look = true
@@ -88,7 +89,7 @@ func (d *deviceRun) parts(rows tables.Keys) []tables.Keys {
 // ended reports whether the device now belongs to another tenant. The tracking row has the spans of the membership from
 // then on, and an audit looks at no others.
 func (d *deviceRun) ended() bool {
-	_, differ := d.track.spans.Differ(d.member.Spans)
+	_, differ := d.track.Spans.Differ(d.member.Spans)
 	return d.member.Spans.End() != 0 && (d.horizon == 0 || !differ)
 }
 
@@ -104,13 +105,13 @@ func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
 		return d.watch(nil, fold.Moment{Horizon: d.horizon, Until: until})
 	}
 	for processor, w := range d.model.Watchers {
-		was := d.track.state(processor.Name)
+		was := d.track.State(processor.Name)
 		state, _, err := w.Leave(d.member, was, d.horizon, Moved)
 		if err != nil {
 			return 0, err
 		}
 		if !bytes.Equal(state, was) {
-			d.track.states[processor.Name], d.dirty = state, true
+			d.track.States[processor.Name], d.dirty = state, true
 		}
 	}
 	return 0, nil
@@ -120,21 +121,8 @@ func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
 // token admits a row any more that is as old as the end of its last span.
 func (d *deviceRun) settle(late time.Duration) {
 	t := d.track
-	t.settled = d.ended() && !d.behind && len(t.ledger.Spans()) == 0 && t.refold.empty() && t.gap.empty() &&
-		!d.member.Imports.Unknown(t.imported) && t.spans.String() == d.member.Spans.String() &&
+	t.Settled = d.ended() && !d.behind && len(t.Ledger.Spans()) == 0 && t.Refold.Empty() && t.Gap.Empty() &&
+		!d.member.Imports.Unknown(t.Imported) && t.Spans.String() == d.member.Spans.String() &&
 		d.member.Spans.End() <= d.horizon.Add(-late)
-	d.dirty = d.dirty || t.settled != t.read.settled
-}
-
-// setSpans sets the properties of spans that have changed.
-func (t *track) setSpans(e *tables.Entity) {
-	if spans := t.spans.String(); spans != t.read.spans {
-		e.Set(schema.TrackSpans, tables.String(spans))
-	}
-	if t.uncut != t.read.uncut {
-		e.Set(schema.TrackUncut, tables.Int64(int64(t.uncut)))
-	}
-	if t.settled != t.read.settled {
-		e.Set(schema.TrackSettled, tables.Boolean(t.settled))
-	}
+	d.dirty = d.dirty || t.Settled != t.Read.Settled
 }

@@ -92,7 +92,7 @@ func (f *movingFleet) killed(most int, do func(context.Context, policy.Transport
 func (f *movingFleet) move() {
 	i := f.random.IntN(len(f.World.Devices))
 	rows := f.World.Rows[i]
-	at := jobs.TicksBefore(rows[f.random.IntN(len(rows))].RowKey) + tables.Ticks(f.random.IntN(2))
+	at := tables.TicksBefore(rows[f.random.IntN(len(rows))].RowKey) + tables.Ticks(f.random.IntN(2))
 	mv := sas.Move{Device: f.World.Devices[i], To: schema.Tenant(fmt.Sprint("t", f.random.IntN(3))), At: at}
 	f.killed(12, func(ctx context.Context, through policy.Transporter) { _, _ = f.registry(through).Move(ctx, mv) })
 	if f.random.IntN(3) > 0 {
@@ -177,7 +177,7 @@ func TestMoveEmptiesOpenBucketsOfADeadAttempt(t *testing.T) {
 		_ = f.Drain(ctx, f.Pipeline(t, &faults.Gate{At: at, Stop: stop}))
 		kill()
 		client, device, rows := f.World.Connect(t, nil), f.World.Devices[0], f.World.Rows[0]
-		day := "!1d!" + schema.DayOf(jobs.TicksBefore(rows[len(rows)-1].RowKey)).String()
+		day := "!1d!" + schema.DayOf(tables.TicksBefore(rows[len(rows)-1].RowKey)).String()
 		open := slices.ContainsFunc(jobstest.Rows(t, client.Table(f.Names.Rollups()), tables.Query{}),
 			func(e tables.Entity) bool {
 				return strings.Contains(e.PartitionKey, day) && strings.HasPrefix(e.RowKey, string(device))
@@ -187,7 +187,7 @@ func TestMoveEmptiesOpenBucketsOfADeadAttempt(t *testing.T) {
 		if !open || err != nil || track.Get(schema.TrackCheckpoint).Text() != "" {
 			continue
 		}
-		mv := sas.Move{Device: device, To: "t1", At: jobs.TicksBefore(rows[5].RowKey)}
+		mv := sas.Move{Device: device, To: "t1", At: tables.TicksBefore(rows[5].RowKey)}
 		must.Have(f.registry(nil).Move(t.Context(), mv))(t)
 		must.Succeed(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
 		f.mustEqualNew()
@@ -233,7 +233,7 @@ func (f *movingFleet) rejects(of schema.Names) []string {
 	for _, e := range jobstest.Rows(f.t, f.World.Connect(f.t, nil).Table(of.Rejects()), tables.Query{}) {
 		r := must.Have(schema.RejectOf(e))(f.t)
 		for _, m := range f.members() {
-			if m.Device == r.Device && m.Ring() == r.Ring && m.Has(jobs.TicksBefore(r.Row)) {
+			if m.Device == r.Device && m.Ring() == r.Ring && m.Has(tables.TicksBefore(r.Row)) {
 				all[fmt.Sprint(m.Tenant, r.Device, r.Row, r.Reason)] = true
 			}
 		}
@@ -249,7 +249,7 @@ func (f *movingFleet) mustCountOnce() {
 	want := map[schema.Place]int64{}
 	for _, e := range jobstest.Rows(f.t, client.Table(f.Readings), tables.Query{}) {
 		owners := slices.DeleteFunc(slices.Clone(members), func(m schema.Member) bool {
-			return string(m.Device) != e.PartitionKey || !m.Has(jobs.TicksBefore(e.RowKey))
+			return string(m.Device) != e.PartitionKey || !m.Has(tables.TicksBefore(e.RowKey))
 		})
 		if len(owners) != 1 {
 			f.t.Fatalf("row %s of %s is in %d tenants", e.RowKey, e.PartitionKey, len(owners))

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -27,7 +28,7 @@ var errNoObjects = errors.New("its pipeline writes objects, but the worker has n
 // and passed on.
 func (j *job) objects(ctx context.Context) error {
 	for _, d := range j.work {
-		for _, o := range sortedOutputs(d.effects) {
+		for _, o := range fold.SortedOutputs(d.effects) {
 			if o.Table != "" || d.effects[o].IsMark() || !d.live() {
 				continue
 			}
@@ -47,27 +48,25 @@ func (j *job) object(ctx context.Context, d *deviceRun, o fold.Output) error {
 		d.err = errNoObjects
 		return nil
 	}
-	w := window{d.effects[o].From, d.effects[o].To}
-	var seen tally
-	err := p.Objects.Write(ctx, o.Name(), d.track.fence, p.readings(ctx, d, w, &seen))
+	w := tracking.Window{From: d.effects[o].From, To: d.effects[o].To}
+	var seen tracking.Tally
+	err := p.Objects.Write(ctx, o.Name(), d.track.Fence, p.readings(ctx, d, w, &seen))
 	if errors.Is(err, ErrOvertaken) {
 		d.dropped = true
 		return nil
 	}
 	if err == nil && len(p.Processors) == 1 {
-		d.track.pass(w, &seen)
+		d.track.Pass(w, &seen)
 	}
 	return err
 }
 
-// A tally counts the rows that were read for an object, and those with a refused value.
-type tally struct{ read, refused Ledger }
-
 // readings yields the tenant's readings of a window below the checkpoint in row order. It counts all its rows,
 // including those that are not readings.
-func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *tally) iter.Seq2[schema.Reading, error] {
+func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w tracking.Window,
+	seen *tracking.Tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
-		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
+		Rows: tables.Keys{From: w.From.String(), Before: w.To.String(), To: d.track.Last}}
 	return func(yield func(schema.Reading, error) bool) {
 		for e, err := range p.Client.Table(d.member.Readings).Entities(ctx, tables.Query{Range: rows}) {
 			if err != nil {
@@ -82,32 +81,18 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *t
 }
 
 // reading counts a row, and returns its reading, unless another tenant had the device.
-func (d *deviceRun) reading(e tables.Entity, seen *tally) (schema.Reading, bool) {
-	if !d.member.Has(TicksBefore(e.RowKey)) {
+func (d *deviceRun) reading(e tables.Entity, seen *tracking.Tally) (schema.Reading, bool) {
+	if !d.member.Has(tables.TicksBefore(e.RowKey)) {
 		return schema.Reading{}, false
 	}
-	seen.read.Add(e.RowKey)
+	seen.Read.Add(e.RowKey)
 	r, err := schema.ReadingOf(e)
 	if err != nil {
-		seen.refused.Add(e.RowKey)
+		seen.Refused.Add(e.RowKey)
 		return r, false
 	}
 	if _, refused := d.model.Sensors.Sample(r); len(refused) > 0 {
-		seen.refused.Add(e.RowKey)
+		seen.Refused.Add(e.RowKey)
 	}
 	return r, true
-}
-
-// pass enters late rows of a window, which has whole days, into the ledger. If some are refused, or fewer than were
-// counted before, it leaves this to an audit, which writes rejects and reports what is gone.
-func (t *track) pass(w window, seen *tally) {
-	if w.from < t.floor {
-		return // outside the ledger
-	}
-	late, _ := t.ledger.late(&seen.read, w)
-	for _, l := range late {
-		if seen.refused.Count(l.from, l.to) == 0 {
-			t.rows += t.ledger.replace(l, &seen.read)
-		}
-	}
 }

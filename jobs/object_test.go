@@ -231,7 +231,7 @@ func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
 	p := archiver(t, f, nil, soon)
 	p.Objects = place(func(string, []string) error { return tables.ErrBusy })
 	if _, err := p.Run(t.Context(), f.Batch); !errors.Is(err, tables.ErrBusy) || !strings.Contains(err.Error(),
-		"date="+schema.DayOf(jobs.TicksBefore(row(9).RowKey)).String()) {
+		"date="+schema.DayOf(tables.TicksBefore(row(9).RowKey)).String()) {
 		t.Errorf("%v", err)
 	}
 	p.Objects = nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
@@ -20,7 +21,7 @@ func (d *deviceRun) watch(samples []fold.Sample, at fold.Moment) (left int, err 
 		return 0, nil
 	}
 	for processor, w := range d.model.Watchers {
-		state := d.track.state(processor.Name)
+		state := d.track.State(processor.Name)
 		taken := samples[:len(samples)-left]
 		out, err := d.timed(processor, len(taken), func() (fold.Result, error) {
 			return w.Watch(d.member, state, taken, at)
@@ -29,7 +30,7 @@ func (d *deviceRun) watch(samples []fold.Sample, at fold.Moment) (left int, err 
 			return 0, err
 		}
 		if !bytes.Equal(out.State, state) {
-			d.track.states[processor.Name], d.dirty = out.State, true
+			d.track.States[processor.Name], d.dirty = out.State, true
 		}
 		left += out.Left
 	}
@@ -66,7 +67,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 			rest[d] = states
 		}
 	}
-	for _, o := range sortedOutputs(of) {
+	for _, o := range fold.SortedOutputs(of) {
 		err := writeBatch(ctx, p.Client.Table(p.Names.Output(o.Table)), of[o])
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
@@ -82,7 +83,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 	}
 	for _, d := range work {
 		if states := rest[d]; len(states) > 0 && d.err == nil {
-			maps.Copy(d.track.states, states)
+			maps.Copy(d.track.States, states)
 			posted = append(posted, d)
 		}
 	}
@@ -92,7 +93,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 // postsOf returns what a device's states hold to be inserted or deleted, and the states without it.
 func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*change, err error) {
 	for processor, w := range d.model.Watchers {
-		state := d.track.state(processor.Name)
+		state := d.track.State(processor.Name)
 		if state == nil {
 			continue
 		}
@@ -117,7 +118,7 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 			}
 			o := post.Output
 			e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: slices.Clone(post.Properties)}
-			schema.SetFormat(&e, max(p.Format, d.track.format))
+			schema.SetFormat(&e, max(p.Format, d.track.Format))
 			op, deletes := tables.Insert(e), post.Properties == nil
 			if deletes {
 				op = tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)
@@ -177,17 +178,17 @@ func (j *job) post(ctx context.Context) error {
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		states := map[string][]byte{}
 		for processor := range d.model.Watchers {
-			states[processor.Name] = d.track.states[processor.Name]
+			states[processor.Name] = d.track.States[processor.Name]
 		}
-		setStates(&e, schema.TrackStates, states)
+		tracking.SetStates(&e, schema.TrackStates, states)
 		free := d.on(d.track) // whatever happens to this write, the device is done
-		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag),
+		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.ETag),
 			compare: func(*tables.Entity) resolution { return resolution{taken: true} }})
 	}
 	_ = j.track(ctx, changes)
 	for i, c := range changes {
 		if c.done {
-			posted[i].track.etag = c.etag
+			posted[i].track.ETag = c.etag
 		}
 	}
 	return nil

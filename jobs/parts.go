@@ -21,29 +21,11 @@ func cutParts(all []tables.Property) [][]tables.Property {
 	return slices.Collect(slices.Chunk(all, fold.PartSensors))
 }
 
-// parts returns how many parts of an open output were written.
-func (t *track) parts(o fold.Output) (n int) {
-	for n < fold.MaxParts {
-		if _, open := t.open[o.Part(n+1)]; !open {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-// close forgets the versions of an output that no later sample changes.
-func (t *track) close(o fold.Output) {
-	for n := range fold.MaxParts {
-		delete(t.open, o.Part(n+1))
-	}
-}
-
 // newOutput returns the changes that write an output: its parts, and empty entities in place of the higher parts that
 // it had before.
 func newOutput(d *deviceRun, o fold.Output) (changes []*change) {
 	cut := cutParts(d.effects[o].Properties)
-	count := max(len(cut), d.track.parts(o))
+	count := max(len(cut), d.track.Parts(o))
 	for n := range count {
 		var own []tables.Property
 		if n < len(cut) {
@@ -71,13 +53,13 @@ func emptied(written []*change) (changes []*change) {
 // version that was written last.
 func newPart(d *deviceRun, o fold.Output, n, count int, properties []tables.Property) *change {
 	e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.Part(n).RowKey, Properties: slices.Clone(properties)}
-	e.Set(fold.FenceProperty, tables.Int64(int64(d.track.fence)))
-	schema.SetFormat(&e, d.track.format)
+	e.Set(fold.FenceProperty, tables.Int64(int64(d.track.Fence)))
+	schema.SetFormat(&e, d.track.Format)
 	if n == 1 && count > 1 {
 		e.Set(fold.PartsProperty, tables.Int32(int32(count)))
 	}
 	op := tables.Insert(e)
-	if etag := d.track.open[o.Part(n)]; etag != "" {
+	if etag := d.track.Open[o.Part(n)]; etag != "" {
 		op = tables.Replace(e, etag)
 	}
 	c := &change{device: d, op: op, output: o, parts: count, look: d.look}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -43,31 +44,31 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 	over.now = now
 	for _, d := range work {
 		t := d.track
-		if t.heldAt(now) || t.generation > p.Generation {
+		if t.HeldAt(now) || t.Generation > p.Generation {
 			continue
 		}
-		if !t.refold.empty() && (!t.refoldMark.expected(now) && b.Mark == "" || b.Tried) {
+		if !t.Refold.Empty() && (!t.RefoldMark.Expected(now) && b.Mark == "" || b.Tried) {
 			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A cursor
 			// without an ID gets one.
-			t.refoldMark = mark{cmp.Or(t.refoldMark.id, rand.Text()), now.Add(p.marks())}
-			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.refoldMark.id, true, t.etag})
+			t.RefoldMark = tracking.Mark{ID: cmp.Or(t.RefoldMark.ID, rand.Text()), Until: now.Add(p.marks())}
+			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.RefoldMark.ID, true, t.ETag})
 		}
 		switch {
-		case t.chain.waits() && b.Mark != t.chain.id:
+		case t.Chain.Waits() && b.Mark != t.Chain.ID:
 			over.Waiting = append(over.Waiting, d.member.Place())
-		case b.Tried && t.chain.id != "" && b.Mark != t.chain.id:
-			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
-		case b.Mark != t.chain.id && (b.Mark != "" || t.chain.expected(now)):
+		case b.Tried && t.Chain.ID != "" && b.Mark != t.Chain.ID:
+			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.Chain.ID, false, t.ETag})
+		case b.Mark != t.Chain.ID && (b.Mark != "" || t.Chain.Expected(now)):
 			// A chain continues with it, or this message's link is already done.
-		case b.Mark == "" && t.chain.id != "":
-			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
-		case t.hold.keeps(now):
+		case b.Mark == "" && t.Chain.ID != "":
+			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.Chain.ID, false, t.ETag})
+		case t.Hold.Keeps(now):
 			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
 			// would. But an audit has not: it reads no row above the checkpoint.
-			if b.Claim == "" || b.Mark != "" || strings.HasPrefix(t.hold.claim, auditClaim) || b.Claim == t.hold.claim {
-				over.Claimed = append(over.Claimed, claimed{d.member.Place(), t.hold.claim, t.hold.until})
+			if b.Claim == "" || b.Mark != "" || strings.HasPrefix(t.Hold.Claim, auditClaim) || b.Claim == t.Hold.Claim {
+				over.Claimed = append(over.Claimed, claimed{d.member.Place(), t.Hold.Claim, t.Hold.Until})
 			}
-		case t.attempts > 0 && !b.alone():
+		case t.Attempts > 0 && !b.alone():
 			over.Failing = append(over.Failing, d.member.Place())
 		default:
 			mine = append(mine, d)
@@ -81,10 +82,10 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 func (p *Pipeline) extend(ctx context.Context, over passedOver, now tables.Ticks) error {
 	for _, o := range over.Orphaned {
 		e := tables.Entity{PartitionKey: o.Place.Month.String(), RowKey: string(o.Place.Key)}
-		if m := (mark{o.Mark, now.Add(p.marks())}); o.Refold {
-			m.setRefold(&e)
+		if m := (tracking.Mark{ID: o.Mark, Until: now.Add(p.marks())}); o.Refold {
+			m.SetRefold(&e)
 		} else {
-			m.setChain(&e)
+			m.SetChain(&e)
 		}
 		if _, err := p.tracking().Do(ctx, tables.Merge(e, o.etag)); err != nil && !isChanged(err) {
 			return err

@@ -2,13 +2,13 @@ package jobs
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"furrow/jobs/fold"
 	"furrow/jobs/notify"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -88,45 +88,37 @@ func (p *Pipeline) modelOf(d schema.Member) *fold.Model {
 	return &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Processors: p.Processors}
 }
 
-// sortedOutputs returns a map's outputs, ordered by partition.
-func sortedOutputs[V any](m map[fold.Output]V) []fold.Output {
-	return slices.SortedFunc(maps.Keys(m), func(a, b fold.Output) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey),
-			cmp.Compare(a.RowKey, b.RowKey))
-	})
-}
-
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
 // of processors that those settings lacked are removed.
 func (d *deviceRun) heedSettings() bool {
 	t := d.track
-	if t.settings == d.model.Settings {
+	if t.Settings == d.model.Settings {
 		return false
 	}
-	if t.etag != "" && t.settings != "" && t.last != "" {
-		had := processorsOf(t.settings)
+	if t.ETag != "" && t.Settings != "" && t.Last != "" {
+		had := processorsOf(t.Settings)
 		for _, processor := range d.model.Processors {
-			if !processor.Once && len(t.states[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
-				t.states[processor.Name] = nil
+			if !processor.Once && len(t.States[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
+				t.States[processor.Name] = nil
 			}
 		}
-		t.foldAgain(cursor{window: window{0, TicksBefore(t.last) + 1}, rebuild: true})
-		if TicksBefore(t.last) < t.watermark { // nothing is left to fold open windows from
+		t.FoldAgain(tracking.Cursor{Window: tracking.Window{From: 0, To: tables.TicksBefore(t.Last) + 1}, Rebuild: true})
+		if tables.TicksBefore(t.Last) < t.Watermark { // nothing is left to fold open windows from
 			d.forgetWindows()
 		}
 	}
-	t.settings = d.model.Settings
-	return t.etag != ""
+	t.Settings = d.model.Settings
+	return t.ETag != ""
 }
 
 // forgetWindows removes the states of windowed processors. What they have written stays.
 func (d *deviceRun) forgetWindows() {
 	for _, processor := range d.model.Processors {
 		if _, is := processor.Windowed(); is {
-			d.track.states[processor.Name] = nil
+			d.track.States[processor.Name] = nil
 		}
 	}
-	d.track.forgetOpen(d.model)
+	d.track.ForgetOpen(d.model)
 }
 
 // processorsOf returns the names in Settings: name:hash,name:hash.
@@ -138,3 +130,9 @@ func processorsOf(settings string) (names []string) {
 	}
 	return names
 }
+
+// defaultHold is also the default lease of a message: a dead worker loses its messages and its claims at about the same
+// time.
+const defaultHold = 30 * time.Second
+
+func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }

@@ -202,7 +202,7 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	if behind || t.Waiting {
 		at.Behind++
 		if t.Checkpoint != "" {
-			at.Lag = max(at.Lag, pl.now.Time().Sub(TicksBefore(t.Checkpoint).Time()))
+			at.Lag = max(at.Lag, pl.now.Time().Sub(tables.TicksBefore(t.Checkpoint).Time()))
 		}
 	}
 	if t.Waiting {

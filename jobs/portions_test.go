@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -154,7 +155,7 @@ func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 	p.Portion, p.Most = 30, 30
 	jobstest.Work(t, p, m)
 	row := f.Track(t, f.World.Devices[0])
-	counted := must.Have(jobs.ParseLedger(row.Get("Ledger").Binary()))(t)
+	counted := must.Have(tracking.ParseLedger(row.Get("Ledger").Binary()))(t)
 	if all := int(counted.Count(0, tables.MaxTicks)); all != len(slices.Concat(upTo(23*60, 10), upTo(36*60, 30)[46:]))+2 {
 		t.Errorf("the ledger has %d rows, and %d were folded", all, row.Get("Rows").Int())
 	}

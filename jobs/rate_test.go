@@ -188,7 +188,7 @@ func (r *plainRates) tally(sensor string, from, to tables.Ticks) (t rate.Tally) 
 	all := r.sensors[sensor]
 	for i := 1; i < len(all); i++ {
 		over := all[i].At - all[i-1].At
-		if all[i].At < from || all[i].At >= to || over > tables.TicksPerDay {
+		if all[i].At < from || all[i].At >= to || over > tables.Day {
 			continue
 		}
 		d := r.difference(sensor, all[i-1], all[i])
@@ -204,7 +204,7 @@ func (r *plainRates) tally(sensor string, from, to tables.Ticks) (t rate.Tally) 
 
 func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
 	t.Helper()
-	const day = tables.TicksPerDay
+	const day = tables.Day
 	before := tables.Ticks(1)
 	if r.over > day/2 {
 		before = 2

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -47,12 +48,12 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
 				continue // outside the batch, in a partition at either end
 			}
-			d := p.newDeviceRun(m, newTrack())
+			d := p.newDeviceRun(m, tracking.New())
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
 			}
-			if d.track.etag == "" { // it begins where retention has got to
-				d.track.watermark, d.track.floor = m.Watermark, m.Watermark
+			if d.track.ETag == "" { // it begins where retention has got to
+				d.track.Watermark, d.track.Floor = m.Watermark, m.Watermark
 			}
 			if errors.Is(d.err, schema.ErrNewer) { // a newer worker takes care of it
 				read.strange[m.Place().String()] = d.err
@@ -67,7 +68,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 // readTrack sets the device's tracking row, or its error.
 func (d *deviceRun) readTrack(row tables.Entity) {
 	var err error
-	if d.track, err = trackOf(row); err != nil {
+	if d.track, err = tracking.RowOf(row); err != nil {
 		d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
 	}
 }

@@ -9,17 +9,19 @@ import (
 	"slices"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 )
 
 // A redo is a range of a device's rows that is folded again and replaces its outputs. Its window has whole days,
 // because no window is longer. One that reaches into open windows ends at the checkpoint, and replaces the states, too.
 type redo struct {
-	window
-	stream                                         // where it continues
-	cursor bool                                    // it works off the refold cursor
-	late   bool                                    // write only windows whose count differs from the ledger's
-	then   func(t *track, f *deviceRun, done bool) // what else a commit changes
+	tracking.Window
+	tracking.Stream // where it continues
+
+	cursor bool                                           // it works off the refold cursor
+	late   bool                                           // write only windows whose count differs from the ledger's
+	then   func(t *tracking.Row, f *deviceRun, done bool) // what else a commit changes
 }
 
 // Reasons to leave a device for now.
@@ -39,11 +41,11 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 		d.err = err
 		return false, nil
 	}
-	isOpen := r.to > open
+	isOpen := r.To > open
 	if isOpen {
-		r.to = tables.MaxTicks
-		if r.row == "" {
-			r.from = max(min(r.from, open), d.track.watermark)
+		r.To = tables.MaxTicks
+		if r.Row == "" {
+			r.From = max(min(r.From, open), d.track.Watermark)
 		}
 	}
 	f, err := p.beginRedo(ctx, d, r)
@@ -57,7 +59,7 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 		if r.cursor {
 			most, f.full = f.rows+p.portion(), f.bytes+maxBytes
 		}
-		if err := p.stretch(ctx, f, r, d.track.last, isOpen, most); err != nil || f.err != nil {
+		if err := p.stretch(ctx, f, r, d.track.Last, isOpen, most); err != nil || f.err != nil {
 			d.err = f.err
 			return false, err
 		}
@@ -70,10 +72,10 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 			if err != nil {
 				return false, err
 			}
-			if !fresh.sameIn(r, d.track, a.now) {
+			if !fresh.SameIn(r.Window, d.track, a.now) {
 				return false, errChanged
 			}
-			more := isOpen && !f.behind && fresh.last != d.track.last
+			more := isOpen && !f.behind && fresh.Last != d.track.Last
 			d.track = fresh
 			if more && try > 0 { // rows keep arriving while others are read
 				if err := j.take(ctx, d); err != nil {
@@ -89,10 +91,10 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 			d.err = err
 			return false, nil
 		}
-		mark := d.track.refoldMark
+		mark := d.track.RefoldMark
 		err = j.finish(ctx, d, g)
 		if err == nil && d.err == nil {
-			if !r.cursor && d.track.refoldMark != mark { // the message with the old mark does nothing now
+			if !r.cursor && d.track.RefoldMark != mark { // the message with the old mark does nothing now
 				a.hand(d)
 			}
 			a.result.Refolds++
@@ -112,15 +114,15 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 // beginRedo starts a deviceRun where the redo got to. Its track is not the device's: windowed processors have the
 // redo's states, merging ones none.
 func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*deviceRun, error) {
-	t := newTrack()
-	t.last = r.row
+	t := tracking.New()
+	t.Last = r.Row
 	f := d.on(t)
 	f.again = true
-	if r.row != "" { // a rewind leaves the rest of a stream when it resets the row
-		t.ledger = &Ledger{spans: slices.Clone(r.counted.spans)}
-		t.states = maps.Clone(r.states)
-		f.rejects = r.rejects
-		f.rejects.kept = slices.Clone(r.rejects.kept)
+	if r.Row != "" { // a rewind leaves the rest of a stream when it resets the row
+		t.Ledger = r.Counted.Clone()
+		t.States = maps.Clone(r.States)
+		f.rejects = r.Rejects
+		f.rejects.Kept = slices.Clone(r.Rejects.Kept)
 	}
 	// A window that closes without another sample is written as it is now.
 	if err := f.openWindows(); err != nil {
@@ -134,7 +136,7 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 func (f *deviceRun) openWindows() error {
 	for _, processor := range f.model.Processors {
 		w, ok := processor.Windowed()
-		state := f.track.state(processor.Name)
+		state := f.track.State(processor.Name)
 		if !ok || state == nil {
 			continue
 		}
@@ -152,15 +154,15 @@ func (f *deviceRun) openWindows() error {
 // stretch folds the rows of a redo up to a checkpoint, at most so many.
 func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo string, open bool, most int) error {
 	defer f.rescue()
-	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
-	if r.from == 0 {
+	keys := tables.Keys{From: r.From.String(), Before: r.To.String(), To: upTo}
+	if r.From == 0 {
 		keys.From = "" // malformed row keys may lie below all ticks
 	}
 	if open {
 		keys.Before = ""
 	}
-	if f.track.last != "" {
-		keys.From, keys.After = "", f.track.last
+	if f.track.Last != "" {
+		keys.From, keys.After = "", f.track.Last
 	}
 	f.behind = false
 	rows := tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: keys}
@@ -169,7 +171,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 	}
 	until := tables.MaxTicks // nothing more comes for a closed window
 	if open || f.behind {
-		until = TicksBefore(f.track.last)
+		until = tables.TicksBefore(f.track.Last)
 	}
 	if f.err = f.close(until); f.err == nil && !f.behind {
 		f.err = f.openWindows()
@@ -178,7 +180,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 }
 
 // fresh reads the device's row again, if this job may claim it.
-func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
+func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*tracking.Row, error) {
 	for try := 0; ; try++ {
 		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
@@ -187,14 +189,14 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := trackOf(e)
+		t, err := tracking.RowOf(e)
 		switch {
 		case err != nil:
 			d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
 			return nil, d.err
 		case !a.mine(d, t):
 			return nil, errForeign
-		case !t.hold.keeps(max(a.now, d.seen)):
+		case !t.Hold.Keeps(max(a.now, d.seen)):
 			return t, nil
 		case try == tries:
 			d.track = t
@@ -206,52 +208,42 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 	}
 }
 
-// sameIn reports whether nobody has refolded the window of a redo since old was read.
-func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
-	until := min(r.to, floorTo(TicksBefore(old.last), hour)) // the live job may count beyond
-	return t.refold == old.refold && t.watermark == old.watermark && t.stream.row == old.stream.row &&
-		t.ledger.equalIn(old.ledger, window{r.from, until}, now)
-}
-
 // replaced returns the device as a commit should leave it after a portion of a redo, and the number of late rows in it.
 func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun, late int64, err error) {
 	done := !f.behind
-	g = d.on(d.track.clone())
+	g = d.on(d.track.Clone())
 	g.look, g.seen, g.rows, g.dirty = true, f.seen, f.rows, true
-	passed := window{r.from, r.to}
+	passed := tracking.Window{From: r.From, To: r.To}
 	g.rejects, g.acks = f.rejects, f.acks
 	if !done {
-		passed.to = floorTo(TicksBefore(f.track.last), day)
-		g.rejects, _ = f.rejects.split(passed.to)
+		passed.To = tables.TicksBefore(f.track.Last).Floor(tables.Day)
+		g.rejects, _ = f.rejects.Split(passed.To)
 	}
-	touched := d.track.ledger.differences(f.track.ledger, passed)
-	late, fresh := g.track.enter(passed, f.track.ledger)
+	touched := d.track.Ledger.Differences(f.track.Ledger, passed)
+	late, fresh := g.track.Enter(passed, f.track.Ledger)
 	if !r.cursor {
-		g.track.startDayAgain(passed)
+		g.track.StartDayAgain(passed)
 	}
-	g.rejects.atMost(fresh) // the others were counted when first folded
+	g.rejects.AtMost(fresh) // the others were counted when first folded
 	for o, e := range f.effects {
 		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {
 			e.Closed = true
 		}
-		if !isOpen && e.To > r.to {
+		if !isOpen && e.To > r.To {
 			continue // it depends on later readings, too
 		}
-		if e.IsMark() && r.late && e.To <= passed.to && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
-			continue // it is as it was
-		}
-		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched,
-			window{e.From, e.To}.meets) {
-			continue
+		same := r.late && !slices.ContainsFunc(touched, tracking.Window{From: e.From, To: e.To}.Meets)
+		if e.IsMark() && same && e.To <= passed.To || isWindow && (same && e.Closed || !done && !e.Closed) {
+			continue // it is as it was, or not done
 		}
 		g.effect(e)
 	}
 	if done && isOpen {
-		g.track.forgetOpen(g.model)
+		g.track.ForgetOpen(g.model)
 	}
 	for _, processor := range f.model.Processors {
-		if err := g.adopt(processor, f.track.states[processor.Name], done && isOpen); err != nil {
+		if err := g.adopt(processor, f.track.States[processor.Name], done && isOpen); err != nil {
 			return nil, 0, err
 		}
 		if done && r.cursor {
@@ -270,20 +262,20 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) error {
 	t := g.track
 	if _, ok := processor.Windowed(); ok && open {
-		t.states[processor.Name] = state
+		t.States[processor.Name] = state
 	}
 	m, ok := processor.Fold.(fold.Merging)
 	if !ok {
 		return nil
 	}
-	if err := g.merge(m, processor, t.states[processor.Name], state, 0); err != nil {
+	if err := g.merge(m, processor, t.States[processor.Name], state, 0); err != nil {
 		return err
 	}
-	if !t.refold.rebuild {
+	if !t.Refold.Rebuild {
 		return nil
 	}
-	rebuilt, err := m.Merge(g.member, t.again[processor.Name], state, 0)
-	t.again[processor.Name], t.rebuilt = rebuilt.State, true
+	rebuilt, err := m.Merge(g.member, t.Again[processor.Name], state, 0)
+	t.Again[processor.Name], t.Rebuilt = rebuilt.State, true
 	return err
 }
 
@@ -291,24 +283,24 @@ func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) er
 // since the cursor was set.
 func (g *deviceRun) rebuilt(processor fold.Configured) error {
 	m, ok := processor.Fold.(fold.Merging)
-	if !ok || !g.track.refold.rebuild {
+	if !ok || !g.track.Refold.Rebuild {
 		return nil
 	}
 	base, err := g.older(m, processor)
 	if err != nil {
 		return err
 	}
-	return g.merge(m, processor, base, g.track.states[processor.Name], g.track.refold.to)
+	return g.merge(m, processor, base, g.track.States[processor.Name], g.track.Refold.To)
 }
 
 // older returns the state of a redo of all readings, with the values of readings below the watermark, which nothing can
 // fold again. Those of sensors that the settings no longer know leave.
 func (g *deviceRun) older(m fold.Merging, processor fold.Configured) ([]byte, error) {
-	again := g.track.again[processor.Name]
-	if g.track.watermark == 0 {
+	again := g.track.Again[processor.Name]
+	if g.track.Watermark == 0 {
 		return again, nil
 	}
-	old, err := m.Below(g.track.states[processor.Name], g.track.watermark, g.model.Sensors.Makes)
+	old, err := m.Below(g.track.States[processor.Name], g.track.Watermark, g.model.Sensors.Makes)
 	if err != nil {
 		return nil, err
 	}
@@ -322,10 +314,10 @@ func (g *deviceRun) merge(m fold.Merging, processor fold.Configured, base, other
 	if err != nil {
 		return err
 	}
-	if slices.Equal(out.State, g.track.states[processor.Name]) {
+	if slices.Equal(out.State, g.track.States[processor.Name]) {
 		return nil
 	}
-	g.track.states[processor.Name] = out.State
+	g.track.States[processor.Name] = out.State
 	return g.effectsOf(processor, out.Effects)
 }
 
@@ -359,11 +351,11 @@ func (j *job) finish(ctx context.Context, d, f *deviceRun) error {
 	}
 	d.err, d.busy = f.err, f.busy
 	if f.err != nil {
-		d.track.etag = f.track.etag // the failure is counted on this version
+		d.track.ETag = f.track.ETag // the failure is counted on this version
 		return nil
 	}
 	d.track = f.track
-	d.track.remember()
+	d.track.Remember()
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -63,16 +64,16 @@ func (p *Pipeline) retainAll(
 
 // retained returns what the configuration says of a device.
 func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
-	r := &retained{deviceRun: d, keep: p.Retention.Of(d.member, d.model.Name), from: d.track.last}
+	r := &retained{deviceRun: d, keep: p.Retention.Of(d.member, d.model.Name), from: d.track.Last}
 	r.cut = p.cut(r.keep, d.member, now)
 	r.to = r.cut
 	if r.to == 0 {
 		return r
 	}
-	if settings := r.keep.settings(d.model); d.track.settings != settings { // it begins again, even if all rows wait now
-		d.track.settings, d.track.last, r.from = settings, "", ""
+	if settings := r.keep.settings(d.model); d.track.Settings != settings { // it begins again, even if all rows wait now
+		d.track.Settings, d.track.Last, r.from = settings, "", ""
 	}
-	if TicksBefore(r.from)+1 >= r.to && r.from != "" {
+	if tables.TicksBefore(r.from)+1 >= r.to && r.from != "" {
 		r.to = 0 // it is done
 	}
 	return r
@@ -122,10 +123,10 @@ func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) 
 		}
 	}
 	for _, d := range all {
-		t := newTrack()
+		t := tracking.New()
 		if e, is := found[d.member.Month.String()+schema.Separator+string(d.member.Key())]; is {
 			var err error
-			if t, err = trackOf(e); err != nil {
+			if t, err = tracking.RowOf(e); err != nil {
 				d.stay(0, CauseUnreadable, "pipeline "+string(o.Name)+": its tracking row cannot be read")
 				t = nil
 			}
@@ -137,50 +138,50 @@ func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) 
 
 // stay has rows from a moment on stay, for a reason.
 func (d *retained) stay(from tables.Ticks, cause Cause, reason string) {
-	if from = floorTo(from, day); from < d.to {
+	if from = from.Floor(tables.Day); from < d.to {
 		d.to, d.wait = from, Wait{from, cause, reason}
 	}
 }
 
 // heed keeps what a pipeline still needs.
-func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
+func (d *retained) heed(o *Pipeline, t *tracking.Row, now tables.Ticks) {
 	if t == nil {
 		return
 	}
 	stay := func(from tables.Ticks, cause Cause, reason string) {
 		d.stay(from, cause, "pipeline "+string(o.Name)+" "+reason)
 	}
-	if t.hold.keeps(now) {
+	if t.Hold.Keeps(now) {
 		d.busy = true
 		stay(0, CauseBusy, "has a job at work on it")
 	}
 	m := o.modelOf(d.member)
-	if t.last != "" && t.settings != m.Settings {
-		stay(t.watermark, CauseRefold, "has to fold it again with other settings")
+	if t.Last != "" && t.Settings != m.Settings {
+		stay(t.Watermark, CauseRefold, "has to fold it again with other settings")
 	}
-	if at, moved := t.spans.Differ(d.member.Spans); moved && t.last != "" {
+	if at, moved := t.Spans.Differ(d.member.Spans); moved && t.Last != "" {
 		stay(at, CauseMove, "has to fold it again after a move")
 	}
-	if !t.refold.empty() {
-		stay(t.refold.from, CauseRefold, "folds it again")
+	if !t.Refold.Empty() {
+		stay(t.Refold.From, CauseRefold, "folds it again")
 	}
-	if !t.gap.empty() {
-		stay(t.gap.from, CauseRefold, "folds it again")
+	if !t.Gap.Empty() {
+		stay(t.Gap.From, CauseRefold, "folds it again")
 	}
-	if !t.importing.empty() {
-		stay(t.importing.from, CauseImport, "has an import to fold")
+	if !t.Importing.Empty() {
+		stay(t.Importing.From, CauseImport, "has an import to fold")
 	}
 	for _, i := range d.member.Imports {
-		if i.ID > t.imported {
+		if i.ID > t.Imported {
 			stay(i.From, CauseImport, "has an import to fold")
 		}
 	}
-	if spans := t.ledger.Spans(); len(spans) > 0 {
+	if spans := t.Ledger.Spans(); len(spans) > 0 {
 		stay(spans[0][0], CauseAudit, "still looks for late rows")
 	}
 	for _, processor := range m.Processors {
 		w, is := processor.Windowed()
-		state := t.states[processor.Name]
+		state := t.States[processor.Name]
 		if !is || len(state) == 0 {
 			continue
 		}
@@ -188,7 +189,7 @@ func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
 		switch {
 		case err != nil:
 			stay(0, CauseUnreadable, "has a state that cannot be read")
-		case open != 0 && (processor.Raw || TicksBefore(t.last) >= d.to):
+		case open != 0 && (processor.Raw || tables.TicksBefore(t.Last) >= d.to):
 			stay(open, CauseWindow, "has not closed its windows")
 		}
 	}
@@ -196,10 +197,10 @@ func (d *retained) heed(o *Pipeline, t *track, now tables.Ticks) {
 
 // unfolded keeps the rows that a pipeline has not folded.
 func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) error {
-	after, who, by := d.to.String(), (*Pipeline)(nil), (*track)(nil)
+	after, who, by := d.to.String(), (*Pipeline)(nil), (*tracking.Row)(nil)
 	for i, o := range p.Retention.Others {
 		if t := d.rows[i]; t != nil {
-			if passed := max(t.last, t.watermark.String()); passed < after {
+			if passed := max(t.Last, t.Watermark.String()); passed < after {
 				after, who, by = passed, o, t
 			}
 		}
@@ -212,8 +213,8 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 	}
 	row, err := p.firstRow(ctx, d.member, tables.Keys{After: after, Before: d.to.String()})
 	if err == nil && row != "" {
-		cause, reason := by.unfolded(now)
-		d.stay(TicksBefore(row), cause, "pipeline "+string(who.Name)+" "+reason)
+		cause, reason := unfolded(by, now)
+		d.stay(tables.TicksBefore(row), cause, "pipeline "+string(who.Name)+" "+reason)
 	}
 	return err
 }
@@ -228,11 +229,11 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 func (p *Pipeline) uncounted(ctx context.Context, d *retained) error {
 	for i, o := range p.Retention.Others {
 		t := d.rows[i]
-		if t == nil || t.last == "" || t.floor >= d.to {
+		if t == nil || t.Last == "" || t.Floor >= d.to {
 			continue
 		}
-		keys := tables.Keys{From: t.floor.String(), Before: d.to.String()}
-		if t.floor == 0 {
+		keys := tables.Keys{From: t.Floor.String(), Before: d.to.String()}
+		if t.Floor == 0 {
 			keys.From = "" // malformed row keys may lie below all ticks
 		}
 		if d.from != "" && d.from >= keys.From {
@@ -243,18 +244,18 @@ func (p *Pipeline) uncounted(ctx context.Context, d *retained) error {
 			return err
 		}
 		if row != "" {
-			d.stay(TicksBefore(row), CauseAudit, "pipeline "+string(o.Name)+" still looks for late rows")
+			d.stay(tables.TicksBefore(row), CauseAudit, "pipeline "+string(o.Name)+" still looks for late rows")
 		}
 	}
 	return nil
 }
 
 // unfolded says why rows of a device may not be folded.
-func (t *track) unfolded(now tables.Ticks) (Cause, string) {
+func unfolded(t *tracking.Row, now tables.Ticks) (Cause, string) {
 	switch {
-	case t.heldAt(now):
-		return CauseHeld, "holds it: " + t.held
-	case t.last == "":
+	case t.HeldAt(now):
+		return CauseHeld, "holds it: " + t.Held
+	case t.Last == "":
 		return CauseBehind, "has not begun with it"
 	}
 	return CauseBehind, "has not folded it"

@@ -78,7 +78,7 @@ func monthsOf(all []*retained) (months []schema.Month) {
 func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
 	keep := KeepOfTenant(p.Retention.Keep, d.member.Tenant)
 	keys := tables.Keys{After: d.from, Before: d.to.String()}
-	at := schema.DayOf(TicksBefore(d.from))
+	at := schema.DayOf(tables.TicksBefore(d.from))
 	for known := d.from != ""; at.Start() < d.to; known = true {
 		if known {
 			of := archivedDay{d.member.Month, d.member.Tenant, at}
@@ -100,7 +100,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 		if err != nil || row == "" {
 			return err
 		}
-		next := schema.DayOf(TicksBefore(row))
+		next := schema.DayOf(tables.TicksBefore(row))
 		if known && next == at {
 			d.stay(at.Start(), CauseArchive, "the archive does not have the day yet")
 			return nil

@@ -55,7 +55,7 @@ func (f *archivedFleet) retain(archive time.Duration) (first [2]schema.Day) {
 	must.Succeed(f.t, f.Drain(f.t.Context(), r))
 	for i := range first {
 		d := f.World.Devices[3*i]
-		first[i] = schema.DayOf(jobs.TicksBefore(rowsOf(f.t, f.Fleet, d)[0]))
+		first[i] = schema.DayOf(tables.TicksBefore(rowsOf(f.t, f.Fleet, d)[0]))
 	}
 	return first
 }
@@ -137,7 +137,7 @@ func TestUnreadableRowsDoNotWaitForTheArchive(t *testing.T) {
 	table := f.World.Connect(t, nil).Table(f.Readings)
 	day := dayAgo(14)
 	for _, key := range rowsOf(t, f.Fleet, f.World.Devices[0]) {
-		if schema.DayOf(jobs.TicksBefore(key)) == day {
+		if schema.DayOf(tables.TicksBefore(key)) == day {
 			must.Have(table.Do(t.Context(), tables.Delete(string(f.World.Devices[0]), key, tables.AnyETag)))(t)
 		}
 	}

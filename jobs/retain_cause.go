@@ -3,8 +3,8 @@ package jobs
 import (
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
 // A Wait says why rows stay that the configuration would let go.
@@ -12,20 +12,6 @@ type Wait struct {
 	Until  tables.Ticks // rows from here on stay; 0: all do
 	Cause  Cause        // empty: no row waits
 	Reason string
-}
-
-// A wait is what a tracking row of retention says of readings that stay, so that a page needs not decide again.
-type wait struct {
-	cause Cause        // empty: none do
-	from  tables.Ticks // those from here on; 0: all do
-}
-
-// setWaits sets what has changed of readings that stay.
-func (t *track) setWaits(e *tables.Entity) {
-	if t.waits != t.read.waits {
-		e.Set(schema.TrackWaits, tables.String(string(t.waits.cause)))
-		e.Set(schema.TrackWaitsFrom, tables.Int64(int64(t.waits.from)))
-	}
 }
 
 // note has the tracking row say why readings stay. That a job is at work just now is over before anybody reads it.
@@ -36,15 +22,15 @@ func (d *retained) note() {
 	if d.wait.Cause != "" {
 		d.overdue = d.cut.Time().Sub(d.oldest().Time())
 	}
-	d.track.waits = wait{d.wait.Cause, d.wait.Until}
-	d.dirty = d.dirty || d.track.waits != d.track.read.waits
+	d.track.Waits = tracking.Wait{Cause: string(d.wait.Cause), From: d.wait.Until}
+	d.dirty = d.dirty || d.track.Waits != d.track.Read.Waits
 }
 
 // oldest returns a time that no reading which stays is older than.
 func (d *retained) oldest() tables.Ticks {
 	at := max(d.wait.Until, tables.TicksOf(time.Date(d.member.Month.Year, d.member.Month.Month, 1, 0, 0, 0, 0, time.UTC)))
 	if d.from != "" {
-		at = max(at, TicksBefore(d.from)+1)
+		at = max(at, tables.TicksBefore(d.from)+1)
 	}
 	return min(at, d.cut)
 }

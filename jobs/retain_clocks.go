@@ -55,7 +55,7 @@ func (p *Pipeline) ranBefore(ctx context.Context, at tables.Ticks) (bool, error)
 		n, err := p.began(ctx, at.Add(-(steadySlots+1)*p.Cadence), at, 1)
 		return n >= steadySlots, err
 	}
-	n, err := p.began(ctx, at.Add(-steadySpan), at, hour)
+	n, err := p.began(ctx, at.Add(-steadySpan), at, tables.Hour)
 	return n >= steadyHours, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
@@ -137,7 +138,7 @@ func TestAuditDropsNothingWhereTimeHasNotPassed(t *testing.T) {
 		t.Helper()
 		jobstest.Do(t, f.pipeline, f.Audit(jobs.Late), &jobstest.Line{})
 		e := f.Track(t, f.World.Devices[0])
-		return must.Have(jobs.ParseLedger(e.Get(schema.TrackLedger).Binary()))(t).Spans()[0][0]
+		return must.Have(tracking.ParseLedger(e.Get(schema.TrackLedger).Binary()))(t).Spans()[0][0]
 	}
 	if at := first(); at > ago(12) {
 		t.Errorf("without any run, the ledger begins on %v", at.Time())

@@ -79,7 +79,7 @@ func (p *Pipeline) explain(ctx context.Context, d *retained, now tables.Ticks) (
 		r.Kept = max(r.Keep.Readings, p.late(d.member))
 	}
 	if d.from != "" {
-		r.Swept = TicksBefore(d.from) + 1
+		r.Swept = tables.TicksBefore(d.from) + 1
 	}
 	if r.To == 0 || r.Err != nil {
 		return r, nil

@@ -13,11 +13,11 @@ import (
 
 // failing has all rows of a device stay that the pipeline itself passes over after failures.
 func (d *retained) failing(now tables.Ticks) {
-	if !d.track.heldAt(now) {
+	if !d.track.HeldAt(now) {
 		return
 	}
 	d.passed = Wait{Cause: CauseRetention, Reason: fmt.Sprintf("retention tries again at %s, after: %s",
-		d.track.heldUntil.Time().UTC().Format(time.RFC3339), d.track.held)}
+		d.track.HeldUntil.Time().UTC().Format(time.RFC3339), d.track.Held)}
 	d.stay(0, d.passed.Cause, d.passed.Reason)
 }
 

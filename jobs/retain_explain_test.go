@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
@@ -110,13 +111,13 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 		f.merge(f.Names.Fleet(), e)
 	})
 	add(jobs.CauseAudit, 11, func(m schema.Member) {
-		var l jobs.Ledger
+		var l tracking.Ledger
 		l.Add((ago(11) + 1).String())
 		f.set(live, m, map[string]tables.Value{schema.TrackLedger: tables.Binary(l.Append(nil))})
 	})
 	add(jobs.CauseWindow, 12, func(m schema.Member) {
 		must.Have(fresh.Run(t.Context(), jobs.Batch{First: m.Place(), Last: m.Place()}))(t)
-		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&jobs.Ledger{}).Append(nil)),
+		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&tracking.Ledger{}).Append(nil)),
 			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))})
 	})
 	add(jobs.CauseMove, 14, func(m schema.Member) {

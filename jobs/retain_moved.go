@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -37,33 +38,33 @@ func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d 
 	stay := func(from tables.Ticks, cause Cause, reason string) {
 		d.stay(from, cause, fmt.Sprintf("pipeline %s %s for tenant %s after a move", o.Name, reason, m.Tenant))
 	}
-	t := newTrack()
+	t := tracking.New()
 	e, err := o.tracking().Get(ctx, m.Month.String(), string(m.Key()))
 	if err != nil && !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
 		return err
 	}
 	if err == nil {
-		if t, err = trackOf(e); err != nil {
+		if t, err = tracking.RowOf(e); err != nil {
 			stay(0, CauseUnreadable, "has a tracking row that cannot be read")
 			return nil
 		}
 	}
-	if at, differ := t.spans.Differ(m.Spans); differ {
+	if at, differ := t.Spans.Differ(m.Spans); differ {
 		stay(at, CauseMove, "has to fold it again")
 		return nil
 	}
-	if !t.refold.empty() {
-		stay(t.refold.from, CauseMove, "folds it again")
+	if !t.Refold.Empty() {
+		stay(t.Refold.From, CauseMove, "folds it again")
 	}
-	if uncut := t.uncut.String(); uncut > t.last { // as deviceRun.parts reads them
+	if uncut := t.Uncut.String(); uncut > t.Last { // as deviceRun.parts reads them
 		of := m
 		of.Spans = nil
-		row, err := p.firstRow(ctx, of, tables.Keys{After: t.last, To: uncut})
+		row, err := p.firstRow(ctx, of, tables.Keys{After: t.Last, To: uncut})
 		if err != nil {
 			return err
 		}
 		if row != "" {
-			stay(TicksBefore(row), CauseMove, "has not folded it")
+			stay(tables.TicksBefore(row), CauseMove, "has not folded it")
 		}
 	}
 	return nil

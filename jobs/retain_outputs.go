@@ -35,7 +35,7 @@ func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now table
 			}
 		}
 		for _, d := range s.devices {
-			d.track.states[sweptState(s.window)] = binary.BigEndian.AppendUint64(nil, uint64(s.to))
+			d.track.States[sweptState(s.window)] = binary.BigEndian.AppendUint64(nil, uint64(s.to))
 			d.dirty = true
 		}
 	}
@@ -74,7 +74,7 @@ func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 			}
 			w := kept.Window
 			s := sweep{window: w, to: kept.Below(now)}
-			if state := d.track.states[sweptState(w)]; len(state) == 8 {
+			if state := d.track.States[sweptState(w)]; len(state) == 8 {
 				s.from = tables.Ticks(binary.BigEndian.Uint64(state))
 			}
 			if s.to <= s.from {

@@ -36,9 +36,9 @@ func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ti
 				d.unavailable(err)
 				break
 			}
-			d.deviceRun.rows, d.track.rows = d.deviceRun.rows+rows, d.track.rows+int64(rows)
+			d.deviceRun.rows, d.track.Rows = d.deviceRun.rows+rows, d.track.Rows+int64(rows)
 			d.count(own.Table, rows)
-			d.track.states[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
+			d.track.States[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
 			d.dirty = true
 		}
 	}
@@ -55,7 +55,7 @@ func sweptOwn(t KeptTable) string {
 
 // swept returns the time below which rows of a table are gone.
 func (d *retained) swept(t KeptTable) tables.Ticks {
-	if state := d.track.states[sweptOwn(t)]; len(state) == 8 {
+	if state := d.track.States[sweptOwn(t)]; len(state) == 8 {
 		return tables.Ticks(binary.BigEndian.Uint64(state))
 	}
 	return 0

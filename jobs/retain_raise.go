@@ -24,20 +24,20 @@ func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
 		}
 		err = p.raiseIn(ctx, o.tracking(), all, func(d *retained) *change {
 			t := d.rows[i]
-			if t == nil || t.watermark >= d.to {
+			if t == nil || t.Watermark >= d.to {
 				return nil
 			}
 			e := watermark(d)
-			if t.hold.open() { // its job has died, or must not commit what it has read
+			if t.Hold.Open() { // its job has died, or must not commit what it has read
 				claim := rand.Text()
 				e.Set(schema.TrackClaim, tables.String(claim))
 				e.Set(schema.TrackCommitted, tables.String(claim))
-				e.Set(schema.TrackUncut, tables.Int64(int64(t.uncut)))
+				e.Set(schema.TrackUncut, tables.Int64(int64(t.Uncut)))
 			}
-			if t.etag == "" {
+			if t.ETag == "" {
 				return &change{op: tables.Insert(e)}
 			}
-			return &change{op: tables.Merge(e, t.etag)}
+			return &change{op: tables.Merge(e, t.ETag)}
 		})
 	}
 	return err

@@ -168,7 +168,7 @@ func (f *keptFleet) step() string {
 	case "move":
 		rows := f.World.Rows[device]
 		mv := sas.Move{Device: f.World.Devices[device], To: schema.Tenant(fmt.Sprint("t", f.random.IntN(3))),
-			At: jobs.TicksBefore(rows[f.random.IntN(len(rows)-5)].RowKey) + tables.Ticks(f.random.IntN(2))}
+			At: tables.TicksBefore(rows[f.random.IntN(len(rows)-5)].RowKey) + tables.Ticks(f.random.IntN(2))}
 		f.killed(12, func(ctx context.Context, through policy.Transporter) {
 			_, _ = sas.NewRegistry(f.World.Connect(f.t, through), f.Names).Move(ctx, mv)
 		})
@@ -227,7 +227,7 @@ func (f *keptFleet) importPast() {
 	}
 	registry := sas.NewRegistry(f.World.Connect(f.t, nil), f.Names)
 	e := f.past[0]
-	at := jobs.TicksBefore(e.RowKey) + 1
+	at := tables.TicksBefore(e.RowKey) + 1
 	device := must.Have(registry.Get(f.t.Context(), schema.DeviceID(e.PartitionKey)))(f.t)
 	note, err := registry.NoteImport(f.t.Context(), device, schema.Import{From: at, To: at + 1}, false)
 	if err != nil {
@@ -286,7 +286,7 @@ func (f *keptFleet) wanted() map[string]string {
 func (f *keptFleet) owner(members []schema.Member, e *tables.Entity) (is schema.Tenant) {
 	f.t.Helper()
 	for _, m := range members {
-		if string(m.Device) == e.PartitionKey && m.Has(jobs.TicksBefore(e.RowKey)) {
+		if string(m.Device) == e.PartitionKey && m.Has(tables.TicksBefore(e.RowKey)) {
 			if is != "" {
 				f.t.Errorf("row %s of %s belongs to %s and %s", e.RowKey, e.PartitionKey, is, m.Tenant)
 			}

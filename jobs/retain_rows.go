@@ -26,7 +26,7 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 			if looked++; d.goes(&page.Rows[i]) {
 				going = append(going, page.Rows[i].RowKey)
 			}
-			d.track.last = page.Rows[i].RowKey
+			d.track.Last = page.Rows[i].RowKey
 		}
 		if more := page.Next != (tables.Continuation{}); more && looked >= most {
 			d.behind = true
@@ -44,9 +44,9 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 	}
 	deleted += len(going)
 	d.count(ReadingsTable, deleted)
-	d.deviceRun.rows, d.track.rows = d.deviceRun.rows+deleted, d.track.rows+int64(deleted)
+	d.deviceRun.rows, d.track.Rows = d.deviceRun.rows+deleted, d.track.Rows+int64(deleted)
 	if !d.behind {
-		d.track.last = (d.to - 1).String()
+		d.track.Last = (d.to - 1).String()
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (d *retained) query() tables.Query {
 
 // goes reports whether a row below the watermark is deleted.
 func (d *retained) goes(e *tables.Entity) bool {
-	if !d.member.Has(TicksBefore(e.RowKey)) {
+	if !d.member.Has(tables.TicksBefore(e.RowKey)) {
 		return false
 	}
 	if d.keep.Where == nil {

@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -79,7 +80,7 @@ func (p *Pipeline) cut(k *Keep, m schema.Member, now tables.Ticks) tables.Ticks 
 	if k == nil || k.Readings == 0 {
 		return 0
 	}
-	return max(0, floorTo(now.Add(-max(k.Readings, p.late(m))), day))
+	return max(0, now.Add(-max(k.Readings, p.late(m))).Floor(tables.Day))
 }
 
 // A retained is a device while retention works on it.
@@ -90,8 +91,8 @@ type retained struct {
 	cut  tables.Ticks // rows below it are old enough to go
 	to   tables.Ticks // rows below it go
 	wait Wait
-	rows []*track // of Retention.Others
-	busy bool     // another job has claimed it
+	rows []*tracking.Row // of Retention.Others
+	busy bool            // another job has claimed it
 
 	passed Wait // why the pipeline passes over it, if it does
 }

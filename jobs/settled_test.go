@@ -8,6 +8,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -22,7 +23,7 @@ func TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime(t *testing.T) {
 	p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
 	device, rows := f.World.Devices[0], f.World.Rows[0]
 	former := must.Have(f.registry(nil).Get(t.Context(), device))(t).Member()
-	end := jobs.TicksBefore(rows[len(rows)/2].RowKey)
+	end := tables.TicksBefore(rows[len(rows)/2].RowKey)
 	must.Have(f.registry(nil).Move(t.Context(), sas.Move{Device: device, To: "t1", At: end}))(t)
 	must.Succeed(t, f.Settle(t.Context(), p))
 	must.Have(p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil))(t) // the ledger is empty then

@@ -248,7 +248,7 @@ func (a *arriving) some(t *testing.T, share float64) {
 	defer a.mu.Unlock()
 	come := map[int]bool{}
 	for _, n := range a.random.Perm(len(a.world.Rows[0])) {
-		age := time.Since(jobs.TicksBefore(a.world.Rows[0][n].RowKey).Time())
+		age := time.Since(tables.TicksBefore(a.world.Rows[0][n].RowKey).Time())
 		if a.there[n] || age > a.admits || share > 0 && a.random.Float64() >= share {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -22,23 +23,23 @@ type TenantDay struct {
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// AllPast asks Past for the readings of every device.
 	AllPast  bool
-	window   window
+	window   tracking.Window
 	pipeline *Pipeline
 }
 
 // TenantDay returns a day to read. It sends nothing.
 func (p *Pipeline) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
-	return TenantDay{Month: m, Tenant: t, window: window{d.Start(), (d + 1).Start()}, pipeline: p}
+	return TenantDay{Month: m, Tenant: t, window: tracking.Window{From: d.Start(), To: (d + 1).Start()}, pipeline: p}
 }
 
 // Part returns the readings whose ticks lie in [from, to).
 func (d TenantDay) Part(from, to tables.Ticks) TenantDay {
-	d.window = d.window.and(window{from, to})
+	d.window = d.window.And(tracking.Window{From: from, To: to})
 	return d
 }
 
 // Gone reports whether rows of a device on the day may have been deleted.
-func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.window.from }
+func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.window.From }
 
 // Watermarks yields the devices from first up to, but without, before whose rows on the day may have been deleted.
 // Retention raises watermarks before it deletes rows: a device that is not among them had all its rows until now.
@@ -96,12 +97,12 @@ func (d TenantDay) Counts(ctx context.Context) iter.Seq2[Count, error] {
 			}
 			c := Count{Device: key.Device()}
 			f := e.Fields()
-			ledger, err := ParseLedger(f.Binary(schema.TrackLedger))
+			ledger, err := tracking.ParseLedger(f.Binary(schema.TrackLedger))
 			switch from := tables.Ticks(f.Int(schema.TrackLedgerFrom)); {
-			case err == nil && d.window.from >= from:
-				c.Rows = ledger.Count(d.window.from, d.window.to)
-			case f.String(schema.TrackCheckpoint) > d.window.from.String():
-				c.Rows = int64((d.window.to - d.window.from) / uncounted)
+			case err == nil && d.window.From >= from:
+				c.Rows = ledger.Count(d.window.From, d.window.To)
+			case f.String(schema.TrackCheckpoint) > d.window.From.String():
+				c.Rows = int64((d.window.To - d.window.From) / uncounted)
 			}
 			if !yield(c, nil) {
 				return
@@ -244,7 +245,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 // readRows reads the rows of a device.
 func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
 	defer close(device.pages)
-	keys := tables.Keys{From: d.window.from.String(), Before: d.window.to.String()}
+	keys := tables.Keys{From: d.window.From.String(), Before: d.window.To.String()}
 	rows := tables.Partition(string(device.member.Device))
 	for _, rows.Rows = range device.member.Spans.Within(keys) {
 		for page, err := range d.pipeline.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {

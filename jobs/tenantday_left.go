@@ -52,7 +52,7 @@ func (l *leftDevices) readTo(key string, read func(schema.Member) bool, put func
 		}
 		e := l.ahead
 		l.ahead = tables.Entity{}
-		if e.RowKey == key || e.Get(schema.TrackCheckpoint).Text() < l.day.window.from.String() {
+		if e.RowKey == key || e.Get(schema.TrackCheckpoint).Text() < l.day.window.From.String() {
 			continue
 		}
 		m, is, err := l.day.leftMember(l.ctx, e)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -13,14 +14,6 @@ import (
 // longBehind is how old rows must be for a live job to leave all of them to a chain. Devices that keep up with an
 // hourly pipeline may have thousands of rows in each run.
 func (p *Pipeline) longBehind() time.Duration { return max(10*time.Minute, 3*p.Cadence) }
-
-// waits reports whether the device of a chain waits for its turn: no message was put yet.
-func (m mark) waits() bool { return m.id != "" && m.until == 0 }
-
-// expected reports whether the message of the mark is under way at a moment, as far as anybody knows.
-func (m mark) expected(now tables.Ticks) bool {
-	return schema.Expected(m.until, now, schema.LongestMark)
-}
 
 // giveTurns lets waiting devices catch up. Waiting are those that a job found, and those that it has found to be far
 // behind. For each device whose chain the job has ended, another one of its tenant follows.
@@ -128,15 +121,15 @@ func (p *Pipeline) startChain(ctx context.Context, m Message, waiting tables.Ent
 	if err != nil {
 		return false, err
 	}
-	chain := mark{waiting.Get(schema.TrackChainMark).Text(), now.Add(p.marks())}
+	chain := tracking.Mark{ID: waiting.Get(schema.TrackChainMark).Text(), Until: now.Add(p.marks())}
 	e := tables.Entity{PartitionKey: waiting.PartitionKey, RowKey: waiting.RowKey}
-	chain.setChain(&e)
+	chain.SetChain(&e)
 	if _, err := p.tracking().Do(ctx, tables.Merge(e, waiting.ETag)); isChanged(err) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
 	place := schema.Place{Month: month, Key: key}
-	m.First, m.Last, m.Mark = place, place, chain.id
+	m.First, m.Last, m.Mark = place, place, chain.ID
 	return true, put.Put(ctx, m, 0)
 }

@@ -13,9 +13,14 @@ type Ticks int64
 // [0, MaxTicks].
 const MaxTicks Ticks = 3155378975999999999
 
+// Lengths of time in ticks.
+const (
+	Hour = Ticks(time.Hour / 100)
+	Day  = 24 * Hour
+)
+
 const (
 	ticksPerSecond = 10_000_000
-	TicksPerDay    = 24 * 60 * 60 * ticksPerSecond
 	unixTicks      = 621355968000000000 // 1970-01-01
 	ticksDigits    = 19
 )
@@ -37,6 +42,12 @@ func (t Ticks) Time() time.Time {
 	s, rest := (t-unixTicks)/ticksPerSecond, (t-unixTicks)%ticksPerSecond
 	return time.Unix(int64(s), int64(rest)*100).UTC()
 }
+
+// Floor returns the start of the length that t lies in.
+func (t Ticks) Floor(length Ticks) Ticks { return t - t%length }
+
+// Ceil returns the end of the length that t lies in, or t if it lies between two.
+func (t Ticks) Ceil(length Ticks) Ticks { return (t + length - 1).Floor(length) }
 
 // Add returns t plus d, rounded to ticks.
 func (t Ticks) Add(d time.Duration) Ticks { return t + Ticks(d/100) }
@@ -77,4 +88,31 @@ func (t Ticks) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 func (t *Ticks) UnmarshalText(text []byte) (err error) {
 	*t, err = ParseTicks(string(text))
 	return err
+}
+
+// TicksBefore returns the last tick whose text is not after a row key in the order of text, which is the order of
+// storage. Even a malformed row key has such a tick: whoever counts rows by time must find it in the range of that
+// time.
+func TicksBefore(rowKey string) Ticks {
+	const digits = 19
+	var t uint64 // holds all numbers of 19 digits, unlike Ticks
+	for i := range digits {
+		c := byte(0) // a key that ends here comes before all longer ones
+		if i < len(rowKey) {
+			c = rowKey[i]
+		}
+		if c >= '0' && c <= '9' {
+			t = t*10 + uint64(c-'0')
+			continue
+		}
+		if c > '9' { // it comes after everything with a digit here
+			t++
+		}
+		for range digits - i {
+			t *= 10
+		}
+		t = max(t, 1) - 1
+		break
+	}
+	return Ticks(min(t, uint64(MaxTicks)))
 }

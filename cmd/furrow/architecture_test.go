@@ -98,8 +98,9 @@ func arrows() []arrow {
 		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
 
 		// The engine knows no processor, and processors know no engine.
-		{"jobs", "jobs/condition jobs/fold jobs/internal/... jobs/notify tables tables/commands tables/schema"},
+		{"jobs", "jobs/condition jobs/fold jobs/internal/... jobs/notify jobs/tracking tables tables/commands tables/schema"},
 		{"jobs/fold", "jobs/condition tables tables/schema"},
+		{"jobs/tracking", "jobs/fold jobs/internal/... tables tables/schema"},
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
 		{"jobs/notify", "tables tables/schema"},

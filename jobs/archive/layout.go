@@ -23,9 +23,6 @@ type Folder struct {
 // An Hour is an hour of a day, from 1, which begins at midnight, to 24. 0 is the whole day.
 type Hour int
 
-// hourTicks is the length of an hour.
-const hourTicks = tables.TicksPerDay / 24
-
 // String returns the hour as it is in names, such as 00 for the first one, or nothing for the whole day.
 func (h Hour) String() string {
 	if h == 0 {
@@ -64,8 +61,8 @@ func (f Folder) Times() (from, to tables.Ticks) {
 	if f.Hour == 0 {
 		return f.Day.Start(), end(f.Day)
 	}
-	from = f.Day.Start() + tables.Ticks(f.Hour-1)*hourTicks
-	return from, from + hourTicks
+	from = f.Day.Start() + tables.Ticks(f.Hour-1)*tables.Hour
+	return from, from + tables.Hour
 }
 
 // day returns the folder of the whole day.

@@ -30,7 +30,7 @@ func (m *marking) Fold(d schema.Member, state []byte, samples []fold.Sample) (fo
 			day = f
 			out.Effects = append(out.Effects, m.effect(d, f))
 		}
-		f.Hour = 1 + Hour(samples[i].Key.Ticks%tables.TicksPerDay/hourTicks)
+		f.Hour = 1 + Hour(samples[i].Key.Ticks%tables.Day/tables.Hour)
 		if m.hourly && f != hour {
 			hour = f
 			e := m.effect(d, f)

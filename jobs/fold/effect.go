@@ -28,10 +28,10 @@ type Effect struct {
 	Lapse tables.Ticks
 }
 
-// isMark reports whether the effect is only a mark.
+// IsMark reports whether the effect is only a mark.
 func (e Effect) IsMark() bool { return e.Output.Table == "" && e.Mark.Kind != "" }
 
-// markFor returns the mark that an effect of a device leaves now, if any. A horizon of zero is that of rows which are
+// MarkFor returns the mark that an effect of a device leaves now, if any. A horizon of zero is that of rows which are
 // folded again: history.
 func (e Effect) MarkFor(d schema.DeviceID, horizon, now tables.Ticks) schema.Mark {
 	if e.Lapse != 0 && e.Lapse <= now {

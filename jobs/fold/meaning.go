@@ -67,7 +67,7 @@ func (s *Sensors) Meaning(property string) Meaning {
 	return m
 }
 
-// makes reports whether readings can have values of a sensor.
+// Makes reports whether readings can have values of a sensor.
 func (s *Sensors) Makes(sensor string) bool {
 	if m := s.Meaning(sensor); m.Is != Ignored && m.As == sensor {
 		return true

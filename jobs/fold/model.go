@@ -56,7 +56,7 @@ func (m Match) Some() bool {
 
 func among(any []string, value string) bool { return len(any) == 0 || slices.Contains(any, value) }
 
-// watchers yields the processors that are Watchers.
+// Watchers yields the processors that are Watchers.
 func (m *Model) Watchers(yield func(Configured, Watcher) bool) {
 	for _, processor := range m.Processors {
 		if w, ok := processor.Fold.(Watcher); ok && !yield(processor, w) {
@@ -65,7 +65,7 @@ func (m *Model) Watchers(yield func(Configured, Watcher) bool) {
 	}
 }
 
-// keepWindowed keeps the states that a stream continues with. Those of merging processors are joined into the device's
+// KeepWindowed keeps the states that a stream continues with. Those of merging processors are joined into the device's
 // after every portion.
 func (m *Model) KeepWindowed(states map[string][]byte) {
 	for _, processor := range m.Processors {

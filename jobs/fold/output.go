@@ -1,6 +1,10 @@
 package fold
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"furrow/tables/schema"
 )
 
@@ -12,13 +16,13 @@ type Output struct {
 	RowKey       string
 }
 
-// part returns the output that the nth part of o is written as, counted from 1.
+// Part returns the output that the nth part of o is written as, counted from 1.
 func (o Output) Part(n int) Output {
 	o.RowKey = schema.PartKey(o.RowKey, n)
 	return o
 }
 
-// name is that of an output that is an object.
+// Name is that of an output that is an object.
 func (o Output) Name() string { return o.PartitionKey + "/" + o.RowKey }
 
 // An output has a property for each sensor, and Azure takes 252 in an entity. An output of more sensors is several
@@ -56,3 +60,11 @@ func IsReserved(name string) bool {
 
 // FenceProperty is the property of every output that holds its writer's fence.
 const FenceProperty = "_fence"
+
+// SortedOutputs returns a map's outputs, ordered by partition.
+func SortedOutputs[V any](m map[Output]V) []Output {
+	return slices.SortedFunc(maps.Keys(m), func(a, b Output) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey),
+			cmp.Compare(a.RowKey, b.RowKey))
+	})
+}

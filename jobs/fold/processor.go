@@ -86,20 +86,20 @@ func (p *Processor) Default() Configured {
 	return Configured{p, p.New().Fold(Setup{Format: p.Formats[0]})}
 }
 
-// windowed returns the processor's fold if it is Windowed.
+// Windowed returns the processor's fold if it is Windowed.
 func (p Configured) Windowed() (Windowed, bool) {
 	w, ok := p.Fold.(Windowed)
 	return w, ok
 }
 
-// refolds reports whether the processor can take rows again.
+// Refolds reports whether the processor can take rows again.
 func (p Configured) Refolds() bool {
 	_, merging := p.Fold.(Merging)
 	_, windowed := p.Windowed()
 	return merging || windowed
 }
 
-// check refuses effects on undeclared tables, where nobody would find them.
+// Check refuses effects on undeclared tables, where nobody would find them.
 func (p Configured) Check(effects []Effect) error {
 	for _, e := range effects {
 		if declared := e.Output.Table == "" && p.Raw || slices.Contains(p.Tables, e.Output.Table); !declared {

@@ -30,7 +30,7 @@ type Schedule struct {
 // that comes back after a year has not missed each day of that year.
 const (
 	maxDoses  = 24
-	missedFor = 31 * tables.TicksPerDay
+	missedFor = 31 * tables.Day
 )
 
 const ofLabel = "labels."
@@ -146,10 +146,10 @@ func (k *Schedule) unjudged(w *work, t *tracked, around tables.Ticks) (all []dos
 		return nil
 	}
 	day := wallOf(around, zone)
-	day -= day % tables.TicksPerDay
+	day -= day % tables.Day
 	for n := tables.Ticks(-1); n <= 2; n++ {
 		for _, of := range times {
-			d := dose{of: day + n*tables.TicksPerDay + ticks(of)}
+			d := dose{of: day + n*tables.Day + ticks(of)}
 			d.at = atWall(d.of, zone)
 			d.wall = wallOf(d.at, zone)
 			if d.wall > t.judged && d.at-ticks(k.Before) >= t.from && d.at+ticks(k.After) >= t.heard {

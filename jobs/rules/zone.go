@@ -21,8 +21,8 @@ func offset(at tables.Ticks, zone *time.Location) tables.Ticks {
 // atWall returns when a clock in a zone shows a time. If the clock is put back, it shows some times twice, and the
 // first counts. If it is put forward, it skips some, and they come as much later: 02:30 is then 03:30 by the new time.
 func atWall(wall tables.Ticks, zone *time.Location) tables.Ticks {
-	before := offset(wall-tables.TicksPerDay, zone)
-	after := offset(wall+tables.TicksPerDay, zone)
+	before := offset(wall-tables.Day, zone)
+	after := offset(wall+tables.Day, zone)
 	if at := wall - before; before == after || offset(at, zone) == before {
 		return at
 	}

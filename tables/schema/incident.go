@@ -43,7 +43,7 @@ const incidentTime = "20060102T150405Z"
 // String returns rule~device~time, such as overheating~pump-7~20261120T081500Z.
 func (id IncidentID) String() string {
 	at := strings.TrimSuffix(id.First.Time().Format(incidentTime), "Z")
-	if rest := strings.TrimRight(fmt.Sprintf("%07d", id.First%(tables.TicksPerDay/86400)), "0"); rest != "" {
+	if rest := strings.TrimRight(fmt.Sprintf("%07d", id.First%(tables.Day/86400)), "0"); rest != "" {
 		at += "." + rest
 	}
 	return string(id.Rule) + "~" + string(id.Device) + "~" + at + "Z"

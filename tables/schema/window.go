@@ -63,10 +63,10 @@ func (w Window) Start(t tables.Ticks) tables.Ticks { return t - t%tables.Ticks(w
 type Day int
 
 // DayOf returns the day of t.
-func DayOf(t tables.Ticks) Day { return Day(t / tables.TicksPerDay) }
+func DayOf(t tables.Ticks) Day { return Day(t / tables.Day) }
 
 // Start returns the first tick of the day.
-func (d Day) Start() tables.Ticks { return tables.Ticks(d) * tables.TicksPerDay }
+func (d Day) Start() tables.Ticks { return tables.Ticks(d) * tables.Day }
 
 func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
 

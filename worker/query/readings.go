@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -60,7 +59,7 @@ func (f Fleet) readingsOf(q Question, m schema.Member) source[Reading] {
 	return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[Reading, error] {
 		rows := q.readings(f, m).entities(ctx, afterPage)
 		return decoded(nil, rows, func(e tables.Entity, _ report) (Reading, bool) {
-			if !m.Has(jobs.TicksBefore(e.RowKey)) || !q.holds(model, m, e) {
+			if !m.Has(tables.TicksBefore(e.RowKey)) || !q.holds(model, m, e) {
 				return Reading{}, false
 			}
 			values := q.sensorsOfReading(e)
@@ -82,7 +81,7 @@ func (q Question) holds(model *Model, m schema.Member, e tables.Entity) bool {
 // Reading returns one reading of the one device of a question; false where there is no such row.
 func (f Fleet) Reading(ctx context.Context, q Question, row string) (Reading, bool, error) {
 	m := q.Scope.Member()
-	if !m.Has(jobs.TicksBefore(row)) {
+	if !m.Has(tables.TicksBefore(row)) {
 		return Reading{}, false, nil
 	}
 	e, err := f.Tables.Table(m.Readings).Get(ctx, string(m.Device), row)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -67,7 +66,7 @@ func (f Fleet) Rejects(
 
 // Rejected reports whether a reject is of a membership: of a row of its spans, and in its ring.
 func Rejected(m schema.Member, r schema.Reject) bool {
-	return len(m.Spans) == 0 || r.Ring == m.Ring() && m.Has(jobs.TicksBefore(r.Row))
+	return len(m.Spans) == 0 || r.Ring == m.Ring() && m.Has(tables.TicksBefore(r.Row))
 }
 
 func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector, moved *sync.Map) iter.Seq2[read, error] {

@@ -111,7 +111,7 @@ func (s *RetentionStatus) add(t schema.Track, now tables.Ticks) {
 	}
 	from := t.WaitsFrom
 	if t.Checkpoint != "" {
-		from = max(from, jobs.TicksBefore(t.Checkpoint)+1)
+		from = max(from, tables.TicksBefore(t.Checkpoint)+1)
 	}
 	i := slices.IndexFunc(s.Waiting, func(w WaitingDevices) bool { return w.Cause == cause })
 	one := WaitingDevices{cause, 1, from, t.Place.Device(), t.Place.Key.Tenant(), reason}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -24,7 +23,7 @@ func (f Fleet) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq
 			yield(Reading{}, err)
 			return
 		}
-		at := jobs.TicksBefore(track.Checkpoint)
+		at := tables.TicksBefore(track.Checkpoint)
 		if track.Checkpoint == "" {
 			at = tables.TicksOf(time.Now())
 		}

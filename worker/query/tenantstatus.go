@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -81,7 +80,7 @@ func (s *TenantStatus) add(t schema.Track, now time.Time) {
 	if t.Waiting || t.BehindAt(tables.TicksOf(now)) {
 		s.Behind++
 		if t.Checkpoint != "" {
-			s.Lag = max(s.Lag, now.Sub(jobs.TicksBefore(t.Checkpoint).Time()))
+			s.Lag = max(s.Lag, now.Sub(tables.TicksBefore(t.Checkpoint).Time()))
 		}
 	}
 }

@@ -4,33 +4,19 @@ import (
 	"furrow/tables"
 )
 
-// A window is the ticks in [from, to).
-type window struct{ from, to tables.Ticks }
-
-func (w window) empty() bool { return w.from >= w.to }
-
-func (w window) meets(o window) bool { return w.from < o.to && o.from < w.to }
-
-func (w window) and(o window) window { return window{max(w.from, o.from), min(w.to, o.to)} }
-
-func floorTo(t, length tables.Ticks) tables.Ticks { return t - t%length }
-
-// ceilTo returns the end of the length that t lies in, or t if it lies between two.
-func ceilTo(t, length tables.Ticks) tables.Ticks { return floorTo(t+length-1, length) }
-
 // openDay returns the start of the day where open windows begin: late rows there must also be folded into the states.
 // No window is longer than a day, so nothing before the checkpoint's day is open for a processor without a state.
 // MaxTicks means that none is open.
 func (d *deviceRun) openDay() (tables.Ticks, error) {
 	t := d.track
-	open, last := tables.MaxTicks, floorTo(TicksBefore(t.last), day)
+	open, last := tables.MaxTicks, tables.TicksBefore(t.Last).Floor(tables.Day)
 	for _, processor := range d.model.Processors {
 		w, ok := processor.Windowed()
 		if !ok {
 			continue
 		}
 		from := last
-		if state := t.states[processor.Name]; len(state) > 0 {
+		if state := t.States[processor.Name]; len(state) > 0 {
 			var err error
 			if from, err = w.OpenFrom(state); err != nil {
 				return 0, err
@@ -39,7 +25,7 @@ func (d *deviceRun) openDay() (tables.Ticks, error) {
 				from = last
 			}
 		}
-		open = min(open, floorTo(from, day))
+		open = min(open, from.Floor(tables.Day))
 	}
 	return open, nil
 }

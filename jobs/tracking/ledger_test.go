@@ -1,4 +1,4 @@
-package jobs
+package tracking
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func TestRowKeyLiesWhereTextOrderHasIt(t *testing.T) {
 		tables.MaxTicks.String(): tables.MaxTicks,
 		"0000000000000000000":    0,
 	} {
-		if got := TicksBefore(key); got != want {
+		if got := tables.TicksBefore(key); got != want {
 			t.Errorf("%q lies at %d, want %d", key, got, want)
 		}
 	}
@@ -38,7 +38,7 @@ func FuzzTicksBefore(f *testing.F) {
 	f.Add("0638000000000000000-a")
 	f.Add("31553789759999999999")
 	f.Fuzz(func(t *testing.T, key string) {
-		got := TicksBefore(key)
+		got := tables.TicksBefore(key)
 		if got > 0 && got.String() > key {
 			t.Fatalf("%q is before %s", key, got)
 		}
@@ -56,9 +56,9 @@ func TestLedgerCountsAreKeptThroughCompaction(t *testing.T) {
 	var l Ledger
 	counted := map[tables.Ticks]int64{} // by hour
 	for range 5000 {
-		at := now - tables.Ticks(random.Int64N(int64(40*day)))
+		at := now - tables.Ticks(random.Int64N(int64(40*tables.Day)))
 		l.Add(schema.RowKey{Ticks: at, Suffix: "x"}.String())
-		counted[at-at%hour]++
+		counted[at-at%tables.Hour]++
 		if random.IntN(50) == 0 {
 			l.Compact(now)
 		}
@@ -67,13 +67,13 @@ func TestLedgerCountsAreKeptThroughCompaction(t *testing.T) {
 	total := int64(0)
 	for _, s := range l.Spans() {
 		want := int64(0)
-		for at := s[0]; at < s[1]; at += hour {
+		for at := s[0]; at < s[1]; at += tables.Hour {
 			want += counted[at]
 		}
 		if got := l.Count(s[0], s[1]); got != want {
 			t.Fatalf("%s to %s: %d rows, want %d", s[0], s[1], got, want)
 		}
-		if long := s[1]-s[0] == day; long != (s[1] <= now-keepHours-(now-keepHours)%day) {
+		if long := s[1]-s[0] == tables.Day; long != (s[1] <= now-keepHours-(now-keepHours)%tables.Day) {
 			t.Fatalf("%s to %s is a span of the wrong length", s[0].Time(), s[1].Time())
 		}
 		total += want
@@ -91,15 +91,16 @@ func TestLedgerCountsAreKeptThroughCompaction(t *testing.T) {
 func TestRefoldReplacesCounts(t *testing.T) {
 	var l, counted Ledger
 	for i := range tables.Ticks(48) {
-		l.add(i*hour, 1)
+		l.add(i*tables.Hour, 1)
 	}
-	counted.add(3*hour, 7)
-	more := l.replace(window{0, day}, &counted)
-	if got := fmt.Sprint(more, l.Count(0, 2*day), l.Count(3*hour, 4*hour), len(l.Spans())); got != "-17 31 7 25" {
+	counted.add(3*tables.Hour, 7)
+	more := l.replace(Window{0, tables.Day}, &counted)
+	first, fourth := l.Count(0, 2*tables.Day), l.Count(3*tables.Hour, 4*tables.Hour)
+	if got := fmt.Sprint(more, first, fourth, len(l.Spans())); got != "-17 31 7 25" {
 		t.Errorf("counts are %s", got)
 	}
-	l.Drop(day + 4*hour)
-	if got := fmt.Sprint(l.Count(0, 2*day), len(l.Spans())); got != "20 20" {
+	l.Drop(tables.Day + 4*tables.Hour)
+	if got := fmt.Sprint(l.Count(0, 2*tables.Day), len(l.Spans())); got != "20 20" {
 		t.Errorf("after a drop: %s", got)
 	}
 }
@@ -125,23 +126,12 @@ func FuzzLedger(f *testing.F) {
 	})
 }
 
-func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
-	const days = 24 * time.Hour
-	for admitted, want := range map[time.Duration]time.Duration{0: 8 * days, 2 * days: 2*days + time.Hour,
-		30 * days: 30*days + time.Hour} {
-		p := Pipeline{Admits: func(schema.EnrollmentID) time.Duration { return admitted }}
-		if got := p.late(schema.Member{}); got != want {
-			t.Errorf("tokens admit %v: %v, want %v", admitted, got, want)
-		}
-	}
-}
-
 // TestLedgerOfAllThatTokensMayAdmitFitsItsProperty has a row a second in each day of the longest backfill, and in each
 // hour that is kept.
 func TestLedgerOfAllThatTokensMayAdmitFitsItsProperty(t *testing.T) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
 	l := &Ledger{}
-	for at := now.Add(-schema.MaxBackfill - schema.MaxLife); at < now; at += hour {
+	for at := now.Add(-schema.MaxBackfill - schema.MaxLife); at < now; at += tables.Hour {
 		l.add(at, 3600)
 	}
 	l.Compact(now)

@@ -1,4 +1,4 @@
-package jobs
+package tracking
 
 import (
 	"encoding/binary"
@@ -17,8 +17,8 @@ const (
 	stateChunk = 60 << 10
 )
 
-// setStates sets the states of processors, with a prefix. A nil state removes one.
-func setStates(e *tables.Entity, prefix string, states map[string][]byte) {
+// SetStates sets the states of processors, with a prefix. A nil state removes one.
+func SetStates(e *tables.Entity, prefix string, states map[string][]byte) {
 	for name, state := range states {
 		b := append(binary.BigEndian.AppendUint32(make([]byte, 0, stateHead+len(state)), uint32(len(state))), state...)
 		for n := 0; n == 0 || len(b) > 0; n++ {

@@ -1,10 +1,9 @@
-package jobs
+package tracking
 
 import (
 	"cmp"
 	"errors"
 	"slices"
-	"time"
 
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
@@ -13,9 +12,7 @@ import (
 // Lengths of a ledger's spans. Most late rows are hours late, and few more than a week, when a day is narrow enough to
 // look for them.
 const (
-	hour      = tables.Ticks(time.Hour / 100)
-	day       = 24 * hour
-	keepHours = 8 * day
+	keepHours = 8 * tables.Day
 )
 
 // A Ledger counts the rows of one device that the checkpoint has passed, folded or rejected, by the time span of their
@@ -33,13 +30,16 @@ type span struct {
 
 func (s span) end() tables.Ticks {
 	if s.long {
-		return s.start + day
+		return s.start + tables.Day
 	}
-	return s.start + hour
+	return s.start + tables.Hour
 }
 
+// Clone returns a copy.
+func (l *Ledger) Clone() *Ledger { return &Ledger{spans: slices.Clone(l.spans)} }
+
 // Add counts one row.
-func (l *Ledger) Add(rowKey string) { l.add(TicksBefore(rowKey), 1) }
+func (l *Ledger) Add(rowKey string) { l.add(tables.TicksBefore(rowKey), 1) }
 
 // find returns the index of the span that a moment lies in, or of the next one.
 func (l *Ledger) find(at tables.Ticks) (int, bool) {
@@ -60,7 +60,7 @@ func (l *Ledger) add(at tables.Ticks, n int64) {
 		l.spans[i].count += n
 		return
 	}
-	l.spans = slices.Insert(l.spans, i, span{start: at - at%hour, count: n})
+	l.spans = slices.Insert(l.spans, i, span{start: at - at%tables.Hour, count: n})
 }
 
 // Count returns the number of rows with row keys in [from, to). Both must be bounds of spans, such as Spans returns.
@@ -75,40 +75,40 @@ func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 
 // compare returns, for each of the ledger's spans within a window, how many more rows were counted there. A new span is
 // an hour.
-func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {
-	more := map[window]int64{}
+func (l *Ledger) compare(counted *Ledger, in Window) map[Window]int64 {
+	more := map[Window]int64{}
 	for _, s := range l.spans {
-		if w := (window{s.start, s.end()}); w.from >= in.from && w.to <= in.to {
+		if w := (Window{s.start, s.end()}); w.From >= in.From && w.To <= in.To {
 			more[w] -= s.count
 		}
 	}
 	for _, s := range counted.spans {
-		w := window{s.start, s.end()}
+		w := Window{s.start, s.end()}
 		if i, found := l.find(s.start); found {
-			w = window{l.spans[i].start, l.spans[i].end()}
+			w = Window{l.spans[i].start, l.spans[i].end()}
 		}
-		if w.from >= in.from && w.to <= in.to { // otherwise only part of it was counted
+		if w.From >= in.From && w.To <= in.To { // otherwise only part of it was counted
 			more[w] += s.count
 		}
 	}
 	return more
 }
 
-// late returns the spans in which counted has more rows than the ledger, in order, and how many rows it lacks
+// Late returns the spans in which counted has more rows than the ledger, in order, and how many rows it lacks
 // elsewhere.
-func (l *Ledger) late(counted *Ledger, in window) (late []window, missing int64) {
+func (l *Ledger) Late(counted *Ledger, in Window) (late []Window, missing int64) {
 	for w, n := range l.compare(counted, in) {
 		if n > 0 {
 			late = append(late, w)
 		}
 		missing += max(-n, 0)
 	}
-	slices.SortFunc(late, func(a, b window) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(late, func(a, b Window) int { return cmp.Compare(a.From, b.From) })
 	return late, missing
 }
 
-// differences returns the spans in which counted has another number of rows.
-func (l *Ledger) differences(counted *Ledger, in window) (all []window) {
+// Differences returns the spans in which counted has another number of rows.
+func (l *Ledger) Differences(counted *Ledger, in Window) (all []Window) {
 	for w, n := range l.compare(counted, in) {
 		if n != 0 {
 			all = append(all, w)
@@ -118,11 +118,11 @@ func (l *Ledger) differences(counted *Ledger, in window) (all []window) {
 }
 
 // equalIn reports whether two ledgers agree on a window, whatever their spans.
-func (l *Ledger) equalIn(o *Ledger, in window, now tables.Ticks) bool {
+func (l *Ledger) equalIn(o *Ledger, in Window, now tables.Ticks) bool {
 	spans := func(l *Ledger) []span {
-		c := &Ledger{spans: slices.Clone(l.spans)}
+		c := l.Clone()
 		c.Compact(now)
-		return slices.DeleteFunc(c.spans, func(s span) bool { return !in.meets(window{s.start, s.end()}) })
+		return slices.DeleteFunc(c.spans, func(s span) bool { return !in.Meets(Window{s.start, s.end()}) })
 	}
 	return slices.Equal(spans(l), spans(o))
 }
@@ -134,16 +134,16 @@ func (l *Ledger) from(at tables.Ticks) *Ledger {
 
 // replace replaces the ledger's counts in a window by others, and returns how many more rows those are. The window ends
 // at the bounds of days.
-func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
+func (l *Ledger) replace(w Window, counted *Ledger) (more int64) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool {
-		gone := s.start >= w.from && s.end() <= w.to
+		gone := s.start >= w.From && s.end() <= w.To
 		if gone {
 			more -= s.count
 		}
 		return gone
 	})
 	for _, s := range counted.spans {
-		if s.start >= w.from && s.end() <= w.to {
+		if s.start >= w.From && s.end() <= w.To {
 			l.add(s.start, s.count)
 			more += s.count
 		}
@@ -155,11 +155,11 @@ func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
 // 200 hours, and a day for each day that a token still admits.
 func (l *Ledger) Compact(now tables.Ticks) {
 	limit := now - keepHours
-	limit -= limit % day
+	limit -= limit % tables.Day
 	var out []span
 	for _, s := range l.spans {
 		if s.end() <= limit && !s.long {
-			s = span{start: s.start - s.start%day, long: true, count: s.count}
+			s = span{start: s.start - s.start%tables.Day, long: true, count: s.count}
 		}
 		if last := len(out) - 1; last >= 0 && out[last].long && s.start < out[last].end() {
 			out[last].count += s.count
@@ -194,7 +194,7 @@ func (l *Ledger) Append(b []byte) []byte {
 		if s.long {
 			length = 1
 		}
-		b = pack.Int(b, int64((s.start-before)/hour))
+		b = pack.Int(b, int64((s.start-before)/tables.Hour))
 		b = pack.Int(pack.Int(b, length), s.count)
 		before = s.start
 	}
@@ -218,10 +218,10 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	var before tables.Ticks
 	for range r.Count() {
 		hours := r.Int()
-		s := span{start: before + tables.Ticks(hours)*hour, long: r.Int() == 1, count: r.Int()}
+		s := span{start: before + tables.Ticks(hours)*tables.Hour, long: r.Int() == 1, count: r.Int()}
 		overlaps := len(l.spans) > 0 && s.start < l.spans[len(l.spans)-1].end()
-		if hours < 0 || hours > int64(tables.MaxTicks/hour) || s.start > tables.MaxTicks || s.count <= 0 || overlaps ||
-			s.long && s.start%day != 0 {
+		if hours < 0 || hours > int64(tables.MaxTicks/tables.Hour) || s.start > tables.MaxTicks || s.count <= 0 || overlaps ||
+			s.long && s.start%tables.Day != 0 {
 			return nil, errLedger
 		}
 		l.spans = append(l.spans, s)
@@ -231,30 +231,4 @@ func ParseLedger(b []byte) (*Ledger, error) {
 		return nil, errLedger
 	}
 	return l, nil
-}
-
-// TicksBefore returns the last tick whose text is not after a row key in the order of text, which is the order of
-// storage. Even a malformed row key has such a tick: the ledger must count it where the range of an audit finds it.
-func TicksBefore(rowKey string) tables.Ticks {
-	const digits = 19
-	var t uint64 // holds all numbers of 19 digits, unlike Ticks
-	for i := range digits {
-		c := byte(0) // a key that ends here comes before all longer ones
-		if i < len(rowKey) {
-			c = rowKey[i]
-		}
-		if c >= '0' && c <= '9' {
-			t = t*10 + uint64(c-'0')
-			continue
-		}
-		if c > '9' { // it comes after everything with a digit here
-			t++
-		}
-		for range digits - i {
-			t *= 10
-		}
-		t = max(t, 1) - 1
-		break
-	}
-	return tables.Ticks(min(t, uint64(tables.MaxTicks)))
 }

@@ -1,0 +1,94 @@
+package tracking
+
+import (
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// setImports sets the properties of imports that have changed.
+func (t *Row) setImports(e *tables.Entity) {
+	if t.Imported != t.Read.imported {
+		e.Set(schema.TrackImported, tables.Int64(int64(t.Imported)))
+	}
+	if t.Importing != t.Read.importing {
+		e.Set(schema.TrackImporting, tables.String(Cursor{Window: t.Importing}.String()))
+	}
+}
+
+// setSpans sets the properties of spans that have changed.
+func (t *Row) setSpans(e *tables.Entity) {
+	if spans := t.Spans.String(); spans != t.Read.spans {
+		e.Set(schema.TrackSpans, tables.String(spans))
+	}
+	if t.Uncut != t.Read.uncut {
+		e.Set(schema.TrackUncut, tables.Int64(int64(t.Uncut)))
+	}
+	if t.Settled != t.Read.Settled {
+		e.Set(schema.TrackSettled, tables.Boolean(t.Settled))
+	}
+}
+
+// SetMarks sets the marks that have changed. A removed time becomes the earliest one that storage accepts, because a
+// merge removes nothing.
+func (t *Row) SetMarks(e *tables.Entity) {
+	if t.Attempts != t.Read.Attempts {
+		e.Set(schema.TrackAttempts, tables.Int64(int64(t.Attempts)))
+	}
+	if t.Held != t.Read.Held {
+		e.Set(schema.TrackHeld, tables.String(t.Held))
+	}
+	if t.HeldUntil != t.Read.HeldUntil {
+		e.Set(schema.TrackHeldUntil, tables.DateTime(max(t.HeldUntil, firstDateTime)))
+	}
+	if t.Chain != t.Read.Chain {
+		t.Chain.SetChain(e)
+	}
+	if t.RefoldMark != t.Read.RefoldMark {
+		t.RefoldMark.SetRefold(e)
+	}
+}
+
+// SetStream sets the properties that have changed.
+func (t *Row) SetStream(e *tables.Entity) {
+	if t.Gap != t.Read.gap {
+		e.Set(schema.TrackRegained, tables.String(Cursor{Window: t.Gap}.String()))
+	}
+	if t.Rebuilt {
+		SetStates(e, schema.TrackRebuilt, t.Again)
+	}
+	if !t.Refolded() {
+		return
+	}
+	e.Set(schema.TrackRefold, tables.String(t.Refold.String()))
+	e.Set(schema.TrackRefoldRow, tables.String(t.Stream.Row))
+	counted := t.Stream.Counted
+	if counted == nil {
+		counted = &Ledger{}
+	}
+	e.Set(schema.TrackRefoldLedger, tables.Binary(counted.Append(nil)))
+	e.Set(schema.TrackRefoldRejects, tables.Binary(t.Stream.Rejects.append(nil)))
+	if t.Stream.Row != "" {
+		SetStates(e, schema.TrackRefolded, t.Stream.States)
+	}
+}
+
+// Refolded reports whether the cursor was set or has moved since the row was read.
+func (t *Row) Refolded() bool {
+	return t.Refold != t.Read.Refold || t.Stream.Row != t.Read.Row
+}
+
+// Remember makes the committed values those that were read.
+func (t *Row) Remember() {
+	t.Read.Marks, t.Read.Refold, t.Read.Row, t.Read.gap = t.Marks, t.Refold, t.Stream.Row, t.Gap
+	t.Read.imported, t.Read.importing = t.Imported, t.Importing
+	t.Read.spans, t.Read.Settled = t.Spans.String(), t.Settled
+	t.Rebuilt = false
+}
+
+// setWaits sets what has changed of readings that stay.
+func (t *Row) setWaits(e *tables.Entity) {
+	if t.Waits != t.Read.Waits {
+		e.Set(schema.TrackWaits, tables.String(t.Waits.Cause))
+		e.Set(schema.TrackWaitsFrom, tables.Int64(int64(t.Waits.From)))
+	}
+}
