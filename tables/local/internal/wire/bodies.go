@@ -125,7 +125,7 @@ func (h *hold) take(ctx context.Context, n int64) error {
 func (b *Bodies) room(
 	ctx context.Context, shares *shares.Shares, n int64, owners []string, of func(held) int64,
 ) bool {
-	if shares.Take(n, owners...) {
+	if n == 0 || shares.Take(n, owners...) { // a small body needs none of the room for large ones
 		return true
 	}
 	among := owners[0]
@@ -154,8 +154,9 @@ func (b *Bodies) endSlowest(n int64, tenant string, of func(held) int64, now tim
 		if n <= 0 {
 			break
 		}
-		body.end()
-		n -= of(b.arriving[body])
+		if body.end() {
+			n -= of(b.arriving[body])
+		}
 	}
 	return n <= 0
 }

@@ -4,12 +4,17 @@ import (
 	"bufio"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // bodied is a server on connections without a network, which may be in a bubble.
@@ -145,7 +150,7 @@ func TestSlowSmallBodiesGiveWay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBodied(t)
 			for i := range 900 {
-				b.send(fmt.Sprintf(stalled, i), smallBody-1, 1)
+				b.send(fmt.Sprintf(stalled, i), smallBody-2, smallBody/2+1<<10)
 			}
 			synctest.Wait()
 			b.wants("of another tenant", "fabrikam:p1", 10<<10, stored)
@@ -154,6 +159,59 @@ func TestSlowSmallBodiesGiveWay(t *testing.T) {
 			b.wants("of one that has stalled", fmt.Sprintf(stalled, 1), 10<<10, stored)
 		})
 	}
+}
+
+// TestHoldingMemoryCostsSending has devices begin many bodies, and send one byte of each. None of them is old
+// enough to give way.
+func TestHoldingMemoryCostsSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodied(t)
+		for i := range 720 {
+			b.send(fmt.Sprintf("contoso:p%d", i%8), smallBody-2, 1)
+		}
+		synctest.Wait()
+		b.wants("of the same tenant", "contoso:honest", 1<<10, stored)
+		if held := b.bodies.tokens.Used(); held > 720*(firstHold+1) {
+			t.Errorf("720 bytes hold %d KiB", held>>10)
+		}
+	})
+}
+
+// TestSmallBodyNeedsNoRoomOfLargeOnes has a device stall large bodies, and other tenants send one each.
+func TestSmallBodyNeedsNoRoomOfLargeOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodied(t)
+		for range 20 {
+			b.send("contoso:p1", 1<<20, 1<<20-1)
+			synctest.Wait()
+		}
+		for i := range 10 {
+			b.send(fmt.Sprintf("t%d:p", i), 1<<20, 1<<20-1)
+			synctest.Wait()
+		}
+		b.wants("a small body of the tenant", "contoso:honest", 1<<10, stored)
+	})
+}
+
+// TestWholeBodyIsNotEnded where it became whole while it was chosen to give way.
+func TestWholeBodyIsNotEnded(t *testing.T) {
+	var w deadlines
+	r := httptest.NewRequest("POST", "/", strings.NewReader("abc"))
+	body := timeBody(&w, r)
+	must.Have(io.ReadAll(body))(t)
+	if body.(*timedBody).end(); !w.last.IsZero() {
+		t.Errorf("its connection may be read until %v", w.last)
+	}
+}
+
+type deadlines struct {
+	http.ResponseWriter
+	last time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.last = t
+	return nil
 }
 
 // TestBodiesAreCountedExactly ends bodies in each way.

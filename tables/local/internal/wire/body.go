@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -34,12 +35,29 @@ type timedBody struct {
 	arrived    atomic.Int64 // bytes
 	whole      atomic.Bool  // all have
 	ended      atomic.Bool  // it gets no more time
+
+	deciding sync.Mutex // whether it became whole or was ended first
 }
 
-// end ends a body that arrives too slowly.
-func (b *timedBody) end() {
+// end ends a body that arrives too slowly. It reports whether it did: a body that has become whole goes on.
+func (b *timedBody) end() bool {
+	b.deciding.Lock()
+	defer b.deciding.Unlock()
+	if b.whole.Load() {
+		return false
+	}
 	b.ended.Store(true)
 	b.connection.SetReadDeadline(time.Now())
+	return true
+}
+
+// arrive gives a body that is whole all the time that the request takes: past a deadline, the server would take the
+// client for gone.
+func (b *timedBody) arrive() {
+	b.deciding.Lock()
+	defer b.deciding.Unlock()
+	b.whole.Store(true)
+	b.connection.SetReadDeadline(time.Time{})
 }
 
 // rate is how fast a body arrives, in bytes a second.
@@ -60,8 +78,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	b.arrived.Add(int64(n))
 	switch b.read += n; {
 	case err == io.EOF:
-		b.whole.Store(true)
-		b.connection.SetReadDeadline(time.Time{}) // or the server would take the client for gone
+		b.arrive()
 	case b.read >= bodyStep:
 		b.prolong()
 	}

@@ -156,6 +156,10 @@ func (r *Request) address() error {
 	return ErrURI.With("Reason", "This server has the account "+r.Account+" only.")
 }
 
+// firstHold is what a body takes before any of it has come, in bytes. Beyond it, a body takes no more than twice what
+// has come: who wants to hold memory has to send.
+const firstHold = 4 << 10
+
 // ReadBody reads the whole body, up to max bytes. It allocates memory as bytes
 // arrive, and does not trust Content-Length. It returns an error of status 503 if
 // other bodies take too much memory.
@@ -163,7 +167,11 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 	if r.ContentLength > max {
 		return nil, TooLarge(max)
 	}
-	size := int64(min(uint64(r.ContentLength), 256<<10)) + 1
+	most := max + 1 // and one byte more, which never comes
+	if r.ContentLength >= 0 {
+		most = r.ContentLength + 1
+	}
+	size := min(most, firstHold+1)
 	if err := r.Hold(size); err != nil {
 		return nil, err
 	}
@@ -182,7 +190,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 			return nil, BodyError(err)
 		}
 		if len(buf) == cap(buf) {
-			more := min(size, max+1-size)
+			more := min(size, most-size)
 			if err := r.Hold(more); err != nil {
 				return nil, err
 			}
