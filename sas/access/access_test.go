@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"furrow/tables"
@@ -131,6 +135,46 @@ func TestWrongTokensCostOneOperationASecond(t *testing.T) {
 	if n := f.operations.Load(); n > 3 {
 		t.Errorf("1000 guesses took %d operations", n)
 	}
+}
+
+// A slowTable answers queries of an empty table without a connection, after a time.
+type slowTable struct {
+	takes time.Duration
+	reads atomic.Int64
+}
+
+func (s *slowTable) Do(r *http.Request) (*http.Response, error) {
+	s.reads.Add(1)
+	time.Sleep(s.takes)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(`{"value":[]}`)), Request: r}, nil
+}
+
+// TestSlowReadsForWrongTokensDelayNobody: a read takes longer than the pause between two.
+func TestSlowReadsForWrongTokensDelayNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &slowTable{takes: pause + 100*time.Millisecond}
+		client := must.Have(tables.Connect(tables.Config{Transport: slow,
+			Account: tables.Account{Name: "x", Key: "eA==", Table: "http://127.0.0.1:1/x"}}))(t)
+		d := &Directory{Store: NewStore(client, schema.Names{})}
+		for i := range 20 { // as if they waited for each other
+			_, _, err := d.Find(t.Context(), fmt.Sprint("wrong ", i))
+			must.Succeed(t, err)
+		}
+		if reads := slow.reads.Load(); reads != 1 {
+			t.Errorf("20 wrong tokens took %d reads", reads)
+		}
+		time.Sleep(pause)
+		var guess sync.WaitGroup
+		guess.Go(func() { d.Find(t.Context(), "wrong") })
+		synctest.Wait()
+		if slow.reads.Load() != 2 {
+			t.Fatal("the table is not read")
+		}
+		_, _, err := d.Still(t.Context(), schema.Access{}) // it would hang if it waited for the read
+		must.Succeed(t, err)
+		guess.Wait()
+	})
 }
 
 // TestOutageEndsAccessInTheEnd replaces the store by one whose storage refuses everything.

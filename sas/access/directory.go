@@ -13,9 +13,11 @@ import (
 type Directory struct {
 	Store Store
 
+	reading sync.Mutex // one read at a time; those who know enough from the copy do not wait for it
+
 	mu     sync.Mutex
 	read   time.Time // when the copy was asked for; zero: never
-	asked  time.Time // when storage was last asked
+	asked  time.Time // when the last read ended
 	byHash map[string]schema.Access
 	byName map[string]schema.Access
 }
@@ -35,8 +37,18 @@ const (
 
 // Find returns who has a token.
 func (d *Directory) Find(ctx context.Context, token string) (a schema.Access, found bool, err error) {
-	hash := schema.TokenHash(token)
-	return d.look(ctx, func() (schema.Access, bool) { a, ok := d.byHash[hash]; return a, ok })
+	return d.look(ctx, func() (schema.Access, bool) { return d.hashed(token) })
+}
+
+// Known returns who has a token by the copy. It does not read the table for a token that the copy does not have.
+func (d *Directory) Known(ctx context.Context, token string) (a schema.Access, found bool, err error) {
+	return d.search(ctx, maxAge, func() (schema.Access, bool) { return d.hashed(token) })
+}
+
+// hashed returns who has a token. The lock is held.
+func (d *Directory) hashed(token string) (a schema.Access, found bool) {
+	a, found = d.byHash[schema.TokenHash(token)]
+	return a, found
 }
 
 // Named returns who has access under a name.
@@ -46,61 +58,77 @@ func (d *Directory) Named(ctx context.Context, name string) (a schema.Access, fo
 
 // Still reports whether an access is neither removed nor has another token, and returns its current version.
 func (d *Directory) Still(ctx context.Context, a schema.Access) (now schema.Access, holds bool, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.refresh(ctx, maxAge); err != nil {
+	now, holds, err = d.search(ctx, maxAge, func() (schema.Access, bool) { now, is := d.byHash[a.Hash]; return now, is })
+	if err != nil {
 		return a, false, err
 	}
-	now, holds = d.byHash[a.Hash]
 	return now, holds && now.Name == a.Name, nil
 }
 
 // Any reports whether anybody has access.
-func (d *Directory) Any(ctx context.Context) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	err := d.refresh(ctx, maxAge)
-	return len(d.byHash) > 0, err
+func (d *Directory) Any(ctx context.Context) (any bool, err error) {
+	_, any, err = d.search(ctx, maxAge, func() (schema.Access, bool) { return schema.Access{}, len(d.byHash) > 0 })
+	return any, err
 }
 
 // look searches the copy. If it finds nothing, it reads the table again: the access may just have been added.
 func (d *Directory) look(
 	ctx context.Context, in func() (schema.Access, bool),
 ) (a schema.Access, found bool, err error) {
+	if a, found, err = d.search(ctx, maxAge, in); found || err != nil {
+		return a, found, err
+	}
+	return d.search(ctx, pause, in)
+}
+
+// search searches a copy of at most some age.
+func (d *Directory) search(
+	ctx context.Context, age time.Duration, in func() (schema.Access, bool),
+) (a schema.Access, found bool, err error) {
+	if err := d.refresh(ctx, age); err != nil {
+		return a, false, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.refresh(ctx, maxAge); err != nil {
-		return a, false, err
-	}
-	if a, found = in(); found {
-		return a, true, nil
-	}
-	if err := d.refresh(ctx, pause); err != nil {
-		return a, false, err
-	}
 	a, found = in()
 	return a, found, nil
 }
 
-// refresh reads the table unless the copy is younger than age. The lock is held: requests wait for one read.
+// refresh reads the table unless the copy is younger than age.
 func (d *Directory) refresh(ctx context.Context, age time.Duration) error {
-	now := time.Now()
-	if now.Sub(d.read) < age || now.Sub(d.asked) < pause && now.Sub(d.read) < patience {
+	if d.fresh(age) {
 		return nil
 	}
-	d.asked = now
+	d.reading.Lock()
+	defer d.reading.Unlock()
+	if d.fresh(age) { // somebody has read it, while others waited
+		return nil
+	}
+	began := time.Now()
 	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
 	all, err := d.Store.All(reading)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked = time.Now()
 	if err != nil && all == nil {
-		if now.Sub(d.read) < patience {
+		if began.Sub(d.read) < patience {
 			return nil
 		}
 		return err
 	}
-	d.read, d.byHash, d.byName = now, map[string]schema.Access{}, map[string]schema.Access{}
+	d.read, d.byHash, d.byName = began, map[string]schema.Access{}, map[string]schema.Access{}
 	for _, a := range all {
 		d.byHash[a.Hash], d.byName[a.Name] = a, a
 	}
 	return nil
+}
+
+// fresh reports whether the copy is younger than age, or storage was asked a moment ago. The pause between two reads
+// counts from the end of one: where reads are slow, each of those who wait would otherwise read again.
+func (d *Directory) fresh(age time.Duration) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	return now.Sub(d.read) < age || now.Sub(d.asked) < pause && now.Sub(d.read) < patience
 }

@@ -107,6 +107,47 @@ func TestGuessesAreSlowedBeforeTheyAreLookedAt(t *testing.T) {
 	})
 }
 
+// TestGuessesAreSlowedWhileStorageIsDown: nobody then knows whether a secret is somebody's token, but it is wrong as a
+// password.
+func TestGuessesAreSlowedWhileStorageIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		row := &accessRow{}
+		row.down.Store(true)
+		for secrets, want := range map[Secrets]int{{Password: "correct horse"}: freeTries + 1, {}: 50} {
+			d := newDashboard(t, Config{Secrets: secrets, Access: row.directory(t)})
+			looked := 0
+			for n := range 50 {
+				if d.get("/openapi.json", "Authorization", fmt.Sprint("Bearer guess", n)).Code != 429 {
+					looked++
+				}
+			}
+			if looked != want {
+				t.Errorf("with %+v, %d of 50 guesses are looked at; want %d", secrets, looked, want)
+			}
+		}
+	})
+}
+
+// TestGuessesThatWaitReadNothing guesses tokens for some minutes. The copy of the table of access is read every few
+// seconds for everybody, and again for a guess only if that is looked at.
+func TestGuessesThatWaitReadNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		row := &accessRow{token: "furrow_token"}
+		d := newDashboard(t, Config{Access: row.directory(t)})
+		const seconds = 300
+		for n := range seconds {
+			d.get("/openapi.json", "Authorization", fmt.Sprint("Bearer guess", n))
+			time.Sleep(time.Second)
+		}
+		if asked := row.asked.Load(); asked > seconds*2/5 {
+			t.Errorf("%d reads in %d seconds", asked, seconds)
+		}
+		if code := d.get("/openapi.json", "Authorization", "Bearer furrow_token").Code; code != 200 {
+			t.Errorf("the right token: %d", code)
+		}
+	})
+}
+
 // TestGuessesAtOnceCountEach sends many before the first is answered.
 func TestGuessesAtOnceCountEach(t *testing.T) {
 	all, now, passed := newTries(slog.Default()), time.Now(), 0

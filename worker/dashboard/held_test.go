@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,15 +16,22 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // accessRow answers queries of the table access without a connection, so that time can be simulated.
 type accessRow struct {
 	token   string
 	removed atomic.Bool
+	down    atomic.Bool // storage does not answer
+	asked   atomic.Int64
 }
 
 func (a *accessRow) Do(r *http.Request) (*http.Response, error) {
+	if a.asked.Add(1); a.down.Load() {
+		return nil, errors.New("storage is down")
+	}
 	rows := fmt.Sprintf(`{"odata.etag":"W/\"1\"","PartitionKey":"access","RowKey":"alice","Name":"alice",`+
 		`"Role":"viewer","By":"root","Hash":%q,"Created":"2026-11-20T00:00:00Z","Created@odata.type":"Edm.DateTime"}`,
 		schema.TokenHash(a.token))
@@ -34,15 +42,20 @@ func (a *accessRow) Do(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"value":[` + rows + `]}`)), Request: r}, nil
 }
 
+// directory returns a directory of the row alone.
+func (a *accessRow) directory(t *testing.T) *access.Directory {
+	client := must.Have(tables.Connect(tables.Config{Transport: a, Retry: policy.RetryOptions{MaxRetries: -1},
+		Account: tables.Account{Name: "x", Key: "eA==", Table: "http://127.0.0.1:1/x"}}))(t)
+	return &access.Directory{Store: access.NewStore(client, schema.Names{})}
+}
+
 // TestStreamsEndSoonAfterAccessIsRemoved removes the access at different moments between two checks.
 func TestStreamsEndSoonAfterAccessIsRemoved(t *testing.T) {
 	d := newDashboard(t, Config{})
 	for after := time.Duration(0); after < 2*access.Recent; after += 700 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			row := &accessRow{token: "furrow_token"}
-			client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
-				Table: "http://127.0.0.1:1/x"}}))(t)
-			d.c.Access = &access.Directory{Store: access.NewStore(client, schema.Names{})}
+			d.c.Access = row.directory(t)
 			asks := httptest.NewRequest("GET", "/", nil).WithContext(t.Context())
 			who := must.Have(d.prove(asks, row.token))(t)
 			if !who.known() {
@@ -68,9 +81,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		row := &accessRow{token: "furrow_token"}
-		client := must.Have(tables.Connect(tables.Config{Transport: row, Account: tables.Account{Name: "x", Key: "eA==",
-			Table: "http://127.0.0.1:1/x"}}))(t)
-		d := newDashboard(t, Config{Access: &access.Directory{Store: access.NewStore(client, schema.Names{})}})
+		d := newDashboard(t, Config{Access: row.directory(t)})
 		who := must.Have(d.prove(httptest.NewRequest("GET", "/", nil).WithContext(t.Context()), row.token))(t)
 		who.ends = time.Now().Add(time.Hour)
 		r, end := d.whileHeld(httptest.NewRequest("GET", "/v1/stream", nil).WithContext(t.Context()), who)

@@ -129,10 +129,12 @@ func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
 }
 
 // prove returns who has a secret, or the problem that nobody has it or too many were wrong. Tokens of access come
-// first: nobody guesses them, and those who guess a password from the same address do not keep them waiting.
+// first: nobody guesses them, and those who guess a password from the same address do not keep them waiting. The table
+// of access is read again only for a secret that may be looked at.
 func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err error) {
-	if d.c.Access != nil && secret != "" {
-		if who.access, _, err = d.c.Access.Find(r.Context(), secret); who.known() {
+	has := d.c.Access != nil && secret != ""
+	if has {
+		if who.access, _, err = d.c.Access.Known(r.Context(), secret); who.known() {
 			return who, nil
 		}
 	}
@@ -145,11 +147,16 @@ func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err err
 	}
 	if who = d.named(secret); who.known() {
 		err = nil
-	} else if err == nil {
+	} else if has && err == nil {
+		who.access, _, err = d.c.Access.Find(r.Context(), secret)
+	}
+	if !who.known() && err == nil {
 		d.tries.say(from, r.URL.Path, time.Now())
 		return who, unauthorized("This password or token is wrong, or it has ended.")
 	}
-	if counted {
+	// While access cannot be read, a secret that is not the password may still be somebody's token. It counts as wrong
+	// all the same where there is a password to guess.
+	if counted && (who.known() || !d.secrets.Load().Any()) {
 		d.tries.notWrong(from, secret, who.known())
 	}
 	return who, err
