@@ -91,8 +91,10 @@ func problemOf(err error) *Problem {
 			"There is no such device or tenant. A new one can take a minute to appear.")
 	case errors.Is(err, model.ErrBusy):
 		return NewProblem(TooManyRequests, "Too many conditions at once", "This dashboard decides as many conditions as it "+
-			"can, or this one takes too long. Try again in a moment, or select devices by tenant, site, model or label, "+
-			"too.").RetryIn(5 * time.Second)
+			"can. Try again in a moment.").RetryIn(5 * time.Second)
+	case errors.Is(err, model.ErrSlow):
+		return NewProblem(TooManyRequests, "The condition takes too long", "Select devices by tenant, site, model or "+
+			"label, too, or fewer readings. Or try again in a moment.").RetryIn(5 * time.Second)
 	case errors.Is(err, context.Canceled):
 		return NewProblem(StorageUnavailable, "Request canceled",
 			"The client closed the connection before the answer was ready.")

@@ -11,8 +11,12 @@ import (
 	"furrow/tables/shares"
 )
 
-// ErrBusy is returned where as many conditions are being decided as may be, or a condition takes too long.
-var ErrBusy = errors.New("as many conditions are being decided as can be")
+var (
+	// ErrBusy is returned where as many conditions are being decided as may be.
+	ErrBusy = errors.New("as many conditions are being decided as can be")
+	// ErrSlow is returned where a condition has taken all the time that one may have.
+	ErrSlow = errors.New("the condition takes too long")
+)
 
 // Bounds of deciding which devices a condition holds for. It is done for all devices, at the expense of everybody.
 const (
@@ -35,14 +39,14 @@ func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
 	waiting, cancel := context.WithTimeout(ctx, decidingWait)
 	defer cancel()
 	if !s.deciding.Wait(waiting, 1, owners...) {
-		return f, busyUnless(ctx)
+		return f, unlessEnded(ctx, ErrBusy)
 	}
 	defer s.deciding.Give(1, owners...)
 	limited, stop := context.WithTimeout(ctx, s.decidingTime)
 	defer stop()
 	f.holds = s.index.holding(limited, f, s.silence())
 	if limited.Err() != nil {
-		return f, busyUnless(ctx)
+		return f, unlessEnded(ctx, ErrSlow)
 	}
 	return f, nil
 }
@@ -70,11 +74,11 @@ func (c *rowCondition) holds(ctx context.Context, row condition.Row) bool {
 // over reports whether the part ends before the next row.
 func (c *rowCondition) over() bool { return c.spent > c.store.decidingTime }
 
-func busyUnless(ctx context.Context) error {
+func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return ErrBusy
+	return err
 }
 
 // holding returns the devices that a filter with a condition selects; some of them if ctx ends. The lock is held while

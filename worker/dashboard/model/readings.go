@@ -149,7 +149,7 @@ func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) boo
 			return
 		}
 		if m.where.over() {
-			yield(nil, ErrBusy)
+			yield(nil, ErrSlow)
 			return
 		}
 		n, last = n+1, r.Row
