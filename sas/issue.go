@@ -113,8 +113,9 @@ func (i *Issuer) SetKey(key string) error {
 }
 
 // Authenticate returns the enrollment named in a device's Authorization header, or why the
-// header does not prove that the device has its key. It does not read the device's record, so
-// a client without a key learns nothing about the fleet.
+// header does not prove that the device has its key. It returns a disabled enrollment with
+// ErrDisabled. It does not read the device's record, so a client without a key learns nothing
+// about the fleet.
 func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error) {
 	proof, err := ParseProof(header)
 	if err != nil {
@@ -140,7 +141,7 @@ func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, heade
 		return schema.Enrollment{}, err
 	}
 	if e.Disabled {
-		return schema.Enrollment{}, ErrDisabled
+		return e, ErrDisabled
 	}
 	return e, nil
 }

@@ -303,7 +303,7 @@ func TestProofMustNameTheDeviceAndItsEnrollment(t *testing.T) {
 	}
 	y.enrollment.Disabled = true
 	proof := own.Prove("plant1/registrations/pump-7", in)
-	if _, err := y.issuer.Authenticate(t.Context(), "pump-7", proof); !errors.Is(err, sas.ErrDisabled) {
+	if e, err := y.issuer.Authenticate(t.Context(), "pump-7", proof); !errors.Is(err, sas.ErrDisabled) || e.ID == "" {
 		t.Errorf("a disabled enrollment: %v", err)
 	}
 }

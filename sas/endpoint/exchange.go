@@ -16,6 +16,7 @@ type exchange struct {
 	name  string // request ID: our own, because a client could reuse one
 	began time.Time
 	id    string // device ID from the path
+	key   string // name of the enrollment whose key the client has proven to have; empty: none
 	begun bool   // the response was started
 }
 

@@ -18,7 +18,8 @@ import (
 // An Issuer decides who gets a token and issues it.
 type Issuer interface {
 	// Authenticate verifies that the request comes from the device. It is called before
-	// any rate limit, so it must be cheap.
+	// any rate limit, so it must be cheap. It returns the enrollment with an error, too, if the
+	// client has its key.
 	Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error)
 
 	// AuthenticateCertificate does so by the certificates that the client has sent in the TLS handshake.

@@ -252,7 +252,7 @@ func TestMetrics(t *testing.T) {
 func TestLogIsBoundedInAStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var device atomic.Int64
-		h, log := mustNew(t, Config{Issuer: fakeIssuer{authenticate: sas.ErrDisabled}})
+		h, log := mustNew(t, Config{Issuer: ownKeys{}})
 		broken, _ := mustNew(t, Config{Issuer: fakeIssuer{issue: func(context.Context) error { panic("issuer bug") }}})
 		broken.log = h.log
 		for range 1000 {
@@ -273,6 +273,43 @@ func TestLogIsBoundedInAStorm(t *testing.T) {
 		askToken(h, "pump-7", rightProof)
 		if text := log.String(); !strings.Contains(text, "leftOut=") {
 			t.Error("the log does not say how many lines were left out")
+		}
+	})
+}
+
+// An ownKeys is an issuer of disabled enrollments: of each device, one whose name is what its ID begins with, up to a
+// colon.
+type ownKeys struct{ fakeIssuer }
+
+func (ownKeys) Authenticate(_ context.Context, device schema.DeviceID, _ string) (schema.Enrollment, error) {
+	key, _, _ := strings.Cut(string(device), ":")
+	return schema.Enrollment{ID: schema.EnrollmentID(key)}, sas.ErrDisabled
+}
+
+// TestNoKeyTakesTheLinesOfOthers has somebody with a key invent devices for ten minutes, and others be refused once.
+func TestNoKeyTakesTheLinesOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, log := mustNew(t, Config{Issuer: ownKeys{}})
+		for i := range 6000 {
+			askToken(h, fmt.Sprint("fabrikam:", i), rightProof)
+			if i%100 == 99 {
+				askToken(h, fmt.Sprintf("honest%d:p1", i/100%4), rightProof)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		lines := func(device string) (n int) {
+			for line := range strings.Lines(log.String()) {
+				if strings.Contains(line, "level=INFO") && strings.Contains(line, "device="+device) {
+					n++
+				}
+			}
+			return n
+		}
+		if n := lines("honest"); n < 30 { // of four, which ask every 40 s and have one in a minute
+			t.Errorf("%d lines about honest devices", n)
+		}
+		if n := lines("fabrikam"); n > 240 {
+			t.Errorf("%d lines about devices of one key", n)
 		}
 	})
 }

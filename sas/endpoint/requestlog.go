@@ -21,45 +21,62 @@ func newRequestLog(log *slog.Logger) requestLog { return requestLog{log, newLine
 
 // lines bounds the lines above debug level: a storm of requests must not fill a disk, nor
 // bury the one line that explains it. Each level has a limit of its own, so that refused devices
-// crowd out no error; and of one refused device there is a line in lineTime.
+// crowd out no error; of one refused device there is a line in lineTime; and of all that have the
+// same key a few, because whoever has the key can invent devices.
 type lines struct {
-	mu    sync.Mutex
-	paid  map[slog.Level]time.Time
-	left  map[slog.Level]int                // that were left out since the last line
-	known *simplelru.LRU[string, time.Time] // when a device was refused, in the log
+	mu      sync.Mutex
+	paid    map[slog.Level]time.Time
+	left    map[slog.Level]int                       // that were left out since the last line
+	devices *simplelru.LRU[refusedDevice, time.Time] // when a device was refused, in the log
+	keys    *simplelru.LRU[string, time.Time]        // what those with a key have paid
 }
+
+// A refusedDevice is one with the key of an enrollment.
+type refusedDevice struct{ key, device string }
 
 const (
 	lineTime     = time.Minute
 	knownDevices = 1000
+	knownKeys    = 1000
 )
 
 func lineLimit() bucket { return bucket{every: 500 * time.Millisecond, burst: 100} }
+func keyLimit() bucket  { return bucket{every: 3 * time.Second, burst: 30} }
 
 func newLines() *lines {
-	known, err := simplelru.NewLRU[string, time.Time](knownDevices, nil)
-	if err != nil {
-		panic(err) // a size below 1
-	}
-	return &lines{paid: map[slog.Level]time.Time{}, left: map[slog.Level]int{}, known: known}
+	devices, _ := simplelru.NewLRU[refusedDevice, time.Time](knownDevices, nil) // fails only for a size below 1
+	keys, _ := simplelru.NewLRU[string, time.Time](knownKeys, nil)
+	return &lines{paid: map[slog.Level]time.Time{}, left: map[slog.Level]int{}, devices: devices, keys: keys}
 }
 
-// pass reports whether a line about a device is within the limits, and how many were not since the last one.
-func (l *lines) pass(level slog.Level, device string, now time.Time) (leftOut int, within bool) {
+// pass reports whether a line is within the limits, and how many were not since the last one. One at info is about a
+// refused device.
+func (l *lines) pass(level slog.Level, of refusedDevice, now time.Time) (leftOut int, within bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	said, known := l.known.Get(device)
 	paid, wait := lineLimit().pass(l.paid[level], now)
-	if wait > 0 || level == slog.LevelInfo && known && now.Sub(said) < lineTime {
+	if wait > 0 || level == slog.LevelInfo && !l.passRefused(of, now) {
 		l.left[level]++
 		return 0, false
 	}
 	l.paid[level] = paid
-	if level == slog.LevelInfo {
-		l.known.Add(device, now)
-	}
 	leftOut, l.left[level] = l.left[level], 0
 	return leftOut, true
+}
+
+// passRefused is pass for the limits of a device and of a key.
+func (l *lines) passRefused(of refusedDevice, now time.Time) (within bool) {
+	if said, is := l.devices.Get(of); is && now.Sub(said) < lineTime {
+		return false
+	}
+	paid, _ := l.keys.Get(of.key)
+	paid, wait := keyLimit().pass(paid, now)
+	if wait > 0 {
+		return false
+	}
+	l.devices.Add(of, now)
+	l.keys.Add(of.key, paid)
+	return true
 }
 
 func (l *requestLog) refused(x *exchange, no refusal) {
@@ -98,7 +115,7 @@ func (l *requestLog) panicked(x *exchange, cause any) {
 func (l *requestLog) write(x *exchange, level slog.Level, message string, attrs ...slog.Attr) {
 	ctx := context.WithoutCancel(x.r.Context())
 	if level > slog.LevelDebug {
-		leftOut, within := l.lines.pass(level, clip(x.id), time.Now())
+		leftOut, within := l.lines.pass(level, refusedDevice{x.key, clip(x.id)}, time.Now())
 		if !within {
 			level = slog.LevelDebug
 		} else if leftOut > 0 {

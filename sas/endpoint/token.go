@@ -26,6 +26,7 @@ func (h *Handler) token(x *exchange) *refusal {
 		return &refusal{code: BadDeviceID, detail: err.Error()}
 	}
 	e, no := h.authenticate(x, device)
+	x.key = string(e.ID)
 	if no != nil {
 		return no
 	}
