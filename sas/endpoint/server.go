@@ -55,6 +55,7 @@ func (s *Server) Run(ctx context.Context) error {
 		// Port scanners cause endless TLS handshake errors.
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
+	conns.heads.Watch(server)
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by grace
 	defer cancel()
 	server.BaseContext = func(net.Listener) context.Context { return requests }
@@ -66,7 +67,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.shutDown(requests, server)
 		cancel()
 	})
-	err := server.Serve(s.withTLS(conns.heads.Listen(netutil.LimitListener(s.Listener, conns.max))))
+	err := server.Serve(conns.heads.Listen(netutil.LimitListener(s.Listener, conns.max), server, s.TLS))
 	end()
 	stopping.Wait()
 	conns.all.Wait()
@@ -74,13 +75,6 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-func (s *Server) withTLS(l net.Listener) net.Listener {
-	if s.TLS == nil {
-		return l
-	}
-	return tls.NewListener(l, s.TLS)
 }
 
 func (s *Server) shutDown(ctx context.Context, server *http.Server) {

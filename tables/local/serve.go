@@ -70,13 +70,6 @@ func (l Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
-func (l Listeners) protect(one net.Listener) net.Listener {
-	if l.TLS == nil {
-		return one
-	}
-	return tls.NewListener(one, l.TLS)
-}
-
 // Limits of a connection. The handler has one for bodies.
 const (
 	headTimeout = 30 * time.Second
@@ -112,10 +105,11 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	} {
 		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
 			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-			ConnState: open.Note, DisableGeneralOptionsHandler: true}
+			DisableGeneralOptionsHandler: true}
+		open.Watch(server)
 		server.RegisterOnShutdown(open.CloseUnused)
 		for _, l := range all {
-			running.Go(func() { stop(server.Serve(l.protect(open.Listen(one.on(l))))) })
+			running.Go(func() { stop(server.Serve(open.Listen(one.on(l), server, l.TLS))) })
 		}
 		running.Go(func() {
 			<-ctx.Done()

@@ -37,8 +37,16 @@ func NewConnections(max, maxPerAddress int) *Connections {
 		open: map[net.Conn]*connection{}, from: map[netip.Prefix]int{}}
 }
 
-// Listen returns a listener for one of the servers, which also bounds the heads of requests. TLS comes above it.
-func (c *Connections) Listen(l net.Listener) net.Listener { return c.heads.Listen(l) }
+// Watch bounds the connections of one of the servers, and the heads of its requests. They must come from Listen.
+func (c *Connections) Watch(server *http.Server) {
+	server.ConnState = c.Note
+	c.heads.Watch(server)
+}
+
+// Listen returns a listener for one of the servers; with TLS where config is not nil.
+func (c *Connections) Listen(l net.Listener, server *http.Server, config *tls.Config) net.Listener {
+	return c.heads.Listen(l, server, config)
+}
 
 // Note is the ConnState hook of each server.
 func (c *Connections) Note(conn net.Conn, state http.ConnState) {
@@ -134,6 +142,9 @@ func (c *Connections) CloseUnused() {
 
 // Abort closes a connection at once. That of TLS would wait for a client that does not read.
 func Abort(c net.Conn) {
+	if h, is := c.(counted); is {
+		c = h.count().Conn
+	}
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}

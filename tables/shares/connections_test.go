@@ -2,9 +2,11 @@ package shares
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -16,12 +18,24 @@ import (
 
 // served counts and answers requests on at most max connections.
 func served(t *testing.T, max, perAddress int) (address string, c *Connections) {
+	return servedWith(t, max, perAddress, nil)
+}
+
+// servedWith does so with TLS if config is not nil. It leaves bodies for /unread unread.
+func servedWith(t *testing.T, max, perAddress int, config *tls.Config) (address string, c *Connections) {
 	c = NewConnections(max, perAddress)
 	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
-	server := &http.Server{ConnState: c.Note, Handler: http.HandlerFunc(
-		func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
+	server := &http.Server{ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0), Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/unread" {
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			io.Copy(io.Discard, r.Body)
+		})}
+	c.Watch(server)
 	done := make(chan error, 1)
-	go func() { done <- server.Serve(c.Listen(l)) }()
+	go func() { done <- server.Serve(c.Listen(l, server, config)) }()
 	t.Cleanup(func() { server.Close(); <-done })
 	return l.Addr().String(), c
 }

@@ -1,6 +1,8 @@
 package shares
 
 import (
+	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -18,14 +20,12 @@ const (
 
 	// maxFields of a request: reading more would take time, too.
 	maxFields = 256
-	// Fields of what TLS has encrypted cannot be counted. Beyond tlsHead, it may all be short ones.
-	tlsHead  = 4 << 10
-	tlsField = 8 // bytes of memory for one of the head
 )
 
 // Heads bounds the memory that the heads of requests take on the connections of some servers, from the first byte until
-// the request is answered. net/http bounds the head of one connection alone. Beyond the bound, the connection with the
-// largest head is closed, of the network that has the most. It is safe for concurrent use.
+// the request is answered, and that of TLS handshakes. net/http bounds the head of one connection alone. Beyond the
+// bound, the connection with the largest head is closed, of the network that has the most. It is safe for concurrent
+// use.
 type Heads struct {
 	max int64
 
@@ -45,13 +45,32 @@ func NewHeads(connections int) *Heads {
 	return &Heads{max: int64(connections) * headRoom, by: map[netip.Prefix]*source{}}
 }
 
-// Listen returns a listener whose connections count. Note must be the ConnState hook of its server, or a part of it.
-// TLS comes above it.
-func (h *Heads) Listen(l net.Listener) net.Listener { return headedListener{l, h} }
+// Watch has h learn when a request of a server has been read. Note must be the server's ConnState hook, or a part of
+// it, and its connections must come from Listen.
+func (h *Heads) Watch(server *http.Server) {
+	type key struct{}
+	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		return context.WithValue(ctx, key{}, conn)
+	}
+	next := server.Handler
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, is := r.Context().Value(key{}).(counted); is {
+			c.count().begin(r)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Listen returns a listener for a server whose connections count; with TLS where config is not nil.
+func (h *Heads) Listen(l net.Listener, server *http.Server, config *tls.Config) net.Listener {
+	return headedListener{l, h, server, config}
+}
 
 type headedListener struct {
 	net.Listener
-	heads *Heads
+	heads  *Heads
+	server *http.Server
+	tls    *tls.Config
 }
 
 func (l headedListener) Accept() (net.Conn, error) {
@@ -62,7 +81,10 @@ func (l headedListener) Accept() (net.Conn, error) {
 	_, network := Networks(conn)
 	c := &headed{Conn: conn, heads: l.heads, network: network}
 	c.reading.Store(true)
-	return c, nil
+	if l.tls == nil {
+		return c, nil
+	}
+	return newHeadedTLS(c, l.server, l.tls), nil
 }
 
 // headed is a connection that counts the bytes of heads.
@@ -72,80 +94,122 @@ type headed struct {
 	network netip.Prefix
 	reading atomic.Bool // a head, and not a body
 	head    head        // that is read
+	body    int64       // bytes of the request's body; -1: unknown
 	takes   int64       // bytes of memory; the lock of heads is held
 	gone    bool        // nothing of it counts any more; the lock of heads is held
 }
 
-// A head is what has been read of one.
+// counted is headed, with TLS or without.
+type counted interface{ count() *headed }
+
+func (c *headed) count() *headed { return c }
+
+// A head is what has been read of one, and behind it.
 type head struct {
-	bytes  int
-	tls    bool // it is encrypted
 	fields int
 	line   int  // bytes of the last line
 	last   byte // that was read
-	whole  bool // what follows is a body
+	whole  bool // what follows is a body, or another head
+
+	behind int64 // bytes that have come behind it
+	lines  int   // behind it, in the last part that was read: no more can be in net/http's buffer
+	before int   // lines that may have been in that buffer before any of the head was read
 }
 
 var errFields = errors.New("the request has too many header fields")
 
 func (c *headed) Read(p []byte) (n int, err error) {
-	if n, err = c.Conn.Read(p); n > 0 && c.reading.Load() {
+	n, err = c.Conn.Read(p)
+	if n > 0 && c.reading.Load() {
 		takes := c.head.read(p[:n])
 		if c.head.fields > maxFields {
 			Abort(c.Conn)
 			return 0, errFields
 		}
 		c.heads.add(c, takes)
+	} else if n > 0 {
+		c.head.follow(p[:n])
 	}
 	return n, err
 }
 
 // read counts what has come of a head, and returns what that takes.
 func (h *head) read(p []byte) (takes int64) {
-	const handshake = 0x16 // the type of the first record of TLS, and the beginning of no method
-	if h.bytes == 0 {
-		h.tls = h.tls || p[0] == handshake
-	}
-	before := h.bytes
-	h.bytes += len(p)
 	takes = int64(len(p))
 	if h.whole {
-		return takes // of the body
+		h.follow(p)
+		return takes
 	}
-	if h.tls {
-		return takes + tlsField*int64(max(0, h.bytes-max(tlsHead, before)))
-	}
-	for _, b := range p {
+	for i, b := range p {
 		if b != '\n' {
 			h.line, h.last = h.line+1, b
 			continue
 		}
-		if h.line == 0 || h.line == 1 && h.last == '\r' {
-			h.whole = true
-			break
-		}
+		empty := h.line == 0 || h.line == 1 && h.last == '\r'
 		h.line = 0
-		h.fields++
-		takes += headLine
+		switch {
+		case !empty:
+			h.fields++
+			takes += headLine
+		case h.fields > 0: // net/http skips others, or they end what was in its buffer
+			h.whole = true
+			h.follow(p[i+1:])
+			return takes
+		}
 	}
 	return takes
 }
 
-// Note follows the state of a connection that Listen's listener has accepted, or of TLS on it.
-func (h *Heads) Note(conn net.Conn, state http.ConnState) {
-	if t, is := conn.(*tls.Conn); is {
-		conn = t.NetConn()
+// follow counts what has come behind a head.
+func (h *head) follow(p []byte) {
+	if len(p) == 0 {
+		return
 	}
-	c, is := conn.(*headed)
-	if !is {
+	h.behind += int64(len(p))
+	if len(p) > 1 { // net/http reads a single byte to notice that a client has gone
+		h.lines = bytes.Count(p, []byte{'\n'})
+	}
+	h.last = p[len(p)-1]
+	if i := bytes.LastIndexByte(p, '\n'); i >= 0 {
+		h.line = len(p) - 1 - i
+	} else {
+		h.line += len(p)
+	}
+}
+
+// next returns the head after one with a body of so many bytes. What came behind that, or behind a head whose end was
+// not seen, may be in net/http's buffer.
+func (h *head) next(body int64) (n head) {
+	switch {
+	case !h.whole:
+		n.before = h.before + h.fields + h.lines
+	case h.behind > body:
+		n.before = h.lines
+	default:
+		return n
+	}
+	n.line, n.last = h.line, h.last
+	return n
+}
+
+// begin follows a head that has been read.
+func (c *headed) begin(r *http.Request) {
+	c.reading.Store(false)
+	c.body = r.ContentLength
+}
+
+// Note follows the state of a connection that Listen's listener has accepted.
+func (h *Heads) Note(conn net.Conn, state http.ConnState) {
+	is, known := conn.(counted)
+	if !known {
 		return // it is none of them
 	}
-	switch state {
-	case http.StateActive:
-		c.reading.Store(false)
+	switch c := is.count(); state {
 	case http.StateIdle:
 		h.forget(c, false)
-		c.head = head{tls: c.head.tls}
+		if c.head = c.head.next(c.body); c.head.before > 0 {
+			h.add(c, headLine*int64(c.head.before))
+		}
 		c.reading.Store(true)
 	case http.StateClosed, http.StateHijacked:
 		h.forget(c, true)

@@ -3,10 +3,12 @@ package shares
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"fmt"
-
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -105,14 +107,130 @@ func TestHeadWithTooManyFieldsIsNotRead(t *testing.T) {
 	}
 }
 
-// TestEncryptedHeadsCountAsShortFields beyond what a handshake and an ordinary head have.
-func TestEncryptedHeadsCountAsShortFields(t *testing.T) {
-	var h head
-	if n := h.read(append([]byte{0x16, 3, 1}, make([]byte, 2045)...)); n != 2048 {
-		t.Errorf("a handshake of 2048 bytes takes %d", n)
+// TestBlankLineBeforeAHeadDoesNotEndIt, where net/http skips it, or where it ends a line that was read before.
+func TestBlankLineBeforeAHeadDoesNotEndIt(t *testing.T) {
+	to, _ := served(t, 40, 40)
+	for _, parts := range [][2]string{
+		{"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "\r\n" + whole},
+		{"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n\r\n", "\r\n" + whole},
+		{whole + strings.TrimSuffix(whole, "\r\n\r\n"), "\r\n\r\n"},
+		{whole + strings.TrimSuffix(whole, "\r\n"), "\r\n"},
+	} {
+		for fields, want := range map[int]bool{10: true, maxFields + 1: false} {
+			conn := dialFrom(t, "127.0.0.1", to, parts[0])
+			if !answered(conn) {
+				t.Fatal("no answer to the first request")
+			}
+			fmt.Fprint(conn, strings.TrimSuffix(parts[1], "\r\n")+strings.Repeat("a:\r\n", fields)+"\r\n")
+			if got := answered(conn); got != want {
+				t.Errorf("%q and %d fields are answered: %v", parts[1], fields, got)
+			}
+		}
 	}
-	if n := h.read([]byte(strings.Repeat("\n", 10<<10))); n != 10<<10+tlsField*8<<10 || h.fields > 0 {
-		t.Errorf("10 KiB more take %d, with %d fields", n, h.fields)
+}
+
+// TestHeadInTheBufferCounts: its fields take memory as soon as the request before has been answered.
+func TestHeadInTheBufferCounts(t *testing.T) {
+	to, c := served(t, 40, 40)
+	conn := dialFrom(t, "127.0.0.1", to, whole+strings.TrimSuffix(whole, "\r\n")+strings.Repeat("a:\r\n", 100))
+	if !answered(conn) {
+		t.Fatal("no answer")
+	}
+	c.heads.held(102 * headLine)
+}
+
+// TestOnlyWhatIsBehindABodyCountsForTheNextHead, however it comes.
+func TestOnlyWhatIsBehindABodyCountsForTheNextHead(t *testing.T) {
+	for _, c := range []struct {
+		reads, follows []string
+		body           int64
+		before         int
+	}{
+		{[]string{"a\n\n"}, nil, 0, 0},
+		{[]string{"a\n\n1\n2\n"}, nil, 4, 0},
+		{[]string{"a\n\n1\n"}, []string{"2\n"}, 4, 0},
+		{[]string{"a\n\n"}, []string{"1\n2\n"}, -1, 2},
+		{[]string{"a\n\na\nb\n"}, []string{"c"}, 0, 2},
+		{[]string{"a\n\n1\n2\na\n"}, nil, 4, 3},
+		{[]string{"a\n", "\n"}, []string{"1\n2\na\n"}, 4, 3},
+		{[]string{"\n"}, nil, 0, 0},
+		{[]string{"\na\n"}, nil, 0, 1},
+	} {
+		var h head
+		for _, part := range c.reads {
+			h.read([]byte(part))
+		}
+		for _, part := range c.follows {
+			h.follow([]byte(part))
+		}
+		next := h.next(c.body)
+		if next.before != c.before {
+			t.Errorf("%q, %q, a body of %d: %d lines, want %d", c.reads, c.follows, c.body, next.before, c.before)
+		}
+		if again := next.next(0); again.before != c.before {
+			t.Errorf("%q, %q, and a request that was in the buffer: %d lines, want %d", c.reads, c.follows, again.before,
+				c.before)
+		}
+	}
+}
+
+// encrypted returns the configuration of a server with TLS, and that of its clients.
+func encrypted(t *testing.T) (server, client *tls.Config) {
+	s := httptest.NewUnstartedServer(nil)
+	s.StartTLS()
+	s.Close()
+	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{InsecureSkipVerify: true}
+}
+
+// TestEncryptedHeadsCountAsOthers: neither the handshake nor a body is a part of one, and it may have as many fields.
+func TestEncryptedHeadsCountAsOthers(t *testing.T) {
+	server, client := encrypted(t)
+	to, c := servedWith(t, 40, 40, server)
+	conn := tls.Client(dialFrom(t, "127.0.0.1", to, ""), client)
+	must.Succeed(t, conn.Handshake())
+	c.heads.held(0)
+	put := "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\n\r\n"
+	fmt.Fprint(conn, put+strings.Repeat("x", 10_000))
+	for !c.busy(1) {
+		time.Sleep(time.Millisecond)
+	}
+	c.heads.mu.Lock()
+	used := c.heads.used
+	c.heads.mu.Unlock()
+	if used < 3*headLine || used > 4<<10+3*headLine {
+		t.Errorf("a head of three lines counts as %d bytes", used)
+	}
+	if fmt.Fprint(conn, strings.Repeat("x", 10_000)); !answered(conn) {
+		t.Error("an upload has no answer")
+	}
+	for fields, want := range map[int]bool{10: true, maxFields: false} {
+		conn := tls.Client(dialFrom(t, "127.0.0.1", to, ""), client)
+		fmt.Fprint(conn, strings.TrimSuffix(whole, "\r\n")+strings.Repeat("a:\r\n", fields)+"\r\n")
+		if got := answered(conn); got != want {
+			t.Errorf("%d fields are answered: %v", fields, got)
+		}
+	}
+}
+
+// TestHandshakeThatDoesNotEndCounts as what has come of it.
+func TestHandshakeThatDoesNotEndCounts(t *testing.T) {
+	server, _ := encrypted(t)
+	to, _ := servedWith(t, 4, 4, server)
+	gone := make(chan bool, 3)
+	for range 3 { // heads may take 32 KiB
+		conn := dialFrom(t, "127.0.0.1", to, "\x16\x03\x01\x3f\xff\x01\x00\xff\xff"+strings.Repeat("x", 15_000))
+		go func() { gone <- closed(conn) }()
+	}
+	<-gone // one gives way
+}
+
+// TestPlainRequestToTLSIsAnswered with the reason why it is not served.
+func TestPlainRequestToTLSIsAnswered(t *testing.T) {
+	server, _ := encrypted(t)
+	to, _ := servedWith(t, 4, 4, server)
+	text, _ := io.ReadAll(dialFrom(t, "127.0.0.1", to, whole))
+	if !strings.Contains(string(text), "HTTPS") {
+		t.Errorf("the answer is %q", text)
 	}
 }
 

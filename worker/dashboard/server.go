@@ -43,15 +43,12 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cut()
 	open := shares.NewConnections(maxConnections, maxPerAddress)
 	server := &http.Server{
-		Handler: d, ConnState: open.Note, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		Handler: d, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug), // failed TLS handshakes of strangers are frequent
 	}
-	l := open.Listen(s.Listener)
-	if s.TLS != nil {
-		l = tls.NewListener(l, s.TLS)
-	}
+	open.Watch(server)
 	var both sync.WaitGroup
 	both.Go(func() { _ = d.c.Model.Run(ctx) }) // it logs its errors and returns nil
 	both.Go(func() { d.followSecrets(ctx) })
@@ -65,7 +62,7 @@ func (s *Server) Run(ctx context.Context) error {
 			_ = server.Close()
 		}
 	})
-	err := server.Serve(l)
+	err := server.Serve(open.Listen(s.Listener, server, s.TLS))
 	cancel()
 	both.Wait()
 	if errors.Is(err, http.ErrServerClosed) {

@@ -1,0 +1,63 @@
+package shares
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// headedTLS is a connection whose heads are encrypted. TLS is below it, so that it counts what net/http reads.
+type headedTLS struct {
+	*headed
+	tls    *tls.Conn
+	server *http.Server
+	shaken bool // the handshake is over
+}
+
+func newHeadedTLS(c *headed, server *http.Server, config *tls.Config) *headedTLS {
+	t := &headedTLS{headed: c, server: server}
+	t.tls = tls.Server(handshaking{c.Conn, t}, config)
+	c.Conn = t.tls
+	return t
+}
+
+// ConnectionState does the handshake, as net/http does for its own connections of TLS: it asks for the state before it
+// reads the first request, whose time begins then.
+func (c *headedTLS) ConnectionState() tls.ConnectionState {
+	if limit := c.server.ReadHeaderTimeout; limit > 0 {
+		c.tls.SetDeadline(time.Now().Add(limit))
+	}
+	if err := c.tls.Handshake(); err != nil {
+		c.failed(err)
+	}
+	c.tls.SetDeadline(time.Time{})
+	c.shaken = true
+	c.heads.forget(c.headed, false)
+	return c.tls.ConnectionState()
+}
+
+// failed tells why a handshake failed, in the words of net/http. Reading from the connection fails from then on.
+func (c *headedTLS) failed(err error) {
+	if plain, is := errors.AsType[tls.RecordHeaderError](err); is && plain.Conn != nil {
+		io.WriteString(plain.Conn, "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+	}
+	if c.server.ErrorLog != nil {
+		c.server.ErrorLog.Printf("TLS handshake with %s: %v", c.RemoteAddr(), err)
+	}
+}
+
+// handshaking is the connection below TLS. It counts the bytes of the handshake.
+type handshaking struct {
+	net.Conn
+	of *headedTLS
+}
+
+func (h handshaking) Read(p []byte) (n int, err error) {
+	if n, err = h.Conn.Read(p); n > 0 && !h.of.shaken {
+		h.of.heads.add(h.of.headed, int64(n))
+	}
+	return n, err
+}
