@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -132,6 +133,20 @@ func (c *headed) Read(p []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+var errNoCloseWrite = errors.New("the connection cannot be closed for writing alone")
+
+// CloseWrite ends what is sent: net/http does so before it closes a connection whose client may still be sending, so
+// that the client gets the answer.
+func (c *headed) CloseWrite() error {
+	if conn, is := c.Conn.(interface{ CloseWrite() error }); is {
+		return conn.CloseWrite()
+	}
+	return errNoCloseWrite
+}
+
+// ReadFrom sends files without copying them, where the connection can.
+func (c *headed) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
 
 // read counts what has come of a head, and returns what that takes.
 func (h *head) read(p []byte) (takes int64) {

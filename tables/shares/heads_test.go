@@ -234,6 +234,16 @@ func TestPlainRequestToTLSIsAnswered(t *testing.T) {
 	}
 }
 
+// TestClientThatStillSendsGetsItsAnswer, and then the end of the connection: a reset would take the answer with it.
+func TestClientThatStillSendsGetsItsAnswer(t *testing.T) {
+	to, _ := served(t, 4, 4)
+	conn := dialFrom(t, "127.0.0.1", to,
+		"POST /unread HTTP/1.1\r\nHost: h\r\nContent-Length: 3000000\r\n\r\n"+strings.Repeat("x", 20_000))
+	if text, err := io.ReadAll(conn); err != nil || !bytes.Contains(text, []byte(" 413 ")) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 func TestHeadsTakeNoMoreThanIsCounted(t *testing.T) {
 	head := "GET / HTTP/1.1\r\nHost: h\r\n"
 	for i := range 10_000 {
