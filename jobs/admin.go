@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -75,7 +76,7 @@ func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 // edit merges a change into a tracking row. It repeats this if others change the row meanwhile. If there is no row, it
 // does nothing.
 func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*tracking.Row, *tables.Entity) bool) error {
-	return again(ctx, func() error {
+	return commit.Retry(ctx, func() error {
 		found, err := p.tracking().Get(ctx, at.Month.String(), string(at.Key))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
 			return nil

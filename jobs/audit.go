@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -71,12 +72,12 @@ func (a *auditor) batch(ctx context.Context) error {
 			return err
 		}
 		a.serve(d)
-		if d.err != nil {
-			a.result.Failed[d.member.Place()] = d.err
+		if d.Err != nil {
+			a.result.Failed[d.Member.Place()] = d.Err
 		}
 	}
-	j := &job{pipeline: a.pipeline, now: a.now, work: read.work}
-	return j.fail(ctx)
+	j := &commit.Attempt{Writer: a.pipeline.writer(), Now: a.now, Work: changes(read.work)}
+	return j.Fail(ctx)
 }
 
 // turnTo audits a device that concerns this message. Its error is the job's.
@@ -89,7 +90,7 @@ func (a *auditor) turnTo(ctx context.Context, d *deviceRun) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		d.unavailable(err)
+		d.Unavailable(err)
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func (a *auditor) turnTo(ctx context.Context, d *deviceRun) error {
 // serve leaves the device's cursor to another job if its mark may have no message: this job may have died before, or
 // fails after a portion.
 func (a *auditor) serve(d *deviceRun) {
-	if (d.err != nil || a.message.tried()) && !d.track.Refold.Empty() && d.track.RefoldMark.ID != "" {
+	if (d.Err != nil || a.message.tried()) && !d.Row.Refold.Empty() && d.Row.RefoldMark.ID != "" {
 		a.hand(d)
 		a.unended[len(a.unended)-1].delay = aloneAfter
 	}
@@ -105,8 +106,8 @@ func (a *auditor) serve(d *deviceRun) {
 
 // concerns reports whether there is anything to audit on a device, and whether this message should.
 func (a *auditor) concerns(d *deviceRun) bool {
-	t := d.track
-	if d.err != nil || t.Last == "" || t.HeldAt(a.now) || !a.mine(d, t) {
+	t := d.Row
+	if d.Err != nil || t.Last == "" || t.HeldAt(a.now) || !a.mine(d, t) {
 		return false
 	}
 	return a.mark == "" || t.RefoldMark.ID == a.mark // another message works off the cursor
@@ -115,7 +116,7 @@ func (a *auditor) concerns(d *deviceRun) bool {
 // mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
 // with other settings audit the others, and after a move the next device job comes first.
 func (a *auditor) mine(d *deviceRun, t *tracking.Row) bool {
-	_, moved := t.Spans.Differ(d.member.Spans)
+	_, moved := t.Spans.Differ(d.Member.Spans)
 	return t.Settings == d.model.Settings && t.Generation <= a.pipeline.Generation && !moved
 }
 
@@ -126,11 +127,11 @@ var errHeld = errors.New("another job has claimed the device")
 // it leaves the device to the next audit, and a claimed one to a follow-up.
 func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 	missing := a.result.Missing
-	for try := range tries {
+	for try := range commit.Tries {
 		a.result.Missing = missing
 		err := a.device(ctx, d)
 		switch {
-		case errors.Is(err, errForeign) || d.err != nil:
+		case errors.Is(err, errForeign) || d.Err != nil:
 			return nil
 		case errors.Is(err, errHeld):
 			a.later(d)
@@ -138,17 +139,17 @@ func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 		case !errors.Is(err, errChanged):
 			return err
 		}
-		if err := Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return err
 		}
-		fresh, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
+		fresh, err := a.pipeline.tracking().Get(ctx, d.Member.Month.String(), string(d.Member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if d.readTrack(fresh); d.err != nil || !a.concerns(d) {
+		if d.readTrack(fresh); d.Err != nil || !a.concerns(d) {
 			return nil
 		}
 	}
@@ -161,9 +162,9 @@ func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 
 // later leaves a device to a follow-up when the other job's hold ends.
 func (a *auditor) later(d *deviceRun) {
-	h := d.track.Hold
+	h := d.Row.Hold
 	if a.message.Audit != Refold {
-		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Place(), h.Claim, h.Until})
+		a.result.Claimed = append(a.result.Claimed, claimed{d.Member.Place(), h.Claim, h.Until})
 		return
 	}
 	a.hand(d)
@@ -172,28 +173,28 @@ func (a *auditor) later(d *deviceRun) {
 
 // device audits one device. Its error is of storage, or says why the device is left for now.
 func (a *auditor) device(ctx context.Context, d *deviceRun) error {
-	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message, d.member.Month)
+	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message, d.Member.Month)
 	if a.message.Audit == Refold {
 		return a.workOff(ctx, d)
 	}
-	if err := a.regain(ctx, d); err != nil || d.err != nil {
+	if err := a.regain(ctx, d); err != nil || d.Err != nil {
 		return err
 	}
 	pending := d.pending()
-	spans := []tracking.Window{{From: d.track.Floor, To: tables.MaxTicks}}
+	spans := []tracking.Window{{From: d.Row.Floor, To: tables.MaxTicks}}
 	if !full {
 		if spans = turn.spans(); turn.last() {
-			spans = append(spans, tracking.Window{From: d.track.Floor, To: a.floor(d)})
+			spans = append(spans, tracking.Window{From: d.Row.Floor, To: a.floor(d)})
 		}
 	}
-	if d.member.Imports.Unknown(d.track.Imported) {
+	if d.Member.Imports.Unknown(d.Row.Imported) {
 		spans = nil // the next run has the rows of the import folded, which are not late
 	}
-	if err := a.lateRows(ctx, d, spans); err != nil || d.err != nil {
+	if err := a.lateRows(ctx, d, spans); err != nil || d.Err != nil {
 		return err
 	}
 	if full {
-		if err := a.workOff(ctx, d); err != nil || d.err != nil {
+		if err := a.workOff(ctx, d); err != nil || d.Err != nil {
 			return err
 		}
 	}
@@ -206,14 +207,14 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 // pending reports whether rows of an import, a move or a gap are still to be folded. What the cursor has passed of them
 // is not counted before it has passed all, so nothing leaves the ledger before then, or late rows there would be lost.
 func (d *deviceRun) pending() bool {
-	t := d.track
-	return d.member.Imports.Unknown(t.Imported) || !t.Importing.Empty() || !t.Gap.Empty()
+	t := d.Row
+	return d.Member.Imports.Unknown(t.Imported) || !t.Importing.Empty() || !t.Gap.Empty()
 }
 
 // floor returns where the ledger of a device begins: no living token admits a row below it, or rows may be gone.
 func (a *auditor) floor(d *deviceRun) tables.Ticks {
 	sure := surely(a.now, a.message.Run)
-	return max(sure.Add(-a.pipeline.late(d.member)).Floor(tables.Day), d.track.Watermark)
+	return max(sure.Add(-a.pipeline.late(d.Member)).Floor(tables.Day), d.Row.Watermark)
 }
 
 // mayDrop reports whether the time is sure enough to drop what nothing brings back. An audit that somebody has asked
@@ -235,16 +236,16 @@ func (a *auditor) mayDrop(ctx context.Context) (bool, error) {
 // regain moves the ledger's floor back if tokens admit older rows than before, and has the gap folded again, because
 // its counts are gone.
 func (a *auditor) regain(ctx context.Context, d *deviceRun) error {
-	floor, was := a.floor(d), d.track.Floor
+	floor, was := a.floor(d), d.Row.Floor
 	if floor >= was {
 		return nil
 	}
-	gap := tracking.Window{From: floor, To: max(was, d.track.Gap.To)}
+	gap := tracking.Window{From: floor, To: max(was, d.Row.Gap.To)}
 	err := a.commit(ctx, d, func(t *tracking.Row) {
 		t.Floor, t.Gap = floor, gap
 		t.FoldAgain(tracking.Cursor{Window: gap})
 	})
-	if err == nil && d.err == nil {
+	if err == nil && d.Err == nil {
 		a.hand(d)
 	}
 	return err
@@ -261,7 +262,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []tracking.W
 		today := tracking.Window{From: late[0].From.Floor(tables.Day), To: late[0].From.Floor(tables.Day) + tables.Day}
 		open, err := d.openDay()
 		if err != nil {
-			d.err = err
+			d.Err = err
 			return nil
 		}
 		if today.To > open { // open windows are folded once, with everything late in them
@@ -270,7 +271,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []tracking.W
 		for len(late) > 0 && late[0].From < today.To {
 			late = late[1:]
 		}
-		if err := a.lateDay(ctx, d, today); err != nil || d.err != nil {
+		if err := a.lateDay(ctx, d, today); err != nil || d.Err != nil {
 			return err
 		}
 	}
@@ -281,15 +282,15 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []tracking.W
 func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []tracking.Window) (late []tracking.Window,
 	err error) {
 	for _, s := range spans {
-		s.From = max(s.From, d.track.Floor, d.track.Gap.To, d.track.Importing.To)
-		if s.Empty() || s.From > tables.TicksBefore(d.track.Last) {
+		s.From = max(s.From, d.Row.Floor, d.Row.Gap.To, d.Row.Importing.To)
+		if s.Empty() || s.From > tables.TicksBefore(d.Row.Last) {
 			continue
 		}
 		counted, err := a.pipeline.count(ctx, d, s)
 		if err != nil {
 			return nil, err
 		}
-		more, missing := d.track.Ledger.Late(counted, s)
+		more, missing := d.Row.Ledger.Late(counted, s)
 		a.result.Missing += int(missing)
 		late = append(late, more...)
 	}
@@ -299,19 +300,19 @@ func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []tracking.W
 
 // lateDay folds a day with late rows again, or leaves it to the refold cursor if it is too much for this job.
 func (a *auditor) lateDay(ctx context.Context, d *deviceRun, w tracking.Window) error {
-	if d.track.Ledger.Count(w.From, w.To) <= int64(a.left) {
+	if d.Row.Ledger.Count(w.From, w.To) <= int64(a.left) {
 		_, err := a.refold(ctx, d, redo{Window: w, late: true})
 		if !errors.Is(err, errTooMuch) {
 			return err
 		}
 	}
-	w.To = min(w.To, tables.TicksBefore(d.track.Last)+1)
+	w.To = min(w.To, tables.TicksBefore(d.Row.Last)+1)
 	return a.leave(ctx, d, tracking.Cursor{Window: w})
 }
 
 // leave sets the refold cursor, which other jobs work off.
 func (a *auditor) leave(ctx context.Context, d *deviceRun, c tracking.Cursor) error {
-	if err := a.commit(ctx, d, func(t *tracking.Row) { t.FoldAgain(c) }); err != nil || d.err != nil {
+	if err := a.commit(ctx, d, func(t *tracking.Row) { t.FoldAgain(c) }); err != nil || d.Err != nil {
 		return err
 	}
 	a.hand(d)
@@ -320,30 +321,30 @@ func (a *auditor) leave(ctx context.Context, d *deviceRun, c tracking.Cursor) er
 
 // hand leaves the device's cursor to another job.
 func (a *auditor) hand(d *deviceRun) {
-	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.member.Place() {
+	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.Member.Place() {
 		a.unended = a.unended[:n-1]
 	}
-	a.unended = append(a.unended, unended{device: d.member.Place(), mark: d.track.RefoldMark.ID})
+	a.unended = append(a.unended, unended{device: d.Member.Place(), mark: d.Row.RefoldMark.ID})
 }
 
 // workOff moves the refold cursor portion by portion, as far as one job may.
 func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
-	for !d.track.Refold.Empty() {
+	for !d.Row.Refold.Empty() {
 		if a.left <= 0 {
 			a.hand(d)
 			return nil
 		}
-		c := d.track.Refold
-		r := redo{Window: tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)}, Stream: d.track.Stream, cursor: true,
+		c := d.Row.Refold
+		r := redo{Window: tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)}, Stream: d.Row.Stream, cursor: true,
 			then: func(t *tracking.Row, f *deviceRun, done bool) {
-				t.Passed(f.track, f.rejects, done)
+				t.Passed(f.Row, f.Rejects, done)
 				d.model.KeepWindowed(t.Stream.States)
 			}}
-		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
+		if _, err := a.refold(ctx, d, r); err != nil || d.Err != nil {
 			return err
 		}
 		if a.mark != "" {
-			a.mark = d.track.RefoldMark.ID
+			a.mark = d.Row.RefoldMark.ID
 		}
 	}
 	return nil
@@ -353,8 +354,8 @@ func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 // counted them began.
 func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 	floor := a.floor(d)
-	spans := d.track.Ledger.Spans()
-	if len(spans) == 0 || spans[0][1] > floor || !d.track.Refold.Empty() && d.track.Refold.From < floor {
+	spans := d.Row.Ledger.Spans()
+	if len(spans) == 0 || spans[0][1] > floor || !d.Row.Refold.Empty() && d.Row.Refold.From < floor {
 		return nil
 	}
 	if may, err := a.mayDrop(ctx); err != nil || !may {
@@ -369,20 +370,20 @@ func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 
 // commit changes only a device's row. Rows that were folded meanwhile do no harm, so a busy device gets its turn.
 func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*tracking.Row)) error {
-	for try := range tries {
+	for try := range commit.Tries {
 		fresh, err := a.fresh(ctx, d)
 		if err != nil {
 			return err
 		}
-		if !fresh.SameIn(tracking.Window{To: tables.MaxTicks}, d.track, a.now) || fresh.Floor != d.track.Floor ||
-			fresh.Gap != d.track.Gap {
+		if !fresh.SameIn(tracking.Window{To: tables.MaxTicks}, d.Row, a.now) || fresh.Floor != d.Row.Floor ||
+			fresh.Gap != d.Row.Gap {
 			return errChanged
 		}
-		d.track = fresh
+		d.Row = fresh
 		if err := a.commitOnce(ctx, d, change); !errors.Is(err, errChanged) {
 			return err
 		}
-		if err := Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
@@ -390,10 +391,10 @@ func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*trackin
 }
 
 func (a *auditor) commitOnce(ctx context.Context, d *deviceRun, change func(*tracking.Row)) error {
-	f := d.on(d.track.Clone())
-	f.dirty, f.seen = true, d.seen
-	change(f.track)
+	f := d.on(d.Row.Clone())
+	f.Dirty, f.Seen = true, d.Seen
+	change(f.Row)
 	j := a.newJob()
-	defer j.leave(ctx, d)
-	return j.finish(ctx, d, f)
+	defer leave(ctx, j, d)
+	return a.pipeline.finish(ctx, j, d, f)
 }

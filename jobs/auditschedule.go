@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -120,7 +121,7 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 	if slot > now.Add(time.Hour) {
 		return false, 0, nil // a slot of next year would prevent audits until then
 	}
-	for try := range tries {
+	for try := range commit.Tries {
 		mark, op, err := p.auditMark(ctx, slot, now)
 		if err != nil || op.Kind == 0 {
 			return mark.Slot == slot && err == nil, mark.Since, err
@@ -129,10 +130,10 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 		if err == nil {
 			return true, mark.Since, nil
 		}
-		if !isChanged(err) {
+		if !commit.IsChanged(err) {
 			return false, 0, err // the next try finds out whether it was written
 		}
-		if err := Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return false, 0, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -82,7 +83,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	work, over := p.passOver(read.work, read.now, b)
 	var rest schema.Place
 	if n := p.batch(); len(work) > n {
-		rest, work = work[n].member.Place(), work[:n]
+		rest, work = work[n].Member.Place(), work[:n]
 	}
 	woken, err := p.postLeft(ctx, work)
 	if err != nil {
@@ -99,23 +100,26 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	}
 	for _, d := range work {
 		if d.later {
-			over.Failing = append(over.Failing, d.member.Place())
+			over.Failing = append(over.Failing, d.Member.Place())
 		}
 	}
 	if looked < len(work) {
-		rest, work = work[looked].member.Place(), work[:looked]
+		rest, work = work[looked].Member.Place(), work[:looked]
 	}
-	j := &job{pipeline: p, claim: rand.Text(), now: read.now, work: work, woken: woken}
-	err = j.do(ctx)
+	j := &commit.Attempt{Writer: p.writer(), Claim: rand.Text(), Now: read.now, Work: changes(work)}
+	var also []schema.Target
+	if err = j.Do(ctx); err == nil {
+		also, err = p.postCommitted(ctx, work)
+	}
 	if err == nil {
-		err = j.fail(ctx)
+		err = j.Fail(ctx)
 	}
 	if err != nil {
-		j.giveBack(ctx)
+		j.GiveBack(ctx)
 		return Result{}, err
 	}
-	r := j.result()
-	r.Rest, r.passedOver, r.woken = rest, over, j.woken
+	r := p.result(work, j.Claim)
+	r.Rest, r.passedOver, r.woken = rest, over, append(woken, also...)
 	r.Strange = read.strange
 	return r, p.extend(ctx, over, read.now)
 }
@@ -134,7 +138,7 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ti
 		if rows <= 0 || weight <= 0 || bytes <= 0 {
 			return i, nil
 		}
-		if d.err != nil {
+		if d.Err != nil {
 			continue // its tracking row cannot be read
 		}
 		err := p.fold(ctx, d, horizon, min(p.portion(), rows), weight)
@@ -142,7 +146,7 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ti
 			return i, context.Cause(ctx)
 		}
 		if err != nil {
-			d.unavailable(err)
+			d.Unavailable(err)
 			if unread++; unread == i+1 && unread == maxUnread {
 				return i, err
 			}
@@ -152,13 +156,13 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ti
 	return len(work), nil
 }
 
-func (j *job) result() Result {
-	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.Place]error{},
+func (p *Pipeline) result(work []*deviceRun, mark string) Result {
+	r := Result{Devices: len(work), Mark: mark, Failed: map[schema.Place]error{},
 		Deleted: map[string]int{}, Waits: map[Cause]int{}}
-	if j.pipeline.Retention != nil {
+	if p.Retention != nil {
 		r.Overdue = map[Cause]time.Duration{}
 	}
-	for _, d := range j.work {
+	for _, d := range work {
 		for table, n := range d.deleted {
 			r.Deleted[table] += n
 		}
@@ -167,27 +171,27 @@ func (j *job) result() Result {
 			r.Overdue[d.waits] = max(r.Overdue[d.waits], d.overdue)
 		}
 		switch {
-		case d.err != nil:
-			r.Failed[d.member.Place()] = d.err
+		case d.Err != nil:
+			r.Failed[d.Member.Place()] = d.Err
 			continue
-		case d.dropped:
+		case d.Outcome() == commit.Overtaken:
 			r.Overtaken++
-			r.Lost = append(r.Lost, d.member.Place())
+			r.Lost = append(r.Lost, d.Member.Place())
 			continue
 		case d.rows > 0:
 			r.Folded++
 			r.Rows += d.rows
-			r.Acks += len(d.acks)
-			r.Refused += int(d.rejects.Count)
+			r.Acks += len(d.Acks)
+			r.Refused += int(d.Rejects.Count)
 		}
 		switch {
-		case d.behind:
-			r.Behind = append(r.Behind, d.member.Place())
-		case d.done && d.track.Read.Chain.ID != "":
-			r.ended = append(r.ended, d.member.Place())
+		case d.Behind:
+			r.Behind = append(r.Behind, d.Member.Place())
+		case d.Outcome() == commit.Committed && d.Row.Read.Chain.ID != "":
+			r.ended = append(r.ended, d.Member.Place())
 		}
-		if d.track.Refolded() && !d.track.Refold.Empty() {
-			r.Reset = append(r.Reset, d.member.Place())
+		if d.Row.Refolded() && !d.Row.Refold.Empty() {
+			r.Reset = append(r.Reset, d.Member.Place())
 		}
 	}
 	return r

@@ -8,7 +8,7 @@ import (
 // No window is longer than a day, so nothing before the checkpoint's day is open for a processor without a state.
 // MaxTicks means that none is open.
 func (d *deviceRun) openDay() (tables.Ticks, error) {
-	t := d.track
+	t := d.Row
 	open, last := tables.MaxTicks, tables.TicksBefore(t.Last).Floor(tables.Day)
 	for _, processor := range d.model.Processors {
 		w, ok := processor.Windowed()

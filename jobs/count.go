@@ -17,7 +17,7 @@ func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.T
 
 // count counts the rows of a device in a window, up to its checkpoint.
 func (p *Pipeline) count(ctx context.Context, d *deviceRun, w tracking.Window) (*tracking.Ledger, error) {
-	keys := tables.Keys{To: d.track.Last}
+	keys := tables.Keys{To: d.Row.Last}
 	if w.From > 0 {
 		keys.From = w.From.String()
 	}
@@ -25,16 +25,16 @@ func (p *Pipeline) count(ctx context.Context, d *deviceRun, w tracking.Window) (
 		keys.Before = w.To.String()
 	}
 	counted := &tracking.Ledger{}
-	q := tables.Query{Range: tables.Partition(string(d.member.Device)), Select: []string{"RowKey"}}
-	for _, q.Range.Rows = range d.member.Spans.Within(keys) {
-		for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, q) {
+	q := tables.Query{Range: tables.Partition(string(d.Member.Device)), Select: []string{"RowKey"}}
+	for _, q.Range.Rows = range d.Member.Spans.Within(keys) {
+		for page, err := range p.Client.Table(d.Member.Readings).Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
 				return counted, nil
 			}
 			if err != nil {
 				return nil, err
 			}
-			d.seen = max(d.seen, tables.TicksOf(page.Time))
+			d.Seen = max(d.Seen, tables.TicksOf(page.Time))
 			for i := range page.Rows {
 				counted.Add(page.Rows[i].RowKey)
 			}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/tables"
@@ -31,7 +32,8 @@ func (p *Pipeline) notifier() *notify.Notifier {
 }
 
 // wake notes that targets have new deliveries, and returns those for which nobody had noted it.
-func (p *Pipeline) wake(ctx context.Context, posted map[fold.Output][]*change) (woken []schema.Target, err error) {
+func (p *Pipeline) wake(ctx context.Context, posted map[fold.Output][]*commit.Write) (woken []schema.Target,
+	err error) {
 	of := map[schema.Target]bool{}
 	for o := range posted {
 		if o.Table == schema.Deliveries {

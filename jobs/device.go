@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/tables/schema"
 )
 
@@ -68,7 +69,7 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	}
 	alone := slices.Clone(r.Failing)
 	for d, err := range r.Failed {
-		if _, first := err.(*firstFailure); first {
+		if _, first := err.(*commit.FirstFailure); first {
 			alone = append(alone, d)
 		}
 	}
@@ -106,7 +107,7 @@ func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
 	}
 	m = m.Untried()
 	for _, d := range read.work {
-		m.First, m.Last = d.member.Place(), d.member.Place()
+		m.First, m.Last = d.Member.Place(), d.Member.Place()
 		if err := put.Put(ctx, m, 0); err != nil {
 			return err
 		}
@@ -120,15 +121,15 @@ func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error
 	if err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	j := &job{pipeline: p, now: read.now, work: read.work}
+	j := &commit.Attempt{Writer: p.writer(), Now: read.now, Work: changes(read.work)}
 	for _, d := range read.work {
-		d.err = why
-		d.track.Read.Attempts = max(d.track.Read.Attempts, 1) // it has been alone already
+		d.Err = why
+		d.Row.Read.Attempts = max(d.Row.Read.Attempts, 1) // it has been alone already
 	}
-	if err := j.fail(ctx); err != nil {
+	if err := j.Fail(ctx); err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	return j.result(), nil
+	return p.result(read.work, ""), nil
 }
 
 // deadly is how many workers may crash during the job of a batch. A device may need all memory, or cause a panic where

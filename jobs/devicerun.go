@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -16,49 +17,42 @@ import (
 
 // A deviceRun is a job's work on one device.
 type deviceRun struct {
-	member  schema.Member
+	commit.Device
 	model   *fold.Model
-	track   *tracking.Row
-	effects map[fold.Output]fold.Effect
-	marks   map[string]schema.Mark    // by RowKey, of the effects that are written
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
-	rejects tracking.Rejects
-	acks    []schema.Ack      // of commands, in the rows folded
-	rows    int               // rows folded
-	told    []fold.Effect     // commands in the committed states, to be sent
-	bytes   int               // bytes of the folded rows
-	horizon tables.Ticks      // up to which rows are folded
-	brief   tables.Ticks      // a page of rows that begins earlier is left to a chain, with all after it; 0: none is
-	full    int               // bytes after which other rows are left to another job; 0: no bound
-	weight  int               // approximate bytes of effects and rejects
-	again   bool              // rows are folded again: skip processors that take each row once
-	dirty   bool              // there is something to commit
-	behind  bool              // there are more rows than were folded
-	left    bool              // it is so far behind that all of its rows are left to a chain
-	dropped bool              // another job has overtaken this one
-	look    bool              // its outputs may exist in unknown versions
-	holdFor time.Duration     // how long the claim holds; zero: the default
-	held    bool              // claimed by this job and not committed yet
-	done    bool              // committed by this job
-	later   bool              // it is tried again soon, alone
-	deleted map[string]int    // rows that retention has deleted, by table
-	waits   Cause             // why readings stay that are old enough to go
-	overdue time.Duration     // for how long the oldest of them have been
-	posted  bool              // what an earlier job had committed was posted
-	busy    bool              // err is of storage, which may recover soon
-	err     error             // why it could not be folded
-	began   time.Time         // when folding began
-	seen    tables.Ticks      // newest time of the service in its rows' pages
-	onFold  func(fold.Folded) // may be nil
+	rows    int                       // rows folded
+	told    []fold.Effect             // commands in the committed states, to be sent
+	bytes   int                       // bytes of the folded rows
+	brief   tables.Ticks              // a page of rows that begins earlier is left to a chain, with all after it; or 0
+	full    int                       // bytes after which other rows are left to another job; 0: no bound
+	weight  int                       // approximate bytes of effects and rejects
+	again   bool                      // rows are folded again: skip processors that take each row once
+	left    bool                      // it is so far behind that all of its rows are left to a chain
+	later   bool                      // it is tried again soon, alone
+	deleted map[string]int            // rows that retention has deleted, by table
+	waits   Cause                     // why readings stay that are old enough to go
+	overdue time.Duration             // for how long the oldest of them have been
+	posted  bool                      // what an earlier job had committed was posted
+	began   time.Time                 // when folding began
+	onFold  func(fold.Folded)         // may be nil
 }
 
 func (p *Pipeline) newDeviceRun(m schema.Member, t *tracking.Row) *deviceRun {
-	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[fold.Output]fold.Effect{}, onFold: p.OnFold}
+	model := p.modelOf(m)
+	return &deviceRun{Device: commit.NewDevice(m, t, &model.Sensors), model: model, onFold: p.OnFold}
 }
 
 // on returns a run of the same device on another track.
 func (d *deviceRun) on(t *tracking.Row) *deviceRun {
-	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[fold.Output]fold.Effect{}, onFold: d.onFold}
+	return &deviceRun{Device: commit.NewDevice(d.Member, t, d.Sensors), model: d.model, onFold: d.onFold}
+}
+
+// changes returns what is to be written of devices.
+func changes(work []*deviceRun) (all []*commit.Device) {
+	for _, d := range work {
+		all = append(all, &d.Device)
+	}
+	return all
 }
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it writes. Rows of hundreds of sensors that
@@ -74,26 +68,26 @@ const maxBytes = 8 << 20
 // holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
 func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
-	d.horizon = horizon
+	d.Horizon = horizon
 	heeded := d.heedSettings()
 	moved, err := d.heedSpans()
-	if d.err = err; err != nil {
+	if d.Err = err; err != nil {
 		return nil
 	}
 	heeded = d.heedImports(horizon) || moved || heeded
-	rows := tables.RowsAfter(string(d.member.Device), d.track.Last, horizon.String())
-	if below := d.track.Watermark.String(); d.track.Watermark > 0 && d.track.Last < below {
+	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, horizon.String())
+	if below := d.Row.Watermark.String(); d.Row.Watermark > 0 && d.Row.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
 	}
 	d.full = maxBytes
-	if d.track.Chain.ID == "" {
+	if d.Row.Chain.ID == "" {
 		d.brief = horizon.Add(-p.longBehind())
 	}
 	for _, rows.Rows = range d.parts(rows.Rows) {
-		if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
+		if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.Err != nil {
 			return err
 		}
-		if d.behind || d.left {
+		if d.Behind || d.left {
 			break
 		}
 	}
@@ -101,29 +95,22 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 		d.mark()
 		return nil
 	}
-	d.dirty = d.rows > 0 || heeded || d.posted
+	d.Dirty = d.rows > 0 || heeded || d.posted
 	until := horizon
-	if d.behind {
-		until = tables.TicksBefore(d.track.Last)
+	if d.Behind {
+		until = tables.TicksBefore(d.Row.Last)
 	}
-	if d.look && d.err == nil { // an open window without rows of its own may have outputs, too
-		d.err = d.openWindows()
+	if d.Look && d.Err == nil { // an open window without rows of its own may have outputs, too
+		d.Err = d.openWindows()
 	}
-	if d.err == nil {
-		d.err = d.close(until)
+	if d.Err == nil {
+		d.Err = d.close(until)
 	}
-	if d.err == nil {
+	if d.Err == nil {
 		d.mark()
-		d.settle(p.late(d.member))
+		d.settle(p.late(d.Member))
 	}
 	return nil
-}
-
-// unavailable makes an error of storage the failure of one device.
-func (d *deviceRun) unavailable(err error) {
-	if d.err == nil && !d.dropped {
-		d.err, d.busy = fmt.Errorf("storage: %w", err), true
-	}
 }
 
 // foldLimit bounds how long a job folds one device. Samples are bounded, so only a fault of a processor, or a machine
@@ -137,7 +124,7 @@ func (d *deviceRun) tooLong() error {
 	}
 	if took := time.Since(d.began); took > foldLimit {
 		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second),
-			tables.Quote(d.track.Last))
+			tables.Quote(d.Row.Last))
 	}
 	return nil
 }
@@ -145,7 +132,7 @@ func (d *deviceRun) tooLong() error {
 // rescue makes a panic of a fold the error of its device.
 func (d *deviceRun) rescue() {
 	if r := recover(); r != nil {
-		d.err = fmt.Errorf("panic in a fold: %v\n%s", r, debug.Stack())
+		d.Err = fmt.Errorf("panic in a fold: %v\n%s", r, debug.Stack())
 	}
 }
 
@@ -156,38 +143,38 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 	if d.brief > 0 {
 		query.Size = min(p.portion(), 1000)
 	}
-	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, query) {
+	for page, err := range p.Client.Table(d.Member.Readings).Rows(ctx, query) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil // the first device of an enrollment has not written yet
 		}
 		if err != nil {
 			return err
 		}
-		d.seen = max(d.seen, tables.TicksOf(page.Time))
+		d.Seen = max(d.Seen, tables.TicksOf(page.Time))
 		if n := len(page.Rows); d.rows == 0 && n >= query.Size && page.Next != (tables.Continuation{}) &&
 			tables.TicksBefore(page.Rows[0].RowKey) < d.brief {
-			d.behind, d.left = true, true
+			d.Behind, d.left = true, true
 			return nil
 		}
 		for left := page.Rows; len(left) > 0; {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			if d.err = d.tooLong(); d.err != nil {
+			if d.Err = d.tooLong(); d.Err != nil {
 				return nil
 			}
 			n := min(chunkOf(left), most-d.rows)
 			var taken int
-			if taken, d.err = d.foldRows(left[:n]); d.err != nil {
+			if taken, d.Err = d.foldRows(left[:n]); d.Err != nil {
 				return nil
 			}
 			left = left[taken:]
 			if taken < n {
-				d.behind = true
+				d.Behind = true
 				return nil
 			}
 			if d.rows >= most || d.weight >= heaviest || d.full > 0 && d.bytes >= d.full {
-				d.behind = len(left) > 0 || page.Next != (tables.Continuation{})
+				d.Behind = len(left) > 0 || page.Next != (tables.Continuation{})
 				return nil
 			}
 		}
@@ -211,7 +198,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 	of := make([]int, 0, len(rows)) // row of each sample
 	for i := range rows {
 		r, err := schema.ReadingOf(rows[i])
-		read[i].foreign = !d.member.Has(tables.TicksBefore(rows[i].RowKey))
+		read[i].foreign = !d.Member.Has(tables.TicksBefore(rows[i].RowKey))
 		if read[i].foreign && touched == nil {
 			touched = append(make([]fold.Sample, 0, len(rows)), samples...)
 		}
@@ -230,7 +217,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 			touched = append(touched, sample)
 		}
 	}
-	left, err := d.watch(samples, fold.Moment{Horizon: d.horizon})
+	left, err := d.watch(samples, fold.Moment{Horizon: d.Horizon})
 	if err != nil {
 		return 0, err
 	}
@@ -247,7 +234,7 @@ func (d *deviceRun) foldRows(rows []tables.Entity) (taken int, err error) {
 			all = touched // its windows may have been made of them
 		}
 		out, err := d.timed(processor, len(all), func() (fold.Result, error) {
-			return processor.Fold.Fold(d.member, d.track.State(processor.Name), all)
+			return processor.Fold.Fold(d.Member, d.Row.State(processor.Name), all)
 		})
 		if err != nil {
 			return 0, err
@@ -270,12 +257,12 @@ func (d *deviceRun) pass(rows []tables.Entity, read []rowRead) (byKey map[string
 		e := &rows[i]
 		byKey[e.RowKey] = e
 		d.bytes += e.Size()
-		d.track.Last = e.RowKey
+		d.Row.Last = e.RowKey
 		if read[i].foreign {
 			continue
 		}
-		d.track.Ledger.Add(e.RowKey)
-		d.track.Rows++
+		d.Row.Ledger.Add(e.RowKey)
+		d.Row.Rows++
 		if err := read[i].err; err != nil {
 			d.refuse(fold.Refusal{Row: e.RowKey, Reason: err.Error()}, e)
 		} else {
@@ -295,25 +282,25 @@ func (d *deviceRun) close(until tables.Ticks) error {
 	if err != nil {
 		return err
 	}
-	d.behind = d.behind || left > 0
+	d.Behind = d.Behind || left > 0
 	for _, processor := range d.model.Processors {
 		closer, ok := processor.Fold.(fold.Closer)
-		state := d.track.States[processor.Name]
+		state := d.Row.States[processor.Name]
 		if !ok || state == nil {
 			continue
 		}
-		out, err := d.timed(processor, 0, func() (fold.Result, error) { return closer.Close(d.member, state, until) })
+		out, err := d.timed(processor, 0, func() (fold.Result, error) { return closer.Close(d.Member, state, until) })
 		if err != nil {
 			return err
 		}
-		d.dirty = d.dirty || len(out.Effects) > 0 || !bytes.Equal(out.State, state)
+		d.Dirty = d.Dirty || len(out.Effects) > 0 || !bytes.Equal(out.State, state)
 		if err := d.take(processor, out, nil); err != nil {
 			return err
 		}
-		if out, err = closer.Close(d.member, out.State, until); err != nil {
+		if out, err = closer.Close(d.Member, out.State, until); err != nil {
 			return err
 		}
-		d.behind = d.behind || len(out.Effects) > 0 // the next job writes those
+		d.Behind = d.Behind || len(out.Effects) > 0 // the next job writes those
 	}
 	d.countRejects()
 	return nil
@@ -321,7 +308,7 @@ func (d *deviceRun) close(until tables.Ticks) error {
 
 // take records a fold's new state, its outputs and its rejected values.
 func (d *deviceRun) take(processor fold.Configured, out fold.Result, rows map[string]*tables.Entity) error {
-	d.track.States[processor.Name] = out.State
+	d.Row.States[processor.Name] = out.State
 	for _, r := range out.Refused {
 		d.refuse(r, rows[r.Row])
 	}
@@ -342,21 +329,21 @@ func (d *deviceRun) effectsOf(processor fold.Configured, effects []fold.Effect) 
 // mark sets the marks of a device that was folded: its failures are over, and while it is far behind, a chain continues
 // with it. The chain's ID comes with the claim.
 func (d *deviceRun) mark() {
-	was := d.track.Marks
-	d.track.Marks = tracking.Marks{RefoldMark: was.RefoldMark}
-	d.dirty = d.dirty || d.behind || d.track.Marks != was
+	was := d.Row.Marks
+	d.Row.Marks = tracking.Marks{RefoldMark: was.RefoldMark}
+	d.Dirty = d.Dirty || d.Behind || d.Row.Marks != was
 }
 
 // effect keeps the newest effect on an output.
 func (d *deviceRun) effect(e fold.Effect) {
-	old := d.effects[e.Output]
+	old := d.Effects[e.Output]
 	if e.Properties == nil {
 		e.Properties, e.Mark = old.Properties, old.Mark
 	}
 	if e.Properties != nil && d.showsNow(e.Output) && d.ended() {
 		e.Properties = []tables.Property{}
 	}
-	d.effects[e.Output] = e
+	d.Effects[e.Output] = e
 	d.weight += weigh(e) - weigh(old)
 }
 
@@ -369,9 +356,6 @@ func weigh(e fold.Effect) int {
 	}
 	return n
 }
-
-// live reports whether this job still writes for the device.
-func (d *deviceRun) live() bool { return d.dirty && d.err == nil && !d.dropped }
 
 // timed tells onFold about a call of a processor. Without onFold it costs nothing.
 func (d *deviceRun) timed(p fold.Configured, rows int, call func() (fold.Result, error)) (fold.Result, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -16,7 +17,7 @@ import (
 // the device, because the tracking row stays without anything but a higher fence. A job that has claimed it cannot
 // commit; it may still write outputs until its claim ends, and would write those again that are deleted before.
 func (p *Pipeline) Forget(ctx context.Context, m schema.Member) (wait time.Duration, err error) {
-	err = again(ctx, func() error {
+	err = commit.Retry(ctx, func() error {
 		wait, err = p.forget(ctx, m)
 		return err
 	})

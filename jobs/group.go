@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -69,7 +70,7 @@ func (p *Pipeline) group(ctx context.Context, m Message, put Putter) (Result, er
 	}
 	_, err = p.tracking().Do(ctx, tables.Replace(turn.Entity(), turn.ETag))
 	switch {
-	case isChanged(err):
+	case commit.IsChanged(err):
 		return g.result, nil // somebody continues already
 	case err != nil || !more:
 		return g.result, err
@@ -98,19 +99,19 @@ func (g *groupJob) turn(ctx context.Context) (schema.GroupTurn, error) {
 
 // markAll marks everything that exists.
 func (g *groupJob) markAll(ctx context.Context) error {
-	var marks []*change
+	var marks []*commit.Write
 	for m, err := range g.grouping.All(ctx, g.message.Month) {
 		if err != nil {
 			return err
 		}
-		if marks = append(marks, &change{op: tables.InsertOrReplace(m.Entity())}); len(marks) == tables.MaxOps {
-			if err := leaveMarks(ctx, g.pipeline.tracking(), marks); err != nil {
+		if marks = append(marks, &commit.Write{Op: tables.InsertOrReplace(m.Entity())}); len(marks) == tables.MaxOps {
+			if err := commit.LeaveMarks(ctx, g.pipeline.tracking(), marks); err != nil {
 				return err
 			}
 			marks = nil
 		}
 	}
-	return leaveMarks(ctx, g.pipeline.tracking(), marks)
+	return commit.LeaveMarks(ctx, g.pipeline.tracking(), marks)
 }
 
 // work makes what the first marks ask for, and reports whether there are more.
@@ -167,7 +168,7 @@ func (g *groupJob) unmark(ctx context.Context, made []tables.Op) error {
 		return nil
 	}
 	for _, op := range made {
-		if _, err := g.pipeline.tracking().Do(ctx, op); err != nil && !isChanged(err) {
+		if _, err := g.pipeline.tracking().Do(ctx, op); err != nil && !commit.IsChanged(err) {
 			return err
 		}
 	}
@@ -223,7 +224,7 @@ func (pl *plan) group(ctx context.Context, month schema.Month, kind schema.MarkK
 		op = tables.Replace(t.Entity(), etag)
 	}
 	_, err := pl.pipeline.tracking().Do(ctx, op)
-	if isChanged(err) {
+	if commit.IsChanged(err) {
 		return nil // somebody else has put one
 	}
 	if err != nil {
@@ -232,4 +233,39 @@ func (pl *plan) group(ctx context.Context, month schema.Month, kind schema.MarkK
 	m := pl.message.Untried()
 	return pl.put.Put(ctx, Message{Kind: Group, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month,
 		Group: kind, Mark: t.ID}, 0)
+}
+
+// RenewMarks leaves the marks of a kind again that a tenant has in a partition of the fleet. Jobs that are working on
+// them cannot delete them then: what they ask for is made once more, from what there is from now on.
+func (p *Pipeline) RenewMarks(ctx context.Context, m schema.Month, k schema.MarkKind, t schema.Tenant) error {
+	var marks []*commit.Write
+	for e, err := range p.tracking().Entities(ctx, tables.Query{Range: schema.Marks(m, k)}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if mark, err := schema.MarkOf(e); err == nil && mark.Tenant == t {
+			marks = append(marks, &commit.Write{Op: tables.InsertOrReplace(mark.Entity())})
+		}
+	}
+	return commit.LeaveMarks(ctx, p.tracking(), marks)
+}
+
+// WithMark leaves a mark, makes what it asks for, and deletes it unless it was left again meanwhile. If it dies, the
+// next group job continues.
+func (p *Pipeline) WithMark(ctx context.Context, m schema.Mark, make func() error) error {
+	left, err := p.tracking().Do(ctx, tables.InsertOrReplace(m.Entity()))
+	if err != nil {
+		return err
+	}
+	if err := make(); err != nil {
+		return err
+	}
+	_, err = p.tracking().Do(ctx, tables.Delete(m.Month.String(), m.Key(), left.ETags[0]))
+	if commit.IsChanged(err) {
+		return nil
+	}
+	return err
 }

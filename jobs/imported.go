@@ -9,8 +9,8 @@ import (
 // imports than before. The membership was read before the rows are, so they are all there. The floor of the ledger
 // stays: it says where tokens admit rows that may be late, and none admits those of an import.
 func (d *deviceRun) heedImports(now tables.Ticks) bool {
-	t := d.track
-	last, from, to := d.member.Imports.After(t.Imported, now)
+	t := d.Row
+	last, from, to := d.Member.Imports.After(t.Imported, now)
 	if last == t.Imported {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -22,7 +23,7 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 		watched = true
 	}
 	for more := watched; more && err == nil; {
-		err = again(ctx, func() error {
+		err = commit.Retry(ctx, func() error {
 			n, err := p.closeLeft(ctx, m, reason)
 			closed, more = closed+n, n > 0
 			return err
@@ -41,30 +42,30 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 		return 0, err
 	}
 	for processor, w := range d.model.Watchers {
-		was := d.track.State(processor.Name)
+		was := d.Row.State(processor.Name)
 		state, n, err := w.Leave(m, was, now, reason)
 		if err != nil {
 			return 0, err
 		}
 		if closed += n; !bytes.Equal(state, was) {
-			d.track.States[processor.Name] = state
+			d.Row.States[processor.Name] = state
 		}
 	}
 	claim := rand.Text()
-	op := d.track.Claimed(m, max(d.track.Fence+1, now), tracking.Hold{Claim: claim, Until: now})
+	op := d.Row.Claimed(m, max(d.Row.Fence+1, now), tracking.Hold{Claim: claim, Until: now})
 	op.Entity.Set(schema.TrackCommitted, tables.String(claim))
-	tracking.SetStates(&op.Entity, schema.TrackStates, d.track.States)
-	schema.SetFormat(&op.Entity, max(p.Format, d.track.Format))
+	tracking.SetStates(&op.Entity, schema.TrackStates, d.Row.States)
+	schema.SetFormat(&op.Entity, max(p.Format, d.Row.Format))
 	written, err := p.tracking().Do(ctx, op)
 	if err != nil {
 		return 0, err
 	}
 	posted, _, err := p.post(ctx, []*deviceRun{d})
-	if err != nil || d.err != nil || len(posted) == 0 {
-		return closed, errors.Join(err, d.err)
+	if err != nil || d.Err != nil || len(posted) == 0 {
+		return closed, errors.Join(err, d.Err)
 	}
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	tracking.SetStates(&e, schema.TrackStates, d.track.States)
+	tracking.SetStates(&e, schema.TrackStates, d.Row.States)
 	_, err = p.tracking().Do(ctx, tables.Merge(e, written.ETags[0]))
 	return closed, err
 }

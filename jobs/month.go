@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -78,7 +79,7 @@ func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*sche
 		if !errors.Is(err, tables.ErrConflict) {
 			return err
 		}
-		if err := Pause(ctx, rand.IntN(1+min(try, 5))); err != nil {
+		if err := commit.Pause(ctx, rand.IntN(1+min(try, 5))); err != nil {
 			return err
 		}
 	}

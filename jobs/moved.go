@@ -20,13 +20,13 @@ const Moved = "device moved"
 // membership before a move commits the old spans with what it has folded, and the next job finds the difference:
 // whatever is killed or late, no pipeline needs to be told of a move.
 func (d *deviceRun) heedSpans() (heeded bool, err error) {
-	t, spans := d.track, d.member.Spans
+	t, spans := d.Row, d.Member.Spans
 	at, differ := t.Spans.Differ(spans)
 	ended := spans.End() != 0
-	if !differ || spans.End() > d.horizon {
+	if !differ || spans.End() > d.Horizon {
 		return false, nil
 	}
-	t.Spans, t.Uncut, d.look = spans, max(t.Uncut, t.Fence), true
+	t.Spans, t.Uncut, d.Look = spans, max(t.Uncut, t.Fence), true
 	if t.ETag == "" && !ended {
 		return false, nil
 	}
@@ -51,14 +51,14 @@ func (d *deviceRun) newestBelow(at tables.Ticks) error {
 		if !ok {
 			continue
 		}
-		state := d.track.State(processor.Name)
+		state := d.Row.State(processor.Name)
 		if state != nil {
 			var err error
 			if state, err = m.Below(state, at, func(string) bool { return true }); err != nil {
 				return err
 			}
 		}
-		out, err := m.Merge(d.member, state, nil, 0)
+		out, err := m.Merge(d.Member, state, nil, 0)
 		if err == nil {
 			err = d.take(processor, out, nil)
 		}
@@ -73,45 +73,45 @@ func (d *deviceRun) newestBelow(at tables.Ticks) error {
 // without a commit may have made outputs of, under other spans or settings. It wrote them after it had claimed the
 // device, and read no later rows.
 func (d *deviceRun) parts(rows tables.Keys) []tables.Keys {
-	uncut := d.track.Uncut.String()
-	if d.track.Uncut == 0 || uncut <= d.track.Last {
-		return d.member.Spans.Within(rows)
+	uncut := d.Row.Uncut.String()
+	if d.Row.Uncut == 0 || uncut <= d.Row.Last {
+		return d.Member.Spans.Within(rows)
 	}
-	d.look = true
-	if len(d.member.Spans) == 0 || uncut >= rows.To {
+	d.Look = true
+	if len(d.Member.Spans) == 0 || uncut >= rows.To {
 		return []tables.Keys{rows}
 	}
 	first, rest := rows, rows
 	first.To, rest.From, rest.After = uncut, "", uncut
-	return append([]tables.Keys{first}, d.member.Spans.Within(rest)...)
+	return append([]tables.Keys{first}, d.Member.Spans.Within(rest)...)
 }
 
 // ended reports whether the device now belongs to another tenant. The tracking row has the spans of the membership from
 // then on, and an audit looks at no others.
 func (d *deviceRun) ended() bool {
-	_, differ := d.track.Spans.Differ(d.member.Spans)
-	return d.member.Spans.End() != 0 && (d.horizon == 0 || !differ)
+	_, differ := d.Row.Spans.Differ(d.Member.Spans)
+	return d.Member.Spans.End() != 0 && (d.Horizon == 0 || !differ)
 }
 
 // showsNow reports whether an output is about the device as it is now. The former tenant of a device has none.
 func (d *deviceRun) showsNow(o fold.Output) bool {
-	return o.PartitionKey == schema.LatestPartition{Tenant: d.member.Tenant, Month: d.member.Month}.String()
+	return o.PartitionKey == schema.LatestPartition{Tenant: d.Member.Tenant, Month: d.Member.Month}.String()
 }
 
 // watchTime tells the watchers how far time has passed. Where the device belongs to another tenant, they close what is
 // open instead.
 func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
 	if d.again || !d.ended() {
-		return d.watch(nil, fold.Moment{Horizon: d.horizon, Until: until})
+		return d.watch(nil, fold.Moment{Horizon: d.Horizon, Until: until})
 	}
 	for processor, w := range d.model.Watchers {
-		was := d.track.State(processor.Name)
-		state, _, err := w.Leave(d.member, was, d.horizon, Moved)
+		was := d.Row.State(processor.Name)
+		state, _, err := w.Leave(d.Member, was, d.Horizon, Moved)
 		if err != nil {
 			return 0, err
 		}
 		if !bytes.Equal(state, was) {
-			d.track.States[processor.Name], d.dirty = state, true
+			d.Row.States[processor.Name], d.Dirty = state, true
 		}
 	}
 	return 0, nil
@@ -120,9 +120,9 @@ func (d *deviceRun) watchTime(until tables.Ticks) (left int, err error) {
 // settle notes that nothing is left to do for a membership that has ended: everything is folded, and no
 // token admits a row any more that is as old as the end of its last span.
 func (d *deviceRun) settle(late time.Duration) {
-	t := d.track
-	t.Settled = d.ended() && !d.behind && len(t.Ledger.Spans()) == 0 && t.Refold.Empty() && t.Gap.Empty() &&
-		!d.member.Imports.Unknown(t.Imported) && t.Spans.String() == d.member.Spans.String() &&
-		d.member.Spans.End() <= d.horizon.Add(-late)
-	d.dirty = d.dirty || t.Settled != t.Read.Settled
+	t := d.Row
+	t.Settled = d.ended() && !d.Behind && len(t.Ledger.Spans()) == 0 && t.Refold.Empty() && t.Gap.Empty() &&
+		!d.Member.Imports.Unknown(t.Imported) && t.Spans.String() == d.Member.Spans.String() &&
+		d.Member.Spans.End() <= d.Horizon.Add(-late)
+	d.Dirty = d.Dirty || t.Settled != t.Read.Settled
 }

@@ -18,6 +18,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
@@ -205,7 +206,7 @@ func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
 
 // before calls a function before each object.
 type before struct {
-	jobs.Objects
+	commit.Objects
 	do func()
 }
 
@@ -218,7 +219,7 @@ func (b before) Write(ctx context.Context, name string, fence tables.Ticks, read
 func TestOvertakenObjectDropsItsDevice(t *testing.T) {
 	f, _ := yesterday(t, 9)
 	p := archiver(t, f, nil, soon)
-	p.Objects = place(func(string, []string) error { return fmt.Errorf("as asked: %w", jobs.ErrOvertaken) })
+	p.Objects = place(func(string, []string) error { return fmt.Errorf("as asked: %w", commit.ErrOvertaken) })
 	r, err := p.Run(t.Context(), f.Batch)
 	track := f.Track(t, f.World.Devices[0])
 	if err != nil || r.Overtaken != 1 || len(r.Failed) != 0 || track.Get("LastReadRowKey").Text() != "" {

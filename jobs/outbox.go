@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -21,16 +23,16 @@ func (d *deviceRun) watch(samples []fold.Sample, at fold.Moment) (left int, err 
 		return 0, nil
 	}
 	for processor, w := range d.model.Watchers {
-		state := d.track.State(processor.Name)
+		state := d.Row.State(processor.Name)
 		taken := samples[:len(samples)-left]
 		out, err := d.timed(processor, len(taken), func() (fold.Result, error) {
-			return w.Watch(d.member, state, taken, at)
+			return w.Watch(d.Member, state, taken, at)
 		})
 		if err != nil {
 			return 0, err
 		}
 		if !bytes.Equal(out.State, state) {
-			d.track.States[processor.Name], d.dirty = out.State, true
+			d.Row.States[processor.Name], d.Dirty = out.State, true
 		}
 		left += out.Left
 	}
@@ -42,25 +44,25 @@ func (d *deviceRun) watch(samples []fold.Sample, at fold.Moment) (left int, err 
 // with new deliveries are woken before anything leaves a state; it returns those that nobody had woken before.
 func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, woken []schema.Target,
 	err error) {
-	of := map[fold.Output][]*change{} // by partition
+	of := map[fold.Output][]*commit.Write{} // by partition
 	rest := map[*deviceRun]map[string][]byte{}
 	for _, d := range work {
 		d.told = nil
 		states, changes, err := p.postsOf(d)
 		if err != nil {
-			d.err = err
+			d.Err = err
 			continue
 		}
 		for _, told := range d.told {
 			if err := p.send(ctx, told); err != nil {
-				d.unavailable(err)
+				d.Unavailable(err)
 			}
 		}
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
 		for _, c := range changes {
-			o := fold.Output{Table: c.output.Table, PartitionKey: c.output.PartitionKey}
+			o := fold.Output{Table: c.Output.Table, PartitionKey: c.Output.PartitionKey}
 			of[o] = append(of[o], c)
 		}
 		if len(states) > 0 {
@@ -68,13 +70,13 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 		}
 	}
 	for _, o := range fold.SortedOutputs(of) {
-		err := writeBatch(ctx, p.Client.Table(p.Names.Output(o.Table)), of[o])
+		err := commit.WriteAll(ctx, p.Client.Table(p.Names.Output(o.Table)), of[o])
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
 		if err != nil {
-			for _, c := range undone(of[o]) {
-				c.device.unavailable(err)
+			for _, c := range commit.Undone(of[o]) {
+				c.Device.Unavailable(err)
 			}
 		}
 	}
@@ -82,8 +84,8 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 		return nil, nil, err
 	}
 	for _, d := range work {
-		if states := rest[d]; len(states) > 0 && d.err == nil {
-			maps.Copy(d.track.States, states)
+		if states := rest[d]; len(states) > 0 && d.Err == nil {
+			maps.Copy(d.Row.States, states)
 			posted = append(posted, d)
 		}
 	}
@@ -91,13 +93,13 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 }
 
 // postsOf returns what a device's states hold to be inserted or deleted, and the states without it.
-func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*change, err error) {
+func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*commit.Write, err error) {
 	for processor, w := range d.model.Watchers {
-		state := d.track.State(processor.Name)
+		state := d.Row.State(processor.Name)
 		if state == nil {
 			continue
 		}
-		posts, without, err := w.Posts(d.member, state)
+		posts, without, err := w.Posts(d.Member, state)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -118,14 +120,14 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*cha
 			}
 			o := post.Output
 			e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: slices.Clone(post.Properties)}
-			schema.SetFormat(&e, max(p.Format, d.track.Format))
+			schema.SetFormat(&e, max(p.Format, d.Row.Format))
 			op, deletes := tables.Insert(e), post.Properties == nil
 			if deletes {
 				op = tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)
 			}
-			changes = append(changes, &change{device: d, op: op, output: o,
-				compare: func(found *tables.Entity) resolution {
-					return resolution{done: (found == nil) == deletes, etag: tables.AnyETag}
+			changes = append(changes, &commit.Write{Device: &d.Device, Op: op, Output: o,
+				Compare: func(found *tables.Entity) commit.Resolution {
+					return commit.Resolution{Done: (found == nil) == deletes, ETag: tables.AnyETag}
 				}})
 		}
 	}
@@ -156,7 +158,7 @@ func (p *Pipeline) send(ctx context.Context, told fold.Effect) error {
 
 // postLeft posts what earlier jobs had committed when they died.
 func (p *Pipeline) postLeft(ctx context.Context, work []*deviceRun) (woken []schema.Target, err error) {
-	readable := slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.err != nil })
+	readable := slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.Err != nil })
 	posted, woken, err := p.post(ctx, readable)
 	for _, d := range posted {
 		d.posted = true
@@ -164,32 +166,32 @@ func (p *Pipeline) postLeft(ctx context.Context, work []*deviceRun) (woken []sch
 	return woken, err
 }
 
-// post posts what the job has committed. Then it takes that out of the states of the rows, on the versions that it has
-// committed. This last step is a courtesy to the next job, which would post the same again: errors are ignored.
-func (j *job) post(ctx context.Context) error {
-	work := slices.DeleteFunc(slices.Clone(j.work), func(d *deviceRun) bool { return !d.done })
-	posted, woken, err := j.pipeline.post(ctx, work)
+// postCommitted posts what has just been committed. Then it takes that out of the states of the rows, on the versions
+// that were committed. This last step is a courtesy to the next job, which would post the same again: errors are
+// ignored.
+func (p *Pipeline) postCommitted(ctx context.Context, work []*deviceRun) (woken []schema.Target, err error) {
+	work = slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.Outcome() != commit.Committed })
+	posted, woken, err := p.post(ctx, work)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("posting: %w", err)
 	}
-	j.woken = append(j.woken, woken...)
-	var changes []*change
+	var changes []*commit.Write
 	for _, d := range posted {
-		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
+		e := tables.Entity{PartitionKey: d.Member.Month.String(), RowKey: string(d.Member.Key())}
 		states := map[string][]byte{}
 		for processor := range d.model.Watchers {
-			states[processor.Name] = d.track.States[processor.Name]
+			states[processor.Name] = d.Row.States[processor.Name]
 		}
 		tracking.SetStates(&e, schema.TrackStates, states)
-		free := d.on(d.track) // whatever happens to this write, the device is done
-		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.ETag),
-			compare: func(*tables.Entity) resolution { return resolution{taken: true} }})
+		free := commit.NewDevice(d.Member, d.Row, nil) // whatever happens to this write, the device is done
+		changes = append(changes, &commit.Write{Device: &free, Op: tables.Merge(e, d.Row.ETag),
+			Compare: func(*tables.Entity) commit.Resolution { return commit.Resolution{Taken: true} }})
 	}
-	_ = j.track(ctx, changes)
+	_ = commit.WriteAll(ctx, p.tracking(), changes)
 	for i, c := range changes {
-		if c.done {
-			posted[i].track.ETag = c.etag
+		if c.Done {
+			posted[i].Row.ETag = c.ETag
 		}
 	}
-	return nil
+	return woken, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -43,7 +44,7 @@ type orphaned struct {
 func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine []*deviceRun, over passedOver) {
 	over.now = now
 	for _, d := range work {
-		t := d.track
+		t := d.Row
 		if t.HeldAt(now) || t.Generation > p.Generation {
 			continue
 		}
@@ -51,25 +52,25 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A cursor
 			// without an ID gets one.
 			t.RefoldMark = tracking.Mark{ID: cmp.Or(t.RefoldMark.ID, rand.Text()), Until: now.Add(p.marks())}
-			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.RefoldMark.ID, true, t.ETag})
+			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.RefoldMark.ID, true, t.ETag})
 		}
 		switch {
 		case t.Chain.Waits() && b.Mark != t.Chain.ID:
-			over.Waiting = append(over.Waiting, d.member.Place())
+			over.Waiting = append(over.Waiting, d.Member.Place())
 		case b.Tried && t.Chain.ID != "" && b.Mark != t.Chain.ID:
-			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.Chain.ID, false, t.ETag})
+			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.Chain.ID, false, t.ETag})
 		case b.Mark != t.Chain.ID && (b.Mark != "" || t.Chain.Expected(now)):
 			// A chain continues with it, or this message's link is already done.
 		case b.Mark == "" && t.Chain.ID != "":
-			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.Chain.ID, false, t.ETag})
+			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.Chain.ID, false, t.ETag})
 		case t.Hold.Keeps(now):
 			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
 			// would. But an audit has not: it reads no row above the checkpoint.
 			if b.Claim == "" || b.Mark != "" || strings.HasPrefix(t.Hold.Claim, auditClaim) || b.Claim == t.Hold.Claim {
-				over.Claimed = append(over.Claimed, claimed{d.member.Place(), t.Hold.Claim, t.Hold.Until})
+				over.Claimed = append(over.Claimed, claimed{d.Member.Place(), t.Hold.Claim, t.Hold.Until})
 			}
 		case t.Attempts > 0 && !b.alone():
-			over.Failing = append(over.Failing, d.member.Place())
+			over.Failing = append(over.Failing, d.Member.Place())
 		default:
 			mine = append(mine, d)
 		}
@@ -87,7 +88,7 @@ func (p *Pipeline) extend(ctx context.Context, over passedOver, now tables.Ticks
 		} else {
 			m.SetChain(&e)
 		}
-		if _, err := p.tracking().Do(ctx, tables.Merge(e, o.etag)); err != nil && !isChanged(err) {
+		if _, err := p.tracking().Do(ctx, tables.Merge(e, o.etag)); err != nil && !commit.IsChanged(err) {
 			return err
 		}
 	}

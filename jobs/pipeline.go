@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/jobs/tracking"
@@ -22,7 +23,7 @@ type Pipeline struct {
 	Settings   string
 	Models     []fold.Model // with different names
 	Client     *tables.Client
-	Objects    Objects // nil if no processor writes objects
+	Objects    commit.Objects // nil if no processor writes objects
 	// Groups make what the marks of the pipeline ask for.
 	Groups   map[schema.MarkKind]Grouping
 	Names    schema.Names
@@ -91,7 +92,7 @@ func (p *Pipeline) modelOf(d schema.Member) *fold.Model {
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
 // of processors that those settings lacked are removed.
 func (d *deviceRun) heedSettings() bool {
-	t := d.track
+	t := d.Row
 	if t.Settings == d.model.Settings {
 		return false
 	}
@@ -115,10 +116,10 @@ func (d *deviceRun) heedSettings() bool {
 func (d *deviceRun) forgetWindows() {
 	for _, processor := range d.model.Processors {
 		if _, is := processor.Windowed(); is {
-			d.track.States[processor.Name] = nil
+			d.Row.States[processor.Name] = nil
 		}
 	}
-	d.track.ForgetOpen(d.model)
+	d.Row.ForgetOpen(d.model)
 }
 
 // processorsOf returns the names in Settings: name:hash,name:hash.
@@ -136,3 +137,10 @@ func processorsOf(settings string) (names []string) {
 const defaultHold = 30 * time.Second
 
 func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }
+
+// writer returns what writes for the pipeline.
+func (p *Pipeline) writer() *commit.Writer {
+	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Objects: p.Objects,
+		ObjectsOnly: len(p.Processors) == 1, Format: p.Format, Generation: p.Generation, Hold: p.hold(), Marks: p.marks(),
+		Keeps: p.keeps}
+}

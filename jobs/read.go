@@ -52,11 +52,11 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
 			}
-			if d.track.ETag == "" { // it begins where retention has got to
-				d.track.Watermark, d.track.Floor = m.Watermark, m.Watermark
+			if d.Row.ETag == "" { // it begins where retention has got to
+				d.Row.Watermark, d.Row.Floor = m.Watermark, m.Watermark
 			}
-			if errors.Is(d.err, schema.ErrNewer) { // a newer worker takes care of it
-				read.strange[m.Place().String()] = d.err
+			if errors.Is(d.Err, schema.ErrNewer) { // a newer worker takes care of it
+				read.strange[m.Place().String()] = d.Err
 				continue
 			}
 			read.work = append(read.work, d)
@@ -68,7 +68,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 // readTrack sets the device's tracking row, or its error.
 func (d *deviceRun) readTrack(row tables.Entity) {
 	var err error
-	if d.track, err = tracking.RowOf(row); err != nil {
-		d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
+	if d.Row, err = tracking.RowOf(row); err != nil {
+		d.Err = fmt.Errorf("its tracking row cannot be read: %w", err)
 	}
 }

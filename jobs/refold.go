@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -38,14 +39,14 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 	p := a.pipeline
 	open, err := d.openDay()
 	if err != nil {
-		d.err = err
+		d.Err = err
 		return false, nil
 	}
 	isOpen := r.To > open
 	if isOpen {
 		r.To = tables.MaxTicks
 		if r.Row == "" {
-			r.From = max(min(r.From, open), d.track.Watermark)
+			r.From = max(min(r.From, open), d.Row.Watermark)
 		}
 	}
 	f, err := p.beginRedo(ctx, d, r)
@@ -53,33 +54,35 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 		return false, err
 	}
 	j := a.newJob()
-	defer j.leave(ctx, d)
-	for try := range tries {
+	defer leave(ctx, j, d)
+	for try := range commit.Tries {
 		most := max(a.left, p.portion())
 		if r.cursor {
 			most, f.full = f.rows+p.portion(), f.bytes+maxBytes
 		}
-		if err := p.stretch(ctx, f, r, d.track.Last, isOpen, most); err != nil || f.err != nil {
-			d.err = f.err
+		if err := p.stretch(ctx, f, r, d.Row.Last, isOpen, most); err != nil || f.Err != nil {
+			d.Err = f.Err
 			return false, err
 		}
-		d.seen = max(d.seen, f.seen)
-		if f.behind && !r.cursor {
+		d.Seen = max(d.Seen, f.Seen)
+		if f.Behind && !r.cursor {
 			return false, errTooMuch
 		}
-		if !d.held {
+		if !d.Claimed {
 			fresh, err := a.fresh(ctx, d)
 			if err != nil {
 				return false, err
 			}
-			if !fresh.SameIn(r.Window, d.track, a.now) {
+			if !fresh.SameIn(r.Window, d.Row, a.now) {
 				return false, errChanged
 			}
-			more := isOpen && !f.behind && fresh.Last != d.track.Last
-			d.track = fresh
+			more := isOpen && !f.Behind && fresh.Last != d.Row.Last
+			d.Row = fresh
 			if more && try > 0 { // rows keep arriving while others are read
-				if err := j.take(ctx, d); err != nil {
+				if claimed, err := j.ClaimOne(ctx, &d.Device); err != nil {
 					return false, err
+				} else if !claimed {
+					return false, errChanged
 				}
 			}
 			if more {
@@ -88,13 +91,13 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 		}
 		g, late, err := p.replaced(f, d, r, isOpen)
 		if err != nil {
-			d.err = err
+			d.Err = err
 			return false, nil
 		}
-		mark := d.track.RefoldMark
-		err = j.finish(ctx, d, g)
-		if err == nil && d.err == nil {
-			if !r.cursor && d.track.RefoldMark != mark { // the message with the old mark does nothing now
+		mark := d.Row.RefoldMark
+		err = p.finish(ctx, j, d, g)
+		if err == nil && d.Err == nil {
+			if !r.cursor && d.Row.RefoldMark != mark { // the message with the old mark does nothing now
 				a.hand(d)
 			}
 			a.result.Refolds++
@@ -102,9 +105,9 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 			a.left -= f.rows
 		}
 		if !errors.Is(err, errChanged) {
-			return !f.behind, err
+			return !f.Behind, err
 		}
-		if err := Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return false, err
 		}
 	}
@@ -121,14 +124,14 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 	if r.Row != "" { // a rewind leaves the rest of a stream when it resets the row
 		t.Ledger = r.Counted.Clone()
 		t.States = maps.Clone(r.States)
-		f.rejects = r.Rejects
-		f.rejects.Kept = slices.Clone(r.Rejects.Kept)
+		f.Rejects = r.Rejects
+		f.Rejects.Kept = slices.Clone(r.Rejects.Kept)
 	}
 	// A window that closes without another sample is written as it is now.
 	if err := f.openWindows(); err != nil {
 		return nil, err
 	}
-	return f, p.knowRejects(ctx, f, d.track)
+	return f, p.knowRejects(ctx, f, d.Row)
 }
 
 // openWindows has every open window written, even if no sample has changed it: other settings may have left something
@@ -136,11 +139,11 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 func (f *deviceRun) openWindows() error {
 	for _, processor := range f.model.Processors {
 		w, ok := processor.Windowed()
-		state := f.track.State(processor.Name)
+		state := f.Row.State(processor.Name)
 		if !ok || state == nil {
 			continue
 		}
-		effects, err := w.Open(f.member, state)
+		effects, err := w.Open(f.Member, state)
 		if err != nil {
 			return err
 		}
@@ -161,20 +164,20 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 	if open {
 		keys.Before = ""
 	}
-	if f.track.Last != "" {
-		keys.From, keys.After = "", f.track.Last
+	if f.Row.Last != "" {
+		keys.From, keys.After = "", f.Row.Last
 	}
-	f.behind = false
-	rows := tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: keys}
-	if err := p.foldRange(ctx, f, rows, most, maxWeight); err != nil || f.err != nil {
+	f.Behind = false
+	rows := tables.Range{Partitions: tables.Is(string(f.Member.Device)), Rows: keys}
+	if err := p.foldRange(ctx, f, rows, most, maxWeight); err != nil || f.Err != nil {
 		return err
 	}
 	until := tables.MaxTicks // nothing more comes for a closed window
-	if open || f.behind {
-		until = tables.TicksBefore(f.track.Last)
+	if open || f.Behind {
+		until = tables.TicksBefore(f.Row.Last)
 	}
-	if f.err = f.close(until); f.err == nil && !f.behind {
-		f.err = f.openWindows()
+	if f.Err = f.close(until); f.Err == nil && !f.Behind {
+		f.Err = f.openWindows()
 	}
 	return nil
 }
@@ -182,7 +185,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 // fresh reads the device's row again, if this job may claim it.
 func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*tracking.Row, error) {
 	for try := 0; ; try++ {
-		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
+		e, err := a.pipeline.tracking().Get(ctx, d.Member.Month.String(), string(d.Member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
 			return nil, errChanged
 		}
@@ -192,17 +195,17 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*tracking.Row, error
 		t, err := tracking.RowOf(e)
 		switch {
 		case err != nil:
-			d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
-			return nil, d.err
+			d.Err = fmt.Errorf("its tracking row cannot be read: %w", err)
+			return nil, d.Err
 		case !a.mine(d, t):
 			return nil, errForeign
-		case !t.Hold.Keeps(max(a.now, d.seen)):
+		case !t.Hold.Keeps(max(a.now, d.Seen)):
 			return t, nil
-		case try == tries:
-			d.track = t
+		case try == commit.Tries:
+			d.Row = t
 			return nil, errHeld
 		}
-		if err := Pause(ctx, try); err != nil { // its job is probably nearly done
+		if err := commit.Pause(ctx, try); err != nil { // its job is probably nearly done
 			return nil, err
 		}
 	}
@@ -210,22 +213,22 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*tracking.Row, error
 
 // replaced returns the device as a commit should leave it after a portion of a redo, and the number of late rows in it.
 func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun, late int64, err error) {
-	done := !f.behind
-	g = d.on(d.track.Clone())
-	g.look, g.seen, g.rows, g.dirty = true, f.seen, f.rows, true
+	done := !f.Behind
+	g = d.on(d.Row.Clone())
+	g.Look, g.Seen, g.rows, g.Dirty = true, f.Seen, f.rows, true
 	passed := tracking.Window{From: r.From, To: r.To}
-	g.rejects, g.acks = f.rejects, f.acks
+	g.Rejects, g.Acks = f.Rejects, f.Acks
 	if !done {
-		passed.To = tables.TicksBefore(f.track.Last).Floor(tables.Day)
-		g.rejects, _ = f.rejects.Split(passed.To)
+		passed.To = tables.TicksBefore(f.Row.Last).Floor(tables.Day)
+		g.Rejects, _ = f.Rejects.Split(passed.To)
 	}
-	touched := d.track.Ledger.Differences(f.track.Ledger, passed)
-	late, fresh := g.track.Enter(passed, f.track.Ledger)
+	touched := d.Row.Ledger.Differences(f.Row.Ledger, passed)
+	late, fresh := g.Row.Enter(passed, f.Row.Ledger)
 	if !r.cursor {
-		g.track.StartDayAgain(passed)
+		g.Row.StartDayAgain(passed)
 	}
-	g.rejects.AtMost(fresh) // the others were counted when first folded
-	for o, e := range f.effects {
+	g.Rejects.AtMost(fresh) // the others were counted when first folded
+	for o, e := range f.Effects {
 		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {
 			e.Closed = true
@@ -240,10 +243,10 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		g.effect(e)
 	}
 	if done && isOpen {
-		g.track.ForgetOpen(g.model)
+		g.Row.ForgetOpen(g.model)
 	}
 	for _, processor := range f.model.Processors {
-		if err := g.adopt(processor, f.track.States[processor.Name], done && isOpen); err != nil {
+		if err := g.adopt(processor, f.Row.States[processor.Name], done && isOpen); err != nil {
 			return nil, 0, err
 		}
 		if done && r.cursor {
@@ -253,14 +256,14 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		}
 	}
 	if r.then != nil {
-		r.then(g.track, f, done)
+		r.then(g.Row, f, done)
 	}
 	return g, late, nil
 }
 
 // adopt takes over a processor's result of a redo.
 func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) error {
-	t := g.track
+	t := g.Row
 	if _, ok := processor.Windowed(); ok && open {
 		t.States[processor.Name] = state
 	}
@@ -274,7 +277,7 @@ func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) er
 	if !t.Refold.Rebuild {
 		return nil
 	}
-	rebuilt, err := m.Merge(g.member, t.Again[processor.Name], state, 0)
+	rebuilt, err := m.Merge(g.Member, t.Again[processor.Name], state, 0)
 	t.Again[processor.Name], t.Rebuilt = rebuilt.State, true
 	return err
 }
@@ -283,87 +286,80 @@ func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) er
 // since the cursor was set.
 func (g *deviceRun) rebuilt(processor fold.Configured) error {
 	m, ok := processor.Fold.(fold.Merging)
-	if !ok || !g.track.Refold.Rebuild {
+	if !ok || !g.Row.Refold.Rebuild {
 		return nil
 	}
 	base, err := g.older(m, processor)
 	if err != nil {
 		return err
 	}
-	return g.merge(m, processor, base, g.track.States[processor.Name], g.track.Refold.To)
+	return g.merge(m, processor, base, g.Row.States[processor.Name], g.Row.Refold.To)
 }
 
 // older returns the state of a redo of all readings, with the values of readings below the watermark, which nothing can
 // fold again. Those of sensors that the settings no longer know leave.
 func (g *deviceRun) older(m fold.Merging, processor fold.Configured) ([]byte, error) {
-	again := g.track.Again[processor.Name]
-	if g.track.Watermark == 0 {
+	again := g.Row.Again[processor.Name]
+	if g.Row.Watermark == 0 {
 		return again, nil
 	}
-	old, err := m.Below(g.track.States[processor.Name], g.track.Watermark, g.model.Sensors.Makes)
+	old, err := m.Below(g.Row.States[processor.Name], g.Row.Watermark, g.model.Sensors.Makes)
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.Merge(g.member, old, again, 0)
+	out, err := m.Merge(g.Member, old, again, 0)
 	return out.State, err
 }
 
 // merge joins states of a merging processor into the device's.
 func (g *deviceRun) merge(m fold.Merging, processor fold.Configured, base, other []byte, from tables.Ticks) error {
-	out, err := m.Merge(g.member, base, other, from)
+	out, err := m.Merge(g.Member, base, other, from)
 	if err != nil {
 		return err
 	}
-	if slices.Equal(out.State, g.track.States[processor.Name]) {
+	if slices.Equal(out.State, g.Row.States[processor.Name]) {
 		return nil
 	}
-	g.track.States[processor.Name] = out.State
+	g.Row.States[processor.Name] = out.State
 	return g.effectsOf(processor, out.Effects)
 }
 
 // newJob returns a job that writes for a device of the audit.
-func (a *auditor) newJob() *job {
-	return &job{pipeline: a.pipeline, claim: auditClaim + rand.Text(), now: a.now}
+func (a *auditor) newJob() *commit.Attempt {
+	return &commit.Attempt{Writer: a.pipeline.writer(), Claim: auditClaim + rand.Text(), Now: a.now}
 }
 
-// take claims a device on the row that was read, before everything is folded.
-func (j *job) take(ctx context.Context, d *deviceRun) error {
-	d.dirty, j.work = true, []*deviceRun{d}
-	if err := j.claimAll(ctx); err != nil {
+// finish writes and commits f, on the row that was read or claimed, and updates d.
+func (p *Pipeline) finish(ctx context.Context, j *commit.Attempt, d, f *deviceRun) error {
+	f.Claimed, j.Work = d.Claimed, []*commit.Device{&f.Device}
+	if err := j.Do(ctx); err != nil {
 		return err
 	}
-	if d.dropped {
-		d.dropped = false
-		return errChanged
-	}
-	return nil
-}
-
-// finish writes and commits f, on the row that was read or taken, and updates d.
-func (j *job) finish(ctx context.Context, d, f *deviceRun) error {
-	f.held, j.work = d.held, []*deviceRun{f}
-	if err := j.do(ctx); err != nil {
+	if _, err := p.postCommitted(ctx, []*deviceRun{f}); err != nil {
 		return err
 	}
-	d.held = f.held
-	if f.dropped {
+	d.Claimed = f.Claimed
+	switch f.Outcome() {
+	case commit.Overtaken:
 		return errChanged
-	}
-	d.err, d.busy = f.err, f.busy
-	if f.err != nil {
-		d.track.ETag = f.track.ETag // the failure is counted on this version
+	case commit.Failed, commit.Unavailable:
+		d.Result = f.Result
+		d.Row.ETag = f.Row.ETag // the failure is counted on this version
 		return nil
 	}
-	d.track = f.track
-	d.track.Remember()
+	d.Row = f.Row
+	d.Row.Remember()
 	return nil
 }
 
 // leave gives back a claim without a commit. Counting a failure also gives it back.
-func (j *job) leave(ctx context.Context, d *deviceRun) {
-	if d.err != nil {
+func leave(ctx context.Context, j *commit.Attempt, d *deviceRun) {
+	if d.Err != nil {
 		return
 	}
-	j.giveBack(ctx)
-	d.held, d.dirty = false, false
+	j.GiveBack(ctx)
+	d.Claimed, d.Dirty = false, false
 }
+
+// auditClaim is the prefix of audits' claims.
+const auditClaim = "audit-"

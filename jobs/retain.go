@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -17,7 +18,7 @@ func (p *Pipeline) retainAll(
 ) (looked int, err error) {
 	all := make([]*retained, 0, len(work))
 	for _, d := range work {
-		if d.err == nil {
+		if d.Err == nil {
 			all = append(all, p.retained(d, sure))
 		}
 	}
@@ -28,7 +29,7 @@ func (p *Pipeline) retainAll(
 		return 0, err
 	}
 	for _, d := range all {
-		d.later, d.waits = d.busy || d.dropped, d.wait.Cause
+		d.later, d.waits = d.busy || d.Outcome() == commit.Overtaken, d.wait.Cause
 		d.note()
 	}
 	if err := p.retainOutputs(ctx, all, sure); err != nil {
@@ -39,9 +40,9 @@ func (p *Pipeline) retainAll(
 	}
 	left := p.most()
 	for _, d := range all {
-		if d.deviceRun.err != nil || d.dropped || d.to == 0 || left <= 0 {
+		if d.lost() || d.to == 0 || left <= 0 {
 			if d.to != 0 && left <= 0 {
-				d.behind, d.dirty = true, true
+				d.Behind, d.Dirty = true, true
 			}
 			continue
 		}
@@ -52,26 +53,26 @@ func (p *Pipeline) retainAll(
 			if ctx.Err() != nil {
 				return 0, context.Cause(ctx)
 			}
-			d.unavailable(err)
+			d.Unavailable(err)
 			continue
 		}
 		left -= d.deviceRun.rows
 		d.mark()
-		d.dirty = true
+		d.Dirty = true
 	}
 	return len(work), nil
 }
 
 // retained returns what the configuration says of a device.
 func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
-	r := &retained{deviceRun: d, keep: p.Retention.Of(d.member, d.model.Name), from: d.track.Last}
-	r.cut = p.cut(r.keep, d.member, now)
+	r := &retained{deviceRun: d, keep: p.Retention.Of(d.Member, d.model.Name), from: d.Row.Last}
+	r.cut = p.cut(r.keep, d.Member, now)
 	r.to = r.cut
 	if r.to == 0 {
 		return r
 	}
-	if settings := r.keep.settings(d.model); d.track.Settings != settings { // it begins again, even if all rows wait now
-		d.track.Settings, d.track.Last, r.from = settings, "", ""
+	if settings := r.keep.settings(d.model); d.Row.Settings != settings { // it begins again, even if all rows wait now
+		d.Row.Settings, d.Row.Last, r.from = settings, "", ""
 	}
 	if tables.TicksBefore(r.from)+1 >= r.to && r.from != "" {
 		r.to = 0 // it is done
@@ -110,7 +111,7 @@ func (p *Pipeline) decide(ctx context.Context, all []*retained, now, sure tables
 // readOther reads the rows that another pipeline has of devices.
 func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) error {
 	found := map[string]tables.Entity{}
-	part := schema.Between(all[0].member.Place(), all[len(all)-1].member.Place())
+	part := schema.Between(all[0].Member.Place(), all[len(all)-1].Member.Place())
 	for page, err := range o.tracking().Rows(ctx, tables.Query{Range: part}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break // the pipeline is new
@@ -124,7 +125,7 @@ func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) 
 	}
 	for _, d := range all {
 		t := tracking.New()
-		if e, is := found[d.member.Month.String()+schema.Separator+string(d.member.Key())]; is {
+		if e, is := found[d.Member.Month.String()+schema.Separator+string(d.Member.Key())]; is {
 			var err error
 			if t, err = tracking.RowOf(e); err != nil {
 				d.stay(0, CauseUnreadable, "pipeline "+string(o.Name)+": its tracking row cannot be read")
@@ -155,11 +156,11 @@ func (d *retained) heed(o *Pipeline, t *tracking.Row, now tables.Ticks) {
 		d.busy = true
 		stay(0, CauseBusy, "has a job at work on it")
 	}
-	m := o.modelOf(d.member)
+	m := o.modelOf(d.Member)
 	if t.Last != "" && t.Settings != m.Settings {
 		stay(t.Watermark, CauseRefold, "has to fold it again with other settings")
 	}
-	if at, moved := t.Spans.Differ(d.member.Spans); moved && t.Last != "" {
+	if at, moved := t.Spans.Differ(d.Member.Spans); moved && t.Last != "" {
 		stay(at, CauseMove, "has to fold it again after a move")
 	}
 	if !t.Refold.Empty() {
@@ -171,7 +172,7 @@ func (d *retained) heed(o *Pipeline, t *tracking.Row, now tables.Ticks) {
 	if !t.Importing.Empty() {
 		stay(t.Importing.From, CauseImport, "has an import to fold")
 	}
-	for _, i := range d.member.Imports {
+	for _, i := range d.Member.Imports {
 		if i.ID > t.Imported {
 			stay(i.From, CauseImport, "has an import to fold")
 		}
@@ -211,7 +212,7 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 	if d.from > after {
 		after = d.from
 	}
-	row, err := p.firstRow(ctx, d.member, tables.Keys{After: after, Before: d.to.String()})
+	row, err := p.firstRow(ctx, d.Member, tables.Keys{After: after, Before: d.to.String()})
 	if err == nil && row != "" {
 		cause, reason := unfolded(by, now)
 		d.stay(tables.TicksBefore(row), cause, "pipeline "+string(who.Name)+" "+reason)
@@ -239,7 +240,7 @@ func (p *Pipeline) uncounted(ctx context.Context, d *retained) error {
 		if d.from != "" && d.from >= keys.From {
 			keys.From, keys.After = "", d.from
 		}
-		row, err := p.firstRow(ctx, d.member, keys)
+		row, err := p.firstRow(ctx, d.Member, keys)
 		if err != nil {
 			return err
 		}

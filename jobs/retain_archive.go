@@ -55,7 +55,7 @@ func (p *Pipeline) unmarked(ctx context.Context, o *Pipeline, all []*retained) e
 			}
 			marked, _ := mark.Archive()
 			for _, d := range all {
-				if d.member.Month == month && d.member.Tenant == mark.Tenant {
+				if d.Member.Month == month && d.Member.Tenant == mark.Tenant {
 					d.stay(marked.Day.Start(), CauseArchive, "the archive has to make the day again")
 				}
 			}
@@ -66,8 +66,8 @@ func (p *Pipeline) unmarked(ctx context.Context, o *Pipeline, all []*retained) e
 
 func monthsOf(all []*retained) (months []schema.Month) {
 	for _, d := range all {
-		if !slices.Contains(months, d.member.Month) {
-			months = append(months, d.member.Month)
+		if !slices.Contains(months, d.Member.Month) {
+			months = append(months, d.Member.Month)
 		}
 	}
 	return months
@@ -76,12 +76,12 @@ func monthsOf(all []*retained) (months []schema.Month) {
 // inArchive keeps a device's rows from the first day on that has readings and is not archived, unless the archive of
 // the day is no longer kept either.
 func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
-	keep := KeepOfTenant(p.Retention.Keep, d.member.Tenant)
+	keep := KeepOfTenant(p.Retention.Keep, d.Member.Tenant)
 	keys := tables.Keys{After: d.from, Before: d.to.String()}
 	at := schema.DayOf(tables.TicksBefore(d.from))
 	for known := d.from != ""; at.Start() < d.to; known = true {
 		if known {
-			of := archivedDay{d.member.Month, d.member.Tenant, at}
+			of := archivedDay{d.Member.Month, d.Member.Tenant, at}
 			is, asked := has[of]
 			if !asked {
 				var err error
@@ -96,7 +96,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 			}
 			keys = tables.Keys{From: at.Start().String(), Before: d.to.String()}
 		}
-		row, err := p.firstReading(ctx, d.member, keys)
+		row, err := p.firstReading(ctx, d.Member, keys)
 		if err != nil || row == "" {
 			return err
 		}

@@ -16,19 +16,19 @@ type Wait struct {
 
 // note has the tracking row say why readings stay. That a job is at work just now is over before anybody reads it.
 func (d *retained) note() {
-	if d.deviceRun.err != nil || d.dropped || d.wait.Cause == CauseBusy {
+	if d.lost() || d.wait.Cause == CauseBusy {
 		return
 	}
 	if d.wait.Cause != "" {
 		d.overdue = d.cut.Time().Sub(d.oldest().Time())
 	}
-	d.track.Waits = tracking.Wait{Cause: string(d.wait.Cause), From: d.wait.Until}
-	d.dirty = d.dirty || d.track.Waits != d.track.Read.Waits
+	d.Row.Waits = tracking.Wait{Cause: string(d.wait.Cause), From: d.wait.Until}
+	d.Dirty = d.Dirty || d.Row.Waits != d.Row.Read.Waits
 }
 
 // oldest returns a time that no reading which stays is older than.
 func (d *retained) oldest() tables.Ticks {
-	at := max(d.wait.Until, tables.TicksOf(time.Date(d.member.Month.Year, d.member.Month.Month, 1, 0, 0, 0, 0, time.UTC)))
+	at := max(d.wait.Until, tables.TicksOf(time.Date(d.Member.Month.Year, d.Member.Month.Month, 1, 0, 0, 0, 0, time.UTC)))
 	if d.from != "" {
 		at = max(at, tables.TicksBefore(d.from)+1)
 	}

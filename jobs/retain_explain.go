@@ -73,10 +73,10 @@ func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[Retained, er
 }
 
 func (p *Pipeline) explain(ctx context.Context, d *retained, now tables.Ticks) (Retained, error) {
-	r := Retained{Member: d.member, Keep: d.keep, Cut: p.cut(d.keep, d.member, now), Watermark: d.member.Watermark,
-		To: d.to, Wait: d.wait, Err: d.deviceRun.err}
+	r := Retained{Member: d.Member, Keep: d.keep, Cut: p.cut(d.keep, d.Member, now), Watermark: d.Member.Watermark,
+		To: d.to, Wait: d.wait, Err: d.deviceRun.Err}
 	if r.Keep != nil && r.Keep.Readings > 0 {
-		r.Kept = max(r.Keep.Readings, p.late(d.member))
+		r.Kept = max(r.Keep.Readings, p.late(d.Member))
 	}
 	if d.from != "" {
 		r.Swept = tables.TicksBefore(d.from) + 1
@@ -84,7 +84,7 @@ func (p *Pipeline) explain(ctx context.Context, d *retained, now tables.Ticks) (
 	if r.To == 0 || r.Err != nil {
 		return r, nil
 	}
-	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, d.query()) {
+	for page, err := range p.Client.Table(d.Member.Readings).Rows(ctx, d.query()) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break
 		}

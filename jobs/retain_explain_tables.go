@@ -13,11 +13,11 @@ import (
 
 // failing has all rows of a device stay that the pipeline itself passes over after failures.
 func (d *retained) failing(now tables.Ticks) {
-	if !d.track.HeldAt(now) {
+	if !d.Row.HeldAt(now) {
 		return
 	}
 	d.passed = Wait{Cause: CauseRetention, Reason: fmt.Sprintf("retention tries again at %s, after: %s",
-		d.track.HeldUntil.Time().UTC().Format(time.RFC3339), d.track.Held)}
+		d.Row.HeldUntil.Time().UTC().Format(time.RFC3339), d.Row.Held)}
 	d.stay(0, d.passed.Cause, d.passed.Reason)
 }
 
@@ -38,7 +38,7 @@ func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables
 	for _, s := range sweeps(all, now) {
 		of := map[schema.DeviceID]*retained{}
 		for _, d := range s.devices {
-			of[d.member.Device] = d
+			of[d.Member.Device] = d
 		}
 		for _, table := range p.bucketTables() {
 			if err := p.sweep(ctx, p.Client.Table(p.Names.Output(table)), s, func(_ string, keys []string) error {
@@ -70,7 +70,7 @@ func (p *Pipeline) explainOwn(ctx context.Context, d *retained, counted bucketCo
 		switch {
 		case d.passed.Cause != "" && t.Cut > t.Swept:
 			t.Wait = d.passed
-		case t.Cut <= t.Swept || d.deviceRun.err != nil:
+		case t.Cut <= t.Swept || d.deviceRun.Err != nil:
 		case own.Table == rollupsTable:
 			t.Rows = counted[rollupsTable][own.Window]
 		case own.Table == rejectsTable:

@@ -14,12 +14,12 @@ import (
 // that loses rows to another finds the outputs to replace by these rows, so it needs rows that are not its own.
 func (p *Pipeline) moved(ctx context.Context, all []*retained) error {
 	for _, d := range all {
-		if d.to == 0 || len(d.member.Spans) == 0 {
+		if d.to == 0 || len(d.Member.Spans) == 0 {
 			continue
 		}
-		members, err := p.membershipsOf(ctx, d.member)
+		members, err := p.membershipsOf(ctx, d.Member)
 		if err != nil {
-			return fmt.Errorf("device %s: its memberships: %w", d.member.Device, err)
+			return fmt.Errorf("device %s: its memberships: %w", d.Member.Device, err)
 		}
 		for _, m := range members {
 			for _, o := range p.Retention.Others {

@@ -35,8 +35,8 @@ func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now table
 			}
 		}
 		for _, d := range s.devices {
-			d.track.States[sweptState(s.window)] = binary.BigEndian.AppendUint64(nil, uint64(s.to))
-			d.dirty = true
+			d.Row.States[sweptState(s.window)] = binary.BigEndian.AppendUint64(nil, uint64(s.to))
+			d.Dirty = true
 		}
 	}
 	return nil
@@ -65,7 +65,7 @@ func sweptState(w schema.Window) string { return "swept" + w.String() }
 // sweeps returns what is to be deleted. Devices that were swept equally far share a sweep.
 func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 	for _, d := range all {
-		if d.keep == nil || d.deviceRun.err != nil || d.dropped || d.passed.Cause != "" {
+		if d.keep == nil || d.lost() || d.passed.Cause != "" {
 			continue
 		}
 		for _, kept := range d.keep.Own() {
@@ -74,16 +74,16 @@ func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 			}
 			w := kept.Window
 			s := sweep{window: w, to: kept.Below(now)}
-			if state := d.track.States[sweptState(w)]; len(state) == 8 {
+			if state := d.Row.States[sweptState(w)]; len(state) == 8 {
 				s.from = tables.Ticks(binary.BigEndian.Uint64(state))
 			}
 			if s.to <= s.from {
 				continue
 			}
 			i := slices.IndexFunc(found, func(o *sweep) bool {
-				first := o.devices[0].member
-				return o.window == w && o.from == s.from && o.to == s.to && first.Tenant == d.member.Tenant &&
-					first.Month == d.member.Month
+				first := o.devices[0].Member
+				return o.window == w && o.from == s.from && o.to == s.to && first.Tenant == d.Member.Tenant &&
+					first.Month == d.Member.Month
 			})
 			if i < 0 {
 				i, found = len(found), append(found, &s)
@@ -103,24 +103,24 @@ func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
 }
 
 // keeps reports whether an output is still kept, so that history which is folded again does not bring it back.
-func (p *Pipeline) keeps(d *deviceRun, e fold.Effect, now tables.Ticks) bool {
+func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool {
 	if len(p.Keep) == 0 || e.To <= e.From {
 		return true
 	}
 	w := schema.Window(time.Duration(e.To-e.From) * 100)
 	switch e.Output.Table {
 	case "":
-		return KeepOfTenant(p.Keep, d.member.Tenant).KeepsDay(schema.DayOf(e.From), now)
+		return KeepOfTenant(p.Keep, m.Tenant).KeepsDay(schema.DayOf(e.From), now)
 	case schema.BucketsTable:
-		return KeepOfTenant(p.Keep, d.member.Tenant).KeepsReport(w, e.From, now)
+		return KeepOfTenant(p.Keep, m.Tenant).KeepsReport(w, e.From, now)
 	}
-	return e.To > keepOf(p.Keep, d.member, d.model.Name).below(w, now)
+	return e.To > keepOf(p.Keep, m, p.modelOf(m).Name).below(w, now)
 }
 
 // sweep goes from one day that has buckets to the next, and has do done with the keys of those that go.
 func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep,
 	do func(pk string, keys []string) error) error {
-	first, last := s.devices[0].member, s.devices[len(s.devices)-1].member
+	first, last := s.devices[0].Member, s.devices[len(s.devices)-1].Member
 	part := schema.RollupPartition{Tenant: first.Tenant, Window: s.window, Month: first.Month}
 	at := max(0, schema.DayOf(s.from)-againDays)
 	for ; at.Start() < s.to; at++ {
@@ -148,7 +148,7 @@ func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep,
 func (s *sweep) going(rows []tables.Entity) (keys []string) {
 	for i := range rows {
 		row, err := schema.ParseRollupRow(rows[i].RowKey)
-		if err == nil && slices.ContainsFunc(s.devices, func(d *retained) bool { return d.member.Device == row.Device }) {
+		if err == nil && slices.ContainsFunc(s.devices, func(d *retained) bool { return d.Member.Device == row.Device }) {
 			keys = append(keys, rows[i].RowKey)
 		}
 	}

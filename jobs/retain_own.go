@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -13,7 +14,7 @@ import (
 // retainOwn deletes old rejects and commands of devices: once a day, as whole days go.
 func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ticks) error {
 	for _, d := range all {
-		if d.keep == nil || d.deviceRun.err != nil || d.dropped {
+		if d.keep == nil || d.lost() {
 			continue
 		}
 		for _, own := range d.keep.Own() {
@@ -33,13 +34,13 @@ func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ti
 				return context.Cause(ctx)
 			}
 			if err != nil {
-				d.unavailable(err)
+				d.Unavailable(err)
 				break
 			}
-			d.deviceRun.rows, d.track.Rows = d.deviceRun.rows+rows, d.track.Rows+int64(rows)
+			d.deviceRun.rows, d.Row.Rows = d.deviceRun.rows+rows, d.Row.Rows+int64(rows)
 			d.count(own.Table, rows)
-			d.track.States[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
-			d.dirty = true
+			d.Row.States[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
+			d.Dirty = true
 		}
 	}
 	return nil
@@ -55,7 +56,7 @@ func sweptOwn(t KeptTable) string {
 
 // swept returns the time below which rows of a table are gone.
 func (d *retained) swept(t KeptTable) tables.Ticks {
-	if state := d.track.States[sweptOwn(t)]; len(state) == 8 {
+	if state := d.Row.States[sweptOwn(t)]; len(state) == 8 {
 		return tables.Ticks(binary.BigEndian.Uint64(state))
 	}
 	return 0
@@ -64,7 +65,7 @@ func (d *retained) swept(t KeptTable) tables.Ticks {
 // forgetRejects deletes rejects from before a time. A job may replace one meanwhile, which then stays.
 func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Ticks) (deleted int, err error) {
 	table := p.Client.Table(p.Names.Rejects())
-	for try := range tries {
+	for try := range commit.Tries {
 		var ops []tables.Op
 		if ops, err = p.oldRejects(ctx, d, to); err != nil {
 			return deleted, err
@@ -78,7 +79,7 @@ func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Tic
 		if err == nil {
 			return deleted, nil
 		}
-		if err := Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return deleted, err
 		}
 	}
@@ -88,7 +89,7 @@ func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Tic
 // oldRejects returns what deletes the rejects from before a time.
 func (p *Pipeline) oldRejects(ctx context.Context, d *retained, to tables.Ticks) (ops []tables.Op, err error) {
 	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, tables.Query{
-		Range:  tables.Partition(string(d.member.Device)),
+		Range:  tables.Partition(string(d.Member.Device)),
 		Select: []string{"PartitionKey", "RowKey", schema.RejectAt}}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, nil
@@ -110,14 +111,14 @@ func (p *Pipeline) forgetCommands(ctx context.Context, d *retained, to tables.Ti
 	if err != nil {
 		return 0, err
 	}
-	return len(going), deleteRows(ctx, p.Client.Table(p.Names.Commands()), string(d.member.Device), going)
+	return len(going), deleteRows(ctx, p.Client.Table(p.Names.Commands()), string(d.Member.Device), going)
 }
 
 // oldCommands returns the keys of commands that were sent before a time and go, and how many rows of the desired
 // configuration stay.
 func (p *Pipeline) oldCommands(ctx context.Context, d *retained, to tables.Ticks) (going []string, stay int,
 	err error) {
-	table, pk := p.Client.Table(p.Names.Commands()), string(d.member.Device)
+	table, pk := p.Client.Table(p.Names.Commands()), string(d.Member.Device)
 	acks := false
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk), Rows: tables.Keys{From: "0", Before: to.String()}},
 		Select: []string{"RowKey"}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -12,17 +13,17 @@ import (
 // row has changed meanwhile is left to another job.
 func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
 	fleet := p.Client.Table(p.Names.Fleet())
-	err := p.raiseIn(ctx, fleet, all, func(d *retained) *change {
-		if d.member.Watermark >= d.to {
+	err := p.raiseIn(ctx, fleet, all, func(d *retained) *commit.Write {
+		if d.Member.Watermark >= d.to {
 			return nil
 		}
-		return &change{op: tables.Merge(watermark(d), d.member.ETag)}
+		return &commit.Write{Op: tables.Merge(watermark(d), d.Member.ETag)}
 	})
 	for i, o := range p.Retention.Others {
 		if err != nil {
 			return err
 		}
-		err = p.raiseIn(ctx, o.tracking(), all, func(d *retained) *change {
+		err = p.raiseIn(ctx, o.tracking(), all, func(d *retained) *commit.Write {
 			t := d.rows[i]
 			if t == nil || t.Watermark >= d.to {
 				return nil
@@ -35,9 +36,9 @@ func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
 				e.Set(schema.TrackUncut, tables.Int64(int64(t.Uncut)))
 			}
 			if t.ETag == "" {
-				return &change{op: tables.Insert(e)}
+				return &commit.Write{Op: tables.Insert(e)}
 			}
-			return &change{op: tables.Merge(e, t.ETag)}
+			return &commit.Write{Op: tables.Merge(e, t.ETag)}
 		})
 	}
 	return err
@@ -45,44 +46,34 @@ func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
 
 // watermark is the part of a membership or of a tracking row that is raised.
 func watermark(d *retained) tables.Entity {
-	e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
+	e := tables.Entity{PartitionKey: d.Member.Month.String(), RowKey: string(d.Member.Key())}
 	e.Set(schema.MemberWatermark, tables.Int64(int64(d.to)))
 	return e
 }
 
 // raiseIn writes the changes of devices into a table, those of a partition together.
 func (p *Pipeline) raiseIn(ctx context.Context, table *tables.Table, all []*retained,
-	of func(*retained) *change) error {
-	var changes []*change
+	of func(*retained) *commit.Write) error {
+	var changes []*commit.Write
 	for _, d := range all {
-		if d.to == 0 || d.dropped || d.deviceRun.err != nil {
+		if d.to == 0 || d.lost() {
 			continue
 		}
 		c := of(d)
 		if c == nil {
 			continue
 		}
-		c.device = d.deviceRun
-		c.compare = func(found *tables.Entity) resolution {
+		c.Device = &d.deviceRun.Device
+		c.Compare = func(found *tables.Entity) commit.Resolution {
 			switch {
 			case found != nil && found.Get(schema.MemberWatermark).Int() == int64(d.to):
-				return resolution{done: true, etag: found.ETag}
-			case found == nil && c.op.Kind == tables.KindInsert, found != nil && found.ETag == c.op.IfMatch:
-				return resolution{etag: c.op.IfMatch}
+				return commit.Resolution{Done: true, ETag: found.ETag}
+			case found == nil && c.Op.Kind == tables.KindInsert, found != nil && found.ETag == c.Op.IfMatch:
+				return commit.Resolution{ETag: c.Op.IfMatch}
 			}
-			return resolution{taken: true}
+			return commit.Resolution{Taken: true}
 		}
 		changes = append(changes, c)
 	}
-	for len(changes) > 0 {
-		pk, n := changes[0].op.Entity.PartitionKey, 0
-		for n < len(changes) && changes[n].op.Entity.PartitionKey == pk {
-			n++
-		}
-		if err := writeBatch(ctx, table, changes[:n]); err != nil {
-			return err
-		}
-		changes = changes[n:]
-	}
-	return nil
+	return commit.WriteAll(ctx, table, changes)
 }

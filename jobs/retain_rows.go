@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -13,7 +14,7 @@ import (
 
 // forgetRows deletes rows of a device, oldest first, after looking at most at so many.
 func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error {
-	readings, looked, deleted := p.Client.Table(d.member.Readings), 0, 0
+	readings, looked, deleted := p.Client.Table(d.Member.Readings), 0, 0
 	var going []string
 	for page, err := range readings.Rows(ctx, d.query()) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -26,27 +27,27 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 			if looked++; d.goes(&page.Rows[i]) {
 				going = append(going, page.Rows[i].RowKey)
 			}
-			d.track.Last = page.Rows[i].RowKey
+			d.Row.Last = page.Rows[i].RowKey
 		}
 		if more := page.Next != (tables.Continuation{}); more && looked >= most {
-			d.behind = true
+			d.Behind = true
 			break
 		}
 		if full := len(going) - len(going)%tables.MaxOps; full > 0 {
-			if err := deleteRows(ctx, readings, string(d.member.Device), going[:full]); err != nil {
+			if err := deleteRows(ctx, readings, string(d.Member.Device), going[:full]); err != nil {
 				return err
 			}
 			deleted, going = deleted+full, slices.Clone(going[full:])
 		}
 	}
-	if err := deleteRows(ctx, readings, string(d.member.Device), going); err != nil {
+	if err := deleteRows(ctx, readings, string(d.Member.Device), going); err != nil {
 		return err
 	}
 	deleted += len(going)
 	d.count(ReadingsTable, deleted)
-	d.deviceRun.rows, d.track.Rows = d.deviceRun.rows+deleted, d.track.Rows+int64(deleted)
-	if !d.behind {
-		d.track.Last = (d.to - 1).String()
+	d.deviceRun.rows, d.Row.Rows = d.deviceRun.rows+deleted, d.Row.Rows+int64(deleted)
+	if !d.Behind {
+		d.Row.Last = (d.to - 1).String()
 	}
 	return nil
 }
@@ -63,7 +64,7 @@ func (d *retained) count(table string, rows int) {
 func deleteRows(ctx context.Context, table *tables.Table, pk string, keys []string) error {
 	for group := range slices.Chunk(keys, tables.MaxOps) {
 		var last error
-		for try := range tries {
+		for try := range commit.Tries {
 			if len(group) == 0 {
 				break
 			}
@@ -74,7 +75,7 @@ func deleteRows(ctx context.Context, table *tables.Table, pk string, keys []stri
 			if _, last = table.Submit(ctx, ops); last == nil {
 				break
 			}
-			if err := Pause(ctx, try); err != nil {
+			if err := commit.Pause(ctx, try); err != nil {
 				return err
 			}
 			left, err := keysOf(ctx, table, pk, group)
@@ -109,7 +110,7 @@ func keysOf(ctx context.Context, table *tables.Table, pk string, keys []string) 
 // query asks for the rows that may go, with what decides whether they do.
 func (d *retained) query() tables.Query {
 	keys := tables.Keys{After: d.from, Before: d.to.String()}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: keys}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.Member.Device)), Rows: keys}}
 	if d.keep.Where == nil {
 		q.Select = []string{"RowKey"}
 	}
@@ -118,7 +119,7 @@ func (d *retained) query() tables.Query {
 
 // goes reports whether a row below the watermark is deleted.
 func (d *retained) goes(e *tables.Entity) bool {
-	if !d.member.Has(tables.TicksBefore(e.RowKey)) {
+	if !d.Member.Has(tables.TicksBefore(e.RowKey)) {
 		return false
 	}
 	if d.keep.Where == nil {
@@ -129,7 +130,7 @@ func (d *retained) goes(e *tables.Entity) bool {
 		return false
 	}
 	sample, _ := d.model.Sensors.Sample(r)
-	return d.keep.Where.Holds(condition.Row{Labels: d.member.Labels, Sensor: func(name string) condition.Value {
+	return d.keep.Where.Holds(condition.Row{Labels: d.Member.Labels, Sensor: func(name string) condition.Value {
 		for i := range sample.Values {
 			if sample.Values[i].Sensor == name {
 				return sample.Values[i].Condition()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/tracking"
@@ -96,3 +97,6 @@ type retained struct {
 
 	passed Wait // why the pipeline passes over it, if it does
 }
+
+// lost reports whether the device has failed or was overtaken.
+func (d *retained) lost() bool { return d.Err != nil || d.Outcome() == commit.Overtaken }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -124,7 +125,7 @@ func (p *Pipeline) startChain(ctx context.Context, m Message, waiting tables.Ent
 	chain := tracking.Mark{ID: waiting.Get(schema.TrackChainMark).Text(), Until: now.Add(p.marks())}
 	e := tables.Entity{PartitionKey: waiting.PartitionKey, RowKey: waiting.RowKey}
 	chain.SetChain(&e)
-	if _, err := p.tracking().Do(ctx, tables.Merge(e, waiting.ETag)); isChanged(err) {
+	if _, err := p.tracking().Do(ctx, tables.Merge(e, waiting.ETag)); commit.IsChanged(err) {
 		return false, nil
 	} else if err != nil {
 		return false, err

@@ -15,6 +15,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -91,7 +92,7 @@ func (f *dayFile) write(ctx context.Context) (used columnar.Columns, err error) 
 		if !errors.Is(err, errTaken) {
 			return used, err
 		}
-		if err := jobs.Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return used, err
 		}
 	}
@@ -177,7 +178,7 @@ func (b *body) place(ctx context.Context, on azcore.ETag) error {
 		case found == nil && on != "" || found != nil && found.etag != on || errors.Is(last, errBlocksGone):
 			return errTaken
 		}
-		if err := jobs.Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -153,7 +154,7 @@ func (d *Days) describe(ctx context.Context, f Folder, from []schema.DeviceID, u
 			return nil, err
 		}
 		last = err
-		if err := jobs.Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}

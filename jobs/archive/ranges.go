@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"furrow/jobs"
+	"furrow/jobs/commit"
 	"furrow/tables/schema"
 )
 
@@ -50,7 +51,7 @@ func (d *Days) ranges(ctx context.Context, f Folder, day jobs.TenantDay) (all []
 		if err == nil {
 			return all, nil
 		}
-		if err := jobs.Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}

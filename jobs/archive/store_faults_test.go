@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -155,7 +155,7 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 					r, err = send()
 				}
 				if wrong := s.store(t, nil).Write(t.Context(), "o", other, each(others...)); wrong != nil &&
-					!errors.Is(wrong, jobs.ErrOvertaken) {
+					!errors.Is(wrong, commit.ErrOvertaken) {
 					t.Error(wrong)
 				}
 				if !done {
@@ -169,7 +169,7 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 			if slept && other > 5 && !bytes.Equal(b, packed(t, s, others)) {
 				t.Errorf("the newer object is gone, %v", err)
 			}
-			if slept && other > 5 && !done && !errors.Is(err, jobs.ErrOvertaken) {
+			if slept && other > 5 && !done && !errors.Is(err, commit.ErrOvertaken) {
 				t.Errorf("the sleeper was told %v", err)
 			}
 			if (!slept || other < 5) && err == nil && !bytes.Equal(b, packed(t, s, mine)) {
@@ -193,7 +193,7 @@ func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
 	}}
 	through := &faults.Transport{Plan: faults.Script{0: faults.ServerBusy}, Next: faults.Func(g.Do)}
 	err := s.store(t, through).Write(t.Context(), "o", 5, each(some(1, 3, 10)...))
-	if b, _ := s.object(t, "o"); !errors.Is(err, jobs.ErrOvertaken) || !bytes.Equal(b, packed(t, s, others)) {
+	if b, _ := s.object(t, "o"); !errors.Is(err, commit.ErrOvertaken) || !bytes.Equal(b, packed(t, s, others)) {
 		t.Errorf("the sleeper was told %v", err)
 	}
 }

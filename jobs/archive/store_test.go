@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
@@ -224,7 +224,7 @@ func TestFenceDecidesWhoReplaces(t *testing.T) {
 		overtaken bool
 	}{{5, 1, false}, {4, 2, true}, {5, 3, false}, {6, 4, false}, {1, 5, true}} {
 		err := store.Write(t.Context(), "o", w.fence, each(some(w.kind, 3, 10)...))
-		if errors.Is(err, jobs.ErrOvertaken) != w.overtaken || !w.overtaken && err != nil {
+		if errors.Is(err, commit.ErrOvertaken) != w.overtaken || !w.overtaken && err != nil {
 			t.Errorf("fence %d: %v", w.fence, err)
 		}
 		if b, _ := s.object(t, "o"); bytes.Equal(b, packed(t, s, some(w.kind, 3, 10))) == w.overtaken {

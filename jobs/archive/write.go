@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -18,7 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 )
 
-var _ jobs.Objects = (*Store)(nil)
+var _ commit.Objects = (*Store)(nil)
 
 // Write writes an object of readings in one step: readers see the whole object or the one before. It reads them once,
 // and holds at most 4 MiB of compressed readings. Without readings it changes nothing.
@@ -32,7 +32,7 @@ func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks,
 	if err == nil && b.readings > 0 {
 		err = b.settle(ctx, fence)
 	}
-	if err != nil && !errors.Is(err, jobs.ErrOvertaken) {
+	if err != nil && !errors.Is(err, commit.ErrOvertaken) {
 		return fmt.Errorf("archive %s/%s: %w", s.name, name, err)
 	}
 	return err
@@ -77,7 +77,7 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 		case found == nil:
 			on = absent
 		case found.fence > fence:
-			return jobs.ErrOvertaken
+			return commit.ErrOvertaken
 		case found.writer == b.writer:
 			return nil // the answer was lost
 		case errors.Is(last, errBlocksGone):
@@ -85,7 +85,7 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 		default:
 			on = condition(found.etag)
 		}
-		if err := jobs.Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/tables"
@@ -13,7 +14,7 @@ import (
 )
 
 // Build returns the pipeline for device jobs. The objects may be nil unless MakesObjects.
-func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Pipeline, error) {
+func (p Pipeline) Build(client *tables.Client, names schema.Names, objects commit.Objects) (*jobs.Pipeline, error) {
 	if p.MakesObjects() && objects == nil {
 		return nil, fmt.Errorf("pipeline %s writes objects, but the storage account has no blobs",
 			p.Name)

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -212,7 +213,9 @@ func (p Pipeline) Keeps() (all []jobs.Keep, err error) {
 }
 
 // retention returns what the pipeline deletes.
-func (p Pipeline) retention(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Retention, error) {
+func (p Pipeline) retention(
+	client *tables.Client, names schema.Names, objects commit.Objects,
+) (*jobs.Retention, error) {
 	if !p.Retains() {
 		return nil, nil
 	}

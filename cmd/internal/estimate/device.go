@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
-	"furrow/jobs"
+	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -121,4 +121,4 @@ func add(e fold.Effect, written map[[2]string]*write, outputs map[fold.Output]in
 }
 
 // noObjects stands for a container, to which nothing is written here.
-type noObjects struct{ jobs.Objects }
+type noObjects struct{ commit.Objects }

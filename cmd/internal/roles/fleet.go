@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/tracing"
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/commit"
 	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
@@ -111,7 +112,7 @@ func (f *Fleet) Runs() worker.Runs { return worker.Runs{Table: f.Tables.Table(f.
 
 // Jobs returns a pipeline for its jobs.
 func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
-	var objects jobs.Objects
+	var objects commit.Objects
 	if f.Archive != nil {
 		objects = f.Archive
 	}

@@ -1,9 +1,10 @@
-package jobs
+package commit
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -12,65 +13,85 @@ import (
 	"furrow/tables"
 )
 
-// A change is one entity in a batch of writes: its new content, on the version that it is known to have.
-type change struct {
-	op     tables.Op
-	done   bool
-	etag   tables.ETag // version that was written, once done
-	device *deviceRun
-	output fold.Output // the output that it writes
+// A Write is one entity in a batch of them: its new content, on the version that it is known to have.
+type Write struct {
+	Op     tables.Op
+	Done   bool
+	ETag   tables.ETag // version that was written, once done
+	Device *Device
+	Output fold.Output // the output that it writes
 	parts  int         // parts of it that are written
 	found  int         // parts found in storage; 0 if nobody has looked
 	look   bool        // read storage first, because its version is not known
 
-	// compare decides what to do after a refusal or a lost answer, given what storage has; nil if there is no entity. A
-	// change without compare is a mark: it is written again with every try, and never read.
-	compare func(found *tables.Entity) resolution
+	// Compare decides what to do after a refusal or a lost answer, given what storage has; nil if there is no entity. A
+	// Write without Compare is a mark: it is written again with every try, and never read.
+	Compare func(found *tables.Entity) Resolution
 }
 
-func (c *change) isMark() bool { return c.compare == nil }
+func (c *Write) isMark() bool { return c.Compare == nil }
 
-// A resolution is the result of a comparison with storage.
-type resolution struct {
-	done  bool        // it is already written, and the answer was lost
-	etag  tables.ETag // version in storage, which the next try replaces
-	taken bool        // a job with a higher rank has written: the device is given up
+// A Resolution is the result of a comparison with storage.
+type Resolution struct {
+	Done  bool        // it is already written, and the answer was lost
+	ETag  tables.ETag // version in storage, which the next try replaces
+	Taken bool        // a job with a higher rank has written: the device is given up
 }
 
-// tries is how often a transaction is rebuilt before its job fails and is tried again as a whole.
-const tries = 6
+// Tries is how often a transaction is rebuilt before its job fails and is tried again as a whole.
+const Tries = 6
 
-// writeBatch writes changes of one partition of a table in as few transactions as storage allows. Any failure is
+// WriteAll writes changes of a table, those of a partition in as few transactions as storage allows. Any failure is
 // ambiguous: it reads the range once, compares each change with storage, and tries the rest again. It leaves out
 // devices that are given up.
 //
 // A change that storage would never accept, or for which it refuses a transaction, is an error of its device.
-func writeBatch(ctx context.Context, table *tables.Table, changes []*change) error {
+func WriteAll(ctx context.Context, table *tables.Table, changes []*Write) error {
 	for _, c := range changes {
-		if err := c.op.Entity.Check(); err != nil && !c.isMark() && c.device.err == nil {
-			c.device.err = err
+		if err := c.Op.Entity.Check(); err != nil && !c.isMark() && c.Device.Err == nil {
+			c.Device.Err = err
 		}
 	}
-	for _, group := range cut(undone(changes)) {
-		if err := writeGroup(ctx, table, group); err != nil {
-			return err
+	for of := range byPartition(changes) {
+		for _, group := range cut(Undone(of)) {
+			if err := writeGroup(ctx, table, group); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// byPartition yields the changes of each partition, which come together.
+func byPartition(changes []*Write) iter.Seq[[]*Write] {
+	return func(yield func([]*Write) bool) {
+		for len(changes) > 0 {
+			n := slices.IndexFunc(changes, func(c *Write) bool {
+				return c.Op.Entity.PartitionKey != changes[0].Op.Entity.PartitionKey
+			})
+			if n < 0 {
+				n = len(changes)
+			}
+			if !yield(changes[:n]) {
+				return
+			}
+			changes = changes[n:]
+		}
+	}
+}
+
 // cut divides changes as tables.Cut divides their operations.
-func cut(changes []*change) (groups [][]*change) {
+func cut(changes []*Write) (groups [][]*Write) {
 	if len(changes) == 0 {
 		return nil
 	}
 	ops := make([]tables.Op, len(changes))
 	for i, c := range changes {
-		ops[i] = c.op
+		ops[i] = c.Op
 	}
 	cuts, err := tables.Cut(ops)
 	if err != nil {
-		return [][]*change{changes} // Submit reports the operation and the reason
+		return [][]*Write{changes} // Submit reports the operation and the reason
 	}
 	for _, g := range cuts {
 		groups, changes = append(groups, changes[:len(g)]), changes[len(g):]
@@ -78,15 +99,15 @@ func cut(changes []*change) (groups [][]*change) {
 	return groups
 }
 
-func writeGroup(ctx context.Context, table *tables.Table, group []*change) error {
+func writeGroup(ctx context.Context, table *tables.Table, group []*Write) error {
 	var last error
 	if group[0].look {
 		if err := compare(ctx, table, group); err != nil {
 			return err
 		}
 	}
-	for try := 0; try < tries; try++ {
-		left := undone(group)
+	for try := 0; try < Tries; try++ {
+		left := Undone(group)
 		if len(left) == 0 {
 			return nil
 		}
@@ -97,7 +118,7 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 			if c.isMark() {
 				return last
 			}
-			c.device.err = last
+			c.Device.Err = last
 			try-- // the others still have all their tries
 			continue
 		}
@@ -108,15 +129,15 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 			last = err // the next round reads again
 		}
 	}
-	if len(undone(group)) == 0 {
+	if len(Undone(group)) == 0 {
 		return nil
 	}
-	return fmt.Errorf("after %d tries: %w", tries, last)
+	return fmt.Errorf("after %d tries: %w", Tries, last)
 }
 
 // refused returns the change for which storage always refuses a transaction, or nil if there is none or it may be
 // accepted later.
-func refused(changes []*change, err error) *change {
+func refused(changes []*Write, err error) *Write {
 	wrong, ok := errors.AsType[*tables.TransactionError](err)
 	if !ok {
 		return nil
@@ -130,17 +151,17 @@ func refused(changes []*change, err error) *change {
 	return changes[wrong.Index]
 }
 
-// undone returns the changes that are still to be written. Marks are needed only with others: they are in the
+// Undone returns the changes that are still to be written. Marks are needed only with others: they are in the
 // transaction of those that are done.
-func undone(group []*change) (left []*change) {
+func Undone(group []*Write) (left []*Write) {
 	marks := 0
 	for _, c := range group {
 		switch {
-		case c.done:
+		case c.Done:
 		case c.isMark():
 			marks++
 			left = append(left, c)
-		case !c.device.dropped && c.device.err == nil:
+		case !c.Device.overtaken && c.Device.Err == nil:
 			left = append(left, c)
 		}
 	}
@@ -150,36 +171,36 @@ func undone(group []*change) (left []*change) {
 	return left
 }
 
-func submit(ctx context.Context, table *tables.Table, changes []*change) error {
+func submit(ctx context.Context, table *tables.Table, changes []*Write) error {
 	ops := make([]tables.Op, len(changes))
 	for i, c := range changes {
-		ops[i] = c.op
+		ops[i] = c.Op
 	}
 	written, err := table.Submit(ctx, ops)
 	if err != nil {
 		return err
 	}
 	for i, c := range changes {
-		c.done, c.etag = true, written.ETags[i]
+		c.Done, c.ETag = true, written.ETags[i]
 	}
 	return nil
 }
 
 // compare reads the changes' rows and decides about each.
-func compare(ctx context.Context, table *tables.Table, changes []*change) error {
+func compare(ctx context.Context, table *tables.Table, changes []*Write) error {
 	var keys []string
 	for _, c := range changes {
 		if !c.isMark() {
-			keys = append(keys, c.op.Entity.RowKey)
+			keys = append(keys, c.Op.Entity.RowKey)
 		}
 	}
-	found, err := find(ctx, table, changes[0].op.Entity.PartitionKey, keys)
+	found, err := find(ctx, table, changes[0].Op.Entity.PartitionKey, keys)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
 		if !c.isMark() {
-			c.settle(found[c.op.Entity.RowKey])
+			c.settle(found[c.Op.Entity.RowKey])
 		}
 	}
 	return nil
@@ -220,28 +241,28 @@ func find(ctx context.Context, table *tables.Table, pk string, keys []string) (m
 	return found, nil
 }
 
-func (c *change) settle(found *tables.Entity) {
-	v := c.compare(found)
+func (c *Write) settle(found *tables.Entity) {
+	v := c.Compare(found)
 	switch {
-	case v.taken:
-		c.device.dropped = true
-	case v.done:
-		c.done, c.etag = true, v.etag
+	case v.Taken:
+		c.Device.overtaken = true
+	case v.Done:
+		c.Done, c.ETag = true, v.ETag
 	case found == nil:
-		c.op = tables.Insert(c.op.Entity)
-	case c.op.Kind == tables.KindDelete:
-		c.op = tables.Delete(c.op.Entity.PartitionKey, c.op.Entity.RowKey, v.etag)
-	case c.op.Kind == tables.KindMerge:
-		c.op = tables.Merge(c.op.Entity, v.etag)
+		c.Op = tables.Insert(c.Op.Entity)
+	case c.Op.Kind == tables.KindDelete:
+		c.Op = tables.Delete(c.Op.Entity.PartitionKey, c.Op.Entity.RowKey, v.ETag)
+	case c.Op.Kind == tables.KindMerge:
+		c.Op = tables.Merge(c.Op.Entity, v.ETag)
 	default:
-		c.op = tables.Replace(c.op.Entity, v.etag)
+		c.Op = tables.Replace(c.Op.Entity, v.ETag)
 	}
 }
 
 // again repeats something harmless until it succeeds or tries are used up.
-func again(ctx context.Context, do func() error) error {
+func Retry(ctx context.Context, do func() error) error {
 	var err error
-	for try := range tries {
+	for try := range Tries {
 		if err = do(); err == nil {
 			return nil
 		}
@@ -261,4 +282,9 @@ func Pause(ctx context.Context, try int) error {
 	case <-time.After(longest/2 + rand.N(longest/2)):
 		return nil
 	}
+}
+
+// IsChanged reports whether a write was refused because the row has another version or is gone.
+func IsChanged(err error) bool {
+	return errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound)
 }

@@ -1,4 +1,4 @@
-package jobs
+package commit
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// A firstFailure is the error of a device that had not failed before.
-type firstFailure struct{ error }
+// A FirstFailure is the error of a device that had not failed before.
+type FirstFailure struct{ error }
 
-func (f *firstFailure) Unwrap() error { return f.error }
+func (f *FirstFailure) Unwrap() error { return f.error }
 
 // Pauses of a failing device: none after the first failure, when it is tried again alone; then growing.
 const (
@@ -32,16 +32,16 @@ func pauseAfter(attempts int) time.Duration {
 	return min(pause, longestPause)
 }
 
-// fail counts failures on the tracking rows of their devices. If a row has changed meanwhile, another job judges.
-func (j *job) fail(ctx context.Context) error {
-	for _, d := range j.work {
-		if d.err == nil || ctx.Err() != nil {
+// Fail counts failures on the tracking rows of their devices. If a row has changed meanwhile, another job judges.
+func (a *Attempt) Fail(ctx context.Context) error {
+	for _, d := range a.Work {
+		if d.Err == nil || ctx.Err() != nil {
 			continue
 		}
-		op := d.failed(j.now)
-		err := again(ctx, func() error {
-			_, err := j.pipeline.tracking().Do(ctx, op)
-			if isChanged(err) {
+		op := d.failed(a.Now)
+		err := Retry(ctx, func() error {
+			_, err := a.Tracking().Do(ctx, op)
+			if IsChanged(err) {
 				return nil
 			}
 			return err
@@ -49,8 +49,8 @@ func (j *job) fail(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if d.track.Attempts == 1 {
-			d.err = &firstFailure{d.err}
+		if d.Row.Attempts == 1 {
+			d.Err = &FirstFailure{d.Err}
 		}
 	}
 	return ctx.Err()
@@ -58,13 +58,13 @@ func (j *job) fail(ctx context.Context) error {
 
 // failed returns the merge that counts a failure and gives back a claim. It starts from the row as it was before the
 // job, whose results are lost.
-func (d *deviceRun) failed(now tables.Ticks) tables.Op {
-	t, m := d.track, d.member
+func (d *Device) failed(now tables.Ticks) tables.Op {
+	t, m := d.Row, d.Member
 	t.Marks = t.Read.Marks
 	t.Attempts++
-	t.Held, _, _ = strings.Cut(tables.Clip(d.err.Error(), tracking.MaxHeld), "\n")
+	t.Held, _, _ = strings.Cut(tables.Clip(d.Err.Error(), tracking.MaxHeld), "\n")
 	pause := pauseAfter(t.Attempts)
-	if d.busy {
+	if d.unavailable {
 		pause = min(pause, longestBusyPause)
 	}
 	if pause > 0 {
@@ -72,7 +72,7 @@ func (d *deviceRun) failed(now tables.Ticks) tables.Op {
 	}
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	t.SetMarks(&e)
-	if d.held {
+	if d.Claimed {
 		e.Set(schema.TrackClaim, tables.String(""))
 	}
 	if t.ETag == "" {

@@ -1,4 +1,4 @@
-package jobs
+package commit
 
 import (
 	"context"
@@ -24,15 +24,15 @@ var ErrOvertaken = errors.New("another job has overtaken this one")
 
 var errNoObjects = errors.New("its pipeline writes objects, but the worker has no container for them")
 
-// objects writes the outputs that are objects. No fold holds their readings: each is read again from the readings table
-// and passed on.
-func (j *job) objects(ctx context.Context) error {
-	for _, d := range j.work {
-		for _, o := range fold.SortedOutputs(d.effects) {
-			if o.Table != "" || d.effects[o].IsMark() || !d.live() {
+// writeObjects writes the outputs that are objects. No fold holds their readings: each is read again from the readings
+// table and passed on.
+func (a *Attempt) writeObjects(ctx context.Context) error {
+	for _, d := range a.Work {
+		for _, o := range fold.SortedOutputs(d.Effects) {
+			if o.Table != "" || d.Effects[o].IsMark() || !d.live() {
 				continue
 			}
-			if err := j.object(ctx, d, o); err != nil {
+			if err := a.object(ctx, d, o); err != nil {
 				return fmt.Errorf("object %s: %w", o.Name(), err)
 			}
 		}
@@ -42,33 +42,32 @@ func (j *job) objects(ctx context.Context) error {
 
 // object writes one. It includes readings that arrived late since the rows were folded. If nothing else was made of
 // those, they count as passed, too.
-func (j *job) object(ctx context.Context, d *deviceRun, o fold.Output) error {
-	p := j.pipeline
-	if p.Objects == nil {
-		d.err = errNoObjects
+func (a *Attempt) object(ctx context.Context, d *Device, o fold.Output) error {
+	if a.Objects == nil {
+		d.Err = errNoObjects
 		return nil
 	}
-	w := tracking.Window{From: d.effects[o].From, To: d.effects[o].To}
+	w := tracking.Window{From: d.Effects[o].From, To: d.Effects[o].To}
 	var seen tracking.Tally
-	err := p.Objects.Write(ctx, o.Name(), d.track.Fence, p.readings(ctx, d, w, &seen))
+	err := a.Objects.Write(ctx, o.Name(), d.Row.Fence, a.readings(ctx, d, w, &seen))
 	if errors.Is(err, ErrOvertaken) {
-		d.dropped = true
+		d.overtaken = true
 		return nil
 	}
-	if err == nil && len(p.Processors) == 1 {
-		d.track.Pass(w, &seen)
+	if err == nil && a.ObjectsOnly {
+		d.Row.Pass(w, &seen)
 	}
 	return err
 }
 
 // readings yields the tenant's readings of a window below the checkpoint in row order. It counts all its rows,
 // including those that are not readings.
-func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w tracking.Window,
+func (w *Writer) readings(ctx context.Context, d *Device, in tracking.Window,
 	seen *tracking.Tally) iter.Seq2[schema.Reading, error] {
-	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
-		Rows: tables.Keys{From: w.From.String(), Before: w.To.String(), To: d.track.Last}}
+	rows := tables.Range{Partitions: tables.Is(string(d.Member.Device)),
+		Rows: tables.Keys{From: in.From.String(), Before: in.To.String(), To: d.Row.Last}}
 	return func(yield func(schema.Reading, error) bool) {
-		for e, err := range p.Client.Table(d.member.Readings).Entities(ctx, tables.Query{Range: rows}) {
+		for e, err := range w.Client.Table(d.Member.Readings).Entities(ctx, tables.Query{Range: rows}) {
 			if err != nil {
 				yield(schema.Reading{}, err)
 				return
@@ -81,8 +80,8 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w tracking.Window
 }
 
 // reading counts a row, and returns its reading, unless another tenant had the device.
-func (d *deviceRun) reading(e tables.Entity, seen *tracking.Tally) (schema.Reading, bool) {
-	if !d.member.Has(tables.TicksBefore(e.RowKey)) {
+func (d *Device) reading(e tables.Entity, seen *tracking.Tally) (schema.Reading, bool) {
+	if !d.Member.Has(tables.TicksBefore(e.RowKey)) {
 		return schema.Reading{}, false
 	}
 	seen.Read.Add(e.RowKey)
@@ -91,7 +90,7 @@ func (d *deviceRun) reading(e tables.Entity, seen *tracking.Tally) (schema.Readi
 		seen.Refused.Add(e.RowKey)
 		return r, false
 	}
-	if _, refused := d.model.Sensors.Sample(r); len(refused) > 0 {
+	if _, refused := d.Sensors.Sample(r); len(refused) > 0 {
 		seen.Refused.Add(e.RowKey)
 	}
 	return r, true
