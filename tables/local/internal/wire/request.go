@@ -190,6 +190,9 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 			return nil, BodyError(err)
 		}
 		if len(buf) == cap(buf) {
+			if size == most { // it is longer than it said, which net/http does not let through
+				most = max + 1
+			}
 			more := min(size, most-size)
 			if err := r.Hold(more); err != nil {
 				return nil, err
