@@ -19,6 +19,7 @@ import (
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 )
 
 var seedFrom = flag.Uint64("jobs.seed", 0, "the seed of the first random schedule; 0 takes one from the clock")
@@ -32,6 +33,26 @@ func calm(t *testing.T, w *jobstest.World) (want map[string]string) {
 	f := w.NewFleet(t)
 	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	return f.Ends(t)
+}
+
+// TestTrackingRowSaysWhatTheLastBatchHad, until another one has rows.
+func TestTrackingRowSaysWhatTheLastBatchHad(t *testing.T) {
+	t.Parallel()
+	f := jobstest.NewWorld(t, 1, 200).NewFleet(t)
+	p := f.Pipeline(t, nil)
+	says := func(want int64) {
+		t.Helper()
+		track := must.Have(schema.TrackOf(f.Track(t, f.World.Devices[0])))(t)
+		if track.BatchRows != want || track.BatchTook <= 0 || track.BatchTook > time.Minute {
+			t.Errorf("the last batch had %d rows in %v, want %d", track.BatchRows, track.BatchTook, want)
+		}
+	}
+	f.FirstHalf(t)
+	says(101)
+	for range 2 {
+		must.Have(p.Run(t.Context(), f.Batch))(t)
+		says(99)
+	}
 }
 
 func TestCalmRunFoldsEveryRowOnce(t *testing.T) {

@@ -68,7 +68,7 @@ const maxBytes = 8 << 20
 // holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
 func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
-	d.Horizon = horizon
+	d.Horizon, d.began = horizon, time.Now()
 	heeded := d.heedSettings()
 	moved, err := d.heedSpans()
 	if d.Err = err; err != nil {
@@ -109,6 +109,9 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	if d.Err == nil {
 		d.mark()
 		d.settle(p.late(d.Member))
+	}
+	if d.rows > 0 {
+		d.Row.Batch = tracking.Batch{Rows: d.rows, Took: time.Since(d.began)}
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ type deviceRecord struct {
 	InFleet *bool       // whether its fleet row exists; nil: not read
 	// Policies of its readings table; nil: not read, or there are none.
 	Policies *schema.Policies
+	tracks   []trackLine // of the pipelines that know it; only device show reads them
 }
 
 var _ records.Record = deviceRecord{}
@@ -63,8 +64,19 @@ type deviceLine struct {
 	Status     schema.Status       `json:"status"`
 	Outcome    sas.Outcome         `json:"outcome,omitempty"` // only device add
 	// whether runs find the device; like tokens, only device show and device set
-	InFleet *bool       `json:"inFleet,omitempty"`
-	Tokens  []tokenLine `json:"tokens,omitempty"`
+	InFleet   *bool       `json:"inFleet,omitempty"`
+	Tokens    []tokenLine `json:"tokens,omitempty"`
+	Pipelines []trackLine `json:"pipelines,omitempty"`
+}
+
+// A trackLine is how far a pipeline has got with a device.
+type trackLine struct {
+	Pipeline     schema.Pipeline `json:"pipeline"`
+	Checkpoint   string          `json:"checkpoint"` // rows up to this row key are folded
+	Rows         int64           `json:"rows"`       // since the beginning
+	Late         int64           `json:"late"`
+	BatchRows    int64           `json:"batchRows"`    // that the last job with rows has folded
+	BatchSeconds float64         `json:"batchSeconds"` // to read and to fold them
 }
 
 type tokenLine struct {
@@ -87,7 +99,7 @@ func (r deviceRecord) Object() any {
 	if r.Position != nil {
 		l.Lat, l.Lon = &r.Position.Lat, &r.Position.Lon
 	}
-	if r.InFleet == nil {
+	if l.Pipelines = r.tracks; r.InFleet == nil {
 		return l
 	}
 	for _, t := range r.Device.Tokens {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,15 +10,17 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/config"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func deviceShowCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
-		Usage:       "Show a device's record and its last tokens",
+		Usage:       "Show a device's record, its last tokens, and how far pipelines have folded it",
 		Description: examples("device show pump-7"),
 		ArgsUsage:   "DEVICE",
 		Flags:       append(storageFlags(), jsonFlag()),
@@ -49,10 +52,38 @@ func deviceShow(c *cli.Context) error {
 	if found {
 		r.Policies = &policies
 	}
+	if r.tracks, err = tracksOf(c.Context, d.reader(), device.Member()); err != nil {
+		return err
+	}
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, r.Object())
 	}
 	return r.text(c.App.Writer)
+}
+
+// tracksOf returns how far the pipelines have got with a device that have begun with it.
+func tracksOf(ctx context.Context, f query.Fleet, m schema.Member) (all []trackLine, err error) {
+	pipelines, err := f.Pipelines(ctx)
+	for _, p := range pipelines {
+		t, begun, err := f.Track(ctx, p, m)
+		if err != nil {
+			return nil, err
+		}
+		if begun && p != config.Retention { // which folds nothing
+			all = append(all, trackLine{p, t.Checkpoint, t.Rows, t.Late, t.BatchRows, t.BatchTook.Seconds()})
+		}
+	}
+	return all, err
+}
+
+// text describes how far the pipeline has got.
+func (t trackLine) text() string {
+	text := fmt.Sprintf("  pipeline %s: %d rows folded, up to row %s", t.Pipeline, t.Rows, t.Checkpoint)
+	if t.BatchRows > 0 {
+		took := time.Duration(t.BatchSeconds * float64(time.Second)).Round(10 * time.Microsecond)
+		text += fmt.Sprintf("; the last batch had %d rows and took %v", t.BatchRows, took)
+	}
+	return text + "\n"
 }
 
 // device returns the record of a device that was not removed. If there is none, the error suggests similar IDs.
@@ -108,6 +139,9 @@ func (r deviceRecord) text(w io.Writer) error {
 		}
 		text += fmt.Sprintf("  token %s, %s: rows from %s to %s; %s\n", t.Fingerprint, policy,
 			t.From.Time().Format(time.RFC3339), t.To.Time().Format(time.RFC3339), ends)
+	}
+	for _, t := range r.tracks {
+		text += t.text()
 	}
 	_, err := io.WriteString(w, text)
 	return err

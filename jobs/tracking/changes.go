@@ -92,3 +92,11 @@ func (t *Row) setWaits(e *tables.Entity) {
 		e.Set(schema.TrackWaitsFrom, tables.Int64(int64(t.Waits.From)))
 	}
 }
+
+// setBatch sets the properties of the last batch.
+func (t *Row) setBatch(e *tables.Entity) {
+	if t.Batch != t.Read.batch {
+		e.Set(schema.TrackBatchRows, tables.Int64(int64(t.Batch.Rows)))
+		e.Set(schema.TrackBatchTook, tables.Int64(t.Batch.Took.Microseconds()))
+	}
+}

@@ -8,6 +8,8 @@
 package tracking
 
 import (
+	"time"
+
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -50,6 +52,7 @@ type Row struct {
 	Settled bool         // the membership has ended, and nothing is left to do
 
 	Waits Wait // of retention
+	Batch Batch
 
 	Marks
 	Read struct { // what the row said
@@ -63,7 +66,14 @@ type Row struct {
 		uncut     tables.Ticks
 		Settled   bool
 		Waits     Wait
+		batch     Batch
 	}
+}
+
+// A Batch is the rows that a job has folded.
+type Batch struct {
+	Rows int
+	Took time.Duration // to read and to fold them
 }
 
 // Marks say that other jobs should pass over a device, and why, or who continues with it.
@@ -109,6 +119,8 @@ func RowOf(e tables.Entity) (*Row, error) {
 	}
 	t.Waits = Wait{f.String(schema.TrackWaits), tables.Ticks(f.Int(schema.TrackWaitsFrom))}
 	t.Read.Waits = t.Waits
+	t.Batch = Batch{int(f.Int(schema.TrackBatchRows)), time.Duration(f.Int(schema.TrackBatchTook)) * time.Microsecond}
+	t.Read.batch = t.Batch
 	var err error
 	if t.Refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
 		return t, err
@@ -180,6 +192,7 @@ func (t *Row) Committed(m schema.Member, claim string) tables.Op {
 	t.setImports(&e)
 	t.setSpans(&e)
 	t.setWaits(&e)
+	t.setBatch(&e)
 	SetStates(&e, schema.TrackStates, t.States)
 	schema.SetFormat(&e, t.Format)
 	return tables.Merge(e, t.ETag)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"strings"
 
 	"furrow/tables"
 )
@@ -83,7 +84,16 @@ func (n Names) Output(table string) string { return n.prefix + table }
 func (n Names) Archive() string { return n.prefix + "archive" }
 
 // Partitions returns the name of a pipeline's partition-tracking table.
-func (n Names) Partitions(p Pipeline) string { return n.prefix + "partitions" + string(p) }
+func (n Names) Partitions(p Pipeline) string { return n.prefix + partitions + string(p) }
+
+const partitions = "partitions"
+
+// PipelineOf returns the pipeline whose Partitions a table is, if it is one.
+func (n Names) PipelineOf(table string) (Pipeline, bool) {
+	name, is := strings.CutPrefix(table, n.prefix+partitions)
+	p, err := ParsePipeline(name)
+	return p, is && err == nil
+}
 
 // Jobs returns the name of the queue of a pipeline's live jobs.
 func (n Names) Jobs(p Pipeline) string { return n.prefix + "jobs-" + string(p) }

@@ -38,6 +38,8 @@ const (
 	TrackAttempts  = "Attempts"
 	TrackHeld      = "Held"
 	TrackHeldUntil = "HeldUntil"
+	TrackBatchRows = "BatchRows"
+	TrackBatchTook = "BatchMicroseconds"
 
 	TrackRefold        = "Refold" // the cursor
 	TrackRefoldRow     = "RefoldRow"
@@ -68,6 +70,9 @@ type Track struct {
 	Rows       int64  // folded since the beginning
 	Rejects    int64  // rows that were rejected, or some of their values, since the beginning
 	Late       int64  // rows that audits have found, since the beginning
+
+	BatchRows int64         // that the last job folded which had any
+	BatchTook time.Duration // to read and to fold them; TrackProperties has neither
 
 	Attempts  int          // consecutive failures
 	Reason    string       // of the last failed attempt
@@ -151,7 +156,8 @@ func TrackOf(e tables.Entity) (Track, error) {
 		Attempts: int(f.Int(TrackAttempts)), Reason: f.String(TrackHeld), HeldUntil: f.Ticks(TrackHeldUntil),
 		Claim: f.String(TrackClaim), Committed: f.String(TrackCommitted), BehindUntil: f.Ticks(TrackChainUntil),
 		Refolding: f.String(TrackRefold) != "",
-		Waits:     f.String(TrackWaits), WaitsFrom: tables.Ticks(f.Int(TrackWaitsFrom)),
+		BatchRows: f.Int(TrackBatchRows), BatchTook: time.Duration(f.Int(TrackBatchTook)) * time.Microsecond,
+		Waits: f.String(TrackWaits), WaitsFrom: tables.Ticks(f.Int(TrackWaitsFrom)),
 	}
 	t.Waiting = f.String(TrackChainMark) != "" && t.BehindUntil.Time().Year() == 1601
 	var err error

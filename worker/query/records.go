@@ -72,6 +72,17 @@ func (f Fleet) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error
 	}
 }
 
+// Pipelines returns the pipelines that have tracking rows.
+func (f Fleet) Pipelines(ctx context.Context) (all []schema.Pipeline, err error) {
+	names, err := f.Tables.Tables(ctx)
+	for _, name := range names {
+		if p, is := f.Names.PipelineOf(name); is {
+			all = append(all, p)
+		}
+	}
+	return all, err
+}
+
 // Track returns a pipeline's tracking row of a member; false where it has none yet.
 func (f Fleet) Track(ctx context.Context, p schema.Pipeline, m schema.Member) (schema.Track, bool, error) {
 	return get(ctx, f.Tables.Table(f.Names.Partitions(p)), m.Month.String(), string(m.Key()), schema.TrackOf)

@@ -86,6 +86,9 @@ func (t tracked) answer(now time.Time) DevicePipeline {
 		}
 		p.LagSeconds = &lag
 	}
+	if t.BatchRows > 0 {
+		p.LastBatch = &LastBatch{t.BatchRows, t.BatchTook.Seconds()}
+	}
 	if t.Failing() {
 		p.Held = &Hold{Until: t.HeldUntil.Time(), Reason: t.Reason, Attempts: t.Attempts}
 	}

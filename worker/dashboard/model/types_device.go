@@ -96,7 +96,14 @@ type DevicePipeline struct {
 	Rejects        int64      `json:"rejects"`
 	RejectsKept    int64      `json:"rejectsKept"` // in storage, the newest
 	Late           int64      `json:"late"`
+	LastBatch      *LastBatch `json:"lastBatch,omitempty"`
 	Held           *Hold      `json:"held,omitempty"`
+}
+
+// A LastBatch is the rows that the last job with rows of the device has folded.
+type LastBatch struct {
+	Rows    int64   `json:"rows"`
+	Seconds float64 `json:"seconds"` // to read and to fold them
 }
 
 // A Hold is why jobs pass over a device.

@@ -117,6 +117,8 @@ func seconds(s any) string {
 
 func span(d time.Duration) string {
 	switch d = max(d, -d); {
+	case d > 0 && d < 100*time.Millisecond:
+		return strconv.FormatFloat(d.Seconds()*1000, 'g', 2, 64) + "\u202fms"
 	case d < 9950*time.Millisecond:
 		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + "\u202fs"
 	case d < 2*time.Minute:
