@@ -213,7 +213,7 @@ func (d *deviceRun) pending() bool {
 
 // floor returns where the ledger of a device begins: no living token admits a row below it, or rows may be gone.
 func (a *auditor) floor(d *deviceRun) tables.Ticks {
-	sure := surely(a.now, a.message.Run)
+	sure := commit.Surely(a.now, a.message.Run)
 	return max(sure.Add(-a.pipeline.late(d.Member)).Floor(tables.Day), d.Row.Watermark)
 }
 
@@ -224,7 +224,7 @@ func (a *auditor) mayDrop(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if a.steady == nil {
-		steady, err := a.pipeline.ranBefore(ctx, surely(a.now, a.message.Run))
+		steady, err := a.pipeline.ranBefore(ctx, commit.Surely(a.now, a.message.Run))
 		if err != nil {
 			return false, err
 		}

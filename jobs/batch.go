@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -30,23 +31,23 @@ func (b Batch) alone() bool { return b.First == b.Last }
 
 // A Result is what a job did.
 type Result struct {
-	Months    int            // month jobs put
-	Batches   int            // device jobs put by a month job
-	Devices   int            // looked at
-	Folded    int            // devices whose new rows were committed
-	Rows      int            // folded and committed
-	Refused   int            // rows with a rejected value
-	Overtaken int            // devices that another job has taken over
-	Late      int            // late rows that an audit found and folded
-	Refolds   int            // devices that were folded again, in part or whole
-	Missing   int            // rows that were counted before and are gone
-	Made      int            // marks that a group job has worked off
-	Acks      int            // acknowledgements of commands in the folded rows
-	Deleted   map[string]int // rows that retention has deleted, by table
-	Waits     map[Cause]int  // devices with readings that are old enough to go and stay
+	Months    int                  // month jobs put
+	Batches   int                  // device jobs put by a month job
+	Devices   int                  // looked at
+	Folded    int                  // devices whose new rows were committed
+	Rows      int                  // folded and committed
+	Refused   int                  // rows with a rejected value
+	Overtaken int                  // devices that another job has taken over
+	Late      int                  // late rows that an audit found and folded
+	Refolds   int                  // devices that were folded again, in part or whole
+	Missing   int                  // rows that were counted before and are gone
+	Made      int                  // marks that a group job has worked off
+	Acks      int                  // acknowledgements of commands in the folded rows
+	Deleted   map[string]int       // rows that retention has deleted, by table
+	Waits     map[retain.Cause]int // devices with readings that are old enough to go and stay
 
 	// Overdue is for how long the oldest readings of Waits have been old enough, at most. It is nil without Retention.
-	Overdue map[Cause]time.Duration
+	Overdue map[retain.Cause]time.Duration
 
 	Behind []schema.Place // devices with more rows than were folded
 	Rest   schema.Place   // first device that the job did not get to; zero if none
@@ -89,9 +90,9 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	looked := 0
+	looked, deleted := len(work), map[*commit.Device]retain.Done{}
 	if p.Retention != nil {
-		looked, err = p.retainAll(ctx, work, read.now, surely(read.now, b.Slot))
+		deleted, err = p.retainer().Run(ctx, changes(work), read.now, commit.Surely(read.now, b.Slot))
 	} else {
 		looked, err = p.foldAll(ctx, work, read.now)
 	}
@@ -99,7 +100,8 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 		return Result{}, err
 	}
 	for _, d := range work {
-		if d.later {
+		done := deleted[&d.Device]
+		if d.rows += done.Rows; done.Later {
 			over.Failing = append(over.Failing, d.Member.Place())
 		}
 	}
@@ -118,7 +120,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 		j.GiveBack(ctx)
 		return Result{}, err
 	}
-	r := p.result(work, j.Claim)
+	r := p.result(work, deleted, j.Claim)
 	r.Rest, r.passedOver, r.woken = rest, over, append(woken, also...)
 	r.Strange = read.strange
 	return r, p.extend(ctx, over, read.now)
@@ -156,19 +158,20 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ti
 	return len(work), nil
 }
 
-func (p *Pipeline) result(work []*deviceRun, mark string) Result {
+func (p *Pipeline) result(work []*deviceRun, deleted map[*commit.Device]retain.Done, mark string) Result {
 	r := Result{Devices: len(work), Mark: mark, Failed: map[schema.Place]error{},
-		Deleted: map[string]int{}, Waits: map[Cause]int{}}
+		Deleted: map[string]int{}, Waits: map[retain.Cause]int{}}
 	if p.Retention != nil {
-		r.Overdue = map[Cause]time.Duration{}
+		r.Overdue = map[retain.Cause]time.Duration{}
 	}
 	for _, d := range work {
-		for table, n := range d.deleted {
+		done := deleted[&d.Device]
+		for table, n := range done.Deleted {
 			r.Deleted[table] += n
 		}
-		if d.waits != "" {
-			r.Waits[d.waits]++
-			r.Overdue[d.waits] = max(r.Overdue[d.waits], d.overdue)
+		if why := done.Waits; why != "" {
+			r.Waits[why]++
+			r.Overdue[why] = max(r.Overdue[why], done.Overdue)
 		}
 		switch {
 		case d.Err != nil:

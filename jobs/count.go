@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -11,7 +12,7 @@ import (
 
 // hasRows reports whether a device has rows before a moment.
 func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
-	row, err := p.firstRow(ctx, m, tables.Keys{Before: before.String()})
+	row, err := retain.FirstRow(ctx, p.Client, m, tables.Keys{Before: before.String()})
 	return row != "", err
 }
 

@@ -129,7 +129,7 @@ func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error
 	if err := j.Fail(ctx); err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	return p.result(read.work, ""), nil
+	return p.result(read.work, nil, ""), nil
 }
 
 // deadly is how many workers may crash during the job of a batch. A device may need all memory, or cause a panic where

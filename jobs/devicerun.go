@@ -28,10 +28,6 @@ type deviceRun struct {
 	weight  int                       // approximate bytes of effects and rejects
 	again   bool                      // rows are folded again: skip processors that take each row once
 	left    bool                      // it is so far behind that all of its rows are left to a chain
-	later   bool                      // it is tried again soon, alone
-	deleted map[string]int            // rows that retention has deleted, by table
-	waits   Cause                     // why readings stay that are old enough to go
-	overdue time.Duration             // for how long the oldest of them have been
 	posted  bool                      // what an earlier job had committed was posted
 	began   time.Time                 // when folding began
 	onFold  func(fold.Folded)         // may be nil
@@ -92,7 +88,7 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 		}
 	}
 	if d.left {
-		d.mark()
+		d.ClearMarks()
 		return nil
 	}
 	d.Dirty = d.rows > 0 || heeded || d.posted
@@ -107,7 +103,7 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 		d.Err = d.close(until)
 	}
 	if d.Err == nil {
-		d.mark()
+		d.ClearMarks()
 		d.settle(p.late(d.Member))
 	}
 	if d.rows > 0 {
@@ -327,14 +323,6 @@ func (d *deviceRun) effectsOf(processor fold.Configured, effects []fold.Effect) 
 		d.effect(e)
 	}
 	return nil
-}
-
-// mark sets the marks of a device that was folded: its failures are over, and while it is far behind, a chain continues
-// with it. The chain's ID comes with the claim.
-func (d *deviceRun) mark() {
-	was := d.Row.Marks
-	d.Row.Marks = tracking.Marks{RefoldMark: was.RefoldMark}
-	d.Dirty = d.Dirty || d.Behind || d.Row.Marks != was
 }
 
 // effect keeps the newest effect on an output.

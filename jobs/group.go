@@ -140,7 +140,7 @@ func (g *groupJob) work(ctx context.Context) (more bool, err error) {
 func (g *groupJob) make(ctx context.Context, rows []tables.Entity) (made []tables.Op, err error) {
 	for _, e := range rows {
 		m, err := schema.MarkOf(e)
-		if m.Read = surely(g.now, 0); err == nil {
+		if m.Read = commit.Surely(g.now, 0); err == nil {
 			err = g.grouping.Make(ctx, m)
 		} else {
 			err = fmt.Errorf("%w: %w", ErrUnmakeable, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -21,7 +22,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 	}
 	now := run.now
 	if p.Retention != nil && run.scheduled {
-		if waits, err := p.waitForClocks(ctx, m.Run, surely(now, m.Run)); waits || err != nil {
+		if waits, err := p.waitForClocks(ctx, m.Run, commit.Surely(now, m.Run)); waits || err != nil {
 			return Result{}, err
 		}
 	}
@@ -55,7 +56,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			if p.Retention != nil {
 				err = save(ctx, m)
 				if err == nil {
-					r.Deleted, err = p.sweepTenants(ctx, surely(now, m.Run))
+					r.Deleted, err = p.retainer().SweepTenants(ctx, commit.Surely(now, m.Run))
 					for _, n := range r.Deleted {
 						r.Rows += n
 					}

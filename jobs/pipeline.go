@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/notify"
+	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -32,7 +33,7 @@ type Pipeline struct {
 	// Retention, if it is not nil, is what the pipeline does instead of folding: its device jobs delete.
 	Retention *Retention
 	// Keep says below which age a pipeline that folds writes no output: retention has deleted it.
-	Keep []Keep
+	Keep []retain.Keep
 
 	// Batch is the number of devices in one message, at most MaxBatch; zero means 50.
 	Batch int
@@ -143,4 +144,9 @@ func (p *Pipeline) writer() *commit.Writer {
 	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Objects: p.Objects,
 		ObjectsOnly: len(p.Processors) == 1, Format: p.Format, Generation: p.Generation, Hold: p.hold(), Marks: p.marks(),
 		Keeps: p.keeps}
+}
+
+// keeps reports whether an output is still kept.
+func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool {
+	return retain.KeepsOutput(p.Keep, m, p.modelOf, e, now)
 }

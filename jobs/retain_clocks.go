@@ -16,16 +16,6 @@ const (
 	steadySlots = 3 // where slots are more than an hour apart
 )
 
-// surely returns a moment that is over by every clock: that of storage, of this process, and of the scheduler, whose
-// slot is zero where nobody knows it. What is deleted goes by this one, as nothing brings it back.
-func surely(now, slot tables.Ticks) tables.Ticks {
-	now = min(now, tables.TicksOf(time.Now()))
-	if slot != 0 {
-		now = min(now, slot)
-	}
-	return now
-}
-
 const untilSteady = "nothing is deleted until pipelines have had runs in six hours of a day, or in three slots: " +
 	"a clock may have jumped"
 

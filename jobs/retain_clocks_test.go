@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
@@ -161,7 +162,7 @@ func TestClockAheadLeavesOutNoOutput(t *testing.T) {
 	calm, f := w.NewFleet(t), w.NewFleet(t)
 	must.Succeed(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
 	p := f.Pipeline(t, ahead())
-	p.Keep = []jobs.Keep{{Rollups: map[schema.Window]time.Duration{schema.Minute: 30 * days, schema.Hour: 30 * days,
+	p.Keep = []retain.Keep{{Rollups: map[schema.Window]time.Duration{schema.Minute: 30 * days, schema.Hour: 30 * days,
 		schema.Daily: 30 * days}}}
 	must.Succeed(t, f.Drain(t.Context(), p))
 	sameOutputs(t, f, jobstest.WithoutHistory(calm.Ends(t)), "folded a year ahead")

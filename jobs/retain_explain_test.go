@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -72,62 +73,62 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 		return of != "t0" || day < dayAgo(15), nil
 	}
 	f.next = 14 // devices of t1
-	want := map[schema.DeviceID]jobs.Cause{f.World.Devices[0]: jobs.CauseArchive}
+	want := map[schema.DeviceID]retain.Cause{f.World.Devices[0]: retain.CauseArchive}
 	f.until[f.World.Devices[0]] = 15
 	all := tables.TicksOf(time.Now()).String()
 	folded := func(m schema.Member) { // by the pipeline that is new, and audited as far as tokens reach
 		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(all),
 			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))})
 	}
-	add := func(c jobs.Cause, days int, do func(schema.Member)) {
+	add := func(c retain.Cause, days int, do func(schema.Member)) {
 		m := f.device(days)
-		if want[m.Device] = c; c != jobs.CauseBehind && c != jobs.CauseHeld && c != jobs.CauseWindow {
+		if want[m.Device] = c; c != retain.CauseBehind && c != retain.CauseHeld && c != retain.CauseWindow {
 			folded(m)
 		}
 		do(m)
 	}
 	soon := tables.DateTime(tables.TicksOf(time.Now().Add(time.Minute)))
 	add("", 9, func(schema.Member) {})
-	add(jobs.CauseBehind, 0, func(schema.Member) {})
-	add(jobs.CauseBehind, 14, func(m schema.Member) {
+	add(retain.CauseBehind, 0, func(schema.Member) {})
+	add(retain.CauseBehind, 14, func(m schema.Member) {
 		f.set(fresh, m, map[string]tables.Value{schema.TrackCheckpoint: tables.String(ago(14).String()),
 			schema.TrackLedgerFrom: tables.Int64(int64(ago(14)))})
 	})
-	add(jobs.CauseHeld, 0, func(m schema.Member) {
+	add(retain.CauseHeld, 0, func(m schema.Member) {
 		f.set(fresh, m, map[string]tables.Value{schema.TrackHeld: tables.String("too large"), schema.TrackHeldUntil: soon})
 	})
-	add(jobs.CauseBusy, 0, func(m schema.Member) {
+	add(retain.CauseBusy, 0, func(m schema.Member) {
 		f.set(live, m, map[string]tables.Value{schema.TrackClaim: tables.String("c"), schema.TrackClaimUntil: soon})
 	})
-	add(jobs.CauseRefold, 12, func(m schema.Member) {
+	add(retain.CauseRefold, 12, func(m schema.Member) {
 		must.Have(live.Rewind(t.Context(), m, jobs.Rewound{To: ago(12), Mark: "m", At: time.Now(), By: "t"}))(t)
 	})
-	add(jobs.CauseRefold, 0, func(m schema.Member) {
+	add(retain.CauseRefold, 0, func(m schema.Member) {
 		f.set(live, m, map[string]tables.Value{schema.TrackSettings: tables.String("others")})
 	})
-	add(jobs.CauseImport, 13, func(m schema.Member) {
+	add(retain.CauseImport, 13, func(m schema.Member) {
 		e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 		must.Succeed(t, schema.Imports{{ID: tables.TicksOf(time.Now()), From: ago(13), To: ago(12)}}.Set(&e))
 		f.merge(f.Names.Fleet(), e)
 	})
-	add(jobs.CauseAudit, 11, func(m schema.Member) {
+	add(retain.CauseAudit, 11, func(m schema.Member) {
 		var l tracking.Ledger
 		l.Add((ago(11) + 1).String())
 		f.set(live, m, map[string]tables.Value{schema.TrackLedger: tables.Binary(l.Append(nil))})
 	})
-	add(jobs.CauseWindow, 12, func(m schema.Member) {
+	add(retain.CauseWindow, 12, func(m schema.Member) {
 		must.Have(fresh.Run(t.Context(), jobs.Batch{First: m.Place(), Last: m.Place()}))(t)
 		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&tracking.Ledger{}).Append(nil)),
 			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))})
 	})
-	add(jobs.CauseMove, 14, func(m schema.Member) {
+	add(retain.CauseMove, 14, func(m schema.Member) {
 		m.Spans, m.Next = schema.Spans{{To: ago(14)}}, "t2"
 		f.merge(f.Names.Fleet(), must.Have(m.Entity())(t))
 	})
-	add(jobs.CauseUnreadable, 0, func(m schema.Member) {
+	add(retain.CauseUnreadable, 0, func(m schema.Member) {
 		f.set(live, m, map[string]tables.Value{schema.TrackRefold: tables.String("?")})
 	})
-	add(jobs.CauseRetention, 0, func(m schema.Member) {
+	add(retain.CauseRetention, 0, func(m schema.Member) {
 		f.set(r, m, map[string]tables.Value{schema.TrackHeld: tables.String("no answer"), schema.TrackHeldUntil: soon})
 	})
 	before, going := map[schema.DeviceID]int{}, map[schema.DeviceID]int{}
@@ -151,11 +152,11 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	}
 	ran := must.Have(r.Run(t.Context(), f.Batch))(t)
 	waits := ran.Waits
-	if late := ran.Overdue[jobs.CauseImport]; late != 4*24*time.Hour {
+	if late := ran.Overdue[retain.CauseImport]; late != 4*24*time.Hour {
 		t.Errorf("readings of 13 days ago that may go after 9 days are late by %v", late)
 	}
-	if waits[jobs.CauseBehind] != 2 || waits[jobs.CauseArchive] != 14 || waits[jobs.CauseRefold] != 2 ||
-		waits[jobs.CauseRetention] != 0 {
+	if waits[retain.CauseBehind] != 2 || waits[retain.CauseArchive] != 14 || waits[retain.CauseRefold] != 2 ||
+		waits[retain.CauseRetention] != 0 {
 		t.Errorf("counted are %v", waits)
 	}
 	noted := map[schema.DeviceID]schema.Track{}
@@ -164,7 +165,7 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 		noted[at.Place.Device()] = at
 	}
 	for d, cause := range want {
-		if noted := noted[d]; cause != jobs.CauseBusy && cause != jobs.CauseRetention && (noted.Waits != string(cause) ||
+		if noted := noted[d]; cause != retain.CauseBusy && cause != retain.CauseRetention && (noted.Waits != string(cause) ||
 			f.until[d] > 0 && cause != "" && noted.WaitsFrom != ago(f.until[d])) {
 			t.Errorf("device %s: noted is %q from %v on, want %s from %d days ago on", d, noted.Waits,
 				noted.WaitsFrom.Time(), cause, f.until[d])
@@ -221,10 +222,10 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	keep := r.Retention.Keep[2]
 	keep.Readings, keep.Rejects, keep.Commands, keep.Archive = 9*days, 10*days, 10*days, 10*days
 	keep.Rollups = map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 0}
-	r.Retention.Keep = []jobs.Keep{keep}
+	r.Retention.Keep = []retain.Keep{keep}
 	explained := func() (rows, stay map[string]int) {
 		rows, stay = map[string]int{}, map[string]int{}
-		add := func(all []jobs.RetainedTable) {
+		add := func(all []retain.RetainedTable) {
 			for _, e := range all {
 				rows[e.Table] += e.Rows
 				stay[e.Table] += e.Stay
@@ -235,7 +236,7 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 		}
 		for e, err := range r.Retained(t.Context(), f.Batch) {
 			must.Succeed(t, err)
-			rows[jobs.ReadingsTable] += e.Rows
+			rows[retain.ReadingsTable] += e.Rows
 			add(e.Own)
 		}
 		for _, tenant := range []schema.Tenant{"t0", "t1", "gone", "forever"} {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -89,12 +89,12 @@ func TestRetentionWaitsForTheRefoldOfAFormerTenant(t *testing.T) {
 	later.Batch.First = schema.Member{Month: jobstest.Month, Tenant: "t9", Device: d}.Place()
 	must.Succeed(t, later.Settle(t.Context(), p))
 	r := retaining(t, f, nil, p)
-	r.Retention.Keep = []jobs.Keep{{Match: fold.Match{Tenant: []string{"t9"}}, Readings: 9 * days}}
+	r.Retention.Keep = []retain.Keep{{Match: fold.Match{Tenant: []string{"t9"}}, Readings: 9 * days}}
 	all := rowsOf(t, f, d)
 	moves := func() (n int) { // memberships whose rows are explained to stay for the move
 		for e, err := range r.Retained(t.Context(), f.Batch) {
 			must.Succeed(t, err)
-			if e.Wait.Cause == jobs.CauseMove {
+			if e.Wait.Cause == retain.CauseMove {
 				n++
 				if e.Member.Tenant != "t9" || e.Rows > 0 || !strings.Contains(e.Wait.Reason, "tenant "+string(first.Tenant)) {
 					t.Errorf("%d rows of tenant %s go, and others stay as %s", e.Rows, e.Member.Tenant, e.Wait.Reason)

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/sas"
 	"furrow/tables"
@@ -122,7 +123,7 @@ func (f *keptFleet) any(through policy.Transporter) *jobs.Pipeline {
 func (f *keptFleet) retention(through policy.Transporter, keeps func() time.Duration) *jobs.Pipeline {
 	p := retaining(f.t, f.Fleet, through, f.pipelines(through)...)
 	of := func(t string) fold.Match { return fold.Match{Tenant: []string{t}} }
-	p.Retention.Keep = []jobs.Keep{{Match: of("t2")},
+	p.Retention.Keep = []retain.Keep{{Match: of("t2")},
 		{Match: of("t1"), Readings: keeps(), Where: must.Have(condition.Parse("humidity > 43"))(f.t)},
 		{Match: of("t0"), Readings: keeps()}}
 	p.Portion = 5 + f.random.IntN(60)

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -28,7 +29,8 @@ func retaining(t testing.TB, f *jobstest.Fleet, through policy.Transporter, othe
 	t.Helper()
 	p := f.Pipeline(t, through)
 	p.Name, p.Processors = "retention", nil
-	p.Retention = &jobs.Retention{Keep: []jobs.Keep{{Readings: 9 * 24 * time.Hour}}, Others: others}
+	policy := retain.Policy{Keep: []retain.Keep{{Readings: 9 * 24 * time.Hour}}}
+	p.Retention = &jobs.Retention{Policy: policy, Others: others}
 	f.World.Create(t, f.Names.Partitions(p.Name))
 	return p
 }
@@ -206,9 +208,9 @@ func TestRetentionDeletesOldBucketsOfAWindow(t *testing.T) {
 	t.Parallel()
 	f, p := fleetOfDays(t, 3, 100)
 	before := jobstest.WithoutHistory(f.Ends(t))
-	keep := jobs.Keep{Match: fold.Match{Device: []string{string(f.World.Devices[0]), string(f.World.Devices[2])}},
+	keep := retain.Keep{Match: fold.Match{Device: []string{string(f.World.Devices[0]), string(f.World.Devices[2])}},
 		Rollups: map[schema.Window]time.Duration{schema.Minute: 10 * 24 * time.Hour}}
-	p.Keep = []jobs.Keep{keep}
+	p.Keep = []retain.Keep{keep}
 	r := retaining(t, f, nil, p)
 	r.Retention.Keep = p.Keep
 	must.Succeed(t, f.Drain(t.Context(), r))

@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/report"
+	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -141,7 +142,7 @@ func sweeping(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*job
 	r := retaining(t, f, through)
 	f.World.Create(t, f.Names.Runs())
 	of := map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 10 * days, schema.Daily: 10 * days}
-	r.Retention.Keep = []jobs.Keep{
+	r.Retention.Keep = []retain.Keep{
 		{Match: fold.Match{Site: []string{"x"}}, Readings: 9 * days}, // says nothing about tenants
 		{Match: fold.Match{Tenant: []string{"forever"}}},
 		{Buckets: of, Reports: of, Incidents: 10 * days, Activity: 10 * days}}
@@ -176,7 +177,7 @@ func TestRetentionSweepsTenants(t *testing.T) {
 	}
 	r, _ := sweeping(t, f, nil)
 	for old, err := range r.Outdated(t.Context(), tables.TicksOf(time.Now())) {
-		if err != nil || old.Rows != 0 || old.Table != "incidents" || old.Stay == 0 || old.Wait.Cause != jobs.CauseOpen {
+		if err != nil || old.Rows != 0 || old.Table != "incidents" || old.Stay == 0 || old.Wait.Cause != retain.CauseOpen {
 			t.Errorf("afterwards there is %+v %v", old, err)
 		}
 	}
@@ -188,11 +189,11 @@ func TestNoReportIsMadeOfBucketsThatMayBeGone(t *testing.T) {
 	f := jobstest.NewWorld(t, 1, 1).NewFleet(t)
 	f.World.Create(t, f.Names.Output(rollup.BucketsTable), f.Names.Reports())
 	client := f.World.Connect(t, nil)
-	for _, kept := range []jobs.Keep{
+	for _, kept := range []retain.Keep{
 		{Buckets: map[schema.Window]time.Duration{schema.Hour: 10 * days}},
 		{Reports: map[schema.Window]time.Duration{schema.Hour: 10 * days}}} {
 		reports := &report.Reports{Client: client, Names: f.Names, Windows: []schema.Window{schema.Hour},
-			By: []schema.By{schema.ByTenant}, Keep: []jobs.Keep{kept}}
+			By: []schema.By{schema.ByTenant}, Keep: []retain.Keep{kept}}
 		for n, made := range map[int]bool{9: true, 11: false} {
 			at := ago(n)
 			row := tables.Entity{PartitionKey: schema.RollupPartition{Tenant: "t0", Window: schema.Hour,
@@ -237,7 +238,7 @@ func TestRetentionDeletesOldRejectsAndFinishedCommands(t *testing.T) {
 		s.add(t, "commands", fmt.Sprint("desired of ", device, " "), must.Have(desired.Entity())(t), ack.Entity())
 	}
 	r := retaining(t, f, nil)
-	r.Retention.Keep = []jobs.Keep{{Rejects: 10 * days, Commands: 10 * days}}
+	r.Retention.Keep = []retain.Keep{{Rejects: 10 * days, Commands: 10 * days}}
 	for range 2 {
 		must.Succeed(t, f.Drain(t.Context(), r))
 		if got, want := s.left(t), s.kept(); !slices.Equal(got, want) {

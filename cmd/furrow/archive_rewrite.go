@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -40,7 +40,7 @@ func archiveRewrite(c *cli.Context) error {
 		return errors.New("there is no such day: no device of that tenant, or the days are not over yet")
 	}
 	for _, folder := range folders {
-		if !jobs.KeepOfTenant(days.Pipeline.Keep, folder.Tenant).KeepsDay(folder.Day, tables.TicksOf(time.Now())) {
+		if !retain.KeepOfTenant(days.Pipeline.Keep, folder.Tenant).KeepsDay(folder.Day, tables.TicksOf(time.Now())) {
 			fmt.Fprintf(c.App.ErrWriter, "furrow: %s of %s stays as it is: retention no longer keeps its archive\n", folder.Day,
 				folder.Tenant)
 			continue

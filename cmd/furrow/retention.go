@@ -13,6 +13,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -175,7 +176,7 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 				if err := end(); err != nil {
 					return err
 				}
-				line = retentionLine{Tenant: r.Member.Tenant, Table: jobs.ReadingsTable}
+				line = retentionLine{Tenant: r.Member.Tenant, Table: retain.ReadingsTable}
 			}
 			line.add(r)
 			own = addOwn(own, r)
@@ -223,7 +224,7 @@ func outdatedDryRun(c *cli.Context, p *jobs.Pipeline) error {
 	return end()
 }
 
-func (l *retentionLine) add(r jobs.Retained) {
+func (l *retentionLine) add(r retain.Retained) {
 	if l.Rows += r.Rows; r.Rows > 0 {
 		l.Devices++
 	}
@@ -234,7 +235,7 @@ func (l *retentionLine) add(r jobs.Retained) {
 }
 
 // addOwn adds what goes of the device's other tables to the lines of its tenant.
-func addOwn(all []retentionLine, r jobs.Retained) []retentionLine {
+func addOwn(all []retentionLine, r retain.Retained) []retentionLine {
 	for _, t := range r.Own {
 		i := slices.IndexFunc(all, func(l retentionLine) bool { return l.Table == t.Table })
 		if i < 0 {
@@ -248,7 +249,7 @@ func addOwn(all []retentionLine, r jobs.Retained) []retentionLine {
 }
 
 func (l retentionLine) text() string {
-	if l.Table != jobs.ReadingsTable {
+	if l.Table != retain.ReadingsTable {
 		what := many(int64(l.Rows), "row") + " of " + l.Table
 		if l.Table == "archive" {
 			what = many(int64(l.Rows), "object") + " of the archive"

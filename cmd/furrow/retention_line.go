@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -19,14 +19,14 @@ type retainedLine struct {
 	Kept   string          `json:"kept"`             // how long rows are kept: a duration, or forever
 	Where  string          `json:"where"`            // only readings go for which this holds; empty: all
 	// Cut is the time below which rows are old enough to go.
-	Cut       *time.Time `json:"cut,omitempty"`
-	Watermark *time.Time `json:"watermark,omitempty"` // readings below it are never folded again
-	Swept     *time.Time `json:"swept,omitempty"`     // what goes of the device's rows below it is gone
-	Rows      int        `json:"rows"`                // rows, or objects of the archive, that the next run deletes
-	Stay      *time.Time `json:"stay,omitempty"`      // readings from here up to the cut stay
-	Staying   int        `json:"staying,omitempty"`   // rows of other tables that are as old and stay
-	Cause     jobs.Cause `json:"cause,omitempty"`     // kind of reason, such as behind
-	Why       string     `json:"why,omitempty"`       // they stay
+	Cut       *time.Time   `json:"cut,omitempty"`
+	Watermark *time.Time   `json:"watermark,omitempty"` // readings below it are never folded again
+	Swept     *time.Time   `json:"swept,omitempty"`     // what goes of the device's rows below it is gone
+	Rows      int          `json:"rows"`                // rows, or objects of the archive, that the next run deletes
+	Stay      *time.Time   `json:"stay,omitempty"`      // readings from here up to the cut stay
+	Staying   int          `json:"staying,omitempty"`   // rows of other tables that are as old and stay
+	Cause     retain.Cause `json:"cause,omitempty"`     // kind of reason, such as behind
+	Why       string       `json:"why,omitempty"`       // they stay
 }
 
 func ticksTime(t tables.Ticks) *time.Time {
@@ -37,8 +37,8 @@ func ticksTime(t tables.Ticks) *time.Time {
 	return &at
 }
 
-func retainedLineOf(r jobs.Retained) retainedLine {
-	line := retainedLine{Device: r.Member.Device, Tenant: r.Member.Tenant, Table: jobs.ReadingsTable, Kept: "forever",
+func retainedLineOf(r retain.Retained) retainedLine {
+	line := retainedLine{Device: r.Member.Device, Tenant: r.Member.Tenant, Table: retain.ReadingsTable, Kept: "forever",
 		Rows: r.Rows, Cut: ticksTime(r.Cut), Watermark: ticksTime(r.Watermark), Swept: ticksTime(r.Swept),
 		Cause: r.Wait.Cause,
 		Why:   r.Wait.Reason}
@@ -52,13 +52,13 @@ func retainedLineOf(r jobs.Retained) retainedLine {
 		line.Stay = new(r.Wait.Until.Time())
 	}
 	if r.Err != nil {
-		line.Cause, line.Why = jobs.CauseUnreadable, r.Err.Error()
+		line.Cause, line.Why = retain.CauseUnreadable, r.Err.Error()
 	}
 	return line
 }
 
 // tableLineOf returns the line of another table of a device, or of its tenant.
-func tableLineOf(m schema.Member, t jobs.RetainedTable) retainedLine {
+func tableLineOf(m schema.Member, t retain.RetainedTable) retainedLine {
 	line := retainedLine{Device: m.Device, Tenant: m.Tenant, Table: t.Table, Kept: "forever", Rows: t.Rows,
 		Cut: ticksTime(t.Cut), Swept: ticksTime(t.Swept), Staying: t.Stay, Cause: t.Wait.Cause, Why: t.Wait.Reason}
 	if t.Kept > 0 {
@@ -73,7 +73,7 @@ func tableLineOf(m schema.Member, t jobs.RetainedTable) retainedLine {
 func dateOf(t *time.Time) string { return t.Format(time.DateOnly) }
 
 func (l retainedLine) text() string {
-	if l.Table != jobs.ReadingsTable {
+	if l.Table != retain.ReadingsTable {
 		return l.tableText()
 	}
 	var b strings.Builder

@@ -26,7 +26,7 @@ func TestStatusShowsRuns(t *testing.T) {
 	}
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
 	e.Set("Attempts", tables.Int64(3))
-	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(r.Slot).Add(1e18)))
+	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(r.Slot).Add(time.Hour)))
 	f.merge(f.names.Partitions("live"), e)
 	f.must("schedule --once --every 1s --pipeline live")
 	f.work()
@@ -42,7 +42,7 @@ func TestStatusCountsTheDevicesOfEachTenant(t *testing.T) {
 	_, err := f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.Insert(mark)) // it is no device
 	must(t, err)
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
-	e.Set(schema.TrackChainUntil, tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))
+	e.Set(schema.TrackChainUntil, tables.DateTime(tables.TicksOf(time.Now().Add(5*time.Minute))))
 	f.merge(f.names.Partitions("live"), e)
 	e.RowKey = "acme!acme:d0002"
 	e.PartitionKey = "2026-11"

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -55,7 +56,7 @@ func (d *Days) Make(ctx context.Context, m schema.Mark) error {
 	if err != nil {
 		return fmt.Errorf("%w: mark of the archive: %w", jobs.ErrUnmakeable, err)
 	}
-	if !jobs.KeepOfTenant(d.Pipeline.Keep, m.Tenant).KeepsDay(part.Day, m.Read) {
+	if !retain.KeepOfTenant(d.Pipeline.Keep, m.Tenant).KeepsDay(part.Day, m.Read) {
 		return nil
 	}
 	f := Folder{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}

@@ -7,7 +7,7 @@ import (
 	"iter"
 	"strings"
 
-	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -16,13 +16,13 @@ import (
 
 // OldDays yields what the archive has of days before the one of a tenant, in both formats, with rollups, reports and
 // hours. A day's manifest is deleted after its files.
-func (s *Store) OldDays(ctx context.Context, before func(schema.Tenant) schema.Day) iter.Seq2[jobs.Outdated, error] {
-	return func(yield func(jobs.Outdated, error) bool) {
+func (s *Store) OldDays(ctx context.Context, before func(schema.Tenant) schema.Day) iter.Seq2[retain.Outdated, error] {
+	return func(yield func(retain.Outdated, error) bool) {
 		roots := []string{"", objectsFolder, hoursFolder}
 		for _, kind := range []string{rollupsKind, reportsKind} {
 			for folder, err := range s.below(ctx, kind+"/") {
 				if err != nil {
-					yield(jobs.Outdated{}, err)
+					yield(retain.Outdated{}, err)
 					return
 				}
 				roots = append(roots, folder)
@@ -35,7 +35,7 @@ func (s *Store) OldDays(ctx context.Context, before func(schema.Tenant) schema.D
 					continue // it is not ours
 				}
 				for day, err := range s.oldDays(ctx, folder, before(tenant), err) {
-					old := jobs.Outdated{Tenant: tenant, Table: "archive"}
+					old := retain.Outdated{Tenant: tenant, Table: "archive"}
 					var names []string
 					if err == nil {
 						names, err = s.names(ctx, day)

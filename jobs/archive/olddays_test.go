@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
@@ -59,7 +59,7 @@ func TestOldDaysLeaveTheArchive(t *testing.T) {
 	if deleted != len(before)-len(left) || deleted < 6 {
 		t.Errorf("%d objects were deleted, and %d counted", len(before)-len(left), deleted)
 	}
-	d.Pipeline.Keep = []jobs.Keep{{Archive: 10 * 24 * time.Hour}}
+	d.Pipeline.Keep = []retain.Keep{{Archive: 10 * 24 * time.Hour}}
 	for day := cut - 2; day < cut; day++ {
 		must.Succeed(t, d.Make(t.Context(), schema.Mark{Month: jobstest.Month, Kind: schema.ArchiveMark, Tenant: "t0",
 			Name: day.String(), At: now, Read: now}))

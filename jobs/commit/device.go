@@ -80,3 +80,11 @@ func (d *Device) Unavailable(err error) {
 		d.Err, d.unavailable = fmt.Errorf("storage: %w", err), true
 	}
 }
+
+// ClearMarks sets the marks of a device that was worked on: its failures are over, and while it is far behind, a chain
+// continues with it. The chain's ID comes with the commit.
+func (d *Device) ClearMarks() {
+	was := d.Row.Marks
+	d.Row.Marks = tracking.Marks{RefoldMark: was.RefoldMark}
+	d.Dirty = d.Dirty || d.Behind || d.Row.Marks != was
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -125,7 +124,7 @@ func (a *Attempt) outputs() (groups [][]*Write) {
 				d.leaveMark(e.MarkFor(d.Member.Device, d.Horizon, a.Now))
 				continue
 			}
-			if !a.Keeps(d.Member, e, min(a.Now, tables.TicksOf(time.Now()))) {
+			if !a.Keeps(d.Member, e, Surely(a.Now, 0)) {
 				d.Row.Close(o)
 				continue
 			}

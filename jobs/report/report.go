@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -20,7 +21,7 @@ type Reports struct {
 	Names   schema.Names
 	Windows []schema.Window
 	By      []schema.By
-	Keep    []jobs.Keep // of the configuration
+	Keep    []retain.Keep // of the configuration
 
 	// Queue is the storage queue that reports of closed buckets go to; empty: none.
 	Queue   string
@@ -44,7 +45,7 @@ func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
 	if !slices.Contains(r.Windows, b.Window) {
 		return nil // it is no longer reported
 	}
-	if !jobs.KeepOfTenant(r.Keep, m.Tenant).KeepsReport(b.Window, b.Start, m.Read) {
+	if !retain.KeepOfTenant(r.Keep, m.Tenant).KeepsReport(b.Window, b.Start, m.Read) {
 		return nil // it stays as it is until retention deletes it
 	}
 	head := schema.ReportHead{Bucket: b.Start, Partition: schema.ReportPartition{Tenant: m.Tenant, Window: b.Window,

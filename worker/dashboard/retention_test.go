@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -19,7 +19,7 @@ import (
 // retaining keeps readings of the tenants of tests for different times.
 func retaining() model.Pipeline {
 	const day = 24 * time.Hour
-	return model.Pipeline{Name: "retention", Cadence: 6 * time.Hour, Keep: []jobs.Keep{
+	return model.Pipeline{Name: "retention", Cadence: 6 * time.Hour, Keep: []retain.Keep{
 		{Match: fold.Match{Site: []string{"vault"}}, Readings: 11 * day},
 		{Match: fold.Match{Tenant: []string{"fabrikam"}}, Readings: 12 * day},
 		{Match: fold.Match{Tenant: []string{"contoso", "fabrikam"}}, Readings: 13 * day, Activity: 400 * day},

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -20,7 +20,7 @@ type RetentionStatus struct {
 
 // WaitingDevices have readings that are old enough to go, and stay for one cause.
 type WaitingDevices struct {
-	Cause   jobs.Cause
+	Cause   retain.Cause
 	Devices int
 	From    tables.Ticks // the oldest of the readings are of this time or later; 0: nobody knows
 	Device  schema.DeviceID
@@ -102,9 +102,9 @@ func (f Fleet) memberRanges(ctx context.Context, of schema.Tenant) iter.Seq2[tab
 // add counts a device.
 func (s *RetentionStatus) add(t schema.Track, now tables.Ticks) {
 	s.Devices++
-	cause, reason := jobs.Cause(t.Waits), ""
+	cause, reason := retain.Cause(t.Waits), ""
 	if t.HeldAt(now) {
-		cause, reason = jobs.CauseRetention, t.Reason
+		cause, reason = retain.CauseRetention, t.Reason
 	}
 	if cause == "" {
 		return

@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/notify"
 	"furrow/jobs/report"
+	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -119,7 +120,7 @@ func (p Pipeline) summed(s archive.Summed) archive.Summed {
 
 // groupings returns what is made of the pipeline's marks.
 func (p Pipeline) groupings(
-	client *tables.Client, names schema.Names, queues *notify.Notifier, keep []jobs.Keep,
+	client *tables.Client, names schema.Names, queues *notify.Notifier, keep []retain.Keep,
 ) map[schema.MarkKind]jobs.Grouping {
 	windows := p.Reported()
 	if len(windows) == 0 {

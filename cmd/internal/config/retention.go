@@ -13,6 +13,7 @@ import (
 	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -89,7 +90,7 @@ const notReported = "no report has the window"
 func (r *reader) ofTenants(k *Keep, of key) key {
 	read := of.read
 	of.read = func(n ast.Node) {
-		if match := (jobs.Keep{Match: k.Match, Models: k.Models}); !match.ByTenant() {
+		if match := (retain.Keep{Match: k.Match, Models: k.Models}); !match.ByTenant() {
 			r.problem(n, "%s: belong to a tenant as a whole, so they cannot be kept by what a single device has; "+
 				"move the key to an entry without match, or one that matches tenant alone", of.name)
 		}
@@ -197,9 +198,9 @@ func (c *Config) InFile() []Pipeline {
 }
 
 // Keeps returns what the configuration keeps, as jobs have it.
-func (p Pipeline) Keeps() (all []jobs.Keep, err error) {
+func (p Pipeline) Keeps() (all []retain.Keep, err error) {
 	for _, k := range p.Keep {
-		keep := jobs.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups, Rejects: k.Rejects,
+		keep := retain.Keep{Match: k.Match, Models: k.Models, Readings: k.Readings, Rollups: k.Rollups, Rejects: k.Rejects,
 			Commands: k.Commands, Buckets: k.Buckets, Reports: k.Reports, Incidents: k.Incidents, Activity: k.Activity,
 			Archive: k.Archive}
 		if k.Where != "" {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 )
 
@@ -16,7 +16,7 @@ type overdue struct {
 
 	mu   sync.Mutex
 	run  tables.Ticks // the newest
-	most map[jobs.Cause]time.Duration
+	most map[retain.Cause]time.Duration
 }
 
 func newOverdue() *overdue {
@@ -26,7 +26,7 @@ func newOverdue() *overdue {
 }
 
 // note takes what a job of retention found; nil is of another job.
-func (o *overdue) note(run tables.Ticks, found map[jobs.Cause]time.Duration) {
+func (o *overdue) note(run tables.Ticks, found map[retain.Cause]time.Duration) {
 	if found == nil {
 		return
 	}
@@ -36,12 +36,12 @@ func (o *overdue) note(run tables.Ticks, found map[jobs.Cause]time.Duration) {
 		return // a job of an earlier run that was late
 	}
 	if run > o.run {
-		o.run, o.most = run, map[jobs.Cause]time.Duration{}
+		o.run, o.most = run, map[retain.Cause]time.Duration{}
 	}
 	for cause, late := range found {
 		o.most[cause] = max(o.most[cause], late)
 	}
-	for _, cause := range jobs.DeviceCauses() {
+	for _, cause := range retain.DeviceCauses() {
 		o.gauge.WithLabelValues(string(cause)).Set(o.most[cause].Seconds())
 	}
 }

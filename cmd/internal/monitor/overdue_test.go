@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 )
 
@@ -14,21 +15,21 @@ import (
 func TestOverdueIsThatOfTheNewestRun(t *testing.T) {
 	t.Parallel()
 	m := New()
-	of := func(cause jobs.Cause) time.Duration {
+	of := func(cause retain.Cause) time.Duration {
 		return time.Duration(testutil.ToFloat64(m.work.overdue.gauge.WithLabelValues(string(cause)))) * time.Second
 	}
-	found := func(run tables.Ticks, all map[jobs.Cause]time.Duration) {
+	found := func(run tables.Ticks, all map[retain.Cause]time.Duration) {
 		m.CountWork(jobs.Message{Kind: jobs.Device, Pipeline: "retention", Run: run}, jobs.Result{Overdue: all})
 	}
-	found(1, map[jobs.Cause]time.Duration{jobs.CauseBehind: time.Hour, jobs.CauseHeld: time.Minute})
-	found(1, map[jobs.Cause]time.Duration{jobs.CauseBehind: time.Minute})
+	found(1, map[retain.Cause]time.Duration{retain.CauseBehind: time.Hour, retain.CauseHeld: time.Minute})
+	found(1, map[retain.Cause]time.Duration{retain.CauseBehind: time.Minute})
 	found(5, nil) // of a pipeline that folds
-	if of(jobs.CauseBehind) != time.Hour || of(jobs.CauseHeld) != time.Minute {
-		t.Errorf("%v and %v", of(jobs.CauseBehind), of(jobs.CauseHeld))
+	if of(retain.CauseBehind) != time.Hour || of(retain.CauseHeld) != time.Minute {
+		t.Errorf("%v and %v", of(retain.CauseBehind), of(retain.CauseHeld))
 	}
-	found(2, map[jobs.Cause]time.Duration{jobs.CauseHeld: time.Second})
-	found(1, map[jobs.Cause]time.Duration{jobs.CauseBehind: time.Hour})
-	if of(jobs.CauseBehind) != 0 || of(jobs.CauseHeld) != time.Second {
-		t.Errorf("then %v and %v", of(jobs.CauseBehind), of(jobs.CauseHeld))
+	found(2, map[retain.Cause]time.Duration{retain.CauseHeld: time.Second})
+	found(1, map[retain.Cause]time.Duration{retain.CauseBehind: time.Hour})
+	if of(retain.CauseBehind) != 0 || of(retain.CauseHeld) != time.Second {
+		t.Errorf("then %v and %v", of(retain.CauseBehind), of(retain.CauseHeld))
 	}
 }

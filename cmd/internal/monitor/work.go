@@ -5,6 +5,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/retain"
 	"furrow/tables/schema"
 )
 
@@ -54,10 +55,10 @@ func (m *Monitor) Works(p *jobs.Pipeline) {
 	for kind := range p.Groups {
 		m.work.made.WithLabelValues(name, string(kind))
 	}
-	for _, table := range jobs.RetentionTables() {
+	for _, table := range retain.RetentionTables() {
 		m.work.deleted.WithLabelValues(table)
 	}
-	for _, cause := range jobs.DeviceCauses() {
+	for _, cause := range retain.DeviceCauses() {
 		m.work.waits.WithLabelValues(string(cause))
 		m.work.overdue.gauge.WithLabelValues(string(cause))
 	}

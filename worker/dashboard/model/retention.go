@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -161,7 +161,7 @@ type retained struct {
 }
 
 // keptOf returns the entries that can hold for devices of a tenant, or all for "".
-func keptOf(all []jobs.Keep, tenant string, whole bool, now tables.Ticks) (kept []Kept) {
+func keptOf(all []retain.Keep, tenant string, whole bool, now tables.Ticks) (kept []Kept) {
 	for i := range all {
 		k := &all[i]
 		if tenant != "" && len(k.Match.Tenant) > 0 && !slices.Contains(k.Match.Tenant, tenant) {
@@ -194,8 +194,8 @@ func keptOf(all []jobs.Keep, tenant string, whole bool, now tables.Ticks) (kept 
 }
 
 // tablesOf returns what an entry says of each table.
-func tablesOf(k *jobs.Keep) []jobs.KeptTable {
-	all := append([]jobs.KeptTable{{Table: jobs.ReadingsTable, Kept: k.Readings}}, k.Own()...)
+func tablesOf(k *retain.Keep) []retain.KeptTable {
+	all := append([]retain.KeptTable{{Table: retain.ReadingsTable, Kept: k.Readings}}, k.Own()...)
 	if k.ByTenant() {
 		all = append(all, k.Whole()...)
 	}
@@ -203,7 +203,7 @@ func tablesOf(k *jobs.Keep) []jobs.KeptTable {
 }
 
 // matchOf returns what an entry matches, by the names that the configuration has.
-func matchOf(k *jobs.Keep, tenant string) map[string][]string {
+func matchOf(k *retain.Keep, tenant string) map[string][]string {
 	match := map[string][]string{"enrollment": k.Match.Enrollment, "tenant": k.Match.Tenant, "site": k.Match.Site,
 		"device": k.Match.Device, "model": k.Models}
 	if tenant != "" {

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/retain"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/tables/shares"
@@ -45,7 +45,7 @@ type Pipeline struct {
 	Unit    func(sensor string) string        // nil: none is known
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
 	Budget  float64                           // US dollars a month of all pipelines; zero: none
-	Keep    []jobs.Keep                       // what it deletes; none: it folds
+	Keep    []retain.Keep                     // what it deletes; none: it folds
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.

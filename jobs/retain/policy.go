@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -14,17 +14,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Retention says what a pipeline deletes.
-//
-// It never deletes what another job still needs. For each device it finds out up to which day nothing needs the rows:
-// all pipelines have folded them, no ledger, refold cursor or import reaches below it, no row is there that came late
-// and that no audit has counted, and an archive has them. Ages go by the earliest of all clocks. It then
-// raises the watermark, first on the membership, where a new pipeline begins, then on the rows of all tracking tables,
-// on the versions that it has read: a job that has read rows but claimed nothing yet loses its claim and reads again.
-// Only then it deletes, oldest first.
-type Retention struct {
-	Keep   []Keep      // the first that a device matches holds for it; others keep everything
-	Others []*Pipeline // all pipelines that fold
+// A Policy says what is deleted, and when.
+type Policy struct {
+	Keep []Keep // the first that a device matches holds for it; others keep everything
 	// GiveWay waits a little for more urgent work before each device. It may be nil.
 	GiveWay func(context.Context)
 	// Archived reports whether an archive has a tenant's day of a partition of the fleet. It is nil if there is no
@@ -54,7 +46,7 @@ type Keep struct {
 }
 
 // Of returns what is kept of a device of a model, or nil: everything.
-func (r *Retention) Of(m schema.Member, model string) *Keep {
+func (r *Policy) Of(m schema.Member, model string) *Keep {
 	return keepOf(r.Keep, m, model)
 }
 
@@ -77,26 +69,57 @@ func (k *Keep) settings(m *fold.Model) string {
 }
 
 // cut returns the time below which rows of a device may go, by the configuration alone: the start of a day.
-func (p *Pipeline) cut(k *Keep, m schema.Member, now tables.Ticks) tables.Ticks {
+func (p *Retainer) cut(k *Keep, m schema.Member, now tables.Ticks) tables.Ticks {
 	if k == nil || k.Readings == 0 {
 		return 0
 	}
-	return max(0, now.Add(-max(k.Readings, p.late(m))).Floor(tables.Day))
+	return max(0, now.Add(-max(k.Readings, p.Late(m))).Floor(tables.Day))
 }
 
 // A retained is a device while retention works on it.
 type retained struct {
-	*deviceRun
-	keep *Keep
-	from string       // rows after it are still there
-	cut  tables.Ticks // rows below it are old enough to go
-	to   tables.Ticks // rows below it go
-	wait Wait
-	rows []*tracking.Row // of Retention.Others
-	busy bool            // another job has claimed it
+	*commit.Device
+	model *fold.Model
+	keep  *Keep
+	from  string       // rows after it are still there
+	cut   tables.Ticks // rows below it are old enough to go
+	to    tables.Ticks // rows below it go
+	wait  Wait
+	rows  []*tracking.Row // of the pipelines that fold
+	busy  bool            // another job has claimed it
 
 	passed Wait // why the pipeline passes over it, if it does
+	done   Done
+}
+
+// A Done is what was done with a device.
+type Done struct {
+	Rows    int            // that are gone, besides buckets
+	Deleted map[string]int // rows that are gone, by table
+	Waits   Cause          // why readings stay that are old enough to go
+	Overdue time.Duration  // for how long the oldest of them have been
+	Later   bool           // another job works on it: it is tried again soon, alone
 }
 
 // lost reports whether the device has failed or was overtaken.
 func (d *retained) lost() bool { return d.Err != nil || d.Outcome() == commit.Overtaken }
+
+// A Folding is a pipeline that folds, as retention sees it.
+type Folding struct {
+	Name     schema.Pipeline
+	Tracking *tables.Table
+	ModelOf  func(schema.Member) *fold.Model
+	Archives bool // group jobs make days of an archive for it
+}
+
+// A Retainer deletes by a policy.
+type Retainer struct {
+	*Policy
+	Client  *tables.Client
+	Names   schema.Names
+	Others  []Folding // all pipelines that fold
+	ModelOf func(schema.Member) *fold.Model
+	Late    func(schema.Member) time.Duration // age of the oldest row that a token admits
+	Portion int                               // rows of a device that one job looks at
+	Most    int                               // rows that it looks at in all
+}

@@ -1,13 +1,11 @@
-package jobs
+package retain
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"slices"
-	"time"
 
-	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -23,7 +21,7 @@ type sweep struct {
 const againDays = 2
 
 // retainOutputs deletes buckets that are no longer kept, of all devices of a batch together.
-func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now tables.Ticks) error {
+func (p *Retainer) retainOutputs(ctx context.Context, all []*retained, now tables.Ticks) error {
 	for _, s := range sweeps(all, now) {
 		for _, table := range p.bucketTables() {
 			of := p.Client.Table(p.Names.Output(table))
@@ -43,9 +41,9 @@ func (p *Pipeline) retainOutputs(ctx context.Context, all []*retained, now table
 }
 
 // bucketTables returns the tables whose rows are a device's buckets.
-func (p *Pipeline) bucketTables() (names []string) {
-	for _, o := range p.Retention.Others {
-		for _, processor := range o.modelOf(schema.Member{}).Processors {
+func (p *Retainer) bucketTables() (names []string) {
+	for _, o := range p.Others {
+		for _, processor := range o.ModelOf(schema.Member{}).Processors {
 			if _, is := processor.Windowed(); !is {
 				continue
 			}
@@ -102,23 +100,8 @@ func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
 	return before(k.Rollups[w], now)
 }
 
-// keeps reports whether an output is still kept, so that history which is folded again does not bring it back.
-func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool {
-	if len(p.Keep) == 0 || e.To <= e.From {
-		return true
-	}
-	w := schema.Window(time.Duration(e.To-e.From) * 100)
-	switch e.Output.Table {
-	case "":
-		return KeepOfTenant(p.Keep, m.Tenant).KeepsDay(schema.DayOf(e.From), now)
-	case schema.BucketsTable:
-		return KeepOfTenant(p.Keep, m.Tenant).KeepsReport(w, e.From, now)
-	}
-	return e.To > keepOf(p.Keep, m, p.modelOf(m).Name).below(w, now)
-}
-
 // sweep goes from one day that has buckets to the next, and has do done with the keys of those that go.
-func (p *Pipeline) sweep(ctx context.Context, table *tables.Table, s *sweep,
+func (p *Retainer) sweep(ctx context.Context, table *tables.Table, s *sweep,
 	do func(pk string, keys []string) error) error {
 	first, last := s.devices[0].Member, s.devices[len(s.devices)-1].Member
 	part := schema.RollupPartition{Tenant: first.Tenant, Window: s.window, Month: first.Month}
@@ -156,7 +139,7 @@ func (s *sweep) going(rows []tables.Entity) (keys []string) {
 }
 
 // dayFrom returns the first day from a partition's on for which the tenant has buckets of the window, or -1.
-func (p *Pipeline) dayFrom(ctx context.Context, table *tables.Table, part schema.RollupPartition,
+func (p *Retainer) dayFrom(ctx context.Context, table *tables.Table, part schema.RollupPartition,
 	to tables.Ticks) (schema.Day, error) {
 	days := part.TenantDays(schema.DayOf(to) - 1)
 	q := tables.Query{Size: 1, Select: []string{"PartitionKey"}, Range: tables.Range{Partitions: days}}

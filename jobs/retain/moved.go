@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // moved keeps rows of devices that have moved while a pipeline still needs them for any of the tenants. A membership
 // that loses rows to another finds the outputs to replace by these rows, so it needs rows that are not its own.
-func (p *Pipeline) moved(ctx context.Context, all []*retained) error {
+func (p *Retainer) moved(ctx context.Context, all []*retained) error {
 	for _, d := range all {
 		if d.to == 0 || len(d.Member.Spans) == 0 {
 			continue
@@ -22,7 +22,7 @@ func (p *Pipeline) moved(ctx context.Context, all []*retained) error {
 			return fmt.Errorf("device %s: its memberships: %w", d.Member.Device, err)
 		}
 		for _, m := range members {
-			for _, o := range p.Retention.Others {
+			for _, o := range p.Others {
 				if err := p.movedIn(ctx, o, m, d); err != nil {
 					return err
 				}
@@ -34,12 +34,12 @@ func (p *Pipeline) moved(ctx context.Context, all []*retained) error {
 
 // movedIn keeps what a pipeline needs for one membership of a device. Once its row has the spans of the membership, no
 // job that knew others can claim the device.
-func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d *retained) error {
+func (p *Retainer) movedIn(ctx context.Context, o Folding, m schema.Member, d *retained) error {
 	stay := func(from tables.Ticks, cause Cause, reason string) {
 		d.stay(from, cause, fmt.Sprintf("pipeline %s %s for tenant %s after a move", o.Name, reason, m.Tenant))
 	}
 	t := tracking.New()
-	e, err := o.tracking().Get(ctx, m.Month.String(), string(m.Key()))
+	e, err := o.Tracking.Get(ctx, m.Month.String(), string(m.Key()))
 	if err != nil && !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
 		return err
 	}
@@ -59,7 +59,7 @@ func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d 
 	if uncut := t.Uncut.String(); uncut > t.Last { // as deviceRun.parts reads them
 		of := m
 		of.Spans = nil
-		row, err := p.firstRow(ctx, of, tables.Keys{After: t.Last, To: uncut})
+		row, err := FirstRow(ctx, p.Client, of, tables.Keys{After: t.Last, To: uncut})
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (p *Pipeline) movedIn(ctx context.Context, o *Pipeline, m schema.Member, d 
 }
 
 // membershipsOf returns all memberships of a device, or the given one where the device has no record.
-func (p *Pipeline) membershipsOf(ctx context.Context, m schema.Member) (all []schema.Member, err error) {
+func (p *Retainer) membershipsOf(ctx context.Context, m schema.Member) (all []schema.Member, err error) {
 	e, err := p.Client.Table(p.Names.Devices()).Get(ctx, string(m.Device), schema.DeviceRow)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
 		return []schema.Member{m}, nil

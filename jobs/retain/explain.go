@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -35,35 +36,30 @@ type RetainedTable struct {
 	Wait  Wait         // why
 }
 
-// Retained says what a job of the pipeline would do with each device of a batch. It changes nothing, and counts the
+// Retained says what a job would do with each of some devices. It changes nothing, and counts the
 // rows that would go.
-func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[Retained, error] {
+func (p *Retainer) Retained(ctx context.Context, work []*commit.Device, now tables.Ticks) iter.Seq2[Retained, error] {
 	return func(yield func(Retained, error) bool) {
-		read, err := p.read(ctx, b)
-		if err != nil {
-			yield(Retained{}, err)
-			return
-		}
 		var all []*retained
-		for _, d := range read.work {
-			all = append(all, p.retained(d, surely(read.now, 0)))
+		for _, d := range work {
+			all = append(all, p.retained(d, commit.Surely(now, 0)))
 		}
 		for _, d := range all {
-			d.failing(read.now)
+			d.failing(now)
 		}
-		if err := p.decide(ctx, all, read.now, surely(read.now, 0)); err != nil {
+		if err := p.decide(ctx, all, now, commit.Surely(now, 0)); err != nil {
 			yield(Retained{}, err)
 			return
 		}
-		rollups, err := p.countRollups(ctx, all, read.now)
+		rollups, err := p.countRollups(ctx, all, now)
 		if err != nil {
 			yield(Retained{}, err)
 			return
 		}
 		for _, d := range all {
-			r, err := p.explain(ctx, d, read.now)
+			r, err := p.explain(ctx, d, now)
 			if err == nil {
-				r.Own, err = p.explainOwn(ctx, d, rollups[d], read.now)
+				r.Own, err = p.explainOwn(ctx, d, rollups[d], now)
 			}
 			if !yield(r, err) || err != nil {
 				return
@@ -72,11 +68,11 @@ func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[Retained, er
 	}
 }
 
-func (p *Pipeline) explain(ctx context.Context, d *retained, now tables.Ticks) (Retained, error) {
+func (p *Retainer) explain(ctx context.Context, d *retained, now tables.Ticks) (Retained, error) {
 	r := Retained{Member: d.Member, Keep: d.keep, Cut: p.cut(d.keep, d.Member, now), Watermark: d.Member.Watermark,
-		To: d.to, Wait: d.wait, Err: d.deviceRun.Err}
+		To: d.to, Wait: d.wait, Err: d.Err}
 	if r.Keep != nil && r.Keep.Readings > 0 {
-		r.Kept = max(r.Keep.Readings, p.late(d.Member))
+		r.Kept = max(r.Keep.Readings, p.Late(d.Member))
 	}
 	if d.from != "" {
 		r.Swept = tables.TicksBefore(d.from) + 1

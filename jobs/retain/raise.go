@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // raise raises the watermarks of devices, first on memberships, then on all tracking rows. A device whose membership or
 // row has changed meanwhile is left to another job.
-func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
+func (p *Retainer) raise(ctx context.Context, all []*retained) error {
 	fleet := p.Client.Table(p.Names.Fleet())
 	err := p.raiseIn(ctx, fleet, all, func(d *retained) *commit.Write {
 		if d.Member.Watermark >= d.to {
@@ -19,11 +19,11 @@ func (p *Pipeline) raise(ctx context.Context, all []*retained) error {
 		}
 		return &commit.Write{Op: tables.Merge(watermark(d), d.Member.ETag)}
 	})
-	for i, o := range p.Retention.Others {
+	for i, o := range p.Others {
 		if err != nil {
 			return err
 		}
-		err = p.raiseIn(ctx, o.tracking(), all, func(d *retained) *commit.Write {
+		err = p.raiseIn(ctx, o.Tracking, all, func(d *retained) *commit.Write {
 			t := d.rows[i]
 			if t == nil || t.Watermark >= d.to {
 				return nil
@@ -52,7 +52,7 @@ func watermark(d *retained) tables.Entity {
 }
 
 // raiseIn writes the changes of devices into a table, those of a partition together.
-func (p *Pipeline) raiseIn(ctx context.Context, table *tables.Table, all []*retained,
+func (p *Retainer) raiseIn(ctx context.Context, table *tables.Table, all []*retained,
 	of func(*retained) *commit.Write) error {
 	var changes []*commit.Write
 	for _, d := range all {
@@ -63,7 +63,7 @@ func (p *Pipeline) raiseIn(ctx context.Context, table *tables.Table, all []*reta
 		if c == nil {
 			continue
 		}
-		c.Device = &d.deviceRun.Device
+		c.Device = d.Device
 		c.Compare = func(found *tables.Entity) commit.Resolution {
 			switch {
 			case found != nil && found.Get(schema.MemberWatermark).Int() == int64(d.to):

@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"time"
@@ -20,7 +20,7 @@ func (d *retained) note() {
 		return
 	}
 	if d.wait.Cause != "" {
-		d.overdue = d.cut.Time().Sub(d.oldest().Time())
+		d.done.Overdue = d.cut.Time().Sub(d.oldest().Time())
 	}
 	d.Row.Waits = tracking.Wait{Cause: string(d.wait.Cause), From: d.wait.Until}
 	d.Dirty = d.Dirty || d.Row.Waits != d.Row.Read.Waits

@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -17,16 +17,16 @@ type archivedDay struct {
 }
 
 // archived keeps the days that an archive does not have, or has to make again.
-func (p *Pipeline) archived(ctx context.Context, all []*retained, now tables.Ticks) error {
-	for _, o := range p.Retention.Others {
-		if o.Groups[schema.ArchiveMark] == nil {
+func (p *Retainer) archived(ctx context.Context, all []*retained, now tables.Ticks) error {
+	for _, o := range p.Others {
+		if !o.Archives {
 			continue
 		}
 		if err := p.unmarked(ctx, o, all); err != nil {
 			return err
 		}
 	}
-	if p.Retention.Archived == nil {
+	if p.Archived == nil {
 		return nil
 	}
 	has := map[archivedDay]bool{}
@@ -39,9 +39,9 @@ func (p *Pipeline) archived(ctx context.Context, all []*retained, now tables.Tic
 }
 
 // unmarked keeps the days with marks.
-func (p *Pipeline) unmarked(ctx context.Context, o *Pipeline, all []*retained) error {
+func (p *Retainer) unmarked(ctx context.Context, o Folding, all []*retained) error {
 	for month := range slices.Values(monthsOf(all)) {
-		for e, err := range o.tracking().Entities(ctx, tables.Query{Range: schema.Marks(month, schema.ArchiveMark),
+		for e, err := range o.Tracking.Entities(ctx, tables.Query{Range: schema.Marks(month, schema.ArchiveMark),
 			Select: []string{"PartitionKey", "RowKey"}}) {
 			if errors.Is(err, tables.ErrNoTable) {
 				break
@@ -75,8 +75,8 @@ func monthsOf(all []*retained) (months []schema.Month) {
 
 // inArchive keeps a device's rows from the first day on that has readings and is not archived, unless the archive of
 // the day is no longer kept either.
-func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
-	keep := KeepOfTenant(p.Retention.Keep, d.Member.Tenant)
+func (p *Retainer) inArchive(ctx context.Context, d *retained, has map[archivedDay]bool, now tables.Ticks) error {
+	keep := KeepOfTenant(p.Keep, d.Member.Tenant)
 	keys := tables.Keys{After: d.from, Before: d.to.String()}
 	at := schema.DayOf(tables.TicksBefore(d.from))
 	for known := d.from != ""; at.Start() < d.to; known = true {
@@ -85,7 +85,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 			is, asked := has[of]
 			if !asked {
 				var err error
-				if is, err = p.Retention.Archived(ctx, of.month, of.tenant, of.day); err != nil {
+				if is, err = p.Archived(ctx, of.month, of.tenant, of.day); err != nil {
 					return err
 				}
 				has[of] = is
@@ -96,7 +96,7 @@ func (p *Pipeline) inArchive(ctx context.Context, d *retained, has map[archivedD
 			}
 			keys = tables.Keys{From: at.Start().String(), Before: d.to.String()}
 		}
-		row, err := p.firstReading(ctx, d.Member, keys)
+		row, err := firstReading(ctx, p.Client, d.Member, keys)
 		if err != nil || row == "" {
 			return err
 		}

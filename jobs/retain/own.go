@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // retainOwn deletes old rejects and commands of devices: once a day, as whole days go.
-func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ticks) error {
+func (p *Retainer) retainOwn(ctx context.Context, all []*retained, now tables.Ticks) error {
 	for _, d := range all {
 		if d.keep == nil || d.lost() {
 			continue
@@ -37,7 +37,7 @@ func (p *Pipeline) retainOwn(ctx context.Context, all []*retained, now tables.Ti
 				d.Unavailable(err)
 				break
 			}
-			d.deviceRun.rows, d.Row.Rows = d.deviceRun.rows+rows, d.Row.Rows+int64(rows)
+			d.done.Rows, d.Row.Rows = d.done.Rows+rows, d.Row.Rows+int64(rows)
 			d.count(own.Table, rows)
 			d.Row.States[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
 			d.Dirty = true
@@ -63,7 +63,7 @@ func (d *retained) swept(t KeptTable) tables.Ticks {
 }
 
 // forgetRejects deletes rejects from before a time. A job may replace one meanwhile, which then stays.
-func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Ticks) (deleted int, err error) {
+func (p *Retainer) forgetRejects(ctx context.Context, d *retained, to tables.Ticks) (deleted int, err error) {
 	table := p.Client.Table(p.Names.Rejects())
 	for try := range commit.Tries {
 		var ops []tables.Op
@@ -87,7 +87,7 @@ func (p *Pipeline) forgetRejects(ctx context.Context, d *retained, to tables.Tic
 }
 
 // oldRejects returns what deletes the rejects from before a time.
-func (p *Pipeline) oldRejects(ctx context.Context, d *retained, to tables.Ticks) (ops []tables.Op, err error) {
+func (p *Retainer) oldRejects(ctx context.Context, d *retained, to tables.Ticks) (ops []tables.Op, err error) {
 	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, tables.Query{
 		Range:  tables.Partition(string(d.Member.Device)),
 		Select: []string{"PartitionKey", "RowKey", schema.RejectAt}}) {
@@ -106,7 +106,7 @@ func (p *Pipeline) oldRejects(ctx context.Context, d *retained, to tables.Ticks)
 
 // forgetCommands deletes commands that were sent before a time, with their acknowledgements. None of them waits,
 // because no command does for so long. The desired configuration stays.
-func (p *Pipeline) forgetCommands(ctx context.Context, d *retained, to tables.Ticks) (int, error) {
+func (p *Retainer) forgetCommands(ctx context.Context, d *retained, to tables.Ticks) (int, error) {
 	going, _, err := p.oldCommands(ctx, d, to)
 	if err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (p *Pipeline) forgetCommands(ctx context.Context, d *retained, to tables.Ti
 
 // oldCommands returns the keys of commands that were sent before a time and go, and how many rows of the desired
 // configuration stay.
-func (p *Pipeline) oldCommands(ctx context.Context, d *retained, to tables.Ticks) (going []string, stay int,
+func (p *Retainer) oldCommands(ctx context.Context, d *retained, to tables.Ticks) (going []string, stay int,
 	err error) {
 	table, pk := p.Client.Table(p.Names.Commands()), string(d.Member.Device)
 	acks := false

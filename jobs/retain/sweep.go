@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -28,13 +28,13 @@ type Outdated struct {
 const sweepLag = 24 * time.Hour
 
 // Outdated yields what tenants keep no longer, of tenants with devices and of others.
-func (p *Pipeline) Outdated(ctx context.Context, now tables.Ticks) iter.Seq2[Outdated, error] {
-	return (&tenantSweep{Pipeline: p, ctx: ctx, now: now}).outdated()
+func (p *Retainer) Outdated(ctx context.Context, now tables.Ticks) iter.Seq2[Outdated, error] {
+	return (&tenantSweep{Retainer: p, ctx: ctx, now: now}).outdated()
 }
 
 // OutdatedOf yields what one tenant keeps no longer. It passes over what others have.
-func (p *Pipeline) OutdatedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) iter.Seq2[Outdated, error] {
-	return (&tenantSweep{Pipeline: p, ctx: ctx, now: now, only: t}).outdated()
+func (p *Retainer) OutdatedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) iter.Seq2[Outdated, error] {
+	return (&tenantSweep{Retainer: p, ctx: ctx, now: now, only: t}).outdated()
 }
 
 func (s *tenantSweep) outdated() iter.Seq2[Outdated, error] {
@@ -50,8 +50,8 @@ func (s *tenantSweep) outdated() iter.Seq2[Outdated, error] {
 	}
 }
 
-// sweepTenants deletes what is outdated, and returns how many rows that were, by table.
-func (p *Pipeline) sweepTenants(ctx context.Context, now tables.Ticks) (map[string]int, error) {
+// SweepTenants deletes what is outdated, and returns how many rows that were, by table.
+func (p *Retainer) SweepTenants(ctx context.Context, now tables.Ticks) (map[string]int, error) {
 	deleted := map[string]int{}
 	for old, err := range p.Outdated(ctx, now) {
 		if err != nil {
@@ -60,8 +60,8 @@ func (p *Pipeline) sweepTenants(ctx context.Context, now tables.Ticks) (map[stri
 		if old.Rows == 0 {
 			continue
 		}
-		if p.Retention.GiveWay != nil {
-			p.Retention.GiveWay(ctx)
+		if p.GiveWay != nil {
+			p.GiveWay(ctx)
 		}
 		if err := old.Delete(ctx); err != nil {
 			return deleted, err
@@ -73,7 +73,7 @@ func (p *Pipeline) sweepTenants(ctx context.Context, now tables.Ticks) (map[stri
 
 // A tenantSweep looks for what is outdated.
 type tenantSweep struct {
-	*Pipeline
+	*Retainer
 	ctx  context.Context
 	now  tables.Ticks
 	only schema.Tenant // the others are not looked at; empty: all are
@@ -84,12 +84,12 @@ func (s *tenantSweep) before(t schema.Tenant, table string, w schema.Window) tab
 	if s.only != "" && t != s.only {
 		return 0
 	}
-	return keptTable(KeepOfTenant(s.Retention.Keep, t).Whole(), table, w).Below(s.now)
+	return keptTable(KeepOfTenant(s.Keep, t).Whole(), table, w).Below(s.now)
 }
 
 // any reports whether any entry says how long something is kept.
 func (s *tenantSweep) any(says func(*Keep) bool) bool {
-	return slices.ContainsFunc(s.Retention.Keep, func(k Keep) bool { return k.ByTenant() && says(&k) })
+	return slices.ContainsFunc(s.Keep, func(k Keep) bool { return k.ByTenant() && says(&k) })
 }
 
 // partitions yields the partitions of a table, from one to the next. After each, next says where to go on.
@@ -159,10 +159,10 @@ func (o Outdated) with(table *tables.Table, pk string, keys []string) Outdated {
 
 // archive yields days of the archive.
 func (s *tenantSweep) archive() iter.Seq2[Outdated, error] {
-	if s.Retention.OldDays == nil || !s.any(func(k *Keep) bool { return k.Archive > 0 }) {
+	if s.OldDays == nil || !s.any(func(k *Keep) bool { return k.Archive > 0 }) {
 		return func(func(Outdated, error) bool) {}
 	}
-	return s.Retention.OldDays(s.ctx, func(t schema.Tenant) schema.Day {
+	return s.OldDays(s.ctx, func(t schema.Tenant) schema.Day {
 		return schema.DayOf(s.before(t, archiveTable, 0))
 	})
 }

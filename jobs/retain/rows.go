@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // forgetRows deletes rows of a device, oldest first, after looking at most at so many.
-func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error {
+func (p *Retainer) forgetRows(ctx context.Context, d *retained, most int) error {
 	readings, looked, deleted := p.Client.Table(d.Member.Readings), 0, 0
 	var going []string
 	for page, err := range readings.Rows(ctx, d.query()) {
@@ -45,7 +45,7 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 	}
 	deleted += len(going)
 	d.count(ReadingsTable, deleted)
-	d.deviceRun.rows, d.Row.Rows = d.deviceRun.rows+deleted, d.Row.Rows+int64(deleted)
+	d.done.Rows, d.Row.Rows = d.done.Rows+deleted, d.Row.Rows+int64(deleted)
 	if !d.Behind {
 		d.Row.Last = (d.to - 1).String()
 	}
@@ -54,10 +54,10 @@ func (p *Pipeline) forgetRows(ctx context.Context, d *retained, most int) error 
 
 // count counts deleted rows.
 func (d *retained) count(table string, rows int) {
-	if d.deleted == nil {
-		d.deleted = map[string]int{}
+	if d.done.Deleted == nil {
+		d.done.Deleted = map[string]int{}
 	}
-	d.deleted[table] += rows
+	d.done.Deleted[table] += rows
 }
 
 // deleteRows deletes rows of a partition. Those that are gone are as good.

@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -11,34 +11,44 @@ import (
 	"furrow/tables/schema"
 )
 
-// retainAll deletes what is no longer kept of devices, one after the other, and returns how many it looked at.
-// Repeated, or continued after any part of it, it does what is left. Ages go by the time that is sure.
-func (p *Pipeline) retainAll(
-	ctx context.Context, work []*deviceRun, now, sure tables.Ticks,
-) (looked int, err error) {
+// Run deletes what is no longer kept of devices, one after the other, and returns what was done with each. Repeated, or
+// continued after any part of it, it does what is left. Ages go by the time that is sure.
+func (p *Retainer) Run(ctx context.Context, work []*commit.Device, now, sure tables.Ticks) (map[*commit.Device]Done,
+	error) {
 	all := make([]*retained, 0, len(work))
 	for _, d := range work {
 		if d.Err == nil {
 			all = append(all, p.retained(d, sure))
 		}
 	}
+	if err := p.run(ctx, all, now, sure); err != nil {
+		return nil, err
+	}
+	done := map[*commit.Device]Done{}
+	for _, d := range all {
+		done[d.Device] = d.done
+	}
+	return done, nil
+}
+
+func (p *Retainer) run(ctx context.Context, all []*retained, now, sure tables.Ticks) error {
 	if err := p.decide(ctx, all, now, sure); err != nil {
-		return 0, err
+		return err
 	}
 	if err := p.raise(ctx, all); err != nil {
-		return 0, err
+		return err
 	}
 	for _, d := range all {
-		d.later, d.waits = d.busy || d.Outcome() == commit.Overtaken, d.wait.Cause
+		d.done.Later, d.done.Waits = d.busy || d.Outcome() == commit.Overtaken, d.wait.Cause
 		d.note()
 	}
 	if err := p.retainOutputs(ctx, all, sure); err != nil {
-		return 0, err
+		return err
 	}
 	if err := p.retainOwn(ctx, all, sure); err != nil {
-		return 0, err
+		return err
 	}
-	left := p.most()
+	left := p.Most
 	for _, d := range all {
 		if d.lost() || d.to == 0 || left <= 0 {
 			if d.to != 0 && left <= 0 {
@@ -46,32 +56,33 @@ func (p *Pipeline) retainAll(
 			}
 			continue
 		}
-		if p.Retention.GiveWay != nil {
-			p.Retention.GiveWay(ctx)
+		if p.GiveWay != nil {
+			p.GiveWay(ctx)
 		}
-		if err := p.forgetRows(ctx, d, min(left, p.portion())); err != nil {
+		if err := p.forgetRows(ctx, d, min(left, p.Portion)); err != nil {
 			if ctx.Err() != nil {
-				return 0, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 			d.Unavailable(err)
 			continue
 		}
-		left -= d.deviceRun.rows
-		d.mark()
+		left -= d.done.Rows
+		d.ClearMarks()
 		d.Dirty = true
 	}
-	return len(work), nil
+	return nil
 }
 
 // retained returns what the configuration says of a device.
-func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
-	r := &retained{deviceRun: d, keep: p.Retention.Of(d.Member, d.model.Name), from: d.Row.Last}
+func (p *Retainer) retained(d *commit.Device, now tables.Ticks) *retained {
+	r := &retained{Device: d, model: p.ModelOf(d.Member), from: d.Row.Last}
+	r.keep = p.Of(d.Member, r.model.Name)
 	r.cut = p.cut(r.keep, d.Member, now)
 	r.to = r.cut
 	if r.to == 0 {
 		return r
 	}
-	if settings := r.keep.settings(d.model); d.Row.Settings != settings { // it begins again, even if all rows wait now
+	if settings := r.keep.settings(r.model); d.Row.Settings != settings { // it begins again, even if all rows wait now
 		d.Row.Settings, d.Row.Last, r.from = settings, "", ""
 	}
 	if tables.TicksBefore(r.from)+1 >= r.to && r.from != "" {
@@ -81,18 +92,18 @@ func (p *Pipeline) retained(d *deviceRun, now tables.Ticks) *retained {
 }
 
 // decide lowers how far rows of devices may go to what nobody needs.
-func (p *Pipeline) decide(ctx context.Context, all []*retained, now, sure tables.Ticks) error {
+func (p *Retainer) decide(ctx context.Context, all []*retained, now, sure tables.Ticks) error {
 	all = slices.DeleteFunc(slices.Clone(all), func(d *retained) bool { return d.to == 0 })
 	if len(all) == 0 {
 		return nil
 	}
-	for _, o := range p.Retention.Others {
+	for _, o := range p.Others {
 		if err := p.readOther(ctx, o, all); err != nil {
 			return err
 		}
 	}
 	for _, d := range all {
-		for i, o := range p.Retention.Others {
+		for i, o := range p.Others {
 			d.heed(o, d.rows[i], now)
 		}
 		if err := p.unfolded(ctx, d, now); err != nil {
@@ -109,10 +120,10 @@ func (p *Pipeline) decide(ctx context.Context, all []*retained, now, sure tables
 }
 
 // readOther reads the rows that another pipeline has of devices.
-func (p *Pipeline) readOther(ctx context.Context, o *Pipeline, all []*retained) error {
+func (p *Retainer) readOther(ctx context.Context, o Folding, all []*retained) error {
 	found := map[string]tables.Entity{}
 	part := schema.Between(all[0].Member.Place(), all[len(all)-1].Member.Place())
-	for page, err := range o.tracking().Rows(ctx, tables.Query{Range: part}) {
+	for page, err := range o.Tracking.Rows(ctx, tables.Query{Range: part}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break // the pipeline is new
 		}
@@ -145,7 +156,7 @@ func (d *retained) stay(from tables.Ticks, cause Cause, reason string) {
 }
 
 // heed keeps what a pipeline still needs.
-func (d *retained) heed(o *Pipeline, t *tracking.Row, now tables.Ticks) {
+func (d *retained) heed(o Folding, t *tracking.Row, now tables.Ticks) {
 	if t == nil {
 		return
 	}
@@ -156,7 +167,7 @@ func (d *retained) heed(o *Pipeline, t *tracking.Row, now tables.Ticks) {
 		d.busy = true
 		stay(0, CauseBusy, "has a job at work on it")
 	}
-	m := o.modelOf(d.Member)
+	m := o.ModelOf(d.Member)
 	if t.Last != "" && t.Settings != m.Settings {
 		stay(t.Watermark, CauseRefold, "has to fold it again with other settings")
 	}
@@ -197,22 +208,22 @@ func (d *retained) heed(o *Pipeline, t *tracking.Row, now tables.Ticks) {
 }
 
 // unfolded keeps the rows that a pipeline has not folded.
-func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) error {
-	after, who, by := d.to.String(), (*Pipeline)(nil), (*tracking.Row)(nil)
-	for i, o := range p.Retention.Others {
+func (p *Retainer) unfolded(ctx context.Context, d *retained, now tables.Ticks) error {
+	after, who, by := d.to.String(), Folding{}, (*tracking.Row)(nil)
+	for i, o := range p.Others {
 		if t := d.rows[i]; t != nil {
 			if passed := max(t.Last, t.Watermark.String()); passed < after {
 				after, who, by = passed, o, t
 			}
 		}
 	}
-	if who == nil || d.to == 0 {
+	if by == nil || d.to == 0 {
 		return nil
 	}
 	if d.from > after {
 		after = d.from
 	}
-	row, err := p.firstRow(ctx, d.Member, tables.Keys{After: after, Before: d.to.String()})
+	row, err := FirstRow(ctx, p.Client, d.Member, tables.Keys{After: after, Before: d.to.String()})
 	if err == nil && row != "" {
 		cause, reason := unfolded(by, now)
 		d.stay(tables.TicksBefore(row), cause, "pipeline "+string(who.Name)+" "+reason)
@@ -227,8 +238,8 @@ func (p *Pipeline) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 //	floor          d.to            first span of the ledger
 //	  |  a late row  |               |
 //	  ... silent days ...............| days with rows
-func (p *Pipeline) uncounted(ctx context.Context, d *retained) error {
-	for i, o := range p.Retention.Others {
+func (p *Retainer) uncounted(ctx context.Context, d *retained) error {
+	for i, o := range p.Others {
 		t := d.rows[i]
 		if t == nil || t.Last == "" || t.Floor >= d.to {
 			continue
@@ -240,7 +251,7 @@ func (p *Pipeline) uncounted(ctx context.Context, d *retained) error {
 		if d.from != "" && d.from >= keys.From {
 			keys.From, keys.After = "", d.from
 		}
-		row, err := p.firstRow(ctx, d.Member, keys)
+		row, err := FirstRow(ctx, p.Client, d.Member, keys)
 		if err != nil {
 			return err
 		}
@@ -260,40 +271,4 @@ func unfolded(t *tracking.Row, now tables.Ticks) (Cause, string) {
 		return CauseBehind, "has not begun with it"
 	}
 	return CauseBehind, "has not folded it"
-}
-
-// firstRow returns the key of the first row of a membership in a range, or "".
-func (p *Pipeline) firstRow(ctx context.Context, m schema.Member, keys tables.Keys) (string, error) {
-	return p.findRow(ctx, m, keys, 1, func(string) bool { return true })
-}
-
-// firstReading returns the key of the first row of a membership in a range that is a reading, or "". The keys of others
-// have no time, and they are in nothing but rejects.
-func (p *Pipeline) firstReading(ctx context.Context, m schema.Member, keys tables.Keys) (string, error) {
-	return p.findRow(ctx, m, keys, 1000, func(key string) bool {
-		_, err := schema.ParseRowKey(key)
-		return err == nil
-	})
-}
-
-// findRow returns the first wanted key in a range of a membership's rows, or "". It reads them in pages of a size.
-func (p *Pipeline) findRow(ctx context.Context, m schema.Member, keys tables.Keys, size int,
-	wanted func(key string) bool) (string, error) {
-	q := tables.Query{Size: size, Select: []string{"RowKey"}, Range: tables.Partition(string(m.Device))}
-	for _, q.Range.Rows = range m.Spans.Within(keys) {
-		for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return "", nil
-			}
-			if err != nil {
-				return "", err
-			}
-			for i := range page.Rows {
-				if wanted(page.Rows[i].RowKey) {
-					return page.Rows[i].RowKey, nil
-				}
-			}
-		}
-	}
-	return "", nil
 }

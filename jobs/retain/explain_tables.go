@@ -1,4 +1,4 @@
-package jobs
+package retain
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (c bucketCount) add(table string, w schema.Window) {
 }
 
 // countRollups counts the rows that sweeps delete, by device.
-func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables.Ticks) (
+func (p *Retainer) countRollups(ctx context.Context, all []*retained, now tables.Ticks) (
 	map[*retained]bucketCount, error) {
 	counted := map[*retained]bucketCount{}
 	for _, s := range sweeps(all, now) {
@@ -63,14 +63,14 @@ func (p *Pipeline) countRollups(ctx context.Context, all []*retained, now tables
 }
 
 // explainOwn says what goes of a device's rows beside its readings.
-func (p *Pipeline) explainOwn(ctx context.Context, d *retained, counted bucketCount,
+func (p *Retainer) explainOwn(ctx context.Context, d *retained, counted bucketCount,
 	now tables.Ticks) (all []RetainedTable, err error) {
 	for _, own := range d.keep.Own() {
 		t := RetainedTable{KeptTable: own, Cut: own.Below(now), Swept: d.swept(own)}
 		switch {
 		case d.passed.Cause != "" && t.Cut > t.Swept:
 			t.Wait = d.passed
-		case t.Cut <= t.Swept || d.deviceRun.Err != nil:
+		case t.Cut <= t.Swept || d.Err != nil:
 		case own.Table == rollupsTable:
 			t.Rows = counted[rollupsTable][own.Window]
 		case own.Table == rejectsTable:
@@ -108,9 +108,9 @@ func beside(rollups RetainedTable, counted bucketCount) (all []RetainedTable) {
 }
 
 // RetainedOf says what the pipeline does with what a tenant has as a whole. It changes nothing.
-func (p *Pipeline) RetainedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) (all []RetainedTable, err error) {
+func (p *Retainer) RetainedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) (all []RetainedTable, err error) {
 	going := map[string]map[schema.Window]*RetainedTable{}
-	for _, kept := range KeepOfTenant(p.Retention.Keep, t).Whole() {
+	for _, kept := range KeepOfTenant(p.Keep, t).Whole() {
 		all = append(all, RetainedTable{KeptTable: kept, Cut: kept.Below(now)})
 	}
 	for i := range all {

@@ -1,9 +1,10 @@
-package jobs
+package retain
 
 import (
 	"slices"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -44,4 +45,20 @@ func (k *Keep) KeepsReport(w schema.Window, bucket, now tables.Ticks) bool {
 // KeepsDay reports whether the archive of a day is kept.
 func (k *Keep) KeepsDay(d schema.Day, now tables.Ticks) bool {
 	return k == nil || d.Start() >= before(k.Archive, now)
+}
+
+// KeepsOutput reports whether an output is still kept, so that history which is folded again does not bring it back.
+func KeepsOutput(all []Keep, m schema.Member, model func(schema.Member) *fold.Model, e fold.Effect,
+	now tables.Ticks) bool {
+	if len(all) == 0 || e.To <= e.From {
+		return true
+	}
+	w := schema.Window(time.Duration(e.To-e.From) * 100)
+	switch e.Output.Table {
+	case "":
+		return KeepOfTenant(all, m.Tenant).KeepsDay(schema.DayOf(e.From), now)
+	case schema.BucketsTable:
+		return KeepOfTenant(all, m.Tenant).KeepsReport(w, e.From, now)
+	}
+	return e.To > keepOf(all, m, model(m).Name).below(w, now)
 }

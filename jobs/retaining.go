@@ -1,0 +1,50 @@
+package jobs
+
+import (
+	"context"
+	"iter"
+
+	"furrow/jobs/retain"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Retention says what a pipeline deletes: all that the policy lets go and no other pipeline needs.
+type Retention struct {
+	retain.Policy
+	Others []*Pipeline // all pipelines that fold
+}
+
+// retainer returns what deletes for the pipeline.
+func (p *Pipeline) retainer() *retain.Retainer {
+	r := &retain.Retainer{Policy: &p.Retention.Policy, Client: p.Client, Names: p.Names, ModelOf: p.modelOf, Late: p.late,
+		Portion: p.portion(), Most: p.most()}
+	for _, o := range p.Retention.Others {
+		r.Others = append(r.Others, retain.Folding{Name: o.Name, Tracking: o.tracking(), ModelOf: o.modelOf,
+			Archives: o.Groups[schema.ArchiveMark] != nil})
+	}
+	return r
+}
+
+// Retained says what a job of the pipeline would do with each device of a batch. It changes nothing, and counts the
+// rows that would go.
+func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[retain.Retained, error] {
+	return func(yield func(retain.Retained, error) bool) {
+		read, err := p.read(ctx, b)
+		if err != nil {
+			yield(retain.Retained{}, err)
+			return
+		}
+		p.retainer().Retained(ctx, changes(read.work), read.now)(yield)
+	}
+}
+
+// RetainedOf says what the pipeline does with what a tenant has as a whole. It changes nothing.
+func (p *Pipeline) RetainedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) ([]retain.RetainedTable, error) {
+	return p.retainer().RetainedOf(ctx, t, now)
+}
+
+// Outdated yields what tenants keep no longer, of tenants with devices and of others.
+func (p *Pipeline) Outdated(ctx context.Context, now tables.Ticks) iter.Seq2[retain.Outdated, error] {
+	return p.retainer().Outdated(ctx, now)
+}
