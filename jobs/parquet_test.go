@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -44,9 +45,9 @@ func filingOf(t *testing.T, f *jobstest.Fleet, through policy.Transporter, c *ar
 	t.Helper()
 	p := archiver(t, f, through, time.Second)
 	p.Processors = []fold.Configured{jobstest.With(t, archive.Processor, c)}
-	days := c.Days(p, p.Objects.(*archive.Store))
+	days := c.Days(p.Source(), p.Objects.(*archive.Store))
 	days.FileBytes, days.Replace, days.Settle = 40*60, -1, time.Second
-	p.Groups = map[schema.MarkKind]jobs.Grouping{schema.ArchiveMark: days}
+	p.Groups = map[schema.MarkKind]groups.Grouping{schema.ArchiveMark: days}
 	return p
 }
 

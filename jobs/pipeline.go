@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/notify"
 	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
@@ -26,7 +27,7 @@ type Pipeline struct {
 	Client     *tables.Client
 	Objects    commit.Objects // nil if no processor writes objects
 	// Groups make what the marks of the pipeline ask for.
-	Groups   map[schema.MarkKind]Grouping
+	Groups   map[schema.MarkKind]groups.Grouping
 	Names    schema.Names
 	Notifier *notify.Notifier // nil if nobody is notified
 

@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
@@ -157,7 +158,7 @@ func (f *reported) pipeline(through policy.Transporter) *jobs.Pipeline {
 	if f.queue != nil {
 		reports.Queue, reports.Enqueue = "reports", f.queue.put
 	}
-	p.Groups = map[schema.MarkKind]jobs.Grouping{schema.ReportMark: reports}
+	p.Groups = map[schema.MarkKind]groups.Grouping{schema.ReportMark: reports}
 	return p
 }
 

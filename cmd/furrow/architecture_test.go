@@ -98,9 +98,10 @@ func arrows() []arrow {
 		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
 
 		// The engine knows no processor, and processors know no engine.
-		{"jobs", "jobs/commit jobs/fold jobs/internal/... jobs/notify jobs/retain jobs/tracking tables tables/commands " +
-			"tables/schema"},
+		{"jobs", "jobs/commit jobs/fold jobs/groups jobs/internal/... jobs/notify jobs/retain jobs/tracking tables " +
+			"tables/commands tables/schema"},
 		{"jobs/fold", "jobs/condition tables tables/schema"},
+		{"jobs/groups", "jobs/commit jobs/fold jobs/retain jobs/tracking tables tables/schema"},
 		{"jobs/retain", "jobs/commit jobs/condition jobs/fold jobs/tracking tables tables/schema"},
 		{"jobs/commit", "jobs/fold jobs/tracking tables tables/schema"},
 		{"jobs/tracking", "jobs/fold jobs/internal/... tables tables/schema"},
@@ -108,9 +109,9 @@ func arrows() []arrow {
 		{"jobs/condition", ""},
 		{"jobs/notify", "tables tables/schema"},
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
-		{"jobs/archive", "jobs jobs/archive/columnar jobs/commit jobs/fold jobs/internal/... jobs/report jobs/retain " +
-			"jobs/rollup tables tables/schema tables/service"},
-		{"jobs/report", "jobs jobs/fold jobs/retain jobs/rollup tables tables/schema"},
+		{"jobs/archive", "jobs/archive/columnar jobs/commit jobs/fold jobs/groups jobs/internal/... jobs/report " +
+			"jobs/retain jobs/rollup tables tables/schema tables/service"},
+		{"jobs/report", "jobs/fold jobs/groups jobs/retain jobs/rollup tables tables/schema"},
 		// Nor does one processor know another.
 		{"jobs/...", "jobs/condition jobs/fold jobs/internal/... tables tables/schema tables/service"},
 

@@ -13,8 +13,8 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/roles"
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -219,13 +219,13 @@ func archiveVerify(c *cli.Context) error {
 	if f.Archive == nil {
 		return errNoArchive
 	}
-	stored := func(archivedDay) *jobs.TenantDay { return nil }
+	stored := func(archivedDay) *groups.TenantDay { return nil }
 	if c.Bool("readings") {
 		days, err := archivist(f)
 		if err != nil {
 			return err
 		}
-		stored = func(d archivedDay) *jobs.TenantDay {
+		stored = func(d archivedDay) *groups.TenantDay {
 			day := days.Readings(d.Folder)
 			return &day
 		}

@@ -40,7 +40,7 @@ func archiveRewrite(c *cli.Context) error {
 		return errors.New("there is no such day: no device of that tenant, or the days are not over yet")
 	}
 	for _, folder := range folders {
-		if !retain.KeepOfTenant(days.Pipeline.Keep, folder.Tenant).KeepsDay(folder.Day, tables.TicksOf(time.Now())) {
+		if !retain.KeepOfTenant(days.Source.Keep, folder.Tenant).KeepsDay(folder.Day, tables.TicksOf(time.Now())) {
 			fmt.Fprintf(c.App.ErrWriter, "furrow: %s of %s stays as it is: retention no longer keeps its archive\n", folder.Day,
 				folder.Tenant)
 			continue

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strconv"
 
-	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/groups"
 	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -116,7 +116,7 @@ func (s *summing) columns(kind string) []columnar.TableColumn {
 }
 
 // add adds a reading.
-func (s *summing) add(one *jobs.DayReading) error {
+func (s *summing) add(one *groups.DayReading) error {
 	if len(s.windows) == 0 {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -38,7 +38,7 @@ type dayFile struct {
 	name   string
 	folder Folder
 	number int
-	day    jobs.TenantDay
+	day    groups.TenantDay
 	about  About
 	summed Summed
 	// settle is how long a row may take to become visible to everybody.

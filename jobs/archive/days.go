@@ -7,19 +7,19 @@ import (
 	"sync"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/commit"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Days makes the Parquet files of tenants' days, and of the hours of days that are still open.
 type Days struct {
-	Store    *Store
-	Pipeline *jobs.Pipeline
-	About    About
-	Summed   Summed
+	Store  *Store
+	Source *groups.Source
+	About  About
+	Summed Summed
 	// Hourly asks for files of hours until the day's are made. They have no rollups and reports.
 	Hourly bool
 	// CloseAfter is how long after its end a day or an hour stays open.
@@ -57,7 +57,7 @@ func (d *Days) MakeDay(ctx context.Context, f Folder, asked Asked) (*Manifest, e
 
 // Remake makes all files of a day or hour again. It leaves a mark while it does, as jobs have one.
 func (d *Days) Remake(ctx context.Context, f Folder) (m *Manifest, err error) {
-	err = d.Pipeline.WithMark(ctx, f.mark(), func() (err error) {
+	err = d.Source.WithMark(ctx, f.mark(), func() (err error) {
 		m, err = d.MakeDay(ctx, f, Asked{Since: tables.MaxTicks})
 		return err
 	})
@@ -105,7 +105,7 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	}
 	if err == nil && later > 0 {
 		d.wait(f, later)
-		return nil, jobs.ErrNotYet
+		return nil, groups.ErrNotYet
 	}
 	return m, err
 }

@@ -92,7 +92,7 @@ func killedMakers(t *testing.T, f jobstest.Fleet, folder archive.Folder, summed 
 	want map[string]string, sending [][]bool) {
 	names := f.Names
 	maker := func(d *archive.Days) *archive.Days {
-		d.Pipeline.Names, d.Summed = names, summed
+		d.Source.Names, d.Summed = names, summed
 		return small(d)
 	}
 	for n := 0; ; n += effort.Step(11) {

@@ -31,7 +31,7 @@ func daysOf(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *archiv
 	t.Helper()
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
 		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
-	return &archive.Days{Store: store, Pipeline: f.Pipeline(t, through), Settle: time.Second}
+	return &archive.Days{Store: store, Source: f.Pipeline(t, through).Source(), Settle: time.Second}
 }
 
 // objects downloads all objects of a container with the SDK.

@@ -48,7 +48,7 @@ func (s *Store) Erase(ctx context.Context, tenant schema.Tenant, device schema.D
 // left again, so that these files are made once more.
 func (d *Days) Erase(ctx context.Context, m schema.Month, t schema.Tenant,
 	device schema.DeviceID) (made int, err error) {
-	if err := d.Pipeline.RenewMarks(ctx, m, schema.ArchiveMark, t); err != nil {
+	if err := d.Source.RenewMarks(ctx, m, schema.ArchiveMark, t); err != nil {
 		return made, err
 	}
 	for _, root := range []string{"", hoursFolder} {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -70,8 +70,8 @@ func (c *Config) Check() error {
 }
 
 // Days returns the maker of the Parquet files of a pipeline.
-func (c *Config) Days(p *jobs.Pipeline, s *Store) *Days {
-	return &Days{Store: s, Pipeline: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
+func (c *Config) Days(p *groups.Source, s *Store) *Days {
+	return &Days{Store: s, Source: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
 		Hourly: c.Every == Hourly, Settle: p.Settle}
 }
 

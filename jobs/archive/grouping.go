@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/groups"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-var _ jobs.Grouping = (*Days)(nil)
+var _ groups.Grouping = (*Days)(nil)
 
 // Grouping returns what makes the Parquet files that the marks of a pipeline ask for.
-func (c *Config) Grouping(p *jobs.Pipeline) (schema.MarkKind, jobs.Grouping) {
+func (c *Config) Grouping(p *groups.Source) (schema.MarkKind, groups.Grouping) {
 	store, is := p.Objects.(*Store)
 	if !is || c.Format != Parquet {
 		return schema.ArchiveMark, nil
@@ -54,9 +54,9 @@ func (d *Days) All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, e
 func (d *Days) Make(ctx context.Context, m schema.Mark) error {
 	part, err := m.Archive()
 	if err != nil {
-		return fmt.Errorf("%w: mark of the archive: %w", jobs.ErrUnmakeable, err)
+		return fmt.Errorf("%w: mark of the archive: %w", groups.ErrUnmakeable, err)
 	}
-	if !retain.KeepOfTenant(d.Pipeline.Keep, m.Tenant).KeepsDay(part.Day, m.Read) {
+	if !retain.KeepOfTenant(d.Source.Keep, m.Tenant).KeepsDay(part.Day, m.Read) {
 		return nil
 	}
 	f := Folder{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
@@ -64,14 +64,14 @@ func (d *Days) Make(ctx context.Context, m schema.Mark) error {
 		return nil
 	}
 	if !d.Closed(f, m.Read) || d.waits(f, m.Read) {
-		return jobs.ErrNotYet
+		return groups.ErrNotYet
 	}
 	_, err = d.MakeDay(ctx, f, Asked{Device: part.Device, Since: m.At, Now: m.Read})
 	switch {
-	case err == nil || ctx.Err() != nil || errors.Is(err, jobs.ErrNotYet):
+	case err == nil || ctx.Err() != nil || errors.Is(err, groups.ErrNotYet):
 		return err
 	case errors.Is(err, errTaken) || errors.Is(err, schema.ErrNewer) || errors.Is(err, errMissing):
-		return fmt.Errorf("%w: %w", jobs.ErrUnmakeable, err)
+		return fmt.Errorf("%w: %w", groups.ErrUnmakeable, err)
 	}
 	return err
 }

@@ -153,7 +153,7 @@ func TestKilledMakersOfADayHideNoReadingOfItsHours(t *testing.T) {
 		}}
 		d := elsewhere(t, f, gate)
 		calm := small(daysOf(t, f, nil))
-		d.Pipeline.Names, calm.Pipeline.Names = names, names
+		d.Source.Names, calm.Source.Names = names, names
 		for _, hour := range some {
 			must.Have(calm.MakeDay(t.Context(), hour, archive.Asked{}))(t)
 		}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"furrow/jobs"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -88,8 +88,8 @@ func (f Folder) mark() schema.Mark {
 }
 
 // Readings returns the readings of a folder as storage has them.
-func (d *Days) Readings(f Folder) jobs.TenantDay {
-	return d.Pipeline.TenantDay(f.Month, f.Tenant, f.Day).Part(f.Times())
+func (d *Days) Readings(f Folder) groups.TenantDay {
+	return d.Source.TenantDay(f.Month, f.Tenant, f.Day).Part(f.Times())
 }
 
 // Names of a partition's files in a folder. Spark and DuckDB skip those that begin with an underscore.

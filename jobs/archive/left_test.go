@@ -85,7 +85,7 @@ func TestFilesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
 	check("with a column", archive.Asked{Since: tables.MaxTicks})
 
 	leave(t, f, erased)
-	must.Have(d.Pipeline.Forget(t.Context(), erased))(t)
+	must.Have(f.Pipeline(t, nil).Forget(t.Context(), erased))(t)
 	for id := range want {
 		if id[:len(erased.Device)] == string(erased.Device) {
 			delete(want, id)

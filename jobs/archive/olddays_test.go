@@ -59,7 +59,7 @@ func TestOldDaysLeaveTheArchive(t *testing.T) {
 	if deleted != len(before)-len(left) || deleted < 6 {
 		t.Errorf("%d objects were deleted, and %d counted", len(before)-len(left), deleted)
 	}
-	d.Pipeline.Keep = []retain.Keep{{Archive: 10 * 24 * time.Hour}}
+	d.Source.Keep = []retain.Keep{{Archive: 10 * 24 * time.Hour}}
 	for day := cut - 2; day < cut; day++ {
 		must.Succeed(t, d.Make(t.Context(), schema.Mark{Month: jobstest.Month, Kind: schema.ArchiveMark, Tenant: "t0",
 			Name: day.String(), At: now, Read: now}))

@@ -72,7 +72,7 @@ func TestFilesMadeAgainKeepReadingsThatRetentionHasDeleted(t *testing.T) {
 	for range 2 {
 		m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
 		same(t, archived(t, f), want)
-		day := d.Pipeline.TenantDay(folder.Month, folder.Tenant, folder.Day)
+		day := d.Source.TenantDay(folder.Month, folder.Tenant, folder.Day)
 		for wrong, err := range d.Store.Verify(t.Context(), folder, m, &day) {
 			t.Error(wrong, err)
 		}
@@ -90,7 +90,7 @@ func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
 		container := elsewhere(t, f, nil).Store
 		archives := f.Names
 		f.Names = names
-		d.Store, d.Pipeline.Names = container, names
+		d.Store, d.Source.Names = container, names
 		must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 		var deleted []tables.Entity
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
@@ -100,7 +100,7 @@ func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
 		}}
 		f.Names = archives
 		maker := daysOf(t, f, gate)
-		maker.Pipeline.Names, f.Names = names, names
+		maker.Source.Names, f.Names = names, names
 		must.Have(maker.MakeDay(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
 		f.Names = archives
 		same(t, archived(t, f), want, "operation ", n)

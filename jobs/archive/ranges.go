@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"furrow/jobs"
 	"furrow/jobs/commit"
+	"furrow/jobs/groups"
 	"furrow/tables/schema"
 )
 
@@ -25,7 +25,7 @@ const fileBytes = 128 << 20
 const readingBytes = 40
 
 // ranges returns the ranges of a folder. If there are none, it fixes them by the number of readings that devices have.
-func (d *Days) ranges(ctx context.Context, f Folder, day jobs.TenantDay) (all []schema.DeviceID, err error) {
+func (d *Days) ranges(ctx context.Context, f Folder, day groups.TenantDay) (all []schema.DeviceID, err error) {
 	s := d.Store
 	for try := range tries {
 		var r ranges
@@ -59,7 +59,7 @@ func (d *Days) ranges(ctx context.Context, f Folder, day jobs.TenantDay) (all []
 }
 
 // cut divides the devices of a day so that files get about the same size.
-func (d *Days) cut(ctx context.Context, f Folder, day jobs.TenantDay) ([]schema.DeviceID, error) {
+func (d *Days) cut(ctx context.Context, f Folder, day groups.TenantDay) ([]schema.DeviceID, error) {
 	each := int64(readingBytes)
 	if before, _, err := d.Store.manifest(ctx, f.before()); err == nil && before != nil && before.Readings > 0 {
 		each = max(1, before.Bytes/before.Readings)

@@ -52,7 +52,7 @@ func TestSizeOfADay(t *testing.T) {
 	runtime.GC()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // Linux: the peak begins now
 	began := time.Now()
-	d := &archive.Days{Store: store, Pipeline: p, Settle: time.Second}
+	d := &archive.Days{Store: store, Source: p.Source(), Settle: time.Second}
 	m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 	took := time.Since(began)
 	want := int64(*sizeDevices) * int64(*sizeReadings)

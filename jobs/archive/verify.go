@@ -11,9 +11,9 @@ import (
 	"os"
 	"strings"
 
-	"furrow/jobs"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -22,7 +22,7 @@ import (
 // readings in storage. It yields what is wrong, and an error if it cannot go on.
 //
 // A file that a job is replacing can seem wrong until the job has written the manifest.
-func (s *Store) Verify(ctx context.Context, f Folder, m *Manifest, day *jobs.TenantDay) iter.Seq2[string, error] {
+func (s *Store) Verify(ctx context.Context, f Folder, m *Manifest, day *groups.TenantDay) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, file := range m.Files {
 			sums, err := newSummed(m, file)
@@ -50,7 +50,7 @@ func (s *Store) Verify(ctx context.Context, f Folder, m *Manifest, day *jobs.Ten
 type verifier struct {
 	folder Folder
 	file   File
-	day    *jobs.TenantDay
+	day    *groups.TenantDay
 	gone   map[string]bool // devices whose rows retention may have deleted
 	wrong  []string
 	sums   *summed // what rollups and reports should say; nil if that is not compared

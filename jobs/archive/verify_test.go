@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -21,8 +21,8 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	f, d, folder := fewFiles(t)
 	m := must.Have(small(d).MakeDay(t.Context(), folder, archive.Asked{}))(t)
-	day := d.Pipeline.TenantDay(folder.Month, folder.Tenant, folder.Day)
-	verify := func(day *jobs.TenantDay) string {
+	day := d.Source.TenantDay(folder.Month, folder.Tenant, folder.Day)
+	verify := func(day *groups.TenantDay) string {
 		var all []string
 		for wrong, err := range d.Store.Verify(t.Context(), folder, m, day) {
 			must.Succeed(t, err)

@@ -23,8 +23,8 @@ var _ commit.Objects = (*Store)(nil)
 // Write writes an object of readings in one step: readers see the whole object or the one before. It reads them once,
 // and holds at most 4 MiB of compressed readings. Without readings it changes nothing.
 //
-// If an object with a higher fence exists, Write leaves it and returns jobs.ErrOvertaken. Any other is replaced, on the
-// version that was read.
+// If an object with a higher fence exists, Write leaves it and returns commit.ErrOvertaken. Any other is replaced,
+// on the version that was read.
 func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks,
 	readings iter.Seq2[schema.Reading, error]) error {
 	b := s.newBody(name, gzipFile)

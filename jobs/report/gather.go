@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -14,21 +14,21 @@ import (
 
 // gather joins all devices' rows of a bucket, in the order of devices.
 func (r *Reports) gather(ctx context.Context, at schema.RollupPartition, bucket tables.Ticks) ([]*group, error) {
-	groups := Groups{By: r.By}
+	gathered := Groups{By: r.By}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(at.String()), Rows: schema.DevicesOfBucket(bucket)}}
 	for e, err := range schema.Joined(r.buckets().Entities(ctx, q), schema.BucketOutput) {
 		if err != nil {
 			return nil, err
 		}
-		if err := device(&groups, e); err != nil {
-			return nil, fmt.Errorf("%w: table %s: %w", jobs.ErrUnmakeable, r.buckets().Name, err)
+		if err := device(&gathered, e); err != nil {
+			return nil, fmt.Errorf("%w: table %s: %w", groups.ErrUnmakeable, r.buckets().Name, err)
 		}
 	}
-	return groups.sorted(), nil
+	return gathered.sorted(), nil
 }
 
 // device adds a device's row to its groups.
-func device(groups *Groups, e tables.Entity) error {
+func device(gathered *Groups, e tables.Entity) error {
 	values := map[string]rollup.Timed{}
 	for _, p := range e.Properties {
 		if fold.IsReserved(p.Name) {
@@ -46,7 +46,7 @@ func device(groups *Groups, e tables.Entity) error {
 	}
 	site, labels, err := schema.PlacementOf(e)
 	if err == nil {
-		groups.Add(schema.Placement{Site: site, Labels: labels}, values, stored)
+		gathered.Add(schema.Placement{Site: site, Labels: labels}, values, stored)
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -23,23 +23,23 @@ const sendAfter = 5 * time.Minute
 //
 // A revision is written before it is sent, together with a sum of what it has. So the same revision always says the
 // same, whoever sends it again because the job before died, and what has changed meanwhile is another revision.
-func (r *Reports) publish(ctx context.Context, head schema.ReportHead, groups []*group, due bool) (err error) {
-	if len(groups) == 0 && head.ETag == "" {
+func (r *Reports) publish(ctx context.Context, head schema.ReportHead, gathered []*group, due bool) (err error) {
+	if len(gathered) == 0 && head.ETag == "" {
 		return nil
 	}
-	sum := sumOf(head, groups)
+	sum := sumOf(head, gathered)
 	if head.Sum != sum {
 		head.Sum = sum
 		if due || head.Revision > 0 {
 			head.Revision++
 		}
-		if head, err = r.write(ctx, head, groups, true); err != nil {
+		if head, err = r.write(ctx, head, gathered, true); err != nil {
 			return err
 		}
 	}
 	switch {
 	case !due:
-		return fmt.Errorf("%w: the bucket closed less than %v ago", jobs.ErrNotYet, sendAfter)
+		return fmt.Errorf("%w: the bucket closed less than %v ago", groups.ErrNotYet, sendAfter)
 	case head.Revision == 0: // it was written before it was due
 		head.Revision = 1
 		if head.ETag, err = r.submit(ctx, head, nil); err != nil {
@@ -48,7 +48,7 @@ func (r *Reports) publish(ctx context.Context, head schema.ReportHead, groups []
 	case head.Sent == head.Revision:
 		return nil
 	}
-	for text, err := range events(head, groups) {
+	for text, err := range events(head, gathered) {
 		if err == nil {
 			err = r.Enqueue(ctx, r.Queue, text)
 		}
@@ -56,16 +56,16 @@ func (r *Reports) publish(ctx context.Context, head schema.ReportHead, groups []
 			return fmt.Errorf("queue %s: %w", r.Queue, err)
 		}
 	}
-	_, head.Rows, _ = named(head, groups)
+	_, head.Rows, _ = named(head, gathered)
 	head.Sent = head.Revision
 	_, err = r.submit(ctx, head, nil)
 	return err
 }
 
 // sumOf returns a sum of the reports of a bucket.
-func sumOf(head schema.ReportHead, groups []*group) string {
+func sumOf(head schema.ReportHead, gathered []*group) string {
 	sum := sha256.New()
-	for _, g := range groups {
+	for _, g := range gathered {
 		for _, e := range g.entities(head.Partition.String(), head.Bucket) {
 			fmt.Fprintf(sum, "%q", e.RowKey)
 			for _, p := range e.Properties {
@@ -119,10 +119,10 @@ type eventSensor struct {
 const eventSensors = 50
 
 // events yields the messages about the reports of a bucket. Those of groups that are gone have no devices.
-func events(head schema.ReportHead, groups []*group) func(yield func(string, error) bool) {
+func events(head schema.ReportHead, gathered []*group) func(yield func(string, error) bool) {
 	return func(yield func(string, error) bool) {
-		_, names, _ := named(head, groups)
-		all := slices.DeleteFunc(slices.Clone(groups), func(g *group) bool {
+		_, names, _ := named(head, gathered)
+		all := slices.DeleteFunc(slices.Clone(gathered), func(g *group) bool {
 			row := schema.ReportRow{By: g.by, Group: g.name, Bucket: head.Bucket}
 			return !slices.Contains(names, head.Name(row.String())) // there is no room for its name
 		})

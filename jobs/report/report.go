@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs"
+	"furrow/jobs/groups"
 	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -28,7 +28,7 @@ type Reports struct {
 	Enqueue func(ctx context.Context, queue, text string) error
 }
 
-var _ jobs.Grouping = (*Reports)(nil)
+var _ groups.Grouping = (*Reports)(nil)
 
 func (r *Reports) buckets() *tables.Table { return r.Client.Table(r.Names.Output(rollup.BucketsTable)) }
 func (r *Reports) reports() *tables.Table { return r.Client.Table(r.Names.Reports()) }
@@ -40,7 +40,7 @@ func (r *Reports) Settings() string { return fmt.Sprint(r.Windows, r.By) }
 func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
 	b, err := schema.ParseReportedBucket(m.Name)
 	if err != nil {
-		return fmt.Errorf("%w: mark %s: %w", jobs.ErrUnmakeable, tables.Quote(m.Name), err)
+		return fmt.Errorf("%w: mark %s: %w", groups.ErrUnmakeable, tables.Quote(m.Name), err)
 	}
 	if !slices.Contains(r.Windows, b.Window) {
 		return nil // it is no longer reported
@@ -57,22 +57,22 @@ func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
 		return err
 	default:
 		if head, err = schema.ReportHeadOf(found); err != nil {
-			return fmt.Errorf("%w: table %s: %w", jobs.ErrUnmakeable, r.reports().Name, err)
+			return fmt.Errorf("%w: table %s: %w", groups.ErrUnmakeable, r.reports().Name, err)
 		}
 	}
-	groups, err := r.gather(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: b.Window, Day: schema.DayOf(b.Start),
+	gathered, err := r.gather(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: b.Window, Day: schema.DayOf(b.Start),
 		Month: m.Month}, b.Start)
 	if err != nil {
 		return err
 	}
 	if closed := b.Start.Add(time.Duration(b.Window)); r.Queue == "" || m.Read < closed {
 		head.Sum = ""
-		_, err = r.write(ctx, head, groups, false)
+		_, err = r.write(ctx, head, gathered, false)
 	} else {
-		err = r.publish(ctx, head, groups, m.Read >= closed.Add(sendAfter))
+		err = r.publish(ctx, head, gathered, m.Read >= closed.Add(sendAfter))
 	}
 	if isTaken(err) {
-		return fmt.Errorf("%w: another job has written the report: %w", jobs.ErrUnmakeable, err)
+		return fmt.Errorf("%w: another job has written the report: %w", groups.ErrUnmakeable, err)
 	}
 	return err
 }
@@ -87,12 +87,12 @@ const (
 // another job cannot write in between. It returns the head that it has written, which names those that are gone if they
 // are to be sent.
 func (r *Reports) write(
-	ctx context.Context, head schema.ReportHead, groups []*group, send bool,
+	ctx context.Context, head schema.ReportHead, gathered []*group, send bool,
 ) (schema.ReportHead, error) {
-	if len(groups) == 0 && head.ETag == "" {
+	if len(gathered) == 0 && head.ETag == "" {
 		return head, nil
 	}
-	rows, names, left := named(head, groups)
+	rows, names, left := named(head, gathered)
 	was := head.Rows
 	gone := slices.DeleteFunc(slices.Clone(was), func(name string) bool { return slices.Contains(names, name) })
 	for _, name := range gone {
@@ -113,9 +113,9 @@ func (r *Reports) write(
 }
 
 // named returns the rows of groups and their names, and the number of groups whose names have no room in the head.
-func named(head schema.ReportHead, groups []*group) (rows []tables.Entity, names []string, left int64) {
+func named(head schema.ReportHead, gathered []*group) (rows []tables.Entity, names []string, left int64) {
 	room := schema.MaxReportRows / 2 // the other half may be needed for those that are gone
-	for _, g := range groups {
+	for _, g := range gathered {
 		all := g.entities(head.Partition.String(), head.Bucket)
 		for _, e := range all {
 			room -= len(e.RowKey)

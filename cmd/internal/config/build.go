@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -60,15 +61,15 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects commi
 // group has processors make what their marks ask for.
 func (p Pipeline) group(built *jobs.Pipeline) {
 	for _, processor := range p.Processors {
-		c, groups := processor.Config.(interface {
-			Grouping(*jobs.Pipeline) (schema.MarkKind, jobs.Grouping)
+		c, makes := processor.Config.(interface {
+			Grouping(*groups.Source) (schema.MarkKind, groups.Grouping)
 		})
-		if !groups {
+		if !makes {
 			continue
 		}
-		if kind, grouping := c.Grouping(built); grouping != nil {
+		if kind, grouping := c.Grouping(built.Source()); grouping != nil {
 			if built.Groups == nil {
-				built.Groups = map[schema.MarkKind]jobs.Grouping{}
+				built.Groups = map[schema.MarkKind]groups.Grouping{}
 			}
 			if days, is := grouping.(*archive.Days); is {
 				days.Summed = p.summed(days.Summed)

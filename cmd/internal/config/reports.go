@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/groups"
 	"furrow/jobs/notify"
 	"furrow/jobs/report"
 	"furrow/jobs/retain"
@@ -121,12 +121,12 @@ func (p Pipeline) summed(s archive.Summed) archive.Summed {
 // groupings returns what is made of the pipeline's marks.
 func (p Pipeline) groupings(
 	client *tables.Client, names schema.Names, queues *notify.Notifier, keep []retain.Keep,
-) map[schema.MarkKind]jobs.Grouping {
+) map[schema.MarkKind]groups.Grouping {
 	windows := p.Reported()
 	if len(windows) == 0 {
 		return nil
 	}
-	return map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: client, Names: names,
+	return map[schema.MarkKind]groups.Grouping{schema.ReportMark: &report.Reports{Client: client, Names: names,
 		Windows: windows, By: p.Reports.By, Keep: keep, Queue: p.Reports.Queue, Enqueue: queues.Put}}
 }
 

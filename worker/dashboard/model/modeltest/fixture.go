@@ -14,6 +14,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/report"
@@ -55,7 +56,7 @@ func New(t testing.TB, in azuretest.Account) *Fixture {
 	rollups := must.Have(rollup.Processor.With(rollup.Processor.New(), fold.Setup{Reported: reported}))(t)
 	f.Pipeline = &jobs.Pipeline{Name: "live", Client: f.Client, Names: f.Names, Settings: "s",
 		Processors: []fold.Configured{latest.Processor.Default(), rollups},
-		Groups: map[schema.MarkKind]jobs.Grouping{schema.ReportMark: &report.Reports{Client: f.Client, Names: f.Names,
+		Groups: map[schema.MarkKind]groups.Grouping{schema.ReportMark: &report.Reports{Client: f.Client, Names: f.Names,
 			Windows: reported, By: []schema.By{schema.ByTenant, schema.BySite, schema.ByLabel("floor")}}}}
 	for _, name := range processors.Tables(f.Names, "live") {
 		table := f.Client.Table(name)

@@ -1,4 +1,4 @@
-package jobs
+package groups
 
 import (
 	"context"
@@ -22,14 +22,14 @@ type TenantDay struct {
 	// Storage is not asked for its rows.
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// AllPast asks Past for the readings of every device.
-	AllPast  bool
-	window   tracking.Window
-	pipeline *Pipeline
+	AllPast bool
+	window  tracking.Window
+	source  *Source
 }
 
 // TenantDay returns a day to read. It sends nothing.
-func (p *Pipeline) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
-	return TenantDay{Month: m, Tenant: t, window: tracking.Window{From: d.Start(), To: (d + 1).Start()}, pipeline: p}
+func (s *Source) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
+	return TenantDay{Month: m, Tenant: t, window: tracking.Window{From: d.Start(), To: (d + 1).Start()}, source: s}
 }
 
 // Part returns the readings whose ticks lie in [from, to).
@@ -46,7 +46,7 @@ func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.window.F
 func (d TenantDay) Watermarks(ctx context.Context, first, before schema.DeviceID) iter.Seq2[schema.DeviceID, error] {
 	q := tables.Query{Range: d.members(first, before), Select: []string{"RowKey", schema.MemberWatermark}}
 	return func(yield func(schema.DeviceID, error) bool) {
-		for e, err := range d.pipeline.Client.Table(d.pipeline.Names.Fleet()).Entities(ctx, q) {
+		for e, err := range d.source.Client.Table(d.source.Names.Fleet()).Entities(ctx, q) {
 			if err != nil {
 				yield("", err)
 				return
@@ -86,7 +86,7 @@ func (d TenantDay) Counts(ctx context.Context) iter.Seq2[Count, error] {
 	q := tables.Query{Range: d.members("", ""), Select: []string{schema.TrackLedger, schema.TrackLedgerFrom,
 		schema.TrackCheckpoint}}
 	return func(yield func(Count, error) bool) {
-		for e, err := range d.pipeline.tracking().Entities(ctx, q) {
+		for e, err := range d.source.Tracking().Entities(ctx, q) {
 			if err != nil {
 				yield(Count{}, err)
 				return
@@ -198,7 +198,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 		}
 	}
 	read := func(m schema.Member) bool {
-		device := &deviceDay{member: m, model: d.pipeline.modelOf(m), pages: make(chan dayPage, 1)}
+		device := &deviceDay{member: m, model: d.source.ModelOf(m), pages: make(chan dayPage, 1)}
 		if d.Past != nil && (d.AllPast || d.Gone(&m)) {
 			device.past = d.Past(&m)
 		}
@@ -210,7 +210,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 		}
 		return true
 	}
-	p := d.pipeline
+	p := d.source
 	left := d.left(ctx, members)
 	defer left.stop()
 	first := true
@@ -248,7 +248,7 @@ func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
 	keys := tables.Keys{From: d.window.From.String(), Before: d.window.To.String()}
 	rows := tables.Partition(string(device.member.Device))
 	for _, rows.Rows = range device.member.Spans.Within(keys) {
-		for page, err := range d.pipeline.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
+		for page, err := range d.source.Client.Table(device.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
 			if errors.Is(err, tables.ErrNoTable) {
 				return // the first device of an enrollment has not written yet
 			}

@@ -1,4 +1,4 @@
-package jobs
+package groups
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type leftDevices struct {
 func (d TenantDay) left(ctx context.Context, members tables.Range) *leftDevices {
 	l := &leftDevices{ctx: ctx, day: d}
 	q := tables.Query{Range: members, Select: []string{"PartitionKey", "RowKey", schema.TrackCheckpoint}}
-	l.next, l.stop = iter.Pull2(d.pipeline.tracking().Entities(ctx, q))
+	l.next, l.stop = iter.Pull2(d.source.Tracking().Entities(ctx, q))
 	l.more = true
 	return l
 }
@@ -74,7 +74,7 @@ func (d TenantDay) leftMember(ctx context.Context, track tables.Entity) (m schem
 	if err != nil {
 		return m, false, nil // the master reports it
 	}
-	p := d.pipeline
+	p := d.source
 	e, err := p.Client.Table(p.Names.Devices()).Get(ctx, string(key.Device()), schema.DeviceRow)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
 		return m, false, nil
