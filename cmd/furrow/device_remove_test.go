@@ -195,15 +195,24 @@ func TestJobUnderWayRestoresNothingOfARemovedDevice(t *testing.T) {
 				})})
 			must(t, err)
 			job := f.pipelineOf(client)
-			job.Hold = 3 * time.Second
+			job.Hold = 8 * time.Second // for what the job does once it is resumed, on a busy machine
 			var running sync.WaitGroup
 			running.Go(func() { // its error or result does not matter
 				_, _ = job.Run(t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})
 			})
 			<-stalled
 			must(t, (&sas.Policies{Client: f.client, Names: f.names}).Remove(t.Context(), d))
-			eraser := removal.Eraser{Tables: f.client, Names: f.names, Pipelines: []*jobs.Pipeline{f.pipelineOf(f.client)}}
-			time.AfterFunc(time.Second, func() { close(resume) })
+			goOn := sync.OnceFunc(func() { close(resume) })
+			erasing, err := tables.Connect(tables.Config{Account: account,
+				Transport: doer(func(r *http.Request) (*http.Response, error) {
+					answer, err := http.DefaultTransport.RoundTrip(r)
+					if r.Method != http.MethodGet { // it has taken the claim away, and waits for its end
+						goOn()
+					}
+					return answer, err
+				})})
+			must(t, err)
+			eraser := removal.Eraser{Tables: erasing, Names: f.names, Pipelines: []*jobs.Pipeline{f.pipelineOf(erasing)}}
 			_, err = eraser.Erase(t.Context(), d)
 			must(t, err)
 			must(t, sas.NewRegistry(f.client, f.names).Left(t.Context(), d.ID, schema.Erased))
