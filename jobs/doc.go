@@ -9,6 +9,18 @@
 // A device job reads the rows after the checkpoint, folds them, claims its devices, writes the outputs, and commits
 // checkpoint and state.
 //
+// Most of it is in rooms that do not know this package, nor each other but for the arrows in cmd/furrow's test of the
+// architecture:
+//
+//	fold      what processors are made of: samples, effects, the interfaces of a fold
+//	tracking  the row of a device and pipeline: checkpoint, claim, marks, ledger, cursor
+//	commit    claim, write and commit; why every row counts exactly once
+//	retain    what is deleted; why nothing goes that was not folded
+//	groups    what is made of many devices: reports, days of an archive
+//	notify    deliveries of notifications
+//
+// What is left here is planning (master, month), folding forwards and again (device, audit), and messages.
+//
 // # What holds
 //
 // Every reading that storage accepted is folded exactly once into every output, whatever is killed, repeated, reordered
