@@ -40,8 +40,8 @@
 // do those of all partitions without a colon: beyond that the answer is 503 ServerBusy with
 // Retry-After. Each partition has 5 MiB as long as there is any room. Bodies of more than
 // 64 KiB leave a quarter to smaller ones. A body of a row takes up to twice what has come of
-// it, and 4 KiB before. Where there is no room for another, the slowest ends with 408
-// RequestTimeout.
+// it, and 4 KiB before. Where there is no room for another, the slowest of the last two
+// seconds ends with 408 RequestTimeout.
 // 503 ServerBusy is also the answer where a SAS writes more than 2,000 entities, or 8 MiB,
 // to one partition in a second.
 //

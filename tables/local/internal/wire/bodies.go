@@ -26,7 +26,7 @@ const (
 // Where there is no room for a body, the slowest one ends, unless it began a moment ago.
 const (
 	bodyBegins = 2 * time.Second
-	bodyWaits  = time.Second // for the room that this gives
+	bodyWaits  = time.Second // for the room that this gives; at most bodyPace, or a body that waits would become slow
 )
 
 // ErrBusy tells a client to try again in a second.
@@ -99,10 +99,10 @@ func (h *hold) take(ctx context.Context, n int64) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, bodyWaits)
 	defer cancel()
-	if !b.room(waiting, b.large, large, h.owners, func(is held) int64 { return is.large }) {
+	if !b.room(waiting, h, b.large, large, func(is held) int64 { return is.large }) {
 		return ErrBusy
 	}
-	if !b.room(waiting, b.tokens, n, h.owners, func(is held) int64 { return is.bytes }) {
+	if !b.room(waiting, h, b.tokens, n, func(is held) int64 { return is.bytes }) {
 		b.large.Give(large, h.owners...)
 		return ErrBusy
 	}
@@ -120,11 +120,12 @@ func (h *hold) take(ctx context.Context, n int64) error {
 	return nil
 }
 
-// room takes n of some shares. Where there is no room for anybody, or none for a device that has little because of
-// others of its tenant, the slowest bodies end, of all or of the tenant.
+// room takes n of some shares for h. Where there is no room for anybody, or none for a device that has little because
+// of others of its tenant, the slowest bodies end, of all or of the tenant.
 func (b *Bodies) room(
-	ctx context.Context, shares *shares.Shares, n int64, owners []string, of func(held) int64,
+	ctx context.Context, h *hold, shares *shares.Shares, n int64, of func(held) int64,
 ) bool {
+	owners := h.owners
 	if n == 0 || shares.Take(n, owners...) { // a small body needs none of the room for large ones
 		return true
 	}
@@ -134,22 +135,22 @@ func (b *Bodies) room(
 	} else if shares.Of(owners[1])+n > ownBodies {
 		return false
 	}
-	return b.endSlowest(n, among, of, time.Now()) && shares.Wait(ctx, n, owners...)
+	return b.endSlowest(h, n, among, of, time.Now()) && shares.Wait(ctx, n, owners...)
 }
 
 // endSlowest ends bodies of a tenant, or of all if it is empty, the slowest first, until those that it ended have n
-// bytes of some room. It reports whether there are enough.
-func (b *Bodies) endSlowest(n int64, tenant string, of func(held) int64, now time.Time) bool {
+// bytes of some room for h, whose own body goes on. It reports whether there are enough.
+func (b *Bodies) endSlowest(h *hold, n int64, tenant string, of func(held) int64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var slow []*timedBody
 	for body, is := range b.arriving {
-		if now.Sub(body.began) >= bodyBegins && !body.whole.Load() && !body.ended.Load() && of(is) > 0 &&
-			(tenant == "" || is.tenant == tenant) {
+		if body != h.body && now.Sub(body.began) >= bodyBegins && !body.whole.Load() && !body.ended.Load() &&
+			of(is) > 0 && (tenant == "" || is.tenant == tenant) {
 			slow = append(slow, body)
 		}
 	}
-	slices.SortFunc(slow, func(a, c *timedBody) int { return cmp.Compare(a.rate(now), c.rate(now)) })
+	slices.SortFunc(slow, func(a, c *timedBody) int { return cmp.Compare(a.lately(0, now), c.lately(0, now)) })
 	for _, body := range slow {
 		if n <= 0 {
 			break

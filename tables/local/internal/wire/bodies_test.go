@@ -56,6 +56,19 @@ func (b *bodied) Addr() net.Addr { return &net.TCPAddr{} }
 // send sends n bytes of a body with a token of a device; without one, it has the account key. The first byte of the
 // answer ends what is still to be sent.
 func (b *bodied) send(device string, size, n int) (answer chan string) {
+	client, answer := b.begin(device, size)
+	go func() {
+		for sent := 0; sent < n; sent += 64 << 10 { // it fails once the server has answered
+			if _, err := client.Write(make([]byte, min(64<<10, n-sent))); err != nil {
+				return
+			}
+		}
+	}()
+	return answer
+}
+
+// begin sends the head of a request.
+func (b *bodied) begin(device string, size int) (client net.Conn, answer chan string) {
 	client, server := net.Pipe()
 	b.t.Cleanup(func() { client.Close() })
 	b.conns <- server
@@ -63,14 +76,7 @@ func (b *bodied) send(device string, size, n int) (answer chan string) {
 	if device != "" {
 		query = "?sig=" + rand.Text() + "&spk=" + device + "&epk=" + device
 	}
-	go func() {
-		fmt.Fprintf(client, "POST /acct/rows%s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", query, size)
-		for sent := 0; sent < n; sent += 64 << 10 { // it fails once the server has answered
-			if _, err := client.Write(make([]byte, min(64<<10, n-sent))); err != nil {
-				return
-			}
-		}
-	}()
+	fmt.Fprintf(client, "POST /acct/rows%s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", query, size)
 	answer = make(chan string, 1)
 	go func() {
 		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
@@ -80,7 +86,7 @@ func (b *bodied) send(device string, size, n int) (answer chan string) {
 		}
 		answer <- resp.Status + " " + resp.Header.Get("x-ms-error-code") + " " + resp.Header.Get("Retry-After")
 	}()
-	return answer
+	return client, answer
 }
 
 const (
@@ -139,6 +145,61 @@ func TestSlowestLargeBodyGivesWay(t *testing.T) {
 		}
 		if ended < 1 || ended > 2 { // the slowest holds little
 			t.Errorf("%d slow bodies have given way", ended)
+		}
+	})
+}
+
+// drip sends a body, a part of it each second.
+func (b *bodied) drip(device string, size, part int) (answer chan string) {
+	client, answer := b.begin(device, size)
+	go func() {
+		for sent := 0; sent < size; sent += part {
+			if _, err := client.Write(make([]byte, min(part, size-sent))); err != nil {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	}()
+	return answer
+}
+
+// TestBodiesThatStalledGiveWayToThoseThatArrive, even where these have sent less in all.
+func TestBodiesThatStalledGiveWayToThoseThatArrive(t *testing.T) {
+	for _, stalled := range []string{"contoso:p%d", "t%[1]d:p%[1]d"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBodied(t)
+			var slow []chan string
+			for i := range 20 {
+				slow = append(slow, b.drip(fmt.Sprintf("contoso:slow%d", i), 12<<10, 2<<10))
+			}
+			synctest.Wait()
+			for i := range 900 {
+				b.send(fmt.Sprintf(stalled, i), smallBody-2, smallBody/2+1<<10)
+			}
+			for i, answer := range slow {
+				if got := <-answer; got != stored {
+					t.Errorf("slow body %d beside %s: %s", i, stalled, got)
+				}
+			}
+		})
+	}
+}
+
+// TestBodyDoesNotGiveWayToItself: it needs room for more, and has stalled for longer than the others.
+func TestBodyDoesNotGiveWayToItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBodied(t)
+		const size = 3 << 20
+		client, answer := b.begin("honest:p", size)
+		must.Have(client.Write(make([]byte, smallBody)))(t)
+		for i := range 40 {
+			b.send(fmt.Sprintf("t%d:p", i), 2<<20, 2<<20-1)
+			synctest.Wait()
+		}
+		time.Sleep(2 * bodyBegins)
+		go client.Write(make([]byte, size-smallBody))
+		if got := <-answer; got != stored {
+			t.Error(got)
 		}
 	})
 }

@@ -31,13 +31,20 @@ type timedBody struct {
 	body       io.Reader
 	connection *http.ResponseController
 	began      time.Time
-	read       int          // bytes since the last prolong
-	arrived    atomic.Int64 // bytes
-	whole      atomic.Bool  // all have
-	ended      atomic.Bool  // it gets no more time
+	read       int         // bytes since the last prolong
+	whole      atomic.Bool // all has arrived
+	ended      atomic.Bool // it gets no more time
 
 	deciding sync.Mutex // whether it became whole or was ended first
+
+	counting sync.Mutex
+	pace     int64    // how many have passed since it began
+	came     [2]int64 // bytes in the current pace, and in the one before
 }
+
+// bodyPace is the time over which the speed of bodies is compared. By their average since they began, a device on a
+// slow network would lose to one that sent much at once and then stalled.
+const bodyPace = time.Second
 
 // end ends a body that arrives too slowly. It reports whether it did: a body that has become whole goes on.
 func (b *timedBody) end() bool {
@@ -60,9 +67,18 @@ func (b *timedBody) arrive() {
 	b.connection.SetReadDeadline(time.Time{})
 }
 
-// rate is how fast a body arrives, in bytes a second.
-func (b *timedBody) rate(now time.Time) float64 {
-	return float64(b.arrived.Load()) / now.Sub(b.began).Seconds()
+// lately counts n bytes that have arrived, and returns how many arrived in this pace and the one before.
+func (b *timedBody) lately(n int, now time.Time) int64 {
+	b.counting.Lock()
+	defer b.counting.Unlock()
+	switch pace := int64(now.Sub(b.began) / bodyPace); {
+	case pace == b.pace+1:
+		b.pace, b.came = pace, [2]int64{0, b.came[0]}
+	case pace > b.pace:
+		b.pace, b.came = pace, [2]int64{}
+	}
+	b.came[0] += int64(n)
+	return b.came[0] + b.came[1]
 }
 
 func (b *timedBody) prolong() {
@@ -75,7 +91,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	n, err := b.body.Read(p)
-	b.arrived.Add(int64(n))
+	b.lately(n, time.Now())
 	switch b.read += n; {
 	case err == io.EOF:
 		b.arrive()
