@@ -53,6 +53,7 @@ func (h *Heads) Watch(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		return context.WithValue(ctx, key{}, conn)
 	}
+	server.DisableGeneralOptionsHandler = true // net/http would answer OPTIONS * without the handler
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, is := r.Context().Value(key{}).(counted); is {
@@ -108,13 +109,12 @@ func (c *headed) count() *headed { return c }
 // A head is what has been read of one, and behind it.
 type head struct {
 	fields int
-	line   int  // bytes of the last line
-	last   byte // that was read
+	text   bool // the last line has more than '\r'
 	whole  bool // what follows is a body, or another head
 
 	behind int64 // bytes that have come behind it
-	lines  int   // behind it, in the last part that was read: no more can be in net/http's buffer
-	before int   // lines that may have been in that buffer before any of the head was read
+	lines  int   // that may be in net/http's buffer: those of the last part that was read, where they are not the head's
+	before int   // of them, when this head began; its end may have been among them
 }
 
 var errFields = errors.New("the request has too many header fields")
@@ -155,19 +155,21 @@ func (h *head) read(p []byte) (takes int64) {
 		h.follow(p)
 		return takes
 	}
+	h.count(p)
 	for i, b := range p {
-		if b != '\n' {
-			h.line, h.last = h.line+1, b
-			continue
-		}
-		empty := h.line == 0 || h.line == 1 && h.last == '\r'
-		h.line = 0
 		switch {
-		case !empty:
+		case b != '\n':
+			h.text = h.text || b != '\r'
+		case h.text:
+			h.text = false
 			h.fields++
 			takes += headLine
-		case h.fields > 0: // net/http skips others, or they end what was in its buffer
+		case h.fields == 0: // net/http skips some of these, or they end what was in its buffer
+		case h.before > 0: // it may be the end of another one
 			h.whole = true
+			return takes
+		default:
+			h.whole, h.lines = true, 0
 			h.follow(p[i+1:])
 			return takes
 		}
@@ -177,34 +179,25 @@ func (h *head) read(p []byte) (takes int64) {
 
 // follow counts what has come behind a head.
 func (h *head) follow(p []byte) {
-	if len(p) == 0 {
-		return
-	}
 	h.behind += int64(len(p))
+	h.count(p)
+}
+
+// count counts the lines in a part that was read.
+func (h *head) count(p []byte) {
 	if len(p) > 1 { // net/http reads a single byte to notice that a client has gone
 		h.lines = bytes.Count(p, []byte{'\n'})
-	}
-	h.last = p[len(p)-1]
-	if i := bytes.LastIndexByte(p, '\n'); i >= 0 {
-		h.line = len(p) - 1 - i
-	} else {
-		h.line += len(p)
 	}
 }
 
 // next returns the head after one with a body of so many bytes. What came behind that, or behind a head whose end was
-// not seen, may be in net/http's buffer.
-func (h *head) next(body int64) (n head) {
-	switch {
-	case !h.whole:
-		n.before = h.before + h.fields + h.lines
-	case h.behind > body:
-		n.before = h.lines
-	default:
-		return n
+// not seen for certain, may be in net/http's buffer. The line that this begins does not go on in the next head: it may
+// be a part of the body, and an empty line behind it would then be taken for the end of the head.
+func (h *head) next(body int64) head {
+	if h.whole && h.before == 0 && h.behind <= body {
+		return head{}
 	}
-	n.line, n.last = h.line, h.last
-	return n
+	return head{lines: h.lines, before: h.lines}
 }
 
 // begin follows a head that has been read.

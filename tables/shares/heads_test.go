@@ -115,6 +115,9 @@ func TestBlankLineBeforeAHeadDoesNotEndIt(t *testing.T) {
 		{"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n\r\n", "\r\n" + whole},
 		{whole + strings.TrimSuffix(whole, "\r\n\r\n"), "\r\n\r\n"},
 		{whole + strings.TrimSuffix(whole, "\r\n"), "\r\n"},
+		{"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", "\r\r\n\n" + whole},
+		{"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n\r\r", "\n\n" + whole},
+		{"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nxx\r", "\n\r\n" + whole},
 	} {
 		for fields, want := range map[int]bool{10: true, maxFields + 1: false} {
 			conn := dialFrom(t, "127.0.0.1", to, parts[0])
@@ -154,7 +157,8 @@ func TestOnlyWhatIsBehindABodyCountsForTheNextHead(t *testing.T) {
 		{[]string{"a\n\n1\n2\na\n"}, nil, 4, 3},
 		{[]string{"a\n", "\n"}, []string{"1\n2\na\n"}, 4, 3},
 		{[]string{"\n"}, nil, 0, 0},
-		{[]string{"\na\n"}, nil, 0, 1},
+		{[]string{"\na\n"}, nil, 0, 2},
+		{[]string{"\n", "a\n"}, nil, 0, 1},
 	} {
 		var h head
 		for _, part := range c.reads {
@@ -172,6 +176,58 @@ func TestOnlyWhatIsBehindABodyCountsForTheNextHead(t *testing.T) {
 				c.before)
 		}
 	}
+}
+
+// TestEndOfAHeadInTheBufferIsNotTakenForThatOfTheNext: both come at once.
+func TestEndOfAHeadInTheBufferIsNotTakenForThatOfTheNext(t *testing.T) {
+	var h head
+	h.read([]byte("a\n\nb\nc\n\r"))
+	if h = h.next(0); h.before != 2 {
+		t.Fatalf("%d lines are in the buffer", h.before)
+	}
+	h.read([]byte("\nthe body of b\n\nd\ne\nf\n"))
+	if h = h.next(50); h.before < 3 {
+		t.Errorf("%d lines of the third head count", h.before)
+	}
+}
+
+// TestBodyOfAHeadInTheBufferIsNoLineOfTheNext: that begins with the end of a line.
+func TestBodyOfAHeadInTheBufferIsNoLineOfTheNext(t *testing.T) {
+	var h head
+	h.read([]byte("a\n\nb\n\n"))
+	h = h.next(0)
+	h.follow([]byte("xx\r"))
+	h = h.next(2)
+	h.read([]byte("\n\r\n" + strings.Repeat("c\n", maxFields)))
+	if h.fields != maxFields {
+		t.Errorf("%d fields count", h.fields)
+	}
+}
+
+// TestLinesInTheBufferAreCountedOnce, in each of many requests that come with the first lines of the next.
+func TestLinesInTheBufferAreCountedOnce(t *testing.T) {
+	var h head
+	for range 1000 {
+		h.read([]byte("\na\nb\n"))
+		if h = h.next(0); h.before > 3 {
+			t.Fatalf("%d lines", h.before)
+		}
+	}
+}
+
+// TestOptionsOfTheServerBeginARequest: lines behind it are not those of the body before.
+func TestOptionsOfTheServerBeginARequest(t *testing.T) {
+	to, c := served(t, 40, 40)
+	conn := dialFrom(t, "127.0.0.1", to,
+		"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\n\r\n"+strings.Repeat("x", 5000))
+	if !answered(conn) {
+		t.Fatal("no answer")
+	}
+	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\nGET / HTTP/1.1\r\n"+strings.Repeat("a:\n", 100))
+	if !answered(conn) {
+		t.Fatal("no answer to OPTIONS")
+	}
+	c.heads.held(100 * headLine)
 }
 
 // encrypted returns the configuration of a server with TLS, and that of its clients.
