@@ -280,6 +280,49 @@ func TestHandshakeThatDoesNotEndCounts(t *testing.T) {
 	<-gone // one gives way
 }
 
+// TestHandshakeWithLargeCertificatesIsNotRead: they would stay in memory.
+func TestHandshakeWithLargeCertificatesIsNotRead(t *testing.T) {
+	server, client := encrypted(t)
+	server.ClientAuth = tls.RequestClientCert
+	to, _ := servedWith(t, 40, 40, server)
+	for bytes, want := range map[int]bool{20_000: true, 60_000: false} {
+		own := server.Certificates[0] // and junk behind it, as if somebody had signed it
+		for sum := 0; sum < bytes; sum += len(own.Certificate[0]) {
+			own.Certificate = append(own.Certificate[:len(own.Certificate):len(own.Certificate)], own.Certificate[0])
+		}
+		config := client.Clone()
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+		conn := tls.Client(dialFrom(t, "127.0.0.1", to, ""), config)
+		fmt.Fprint(conn, whole)
+		if got := answered(conn); got != want {
+			t.Errorf("certificates of %d bytes are accepted: %v", bytes, got)
+		}
+	}
+}
+
+// TestTLSWithoutContentIsNotRead: a message behind the handshake may have 256 KiB, and would stay in memory. An upload
+// may have any size.
+func TestTLSWithoutContentIsNotRead(t *testing.T) {
+	server, client := encrypted(t)
+	raw := &fakeConn{}
+	c := newHeadedTLS(&headed{Conn: raw, heads: NewHeads(4)}, nil, server)
+	c.shaken = true
+	read := 0
+	for below := (handshaking{raw, c}); !raw.closed && read < 1<<20; {
+		n, _ := below.Read(make([]byte, 1<<10))
+		read += n
+	}
+	if !raw.closed {
+		t.Errorf("the connection is open after %d bytes", read)
+	}
+	to, _ := servedWith(t, 40, 40, server)
+	conn := tls.Client(dialFrom(t, "127.0.0.1", to, ""), client)
+	fmt.Fprint(conn, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 200000\r\n\r\n"+strings.Repeat("x", 200_000))
+	if !answered(conn) {
+		t.Error("an upload has no answer")
+	}
+}
+
 // TestPlainRequestToTLSIsAnswered with the reason why it is not served.
 func TestPlainRequestToTLSIsAnswered(t *testing.T) {
 	server, _ := encrypted(t)
@@ -348,5 +391,6 @@ type fakeConn struct {
 	closed  bool
 }
 
-func (c *fakeConn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.address) }
-func (c *fakeConn) Close() error         { c.closed = true; return nil }
+func (c *fakeConn) Read(p []byte) (int, error) { return len(p), nil }
+func (c *fakeConn) RemoteAddr() net.Addr       { return net.TCPAddrFromAddrPort(c.address) }
+func (c *fakeConn) Close() error               { c.closed = true; return nil }

@@ -15,7 +15,14 @@ type headedTLS struct {
 	tls    *tls.Conn
 	server *http.Server
 	shaken bool // the handshake is over
+	read   int  // encrypted bytes since it was, or since content last came of them
 }
+
+// maxEncrypted is how many bytes TLS may read before content comes of them: a handshake with certificates, which stay
+// in memory, or a record of 16 KiB. Without it, a message behind the handshake may have 256 KiB.
+const maxEncrypted = 40 << 10
+
+var errEncrypted = errors.New("TLS has read too much without content")
 
 func newHeadedTLS(c *headed, server *http.Server, config *tls.Config) *headedTLS {
 	t := &headedTLS{headed: c, server: server}
@@ -34,7 +41,7 @@ func (c *headedTLS) ConnectionState() tls.ConnectionState {
 		c.failed(err)
 	}
 	c.tls.SetDeadline(time.Time{})
-	c.shaken = true
+	c.shaken, c.read = true, 0
 	c.heads.forget(c.headed, false)
 	return c.tls.ConnectionState()
 }
@@ -49,14 +56,26 @@ func (c *headedTLS) failed(err error) {
 	}
 }
 
-// handshaking is the connection below TLS. It counts the bytes of the handshake.
+func (c *headedTLS) Read(p []byte) (n int, err error) {
+	if n, err = c.headed.Read(p); n > 0 {
+		c.read = 0
+	}
+	return n, err
+}
+
+// handshaking is the connection below TLS. It counts the bytes of the handshake, and bounds those without content.
 type handshaking struct {
 	net.Conn
 	of *headedTLS
 }
 
 func (h handshaking) Read(p []byte) (n int, err error) {
-	if n, err = h.Conn.Read(p); n > 0 && !h.of.shaken {
+	n, err = h.Conn.Read(p)
+	if h.of.read += n; h.of.read > maxEncrypted {
+		h.Conn.Close()
+		return 0, errEncrypted
+	}
+	if n > 0 && !h.of.shaken {
 		h.of.heads.add(h.of.headed, int64(n))
 	}
 	return n, err
