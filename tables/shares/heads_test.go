@@ -323,6 +323,23 @@ func TestTLSWithoutContentIsNotRead(t *testing.T) {
 	}
 }
 
+// TestProtocolThatIsNotHTTPIsClosed after the handshake, which is all that an ACME authority needs.
+func TestProtocolThatIsNotHTTPIsClosed(t *testing.T) {
+	server, client := encrypted(t)
+	server.NextProtos = []string{"http/1.1", "acme-tls/1"}
+	to, _ := servedWith(t, 40, 40, server)
+	for protocol, want := range map[string]bool{"http/1.1": true, "acme-tls/1": false} {
+		config := client.Clone()
+		config.NextProtos = []string{protocol}
+		conn := tls.Client(dialFrom(t, "127.0.0.1", to, ""), config)
+		must.Succeed(t, conn.Handshake())
+		fmt.Fprint(conn, whole)
+		if got := answered(conn); got != want {
+			t.Errorf("HTTP over %s is answered: %v", protocol, got)
+		}
+	}
+}
+
 // TestPlainRequestToTLSIsAnswered with the reason why it is not served.
 func TestPlainRequestToTLSIsAnswered(t *testing.T) {
 	server, _ := encrypted(t)

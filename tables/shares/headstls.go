@@ -43,7 +43,11 @@ func (c *headedTLS) ConnectionState() tls.ConnectionState {
 	c.tls.SetDeadline(time.Time{})
 	c.shaken, c.read = true, 0
 	c.heads.forget(c.headed, false)
-	return c.tls.ConnectionState()
+	state := c.tls.ConnectionState()
+	if p := state.NegotiatedProtocol; p != "" && p != "http/1.1" { // an ACME authority needs only the handshake
+		c.tls.Close()
+	}
+	return state
 }
 
 // failed tells why a handshake failed, in the words of net/http. Reading from the connection fails from then on.
