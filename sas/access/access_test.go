@@ -177,6 +177,43 @@ func TestSlowReadsForWrongTokensDelayNobody(t *testing.T) {
 	})
 }
 
+// A hungTable answers no query until its time is over.
+type hungTable struct{ reads atomic.Int64 }
+
+func (h *hungTable) Do(r *http.Request) (*http.Response, error) {
+	h.reads.Add(1)
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestThoseWhoComeDuringAReadTakeItsResult, or leave before: storage does not answer, and there is no copy.
+func TestThoseWhoComeDuringAReadTakeItsResult(t *testing.T) {
+	for patience, want := range map[time.Duration]time.Duration{time.Minute: readTimeout, time.Second: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			hung := &hungTable{}
+			client := must.Have(tables.Connect(tables.Config{Transport: hung, Retry: policy.RetryOptions{MaxRetries: -1},
+				Account: tables.Account{Name: "x", Key: "eA==", Table: "http://127.0.0.1:1/x"}}))(t)
+			d := &Directory{Store: NewStore(client, schema.Names{})}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			began := time.Now()
+			var all sync.WaitGroup
+			for i := range 20 {
+				all.Go(func() {
+					if _, _, err := d.Find(ctx, fmt.Sprint("token ", i)); err == nil {
+						t.Error("no error")
+					}
+				})
+			}
+			all.Wait()
+			if took := time.Since(began); took != want || hung.reads.Load() != 1 {
+				t.Errorf("the last of those who wait for %v leaves after %v and %d reads", patience, took, hung.reads.Load())
+			}
+			time.Sleep(readTimeout) // the read ends by itself
+		})
+	}
+}
+
 // TestOutageEndsAccessInTheEnd replaces the store by one whose storage refuses everything.
 func TestOutageEndsAccessInTheEnd(t *testing.T) {
 	f := newFixture(t)

@@ -13,13 +13,18 @@ import (
 type Directory struct {
 	Store Store
 
-	reading sync.Mutex // one read at a time; those who know enough from the copy do not wait for it
+	mu      sync.Mutex
+	reading *reading  // nil: nobody reads the table
+	read    time.Time // when the copy was asked for; zero: never
+	asked   time.Time // when the last read ended
+	byHash  map[string]schema.Access
+	byName  map[string]schema.Access
+}
 
-	mu     sync.Mutex
-	read   time.Time // when the copy was asked for; zero: never
-	asked  time.Time // when the last read ended
-	byHash map[string]schema.Access
-	byName map[string]schema.Access
+// A reading is a read of the table. Those who know enough from the copy do not wait for it.
+type reading struct {
+	ended chan struct{}
+	err   error // once it has ended
 }
 
 const (
@@ -94,41 +99,55 @@ func (d *Directory) search(
 	return a, found, nil
 }
 
-// refresh reads the table unless the copy is younger than age.
+// refresh reads the table unless the copy is younger than age. Whoever comes while it is read takes the result: where
+// storage does not answer, they would otherwise read one after the other.
 func (d *Directory) refresh(ctx context.Context, age time.Duration) error {
+	d.mu.Lock()
 	if d.fresh(age) {
+		d.mu.Unlock()
 		return nil
 	}
-	d.reading.Lock()
-	defer d.reading.Unlock()
-	if d.fresh(age) { // somebody has read it, while others waited
-		return nil
+	r := d.reading
+	if r == nil {
+		r = &reading{ended: make(chan struct{})}
+		d.reading = r
+		go d.readTable(context.WithoutCancel(ctx), r) // others wait for it, too
 	}
+	d.mu.Unlock()
+	select {
+	case <-r.ended:
+		return r.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readTable replaces the copy.
+func (d *Directory) readTable(ctx context.Context, r *reading) {
+	defer close(r.ended)
 	began := time.Now()
-	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	all, err := d.Store.All(reading)
+	all, err := d.Store.All(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.asked = time.Now()
+	d.reading, d.asked = nil, time.Now()
 	if err != nil && all == nil {
-		if began.Sub(d.read) < patience {
-			return nil
+		if began.Sub(d.read) >= patience {
+			r.err = err
 		}
-		return err
+		return
 	}
 	d.read, d.byHash, d.byName = began, map[string]schema.Access{}, map[string]schema.Access{}
 	for _, a := range all {
 		d.byHash[a.Hash], d.byName[a.Name] = a, a
 	}
-	return nil
 }
 
 // fresh reports whether the copy is younger than age, or storage was asked a moment ago. The pause between two reads
-// counts from the end of one: where reads are slow, each of those who wait would otherwise read again.
+// counts from the end of one: where reads are slow, each of those who wait would otherwise read again. The lock is
+// held.
 func (d *Directory) fresh(age time.Duration) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	now := time.Now()
 	return now.Sub(d.read) < age || now.Sub(d.asked) < pause && now.Sub(d.read) < patience
 }
