@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"furrow/tables"
@@ -26,6 +27,9 @@ func NewStore(c *tables.Client, names schema.Names) Store { return Store{c.Table
 const tokenPrefix = "furrow_"
 
 func newToken() string { return tokenPrefix + rand.Text() }
+
+// IsToken reports whether a secret looks like a token of access, which nobody guesses.
+func IsToken(secret string) bool { return strings.HasPrefix(secret, tokenPrefix) }
 
 // Add gives a access under a name that nobody has, and returns the token.
 func (s Store) Add(ctx context.Context, a schema.Access) (token string, err error) {

@@ -128,6 +128,25 @@ func TestGuessesAreSlowedWhileStorageIsDown(t *testing.T) {
 	})
 }
 
+// TestTokensAreNoGuessesWhileStorageIsDown: a program polls with its token, and then somebody with the password comes
+// from the same address. They are guesses where a password looks like a token.
+func TestTokensAreNoGuessesWhileStorageIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for password, want := range map[string]int{"correct horse": 200, "furrow_horse": 429} {
+			row := &accessRow{}
+			row.down.Store(true)
+			d := newDashboard(t, Config{Secrets: Secrets{Password: password}, Access: row.directory(t)})
+			for range 30 {
+				d.get("/openapi.json", "Authorization", "Bearer furrow_token")
+			}
+			basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+password))
+			if code := d.get("/openapi.json", "Authorization", basic).Code; code != want {
+				t.Errorf("the password %s: %d, want %d", password, code, want)
+			}
+		}
+	})
+}
+
 // TestGuessesThatWaitReadNothing guesses tokens for some minutes. The copy of the table of access is read every few
 // seconds for everybody, and again for a guess only if that is looked at.
 func TestGuessesThatWaitReadNothing(t *testing.T) {

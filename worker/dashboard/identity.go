@@ -155,8 +155,8 @@ func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err err
 		return who, unauthorized("This password or token is wrong, or it has ended.")
 	}
 	// While access cannot be read, a secret that is not the password may still be somebody's token. It counts as wrong
-	// all the same where there is a password to guess.
-	if counted && (who.known() || !d.secrets.Load().Any()) {
+	// all the same where it may be a guess of the password.
+	if counted && (who.known() || !d.secrets.Load().mayBe(secret)) {
 		d.tries.notWrong(from, secret, who.known())
 	}
 	return who, err

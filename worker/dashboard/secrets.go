@@ -6,6 +6,8 @@ import (
 	"crypto/subtle"
 	"errors"
 	"time"
+
+	"furrow/sas/access"
 )
 
 // Secrets let people and programs in that look at all tenants, beside those who have access.
@@ -29,6 +31,12 @@ func (s Secrets) Check() error {
 }
 
 func (s Secrets) Any() bool { return s.Password != "" || s.Token != "" }
+
+// mayBe reports whether somebody may guess one of the secrets with another. Where none of them looks like a token of
+// access, who sends such a token does not.
+func (s Secrets) mayBe(guess string) bool {
+	return s.Any() && (!access.IsToken(guess) || access.IsToken(s.Password) || access.IsToken(s.Token))
+}
 
 // equal returns 1 when secret is not empty and equals given, in constant time.
 func equal(given, secret string) int {
