@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -114,8 +115,20 @@ type head struct {
 
 	behind int64 // bytes that have come behind it
 	lines  int   // that may be in net/http's buffer: those of the last part that was read, where they are not the head's
-	before int   // of them, when this head began; its end may have been among them
+	inside int   // of them, that belong to the body if that is chunked
+	chunk  chunkLine
+	before int // of lines, when this head began; its end may have been among them
 }
+
+// A chunkLine is what the first bytes of a line in a chunked body say.
+type chunkLine int
+
+const (
+	lineBegins chunkLine = iota
+	lineOfZeros
+	lineOfData // or of a chunk that is not the last
+	lastChunk  // or data that looks like it; other lines do not change it
+)
 
 var errFields = errors.New("the request has too many header fields")
 
@@ -181,6 +194,34 @@ func (h *head) read(p []byte) (takes int64) {
 func (h *head) follow(p []byte) {
 	h.behind += int64(len(p))
 	h.count(p)
+	if inside := h.chunks(p); len(p) > 1 {
+		h.inside = inside
+	}
+}
+
+// chunks follows a body as if it were chunked. It returns how many lines of a part are before the last chunk.
+func (h *head) chunks(p []byte) (inside int) {
+	for i := 0; i < len(p) && h.chunk != lastChunk; i++ {
+		if h.chunk == lineOfData { // the rest of the line says nothing
+			end := bytes.IndexByte(p[i:], '\n')
+			if end < 0 {
+				break
+			}
+			i += end
+		}
+		switch b := p[i]; {
+		case b == '0':
+			h.chunk = lineOfZeros
+		case h.chunk == lineOfZeros && strings.IndexByte(" \t\r\n;", b) >= 0: // an extension may follow
+			h.chunk = lastChunk
+		case b == '\n':
+			h.chunk = lineBegins
+			inside++
+		default:
+			h.chunk = lineOfData
+		}
+	}
+	return inside
 }
 
 // count counts the lines in a part that was read.
@@ -194,8 +235,13 @@ func (h *head) count(p []byte) {
 // not seen for certain, may be in net/http's buffer. The line that this begins does not go on in the next head: it may
 // be a part of the body, and an empty line behind it would then be taken for the end of the head.
 func (h *head) next(body int64) head {
-	if h.whole && h.before == 0 && h.behind <= body {
-		return head{}
+	if h.whole && h.before == 0 {
+		if h.behind <= body {
+			return head{}
+		}
+		if body < 0 {
+			h.lines -= h.inside
+		}
 	}
 	return head{lines: h.lines, before: h.lines}
 }

@@ -152,13 +152,16 @@ func TestOnlyWhatIsBehindABodyCountsForTheNextHead(t *testing.T) {
 		{[]string{"a\n\n"}, nil, 0, 0},
 		{[]string{"a\n\n1\n2\n"}, nil, 4, 0},
 		{[]string{"a\n\n1\n"}, []string{"2\n"}, 4, 0},
-		{[]string{"a\n\n"}, []string{"1\n2\n"}, -1, 2},
+		{[]string{"a\n\n"}, []string{"1\n2\n"}, -1, 0},
 		{[]string{"a\n\na\nb\n"}, []string{"c"}, 0, 2},
 		{[]string{"a\n\n1\n2\na\n"}, nil, 4, 3},
 		{[]string{"a\n", "\n"}, []string{"1\n2\na\n"}, 4, 3},
 		{[]string{"\n"}, nil, 0, 0},
 		{[]string{"\na\n"}, nil, 0, 2},
 		{[]string{"\n", "a\n"}, nil, 0, 1},
+		{[]string{"a\n\n5\r\n1\n2\n", "3\r\n"}, []string{"5\r\n01\n1\n\r\n00;x\r\n\r\n"}, -1, 2},
+		{[]string{"a\n\n0"}, []string{"\r\n\r\na\n"}, -1, 3},
+		{[]string{"a\n\n0\r\n"}, []string{"\r\na\nb\n\na\n"}, -1, 5},
 	} {
 		var h head
 		for _, part := range c.reads {
