@@ -153,7 +153,7 @@ func steady(part any) {
 		for name := range maps.Clone(part) {
 			_, isTable := part[name].(string)
 			if slices.Contains([]string{"at", "ageSeconds", "lagSeconds", "operations", "rowsRead", "next", "requestId",
-				"readingsPerMinute", "through"}, name) || name == "readings" && isTable {
+				"readingsPerMinute", "through", "lastBatch"}, name) || name == "readings" && isTable {
 				delete(part, name)
 			}
 			steady(part[name])
