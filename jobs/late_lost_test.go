@@ -23,6 +23,9 @@ type admittingFleet struct {
 
 const admittingRows = 200 // of each device in twenty days
 
+// untold is what tokens admit so that ledgers begin on the day on which they do where nothing is known.
+const untold = 8*days - time.Hour
+
 // newAdmittingFleet has rows come late that are between two ages.
 func newAdmittingFleet(t *testing.T, oldest, youngest time.Duration) *admittingFleet {
 	t.Helper()
@@ -54,7 +57,7 @@ func (f *admittingFleet) arrive() {
 // settle has tokens admit no rows of these days any more, and audits once more.
 func (f *admittingFleet) settle() {
 	f.t.Helper()
-	f.admits(8 * days)
+	f.admits(untold)
 	must.Succeed(f.t, f.Settle(f.t.Context(), f.pipeline))
 }
 
@@ -87,7 +90,7 @@ func TestAuditKeepsDaysThatItDidNotCount(t *testing.T) {
 	f := newAdmittingFleet(t, 12*days, 11*days)
 	f.arrive()
 	f.note(schema.Import{ID: tables.TicksOf(time.Now()), From: ago(3), To: ago(2)})
-	f.admits(8 * days)
+	f.admits(untold)
 	jobstest.Do(t, f.pipeline, f.Audit(jobs.Full), &jobstest.Line{})
 	f.end()
 }
@@ -132,7 +135,7 @@ func TestAuditKeepsDaysThatACursorHasPassed(t *testing.T) {
 		jobstest.Do(t, f.pipeline, m, line)
 	}
 	f.arrive()
-	f.admits(8 * days)
+	f.admits(untold)
 	jobstest.Do(t, f.pipeline, f.Audit(jobs.Full), line)
 	f.pipeline.Portion, f.pipeline.Most = 0, 0
 	f.end()
