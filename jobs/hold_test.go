@@ -148,6 +148,31 @@ func TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone(t *testing.T) {
 	}
 }
 
+// TestFollowUpWhoseWorkerDiedHasAFollowUp: the later claim that its second worker finds is its own.
+func TestFollowUpWhoseWorkerDiedHasAFollowUp(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 20)
+	f := w.NewFleet(t)
+	follow := f.Message()
+	follow.Claim = "of before"
+	died := false
+	dies := atFirstOutput(func() error { died = true; return errDead })
+	p := claimsHold(t, f, func(r *http.Request) (*http.Response, error) {
+		if died {
+			return nil, errDead // it cannot give its claim back
+		}
+		return dies(r)
+	})
+	if _, err := p.Do(t.Context(), follow, &jobstest.Line{}, nil); !errors.Is(err, errDead) {
+		t.Fatalf("the first worker: %v", err)
+	}
+	follow.Deaths++
+	l := &jobstest.Line{}
+	r, err := claimsHold(t, f, nil).Do(t.Context(), follow, l, nil)
+	if err != nil || r.Folded != 0 || len(l.Queue) != 1 || l.Queue[0].Claim == "" || l.Queue[0].Claim == follow.Claim {
+		t.Fatalf("its second worker: %+v, %v, and puts %+v", r, err, l.Queue)
+	}
+}
+
 // TestChainsCannotMultiply does every message of a chain twice.
 func TestChainsCannotMultiply(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)

@@ -65,8 +65,9 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.Chain.ID, false, t.ETag})
 		case t.Hold.Keeps(now):
 			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
-			// would. But an audit has not: it reads no row above the checkpoint.
-			if b.Claim == "" || b.Mark != "" || strings.HasPrefix(t.Hold.Claim, auditClaim) || b.Claim == t.Hold.Claim {
+			// would. But an audit has not: it reads no row above the checkpoint. And if the follow-up has been tried before,
+			// the later claim may be its own, of a worker that died.
+			if b.Claim == "" || b.Mark != "" || b.Tried || strings.HasPrefix(t.Hold.Claim, auditClaim) || b.Claim == t.Hold.Claim {
 				over.Claimed = append(over.Claimed, claimed{d.Member.Place(), t.Hold.Claim, t.Hold.Until})
 			}
 		case t.Attempts > 0 && !b.alone():
