@@ -72,7 +72,8 @@ func (f *admittingFleet) end() {
 // nothing of them.
 func TestRetentionKeepsLateRowsThatNoAuditHasFound(t *testing.T) {
 	t.Parallel()
-	f := newAdmittingFleet(t, 13*days+20*time.Hour, 9*days+time.Hour)
+	begins := tables.TicksOf(time.Now().Add(-13*days - time.Hour)).Floor(tables.Day) // of the ledger
+	f := newAdmittingFleet(t, time.Since(begins.Time())-time.Minute, 9*days+time.Hour)
 	f.arrive()
 	r := retaining(t, f.Fleet, nil, f.pipeline)
 	must.Succeed(t, f.Drain(t.Context(), r))

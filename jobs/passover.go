@@ -67,7 +67,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
 			// would. But an audit has not: it reads no row above the checkpoint. And if the follow-up has been tried before,
 			// the later claim may be its own, of a worker that died.
-			if b.Claim == "" || b.Mark != "" || b.Tried || strings.HasPrefix(t.Hold.Claim, auditClaim) || b.Claim == t.Hold.Claim {
+			if b.Claim == "" || b.Claim == t.Hold.Claim || b.Mark != "" || b.Tried ||
+				strings.HasPrefix(t.Hold.Claim, auditClaim) {
 				over.Claimed = append(over.Claimed, claimed{d.Member.Place(), t.Hold.Claim, t.Hold.Until})
 			}
 		case t.Attempts > 0 && !b.alone():
