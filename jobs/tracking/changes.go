@@ -3,6 +3,7 @@ package tracking
 import (
 	"furrow/tables"
 	"furrow/tables/schema"
+	"math"
 )
 
 // setImports sets the properties of imports that have changed.
@@ -96,7 +97,7 @@ func (t *Row) setWaits(e *tables.Entity) {
 // setBatch sets the properties of the last batch.
 func (t *Row) setBatch(e *tables.Entity) {
 	if t.Batch != t.Read.batch {
-		e.Set(schema.TrackBatchRows, tables.Int64(int64(t.Batch.Rows)))
-		e.Set(schema.TrackBatchTook, tables.Int64(t.Batch.Took.Microseconds()))
+		e.Set(schema.TrackBatchRows, tables.Int32(int32(t.Batch.Rows)))
+		e.Set(schema.TrackBatchTook, tables.Int32(int32(min(t.Batch.Took.Microseconds(), math.MaxInt32))))
 	}
 }
