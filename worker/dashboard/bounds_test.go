@@ -57,14 +57,13 @@ func TestEveryRequestIsBounded(t *testing.T) {
 	ask := func(d *Dashboard, method, target string, header http.Header, body string) {
 		t.Helper()
 		asked++
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		r := httptest.NewRequest(method, target, strings.NewReader(body))
-		r.Host, r.Header = "127.0.0.1:10090", header
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, r)
-		runtime.ReadMemStats(&after)
-		n := after.TotalAlloc - before.TotalAlloc
+		n, w := allocates(d, method, target, header, body)
+		for range 2 { // what runs beside it allocates, too, now and then
+			if n > mostAllocated {
+				again, _ := allocates(d, method, target, header, body)
+				n = min(n, again)
+			}
+		}
 		if n > most {
 			most, by = n, method+" "+target
 		}
@@ -112,6 +111,19 @@ func TestEveryRequestIsBounded(t *testing.T) {
 		}
 	}
 	t.Logf("%d requests; %.100s allocates the most, %d KiB", asked, by, most>>10)
+}
+
+// allocates answers a request, and returns how many bytes the process has allocated meanwhile.
+func allocates(d *Dashboard, method, target string, header http.Header, body string) (uint64,
+	*httptest.ResponseRecorder) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Host, r.Header = "127.0.0.1:10090", header
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, w
 }
 
 // inPath puts the longest names into a pattern.
