@@ -74,11 +74,14 @@ type handshaking struct {
 }
 
 func (h handshaking) Read(p []byte) (n int, err error) {
-	n, err = h.Conn.Read(p)
-	if h.of.read += n; h.of.read > maxEncrypted {
+	// TLS may ask for several records at once, so the bound is on what it gets: of that many bytes it has a whole record.
+	left := maxEncrypted - h.of.read
+	if left <= 0 {
 		h.Conn.Close()
 		return 0, errEncrypted
 	}
+	n, err = h.Conn.Read(p[:min(len(p), left)])
+	h.of.read += n
 	if n > 0 && !h.of.shaken {
 		h.of.heads.add(h.of.headed, int64(n))
 	}
