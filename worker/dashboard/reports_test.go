@@ -175,7 +175,8 @@ func TestReportsSayWhatIsConfigured(t *testing.T) {
 	f.run(t, 6)
 	for query, says := range map[string]string{"by=labels.class": "tenant, site, labels.floor", "window=1m": "1h, 1d",
 		"by=place": "want tenant, site or labels.NAME", "site=hall1&by=tenant": "leave out by=tenant",
-		"label=floor": "NAME=TEXT", "sensors=temprature": "door, temperature", "site=hall1&label=floor=2": "leave out"} {
+		"label=floor": "NAME=TEXT", "sensors=temprature": "door, temperature", "site=hall1&label=floor=2": "leave out",
+		"label=floor=" + strings.Repeat("x", 129): "at most 128"} {
 		w := f.get("/v1/reports?" + query)
 		if wantProblem(t, query, w, api.BadRequest); !strings.Contains(w.Body.String(), says) {
 			t.Errorf("%s does not say %q: %s", query, says, w.Body)

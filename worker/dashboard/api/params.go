@@ -140,9 +140,11 @@ func (p *Params) parse(name, text string) (err error) {
 		_, err = schema.ParseSite(text)
 	case "label":
 		p.Label = text
-		if name, _, _ := strings.Cut(text, "="); name == "" {
-			err = errors.New("must be NAME=TEXT, or NAME for any text")
+		name, value, _ := strings.Cut(text, "=")
+		if name == "" {
+			return errors.New("must be NAME=TEXT, or NAME for any text")
 		}
+		err = schema.CheckLabels(map[string]string{name: cmp.Or(value, "any")})
 	case "model":
 		p.Model = text
 	case "where":
