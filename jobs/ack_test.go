@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rate"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -55,7 +56,7 @@ func TestAcknowledgementsAreSafeLateRepeatedAndRefolded(t *testing.T) {
 		t.Fatalf("%d acknowledgements of 20: %v", len(before), before)
 	}
 	send(t, f, 5, func(n int) tables.Entity { return row(2*n + 1) }) // late
-	jobstest.Do(t, p, f.Audit(jobs.Full), jobstest.NoPut{})
+	jobstest.Do(t, p, f.Audit(refold.Full), jobstest.NoPut{})
 	after := commandRows(t, f)
 	if len(after) != 25 {
 		t.Errorf("%d acknowledgements of 25", len(after))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -95,4 +96,10 @@ func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track
 		_, err = p.tracking().Do(ctx, tables.Merge(e, t.ETag))
 		return err
 	})
+}
+
+// hasRows reports whether a device has rows before a moment.
+func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
+	row, err := retain.FirstRow(ctx, p.Client, m, tables.Keys{Before: before.String()})
+	return row != "", err
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/refold"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"furrow/jobs"
@@ -85,12 +87,12 @@ func TestAuditFindsLateRows(t *testing.T) {
 	if d := jobstest.Differ(jobstest.WithoutHistory(f.Ends(t)), w.want); d == "" {
 		t.Fatal("there is nothing to find")
 	}
-	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Late != 2*8 || r.Missing != 0 || r.Devices != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	f.check(t)
-	r, err = p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err = p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Late != 0 || r.Refolds != 0 {
 		t.Errorf("the second audit: %+v, %v", r, err)
 	}
@@ -106,7 +108,7 @@ func TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough(t *testing.T) {
 		p := f.Pipeline(t, nil)
 		must.Succeed(t, f.Drain(t.Context(), p))
 		w.Insert(t, readings, func(n int) bool { return n == late })
-		if r := jobstest.Do(t, p, f.Audit(jobs.Late), jobstest.NoPut{}); r.Late != want {
+		if r := jobstest.Do(t, p, f.Audit(refold.Late), jobstest.NoPut{}); r.Late != want {
 			t.Errorf("of a late row %d, %d are found", late, r.Late)
 		}
 	}
@@ -127,7 +129,8 @@ func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 	f := w.NewFleetOf(t, "other")
 	must.Succeed(t, f.Drain(t.Context(), only(f, time.Hour)))
 	w.Insert(t, "other", func(n int) bool { return n == 5 })
-	if r, err := only(f, time.Hour).Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil); err != nil || r.Late != 1 {
+	if r, err := only(f, time.Hour).Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil); err != nil ||
+		r.Late != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	must.Succeed(t, f.Drain(t.Context(), only(f, 0)))

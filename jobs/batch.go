@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/folding"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -86,32 +87,32 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if n := p.batch(); len(work) > n {
 		rest, work = work[n].Member.Place(), work[:n]
 	}
-	woken, err := p.postLeft(ctx, work)
+	woken, err := p.outbox().Left(ctx, work)
 	if err != nil {
 		return Result{}, err
 	}
 	looked, deleted := len(work), map[*commit.Device]retain.Done{}
 	if p.Retention != nil {
-		deleted, err = p.retainer().Run(ctx, changes(work), read.now, commit.Surely(read.now, b.Slot))
+		deleted, err = p.retainer().Run(ctx, folding.Changes(work), read.now, commit.Surely(read.now, b.Slot))
 	} else {
-		looked, err = p.foldAll(ctx, work, read.now)
+		looked, err = p.folder().Do(ctx, work, read.now)
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	for _, d := range work {
 		done := deleted[&d.Device]
-		if d.rows += done.Rows; done.Later {
+		if d.Folded += done.Rows; done.Later {
 			over.Failing = append(over.Failing, d.Member.Place())
 		}
 	}
 	if looked < len(work) {
 		rest, work = work[looked].Member.Place(), work[:looked]
 	}
-	j := &commit.Attempt{Writer: p.writer(), Claim: rand.Text(), Now: read.now, Work: changes(work)}
+	j := &commit.Attempt{Writer: p.writer(), Claim: rand.Text(), Now: read.now, Work: folding.Changes(work)}
 	var also []schema.Target
 	if err = j.Do(ctx); err == nil {
-		also, err = p.postCommitted(ctx, work)
+		also, err = p.outbox().Committed(ctx, work)
 	}
 	if err == nil {
 		err = j.Fail(ctx)
@@ -126,39 +127,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	return r, p.extend(ctx, over, read.now)
 }
 
-// maxUnread is how many devices of a batch may fail to be read, if none is read, before the failure counts as
-// storage's.
-const maxUnread = 3
-
-// foldAll folds device after device until the job has enough, and returns how many it looked at. The horizon is the
-// service's time minus the settle time, never this machine's. If the rows of one device cannot be read, only that
-// device fails, unless no device can be read.
-func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ticks) (looked int, err error) {
-	horizon := now.Add(-p.settle())
-	rows, weight, bytes, unread := p.most(), maxWeight, 2*maxBytes, 0
-	for i, d := range work {
-		if rows <= 0 || weight <= 0 || bytes <= 0 {
-			return i, nil
-		}
-		if d.Err != nil {
-			continue // its tracking row cannot be read
-		}
-		err := p.fold(ctx, d, horizon, min(p.portion(), rows), weight)
-		if ctx.Err() != nil {
-			return i, context.Cause(ctx)
-		}
-		if err != nil {
-			d.Unavailable(err)
-			if unread++; unread == i+1 && unread == maxUnread {
-				return i, err
-			}
-		}
-		rows, weight, bytes = rows-d.rows, weight-d.weight, bytes-d.bytes
-	}
-	return len(work), nil
-}
-
-func (p *Pipeline) result(work []*deviceRun, deleted map[*commit.Device]retain.Done, mark string) Result {
+func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]retain.Done, mark string) Result {
 	r := Result{Devices: len(work), Mark: mark, Failed: map[schema.Place]error{},
 		Deleted: map[string]int{}, Waits: map[retain.Cause]int{}}
 	if p.Retention != nil {
@@ -181,9 +150,9 @@ func (p *Pipeline) result(work []*deviceRun, deleted map[*commit.Device]retain.D
 			r.Overtaken++
 			r.Lost = append(r.Lost, d.Member.Place())
 			continue
-		case d.rows > 0:
+		case d.Folded > 0:
 			r.Folded++
-			r.Rows += d.rows
+			r.Rows += d.Folded
 			r.Acks += len(d.Acks)
 			r.Refused += int(d.Rejects.Count)
 		}

@@ -23,6 +23,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
+	"furrow/jobs/refold"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -217,7 +218,7 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 		!rewound {
 		t.Fatalf("rewound: %t, %v", rewound, err)
 	}
-	jobstest.Work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live",
+	jobstest.Work(t, p, jobs.Message{Kind: jobs.Audit, Audit: refold.Refold, Pipeline: "live",
 		Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
 	jobstest.SameEnds(t, c.check(t, c.fleets[1], m, taken), got[0], "folded again")
 }

@@ -2,13 +2,9 @@ package jobs
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
 
-	"furrow/jobs/commit"
-	"furrow/jobs/fold"
 	"furrow/jobs/notify"
+	"furrow/jobs/outbox"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -31,25 +27,9 @@ func (p *Pipeline) notifier() *notify.Notifier {
 	return p.Notifier
 }
 
-// wake notes that targets have new deliveries, and returns those for which nobody had noted it.
-func (p *Pipeline) wake(ctx context.Context, posted map[fold.Output][]*commit.Write) (woken []schema.Target,
-	err error) {
-	of := map[schema.Target]bool{}
-	for o := range posted {
-		if o.Table == schema.Deliveries {
-			of[schema.DeliveryTarget(o.PartitionKey)] = true
-		}
-	}
-	for _, target := range slices.Sorted(maps.Keys(of)) {
-		first, err := p.notifier().Wake(ctx, target)
-		if err != nil {
-			return nil, fmt.Errorf("waking target %s: %w", target, err)
-		}
-		if first {
-			woken = append(woken, target)
-		}
-	}
-	return woken, nil
+// outbox returns what posts for the pipeline.
+func (p *Pipeline) outbox() *outbox.Outbox {
+	return &outbox.Outbox{Pipeline: p.Name, Client: p.Client, Names: p.Names, Format: p.Format, Notifier: p.notifier()}
 }
 
 // putDeliveries puts a deliver job for each target that has something to do.

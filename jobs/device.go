@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/folding"
+	"furrow/jobs/refold"
 	"furrow/tables/schema"
 )
 
@@ -79,7 +81,7 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	all = append(all, followUps(m, r.Claimed, r.now)...)
 	refold := func(first, last schema.Place, mark string) Message {
 		next := of(first, last, mark)
-		next.Kind, next.Audit, next.Extra = Audit, Refold, false
+		next.Kind, next.Audit, next.Extra = Audit, refold.Refold, false
 		return next
 	}
 	for _, o := range r.Orphaned {
@@ -121,7 +123,7 @@ func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error
 	if err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	j := &commit.Attempt{Writer: p.writer(), Now: read.now, Work: changes(read.work)}
+	j := &commit.Attempt{Writer: p.writer(), Now: read.now, Work: folding.Changes(read.work)}
 	for _, d := range read.work {
 		d.Err = why
 		d.Row.Read.Attempts = max(d.Row.Read.Attempts, 1) // it has been alone already

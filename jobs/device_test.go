@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -244,7 +245,7 @@ func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	if !strings.HasPrefix(row.Get("LastReadRowKey").Text(), w.Rows[1][0].RowKey) {
 		t.Error("the checkpoint of the broken row has moved")
 	}
-	if r, err = p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil); err != nil || r.Devices != 3 {
+	if r, err = p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil); err != nil || r.Devices != 3 {
 		t.Errorf("the audit: %+v, %v", r, err)
 	}
 }
@@ -324,7 +325,7 @@ func TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues(t *testing.T) {
 		p := f.Pipeline(t, nil)
 		first := f.Message()
 		if kind == jobs.Audit {
-			first.Kind, first.Audit = jobs.Audit, jobs.Full
+			first.Kind, first.Audit = jobs.Audit, refold.Full
 		}
 		bad := w.Place(w.Devices[2])
 		deaths := 0

@@ -14,12 +14,17 @@
 //
 //	fold      what processors are made of: samples, effects, the interfaces of a fold
 //	tracking  the row of a device and pipeline: checkpoint, claim, marks, ledger, cursor
+//	folding   folding rows of one device in memory
 //	commit    claim, write and commit; why every row counts exactly once
+//	outbox    posting what watchers said, after the commit
+//	plan      cutting partitions of the fleet into batches
+//	live      folding the rows after checkpoints
+//	refold    audits, and folding rows below checkpoints again
 //	retain    what is deleted; why nothing goes that was not folded
 //	groups    what is made of many devices: reports, days of an archive
 //	notify    deliveries of notifications
 //
-// What is left here is planning (master, month), folding forwards and again (device, audit), and messages.
+// What is left here is the configuration of a pipeline, messages, and how one follows from another.
 //
 // # What holds
 //

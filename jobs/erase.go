@@ -36,7 +36,7 @@ func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, 
 			return 0, err
 		}
 		if page.Time.IsZero() {
-			return 0, errNoDate
+			return 0, tables.ErrNoDate
 		}
 		now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {

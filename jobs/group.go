@@ -1,13 +1,10 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"furrow/jobs/commit"
 	"furrow/jobs/groups"
@@ -66,64 +63,4 @@ func (p *Pipeline) groupTurn(ctx context.Context, m Message) (schema.GroupTurn, 
 	}
 	t, _ := schema.GroupTurnOf(e)
 	return t, err
-}
-
-// seenGroups is what a plan has seen of one partition.
-type seenGroups struct {
-	turns  map[schema.MarkKind]schema.GroupTurn
-	marked map[schema.MarkKind]bool
-}
-
-// see notes a row before those of the devices.
-func (s *seenGroups) see(e tables.Entity) {
-	if s.turns == nil {
-		s.turns, s.marked = map[schema.MarkKind]schema.GroupTurn{}, map[schema.MarkKind]bool{}
-	}
-	if kind, is := schema.MarkKindOf(e.RowKey); is {
-		s.marked[kind] = true
-	} else if t, is := schema.GroupTurnOf(e); is {
-		s.turns[t.Kind] = t
-	}
-}
-
-// groups puts the group jobs of a partition that has marks, or that was made with other settings, unless one is under
-// way.
-func (pl *plan) groups(ctx context.Context, month schema.Month, seen *seenGroups) error {
-	if pl.put == nil {
-		return nil
-	}
-	for _, kind := range slices.Sorted(maps.Keys(pl.pipeline.Groups)) {
-		t, known := seen.turns[kind]
-		changed := cmp.Or(t.Settings, noSettings) != pl.pipeline.Groups[kind].Settings()
-		if !seen.marked[kind] && !changed || known && schema.Expected(t.Until, pl.now, schema.LongestMark) {
-			continue
-		}
-		if err := pl.group(ctx, month, kind, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// noSettings are those of a partition that nothing was made of. No Grouping has them.
-const noSettings = "-"
-
-// group puts a group job, and marks it as under way.
-func (pl *plan) group(ctx context.Context, month schema.Month, kind schema.MarkKind, t schema.GroupTurn) error {
-	etag := t.ETag
-	t.Month, t.Kind, t.ID, t.Until = month, kind, rand.Text(), pl.now.Add(pl.pipeline.marks())
-	op := tables.Insert(t.Entity())
-	if etag != "" {
-		op = tables.Replace(t.Entity(), etag)
-	}
-	_, err := pl.pipeline.tracking().Do(ctx, op)
-	if commit.IsChanged(err) {
-		return nil // somebody else has put one
-	}
-	if err != nil {
-		return err
-	}
-	m := pl.message.Untried()
-	return pl.put.Put(ctx, Message{Kind: Group, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month,
-		Group: kind, Mark: t.ID}, 0)
 }

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
@@ -251,7 +252,7 @@ func TestLongAuditsClaimHolds(t *testing.T) {
 		}
 		return answer, err
 	})
-	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := audit.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Late != 2 || claims == 0 {
 		t.Errorf("%+v, %v, %d requests under a claim", r, err, claims)
 	}

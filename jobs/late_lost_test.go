@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -92,7 +93,7 @@ func TestAuditKeepsDaysThatItDidNotCount(t *testing.T) {
 	f.arrive()
 	f.note(schema.Import{ID: tables.TicksOf(time.Now()), From: ago(3), To: ago(2)})
 	f.admits(untold)
-	jobstest.Do(t, f.pipeline, f.Audit(jobs.Full), &jobstest.Line{})
+	jobstest.Do(t, f.pipeline, f.Audit(refold.Full), &jobstest.Line{})
 	f.end()
 }
 
@@ -131,13 +132,13 @@ func TestAuditKeepsDaysThatACursorHasPassed(t *testing.T) {
 	for n := 0; n < 3 || !passed(); n++ {
 		m, _, ok := line.Take()
 		if !ok {
-			m = f.Audit(jobs.Refold)
+			m = f.Audit(refold.Refold)
 		}
 		jobstest.Do(t, f.pipeline, m, line)
 	}
 	f.arrive()
 	f.admits(untold)
-	jobstest.Do(t, f.pipeline, f.Audit(jobs.Full), line)
+	jobstest.Do(t, f.pipeline, f.Audit(refold.Full), line)
 	f.pipeline.Portion, f.pipeline.Most = 0, 0
 	f.end()
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -61,7 +61,7 @@ func TestRowThatArrivesDuringAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
 			w.Insert(t, "during", func(n int) bool { return n == b })
 		}
 	}))
-	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := audit.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || !arrived || r.Late == 0 {
 		t.Fatalf("the audit: %+v, %v", r, err)
 	}
@@ -82,7 +82,7 @@ func TestBusyDeviceGetsItsLateRows(t *testing.T) {
 		w.Insert(t, "busy"+name, func(n int) bool { return n == late })
 		busy, commits := busily(t, f, live)
 		audit := claimsHold(t, f, atReadings("busy"+name, busy))
-		r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+		r, err := audit.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 		if err != nil || r.Late != 2 || r.Overtaken != 0 || *commits == 0 {
 			t.Errorf("%s: the audit during %d commits: %+v, %v", name, *commits, r, err)
 		}
@@ -103,7 +103,7 @@ func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
 	newer.Generation, older.Generation = 2, 1
 	must.Have(newer.Run(t.Context(), f.Batch))(t)
 	before := f.Ends(t)
-	r, err := older.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := older.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Refolds != 0 || r.Late != 0 {
 		t.Errorf("the older audit: %+v, %v", r, err)
 	}
@@ -151,7 +151,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	e := w.Rows[0][late]
 	e.RowKey += "-late"
 	must.Have(w.Connect(t, nil).Table("raised").Do(t.Context(), tables.Insert(e)))(t)
-	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Late != 1 {
 		t.Errorf("after a late row in the gap: %+v, %v", r, err)
 	}

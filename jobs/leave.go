@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -41,7 +42,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	if d == nil || err != nil {
 		return 0, err
 	}
-	for processor, w := range d.model.Watchers {
+	for processor, w := range d.Model.Watchers {
 		was := d.Row.State(processor.Name)
 		state, n, err := w.Leave(m, was, now, reason)
 		if err != nil {
@@ -60,7 +61,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	if err != nil {
 		return 0, err
 	}
-	posted, _, err := p.post(ctx, []*deviceRun{d})
+	posted, _, err := p.outbox().Post(ctx, []*folding.Device{d})
 	if err != nil || d.Err != nil || len(posted) == 0 {
 		return closed, errors.Join(err, d.Err)
 	}
@@ -72,7 +73,7 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 
 // leftTrack reads the tracking row of a device that has left, and storage's time. It returns nil if the pipeline never
 // ran.
-func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*deviceRun, tables.Ticks, error) {
+func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*folding.Device, tables.Ticks, error) {
 	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
 	t, now := tracking.New(), tables.Ticks(0)
 	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: own}) { // unlike a Get, it has storage's time
@@ -83,7 +84,7 @@ func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*deviceRun, 
 			return nil, 0, err
 		}
 		if page.Time.IsZero() {
-			return nil, 0, errNoDate
+			return nil, 0, tables.ErrNoDate
 		}
 		now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
@@ -92,5 +93,5 @@ func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*deviceRun, 
 			}
 		}
 	}
-	return p.newDeviceRun(m, t), now, nil
+	return folding.NewDevice(m, t, p.modelOf(m), p.OnFold), now, nil
 }

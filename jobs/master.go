@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -33,7 +34,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			return Result{}, fmt.Errorf("finding out whether audits are due: %w", err)
 		}
 		if due {
-			audit, since = Late, before
+			audit, since = refold.Late, before
 		}
 	}
 	r := Result{Strange: map[string]error{}}
@@ -79,12 +80,12 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			} else {
 				job.Through = month
 			}
-			due = due || p.auditTurn(Message{Run: m.Run, Since: since}, month).due()
+			due = due || refold.TurnOf(p.Name, month, since, m.Run).Due()
 		}
 		if job.Month == (schema.Month{}) {
 			continue
 		}
-		if audit != "" && (audit != Late || due) {
+		if audit != "" && (audit != refold.Late || due) {
 			job.Audit, job.Since = audit, since
 		}
 		if err := put.Put(ctx, job, 0); err != nil {
@@ -130,7 +131,7 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (b begun, err e
 			return b, err
 		}
 		if page.Time.IsZero() {
-			return b, errNoDate
+			return b, tables.ErrNoDate
 		}
 		b.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
@@ -151,9 +152,6 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (b begun, err e
 	}
 	return b, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: b.now}, tables.AnyETag)
 }
-
-// errNoDate says that the current time is unknown.
-var errNoDate = errors.New("storage sent no Date, without which no horizon is safe")
 
 // small is how many devices one job may plan, in any number of partitions. A page of storage costs as little as a row.
 const small = 1000

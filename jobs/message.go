@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -53,7 +54,7 @@ type Message struct {
 
 	// Audit is what an Audit looks at. A Month that has one also puts audits. A Master that is Full was put by hand: its
 	// months put only audits.
-	Audit Depth `json:"audit,omitempty"`
+	Audit refold.Depth `json:"audit,omitempty"`
 
 	// Since is the slot of the last run that put Late audits; 0 if none has.
 	Since tables.Ticks `json:"since,omitzero"`
@@ -110,15 +111,6 @@ func (m Message) tried() bool { return m.Attempts+m.Taken+m.Deaths > 0 }
 // CatchUp reports whether m is work on history: a device that is far behind, an audit or a refold. Such messages have a
 // queue of their own.
 func (m Message) CatchUp() bool { return m.Mark != "" && m.Kind != Group || m.Kind == Audit }
-
-// A Depth is how much an audit looks at.
-type Depth string
-
-const (
-	Late   Depth = "late"   // the hours that have reached an age at which late rows are looked for
-	Full   Depth = "full"   // all that the ledger covers
-	Refold Depth = "refold" // nothing: it only works off refold cursors
-)
 
 // maxID is the maximum length of a Mark or Claim in bytes; rand.Text has 26.
 const maxID = 64
@@ -190,10 +182,10 @@ func (m Message) checkWork() error {
 		{"first", m.First != schema.Place{}, batch, false},
 		{"last", m.Last != schema.Place{}, batch, false},
 		{"progress", m.Progress != schema.Place{}, false, m.Kind == Month},
-		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master && m.Audit == Full},
-		{"since", m.Since != 0, false, m.Audit == Late},
+		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master && m.Audit == refold.Full},
+		{"since", m.Since != 0, false, m.Audit == refold.Late},
 		{"target", m.Target != "", m.Kind == Deliver, false},
-		{"mark", m.Mark != "", m.Audit == Refold || m.Kind == Group, batch},
+		{"mark", m.Mark != "", m.Audit == refold.Refold || m.Kind == Group, batch},
 		{"claim", m.Claim != "", false, batch},
 		{"extra", m.Extra, false, m.Kind == Device || m.Kind == Month},
 	} {
@@ -218,7 +210,7 @@ func (m Message) checkKeys() error {
 	if m.Through != (schema.Month{}) && m.Through.Compare(m.Month) <= 0 {
 		return fmt.Errorf("through %s does not come after month %s", m.Through, m.Month)
 	}
-	if !slices.Contains([]Depth{"", Late, Full, Refold}, m.Audit) {
+	if !slices.Contains([]refold.Depth{"", refold.Late, refold.Full, refold.Refold}, m.Audit) {
 		return fmt.Errorf("audit %s is not known; want late, full or refold", tables.Quote(string(m.Audit)))
 	}
 	for _, member := range []struct {

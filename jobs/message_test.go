@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -25,13 +26,13 @@ func messages() map[string]Message {
 	return map[string]Message{
 		"master":          {Kind: Master, Pipeline: "live", Run: run},
 		"master-going-on": {Kind: Master, Pipeline: "live", Run: run, Month: month},
-		"month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: Full},
+		"month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: refold.Full},
 		"months":          {Kind: Month, Pipeline: "live", Run: run, Month: month, Through: c.Month},
 		"chain":           {Kind: Device, Pipeline: "live", Run: run, First: a, Last: a, Mark: id},
 		"month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: b, Attempts: 2},
 		"generation":      {Kind: Device, Pipeline: "live", Run: run, First: a, Last: a, Generation: 12, Busy: 1, Taken: 3},
 		"device":          {Kind: Device, Pipeline: "live", Run: run, First: a, Last: c, Attempts: 1},
-		"audit":           {Kind: Audit, Pipeline: "live", Run: run, First: a, Last: a, Audit: Late, Claim: id},
+		"audit":           {Kind: Audit, Pipeline: "live", Run: run, First: a, Last: a, Audit: refold.Late, Claim: id},
 	}
 }
 
@@ -80,7 +81,7 @@ func TestTheLongestMessageFits(t *testing.T) {
 		Key: schema.MemberKey(strings.Repeat("t", 64) + schema.Separator + strings.Repeat("x", 128))}
 	m := Message{
 		Format: 1, Kind: Audit, Pipeline: schema.Pipeline(strings.Repeat("p",
-			20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c",
+			20)), Run: tables.MaxTicks, Audit: refold.Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c",
 			64),
 		First: at, Last: at, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}

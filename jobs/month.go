@@ -5,47 +5,71 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"time"
+
+	"furrow/jobs/plan"
 
 	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
+// planner returns what plans for the pipeline.
+func (p *Pipeline) planner() *plan.Planner {
+	settings := map[schema.MarkKind]string{}
+	for kind, g := range p.Groups {
+		settings[kind] = g.Settings()
+	}
+	return &plan.Planner{Pipeline: p.Name, Client: p.Client, Names: p.Names, Size: p.batch(), Late: p.late,
+		Marks: p.marks(), Groups: settings}
+}
+
 // month puts the devices of one or more partitions into batches, and writes their figures into the table runs.
 // Repeated, it puts at most those batches twice that were put since the last save.
 func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	before, all := m.Progress, m.partitions()
-	pl := newPlan(p, m, put, save)
-	rest := all
-	if before != (schema.Place{}) {
-		pl.resumed = before.Month
-		rest.Partitions.From = before.Month.String()
-		if rest.Partitions.From == rest.Partitions.To {
-			rest.Rows.After = string(before.Key)
-		}
-	}
-	err := pl.over(ctx, rest, func(at schema.Place) bool { return at.Compare(before) > 0 })
-	if err == nil && before != (schema.Place{}) {
-		// What was put before is counted after the rest is put, when nothing waits for it. Keeping sums with the progress
-		// would take a write for every page of every month, and could not tell what was counted twice.
-		pl.put, pl.resumed, pl.month = nil, schema.Month{}, schema.Month{}
-		all.Partitions.To = before.Month.String()
-		if all.Partitions.From == all.Partitions.To {
-			all.Rows.To = string(before.Key)
-		}
-		err = pl.over(ctx, all, func(at schema.Place) bool { return at.Compare(before) <= 0 })
-	}
+	t := plan.Task{First: m.Month, Last: m.last(), Slot: m.Run, Audit: m.Audit, Since: m.Since, Extra: m.Extra,
+		Progress: m.Progress, Tried: m.Attempts+m.Deaths > 0}
+	planned, err := p.planner().Do(ctx, t, planning{m, put, save})
 	if err == nil {
-		if before != (schema.Place{}) || m.Attempts+m.Deaths > 0 {
-			pl.figuresOf(m.Month).Again = 1
-		}
-		err = p.leave(ctx, m.Run, pl.counted())
+		err = p.leave(ctx, m.Run, planned.Figures)
 	}
+	r := Result{Batches: planned.Batches, Strange: planned.Strange}
 	if err != nil {
-		return pl.result, fmt.Errorf("month %s: %w", m.Month, err)
+		return r, fmt.Errorf("month %s: %w", m.Month, err)
 	}
-	return pl.result, nil
+	return r, nil
+}
+
+// planning puts the messages of a plan.
+type planning struct {
+	message Message // the month job's
+	put     Putter
+	save    Save
+}
+
+func (s planning) Batch(ctx context.Context, b plan.Batch) error {
+	m := Message{Kind: Device, Pipeline: s.message.Pipeline, Run: s.message.Run, Generation: s.message.Generation,
+		First: b.First, Last: b.Last}
+	if b.Folded {
+		if err := s.put.Put(ctx, m, 0); err != nil {
+			return err
+		}
+	}
+	if !b.Audit {
+		return nil
+	}
+	m.Kind, m.Audit, m.Since = Audit, s.message.Audit, s.message.Since
+	return s.put.Put(ctx, m, 0)
+}
+
+func (s planning) Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error {
+	m := s.message
+	return s.put.Put(ctx, Message{Kind: Group, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month,
+		Group: kind, Mark: mark}, 0)
+}
+
+func (s planning) Save(ctx context.Context, last schema.Place) error {
+	s.message.Progress = last
+	return s.save(ctx, s.message)
 }
 
 // leave writes the figures of partitions, and counts their batches on the run's row.
@@ -117,6 +141,3 @@ func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	}
 	return p.merge(ctx, sum, run.ETag)
 }
-
-// saveAfter is a third of a lease, the longest time without a save in a month job.
-const saveAfter = 10 * time.Second

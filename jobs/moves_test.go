@@ -15,6 +15,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -117,7 +118,7 @@ func (f *movingFleet) step() {
 		})
 	case 4:
 		f.killed(60, func(ctx context.Context, through policy.Transporter) {
-			_, _ = f.pipeline(through).Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+			_, _ = f.pipeline(through).Do(ctx, f.Audit(refold.Full), jobstest.NoPut{}, nil)
 		})
 	}
 }

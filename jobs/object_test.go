@@ -22,6 +22,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -99,7 +100,7 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 				}
 			}
 		}
-		r := must.Have(p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil))(t)
+		r := must.Have(p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil))(t)
 		if r.Late != want || r.Missing != 0 {
 			t.Errorf("alone %v: the audit finds %d late rows, and %d missing; want %d, and none", alone, r.Late, r.Missing, want)
 		}
@@ -116,7 +117,7 @@ func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 	w, want := calmArchive(t)
 	f := w.lateArchive(t)
 	p := archiver(t, f, nil, soon)
-	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Refolds != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -322,7 +323,7 @@ func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 	work()
 	before := read()
 	w.Insert(t, readings, late)
-	jobstest.Work(t, p, f.Audit(jobs.Full))
+	jobstest.Work(t, p, f.Audit(refold.Full))
 	after := read()
 	today := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day stays open for an hour
 	audited := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))            // audits look no further back

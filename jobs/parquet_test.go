@@ -19,6 +19,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -185,7 +186,7 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 				defer kill()
 				_ = file(ctx, p)
 				if ctx.Err() == nil {
-					_, _ = p.Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+					_, _ = p.Do(ctx, f.Audit(refold.Full), jobstest.NoPut{}, nil)
 				}
 				two <- nil
 			}()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/folding"
+	"furrow/jobs/refold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -41,7 +43,8 @@ type orphaned struct {
 }
 
 // passOver divides the devices of a batch into those of this job and those that it leaves to others.
-func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine []*deviceRun, over passedOver) {
+func (p *Pipeline) passOver(work []*folding.Device, now tables.Ticks, b Batch) (mine []*folding.Device,
+	over passedOver) {
 	over.now = now
 	for _, d := range work {
 		t := d.Row
@@ -68,7 +71,7 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			// would. But an audit has not: it reads no row above the checkpoint. And if the follow-up has been tried before,
 			// the later claim may be its own, of a worker that died.
 			if b.Claim == "" || b.Claim == t.Hold.Claim || b.Mark != "" || b.Tried ||
-				strings.HasPrefix(t.Hold.Claim, auditClaim) {
+				strings.HasPrefix(t.Hold.Claim, refold.AuditClaim) {
 				over.Claimed = append(over.Claimed, claimed{d.Member.Place(), t.Hold.Claim, t.Hold.Until})
 			}
 		case t.Attempts > 0 && !b.alone():

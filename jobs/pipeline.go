@@ -2,16 +2,14 @@ package jobs
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 	"time"
 
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/groups"
+	"furrow/jobs/live"
 	"furrow/jobs/notify"
 	"furrow/jobs/retain"
-	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -91,49 +89,6 @@ func (p *Pipeline) modelOf(d schema.Member) *fold.Model {
 	return &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Processors: p.Processors}
 }
 
-// heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
-// of processors that those settings lacked are removed.
-func (d *deviceRun) heedSettings() bool {
-	t := d.Row
-	if t.Settings == d.model.Settings {
-		return false
-	}
-	if t.ETag != "" && t.Settings != "" && t.Last != "" {
-		had := processorsOf(t.Settings)
-		for _, processor := range d.model.Processors {
-			if !processor.Once && len(t.States[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
-				t.States[processor.Name] = nil
-			}
-		}
-		t.FoldAgain(tracking.Cursor{Window: tracking.Window{From: 0, To: tables.TicksBefore(t.Last) + 1}, Rebuild: true})
-		if tables.TicksBefore(t.Last) < t.Watermark { // nothing is left to fold open windows from
-			d.forgetWindows()
-		}
-	}
-	t.Settings = d.model.Settings
-	return t.ETag != ""
-}
-
-// forgetWindows removes the states of windowed processors. What they have written stays.
-func (d *deviceRun) forgetWindows() {
-	for _, processor := range d.model.Processors {
-		if _, is := processor.Windowed(); is {
-			d.Row.States[processor.Name] = nil
-		}
-	}
-	d.Row.ForgetOpen(d.model)
-}
-
-// processorsOf returns the names in Settings: name:hash,name:hash.
-func processorsOf(settings string) (names []string) {
-	for one := range strings.SplitSeq(settings, ",") {
-		if name, _, ok := strings.Cut(one, ":"); ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 // defaultHold is also the default lease of a message: a dead worker loses its messages and its claims at about the same
 // time.
 const defaultHold = 30 * time.Second
@@ -150,4 +105,11 @@ func (p *Pipeline) writer() *commit.Writer {
 // keeps reports whether an output is still kept.
 func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool {
 	return retain.KeepsOutput(p.Keep, m, p.modelOf, e, now)
+}
+
+// folder returns what folds new rows for the pipeline. Devices that keep up with an hourly one may have thousands of
+// rows in each run, so it is three cadences before they are far behind.
+func (p *Pipeline) folder() *live.Folder {
+	return &live.Folder{Client: p.Client, Late: p.late, Settle: p.settle(), Long: max(10*time.Minute, 3*p.Cadence),
+		Portion: p.portion(), Most: p.most()}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
@@ -30,7 +31,7 @@ func TestAuditTurnsMeet(t *testing.T) {
 	r := newRoster(t)
 	r.add(t, rng, schema.Month{Year: 2026, Month: time.November}, 1)
 	first := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -2)
-	ask := func(slot time.Time) (jobs.Depth, tables.Ticks) {
+	ask := func(slot time.Time) (refold.Depth, tables.Ticks) {
 		w := &workplace{at: rng.IntN(30), wrong: []wrong{refused, lost, twice, killedBefore, killedAfter}[rng.IntN(5)]}
 		w.do(t, r.pipeline(t, w), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(slot)})
 		if len(w.put) == 0 || w.put[0].Audit != w.put[len(w.put)-1].Audit || w.put[0].Since != w.put[len(w.put)-1].Since {
@@ -70,7 +71,7 @@ func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 	for n, slot := range []time.Time{time.Now().AddDate(5, 0, 0), time.Now()} {
 		w := &workplace{at: -1}
 		w.do(t, r.pipeline(t, w), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(slot)})
-		if want := []jobs.Depth{"", jobs.Late}[n]; len(w.put) != 1 || w.put[0].Audit != want {
+		if want := []refold.Depth{"", refold.Late}[n]; len(w.put) != 1 || w.put[0].Audit != want {
 			t.Errorf("slot %v: %+v, want audit %q", slot, w.put, want)
 		}
 	}
@@ -87,7 +88,7 @@ func TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation(t *testing.T) {
 		p := r.pipeline(t, w)
 		p.Batch, w.pages = 4, "5"
 		m := r.begin(t)
-		m.Kind, m.Month, m.Audit = jobs.Month, month, jobs.Late
+		m.Kind, m.Month, m.Audit = jobs.Month, month, refold.Late
 		w.do(t, p, m)
 		in := r.batches(t, w.put, jobs.Audit, 4)
 		for _, d := range r.due[month] {
@@ -96,7 +97,7 @@ func TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation(t *testing.T) {
 			}
 		}
 		for i, m := range w.put {
-			if m.Kind == jobs.Audit && m.Audit != jobs.Late || w.delay[i] != 0 {
+			if m.Kind == jobs.Audit && m.Audit != refold.Late || w.delay[i] != 0 {
 				t.Errorf("%+v after %v", m, w.delay[i])
 			}
 		}

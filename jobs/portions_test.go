@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -51,7 +52,7 @@ func rewindAt(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, r jobs.Rewound)
 	t.Helper()
 	r.By = "a test"
 	must.Have(p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings), r))(t)
-	m := f.Audit(jobs.Refold)
+	m := f.Audit(refold.Refold)
 	m.Mark = r.Mark
 	return m
 }
@@ -74,7 +75,7 @@ func TestRefoldWithinADayDoesNotUndoAnAudit(t *testing.T) {
 			}
 			insert(7) // late
 			p.Most = 1000
-			r, err := p.Do(t.Context(), f.Audit(jobs.Late), &jobstest.Line{}, nil)
+			r, err := p.Do(t.Context(), f.Audit(refold.Late), &jobstest.Line{}, nil)
 			if err != nil || r.Late != 1 {
 				t.Fatalf("the audit: %+v, %v", r, err)
 			}
@@ -208,7 +209,7 @@ func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 					}
 				}
 			}
-			work(f.Audit(jobs.Full))
+			work(f.Audit(refold.Full))
 			work(rewind(t, f, p, start)) // again
 			if row := f.Track(t, f.World.Devices[0]); row.Get("Late").Int() != 5 || len(row.Get("RefoldRejects").Binary()) > 2 {
 				t.Errorf("%d late rows, and %d bytes of rejects on the tracking row", row.Get("Late").Int(),

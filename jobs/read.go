@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -12,7 +13,7 @@ import (
 
 // devices is a batch as storage has it.
 type devices struct {
-	work    []*deviceRun
+	work    []*folding.Device
 	strange map[string]error // rows of the fleet that cannot be read
 	now     tables.Ticks     // of the service
 }
@@ -36,7 +37,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			return nil, err
 		}
 		if page.Time.IsZero() {
-			return nil, errNoDate
+			return nil, tables.ErrNoDate
 		}
 		read.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
@@ -48,9 +49,9 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
 				continue // outside the batch, in a partition at either end
 			}
-			d := p.newDeviceRun(m, tracking.New())
+			d := folding.NewDevice(m, tracking.New(), p.modelOf(m), p.OnFold)
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
-				d.readTrack(row)
+				d.Track(row)
 			}
 			if d.Row.ETag == "" { // it begins where retention has got to
 				d.Row.Watermark, d.Row.Floor = m.Watermark, m.Watermark
@@ -63,12 +64,4 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 		}
 	}
 	return read, nil
-}
-
-// readTrack sets the device's tracking row, or its error.
-func (d *deviceRun) readTrack(row tables.Entity) {
-	var err error
-	if d.Row, err = tracking.RowOf(row); err != nil {
-		d.Err = fmt.Errorf("its tracking row cannot be read: %w", err)
-	}
 }

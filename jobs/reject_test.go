@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -192,11 +193,11 @@ func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 		must.Succeed(t, f.Drain(t.Context(), p))
 		send(t, f, 5, badRows(0, at))
 		ctx, dying := dies(t, f)
-		if _, err := dying.Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil); err == nil {
+		if _, err := dying.Do(ctx, f.Audit(refold.Full), jobstest.NoPut{}, nil); err == nil {
 			t.Fatal("the audit was not killed")
 		}
 		for range 2 {
-			jobstest.Do(t, p, f.Audit(jobs.Full), jobstest.NoPut{})
+			jobstest.Do(t, p, f.Audit(refold.Full), jobstest.NoPut{})
 		}
 		if n := rejectCount(t, f); n != int64(early)+5 {
 			t.Errorf("%d rejects are counted of %d and 5 late ones", n, early)

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -124,7 +125,7 @@ func TestClockAheadLosesNoLateRow(t *testing.T) {
 	f := newAdmittingFleet(t, 12*days, 11*days)
 	wrong := f.Pipeline(t, ahead())
 	wrong.Admits = f.pipeline.Admits
-	jobstest.Do(t, wrong, f.Audit(jobs.Full), &jobstest.Line{})
+	jobstest.Do(t, wrong, f.Audit(refold.Full), &jobstest.Line{})
 	f.arrive()
 	f.end()
 }
@@ -137,7 +138,7 @@ func TestAuditDropsNothingWhereTimeHasNotPassed(t *testing.T) {
 	f.admits(untold)
 	first := func() tables.Ticks {
 		t.Helper()
-		jobstest.Do(t, f.pipeline, f.Audit(jobs.Late), &jobstest.Line{})
+		jobstest.Do(t, f.pipeline, f.Audit(refold.Late), &jobstest.Line{})
 		e := f.Track(t, f.World.Devices[0])
 		return must.Have(tracking.ParseLedger(e.Get(schema.TrackLedger).Binary()))(t).Spans()[0][0]
 	}

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/sas"
@@ -191,7 +192,7 @@ func (f *keptFleet) step() string {
 		})
 	case "audit":
 		f.killed(80, func(ctx context.Context, through policy.Transporter) {
-			p, m := f.any(through), f.Audit(jobs.Full)
+			p, m := f.any(through), f.Audit(refold.Full)
 			m.Pipeline = p.Name
 			_, _ = p.Do(ctx, m, jobstest.NoPut{}, nil)
 		})

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -154,7 +155,7 @@ func TestRetentionWaitsForWhoeverNeedsRows(t *testing.T) {
 	fold := func(settle time.Duration) {
 		fresh.Settle = settle
 		must.Succeed(t, f.Drain(t.Context(), fresh))
-		audit := f.Audit(jobs.Full)
+		audit := f.Audit(refold.Full)
 		audit.Pipeline = fresh.Name
 		jobstest.Work(t, fresh, audit)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"furrow/jobs/folding"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -35,7 +36,7 @@ func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[retain.Retai
 			yield(retain.Retained{}, err)
 			return
 		}
-		p.retainer().Retained(ctx, changes(read.work), read.now)(yield)
+		p.retainer().Retained(ctx, folding.Changes(read.work), read.now)(yield)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
+	"furrow/jobs/refold"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -181,7 +182,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	case 0:
 		must.Succeed(t, f.Drain(t.Context(), p))
 	case 1:
-		jobstest.Do(t, p, f.Audit(jobs.Full), jobstest.NoPut{})
+		jobstest.Do(t, p, f.Audit(refold.Full), jobstest.NoPut{})
 	case 2:
 		d := f.World.Devices[random.IntN(len(f.World.Devices))]
 		to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
@@ -229,7 +230,7 @@ func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 		line := &recorder{}
 		for _, m := range []jobs.Message{
 			{Kind: jobs.Master, Pipeline: "live", Run: r.slot},
-			{Kind: jobs.Month, Pipeline: "live", Run: r.slot, Month: month, Audit: jobs.Full},
+			{Kind: jobs.Month, Pipeline: "live", Run: r.slot, Month: month, Audit: refold.Full},
 			{Kind: jobs.Device, Pipeline: "live", Run: r.slot, First: schema.Place{Month: month, Key: "t!a"},
 				Last: schema.Place{Month: month, Key: "t!c"}, Attempts: 3},
 		} {

@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -26,7 +27,7 @@ func TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime(t *testing.T) {
 	end := tables.TicksBefore(rows[len(rows)/2].RowKey)
 	must.Have(f.registry(nil).Move(t.Context(), sas.Move{Device: device, To: "t1", At: end}))(t)
 	must.Succeed(t, f.Settle(t.Context(), p))
-	must.Have(p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil))(t) // the ledger is empty then
+	must.Have(p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil))(t) // the ledger is empty then
 	must.Succeed(t, f.Drain(t.Context(), p))
 
 	planned := func() bool {

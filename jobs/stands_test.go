@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 )
@@ -92,7 +93,7 @@ func TestChainContinuesAfterARefoldOfItsDevice(t *testing.T) {
 	}
 	faster := func(n int) {
 		if n == 1 {
-			refold := f.Audit(jobs.Refold)
+			refold := f.Audit(refold.Refold)
 			refold.Mark = "refold"
 			r, err := p.Do(t.Context(), refold, l, nil)
 			if err != nil || r.Refolds == 0 {
@@ -137,7 +138,7 @@ func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 	p := claimsHold(t, f.Fleet, nil)
 	openClaim(t, f.Fleet, "one")
 	l := &jobstest.Line{}
-	audit := f.Audit(jobs.Full)
+	audit := f.Audit(refold.Full)
 	audit.Last = audit.First
 	jobstest.Do(t, p, audit, l)
 	if len(l.Queue) != 1 {
@@ -164,7 +165,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	p := claimsHold(t, f, nil)
 	must.Succeed(t, f.Drain(t.Context(), p))
 	rewindAt(t, f, p, jobs.Rewound{To: 1, At: time.Now(), Mark: "first"})
-	m := f.Audit(jobs.Refold)
+	m := f.Audit(refold.Refold)
 	m.Mark = "first"
 	q := claimsHold(t, f, atReadings(f.Readings, func(n int) {
 		if n == 2 { // the first portion is committed
@@ -192,7 +193,7 @@ func TestAuditDoesNotOutrankARunningJob(t *testing.T) {
 	must.Succeed(t, f.Drain(t.Context(), p))
 	openClaim(t, f, "under way")
 	l := &jobstest.Line{}
-	jobstest.Do(t, p, f.Audit(jobs.Full), l)
+	jobstest.Do(t, p, f.Audit(refold.Full), l)
 	row := f.Track(t, w.Devices[0])
 	if row.Get("Claim").Text() != "under way" || len(l.Queue) != 1 {
 		t.Errorf("the claim is %q, and the audit puts %+v", row.Get("Claim").Text(), l.Queue)
@@ -208,7 +209,7 @@ func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	must.Succeed(t, f.Drain(t.Context(), live))
 	busy, _ := busily(t, f, live)
 	audit := claimsHold(t, f, atReadings(f.Readings, busy))
-	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	r, err := audit.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil)
 	row := f.Track(t, w.Devices[0])
 	if err != nil || r.Overtaken != 0 || row.Get("LedgerFrom").Int() == 0 {
 		t.Errorf("%+v, %v: the ledger is cut at %d", r, err, row.Get("LedgerFrom").Int())
@@ -228,7 +229,7 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	audit := claimsHold(t, f, atReadings(f.Readings, busy))
 	audit.Portion, audit.Most = 50, most
 	l := &jobstest.Line{}
-	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), l, nil)
+	r, err := audit.Do(t.Context(), f.Audit(refold.Full), l, nil)
 	if err != nil || r.Overtaken != 0 || r.Late > most+50 || len(l.Queue) != 1 {
 		t.Fatalf("the audit: %+v, %v, and puts %+v", r, err, l.Queue)
 	}

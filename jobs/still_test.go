@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -64,10 +65,10 @@ func TestNothingStandsStill(t *testing.T) {
 			put(f.Message())
 			switch random.IntN(3) {
 			case 0:
-				put(f.Audit(jobs.Full))
+				put(f.Audit(refold.Full))
 			case 1:
 				to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
-				m := f.Audit(jobs.Refold)
+				m := f.Audit(refold.Refold)
 				d := w.Devices[random.IntN(len(w.Devices))]
 				m.First = w.Place(d)
 				m.Last, m.Mark = m.First, fmt.Sprint("rewind", round)
@@ -87,7 +88,7 @@ func TestNothingStandsStill(t *testing.T) {
 		rows.some(t, 1)
 		for range 2 { // the last two slots
 			put(f.Message())
-			put(f.Audit(jobs.Full))
+			put(f.Audit(refold.Full))
 			if !c.work(t, 2000) {
 				t.Fatalf("there is no end of %d messages: %+v", len(c.Queue), c.Queue[0])
 			}

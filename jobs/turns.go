@@ -4,17 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
-
-// longBehind is how old rows must be for a live job to leave all of them to a chain. Devices that keep up with an
-// hourly pipeline may have thousands of rows in each run.
-func (p *Pipeline) longBehind() time.Duration { return max(10*time.Minute, 3*p.Cadence) }
 
 // giveTurns lets waiting devices catch up. Waiting are those that a job found, and those that it has found to be far
 // behind. For each device whose chain the job has ended, another one of its tenant follows.
@@ -25,7 +20,7 @@ func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putte
 	if m.Mark == "" {
 		waiting = slices.SortedFunc(slices.Values(slices.Concat(r.Waiting, r.Behind)), schema.Place.Compare)
 	}
-	for _, of := range slices.CompactFunc(slices.Clone(waiting), sameTenant) {
+	for _, of := range slices.CompactFunc(slices.Clone(waiting), schema.Place.SharesTenant) {
 		if err := p.fillTurns(ctx, m, of, put); err != nil {
 			return fmt.Errorf("giving devices of tenant %s that are far behind their turns: %w", of.Key.Tenant(), err)
 		}
@@ -36,10 +31,6 @@ func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putte
 		}
 	}
 	return nil
-}
-
-func sameTenant(a, b schema.Place) bool {
-	return a.Month == b.Month && a.Key.Tenant() == b.Key.Tenant()
 }
 
 // fillTurns gives the tenant's free turns in a partition to the first waiting devices. Jobs that do this at the same
@@ -100,7 +91,7 @@ func (p *Pipeline) chains(ctx context.Context, month schema.Month, keys tables.K
 			return nil, 0, err
 		}
 		if page.Time.IsZero() {
-			return nil, 0, errNoDate
+			return nil, 0, tables.ErrNoDate
 		}
 		now = tables.TicksOf(page.Time)
 		if rows = append(rows, page.Rows...); len(rows) >= p.turns() {

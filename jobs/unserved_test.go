@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -49,16 +50,16 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 			must.Succeed(t, f.Drain(t.Context(), p))
 			f.World.Insert(t, "unserved", func(n int) bool { return n == 5 })
 			p.Portion, p.Most = 3, 3
-			return f.Audit(jobs.Full)
+			return f.Audit(refold.Full)
 		},
 		"the backfill was raised": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
 			admits := 24 * time.Hour
 			p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
 			must.Succeed(t, f.Drain(t.Context(), p))
-			_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil) // cuts the ledger
+			_, err := p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil) // cuts the ledger
 			must.Succeed(t, err)
 			admits = 20 * 24 * time.Hour
-			return f.Audit(jobs.Late)
+			return f.Audit(refold.Late)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,6 +22,9 @@ var (
 	ErrBusy     = errors.New("storage is busy")          // after all retries
 )
 
+// ErrNoDate says that an answer of storage does not tell the time. No other clock is as good.
+var ErrNoDate = errors.New("storage sent no Date, without which nobody knows what is over")
+
 // named wraps an error of storage with one of the errors above, if one applies.
 func named(err error) error { return service.Read(err, nameOf) }
 

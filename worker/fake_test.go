@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/refold"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -227,7 +228,7 @@ func deviceJob(n int) jobs.Message {
 // auditJob is a batch of one device that is for the catch-up queue.
 func auditJob(n int) jobs.Message {
 	m := deviceJob(n)
-	m.Kind, m.Audit = jobs.Audit, jobs.Full
+	m.Kind, m.Audit = jobs.Audit, refold.Full
 	return m
 }
 

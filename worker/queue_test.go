@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
@@ -59,7 +60,7 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	audit, chain := batch("d1"), batch("d2")
-	audit.Kind, audit.Audit, chain.Mark = jobs.Audit, jobs.Full, "a mark"
+	audit.Kind, audit.Audit, chain.Mark = jobs.Audit, refold.Full, "a mark"
 	var want []string
 	for _, m := range []jobs.Message{audit, chain} {
 		must.Succeed(t, q.Put(t.Context(), m, 0))

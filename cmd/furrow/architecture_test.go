@@ -98,8 +98,13 @@ func arrows() []arrow {
 		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
 
 		// The engine knows no processor, and processors know no engine.
-		{"jobs", "jobs/commit jobs/fold jobs/groups jobs/internal/... jobs/notify jobs/retain jobs/tracking tables " +
-			"tables/commands tables/schema"},
+		{"jobs", "jobs/commit jobs/fold jobs/folding jobs/groups jobs/internal/... jobs/live jobs/notify jobs/outbox " +
+			"jobs/plan jobs/refold jobs/retain jobs/tracking tables tables/commands tables/schema"},
+		{"jobs/plan", "jobs/commit jobs/refold tables tables/schema"}, // audits have turns
+		{"jobs/live", "jobs/fold jobs/folding jobs/tracking tables tables/schema"},
+		{"jobs/refold", "jobs/commit jobs/fold jobs/folding jobs/outbox jobs/tracking tables tables/schema"},
+		{"jobs/outbox", "jobs/commit jobs/fold jobs/folding jobs/notify jobs/tracking tables tables/commands tables/schema"},
+		{"jobs/folding", "jobs/commit jobs/fold jobs/tracking tables tables/schema"},
 		{"jobs/fold", "jobs/condition tables tables/schema"},
 		{"jobs/groups", "jobs/commit jobs/fold jobs/retain jobs/tracking tables tables/schema"},
 		{"jobs/retain", "jobs/commit jobs/condition jobs/fold jobs/tracking tables tables/schema"},
@@ -121,7 +126,7 @@ func arrows() []arrow {
 		{"worker/budget", "tables/schema worker/price"},
 		{"worker/cost", "tables/schema worker/price"},
 		{"worker/query", "jobs/... tables tables/schema worker worker/cost"},
-		{"worker/admin", "jobs sas sas/access tables tables/commands tables/schema worker worker/query"},
+		{"worker/admin", "jobs jobs/refold sas sas/access tables tables/commands tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema tables/shares worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/commands tables/schema tables/shares worker worker/budget " +
 			"worker/cost worker/dashboard/formats worker/limits worker/price worker/query"}, // no HTML, no HTTP

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/refold"
+
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
@@ -59,7 +61,7 @@ func runAudit(c *cli.Context) error {
 	run := tables.TicksOf(began)
 	f.Pipelines = slices.DeleteFunc(slices.Clone(f.Pipelines), config.Pipeline.Retains)
 	for _, p := range f.Pipelines {
-		m := jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
+		m := jobs.Message{Kind: jobs.Master, Audit: refold.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
 		act := schema.Act{What: "audit run", Detail: "pipeline " + string(p.Name)}
 		if err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
 			return "enqueued", f.Queue(p).Put(ctx, m, 0)

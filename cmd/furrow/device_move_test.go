@@ -9,6 +9,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -95,7 +96,7 @@ func (f *fixture) followMove(tenants ...schema.Tenant) {
 	p := f.pipeline()
 	for _, d := range f.devices {
 		at := d.Member().Place()
-		_, err := p.Do(f.t.Context(), jobs.Message{Kind: jobs.Audit, Audit: jobs.Full, Pipeline: p.Name,
+		_, err := p.Do(f.t.Context(), jobs.Message{Kind: jobs.Audit, Audit: refold.Full, Pipeline: p.Name,
 			Run: tables.TicksOf(time.Now()), First: at, Last: at}, jobstest.NoPut{}, nil)
 		must(f.t, err)
 	}

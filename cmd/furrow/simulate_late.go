@@ -7,10 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"furrow/jobs/refold"
+
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/simulate"
-	"furrow/jobs"
 	"furrow/sas"
 	"furrow/sas/device"
 	"furrow/tables"
@@ -153,7 +154,7 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *deviceAdmin, p schema.
 				}
 				late += n
 				at := tables.TicksOf(l.devices[schema.MemberKey(e.RowKey).Device()].oldest)
-				next := (&jobs.Pipeline{Name: p}).NextAudit(month, at, tables.TicksOf(page.Time), admits).Time()
+				next := refold.NextAudit(p, month, at, tables.TicksOf(page.Time), admits).Time()
 				if next.After(until) {
 					until = next
 				}

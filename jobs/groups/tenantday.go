@@ -216,7 +216,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 	first := true
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: members}) {
 		if err == nil && page.Time.IsZero() {
-			err = errNoDate
+			err = tables.ErrNoDate
 		}
 		if err != nil {
 			put(&deviceDay{err: err})

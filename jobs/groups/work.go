@@ -27,7 +27,7 @@ func (s *Source) Work(ctx context.Context, of Grouping, m schema.Month, kind sch
 			return w, err
 		}
 		if page.Time.IsZero() {
-			return w, errNoDate
+			return w, tables.ErrNoDate
 		}
 		w.Now = tables.TicksOf(page.Time)
 		made, err := makeAll(ctx, of, page, w.Strange)
@@ -41,8 +41,6 @@ func (s *Source) Work(ctx context.Context, of Grouping, m schema.Month, kind sch
 	}
 	return w, nil
 }
-
-var errNoDate = errors.New("storage sent no Date, without which nobody knows what is over")
 
 // makeAll makes what the marks of a page ask for, and returns what deletes those that it has made.
 func makeAll(ctx context.Context, of Grouping, page tables.Page, strange map[string]error) (made []tables.Op,

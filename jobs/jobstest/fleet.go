@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/rate"
+	"furrow/jobs/refold"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -154,7 +155,7 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 		err := f.Drain(ctx, p)
 		var r jobs.Result
 		if err == nil {
-			audit := f.Audit(jobs.Full)
+			audit := f.Audit(refold.Full)
 			audit.Pipeline = p.Name
 			r, err = p.Do(ctx, audit, NoPut{}, nil)
 		}
@@ -175,7 +176,7 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 }
 
 // Audit returns an audit of the fleet's batch.
-func (f *Fleet) Audit(depth jobs.Depth) jobs.Message {
+func (f *Fleet) Audit(depth refold.Depth) jobs.Message {
 	return jobs.Message{Kind: jobs.Audit, Audit: depth, Pipeline: "live", Run: tables.TicksOf(time.Now()),
 		First: f.Batch.First, Last: f.Batch.Last}
 }

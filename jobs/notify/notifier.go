@@ -143,7 +143,7 @@ func (j *job) read(ctx context.Context) (found bool, err error) {
 			return false, err
 		}
 		if page.Time.IsZero() {
-			return false, errors.New("storage sent no Date, without which no claim is safe")
+			return false, tables.ErrNoDate
 		}
 		for _, e := range page.Rows {
 			j.now = tables.TicksOf(page.Time)

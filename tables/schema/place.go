@@ -47,6 +47,11 @@ func ParsePlace(s string) (p Place, err error) {
 	return p, nil
 }
 
+// SharesTenant reports whether devices at two places have one tenant and partition.
+func (p Place) SharesTenant(o Place) bool {
+	return p.Month == o.Month && p.Key.Tenant() == o.Key.Tenant()
+}
+
 // Compare orders places like storage.
 func (p Place) Compare(o Place) int {
 	return cmp.Or(p.Month.Compare(o.Month), strings.Compare(string(p.Key), string(o.Key)))

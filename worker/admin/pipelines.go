@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -96,7 +97,7 @@ func (f Fleet) rewind(ctx context.Context, p Pipeline, r Rewind, by string) (don
 			}
 		}
 		if size == 0 {
-			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: asked.Mark, Pipeline: p.Name,
+			batch = jobs.Message{Kind: jobs.Audit, Audit: refold.Refold, Mark: asked.Mark, Pipeline: p.Name,
 				Run: tables.TicksOf(asked.At), Generation: p.Generation, First: m.Place()}
 		}
 		batch.Last, tenant = m.Place(), m.Tenant

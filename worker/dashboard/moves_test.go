@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -47,7 +48,7 @@ func newMoved(t *testing.T) *movedFixture {
 		f.Fold(t)
 		for _, d := range f.Devices {
 			at := d.Member().Place()
-			must.Have(f.Pipeline.Do(t.Context(), jobs.Message{Kind: jobs.Audit, Audit: jobs.Full, Pipeline: "live",
+			must.Have(f.Pipeline.Do(t.Context(), jobs.Message{Kind: jobs.Audit, Audit: refold.Full, Pipeline: "live",
 				Run: tables.TicksOf(time.Now()), First: at, Last: at}, jobstest.NoPut{}, nil))(t)
 		}
 	}

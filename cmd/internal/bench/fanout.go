@@ -11,6 +11,7 @@ import (
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs"
+	"furrow/jobs/refold"
 	"furrow/tables/schema"
 )
 
@@ -34,7 +35,7 @@ type fanout struct {
 	processors string                               // of the pipeline, in the configuration file's words
 	also       string                               // the rest of the file
 	rows       func(c FanoutConfig, device int) int // new ones of a device in each round
-	audit      jobs.Depth                           // of the run; empty: none, it folds
+	audit      refold.Depth                         // of the run; empty: none, it folds
 	after      bool                                 // a round has a day of its own, and the run after its fold is measured
 }
 
@@ -74,7 +75,7 @@ func fanouts() []fanout {
 		{workload: of("archive", "As idle, and a day's file is written, with --rows of each device"),
 			processors: "archive: {format: parquet}", rows: manyRows, after: true},
 		{workload: of("audit", "Look for late rows of every device, in vain"), processors: standard, rows: newRows(0),
-			audit: jobs.Full},
+			audit: refold.Full},
 	}
 }
 

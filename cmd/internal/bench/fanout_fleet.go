@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"furrow/jobs/refold"
+
 	"golang.org/x/sync/errgroup"
 
 	"furrow/cmd/internal/roles"
@@ -167,9 +169,9 @@ func (f *fanoutFleet) submit(ctx context.Context, table string, ops []tables.Op)
 
 // A goal is what a run has to do.
 type goal struct {
-	rows  int        // that it folds
-	marks int        // that group jobs work off
-	audit jobs.Depth // of the run; empty: none
+	rows  int          // that it folds
+	marks int          // that group jobs work off
+	audit refold.Depth // of the run; empty: none
 	kinds []jobs.Kind
 }
 

@@ -8,6 +8,7 @@ import (
 	"furrow/cmd/internal/demo/check"
 	"furrow/cmd/internal/simulate"
 	"furrow/jobs"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -105,7 +106,7 @@ func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
 func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error {
 	d.Screen.Stage("looking for late readings", 0)
 	d.audits = tables.TicksOf(time.Now())
-	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits},
+	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: refold.Full, Pipeline: pipeline, Run: d.audits},
 		0); err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"furrow/cmd/internal/generations"
-	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 )
@@ -55,14 +55,14 @@ func TestRollingChangeGivesTheSameOutputs(t *testing.T) {
 	young := c.work(t, f)
 	for i := range 6 {
 		c.put(t, f, c.Message(), "live", int64(i%3))
-		c.put(t, f, c.Audit(jobs.Full), "live", int64(i%3))
+		c.put(t, f, c.Audit(refold.Full), "live", int64(i%3))
 	}
 	c.idle(t, f, "live")
 	young.stop()
 	before := c.tracked(t)
 	c.send(t)
 	c.put(t, f, c.Message(), "live", 1)
-	c.put(t, f, c.Audit(jobs.Full), "live", 1)
+	c.put(t, f, c.Audit(refold.Full), "live", 1)
 	c.idle(t, f, "live")
 	if after := c.tracked(t); !slices.Equal(after, before) {
 		t.Errorf("the old worker has changed %q to %q", before, after)
@@ -106,7 +106,7 @@ func (c *followed) comesTo(t *testing.T, f *Fleet, generation int64, text string
 	differs := ""
 	for range 20 {
 		c.put(t, f, c.Message(), "live", generation)
-		c.put(t, f, c.Audit(jobs.Full), "live", generation)
+		c.put(t, f, c.Audit(refold.Full), "live", generation)
 		c.idle(t, f, "live")
 		if differs = jobstest.Differ(jobstest.WithoutHistory(c.Ends(t)), want); differs == "" {
 			return

@@ -1,4 +1,6 @@
-package jobs
+// Package plan goes over the devices of partitions of a fleet, beside their tracking rows, and cuts them into batches.
+// It counts what it sees on the way, which is where the figures of a pipeline come from.
+package plan
 
 import (
 	"cmp"
@@ -8,19 +10,63 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
+// A Planner plans the device and audit jobs of partitions of a pipeline's fleet.
+type Planner struct {
+	Pipeline schema.Pipeline
+	Client   *tables.Client
+	Names    schema.Names
+	Size     int                               // most devices in a batch
+	Late     func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	Marks    time.Duration                     // how long the mark of a group job keeps others from repeating it
+	Groups   map[schema.MarkKind]string        // settings of what is made of many devices
+}
+
+// A Task is what one job is to plan.
+type Task struct {
+	First, Last schema.Month // partitions of the fleet
+	Slot        tables.Ticks
+	Audit       refold.Depth // of the audits that it plans beside batches; empty: none
+	Since       tables.Ticks // slot of the last run with Late audits
+	Extra       bool         // it plans audits alone
+	Progress    schema.Place // the last device that an earlier attempt has put into a batch
+	Tried       bool         // an earlier attempt may have planned a part without saving that
+}
+
+// A Batch is successive devices that share jobs.
+type Batch struct {
+	First, Last   schema.Place
+	Folded, Audit bool // it has a device job, and an audit
+}
+
+// A Sink takes what is planned.
+type Sink interface {
+	Batch(context.Context, Batch) error
+	Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error
+	// Save notes that all devices up to one are in batches.
+	Save(context.Context, schema.Place) error
+}
+
+// A Result is what a job has planned.
+type Result struct {
+	Figures []*schema.MonthFigures // of each partition, in order
+	Batches int
+	Strange map[string]error // rows of the fleet that no program wrote
+}
+
 // A plan puts the devices of one or more partitions into batches, in order, and counts what it sees. It holds one page
 // of the members and one of the tracking rows.
 type plan struct {
-	pipeline *Pipeline
-	message  Message // the month job's, with its progress
-	put      Putter  // nil if batches are only counted
-	save     Save
-	saved    Message
-	savedAt  time.Time
+	*Planner
+	task    Task
+	sink    Sink         // nil if batches are only counted
+	last    schema.Place // the last device in a batch
+	saved   schema.Place
+	savedAt time.Time
 
 	now     tables.Ticks // of the service, when the page was read
 	month   schema.Month // the current partition
@@ -37,6 +83,38 @@ type plan struct {
 	result Result
 }
 
+// Do plans. Repeated, it plans at most those batches twice that were planned since the last save.
+func (p *Planner) Do(ctx context.Context, t Task, sink Sink) (Result, error) {
+	before := t.Progress
+	pl := &plan{Planner: p, task: t, sink: sink, last: before, saved: before, savedAt: time.Now(),
+		figures: map[schema.Month]*schema.MonthFigures{}, result: Result{Strange: map[string]error{}}}
+	all := tables.Range{Partitions: tables.Keys{From: t.First.String(), To: t.Last.String()}}
+	rest := all
+	if before != (schema.Place{}) {
+		pl.resumed = before.Month
+		rest.Partitions.From = before.Month.String()
+		if rest.Partitions.From == rest.Partitions.To {
+			rest.Rows.After = string(before.Key)
+		}
+	}
+	err := pl.over(ctx, rest, func(at schema.Place) bool { return at.Compare(before) > 0 })
+	if err == nil && before != (schema.Place{}) {
+		// What was put before is counted after the rest is put, when nothing waits for it. Keeping sums with the progress
+		// would take a write for every page of every month, and could not tell what was counted twice.
+		pl.sink, pl.resumed, pl.month = nil, schema.Month{}, schema.Month{}
+		all.Partitions.To = before.Month.String()
+		if all.Partitions.From == all.Partitions.To {
+			all.Rows.To = string(before.Key)
+		}
+		err = pl.over(ctx, all, func(at schema.Place) bool { return at.Compare(before) <= 0 })
+	}
+	if err == nil && (before != (schema.Place{}) || t.Tried) {
+		pl.figuresOf(t.First).Again = 1
+	}
+	pl.result.Figures = pl.counted()
+	return pl.result, err
+}
+
 // A group is successive devices.
 type group struct {
 	first, last schema.Place
@@ -51,31 +129,21 @@ func (g *group) add(o group) {
 	g.devices += o.devices
 }
 
-func newPlan(p *Pipeline, m Message, put Putter, save Save) *plan {
-	return &plan{pipeline: p, message: m, put: put, save: save, saved: m, savedAt: time.Now(),
-		figures: map[schema.Month]*schema.MonthFigures{}, result: Result{Strange: map[string]error{}}}
-}
-
-// partitions returns the partitions that a Month message names.
-func (m Message) partitions() tables.Range {
-	return tables.Range{Partitions: tables.Keys{From: m.Month.String(), To: m.last().String()}}
-}
-
 // over goes over the wanted devices of the partitions. The next page fills a batch that one leaves unfilled, and the
 // last batch goes as it is.
 func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.Place) bool) error {
-	tracks := newTrackRows(ctx, pl.pipeline.tracking(), part)
+	tracks := newTrackRows(ctx, pl.tracking(), part)
 	defer tracks.stop()
 	pl.seen, pl.waiting = map[string]*seenGroups{}, schema.Place{}
 	tracks.seen = pl.seen
-	members := pl.pipeline.Client.Table(pl.pipeline.Names.Fleet())
+	members := pl.Client.Table(pl.Names.Fleet())
 	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey",
 		schema.MemberSpans, schema.MemberImports, schema.MemberEnrollment}}) {
 		if err != nil {
 			return err
 		}
 		if page.Time.IsZero() {
-			return errNoDate
+			return tables.ErrNoDate
 		}
 		pl.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
@@ -122,21 +190,21 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	if err == nil && !wanted(place) {
 		return nil
 	}
-	if m, settled := schema.Settled(e, track); err == nil && settled && m.Spans.End() <= pl.now.Add(-pl.pipeline.late(m)) {
+	if m, settled := schema.Settled(e, track); err == nil && settled && m.Spans.End() <= pl.now.Add(-pl.Late(m)) {
 		return nil
 	}
 	pl.at.Devices++
 	if err != nil {
 		pl.at.Failing++
-		pl.result.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is not a device; delete it: %w",
-			pl.pipeline.Names.Fleet(), tables.Quote(e.RowKey), month, err))
+		pl.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is not a device; delete it: %w",
+			pl.Names.Fleet(), tables.Quote(e.RowKey), month, err))
 		return nil
 	}
 	if !pl.look(track) {
 		return nil
 	}
 	pl.part.add(group{place, place, 1})
-	if pl.part.devices < pl.pipeline.batch() {
+	if pl.part.devices < pl.Size {
 		return nil
 	}
 	pl.cut = true
@@ -148,7 +216,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 
 func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
 	if pl.figures[month] == nil {
-		pl.figures[month] = &schema.MonthFigures{Pipeline: pl.pipeline.Name, Slot: pl.message.Run, Month: month}
+		pl.figures[month] = &schema.MonthFigures{Pipeline: pl.Pipeline, Slot: pl.task.Slot, Month: month}
 	}
 	return pl.figures[month]
 }
@@ -156,7 +224,7 @@ func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
 // end ends a partition. Its devices share a batch with the partitions before if all of them fit. A batch over several
 // partitions has each of them completely, so that reading it reads nothing else.
 func (pl *plan) end(ctx context.Context) error {
-	if pl.cut || pl.whole.devices+pl.part.devices > pl.pipeline.batch() {
+	if pl.cut || pl.whole.devices+pl.part.devices > pl.Size {
 		if err := pl.flush(ctx, &pl.whole); err != nil {
 			return err
 		}
@@ -207,7 +275,7 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	}
 	if t.Waiting {
 		// The job of the first one finds out whether there are turns for it and others.
-		first := pl.waiting == (schema.Place{}) || !sameTenant(pl.waiting, t.Place)
+		first := pl.waiting == (schema.Place{}) || !pl.waiting.SharesTenant(t.Place)
 		if first {
 			pl.waiting = t.Place
 		}
@@ -221,34 +289,25 @@ func (pl *plan) flush(ctx context.Context, g *group) error {
 	if g.devices == 0 {
 		return nil
 	}
-	from := pl.message
-	m := Message{Kind: Device, Pipeline: from.Pipeline, Run: from.Run, Generation: from.Generation, First: g.first,
-		Last: g.last}
-	audits := from.Audit != "" && (from.Audit != Late || pl.auditDue(*g))
+	b := Batch{First: g.first, Last: g.last, Folded: !pl.task.Extra,
+		Audit: pl.task.Audit != "" && (pl.task.Audit != refold.Late || pl.auditDue(*g))}
 	*g = group{}
-	if !from.Extra {
+	if b.Folded {
 		pl.at.Batches++
 	}
-	if audits {
+	if b.Audit {
 		pl.at.Audits++
 	}
-	if pl.put == nil {
+	if pl.sink == nil {
 		return nil
 	}
-	if !from.Extra {
-		if err := pl.put.Put(ctx, m, 0); err != nil {
-			return err
-		}
+	if err := pl.sink.Batch(ctx, b); err != nil {
+		return err
+	}
+	if b.Folded {
 		pl.result.Batches++
 	}
-	if audits {
-		m.Kind, m.Audit, m.Since = Audit, from.Audit, from.Since
-		if err := pl.put.Put(ctx, m, 0); err != nil {
-			return err
-		}
-	}
-	pl.message.Progress = m.Last
-	if time.Since(pl.savedAt) < saveAfter {
+	if pl.last = b.Last; time.Since(pl.savedAt) < saveAfter {
 		return nil
 	}
 	return pl.progress(ctx)
@@ -258,25 +317,38 @@ func (pl *plan) flush(ctx context.Context, g *group) error {
 // these.
 func (pl *plan) auditDue(g group) bool {
 	for month := range pl.figures {
-		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && pl.pipeline.auditTurn(pl.message,
-			month).due() {
+		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && refold.TurnOf(pl.Pipeline, month,
+			pl.task.Since, pl.task.Slot).Due() {
 			return true
 		}
 	}
 	return false
 }
 
+// saveAfter is a third of a lease, the longest time without a save.
+const saveAfter = 10 * time.Second
+
 // progress saves how far batches were put, if that has changed.
 func (pl *plan) progress(ctx context.Context) error {
-	if pl.message == pl.saved {
+	if pl.last == pl.saved {
 		return nil
 	}
-	if err := pl.save(ctx, pl.message); err != nil {
+	if err := pl.sink.Save(ctx, pl.last); err != nil {
 		return err
 	}
-	pl.saved, pl.savedAt = pl.message, time.Now()
+	pl.saved, pl.savedAt = pl.last, time.Now()
 	return nil
 }
+
+// strange reports a row that no program wrote. Nothing else waits for it.
+func (pl *plan) strange(key string, err error) {
+	const most = 100
+	if len(pl.result.Strange) < most {
+		pl.result.Strange[key] = err
+	}
+}
+
+func (p *Planner) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Pipeline)) }
 
 // counted returns the figures of the partitions in order.
 func (pl *plan) counted() []*schema.MonthFigures {

@@ -1,4 +1,4 @@
-package jobs
+package refold
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
+	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A redo is a range of a device's rows that is folded again and replaces its outputs. Its window has whole days,
@@ -20,9 +22,9 @@ type redo struct {
 	tracking.Window
 	tracking.Stream // where it continues
 
-	cursor bool                                           // it works off the refold cursor
-	late   bool                                           // write only windows whose count differs from the ledger's
-	then   func(t *tracking.Row, f *deviceRun, done bool) // what else a commit changes
+	cursor bool                                                // it works off the refold cursor
+	late   bool                                                // write only windows whose count differs from the ledger's
+	then   func(t *tracking.Row, f *folding.Device, done bool) // what else a commit changes
 }
 
 // Reasons to leave a device for now.
@@ -35,9 +37,8 @@ var (
 // refold folds a portion of a redo, and commits it on a fresh row. It claims nothing while it folds: a closed window
 // only needs its own hours of the ledger unchanged, so a busy device does no harm. Rows that arrive while an open
 // window is folded are folded before the row is claimed. It reports whether the redo is done.
-func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, err error) {
-	p := a.pipeline
-	open, err := d.openDay()
+func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done bool, err error) {
+	open, err := d.OpenDay()
 	if err != nil {
 		d.Err = err
 		return false, nil
@@ -49,18 +50,18 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 			r.From = max(min(r.From, open), d.Row.Watermark)
 		}
 	}
-	f, err := p.beginRedo(ctx, d, r)
+	f, err := a.beginRedo(ctx, d, r)
 	if err != nil {
 		return false, err
 	}
 	j := a.newJob()
 	defer leave(ctx, j, d)
 	for try := range commit.Tries {
-		most := max(a.left, p.portion())
+		most, full := max(a.left, a.Portion), 0
 		if r.cursor {
-			most, f.full = f.rows+p.portion(), f.bytes+maxBytes
+			most, full = f.Folded+a.Portion, f.Bytes+folding.MaxBytes
 		}
-		if err := p.stretch(ctx, f, r, d.Row.Last, isOpen, most); err != nil || f.Err != nil {
+		if err := a.stretch(ctx, f, r, d.Row.Last, isOpen, most, full); err != nil || f.Err != nil {
 			d.Err = f.Err
 			return false, err
 		}
@@ -89,20 +90,20 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 				continue
 			}
 		}
-		g, late, err := p.replaced(f, d, r, isOpen)
+		g, late, err := replaced(f, d, r, isOpen)
 		if err != nil {
 			d.Err = err
 			return false, nil
 		}
 		mark := d.Row.RefoldMark
-		err = p.finish(ctx, j, d, g)
+		err = a.finish(ctx, j, d, g)
 		if err == nil && d.Err == nil {
 			if !r.cursor && d.Row.RefoldMark != mark { // the message with the old mark does nothing now
 				a.hand(d)
 			}
 			a.result.Refolds++
 			a.result.Late += int(late)
-			a.left -= f.rows
+			a.left -= f.Folded
 		}
 		if !errors.Is(err, errChanged) {
 			return !f.Behind, err
@@ -114,13 +115,13 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 	return false, errChanged
 }
 
-// beginRedo starts a deviceRun where the redo got to. Its track is not the device's: windowed processors have the
+// beginRedo starts a foldingDevice where the redo got to. Its track is not the device's: windowed processors have the
 // redo's states, merging ones none.
-func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*deviceRun, error) {
+func (a *auditor) beginRedo(ctx context.Context, d *folding.Device, r redo) (*folding.Device, error) {
 	t := tracking.New()
 	t.Last = r.Row
-	f := d.on(t)
-	f.again = true
+	f := d.On(t)
+	f.Again = true
 	if r.Row != "" { // a rewind leaves the rest of a stream when it resets the row
 		t.Ledger = r.Counted.Clone()
 		t.States = maps.Clone(r.States)
@@ -128,35 +129,17 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 		f.Rejects.Kept = slices.Clone(r.Rejects.Kept)
 	}
 	// A window that closes without another sample is written as it is now.
-	if err := f.openWindows(); err != nil {
+	if err := f.OpenWindows(); err != nil {
 		return nil, err
 	}
-	return f, p.knowRejects(ctx, f, d.Row)
+	return f, a.knowRejects(ctx, f, d.Row)
 }
 
-// openWindows has every open window written, even if no sample has changed it: other settings may have left something
-// there.
-func (f *deviceRun) openWindows() error {
-	for _, processor := range f.model.Processors {
-		w, ok := processor.Windowed()
-		state := f.Row.State(processor.Name)
-		if !ok || state == nil {
-			continue
-		}
-		effects, err := w.Open(f.Member, state)
-		if err != nil {
-			return err
-		}
-		if err := f.effectsOf(processor, effects); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stretch folds the rows of a redo up to a checkpoint, at most so many.
-func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo string, open bool, most int) error {
-	defer f.rescue()
+// stretch folds the rows of a redo up to a checkpoint, at most so many and so many bytes, if that is not
+// zero.
+func (a *auditor) stretch(ctx context.Context, f *folding.Device, r redo, upTo string, open bool,
+	most, full int) error {
+	defer f.Rescue()
 	keys := tables.Keys{From: r.From.String(), Before: r.To.String(), To: upTo}
 	if r.From == 0 {
 		keys.From = "" // malformed row keys may lie below all ticks
@@ -169,23 +152,24 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 	}
 	f.Behind = false
 	rows := tables.Range{Partitions: tables.Is(string(f.Member.Device)), Rows: keys}
-	if err := p.foldRange(ctx, f, rows, most, maxWeight); err != nil || f.Err != nil {
+	l := folding.Limits{Rows: most, Bytes: full, Weight: folding.MaxWeight}
+	if err := f.Read(ctx, a.Writer.Client.Table(f.Member.Readings), rows, l); err != nil || f.Err != nil {
 		return err
 	}
 	until := tables.MaxTicks // nothing more comes for a closed window
 	if open || f.Behind {
 		until = tables.TicksBefore(f.Row.Last)
 	}
-	if f.Err = f.close(until); f.Err == nil && !f.Behind {
-		f.Err = f.openWindows()
+	if f.Err = f.Close(until); f.Err == nil && !f.Behind {
+		f.Err = f.OpenWindows()
 	}
 	return nil
 }
 
 // fresh reads the device's row again, if this job may claim it.
-func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*tracking.Row, error) {
+func (a *auditor) fresh(ctx context.Context, d *folding.Device) (*tracking.Row, error) {
 	for try := 0; ; try++ {
-		e, err := a.pipeline.tracking().Get(ctx, d.Member.Month.String(), string(d.Member.Key()))
+		e, err := a.Writer.Tracking().Get(ctx, d.Member.Month.String(), string(d.Member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
 			return nil, errChanged
 		}
@@ -212,10 +196,10 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*tracking.Row, error
 }
 
 // replaced returns the device as a commit should leave it after a portion of a redo, and the number of late rows in it.
-func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun, late int64, err error) {
+func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, late int64, err error) {
 	done := !f.Behind
-	g = d.on(d.Row.Clone())
-	g.Look, g.Seen, g.rows, g.Dirty = true, f.Seen, f.rows, true
+	g = d.On(d.Row.Clone())
+	g.Look, g.Seen, g.Folded, g.Dirty = true, f.Seen, f.Folded, true
 	passed := tracking.Window{From: r.From, To: r.To}
 	g.Rejects, g.Acks = f.Rejects, f.Acks
 	if !done {
@@ -240,17 +224,17 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		if e.IsMark() && same && e.To <= passed.To || isWindow && (same && e.Closed || !done && !e.Closed) {
 			continue // it is as it was, or not done
 		}
-		g.effect(e)
+		g.Effect(e)
 	}
 	if done && isOpen {
-		g.Row.ForgetOpen(g.model)
+		g.Row.ForgetOpen(g.Model)
 	}
-	for _, processor := range f.model.Processors {
-		if err := g.adopt(processor, f.Row.States[processor.Name], done && isOpen); err != nil {
+	for _, processor := range f.Model.Processors {
+		if err := adopt(g, processor, f.Row.States[processor.Name], done && isOpen); err != nil {
 			return nil, 0, err
 		}
 		if done && r.cursor {
-			if err := g.rebuilt(processor); err != nil {
+			if err := rebuilt(g, processor); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -262,7 +246,7 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 }
 
 // adopt takes over a processor's result of a redo.
-func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) error {
+func adopt(g *folding.Device, processor fold.Configured, state []byte, open bool) error {
 	t := g.Row
 	if _, ok := processor.Windowed(); ok && open {
 		t.States[processor.Name] = state
@@ -271,7 +255,7 @@ func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) er
 	if !ok {
 		return nil
 	}
-	if err := g.merge(m, processor, t.States[processor.Name], state, 0); err != nil {
+	if err := merge(g, m, processor, t.States[processor.Name], state, 0); err != nil {
 		return err
 	}
 	if !t.Refold.Rebuild {
@@ -284,26 +268,26 @@ func (g *deviceRun) adopt(processor fold.Configured, state []byte, open bool) er
 
 // rebuilt replaces the state of a merging processor by a redo of all readings, joined with what live jobs have folded
 // since the cursor was set.
-func (g *deviceRun) rebuilt(processor fold.Configured) error {
+func rebuilt(g *folding.Device, processor fold.Configured) error {
 	m, ok := processor.Fold.(fold.Merging)
 	if !ok || !g.Row.Refold.Rebuild {
 		return nil
 	}
-	base, err := g.older(m, processor)
+	base, err := older(g, m, processor)
 	if err != nil {
 		return err
 	}
-	return g.merge(m, processor, base, g.Row.States[processor.Name], g.Row.Refold.To)
+	return merge(g, m, processor, base, g.Row.States[processor.Name], g.Row.Refold.To)
 }
 
 // older returns the state of a redo of all readings, with the values of readings below the watermark, which nothing can
 // fold again. Those of sensors that the settings no longer know leave.
-func (g *deviceRun) older(m fold.Merging, processor fold.Configured) ([]byte, error) {
+func older(g *folding.Device, m fold.Merging, processor fold.Configured) ([]byte, error) {
 	again := g.Row.Again[processor.Name]
 	if g.Row.Watermark == 0 {
 		return again, nil
 	}
-	old, err := m.Below(g.Row.States[processor.Name], g.Row.Watermark, g.model.Sensors.Makes)
+	old, err := m.Below(g.Row.States[processor.Name], g.Row.Watermark, g.Model.Sensors.Makes)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +296,7 @@ func (g *deviceRun) older(m fold.Merging, processor fold.Configured) ([]byte, er
 }
 
 // merge joins states of a merging processor into the device's.
-func (g *deviceRun) merge(m fold.Merging, processor fold.Configured, base, other []byte, from tables.Ticks) error {
+func merge(g *folding.Device, m fold.Merging, processor fold.Configured, base, other []byte, from tables.Ticks) error {
 	out, err := m.Merge(g.Member, base, other, from)
 	if err != nil {
 		return err
@@ -321,21 +305,21 @@ func (g *deviceRun) merge(m fold.Merging, processor fold.Configured, base, other
 		return nil
 	}
 	g.Row.States[processor.Name] = out.State
-	return g.effectsOf(processor, out.Effects)
+	return g.EffectsOf(processor, out.Effects)
 }
 
 // newJob returns a job that writes for a device of the audit.
 func (a *auditor) newJob() *commit.Attempt {
-	return &commit.Attempt{Writer: a.pipeline.writer(), Claim: auditClaim + rand.Text(), Now: a.now}
+	return &commit.Attempt{Writer: a.Writer, Claim: AuditClaim + rand.Text(), Now: a.now}
 }
 
 // finish writes and commits f, on the row that was read or claimed, and updates d.
-func (p *Pipeline) finish(ctx context.Context, j *commit.Attempt, d, f *deviceRun) error {
+func (a *auditor) finish(ctx context.Context, j *commit.Attempt, d, f *folding.Device) error {
 	f.Claimed, j.Work = d.Claimed, []*commit.Device{&f.Device}
 	if err := j.Do(ctx); err != nil {
 		return err
 	}
-	if _, err := p.postCommitted(ctx, []*deviceRun{f}); err != nil {
+	if _, err := a.Outbox.Committed(ctx, []*folding.Device{f}); err != nil {
 		return err
 	}
 	d.Claimed = f.Claimed
@@ -353,7 +337,7 @@ func (p *Pipeline) finish(ctx context.Context, j *commit.Attempt, d, f *deviceRu
 }
 
 // leave gives back a claim without a commit. Counting a failure also gives it back.
-func leave(ctx context.Context, j *commit.Attempt, d *deviceRun) {
+func leave(ctx context.Context, j *commit.Attempt, d *folding.Device) {
 	if d.Err != nil {
 		return
 	}
@@ -361,5 +345,26 @@ func leave(ctx context.Context, j *commit.Attempt, d *deviceRun) {
 	d.Claimed, d.Dirty = false, false
 }
 
-// auditClaim is the prefix of audits' claims.
-const auditClaim = "audit-"
+// AuditClaim is the prefix of audits' claims.
+const AuditClaim = "audit-"
+
+// knowRejects reads the ring of a device before a refold, which meets rejects again that were already counted. Those of
+// an attempt without a commit do not count.
+func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *tracking.Row) error {
+	if old.Rejects == 0 {
+		return nil
+	}
+	f.Rejects.Known = map[string]bool{}
+	ring := tables.Range{Partitions: tables.Is(string(f.Member.Device)), Rows: schema.RejectsOf(a.Writer.Pipeline)}
+	q := tables.Query{Range: ring,
+		Select: []string{"PartitionKey", "RowKey", schema.RejectNumber, schema.RejectRow}}
+	for e, err := range a.Writer.Client.Table(a.Writer.Names.Rejects()).Entities(ctx, q) {
+		if err != nil {
+			return fmt.Errorf("reading rejects: %w", err)
+		}
+		if r, err := schema.RejectOf(e); err == nil && r.Ring == f.Member.Ring() && r.Number < old.Rejects {
+			f.Rejects.Known[r.Row] = true
+		}
+	}
+	return nil
+}

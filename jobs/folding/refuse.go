@@ -1,8 +1,7 @@
-package jobs
+package folding
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
-	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -72,7 +70,7 @@ func rowText(row *tables.Entity) string {
 }
 
 // refuse records what is wrong with a reading that is being folded.
-func (d *deviceRun) refuse(r fold.Refusal, row *tables.Entity) {
+func (d *Device) refuse(r fold.Refusal, row *tables.Entity) {
 	if d.refused == nil {
 		d.refused = map[string]*schema.Reject{}
 	}
@@ -86,40 +84,20 @@ func (d *deviceRun) refuse(r fold.Refusal, row *tables.Entity) {
 
 // countRejects counts each reading with a refused value once, in the order of their keys, so the ring does not depend
 // on how the work was cut.
-func (d *deviceRun) countRejects() {
+func (d *Device) countRejects() {
 	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int {
 		return cmp.Compare(a.Row, b.Row)
 	}) {
-		d.weight += d.Rejects.Add(*e)
+		d.Weight += d.Rejects.Add(*e)
 	}
 	d.refused = nil
 }
 
-// knowRejects reads the ring of a device before a refold, which meets rejects again that were already counted. Those of
-// an attempt without a commit do not count.
-func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *tracking.Row) error {
-	if old.Rejects == 0 {
-		return nil
-	}
-	f.Rejects.Known = map[string]bool{}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.Member.Device)), Rows: schema.RejectsOf(p.Name)},
-		Select: []string{"PartitionKey", "RowKey", schema.RejectNumber, schema.RejectRow}}
-	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, q) {
-		if err != nil {
-			return fmt.Errorf("reading rejects: %w", err)
-		}
-		if r, err := schema.RejectOf(e); err == nil && r.Ring == f.Member.Ring() && r.Number < old.Rejects {
-			f.Rejects.Known[r.Row] = true
-		}
-	}
-	return nil
-}
-
 // acknowledge takes the acknowledgement of a command out of a reading, if it has one and the pipeline is the one that
 // writes them. It does not depend on the device's model.
-func (d *deviceRun) acknowledge(row *tables.Entity) {
+func (d *Device) acknowledge(row *tables.Entity) {
 	said := row.Get(schema.AckProperty)
-	if said == (tables.Value{}) || !d.model.Acknowledges() {
+	if said == (tables.Value{}) || !d.Model.Acknowledges() {
 		return
 	}
 	ack, err := schema.ParseAck(*row, said)
@@ -129,5 +107,5 @@ func (d *deviceRun) acknowledge(row *tables.Entity) {
 	}
 	d.Acks = append(d.Acks, ack)
 	e := ack.Entity()
-	d.weight += e.Size()
+	d.Weight += e.Size()
 }

@@ -1,7 +1,9 @@
-package jobs
+// Package outbox posts what watchers said: incidents, deliveries, commands. Watchers put them into their states, which
+// are committed with the checkpoint. Only then are they written, and taken out of the states, so each comes exactly
+// once, whatever dies in between.
+package outbox
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,51 +12,38 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
+	"furrow/jobs/folding"
+	"furrow/jobs/notify"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
-// watch calls the watchers with samples, or with time if there are none, and returns how many samples they left. They
-// see no row that is folded again.
-func (d *deviceRun) watch(samples []fold.Sample, at fold.Moment) (left int, err error) {
-	if d.again || len(samples) == 0 && at.Until == 0 {
-		return 0, nil
-	}
-	for processor, w := range d.model.Watchers {
-		state := d.Row.State(processor.Name)
-		taken := samples[:len(samples)-left]
-		out, err := d.timed(processor, len(taken), func() (fold.Result, error) {
-			return w.Watch(d.Member, state, taken, at)
-		})
-		if err != nil {
-			return 0, err
-		}
-		if !bytes.Equal(out.State, state) {
-			d.Row.States[processor.Name], d.Dirty = out.State, true
-		}
-		left += out.Left
-	}
-	return left, nil
+// An Outbox posts for a pipeline.
+type Outbox struct {
+	Pipeline schema.Pipeline
+	Client   *tables.Client
+	Names    schema.Names
+	Format   int64 // of outputs; zero means 1
+	Notifier *notify.Notifier
 }
 
-// post writes what the committed states of devices hold for it, and takes it out of the states in memory. It returns
+// Post writes what the committed states of devices hold for it, and takes it out of the states in memory. It returns
 // the devices whose states it changed. A partition that cannot be written is an error of its devices alone. Targets
 // with new deliveries are woken before anything leaves a state; it returns those that nobody had woken before.
-func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*deviceRun, woken []schema.Target,
+func (b *Outbox) Post(ctx context.Context, work []*folding.Device) (posted []*folding.Device, woken []schema.Target,
 	err error) {
 	of := map[fold.Output][]*commit.Write{} // by partition
-	rest := map[*deviceRun]map[string][]byte{}
+	rest := map[*folding.Device]map[string][]byte{}
 	for _, d := range work {
-		d.told = nil
-		states, changes, err := p.postsOf(d)
+		states, changes, commands, err := b.postsOf(d)
 		if err != nil {
 			d.Err = err
 			continue
 		}
-		for _, told := range d.told {
-			if err := p.send(ctx, told); err != nil {
+		for _, told := range commands {
+			if err := b.send(ctx, told); err != nil {
 				d.Unavailable(err)
 			}
 		}
@@ -70,7 +59,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 		}
 	}
 	for _, o := range fold.SortedOutputs(of) {
-		err := commit.WriteAll(ctx, p.Client.Table(p.Names.Output(o.Table)), of[o])
+		err := commit.WriteAll(ctx, b.Client.Table(b.Names.Output(o.Table)), of[o])
 		if ctx.Err() != nil {
 			return nil, nil, context.Cause(ctx)
 		}
@@ -80,7 +69,7 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 			}
 		}
 	}
-	if woken, err = p.wake(ctx, of); err != nil {
+	if woken, err = b.wake(ctx, of); err != nil {
 		return nil, nil, err
 	}
 	for _, d := range work {
@@ -92,22 +81,24 @@ func (p *Pipeline) post(ctx context.Context, work []*deviceRun) (posted []*devic
 	return posted, woken, nil
 }
 
-// postsOf returns what a device's states hold to be inserted or deleted, and the states without it.
-func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*commit.Write, err error) {
-	for processor, w := range d.model.Watchers {
+// postsOf returns what a device's states hold to be inserted or deleted, and the states without it. It also returns
+// the commands to be sent.
+func (b *Outbox) postsOf(d *folding.Device) (rest map[string][]byte, changes []*commit.Write,
+	told []fold.Effect, err error) {
+	for processor, w := range d.Model.Watchers {
 		state := d.Row.State(processor.Name)
 		if state == nil {
 			continue
 		}
 		posts, without, err := w.Posts(d.Member, state)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if len(posts) == 0 {
 			continue
 		}
 		if err := processor.Check(posts); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if rest == nil {
 			rest = map[string][]byte{}
@@ -115,12 +106,12 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*com
 		rest[processor.Name] = without
 		for _, post := range posts {
 			if post.Command != nil {
-				d.told = append(d.told, post)
+				told = append(told, post)
 				continue
 			}
 			o := post.Output
 			e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: slices.Clone(post.Properties)}
-			schema.SetFormat(&e, max(p.Format, d.Row.Format))
+			schema.SetFormat(&e, max(b.Format, d.Row.Format))
 			op, deletes := tables.Insert(e), post.Properties == nil
 			if deletes {
 				op = tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)
@@ -131,13 +122,13 @@ func (p *Pipeline) postsOf(d *deviceRun) (rest map[string][]byte, changes []*com
 				}})
 		}
 	}
-	return rest, changes, nil
+	return rest, changes, told, nil
 }
 
 // send sends a command of a Watcher, once. If the device's list is full, it writes what is to be written instead, and
 // the command is never sent.
-func (p *Pipeline) send(ctx context.Context, told fold.Effect) error {
-	instead := p.Client.Table(p.Names.Output(told.Output.Table))
+func (b *Outbox) send(ctx context.Context, told fold.Effect) error {
+	instead := b.Client.Table(b.Names.Output(told.Output.Table))
 	_, err := instead.Get(ctx, told.Output.PartitionKey, told.Output.RowKey)
 	if err == nil {
 		return nil // an earlier job found the list full
@@ -145,7 +136,7 @@ func (p *Pipeline) send(ctx context.Context, told fold.Effect) error {
 	if !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
 		return err
 	}
-	err = commands.Of(p.Client, p.Names).Insert(ctx, *told.Command)
+	err = commands.Of(b.Client, b.Names).Insert(ctx, *told.Command)
 	if !errors.Is(err, commands.ErrFull) {
 		return err
 	}
@@ -156,22 +147,22 @@ func (p *Pipeline) send(ctx context.Context, told fold.Effect) error {
 	return err
 }
 
-// postLeft posts what earlier jobs had committed when they died.
-func (p *Pipeline) postLeft(ctx context.Context, work []*deviceRun) (woken []schema.Target, err error) {
-	readable := slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.Err != nil })
-	posted, woken, err := p.post(ctx, readable)
+// Left posts what earlier jobs had committed when they died.
+func (b *Outbox) Left(ctx context.Context, work []*folding.Device) (woken []schema.Target, err error) {
+	readable := slices.DeleteFunc(slices.Clone(work), func(d *folding.Device) bool { return d.Err != nil })
+	posted, woken, err := b.Post(ctx, readable)
 	for _, d := range posted {
-		d.posted = true
+		d.Dirty = true
 	}
 	return woken, err
 }
 
-// postCommitted posts what has just been committed. Then it takes that out of the states of the rows, on the versions
+// Committed posts what has just been committed. Then it takes that out of the states of the rows, on the versions
 // that were committed. This last step is a courtesy to the next job, which would post the same again: errors are
 // ignored.
-func (p *Pipeline) postCommitted(ctx context.Context, work []*deviceRun) (woken []schema.Target, err error) {
-	work = slices.DeleteFunc(slices.Clone(work), func(d *deviceRun) bool { return d.Outcome() != commit.Committed })
-	posted, woken, err := p.post(ctx, work)
+func (b *Outbox) Committed(ctx context.Context, work []*folding.Device) (woken []schema.Target, err error) {
+	work = slices.DeleteFunc(slices.Clone(work), func(d *folding.Device) bool { return d.Outcome() != commit.Committed })
+	posted, woken, err := b.Post(ctx, work)
 	if err != nil {
 		return nil, fmt.Errorf("posting: %w", err)
 	}
@@ -179,7 +170,7 @@ func (p *Pipeline) postCommitted(ctx context.Context, work []*deviceRun) (woken 
 	for _, d := range posted {
 		e := tables.Entity{PartitionKey: d.Member.Month.String(), RowKey: string(d.Member.Key())}
 		states := map[string][]byte{}
-		for processor := range d.model.Watchers {
+		for processor := range d.Model.Watchers {
 			states[processor.Name] = d.Row.States[processor.Name]
 		}
 		tracking.SetStates(&e, schema.TrackStates, states)
@@ -187,10 +178,31 @@ func (p *Pipeline) postCommitted(ctx context.Context, work []*deviceRun) (woken 
 		changes = append(changes, &commit.Write{Device: &free, Op: tables.Merge(e, d.Row.ETag),
 			Compare: func(*tables.Entity) commit.Resolution { return commit.Resolution{Taken: true} }})
 	}
-	_ = commit.WriteAll(ctx, p.tracking(), changes)
+	_ = commit.WriteAll(ctx, b.Client.Table(b.Names.Partitions(b.Pipeline)), changes)
 	for i, c := range changes {
 		if c.Done {
 			posted[i].Row.ETag = c.ETag
+		}
+	}
+	return woken, nil
+}
+
+// wake notes that targets have new deliveries, and returns those for which nobody had noted it.
+func (b *Outbox) wake(ctx context.Context, posted map[fold.Output][]*commit.Write) (woken []schema.Target,
+	err error) {
+	of := map[schema.Target]bool{}
+	for o := range posted {
+		if o.Table == schema.Deliveries {
+			of[schema.DeliveryTarget(o.PartitionKey)] = true
+		}
+	}
+	for _, target := range slices.Sorted(maps.Keys(of)) {
+		first, err := b.Notifier.Wake(ctx, target)
+		if err != nil {
+			return nil, fmt.Errorf("waking target %s: %w", target, err)
+		}
+		if first {
+			woken = append(woken, target)
 		}
 	}
 	return woken, nil

@@ -1,23 +1,16 @@
-package jobs
+package refold
 
 import (
 	"context"
 	"errors"
 
-	"furrow/jobs/retain"
+	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
-// hasRows reports whether a device has rows before a moment.
-func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
-	row, err := retain.FirstRow(ctx, p.Client, m, tables.Keys{Before: before.String()})
-	return row != "", err
-}
-
 // count counts the rows of a device in a window, up to its checkpoint.
-func (p *Pipeline) count(ctx context.Context, d *deviceRun, w tracking.Window) (*tracking.Ledger, error) {
+func (a *auditor) count(ctx context.Context, d *folding.Device, w tracking.Window) (*tracking.Ledger, error) {
 	keys := tables.Keys{To: d.Row.Last}
 	if w.From > 0 {
 		keys.From = w.From.String()
@@ -28,7 +21,7 @@ func (p *Pipeline) count(ctx context.Context, d *deviceRun, w tracking.Window) (
 	counted := &tracking.Ledger{}
 	q := tables.Query{Range: tables.Partition(string(d.Member.Device)), Select: []string{"RowKey"}}
 	for _, q.Range.Rows = range d.Member.Spans.Within(keys) {
-		for page, err := range p.Client.Table(d.Member.Readings).Rows(ctx, q) {
+		for page, err := range a.Writer.Client.Table(d.Member.Readings).Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
 				return counted, nil
 			}

@@ -1,0 +1,112 @@
+// Package live folds what is new: the rows of devices after their checkpoints. Before that, it has rows below a
+// checkpoint folded again where settings, imports or moves ask for it, by setting the refold cursor. It writes nothing.
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/jobs/folding"
+	"furrow/jobs/tracking"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Folder folds the new rows of devices.
+type Folder struct {
+	Client  *tables.Client
+	Late    func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	Settle  time.Duration                     // younger rows wait
+	Long    time.Duration                     // a device with a portion of rows that are older is left to a chain
+	Portion int                               // rows of one device that are folded at a time
+	Most    int                               // rows that a job folds in all
+}
+
+// maxUnread is how many devices of a batch may fail to be read, if none is read, before the failure counts as
+// storage's.
+const maxUnread = 3
+
+// Do folds device after device until the job has enough, and returns how many it looked at. The horizon is the
+// service's time minus the settle time, never this machine's. If the rows of one device cannot be read, only that
+// device fails, unless no device can be read.
+func (f *Folder) Do(ctx context.Context, work []*folding.Device, now tables.Ticks) (looked int, err error) {
+	horizon := now.Add(-f.Settle)
+	rows, weight, bytes, unread := f.Most, folding.MaxWeight, 2*folding.MaxBytes, 0
+	for i, d := range work {
+		if rows <= 0 || weight <= 0 || bytes <= 0 {
+			return i, nil
+		}
+		if d.Err != nil {
+			continue // its tracking row cannot be read
+		}
+		err := f.fold(ctx, d, horizon, min(f.Portion, rows), weight)
+		if ctx.Err() != nil {
+			return i, context.Cause(ctx)
+		}
+		if err != nil {
+			d.Unavailable(err)
+			if unread++; unread == i+1 && unread == maxUnread {
+				return i, err
+			}
+		}
+		rows, weight, bytes = rows-d.Folded, weight-d.Weight, bytes-d.Bytes
+	}
+	return len(work), nil
+}
+
+// fold reads at most so many rows of a device from its checkpoint to the horizon, and folds them page by page, so it
+// holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
+func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon tables.Ticks, most, heaviest int) error {
+	defer d.Rescue()
+	began := time.Now()
+	d.Horizon = horizon
+	heeded := heedSettings(d)
+	moved, err := heedSpans(d)
+	if d.Err = err; err != nil {
+		return nil
+	}
+	heeded = heedImports(d, horizon) || moved || heeded
+	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, horizon.String())
+	if below := d.Row.Watermark.String(); d.Row.Watermark > 0 && d.Row.Last < below {
+		rows.Rows.After, rows.Rows.From = "", below
+	}
+	limits := folding.Limits{Rows: most, Bytes: folding.MaxBytes, Weight: heaviest, Page: f.Portion}
+	if d.Row.Chain.ID == "" {
+		limits.Brief = horizon.Add(-f.Long)
+	}
+	readings := f.Client.Table(d.Member.Readings)
+	for _, rows.Rows = range parts(d, rows.Rows) {
+		err := d.Read(ctx, readings, rows, limits)
+		if errors.Is(err, folding.ErrFarBehind) {
+			d.Behind = true
+			d.ClearMarks() // a chain folds all
+			return nil
+		}
+		if err != nil || d.Err != nil {
+			return err
+		}
+		if d.Behind {
+			break
+		}
+	}
+	d.Dirty = d.Dirty || d.Folded > 0 || heeded
+	until := horizon
+	if d.Behind {
+		until = tables.TicksBefore(d.Row.Last)
+	}
+	if d.Look && d.Err == nil { // an open window without rows of its own may have outputs, too
+		d.Err = d.OpenWindows()
+	}
+	if d.Err == nil {
+		d.Err = d.Close(until)
+	}
+	if d.Err == nil {
+		d.ClearMarks()
+		settle(d, f.Late(d.Member))
+	}
+	if d.Folded > 0 {
+		d.Row.Batch = tracking.Batch{Rows: d.Folded, Took: time.Since(began)}
+	}
+	return nil
+}

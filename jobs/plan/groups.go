@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"maps"
+	"slices"
+
+	"furrow/jobs/commit"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// seenGroups is what a plan has seen of one partition.
+type seenGroups struct {
+	turns  map[schema.MarkKind]schema.GroupTurn
+	marked map[schema.MarkKind]bool
+}
+
+// see notes a row before those of the devices.
+func (s *seenGroups) see(e tables.Entity) {
+	if s.turns == nil {
+		s.turns, s.marked = map[schema.MarkKind]schema.GroupTurn{}, map[schema.MarkKind]bool{}
+	}
+	if kind, is := schema.MarkKindOf(e.RowKey); is {
+		s.marked[kind] = true
+	} else if t, is := schema.GroupTurnOf(e); is {
+		s.turns[t.Kind] = t
+	}
+}
+
+// groups puts the group jobs of a partition that has marks, or that was made with other settings, unless one is under
+// way.
+func (pl *plan) groups(ctx context.Context, month schema.Month, seen *seenGroups) error {
+	if pl.sink == nil {
+		return nil
+	}
+	for _, kind := range slices.Sorted(maps.Keys(pl.Groups)) {
+		t, known := seen.turns[kind]
+		changed := cmp.Or(t.Settings, noSettings) != pl.Groups[kind]
+		if !seen.marked[kind] && !changed || known && schema.Expected(t.Until, pl.now, schema.LongestMark) {
+			continue
+		}
+		if err := pl.group(ctx, month, kind, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noSettings are those of a partition that nothing was made of. No Grouping has them.
+const noSettings = "-"
+
+// group puts a group job, and marks it as under way.
+func (pl *plan) group(ctx context.Context, month schema.Month, kind schema.MarkKind, t schema.GroupTurn) error {
+	etag := t.ETag
+	t.Month, t.Kind, t.ID, t.Until = month, kind, rand.Text(), pl.now.Add(pl.Marks)
+	op := tables.Insert(t.Entity())
+	if etag != "" {
+		op = tables.Replace(t.Entity(), etag)
+	}
+	_, err := pl.tracking().Do(ctx, op)
+	if commit.IsChanged(err) {
+		return nil // somebody else has put one
+	}
+	if err != nil {
+		return err
+	}
+	return pl.sink.Group(ctx, month, kind, t.ID)
+}
