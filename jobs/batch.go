@@ -159,7 +159,7 @@ func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]ret
 		switch {
 		case d.Behind:
 			r.Behind = append(r.Behind, d.Member.Place())
-		case d.Outcome() == commit.Committed && d.Row.Read.Chain.ID != "":
+		case d.Outcome() == commit.Committed && d.Row.Was.Chain.ID != "":
 			r.ended = append(r.ended, d.Member.Place())
 		}
 		if d.Row.Refolded() && !d.Row.Refold.Empty() {

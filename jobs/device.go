@@ -126,7 +126,7 @@ func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error
 	j := &commit.Attempt{Writer: p.writer(), Now: read.now, Work: folding.Changes(read.work)}
 	for _, d := range read.work {
 		d.Err = why
-		d.Row.Read.Attempts = max(d.Row.Read.Attempts, 1) // it has been alone already
+		d.Row.Was.Attempts = max(d.Row.Was.Attempts, 1) // it has been alone already
 	}
 	if err := j.Fail(ctx); err != nil {
 		return Result{}, errors.Join(why, err)

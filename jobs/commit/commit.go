@@ -80,8 +80,8 @@ func (a *Attempt) commit(ctx context.Context) error {
 				return Resolution{Taken: true}
 			case found.Get(schema.TrackCommitted).Text() == a.Claim:
 				return Resolution{Done: true, ETag: found.ETag}
-			case d.Row.Refolded() && (found.Get(schema.TrackRefold).Text() != d.Row.Read.Refold.String() ||
-				found.Get(schema.TrackRefoldRow).Text() != d.Row.Read.Row):
+			case d.Row.Refolded() && (found.Get(schema.TrackRefold).Text() != d.Row.Was.Refold.String() ||
+				found.Get(schema.TrackRefoldRow).Text() != d.Row.Was.Stream.Row):
 				return Resolution{Taken: true} // somebody has rewound the device meanwhile, which must not be lost
 			}
 			return Resolution{ETag: found.ETag}
@@ -102,7 +102,7 @@ func (a *Attempt) setMarks(d *Device) {
 	t := d.Row
 	until := max(a.Now, d.Seen).Add(a.Marks)
 	switch {
-	case d.Behind && t.Read.Chain.ID == "":
+	case d.Behind && t.Was.Chain.ID == "":
 		t.Chain = tracking.Mark{ID: a.Claim} // it waits for its turn
 	case d.Behind:
 		t.Chain = tracking.Mark{ID: a.Claim, Until: until}

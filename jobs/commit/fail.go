@@ -60,7 +60,7 @@ func (a *Attempt) Fail(ctx context.Context) error {
 // job, whose results are lost.
 func (d *Device) failed(now tables.Ticks) tables.Op {
 	t, m := d.Row, d.Member
-	t.Marks = t.Read.Marks
+	t.Marks = t.Was.Marks
 	t.Attempts++
 	t.Held, _, _ = strings.Cut(tables.Clip(d.Err.Error(), tracking.MaxHeld), "\n")
 	pause := pauseAfter(t.Attempts)

@@ -89,5 +89,5 @@ func settle(d *folding.Device, late time.Duration) {
 	t.Settled = d.Ended() && !d.Behind && len(t.Ledger.Spans()) == 0 && t.Refold.Empty() && t.Gap.Empty() &&
 		!d.Member.Imports.Unknown(t.Imported) && t.Spans.String() == d.Member.Spans.String() &&
 		d.Member.Spans.End() <= d.Horizon.Add(-late)
-	d.Dirty = d.Dirty || t.Settled != t.Read.Settled
+	d.Dirty = d.Dirty || t.Settled != t.Was.Settled
 }

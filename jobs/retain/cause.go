@@ -23,7 +23,7 @@ func (d *retained) note() {
 		d.done.Overdue = d.cut.Time().Sub(d.oldest().Time())
 	}
 	d.Row.Waits = tracking.Wait{Cause: string(d.wait.Cause), From: d.wait.Until}
-	d.Dirty = d.Dirty || d.Row.Waits != d.Row.Read.Waits
+	d.Dirty = d.Dirty || d.Row.Waits != d.Row.Was.Waits
 }
 
 // oldest returns a time that no reading which stays is older than.

@@ -1,30 +1,31 @@
 package tracking
 
 import (
+	"math"
+
 	"furrow/tables"
 	"furrow/tables/schema"
-	"math"
 )
 
 // setImports sets the properties of imports that have changed.
 func (t *Row) setImports(e *tables.Entity) {
-	if t.Imported != t.Read.imported {
+	if t.Imported != t.Was.Imported {
 		e.Set(schema.TrackImported, tables.Int64(int64(t.Imported)))
 	}
-	if t.Importing != t.Read.importing {
+	if t.Importing != t.Was.Importing {
 		e.Set(schema.TrackImporting, tables.String(Cursor{Window: t.Importing}.String()))
 	}
 }
 
 // setSpans sets the properties of spans that have changed.
 func (t *Row) setSpans(e *tables.Entity) {
-	if spans := t.Spans.String(); spans != t.Read.spans {
+	if spans := t.Spans.String(); spans != t.Was.Spans.String() {
 		e.Set(schema.TrackSpans, tables.String(spans))
 	}
-	if t.Uncut != t.Read.uncut {
+	if t.Uncut != t.Was.Uncut {
 		e.Set(schema.TrackUncut, tables.Int64(int64(t.Uncut)))
 	}
-	if t.Settled != t.Read.Settled {
+	if t.Settled != t.Was.Settled {
 		e.Set(schema.TrackSettled, tables.Boolean(t.Settled))
 	}
 }
@@ -32,26 +33,26 @@ func (t *Row) setSpans(e *tables.Entity) {
 // SetMarks sets the marks that have changed. A removed time becomes the earliest one that storage accepts, because a
 // merge removes nothing.
 func (t *Row) SetMarks(e *tables.Entity) {
-	if t.Attempts != t.Read.Attempts {
+	if t.Attempts != t.Was.Attempts {
 		e.Set(schema.TrackAttempts, tables.Int64(int64(t.Attempts)))
 	}
-	if t.Held != t.Read.Held {
+	if t.Held != t.Was.Held {
 		e.Set(schema.TrackHeld, tables.String(t.Held))
 	}
-	if t.HeldUntil != t.Read.HeldUntil {
+	if t.HeldUntil != t.Was.HeldUntil {
 		e.Set(schema.TrackHeldUntil, tables.DateTime(max(t.HeldUntil, firstDateTime)))
 	}
-	if t.Chain != t.Read.Chain {
+	if t.Chain != t.Was.Chain {
 		t.Chain.SetChain(e)
 	}
-	if t.RefoldMark != t.Read.RefoldMark {
+	if t.RefoldMark != t.Was.RefoldMark {
 		t.RefoldMark.SetRefold(e)
 	}
 }
 
 // SetStream sets the properties that have changed.
 func (t *Row) SetStream(e *tables.Entity) {
-	if t.Gap != t.Read.gap {
+	if t.Gap != t.Was.Gap {
 		e.Set(schema.TrackRegained, tables.String(Cursor{Window: t.Gap}.String()))
 	}
 	if t.Rebuilt {
@@ -75,20 +76,12 @@ func (t *Row) SetStream(e *tables.Entity) {
 
 // Refolded reports whether the cursor was set or has moved since the row was read.
 func (t *Row) Refolded() bool {
-	return t.Refold != t.Read.Refold || t.Stream.Row != t.Read.Row
-}
-
-// Remember makes the committed values those that were read.
-func (t *Row) Remember() {
-	t.Read.Marks, t.Read.Refold, t.Read.Row, t.Read.gap = t.Marks, t.Refold, t.Stream.Row, t.Gap
-	t.Read.imported, t.Read.importing = t.Imported, t.Importing
-	t.Read.spans, t.Read.Settled = t.Spans.String(), t.Settled
-	t.Rebuilt = false
+	return t.Refold != t.Was.Refold || t.Stream.Row != t.Was.Stream.Row
 }
 
 // setWaits sets what has changed of readings that stay.
 func (t *Row) setWaits(e *tables.Entity) {
-	if t.Waits != t.Read.Waits {
+	if t.Waits != t.Was.Waits {
 		e.Set(schema.TrackWaits, tables.String(t.Waits.Cause))
 		e.Set(schema.TrackWaitsFrom, tables.Int64(int64(t.Waits.From)))
 	}
@@ -96,7 +89,7 @@ func (t *Row) setWaits(e *tables.Entity) {
 
 // setBatch sets the properties of the last batch.
 func (t *Row) setBatch(e *tables.Entity) {
-	if t.Batch != t.Read.batch {
+	if t.Batch != t.Was.Batch {
 		e.Set(schema.TrackBatchRows, tables.Int32(int32(t.Batch.Rows)))
 		e.Set(schema.TrackBatchTook, tables.Int32(int32(min(t.Batch.Took.Microseconds(), math.MaxInt32))))
 	}

@@ -55,19 +55,8 @@ type Row struct {
 	Batch Batch
 
 	Marks
-	Read struct { // what the row said
-		Marks
-		Refold    Cursor
-		Row       string
-		gap       Window
-		imported  tables.Ticks
-		importing Window
-		spans     string
-		uncut     tables.Ticks
-		Settled   bool
-		Waits     Wait
-		batch     Batch
-	}
+
+	Was *Row // as storage has it, to tell what has changed; not nil, and without a Was
 }
 
 // A Batch is the rows that a job has folded.
@@ -94,7 +83,7 @@ func (m Marks) HeldAt(now tables.Ticks) bool {
 // failure: version, marks and claim.
 func RowOf(e tables.Entity) (*Row, error) {
 	if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
-		return &Row{ETag: e.ETag}, err
+		return &Row{ETag: e.ETag, Was: &Row{}}, err
 	}
 	f := e.Fields()
 	t := &Row{
@@ -111,22 +100,15 @@ func RowOf(e tables.Entity) (*Row, error) {
 			Chain:      Mark{f.String(schema.TrackChainMark), timeOf(f, schema.TrackChainUntil)},
 			RefoldMark: Mark{f.String(schema.TrackRefoldMark), timeOf(f, schema.TrackRefoldUntil)}},
 	}
-	t.Read.Marks, t.Read.imported = t.Marks, t.Imported
-	t.Settled, t.Read.spans = f.Boolean(schema.TrackSettled), f.String(schema.TrackSpans)
-	t.Read.Settled, t.Read.uncut = t.Settled, tables.Ticks(f.Int(schema.TrackUncut))
-	if t.Uncut = t.Read.uncut; t.Hold.unfinished() {
-		t.Uncut = max(t.Uncut, t.Fence)
-	}
+	t.Remember()
+	t.Settled, t.Uncut = f.Boolean(schema.TrackSettled), tables.Ticks(f.Int(schema.TrackUncut))
 	t.Waits = Wait{f.String(schema.TrackWaits), tables.Ticks(f.Int(schema.TrackWaitsFrom))}
-	t.Read.Waits = t.Waits
 	t.Batch = Batch{int(f.Int(schema.TrackBatchRows)), time.Duration(f.Int(schema.TrackBatchTook)) * time.Microsecond}
-	t.Read.batch = t.Batch
 	var err error
 	if t.Refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
 		return t, err
 	}
-	t.Read.Refold = t.Refold
-	if t.Spans, err = schema.ParseSpans(t.Read.spans); err != nil {
+	if t.Spans, err = schema.ParseSpans(f.String(schema.TrackSpans)); err != nil {
 		return t, err
 	}
 	if err = t.readStream(e); err != nil {
@@ -141,7 +123,18 @@ func RowOf(e tables.Entity) (*Row, error) {
 	if t.States, err = statesOf(&e, schema.TrackStates); err != nil {
 		return t, err
 	}
+	t.Remember()
+	if t.Hold.unfinished() {
+		t.Uncut = max(t.Uncut, t.Fence)
+	}
 	return t, f.Err()
+}
+
+// Remember makes the row's values those that storage has.
+func (t *Row) Remember() {
+	was := *t
+	was.Was, t.Rebuilt = nil, false
+	t.Was = &was
 }
 
 // State returns a processor's state, or nil.
@@ -155,7 +148,7 @@ func (t *Row) State(name string) []byte {
 // New returns the row of a device that was never folded.
 func New() *Row {
 	return &Row{States: map[string][]byte{}, Again: map[string][]byte{}, Open: map[fold.Output]tables.ETag{},
-		Ledger: &Ledger{}}
+		Ledger: &Ledger{}, Was: &Row{}}
 }
 
 // Claimed returns the merge that claims the row. The fence outranks every earlier writer, even those of a row that was

@@ -97,6 +97,5 @@ func (t *Row) readStream(e tables.Entity) (err error) {
 	t.Gap = gap.Window
 	importing, errImporting := parseCursor(f.String(schema.TrackImporting))
 	t.Importing = importing.Window
-	t.Read.Row, t.Read.gap, t.Read.importing = t.Stream.Row, t.Gap, t.Importing
 	return errors.Join(err, errImporting, f.Err())
 }
