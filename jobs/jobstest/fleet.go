@@ -120,9 +120,7 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 		r, err := p.Do(ctx, m, l, nil)
 		for d, why := range r.Failed {
 			err = why
-			if _, failed := p.Release(ctx, d); failed != nil {
-				err = failed
-			}
+			release(ctx, p, d)
 		}
 		if err != nil {
 			last = err
@@ -130,6 +128,15 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 		idle = n == 0 && r.Folded == 0 && r.Overtaken == 0 && len(l.Queue) == 0
 	}
 	return idle, last
+}
+
+// release tries until a device is released, or it would be passed over from then on.
+func release(ctx context.Context, p *jobs.Pipeline, at schema.Place) {
+	for ctx.Err() == nil {
+		if _, err := p.Release(ctx, at); err == nil {
+			return
+		}
+	}
 }
 
 // Message returns the device job of the fleet's batch.
@@ -164,9 +171,7 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 		}
 		for d, why := range r.Failed {
 			err = why
-			if _, failed := p.Release(ctx, d); failed != nil {
-				err = failed
-			}
+			release(ctx, p, d)
 		}
 		if last = err; err == nil && r.Refolds == 0 && r.Overtaken == 0 {
 			return nil
