@@ -115,7 +115,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 	return false, errChanged
 }
 
-// beginRedo starts a foldingDevice where the redo got to. Its track is not the device's: windowed processors have the
+// beginRedo starts a device where the redo got to. Its track is not the device's: windowed processors have the
 // redo's states, merging ones none.
 func (a *auditor) beginRedo(ctx context.Context, d *folding.Device, r redo) (*folding.Device, error) {
 	t := tracking.New()

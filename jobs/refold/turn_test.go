@@ -85,7 +85,7 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 			}
 			if counted {
 				if got > run || got <= run-pace {
-					t.Errorf("month %s, now %s, row %s: the next audit is said to be at %s, and is at %s", month, now.Time(),
+					t.Errorf("month %s, now %s, row %s: the next audit is at %s, want %s", month, now.Time(),
 						row.Time(), got.Time(), run.Time())
 				}
 				break

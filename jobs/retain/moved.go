@@ -56,7 +56,7 @@ func (p *Retainer) movedIn(ctx context.Context, o Folding, m schema.Member, d *r
 	if !t.Refold.Empty() {
 		stay(t.Refold.From, CauseMove, "folds it again")
 	}
-	if uncut := t.Uncut.String(); uncut > t.Last { // as deviceRun.parts reads them
+	if uncut := t.Uncut.String(); uncut > t.Last { // as package live reads them
 		of := m
 		of.Spans = nil
 		row, err := FirstRow(ctx, p.Client, of, tables.Keys{After: t.Last, To: uncut})
