@@ -2,6 +2,8 @@ package folding
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"time"
 
 	"furrow/jobs/fold"
@@ -20,29 +22,23 @@ type rowRead struct {
 // have no room for all of them.
 func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 	samples := make([]fold.Sample, 0, len(rows))
-	var touched []fold.Sample // with those of other tenants, without values; nil if there are none
+	var foreign []fold.Sample // rows of other tenants, without values
 	read := make([]rowRead, len(rows))
 	of := make([]int, 0, len(rows)) // row of each sample
 	for i := range rows {
 		r, err := schema.ReadingOf(rows[i])
 		read[i].foreign = !d.Member.Has(tables.TicksBefore(rows[i].RowKey))
-		if read[i].foreign && touched == nil {
-			touched = append(make([]fold.Sample, 0, len(rows)), samples...)
-		}
 		if read[i].err = err; err != nil {
 			continue
 		}
 		if read[i].foreign {
-			touched = append(touched, fold.Sample{Key: r.Key})
+			foreign = append(foreign, fold.Sample{Key: r.Key})
 			continue
 		}
 		var sample fold.Sample
 		sample, read[i].refused = d.Model.Sensors.Sample(r)
 		sample.Bytes = rows[i].Size()
 		samples, of = append(samples, sample), append(of, i)
-		if touched != nil {
-			touched = append(touched, sample)
-		}
 	}
 	left, err := d.watch(samples, fold.Moment{Horizon: d.Horizon})
 	if err != nil {
@@ -56,12 +52,8 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 		if processor.Once || d.Again && !processor.Refolds() {
 			continue
 		}
-		all := samples
-		if _, windowed := processor.Windowed(); windowed && touched != nil {
-			all = touched // its windows may have been made of them
-		}
-		out, err := d.timed(processor, len(all), func() (fold.Result, error) {
-			return processor.Fold.Fold(d.Member, d.Row.State(processor.Name), all)
+		out, err := d.timed(processor, len(samples), func() (fold.Result, error) {
+			return processor.Fold.Fold(d.Member, d.Row.State(processor.Name), samples)
 		})
 		if err != nil {
 			return 0, err
@@ -69,12 +61,45 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 		if _, merging := processor.Fold.(fold.Merging); d.Again && merging {
 			out.Effects = nil // they cover these rows alone
 		}
-		if err := d.Take(processor, out, byKey); err != nil {
+		err = d.emptied(processor, out, foreign)
+		if err = cmp.Or(err, d.Take(processor, out, byKey)); err != nil {
 			return 0, err
 		}
 	}
 	d.countRejects()
 	return len(rows), nil
+}
+
+// emptied has the windows emptied that may have been made of other tenants' rows, by an attempt that took them for the
+// device's own, unless the device has rows of its own there.
+func (d *Device) emptied(processor fold.Configured, own fold.Result, foreign []fold.Sample) error {
+	w, windowed := processor.Windowed()
+	if !windowed || len(foreign) == 0 {
+		return nil
+	}
+	out, err := w.Fold(d.Member, nil, foreign)
+	if err != nil {
+		return err
+	}
+	last, err := w.Open(d.Member, out.State)
+	if err != nil {
+		return err
+	}
+	is := slices.Clone(own.Effects)
+	if len(own.State) > 0 {
+		open, err := w.Open(d.Member, own.State)
+		if err != nil {
+			return err
+		}
+		is = append(is, open...)
+	}
+	all := slices.DeleteFunc(append(out.Effects, last...), func(e fold.Effect) bool {
+		return slices.ContainsFunc(is, func(o fold.Effect) bool { return o.Output == e.Output })
+	})
+	for i := range all {
+		all[i].Closed = true // no state knows that it is open
+	}
+	return d.EffectsOf(processor, all)
 }
 
 // pass counts rows, moves the checkpoint to the last of them, and refuses what is no value.
