@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -27,8 +28,8 @@ func (r Rewound) String() string {
 	return fmt.Sprintf("to %s, at %s, by %s", r.To.Time().Format(time.RFC3339), r.At.UTC().Format(time.RFC3339), r.By)
 }
 
-// Rewind has a device folded again from a time up to its checkpoint, and reports whether there are such rows. It sets
-// the refold cursor, and an Audit job does the work. The checkpoint stays. A rewind to before the first reading also
+// Rewind has a device folded again from a time up to its checkpoint, and reports whether there are such rows. It makes
+// the days stale, and an Audit job does the work. The checkpoint stays. A rewind to before the first reading also
 // rebuilds what keeps the newest values.
 func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool, error) {
 	if p.Retention != nil {
@@ -40,11 +41,13 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 	}
 	rewound := false
 	err = p.edit(ctx, m.Place(), func(t *tracking.Row, e *tables.Entity) bool {
-		c := tracking.Cursor{Window: t.Since(r.To), Rebuild: !before}
-		if rewound = t.Last != "" && !c.Empty(); rewound {
-			t.FoldAgain(c)
-			t.Stream.Row = "" // the day of the cursor starts again
-			t.SetStream(e)
+		w := t.Since(r.To)
+		if rewound = t.Last != "" && !w.Empty(); rewound {
+			if t.FoldAgain(w, coverage.Rewind); !before {
+				t.Rebuild(coverage.Rewind)
+			}
+			t.Stream.Row = "" // the first stale day starts again
+			t.SetCoverage(e)
 			e.Set(schema.TrackRewound, tables.String(r.String()))
 			tracking.Mark{ID: r.Mark, Until: tables.TicksOf(r.At).Add(p.marks())}.SetRefold(e)
 		}

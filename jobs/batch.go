@@ -52,7 +52,7 @@ type Result struct {
 
 	Behind []schema.Place // devices with more rows than were folded
 	Rest   schema.Place   // first device that the job did not get to; zero if none
-	Reset  []schema.Place // devices whose refold cursor was set
+	Reset  []schema.Place // devices with days that have become stale
 	Mark   string         // mark of the devices in Behind and Reset
 	Lost   []schema.Place // devices of Overtaken: the faster job need not continue a chain
 	Failed map[schema.Place]error
@@ -162,7 +162,7 @@ func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]ret
 		case d.Outcome() == commit.Committed && d.Row.Was.Chain.ID != "":
 			r.ended = append(r.ended, d.Member.Place())
 		}
-		if d.Row.Refolded() && !d.Row.Refold.Empty() {
+		if d.Row.Refolded() && !d.Row.Coverage.Next().Empty() {
 			r.Reset = append(r.Reset, d.Member.Place())
 		}
 	}

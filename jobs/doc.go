@@ -13,7 +13,8 @@
 // architecture:
 //
 //	fold      what processors are made of: samples, effects, the interfaces of a fold
-//	tracking  the row of a device and pipeline: checkpoint, claim, marks, ledger, cursor
+//	tracking  the row of a device and pipeline: checkpoint, claim, marks, ledger, coverage
+//	coverage  which days are right, stale or sealed; why no row is left out
 //	folding   folding rows of one device in memory
 //	commit    claim, write and commit; why every row counts exactly once
 //	outbox    posting what watchers said, after the commit
@@ -45,7 +46,7 @@
 //     future waits, and never moves a checkpoint.
 //   - What nothing brings back (a row that retention deletes, a day that leaves the ledger) goes by the earliest of the
 //     times of storage, of the process and of the slot, and only while runs of the hours before show that time passes.
-//     A day leaves the ledger when an audit has counted it, with nothing pending: no import, move or gap.
+//     A day leaves the ledger when it is sealed: an audit has counted it, and nothing can add a row to it any more.
 //   - A time that a clock ahead has set (a slot, a hold, a mark's end) and that lies further in the future than such
 //     times ever do counts for nothing.
 //   - A failed request is ambiguous, whatever its error: a job reads the row back and compares before it goes on or
@@ -57,8 +58,9 @@
 //   - The ledger counts, by hour of row key, the rows that the checkpoint has passed. An audit counts the rows in
 //     storage. Where there are more, it folds that day again, and replaces every window whose new count differs from
 //     the ledger's.
-//   - The refold cursor says what to fold again: after late rows, a rewind or changed settings. It is worked off in
-//     portions, with states of its own, like a second checkpoint that goes through what the first one has passed.
+//   - The coverage says which days are stale, and have to be made again: after late rows, a rewind or changed settings.
+//     The first of them is worked off in portions, with states of its own, like a second checkpoint that goes through
+//     what the first one has passed.
 //   - Chains (devices far behind) and refolds are messages with an id that the tracking row repeats. Each link commits
 //     a new id, so a message that was put twice finds another id and does nothing. A job puts the message of a mark
 //     again when the mark has expired, or when its own message was received before: the worker that had it may have
@@ -102,6 +104,10 @@
 //	claim         the right to write for a device, taken on its tracking row before writing
 //	fence         the number that ranks claims; every output carries its writer's
 //	ledger        counts of the rows that the checkpoint has passed, by hour of row key
+//	coverage      what the outputs of a device's days are worth
+//	right         of a day: its outputs are those of the current settings, spans and imports
+//	stale         of a day: it has to be folded again
+//	sealed        of a day: no row can be added to it, and all that it had are in its outputs
 //	audit         counting rows in storage and comparing them with the ledger
 //	late row      a row that storage accepted below the checkpoint
 //	refold        folding rows that the checkpoint has passed again

@@ -66,7 +66,7 @@ type Message struct {
 	Group schema.MarkKind `json:"group,omitempty"`
 
 	// Mark is the ID on the tracking rows of a Device or Audit that catches up: the job continues with a device far
-	// behind, or works off a refold cursor. It leaves rows with another ID alone. That of a Group is on the row of its
+	// behind, or works off stale days. It leaves rows with another ID alone. That of a Group is on the row of its
 	// GroupTurn.
 	Mark string `json:"mark,omitempty"`
 

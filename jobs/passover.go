@@ -51,8 +51,8 @@ func (p *Pipeline) passOver(work []*folding.Device, now tables.Ticks, b Batch) (
 		if t.HeldAt(now) || t.Generation > p.Generation {
 			continue
 		}
-		if !t.Refold.Empty() && (!t.RefoldMark.Expected(now) && b.Mark == "" || b.Tried) {
-			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A cursor
+		if !t.Coverage.Next().Empty() && (!t.RefoldMark.Expected(now) && b.Mark == "" || b.Tried) {
+			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A mark
 			// without an ID gets one.
 			t.RefoldMark = tracking.Mark{ID: cmp.Or(t.RefoldMark.ID, rand.Text()), Until: now.Add(p.marks())}
 			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.RefoldMark.ID, true, t.ETag})

@@ -54,7 +54,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 				d.Track(row)
 			}
 			if d.Row.ETag == "" { // it begins where retention has got to
-				d.Row.Watermark, d.Row.Floor = m.Watermark, m.Watermark
+				d.Row.Coverage.Raise(m.Watermark)
 			}
 			if errors.Is(d.Err, schema.ErrNewer) { // a newer worker takes care of it
 				read.strange[m.Place().String()] = d.Err

@@ -23,14 +23,17 @@ import (
 )
 
 // ahead has storage say that it is a year later.
-func ahead() faults.Func {
+func ahead() faults.Func { return later(365 * days) }
+
+// later has storage say that it is so much later.
+func later(by time.Duration) faults.Func {
 	return func(r *http.Request) (*http.Response, error) {
 		answer, err := http.DefaultTransport.RoundTrip(r)
 		if err != nil {
 			return nil, err
 		}
 		at, err := http.ParseTime(answer.Header.Get("Date"))
-		answer.Header.Set("Date", at.AddDate(1, 0, 0).Format(http.TimeFormat))
+		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
 		return answer, err
 	}
 }

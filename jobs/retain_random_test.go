@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
@@ -243,8 +244,10 @@ func (f *keptFleet) importPast() {
 // settle has all pipelines do what is left, and the archive be made.
 func (f *keptFleet) settle() {
 	f.t.Helper()
-	for _, p := range f.pipelines(nil) {
-		must.Succeed(f.t, f.Settle(f.t.Context(), p))
+	for _, through := range []policy.Transporter{nil, later(2 * commit.Landed)} { // what was killed has arrived by then
+		for _, p := range f.pipelines(through) {
+			must.Succeed(f.t, f.Settle(f.t.Context(), p))
+		}
 	}
 	must.Succeed(f.t, file(f.t.Context(), f.archiving(nil)))
 	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}

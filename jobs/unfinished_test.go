@@ -1,8 +1,12 @@
 package jobs_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +15,10 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // TestDeadWorkersOutputsDoNotOutliveItsSettings: a worker writes the outputs of a device and dies. Another one, whose
@@ -54,4 +62,82 @@ func TestDeadWorkersOutputsDoNotOutliveItsSettings(t *testing.T) {
 			s.sameAsNew(t, f)
 		})
 	}
+}
+
+// TestOutputsThatArriveLateDoNotOutliveTheirSettings: a worker sends a transaction and dies. Another one, whose
+// settings make none of these outputs, folds everything, and only then the transaction arrives. An hour later nothing
+// of it is left.
+func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
+	t.Parallel()
+	start := time.Now().Add(-3 * time.Hour)
+	for name, first := range map[string]bool{"of a new device": true, "of one that is folded": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, insert := minutely(t, start, upTo(90, 1)...)
+			if !first {
+				p := f.Pipeline(t, nil)
+				settings()[0].apply(t, p)
+				must.Succeed(t, f.Drain(t.Context(), p))
+				insert(90, 91, 92, 93, 94, 95)
+			}
+			var sent *http.Request
+			dying := f.Pipeline(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+				body, err := bodyOf(r)
+				switch {
+				case err != nil:
+					return nil, err
+				case sent == nil && strings.Contains(body, "!1m!"):
+					sent = r.Clone(context.WithoutCancel(r.Context()))
+					sent.Body = io.NopCloser(strings.NewReader(body))
+				}
+				if sent != nil {
+					return nil, errDead
+				}
+				return http.DefaultClient.Do(r)
+			}))
+			settings()[0].apply(t, dying)
+			if _, err := dying.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
+				t.Fatalf("the first worker: %v", err)
+			}
+			s := settings()[0]
+			s.kinds = map[string]fold.SensorKind{"temperature": fold.Ignored}
+			next := func(through policy.Transporter) {
+				p := f.Pipeline(t, through)
+				s.apply(t, p)
+				must.Succeed(t, f.Drain(t.Context(), p))
+			}
+			next(nil)
+			outputs := func() int {
+				table := f.World.Connect(t, nil).Table(f.Names.Output("rollups"))
+				rows := jobstest.Rows(t, table, tables.Query{})
+				return len(slices.DeleteFunc(rows, func(e tables.Entity) bool {
+					return !slices.ContainsFunc(e.Properties, func(p tables.Property) bool { return !strings.HasPrefix(p.Name, "_") })
+				}))
+			}
+			settled := outputs()
+			answer := must.Have(http.DefaultClient.Do(sent))(t)
+			must.Succeed(t, answer.Body.Close())
+			if late := outputs(); answer.StatusCode/100 != 2 || late <= settled {
+				t.Fatalf("%s: it arrives too early or too late: %d outputs became %d", answer.Status, settled, late)
+			}
+			next(later(50 * time.Minute))
+			if outputs() == settled {
+				t.Fatal("its outputs are gone while others may still arrive")
+			}
+			next(later(90 * time.Minute))
+			s.sameAsNew(t, f)
+			if left := outputs(); left != settled {
+				t.Errorf("%d outputs are left instead of %d", left, settled)
+			}
+		})
+	}
+}
+
+func bodyOf(r *http.Request) (string, error) {
+	if r.Body == nil {
+		return "", nil
+	}
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return string(body), err
 }

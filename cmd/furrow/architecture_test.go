@@ -98,18 +98,19 @@ func arrows() []arrow {
 		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
 
 		// The engine knows no processor, and processors know no engine.
-		{"jobs", "jobs/commit jobs/fold jobs/folding jobs/groups jobs/internal/... jobs/live jobs/notify jobs/outbox " +
-			"jobs/plan jobs/refold jobs/retain jobs/tracking tables tables/commands tables/schema"},
-		{"jobs/plan", "jobs/commit jobs/refold tables tables/schema"}, // audits have turns
-		{"jobs/live", "jobs/fold jobs/folding jobs/tracking tables tables/schema"},
-		{"jobs/refold", "jobs/commit jobs/fold jobs/folding jobs/outbox jobs/tracking tables tables/schema"},
+		{"jobs", "jobs/commit jobs/coverage jobs/fold jobs/folding jobs/groups jobs/internal/... jobs/live jobs/notify " +
+			"jobs/outbox jobs/plan jobs/refold jobs/retain jobs/tracking tables tables/commands tables/schema"},
+		{"jobs/plan", "jobs/commit jobs/coverage jobs/refold tables tables/schema"}, // audits have turns
+		{"jobs/live", "jobs/commit jobs/coverage jobs/fold jobs/folding jobs/tracking tables tables/schema"},
+		{"jobs/refold", "jobs/commit jobs/coverage jobs/fold jobs/folding jobs/outbox jobs/tracking tables tables/schema"},
 		{"jobs/outbox", "jobs/commit jobs/fold jobs/folding jobs/notify jobs/tracking tables tables/commands tables/schema"},
 		{"jobs/folding", "jobs/commit jobs/fold jobs/tracking tables tables/schema"},
 		{"jobs/fold", "jobs/condition tables tables/schema"},
-		{"jobs/groups", "jobs/commit jobs/fold jobs/retain jobs/tracking tables tables/schema"},
-		{"jobs/retain", "jobs/commit jobs/condition jobs/fold jobs/tracking tables tables/schema"},
-		{"jobs/commit", "jobs/fold jobs/tracking tables tables/schema"},
-		{"jobs/tracking", "jobs/fold jobs/internal/... tables tables/schema"},
+		{"jobs/groups", "jobs/commit jobs/coverage jobs/fold jobs/retain jobs/tracking tables tables/schema"},
+		{"jobs/retain", "jobs/commit jobs/condition jobs/coverage jobs/fold jobs/tracking tables tables/schema"},
+		{"jobs/commit", "jobs/coverage jobs/fold jobs/tracking tables tables/schema"},
+		{"jobs/tracking", "jobs/coverage jobs/fold jobs/internal/... tables tables/schema"},
+		{"jobs/coverage", "jobs/internal/... tables"}, // days and what happened to them
 		{"jobs/internal/...", ""},
 		{"jobs/condition", ""},
 		{"jobs/notify", "tables tables/schema"},

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -35,8 +36,20 @@ type Attempt struct {
 	Work  []*Device
 }
 
+// life is how long an attempt goes on after it was begun. Then its requests are refused: storage takes none that was
+// signed more than 15 minutes ago. learn.microsoft.com: "Authorize with Shared Key", Specifying the Date header.
+const life = 30 * time.Minute
+
+// Landed is how long after a claim no request of its attempt arrives any more, unless the worker's machine stands still
+// between a look at its clock and signing a request.
+const Landed = time.Hour
+
+var errTooLong = errors.New("it took too long: another attempt begins from where storage is now")
+
 // Do claims, writes and commits.
 func (a *Attempt) Do(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, life, errTooLong)
+	defer cancel()
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error

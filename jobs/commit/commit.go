@@ -80,9 +80,8 @@ func (a *Attempt) commit(ctx context.Context) error {
 				return Resolution{Taken: true}
 			case found.Get(schema.TrackCommitted).Text() == a.Claim:
 				return Resolution{Done: true, ETag: found.ETag}
-			case d.Row.Refolded() && (found.Get(schema.TrackRefold).Text() != d.Row.Was.Refold.String() ||
-				found.Get(schema.TrackRefoldRow).Text() != d.Row.Was.Stream.Row):
-				return Resolution{Taken: true} // somebody has rewound the device meanwhile, which must not be lost
+			case !d.Row.SameWork(found): // somebody has rewound the device meanwhile, which must not be lost
+				return Resolution{Taken: true}
 			}
 			return Resolution{ETag: found.ETag}
 		}})
@@ -108,7 +107,7 @@ func (a *Attempt) setMarks(d *Device) {
 		t.Chain = tracking.Mark{ID: a.Claim, Until: until}
 	}
 	switch {
-	case t.Refold.Empty():
+	case t.Coverage.Next().Empty():
 		t.RefoldMark = tracking.Mark{}
 	case t.Refolded():
 		t.RefoldMark = tracking.Mark{ID: a.Claim, Until: until}

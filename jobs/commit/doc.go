@@ -7,7 +7,7 @@
 //
 //	claim    merge fence and claim into the tracking row, on the version that the job has read
 //	write    rejects, acknowledgements, outputs, objects; each output carries the fence
-//	commit   merge checkpoint, states, ledger and cursor into the tracking row, while it has the claim
+//	commit   merge checkpoint, states, ledger and coverage into the tracking row, while it has the claim
 //
 // So these hold:
 //
@@ -30,6 +30,9 @@
 // then, it would have found fence 502, and given the device up.
 //
 // What this does not cover: a request of A that is still under way when B has committed may insert an output that B,
-// under other settings, has no reason to write. See tracking.Row.Uncut for what is done about those that arrive before
-// B claims.
+// under other settings, has no reason to write. An attempt ends half an hour after it began, and storage refuses
+// requests that were signed a quarter of an hour ago, so after an hour none arrives any more (Landed). The fence of the
+// last such attempt is tracking.Row.Uncut, as far as claims have shown one. B folds rows up to there with a look at the
+// outputs that they may have; and where less than an hour has passed since, its days are made again once more, as
+// package coverage says.
 package commit

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -47,7 +48,7 @@ func (a *Attempt) object(ctx context.Context, d *Device, o fold.Output) error {
 		d.Err = errNoObjects
 		return nil
 	}
-	w := tracking.Window{From: d.Effects[o].From, To: d.Effects[o].To}
+	w := coverage.Window{From: d.Effects[o].From, To: d.Effects[o].To}
 	var seen tracking.Tally
 	err := a.Objects.Write(ctx, o.Name(), d.Row.Fence, a.readings(ctx, d, w, &seen))
 	if errors.Is(err, ErrOvertaken) {
@@ -62,7 +63,7 @@ func (a *Attempt) object(ctx context.Context, d *Device, o fold.Output) error {
 
 // readings yields the tenant's readings of a window below the checkpoint in row order. It counts all its rows,
 // including those that are not readings.
-func (w *Writer) readings(ctx context.Context, d *Device, in tracking.Window,
+func (w *Writer) readings(ctx context.Context, d *Device, in coverage.Window,
 	seen *tracking.Tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.Member.Device)),
 		Rows: tables.Keys{From: in.From.String(), Before: in.To.String(), To: d.Row.Last}}

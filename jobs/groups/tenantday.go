@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -23,18 +24,18 @@ type TenantDay struct {
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// AllPast asks Past for the readings of every device.
 	AllPast bool
-	window  tracking.Window
+	window  coverage.Window
 	source  *Source
 }
 
 // TenantDay returns a day to read. It sends nothing.
 func (s *Source) TenantDay(m schema.Month, t schema.Tenant, d schema.Day) TenantDay {
-	return TenantDay{Month: m, Tenant: t, window: tracking.Window{From: d.Start(), To: (d + 1).Start()}, source: s}
+	return TenantDay{Month: m, Tenant: t, window: coverage.Window{From: d.Start(), To: (d + 1).Start()}, source: s}
 }
 
 // Part returns the readings whose ticks lie in [from, to).
 func (d TenantDay) Part(from, to tables.Ticks) TenantDay {
-	d.window = d.window.And(tracking.Window{From: from, To: to})
+	d.window = d.window.And(coverage.Window{From: from, To: to})
 	return d
 }
 

@@ -42,7 +42,8 @@ func lasting(e *tables.Entity) string {
 		switch p.Name {
 		case schema.TrackFence, schema.TrackGeneration, schema.TrackClaim, schema.TrackClaimUntil, schema.TrackTakeovers,
 			schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
-			schema.TrackRefoldUntil, schema.TrackRefoldRow, schema.TrackRefoldLedger, schema.TrackRefoldRejects,
+			schema.TrackRefoldUntil, schema.TrackCoverage, schema.TrackRefoldRow, schema.TrackRefoldLedger,
+			schema.TrackRefoldRejects,
 			schema.TrackRegained, schema.TrackImported, schema.TrackImporting, schema.TrackUncut, schema.TrackBatchRows,
 			schema.TrackBatchTook, "At",
 			schema.RejectNumber, fold.FenceProperty:

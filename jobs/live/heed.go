@@ -4,17 +4,36 @@ import (
 	"slices"
 	"strings"
 
+	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/folding"
-	"furrow/jobs/tracking"
 	"furrow/tables"
 )
 
+// heed has days made again that have become wrong, and reports whether there are any.
+func heed(d *folding.Device) (heeded bool, err error) {
+	arrived := d.Row.Coverage.Due(d.Horizon, commit.Landed)
+	changed, err := heedSettings(d)
+	if err != nil {
+		return false, err
+	}
+	moved, err := heedSpans(d)
+	if err != nil {
+		return false, err
+	}
+	imported := heedImports(d, d.Horizon)
+	return arrived || changed || moved || imported, nil
+}
+
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
 // of processors that those settings lacked are removed.
-func heedSettings(d *folding.Device) bool {
+func heedSettings(d *folding.Device) (heeded bool, err error) {
 	t := d.Row
 	if t.Settings == d.Model.Settings {
-		return false
+		return false, nil
+	}
+	if err := awaitAttempts(d); err != nil {
+		return false, err
 	}
 	if t.ETag != "" && t.Settings != "" && t.Last != "" {
 		had := processorsOf(t.Settings)
@@ -23,13 +42,30 @@ func heedSettings(d *folding.Device) bool {
 				t.States[processor.Name] = nil
 			}
 		}
-		t.FoldAgain(tracking.Cursor{Window: tracking.Window{From: 0, To: tables.TicksBefore(t.Last) + 1}, Rebuild: true})
-		if tables.TicksBefore(t.Last) < t.Watermark { // nothing is left to fold open windows from
+		t.Rebuild(coverage.Settings)
+		if tables.TicksBefore(t.Last) < t.Coverage.Watermark { // nothing is left to fold open windows from
 			forgetWindows(d)
 		}
 	}
 	t.Settings = d.Model.Settings
-	return t.ETag != ""
+	return t.ETag != "", nil
+}
+
+// awaitAttempts has days made again a second time, when no request of an attempt under other settings or spans arrives
+// any more. It may have written for the days of its rows, and for those that are not sealed, or are stale.
+func awaitAttempts(d *folding.Device) error {
+	t := d.Row
+	lands := t.Uncut.Add(commit.Landed)
+	if t.Uncut == 0 || lands <= d.Horizon {
+		return nil
+	}
+	first, err := d.OpenDay()
+	if err != nil {
+		return err
+	}
+	open, _ := t.Coverage.Open(first)
+	t.Coverage.Again(coverage.Window{From: open, To: max(t.Uncut, tables.TicksBefore(t.Last)) + 1}, lands)
+	return nil
 }
 
 // forgetWindows removes the states of windowed processors. What they have written stays.
@@ -53,8 +89,8 @@ func processorsOf(settings string) (names []string) {
 }
 
 // heedImports has rows folded again that an import has written below the checkpoint, and reports whether it knows more
-// imports than before. The membership was read before the rows are, so they are all there. The floor of the ledger
-// stays: it says where tokens admit rows that may be late, and none admits those of an import.
+// imports than before. The membership was read before the rows are, so they are all there. Days
+// that are sealed stay so: no token admits rows of them, and the import has ended.
 func heedImports(d *folding.Device, now tables.Ticks) bool {
 	t := d.Row
 	last, from, to := d.Member.Imports.After(t.Imported, now)
@@ -65,11 +101,6 @@ func heedImports(d *folding.Device, now tables.Ticks) bool {
 	if t.Last == "" {
 		return t.ETag != ""
 	}
-	from, to = max(from.Floor(tables.Day), t.Watermark), min(to, tables.TicksBefore(t.Last)+1)
-	c := tracking.Cursor{Window: tracking.Window{From: from, To: to}}
-	if !c.Empty() {
-		t.FoldAgain(c)
-		t.Importing = t.Importing.With(tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)})
-	}
+	t.FoldAgain(coverage.Window{From: from, To: min(to, tables.TicksBefore(t.Last)+1)}, coverage.Import)
 	return true
 }

@@ -1,5 +1,5 @@
 // Package live folds what is new: the rows of devices after their checkpoints. Before that, it has rows below a
-// checkpoint folded again where settings, imports or moves ask for it, by setting the refold cursor. It writes nothing.
+// checkpoint folded again where settings, imports or moves ask for it, by making their days stale. It writes nothing.
 package live
 
 import (
@@ -61,14 +61,12 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon tables.Tic
 	defer d.Rescue()
 	began := time.Now()
 	d.Horizon = horizon
-	heeded := heedSettings(d)
-	moved, err := heedSpans(d)
+	heeded, err := heed(d)
 	if d.Err = err; err != nil {
 		return nil
 	}
-	heeded = heedImports(d, horizon) || moved || heeded
 	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, horizon.String())
-	if below := d.Row.Watermark.String(); d.Row.Watermark > 0 && d.Row.Last < below {
+	if below := d.Row.Coverage.Watermark.String(); d.Row.Coverage.Watermark > 0 && d.Row.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
 	}
 	limits := folding.Limits{Rows: most, Bytes: folding.MaxBytes, Weight: heaviest, Page: f.Portion}
@@ -90,6 +88,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon tables.Tic
 			break
 		}
 	}
+	d.Row.Reopen()
 	d.Dirty = d.Dirty || d.Folded > 0 || heeded
 	until := horizon
 	if d.Behind {

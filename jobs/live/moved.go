@@ -3,9 +3,10 @@ package live
 import (
 	"time"
 
+	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/jobs/folding"
-	"furrow/jobs/tracking"
 	"furrow/tables"
 )
 
@@ -22,6 +23,9 @@ func heedSpans(d *folding.Device) (heeded bool, err error) {
 	if !differ || spans.End() > d.Horizon {
 		return false, nil
 	}
+	if err := awaitAttempts(d); err != nil {
+		return false, err
+	}
 	t.Spans, t.Uncut, d.Look = spans, max(t.Uncut, t.Fence), true
 	if t.ETag == "" && !ended {
 		return false, nil
@@ -29,13 +33,10 @@ func heedSpans(d *folding.Device) (heeded bool, err error) {
 	if err := newestBelow(d, at); err != nil || t.Last == "" {
 		return true, err
 	}
-	c := tracking.Cursor{Window: tracking.Window{From: at, To: tables.TicksBefore(t.Last) + 1}}
-	if !ended { // newest values that other rows replaced are found only from the beginning
-		c.From, c.Rebuild = 0, true
-	}
-	t.FoldAgain(c)
-	if c.From = max(c.From.Floor(tables.Day), t.Watermark); !c.Empty() {
-		t.Importing = t.Importing.With(tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)})
+	if ended {
+		t.FoldAgain(t.Since(at), coverage.Move)
+	} else { // newest values that other rows replaced are found only from the beginning
+		t.Rebuild(coverage.Move)
 	}
 	return true, d.OpenWindows()
 }
@@ -82,12 +83,21 @@ func parts(d *folding.Device, rows tables.Keys) []tables.Keys {
 	return append([]tables.Keys{first}, d.Member.Spans.Within(rest)...)
 }
 
-// settle notes that nothing is left to do for a membership that has ended: everything is folded, and no
-// token admits a row any more that is as old as the end of its last span.
+// settle seals what lies above the checkpoint of a membership that has ended: all of its rows are folded, and no token
+// admits one any more that is as old as its end. With the days below, which audits seal, nothing is left to do then.
 func settle(d *folding.Device, late time.Duration) {
-	t := d.Row
-	t.Settled = d.Ended() && !d.Behind && len(t.Ledger.Spans()) == 0 && t.Refold.Empty() && t.Gap.Empty() &&
-		!d.Member.Imports.Unknown(t.Imported) && t.Spans.String() == d.Member.Spans.String() &&
-		d.Member.Spans.End() <= d.Horizon.Add(-late)
-	d.Dirty = d.Dirty || t.Settled != t.Was.Settled
+	t, ends := d.Row, d.Member.Spans.End()
+	known := coverage.Known{At: commit.Surely(d.Horizon, 0), Late: late}
+	if !d.Ended() || d.Behind || d.Member.Imports.Unknown(t.Imported) || t.Spans.String() != d.Member.Spans.String() ||
+		ends > known.At.Add(-late) {
+		return
+	}
+	above := t.Coverage.Watermark
+	if t.Last != "" {
+		above = tables.TicksBefore(t.Last).Floor(tables.Day) + tables.Day
+	}
+	if open, _ := t.Coverage.Open(ends); open >= above && open < ends {
+		t.Coverage.Seal(coverage.Window{From: above, To: ends}, known)
+		d.Dirty = true
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -190,7 +191,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	if err == nil && !wanted(place) {
 		return nil
 	}
-	if m, settled := schema.Settled(e, track); err == nil && settled && m.Spans.End() <= pl.now.Add(-pl.Late(m)) {
+	if m, settled := schema.Settled(e, track); err == nil && settled && sealed(m, track, pl.Late(m), pl.now) {
 		return nil
 	}
 	pl.at.Devices++
@@ -212,6 +213,16 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		return err
 	}
 	return pl.flush(ctx, &pl.part)
+}
+
+// sealed reports whether tokens admit no row of a membership that has ended, neither now nor at any time since its days
+// were sealed.
+func sealed(m schema.Member, track tables.Entity, late time.Duration, now tables.Ticks) bool {
+	if m.Spans.End() > now.Add(-late) {
+		return false
+	}
+	c, err := coverage.Parse(track.Get(schema.TrackCoverage).Binary())
+	return err != nil || !c.Admit(coverage.Known{At: now, Late: late}) // older versions have stored none
 }
 
 func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {

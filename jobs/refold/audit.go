@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -28,10 +29,10 @@ func (a *auditor) turnTo(ctx context.Context, d *folding.Device) error {
 	return nil
 }
 
-// serve leaves the device's cursor to another job if its mark may have no message: this job may have died before, or
-// fails after a portion.
+// serve leaves the device's stale days to another job if its mark may have no message: this job may have died before,
+// or fails after a portion.
 func (a *auditor) serve(d *folding.Device) {
-	if (d.Err != nil || a.task.Tried) && !d.Row.Refold.Empty() && d.Row.RefoldMark.ID != "" {
+	if (d.Err != nil || a.task.Tried) && !d.Row.Coverage.Next().Empty() && d.Row.RefoldMark.ID != "" {
 		a.hand(d)
 		a.result.Unended[len(a.result.Unended)-1].Delay = retryAfter
 	}
@@ -43,7 +44,7 @@ func (a *auditor) concerns(d *folding.Device) bool {
 	if d.Err != nil || t.Last == "" || t.HeldAt(a.now) || !a.mine(d, t) {
 		return false
 	}
-	return a.mark == "" || t.RefoldMark.ID == a.mark // another message works off the cursor
+	return a.mark == "" || t.RefoldMark.ID == a.mark // another message works off the stale days
 }
 
 // mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
@@ -105,22 +106,20 @@ func (a *auditor) later(d *folding.Device) {
 
 // device audits one device. Its error is of storage, or says why the device is left for now.
 func (a *auditor) device(ctx context.Context, d *folding.Device) error {
-	full, turn := a.task.Depth == Full, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
 	if a.task.Depth == Refold {
 		return a.workOff(ctx, d)
 	}
-	if err := a.regain(ctx, d); err != nil || d.Err != nil {
+	known := coverage.Known{At: commit.Surely(a.now, a.task.Slot), Late: a.Late(d.Member)}
+	if err := a.admit(ctx, d, known); err != nil || d.Err != nil {
 		return err
 	}
-	pending := pending(d)
-	spans := []tracking.Window{{From: d.Row.Floor, To: tables.MaxTicks}}
+	full, turn := a.task.Depth == Full, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
+	last := coverage.Window{To: known.At.Add(-known.Late).Floor(tables.Day)} // no living token admits a row of it
+	spans := []coverage.Window{{To: tables.MaxTicks}}
 	if !full {
 		if spans = turn.spans(); turn.last() {
-			spans = append(spans, tracking.Window{From: d.Row.Floor, To: a.floor(d)})
+			spans = append(spans, last)
 		}
-	}
-	if d.Member.Imports.Unknown(d.Row.Imported) {
-		spans = nil // the next run has the rows of the import folded, which are not late
 	}
 	if err := a.lateRows(ctx, d, spans); err != nil || d.Err != nil {
 		return err
@@ -130,28 +129,32 @@ func (a *auditor) device(ctx context.Context, d *folding.Device) error {
 			return err
 		}
 	}
-	if (full || turn.last()) && !pending {
-		return a.drop(ctx, d)
+	if full || turn.last() {
+		return a.seal(ctx, d, last, known)
 	}
 	return nil
 }
 
-// pending reports whether rows of an import, a move or a gap are still to be folded. What the cursor has passed of them
-// is not counted before it has passed all, so nothing leaves the ledger before then, or late rows there would be lost.
-func pending(d *folding.Device) bool {
-	t := d.Row
-	return d.Member.Imports.Unknown(t.Imported) || !t.Importing.Empty() || !t.Gap.Empty()
+// covered returns the coverage of a device with the imports that the pipeline does not know yet. The next run has their
+// rows folded, which are not late.
+func covered(d *folding.Device) coverage.Coverage {
+	c := d.Row.Coverage
+	for _, i := range d.Member.Imports {
+		if i.ID > d.Row.Imported {
+			c.Stale(coverage.Window{From: i.From, To: i.To}, coverage.Import)
+		}
+	}
+	return c
 }
 
-// floor returns where the ledger of a device begins: no living token admits a row below it, or rows may be gone.
-func (a *auditor) floor(d *folding.Device) tables.Ticks {
-	sure := commit.Surely(a.now, a.task.Slot)
-	return max(sure.Add(-a.Late(d.Member)).Floor(tables.Day), d.Row.Watermark)
+// passed returns the part of a window in which the checkpoint has passed days, the last one in part.
+func passed(d *folding.Device, w coverage.Window) coverage.Window {
+	return w.And(coverage.Window{To: tables.TicksBefore(d.Row.Last).Floor(tables.Day) + tables.Day})
 }
 
-// mayDrop reports whether the time is sure enough to drop what nothing brings back. An audit that somebody has asked
-// for goes by all clocks alone.
-func (a *auditor) mayDrop(ctx context.Context) (bool, error) {
+// maySeal reports whether the time is sure enough to seal days, which drops counts that nothing brings back. An audit
+// that somebody has asked for goes by all clocks alone.
+func (a *auditor) maySeal(ctx context.Context) (bool, error) {
 	if a.task.Depth == Full {
 		return true, nil
 	}
@@ -165,17 +168,14 @@ func (a *auditor) mayDrop(ctx context.Context) (bool, error) {
 	return *a.steady, nil
 }
 
-// regain moves the ledger's floor back if tokens admit older rows than before, and has the gap folded again, because
-// its counts are gone.
-func (a *auditor) regain(ctx context.Context, d *folding.Device) error {
-	floor, was := a.floor(d), d.Row.Floor
-	if floor >= was {
+// admit has days made again that were sealed, and to which tokens admit rows now.
+func (a *auditor) admit(ctx context.Context, d *folding.Device, known coverage.Known) error {
+	if c := d.Row.Coverage; !c.Admit(known) {
 		return nil
 	}
-	gap := tracking.Window{From: floor, To: max(was, d.Row.Gap.To)}
 	err := a.commit(ctx, d, func(t *tracking.Row) {
-		t.Floor, t.Gap = floor, gap
-		t.FoldAgain(tracking.Cursor{Window: gap})
+		t.Stream = tracking.Stream{}
+		t.Coverage.Admit(known)
 	})
 	if err == nil && d.Err == nil {
 		a.hand(d)
@@ -185,20 +185,20 @@ func (a *auditor) regain(ctx context.Context, d *folding.Device) error {
 
 // lateRows counts storage's rows in some spans below the checkpoint, and folds the days again that have more than the
 // ledger says.
-func (a *auditor) lateRows(ctx context.Context, d *folding.Device, spans []tracking.Window) error {
+func (a *auditor) lateRows(ctx context.Context, d *folding.Device, spans []coverage.Window) error {
 	late, err := a.findLate(ctx, d, spans)
 	if err != nil {
 		return err
 	}
 	for len(late) > 0 {
-		today := tracking.Window{From: late[0].From.Floor(tables.Day), To: late[0].From.Floor(tables.Day) + tables.Day}
+		today := coverage.Window{From: late[0].From.Floor(tables.Day), To: late[0].From.Floor(tables.Day) + tables.Day}
 		open, err := d.OpenDay()
 		if err != nil {
 			d.Err = err
 			return nil
 		}
 		if today.To > open { // open windows are folded once, with everything late in them
-			return a.lateDay(ctx, d, tracking.Window{From: min(today.From, open), To: tables.MaxTicks})
+			return a.lateDay(ctx, d, coverage.Window{From: min(today.From, open), To: tables.MaxTicks})
 		}
 		for len(late) > 0 && late[0].From < today.To {
 			late = late[1:]
@@ -211,47 +211,44 @@ func (a *auditor) lateRows(ctx context.Context, d *folding.Device, spans []track
 }
 
 // findLate returns the spans of the ledger in which storage has more rows, in order.
-func (a *auditor) findLate(ctx context.Context, d *folding.Device, spans []tracking.Window) (late []tracking.Window,
+func (a *auditor) findLate(ctx context.Context, d *folding.Device, spans []coverage.Window) (late []coverage.Window,
 	err error) {
 	for _, s := range spans {
-		s.From = max(s.From, d.Row.Floor, d.Row.Gap.To, d.Row.Importing.To)
-		if s.Empty() || s.From > tables.TicksBefore(d.Row.Last) {
+		parts := covered(d).Counted(passed(d, s))
+		if len(parts) == 0 {
 			continue
 		}
-		counted, err := a.count(ctx, d, s)
+		found, err := a.count(ctx, d, coverage.Window{From: parts[0].From, To: parts[len(parts)-1].To})
 		if err != nil {
 			return nil, err
 		}
-		more, missing := d.Row.Ledger.Late(counted, s)
-		a.result.Missing += int(missing)
-		late = append(late, more...)
+		for _, part := range parts {
+			more, missing := d.Row.Ledger.Late(found, part)
+			a.result.Missing += int(missing)
+			late = append(late, more...)
+		}
 	}
-	slices.SortFunc(late, func(a, b tracking.Window) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(late, func(a, b coverage.Window) int { return cmp.Compare(a.From, b.From) })
 	return late, nil
 }
 
-// lateDay folds a day with late rows again, or leaves it to the refold cursor if it is too much for this job.
-func (a *auditor) lateDay(ctx context.Context, d *folding.Device, w tracking.Window) error {
+// lateDay folds a day with late rows again, or makes it stale if that is too much for this job.
+func (a *auditor) lateDay(ctx context.Context, d *folding.Device, w coverage.Window) error {
 	if d.Row.Ledger.Count(w.From, w.To) <= int64(a.left) {
-		_, err := a.refold(ctx, d, redo{Window: w, late: true})
+		_, err := a.refold(ctx, d, redo{Window: w})
 		if !errors.Is(err, errTooMuch) {
 			return err
 		}
 	}
 	w.To = min(w.To, tables.TicksBefore(d.Row.Last)+1)
-	return a.leave(ctx, d, tracking.Cursor{Window: w})
-}
-
-// leave sets the refold cursor, which other jobs work off.
-func (a *auditor) leave(ctx context.Context, d *folding.Device, c tracking.Cursor) error {
-	if err := a.commit(ctx, d, func(t *tracking.Row) { t.FoldAgain(c) }); err != nil || d.Err != nil {
-		return err
+	err := a.commit(ctx, d, func(t *tracking.Row) { t.FoldAgain(w, coverage.Late) })
+	if err == nil && d.Err == nil {
+		a.hand(d)
 	}
-	a.hand(d)
-	return nil
+	return err
 }
 
-// hand leaves the device's cursor to another job.
+// hand leaves the device's stale days to another job.
 func (a *auditor) hand(d *folding.Device) {
 	if n := len(a.result.Unended); n > 0 && a.result.Unended[n-1].Device == d.Member.Place() {
 		a.result.Unended = a.result.Unended[:n-1]
@@ -259,20 +256,14 @@ func (a *auditor) hand(d *folding.Device) {
 	a.result.Unended = append(a.result.Unended, Unended{Device: d.Member.Place(), Mark: d.Row.RefoldMark.ID})
 }
 
-// workOff moves the refold cursor portion by portion, as far as one job may.
+// workOff makes stale days again, portion by portion, as far as one job may.
 func (a *auditor) workOff(ctx context.Context, d *folding.Device) error {
-	for !d.Row.Refold.Empty() {
+	for next := d.Row.Coverage.Next(); !next.Empty(); next = d.Row.Coverage.Next() {
 		if a.left <= 0 {
 			a.hand(d)
 			return nil
 		}
-		c := d.Row.Refold
-		r := redo{Window: tracking.Window{From: c.From, To: c.To.Ceil(tables.Day)}, Stream: d.Row.Stream, cursor: true,
-			then: func(t *tracking.Row, f *folding.Device, done bool) {
-				t.Passed(f.Row, f.Rejects, done)
-				d.Model.KeepWindowed(t.Stream.States)
-			}}
-		if _, err := a.refold(ctx, d, r); err != nil || d.Err != nil {
+		if _, err := a.refold(ctx, d, redo{Window: next, Stream: d.Row.Stream, stale: true}); err != nil || d.Err != nil {
 			return err
 		}
 		if a.mark != "" {
@@ -282,21 +273,33 @@ func (a *auditor) workOff(ctx context.Context, d *folding.Device) error {
 	return nil
 }
 
-// drop removes the spans from the ledger where no living token admits a row. This was already so when the audit that
-// counted them began.
-func (a *auditor) drop(ctx context.Context, d *folding.Device) error {
-	floor := a.floor(d)
-	spans := d.Row.Ledger.Spans()
-	if len(spans) == 0 || spans[0][1] > floor || !d.Row.Refold.Empty() && d.Row.Refold.From < floor {
+// seal seals the days of a window that are right, and drops their counts. No living token admitted a row of them when
+// this audit began, which has counted them since, or has made them again.
+func (a *auditor) seal(ctx context.Context, d *folding.Device, w coverage.Window, known coverage.Known) error {
+	w = passed(d, w)
+	days := covered(d).Sealable(w)
+	if !worthSealing(d, w, days) {
 		return nil
 	}
-	if may, err := a.mayDrop(ctx); err != nil || !may {
+	if may, err := a.maySeal(ctx); err != nil || !may {
 		return err
 	}
 	return a.commit(ctx, d, func(t *tracking.Row) {
-		t.Ledger.Drop(floor)
-		t.Floor = max(t.Floor, floor)
-		t.Gap.From = max(t.Gap.From, floor)
+		for _, day := range days {
+			for _, sealed := range t.Coverage.Seal(day, known) {
+				t.Ledger.Drop(sealed)
+			}
+		}
+	})
+}
+
+// worthSealing reports whether there are counts to drop, or days that may never have any more: below others that are
+// sealed, or up to the checkpoint of a device that is silent.
+func worthSealing(d *folding.Device, w coverage.Window, days []coverage.Window) bool {
+	_, sealed := d.Row.Coverage.SealedTo()
+	whole := passed(d, coverage.Window{To: tables.MaxTicks})
+	return slices.ContainsFunc(days, func(day coverage.Window) bool {
+		return day.From < sealed || w.To == whole.To || d.Row.Ledger.Count(day.From, day.To) > 0
 	})
 }
 
@@ -307,8 +310,7 @@ func (a *auditor) commit(ctx context.Context, d *folding.Device, change func(*tr
 		if err != nil {
 			return err
 		}
-		if !fresh.SameIn(tracking.Window{To: tables.MaxTicks}, d.Row, a.now) || fresh.Floor != d.Row.Floor ||
-			fresh.Gap != d.Row.Gap {
+		if !fresh.SameIn(coverage.Window{To: tables.MaxTicks}, d.Row, a.now) {
 			return errChanged
 		}
 		d.Row = fresh

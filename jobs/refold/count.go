@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 )
 
 // count counts the rows of a device in a window, up to its checkpoint.
-func (a *auditor) count(ctx context.Context, d *folding.Device, w tracking.Window) (*tracking.Ledger, error) {
+func (a *auditor) count(ctx context.Context, d *folding.Device, w coverage.Window) (*tracking.Ledger, error) {
 	keys := tables.Keys{To: d.Row.Last}
 	if w.From > 0 {
 		keys.From = w.From.String()

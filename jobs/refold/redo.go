@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
@@ -19,12 +20,10 @@ import (
 // A redo is a range of a device's rows that is folded again and replaces its outputs. Its window has whole days,
 // because no window is longer. One that reaches into open windows ends at the checkpoint, and replaces the states, too.
 type redo struct {
-	tracking.Window
+	coverage.Window
 	tracking.Stream // where it continues
 
-	cursor bool                                                // it works off the refold cursor
-	late   bool                                                // write only windows whose count differs from the ledger's
-	then   func(t *tracking.Row, f *folding.Device, done bool) // what else a commit changes
+	stale bool // it makes stale days again, all of their outputs; otherwise windows whose count differs from the ledger's
 }
 
 // Reasons to leave a device for now.
@@ -47,7 +46,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 	if isOpen {
 		r.To = tables.MaxTicks
 		if r.Row == "" {
-			r.From = max(min(r.From, open), d.Row.Watermark)
+			r.From = max(min(r.From, open), d.Row.Coverage.Watermark)
 		}
 	}
 	f, err := a.beginRedo(ctx, d, r)
@@ -58,7 +57,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 	defer leave(ctx, j, d)
 	for try := range commit.Tries {
 		most, full := max(a.left, a.Portion), 0
-		if r.cursor {
+		if r.stale {
 			most, full = f.Folded+a.Portion, f.Bytes+folding.MaxBytes
 		}
 		if err := a.stretch(ctx, f, r, d.Row.Last, isOpen, most, full); err != nil || f.Err != nil {
@@ -66,7 +65,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 			return false, err
 		}
 		d.Seen = max(d.Seen, f.Seen)
-		if f.Behind && !r.cursor {
+		if f.Behind && !r.stale {
 			return false, errTooMuch
 		}
 		if !d.Claimed {
@@ -98,7 +97,7 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 		mark := d.Row.RefoldMark
 		err = a.finish(ctx, j, d, g)
 		if err == nil && d.Err == nil {
-			if !r.cursor && d.Row.RefoldMark != mark { // the message with the old mark does nothing now
+			if !r.stale && d.Row.RefoldMark != mark { // the message with the old mark does nothing now
 				a.hand(d)
 			}
 			a.result.Refolds++
@@ -200,7 +199,7 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 	done := !f.Behind
 	g = d.On(d.Row.Clone())
 	g.Look, g.Seen, g.Folded, g.Dirty = true, f.Seen, f.Folded, true
-	passed := tracking.Window{From: r.From, To: r.To}
+	passed := coverage.Window{From: r.From, To: r.To}
 	g.Rejects, g.Acks = f.Rejects, f.Acks
 	if !done {
 		passed.To = tables.TicksBefore(f.Row.Last).Floor(tables.Day)
@@ -208,7 +207,7 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 	}
 	touched := d.Row.Ledger.Differences(f.Row.Ledger, passed)
 	late, fresh := g.Row.Enter(passed, f.Row.Ledger)
-	if !r.cursor {
+	if !r.stale {
 		g.Row.StartDayAgain(passed)
 	}
 	g.Rejects.AtMost(fresh) // the others were counted when first folded
@@ -220,7 +219,7 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 		if !isOpen && e.To > r.To {
 			continue // it depends on later readings, too
 		}
-		same := r.late && !slices.ContainsFunc(touched, tracking.Window{From: e.From, To: e.To}.Meets)
+		same := !r.stale && !slices.ContainsFunc(touched, coverage.Window{From: e.From, To: e.To}.Meets)
 		if e.IsMark() && same && e.To <= passed.To || isWindow && (same && e.Closed || !done && !e.Closed) {
 			continue // it is as it was, or not done
 		}
@@ -233,16 +232,11 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 		if err := adopt(g, processor, f.Row.States[processor.Name], done && isOpen); err != nil {
 			return nil, 0, err
 		}
-		if done && r.cursor {
-			if err := rebuilt(g, processor); err != nil {
-				return nil, 0, err
-			}
-		}
 	}
-	if r.then != nil {
-		r.then(g.Row, f, done)
+	if r.stale {
+		err = pass(g, f, r, done)
 	}
-	return g, late, nil
+	return g, late, err
 }
 
 // adopt takes over a processor's result of a redo.
@@ -258,7 +252,7 @@ func adopt(g *folding.Device, processor fold.Configured, state []byte, open bool
 	if err := merge(g, m, processor, t.States[processor.Name], state, 0); err != nil {
 		return err
 	}
-	if !t.Refold.Rebuild {
+	if t.Coverage.RebuildTo == 0 {
 		return nil
 	}
 	rebuilt, err := m.Merge(g.Member, t.Again[processor.Name], state, 0)
@@ -266,28 +260,40 @@ func adopt(g *folding.Device, processor fold.Configured, state []byte, open bool
 	return err
 }
 
-// rebuilt replaces the state of a merging processor by a redo of all readings, joined with what live jobs have folded
-// since the cursor was set.
-func rebuilt(g *folding.Device, processor fold.Configured) error {
-	m, ok := processor.Fold.(fold.Merging)
-	if !ok || !g.Row.Refold.Rebuild {
+// pass notes that a portion of stale days is made again. With the last of the days that merging outputs needed to be
+// rebuilt, their states are replaced by those, joined with what live jobs have folded since.
+func pass(g, f *folding.Device, r redo, done bool) error {
+	rebuild := g.Row.Coverage.RebuildTo
+	g.Row.Passed(r.Window, f.Row, f.Rejects, done)
+	g.Model.KeepWindowed(g.Row.Stream.States)
+	if rebuild == 0 || g.Row.Coverage.RebuildTo != 0 {
 		return nil
 	}
-	base, err := older(g, m, processor)
-	if err != nil {
-		return err
+	for _, processor := range g.Model.Processors {
+		m, ok := processor.Fold.(fold.Merging)
+		if !ok {
+			continue
+		}
+		base, err := older(g, m, processor)
+		if err == nil {
+			err = merge(g, m, processor, base, g.Row.States[processor.Name], rebuild)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return merge(g, m, processor, base, g.Row.States[processor.Name], g.Row.Refold.To)
+	g.Row.ForgetAgain()
+	return nil
 }
 
 // older returns the state of a redo of all readings, with the values of readings below the watermark, which nothing can
 // fold again. Those of sensors that the settings no longer know leave.
 func older(g *folding.Device, m fold.Merging, processor fold.Configured) ([]byte, error) {
 	again := g.Row.Again[processor.Name]
-	if g.Row.Watermark == 0 {
+	if g.Row.Coverage.Watermark == 0 {
 		return again, nil
 	}
-	old, err := m.Below(g.Row.States[processor.Name], g.Row.Watermark, g.Model.Sensors.Makes)
+	old, err := m.Below(g.Row.States[processor.Name], g.Row.Coverage.Watermark, g.Model.Sensors.Makes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,10 @@
 // Package refold repairs what lies below checkpoints. An audit counts rows in storage and compares them with the
-// ledger; a redo folds a span again and replaces its outputs.
+// ledger; a redo folds days again and replaces their outputs. What days are worth, and why no row is left out, is in
+// package coverage.
 //
-//	Refolder.Do ─► audit: count, compare, drop days that no token admits
-//	               ├─► a day has more rows than the ledger: redo of that day, or set the cursor
-//	               └─► the cursor is set: redo of a portion, and move the cursor
+//	Refolder.Do ─► audit: count, compare, seal days that no token admits
+//	               ├─► a day has more rows than the ledger: redo of that day, or make it stale
+//	               └─► days are stale: redo of a portion of the first of them, and then they are right
 //
 // A redo claims nothing while it folds. It is committed on a fresh row if the ledger of its own days is as it was.
 package refold
@@ -36,7 +37,7 @@ type Task struct {
 	Depth Depth
 	Slot  tables.Ticks // of the job's run
 	Since tables.Ticks // slot of the last run with Late audits; zero if there is none
-	Mark  string       // if it is not empty, the job works off the cursors of devices with this mark alone
+	Mark  string       // if it is not empty, the job works off the stale days of devices with this mark alone
 	Tried bool         // the job may have run before, so messages of marks may not have been put
 }
 
@@ -46,7 +47,7 @@ type Depth string
 const (
 	Late   Depth = "late"   // the hours that have reached an age at which late rows are looked for
 	Full   Depth = "full"   // all that the ledger covers
-	Refold Depth = "refold" // nothing: it only works off refold cursors
+	Refold Depth = "refold" // nothing: it only makes stale days again
 )
 
 // A Result is what a job did.

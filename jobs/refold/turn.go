@@ -4,7 +4,7 @@ import (
 	"hash/fnv"
 	"time"
 
-	"furrow/jobs/tracking"
+	"furrow/jobs/coverage"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -43,10 +43,10 @@ func TurnOf(p schema.Pipeline, month schema.Month, since, run tables.Ticks) Turn
 
 // spans returns the hours of rows that reached an age in [since, run]. The spans of successive turns meet. If since is
 // zero, the spans start with the first row.
-func (t Turn) spans() (all []tracking.Window) {
+func (t Turn) spans() (all []coverage.Window) {
 	for _, a := range ages() {
 		if from, to, due := t.periods(a.every); due {
-			w := tracking.Window{From: max(from-a.old, 0).Floor(tables.Hour), To: max(to-a.old, 0).Floor(tables.Hour)}
+			w := coverage.Window{From: max(from-a.old, 0).Floor(tables.Hour), To: max(to-a.old, 0).Floor(tables.Hour)}
 			if t.since == 0 {
 				w.From = 0
 			}

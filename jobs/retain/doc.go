@@ -6,10 +6,10 @@
 // for each of these reasons. They are looked for in this order, on rows of one moment:
 //
 //	a job of a pipeline is at work                        its claim is open
-//	it has not passed the rows                            checkpoint, and whether there is a row above it
-//	it has to fold them again                             settings, spans, refold cursor, gap, imports
-//	audits may still find late rows                       spans of the ledger, and rows above its floor
+//	it has to fold them again                             settings, spans, imports that it does not know yet
 //	a window is open that is made of them                 Windowed.OpenFrom
+//	it has not passed the rows                            checkpoint, and whether there is a row above it
+//	a day is not right and sealed                         coverage, with what tokens admit now
 //	another tenant had the device, and needs them         the same of its memberships
 //	an archive does not have the day, or makes it again   marks, and the archive
 //
@@ -19,10 +19,10 @@
 // no refold or import reaches there. Only then rows go, oldest first.
 //
 // An example: the policy keeps 9 days, and tokens admit rows of 8. A device was silent from the 5th to the 9th. Its
-// rows of the 7th arrive on the 14th, below the checkpoint. On the 17th, rows of the 7th are old enough to go. The
-// ledger has no span for that day, because nobody has counted a row there; but its floor is still the 7th, as the day's
-// last audit is to come, and there is a row above the floor. So the row stays. Then the audit counts the 7th, folds it,
-// and moves the floor to the 9th. The next job of retention deletes the row.
+// rows of the 7th arrive on the 14th, below the checkpoint. On the 17th, rows of the 7th are old enough to go, and the
+// days up to the 6th are sealed. So the rows of the 7th stay, whether or not anything has been counted there. Then the
+// audit of that day counts the 7th, makes it again, and seals the days up to the 8th. The next job of retention deletes
+// the rows.
 //
 // What goes by age alone (buckets, rejects, commands, and what tenants have as a whole) is no input of any job by then.
 // Ages go by the earliest of all clocks (commit.Surely).

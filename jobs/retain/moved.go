@@ -53,8 +53,11 @@ func (p *Retainer) movedIn(ctx context.Context, o Folding, m schema.Member, d *r
 		stay(at, CauseMove, "has to fold it again")
 		return nil
 	}
-	if !t.Refold.Empty() {
-		stay(t.Refold.From, CauseMove, "folds it again")
+	if next := t.Coverage.Next(); !next.Empty() {
+		stay(next.From, CauseMove, "folds it again")
+	}
+	if r := t.Coverage.Repeat; !r.Empty() {
+		stay(r.From, CauseMove, "folds it again later")
 	}
 	if uncut := t.Uncut.String(); uncut > t.Last { // as package live reads them
 		of := m

@@ -25,7 +25,7 @@ func (p *Retainer) raise(ctx context.Context, all []*retained) error {
 		}
 		err = p.raiseIn(ctx, o.Tracking, all, func(d *retained) *commit.Write {
 			t := d.rows[i]
-			if t == nil || t.Watermark >= d.to {
+			if t == nil || t.Coverage.Watermark >= d.to {
 				return nil
 			}
 			e := watermark(d)

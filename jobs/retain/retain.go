@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -109,8 +110,8 @@ func (p *Retainer) decide(ctx context.Context, all []*retained, now, sure tables
 		if err := p.unfolded(ctx, d, now); err != nil {
 			return err
 		}
-		if err := p.uncounted(ctx, d); err != nil {
-			return err
+		for i, o := range p.Others {
+			d.unsealed(o, d.rows[i], coverage.Known{At: sure, Late: p.Late(d.Member)})
 		}
 	}
 	if err := p.moved(ctx, all); err != nil {
@@ -169,27 +170,15 @@ func (d *retained) heed(o Folding, t *tracking.Row, now tables.Ticks) {
 	}
 	m := o.ModelOf(d.Member)
 	if t.Last != "" && t.Settings != m.Settings {
-		stay(t.Watermark, CauseRefold, "has to fold it again with other settings")
+		stay(t.Coverage.Watermark, CauseRefold, "has to fold it again with other settings")
 	}
 	if at, moved := t.Spans.Differ(d.Member.Spans); moved && t.Last != "" {
 		stay(at, CauseMove, "has to fold it again after a move")
-	}
-	if !t.Refold.Empty() {
-		stay(t.Refold.From, CauseRefold, "folds it again")
-	}
-	if !t.Gap.Empty() {
-		stay(t.Gap.From, CauseRefold, "folds it again")
-	}
-	if !t.Importing.Empty() {
-		stay(t.Importing.From, CauseImport, "has an import to fold")
 	}
 	for _, i := range d.Member.Imports {
 		if i.ID > t.Imported {
 			stay(i.From, CauseImport, "has an import to fold")
 		}
-	}
-	if spans := t.Ledger.Spans(); len(spans) > 0 {
-		stay(spans[0][0], CauseAudit, "still looks for late rows")
 	}
 	for _, processor := range m.Processors {
 		w, is := processor.Windowed()
@@ -201,7 +190,7 @@ func (d *retained) heed(o Folding, t *tracking.Row, now tables.Ticks) {
 		switch {
 		case err != nil:
 			stay(0, CauseUnreadable, "has a state that cannot be read")
-		case open != 0 && (processor.Raw || tables.TicksBefore(t.Last) >= d.to):
+		case open != 0 && (processor.Raw || t.Spans.End() == 0 && tables.TicksBefore(t.Last) >= d.to):
 			stay(open, CauseWindow, "has not closed its windows")
 		}
 	}
@@ -212,7 +201,7 @@ func (p *Retainer) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 	after, who, by := d.to.String(), Folding{}, (*tracking.Row)(nil)
 	for i, o := range p.Others {
 		if t := d.rows[i]; t != nil {
-			if passed := max(t.Last, t.Watermark.String()); passed < after {
+			if passed := max(t.Last, t.Coverage.Watermark.String()); passed < after {
 				after, who, by = passed, o, t
 			}
 		}
@@ -231,35 +220,27 @@ func (p *Retainer) unfolded(ctx context.Context, d *retained, now tables.Ticks) 
 	return err
 }
 
-// uncounted keeps rows that came late and that no audit has found yet. A pipeline has counted the rows below the floor
-// of its ledger when nothing could come any more. From there on the ledger has each day with rows that it knows, so one
-// without, where there are rows, still has its last audit before it:
-//
-//	floor          d.to            first span of the ledger
-//	  |  a late row  |               |
-//	  ... silent days ...............| days with rows
-func (p *Retainer) uncounted(ctx context.Context, d *retained) error {
-	for i, o := range p.Others {
-		t := d.rows[i]
-		if t == nil || t.Last == "" || t.Floor >= d.to {
-			continue
-		}
-		keys := tables.Keys{From: t.Floor.String(), Before: d.to.String()}
-		if t.Floor == 0 {
-			keys.From = "" // malformed row keys may lie below all ticks
-		}
-		if d.from != "" && d.from >= keys.From {
-			keys.From, keys.After = "", d.from
-		}
-		row, err := FirstRow(ctx, p.Client, d.Member, keys)
-		if err != nil {
-			return err
-		}
-		if row != "" {
-			d.stay(tables.TicksBefore(row), CauseAudit, "pipeline "+string(o.Name)+" still looks for late rows")
-		}
+// unsealed keeps the days below the checkpoint of a pipeline that are not both right and sealed. By what is known now,
+// rows may still come to them, or they are to be made again.
+func (d *retained) unsealed(o Folding, t *tracking.Row, known coverage.Known) {
+	if t == nil || t.Last == "" {
+		return
 	}
-	return nil
+	c, passed := t.Coverage, tables.TicksBefore(t.Last).Floor(tables.Day)+tables.Day
+	c.Admit(known)
+	open, is := c.Open(passed)
+	if spans := t.Ledger.Spans(); len(spans) > 0 && spans[0][0] < open { // rows that a live job has folded after all
+		open, is = spans[0][0], coverage.Part{}
+	}
+	switch {
+	case open >= passed:
+	case is.Why&coverage.Import != 0:
+		d.stay(open, CauseImport, "pipeline "+string(o.Name)+" has an import to fold")
+	case is.Stale():
+		d.stay(open, CauseRefold, "pipeline "+string(o.Name)+" folds it again")
+	default:
+		d.stay(open, CauseAudit, "pipeline "+string(o.Name)+" still looks for late rows")
+	}
 }
 
 // unfolded says why rows of a device may not be folded.

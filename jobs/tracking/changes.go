@@ -12,9 +12,6 @@ func (t *Row) setImports(e *tables.Entity) {
 	if t.Imported != t.Was.Imported {
 		e.Set(schema.TrackImported, tables.Int64(int64(t.Imported)))
 	}
-	if t.Importing != t.Was.Importing {
-		e.Set(schema.TrackImporting, tables.String(Cursor{Window: t.Importing}.String()))
-	}
 }
 
 // setSpans sets the properties of spans that have changed.
@@ -24,9 +21,6 @@ func (t *Row) setSpans(e *tables.Entity) {
 	}
 	if t.Uncut != t.Was.Uncut {
 		e.Set(schema.TrackUncut, tables.Int64(int64(t.Uncut)))
-	}
-	if t.Settled != t.Was.Settled {
-		e.Set(schema.TrackSettled, tables.Boolean(t.Settled))
 	}
 }
 
@@ -50,18 +44,15 @@ func (t *Row) SetMarks(e *tables.Entity) {
 	}
 }
 
-// SetStream sets the properties that have changed.
-func (t *Row) SetStream(e *tables.Entity) {
-	if t.Gap != t.Was.Gap {
-		e.Set(schema.TrackRegained, tables.String(Cursor{Window: t.Gap}.String()))
-	}
+// SetCoverage sets the coverage, and what has changed of the progress in making days again.
+func (t *Row) SetCoverage(e *tables.Entity) {
+	t.setCoverage(e)
 	if t.Rebuilt {
 		SetStates(e, schema.TrackRebuilt, t.Again)
 	}
 	if !t.Refolded() {
 		return
 	}
-	e.Set(schema.TrackRefold, tables.String(t.Refold.String()))
 	e.Set(schema.TrackRefoldRow, tables.String(t.Stream.Row))
 	counted := t.Stream.Counted
 	if counted == nil {
@@ -74,9 +65,17 @@ func (t *Row) SetStream(e *tables.Entity) {
 	}
 }
 
-// Refolded reports whether the cursor was set or has moved since the row was read.
+// Refolded reports whether days have become stale or were made again since the row was read.
 func (t *Row) Refolded() bool {
-	return t.Refold != t.Was.Refold || t.Stream.Row != t.Was.Stream.Row
+	return !t.Coverage.Same(t.Was.Coverage) || t.Stream.Row != t.Was.Stream.Row
+}
+
+// SameWork reports whether storage has the days to be made again, and the progress in that, that the row was read with.
+func (t *Row) SameWork(found *tables.Entity) bool {
+	f := found.Fields()
+	now := Row{Last: f.String(schema.TrackCheckpoint), Spans: t.Was.Spans}
+	err := now.readCoverage(f)
+	return err == nil && now.Coverage.Same(t.Was.Coverage) && f.String(schema.TrackRefoldRow) == t.Was.Stream.Row
 }
 
 // setWaits sets what has changed of readings that stay.

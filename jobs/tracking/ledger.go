@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
 )
@@ -34,6 +35,8 @@ func (s span) end() tables.Ticks {
 	}
 	return s.start + tables.Hour
 }
+
+func (s span) window() coverage.Window { return coverage.Window{From: s.start, To: s.end()} }
 
 // Clone returns a copy.
 func (l *Ledger) Clone() *Ledger { return &Ledger{spans: slices.Clone(l.spans)} }
@@ -75,17 +78,17 @@ func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 
 // compare returns, for each of the ledger's spans within a window, how many more rows were counted there. A new span is
 // an hour.
-func (l *Ledger) compare(counted *Ledger, in Window) map[Window]int64 {
-	more := map[Window]int64{}
+func (l *Ledger) compare(counted *Ledger, in coverage.Window) map[coverage.Window]int64 {
+	more := map[coverage.Window]int64{}
 	for _, s := range l.spans {
-		if w := (Window{s.start, s.end()}); w.From >= in.From && w.To <= in.To {
+		if w := s.window(); w.From >= in.From && w.To <= in.To {
 			more[w] -= s.count
 		}
 	}
 	for _, s := range counted.spans {
-		w := Window{s.start, s.end()}
+		w := s.window()
 		if i, found := l.find(s.start); found {
-			w = Window{l.spans[i].start, l.spans[i].end()}
+			w = l.spans[i].window()
 		}
 		if w.From >= in.From && w.To <= in.To { // otherwise only part of it was counted
 			more[w] += s.count
@@ -96,19 +99,19 @@ func (l *Ledger) compare(counted *Ledger, in Window) map[Window]int64 {
 
 // Late returns the spans in which counted has more rows than the ledger, in order, and how many rows it lacks
 // elsewhere.
-func (l *Ledger) Late(counted *Ledger, in Window) (late []Window, missing int64) {
+func (l *Ledger) Late(counted *Ledger, in coverage.Window) (late []coverage.Window, missing int64) {
 	for w, n := range l.compare(counted, in) {
 		if n > 0 {
 			late = append(late, w)
 		}
 		missing += max(-n, 0)
 	}
-	slices.SortFunc(late, func(a, b Window) int { return cmp.Compare(a.From, b.From) })
+	slices.SortFunc(late, func(a, b coverage.Window) int { return cmp.Compare(a.From, b.From) })
 	return late, missing
 }
 
 // Differences returns the spans in which counted has another number of rows.
-func (l *Ledger) Differences(counted *Ledger, in Window) (all []Window) {
+func (l *Ledger) Differences(counted *Ledger, in coverage.Window) (all []coverage.Window) {
 	for w, n := range l.compare(counted, in) {
 		if n != 0 {
 			all = append(all, w)
@@ -118,11 +121,11 @@ func (l *Ledger) Differences(counted *Ledger, in Window) (all []Window) {
 }
 
 // equalIn reports whether two ledgers agree on a window, whatever their spans.
-func (l *Ledger) equalIn(o *Ledger, in Window, now tables.Ticks) bool {
+func (l *Ledger) equalIn(o *Ledger, in coverage.Window, now tables.Ticks) bool {
 	spans := func(l *Ledger) []span {
 		c := l.Clone()
 		c.Compact(now)
-		return slices.DeleteFunc(c.spans, func(s span) bool { return !in.Meets(Window{s.start, s.end()}) })
+		return slices.DeleteFunc(c.spans, func(s span) bool { return !in.Meets(s.window()) })
 	}
 	return slices.Equal(spans(l), spans(o))
 }
@@ -134,7 +137,7 @@ func (l *Ledger) from(at tables.Ticks) *Ledger {
 
 // replace replaces the ledger's counts in a window by others, and returns how many more rows those are. The window ends
 // at the bounds of days.
-func (l *Ledger) replace(w Window, counted *Ledger) (more int64) {
+func (l *Ledger) replace(w coverage.Window, counted *Ledger) (more int64) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool {
 		gone := s.start >= w.From && s.end() <= w.To
 		if gone {
@@ -170,10 +173,9 @@ func (l *Ledger) Compact(now tables.Ticks) {
 	l.spans = out
 }
 
-// Drop removes the spans that end at or before a time. The caller has audited them when no living token admitted a row
-// there.
-func (l *Ledger) Drop(until tables.Ticks) {
-	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.end() <= until })
+// Drop removes the spans of a window of whole days. They are sealed.
+func (l *Ledger) Drop(w coverage.Window) {
+	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.start >= w.From && s.end() <= w.To })
 }
 
 // Spans returns the bounds of the counted spans in order, each as [from, to).

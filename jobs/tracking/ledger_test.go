@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -94,12 +95,12 @@ func TestRefoldReplacesCounts(t *testing.T) {
 		l.add(i*tables.Hour, 1)
 	}
 	counted.add(3*tables.Hour, 7)
-	more := l.replace(Window{0, tables.Day}, &counted)
+	more := l.replace(coverage.Window{To: tables.Day}, &counted)
 	first, fourth := l.Count(0, 2*tables.Day), l.Count(3*tables.Hour, 4*tables.Hour)
 	if got := fmt.Sprint(more, first, fourth, len(l.Spans())); got != "-17 31 7 25" {
 		t.Errorf("counts are %s", got)
 	}
-	l.Drop(tables.Day + 4*tables.Hour)
+	l.Drop(coverage.Window{To: tables.Day + 4*tables.Hour})
 	if got := fmt.Sprint(l.Count(0, 2*tables.Day), len(l.Spans())); got != "20 20" {
 		t.Errorf("after a drop: %s", got)
 	}

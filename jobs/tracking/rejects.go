@@ -54,7 +54,7 @@ func (r *Rejects) Split(start tables.Ticks) (before, of Rejects) {
 // Bounds of the rejects that a tracking row carries from one portion of a day to the next, in bytes: of all of them,
 // and of each of their texts.
 const (
-	maxCarried     = 16 << 10
+	maxCarried     = 15 << 10
 	maxCarriedText = 1 << 10
 )
 

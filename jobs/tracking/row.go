@@ -1,15 +1,16 @@
 // Package tracking has the rows of a partition-tracking table: what a pipeline knows of a device. A Row is read,
-// changed in memory, and written in one conditional merge, so that checkpoint, states, counts and cursor change
+// changed in memory, and written in one conditional merge, so that checkpoint, states, counts and coverage change
 // together. There is no I/O here.
 //
 //	folded and counted ───────────────────────────────► Last         not read yet
-//	        Floor ├── Ledger: rows by hour ───────────────┤
-//	Watermark ┤      Refold: from ├──── to: to be folded again, as far as Stream has not got
+//	sealed ────────┤ Ledger: rows by hour ───────────────┤
+//	Watermark ┤      Coverage: which days are to be made again, from the first on, as far as Stream has not got
 package tracking
 
 import (
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -31,25 +32,16 @@ type Row struct {
 	Format     int64 // newest format of the row or an output of its device
 	Generation int64 // newest configuration that committed the row
 
-	Settings string // Pipeline.Settings of the last fold
-	Refold   Cursor
-	Stream   Stream            // progress of the refold cursor
-	Again    map[string][]byte // states of merging processors from the rows that the cursor has passed; nil removes one
+	Settings string            // Pipeline.Settings of the last fold
+	Coverage coverage.Coverage // of the days up to the checkpoint
+	Stream   Stream            // progress in making the first stale day again
+	Again    map[string][]byte // states of merging processors that are rebuilt, as far as that is; nil removes one
 	Rebuilt  bool              // Again has changed since the row was read
-	Gap      Window            // days that the ledger covers again, and that are not counted yet
-	Floor    tables.Ticks      // start of the ledger and of every audit
 	late     int64             // late rows that audits have found
 
-	// Watermark is the time below which rows may be gone. The cursor, the floor and the checkpoint of whoever begins
-	// never lie below it.
-	Watermark tables.Ticks
-
-	Imported  tables.Ticks // ID of the last import that the pipeline knows
-	Importing Window       // rows of imports and moves that the cursor has not passed yet: they are not late
-
-	Spans   schema.Spans // of the membership, as the rows are folded or will be when the cursor has passed
-	Uncut   tables.Ticks // an attempt that knew other spans or settings may have left outputs of rows up to here
-	Settled bool         // the membership has ended, and nothing is left to do
+	Imported tables.Ticks // ID of the last import that the pipeline knows
+	Spans    schema.Spans // of the membership, as the rows are folded or will be when no day is stale
+	Uncut    tables.Ticks // an attempt that knew other spans or settings may have left outputs of rows up to here
 
 	Waits Wait // of retention
 	Batch Batch
@@ -71,7 +63,7 @@ type Marks struct {
 	Held       string       // reason of the last one
 	HeldUntil  tables.Ticks // it is passed over until then
 	Chain      Mark         // of a chain for a device far behind
-	RefoldMark Mark         // of the message that works off the refold cursor
+	RefoldMark Mark         // of the message that works off the stale days
 }
 
 // HeldAt reports whether jobs pass over the device at a moment.
@@ -93,22 +85,21 @@ func RowOf(e tables.Entity) (*Row, error) {
 			int(f.Int(schema.TrackTakeovers))},
 		Rows: f.Int(schema.TrackRows), Rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		Generation: f.Int(schema.TrackGeneration), Settings: f.String(schema.TrackSettings),
-		Floor:     max(tables.Ticks(f.Int(schema.TrackLedgerFrom)), tables.Ticks(f.Int(schema.TrackWatermark))),
-		Watermark: tables.Ticks(f.Int(schema.TrackWatermark)), Imported: tables.Ticks(f.Int(schema.TrackImported)),
+		Imported: tables.Ticks(f.Int(schema.TrackImported)),
 		Marks: Marks{Attempts: int(f.Int(schema.TrackAttempts)), Held: f.String(schema.TrackHeld),
 			HeldUntil:  timeOf(f, schema.TrackHeldUntil),
 			Chain:      Mark{f.String(schema.TrackChainMark), timeOf(f, schema.TrackChainUntil)},
 			RefoldMark: Mark{f.String(schema.TrackRefoldMark), timeOf(f, schema.TrackRefoldUntil)}},
 	}
 	t.Remember()
-	t.Settled, t.Uncut = f.Boolean(schema.TrackSettled), tables.Ticks(f.Int(schema.TrackUncut))
+	t.Uncut = tables.Ticks(f.Int(schema.TrackUncut))
 	t.Waits = Wait{f.String(schema.TrackWaits), tables.Ticks(f.Int(schema.TrackWaitsFrom))}
 	t.Batch = Batch{int(f.Int(schema.TrackBatchRows)), time.Duration(f.Int(schema.TrackBatchTook)) * time.Microsecond}
 	var err error
-	if t.Refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
+	if t.Spans, err = schema.ParseSpans(f.String(schema.TrackSpans)); err != nil {
 		return t, err
 	}
-	if t.Spans, err = schema.ParseSpans(f.String(schema.TrackSpans)); err != nil {
+	if err = t.readCoverage(f); err != nil {
 		return t, err
 	}
 	if err = t.readStream(e); err != nil {
@@ -178,10 +169,12 @@ func (t *Row) Committed(m schema.Member, claim string) tables.Op {
 	e.Set(schema.TrackOpen, tables.Binary(appendOpen(nil, t.Open)))
 	e.Set(schema.TrackGeneration, tables.Int64(t.Generation))
 	e.Set(schema.TrackSettings, tables.String(t.Settings))
-	e.Set(schema.TrackLedgerFrom, tables.Int64(int64(t.Floor)))
 	e.Set(schema.TrackLate, tables.Int64(t.late))
 	t.SetMarks(&e)
-	t.SetStream(&e)
+	t.SetCoverage(&e)
+	if t.Coverage.Watermark != t.Was.Coverage.Watermark { // of a device that begins
+		e.Set(schema.TrackWatermark, tables.Int64(int64(t.Coverage.Watermark)))
+	}
 	t.setImports(&e)
 	t.setSpans(&e)
 	t.setWaits(&e)

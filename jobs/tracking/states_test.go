@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -66,7 +67,10 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	track.Ledger, track.Last, track.Settings, track.Held = l, strings.Repeat("9", 80), strings.Repeat("s",
 		200), strings.Repeat("h", MaxHeld)
 	track.States = map[string][]byte{"latest": state(128), "rollup": state(304), "rate": state(48)}
-	track.Refold = Cursor{Window{1, 2}, true}
+	for n := range tables.Ticks(coverage.MaxParts) {
+		day := now.Floor(tables.Day) - 2*n*tables.Day
+		track.Coverage.Stale(coverage.Window{From: day, To: day + 1}, coverage.Rebuild)
+	}
 	track.Again, track.Rebuilt = map[string][]byte{"latest": state(128)}, true
 	track.Stream = Stream{Row: strings.Repeat("9", 80), Counted: &Ledger{}, States: map[string][]byte{"rollup": state(304),
 		"rate": state(48)}}

@@ -1,52 +1,81 @@
 package tracking
 
 import (
-	"errors"
 	"maps"
 
+	"furrow/jobs/coverage"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A Stream is how far the folding of a refold cursor has got: the second checkpoint of a device, which goes through
-// what the first one has passed.
+// A Stream is how far the first stale day was made again: the second checkpoint of a device, which goes through what
+// the first one has passed.
 type Stream struct {
-	Row     string            // last row that is folded; empty at the start of the cursor
+	Row     string            // last row that is folded; empty at the start of the day
 	States  map[string][]byte // of windowed processors, at row
 	Counted *Ledger           // rows of row's day
 	Rejects Rejects           // of row's day, not in the ring yet: how many of them are late is still unknown
 }
 
-// FoldAgain has a range folded again, as far as its rows are kept. A stream that is beyond its start continues with
-// that day.
-func (t *Row) FoldAgain(c Cursor) {
-	c.From = max(c.From.Floor(tables.Day), t.Watermark)
-	if c.Empty() {
+// FoldAgain has the days of a window made again, as far as their rows are kept. A stream that is beyond its start
+// begins again when it gets there.
+func (t *Row) FoldAgain(w coverage.Window, why coverage.Reason) {
+	if w.From = max(w.From.Floor(tables.Day), t.Coverage.Watermark); w.Empty() {
 		return
 	}
-	if t.Refold.Empty() || c.From <= t.Refold.From {
+	if w.From <= t.Coverage.Next().From {
 		t.Stream = Stream{}
 	}
-	if t.Refold.Empty() || c.Rebuild {
-		t.Again, t.Rebuilt = withoutStates(t.Again), true
-	}
-	t.Refold = t.Refold.with(c)
+	t.Coverage.Stale(w, why)
 }
 
-// Passed moves the cursor past a portion. It is done when the stream has reached its end.
-func (t *Row) Passed(f *Row, of Rejects, done bool) {
+// Rebuild has all days up to the checkpoint made again, and merging outputs made of nothing but those.
+func (t *Row) Rebuild(why coverage.Reason) {
+	t.ForgetAgain()
+	t.Stream = Stream{}
+	t.Coverage.Rebuild(tables.TicksBefore(t.Last)+1, why)
+}
+
+// Reopen has sealed days made again where rows were counted after all: a clock was wrong when they were sealed.
+func (t *Row) Reopen() {
+	_, sealed := t.Coverage.SealedTo()
+	for _, s := range t.Ledger.spans {
+		if s.start >= sealed {
+			break
+		}
+		t.Coverage.Unseal(s.window(), coverage.Uncounted)
+	}
+}
+
+// ForgetAgain forgets what was rebuilt so far, or is in place by now.
+func (t *Row) ForgetAgain() { t.Again, t.Rebuilt = withoutStates(t.Again), true }
+
+// Passed notes that a portion of a window is made again: all of it, or what is before the last row of f.
+func (t *Row) Passed(w coverage.Window, f *Row, of Rejects, done bool) {
 	if done {
-		t.Refold, t.Stream, t.Gap, t.Importing = Cursor{}, Stream{}, Window{}, Window{}
-		t.Again, t.Rebuilt = withoutStates(t.Again), true
+		t.Coverage.Made(w)
+		t.Stream = Stream{}
 		return
 	}
 	at := tables.TicksBefore(f.Last).Floor(tables.Day)
-	t.Refold.From = at                   // lower than before if the open windows begin there
-	t.Refold.To = max(t.Refold.To, at+1) // with open windows, a portion may end beyond the cursor, and there is more
-	t.Gap.From = max(t.Gap.From, min(at, t.Gap.To))
-	t.Importing.From = max(t.Importing.From, min(at, t.Importing.To))
+	t.Coverage.Made(coverage.Window{From: w.From, To: at})
+	if today := (coverage.Window{From: at, To: at + 1}); len(t.Coverage.Sealable(today)) > 0 { // of open windows
+		t.Coverage.Stale(today, coverage.Begun)
+	}
 	_, rejects := of.Split(at)
 	t.Stream = Stream{f.Last, maps.Clone(f.States), f.Ledger.from(at), rejects}
+}
+
+// Since returns the window from a time up to the checkpoint.
+func (t *Row) Since(from tables.Ticks) coverage.Window {
+	return coverage.Window{From: max(from, t.Coverage.Watermark), To: tables.TicksBefore(t.Last) + 1}
+}
+
+// SameIn reports whether nobody has made days again since old was read, or had them made, and counted other rows in a
+// window.
+func (t *Row) SameIn(w coverage.Window, old *Row, now tables.Ticks) bool {
+	w.To = min(w.To, tables.TicksBefore(old.Last).Floor(tables.Hour)) // the live job may count beyond
+	return t.Coverage.Same(old.Coverage) && t.Stream.Row == old.Stream.Row && t.Ledger.equalIn(old.Ledger, w, now)
 }
 
 // withoutStates returns the names of states without the states, so that a commit removes them.
@@ -59,8 +88,9 @@ func withoutStates(states map[string][]byte) map[string][]byte {
 }
 
 // StartDayAgain restarts the stream's day if that meets a window: counts below the stream's row have changed.
-func (t *Row) StartDayAgain(w Window) {
-	if t.Stream.Row != "" && w.Meets(Window{t.Refold.From, t.Refold.From + tables.Day}) {
+func (t *Row) StartDayAgain(w coverage.Window) {
+	if day := tables.TicksBefore(t.Stream.Row).Floor(tables.Day); t.Stream.Row != "" &&
+		w.Meets(coverage.Window{From: day, To: day + tables.Day}) {
 		t.Stream = Stream{}
 	}
 }
@@ -93,9 +123,9 @@ func (t *Row) readStream(e tables.Entity) (err error) {
 	if t.Again, err = statesOf(&e, schema.TrackRebuilt); err != nil {
 		return err
 	}
-	gap, err := parseCursor(f.String(schema.TrackRegained))
-	t.Gap = gap.Window
-	importing, errImporting := parseCursor(f.String(schema.TrackImporting))
-	t.Importing = importing.Window
-	return errors.Join(err, errImporting, f.Err())
+	day := tables.TicksBefore(t.Stream.Row).Floor(tables.Day)
+	if t.Stream.Row != "" && day != t.Coverage.Next().From.Floor(tables.Day) {
+		t.Stream = Stream{} // the first stale day is another one by now
+	}
+	return f.Err()
 }

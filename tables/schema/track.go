@@ -24,13 +24,14 @@ const (
 	TrackRejects    = "Rejects"
 	TrackLate       = "Late"
 	TrackLedger     = "Ledger"
-	TrackLedgerFrom = "LedgerFrom"
-	TrackRegained   = "Regained"
+	TrackCoverage   = "Coverage"      // which days are sealed, right, or to be made again
+	TrackLedgerFrom = "LedgerFrom"    // the time up to which all days are sealed
+	TrackRegained   = "Regained"      // days that tokens admit again
 	TrackWatermark  = MemberWatermark // rows below it may be gone; nothing counts or folds them again
 
 	TrackSpans   = MemberSpans // of the membership, as its rows are folded
 	TrackUncut   = "Uncut"     // outputs of rows up to this time may be of earlier spans or settings
-	TrackSettled = "Settled"   // the membership has ended, and nothing is left to do
+	TrackSettled = "Settled"   // the membership has ended, and all its days are sealed
 
 	TrackWaits     = "Waits"     // of retention: the cause for which readings stay that are old enough to go
 	TrackWaitsFrom = "WaitsFrom" // those that do are from here on
@@ -41,13 +42,13 @@ const (
 	TrackBatchRows = "BatchRows"
 	TrackBatchTook = "BatchMicroseconds"
 
-	TrackRefold        = "Refold" // the cursor
+	TrackRefold        = "Refold" // a window with all days that are to be made again
 	TrackRefoldRow     = "RefoldRow"
 	TrackRefoldLedger  = "RefoldLedger"
 	TrackRefoldRejects = "RefoldRejects"
 	TrackRewound       = "Rewound"
 	TrackImported      = "Imported"  // ID of the last import that the pipeline knows
-	TrackImporting     = "Importing" // rows of imports that are still to be counted
+	TrackImporting     = "Importing" // of these, those with rows of imports and moves
 
 	TrackChainMark   = "ChainMark"
 	TrackChainUntil  = "ChainUntil"
