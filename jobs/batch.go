@@ -95,7 +95,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if p.Retention != nil {
 		deleted, err = p.retainer().Run(ctx, folding.Changes(work), read.now, commit.Surely(read.now, b.Slot))
 	} else {
-		looked, err = p.folder().Do(ctx, work, read.now)
+		looked, err = p.folder().Do(ctx, work, read.now, b.Slot)
 	}
 	if err != nil {
 		return Result{}, err

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -157,6 +158,60 @@ func TestAuditDropsNothingWhereTimeHasNotPassed(t *testing.T) {
 	if at := first(); at < ago(9) {
 		t.Errorf("after runs in six hours, the ledger begins on %v", at.Time())
 	}
+}
+
+// TestNewRowsBelowACheckpointInTheFutureAreFoldedAtOnce: while storage was a year ahead, rows of the future were stored
+// and folded.
+func TestNewRowsBelowACheckpointInTheFutureAreFoldedAtOnce(t *testing.T) {
+	t.Parallel()
+	start := time.Now().Add(-30 * time.Hour)
+	f, insert := minutely(t, start, upTo(29*60, 7)...)
+	insert(60*24*200, 60*24*300) // with a token that was issued then
+	wrong := f.Pipeline(t, ahead())
+	must.Succeed(t, f.Drain(t.Context(), wrong))
+	before := f.Track(t, f.World.Devices[0])
+	if last := before.Get(schema.TrackCheckpoint).Text(); last < ago(-200).String() {
+		t.Fatalf("the checkpoint is %s", last)
+	}
+	insert(29*60+1, 29*60+9, 29*60+11)
+	p := f.Pipeline(t, nil)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	track := must.Have(tracking.RowOf(f.Track(t, f.World.Devices[0])))(t)
+	if track.Last > tables.TicksOf(time.Now()).String() || !track.Coverage.Next().Empty() {
+		t.Errorf("the checkpoint is %s, and %v is to be folded again", track.Last, track.Coverage.Next())
+	}
+	now := tables.TicksOf(time.Now()).String()
+	s := settings()[1]
+	s.windows = []schema.Window{schema.Minute, schema.Hour, schema.Daily}
+	past := func(f *jobstest.Fleet) map[string]string {
+		ends := s.outputs(f.Ends(t))
+		maps.DeleteFunc(ends, func(key, _ string) bool {
+			_, bucket, is := strings.Cut(key, string(f.World.Devices[0])+"!")
+			return is && bucket > now
+		})
+		return ends
+	}
+	calm := f.World.NewFleetOf(t, f.Readings)
+	must.Succeed(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
+	jobstest.SameEnds(t, past(f), past(calm))
+	must.Succeed(t, f.Settle(t.Context(), p))
+	jobstest.SameEnds(t, past(f), past(calm), "after an audit")
+}
+
+// TestStoragesClockBehindLowersNoCheckpoint, where that of the worker is right.
+func TestStoragesClockBehindLowersNoCheckpoint(t *testing.T) {
+	t.Parallel()
+	f, insert := minutely(t, time.Now().Add(-30*time.Hour), upTo(29*60, 7)...)
+	p := f.Pipeline(t, nil)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	insert(29*60 + 3)
+	before := f.Track(t, f.World.Devices[0])
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, later(-365*days))))
+	if after := f.Track(t, f.World.Devices[0]); after.Get(schema.TrackCheckpoint) != before.Get(schema.TrackCheckpoint) {
+		t.Errorf("the checkpoint is %v", after.Get(schema.TrackCheckpoint))
+	}
+	must.Succeed(t, f.Drain(t.Context(), p))
+	sameAsNew(t, f)
 }
 
 // TestClockAheadLeavesOutNoOutput as if it were too old to be kept.

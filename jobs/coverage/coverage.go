@@ -21,6 +21,7 @@ const (
 	Attempt                      // an attempt under other settings may have left outputs
 	Begun                        // its neighbour was made again, and open windows go on here
 	Joined                       // it lies between two stale days, and there were too many parts
+	Clock                        // rows of the future were folded
 	Rebuild                      // merging outputs, which are rebuilt, need its rows
 )
 
@@ -133,7 +134,7 @@ func (c Coverage) Open(to tables.Ticks) (at tables.Ticks, is Part) {
 }
 
 // uncounted are the reasons for which the ledger need not have the rows that outputs were made of.
-const uncounted = Import | Move | Uncounted | Joined
+const uncounted = Import | Move | Uncounted | Joined | Clock
 
 // Counted returns the parts of a window where the ledger has the rows that outputs were made of. Some may be stale.
 func (c Coverage) Counted(w Window) []Window {

@@ -11,7 +11,11 @@ import (
 )
 
 // heed has days made again that have become wrong, and reports whether there are any.
-func heed(d *folding.Device) (heeded bool, err error) {
+func heed(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
+	lowered, err := heedClock(d, latest)
+	if err != nil {
+		return false, err
+	}
 	arrived := d.Row.Coverage.Due(d.Horizon, commit.Landed)
 	changed, err := heedSettings(d)
 	if err != nil {
@@ -22,7 +26,7 @@ func heed(d *folding.Device) (heeded bool, err error) {
 		return false, err
 	}
 	imported := heedImports(d, d.Horizon)
-	return arrived || changed || moved || imported, nil
+	return lowered || arrived || changed || moved || imported, nil
 }
 
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -30,8 +31,8 @@ const maxUnread = 3
 // Do folds device after device until the job has enough, and returns how many it looked at. The horizon is the
 // service's time minus the settle time, never this machine's. If the rows of one device cannot be read, only that
 // device fails, unless no device can be read.
-func (f *Folder) Do(ctx context.Context, work []*folding.Device, now tables.Ticks) (looked int, err error) {
-	horizon := now.Add(-f.Settle)
+func (f *Folder) Do(ctx context.Context, work []*folding.Device, now, slot tables.Ticks) (looked int, err error) {
+	horizon, latest := now.Add(-f.Settle), commit.AtMost(now, slot)
 	rows, weight, bytes, unread := f.Most, folding.MaxWeight, 2*folding.MaxBytes, 0
 	for i, d := range work {
 		if rows <= 0 || weight <= 0 || bytes <= 0 {
@@ -40,7 +41,8 @@ func (f *Folder) Do(ctx context.Context, work []*folding.Device, now tables.Tick
 		if d.Err != nil {
 			continue // its tracking row cannot be read
 		}
-		err := f.fold(ctx, d, horizon, min(f.Portion, rows), weight)
+		limits := folding.Limits{Rows: min(f.Portion, rows), Bytes: folding.MaxBytes, Weight: weight, Page: f.Portion}
+		err := f.fold(ctx, d, horizon, latest, limits)
 		if ctx.Err() != nil {
 			return i, context.Cause(ctx)
 		}
@@ -57,11 +59,11 @@ func (f *Folder) Do(ctx context.Context, work []*folding.Device, now tables.Tick
 
 // fold reads at most so many rows of a device from its checkpoint to the horizon, and folds them page by page, so it
 // holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
-func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon tables.Ticks, most, heaviest int) error {
+func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon, latest tables.Ticks, l folding.Limits) error {
 	defer d.Rescue()
 	began := time.Now()
 	d.Horizon = horizon
-	heeded, err := heed(d)
+	heeded, err := heed(d, latest)
 	if d.Err = err; err != nil {
 		return nil
 	}
@@ -69,13 +71,12 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon tables.Tic
 	if below := d.Row.Coverage.Watermark.String(); d.Row.Coverage.Watermark > 0 && d.Row.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
 	}
-	limits := folding.Limits{Rows: most, Bytes: folding.MaxBytes, Weight: heaviest, Page: f.Portion}
 	if d.Row.Chain.ID == "" {
-		limits.Brief = horizon.Add(-f.Long)
+		l.Brief = horizon.Add(-f.Long)
 	}
 	readings := f.Client.Table(d.Member.Readings)
 	for _, rows.Rows = range parts(d, rows.Rows) {
-		err := d.Read(ctx, readings, rows, limits)
+		err := d.Read(ctx, readings, rows, l)
 		if errors.Is(err, folding.ErrFarBehind) {
 			d.Behind = true
 			d.ClearMarks() // a chain folds all

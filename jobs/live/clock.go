@@ -1,0 +1,48 @@
+package live
+
+import (
+	"bytes"
+	"time"
+
+	"furrow/jobs/coverage"
+	"furrow/jobs/folding"
+	"furrow/tables"
+)
+
+// skew is how far ahead of storage's time a checkpoint may lie: several machines answer for storage.
+const skew = time.Minute
+
+// clockAhead is why incidents close that were opened by readings of the future.
+const clockAhead = "a clock was ahead"
+
+// heedClock lowers a checkpoint that lies in the future by every clock, and reports whether it has changed the device.
+// Storage's clock was ahead, and rows of the future were folded, which now wait for their time like any others. New rows
+// lie below that checkpoint, and nothing but audits would find them. All days are folded again, as newest values of the
+// future have replaced others, and states begin with them. Outputs in the future stay until their time comes.
+func heedClock(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
+	t := d.Row
+	if tables.TicksBefore(t.Last) <= latest.Add(skew) {
+		return false, nil
+	}
+	for processor, w := range d.Model.Watchers { // they would see no reading before the last one that they have seen
+		was := t.State(processor.Name)
+		state, closed, err := w.Leave(d.Member, was, d.Horizon, clockAhead)
+		if err != nil {
+			return false, err
+		}
+		if !bytes.Equal(state, was) {
+			t.States[processor.Name] = state
+		}
+		if closed > 0 { // there may be more than one job can close
+			return true, nil
+		}
+	}
+	if err := newestBelow(d, d.Horizon+1); err != nil {
+		return false, err
+	}
+	forgetWindows(d)
+	t.Last = d.Horizon.String()
+	t.Ledger.Drop(coverage.Window{From: d.Horizon.Floor(tables.Day), To: tables.MaxTicks})
+	t.Rebuild(coverage.Clock)
+	return true, nil
+}
