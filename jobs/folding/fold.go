@@ -2,7 +2,6 @@ package folding
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"time"
 
@@ -52,8 +51,14 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 		if processor.Once || d.Again && !processor.Refolds() {
 			continue
 		}
-		out, err := d.timed(processor, len(samples), func() (fold.Result, error) {
-			return processor.Fold.Fold(d.Member, d.Row.State(processor.Name), samples)
+		all := samples
+		if processor.Raw && len(foreign) > 0 { // its state has days, whose objects are made again
+			all = slices.SortedFunc(slices.Values(slices.Concat(samples, foreign)), func(a, b fold.Sample) int {
+				return a.Key.Compare(b.Key)
+			})
+		}
+		out, err := d.timed(processor, len(all), func() (fold.Result, error) {
+			return processor.Fold.Fold(d.Member, d.Row.State(processor.Name), all)
 		})
 		if err != nil {
 			return 0, err
@@ -61,8 +66,10 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 		if _, merging := processor.Fold.(fold.Merging); d.Again && merging {
 			out.Effects = nil // they cover these rows alone
 		}
-		err = d.emptied(processor, out, foreign)
-		if err = cmp.Or(err, d.Take(processor, out, byKey)); err != nil {
+		if err := d.Take(processor, out, byKey); err != nil {
+			return 0, err
+		}
+		if err := d.emptied(processor, out, foreign); err != nil {
 			return 0, err
 		}
 	}
@@ -74,7 +81,7 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 // device's own, unless the device has rows of its own there.
 func (d *Device) emptied(processor fold.Configured, own fold.Result, foreign []fold.Sample) error {
 	w, windowed := processor.Windowed()
-	if !windowed || len(foreign) == 0 {
+	if !windowed || processor.Raw || len(foreign) == 0 {
 		return nil
 	}
 	out, err := w.Fold(d.Member, nil, foreign)

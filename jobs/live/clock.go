@@ -17,8 +17,8 @@ const clockAhead = "a clock was ahead"
 
 // heedClock lowers a checkpoint that lies in the future by every clock, and reports whether it has changed the device.
 // Storage's clock was ahead, and rows of the future were folded, which now wait for their time like any others. New
-// rows lie below that checkpoint, and nothing but audits would find them. All days are folded again, as newest values of
-// the future have replaced others, and states begin with them. Outputs in the future stay until their time comes.
+// rows lie below that checkpoint, and nothing but audits would find them. All days are folded again, as newest values
+// of the future have replaced others, and states begin with them. Outputs in the future stay until their time comes.
 func heedClock(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
 	t := d.Row
 	if tables.TicksBefore(t.Last) <= latest.Add(skew) {
@@ -40,7 +40,7 @@ func heedClock(d *folding.Device, latest tables.Ticks) (heeded bool, err error) 
 	if err := newestBelow(d, d.Horizon+1); err != nil {
 		return false, err
 	}
-	forgetWindows(d)
+	forgetWindows(d, all)
 	t.Last = d.Horizon.String()
 	t.Ledger.Drop(coverage.Window{From: d.Horizon.Floor(tables.Day), To: tables.MaxTicks})
 	t.Rebuild(coverage.Clock)

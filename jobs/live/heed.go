@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/coverage"
+	"furrow/jobs/fold"
 	"furrow/jobs/folding"
 	"furrow/tables"
 )
@@ -48,7 +49,7 @@ func heedSettings(d *folding.Device) (heeded bool, err error) {
 		}
 		t.Rebuild(coverage.Settings)
 		if tables.TicksBefore(t.Last) < t.Coverage.Watermark { // nothing is left to fold open windows from
-			forgetWindows(d)
+			forgetWindows(d, all)
 		}
 	}
 	t.Settings = d.Model.Settings
@@ -72,15 +73,17 @@ func awaitAttempts(d *folding.Device) error {
 	return nil
 }
 
-// forgetWindows removes the states of windowed processors. What they have written stays.
-func forgetWindows(d *folding.Device) {
+// forgetWindows removes the states of some windowed processors. What they have written stays.
+func forgetWindows(d *folding.Device, of func(fold.Configured) bool) {
 	for _, processor := range d.Model.Processors {
-		if _, is := processor.Windowed(); is {
+		if _, is := processor.Windowed(); is && of(processor) {
 			d.Row.States[processor.Name] = nil
 		}
 	}
 	d.Row.ForgetOpen(d.Model)
 }
+
+func all(fold.Configured) bool { return true }
 
 // processorsOf returns the names in Settings: name:hash,name:hash.
 func processorsOf(settings string) (names []string) {

@@ -38,6 +38,9 @@ func heedSpans(d *folding.Device) (heeded bool, err error) {
 	} else { // newest values that other rows replaced are found only from the beginning
 		t.Rebuild(coverage.Move)
 	}
+	if at <= tables.TicksBefore(t.Last) { // open windows may be made of rows that are no longer its own
+		forgetWindows(d, func(processor fold.Configured) bool { return !processor.Raw }) // it has days that wait
+	}
 	return true, d.OpenWindows()
 }
 

@@ -59,7 +59,7 @@ func (t *Row) Passed(w coverage.Window, f *Row, of Rejects, done bool) {
 	}
 	at := tables.TicksBefore(f.Last).Floor(tables.Day)
 	t.Coverage.Made(coverage.Window{From: w.From, To: at})
-	if today := (coverage.Window{From: at, To: at + 1}); len(t.Coverage.Sealable(today)) > 0 { // of open windows
+	if today := (coverage.Window{From: at, To: at + 1}); !t.Coverage.Parts(today)[0].Stale() { // of open windows
 		t.Coverage.Stale(today, coverage.Begun)
 	}
 	_, rejects := of.Split(at)
