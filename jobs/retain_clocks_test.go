@@ -245,6 +245,29 @@ func TestClockAheadArchivesNoDayBeforeItIsOver(t *testing.T) {
 	}
 }
 
+// TestDayThatWasArchivedWhileAClockWasAheadIsMadeAgain for rows that came late.
+func TestDayThatWasArchivedWhileAClockWasAheadIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorldSince(t, 4*days, 1, 60)
+	readings := w.Readings + "late"
+	w.Insert(t, readings, func(n int) bool { return n != 20 && n != 21 })
+	f := w.NewFleetOf(t, readings)
+	wrong := filing(t, f, ahead())
+	must.Succeed(t, wrong.Objects.(*archive.Store).Create(t.Context()))
+	must.Succeed(t, file(t.Context(), wrong)) // leaves marks
+	must.Succeed(t, file(t.Context(), wrong))
+	w.Insert(t, readings, func(n int) bool { return n == 20 || n == 21 })
+	p := filing(t, f, nil)
+	must.Succeed(t, f.Settle(t.Context(), p))
+	must.Succeed(t, file(t.Context(), p))
+	files := filed(t, f)
+	for _, n := range []int{20, 21} {
+		if row := w.Rows[0][n]; files[row.PartitionKey+"/"+row.RowKey] == "" {
+			t.Errorf("the archive does not have row %s", row.RowKey)
+		}
+	}
+}
+
 // TestAClockThatWasAheadPreventsNoAudit: on a single machine all clocks are one. While it was ahead, one run put
 // audits, or several did.
 func TestAClockThatWasAheadPreventsNoAudit(t *testing.T) {

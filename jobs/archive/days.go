@@ -110,13 +110,14 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	return m, err
 }
 
-// of reports whether a file that exists has to be made again.
+// of reports whether a file that exists has to be made again. What a file says that was made in the future counts for
+// nothing: storage's clock was ahead.
 func (a Asked) of(f *dayFile, found *version) bool {
 	if a.Device != "" && (a.Device < f.first || f.before != "" && a.Device >= f.before) {
 		return false
 	}
 	watermark, err := found.number(metaWatermark)
-	return err != nil || tables.Ticks(watermark) <= a.Since
+	return err != nil || tables.Ticks(watermark) <= a.Since || a.Now != 0 && tables.Ticks(watermark) > a.Now
 }
 
 // summed returns the files that there are beside the readings of a folder.

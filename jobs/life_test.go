@@ -1,0 +1,348 @@
+package jobs_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/fold"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
+	"furrow/jobs/tracking"
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// Weeks are five weeks in the life of a fleet, in seconds: they end now. Storage says the time that it is in the fleet's
+// life, but where its clock is wrong. The workers' clocks are ahead all the while.
+type weeks struct {
+	keptFleet
+	now     time.Time
+	storage time.Duration // how far storage's clock is ahead
+	slot    time.Duration // how far that of the scheduler is
+	admits  time.Duration // age of the oldest row that tokens admit, or have ever admitted
+	coming  []coming      // rows that devices have yet to send
+	audited map[schema.Pipeline]tables.Ticks
+	steps   []string
+}
+
+// A coming row is sent at a time, which may be long after that of its key.
+type coming struct {
+	at  time.Time
+	row tables.Entity
+}
+
+const (
+	lifeDays = 35
+	lifeRows = 160 // of a device
+)
+
+// newWeeks returns a fleet at its beginning. Devices send most rows at once, some hours or days later, and those of an
+// outage when that is over.
+func newWeeks(t *testing.T, seed uint64) *weeks {
+	t.Helper()
+	w := jobstest.NewWorldSince(t, lifeDays*days, 2, lifeRows)
+	readings := w.Readings + "life"
+	l := &weeks{now: time.Now().Add(-lifeDays * days), admits: 4 * days, audited: map[schema.Pipeline]tables.Ticks{}}
+	l.keptFleet = keptFleet{Fleet: w.NewFleetOf(t, readings), t: t, random: rand.New(rand.NewPCG(seed, 0)),
+		all: readings + "all", settings: map[schema.Pipeline]int{}}
+	l.change = func(p *jobs.Pipeline) {
+		p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
+		n := l.settings[p.Name]
+		p.Settings = fmt.Sprintf("latest:%d,rollup:%d,archive:%d", n, n, n)
+		if n%2 == 1 && p.Name != "archive" {
+			p.Sensors.Named = map[string]fold.Meaning{"humidity": {Is: fold.Ignored}}
+		}
+	}
+	w.Create(t, readings, l.all, l.Names.Runs(), l.Names.Partitions("second"), l.Names.Partitions("fresh"),
+		l.Names.Partitions("archive"), l.Names.Partitions("retention"))
+	for _, rows := range w.Rows {
+		outage := l.now.Add(time.Duration(l.random.Int64N(int64(30 * days))))
+		over := outage.Add(time.Duration(l.random.Int64N(int64(4 * days))))
+		for _, e := range rows {
+			row := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
+			row.Set("temperature", e.Get("temperature"))
+			row.Set("humidity", e.Get("humidity"))
+			at := tables.TicksBefore(e.RowKey).Time()
+			switch {
+			case at.After(outage) && at.Before(over):
+				at = over.Add(time.Duration(l.random.Int64N(int64(3 * days))))
+			case l.random.IntN(8) == 0:
+				at = at.Add(time.Duration(l.random.Int64N(int64(l.admits))))
+			}
+			l.coming = append(l.coming, coming{at, row})
+		}
+	}
+	slices.SortStableFunc(l.coming, func(a, b coming) int { return a.at.Compare(b.at) })
+	withRecords(t, l.Fleet)
+	must.Succeed(t, l.archive(nil).Objects.(*archive.Store).Create(t.Context()))
+	return l
+}
+
+// by returns a transport through which storage says the time of the fleet's life.
+func (l *weeks) by(inner policy.Transporter) policy.Transporter {
+	shift := time.Until(l.now) + l.storage
+	return faults.Func(func(r *http.Request) (*http.Response, error) {
+		var answer *http.Response
+		var err error
+		if inner != nil {
+			answer, err = inner.Do(r)
+		} else {
+			answer, err = http.DefaultClient.Do(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		at, err := http.ParseTime(answer.Header.Get("Date"))
+		answer.Header.Set("Date", at.Add(shift).Format(http.TimeFormat))
+		return answer, err
+	})
+}
+
+// pass has time pass: devices send, and runs begin every hour. What is too old for their tokens is to be imported.
+func (l *weeks) pass(by time.Duration) {
+	began := l.now
+	l.now = l.now.Add(by)
+	if now := time.Now(); l.now.After(now) {
+		l.now = now
+	}
+	for len(l.coming) > 0 && !l.coming[0].at.After(l.now) {
+		c := l.coming[0]
+		l.coming = l.coming[1:]
+		if tables.TicksBefore(c.row.RowKey).Time().Before(c.at.Add(-l.admits)) {
+			l.past = append(l.past, c.row)
+		} else {
+			l.arrive(c.row)
+		}
+	}
+	var runs []tables.Entity
+	for at := began.Truncate(time.Hour).Add(time.Hour); !at.After(l.now); at = at.Add(time.Hour) {
+		for _, p := range []schema.Pipeline{"live", "second", "fresh", "archive"} {
+			slot := tables.TicksOf(at)
+			run := schema.Run{Pipeline: p, Slot: slot, Enqueued: slot, Started: slot}
+			runs = append(runs, must.Have(run.Entity())(l.t))
+		}
+	}
+	for _, p := range []string{"live", "second", "fresh", "archive"} {
+		own := slices.DeleteFunc(slices.Clone(runs), func(e tables.Entity) bool { return e.PartitionKey != p })
+		jobstest.Insert(l.t, l.World.Connect(l.t, nil).Table(l.Names.Runs()), own...)
+	}
+}
+
+// run does a run of a pipeline, with audits. Those of a run that failed are done by the next one.
+func (l *weeks) run(ctx context.Context, p *jobs.Pipeline, depth refold.Depth) (last error) {
+	slot := tables.TicksOf(l.now.Add(l.slot))
+	m := jobs.Message{Kind: jobs.Month, Pipeline: p.Name, Run: slot, Month: jobstest.Month, Audit: depth}
+	if depth == refold.Late {
+		m.Since = l.audited[p.Name]
+	}
+	line := &jobstest.Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}
+	for n := 0; ctx.Err() == nil; n++ {
+		m, _, more := line.Take()
+		if !more {
+			break
+		}
+		if n > 2000 {
+			l.t.Fatalf("a run of %s has no end: %+v", p.Name, m)
+		}
+		r, err := p.Do(ctx, m, line, func(context.Context, jobs.Message) error { return nil })
+		for d, why := range r.Failed {
+			_, _ = p.Release(ctx, d)
+			err = cmp.Or(err, why)
+		}
+		last = cmp.Or(last, err)
+	}
+	if last = cmp.Or(last, ctx.Err()); last == nil && depth == refold.Late && l.slot == 0 {
+		l.audited[p.Name] = slot
+	}
+	return last
+}
+
+// ghost has a worker send its last request and die. That arrives half an hour later, after the settings have changed
+// and everything is folded again.
+func (l *weeks) ghost() {
+	var sent *http.Request
+	ctx, kill := context.WithCancel(l.t.Context())
+	defer kill()
+	p := l.pipelines(l.by(faults.Func(func(r *http.Request) (*http.Response, error) {
+		if sent == nil && r.Body != nil && strings.HasSuffix(r.URL.Path, "$batch") {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			if r.Body = io.NopCloser(bytes.NewReader(body)); bytes.Contains(body, []byte("rollups(")) ||
+				bytes.Contains(body, []byte("rollups HTTP")) {
+				sent = r.Clone(context.WithoutCancel(r.Context()))
+				sent.Body = io.NopCloser(bytes.NewReader(body))
+				kill()
+				return nil, context.Canceled
+			}
+		}
+		return http.DefaultClient.Do(r)
+	})))[0]
+	if _ = l.run(ctx, p, ""); sent == nil {
+		return
+	}
+	l.settings["live"]++
+	l.pass(20 * time.Minute)
+	for range 2 {
+		_ = l.run(l.t.Context(), l.pipelines(l.by(nil))[0], refold.Late)
+	}
+	l.pass(10 * time.Minute)
+	answer := must.Have(http.DefaultClient.Do(sent))(l.t)
+	must.Succeed(l.t, answer.Body.Close())
+}
+
+// happen does one thing, perhaps killed.
+func (l *weeks) happen() {
+	device := l.random.IntN(len(l.World.Devices))
+	names := []string{"run", "run", "run", "retain", "retain", "retain", "move", "audit", "audit", "rewind", "fresh",
+		"settings", "import", "file", "file", "backfill", "clock", "ghost"}
+	what := names[l.random.IntN(len(names))]
+	l.steps = append(l.steps, what)
+	switch what {
+	case "run":
+		l.killed(120, func(ctx context.Context, through policy.Transporter) {
+			_ = l.run(ctx, l.any(l.by(through)), refold.Late)
+		})
+	case "retain":
+		l.killed(80, func(ctx context.Context, through policy.Transporter) {
+			m := l.Message()
+			m.Pipeline, m.Run = "retention", tables.TicksOf(l.now.Add(l.slot))
+			p := l.retention(l.by(through), func() time.Duration { return time.Duration(5+l.random.IntN(5)) * days })
+			p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
+			_, _ = p.Do(ctx, m, jobstest.NoPut{}, nil)
+		})
+	case "audit":
+		l.killed(80, func(ctx context.Context, through policy.Transporter) {
+			p, m := l.any(l.by(through)), l.Audit(refold.Full)
+			m.Pipeline, m.Run = p.Name, tables.TicksOf(l.now.Add(l.slot))
+			_, _ = p.Do(ctx, m, jobstest.NoPut{}, nil)
+		})
+	case "move":
+		rows := l.World.Rows[device]
+		at := tables.TicksBefore(rows[l.random.IntN(len(rows))].RowKey) + tables.Ticks(l.random.IntN(2))
+		if at.Time().After(l.now) {
+			return
+		}
+		mv := sas.Move{Device: l.World.Devices[device], To: schema.Tenant(fmt.Sprint("t", l.random.IntN(3))), At: at}
+		l.killed(12, func(ctx context.Context, through policy.Transporter) {
+			_, _ = sas.NewRegistry(l.World.Connect(l.t, l.by(through)), l.Names).Move(ctx, mv)
+		})
+	case "rewind":
+		members := membersOf(l.t, l.Fleet)
+		back := time.Duration(l.random.Int64N(int64(lifeDays * days)))
+		must.Have(l.any(l.by(nil)).Rewind(l.t.Context(), members[l.random.IntN(len(members))], jobs.Rewound{
+			To: tables.TicksOf(l.now.Add(-back)), Mark: "m", At: l.now, By: "t"}))(l.t)
+	case "fresh":
+		if l.begun == nil && l.random.IntN(3) == 0 {
+			l.begun = map[schema.Place]tables.Ticks{}
+			for _, m := range membersOf(l.t, l.Fleet) {
+				l.begun[m.Place()] = m.Watermark
+			}
+		}
+	case "settings":
+		l.settings[l.any(nil).Name]++
+	case "import":
+		l.importPast()
+	case "file":
+		l.killed(200, func(ctx context.Context, through policy.Transporter) {
+			_ = l.run(ctx, l.pipelines(l.by(through))[2], refold.Late)
+		})
+	case "backfill":
+		if l.admits < 12*days {
+			l.admits += time.Duration(1+l.random.IntN(5)) * days
+		}
+	case "clock":
+		wrong := []time.Duration{time.Hour, days, 200 * days, 365 * days}[l.random.IntN(4)]
+		if l.random.IntN(2) == 0 {
+			wrong = -wrong
+		}
+		if l.random.IntN(2) == 0 {
+			l.storage = wrong
+		} else {
+			l.slot = wrong
+		}
+	case "ghost":
+		l.ghost()
+	}
+}
+
+// tell says of a life that has failed what happened in it, and what is known of each device.
+func (l *weeks) tell() {
+	if !l.t.Failed() {
+		return
+	}
+	l.t.Log("tokens admit rows of", l.admits, l.steps)
+	for _, m := range membersOf(l.t, l.Fleet) {
+		l.t.Log(m.Place(), "spans", m.Spans, "watermark", m.Watermark.Time(), "imports", m.Imports)
+		for _, p := range l.pipelines(nil) {
+			table := l.World.Connect(l.t, nil).Table(l.Names.Partitions(p.Name))
+			e, err := table.Get(context.Background(), m.Month.String(), string(m.Key()))
+			if err != nil {
+				continue
+			}
+			row, err := tracking.RowOf(e)
+			l.t.Logf("  %s: checkpoint %v, spans %v, uncut %v, settings %s, %+v, %v", p.Name,
+				tables.TicksBefore(row.Last).Time(), row.Spans, row.Uncut.Time(), row.Settings, row.Coverage, err)
+		}
+	}
+}
+
+// TestLives: five weeks of a fleet in which everything happens at once. In the end all outputs are those of a new fleet
+// that folds what storage ever accepted, nothing that retention has deleted is missing, and what may go is gone.
+func TestLives(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	first := cmp.Or(*seedFrom, uint64(time.Now().UnixNano()))
+	n := cmp.Or(*lives, len(effort.Of(200, 20)))
+	t.Logf("seeds %d and the %d after it", first, n-1)
+	for seed := first; seed < first+uint64(n); seed++ {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			t.Parallel()
+			l := newWeeks(t, seed)
+			defer l.tell()
+			l.live()
+			l.end(schema.DayOf(tables.TicksOf(time.Now().Add(-max(9*days, l.admits+refold.TokenGrace)))).Start().String())
+		})
+	}
+}
+
+var lives = flag.Int("jobs.lives", 0, "the number of TestLives; 0 is as many as the effort says")
+
+// live lets the weeks pass.
+func (l *weeks) live() {
+	for time.Until(l.now) < -time.Minute {
+		l.pass(time.Duration(1+l.random.IntN(30)) * time.Hour)
+		for range 1 + l.random.IntN(3) {
+			l.happen()
+		}
+		if l.random.IntN(2) == 0 {
+			l.storage, l.slot = 0, 0
+		}
+	}
+	l.storage, l.slot = 0, 0
+	for len(l.past) > 0 {
+		before := len(l.past)
+		if l.importPast(); len(l.past) == before {
+			l.past = l.past[1:] // retention has passed it
+		}
+	}
+}
