@@ -30,8 +30,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// Weeks are five weeks in the life of a fleet, in seconds: they end now. Storage says the time that it is in the fleet's
-// life, but where its clock is wrong. The workers' clocks are ahead all the while.
+// Weeks are five weeks in the life of a fleet, in seconds: they end now. Storage says the time of that life, unless its
+// clock is wrong. The workers' clocks are ahead all the while.
 type weeks struct {
 	keptFleet
 	now     time.Time
