@@ -40,6 +40,7 @@ type weeks struct {
 	admits  time.Duration // age of the oldest row that tokens admit, or have ever admitted
 	coming  []coming      // rows that devices have yet to send
 	audited map[schema.Pipeline]tables.Ticks
+	cut     tables.Ticks // below it, rows were old enough for retention
 	steps   []string
 }
 
@@ -51,14 +52,14 @@ type coming struct {
 
 const (
 	lifeDays = 35
-	lifeRows = 160 // of a device
+	lifeRows = 90 // of a device
 )
 
 // newWeeks returns a fleet at its beginning. Devices send most rows at once, some hours or days later, and those of an
 // outage when that is over.
 func newWeeks(t *testing.T, seed uint64) *weeks {
 	t.Helper()
-	w := jobstest.NewWorldSince(t, lifeDays*days, 2, lifeRows)
+	w := jobstest.NewWorldSince(t, lifeDays*days, 4, lifeRows)
 	readings := w.Readings + "life"
 	l := &weeks{now: time.Now().Add(-lifeDays * days), admits: 4 * days, audited: map[schema.Pipeline]tables.Ticks{}}
 	l.keptFleet = keptFleet{Fleet: w.NewFleetOf(t, readings), t: t, random: rand.New(rand.NewPCG(seed, 0)),
@@ -68,14 +69,15 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 		n := l.settings[p.Name]
 		p.Settings = fmt.Sprintf("latest:%d,rollup:%d,archive:%d", n, n, n)
 		if n%2 == 1 && p.Name != "archive" {
-			p.Sensors.Named = map[string]fold.Meaning{"humidity": {Is: fold.Ignored}}
+			p.Sensors.Named = map[string]fold.Meaning{"humidity": {Is: fold.Ignored}, "temperature": {Is: fold.Ignored}}
 		}
 	}
 	w.Create(t, readings, l.all, l.Names.Runs(), l.Names.Partitions("second"), l.Names.Partitions("fresh"),
 		l.Names.Partitions("archive"), l.Names.Partitions("retention"))
 	for _, rows := range w.Rows {
 		outage := l.now.Add(time.Duration(l.random.Int64N(int64(30 * days))))
-		over := outage.Add(time.Duration(l.random.Int64N(int64(4 * days))))
+		over := outage.Add(l.admits/2 + time.Duration(l.random.Int64N(int64(l.admits/2))))
+		late := time.Duration(l.random.Int64N(int64(l.admits))) // how long the device keeps what it has of the outage
 		for _, e := range rows {
 			row := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
 			row.Set("temperature", e.Get("temperature"))
@@ -83,7 +85,9 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 			at := tables.TicksBefore(e.RowKey).Time()
 			switch {
 			case at.After(outage) && at.Before(over):
-				at = over.Add(time.Duration(l.random.Int64N(int64(3 * days))))
+				if at = at.Add(l.admits - 5*time.Hour); at.Before(over.Add(late)) {
+					at = over.Add(late)
+				}
 			case l.random.IntN(8) == 0:
 				at = at.Add(time.Duration(l.random.Int64N(int64(l.admits))))
 			}
@@ -175,9 +179,21 @@ func (l *weeks) run(ctx context.Context, p *jobs.Pipeline, depth refold.Depth) (
 	return last
 }
 
+// retain does a job of retention.
+func (l *weeks) retain(ctx context.Context, through policy.Transporter) {
+	m := l.Message()
+	m.Pipeline, m.Run = "retention", tables.TicksOf(l.now.Add(l.slot))
+	keeps := time.Duration(4+l.random.IntN(6)) * days
+	l.cut = max(l.cut, tables.TicksOf(l.now.Add(-max(keeps, l.admits+refold.TokenGrace))))
+	p := l.retention(l.by(through), func() time.Duration { return keeps })
+	p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
+	_, _ = p.Do(ctx, m, jobstest.NoPut{}, nil)
+}
+
 // ghost has a worker send its last request and die. That arrives half an hour later, after the settings have changed
 // and everything is folded again.
 func (l *weeks) ghost() {
+	l.pass(12 * time.Hour)
 	var sent *http.Request
 	ctx, kill := context.WithCancel(l.t.Context())
 	defer kill()
@@ -213,8 +229,8 @@ func (l *weeks) ghost() {
 // happen does one thing, perhaps killed.
 func (l *weeks) happen() {
 	device := l.random.IntN(len(l.World.Devices))
-	names := []string{"run", "run", "run", "retain", "retain", "retain", "move", "audit", "audit", "rewind", "fresh",
-		"settings", "import", "file", "file", "backfill", "clock", "ghost"}
+	names := []string{"run", "run", "retain", "retain", "move", "audit", "rewind", "fresh", "settings", "import", "file",
+		"backfill", "clock", "ghost"}
 	what := names[l.random.IntN(len(names))]
 	l.steps = append(l.steps, what)
 	switch what {
@@ -223,13 +239,7 @@ func (l *weeks) happen() {
 			_ = l.run(ctx, l.any(l.by(through)), refold.Late)
 		})
 	case "retain":
-		l.killed(80, func(ctx context.Context, through policy.Transporter) {
-			m := l.Message()
-			m.Pipeline, m.Run = "retention", tables.TicksOf(l.now.Add(l.slot))
-			p := l.retention(l.by(through), func() time.Duration { return time.Duration(5+l.random.IntN(5)) * days })
-			p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
-			_, _ = p.Do(ctx, m, jobstest.NoPut{}, nil)
-		})
+		l.killed(80, l.retain)
 	case "audit":
 		l.killed(80, func(ctx context.Context, through policy.Transporter) {
 			p, m := l.any(l.by(through)), l.Audit(refold.Full)
@@ -312,7 +322,7 @@ func TestLives(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()
 	first := cmp.Or(*seedFrom, uint64(time.Now().UnixNano()))
-	n := cmp.Or(*lives, len(effort.Of(200, 20)))
+	n := cmp.Or(*lives, len(effort.Of(60, 4)))
 	t.Logf("seeds %d and the %d after it", first, n-1)
 	for seed := first; seed < first+uint64(n); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -320,7 +330,12 @@ func TestLives(t *testing.T) {
 			l := newWeeks(t, seed)
 			defer l.tell()
 			l.live()
-			l.end(schema.DayOf(tables.TicksOf(time.Now().Add(-max(9*days, l.admits+refold.TokenGrace)))).Start().String())
+			client := l.World.Connect(t, nil)
+			left, all := jobstest.Rows(t, client.Table(l.Readings), tables.Query{}), jobstest.Rows(t, client.Table(l.all),
+				tables.Query{})
+			t.Logf("retention has left %d of %d rows", len(left), len(all))
+			below := time.Now().Add(-max(9*days, l.admits+refold.TokenGrace))
+			l.end(schema.DayOf(tables.TicksOf(below)).Start().String(), l.cut.String())
 		})
 	}
 }
@@ -331,6 +346,14 @@ var lives = flag.Int("jobs.lives", 0, "the number of TestLives; 0 is as many as 
 func (l *weeks) live() {
 	for time.Until(l.now) < -time.Minute {
 		l.pass(time.Duration(1+l.random.IntN(30)) * time.Hour)
+		for _, p := range l.pipelines(l.by(nil)) {
+			if l.random.IntN(4) > 0 {
+				_ = l.run(l.t.Context(), p, refold.Late)
+			}
+		}
+		if l.random.IntN(2) == 0 {
+			l.retain(l.t.Context(), nil)
+		}
 		for range 1 + l.random.IntN(3) {
 			l.happen()
 		}

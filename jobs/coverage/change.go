@@ -92,14 +92,20 @@ func (c *Coverage) Again(w Window, at tables.Ticks) {
 	c.Repeat = Repeat{w, max(c.Repeat.At, at)}
 }
 
-// Due has the days of a Repeat made again whose time has come, and reports whether it has. A time that lies further
-// ahead than twice the wait is of a clock that was wrong.
-func (c *Coverage) Due(now tables.Ticks, wait time.Duration) bool {
-	if c.Repeat.Empty() || now < c.Repeat.At && c.Repeat.At <= now.Add(2*wait) {
+// Due has the days of a Repeat made again if its time is over, and reports whether anything has changed. If it lies
+// further ahead of the latest clock than twice the wait, a clock was wrong, and the wait begins now.
+func (c *Coverage) Due(now, latest tables.Ticks, wait time.Duration) bool {
+	switch {
+	case c.Repeat.Empty():
 		return false
+	case c.Repeat.At > latest.Add(2*wait):
+		c.Repeat.At = latest.Add(wait)
+	case c.Repeat.At > now:
+		return false
+	default:
+		c.Stale(c.Repeat.Window, Attempt)
+		c.Repeat = Repeat{}
 	}
-	c.Stale(c.Repeat.Window, Attempt)
-	c.Repeat = Repeat{}
 	return true
 }
 

@@ -160,3 +160,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestRepeatIsDueOnceItsTimeIsOver. One from a clock that was ahead waits from now on.
+func TestRepeatIsDueOnceItsTimeIsOver(t *testing.T) {
+	const wait = time.Hour
+	var c Coverage
+	c.Again(of(10, 12), at(12)+tables.Hour)
+	if c.Due(at(12), at(14), wait) || !c.Next().Empty() {
+		t.Errorf("it is due too early: %+v", c)
+	}
+	if !c.Due(at(12)+tables.Hour, at(12)+tables.Hour, wait) || c.Next() != of(10, 12) || !c.Repeat.Empty() {
+		t.Errorf("it is not due: %+v", c)
+	}
+	c.Again(of(10, 12), at(400))
+	if !c.Due(at(13), at(13), wait) || c.Repeat.At != at(13)+tables.Hour {
+		t.Errorf("it waits until %d", c.Repeat.At/tables.Day)
+	}
+}

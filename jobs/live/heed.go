@@ -17,7 +17,7 @@ func heed(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	arrived := d.Row.Coverage.Due(d.Horizon, commit.Landed)
+	arrived := d.Row.Coverage.Due(d.Horizon, latest, commit.Landed)
 	changed, err := heedSettings(d)
 	if err != nil {
 		return false, err
