@@ -340,7 +340,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-var lives = flag.Int("jobs.lives", 0, "the number of TestLives; 0 is as many as the effort says")
+var lives = flag.Int("jobs.lives", 0, "how many lives TestLives tries (default: 4, or 60 with FURROW_TEST_LONG)")
 
 // live lets the weeks pass.
 func (l *weeks) live() {

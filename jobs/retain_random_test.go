@@ -39,7 +39,7 @@ type keptFleet struct {
 	late     []tables.Entity // rows that tokens still admit
 	past     []tables.Entity // older rows that imports bring
 	settings map[schema.Pipeline]int
-	change   func(*jobs.Pipeline) // what else is said of each pipeline that folds; may be nil
+	change   func(*jobs.Pipeline) // changes each pipeline that folds; may be nil
 	// begun are the watermarks of the memberships when the pipeline fresh was added; nil: it was not.
 	begun map[schema.Place]tables.Ticks
 }

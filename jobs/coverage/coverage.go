@@ -53,7 +53,7 @@ type Repeat struct {
 // A Coverage is what the outputs of a device's days are worth. The zero Coverage has no day that is sealed, and none
 // that is stale. It is a value: a copy is not changed by what is done to the original.
 type Coverage struct {
-	// Watermark is the time below which rows may be gone. What is there stays as it is.
+	// Watermark is the time below which rows may be gone. Days below it are never made again.
 	Watermark tables.Ticks
 	Known     Known
 	Repeat    Repeat
