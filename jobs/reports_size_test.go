@@ -54,8 +54,8 @@ func TestMonthOfHoursIsReadByShards(t *testing.T) {
 		By: []schema.By{schema.ByTenant, schema.BySite}}
 	began = time.Now()
 	for shard := range *reportedShards {
-		must.Succeed(t, made.Make(t.Context(), schema.Mark{Month: inShard(shard), Kind: schema.ReportMark, Tenant: "contoso",
-			Name: schema.ReportedBucket{Window: schema.Hour, Start: hour}.String()}))
+		must.Succeed(t, made.Make(t.Context(), []schema.Mark{{Month: inShard(shard), Kind: schema.ReportMark,
+			Tenant: "contoso", Name: schema.ReportedBucket{Window: schema.Hour, Start: hour}.String()}}))
 	}
 	pages := max(1, (each+999)/1000)
 	t.Logf("the reports of an hour took %d requests and %v", counted.N.Load(), time.Since(began).Round(time.Millisecond))

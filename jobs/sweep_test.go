@@ -140,7 +140,6 @@ func fullShelf(t *testing.T, f *jobstest.Fleet) *shelf {
 func sweeping(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*jobs.Pipeline, jobs.Message) {
 	t.Helper()
 	r := retaining(t, f, through)
-	f.World.Create(t, f.Names.Runs())
 	of := map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 10 * days, schema.Daily: 10 * days}
 	r.Retention.Keep = []retain.Keep{
 		{Match: fold.Match{Site: []string{"x"}}, Readings: 9 * days}, // says nothing about tenants
@@ -201,8 +200,8 @@ func TestNoReportIsMadeOfBucketsThatMayBeGone(t *testing.T) {
 				RowKey: schema.BucketRow{Bucket: at, Device: "d"}.String()}
 			row.Set("n", tables.String(rollup.Timed{Aggregate: rollup.Aggregate{Count: 1}, FirstAt: at, LastAt: at}.String()))
 			must.Have(client.Table(f.Names.Output(rollup.BucketsTable)).Do(t.Context(), tables.InsertOrReplace(row)))(t)
-			must.Succeed(t, reports.Make(t.Context(), schema.Mark{Month: jobstest.Month, Kind: schema.ReportMark, Tenant: "t0",
-				Name: schema.ReportedBucket{Window: schema.Hour, Start: at}.String(), Read: tables.TicksOf(time.Now())}))
+			must.Succeed(t, reports.Make(t.Context(), []schema.Mark{{Month: jobstest.Month, Kind: schema.ReportMark, Tenant: "t0",
+				Name: schema.ReportedBucket{Window: schema.Hour, Start: at}.String(), Read: tables.TicksOf(time.Now())}}))
 			_, err := client.Table(f.Names.Reports()).Get(t.Context(), schema.ReportPartition{Tenant: "t0",
 				Window: schema.Hour, Period: schema.Hour.PeriodOf(at), Month: jobstest.Month}.String(), schema.ReportHeadKey(at))
 			if (err == nil) != made {

@@ -48,6 +48,6 @@ func TestCopyThatFailsAnywhereEndsEqual(t *testing.T) {
 		t.Errorf("without a change: %+v", n)
 	}
 	d.Summed.Rollups, d.Summed.Reports = []schema.Window{schema.Daily}, nil
-	must.Have(d.MakeDay(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
+	must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 	copies(2)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,12 +37,13 @@ type Days struct {
 	waiting map[Folder]tables.Ticks // when files may be replaced again
 }
 
-// Asked is what of a day has to be made: the files that were read before a moment, and of these only the one with a
-// device if there is one.
+// Asked is what of a day has to be made.
+//
+// A file does not say up to when it is complete: clocks are wrong now and then. Whoever makes what marks ask for has
+// read them all before, and deletes them afterwards.
 type Asked struct {
-	Device schema.DeviceID // empty: any
-	Since  tables.Ticks    // MaxTicks: whenever they were read
-	Now    tables.Ticks    // of the service: files that are too young stay; 0: none is
+	Devices []schema.DeviceID // the files with these; nil: all files
+	Now     tables.Ticks      // of the service: files that are too young stay; 0: none is
 }
 
 // MakeDay makes the files of a day or hour that are missing or asked for, and the manifest last. The files of a day
@@ -58,7 +60,7 @@ func (d *Days) MakeDay(ctx context.Context, f Folder, asked Asked) (*Manifest, e
 // Remake makes all files of a day or hour again. It leaves a mark while it does, as jobs have one.
 func (d *Days) Remake(ctx context.Context, f Folder) (m *Manifest, err error) {
 	err = d.Source.WithMark(ctx, f.mark(), func() (err error) {
-		m, err = d.MakeDay(ctx, f, Asked{Since: tables.MaxTicks})
+		m, err = d.MakeDay(ctx, f, Asked{})
 		return err
 	})
 	return m, err
@@ -74,25 +76,13 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	if err != nil {
 		return nil, err
 	}
-	used, whole, later := columnar.Columns{}, true, tables.Ticks(0)
-	for n, first := range from {
-		file := &dayFile{store: d.Store, name: f.file(n), folder: f, number: n, day: day, about: d.About,
-			summed: d.summed(f), settle: d.Settle, first: first, columns: columns}
-		if n+1 < len(from) {
-			file.before = from[n+1]
-		}
-		found, err := file.complete(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if found != nil && !asked.of(file, found) {
-			whole = false
-			continue
-		}
-		if next := d.replaced(found, f.Day, asked.Now); next > asked.Now {
-			later, whole = max(later, next), false
-			continue
-		}
+	files, whole, err := d.asked(ctx, f, asked, from)
+	if err != nil {
+		return nil, err
+	}
+	used := columnar.Columns{}
+	for _, file := range files {
+		file.day, file.columns = day, columns
 		has, err := file.write(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", file.name, err)
@@ -103,21 +93,47 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	if err == nil {
 		err = d.replaceHours(ctx, f)
 	}
-	if err == nil && later > 0 {
-		d.wait(f, later)
+	if err == nil && d.waits(f, asked.Now) {
 		return nil, groups.ErrNotYet
 	}
 	return m, err
 }
 
-// of reports whether a file that exists has to be made again. What a file says that was made in the future counts for
-// nothing: storage's clock was ahead.
-func (a Asked) of(f *dayFile, found *version) bool {
-	if a.Device != "" && (a.Device < f.first || f.before != "" && a.Device >= f.before) {
-		return false
+// asked returns the files that are missing or asked for, and whether these are all. Where one that is asked for is too
+// young to be replaced, those that are missing are made, and the others together once it is old enough.
+func (d *Days) asked(ctx context.Context, f Folder, asked Asked, from []schema.DeviceID) ([]*dayFile, bool, error) {
+	var missing, due []*dayFile
+	var later tables.Ticks
+	for n, first := range from {
+		file := &dayFile{store: d.Store, name: f.file(n), folder: f, number: n, about: d.About, summed: d.summed(f),
+			settle: d.Settle, first: first}
+		if n+1 < len(from) {
+			file.before = from[n+1]
+		}
+		found, err := file.complete(ctx)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case found == nil:
+			missing = append(missing, file)
+		case asked.of(file):
+			due = append(due, file)
+			later = max(later, d.replaced(found, f.Day, asked.Now))
+		}
 	}
-	watermark, err := found.number(metaWatermark)
-	return err != nil || tables.Ticks(watermark) <= a.Since || a.Now != 0 && tables.Ticks(watermark) > a.Now
+	if later > asked.Now && asked.Now > 0 {
+		d.wait(f, later)
+		return missing, len(missing) == len(from), nil
+	}
+	due = append(missing, due...)
+	return due, len(due) == len(from), nil
+}
+
+// of reports whether a file is asked for.
+func (a Asked) of(f *dayFile) bool {
+	return a.Devices == nil || slices.ContainsFunc(a.Devices, func(d schema.DeviceID) bool {
+		return d >= f.first && (f.before == "" || d < f.before)
+	})
 }
 
 // summed returns the files that there are beside the readings of a folder.

@@ -164,7 +164,7 @@ func TestMakersWithAnyFaultEndEqual(t *testing.T) {
 				late.Set("late", tables.Double(float64(row)))
 				_, err := f.World.Connect(t, nil).Table(f.Readings).Do(t.Context(), tables.Insert(late))
 				for try := 0; err == nil || try < 200; try++ { // as the next runs do, until the mark is gone
-					if _, err = maker.MakeDay(t.Context(), folder, archive.Asked{Device: device, Since: tables.MaxTicks}); err == nil {
+					if _, err = maker.MakeDay(t.Context(), folder, archive.Asked{Devices: []schema.DeviceID{device}}); err == nil {
 						break
 					}
 				}

@@ -49,24 +49,23 @@ func (d *Days) All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, e
 	}
 }
 
-// Make makes the files that a mark asks for, once their day or hour is over. A day that is over needs no hours: there
-// is a mark of the day, too.
-func (d *Days) Make(ctx context.Context, m schema.Mark) error {
-	part, err := m.Archive()
+// Make makes the files that the marks of a day or hour ask for, once that is over. A day that is over needs no hours:
+// there is a mark of the day, too.
+func (d *Days) Make(ctx context.Context, marks []schema.Mark) error {
+	f, asked, err := askedBy(marks)
 	if err != nil {
 		return fmt.Errorf("%w: mark of the archive: %w", groups.ErrUnmakeable, err)
 	}
-	if !retain.KeepOfTenant(d.Source.Keep, m.Tenant).KeepsDay(part.Day, m.Read) {
+	if !retain.KeepOfTenant(d.Source.Keep, f.Tenant).KeepsDay(f.Day, asked.Now) {
 		return nil
 	}
-	f := Folder{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
-	if f.Hour > 0 && (!d.Hourly || d.Closed(f.day(), m.Read)) {
+	if f.Hour > 0 && (!d.Hourly || d.Closed(f.day(), asked.Now)) {
 		return nil
 	}
-	if !d.Closed(f, m.Read) || d.waits(f, m.Read) {
+	if !d.Closed(f, asked.Now) || d.waits(f, asked.Now) {
 		return groups.ErrNotYet
 	}
-	_, err = d.MakeDay(ctx, f, Asked{Device: part.Device, Since: m.At, Now: m.Read})
+	_, err = d.MakeDay(ctx, f, asked)
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, groups.ErrNotYet):
 		return err
@@ -74,6 +73,22 @@ func (d *Days) Make(ctx context.Context, m schema.Mark) error {
 		return fmt.Errorf("%w: %w", groups.ErrUnmakeable, err)
 	}
 	return err
+}
+
+// askedBy returns the folder of marks, and what they ask for.
+func askedBy(marks []schema.Mark) (f Folder, asked Asked, err error) {
+	asked = Asked{Devices: []schema.DeviceID{}, Now: marks[0].Read}
+	for _, m := range marks {
+		part, err := m.Archive()
+		if err != nil {
+			return f, asked, err
+		}
+		f = Folder{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
+		if asked.Devices = append(asked.Devices, part.Device); part.Device == "" {
+			return f, Asked{Now: asked.Now}, nil
+		}
+	}
+	return f, asked, nil
 }
 
 // Closed reports whether a day or hour is over, and its files can be made.
@@ -89,19 +104,20 @@ const (
 	lateAfter    = 2 * 24 * time.Hour // this
 )
 
-// replaced returns when a file may be replaced.
+// replaced returns when a file may be replaced. One of the future may be at once: a clock was ahead when it was made.
 func (d *Days) replaced(v *version, day schema.Day, now tables.Ticks) tables.Ticks {
-	if v == nil || now == 0 {
+	made := tables.TicksOf(v.made)
+	if now == 0 || made > now.Add(replaceAfter) {
 		return 0
 	}
 	after := replaceAfter
 	if now > end(day).Add(lateAfter) {
 		after = replaceLate
 	}
-	return tables.TicksOf(v.made).Add(cmp.Or(d.Replace, after))
+	return made.Add(cmp.Or(d.Replace, after))
 }
 
-// wait notes that the files of a folder are too young to be replaced, so that other marks of it cost nothing.
+// wait notes that the files of a folder are too young to be replaced, so that other jobs find that out for nothing.
 func (d *Days) wait(f Folder, until tables.Ticks) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,5 +130,6 @@ func (d *Days) wait(f Folder, until tables.Ticks) {
 func (d *Days) waits(f Folder, now tables.Ticks) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.waiting[f] > now
+	until := d.waiting[f]
+	return until > now && until <= now.Add(replaceAfter+replaceLate) // unless a clock was ahead when it was noted
 }

@@ -60,7 +60,7 @@ func TestHoursHaveEachReadingOnceUntilTheirDayReplacesThem(t *testing.T) {
 	late := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: day.Day.Start().String() + "-late"}
 	late.Set("late", tables.Double(1))
 	jobstest.Insert(t, f.World.Connect(t, nil).Table(f.Readings), late)
-	asked := archive.Asked{Device: f.World.Devices[0], Since: tables.MaxTicks}
+	asked := archive.Asked{Devices: []schema.DeviceID{f.World.Devices[0]}}
 	must.Have(d.MakeDay(t.Context(), hoursOf(day)[0], asked))(t)
 	want = byHour(t, f, day)
 	same(t, archived(t, f), want, "a late reading")
@@ -98,7 +98,7 @@ func TestOnlyHoursOfOpenDaysAreMade(t *testing.T) {
 		t.Helper()
 		m := schema.Mark{Month: day.Month, Kind: schema.ArchiveMark, Tenant: day.Tenant, Name: hour.When(),
 			At: at, Read: at}
-		err := d.Make(t.Context(), m)
+		err := d.Make(t.Context(), []schema.Mark{m})
 		if at == end-1 && d.Hourly {
 			if err == nil {
 				t.Error("an hour that is not over is made")

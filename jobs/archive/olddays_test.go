@@ -29,7 +29,7 @@ func TestOldDaysLeaveTheArchive(t *testing.T) {
 	for day := cut - 2; day < cut+2; day++ {
 		for _, tenant := range []schema.Tenant{"t0", "t1"} {
 			must.Have(d.MakeDay(t.Context(), archive.Folder{Tenant: tenant, Day: day, Month: jobstest.Month},
-				archive.Asked{Since: tables.MaxTicks}))(t)
+				archive.Asked{}))(t)
 		}
 	}
 	before := objects(t, f.World.Account, f.Names.Archive())
@@ -61,8 +61,8 @@ func TestOldDaysLeaveTheArchive(t *testing.T) {
 	}
 	d.Source.Keep = []retain.Keep{{Archive: 10 * 24 * time.Hour}}
 	for day := cut - 2; day < cut; day++ {
-		must.Succeed(t, d.Make(t.Context(), schema.Mark{Month: jobstest.Month, Kind: schema.ArchiveMark, Tenant: "t0",
-			Name: day.String(), At: now, Read: now}))
+		must.Succeed(t, d.Make(t.Context(), []schema.Mark{{Month: jobstest.Month, Kind: schema.ArchiveMark, Tenant: "t0",
+			Name: day.String(), At: now, Read: now}}))
 	}
 	if again := objects(t, f.World.Account, f.Names.Archive()); len(again) != len(left) {
 		t.Errorf("%d objects are there, and %d were left", len(again), len(left))

@@ -70,7 +70,7 @@ func TestFilesMadeAgainKeepReadingsThatRetentionHasDeleted(t *testing.T) {
 	}
 	d.About = archive.About{"site"} // a column more changes every file
 	for range 2 {
-		m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
+		m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 		same(t, archived(t, f), want)
 		day := d.Source.TenantDay(folder.Month, folder.Tenant, folder.Day)
 		for wrong, err := range d.Store.Verify(t.Context(), folder, m, &day) {
@@ -101,7 +101,7 @@ func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
 		f.Names = archives
 		maker := daysOf(t, f, gate)
 		maker.Source.Names, f.Names = names, names
-		must.Have(maker.MakeDay(t.Context(), folder, archive.Asked{Since: tables.MaxTicks}))(t)
+		must.Have(maker.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 		f.Names = archives
 		same(t, archived(t, f), want, "operation ", n)
 		if f.Names = names; deleted == nil {

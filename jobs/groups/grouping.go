@@ -44,8 +44,9 @@ type Grouping interface {
 	Settings() string
 	// All yields a mark for everything in a partition of the fleet that Make could make.
 	All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, error]
-	// Make makes what a mark asks for. An error that wraps ErrUnmakeable or ErrNotYet concerns this mark alone.
-	Make(ctx context.Context, m schema.Mark) error
+	// Make makes what marks ask for that stand together (see schema.Mark). An error that wraps ErrUnmakeable or
+	// ErrNotYet concerns these alone.
+	Make(ctx context.Context, marks []schema.Mark) error
 }
 
 // ErrUnmakeable says that what a mark asks for cannot be made now: a row cannot be read, or another job was faster. The
@@ -56,5 +57,9 @@ var ErrUnmakeable = errors.New("it cannot be made now")
 // stays.
 var ErrNotYet = errors.New("it is not time yet")
 
-// mostMarks is how many marks one group job works off. The next one begins with the rest.
+// mostMarks is after how many marks a group job ends. The next one begins with the rest.
 const mostMarks = 100
+
+// mostTogether bounds the marks that are made together, and so what they take of memory. What more of them ask for is
+// made once more.
+const mostTogether = 20_000

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"furrow/jobs/commit"
 	"furrow/tables"
@@ -21,60 +23,92 @@ type Worked struct {
 // Work makes what the first marks of a kind ask for.
 func (s *Source) Work(ctx context.Context, of Grouping, m schema.Month, kind schema.MarkKind) (w Worked, err error) {
 	w.Strange = map[string]error{}
-	q := tables.Query{Range: schema.Marks(m, kind), Size: mostMarks}
-	for page, err := range s.Tracking().Rows(ctx, q) {
-		if err != nil {
-			return w, err
+	var made []tables.Op // deletes the marks
+	for marks, err := range s.marks(ctx, m, kind, &w) {
+		if w.Made+len(made) >= mostMarks {
+			w.More = true
+			break
 		}
-		if page.Time.IsZero() {
-			return w, tables.ErrNoDate
-		}
-		w.Now = tables.TicksOf(page.Time)
-		made, err := makeAll(ctx, of, page, w.Strange)
-		if err != nil {
-			return w, err
-		}
-		if len(made) > 0 { // marks that stay come again with the next run
-			w.Made, w.More = len(made), page.Next != (tables.Continuation{})
-			return w, s.unmark(ctx, made)
-		}
-	}
-	return w, nil
-}
-
-// makeAll makes what the marks of a page ask for, and returns what deletes those that it has made.
-func makeAll(ctx context.Context, of Grouping, page tables.Page, strange map[string]error) (made []tables.Op,
-	err error) {
-	for _, e := range page.Rows {
-		m, err := schema.MarkOf(e)
-		if m.Read = commit.Surely(tables.TicksOf(page.Time), 0); err == nil {
-			err = of.Make(ctx, m)
-		} else {
-			err = fmt.Errorf("%w: %w", ErrUnmakeable, err)
+		if err == nil {
+			err = of.Make(ctx, marks)
 		}
 		switch {
 		case errors.Is(err, ErrNotYet):
 		case errors.Is(err, ErrUnmakeable):
-			if len(strange) < mostMarks {
-				strange[e.PartitionKey+"/"+e.RowKey] = err
-			}
+			w.strange(marks[0].Month.String()+"/"+marks[0].Key(), err)
 		case err != nil:
-			return nil, err
+			return w, errors.Join(err, s.unmark(ctx, made))
 		default:
-			made = append(made, tables.Delete(e.PartitionKey, e.RowKey, e.ETag))
+			for _, m := range marks {
+				made = append(made, tables.Delete(m.Month.String(), m.Key(), m.ETag))
+			}
+		}
+		if len(made) >= tables.MaxOps {
+			w.Made += len(made)
+			if err := s.unmark(ctx, made); err != nil {
+				return w, err
+			}
+			made = nil
 		}
 	}
-	return made, nil
+	w.Made += len(made)
+	return w, s.unmark(ctx, made)
 }
 
-// unmark deletes marks on the versions that were read: all at once, or one by one where some have been left again.
-func (s *Source) unmark(ctx context.Context, made []tables.Op) error {
-	if _, err := s.Tracking().Submit(ctx, made); err == nil {
-		return nil
+// marks yields the marks of a kind, each time those that are made together. It notes the time of the service, and rows
+// that are no marks.
+func (s *Source) marks(ctx context.Context, m schema.Month, kind schema.MarkKind, w *Worked) iter.Seq2[[]schema.Mark,
+	error] {
+	return func(yield func([]schema.Mark, error) bool) {
+		var together []schema.Mark
+		for page, err := range s.Tracking().Rows(ctx, tables.Query{Range: schema.Marks(m, kind)}) {
+			if err == nil && page.Time.IsZero() {
+				err = tables.ErrNoDate
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			w.Now = tables.TicksOf(page.Time)
+			for _, e := range page.Rows {
+				mark, err := schema.MarkOf(e)
+				if err != nil {
+					w.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("%w: %w", ErrUnmakeable, err))
+					continue
+				}
+				mark.Read = commit.Surely(w.Now, 0)
+				if len(together) > 0 && (!together[0].Together(mark) || len(together) == mostTogether) {
+					if !yield(together, nil) {
+						return
+					}
+					together = nil
+				}
+				together = append(together, mark)
+			}
+		}
+		if len(together) > 0 {
+			yield(together, nil)
+		}
 	}
-	for _, op := range made {
-		if _, err := s.Tracking().Do(ctx, op); err != nil && !commit.IsChanged(err) {
-			return err
+}
+
+// strange notes a mark that cannot be read or made.
+func (w *Worked) strange(key string, err error) {
+	if len(w.Strange) < mostMarks {
+		w.Strange[key] = err
+	}
+}
+
+// unmark deletes marks on the versions that were read: many at once, or one by one where some have been left again.
+func (s *Source) unmark(ctx context.Context, made []tables.Op) error {
+	for ops := range slices.Chunk(made, tables.MaxOps) {
+		if _, err := s.Tracking().Submit(ctx, ops); err == nil {
+			continue
+		}
+		for _, op := range ops {
+			if _, err := s.Tracking().Do(ctx, op); err != nil && !commit.IsChanged(err) {
+				return err
+			}
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ func (r *Reports) reports() *tables.Table { return r.Client.Table(r.Names.Report
 func (r *Reports) Settings() string { return fmt.Sprint(r.Windows, r.By) }
 
 // Make makes the reports of a bucket in a partition of the fleet.
-func (r *Reports) Make(ctx context.Context, m schema.Mark) error {
+func (r *Reports) Make(ctx context.Context, marks []schema.Mark) error {
+	m := marks[0] // a report has one
 	b, err := schema.ParseReportedBucket(m.Name)
 	if err != nil {
 		return fmt.Errorf("%w: mark %s: %w", groups.ErrUnmakeable, tables.Quote(m.Name), err)

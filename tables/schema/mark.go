@@ -81,6 +81,20 @@ func (m Mark) Archive() (a ArchivePart, err error) {
 	return a, err
 }
 
+// Together reports whether one making fulfils two marks of a kind: those of the same day or hour of an archive, whatever
+// their devices. They stand side by side.
+func (m Mark) Together(o Mark) bool {
+	return m.Month == o.Month && m.Tenant == o.Tenant && m.subject() == o.subject()
+}
+
+func (m Mark) subject() string {
+	if m.Kind != ArchiveMark {
+		return m.Name
+	}
+	part, _, _ := strings.Cut(m.Name, Separator)
+	return part
+}
+
 // Entity returns the row of m.
 func (m Mark) Entity() tables.Entity {
 	return tables.Entity{PartitionKey: m.Month.String(), RowKey: m.Key()}
