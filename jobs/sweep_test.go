@@ -200,8 +200,9 @@ func TestNoReportIsMadeOfBucketsThatMayBeGone(t *testing.T) {
 				RowKey: schema.BucketRow{Bucket: at, Device: "d"}.String()}
 			row.Set("n", tables.String(rollup.Timed{Aggregate: rollup.Aggregate{Count: 1}, FirstAt: at, LastAt: at}.String()))
 			must.Have(client.Table(f.Names.Output(rollup.BucketsTable)).Do(t.Context(), tables.InsertOrReplace(row)))(t)
-			must.Succeed(t, reports.Make(t.Context(), []schema.Mark{{Month: jobstest.Month, Kind: schema.ReportMark, Tenant: "t0",
-				Name: schema.ReportedBucket{Window: schema.Hour, Start: at}.String(), Read: tables.TicksOf(time.Now())}}))
+			must.Succeed(t, reports.Make(t.Context(), []schema.Mark{{Month: jobstest.Month, Kind: schema.ReportMark,
+				Tenant: "t0", Name: schema.ReportedBucket{Window: schema.Hour, Start: at}.String(),
+				Read: tables.TicksOf(time.Now())}}))
 			_, err := client.Table(f.Names.Reports()).Get(t.Context(), schema.ReportPartition{Tenant: "t0",
 				Window: schema.Hour, Period: schema.Hour.PeriodOf(at), Month: jobstest.Month}.String(), schema.ReportHeadKey(at))
 			if (err == nil) != made {

@@ -209,11 +209,27 @@ func (r Registry) finishMove(ctx context.Context, ended schema.Member) (schema.D
 	})
 }
 
-// memberships reads all memberships of a device, the current one first, and the time of the service.
+// memberships reads all memberships of a device, the current one first, and the time of the service. It completes a
+// move that was interrupted: the device's record does not name the new tenant until then.
 func (r Registry) memberships(ctx context.Context, d schema.Device) (all []schema.Member, now tables.Ticks, err error) {
-	if d, err = r.Get(ctx, d.ID); err != nil {
-		return nil, 0, err
+	for range tries {
+		if d, err = r.Get(ctx, d.ID); err != nil {
+			return nil, 0, err
+		}
+		if all, now, err = r.membershipsOf(ctx, d); err != nil || all[0].Next == "" {
+			return all, now, err
+		}
+		if _, err = r.finishMove(ctx, all[0]); err != nil {
+			return nil, 0, err
+		}
 	}
+	return nil, 0, fmt.Errorf("device %s: its fleet row: %w", d.ID, tables.ErrConflict)
+}
+
+// membershipsOf reads the memberships that a device's record names.
+func (r Registry) membershipsOf(
+	ctx context.Context, d schema.Device,
+) (all []schema.Member, now tables.Ticks, err error) {
 	for i, t := range d.Tenants() {
 		m, at, err := r.memberOf(ctx, d, t)
 		if i > 0 && missing(err) {

@@ -85,11 +85,13 @@ func TestMoveIsRefused(t *testing.T) {
 	refused(sas.Move{Device: "pump-7", To: "fabrikam"})
 }
 
-// TestKilledMoveIsCompleted by the next token request or by repeating it, wherever it was killed: before, the device
-// belongs to one tenant at any time.
+// TestKilledMoveIsCompleted by the next token request, by repeating it or by an import, wherever it was killed: before,
+// the device belongs to one tenant at any time.
 func TestKilledMoveIsCompleted(t *testing.T) {
 	effort.Alone(t)
-	random := rand.New(rand.NewPCG(1, 2))
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
 	for n := 0; ; n++ {
 		y := newFixture(t, nil)
 		policies, issuer := y.fleetOf("killed")
@@ -115,7 +117,17 @@ func TestKilledMoveIsCompleted(t *testing.T) {
 			must.Have(y.registry.Move(t.Context(), mv))(t)
 			moved = true
 		}
-		must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+		if random.IntN(2) == 0 {
+			must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+		} else {
+			d := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
+			must.Have(y.registry.NoteImport(t.Context(), d, schema.Import{From: mv.At - 1, To: mv.At + 1}, false))(t)
+			for tenant, m := range y.memberships("pump-7") {
+				if len(m.Imports) != 1 {
+					t.Errorf("killed at operation %d: the import is not noted for %s", n, tenant)
+				}
+			}
+		}
 		d, all := must.Have(y.registry.Get(t.Context(), "pump-7"))(t), y.memberships("pump-7")
 		if (d.Tenant == "fabrikam") != moved || moved && (len(all) != 2 || !all["fabrikam"].Has(mv.At) ||
 			all[d.Former[0]].Has(mv.At) || !all[d.Former[0]].Has(mv.At-1)) {

@@ -51,12 +51,6 @@ func (r Registry) keepMembers(ctx context.Context, d schema.Device) (schema.Devi
 	if err != nil {
 		return d, err
 	}
-	if last := all[0]; last.Next != "" { // a move was interrupted
-		if _, err := r.finishMove(ctx, last); err != nil {
-			return d, err
-		}
-		return r.keepMembers(ctx, d)
-	}
 	return r.Update(ctx, d.ID, func(now *schema.Device) error {
 		now.Kept = schema.KeptOf(all)
 		return nil

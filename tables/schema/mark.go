@@ -81,8 +81,8 @@ func (m Mark) Archive() (a ArchivePart, err error) {
 	return a, err
 }
 
-// Together reports whether one making fulfils two marks of a kind: those of the same day or hour of an archive, whatever
-// their devices. They stand side by side.
+// Together reports whether one making fulfils two marks of a kind: those of the same day or hour of an archive,
+// whatever their devices. They stand side by side.
 func (m Mark) Together(o Mark) bool {
 	return m.Month == o.Month && m.Tenant == o.Tenant && m.subject() == o.subject()
 }
