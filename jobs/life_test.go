@@ -35,10 +35,11 @@ import (
 type weeks struct {
 	keptFleet
 	now     time.Time
-	storage time.Duration // how far storage's clock is ahead
-	slot    time.Duration // how far that of the scheduler is
-	admits  time.Duration // age of the oldest row that tokens admit, or have ever admitted
-	coming  []coming      // rows that devices have yet to send
+	storage time.Duration   // how far storage's clock is ahead
+	slot    time.Duration   // how far that of the scheduler is
+	admits  time.Duration   // age of the oldest row that tokens admit, or have ever admitted
+	coming  []coming        // rows that devices have yet to send
+	hidden  []tables.Entity // rows that devices keep until somebody finds them
 	audited map[schema.Pipeline]tables.Ticks
 	cut     tables.Ticks // below it, rows were old enough for retention
 	steps   []string
@@ -72,7 +73,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 			p.Sensors.Named = map[string]fold.Meaning{"humidity": {Is: fold.Ignored}, "temperature": {Is: fold.Ignored}}
 		}
 	}
-	w.Create(t, readings, l.all, l.Names.Runs(), l.Names.Partitions("second"), l.Names.Partitions("fresh"),
+	w.Create(t, readings, l.all, l.Names.Partitions("second"), l.Names.Partitions("fresh"),
 		l.Names.Partitions("archive"), l.Names.Partitions("retention"))
 	for _, rows := range w.Rows {
 		outage := l.now.Add(time.Duration(l.random.Int64N(int64(30 * days))))
@@ -83,6 +84,10 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 			row.Set("temperature", e.Get("temperature"))
 			row.Set("humidity", e.Get("humidity"))
 			at := tables.TicksBefore(e.RowKey).Time()
+			if l.random.IntN(10) == 0 {
+				l.hidden = append(l.hidden, row)
+				continue
+			}
 			switch {
 			case at.After(outage) && at.Before(over):
 				if at = at.Add(l.admits - 5*time.Hour); at.Before(over.Add(late)) {
@@ -95,6 +100,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 		}
 	}
 	slices.SortStableFunc(l.coming, func(a, b coming) int { return a.at.Compare(b.at) })
+	l.NeverRan(t)
 	withRecords(t, l.Fleet)
 	must.Succeed(t, l.archive(nil).Objects.(*archive.Store).Create(t.Context()))
 	return l
@@ -120,7 +126,7 @@ func (l *weeks) by(inner policy.Transporter) policy.Transporter {
 	})
 }
 
-// pass has time pass: devices send, and runs begin every hour. What is too old for their tokens is to be imported.
+// pass has time pass: devices send, and runs begin every hour.
 func (l *weeks) pass(by time.Duration) {
 	began := l.now
 	l.now = l.now.Add(by)
@@ -130,11 +136,7 @@ func (l *weeks) pass(by time.Duration) {
 	for len(l.coming) > 0 && !l.coming[0].at.After(l.now) {
 		c := l.coming[0]
 		l.coming = l.coming[1:]
-		if tables.TicksBefore(c.row.RowKey).Time().Before(c.at.Add(-l.admits)) {
-			l.past = append(l.past, c.row)
-		} else {
-			l.arrive(c.row)
-		}
+		l.send(c.at, c.row)
 	}
 	var runs []tables.Entity
 	for at := began.Truncate(time.Hour).Add(time.Hour); !at.After(l.now); at = at.Add(time.Hour) {
@@ -148,6 +150,34 @@ func (l *weeks) pass(by time.Duration) {
 		own := slices.DeleteFunc(slices.Clone(runs), func(e tables.Entity) bool { return e.PartitionKey != p })
 		jobstest.Insert(l.t, l.World.Connect(l.t, nil).Table(l.Names.Runs()), own...)
 	}
+}
+
+// send sends a row at a time. What no token admits is to be imported.
+func (l *weeks) send(at time.Time, row tables.Entity) {
+	from := tables.TicksOf(at.Add(-l.admits))
+	for _, m := range membersOf(l.t, l.Fleet) {
+		if string(m.Device) == row.PartitionKey {
+			from = max(from, m.Watermark)
+		}
+	}
+	if row.RowKey < from.String() {
+		l.past = append(l.past, row)
+	} else {
+		l.arrive(row)
+	}
+}
+
+// find has devices send what they have kept of some days.
+func (l *weeks) find() {
+	from := tables.TicksOf(l.now.Add(-l.admits + time.Duration(l.random.Int64N(int64(l.admits)))))
+	to := min(from.Add(2*days), tables.TicksOf(l.now))
+	l.hidden = slices.DeleteFunc(l.hidden, func(row tables.Entity) bool {
+		found := row.RowKey > from.String() && row.RowKey < to.String()
+		if found {
+			l.send(l.now, row)
+		}
+		return found
+	})
 }
 
 // run does a run of a pipeline, with audits. Those of a run that failed are done by the next one.
@@ -183,7 +213,7 @@ func (l *weeks) run(ctx context.Context, p *jobs.Pipeline, depth refold.Depth) (
 func (l *weeks) retain(ctx context.Context, through policy.Transporter) {
 	m := l.Message()
 	m.Pipeline, m.Run = "retention", tables.TicksOf(l.now.Add(l.slot))
-	keeps := time.Duration(4+l.random.IntN(6)) * days
+	keeps := time.Duration(l.random.IntN(10)) * days
 	l.cut = max(l.cut, tables.TicksOf(l.now.Add(-max(keeps, l.admits+refold.TokenGrace))))
 	p := l.retention(l.by(through), func() time.Duration { return keeps })
 	p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
@@ -230,7 +260,7 @@ func (l *weeks) ghost() {
 func (l *weeks) happen() {
 	device := l.random.IntN(len(l.World.Devices))
 	names := []string{"run", "run", "retain", "retain", "move", "audit", "rewind", "fresh", "settings", "import", "file",
-		"backfill", "clock", "ghost"}
+		"backfill", "clock", "ghost", "find", "find", "idle"}
 	what := names[l.random.IntN(len(names))]
 	l.steps = append(l.steps, what)
 	switch what {
@@ -292,6 +322,14 @@ func (l *weeks) happen() {
 		}
 	case "ghost":
 		l.ghost()
+	case "find":
+		l.find()
+	case "idle": // nothing but retention has workers
+		for range 4 {
+			l.find()
+			l.pass(time.Duration(1+l.random.IntN(4)) * time.Hour)
+			l.retain(l.t.Context(), nil)
+		}
 	}
 }
 
@@ -362,6 +400,9 @@ func (l *weeks) live() {
 		}
 	}
 	l.storage, l.slot = 0, 0
+	for _, row := range l.hidden {
+		l.send(l.now, row)
+	}
 	for len(l.past) > 0 {
 		before := len(l.past)
 		if l.importPast(); len(l.past) == before {

@@ -55,7 +55,6 @@ func TestErasedDevicesAreInNoFileOfAJobUnderWay(t *testing.T) {
 func erasedAt(t *testing.T, f *jobstest.Fleet, n int, dies, rewrites bool) bool {
 	t.Helper()
 	device, yesterday := f.World.Devices[0], schema.DayOf(tables.TicksOf(time.Now()))-1
-	f.World.Create(t, f.Names.Runs())
 	calm := filing(t, f, nil)
 	store := calm.Objects.(*archive.Store)
 	must.Succeed(t, store.Create(t.Context()))

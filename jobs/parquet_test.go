@@ -156,7 +156,6 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 	}
 	w.Create(t, readings)
 	f := w.NewFleetOf(t, readings)
-	w.Create(t, f.Names.Runs())
 	filing := filing
 	if hourly {
 		filing = hourlyFiling

@@ -236,7 +236,6 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 1)
 	f := w.NewFleet(t)
 	runs := w.Connect(t, nil).Table(f.Names.Runs())
-	w.Create(t, f.Names.Runs())
 	now := tables.TicksOf(time.Now().Truncate(time.Minute))
 	var old []tables.Entity
 	for hour := range 40 {

@@ -59,7 +59,7 @@ func newReported(t *testing.T, w *jobstest.World, seed uint64) *reported {
 	f := &reported{Fleet: w.NewFleet(t), t: t, clock: &clock{}, rng: rand.New(rand.NewPCG(seed, 0)),
 		members: map[schema.DeviceID]schema.Member{}, placed: map[schema.DeviceID][]placed{}, taken: map[string]bool{}}
 	f.Readings = strings.TrimSuffix(f.Names.Fleet(), "fleet") + "reported"
-	w.Create(t, f.Readings, f.Names.Runs(), f.Names.Reports())
+	w.Create(t, f.Readings, f.Names.Reports())
 	client := w.Connect(t, nil)
 	for i, d := range w.Devices {
 		m := w.Member(d, f.Readings)

@@ -1,9 +1,14 @@
 package jobs_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -68,7 +73,7 @@ func TestClocksAheadDeleteNothing(t *testing.T) {
 func TestRetentionWaitsWhereTimeHasNotPassed(t *testing.T) {
 	t.Parallel()
 	f, p := fleetOfDays(t, 1, 20)
-	f.World.Create(t, f.Names.Runs())
+	f.NeverRan(t)
 	slow := f.Pipeline(t, nil)
 	slow.Name, slow.Cadence = "slow", 24*time.Hour
 	r := retaining(t, f, nil, p, slow)
@@ -134,15 +139,17 @@ func TestClockAheadLosesNoLateRow(t *testing.T) {
 	f.end()
 }
 
-// TestAuditDropsNothingWhereTimeHasNotPassed since a clock may have jumped.
+// TestAuditDropsNothingWhereTimeHasNotPassed since a clock may have jumped, not even one that somebody asked for.
 func TestAuditDropsNothingWhereTimeHasNotPassed(t *testing.T) {
 	t.Parallel()
 	f := newAdmittingFleet(t, 12*days, 11*days)
-	f.World.Create(t, f.Names.Runs())
+	f.NeverRan(t)
 	f.admits(untold)
 	first := func() tables.Ticks {
 		t.Helper()
-		jobstest.Do(t, f.pipeline, f.Audit(refold.Late), &jobstest.Line{})
+		for _, depth := range []refold.Depth{refold.Late, refold.Full} {
+			jobstest.Do(t, f.pipeline, f.Audit(depth), &jobstest.Line{})
+		}
 		e := f.Track(t, f.World.Devices[0])
 		return must.Have(tracking.ParseLedger(e.Get(schema.TrackLedger).Binary()))(t).Spans()[0][0]
 	}
@@ -245,26 +252,58 @@ func TestClockAheadArchivesNoDayBeforeItIsOver(t *testing.T) {
 	}
 }
 
-// TestDayThatWasArchivedWhileAClockWasAheadIsMadeAgain for rows that came late.
-func TestDayThatWasArchivedWhileAClockWasAheadIsMadeAgain(t *testing.T) {
+// TestDayThatWasArchivedWhileAClockWasWrongIsMadeAgain for rows that came late, whether storage was ahead when the day
+// was made or behind when the rows were folded.
+func TestDayThatWasArchivedWhileAClockWasWrongIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	w := jobstest.NewWorldSince(t, 4*days, 1, 60)
-	readings := w.Readings + "late"
-	w.Insert(t, readings, func(n int) bool { return n != 20 && n != 21 })
-	f := w.NewFleetOf(t, readings)
-	wrong := filing(t, f, ahead())
-	must.Succeed(t, wrong.Objects.(*archive.Store).Create(t.Context()))
-	must.Succeed(t, file(t.Context(), wrong)) // leaves marks
-	must.Succeed(t, file(t.Context(), wrong))
-	w.Insert(t, readings, func(n int) bool { return n == 20 || n == 21 })
-	p := filing(t, f, nil)
-	must.Succeed(t, f.Settle(t.Context(), p))
-	must.Succeed(t, file(t.Context(), p))
-	files := filed(t, f)
-	for _, n := range []int{20, 21} {
-		if row := w.Rows[0][n]; files[row.PartitionKey+"/"+row.RowKey] == "" {
-			t.Errorf("the archive does not have row %s", row.RowKey)
+	for name, storage := range map[string][2]policy.Transporter{"ahead": {ahead(), nil},
+		"behind": {nil, writtenBefore(days)}} {
+		t.Run(name, func(t *testing.T) {
+			w := jobstest.NewWorldSince(t, 4*days, 1, 60)
+			readings := w.Readings + "late"
+			w.Insert(t, readings, func(n int) bool { return n != 20 && n != 21 })
+			f := w.NewFleetOf(t, readings)
+			p := filing(t, f, storage[0])
+			must.Succeed(t, p.Objects.(*archive.Store).Create(t.Context()))
+			must.Succeed(t, file(t.Context(), p)) // leaves marks
+			must.Succeed(t, file(t.Context(), p))
+			w.Insert(t, readings, func(n int) bool { return n == 20 || n == 21 })
+			p = filing(t, f, storage[1])
+			must.Succeed(t, f.Settle(t.Context(), p))
+			must.Succeed(t, file(t.Context(), p))
+			files := filed(t, f)
+			for _, n := range []int{20, 21} {
+				if row := w.Rows[0][n]; files[row.PartitionKey+"/"+row.RowKey] == "" {
+					t.Errorf("the archive does not have row %s", row.RowKey)
+				}
+			}
+		})
+	}
+}
+
+// writtenBefore has storage say that rows were written so much earlier.
+func writtenBefore(by time.Duration) faults.Func {
+	stamp := regexp.MustCompile(`"Timestamp":"([^"]+)"`)
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return nil, err
 		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return nil, err
+		}
+		body = stamp.ReplaceAllFunc(body, func(b []byte) []byte {
+			at, err := time.Parse(time.RFC3339Nano, string(stamp.FindSubmatch(b)[1]))
+			if err != nil {
+				return b
+			}
+			return fmt.Appendf(nil, `"Timestamp":"%s"`, at.Add(-by).Format(time.RFC3339Nano))
+		})
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+		answer.ContentLength = int64(len(body))
+		answer.Header.Del("Content-Length")
+		return answer, errors.Join(err, answer.Request.Context().Err())
 	}
 }
 
@@ -274,7 +313,6 @@ func TestAClockThatWasAheadPreventsNoAudit(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []int{1, 3} {
 		f := jobstest.NewWorldSince(t, 2*days, 1, 20).NewFleet(t)
-		f.World.Create(t, f.Names.Runs())
 		audits := func(p *jobs.Pipeline, slot time.Time) bool {
 			t.Helper()
 			line := &jobstest.Line{}

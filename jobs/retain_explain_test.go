@@ -214,6 +214,7 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	r, m := sweeping(t, f, nil)
 	objects := archiver(t, f, nil, soon)
 	objects.Name = "objects"
+	f.Ran(t, "objects")
 	f.World.Create(t, f.Names.Partitions(objects.Name))
 	store := objects.Objects.(*archive.Store)
 	must.Succeed(t, store.Create(t.Context()))

@@ -141,6 +141,7 @@ func TestRetentionWaitsForWhoeverNeedsRows(t *testing.T) {
 	fresh := f.Pipeline(t, nil)
 	fresh.Name = "fresh"
 	f.World.Create(t, f.Names.Partitions(fresh.Name))
+	f.Ran(t, fresh.Name)
 	r := retaining(t, f, nil, p, fresh)
 	member := f.World.Member(f.World.Devices[0], f.Readings)
 	all := len(rowsOf(t, f, member.Device))

@@ -45,7 +45,31 @@ func (w *World) NewFleetOf(t testing.TB, readings string) *Fleet {
 		members = append(members, e)
 	}
 	Insert(t, w.Connect(t, nil).Table(names.Fleet()), members...)
-	return &Fleet{w, readings, names, jobs.Batch{First: w.Place(w.Devices[0]), Last: w.Place(w.Devices[len(w.Devices)-1])}}
+	w.Create(t, names.Runs())
+	f := &Fleet{w, readings, names, jobs.Batch{First: w.Place(w.Devices[0]), Last: w.Place(w.Devices[len(w.Devices)-1])}}
+	f.Ran(t, "live")
+	return f
+}
+
+// Ran has a pipeline have had a run in every hour of the last day, as it has where no clock was wrong.
+func (f *Fleet) Ran(t testing.TB, p schema.Pipeline) {
+	t.Helper()
+	var runs []tables.Entity
+	for ago := range 24 {
+		slot := tables.TicksOf(time.Now().Add(-time.Duration(ago) * time.Hour))
+		run := schema.Run{Pipeline: p, Slot: slot, Enqueued: slot, Started: slot}
+		runs = append(runs, must.Have(run.Entity())(t))
+	}
+	Insert(t, f.World.Connect(t, nil).Table(f.Names.Runs()), runs...)
+}
+
+// NeverRan deletes what runs there were.
+func (f *Fleet) NeverRan(t testing.TB) {
+	t.Helper()
+	table := f.World.Connect(t, nil).Table(f.Names.Runs())
+	for _, e := range Rows(t, table, tables.Query{}) {
+		must.Have(table.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
+	}
 }
 
 // Member returns the membership of a device. The first half of the devices belongs to one tenant, the rest to another.

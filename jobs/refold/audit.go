@@ -152,12 +152,8 @@ func passed(d *folding.Device, w coverage.Window) coverage.Window {
 	return w.And(coverage.Window{To: tables.TicksBefore(d.Row.Last).Floor(tables.Day) + tables.Day})
 }
 
-// maySeal reports whether the time is sure enough to seal days, which drops counts that nothing brings back. An audit
-// that somebody has asked for goes by all clocks alone.
+// maySeal reports whether the time is sure enough to seal days, which drops counts that nothing brings back.
 func (a *auditor) maySeal(ctx context.Context) (bool, error) {
-	if a.task.Depth == Full {
-		return true, nil
-	}
 	if a.steady == nil {
 		steady, err := a.Steady(ctx, commit.Surely(a.now, a.task.Slot))
 		if err != nil {
