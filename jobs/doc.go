@@ -48,7 +48,9 @@
 //     times of storage, of the process and of the slot, and only while runs of the hours before show that time passes.
 //     A day leaves the ledger when it is sealed: an audit has counted it, and nothing can add a row to it any more.
 //   - A time that a clock ahead has set (a slot, a hold, a mark's end) and that lies further in the future than such
-//     times ever do counts for nothing.
+//     times ever do counts for nothing. A checkpoint in the future by every clock is lowered to the horizon, and a
+//     watermark to that of the membership, which furrow retention lower-watermarks lowers. Then all days are made
+//     again. What has to be made of many devices is known by marks alone: no file says up to when it is complete.
 //   - A failed request is ambiguous, whatever its error: a job reads the row back and compares before it goes on or
 //     gives up.
 //   - Whatever storage accepted folds or is rejected. No name, text, number or size that a device can send holds up the

@@ -205,6 +205,48 @@ func TestNewRowsBelowACheckpointInTheFutureAreFoldedAtOnce(t *testing.T) {
 	jobstest.SameEnds(t, past(f), past(calm), "after an audit")
 }
 
+// TestLoweredWatermarkIsFollowed by pipelines: while all clocks of a machine were ahead, retention has raised it beyond
+// the present.
+func TestLoweredWatermarkIsFollowed(t *testing.T) {
+	t.Parallel()
+	start := time.Now().Add(-30 * time.Hour)
+	f, insert := minutely(t, start, upTo(29*60, 7)...)
+	p := f.Pipeline(t, nil)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	client := f.World.Connect(t, nil)
+	for _, table := range []string{f.Names.Fleet(), f.Names.Partitions(p.Name)} {
+		row := f.Track(t, f.World.Devices[0])
+		e := tables.Entity{PartitionKey: row.PartitionKey, RowKey: row.RowKey}
+		e.Set(schema.MemberWatermark, tables.Int64(int64(ago(-300))))
+		must.Have(client.Table(table).Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	}
+	insert(29*60+1, 29*60+9, 29*60+11)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	late := tables.TicksOf(start.Add((29*60 + 11) * time.Minute)).String()
+	row := f.Track(t, f.World.Devices[0])
+	if last := row.Get(schema.TrackCheckpoint).Text(); last >= late {
+		t.Fatalf("rows below the watermark are folded up to %s", last)
+	}
+	for _, m := range membersOf(t, f) {
+		to := must.Have(retain.Lower(t.Context(), client, f.Names, m, tables.TicksOf(time.Now())))(t)
+		if to > tables.TicksOf(start) || to < tables.TicksOf(start.Add(-days)) {
+			t.Errorf("the watermark is %v", to.Time())
+		}
+		_, err := retain.Lower(t.Context(), client, f.Names, m, tables.TicksOf(time.Now()))
+		if !errors.Is(err, tables.ErrConflict) {
+			t.Errorf("a membership that has changed: %v", err)
+		}
+	}
+	must.Succeed(t, f.Drain(t.Context(), p))
+	calm := f.World.NewFleetOf(t, f.Readings)
+	must.Succeed(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
+	jobstest.SameEnds(t, outputsOf(t, f), outputsOf(t, calm))
+	insert(29*60 + 5) // nor is a day sealed
+	must.Succeed(t, f.Settle(t.Context(), p))
+	must.Succeed(t, calm.Settle(t.Context(), calm.Pipeline(t, nil)))
+	jobstest.SameEnds(t, outputsOf(t, f), outputsOf(t, calm), "after an audit")
+}
+
 // TestStoragesClockBehindLowersNoCheckpoint, where that of the worker is right.
 func TestStoragesClockBehindLowersNoCheckpoint(t *testing.T) {
 	t.Parallel()

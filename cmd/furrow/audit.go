@@ -29,7 +29,8 @@ func auditCommand() *cli.Command {
 			Description: `A reading is late if storage accepts it after its device has been folded further, so that no run reads it.
 Audits find late readings by comparing the number of readings in storage with the number folded, and fold
 them. They run by themselves; this command audits every device now, as far back as its tokens admit
-readings. Workers do the work; furrow status and --wait show the results.` + examples("audit run", "audit run --pipeline live --wait"),
+readings. Workers do the work; furrow status and --wait show the results. Days that no token admits any more are
+counted for the last time only where runs in six hours of a day show that no clock has jumped.` + examples("audit run", "audit run --pipeline live --wait"),
 			Flags: append(fleetFlags(),
 				boolFlag("wait", "Wait until the audits are done, and print the results"),
 				jsonFlag()),

@@ -58,6 +58,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"retention run"}, "One object; with `--dry-run` a line for the readings of each tenant, and for each " +
 			"other table that loses rows.",
 			[]any{startedLine{}, retentionLine{}}},
+		{[]string{"retention lower-watermarks"}, "A line for each watermark that lies in the future.", []any{loweredLine{}}},
 		{[]string{"retention explain"}, "A line for each table, of each membership of the device.", []any{retainedLine{}}},
 		{[]string{"jobs list"}, "A line for each pipeline.", []any{queueLine{}}},
 		{[]string{"jobs redrive", "jobs purge"}, "A line for each pipeline.", []any{messagesLine{}}},

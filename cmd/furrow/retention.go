@@ -31,7 +31,8 @@ func retentionCommand() *cli.Command {
 rows that would go, tenant by tenant, and says why others stay. Ages go by the earliest of three clocks: the
 scheduler's, the worker's and storage's. Workers by themselves delete only after pipelines have had runs in six
 hours of a day (or in three slots, where those are more than an hour apart): on one machine, all clocks may have
-jumped. This command does not wait for that.` + examples("retention run --dry-run", "retention run"),
+jumped. This command does not wait for that, but only days go that an audit has counted for the last time, and
+audits do wait for it.` + examples("retention run --dry-run", "retention run"),
 			Flags:  append(fleetFlags(), boolFlag("dry-run", "Count rows and change nothing"), jsonFlag()),
 			Action: retentionRun,
 		}, {
@@ -42,6 +43,18 @@ jumped. This command does not wait for that.` + examples("retention run --dry-ru
 rows that are old enough to go.` + examples("retention explain pump-7"),
 			Flags:  append(fleetFlags(), jsonFlag()),
 			Action: retentionExplain,
+		}, {
+			Name:  "lower-watermarks",
+			Usage: "Lower watermarks that lie in the future",
+			Description: `The watermark of a device is the time below which its readings may be gone. Nothing below it is folded, and
+no token admits a reading there. It is never raised beyond the present, but a machine whose clocks are all
+ahead takes the future for the present. Once they are right again, this command lowers such watermarks to the
+day of the first reading that is stored, or else to today. Pipelines then make all days from there on again,
+from the readings that there are: what was deleted of the first day is missing in its outputs.` +
+				examples("retention lower-watermarks --dry-run", "retention lower-watermarks"),
+			Flags: append(fleetFlags(), boolFlag("dry-run", "Print watermarks that lie in the future, and change nothing"),
+				jsonFlag()),
+			Action: retentionLower,
 		}},
 	}
 }
@@ -105,6 +118,65 @@ func retentionExplain(c *cli.Context) error {
 		return fmt.Errorf("there is no device %s", id)
 	}
 	return nil
+}
+
+// loweredLine is a watermark of the future, in JSON.
+type loweredLine struct {
+	Device schema.DeviceID `json:"device"`
+	Tenant schema.Tenant   `json:"tenant"`
+	From   time.Time       `json:"from"`
+	To     *time.Time      `json:"to"` // null with --dry-run
+}
+
+func (l loweredLine) text() string {
+	text := fmt.Sprintf("%s of %s: the watermark is %s", l.Device, l.Tenant, l.From.Format(time.RFC3339))
+	if l.To == nil {
+		return text + ", in the future"
+	}
+	return fmt.Sprintf("%s of %s: the watermark is %s now, and was %s", l.Device, l.Tenant, l.To.Format(time.RFC3339),
+		l.From.Format(time.RFC3339))
+}
+
+func retentionLower(c *cli.Context) error {
+	_, s, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	act := schema.Act{What: "retention lower-watermarks"}
+	lower := func(ctx context.Context) (string, error) {
+		n := 0
+		for m, err := range s.reader().Members(ctx, query.DeviceSelector{}) {
+			now := tables.TicksOf(time.Now())
+			if err != nil || m.Watermark <= now {
+				if err != nil {
+					return "", err
+				}
+				continue
+			}
+			line := loweredLine{Device: m.Device, Tenant: m.Tenant, From: m.Watermark.Time()}
+			if !c.Bool("dry-run") {
+				to, err := retain.Lower(ctx, s.Tables, s.Names, m, now)
+				if err != nil {
+					return "", fmt.Errorf("device %s: %w; run the command again", m.Device, err)
+				}
+				at := to.Time()
+				line.To = &at
+			}
+			n++
+			if err := printLine(c, line, line.text()); err != nil {
+				return "", err
+			}
+		}
+		if n == 0 && !c.Bool("json") {
+			fmt.Fprintln(c.App.Writer, "no watermark lies in the future")
+		}
+		return fmt.Sprintf("%d devices", n), nil
+	}
+	if c.Bool("dry-run") {
+		_, err := lower(c.Context)
+		return err
+	}
+	return s.recorded(c.Context, act, lower)
 }
 
 // retentionLine is what retention deletes of a tenant, in JSON.

@@ -22,6 +22,19 @@ retention:
   - {where: action == nil, readings: 10d, rejects: 10d, activity: 10d}
 `
 
+// ran has a pipeline have had a run in each of the hours before, as it has where no clock has jumped.
+func (f *fixture) ran(p schema.Pipeline) {
+	f.t.Helper()
+	var runs []tables.Entity
+	for ago := 1; ago < 8; ago++ {
+		slot := tables.TicksOf(time.Now().Add(-time.Duration(ago) * time.Hour))
+		e, err := schema.Run{Pipeline: p, Slot: slot, Enqueued: slot, Started: slot}.Entity()
+		must(f.t, err)
+		runs = append(runs, e)
+	}
+	jobstest.Insert(f.t, f.client.Table("runs"), runs...)
+}
+
 // TestRetentionIsExplainedCountedAndDone by commands and workers: of two devices with rows of 30 days, one loses those
 // of its old rows for which the condition holds.
 func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
@@ -48,6 +61,7 @@ func TestRetentionIsExplainedCountedAndDone(t *testing.T) {
 	}
 	f.must("schedule --once")
 	f.work()
+	f.ran("live")
 	f.must("audit run")
 	f.work()
 	dry := jsonOf[retentionLine](t, f.must("retention run --dry-run --json"))[0]
@@ -126,6 +140,8 @@ func TestBottlesKeepHeartbeatsForTwoWeeksAndActionsForEver(t *testing.T) {
 	jobstest.Insert(t, table, rows...)
 	f.must("schedule --once")
 	f.must("worker --idle-exit 1s")
+	f.ran("live")
+	f.ran("archive")
 	f.must("audit run")
 	f.must("worker --idle-exit 1s")
 	if line := jsonOf[retainedLine](t, f.must("retention explain bottle-1 --json"))[0]; line.Kept != "14d" ||
@@ -164,4 +180,47 @@ func TestDashboardShowsWhatRetentionHasNoted(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	d.mustEnd(t)
+}
+
+// TestWatermarksOfTheFutureAreLowered by a command, and status says that there are any.
+func TestWatermarksOfTheFutureAreLowered(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	said := func(text string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("it does not say %q:\n%s", w, text)
+			}
+		}
+	}
+	f.must("enrollment add plant1 --tenant acme")
+	writeFile(t, "keep.yaml", keepsTenDays)
+	f.must("config apply keep.yaml")
+	f.must("device add bottle-1")
+	f.must("device add kept-1")
+	said(f.must("retention lower-watermarks"), "no watermark lies in the future")
+	future := time.Now().AddDate(1, 0, 0)
+	fleet := f.client.Table("fleet")
+	for _, e := range jobstest.Rows(t, fleet, tables.Query{}) {
+		if strings.HasSuffix(e.RowKey, "bottle-1") {
+			e := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
+			e.Set(schema.MemberWatermark, tables.Int64(int64(tables.TicksOf(future))))
+			if _, err := fleet.Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.must("schedule --once")
+	f.work()
+	said(f.must("status --pipeline live"), "1 device with a watermark in the future")
+	if s := jsonOf[pipelineStatus](t, f.must("status --pipeline live --json"))[0]; s.Ahead != 1 {
+		t.Errorf("%d devices have a watermark in the future", s.Ahead)
+	}
+	said(f.must("retention lower-watermarks --dry-run"), "bottle-1 of acme", "in the future")
+	lowered := jsonOf[loweredLine](t, f.must("retention lower-watermarks --json"))
+	if len(lowered) != 1 || lowered[0].To == nil || lowered[0].To.After(time.Now()) {
+		t.Errorf("lowered: %+v", lowered)
+	}
+	said(f.must("retention lower-watermarks"), "no watermark lies in the future")
 }

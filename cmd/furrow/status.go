@@ -59,6 +59,9 @@ type pipelineStatus struct {
 	RejectsDropped int64    `json:"rejectsDropped"` // rejects that are no longer kept
 	Late           int64    `json:"late"`
 	Refolds        int64    `json:"refolds"`
+	// devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded
+	Ahead             int64   `json:"ahead"`
+	ClockAheadSeconds float64 `json:"clockAheadSeconds"` // this machine's against storage's; 0: by less than a minute
 	// slot of the last run that enqueued due audits; null if none has
 	Audited *time.Time `json:"audited"`
 	Queue   int        `json:"queue"`
@@ -233,6 +236,7 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
 		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects,
 		RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
+		Ahead: fleet.Ahead, ClockAheadSeconds: s.Ahead.Seconds(),
 		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
 	}
 	for _, t := range s.Targets {
@@ -295,6 +299,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"work", s.workText()},
 		{"audits", s.auditsText()},
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
+		{"clocks", s.clocksText()},
 		{"poison", many(int64(s.Poison), "message") + " given up"},
 		{"unread", unread},
 		{"notify", s.targetsText()},
@@ -308,6 +313,24 @@ func (s pipelineStatus) text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// clocksText says what waits for a clock. Runs that were skipped for one say so themselves.
+func (s pipelineStatus) clocksText() string {
+	var all []string
+	if ahead := time.Duration(s.ClockAheadSeconds * float64(time.Second)); ahead != 0 {
+		how := "ahead of"
+		if ahead < 0 {
+			how = "behind"
+		}
+		all = append(all, fmt.Sprintf("this machine's is %s %s storage's; what is deleted goes by the earlier one",
+			short(ahead.Abs()), how))
+	}
+	if s.Ahead > 0 {
+		all = append(all, many(s.Ahead, "device")+" with a watermark in the future, and nothing new of theirs is folded: "+
+			"furrow retention lower-watermarks")
+	}
+	return strings.Join(all, "; ")
 }
 
 func (s pipelineStatus) diskText() string {

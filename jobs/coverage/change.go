@@ -119,6 +119,17 @@ func (c *Coverage) Raise(to tables.Ticks) {
 	c.Watermark = to
 }
 
+// Lower lowers the watermark, which was raised while a clock was ahead. No day above is sealed any more. Who lowers it
+// has them made again.
+func (c *Coverage) Lower(to tables.Ticks) {
+	if to >= c.Watermark {
+		return
+	}
+	c.events++
+	c.Watermark = to
+	c.change(Window{to, end}, func(p *Part) { p.Sealed = false })
+}
+
 // change changes the days that a window touches, as far as they lie above the watermark.
 func (c *Coverage) change(w Window, to func(*Part)) {
 	w = Window{max(w.From, c.Watermark), w.To}.Days()

@@ -15,6 +15,19 @@ const skew = time.Minute
 // clockAhead is why incidents close that were opened by readings of the future.
 const clockAhead = "a clock was ahead"
 
+// lowerWatermark follows a watermark that somebody has lowered, since it lay in the future, and reports whether it did.
+// Retention raises none beyond the present, so no other watermark of the future is one that a membership read earlier
+// does not know yet.
+func lowerWatermark(d *folding.Device, latest tables.Ticks) bool {
+	c := &d.Row.Coverage
+	if c.Watermark <= latest.Add(skew) || d.Member.Watermark >= c.Watermark {
+		return false
+	}
+	c.Lower(d.Member.Watermark)
+	d.Row.Rebuild(coverage.Clock)
+	return true
+}
+
 // heedClock lowers a checkpoint that lies in the future by every clock, and reports whether it has changed the device.
 // Storage's clock was ahead, and rows of the future were folded, which now wait for their time like any others. New
 // rows lie below that checkpoint, and nothing but audits would find them. All days are folded again, as newest values

@@ -13,6 +13,7 @@ import (
 
 // heed has days made again that have become wrong, and reports whether there are any.
 func heed(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
+	lower := lowerWatermark(d, latest)
 	lowered, err := heedClock(d, latest)
 	if err != nil {
 		return false, err
@@ -27,7 +28,7 @@ func heed(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
 		return false, err
 	}
 	imported := heedImports(d, d.Horizon)
-	return lowered || arrived || changed || moved || imported, nil
+	return lower || lowered || arrived || changed || moved || imported, nil
 }
 
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states

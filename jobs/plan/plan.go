@@ -139,7 +139,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	tracks.seen = pl.seen
 	members := pl.Client.Table(pl.Names.Fleet())
 	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey",
-		schema.MemberSpans, schema.MemberImports, schema.MemberEnrollment}}) {
+		schema.MemberSpans, schema.MemberImports, schema.MemberEnrollment, schema.MemberWatermark}}) {
 		if err != nil {
 			return err
 		}
@@ -200,6 +200,9 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		pl.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is not a device; delete it: %w",
 			pl.Names.Fleet(), tables.Quote(e.RowKey), month, err))
 		return nil
+	}
+	if tables.Ticks(e.Get(schema.MemberWatermark).Int()) > pl.now {
+		pl.at.Ahead++
 	}
 	if !pl.look(track) {
 		return nil

@@ -86,6 +86,9 @@ func (p *Retainer) retained(d *commit.Device, now tables.Ticks) *retained {
 	if settings := r.keep.settings(r.model); d.Row.Settings != settings { // it begins again, even if all rows wait now
 		d.Row.Settings, d.Row.Last, r.from = settings, "", ""
 	}
+	if tables.TicksBefore(r.from) > now { // a clock was ahead
+		d.Row.Last, r.from = "", ""
+	}
 	if tables.TicksBefore(r.from)+1 >= r.to && r.from != "" {
 		r.to = 0 // it is done
 	}

@@ -23,6 +23,7 @@ type MonthFigures struct {
 
 	Newer   int64 // devices with rows in a newer format, which are passed over
 	Claimed int64 // devices that a job had claimed and not yet committed
+	Ahead   int64 // devices with a watermark in the future, below which nothing is folded: a clock was ahead
 
 	Rows    int64 // folded, since the beginning
 	Rejects int64 // rows that were rejected, or some of their values, since the beginning
@@ -47,7 +48,7 @@ const (
 func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
-		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects},
+		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Ahead", &m.Ahead}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects},
 		{"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds}, {MonthBatches, &m.Batches},
 		{MonthAudits, &m.Audits}, {"Again", &m.Again},
 	}

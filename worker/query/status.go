@@ -16,6 +16,7 @@ import (
 type Status struct {
 	Cadence time.Duration
 	At      time.Time           // of the service
+	Ahead   time.Duration       // of this process's clock against the service's; zero: by less than a minute
 	Runs    []worker.RunFigures // the last ones, the oldest first
 	Queue   int                 // approximate number of live messages
 	Catchup int                 // and of messages for devices far behind, audits and refolds
@@ -49,6 +50,9 @@ func (f Fleet) Status(
 	}
 	if s.At.IsZero() {
 		s.At = time.Now()
+	}
+	if ahead := time.Since(s.At).Truncate(time.Second); ahead.Abs() >= time.Minute {
+		s.Ahead = ahead
 	}
 	if s.Queue, err = OrNone(queue.Depth(ctx)); err != nil {
 		return s, err

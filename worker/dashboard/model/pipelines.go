@@ -105,6 +105,7 @@ func (s *Store) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineS
 		Backlog: int64(r.Queue), Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
 	out.DiskFull = a.diskFull()
 	fleet := r.Fleet()
+	out.Ahead, out.ClockAheadSeconds = fleet.Ahead, r.Ahead.Seconds()
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
 	out.Rows, out.Late, out.Rejects, out.RejectsDropped = fleet.Rows, fleet.Late, fleet.Rejects, fleet.Dropped

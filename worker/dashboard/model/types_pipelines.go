@@ -38,9 +38,13 @@ type PipelineStatus struct {
 	Rejects        int64    `json:"rejects"`        // rows with a reject, in total
 	RejectsDropped int64    `json:"rejectsDropped"` // rejects that are no longer kept
 	DiskFull       bool     `json:"diskFull"`       // its storage takes nothing new
-	Workers        []Worker `json:"workers"`
-	Runs           []Run    `json:"runs"` // the newest first
-	CostPerMonth   *Cost    `json:"costPerMonth,omitempty"`
+	// Ahead are devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded.
+	Ahead int64 `json:"ahead"`
+	// ClockAheadSeconds is how far this program's clock is ahead of storage's; 0: by less than a minute.
+	ClockAheadSeconds float64  `json:"clockAheadSeconds"`
+	Workers           []Worker `json:"workers"`
+	Runs              []Run    `json:"runs"` // the newest first
+	CostPerMonth      *Cost    `json:"costPerMonth,omitempty"`
 
 	// Causes are the known reasons of held devices and poison messages.
 	Causes []Cause `json:"causes,omitempty"`

@@ -22,8 +22,8 @@ func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"path": url.PathEscape, "static": s.address,
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
-		"percent": percent,
-		"place":   place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
+		"percent": percent, "abs": math.Abs,
+		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
 		"capital":     capital,
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
