@@ -76,6 +76,7 @@ func (h *hand) ofNoRun() (n int64) {
 // fixtureOf has the runs and the queue of a fleet.
 func fixtureOf(t *testing.T, f *jobstest.Fleet) fixture {
 	t.Helper()
+	f.NeverRan(t)
 	client := must.Have(Connect(Config{Account: f.World.Account}))(t)
 	s := fixture{Runs{Table: f.World.Connect(t, nil).Table(f.Names.Runs())}, client.Queue(f.Names, "live")}
 	return s.create(t)
