@@ -39,7 +39,8 @@ type keptFleet struct {
 	late     []tables.Entity // rows that tokens still admit
 	past     []tables.Entity // older rows that imports bring
 	settings map[schema.Pipeline]int
-	change   func(*jobs.Pipeline) // changes each pipeline that folds; may be nil
+	change   func(*jobs.Pipeline)                        // changes each pipeline that folds; may be nil
+	finish   func(context.Context, *jobs.Pipeline) error // has a pipeline do all that there is; nil: Settle
 	// begun are the watermarks of the memberships when the pipeline fresh was added; nil: it was not.
 	begun map[schema.Place]tables.Ticks
 }
@@ -252,9 +253,13 @@ func (f *keptFleet) importPast() {
 func (f *keptFleet) settle() {
 	f.t.Helper()
 	// What was killed has arrived by then.
+	finish := f.finish
+	if finish == nil {
+		finish = f.Settle
+	}
 	for _, through := range []policy.Transporter{nil, later(2 * commit.Landed), nil} {
 		for _, p := range f.pipelines(through) {
-			must.Succeed(f.t, f.Settle(f.t.Context(), p))
+			must.Succeed(f.t, finish(f.t.Context(), p))
 		}
 	}
 	must.Succeed(f.t, file(f.t.Context(), f.archiving(nil)))
