@@ -45,11 +45,8 @@ func (p *Pipeline) group(ctx context.Context, m Message, put Putter) (r Result, 
 	if worked.More {
 		turn.ID, turn.Until = next.Mark, worked.Now.Add(p.marks())
 	}
-	_, err = p.tracking().Do(ctx, tables.Replace(turn.Entity(), turn.ETag))
-	switch {
-	case commit.IsChanged(err):
-		return r, nil // somebody continues already
-	case err != nil || !worked.More:
+	placed, err := commit.Place(ctx, p.tracking(), tables.Replace(turn.Entity(), turn.ETag))
+	if !placed || !worked.More { // somebody continues already, or nobody has to
 		return r, err
 	}
 	return r, put.Put(ctx, next, 0)

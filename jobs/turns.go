@@ -116,9 +116,7 @@ func (p *Pipeline) startChain(ctx context.Context, m Message, waiting tables.Ent
 	chain := tracking.Mark{ID: waiting.Get(schema.TrackChainMark).Text(), Until: now.Add(p.marks())}
 	e := tables.Entity{PartitionKey: waiting.PartitionKey, RowKey: waiting.RowKey}
 	chain.SetChain(&e)
-	if _, err := p.tracking().Do(ctx, tables.Merge(e, waiting.ETag)); commit.IsChanged(err) {
-		return false, nil
-	} else if err != nil {
+	if placed, err := commit.Place(ctx, p.tracking(), tables.Merge(e, waiting.ETag)); !placed {
 		return false, err
 	}
 	place := schema.Place{Month: month, Key: key}

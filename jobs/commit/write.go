@@ -288,3 +288,18 @@ func Pause(ctx context.Context, try int) error {
 func IsChanged(err error) bool {
 	return errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound)
 }
+
+// Place writes a row on a version, and reports whether the row says what was written. A write that is refused because
+// the row has another version may have met itself: its first try has arrived, and the answer was lost.
+func Place(ctx context.Context, t *tables.Table, op tables.Op) (placed bool, err error) {
+	if _, err = t.Do(ctx, op); !IsChanged(err) {
+		return err == nil, err
+	}
+	found, err := t.Get(ctx, op.Entity.PartitionKey, op.Entity.RowKey)
+	if errors.Is(err, tables.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && !slices.ContainsFunc(op.Entity.Properties, func(p tables.Property) bool {
+		return found.Get(p.Name) != p.Value
+	}), err
+}

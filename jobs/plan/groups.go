@@ -60,12 +60,8 @@ func (pl *plan) group(ctx context.Context, month schema.Month, kind schema.MarkK
 	if etag != "" {
 		op = tables.Replace(t.Entity(), etag)
 	}
-	_, err := pl.tracking().Do(ctx, op)
-	if commit.IsChanged(err) {
-		return nil // somebody else has put one
-	}
-	if err != nil {
-		return err
+	if placed, err := commit.Place(ctx, pl.tracking(), op); !placed {
+		return err // nil: somebody else has put one
 	}
 	return pl.sink.Group(ctx, month, kind, t.ID)
 }
