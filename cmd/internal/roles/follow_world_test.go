@@ -31,6 +31,7 @@ type followed struct {
 func newFollowed(t *testing.T, w *jobstest.World) *followed {
 	t.Helper()
 	f := w.NewFleet(t)
+	f.NeverRan(t)
 	return &followed{f, generations.Store{Table: w.Connect(t, nil).Table(f.Names.Config())}}
 }
 
