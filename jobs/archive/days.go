@@ -76,7 +76,7 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 	if err != nil {
 		return nil, err
 	}
-	files, whole, err := d.asked(ctx, f, asked, from)
+	files, young, err := d.asked(ctx, f, asked, from)
 	if err != nil {
 		return nil, err
 	}
@@ -89,20 +89,21 @@ func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, erro
 		}
 		used.Join(has)
 	}
-	m, err := d.describe(ctx, f, from, used, whole)
+	m, err := d.describe(ctx, f, from, used, len(files) == len(from))
 	if err == nil {
 		err = d.replaceHours(ctx, f)
 	}
-	if err == nil && d.waits(f, asked.Now) {
+	if err == nil && young {
 		return nil, groups.ErrNotYet
 	}
 	return m, err
 }
 
-// asked returns the files that are missing or asked for, and whether these are all. Where one that is asked for is too
-// young to be replaced, those that are missing are made, and the others together once it is old enough.
-func (d *Days) asked(ctx context.Context, f Folder, asked Asked, from []schema.DeviceID) ([]*dayFile, bool, error) {
-	var missing, due []*dayFile
+// asked returns the files that are missing or asked for. Where one that is asked for is too young to be replaced, it
+// returns those that are missing: the others are made together once it is old enough.
+func (d *Days) asked(ctx context.Context, f Folder, asked Asked, from []schema.DeviceID) (missing []*dayFile,
+	young bool, err error) {
+	var due []*dayFile
 	var later tables.Ticks
 	for n, first := range from {
 		file := &dayFile{store: d.Store, name: f.file(n), folder: f, number: n, about: d.About, summed: d.summed(f),
@@ -123,10 +124,9 @@ func (d *Days) asked(ctx context.Context, f Folder, asked Asked, from []schema.D
 	}
 	if later > asked.Now && asked.Now > 0 {
 		d.wait(f, later)
-		return missing, len(missing) == len(from), nil
+		return missing, true, nil
 	}
-	due = append(missing, due...)
-	return due, len(due) == len(from), nil
+	return append(missing, due...), false, nil
 }
 
 // of reports whether a file is asked for.
