@@ -20,7 +20,7 @@ func (p *Pipeline) planner() *plan.Planner {
 		settings[kind] = g.Settings()
 	}
 	return &plan.Planner{Pipeline: p.Name, Client: p.Client, Names: p.Names, Size: p.batch(), Late: p.late,
-		Marks: p.marks(), Groups: settings}
+		Settings: func(m schema.Member) string { return p.modelOf(m).Settings }, Marks: p.marks(), Groups: settings}
 }
 
 // month puts the devices of one or more partitions into batches, and writes their figures into the table runs.

@@ -14,9 +14,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime: a device has moved, nothing is left to do for the former
-// tenant, and then a raised backfill admits rows of the time when the device was its own.
-func TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime(t *testing.T) {
+// TestASettledMembershipIsFoldedAgain: a device has moved, nothing is left to do for the former tenant. Then settings
+// change, and then a raised backfill admits rows of the time when the device was its own.
+func TestASettledMembershipIsFoldedAgain(t *testing.T) {
 	t.Parallel()
 	f := newMovingFleet(t, rand.New(rand.NewPCG(1, 0)))
 	admits := time.Hour
@@ -46,6 +46,16 @@ func TestASettledMembershipIsFoldedAgainWhereTokensAdmitItsTime(t *testing.T) {
 	}
 	if planned() {
 		t.Fatal("the former membership is not settled")
+	}
+	p.Settings = "latest:2,rollup:2,rate:2"
+	if !planned() {
+		t.Error("no run folds the membership with other settings")
+	}
+	must.Succeed(t, f.Settle(t.Context(), p))
+	must.Have(p.Do(t.Context(), f.Audit(refold.Full), jobstest.NoPut{}, nil))(t)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	if planned() {
+		t.Fatal("the former membership is not settled again")
 	}
 	admits = 10 * 24 * time.Hour
 	if !planned() {

@@ -23,6 +23,7 @@ type Planner struct {
 	Names    schema.Names
 	Size     int                               // most devices in a batch
 	Late     func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	Settings func(schema.Member) string        // of what a device is folded with
 	Marks    time.Duration                     // how long the mark of a group job keeps others from repeating it
 	Groups   map[schema.MarkKind]string        // settings of what is made of many devices
 }
@@ -138,8 +139,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	pl.seen, pl.waiting = map[string]*seenGroups{}, schema.Place{}
 	tracks.seen = pl.seen
 	members := pl.Client.Table(pl.Names.Fleet())
-	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey",
-		schema.MemberSpans, schema.MemberImports, schema.MemberEnrollment, schema.MemberWatermark}}) {
+	for page, err := range members.Rows(ctx, tables.Query{Range: part}) {
 		if err != nil {
 			return err
 		}
@@ -191,7 +191,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	if err == nil && !wanted(place) {
 		return nil
 	}
-	if m, settled := schema.Settled(e, track); err == nil && settled && sealed(m, track, pl.Late(m), pl.now) {
+	if m, settled := schema.Settled(e, track); err == nil && settled && pl.done(m, track) {
 		return nil
 	}
 	pl.at.Devices++
@@ -216,6 +216,11 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		return err
 	}
 	return pl.flush(ctx, &pl.part)
+}
+
+// done reports whether nothing has come up for a membership that was settled.
+func (pl *plan) done(m schema.Member, track tables.Entity) bool {
+	return track.Get(schema.TrackSettings).Text() == pl.Settings(m) && sealed(m, track, pl.Late(m), pl.now)
 }
 
 // sealed reports whether tokens admit no row of a membership that has ended, neither now nor at any time since its days

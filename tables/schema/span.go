@@ -152,15 +152,12 @@ func (all Spans) check() error {
 
 // Settled reports whether nothing was left to do for a row of the table fleet, according to its row of a tracking
 // table: the device belongs to another tenant, and every row of its spans that tokens admitted then is folded. It
-// returns the enrollment and the spans, as tokens may admit older rows now.
+// returns the membership, as tokens may admit older rows now, or settings may differ.
 func Settled(member, track tables.Entity) (m Member, settled bool) {
 	spans := member.Get(MemberSpans)
 	if spans == (tables.Value{}) || track.Get(MemberSpans) != spans || !track.Get(TrackSettled).Boolean() {
 		return m, false
 	}
-	f := fieldsOf(&member)
-	m.Enrollment = EnrollmentID(f.String(MemberEnrollment))
-	unpack(f, MemberSpans, &m.Spans)
-	unpack(f, MemberImports, &m.Imports)
-	return m, f.Err() == nil && !m.Imports.Unknown(tables.Ticks(track.Get(TrackImported).Int()))
+	m, err := MemberOf(member)
+	return m, err == nil && !m.Imports.Unknown(tables.Ticks(track.Get(TrackImported).Int()))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // A group is a node whose fields keep their order; that of the library sorts them.
@@ -70,7 +69,7 @@ func options(c *Columns, columns []column) []parquet.WriterOption {
 	page := min(max(pages/len(columns), minPage), maxPage)
 	return []parquet.WriterOption{
 		schemaOf(c, columns),
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.Compression(&parquet.Zstd),
 		parquet.PageBufferSize(page),
 		parquet.WriteBufferSize(0), // the caller buffers
 		parquet.DictionaryMaxBytes(dictionary),

@@ -10,7 +10,6 @@ import (
 	"furrow/tables"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // A Type is that of a column of a table.
@@ -51,7 +50,7 @@ func NewTable(to io.Writer, columns []TableColumn) *TableWriter {
 	fields := slices.Clone(nodes.Fields())
 	slices.SortFunc(fields, func(a, b parquet.Field) int { return order[a.Name()] - order[b.Name()] })
 	return &TableWriter{columns: columns, file: parquet.NewGenericWriter[any](to,
-		parquet.NewSchema("row", group{nodes, fields}), parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}),
+		parquet.NewSchema("row", group{nodes, fields}), parquet.Compression(&parquet.Zstd),
 		parquet.PageBufferSize(maxPage), parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary),
 		parquet.CreatedBy("furrow", "1", ""))}
 }
