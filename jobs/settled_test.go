@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/commit"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
 	"furrow/sas"
@@ -56,6 +57,18 @@ func TestASettledMembershipIsFoldedAgain(t *testing.T) {
 	must.Succeed(t, f.Drain(t.Context(), p))
 	if planned() {
 		t.Fatal("the former membership is not settled again")
+	}
+	row := must.Have(former.Entity())(t) // as an attempt leaves it that died half a minute above the checkpoint
+	row = tables.Entity{PartitionKey: row.PartitionKey, RowKey: row.RowKey}
+	row.Set(schema.TrackUncut, tables.Int64(int64(tables.TicksBefore(rows[len(rows)-1].RowKey).Add(30*time.Second))))
+	must.Have(f.World.Connect(t, nil).Table(f.Names.Partitions(p.Name)).Do(t.Context(), tables.Merge(row, tables.AnyETag)))(t)
+	if !planned() {
+		t.Error("no run looks for what an attempt may have left")
+	}
+	q := *p
+	q.Client = f.World.Connect(t, later(2*commit.Landed))
+	if must.Succeed(t, f.Drain(t.Context(), &q)); planned() {
+		t.Error("runs look for it for ever")
 	}
 	admits = 10 * 24 * time.Hour
 	if !planned() {

@@ -88,12 +88,17 @@ func parts(d *folding.Device, rows tables.Keys) []tables.Keys {
 
 // settle seals what lies above the checkpoint of a membership that has ended: all of its rows are folded, and no token
 // admits one any more that is as old as its end. With the days below, which audits seal, nothing is left to do then.
+// What an attempt without a commit may have left above the checkpoint has been looked at, too: the checkpoint itself
+// does not pass it where no row came after.
 func settle(d *folding.Device, late time.Duration) {
 	t, ends := d.Row, d.Member.Spans.End()
 	known := coverage.Known{At: commit.Surely(d.Horizon, 0), Late: late}
 	if !d.Ended() || d.Behind || d.Member.Imports.Unknown(t.Imported) || t.Spans.String() != d.Member.Spans.String() ||
 		ends > known.At.Add(-late) {
 		return
+	}
+	if t.Uncut != 0 && t.Uncut.Add(commit.Landed) <= d.Horizon {
+		t.Uncut, d.Dirty = 0, true
 	}
 	above := t.Coverage.Watermark
 	if t.Last != "" {

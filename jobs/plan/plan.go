@@ -218,19 +218,24 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	return pl.flush(ctx, &pl.part)
 }
 
-// done reports whether nothing has come up for a membership that was settled.
+// done reports whether nothing has come up for a membership that was settled, and nothing waits for its time.
 func (pl *plan) done(m schema.Member, track tables.Entity) bool {
 	return track.Get(schema.TrackSettings).Text() == pl.Settings(m) && sealed(m, track, pl.Late(m), pl.now)
 }
 
 // sealed reports whether tokens admit no row of a membership that has ended, neither now nor at any time since its days
-// were sealed.
+// were sealed, and whether no day is to be made again: a move may have taken days after its end, and attempts may have
+// left outputs of them.
 func sealed(m schema.Member, track tables.Entity, late time.Duration, now tables.Ticks) bool {
 	if m.Spans.End() > now.Add(-late) {
 		return false
 	}
 	c, err := coverage.Parse(track.Get(schema.TrackCoverage).Binary())
-	return err != nil || !c.Admit(coverage.Known{At: now, Late: late}) // older versions have stored none
+	if err != nil { // older versions have stored none
+		return true
+	}
+	return c.Next().Empty() && c.Repeat.Empty() && !c.Admit(coverage.Known{At: now, Late: late}) &&
+		tables.Ticks(track.Get(schema.TrackUncut).Int()) <= tables.TicksBefore(track.Get(schema.TrackCheckpoint).Text())
 }
 
 func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {

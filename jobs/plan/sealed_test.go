@@ -28,6 +28,25 @@ func TestAMembershipIsLookedAtAgainWhereTokensHaveAdmittedItsTimeSince(t *testin
 			t.Errorf("after %v with tokens of %v: %t", c.after, c.late, got)
 		}
 	}
+	for name, change := range map[string]func(*coverage.Coverage, *tables.Entity){
+		"a day after its end is to be made again": func(c *coverage.Coverage, _ *tables.Entity) {
+			c.Stale(coverage.Window{From: audit.Add(-2 * days), To: audit}, coverage.Move)
+		},
+		"days are to be made again later": func(c *coverage.Coverage, _ *tables.Entity) {
+			c.Again(coverage.Window{From: audit.Add(-2 * days), To: audit}, audit.Add(time.Hour))
+		},
+		"an attempt may have left outputs above the checkpoint": func(_ *coverage.Coverage, e *tables.Entity) {
+			e.Set(schema.TrackUncut, tables.Int64(int64(audit)))
+			e.Set(schema.TrackCheckpoint, tables.String(audit.Add(-time.Second).String()))
+		},
+	} {
+		c, track := c, tables.Entity{}
+		change(&c, &track)
+		track.Set(schema.TrackCoverage, tables.Binary(c.Append(nil)))
+		if sealed(m, track, 8*days, audit) {
+			t.Errorf("where %s, no run looks", name)
+		}
+	}
 	if !sealed(m, tables.Entity{}, 8*days, audit) || sealed(m, tables.Entity{}, 30*days, audit) {
 		t.Error("what an older version has stored counts for nothing")
 	}
