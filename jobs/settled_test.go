@@ -61,7 +61,8 @@ func TestASettledMembershipIsFoldedAgain(t *testing.T) {
 	row := must.Have(former.Entity())(t) // as an attempt leaves it that died half a minute above the checkpoint
 	row = tables.Entity{PartitionKey: row.PartitionKey, RowKey: row.RowKey}
 	row.Set(schema.TrackUncut, tables.Int64(int64(tables.TicksBefore(rows[len(rows)-1].RowKey).Add(30*time.Second))))
-	must.Have(f.World.Connect(t, nil).Table(f.Names.Partitions(p.Name)).Do(t.Context(), tables.Merge(row, tables.AnyETag)))(t)
+	track := f.World.Connect(t, nil).Table(f.Names.Partitions(p.Name))
+	must.Have(track.Do(t.Context(), tables.Merge(row, tables.AnyETag)))(t)
 	if !planned() {
 		t.Error("no run looks for what an attempt may have left")
 	}

@@ -12,8 +12,9 @@ type lane struct {
 	who     int // live or catchup
 	get     func(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
 	depth   func(context.Context) (int, error)
-	more    <-chan struct{} // receives when the queue may have new messages
-	slower  time.Duration   // how many times longer than the pool's Idle the longest pause is
+	more    <-chan struct{}    // receives when the queue may have new messages
+	slower  time.Duration      // how many times longer than the pool's Idle the longest pause is
+	asked   <-chan chan<- bool // receives who wants to know whether the queue is empty
 	idle    growing
 	until   time.Time // until when messages may become visible
 	running *sync.WaitGroup
@@ -23,22 +24,23 @@ type lane struct {
 // catch-up work it is only a message that this process has put.
 func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 	return [2]*lane{
-		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, running: running, slower: 1,
-			idle: growing{from: shortest}},
+		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, asked: p.asks.of(live),
+			running: running, slower: 1, idle: growing{from: shortest}},
 		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: p.Source.Fresh(),
-			running: running, slower: catchupSlower, idle: growing{from: shortest}},
+			asked: p.asks.of(catchup), running: running, slower: catchupSlower, idle: growing{from: shortest}},
 	}
 }
 
 // run gets messages and starts their jobs until ctx ends.
 func (l *lane) run(ctx context.Context) {
+	var asker chan<- bool // of the next look
 	for ctx.Err() == nil {
 		places := l.pool.room.take(l.who, MaxGet)
 		if places == 0 {
 			received(ctx, l.pool.room.freed[l.who], min(time.Second, recovery/time.Duration(l.pool.Size)))
 			continue
 		}
-		got := l.look(ctx, places)
+		got, err := l.look(ctx, places)
 		l.pool.room.settle(l.who, places, len(got))
 		for _, lease := range got {
 			l.running.Go(func() {
@@ -46,21 +48,29 @@ func (l *lane) run(ctx context.Context) {
 				l.pool.end(l.pool.take(ctx, lease))
 			})
 		}
+		if asker != nil {
+			asker <- err == nil && len(got) == 0
+			asker = nil
+		}
 		if len(got) > 0 {
 			l.idle.reset()
 			l.expect()
 			continue
 		}
-		if received(ctx, l.more, l.pause(ctx)) {
+		select {
+		case <-l.more:
 			l.idle.reset()
 			sleep(ctx, l.idle.pause()) // there may be more of them
+		case asker = <-l.asked:
+		case <-time.After(l.pause(ctx)):
+		case <-ctx.Done():
 		}
 	}
 }
 
 // look gets messages. A stop does not cancel it at once: messages in an answer that nobody reads would wait for a whole
 // lease.
-func (l *lane) look(ctx context.Context, n int) []*Lease {
+func (l *lane) look(ctx context.Context, n int) ([]*Lease, error) {
 	linger, cancel := outliving(ctx, l.pool.Grace)
 	defer cancel()
 	got, err := l.get(linger, n, l.pool.Lease)
@@ -68,7 +78,7 @@ func (l *lane) look(ctx context.Context, n int) []*Lease {
 		l.pool.heed(err)
 		l.pool.Log.WarnContext(ctx, "messages could not be received", "error", err)
 	}
-	return got
+	return got, err
 }
 
 // takeover is the pause between two looks, give or take a fifth, while messages may become visible: those of a dead

@@ -56,6 +56,7 @@ type Pool struct {
 	limit limit
 	room  room
 	idle  atomic.Int64 // set by SetIdle; zero: use Idle
+	asks  asks
 }
 
 // SetIdle changes Idle of a running pool.
@@ -80,6 +81,7 @@ func (p *Pool) Run(ctx context.Context) error {
 	p.setDefaults()
 	ctx = context.WithValue(ctx, poolKey{}, p)
 	var running sync.WaitGroup
+	defer close(p.asks.ended())
 	defer running.Wait()
 	for _, l := range p.lanes(&running) {
 		running.Go(func() { l.run(ctx) })

@@ -286,7 +286,7 @@ func (f *troubledFleet) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// TestTroubledFleetHasTheMetricsOfTheReference keeps that fleet true to what processes serve.
+// TestTroubledFleetHasTheMetricsOfTheReference keeps that fleet true to what processes serve, and to what alerts need.
 func TestTroubledFleetHasTheMetricsOfTheReference(t *testing.T) {
 	known := documentedMetrics(t)["up"]
 	page := strings.ReplaceAll(text(t, "testdata/troubled-fleet.prom"), "RISES", "1")
@@ -297,6 +297,16 @@ func TestTroubledFleetHasTheMetricsOfTheReference(t *testing.T) {
 		metric := described(family)
 		if !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, metric) }) {
 			t.Errorf("%s is not in the reference: %s", name, metric)
+		}
+	}
+	lacks := func(expr string) bool {
+		return slices.ContainsFunc(regexp.MustCompile(`\bfurrow_\w+`).FindAllString(expr, -1), func(name string) bool {
+			return families[strings.TrimSuffix(name, "_bucket")] == nil
+		})
+	}
+	for _, a := range alertsOf(t, text(t, "deploy/monitoring/rules.yaml")) {
+		if causes := strings.Split(a.Expr, " or "); !slices.ContainsFunc(causes, func(c string) bool { return !lacks(c) }) {
+			t.Errorf("the fleet has no metrics for %s: %s", a.Alert, a.Expr)
 		}
 	}
 }

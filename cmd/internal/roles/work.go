@@ -43,11 +43,7 @@ func WorkerName() string {
 func (f *Fleet) Work(ctx context.Context, w Work) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	idle := &idleness{since: time.Now()}
 	runs := []func(context.Context) error{}
-	if w.IdleExit > 0 {
-		runs = append(runs, func(ctx context.Context) error { idle.wait(ctx, w.IdleExit); cancel(); return nil })
-	}
 	admitted := &admission{enrollments: &sas.Enrollments{Table: f.Tables.Table(f.Names.Enrollments())}, log: f.Log}
 	if err := admitted.read(ctx); err != nil {
 		return IgnoreCanceled(ctx, err)
@@ -56,8 +52,11 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	if f.Stored != nil {
 		runs = append(runs, f.Stored.Run)
 	}
-	role := newWorkerRole(w, idle, admitted)
+	role := newWorkerRole(w, admitted)
 	runs = append(runs, func(ctx context.Context) error { return role.run(ctx, f) })
+	if w.IdleExit > 0 {
+		runs = append(runs, func(ctx context.Context) error { role.waitIdle(ctx, w.IdleExit); cancel(); return nil })
+	}
 	f.Log.InfoContext(ctx, "worker started", "worker", w.Name, "generation", f.Generation, "pipelines", f.pipelineNames())
 	ended := w.writeFigures(ctx)
 	err := Together(ctx, runs...)
@@ -108,15 +107,4 @@ func (i *idleness) left(d time.Duration) time.Duration {
 		return d
 	}
 	return time.Until(i.since.Add(d))
-}
-
-// wait returns when there has been no job for d, or when ctx ends.
-func (i *idleness) wait(ctx context.Context, d time.Duration) {
-	for left := d; left > 0; left = i.left(d) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(left):
-		}
-	}
 }

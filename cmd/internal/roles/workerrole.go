@@ -21,6 +21,7 @@ type workerRole struct {
 	idle     *idleness
 	admitted *admission
 
+	began   chan struct{} // closed when the first pools have started
 	running sync.WaitGroup
 	pools   map[schema.Pipeline]*runningPool
 	started []*worker.Pool // all, also those that have ended
@@ -31,9 +32,9 @@ type workerRole struct {
 	newer  chan struct{} // closed when taken changes
 }
 
-func newWorkerRole(w Work, idle *idleness, admitted *admission) *workerRole {
-	return &workerRole{work: w, idle: idle, admitted: admitted, pools: map[schema.Pipeline]*runningPool{},
-		newer: make(chan struct{})}
+func newWorkerRole(w Work, admitted *admission) *workerRole {
+	return &workerRole{work: w, idle: &idleness{since: time.Now()}, admitted: admitted, began: make(chan struct{}),
+		pools: map[schema.Pipeline]*runningPool{}, newer: make(chan struct{})}
 }
 
 // taken is the configuration that jobs use.
@@ -55,6 +56,7 @@ func (c *workerRole) run(ctx context.Context, f *Fleet) error {
 		return err
 	}
 	c.take(ctx, first)
+	close(c.began)
 	for ctx.Err() == nil {
 		next := f.next(ctx)
 		if next == f {
@@ -194,6 +196,34 @@ func (c *workerRole) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.urgent, func(p *worker.Pool) bool { return p.InFlight() > 0 })
+}
+
+// waitIdle returns when there has been no job for d and the queues of all pools are empty, or when ctx ends.
+func (c *workerRole) waitIdle(ctx context.Context, d time.Duration) {
+	select {
+	case <-c.began:
+	case <-ctx.Done():
+	}
+	for left := d; ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(left):
+		}
+		if left = c.idle.left(d); left > 0 {
+			continue
+		}
+		if c.empty(ctx) && c.idle.left(d) <= 0 {
+			return
+		}
+		left = d
+	}
+}
+
+func (c *workerRole) empty(ctx context.Context) bool {
+	c.mu.Lock()
+	pools := slices.Clone(c.started)
+	c.mu.Unlock()
+	return !slices.ContainsFunc(pools, func(p *worker.Pool) bool { return !p.Empty(ctx) })
 }
 
 // pipeline returns a pipeline with the newest configuration, which it loads first if the job's generation is newer.
