@@ -41,7 +41,7 @@ func (p *Pipeline) putDeliveries(ctx context.Context, m Message, states []tables
 			r.strange(e.PartitionKey+"/"+e.RowKey, err)
 			continue
 		}
-		if s.Due > now || s.Until > now {
+		if s.Waits(now) {
 			continue
 		}
 		job := Message{Kind: Deliver, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Target: s.Target}

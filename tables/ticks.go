@@ -116,3 +116,6 @@ func TicksBefore(rowKey string) Ticks {
 	}
 	return Ticks(min(t, uint64(MaxTicks)))
 }
+
+// ComesWithin reports whether t is after now, by d at most.
+func (t Ticks) ComesWithin(d time.Duration, now Ticks) bool { return t > now && t <= now.Add(d) }

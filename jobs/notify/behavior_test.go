@@ -352,3 +352,48 @@ func TestReceiverSaysWhenToTryAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestTargetWaitsForNoTimeOfAWrongClock: storage's clock was a year ahead when deliveries were found, when their target
+// failed, and when a worker died at it.
+func TestTargetWaitsForNoTimeOfAWrongClock(t *testing.T) {
+	for name, wrong := range map[string]func(*fixture, *receiver, *notify.Notifier){
+		"deliveries wait for others": func(*fixture, *receiver, *notify.Notifier) {},
+		"a delivery failed": func(_ *fixture, rec *receiver, n *notify.Notifier) {
+			rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+			deliver(t, n, "ops")
+		},
+		"the target is paused": func(f *fixture, rec *receiver, n *notify.Notifier) {
+			rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+			for range 8 {
+				deliver(t, n, "ops")
+				f.advance(10 * time.Minute)
+			}
+		},
+		"a worker died": func(f *fixture, _ *receiver, _ *notify.Notifier) {
+			s := f.state("ops")
+			s.Claim, s.Until, s.Due = "dead", tables.TicksOf(f.now().Add(time.Minute)), tables.TicksOf(f.now().Add(time.Minute))
+			must.Have(f.client.Table(f.names.Runs()).Do(t.Context(), tables.Merge(s.Entity(), tables.AnyETag)))(t)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, rec := newFixture(t), newReceiver(t)
+			target := f.hook(rec.server.URL)
+			target.GroupBy, target.GroupWait, target.Repeat = []string{"rule"}, time.Minute, time.Hour
+			n := f.notifier(f.client, target)
+			f.advance(365 * 24 * time.Hour)
+			f.happen(n, "ops", f.transition("pump-1", 1))
+			deliver(t, n, "ops")
+			f.advance(time.Minute)
+			wrong(f, rec, n)
+			f.advance(-365 * 24 * time.Hour)
+			rec.refuse = nil
+			for range 3 {
+				deliver(t, n, "ops")
+				f.advance(5 * time.Minute)
+			}
+			if ids := rec.ids(); len(ids) != 1 {
+				t.Errorf("after a quarter of an hour: %q", ids)
+			}
+		})
+	}
+}

@@ -17,8 +17,8 @@ const (
 	longPause  = 5 * time.Minute
 )
 
-// paused reports whether nothing is to be sent now.
-func (j *job) paused() bool { return j.state.Pause > j.now }
+// paused reports whether nothing is to be sent now. No pause is longer than a receiver can ask for.
+func (j *job) paused() bool { return j.state.Pause.ComesWithin(maxWait, j.now) }
 
 // heed counts the outcome of a sending.
 func (j *job) heed(err error) {

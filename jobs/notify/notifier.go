@@ -37,7 +37,7 @@ type Result struct {
 
 // Limits of a job. No sending begins after sendFor, so all end before the claim does, by storage's clock or by ours.
 const (
-	claimFor = 3 * time.Minute
+	claimFor = schema.TargetClaim
 	sendFor  = time.Minute
 	workFor  = 2 * time.Minute
 	// releaseWithin is how long a job that is stopped may take to end its claim.
@@ -165,7 +165,7 @@ func (j *job) take(ctx context.Context) (ours bool, err error) {
 			return false, nil
 		case err == nil && j.state.Claim == j.claim:
 			return true, nil
-		case err == nil && (j.state.Due > j.now || j.state.Until > j.now):
+		case err == nil && j.state.Waits(j.now):
 			return false, nil
 		}
 		if err == nil {
@@ -195,7 +195,9 @@ func (j *job) release(ctx context.Context) error {
 			s.GivenUp+int64(j.result.GivenUp)
 		s.Waiting, s.Oldest = j.waiting, j.oldest
 		if s.Due != 0 {
-			s.Due = max(j.next, 1)
+			if s.Due = max(j.next, 1); s.Due < tables.MaxTicks {
+				s.Due = min(s.Due, j.now.Add(schema.TargetLook))
+			}
 		}
 		etag := j.state.ETag
 		if etag != "" {

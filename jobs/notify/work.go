@@ -79,7 +79,7 @@ func (j *job) list(ctx context.Context) error {
 			}
 		}
 		switch {
-		case d.Due > j.now:
+		case d.Due.ComesWithin(j.longest(d), j.now):
 			j.next = min(j.next, d.Due)
 		case len(j.all) == maxDue:
 			j.next = 0
@@ -88,6 +88,11 @@ func (j *job) list(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// longest returns how long a delivery waits at most: until it is tried again, or repeated.
+func (j *job) longest(d schema.Delivery) time.Duration {
+	return max(pauseAfter(d.Attempts), j.target.Repeat)
 }
 
 // groups divides the deliveries that are due into those of one message each, or of several if they are too many. First
@@ -130,6 +135,9 @@ func (j *job) until(g []schema.Delivery) tables.Ticks {
 	wait := tables.MaxTicks
 	for _, d := range g {
 		if d.Repeat > 0 || d.Due > 0 { // it has waited before
+			return 0
+		}
+		if d.Found > j.now { // by a clock that was wrong
 			return 0
 		}
 		wait = min(wait, d.Found.Add(j.target.GroupWait))

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"furrow/tables"
 )
@@ -33,6 +34,18 @@ type TargetState struct {
 	Oldest                tables.Ticks // when the oldest of them was found
 	Last                  tables.Ticks // when something arrived last
 	ETag                  tables.ETag
+}
+
+// A target's state is looked at again after TargetLook at the latest, if anything waits. A claim lasts for TargetClaim.
+const (
+	TargetLook  = 10 * time.Minute
+	TargetClaim = 3 * time.Minute
+)
+
+// Waits reports whether there is nothing to do for the target at a time of storage's, or a job is at it. What lies
+// further ahead than a job writes it is of a clock that was wrong, and counts for nothing.
+func (s TargetState) Waits(now tables.Ticks) bool {
+	return s.Due == tables.MaxTicks || s.Due.ComesWithin(TargetLook, now) || s.Until.ComesWithin(TargetClaim, now)
 }
 
 const targetRow = "notify" + Separator
