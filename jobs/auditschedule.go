@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
-	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -18,16 +17,6 @@ const auditPace = tables.Ticks(5 * time.Minute / 100)
 // ahead is how far in the future a slot may lie. One that lies further is of a clock that was ahead, and prevents
 // nothing.
 const ahead = 10 * time.Minute
-
-// late returns the age of the oldest row that a living token of a device admits.
-func (p *Pipeline) late(m schema.Member) time.Duration {
-	if p.Admits != nil {
-		if span := p.Admits(m.Enrollment); span > 0 {
-			return span + refold.TokenGrace
-		}
-	}
-	return 8 * 24 * time.Hour
-}
 
 // auditsDue reports whether a run puts audits, which the first run in every five minutes does, and the slot of the last
 // run that did. The answer stays the same, however often a run asks, until a later run has put audits.

@@ -9,60 +9,8 @@ import (
 	"furrow/jobs/commit"
 	"furrow/jobs/folding"
 	"furrow/jobs/retain"
-	"furrow/tables"
 	"furrow/tables/schema"
 )
-
-// A Batch is the devices of the fleet from First to Last.
-type Batch struct {
-	First, Last schema.Place
-
-	// Mark selects devices like Message.Mark. If it is empty, the batch is for all devices without a chain.
-	Mark string
-	// Claim is that of a follow-up, as in Message.Claim.
-	Claim string
-	// Slot is that of the job's run; zero if it has none.
-	Slot tables.Ticks
-	// Tried says that the job may have run before. It then repeats the messages of the marks that it finds, as they may be
-	// its own.
-	Tried bool
-}
-
-func (b Batch) alone() bool { return b.First == b.Last }
-
-// A Result is what a job did.
-type Result struct {
-	Months    int                  // month jobs put
-	Batches   int                  // device jobs put by a month job
-	Devices   int                  // looked at
-	Folded    int                  // devices whose new rows were committed
-	Rows      int                  // folded and committed
-	Refused   int                  // rows with a rejected value
-	Overtaken int                  // devices that another job has taken over
-	Late      int                  // late rows that an audit found and folded
-	Refolds   int                  // devices that were folded again, in part or whole
-	Missing   int                  // rows that were counted before and are gone
-	Made      int                  // marks that a group job has worked off
-	Acks      int                  // acknowledgements of commands in the folded rows
-	Deleted   map[string]int       // rows that retention has deleted, by table
-	Waits     map[retain.Cause]int // devices with readings that are old enough to go and stay
-
-	// Overdue is for how long the oldest readings of Waits have been old enough, at most. It is nil without Retention.
-	Overdue map[retain.Cause]time.Duration
-
-	Behind []schema.Place // devices with more rows than were folded
-	Rest   schema.Place   // first device that the job did not get to; zero if none
-	Reset  []schema.Place // devices with days that have become stale
-	Mark   string         // mark of the devices in Behind and Reset
-	Lost   []schema.Place // devices of Overtaken: the faster job need not continue a chain
-	Failed map[schema.Place]error
-	// Strange has the errors of rows and partitions of the fleet that this program did not write.
-	Strange map[string]error
-
-	passedOver
-	ended []schema.Place  // devices whose chain has ended
-	woken []schema.Target // targets that nobody had woken before
-}
 
 // Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the devices that have something to write,
 // WRITE their outputs, COMMIT their checkpoints. Repeated, by anybody and at any time, it does what is left.

@@ -66,3 +66,7 @@ func SetTaken(text string, taken int) (string, error) {
 	b, err := json.Marshal(members, json.Deterministic(true))
 	return string(b), err
 }
+
+// ErrNewer says that a message needs a newer program or configuration than this worker has. It is left to another
+// worker or to a later time, and no attempt is counted.
+var ErrNewer = errors.New("the message needs a newer worker")

@@ -43,12 +43,6 @@ func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, e
 	return r, p.giveTurns(ctx, m, r, put)
 }
 
-// A follower is a message that follows from a job.
-type follower struct {
-	Message
-	delay time.Duration
-}
-
 // following returns the messages that follow from a device job.
 func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	m = m.Untried()

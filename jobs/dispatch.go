@@ -2,24 +2,11 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"furrow/tables"
 )
-
-// ErrNewer says that a message needs a newer program or configuration than this worker has. It is left to another
-// worker or to a later time, and no attempt is counted.
-var ErrNewer = errors.New("the message needs a newer worker")
-
-// A Putter takes the messages that jobs put; a worker.Queue is one.
-type Putter interface {
-	Put(ctx context.Context, m Message, delay time.Duration) error
-}
-
-// A Save stores the progress of a job in its message.
-type Save = func(context.Context, Message) error
 
 // Do does the job that a message asks for. It saves progress with save, and puts further messages with put. Repeated,
 // or continued after any part of it, it does what is left. The messages that it saves and puts carry the newer

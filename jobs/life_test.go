@@ -366,7 +366,7 @@ func TestLives(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()
 	first := cmp.Or(*seedFrom, uint64(time.Now().UnixNano()))
-	n := cmp.Or(*lives, len(effort.Of(60, 4)))
+	n := cmp.Or(*lives, len(effort.Of(60, 20)))
 	t.Logf("seeds %d and the %d after it", first, n-1)
 	for seed := first; seed < first+uint64(n); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -384,7 +384,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-var lives = flag.Int("jobs.lives", 0, "how many lives TestLives tries (default: 4, or 60 with FURROW_TEST_LONG)")
+var lives = flag.Int("jobs.lives", 0, "how many lives TestLives tries (default: 20, or 60 with FURROW_TEST_LONG)")
 
 // live lets the weeks pass.
 func (l *weeks) live() {

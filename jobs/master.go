@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"furrow/jobs/commit"
@@ -100,22 +99,6 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 	}
 }
 
-// last returns the last partition that a Month message names.
-func (m Message) last() schema.Month {
-	if m.Through != (schema.Month{}) {
-		return m.Through
-	}
-	return m.Month
-}
-
-// strange reports a key in the table fleet that this program did not write. Nothing else waits for it.
-func (r *Result) strange(key string, err error) {
-	const most = 100
-	if len(r.Strange) < most {
-		r.Strange[key] = err
-	}
-}
-
 // begun is what a master job begins with.
 type begun struct {
 	now       tables.Ticks    // of the service
@@ -177,18 +160,4 @@ func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []st
 		}
 	}
 	return nil, nil
-}
-
-func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }
-
-// merge merges what is not zero into a run's row. A missing row is fine.
-func (p *Pipeline) merge(ctx context.Context, r schema.Run, version tables.ETag) error {
-	e, err := r.Entity()
-	if err != nil {
-		return err
-	}
-	if _, err = p.runs().Do(ctx, tables.Merge(e, version)); errors.Is(err, tables.ErrNotFound) {
-		return nil
-	}
-	return err
 }

@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"furrow/jobs/refold"
 	"furrow/tables"
@@ -235,4 +237,20 @@ func (m Message) checkKeys() error {
 		return fmt.Errorf("first %s comes after last %s", tables.Quote(m.First.String()), tables.Quote(m.Last.String()))
 	}
 	return nil
+}
+
+// A Putter takes the messages that jobs put; a worker.Queue is one.
+type Putter interface {
+	Put(ctx context.Context, m Message, delay time.Duration) error
+}
+
+// A Save stores the progress of a job in its message.
+type Save = func(context.Context, Message) error
+
+// last returns the last partition that a Month message names.
+func (m Message) last() schema.Month {
+	if m.Through != (schema.Month{}) {
+		return m.Through
+	}
+	return m.Month
 }

@@ -114,3 +114,9 @@ func followUps(m Message, over []claimed, now tables.Ticks) (all []follower) {
 	}
 	return all
 }
+
+// A follower is a message that follows from a job.
+type follower struct {
+	Message
+	delay time.Duration
+}

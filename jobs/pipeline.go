@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"time"
 
 	"furrow/jobs/commit"
@@ -9,6 +11,7 @@ import (
 	"furrow/jobs/groups"
 	"furrow/jobs/live"
 	"furrow/jobs/notify"
+	"furrow/jobs/refold"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -112,4 +115,34 @@ func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool 
 func (p *Pipeline) folder() *live.Folder {
 	return &live.Folder{Client: p.Client, Late: p.late, Settle: p.settle(), Long: max(10*time.Minute, 3*p.Cadence),
 		Portion: p.portion(), Most: p.most()}
+}
+
+func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }
+
+// merge merges what is not zero into a run's row. A missing row is fine.
+func (p *Pipeline) merge(ctx context.Context, r schema.Run, version tables.ETag) error {
+	e, err := r.Entity()
+	if err != nil {
+		return err
+	}
+	if _, err = p.runs().Do(ctx, tables.Merge(e, version)); errors.Is(err, tables.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// A Retention says what a pipeline deletes: all that the policy lets go and no other pipeline needs.
+type Retention struct {
+	retain.Policy
+	Others []*Pipeline // all pipelines that fold
+}
+
+// late returns the age of the oldest row that a living token of a device admits.
+func (p *Pipeline) late(m schema.Member) time.Duration {
+	if p.Admits != nil {
+		if span := p.Admits(m.Enrollment); span > 0 {
+			return span + refold.TokenGrace
+		}
+	}
+	return 8 * 24 * time.Hour
 }

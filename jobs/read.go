@@ -65,3 +65,20 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 	}
 	return read, nil
 }
+
+// A Batch is the devices of the fleet from First to Last.
+type Batch struct {
+	First, Last schema.Place
+
+	// Mark selects devices like Message.Mark. If it is empty, the batch is for all devices without a chain.
+	Mark string
+	// Claim is that of a follow-up, as in Message.Claim.
+	Claim string
+	// Slot is that of the job's run; zero if it has none.
+	Slot tables.Ticks
+	// Tried says that the job may have run before. It then repeats the messages of the marks that it finds, as they may be
+	// its own.
+	Tried bool
+}
+
+func (b Batch) alone() bool { return b.First == b.Last }

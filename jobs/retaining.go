@@ -10,12 +10,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Retention says what a pipeline deletes: all that the policy lets go and no other pipeline needs.
-type Retention struct {
-	retain.Policy
-	Others []*Pipeline // all pipelines that fold
-}
-
 // retainer returns what deletes for the pipeline.
 func (p *Pipeline) retainer() *retain.Retainer {
 	r := &retain.Retainer{Policy: &p.Retention.Policy, Client: p.Client, Names: p.Names, ModelOf: p.modelOf, Late: p.late,

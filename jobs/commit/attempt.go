@@ -3,7 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
-	"fmt"
+	"iter"
 	"time"
 
 	"furrow/jobs/fold"
@@ -46,21 +46,9 @@ const Landed = time.Hour
 
 var errTooLong = errors.New("it took too long: another attempt begins from where storage is now")
 
-// Do claims, writes and commits.
-func (a *Attempt) Do(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, life, errTooLong)
-	defer cancel()
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-	}{
-		{"claiming", a.ClaimAll}, {"writing rejects", a.reject},
-		{"writing acknowledgements", a.acknowledge}, {"writing outputs", a.write},
-		{"writing objects", a.writeObjects}, {"committing", a.commit},
-	} {
-		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
-	}
-	return nil
+// Objects stores objects, such as an archive.Store.
+type Objects interface {
+	// Write writes an object of readings, which come in row order, in one step: readers see it whole or as it was before.
+	// The object keeps the fence of its writer. If there is one with a higher fence, Write returns ErrOvertaken.
+	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error
 }

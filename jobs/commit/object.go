@@ -13,13 +13,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// Objects stores objects, such as an archive.Store.
-type Objects interface {
-	// Write writes an object of readings, which come in row order, in one step: readers see it whole or as it was before.
-	// The object keeps the fence of its writer. If there is one with a higher fence, Write returns ErrOvertaken.
-	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error
-}
-
 // ErrOvertaken says that another job with a higher fence has written already.
 var ErrOvertaken = errors.New("another job has overtaken this one")
 

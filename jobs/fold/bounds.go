@@ -38,3 +38,13 @@ func Room(sensor string, long bool) int {
 
 // maxSuffix is the maximum length of the suffix of a row key in bytes.
 const maxSuffix = 64
+
+// Bounds, in bytes, of what outputs hold hundreds of. A sensor's name is that of a property, which Azure limits to 255
+// characters.
+const (
+	maxState      = 256
+	maxSensorName = 200
+)
+
+// maxRefusals is how many refusals of a reading are kept apart.
+const maxRefusals = 10

@@ -82,11 +82,3 @@ type Result struct {
 	// there is more to do. The next job continues.
 	Left int
 }
-
-// A Refusal is a value that could not be folded, or a whole row. It becomes a reject, and the rest of the row and the
-// device are still folded.
-type Refusal struct {
-	Row    string // RowKey of the reading
-	Sensor string // empty for the whole row
-	Reason string
-}

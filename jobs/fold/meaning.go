@@ -121,19 +121,6 @@ func (l Long) sensorOf(r schema.Reading) string {
 	return ""
 }
 
-// isHeartbeat reports whether the values of the sample only say that the device lives.
-func (w *sampling) isHeartbeat() bool {
-	if w.sensors.Heartbeat == nil {
-		return false
-	}
-	return w.sensors.Heartbeat.Holds(condition.Row{Sensor: func(name string) condition.Value {
-		if i := w.find(name); i >= 0 {
-			return w.sample.Values[i].Condition()
-		}
-		return condition.Value{}
-	}})
-}
-
 // Condition returns the value for a condition.
 func (m SensorValue) Condition() condition.Value {
 	if m.Is == State {

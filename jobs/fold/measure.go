@@ -9,16 +9,6 @@ import (
 	"furrow/tables"
 )
 
-// Bounds, in bytes, of what outputs hold hundreds of. A sensor's name is that of a property, which Azure limits to 255
-// characters.
-const (
-	maxState      = 256
-	maxSensorName = 200
-)
-
-// maxRefusals is how many refusals of a reading are kept apart.
-const maxRefusals = 10
-
 const (
 	reasonReserved = "its name is one that outputs have for themselves"
 	reasonNoFinite = "it is not finite"
@@ -43,26 +33,6 @@ func checkName(sensor string) (reason string) {
 		return err.Error()
 	}
 	return ""
-}
-
-// refuse records why a value is not in the sample.
-func (w *sampling) refuse(sensor, reason string) {
-	if len(w.refused) == maxRefusals {
-		w.more++
-		return
-	}
-	if len(sensor) > maxSensorName {
-		sensor = tables.Clip(sensor, maxSensorName)
-	}
-	w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(), Sensor: sensor, Reason: reason})
-}
-
-func (w *sampling) refusals() []Refusal {
-	if w.more > 0 {
-		w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(),
-			Reason: fmt.Sprintf("and %d more of its values", w.more)})
-	}
-	return w.refused
 }
 
 // measure reads a value as its property's meaning demands, or says why it cannot.

@@ -1,36 +1,12 @@
 package fold
 
 import (
+	"fmt"
 	"slices"
 
+	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
-)
-
-// A Sample is a reading as processors fold it: a finite number or a state of each sensor.
-type Sample struct {
-	Key    schema.RowKey
-	Values []SensorValue // each sensor once, in the order of the reading
-	Bytes  int           // that storage charges for the row; 0 where the row is not the device's own, or unknown
-}
-
-// A SensorValue is the value of one sensor.
-type SensorValue struct {
-	Sensor   string
-	Number   float64 // finite; unused for a state
-	State    string
-	Is       SensorKind // Number or State
-	Doubtful bool       // its quality is not good: it counts in latest, but in no rollup
-}
-
-// A SensorKind says how to read a sensor's values.
-type SensorKind uint8
-
-const (
-	AsSent  SensorKind = iota // numbers, numeric texts and booleans are numbers; other texts are states
-	Number                    // other values are refused
-	State                     // every value is taken as text
-	Ignored                   // the sensor is ignored
 )
 
 // Sample converts a reading. It refuses what cannot be a value, and keeps the others.
@@ -63,21 +39,6 @@ func (s *Sensors) sample(r schema.Reading, became func(Explanation)) (Sample, []
 		}
 	}
 	return w.sample, w.refusals()
-}
-
-// A sampling is one call of Sample.
-type sampling struct {
-	sensors  *Sensors
-	flat     flattener
-	sample   Sample
-	at       map[string]int // index of each sensor in the sample, once it has many
-	left     int            // how many more values may come
-	room     int            // bytes that values take
-	doubtful bool
-	named    string // in long form, the sensor that the row has a value of
-	refused  []Refusal
-	more     int               // refusals that are only counted
-	became   func(Explanation) // of each value; may be nil
 }
 
 // property adds the values of a property.
@@ -136,6 +97,39 @@ func (w *sampling) add(name string, v tables.Value) {
 	}
 }
 
+// A sampling is one call of Sample.
+type sampling struct {
+	sensors  *Sensors
+	flat     flattener
+	sample   Sample
+	at       map[string]int // index of each sensor in the sample, once it has many
+	left     int            // how many more values may come
+	room     int            // bytes that values take
+	doubtful bool
+	named    string // in long form, the sensor that the row has a value of
+	refused  []Refusal
+	more     int               // refusals that are only counted
+	became   func(Explanation) // of each value; may be nil
+}
+
+// find returns the index of a sensor in the sample, or -1.
+func (w *sampling) find(sensor string) int {
+	values := w.sample.Values
+	if len(values) < manySensors {
+		return slices.IndexFunc(values, func(m SensorValue) bool { return m.Sensor == sensor })
+	}
+	if w.at == nil {
+		w.at = make(map[string]int, 2*len(values))
+		for i := range values {
+			w.at[values[i].Sensor] = i
+		}
+	}
+	if i, ok := w.at[sensor]; ok {
+		return i
+	}
+	return -1
+}
+
 // manySensors is the number of values from which sensors are looked up in a map.
 const manySensors = 16
 
@@ -162,20 +156,41 @@ func (w *sampling) set(m SensorValue) {
 	}
 }
 
-// find returns the index of a sensor in the sample, or -1.
-func (w *sampling) find(sensor string) int {
-	values := w.sample.Values
-	if len(values) < manySensors {
-		return slices.IndexFunc(values, func(m SensorValue) bool { return m.Sensor == sensor })
+// isHeartbeat reports whether the values of the sample only say that the device lives.
+func (w *sampling) isHeartbeat() bool {
+	if w.sensors.Heartbeat == nil {
+		return false
 	}
-	if w.at == nil {
-		w.at = make(map[string]int, 2*len(values))
-		for i := range values {
-			w.at[values[i].Sensor] = i
+	return w.sensors.Heartbeat.Holds(condition.Row{Sensor: func(name string) condition.Value {
+		if i := w.find(name); i >= 0 {
+			return w.sample.Values[i].Condition()
 		}
+		return condition.Value{}
+	}})
+}
+
+func (w *sampling) explain(e Explanation) {
+	if w.became != nil {
+		w.became(e)
 	}
-	if i, ok := w.at[sensor]; ok {
-		return i
+}
+
+// refuse records why a value is not in the sample.
+func (w *sampling) refuse(sensor, reason string) {
+	if len(w.refused) == maxRefusals {
+		w.more++
+		return
 	}
-	return -1
+	if len(sensor) > maxSensorName {
+		sensor = tables.Clip(sensor, maxSensorName)
+	}
+	w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(), Sensor: sensor, Reason: reason})
+}
+
+func (w *sampling) refusals() []Refusal {
+	if w.more > 0 {
+		w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(),
+			Reason: fmt.Sprintf("and %d more of its values", w.more)})
+	}
+	return w.refused
 }

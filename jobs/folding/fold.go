@@ -3,7 +3,6 @@ package folding
 import (
 	"bytes"
 	"slices"
-	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -163,16 +162,4 @@ func (d *Device) Close(until tables.Ticks) error {
 	}
 	d.countRejects()
 	return nil
-}
-
-// timed tells onFold about a call of a processor. Without onFold it costs nothing.
-func (d *Device) timed(p fold.Configured, rows int, call func() (fold.Result, error)) (fold.Result, error) {
-	if d.onFold == nil {
-		return call()
-	}
-	began := time.Now()
-	out, err := call()
-	d.onFold(fold.Folded{Processor: p.Name, Rows: rows, Outputs: len(out.Effects), Rejects: len(out.Refused),
-		Took: time.Since(began)})
-	return out, err
 }

@@ -2,6 +2,7 @@ package folding
 
 import (
 	"bytes"
+	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -63,4 +64,16 @@ func (d *Device) watch(samples []fold.Sample, at fold.Moment) (left int, err err
 		left += out.Left
 	}
 	return left, nil
+}
+
+// timed tells onFold about a call of a processor. Without onFold it costs nothing.
+func (d *Device) timed(p fold.Configured, rows int, call func() (fold.Result, error)) (fold.Result, error) {
+	if d.onFold == nil {
+		return call()
+	}
+	began := time.Now()
+	out, err := call()
+	d.onFold(fold.Folded{Processor: p.Name, Rows: rows, Outputs: len(out.Effects), Rejects: len(out.Refused),
+		Took: time.Since(began)})
+	return out, err
 }

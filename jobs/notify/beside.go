@@ -9,33 +9,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// An incidentKey names an incident by its partition and the beginning of its row keys.
-type incidentKey struct{ partition, rows string }
-
-func keyOf(d schema.Delivery) incidentKey {
-	return incidentKey{d.Home.String(), d.Transition.ID.Key()}
-}
-
-// besides is what the rows of an incident say.
-type besides struct {
-	records []schema.DeliveryRecord // of this target
-	last    int                     // number of the last transition
-	acks    []int                   // numbers of the transitions that were acknowledged
-}
-
-func (b *besides) closed(number int) bool       { return b.last > number }
-func (b *besides) acknowledged(number int) bool { return slices.Contains(b.acks, number) }
-
-// record returns what became of a delivery, nil if nothing yet.
-func (b *besides) record(number, repeat int) *schema.DeliveryRecord {
-	for i := range b.records {
-		if r := &b.records[i]; r.Number == number && r.Repeat == repeat {
-			return r
-		}
-	}
-	return nil
-}
-
 // besideOf returns what was read of the incident of a delivery.
 func (j *job) besideOf(d schema.Delivery) *besides {
 	if b := j.beside[keyOf(d)]; b != nil {

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -41,30 +40,11 @@ func (j *job) heed(err error) {
 	}
 }
 
-// An ownError concerns one message. The target may take others.
-type ownError struct{ error }
-
-func (e *ownError) Unwrap() error { return e.error }
-
-// A hopeless error does not go away.
-type hopeless struct{ error }
-
-func (e *hopeless) Unwrap() error { return e.error }
-
-// removed is the kind of a target that the configuration no longer has.
-type removed struct{}
-
-func (removed) Name() string                      { return "removed" }
-func (removed) String() string                    { return "removed" }
-func (removed) check() error                      { return nil }
-func (removed) recipients(schema.Delivery) string { return everybody }
-func (removed) fits(all []schema.Delivery) int    { return fewer(all) }
-func (removed) send(context.Context, *Notifier, message) error {
-	return &hopeless{errors.New("the configuration has no such target any more")}
-}
-
 // isHopeless reports whether a delivery is not tried again after a failure.
 func isHopeless(d schema.Delivery, err error, now tables.Ticks) bool {
 	_, is := errors.AsType[*hopeless](err)
 	return is || now > d.Found.Add(giveUpAfter)
 }
+
+// giveUpAfter is how old a delivery is when a failure is its last.
+const giveUpAfter = 3 * 24 * time.Hour

@@ -4,17 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
-)
-
-// How long deliveries wait before they are looked at again: muted ones at most, as a mute may be removed, and closings
-// whose opening is still to be delivered at least.
-const (
-	mutedFor   = 10 * time.Minute
-	openingFor = 30 * time.Second
 )
 
 // ready returns the deliveries of a group that are to be sent now. It removes those that are done or that nobody is to

@@ -12,42 +12,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Target is somebody or something that is told about incidents.
-type Target struct {
-	Name schema.Target
-	Kind Kind
-	// GroupBy names what the incidents of one message have in common: rule, site, tenant, severity or labels.NAME.
-	// Without it, each message is about one transition.
-	GroupBy   []string
-	GroupWait time.Duration // how long the first transition of a group waits for others
-	Repeat    time.Duration // between notifications of an incident that is open and not acknowledged; zero: none
-}
-
-// A Kind is one kind of target: a pointer to Webhook, Alertmanager, Queue or SMTP. It is checked once and then does not
-// change.
-type Kind interface {
-	// Name returns the key of the kind in a configuration.
-	Name() string
-	// String says where it sends, without secrets.
-	String() string
-	check() error
-	// recipients returns who is told of a delivery, if that depends on the device. An empty text is nobody.
-	recipients(d schema.Delivery) string
-	// fits returns how many of the deliveries one message takes.
-	fits(all []schema.Delivery) int
-	send(ctx context.Context, n *Notifier, m message) error
-}
-
-// A message is what is sent at once.
-type message struct {
-	id         string // the idempotency key
-	target     *Target
-	recipients string
-	at         time.Time // when the newest transition was found
-	deliveries []schema.Delivery
-	test       bool
-}
-
 // labelPrefix begins the name of a label in GroupBy and in recipients.
 const labelPrefix = "labels."
 
@@ -110,3 +74,33 @@ func groupText(group map[string]string) string {
 const maxIncidents = 1000
 
 func fewer(all []schema.Delivery) int { return min(len(all), maxIncidents) }
+
+// Target returns a target of the configuration.
+func (n *Notifier) Target(name schema.Target) (*Target, bool) {
+	i := slices.IndexFunc(n.Targets, func(t Target) bool { return t.Name == name })
+	if i < 0 {
+		return &Target{Name: name, Kind: removed{}}, false
+	}
+	return &n.Targets[i], true
+}
+
+// everybody stands for the recipients of a target that has the same ones for all devices.
+const everybody = "*"
+
+// removed is the kind of a target that the configuration no longer has.
+type removed struct{}
+
+func (removed) Name() string                      { return "removed" }
+func (removed) String() string                    { return "removed" }
+func (removed) check() error                      { return nil }
+func (removed) recipients(schema.Delivery) string { return everybody }
+func (removed) fits(all []schema.Delivery) int    { return fewer(all) }
+func (removed) send(context.Context, *Notifier, message) error {
+	return &hopeless{errors.New("the configuration has no such target any more")}
+}
+
+// Wait returns how long the first delivery of a group waits for others.
+func (n *Notifier) Wait(name schema.Target) time.Duration {
+	t, _ := n.Target(name)
+	return t.GroupWait
+}

@@ -25,9 +25,6 @@ func (k *Webhook) String() string                  { return k.URL }
 func (*Webhook) recipients(schema.Delivery) string { return everybody }
 func (*Webhook) fits(all []schema.Delivery) int    { return fewer(all) }
 
-// everybody stands for the recipients of a target that has the same ones for all devices.
-const everybody = "*"
-
 func (k *Webhook) check() error {
 	if k.SecretFile == "" {
 		return errors.New("no secretFile, so the receiver could not tell who sends")

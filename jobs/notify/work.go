@@ -203,6 +203,3 @@ func pauseAfter(attempts int) time.Duration {
 	const first, longest = 10 * time.Second, 24 * time.Hour
 	return min(longest, first<<min(max(attempts-1, 0), 20))
 }
-
-// giveUpAfter is how old a delivery is when a failure is its last.
-const giveUpAfter = 3 * 24 * time.Hour

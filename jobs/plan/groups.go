@@ -12,24 +12,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// seenGroups is what a plan has seen of one partition.
-type seenGroups struct {
-	turns  map[schema.MarkKind]schema.GroupTurn
-	marked map[schema.MarkKind]bool
-}
-
-// see notes a row before those of the devices.
-func (s *seenGroups) see(e tables.Entity) {
-	if s.turns == nil {
-		s.turns, s.marked = map[schema.MarkKind]schema.GroupTurn{}, map[schema.MarkKind]bool{}
-	}
-	if kind, is := schema.MarkKindOf(e.RowKey); is {
-		s.marked[kind] = true
-	} else if t, is := schema.GroupTurnOf(e); is {
-		s.turns[t.Kind] = t
-	}
-}
-
 // groups puts the group jobs of a partition that has marks, or that was made with other settings, unless one is under
 // way.
 func (pl *plan) groups(ctx context.Context, month schema.Month, seen *seenGroups) error {

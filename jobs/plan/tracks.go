@@ -65,3 +65,21 @@ func (t *trackRows) see(e tables.Entity) {
 func compareKeys(a, b tables.Entity) int {
 	return cmp.Or(strings.Compare(a.PartitionKey, b.PartitionKey), strings.Compare(a.RowKey, b.RowKey))
 }
+
+// seenGroups is what a plan has seen of one partition.
+type seenGroups struct {
+	turns  map[schema.MarkKind]schema.GroupTurn
+	marked map[schema.MarkKind]bool
+}
+
+// see notes a row before those of the devices.
+func (s *seenGroups) see(e tables.Entity) {
+	if s.turns == nil {
+		s.turns, s.marked = map[schema.MarkKind]schema.GroupTurn{}, map[schema.MarkKind]bool{}
+	}
+	if kind, is := schema.MarkKindOf(e.RowKey); is {
+		s.marked[kind] = true
+	} else if t, is := schema.GroupTurnOf(e); is {
+		s.turns[t.Kind] = t
+	}
+}

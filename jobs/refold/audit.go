@@ -47,16 +47,6 @@ func (a *auditor) concerns(d *folding.Device) bool {
 	return a.mark == "" || t.RefoldMark.ID == a.mark // another message works off the stale days
 }
 
-// mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
-// with other settings audit the others, and after a move the next device job comes first.
-func (a *auditor) mine(d *folding.Device, t *tracking.Row) bool {
-	_, moved := t.Spans.Differ(d.Member.Spans)
-	return t.Settings == d.Model.Settings && t.Generation <= a.Writer.Generation && !moved
-}
-
-// errHeld says that another job keeps the device claimed for too long to wait.
-var errHeld = errors.New("another job has claimed the device")
-
 // insist audits a device, and repeats that with its fresh row if somebody has refolded it meanwhile. After some tries
 // it leaves the device to the next audit, and a claimed one to a follow-up.
 func (a *auditor) insist(ctx context.Context, d *folding.Device) error {
@@ -242,14 +232,6 @@ func (a *auditor) lateDay(ctx context.Context, d *folding.Device, w coverage.Win
 		a.hand(d)
 	}
 	return err
-}
-
-// hand leaves the device's stale days to another job.
-func (a *auditor) hand(d *folding.Device) {
-	if n := len(a.result.Unended); n > 0 && a.result.Unended[n-1].Device == d.Member.Place() {
-		a.result.Unended = a.result.Unended[:n-1]
-	}
-	a.result.Unended = append(a.result.Unended, Unended{Device: d.Member.Place(), Mark: d.Row.RefoldMark.ID})
 }
 
 // workOff makes stale days again, portion by portion, as far as one job may.

@@ -374,3 +374,21 @@ func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *track
 	}
 	return nil
 }
+
+// mine reports whether the device was folded under this job's own settings, and in the spans of its membership. Workers
+// with other settings audit the others, and after a move the next device job comes first.
+func (a *auditor) mine(d *folding.Device, t *tracking.Row) bool {
+	_, moved := t.Spans.Differ(d.Member.Spans)
+	return t.Settings == d.Model.Settings && t.Generation <= a.Writer.Generation && !moved
+}
+
+// hand leaves the device's stale days to another job.
+func (a *auditor) hand(d *folding.Device) {
+	if n := len(a.result.Unended); n > 0 && a.result.Unended[n-1].Device == d.Member.Place() {
+		a.result.Unended = a.result.Unended[:n-1]
+	}
+	a.result.Unended = append(a.result.Unended, Unended{Device: d.Member.Place(), Mark: d.Row.RefoldMark.ID})
+}
+
+// errHeld says that another job keeps the device claimed for too long to wait.
+var errHeld = errors.New("another job has claimed the device")

@@ -1,9 +1,6 @@
 package retain
 
 import (
-	"time"
-
-	"furrow/jobs/tracking"
 	"furrow/tables"
 )
 
@@ -12,27 +9,6 @@ type Wait struct {
 	Until  tables.Ticks // rows from here on stay; 0: all do
 	Cause  Cause        // empty: no row waits
 	Reason string
-}
-
-// note has the tracking row say why readings stay. That a job is at work just now is over before anybody reads it.
-func (d *retained) note() {
-	if d.lost() || d.wait.Cause == CauseBusy {
-		return
-	}
-	if d.wait.Cause != "" {
-		d.done.Overdue = d.cut.Time().Sub(d.oldest().Time())
-	}
-	d.Row.Waits = tracking.Wait{Cause: string(d.wait.Cause), From: d.wait.Until}
-	d.Dirty = d.Dirty || d.Row.Waits != d.Row.Was.Waits
-}
-
-// oldest returns a time that no reading which stays is older than.
-func (d *retained) oldest() tables.Ticks {
-	at := max(d.wait.Until, tables.TicksOf(time.Date(d.Member.Month.Year, d.Member.Month.Month, 1, 0, 0, 0, 0, time.UTC)))
-	if d.from != "" {
-		at = max(at, tables.TicksBefore(d.from)+1)
-	}
-	return min(at, d.cut)
 }
 
 // A Cause is the kind of reason for which rows stay that are old enough to go.

@@ -26,16 +26,6 @@ type Retained struct {
 	Err       error // why nobody can tell
 }
 
-// A RetainedTable is what retention does with another table of a device, or of its tenant as a whole.
-type RetainedTable struct {
-	KeptTable
-	Cut   tables.Ticks // rows below it are older; 0: none are
-	Swept tables.Ticks // rows of a device below it are gone
-	Rows  int          // how many go with the next run
-	Stay  int          // how many are older and stay
-	Wait  Wait         // why
-}
-
 // Retained says what a job would do with each of some devices. It changes nothing, and counts the
 // rows that would go.
 func (p *Retainer) Retained(ctx context.Context, work []*commit.Device, now tables.Ticks) iter.Seq2[Retained, error] {

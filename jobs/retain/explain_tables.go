@@ -132,3 +132,13 @@ func (p *Retainer) RetainedOf(ctx context.Context, t schema.Tenant, now tables.T
 	}
 	return all, nil
 }
+
+// A RetainedTable is what retention does with another table of a device, or of its tenant as a whole.
+type RetainedTable struct {
+	KeptTable
+	Cut   tables.Ticks // rows below it are older; 0: none are
+	Swept tables.Ticks // rows of a device below it are gone
+	Rows  int          // how many go with the next run
+	Stay  int          // how many are older and stay
+	Wait  Wait         // why
+}

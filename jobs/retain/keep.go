@@ -62,3 +62,11 @@ func KeepsOutput(all []Keep, m schema.Member, model func(schema.Member) *fold.Mo
 	}
 	return e.To > keepOf(all, m, model(m).Name).below(w, now)
 }
+
+// below returns the time below which buckets of a window are not kept: the start of a day, or 0.
+func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
+	if k == nil {
+		return 0
+	}
+	return before(k.Rollups[w], now)
+}

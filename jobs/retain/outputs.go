@@ -92,14 +92,6 @@ func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 	return found
 }
 
-// below returns the time below which buckets of a window are not kept: the start of a day, or 0.
-func (k *Keep) below(w schema.Window, now tables.Ticks) tables.Ticks {
-	if k == nil {
-		return 0
-	}
-	return before(k.Rollups[w], now)
-}
-
 // sweep goes from one day that has buckets to the next, and has do done with the keys of those that go.
 func (p *Retainer) sweep(ctx context.Context, table *tables.Table, s *sweep,
 	do func(pk string, keys []string) error) error {

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
-	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -76,34 +74,6 @@ func (p *Retainer) cut(k *Keep, m schema.Member, now tables.Ticks) tables.Ticks 
 	return max(0, now.Add(-max(k.Readings, p.Late(m))).Floor(tables.Day))
 }
 
-// A retained is a device while retention works on it.
-type retained struct {
-	*commit.Device
-	model *fold.Model
-	keep  *Keep
-	from  string       // rows after it are still there
-	cut   tables.Ticks // rows below it are old enough to go
-	to    tables.Ticks // rows below it go
-	wait  Wait
-	rows  []*tracking.Row // of the pipelines that fold
-	busy  bool            // another job has claimed it
-
-	passed Wait // why the pipeline passes over it, if it does
-	done   Done
-}
-
-// A Done is what was done with a device.
-type Done struct {
-	Rows    int            // that are gone, besides buckets
-	Deleted map[string]int // rows that are gone, by table
-	Waits   Cause          // why readings stay that are old enough to go
-	Overdue time.Duration  // for how long the oldest of them have been
-	Later   bool           // another job works on it: it is tried again soon, alone
-}
-
-// lost reports whether the device has failed or was overtaken.
-func (d *retained) lost() bool { return d.Err != nil || d.Outcome() == commit.Overtaken }
-
 // A Folding is a pipeline that folds, as retention sees it.
 type Folding struct {
 	Name     schema.Pipeline
@@ -122,4 +92,16 @@ type Retainer struct {
 	Late    func(schema.Member) time.Duration // age of the oldest row that a token admits
 	Portion int                               // rows of a device that one job looks at
 	Most    int                               // rows that it looks at in all
+}
+
+// An Outdated is some of what a tenant keeps no longer.
+type Outdated struct {
+	Tenant schema.Tenant // empty: of the fleet
+	Table  string        // without the prefix of the fleet's names, or archive
+	Window schema.Window // of reports and the buckets that they are made of
+	Rows   int           // or objects
+	Delete func(context.Context) error
+
+	Stay int  // rows that are as old and stay
+	Wait Wait // why
 }

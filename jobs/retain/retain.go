@@ -152,13 +152,6 @@ func (p *Retainer) readOther(ctx context.Context, o Folding, all []*retained) er
 	return nil
 }
 
-// stay has rows from a moment on stay, for a reason.
-func (d *retained) stay(from tables.Ticks, cause Cause, reason string) {
-	if from = from.Floor(tables.Day); from < d.to {
-		d.to, d.wait = from, Wait{from, cause, reason}
-	}
-}
-
 // heed keeps what a pipeline still needs.
 func (d *retained) heed(o Folding, t *tracking.Row, now tables.Ticks) {
 	if t == nil {

@@ -6,8 +6,6 @@ import (
 	"furrow/tables/schema"
 )
 
-const activityTable = "activity"
-
 // activity yields acts: month after month, until one that all tenants keep.
 func (s *tenantSweep) activity() iter.Seq2[Outdated, error] {
 	return func(yield func(Outdated, error) bool) {

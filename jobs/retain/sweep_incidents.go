@@ -9,9 +9,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// incidentsTable is the table of incidents, without the prefix of the fleet's names.
-const incidentsTable = "incidents"
-
 // incidents yields closed incidents with all that is beside them: transitions, notes, and records of deliveries. An
 // incident with a delivery that is still to be sent stays.
 func (s *tenantSweep) incidents() iter.Seq2[Outdated, error] {

@@ -37,22 +37,6 @@ func (s *tenantSweep) buckets() iter.Seq2[Outdated, error] {
 	}
 }
 
-// each yields an error, or all that there is, and reports whether to go on.
-func each(yield func(Outdated, error) bool, err error, all iter.Seq2[Outdated, error]) bool {
-	if err != nil {
-		yield(Outdated{}, err)
-		return false
-	}
-	for one, err := range all {
-		if !yield(one, err) || err != nil {
-			return false
-		}
-	}
-	return true
-}
-
-const reportsTable = "reports"
-
 // reports yields reports: all those of a period that is over for so long, and of a longer period bucket after bucket.
 func (s *tenantSweep) reports() iter.Seq2[Outdated, error] {
 	return func(yield func(Outdated, error) bool) {

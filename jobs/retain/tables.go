@@ -82,3 +82,14 @@ func keptTable(all []KeptTable, table string, w schema.Window) KeptTable {
 	}
 	return KeptTable{Table: table, Window: w}
 }
+
+// sweepLag is how much longer than configured a tenant's rows are kept. Jobs neither write nor replace what is older
+// than configured, so none that began before that works on what a sweep deletes.
+const sweepLag = 24 * time.Hour
+
+const activityTable = "activity"
+
+// incidentsTable is the table of incidents, without the prefix of the fleet's names.
+const incidentsTable = "incidents"
+
+const reportsTable = "reports"

@@ -90,3 +90,15 @@ type Wait struct {
 	Cause string       // empty: none do
 	From  tables.Ticks // those from here on; 0: all do
 }
+
+// firstDateTime is the start of 1601, the earliest time that storage accepts. learn.microsoft.com: "Understanding the
+// Table service data model", Property types.
+const firstDateTime tables.Ticks = 504911232000000000
+
+// timeOf returns the time of a property that setMarks or mark.set has written; zero if it was removed.
+func timeOf(f *tables.Fields, name string) tables.Ticks {
+	if at := f.Ticks(name); at > firstDateTime {
+		return at
+	}
+	return 0
+}

@@ -8,15 +8,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Stream is how far the first stale day was made again: the second checkpoint of a device, which goes through what
-// the first one has passed.
-type Stream struct {
-	Row     string            // last row that is folded; empty at the start of the day
-	States  map[string][]byte // of windowed processors, at row
-	Counted *Ledger           // rows of row's day
-	Rejects Rejects           // of row's day, not in the ring yet: how many of them are late is still unknown
-}
-
 // FoldAgain has the days of a window made again, as far as their rows are kept. A stream that is beyond its start
 // begins again when it gets there.
 func (t *Row) FoldAgain(w coverage.Window, why coverage.Reason) {

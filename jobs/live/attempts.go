@@ -1,0 +1,38 @@
+package live
+
+import (
+	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
+	"furrow/jobs/fold"
+	"furrow/jobs/folding"
+	"furrow/tables"
+)
+
+// awaitAttempts has days made again a second time, when no request of an attempt under other settings or spans arrives
+// any more. It may have written for the days of its rows, and for those that are not sealed, or are stale.
+func awaitAttempts(d *folding.Device) error {
+	t := d.Row
+	lands := t.Uncut.Add(commit.Landed)
+	if t.Uncut == 0 || lands <= d.Horizon {
+		return nil
+	}
+	first, err := d.OpenDay()
+	if err != nil {
+		return err
+	}
+	open, _ := t.Coverage.Open(first)
+	t.Coverage.Again(coverage.Window{From: open, To: max(t.Uncut, tables.TicksBefore(t.Last)) + 1}, lands)
+	return nil
+}
+
+// forgetWindows removes the states of some windowed processors. What they have written stays.
+func forgetWindows(d *folding.Device, of func(fold.Configured) bool) {
+	for _, processor := range d.Model.Processors {
+		if _, is := processor.Windowed(); is && of(processor) {
+			d.Row.States[processor.Name] = nil
+		}
+	}
+	d.Row.ForgetOpen(d.Model)
+}
+
+func all(fold.Configured) bool { return true }

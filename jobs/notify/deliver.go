@@ -1,0 +1,40 @@
+package notify
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Deliver does what is due for a target, unless another job is at it.
+func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, error) {
+	target, _ := n.Target(name)
+	j := &job{Notifier: n, target: target, began: time.Now(), claim: rand.Text(), next: tables.MaxTicks,
+		beside: map[incidentKey]*besides{}, mutes: map[schema.Tenant][]schema.Mute{},
+		result: Result{Strange: map[string]error{}}}
+	ours, err := j.take(ctx)
+	if err != nil || !ours {
+		return Result{}, err
+	}
+	within, cancel := context.WithTimeout(ctx, workFor)
+	defer cancel()
+	err = j.work(within)
+	if stopped := context.Cause(ctx); stopped != nil {
+		j.next = 0
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseWithin)
+		defer cancel()
+		return Result{}, errors.Join(stopped, j.release(last)) // so that another worker need not wait for the claim's end
+	}
+	if err != nil {
+		j.next = 0
+	}
+	if left := j.release(ctx); left != nil || err != nil {
+		return Result{}, fmt.Errorf("target %s: %w", name, errors.Join(err, left))
+	}
+	return j.result, nil
+}

@@ -1,0 +1,172 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A job is the work for one target.
+type job struct {
+	*Notifier
+	target *Target
+	claim  string
+	began  time.Time
+	now    tables.Ticks // storage's, when it began
+	state  schema.TargetState
+
+	all     map[[2]string]schema.Delivery // those that are due, by their keys
+	beside  map[incidentKey]*besides
+	mutes   map[schema.Tenant][]schema.Mute
+	next    tables.Ticks // when there is something to do again
+	waiting int64
+	oldest  tables.Ticks
+	result  Result
+}
+
+// read reads the target's state. A target without one has no deliveries.
+func (j *job) read(ctx context.Context) (found bool, err error) {
+	pk, rk := schema.TargetKeys(j.Pipeline, j.target.Name)
+	for page, err := range j.runs().Rows(ctx, tables.Query{Range: tables.RowsBetween(pk, rk, rk)}) {
+		if err != nil {
+			return false, err
+		}
+		if page.Time.IsZero() {
+			return false, tables.ErrNoDate
+		}
+		for _, e := range page.Rows {
+			j.now = tables.TicksOf(page.Time)
+			j.state, err = schema.TargetStateOf(e)
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// take claims the target, if something is due. An answer may be lost, so the row tells whose the claim is.
+func (j *job) take(ctx context.Context) (ours bool, err error) {
+	for try := range tries {
+		found, err := j.read(ctx)
+		switch {
+		case err == nil && !found:
+			return false, nil
+		case err == nil && j.state.Claim == j.claim:
+			return true, nil
+		case err == nil && j.state.Waits(j.now):
+			return false, nil
+		}
+		if err == nil {
+			j.state.Claim, j.state.Until = j.claim, j.now.Add(claimFor)
+			j.state.Due = j.state.Until
+			var w tables.Written
+			if w, err = j.runs().Do(ctx, tables.Merge(j.state.Entity(), j.state.ETag)); err == nil {
+				j.state.ETag = w.ETags[0]
+				return true, nil
+			}
+		}
+		if err := pause(ctx, try, err); err != nil {
+			return false, err
+		}
+	}
+	return false, fmt.Errorf("target %s: it cannot be claimed; tried %d times", j.target.Name, tries)
+}
+
+// release ends the claim and says when the next job has something to do. Who has written deliveries since this job
+// began has said so on the state.
+func (j *job) release(ctx context.Context) error {
+	var err error
+	for try := range tries {
+		s := j.state
+		s.Claim, s.Until = "", 0
+		s.Sent, s.Failed, s.GivenUp = s.Sent+int64(j.result.Sent), s.Failed+int64(j.result.Failed),
+			s.GivenUp+int64(j.result.GivenUp)
+		s.Waiting, s.Oldest = j.waiting, j.oldest
+		if s.Due != 0 {
+			if s.Due = max(j.next, 1); s.Due < tables.MaxTicks {
+				s.Due = min(s.Due, j.now.Add(schema.TargetLook))
+			}
+		}
+		etag := j.state.ETag
+		if etag != "" {
+			if _, err = j.runs().Do(ctx, tables.Merge(s.Entity(), etag)); err == nil {
+				j.again(s.Due)
+				return nil
+			}
+		}
+		if err := pause(ctx, try, err); err != nil {
+			return err
+		}
+		mine := j.state
+		if found, wrong := j.read(ctx); wrong != nil || !found {
+			j.state, err = mine, errors.Join(err, wrong)
+			j.state.ETag = ""
+			continue
+		}
+		if j.state.Claim != j.claim {
+			return nil // it was released and the answer lost, or somebody else has it by now
+		}
+		j.state.Failures, j.state.Pause, j.state.Error, j.state.Last = mine.Failures, mine.Pause, mine.Error, mine.Last
+	}
+	return err // the claim ends by itself
+}
+
+func (j *job) again(due tables.Ticks) {
+	if due <= j.now.Add(soon) {
+		j.result.Again, j.result.After = true, max(0, time.Duration(due-j.now)*100)
+	}
+}
+
+// pause waits before another try.
+func pause(ctx context.Context, try int, err error) error {
+	if err == nil {
+		return nil
+	}
+	longest := time.Duration(20<<try) * time.Millisecond
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(longest/2 + mathrand.N(longest/2)):
+		return nil
+	}
+}
+
+// An incidentKey names an incident by its partition and the beginning of its row keys.
+type incidentKey struct{ partition, rows string }
+
+func keyOf(d schema.Delivery) incidentKey {
+	return incidentKey{d.Home.String(), d.Transition.ID.Key()}
+}
+
+// besides is what the rows of an incident say.
+type besides struct {
+	records []schema.DeliveryRecord // of this target
+	last    int                     // number of the last transition
+	acks    []int                   // numbers of the transitions that were acknowledged
+}
+
+func (b *besides) closed(number int) bool { return b.last > number }
+
+func (b *besides) acknowledged(number int) bool { return slices.Contains(b.acks, number) }
+
+// record returns what became of a delivery, nil if nothing yet.
+func (b *besides) record(number, repeat int) *schema.DeliveryRecord {
+	for i := range b.records {
+		if r := &b.records[i]; r.Number == number && r.Repeat == repeat {
+			return r
+		}
+	}
+	return nil
+}
+
+// How long deliveries wait before they are looked at again: muted ones at most, as a mute may be removed, and closings
+// whose opening is still to be delivered at least.
+const (
+	mutedFor   = 10 * time.Minute
+	openingFor = 30 * time.Second
+)

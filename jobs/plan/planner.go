@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs/refold"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Planner plans the device and audit jobs of partitions of a pipeline's fleet.
+type Planner struct {
+	Pipeline schema.Pipeline
+	Client   *tables.Client
+	Names    schema.Names
+	Size     int                               // most devices in a batch
+	Late     func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	Settings func(schema.Member) string        // of what a device is folded with
+	Marks    time.Duration                     // how long the mark of a group job keeps others from repeating it
+	Groups   map[schema.MarkKind]string        // settings of what is made of many devices
+}
+
+// A Task is what one job is to plan.
+type Task struct {
+	First, Last schema.Month // partitions of the fleet
+	Slot        tables.Ticks
+	Audit       refold.Depth // of the audits that it plans beside batches; empty: none
+	Since       tables.Ticks // slot of the last run with Late audits
+	Extra       bool         // it plans audits alone
+	Progress    schema.Place // the last device that an earlier attempt has put into a batch
+	Tried       bool         // an earlier attempt may have planned a part without saving that
+}
+
+// A Batch is successive devices that share jobs.
+type Batch struct {
+	First, Last   schema.Place
+	Folded, Audit bool // it has a device job, and an audit
+}
+
+// A Sink takes what is planned.
+type Sink interface {
+	Batch(context.Context, Batch) error
+	Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error
+	// Save notes that all devices up to one are in batches.
+	Save(context.Context, schema.Place) error
+}
+
+// A Result is what a job has planned.
+type Result struct {
+	Figures []*schema.MonthFigures // of each partition, in order
+	Batches int
+	Strange map[string]error // rows of the fleet that no program wrote
+}
+
+// A plan puts the devices of one or more partitions into batches, in order, and counts what it sees. It holds one page
+// of the members and one of the tracking rows.
+type plan struct {
+	*Planner
+	task    Task
+	sink    Sink         // nil if batches are only counted
+	last    schema.Place // the last device in a batch
+	saved   schema.Place
+	savedAt time.Time
+
+	now     tables.Ticks // of the service, when the page was read
+	month   schema.Month // the current partition
+	resumed schema.Month // the partition that an earlier attempt has put in part
+	at      *schema.MonthFigures
+	figures map[schema.Month]*schema.MonthFigures
+	seen    map[string]*seenGroups // by partition
+	waiting schema.Place           // first waiting device of its tenant and partition
+
+	whole group // devices of whole partitions before the current one
+	part  group // devices of the current partition
+	cut   bool  // a batch ends within the current partition, so its rest shares none with the next
+
+	result Result
+}
+
+// A group is successive devices.
+type group struct {
+	first, last schema.Place
+	devices     int
+}
+
+func (g *group) add(o group) {
+	if g.devices == 0 {
+		g.first = o.first
+	}
+	g.last = o.last
+	g.devices += o.devices
+}
+
+func (p *Planner) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Pipeline)) }
