@@ -40,6 +40,11 @@ func archiveRewrite(c *cli.Context) error {
 		return errors.New("there is no such day: no device of that tenant, or the days are not over yet")
 	}
 	for _, folder := range folders {
+		if empty, err := days.Empty(c.Context, folder); err != nil {
+			return err
+		} else if empty {
+			continue // readers take the columns of all files from the first, so none is made of nothing
+		}
 		if !retain.KeepOfTenant(days.Source.Keep, folder.Tenant).KeepsDay(folder.Day, tables.TicksOf(time.Now())) {
 			fmt.Fprintf(c.App.ErrWriter, "furrow: %s of %s stays as it is: retention no longer keeps its archive\n", folder.Day,
 				folder.Tenant)

@@ -73,6 +73,10 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 			t.Errorf("a rewrite of the day tells\n%s", out)
 		}
 	}
+	f.must("archive rewrite --from", (yesterday - 20).String())
+	if again, _ := f.archiveLines("archive list --tenant acme --json"); len(again) != len(lines) {
+		t.Errorf("a rewrite of three weeks makes days without readings: %+v", again)
+	}
 	f.must("archive verify --readings")
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(time.Nanosecond*100), 1)
 	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/commit"
@@ -202,10 +203,16 @@ func (a About) check() error {
 	return nil
 }
 
-// columns returns the names of the columns: a dot would have to be quoted in SQL.
+// columns returns the names of the columns, in letters, digits and underscores: Spark makes no table with a space in a
+// name, and a dot would have to be quoted in SQL.
 func (a About) columns() (names []string) {
 	for _, name := range a {
-		names = append(names, strings.ReplaceAll(name, ".", "_"))
+		names = append(names, strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return r
+			}
+			return '_'
+		}, name))
 	}
 	return names
 }

@@ -66,6 +66,18 @@ func (d *Days) Remake(ctx context.Context, f Folder) (m *Manifest, err error) {
 	return m, err
 }
 
+// Empty reports whether a folder would be made of nothing: it was never made, and no device has readings in it.
+func (d *Days) Empty(ctx context.Context, f Folder) (bool, error) {
+	if has, err := d.Store.Has(ctx, f); err != nil || has {
+		return false, err
+	}
+	day := d.Readings(f)
+	for _, err := range day.Readings(ctx, "", "", func(tables.Ticks) {}) {
+		return false, err
+	}
+	return true, nil
+}
+
 func (d *Days) make(ctx context.Context, f Folder, asked Asked) (*Manifest, error) {
 	day := d.Readings(f)
 	from, err := d.ranges(ctx, f, day)

@@ -211,15 +211,15 @@ func TestSiteAndLabelsAreColumns(t *testing.T) {
 	fleet := f.World.Connect(t, nil).Table(f.Names.Fleet())
 	for n, device := range f.World.Devices[:3] {
 		m := f.World.Member(device, f.Readings)
-		m.Site, m.Labels = schema.Site(fmt.Sprint("hall ", n)), map[string]string{"class": "Fryer"}
+		m.Site, m.Labels = schema.Site(fmt.Sprint("hall ", n)), map[string]string{"my class": "Fryer"}
 		must.Have(fleet.Do(t.Context(), tables.InsertOrReplace(must.Have(m.Entity())(t))))(t)
 	}
-	d.About = archive.About{"site", "labels.class", "labels.none"}
+	d.About = archive.About{"site", "labels.my class", "labels.none"}
 	m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
 	content := objects(t, f.World.Account, f.Names.Archive())[m.Files[0].Name]
 	r := must.Have(columnar.Open(bytes.NewReader(content), int64(len(content))))(t)
 	one := must.Have(r.Next())(t)
-	want := `["site" "labels_class" "labels_none"] ["hall 0" "Fryer" ""]`
+	want := `["site" "labels_my_class" "labels_none"] ["hall 0" "Fryer" ""]`
 	got := fmt.Sprintf("%q %q", r.Columns.About, one.About)
 	if got != want {
 		t.Errorf("about the device: %s, want %s", got, want)

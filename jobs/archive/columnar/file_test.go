@@ -20,6 +20,7 @@ import (
 	"furrow/tables/schema"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // written is a reading that a test writes.
@@ -216,6 +217,28 @@ func TestManyColumnsTakeBoundedMemory(t *testing.T) {
 	t.Logf("%d MiB", most>>20)
 	if most > 150<<20 {
 		t.Errorf("%d MiB are held", most>>20)
+	}
+}
+
+// TestNoTextIsInDeltaLengths: Spark 3.5 reads DELTA_LENGTH_BYTE_ARRAY wrongly, whatever number of columns there are.
+func TestNoTextIsInDeltaLengths(t *testing.T) {
+	for _, sensors := range []int{2, maxDictionaries + 1, MaxColumns + 1} {
+		sample := fold.Sample{Key: schema.RowKey{Ticks: noon}}
+		for n := range sensors {
+			sample.Values = append(sample.Values, fold.SensorValue{Sensor: fmt.Sprint("s", n), Is: fold.State, State: "on"})
+		}
+		c := Columns{About: []string{"site"}}
+		c.Add(&sample)
+		var file bytes.Buffer
+		w := NewWriter(&file, c)
+		must.Succeed(t, w.Write("d", []string{"x"}, &sample))
+		must.Succeed(t, w.Close())
+		r := must.Have(parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len())))(t)
+		for _, column := range r.Metadata().RowGroups[0].Columns {
+			if slices.Contains(column.MetaData.Encoding, format.DeltaLengthByteArray) {
+				t.Errorf("%d sensors: column %v is in %v", sensors, column.MetaData.PathInSchema, column.MetaData.Encoding)
+			}
+		}
 	}
 }
 

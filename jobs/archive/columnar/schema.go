@@ -28,6 +28,7 @@ func schemaOf(c *Columns, columns []column) *parquet.Schema {
 
 // nodeOf returns the type of a column. Row keys and times rise, so differences take the least room. Names and texts
 // repeat, and so do most measured numbers, which have few digits; but thousands of dictionaries take too much memory.
+// Texts are never in DELTA_LENGTH_BYTE_ARRAY, the library's choice: Spark 3.5 reads it wrongly behind nulls.
 func nodeOf(c *Columns, i int, of column) parquet.Node {
 	switch {
 	case of.name == Time && i == 1:
@@ -39,7 +40,7 @@ func nodeOf(c *Columns, i int, of column) parquet.Node {
 	case of.kind == Numbers && len(c.Sensors) > maxDictionaries:
 		return parquet.Optional(parquet.Leaf(parquet.DoubleType))
 	case of.kind == Texts && len(c.Sensors) > maxDictionaries:
-		return parquet.Optional(parquet.String())
+		return parquet.Optional(parquet.Encoded(parquet.String(), &parquet.Plain))
 	case of.kind == Numbers:
 		return parquet.Optional(parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary))
 	case of.kind == 0 && i >= fixed+len(c.About): // doubtful
