@@ -133,6 +133,50 @@ func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
 	}
 }
 
+// TestNewestValuesOfADeadAttemptAreReplaced: settings show a sensor for as long as it takes a worker to write the newest
+// values, and to die. With others, the state is what it was before.
+func TestNewestValuesOfADeadAttemptAreReplaced(t *testing.T) {
+	t.Parallel()
+	f, _ := minutely(t, time.Now().Add(-3*time.Hour), upTo(90, 1)...)
+	hides := settings()[0]
+	hides.kinds = map[string]fold.SensorKind{"temperature": fold.Ignored}
+	run := func(ctx context.Context, s setting, through policy.Transporter) error {
+		p := f.Pipeline(t, through)
+		s.apply(t, p)
+		return f.Drain(ctx, p)
+	}
+	must.Succeed(t, run(t.Context(), hides, nil))
+	shown := func() (n int) {
+		for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Output("latest")), tables.Query{}) {
+			if e.Get("temperature") != (tables.Value{}) {
+				n++
+			}
+		}
+		return n
+	}
+	ctx, die := context.WithCancel(t.Context())
+	dying := faults.Func(func(r *http.Request) (*http.Response, error) {
+		body, err := bodyOf(r)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if strings.Contains(body+r.URL.Path, f.Names.Output("latest")) && strings.Contains(body, "temperature") {
+			die()
+		}
+		return answer, err
+	})
+	if err := run(ctx, settings()[0], dying); err == nil || shown() == 0 {
+		t.Fatalf("no worker died after it had written newest values: %v", err)
+	}
+	hides.kinds["no such sensor"] = fold.Ignored
+	must.Succeed(t, run(t.Context(), hides, later(2*time.Minute)))
+	if n := shown(); n > 0 {
+		t.Errorf("%d devices show a sensor that nobody wants", n)
+	}
+	hides.sameAsNew(t, f)
+}
+
 func bodyOf(r *http.Request) (string, error) {
 	if r.Body == nil {
 		return "", nil

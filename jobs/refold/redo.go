@@ -229,7 +229,7 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 		g.Row.ForgetOpen(g.Model)
 	}
 	for _, processor := range f.Model.Processors {
-		if err := adopt(g, processor, f.Row.States[processor.Name], done && isOpen); err != nil {
+		if err := adopt(g, processor, f.Row.States[processor.Name], done && isOpen, r.stale && done); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -239,8 +239,9 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 	return g, late, err
 }
 
-// adopt takes over a processor's result of a redo.
-func adopt(g *folding.Device, processor fold.Configured, state []byte, open bool) error {
+// adopt takes over a processor's result of a redo. At the end of stale days, merging outputs are written as they are,
+// too: an attempt may have left others, which no state knows.
+func adopt(g *folding.Device, processor fold.Configured, state []byte, open, anyway bool) error {
 	t := g.Row
 	if _, ok := processor.Windowed(); ok && open {
 		t.States[processor.Name] = state
@@ -249,7 +250,7 @@ func adopt(g *folding.Device, processor fold.Configured, state []byte, open bool
 	if !ok {
 		return nil
 	}
-	if err := merge(g, m, processor, t.States[processor.Name], state, 0); err != nil {
+	if err := merge(g, m, processor, t.States[processor.Name], state, 0, anyway); err != nil {
 		return err
 	}
 	if t.Coverage.RebuildTo == 0 {
@@ -276,7 +277,7 @@ func pass(g, f *folding.Device, r redo, done bool) error {
 		}
 		base, err := older(g, m, processor)
 		if err == nil {
-			err = merge(g, m, processor, base, g.Row.States[processor.Name], rebuild)
+			err = merge(g, m, processor, base, g.Row.States[processor.Name], rebuild, true)
 		}
 		if err != nil {
 			return err
@@ -301,13 +302,15 @@ func older(g *folding.Device, m fold.Merging, processor fold.Configured) ([]byte
 	return out.State, err
 }
 
-// merge joins states of a merging processor into the device's.
-func merge(g *folding.Device, m fold.Merging, processor fold.Configured, base, other []byte, from tables.Ticks) error {
+// merge joins states of a merging processor into the device's, and has its outputs written if they have changed, or
+// anyway.
+func merge(g *folding.Device, m fold.Merging, processor fold.Configured, base, other []byte, from tables.Ticks,
+	anyway bool) error {
 	out, err := m.Merge(g.Member, base, other, from)
 	if err != nil {
 		return err
 	}
-	if slices.Equal(out.State, g.Row.States[processor.Name]) {
+	if !anyway && slices.Equal(out.State, g.Row.States[processor.Name]) {
 		return nil
 	}
 	g.Row.States[processor.Name] = out.State
