@@ -21,12 +21,13 @@ type KeptMember struct {
 	Spans     Spans        `json:"spans,omitempty"`
 	Next      Tenant       `json:"next,omitempty"`
 	Watermark tables.Ticks `json:"watermark,omitzero"`
+	Imports   Imports      `json:"imports,omitempty"`
 }
 
 // KeptOf returns what to keep of the memberships of a device.
 func KeptOf(all []Member) (k Kept) {
 	for _, m := range all {
-		k.Members = append(k.Members, KeptMember{m.Tenant, m.Spans, m.Next, m.Watermark})
+		k.Members = append(k.Members, KeptMember{m.Tenant, m.Spans, m.Next, m.Watermark, m.Imports})
 		if m.Next == "" {
 			k.Placements = append(slices.Clone(m.Placements), Placement{Site: m.Site, Labels: m.Labels})
 		}
@@ -77,7 +78,8 @@ func (d Device) Of(t Tenant) Member {
 	if i < 0 {
 		return m
 	}
-	m.Spans, m.Next, m.Watermark = d.Kept.Members[i].Spans, d.Kept.Members[i].Next, d.Kept.Members[i].Watermark
+	kept := d.Kept.Members[i]
+	m.Spans, m.Next, m.Watermark, m.Imports = kept.Spans, kept.Next, kept.Watermark, kept.Imports
 	if last := len(d.Kept.Placements) - 1; last >= 0 {
 		m.Placements = d.Kept.Placements[:last]
 		m.Site, m.Labels = d.Kept.Placements[last].Site, d.Kept.Placements[last].Labels
