@@ -59,17 +59,22 @@ func (i *Issuer) sign(
 // leastKept is how long retention keeps readings at least: younger ones lie above every watermark.
 const leastKept = 9 * 24 * time.Hour
 
-// watermark returns the time below which retention may have deleted readings of a device. No job folds new ones there,
-// so no token admits them. It matters where the allowance of an enrollment has grown.
+// watermark returns the time below which retention may have deleted readings of a device, for one of the tenants that it
+// belonged to then. No job folds new ones there, so no token admits them. It matters where the allowance of an
+// enrollment has grown.
 func (i *Issuer) watermark(ctx context.Context, d schema.Device, e schema.Enrollment) (tables.Ticks, error) {
 	if e.Backfill < leastKept || d.ETag == "" { // a new device has no readings
 		return 0, nil
 	}
-	m, _, err := i.Registry.member(ctx, d)
+	all, _, err := i.Registry.membershipsOf(ctx, d)
 	if errors.Is(err, schema.ErrNewer) {
 		return 0, nil // a newer program maintains it
 	}
-	return m.Watermark, err
+	below := tables.Ticks(0)
+	for _, m := range all {
+		below = max(below, m.PassedTo())
+	}
+	return below, err
 }
 
 // grant signs a token for a device's partition.

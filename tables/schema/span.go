@@ -40,6 +40,20 @@ func (all Spans) Has(at tables.Ticks) bool {
 // Has reports whether the device belongs to the tenant at a time.
 func (m Member) Has(at tables.Ticks) bool { return m.Spans.Has(at) }
 
+// PassedTo returns the time below which readings of the device may be gone that were the tenant's: its watermark, or
+// the end of the last span below that.
+func (m Member) PassedTo() tables.Ticks {
+	if len(m.Spans) == 0 {
+		return m.Watermark
+	}
+	for _, s := range slices.Backward(m.Spans) {
+		if s.From < m.Watermark {
+			return min(cmp.Or(s.To, m.Watermark), m.Watermark)
+		}
+	}
+	return 0
+}
+
 // End returns the end of the last span, or zero while that is open.
 func (all Spans) End() tables.Ticks {
 	if len(all) == 0 {
