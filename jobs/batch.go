@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/folding"
+	"furrow/jobs/live"
 	"furrow/jobs/retain"
 	"furrow/tables/schema"
 )
@@ -41,7 +42,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	}
 	looked, deleted := len(work), map[*commit.Device]retain.Done{}
 	if p.Retention != nil {
-		deleted, err = p.retainer().Run(ctx, folding.Changes(work), read.now, commit.Surely(read.now, b.Slot))
+		deleted, err = p.retainer().Run(ctx, folding.Changes(work), read.now, p.Clock.Surely(read.now, b.Slot))
 	} else {
 		looked, err = p.folder().Do(ctx, work, read.now, b.Slot)
 	}
@@ -115,4 +116,11 @@ func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]ret
 		}
 	}
 	return r
+}
+
+// folder returns what folds new rows for the pipeline. Devices that keep up with an hourly one may have thousands of
+// rows in each run, so it is three cadences before they are far behind.
+func (p *Pipeline) folder() *live.Folder {
+	return &live.Folder{Client: p.Client, Clock: p.Clock, Late: p.late, Steady: p.ranBefore, Settle: p.settle(),
+		Long: max(10*time.Minute, 3*p.Cadence), Portion: p.portion(), Most: p.most()}
 }

@@ -30,13 +30,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// Weeks are five weeks in the life of a fleet, in seconds: they end now. Storage says the time of that life, unless its
-// clock is wrong. The workers' clocks are ahead all the while.
+// Weeks are five weeks in the life of a fleet, in seconds: they end now. Storage, the scheduler and workers have the
+// time of that life, unless one of these clocks is wrong.
 type weeks struct {
 	keptFleet
 	now     time.Time
 	storage time.Duration   // how far storage's clock is ahead
 	slot    time.Duration   // how far that of the scheduler is
+	worker  time.Duration   // how far those of workers are
 	admits  time.Duration   // age of the oldest row that tokens admit, or have ever admitted
 	coming  []coming        // rows that devices have yet to send
 	hidden  []tables.Entity // rows that devices keep until somebody finds them
@@ -73,6 +74,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	}
 	l.change = func(p *jobs.Pipeline) {
 		p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
+		p.Clock = func() time.Time { return l.now.Add(l.worker) }
 		n := l.settings[p.Name]
 		p.Settings = fmt.Sprintf("latest:%d,rollup:%d,archive:%d", n, n, n)
 		if n%2 == 1 && p.Name != "archive" {
@@ -223,6 +225,7 @@ func (l *weeks) retain(ctx context.Context, through policy.Transporter) {
 	l.cut = max(l.cut, tables.TicksOf(l.now.Add(-max(keeps, l.admits+refold.TokenGrace))))
 	p := l.retention(l.by(through), func() time.Duration { return keeps })
 	p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
+	p.Clock = func() time.Time { return l.now.Add(l.worker) }
 	_, _ = p.Do(ctx, m, jobstest.NoPut{}, nil)
 }
 
@@ -321,11 +324,8 @@ func (l *weeks) happen() {
 		if l.random.IntN(2) == 0 {
 			wrong = -wrong
 		}
-		if l.random.IntN(2) == 0 {
-			l.storage = wrong
-		} else {
-			l.slot = wrong
-		}
+		l.storage, l.slot, l.worker = 0, 0, 0
+		*[]*time.Duration{&l.storage, &l.slot, &l.worker}[l.random.IntN(3)] = wrong
 	case "ghost":
 		l.ghost()
 	case "find":
@@ -402,10 +402,10 @@ func (l *weeks) live() {
 			l.happen()
 		}
 		if l.random.IntN(2) == 0 {
-			l.storage, l.slot = 0, 0
+			l.storage, l.slot, l.worker = 0, 0, 0
 		}
 	}
-	l.storage, l.slot = 0, 0
+	l.storage, l.slot, l.worker = 0, 0, 0
 	for _, row := range l.hidden {
 		l.send(l.now, row)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"furrow/jobs/commit"
 	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -22,7 +21,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 	}
 	now := run.now
 	if p.Retention != nil && run.scheduled {
-		if waits, err := p.waitForClocks(ctx, m.Run, commit.Surely(now, m.Run)); waits || err != nil {
+		if waits, err := p.waitForClocks(ctx, m.Run, p.Clock.Surely(now, m.Run)); waits || err != nil {
 			return Result{}, err
 		}
 	}
@@ -56,7 +55,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			if p.Retention != nil {
 				err = save(ctx, m)
 				if err == nil {
-					r.Deleted, err = p.retainer().SweepTenants(ctx, commit.Surely(now, m.Run))
+					r.Deleted, err = p.retainer().SweepTenants(ctx, p.Clock.Surely(now, m.Run))
 					for _, n := range r.Deleted {
 						r.Rows += n
 					}

@@ -9,7 +9,6 @@ import (
 	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/groups"
-	"furrow/jobs/live"
 	"furrow/jobs/notify"
 	"furrow/jobs/refold"
 	"furrow/jobs/retain"
@@ -43,6 +42,8 @@ type Pipeline struct {
 	// Hold is how long a claim keeps other jobs away from a device: the lease of messages. Zero means 30 s, and a negative
 	// Hold no time.
 	Hold time.Duration
+	// Clock is that of this process; nil: time.Now.
+	Clock commit.Clock
 	// Marks is how long the mark of a message on a tracking row keeps others from repeating it. Zero means 5 minutes, and
 	// a negative Marks no time.
 	Marks time.Duration
@@ -101,20 +102,13 @@ func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }
 // writer returns what writes for the pipeline.
 func (p *Pipeline) writer() *commit.Writer {
 	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Objects: p.Objects,
-		ObjectsOnly: len(p.Processors) == 1, Format: p.Format, Generation: p.Generation, Hold: p.hold(), Marks: p.marks(),
-		Keeps: p.keeps}
+		ObjectsOnly: len(p.Processors) == 1, Format: p.Format, Generation: p.Generation, Clock: p.Clock, Hold: p.hold(),
+		Marks: p.marks(), Keeps: p.keeps}
 }
 
 // keeps reports whether an output is still kept.
 func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool {
 	return retain.KeepsOutput(p.Keep, m, p.modelOf, e, now)
-}
-
-// folder returns what folds new rows for the pipeline. Devices that keep up with an hourly one may have thousands of
-// rows in each run, so it is three cadences before they are far behind.
-func (p *Pipeline) folder() *live.Folder {
-	return &live.Folder{Client: p.Client, Late: p.late, Settle: p.settle(), Long: max(10*time.Minute, 3*p.Cadence),
-		Portion: p.portion(), Most: p.most()}
 }
 
 func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }

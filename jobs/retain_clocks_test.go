@@ -31,6 +31,14 @@ import (
 // ahead has storage say that it is a year later.
 func ahead() faults.Func { return later(365 * days) }
 
+// hence changes a pipeline to one of so much later, by storage's clock and the worker's.
+func hence(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, by time.Duration) *jobs.Pipeline {
+	t.Helper()
+	p.Client = f.World.Connect(t, later(by))
+	p.Clock = func() time.Time { return time.Now().Add(by) }
+	return p
+}
+
 // later has storage say that it is so much later.
 func later(by time.Duration) faults.Func {
 	return func(r *http.Request) (*http.Response, error) {

@@ -257,8 +257,9 @@ func (f *keptFleet) settle() {
 	if finish == nil {
 		finish = f.Settle
 	}
-	for _, through := range []policy.Transporter{nil, later(3 * commit.Landed), nil} {
-		for _, p := range f.pipelines(through) {
+	for _, after := range []time.Duration{0, 3 * commit.Landed, 0} {
+		for _, p := range f.pipelines(nil) {
+			hence(f.t, f.Fleet, p, after)
 			must.Succeed(f.t, finish(f.t.Context(), p))
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 // retainer returns what deletes for the pipeline.
 func (p *Pipeline) retainer() *retain.Retainer {
-	r := &retain.Retainer{Policy: &p.Retention.Policy, Client: p.Client, Names: p.Names, ModelOf: p.modelOf, Late: p.late,
-		Portion: p.portion(), Most: p.most()}
+	r := &retain.Retainer{Policy: &p.Retention.Policy, Client: p.Client, Names: p.Names, Clock: p.Clock,
+		ModelOf: p.modelOf, Late: p.late, Portion: p.portion(), Most: p.most()}
 	for _, o := range p.Retention.Others {
 		r.Others = append(r.Others, retain.Folding{Name: o.Name, Tracking: o.tracking(), ModelOf: o.modelOf,
 			Archives: o.Groups[schema.ArchiveMark] != nil})

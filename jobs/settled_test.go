@@ -67,7 +67,7 @@ func TestASettledMembershipIsFoldedAgain(t *testing.T) {
 		t.Error("no run looks for what an attempt may have left")
 	}
 	q := *p
-	q.Client = f.World.Connect(t, later(2*commit.Landed))
+	hence(t, f.Fleet, &q, 2*commit.Landed)
 	if must.Succeed(t, f.Drain(t.Context(), &q)); planned() {
 		t.Error("runs look for it for ever")
 	}

@@ -101,12 +101,12 @@ func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
 			}
 			s := settings()[0]
 			s.kinds = map[string]fold.SensorKind{"temperature": fold.Ignored}
-			next := func(through policy.Transporter) {
-				p := f.Pipeline(t, through)
+			next := func(after time.Duration) {
+				p := hence(t, f, f.Pipeline(t, nil), after)
 				s.apply(t, p)
 				must.Succeed(t, f.Drain(t.Context(), p))
 			}
-			next(nil)
+			next(0)
 			outputs := func() int {
 				table := f.World.Connect(t, nil).Table(f.Names.Output("rollups"))
 				rows := jobstest.Rows(t, table, tables.Query{})
@@ -120,11 +120,11 @@ func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
 			if late := outputs(); answer.StatusCode/100 != 2 || late <= settled {
 				t.Fatalf("%s: it arrives too early or too late: %d outputs became %d", answer.Status, settled, late)
 			}
-			next(later(50 * time.Minute))
+			next(50 * time.Minute)
 			if outputs() == settled {
 				t.Fatal("its outputs are gone while others may still arrive")
 			}
-			next(later(90 * time.Minute))
+			next(90 * time.Minute)
 			s.sameAsNew(t, f)
 			if left := outputs(); left != settled {
 				t.Errorf("%d outputs are left instead of %d", left, settled)
@@ -133,8 +133,8 @@ func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
 	}
 }
 
-// TestNewestValuesOfADeadAttemptAreReplaced: settings show a sensor for as long as it takes a worker to write the newest
-// values, and to die. With others, the state is what it was before.
+// TestNewestValuesOfADeadAttemptAreReplaced: settings show a sensor for as long as it takes a worker to write the
+// newest values, and to die. With others, the state is what it was before.
 func TestNewestValuesOfADeadAttemptAreReplaced(t *testing.T) {
 	t.Parallel()
 	f, _ := minutely(t, time.Now().Add(-3*time.Hour), upTo(90, 1)...)

@@ -10,8 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestTokensAdmitNoRowBelowAFormerTenantsWatermark: a device has moved 11 days ago. Retention of the former tenant has gone
-// on since; the new one keeps all. Then the backfill is raised.
+// TestTokensAdmitNoRowBelowAFormerTenantsWatermark: a device has moved 11 days ago. Retention of the former tenant has
+// gone on since; the new one keeps all. Then the backfill is raised.
 func TestTokensAdmitNoRowBelowAFormerTenantsWatermark(t *testing.T) {
 	y := newFixture(t, nil)
 	y.mustIssue("pump-7")
@@ -26,7 +26,7 @@ func TestTokensAdmitNoRowBelowAFormerTenantsWatermark(t *testing.T) {
 	y.enrollment.Backfill = 20 * 24 * time.Hour
 	a := y.mustIssue("pump-7")
 	if a.EarliestRowKey < ago(11) {
-		t.Errorf("a token admits rows from %v on: those up to %v are contoso's, below its watermark %v", a.EarliestRowKey.Time(),
-			ago(11).Time(), ago(9).Time())
+		t.Errorf("a token admits rows from %v on: those up to %v are of a former tenant, below its watermark %v",
+			a.EarliestRowKey.Time(), ago(11).Time(), ago(9).Time())
 	}
 }

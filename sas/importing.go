@@ -10,10 +10,6 @@ import (
 	"furrow/tables/schema"
 )
 
-// ImportLease is how long a note of an import holds without being extended. Whoever writes rows under it must extend it
-// in time, and no request may last beyond it.
-const ImportLease = 5 * time.Minute
-
 // NoteImport stores a note of an import on the memberships of a registered device: before its first row is written,
 // whenever its lease is to be extended, and when it has ended. The result is the note for the next call.
 func (r Registry) NoteImport(
@@ -36,7 +32,7 @@ func (r Registry) NoteImport(
 		}
 		note.Until = 0
 		if !ended {
-			note.Until = now.Add(ImportLease)
+			note.Until = now.Add(schema.ImportLease)
 		}
 		var ops []tables.Op
 		for _, m := range all {

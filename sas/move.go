@@ -105,7 +105,7 @@ func (r Registry) planMove(ctx context.Context, mv Move) (p movePlan, err error)
 		return p, err
 	}
 	at := mv.At
-	if at == 0 {
+	if now = min(now, tables.TicksOf(time.Now())); at == 0 { // a span in the future would take the device from everybody
 		at = now
 	}
 	if n := len(p.old.Spans); n > 0 {
@@ -149,7 +149,7 @@ func (r Registry) checkMove(p movePlan, mv Move, at, now tables.Ticks) error {
 		return unmovable("it has belonged to %d tenants already, which is the maximum", maxTenants)
 	}
 	for _, i := range p.old.Imports {
-		if !i.Ended(now) {
+		if !i.Ended(now, now) {
 			return unmovable("history is being imported for it: move it when the import has ended")
 		}
 	}

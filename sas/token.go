@@ -59,8 +59,8 @@ func (i *Issuer) sign(
 // leastKept is how long retention keeps readings at least: younger ones lie above every watermark.
 const leastKept = 9 * 24 * time.Hour
 
-// watermark returns the time below which retention may have deleted readings of a device, for one of the tenants that it
-// belonged to then. No job folds new ones there, so no token admits them. It matters where the allowance of an
+// watermark returns the time below which retention may have deleted readings of a device, for one of the tenants that
+// it belonged to then. No job folds new ones there, so no token admits them. It matters where the allowance of an
 // enrollment has grown.
 func (i *Issuer) watermark(ctx context.Context, d schema.Device, e schema.Enrollment) (tables.Ticks, error) {
 	if e.Backfill < leastKept || d.ETag == "" { // a new device has no readings

@@ -20,6 +20,7 @@ type Writer struct {
 	ObjectsOnly bool    // nothing but objects is made of rows
 	Format      int64   // of rows and outputs
 	Generation  int64   // of the configuration
+	Clock       Clock
 	Hold        time.Duration
 	Marks       time.Duration
 	// Keeps says whether an output is kept at a time; retention has deleted others.

@@ -124,7 +124,7 @@ func (a *Attempt) outputs() (groups [][]*Write) {
 				d.leaveMark(e.MarkFor(d.Member.Device, d.Horizon, a.Now))
 				continue
 			}
-			if !a.Keeps(d.Member, e, Surely(a.Now, 0)) {
+			if !a.Keeps(d.Member, e, a.Clock.Surely(a.Now, 0)) {
 				d.Row.Close(o)
 				continue
 			}

@@ -76,7 +76,7 @@ func (s *Source) marks(ctx context.Context, m schema.Month, kind schema.MarkKind
 					w.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("%w: %w", ErrUnmakeable, err))
 					continue
 				}
-				mark.Read = commit.Surely(w.Now, 0)
+				mark.Read = commit.Clock(nil).Surely(w.Now, 0)
 				if len(together) > 0 && (!together[0].Together(mark) || len(together) == mostTogether) {
 					if !yield(together, nil) {
 						return

@@ -9,11 +9,15 @@ import (
 )
 
 // awaitAttempts has days made again a second time, when no request of an attempt under other settings or spans arrives
-// any more. It may have written for the days of its rows, and for those that are not sealed, or are stale.
-func awaitAttempts(d *folding.Device) error {
-	t := d.Row
-	lands := t.Uncut.Add(commit.Landed)
-	if t.Uncut == 0 || lands <= d.Horizon {
+// any more. It may have written for the days of its rows, and for those that are not sealed, or are stale. Nobody knows
+// when one began that has not ended: the clock was perhaps behind that its claim has.
+func awaitAttempts(d *folding.Device, at times) error {
+	t, began := d.Row, d.Row.Uncut
+	if t.Hold.Open() {
+		began = max(began, at.present)
+	}
+	lands := began.Add(commit.Landed)
+	if began == 0 || lands <= at.sure {
 		return nil
 	}
 	first, err := d.OpenDay()

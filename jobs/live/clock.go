@@ -16,11 +16,11 @@ const skew = time.Minute
 const clockAhead = "a clock was ahead"
 
 // lowerWatermark follows a watermark that somebody has lowered, since it lay in the future, and reports whether it did.
-// Retention raises none beyond the present, so no other watermark of the future is one that a membership read earlier
-// does not know yet.
-func lowerWatermark(d *folding.Device, latest tables.Ticks) bool {
+// The tracking row is read before the membership, and a membership's watermark is raised before those of tracking rows:
+// one that is lower was lowered.
+func lowerWatermark(d *folding.Device) bool {
 	c := &d.Row.Coverage
-	if c.Watermark <= latest.Add(skew) || d.Member.Watermark >= c.Watermark {
+	if d.Member.Watermark >= c.Watermark {
 		return false
 	}
 	c.Lower(d.Member.Watermark)

@@ -11,33 +11,33 @@ import (
 )
 
 // heed has days made again that have become wrong, and reports whether there are any.
-func heed(d *folding.Device, latest tables.Ticks) (heeded bool, err error) {
-	lower := lowerWatermark(d, latest)
-	lowered, err := heedClock(d, latest)
+func heed(d *folding.Device, at times) (heeded bool, err error) {
+	lower := lowerWatermark(d)
+	lowered, err := heedClock(d, at.latest)
 	if err != nil {
 		return false, err
 	}
-	arrived := d.Row.Coverage.Due(d.Horizon, latest, commit.Landed)
-	changed, err := heedSettings(d)
+	arrived := d.Row.Coverage.Due(at.sure, at.latest, commit.Landed)
+	changed, err := heedSettings(d, at)
 	if err != nil {
 		return false, err
 	}
-	moved, err := heedSpans(d)
+	moved, err := heedSpans(d, at)
 	if err != nil {
 		return false, err
 	}
-	imported := heedImports(d, d.Horizon)
+	imported := heedImports(d, at)
 	return lower || lowered || arrived || changed || moved || imported, nil
 }
 
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
 // of processors that those settings lacked are removed.
-func heedSettings(d *folding.Device) (heeded bool, err error) {
+func heedSettings(d *folding.Device, at times) (heeded bool, err error) {
 	t := d.Row
 	if t.Settings == d.Model.Settings {
 		return false, nil
 	}
-	if err := awaitAttempts(d); err != nil {
+	if err := awaitAttempts(d, at); err != nil {
 		return false, err
 	}
 	if t.ETag != "" && t.Settings != "" && t.Last != "" {
@@ -69,9 +69,9 @@ func processorsOf(settings string) (names []string) {
 // heedImports has rows folded again that an import has written below the checkpoint, and reports whether it knows more
 // imports than before. The membership was read before the rows are, so they are all there. Days
 // that are sealed stay so: no token admits rows of them, and the import has ended.
-func heedImports(d *folding.Device, now tables.Ticks) bool {
+func heedImports(d *folding.Device, at times) bool {
 	t := d.Row
-	last, from, to := d.Member.Imports.After(t.Imported, now)
+	last, from, to := d.Member.Imports.After(t.Imported, at.sure, at.latest)
 	if last == t.Imported {
 		return false
 	}

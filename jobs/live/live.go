@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs/commit"
+	"furrow/jobs/coverage"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -16,12 +17,15 @@ import (
 
 // A Folder folds the new rows of devices.
 type Folder struct {
-	Client  *tables.Client
-	Late    func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
-	Settle  time.Duration                     // younger rows wait
-	Long    time.Duration                     // a device with a portion of rows that are older is left to a chain
-	Portion int                               // rows of one device that are folded at a time
-	Most    int                               // rows that a job folds in all
+	Client *tables.Client
+	Clock  commit.Clock
+	Late   func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	// Steady reports whether runs before a moment show that time passes.
+	Steady  func(ctx context.Context, at tables.Ticks) (bool, error)
+	Settle  time.Duration // younger rows wait
+	Long    time.Duration // a device with a portion of rows that are older is left to a chain
+	Portion int           // rows of one device that are folded at a time
+	Most    int           // rows that a job folds in all
 }
 
 // maxUnread is how many devices of a batch may fail to be read, if none is read, before the failure counts as
@@ -32,7 +36,8 @@ const maxUnread = 3
 // service's time minus the settle time, never this machine's. If the rows of one device cannot be read, only that
 // device fails, unless no device can be read.
 func (f *Folder) Do(ctx context.Context, work []*folding.Device, now, slot tables.Ticks) (looked int, err error) {
-	horizon, latest := now.Add(-f.Settle), commit.AtMost(now, slot)
+	at := times{now.Add(-f.Settle), f.Clock.Surely(now, 0).Add(-f.Settle), f.Clock.Surely(now, slot).Add(-f.Settle),
+		f.Clock.AtMost(now, 0), f.Clock.AtMost(now, slot)}
 	rows, weight, bytes, unread := f.Most, folding.MaxWeight, 2*folding.MaxBytes, 0
 	for i, d := range work {
 		if rows <= 0 || weight <= 0 || bytes <= 0 {
@@ -42,7 +47,7 @@ func (f *Folder) Do(ctx context.Context, work []*folding.Device, now, slot table
 			continue // its tracking row cannot be read
 		}
 		limits := folding.Limits{Rows: min(f.Portion, rows), Bytes: folding.MaxBytes, Weight: weight, Page: f.Portion}
-		err := f.fold(ctx, d, horizon, latest, limits)
+		err := f.fold(ctx, d, at, limits)
 		if ctx.Err() != nil {
 			return i, context.Cause(ctx)
 		}
@@ -59,20 +64,20 @@ func (f *Folder) Do(ctx context.Context, work []*folding.Device, now, slot table
 
 // fold reads at most so many rows of a device from its checkpoint to the horizon, and folds them page by page, so it
 // holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
-func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon, latest tables.Ticks, l folding.Limits) error {
+func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l folding.Limits) error {
 	defer d.Rescue()
 	began := time.Now()
-	d.Horizon = horizon
-	heeded, err := heed(d, latest)
+	d.Horizon = at.horizon
+	heeded, err := heed(d, at)
 	if d.Err = err; err != nil {
 		return nil
 	}
-	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, horizon.String())
+	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, at.horizon.String())
 	if below := d.Row.Coverage.Watermark.String(); d.Row.Coverage.Watermark > 0 && d.Row.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
 	}
 	if d.Row.Chain.ID == "" {
-		l.Brief = horizon.Add(-f.Long)
+		l.Brief = at.horizon.Add(-f.Long)
 	}
 	readings := f.Client.Table(d.Member.Readings)
 	for _, rows.Rows = range parts(d, rows.Rows) {
@@ -91,7 +96,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon, latest ta
 	}
 	d.Row.Reopen()
 	d.Dirty = d.Dirty || d.Folded > 0 || heeded
-	until := horizon
+	until := at.horizon
 	if d.Behind {
 		until = tables.TicksBefore(d.Row.Last)
 	}
@@ -103,10 +108,43 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, horizon, latest ta
 	}
 	if d.Err == nil {
 		d.ClearMarks()
-		settle(d, f.Late(d.Member))
+		err = f.settle(ctx, d, at)
 	}
 	if d.Folded > 0 {
 		d.Row.Batch = tracking.Batch{Rows: d.Folded, Took: time.Since(began)}
 	}
-	return nil
+	return err
+}
+
+// settle seals what lies above the checkpoint of a membership that has ended: all of its rows are folded, and no token
+// admits one any more that is as old as its end. With the days below, which audits seal, nothing is left to do then.
+// What an attempt without a commit may have left above the checkpoint has been looked at, too: the checkpoint itself
+// does not pass it where no row came after.
+func (f *Folder) settle(ctx context.Context, d *folding.Device, at times) error {
+	t, ends := d.Row, d.Member.Spans.End()
+	known := coverage.Known{At: at.over, Late: f.Late(d.Member)}
+	if !d.Ended() || d.Behind || d.Member.Imports.Unknown(t.Imported) || t.Spans.String() != d.Member.Spans.String() ||
+		ends > known.At.Add(-known.Late) {
+		return nil
+	}
+	if t.Uncut != 0 && t.Uncut.Add(commit.Landed) <= at.sure {
+		t.Uncut, d.Dirty = 0, true
+	}
+	above := t.Coverage.Watermark
+	if t.Last != "" {
+		above = tables.TicksBefore(t.Last).Floor(tables.Day) + tables.Day
+	}
+	if t.Last == "" && !t.Coverage.Next().Empty() { // nothing was ever made
+		t.Coverage.Made(coverage.Window{To: tables.MaxTicks})
+		d.Dirty = true
+	}
+	if open, _ := t.Coverage.Open(ends); open < above || open >= ends {
+		return nil
+	}
+	steady, err := f.Steady(ctx, at.over)
+	if steady {
+		t.Coverage.Seal(coverage.Window{From: above, To: ends}, known)
+		d.Dirty = true
+	}
+	return err
 }

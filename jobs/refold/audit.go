@@ -99,7 +99,7 @@ func (a *auditor) device(ctx context.Context, d *folding.Device) error {
 	if a.task.Depth == Refold {
 		return a.workOff(ctx, d)
 	}
-	known := coverage.Known{At: commit.Surely(a.now, a.task.Slot), Late: a.Late(d.Member)}
+	known := coverage.Known{At: a.Writer.Clock.Surely(a.now, a.task.Slot), Late: a.Late(d.Member)}
 	if err := a.admit(ctx, d, known); err != nil || d.Err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func passed(d *folding.Device, w coverage.Window) coverage.Window {
 // maySeal reports whether the time is sure enough to seal days, which drops counts that nothing brings back.
 func (a *auditor) maySeal(ctx context.Context) (bool, error) {
 	if a.steady == nil {
-		steady, err := a.Steady(ctx, commit.Surely(a.now, a.task.Slot))
+		steady, err := a.Steady(ctx, a.Writer.Clock.Surely(a.now, a.task.Slot))
 		if err != nil {
 			return false, err
 		}

@@ -32,12 +32,12 @@ func (p *Retainer) Retained(ctx context.Context, work []*commit.Device, now tabl
 	return func(yield func(Retained, error) bool) {
 		var all []*retained
 		for _, d := range work {
-			all = append(all, p.retained(d, commit.Surely(now, 0)))
+			all = append(all, p.retained(d, p.Clock.Surely(now, 0)))
 		}
 		for _, d := range all {
 			d.failing(now)
 		}
-		if err := p.decide(ctx, all, now, commit.Surely(now, 0)); err != nil {
+		if err := p.decide(ctx, all, now, p.Clock.Surely(now, 0)); err != nil {
 			yield(Retained{}, err)
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -87,6 +88,7 @@ type Retainer struct {
 	*Policy
 	Client  *tables.Client
 	Names   schema.Names
+	Clock   commit.Clock
 	Others  []Folding // all pipelines that fold
 	ModelOf func(schema.Member) *fold.Model
 	Late    func(schema.Member) time.Duration // age of the oldest row that a token admits

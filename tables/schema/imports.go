@@ -30,11 +30,18 @@ func (all Imports) Set(e *tables.Entity) error {
 	return err
 }
 
+// ImportLease is how long a note of an import holds without being extended. Whoever writes rows under it must extend it
+// in time, and no request may last beyond it.
+const ImportLease = 5 * time.Minute
+
 // importGrace is how long after the end of an import that was killed its last request may still arrive.
 const importGrace = time.Minute
 
-// Ended reports whether an import writes no more rows.
-func (i Import) Ended(now tables.Ticks) bool { return i.Until == 0 || i.Until.Add(importGrace) < now }
+// Ended reports whether an import writes no more rows: its lease is over by the earliest of clocks, or further ahead
+// than any import takes one, as a clock was wrong when it did.
+func (i Import) Ended(sure, latest tables.Ticks) bool {
+	return i.Until == 0 || i.Until.Add(importGrace) < sure || i.Until > latest.Add(ImportLease+importGrace)
+}
 
 // maxImports bounds the notes on a membership.
 const maxImports = 16
@@ -44,11 +51,11 @@ const maxImports = 16
 // than it must, and never less.
 func (all Imports) With(i Import, now tables.Ticks) Imports {
 	out := slices.DeleteFunc(slices.Clone(all), func(old Import) bool {
-		return old.ID == i.ID || i.Until == 0 && old.Ended(now) && old.ID < i.ID && old.From >= i.From && old.To <= i.To
+		return old.ID == i.ID || i.Until == 0 && old.Ended(now, now) && old.ID < i.ID && old.From >= i.From && old.To <= i.To
 	})
 	out = append(out, i)
 	slices.SortFunc(out, func(a, b Import) int { return int(min(max(a.ID-b.ID, -1), 1)) })
-	for len(out) > maxImports && out[0].Ended(now) && out[1].Ended(now) {
+	for len(out) > maxImports && out[0].Ended(now, now) && out[1].Ended(now, now) {
 		out[1].From, out[1].To = min(out[0].From, out[1].From), max(out[0].To, out[1].To)
 		out = out[1:]
 	}
@@ -57,13 +64,13 @@ func (all Imports) With(i Import, now tables.Ticks) Imports {
 
 // After returns the range of rows of the imports that have ended, from the first that is later than a known one up to
 // the first that still writes, and the ID of the last of them. Without any, that is the known one.
-func (all Imports) After(known, now tables.Ticks) (last, from, to tables.Ticks) {
+func (all Imports) After(known, sure, latest tables.Ticks) (last, from, to tables.Ticks) {
 	last = known
 	for _, i := range all {
 		switch {
 		case i.ID <= known:
 			continue
-		case !i.Ended(now):
+		case !i.Ended(sure, latest):
 			return last, from, to
 		case last == known:
 			from, to = i.From, i.To

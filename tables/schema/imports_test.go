@@ -15,11 +15,12 @@ func TestImportsAreKnownWhenTheyHaveEnded(t *testing.T) {
 		{ID: 4, From: 5, To: 90}}
 	for known, want := range map[tables.Ticks][3]tables.Ticks{0: {2, 50, 80}, 1: {2, 70, 80}, 2: {2, 0, 0}, 3: {4, 5, 90},
 		4: {4, 0, 0}} {
-		if last, from, to := all.After(known, now); [3]tables.Ticks{last, from, to} != want {
+		if last, from, to := all.After(known, now, now); [3]tables.Ticks{last, from, to} != want {
 			t.Errorf("after %d: %d, %d to %d; want %v", known, last, from, to, want)
 		}
 	}
-	if last, from, to := all.After(2, open.Add(2*time.Minute)); last != 4 || from != 5 || to != 90 {
+	now = open.Add(2 * time.Minute)
+	if last, from, to := all.After(2, now, now); last != 4 || from != 5 || to != 90 {
 		t.Errorf("after the lease: %d, %d to %d", last, from, to)
 	}
 }
@@ -35,7 +36,7 @@ func TestJoinedImportsLoseNoRow(t *testing.T) {
 		t.Fatalf("%d notes are kept", len(all))
 	}
 	for known := range tables.Ticks(40) {
-		if last, from, to := all.After(known, now); last != 40 || from > 1000+known*10 || to != 1395 {
+		if last, from, to := all.After(known, now, now); last != 40 || from > 1000+known*10 || to != 1395 {
 			t.Errorf("after %d: %d, %d to %d", known, last, from, to)
 		}
 	}

@@ -125,7 +125,7 @@ func (w *writer) insert(ctx context.Context, some []reading, ops []tables.Op) er
 
 // submit writes a transaction within the lease of the note. The first one begins the note.
 func (w *writer) submit(ctx context.Context, ops []tables.Op, from tables.Ticks) (err error) {
-	if time.Since(w.noted) > sas.ImportLease/3 {
+	if time.Since(w.noted) > schema.ImportLease/3 {
 		if w.noted.IsZero() {
 			w.note = schema.Import{From: from, To: w.device.to + 1}
 		}
@@ -135,7 +135,7 @@ func (w *writer) submit(ctx context.Context, ops []tables.Op, from tables.Ticks)
 		}
 		w.noted = began
 	}
-	ctx, cancel := context.WithDeadline(ctx, w.noted.Add(sas.ImportLease))
+	ctx, cancel := context.WithDeadline(ctx, w.noted.Add(schema.ImportLease))
 	defer cancel()
 	if len(ops) == 1 {
 		_, err = w.Readings.Do(ctx, ops[0])

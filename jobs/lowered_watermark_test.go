@@ -1,0 +1,41 @@
+package jobs_test
+
+import (
+	"testing"
+	"time"
+
+	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+func setWatermark(t *testing.T, f *jobstest.Fleet, table string, m schema.Member, to tables.Ticks) {
+	t.Helper()
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	e.Set(schema.MemberWatermark, tables.Int64(int64(to)))
+	must.Have(f.World.Connect(t, nil).Table(table).Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+}
+
+// TestNoPipelineMissesALoweredWatermark, although it has no job until the future that it lay in is over.
+func TestNoPipelineMissesALoweredWatermark(t *testing.T) {
+	start := time.Now().Add(-30 * time.Hour)
+	f, insert := minutely(t, start, upTo(20*60, 7)...)
+	p := f.Pipeline(t, nil)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	m := membersOf(t, f)[0]
+	for _, table := range []string{f.Names.Fleet(), f.Names.Partitions(p.Name)} {
+		setWatermark(t, f, table, m, ago(-1)) // the next midnight
+	}
+	for _, m := range membersOf(t, f) {
+		must.Have(retain.Lower(t.Context(), f.World.Connect(t, nil), f.Names, m, tables.TicksOf(time.Now())))(t)
+	}
+	insert(upTo(29*60, 11)[120:]...) // while the pipeline is paused
+	late := hence(t, f, f.Pipeline(t, nil), 49*time.Hour)
+	must.Succeed(t, f.Settle(t.Context(), late))
+	calm := f.World.NewFleetOf(t, f.Readings)
+	must.Succeed(t, calm.Settle(t.Context(), hence(t, calm, calm.Pipeline(t, nil), 49*time.Hour)))
+	want := outputsOf(t, calm)
+	jobstest.SameEnds(t, outputsOf(t, f), want)
+}
