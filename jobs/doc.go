@@ -47,6 +47,8 @@
 //   - What nothing brings back (a row that retention deletes, a day that leaves the ledger) goes by the earliest of the
 //     times of storage, of the process and of the slot, and only while runs of the hours before show that time passes.
 //     A day leaves the ledger when it is sealed: an audit has counted it, and nothing can add a row to it any more.
+//   - What waits until nothing more arrives (an import that writes, requests of an attempt that died) ends by the
+//     earlier of storage's time and the process's.
 //   - A time that a clock ahead has set (a slot, a hold, a mark's end) and that lies further in the future than such
 //     times ever do counts for nothing. A checkpoint in the future by every clock is lowered to the horizon, and a
 //     watermark to that of the membership, which furrow retention lower-watermarks lowers. Then all days are made
