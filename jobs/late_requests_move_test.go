@@ -1,9 +1,7 @@
 package jobs_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +10,6 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
-	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
 
@@ -26,28 +23,15 @@ func TestLateRequestsForAFormerTenant(t *testing.T) {
 			f, _ := minutely(t, start, upTo(90, 1)...)
 			withRecords(t, f)
 			d := f.World.Devices[0]
-			var sent *http.Request
-			dying := f.Pipeline(t, faults.Func(func(r *http.Request) (*http.Response, error) {
-				body, err := bodyOf(r)
-				switch {
-				case err != nil:
-					return nil, err
-				case sent == nil && strings.Contains(body, "!1m!"):
-					sent = r.Clone(context.WithoutCancel(r.Context()))
-					sent.Body = io.NopCloser(strings.NewReader(body))
-				}
-				if sent != nil {
-					return nil, errDead
-				}
-				return http.DefaultClient.Do(r)
-			}))
-			if _, err := dying.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
+			through, sent := dying(http.DefaultClient.Do)
+			dead := f.Pipeline(t, through)
+			if _, err := dead.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
 				t.Fatal(err)
 			}
 			must.Have(sas.NewRegistry(f.World.Connect(t, nil), f.Names).Move(t.Context(), sas.Move{Device: d, To: "t9",
 				At: tables.TicksOf(start.Add(-time.Minute))}))(t)
 			must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, later(by))))
-			answer := must.Have(http.DefaultClient.Do(sent))(t)
+			answer := must.Have(http.DefaultClient.Do(sent()))(t)
 			must.Succeed(t, answer.Body.Close())
 			for _, h := range []time.Duration{0, 90 * time.Minute, 3 * time.Hour, 6 * time.Hour} {
 				must.Succeed(t, f.Settle(t.Context(), hence(t, f, f.Pipeline(t, nil), h)))

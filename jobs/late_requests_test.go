@@ -1,9 +1,7 @@
 package jobs_test
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
-	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -25,23 +22,10 @@ import (
 func ghostLeft(t *testing.T, claimed time.Duration, before []policy.Transporter) {
 	start := time.Now().Add(-3 * time.Hour)
 	f, _ := minutely(t, start, upTo(90, 1)...)
-	var sent *http.Request
-	dying := f.Pipeline(t, faults.Func(func(r *http.Request) (*http.Response, error) {
-		body, err := bodyOf(r)
-		switch {
-		case err != nil:
-			return nil, err
-		case sent == nil && strings.Contains(body, "!1m!"):
-			sent = r.Clone(context.WithoutCancel(r.Context()))
-			sent.Body = io.NopCloser(strings.NewReader(body))
-		}
-		if sent != nil {
-			return nil, errDead
-		}
-		return later(claimed)(r)
-	}))
-	settings()[0].apply(t, dying)
-	if _, err := dying.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
+	through, sent := dying(later(claimed))
+	dead := f.Pipeline(t, through)
+	settings()[0].apply(t, dead)
+	if _, err := dead.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
 		t.Fatalf("the first worker: %v", err)
 	}
 	s := settings()[0]
@@ -61,7 +45,7 @@ func ghostLeft(t *testing.T, claimed time.Duration, before []policy.Transporter)
 		next(f.Pipeline(t, through))
 	}
 	settled := outputs()
-	answer := must.Have(http.DefaultClient.Do(sent))(t)
+	answer := must.Have(http.DefaultClient.Do(sent()))(t)
 	must.Succeed(t, answer.Body.Close())
 	if late := outputs(); answer.StatusCode/100 != 2 || late <= settled {
 		t.Fatalf("%s: it arrives too early or too late: %d outputs became %d", answer.Status, settled, late)

@@ -37,15 +37,15 @@ func TestDeadWorkersOutputsDoNotOutliveItsSettings(t *testing.T) {
 				return temperature(start.Add(time.Duration(n)*time.Minute), float64(n%40))
 			})
 			committing := false
-			dying := f.Pipeline(t, watcher(func(r *http.Request, body string) error {
+			dead := f.Pipeline(t, watcher(func(r *http.Request, body string) error {
 				committing = committing || strings.Contains(body, "LastReadRowKey")
 				if committing && fails(body) {
 					return errDead
 				}
 				return nil
 			}))
-			settings()[0].apply(t, dying)
-			if _, err := dying.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
+			settings()[0].apply(t, dead)
+			if _, err := dead.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
 				t.Fatalf("the first worker: %v", err)
 			}
 			if len(f.Ends(t)) == 0 {
@@ -80,23 +80,10 @@ func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
 				must.Succeed(t, f.Drain(t.Context(), p))
 				insert(90, 91, 92, 93, 94, 95)
 			}
-			var sent *http.Request
-			dying := f.Pipeline(t, faults.Func(func(r *http.Request) (*http.Response, error) {
-				body, err := bodyOf(r)
-				switch {
-				case err != nil:
-					return nil, err
-				case sent == nil && strings.Contains(body, "!1m!"):
-					sent = r.Clone(context.WithoutCancel(r.Context()))
-					sent.Body = io.NopCloser(strings.NewReader(body))
-				}
-				if sent != nil {
-					return nil, errDead
-				}
-				return http.DefaultClient.Do(r)
-			}))
-			settings()[0].apply(t, dying)
-			if _, err := dying.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
+			through, sent := dying(http.DefaultClient.Do)
+			dead := f.Pipeline(t, through)
+			settings()[0].apply(t, dead)
+			if _, err := dead.Do(t.Context(), f.Message(), deadPut{}, nil); !errors.Is(err, errDead) {
 				t.Fatalf("the first worker: %v", err)
 			}
 			s := settings()[0]
@@ -115,7 +102,7 @@ func TestOutputsThatArriveLateDoNotOutliveTheirSettings(t *testing.T) {
 				}))
 			}
 			settled := outputs()
-			answer := must.Have(http.DefaultClient.Do(sent))(t)
+			answer := must.Have(http.DefaultClient.Do(sent()))(t)
 			must.Succeed(t, answer.Body.Close())
 			if late := outputs(); answer.StatusCode/100 != 2 || late <= settled {
 				t.Fatalf("%s: it arrives too early or too late: %d outputs became %d", answer.Status, settled, late)
@@ -155,7 +142,7 @@ func TestNewestValuesOfADeadAttemptAreReplaced(t *testing.T) {
 		return n
 	}
 	ctx, die := context.WithCancel(t.Context())
-	dying := faults.Func(func(r *http.Request) (*http.Response, error) {
+	through := faults.Func(func(r *http.Request) (*http.Response, error) {
 		body, err := bodyOf(r)
 		if err != nil {
 			return nil, err
@@ -166,7 +153,7 @@ func TestNewestValuesOfADeadAttemptAreReplaced(t *testing.T) {
 		}
 		return answer, err
 	})
-	if err := run(ctx, settings()[0], dying); err == nil || shown() == 0 {
+	if err := run(ctx, settings()[0], through); err == nil || shown() == 0 {
 		t.Fatalf("no worker died after it had written newest values: %v", err)
 	}
 	hides.kinds["no such sensor"] = fold.Ignored
@@ -175,6 +162,25 @@ func TestNewestValuesOfADeadAttemptAreReplaced(t *testing.T) {
 		t.Errorf("%d devices show a sensor that nobody wants", n)
 	}
 	hides.sameAsNew(t, f)
+}
+
+// dying sends requests, until it dies at the first transaction with outputs of minutes. That one is what sent returns.
+func dying(send faults.Func) (through faults.Func, sent func() *http.Request) {
+	var last *http.Request
+	return func(r *http.Request) (*http.Response, error) {
+		body, err := bodyOf(r)
+		switch {
+		case err != nil:
+			return nil, err
+		case last == nil && strings.Contains(body, "!1m!"):
+			last = r.Clone(context.WithoutCancel(r.Context()))
+			last.Body = io.NopCloser(strings.NewReader(body))
+		}
+		if last != nil {
+			return nil, errDead
+		}
+		return send(r)
+	}, func() *http.Request { return last }
 }
 
 func bodyOf(r *http.Request) (string, error) {
