@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/condition"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/retain"
 	"furrow/tables"
@@ -37,5 +38,18 @@ func TestNoPipelineMissesALoweredWatermark(t *testing.T) {
 	calm := f.World.NewFleetOf(t, f.Readings)
 	must.Succeed(t, calm.Settle(t.Context(), hence(t, calm, calm.Pipeline(t, nil), 49*time.Hour)))
 	want := outputsOf(t, calm)
+	jobstest.SameEnds(t, outputsOf(t, f), want)
+}
+
+// TestAMembershipWithoutAWatermarkLowersNone: what retention has passed is not folded again from what is left of it.
+func TestAMembershipWithoutAWatermarkLowersNone(t *testing.T) {
+	t.Parallel()
+	f, p := fleetOfDays(t, 1, 200)
+	want := outputsOf(t, f)
+	r := retaining(t, f, nil, p)
+	r.Retention.Keep[0].Where = must.Have(condition.Parse("humidity > 43"))(t) // the others stay
+	must.Succeed(t, f.Drain(t.Context(), r))
+	setWatermark(t, f, f.Names.Fleet(), membersOf(t, f)[0], 0)
+	must.Succeed(t, f.Settle(t.Context(), p))
 	jobstest.SameEnds(t, outputsOf(t, f), want)
 }

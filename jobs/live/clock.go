@@ -17,10 +17,10 @@ const clockAhead = "a clock was ahead"
 
 // lowerWatermark follows a watermark that somebody has lowered, since it lay in the future, and reports whether it did.
 // The tracking row is read before the membership, and a membership's watermark is raised before those of tracking rows:
-// one that is lower was lowered.
+// one that is lower was lowered. One that has none at all was not: somebody may have written the membership again.
 func lowerWatermark(d *folding.Device) bool {
 	c := &d.Row.Coverage
-	if d.Member.Watermark >= c.Watermark {
+	if d.Member.Watermark == 0 || d.Member.Watermark >= c.Watermark {
 		return false
 	}
 	c.Lower(d.Member.Watermark)
