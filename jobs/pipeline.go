@@ -135,8 +135,8 @@ type Retention struct {
 func (p *Pipeline) late(m schema.Member) time.Duration {
 	if p.Admits != nil {
 		if span := p.Admits(m.Enrollment); span > 0 {
-			return span + refold.TokenGrace
+			return max(span, m.Admits) + refold.TokenGrace
 		}
 	}
-	return 8 * 24 * time.Hour
+	return max(8*24*time.Hour, m.Admits)
 }

@@ -206,6 +206,11 @@ func TestNoTokenAdmitsRowsBelowTheWatermark(t *testing.T) {
 			if off := time.Duration(got-want) * 100; off.Abs() > time.Minute {
 				t.Errorf("%s of an allowance of %v: the earliest row key is %v, want %v", device, backfill, got.Time(), want.Time())
 			}
+			row := must.Have(y.registry.Fleet.Get(t.Context(), member.Month.String(), "contoso!"+string(device)))(t)
+			m := must.Have(schema.MemberOf(row))(t)
+			if known := m.Admits >= backfill; known != (backfill > 9*24*time.Hour) {
+				t.Errorf("%s of an allowance of %v: retention knows of %v", device, backfill, m.Admits)
+			}
 		}
 	}
 }

@@ -167,6 +167,7 @@ func (p *movePlan) change(next schema.Member, exists bool, to schema.Tenant, at 
 	now.Spans = append(now.Spans, schema.Span{From: at})
 	if exists {
 		now.Imports, now.Watermark = next.Imports, max(next.Watermark, now.Watermark)
+		now.Admits = max(next.Admits, now.Admits)
 	}
 	if len(now.Spans) > schema.MaxSpans {
 		return unmovable("it has come back to tenant %s %d times already, which is the maximum", to, len(next.Spans)-1)

@@ -148,7 +148,7 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 			continue // it has moved meanwhile
 		}
 		want := d.Member()
-		want.Spans, want.Imports, want.Watermark = stored.Spans, stored.Imports, stored.Watermark
+		want.Spans, want.Imports, want.Watermark, want.Admits = stored.Spans, stored.Imports, stored.Watermark, stored.Admits
 		was := stored
 		was.Relocate(want.Site, want.Labels, now)
 		want.Placements = was.Placements

@@ -61,18 +61,38 @@ const leastKept = 9 * 24 * time.Hour
 
 // watermark returns the time below which retention may have deleted readings of a device, for one of the tenants that
 // it belonged to then. No job folds new ones there, so no token admits them. It matters where the allowance of an
-// enrollment has grown.
-func (i *Issuer) watermark(ctx context.Context, d schema.Device, e schema.Enrollment) (tables.Ticks, error) {
-	if e.Backfill < leastKept || d.ETag == "" { // a new device has no readings
+// enrollment has grown. Retention may know only the old one: so the memberships say first what a token will admit, and
+// retention, which raises a watermark on the version that it has read, reads them again.
+func (i *Issuer) watermark(ctx context.Context, d schema.Device, e schema.Enrollment) (below tables.Ticks, err error) {
+	admits := e.Life + e.Backfill + ClockSkew
+	if admits < leastKept || d.ETag == "" { // a new device has no readings
 		return 0, nil
 	}
-	all, _, err := i.Registry.membershipsOf(ctx, d)
+	below, err = i.Registry.Admit(ctx, d, admits)
 	if errors.Is(err, schema.ErrNewer) {
 		return 0, nil // a newer program maintains it
 	}
-	below := tables.Ticks(0)
+	return below, err
+}
+
+// Admit makes the memberships of a device say that rows so old may be stored, and returns the time below which no token
+// may admit any, since retention may have deleted readings there.
+func (r Registry) Admit(ctx context.Context, d schema.Device, age time.Duration) (below tables.Ticks, err error) {
+	for range tries {
+		if below, err = r.tryAdmit(ctx, d, age); !errors.Is(err, tables.ErrConflict) {
+			break
+		}
+	}
+	return below, err
+}
+
+func (r Registry) tryAdmit(ctx context.Context, d schema.Device, age time.Duration) (below tables.Ticks, err error) {
+	all, _, err := r.membershipsOf(ctx, d)
 	for _, m := range all {
-		below = max(below, m.PassedTo())
+		if below = max(below, m.PassedTo()); m.Admits < age {
+			_, errWrite := r.Fleet.Do(ctx, tables.Merge(m.Admitting(age), m.ETag))
+			err = cmp.Or(err, errWrite)
+		}
 	}
 	return below, err
 }

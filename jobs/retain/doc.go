@@ -18,6 +18,10 @@
 // that has read rows and has claimed nothing yet loses its claim, and reads again; below the watermark none folds, and
 // no refold or import reaches there. Only then rows go, oldest first.
 //
+// Tokens may admit older rows than workers know of, while an enrollment's backfill has just been raised. So before a
+// device gets such a token, its membership says so (schema.Member.Admits): a Retainer that has read it before that
+// cannot raise its watermark, and a token that is issued after that begins at the watermark.
+//
 // An example: the policy keeps 9 days, and tokens admit rows of 8. A device was silent from the 5th to the 9th. Its
 // rows of the 7th arrive on the 14th, below the checkpoint. On the 17th, rows of the 7th are old enough to go, and the
 // days up to the 6th are sealed. So the rows of the 7th stay, whether or not anything has been counted there. Then the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"strings"
+	"time"
 
 	"furrow/tables"
 )
@@ -27,12 +28,18 @@ type Member struct {
 	// Watermark is the time below which rows may be gone: retention raises it before it deletes rows below it. Nothing
 	// folds, counts or imports a row below it any more.
 	Watermark tables.Ticks
+	// Admits is how old a row may be when it is stored with a token of the device, if that may be more than retention
+	// keeps; else zero. It is written before such a token is issued, so that retention, which raises Watermark on the
+	// version of the row that it has read, knows of the token, or the token of the watermark.
+	Admits  time.Duration
 	Written   tables.Ticks // when storage wrote the version that was read
 	ETag      tables.ETag  // of that version
 }
 
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
 const MemberWatermark = "Watermark"
+
+const memberAdmits = "Admits"
 
 // A MemberKey is the RowKey of a membership, and of its rows in the tracking tables:
 // tenant!device. Rows of a partition are in the order of tenants, so that the devices
@@ -78,7 +85,7 @@ func (d Device) Member() Member {
 	return d.Of(d.Tenant)
 }
 
-// Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks and ETags.
+// Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks, Admits and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
 		m.Site == o.Site && m.Model == o.Model && maps.Equal(m.Labels, o.Labels)
@@ -93,6 +100,7 @@ func (m Member) Entity() (tables.Entity, error) {
 	setNonzero(&e, "Model", tables.String(m.Model))
 	setNonzero(&e, "Next", tables.String(string(m.Next)))
 	setNonzero(&e, MemberWatermark, tables.Int64(int64(m.Watermark)))
+	setNonzero(&e, memberAdmits, tables.Int64(seconds(m.Admits)))
 	labels, errLabels := packed(m.Labels, len(m.Labels))
 	spans, errSpans := packed(m.Spans, len(m.Spans))
 	placements, errPlacements := packed(m.Placements, len(m.Placements))
@@ -102,12 +110,19 @@ func (m Member) Entity() (tables.Entity, error) {
 	return e, cmp.Or(m.check(), errLabels, errSpans, errPlacements, m.Imports.Set(&e))
 }
 
+// Admitting returns the part of the row of m that says that a row so old may be stored.
+func (m Member) Admitting(age time.Duration) tables.Entity {
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	e.Set(memberAdmits, tables.Int64(seconds(age)))
+	return e
+}
+
 // MemberOf decodes a row of the table fleet.
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String(MemberEnrollment)),
 		Site: Site(f.String("Site")), Model: f.String("Model"), Next: Tenant(f.String("Next")),
-		Watermark: tables.Ticks(f.Int(MemberWatermark)),
+		Watermark: tables.Ticks(f.Int(MemberWatermark)), Admits: time.Duration(f.Int(memberAdmits)) * time.Second,
 		Written:   e.Timestamp, ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
