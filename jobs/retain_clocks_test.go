@@ -236,11 +236,11 @@ func TestLoweredWatermarkIsFollowed(t *testing.T) {
 		t.Fatalf("rows below the watermark are folded up to %s", last)
 	}
 	for _, m := range membersOf(t, f) {
-		to := must.Have(retain.Lower(t.Context(), client, f.Names, m, tables.TicksOf(time.Now())))(t)
+		to := must.Have(lower(t, f, m))(t)
 		if to > tables.TicksOf(start) || to < tables.TicksOf(start.Add(-days)) {
 			t.Errorf("the watermark is %v", to.Time())
 		}
-		_, err := retain.Lower(t.Context(), client, f.Names, m, tables.TicksOf(time.Now()))
+		_, err := lower(t, f, m)
 		if !errors.Is(err, tables.ErrConflict) {
 			t.Errorf("a membership that has changed: %v", err)
 		}

@@ -49,8 +49,9 @@ rows that are old enough to go.` + examples("retention explain pump-7"),
 			Description: `The watermark of a device is the time below which its readings may be gone. Nothing below it is folded, and
 no token admits a reading there. It is never raised beyond the present, but a machine whose clocks are all
 ahead takes the future for the present. Once they are right again, this command lowers such watermarks to the
-day of the first reading that is stored, or else to today. Pipelines then make all days from there on again,
-from the readings that there are: what was deleted of the first day is missing in its outputs.` +
+day of the first reading that is stored, or else to today, but not below the days that retention has come to.
+Pipelines then make all days from there on again, from the readings that there are. Where retention itself went
+by the wrong clocks, what it deleted of the first day is missing in its outputs.` +
 				examples("retention lower-watermarks --dry-run", "retention lower-watermarks"),
 			Flags: append(fleetFlags(), boolFlag("dry-run", "Print watermarks that lie in the future, and change nothing"),
 				jsonFlag()),
@@ -142,6 +143,7 @@ func retentionLower(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	own := s.Tables.Table(s.Names.Partitions(config.Retention))
 	act := schema.Act{What: "retention lower-watermarks"}
 	lower := func(ctx context.Context) (string, error) {
 		n := 0
@@ -155,7 +157,7 @@ func retentionLower(c *cli.Context) error {
 			}
 			line := loweredLine{Device: m.Device, Tenant: m.Tenant, From: m.Watermark.Time()}
 			if !c.Bool("dry-run") {
-				to, err := retain.Lower(ctx, s.Tables, s.Names, m, now)
+				to, err := retain.Lower(ctx, s.Tables, s.Names, own, m, now)
 				if err != nil {
 					return "", fmt.Errorf("device %s: %w; run the command again", m.Device, err)
 				}
