@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/refold"
 	"furrow/jobs/report"
 	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
@@ -31,6 +32,46 @@ const days = 24 * time.Hour
 // ago returns the start of the day so many days ago.
 func ago(n int) tables.Ticks {
 	return schema.DayOf(tables.TicksOf(time.Now().Add(-time.Duration(n) * days))).Start()
+}
+
+// TestBucketsThatAWrongClockMadeAgainAreSwept: a rewind reaches days that retention has swept, while storage's clock is
+// a year behind, so that they look as if they were kept.
+func TestBucketsThatAWrongClockMadeAgainAreSwept(t *testing.T) {
+	t.Parallel()
+	f, p := fleetOfDays(t, 1, 200)
+	keep := []retain.Keep{{Rollups: map[schema.Window]time.Duration{schema.Minute: 9 * days, schema.Hour: 9 * days,
+		schema.Daily: 9 * days}}}
+	r := retaining(t, f, nil, p)
+	r.Retention.Keep, p.Keep = keep, keep
+	old := func() (n int) {
+		for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Output("rollups")), tables.Query{}) {
+			part, err := schema.ParseRollupPartition(e.PartitionKey)
+			if err == nil && part.Day.Start() < ago(10) {
+				n++
+			}
+		}
+		return n
+	}
+	must.Succeed(t, f.Drain(t.Context(), r))
+	if n := old(); n > 0 {
+		t.Fatalf("retention has left %d buckets that are older than ten days", n)
+	}
+	m := f.World.Member(f.World.Devices[0], f.Readings)
+	must.Have(p.Rewind(t.Context(), m, jobs.Rewound{To: ago(19), Mark: "m", At: time.Now(), By: "t"}))(t)
+	behind := f.Pipeline(t, later(-365*days))
+	behind.Keep = keep
+	a := f.Audit(refold.Refold)
+	a.Mark = "m"
+	jobstest.Work(t, behind, a)
+	if old() == 0 {
+		t.Fatal("the rewind has made no old buckets")
+	}
+	next := f.Message()
+	next.Pipeline, next.Run = r.Name, next.Run.Add(29*days)
+	must.Have(hence(t, f, r, 29*days).Do(t.Context(), next, jobstest.NoPut{}, nil))(t)
+	if n := old(); n > 0 {
+		t.Errorf("%d buckets are left that are older than ten days", n)
+	}
 }
 
 // A shelf has rows of a tenant by the table and a name.

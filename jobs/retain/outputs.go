@@ -20,6 +20,10 @@ type sweep struct {
 // againDays is how many days a sweep passes again: a job that stalled may have written there after the last one.
 const againDays = 2
 
+// allDays is how often a sweep passes all days again. A job that went by a clock that was far behind may have written
+// buckets of any day; and where others keep theirs for years, each pass looks at each of their days.
+const allDays = 28 * tables.Day
+
 // retainOutputs deletes buckets that are no longer kept, of all devices of a batch together.
 func (p *Retainer) retainOutputs(ctx context.Context, all []*retained, now tables.Ticks) error {
 	for _, s := range sweeps(all, now) {
@@ -97,7 +101,10 @@ func (p *Retainer) sweep(ctx context.Context, table *tables.Table, s *sweep,
 	do func(pk string, keys []string) error) error {
 	first, last := s.devices[0].Member, s.devices[len(s.devices)-1].Member
 	part := schema.RollupPartition{Tenant: first.Tenant, Window: s.window, Month: first.Month}
-	at := max(0, schema.DayOf(s.from)-againDays)
+	at := schema.Day(0)
+	if s.from >= s.to.Floor(allDays) {
+		at = max(0, schema.DayOf(s.from)-againDays)
+	}
 	for ; at.Start() < s.to; at++ {
 		part.Day = at
 		next, err := p.dayFrom(ctx, table, part, s.to)
