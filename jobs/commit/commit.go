@@ -70,7 +70,7 @@ func (a *Attempt) commit(ctx context.Context) error {
 		if !d.live() {
 			continue
 		}
-		d.Row.Ledger.Compact(a.Now)
+		d.Row.Ledger.Compact(a.Clock.Surely(a.Now, 0))
 		a.setMarks(d)
 		d.Row.Generation = max(d.Row.Generation, a.Generation)
 		op := d.Row.Committed(d.Member, a.Claim)
