@@ -60,8 +60,8 @@ func TestAMembershipWithoutAWatermarkLowersNone(t *testing.T) {
 	jobstest.SameEnds(t, outputsOf(t, f), want)
 }
 
-// TestNoDayIsMadeAgainWhoseRowsAreGone, though the first row that is stored is of it: a condition keeps that. All clocks
-// were ahead, and were put right before retention deleted more.
+// TestNoDayIsMadeAgainWhoseRowsAreGone, though the first row that is stored is of it: a condition keeps that. All
+// clocks were ahead, and were put right before retention deleted more.
 func TestNoDayIsMadeAgainWhoseRowsAreGone(t *testing.T) {
 	t.Parallel()
 	f, p := fleetOfDays(t, 1, 200)

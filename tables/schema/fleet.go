@@ -32,8 +32,8 @@ type Member struct {
 	// keeps; else zero. It is written before such a token is issued, so that retention, which raises Watermark on the
 	// version of the row that it has read, knows of the token, or the token of the watermark.
 	Admits  time.Duration
-	Written   tables.Ticks // when storage wrote the version that was read
-	ETag      tables.ETag  // of that version
+	Written tables.Ticks // when storage wrote the version that was read
+	ETag    tables.ETag  // of that version
 }
 
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
@@ -123,7 +123,7 @@ func MemberOf(e tables.Entity) (Member, error) {
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String(MemberEnrollment)),
 		Site: Site(f.String("Site")), Model: f.String("Model"), Next: Tenant(f.String("Next")),
 		Watermark: tables.Ticks(f.Int(MemberWatermark)), Admits: time.Duration(f.Int(memberAdmits)) * time.Second,
-		Written:   e.Timestamp, ETag: e.ETag}
+		Written: e.Timestamp, ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)
