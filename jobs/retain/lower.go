@@ -10,8 +10,8 @@ import (
 
 // Lower lowers the watermark of a membership that lies in the future, since a clock was ahead when retention raised it:
 // to the day of the first reading that is stored, or else to the day of now, but not below the days that retention has
-// come to, since they have lost rows: own is its tracking table. Pipelines follow with their next jobs, and make all days
-// from there on again. It returns tables.ErrConflict if the membership has changed since it was read.
+// come to, since they have lost rows: own is its tracking table. Pipelines follow with their next jobs, and make all
+// days from there on again. It returns tables.ErrConflict if the membership has changed since it was read.
 func Lower(ctx context.Context, c *tables.Client, n schema.Names, own *tables.Table, m schema.Member,
 	now tables.Ticks) (to tables.Ticks, err error) {
 	to = now
