@@ -2,7 +2,6 @@ package table
 
 import (
 	"net/http"
-	"regexp"
 	"strings"
 
 	"furrow/tables/local/internal/auth"
@@ -96,8 +95,10 @@ func (op *operation) checkKeys() error {
 	return entity.CheckKey("RowKey", op.row)
 }
 
-// etag matches a weak entity tag. Rows never have strong ones, so those are invalid.
-var etag = regexp.MustCompile(`^[Ww]/"[^"]*"$`)
+// isETag reports whether a text is a weak entity tag. Rows never have strong ones, so those are invalid.
+func isETag(s string) bool {
+	return len(s) >= 4 && (s[:3] == `W/"` || s[:3] == `w/"`) && strings.IndexByte(s[3:], '"') == len(s)-4
+}
 
 func (op *operation) checkMatch() error {
 	if op.kind == remove && op.ifMatch == "" {
@@ -106,7 +107,7 @@ func (op *operation) checkMatch() error {
 	if op.kind != insert && op.ifNoneMatch != "" {
 		return entity.Invalid("If-None-Match is not supported on updates, merges and deletes of entities.")
 	}
-	if op.ifMatch == "" || op.ifMatch == "*" || etag.MatchString(op.ifMatch) {
+	if op.ifMatch == "" || op.ifMatch == "*" || isETag(op.ifMatch) {
 		return nil
 	}
 	return entity.Invalid("The etag value '" + op.ifMatch + "' specified in one of the request headers is not valid. " +
