@@ -1,0 +1,150 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"furrow/jobs/archive/delta"
+	"furrow/tables"
+)
+
+// When a table gets another checkpoint: after so many versions whose files have a tenth of its bytes, or after a week
+// with one. Readers read all versions since.
+const (
+	checkpointVersions = 100
+	checkpointShare    = 10
+	checkpointAfter    = 7 * tables.Day
+)
+
+// due reports whether a table needs a new checkpoint.
+func (p *published) due(now tables.Ticks) bool {
+	n := p.version - p.checkpoint
+	return n >= checkpointVersions && p.since*checkpointShare > p.bytes || n > 0 && now > p.made+checkpointAfter &&
+		p.made != 0
+}
+
+// Checkpoint makes a checkpoint of what is published, if one is due or it must. Readers begin there.
+//
+// It is made of rows that change meanwhile: all that were added by its version and not removed by it, live ones first
+// and removed ones then. A file that is removed while it is made is among one of them, or both. What an erasure
+// removed meanwhile must not come back: then the checkpoint is thrown away.
+func (t *Table) Checkpoint(ctx context.Context, to Objects, must bool) error {
+	p, err := t.published(ctx)
+	if err != nil || p.version < 0 || p.foreign {
+		return t.wrap("a checkpoint", err)
+	}
+	h, err := t.head(ctx)
+	if err != nil {
+		return t.wrap("a checkpoint", err)
+	}
+	if p.made == 0 {
+		p.made = h.now // the first one is a week away
+	}
+	if p.version == p.checkpoint || !must && !p.due(h.now) {
+		return nil
+	}
+	return t.wrap("a checkpoint", t.checkpoint(ctx, to, p, h))
+}
+
+func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head) error {
+	var file bytes.Buffer
+	metadata, err := t.metadata(ctx, &h) // perhaps columns that come with a later version: no file of this one has any
+	if err != nil {
+		return err
+	}
+	c, err := delta.NewCheckpoint(&file, metadata)
+	if err != nil {
+		return err
+	}
+	if err := t.rowsAt(ctx, c, p.version); err != nil {
+		return err
+	}
+	if err := c.Close(); err != nil {
+		return err
+	}
+	now, err := t.head(ctx)
+	if err != nil || now.epoch != h.epoch {
+		return err
+	}
+	name, last := t.Folder()+delta.CheckpointFile(p.version), c.Last(p.version, int64(file.Len()))
+	err = to.Put(ctx, name, file.Bytes(), "")
+	if errors.Is(err, tables.ErrExists) { // of somebody who died before readers began there: it is as good
+		var found []byte
+		if found, _, err = to.Get(ctx, name); err == nil {
+			last, err = delta.LastOf(p.version, found)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := t.point(ctx, to, last); err != nil {
+		return err
+	}
+	p.checkpoint, p.made, p.bytes, p.since = p.version, h.now, last.Bytes, 0
+	if err := t.save(ctx, &p); !errors.Is(err, tables.ErrConflict) {
+		return err
+	}
+	return nil // a publisher has come further: its versions count twice
+}
+
+// rowsAt writes the files of a version into a checkpoint.
+func (t *Table) rowsAt(ctx context.Context, c *delta.Checkpoint, version int64) error {
+	seen := map[string]bool{}
+	for e, err := range t.rows.Entities(ctx, t.query(fileRows)) {
+		if err != nil {
+			return err
+		}
+		f, err := fileOf(e)
+		if err != nil {
+			return err
+		}
+		if seen[f.Name] = true; f.Added <= version {
+			if err := c.Add(f.add()); err != nil {
+				return err
+			}
+		}
+	}
+	for e, err := range t.rows.Entities(ctx, t.query(removedRows)) {
+		if err != nil {
+			return err
+		}
+		r, err := removedOf(e)
+		switch {
+		case err != nil:
+			return err
+		case r.version == 0 || r.Added > version || seen[r.Name]:
+		case r.version <= version:
+			err = c.Remove(r.remove())
+		default: // removed since: it was there
+			err = c.Add(r.add())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// point makes readers begin at a checkpoint, unless they begin at a later one.
+func (t *Table) point(ctx context.Context, to Objects, last delta.Last) error {
+	name := t.Folder() + delta.LastCheckpoint
+	content, err := last.Marshal()
+	if err != nil {
+		return err
+	}
+	for {
+		found, etag, err := to.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		if etag != "" {
+			if is, err := delta.ParseLast(found); err != nil || is.Version >= last.Version {
+				return err
+			}
+		}
+		if err = to.Put(ctx, name, content, etag); !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"furrow/jobs/archive/delta"
+	"furrow/jobs/commit"
+	"furrow/tables"
+)
+
+// A Series is a sensor and what kind of values it has. It has one column for ever, whatever else a file has.
+type Series struct {
+	Sensor string
+	Type   delta.Type // delta.Double, Long, Text or Bytes
+}
+
+// suffixes are of the names of columns. Numbers are what nearly all sensors have.
+func (s Series) suffix() string {
+	switch s.Type {
+	case delta.Long:
+		return "_long"
+	case delta.Bytes:
+		return "_bytes"
+	case delta.Text:
+		return "_text"
+	}
+	return ""
+}
+
+// MaxColumns is how many columns of sensors a table may have.
+const MaxColumns = 2000
+
+// ErrColumns says that a table has as many columns as it may have.
+var ErrColumns = fmt.Errorf("the table has %d columns of sensors already", MaxColumns)
+
+// A sensorColumn is one that is taken.
+type sensorColumn struct {
+	name  string
+	of    Series
+	since tables.Ticks
+}
+
+func (c *sensorColumn) column() delta.Column {
+	return delta.Column{Name: c.name, Type: c.of.Type, Nullable: true, Metadata: map[string]string{
+		"furrow.sensor": c.of.Sensor}}
+}
+
+// Columns returns the names of the columns of series, and takes names for those that have none. A name that was taken
+// stays, for that series alone; names differ without regard to case. A file with these columns may be committed from
+// then on: its version has them, too, or one before it.
+func (t *Table) Columns(ctx context.Context, wanted []Series) (map[Series]string, error) {
+	var last error
+	for try := range commit.Tries {
+		names, missing, err := t.columnsOf(ctx, wanted)
+		if err != nil {
+			return nil, t.wrap("its columns", err)
+		}
+		if len(missing) == 0 {
+			return names, nil
+		}
+		if last = t.take(ctx, missing); last != nil && !taken(last) {
+			return nil, t.wrap("its columns", last)
+		}
+		if last != nil {
+			if err := commit.Pause(ctx, try); err != nil {
+				return nil, err
+			}
+		}
+	}
+	names, missing, err := t.columnsOf(ctx, wanted)
+	if err == nil && len(missing) > 0 {
+		err = cmp.Or(last, tables.ErrConflict)
+	}
+	return names, t.wrap("its columns", err)
+}
+
+// taken reports whether somebody else has been faster.
+func taken(err error) bool {
+	return errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrBusy)
+}
+
+func (t *Table) columnsOf(ctx context.Context, wanted []Series) (names map[Series]string, missing []Series, err error) {
+	all, err := t.sensorColumns(ctx)
+	names = map[Series]string{}
+	for _, c := range all {
+		names[c.of] = c.name
+	}
+	for _, s := range wanted {
+		if names[s] == "" && !slices.Contains(missing, s) {
+			missing = append(missing, s)
+		}
+	}
+	return names, missing, err
+}
+
+// sensorColumns returns all columns of sensors, in the order in which they came.
+func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err error) {
+	for e, err := range t.rows.Entities(ctx, t.query(columnRows)) {
+		if err != nil {
+			return nil, err
+		}
+		f := e.Fields()
+		c := sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type"))}, e.Timestamp}
+		if err := f.Err(); err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b sensorColumn) int {
+		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.name, b.name))
+	})
+	return all, nil
+}
+
+// take takes names for series, as many as one transaction can. The number of columns changes with them, so that a
+// commit sees by one row whether there are new ones.
+func (t *Table) take(ctx context.Context, missing []Series) error {
+	h, err := t.head(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := t.sensorColumns(ctx)
+	if err != nil {
+		return err
+	}
+	count, err := t.rows.Get(ctx, t.key, columnsRow)
+	if err != nil {
+		return err
+	}
+	if int(count.Get("Columns").Int()) != len(all) {
+		return tables.ErrConflict // another took some meanwhile
+	}
+	used := map[string]bool{}
+	for _, c := range h.fixed {
+		used[strings.ToLower(c.Name)] = true
+	}
+	for _, c := range all {
+		used[strings.ToLower(c.name)] = true
+	}
+	if missing = missing[:min(len(missing), tables.MaxOps-1, MaxColumns-len(all))]; len(missing) == 0 {
+		return ErrColumns
+	}
+	ops := make([]tables.Op, 0, len(missing)+1)
+	for _, s := range missing {
+		name := s.free(used)
+		used[strings.ToLower(name)] = true
+		e := t.entity(columnRows + strings.ToLower(name))
+		e.Set("Name", tables.String(name))
+		e.Set("Sensor", tables.String(s.Sensor))
+		e.Set("Type", tables.String(string(s.Type)))
+		ops = append(ops, tables.Insert(e))
+	}
+	number := t.entity(columnsRow)
+	number.Set("Columns", tables.Int64(int64(len(all)+len(missing))))
+	_, err = t.rows.Submit(ctx, append(ops, tables.Merge(number, count.ETag)))
+	return err
+}
+
+// free returns a name that no other column has.
+func (s Series) free(used map[string]bool) string {
+	name := delta.ColumnName(s.Sensor) + s.suffix()
+	for n := 2; used[strings.ToLower(name)]; n++ {
+		name = fmt.Sprint(delta.ColumnName(s.Sensor), s.suffix(), "_", n)
+	}
+	return name
+}
+
+// metadata returns what the log says of the columns of a head that there are now, and counts them in it.
+func (t *Table) metadata(ctx context.Context, h *head) (*delta.Metadata, error) {
+	all, err := t.sensorColumns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	columns := slices.Clone(h.fixed)
+	for _, c := range all {
+		columns = append(columns, c.column())
+	}
+	h.columns = len(all)
+	schema, err := delta.SchemaOf(columns)
+	return &delta.Metadata{ID: h.id, Name: t.Name, Format: delta.Format{Provider: "parquet", Options: map[string]string{}},
+		Schema: schema, Partitions: []string{"date"}, Configuration: map[string]string{}, Created: h.created}, err
+}

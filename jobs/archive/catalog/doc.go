@@ -1,0 +1,58 @@
+// Package catalog knows which files make up the tables of an archive, now and at each version, and publishes that as
+// the log of a Delta table (package delta). Files are put by others; what is in them is theirs to know.
+//
+// # Rows
+//
+// A table is a partition of one table of storage, whose key is a hash of tenant and table:
+//
+//	head               newest version, number of erasures, columns that the log has
+//	head!columns       number of c! rows
+//	log                what of it is published, since when, and the newest checkpoint
+//	c!NAME             a column of a sensor, by its name in lower case; never freed
+//	d!DATE!PARTITION   rows and watermark of a day and a partition of the fleet
+//	f!DATE!NAME        a live file
+//	p!NAME             a file that a job is about to put
+//	r!VERSION!NAME     a file that left with a version, or with none (0): its blob is to be deleted
+//	v!VERSION          what the version's file in the log says, to the byte
+//
+// # Why no reading is lost, doubled, or shown after its erasure
+//
+// Which files are live is changed by Commit alone: a transaction, so all of it happens or nothing. It has, each on the
+// version that was read:
+//
+//	head      so versions are in an order without gaps, and no erasure has begun since Begin
+//	d!        of every partition that the files which come or go have rows of: whoever else made that day has changed it
+//	p!        of every new file, which is deleted: the file was neither committed before, nor given up
+//	f! to r!  of every file that goes
+//	v!        the finished bytes for the log
+//
+// A job reads with Begin what there is, then members, watermarks and rows, and commits. If two jobs make a day again,
+// the second finds another d!, and begins again (ErrStale). If only head has moved, as it does with every commit of
+// the tenant, nothing that the job has read has changed: the transaction alone is made again. Its random number is in
+// v!, so that a try after a lost answer finds the version that it has made.
+//
+// Nobody deletes a blob but Clean, and only of a name that has an r! row and no f! row. A file comes into r! from p!,
+// and then its commit fails, as p! is gone; or from f!, with the version that removed it, and then it is due a day
+// after that was published: readers may still read what the log said. A blob is deleted a second time a day later, as
+// a request to put it may have been on its way.
+//
+// An erasure raises the epoch first. Whoever has begun before that fails, and whoever begins after it reads nothing
+// of the device, because its readings are gone already. So what the erasure's passes find and remove is all that
+// there is.
+//
+// An example: a job makes the day again for late rows, and is suspended before its commit, at version 7. A device of
+// that file is erased: the epoch is 1 now, p! of the job's file is in r!, version 8 has the other file without the
+// device. The job goes on: head has another epoch. It begins again, and reads a day without the device. The blob that
+// it has put meanwhile is deleted by Clean.
+//
+// # Publishing
+//
+// Publish puts the bytes of v! as files of the log, in order, each only where there is none. So publishers need no
+// lock, may be suspended anywhere, and may be of different releases. If a file is there with other bytes, somebody
+// else writes into the log: then the table is published no more (ErrForeign), and what the catalog knows stays as it
+// is.
+//
+// A checkpoint is made of f! and then r!, while they change: a file that moves meanwhile is seen in one of them or
+// both. It has those that were added by its version and not removed by it. Where an erasure has begun meanwhile, it
+// is thrown away.
+package catalog

@@ -1,0 +1,79 @@
+package catalog
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Pend returns a new file of a day, whose blob may be put. Until a commit makes it a live one, cleaning, an erasure or
+// Abandon may end it: then its commit fails.
+func (t *Table) Pend(ctx context.Context, day schema.Day) (File, error) {
+	f := File{Date: day, Name: rand.Text()}
+	e := t.entity(pendingRows + f.Name)
+	e.Set("Date", tables.String(day.String()))
+	written, err := t.rows.Do(ctx, tables.Insert(e))
+	if err != nil {
+		return f, t.wrap("a file about to be put", err)
+	}
+	f.etag = written.ETags[0]
+	return f, nil
+}
+
+// Abandon has the blobs of files deleted that a job has put, or may put, and does not commit: at once, since it may
+// have begun before an erasure.
+func (t *Table) Abandon(ctx context.Context, files []File) error {
+	for i := range files {
+		f := &files[i]
+		op, err := t.writeRemoved(&removed{File: File{Date: f.Date, Name: f.Name}, due: true})
+		if err != nil {
+			return t.wrap("abandoning a file", err)
+		}
+		_, err = t.rows.Submit(ctx, []tables.Op{tables.Delete(t.key, pendingRows+f.Name, f.etag), op})
+		switch {
+		case err == nil || errors.Is(err, tables.ErrExists): // it was abandoned before
+		case errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrConflict):
+			// It was committed, or ended by others, who may have deleted its blob before that was put. Cleaning leaves the
+			// blobs of live files.
+			if _, err := t.rows.Do(ctx, op); err != nil && !errors.Is(err, tables.ErrExists) {
+				return t.wrap("abandoning a file", err)
+			}
+		default:
+			return t.wrap("abandoning a file", err)
+		}
+	}
+	return nil
+}
+
+// endPending ends what is pending and wanted: its blobs are due.
+func (t *Table) endPending(ctx context.Context, wanted func(tables.Entity) bool, due bool) error {
+	for e, err := range t.rows.Entities(ctx, t.query(pendingRows)) {
+		if err != nil {
+			return err
+		}
+		if !wanted(e) {
+			continue
+		}
+		name, err := parse(e.RowKey, pendingRows, 1)
+		if err != nil {
+			return err
+		}
+		day, err := schema.ParseDay(e.Get("Date").Text())
+		if err != nil {
+			return err
+		}
+		op, err := t.writeRemoved(&removed{File: File{Date: day, Name: name[0]}, due: due})
+		if err != nil {
+			return err
+		}
+		_, err = t.rows.Submit(ctx, []tables.Op{tables.Delete(t.key, e.RowKey, e.ETag), op})
+		if err != nil && !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrExists) &&
+			!errors.Is(err, tables.ErrConflict) { // committed or ended meanwhile
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package catalog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"furrow/jobs/archive/delta"
+	"furrow/jobs/commit"
+	"furrow/tables"
+)
+
+// Objects are the blobs of the archive.
+type Objects interface {
+	// Put puts a blob in place of a version; empty: of none. tables.ErrExists and tables.ErrConflict say that there is
+	// another version; after any other error the blob may have been put.
+	Put(ctx context.Context, name string, content []byte, on tables.ETag) error
+	// Get returns a blob and its version, which is empty if there is none.
+	Get(ctx context.Context, name string) ([]byte, tables.ETag, error)
+	// Delete deletes a blob, if there is one.
+	Delete(ctx context.Context, name string) error
+}
+
+// Publish puts the versions that the log lacks into it, in order, each as it was committed. Any number of publishers
+// may do that at the same time, and go on whenever they like. It returns the newest published version, and ErrForeign
+// if the log has a version that is not from here: then nothing more is published.
+func (t *Table) Publish(ctx context.Context, to Objects) (int64, error) {
+	for try := 0; ; try++ {
+		n, err := t.publish(ctx, to)
+		if err == nil || !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) || try >= commit.Tries {
+			return n, t.wrap("its log", err)
+		}
+		if err := commit.Pause(ctx, try); err != nil { // another publisher has come further
+			return n, err
+		}
+	}
+}
+
+func (t *Table) publish(ctx context.Context, to Objects) (int64, error) {
+	p, err := t.published(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if p.foreign {
+		return p.version, ErrForeign
+	}
+	h, err := t.head(ctx)
+	if err != nil || p.version >= h.version {
+		return p.version, err
+	}
+	q := tables.Query{Range: tables.RowsBetween(t.key, versionRow(p.version+1), versionRow(h.version))}
+	next := p.version + 1
+	for e, err := range t.rows.Entities(ctx, q) {
+		if err != nil {
+			return p.version, err
+		}
+		if e.RowKey != versionRow(next) {
+			return p.version, fmt.Errorf("%w: another publisher has passed version %d", tables.ErrConflict, next)
+		}
+		file, err := versionFile(e)
+		if err != nil {
+			return p.version, err
+		}
+		if err := t.put(ctx, to, next, file); err != nil {
+			if p.foreign = errors.Is(err, ErrForeign); p.foreign {
+				err = errors.Join(err, t.save(ctx, &p))
+			}
+			return p.version, err
+		}
+		p.since += int64(len(file))
+		next++
+	}
+	p.note(next-1, h.now)
+	return p.version, t.save(ctx, &p)
+}
+
+// put puts the file of a version, unless it is there already.
+func (t *Table) put(ctx context.Context, to Objects, n int64, file []byte) error {
+	name := t.Folder() + delta.VersionFile(n)
+	err := to.Put(ctx, name, file, "")
+	if err == nil {
+		return nil
+	}
+	found, etag, errRead := to.Get(ctx, name)
+	switch {
+	case errRead != nil:
+		return errors.Join(err, errRead)
+	case etag == "":
+		return err
+	case !bytes.Equal(found, file):
+		return fmt.Errorf("%s: %w", name, ErrForeign)
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"furrow/tables/schema"
+)
+
+// A Snapshot is what a table had of a day when a job began: before it read who belongs to the tenant, and their rows.
+type Snapshot struct {
+	Date  schema.Day
+	Days  []Day  // of each partition of the fleet that the table has something of
+	Files []File // all live ones
+	epoch int64
+}
+
+// Begin reads what a table has of a day. Days are read before files: so a commit in between has changed a Day, and
+// that of the job will fail.
+func (t *Table) Begin(ctx context.Context, date schema.Day) (*Snapshot, error) {
+	h, err := t.head(ctx)
+	if err != nil {
+		return nil, t.wrap("reading it", err)
+	}
+	s := &Snapshot{Date: date, epoch: h.epoch}
+	for e, err := range t.rows.Entities(ctx, t.query(dayRows+date.String()+schema.Separator)) {
+		if err != nil {
+			return nil, t.wrap("reading it", err)
+		}
+		d, err := dayOf(e)
+		if err != nil {
+			return nil, t.wrap("reading it", err)
+		}
+		s.Days = append(s.Days, d)
+	}
+	for e, err := range t.rows.Entities(ctx, t.query(fileRows+date.String()+schema.Separator)) {
+		if err != nil {
+			return nil, t.wrap("reading it", err)
+		}
+		f, err := fileOf(e)
+		if err != nil {
+			return nil, t.wrap("reading it", err)
+		}
+		s.Files = append(s.Files, f)
+	}
+	return s, nil
+}
+
+// Day returns what the table has of a partition of the fleet, or a new Day.
+func (s *Snapshot) Day(m schema.Month) Day {
+	if i := slices.IndexFunc(s.Days, func(d Day) bool { return d.Month == m }); i >= 0 {
+		return s.Days[i]
+	}
+	return Day{Date: s.Date, Month: m}
+}

@@ -1,0 +1,45 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/tables"
+)
+
+var _ catalog.Objects = (*Store)(nil)
+
+// Put puts a blob in one request, in place of a version; empty: of none.
+func (s *Store) Put(ctx context.Context, name string, file []byte, on tables.ETag) error {
+	_, err := s.container.NewBlockBlobClient(name).Upload(call{KindPut, name}.within(ctx), content(file), uploadOptions(
+		"application/octet-stream", nil, condition(on)))
+	if err = within(KindPut, err); err != nil {
+		return fmt.Errorf("archive %s/%s: %w", s.name, name, err)
+	}
+	return nil
+}
+
+// Get returns a blob and its version, which is empty if there is none.
+func (s *Store) Get(ctx context.Context, name string) (content []byte, etag tables.ETag, err error) {
+	got, err := s.container.NewBlobClient(name).DownloadStream(call{KindGet, name}.within(ctx), nil)
+	if err = named(err); errors.Is(err, errNoObject) {
+		return nil, "", nil
+	}
+	if err == nil {
+		defer got.Body.Close()
+		content, err = io.ReadAll(got.Body)
+	}
+	if err == nil && got.ETag == nil {
+		err = errors.New("storage sent no ETag")
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("%s %s/%s: %w", KindGet, s.name, name, err)
+	}
+	return content, *got.ETag, nil
+}
+
+// Delete deletes a blob, if there is one.
+func (s *Store) Delete(ctx context.Context, name string) error { return s.delete(ctx, name) }
