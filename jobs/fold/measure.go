@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,6 +59,23 @@ func measure(means Meaning, v tables.Value) (m SensorValue, reason string) {
 		return m, ""
 	}
 	return m.text(v)
+}
+
+// exactly replaces what all has of the sensor of m by v, if m holds less than v.
+func exactly(all []ExactValue, m SensorValue, v tables.Value) []ExactValue {
+	all = slices.DeleteFunc(all, func(x ExactValue) bool { return x.Sensor == m.Sensor })
+	isBytes := v.Type() == tables.TypeBinary && m.Is == Ignored
+	isLong := v.Type() == tables.TypeInt64 && m.Is == Number && m.Number == float64(v.Int()) && !isDouble(v.Int())
+	if !isBytes && !isLong {
+		return all
+	}
+	return append(all, ExactValue{m.Sensor, v})
+}
+
+// isDouble reports whether a double equals n.
+func isDouble(n int64) bool {
+	f := float64(n)
+	return f < 1<<63 && int64(f) == n
 }
 
 // text returns m as a state.

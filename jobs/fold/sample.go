@@ -86,6 +86,7 @@ func (w *sampling) add(name string, v tables.Value) {
 		return
 	}
 	m, reason := measure(means, v)
+	w.sample.Exact = exactly(w.sample.Exact, m, v)
 	switch {
 	case reason != "":
 		w.refuse(name, reason)

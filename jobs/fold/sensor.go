@@ -10,6 +10,14 @@ type Sample struct {
 	Key    schema.RowKey
 	Values []SensorValue // each sensor once, in the order of the reading
 	Bytes  int           // that storage charges for the row; 0 where the row is not the device's own, or unknown
+	Exact  []ExactValue  // what values cannot hold, each sensor once
+}
+
+// An ExactValue is a value that no double and no text equals: an integer beyond 2^53, whose double is among the values,
+// too, or bytes, which no fold but the archive takes.
+type ExactValue struct {
+	Sensor string
+	Value  tables.Value // Int64 or Binary
 }
 
 // A SensorValue is the value of one sensor.

@@ -34,7 +34,7 @@ func TestInterleavedMachinesLoseNothing(t *testing.T) {
 	for _, first := range names() {
 		for _, second := range names() {
 			for _, how := range []pause{before, after, lost} {
-				for n, more := 0, true; more; n += effort.Step(3) {
+				for n, more := 0, true; more; n += effort.Step(5) {
 					what := fmt.Sprintf("%s stops %s operation %d, then %s", first, how, n, second)
 					w := newWorld(t, a, fmt.Sprint("w", tried))
 					tried++
@@ -166,6 +166,11 @@ func (w *world) check(t testing.TB, what string, cleaned bool) {
 		}
 		if last && !slices.Equal(found, want) {
 			t.Errorf("%s: the newest version has %q, want %q", what, found, want)
+		}
+		for device, from := range w.erased {
+			if int64(n) >= from && strings.Contains(strings.Join(found, "\n"), device+"/") {
+				t.Errorf("%s: version %d shows device %s, which was erased before version %d", what, n, device, from)
+			}
 		}
 		for _, reading := range found {
 			if column := fmt.Sprintf(`"furrow.sensor":"of %c"`, reading[0]); !strings.Contains(r.schemas[n], column) {

@@ -68,17 +68,19 @@ func (a *account) store(t testing.TB, through policy.Transporter) *archive.Store
 // A world is a table of readings with those who work on it. What devices have sent is in source.
 type world struct {
 	*account
-	t      testing.TB
-	tenant schema.Tenant
-	mu     sync.Mutex
-	source map[schema.Month][]string // readings, as device/key
-	erased []string                  // devices whose erasure is over
+	t       testing.TB
+	tenant  schema.Tenant
+	mu      sync.Mutex
+	source  map[schema.Month][]string // readings, as device/key
+	erasing bool                      // an erasure has begun
+	erased  map[string]int64          // from which version on nothing shows a device whose erasure is over
 }
 
 // emptyWorld has a table without a file.
 func emptyWorld(t testing.TB, a *account, name string) *world {
 	t.Helper()
-	w := &world{account: a, t: t, tenant: schema.Tenant(name), source: map[schema.Month][]string{}}
+	w := &world{account: a, t: t, tenant: schema.Tenant(name), source: map[schema.Month][]string{},
+		erased: map[string]int64{}}
 	must.Succeed(t, w.machine(t, nil).table.Create(t.Context(), []delta.Column{{Name: "device", Type: delta.Text},
 		{Name: "date", Type: delta.Date}}))
 	return w
@@ -258,6 +260,9 @@ func (m *machine) merge(ctx context.Context) error {
 func (m *machine) erase(ctx context.Context, device string) error {
 	of := func(reading string) bool { return strings.HasPrefix(reading, device+"/") }
 	m.forget(of)
+	m.mu.Lock()
+	m.erasing = true
+	m.mu.Unlock()
 	if err := m.table.RaiseEpoch(ctx); err != nil {
 		return err
 	}
@@ -284,9 +289,15 @@ func (m *machine) erase(ctx context.Context, device string) error {
 	if err != nil {
 		return err
 	}
+	n, err := m.table.Publish(ctx, m.objects)
+	if err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.erased = append(m.erased, device)
+	if _, twice := m.erased[device]; !twice {
+		m.erased[device] = n
+	}
 	return nil
 }
 
@@ -319,6 +330,18 @@ func (m *machine) cleanLater(ctx context.Context) error {
 	for days := range 3 {
 		if err := m.world.machine(m.t, hence(time.Duration(days+1)*25*time.Hour)).clean(ctx); err != nil {
 			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.erasing { // what it removes is due at once
+		return nil
+	}
+	blobs := m.blobs(m.t)
+	r := replayed(blobs)
+	for _, name := range r.newest() {
+		if _, is := blobs[name]; !is {
+			return fmt.Errorf("cleaning has deleted file %s, and the log still says that it is there", name)
 		}
 	}
 	return nil

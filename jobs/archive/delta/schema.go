@@ -3,6 +3,7 @@ package delta
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -85,4 +86,14 @@ func (s Stats) String() string {
 		return fmt.Sprintf(`{"numRecords":%d}`, s.Rows)
 	}
 	return string(text)
+}
+
+// Times returns the range of a column of moments: to the millisecond, below the least and above the greatest.
+func Times(least, greatest time.Time) Range {
+	const form = "2006-01-02T15:04:05.000Z"
+	up := greatest.UTC().Truncate(time.Millisecond)
+	if up.Before(greatest) {
+		up = up.Add(time.Millisecond)
+	}
+	return Range{least.UTC().Truncate(time.Millisecond).Format(form), up.Format(form)}
 }

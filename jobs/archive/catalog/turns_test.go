@@ -1,0 +1,93 @@
+package catalog_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
+)
+
+// TestMachinesTakeTurns: a machine stops before an operation, another stops before one of its own, the first goes on to
+// its end, and then the second.
+func TestMachinesTakeTurns(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	tried := 0
+	turns := func(w *world, what, first, second string, n, m int) (more bool) {
+		if more = w.turns(t, what, first, second, n, m); t.Failed() {
+			t.FailNow()
+		}
+		tried++
+		return more
+	}
+	for n, more := 0, true; more; n += effort.Step(3) { // while the day has no file
+		for _, m := range effort.Of(20, 7) {
+			what := fmt.Sprintf("late rows stop at %d, an erasure at %d", n, m)
+			w := emptyWorld(t, a, fmt.Sprint("e", tried))
+			w.send(june, "a/1", "b/1")
+			more = turns(w, what, "late", "erase", n, m)
+		}
+	}
+	for _, first := range names() {
+		for _, second := range names() {
+			for _, n := range effort.Of(30, 2) {
+				for _, m := range effort.Of(30, 2) {
+					what := fmt.Sprintf("%s stops at %d, %s at %d", first, n, second, m)
+					turns(newWorld(t, a, fmt.Sprint("w", tried)), what, first, second, n, m)
+				}
+			}
+		}
+	}
+	t.Logf("%d worlds", tried)
+}
+
+// turns reports whether the first machine had more operations.
+func (w *world) turns(t testing.TB, what, first, second string, n, m int) bool {
+	t.Helper()
+	one, two := w.start(t, first, n), w.start(t, second, m)
+	for _, turn := range []*turn{one, two, one, two} {
+		turn.next()
+	}
+	for _, turn := range []*turn{one, two} {
+		w.must(t, what, turn.err)
+	}
+	w.finish(t, what)
+	return int(one.gate.N.Load()) > n
+}
+
+// A turn is a machine that works until it stops, and then to its end, each when it is told to.
+type turn struct {
+	gate    *faults.Gate
+	work    func() error
+	proceed chan struct{}
+	over    chan struct{} // it has stopped, or come to its end
+	err     error
+	done    bool
+}
+
+func (w *world) start(t testing.TB, name string, n int) *turn {
+	one := &turn{proceed: make(chan struct{}), over: make(chan struct{})}
+	one.gate = &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+		one.over <- struct{}{}
+		<-one.proceed
+		return send()
+	}}
+	machine := w.machine(t, one.gate)
+	go func() {
+		<-one.proceed
+		one.err = actors[name](machine, t.Context())
+		one.done = true
+		one.over <- struct{}{}
+	}()
+	return one
+}
+
+// next has the machine work until it stops or comes to its end.
+func (one *turn) next() {
+	if !one.done {
+		one.proceed <- struct{}{}
+		<-one.over
+	}
+}

@@ -1,0 +1,96 @@
+package columnar
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// A rowWriter passes rows to the library, many at a time, and ends row groups while they are small enough to hold.
+type rowWriter struct {
+	file    *parquet.GenericWriter[any]
+	width   int
+	rows    []parquet.Row // that the library has not got yet
+	free    []parquet.Row
+	grouped int // rows of the row group
+	bytes   int // of the row group's values, about
+}
+
+func newRowWriter(to io.Writer, names []string, nodes []parquet.Node) rowWriter {
+	fields, order := parquet.Group{}, map[string]int{}
+	for i, name := range names {
+		fields[name], order[name] = nodes[i], i
+	}
+	sorted := slices.Clone(fields.Fields())
+	slices.SortFunc(sorted, func(a, b parquet.Field) int { return order[a.Name()] - order[b.Name()] })
+	page := min(max(pages/len(names), minPage), maxPage)
+	return rowWriter{width: len(names), file: parquet.NewGenericWriter[any](to,
+		parquet.NewSchema("row", group{fields, sorted}), parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(page),
+		parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary), parquet.CreatedBy("furrow", "1", ""))}
+}
+
+// begin returns a row of nulls.
+func (w *rowWriter) begin() (row parquet.Row) {
+	if n := len(w.free); n > 0 {
+		row, w.free = w.free[n-1], w.free[:n-1]
+	} else {
+		row = make(parquet.Row, w.width)
+	}
+	for i := range row {
+		row[i] = parquet.NullValue().Level(0, 0, i)
+	}
+	return row
+}
+
+// end adds a row.
+func (w *rowWriter) end(row parquet.Row, bytes int) error {
+	w.rows = append(w.rows, row)
+	w.grouped++
+	w.bytes += bytes
+	if w.bytes >= groupBytes {
+		return w.flush()
+	}
+	if len(w.rows) < max(1, 8192/w.width) {
+		return nil
+	}
+	return w.pass()
+}
+
+// endGroup ends a row group that is large enough, at a place that suits readers.
+func (w *rowWriter) endGroup() error {
+	if w.grouped < groupRows {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *rowWriter) pass() error {
+	if _, err := w.file.WriteRows(w.rows); err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	w.free, w.rows = append(w.free, w.rows...), w.rows[:0]
+	return nil
+}
+
+func (w *rowWriter) flush() error {
+	if err := w.pass(); err != nil {
+		return err
+	}
+	w.grouped, w.bytes = 0, 0
+	if err := w.file.Flush(); err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	return nil
+}
+
+func (w *rowWriter) close() error {
+	if err := w.pass(); err != nil {
+		return err
+	}
+	if err := w.file.Close(); err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	return nil
+}
