@@ -60,7 +60,6 @@ func (w *world) turns(t testing.TB, what, first, second string, n, m int) bool {
 // A turn is a machine that works until it stops, and then to its end, each when it is told to.
 type turn struct {
 	gate    *faults.Gate
-	work    func() error
 	proceed chan struct{}
 	over    chan struct{} // it has stopped, or come to its end
 	err     error

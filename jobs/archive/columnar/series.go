@@ -182,13 +182,11 @@ func (w *ReadingsWriter) values(row parquet.Row, s *fold.Sample) error {
 		}
 	}
 	for _, x := range s.Exact {
-		value := parquet.Int64Value(0)
-		if series := exactSeries(x); series.Kind == Binary {
+		series, value := exactSeries(x), parquet.Int64Value(x.Value.Int())
+		if series.Kind == Binary {
 			value = parquet.ByteArrayValue(x.Value.Binary())
-		} else {
-			value = parquet.Int64Value(x.Value.Int())
 		}
-		if err := w.set(row, exactSeries(x), value); err != nil {
+		if err := w.set(row, series, value); err != nil {
 			return err
 		}
 	}
