@@ -13,20 +13,24 @@ import (
 	"furrow/tables"
 )
 
-// A Series is a sensor and what kind of values it has. It has one column for ever, whatever else a file has.
+// A Series is a sensor and what kind of values it has, or a property of devices. It has one column for ever, whatever
+// else a file has.
 type Series struct {
 	Sensor string
 	Type   delta.Type // delta.Double, Long, Text or Bytes
+	About  bool       // it is no sensor, but a property of the device, such as site or labels.NAME
 }
 
 // suffixes are of the names of columns. Numbers are what nearly all sensors have.
 func (s Series) suffix() string {
-	switch s.Type {
-	case delta.Long:
+	switch {
+	case s.About:
+		return ""
+	case s.Type == delta.Long:
 		return "_long"
-	case delta.Bytes:
+	case s.Type == delta.Bytes:
 		return "_bytes"
-	case delta.Text:
+	case s.Type == delta.Text:
 		return "_text"
 	}
 	return ""
@@ -46,8 +50,11 @@ type sensorColumn struct {
 }
 
 func (c *sensorColumn) column() delta.Column {
-	return delta.Column{Name: c.name, Type: c.of.Type, Nullable: true, Metadata: map[string]string{
-		"furrow.sensor": c.of.Sensor}}
+	what := "furrow.sensor"
+	if c.of.About {
+		what = "furrow.about"
+	}
+	return delta.Column{Name: c.name, Type: c.of.Type, Nullable: true, Metadata: map[string]string{what: c.of.Sensor}}
 }
 
 // Columns returns the names of the columns of series, and takes names for those that have none. A name that was taken
@@ -105,7 +112,8 @@ func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err erro
 			return nil, err
 		}
 		f := e.Fields()
-		c := sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type"))}, e.Timestamp}
+		c := sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type")), f.Boolean("About")},
+			e.Timestamp}
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
@@ -153,6 +161,7 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 		e.Set("Name", tables.String(name))
 		e.Set("Sensor", tables.String(s.Sensor))
 		e.Set("Type", tables.String(string(s.Type)))
+		e.Set("About", tables.Boolean(s.About))
 		ops = append(ops, tables.Insert(e))
 	}
 	number := t.entity(columnsRow)

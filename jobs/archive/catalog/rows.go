@@ -62,8 +62,9 @@ type File struct {
 	Bytes    int64
 	Hash     string // SHA-256 of its bytes, in hexadecimal
 	Stats    delta.Stats
-	Modified int64 // ms since 1970
-	Added    int64 // version that added it
+	Columns  []string // of sensors, that it has
+	Modified int64    // ms since 1970
+	Added    int64    // version that added it
 
 	etag tables.ETag // of its row; of a new one, of the row that says that it is pending
 }
@@ -95,8 +96,11 @@ func (t *Table) writeFile(f *File) (tables.Op, error) {
 	e.Set("Stats", tables.String(string(stats)))
 	e.Set("Modified", tables.Int64(f.Modified))
 	e.Set("Added", tables.Int64(f.Added))
+	set(&e, columnsProperty, []byte(strings.Join(f.Columns, " ")))
 	return tables.Insert(e), err
 }
+
+const columnsProperty = "Columns"
 
 func fileOf(e tables.Entity) (file File, err error) {
 	parts, err := parse(e.RowKey, fileRows, 2)
@@ -114,6 +118,9 @@ func fileOf(e tables.Entity) (file File, err error) {
 		file.Months = append(file.Months, m)
 	}
 	f.Fail("Stats", json.Unmarshal([]byte(f.String("Stats")), &file.Stats))
+	columns, err := get(&e, columnsProperty)
+	f.Fail(columnsProperty, err)
+	file.Columns = strings.Fields(string(columns))
 	return file, f.Err()
 }
 

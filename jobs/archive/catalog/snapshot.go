@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"context"
+	"iter"
 	"slices"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -52,4 +54,21 @@ func (s *Snapshot) Day(m schema.Month) Day {
 		return s.Days[i]
 	}
 	return Day{Date: s.Date, Month: m}
+}
+
+// Files yields the live files of a table, of days from first to last.
+func (t *Table) Files(ctx context.Context, first, last schema.Day) iter.Seq2[File, error] {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: tables.Keys{
+		From: fileRows + first.String(), Before: fileRows + (last + 1).String()}}}
+	return func(yield func(File, error) bool) {
+		for e, err := range t.rows.Entities(ctx, q) {
+			f := File{}
+			if err == nil {
+				f, err = fileOf(e)
+			}
+			if !yield(f, t.wrap("reading its files", err)) || err != nil {
+				return
+			}
+		}
+	}
 }

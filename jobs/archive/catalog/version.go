@@ -1,10 +1,7 @@
 package catalog
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"io"
 
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
@@ -30,37 +27,15 @@ func (t *Table) versionRow(n int64, v *version) (tables.Entity, error) {
 	if err != nil {
 		return tables.Entity{}, err
 	}
-	var packed bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // a valid level
-	if _, err = z.Write(file); err == nil {
-		err = z.Close()
-	}
 	e := t.entity(versionRow(n))
 	e.Set("Txn", tables.String(v.txn))
 	e.Set("Why", tables.String(v.why))
 	e.Set("At", tables.Int64(v.Info.Timestamp))
-	for i := 0; packed.Len() > 0; i++ {
-		e.Set(part(i), tables.Binary(bytes.Clone(packed.Next(tables.MaxProperty))))
-	}
-	return e, err
+	set(&e, fileProperty, file)
+	return e, nil
 }
 
-// part is the property of one part of a version's file.
-func part(i int) string { return fmt.Sprint("Bytes", i) }
+const fileProperty = "Bytes"
 
 // versionFile returns the file of a version's row.
-func versionFile(e tables.Entity) ([]byte, error) {
-	var packed bytes.Buffer
-	for i := 0; e.Get(part(i)) != (tables.Value{}); i++ {
-		packed.Write(e.Get(part(i)).Binary())
-	}
-	z, err := gzip.NewReader(&packed)
-	if err != nil {
-		return nil, fmt.Errorf("row %s: %w", e.RowKey, err)
-	}
-	file, err := io.ReadAll(z)
-	if err != nil {
-		return nil, fmt.Errorf("row %s: %w", e.RowKey, err)
-	}
-	return file, nil
-}
+func versionFile(e tables.Entity) ([]byte, error) { return get(&e, fileProperty) }

@@ -18,7 +18,7 @@ type rowWriter struct {
 	bytes   int // of the row group's values, about
 }
 
-func newRowWriter(to io.Writer, names []string, nodes []parquet.Node) rowWriter {
+func newRowWriter(to io.Writer, names []string, nodes []parquet.Node, more ...parquet.WriterOption) rowWriter {
 	fields, order := parquet.Group{}, map[string]int{}
 	for i, name := range names {
 		fields[name], order[name] = nodes[i], i
@@ -26,9 +26,9 @@ func newRowWriter(to io.Writer, names []string, nodes []parquet.Node) rowWriter 
 	sorted := slices.Clone(fields.Fields())
 	slices.SortFunc(sorted, func(a, b parquet.Field) int { return order[a.Name()] - order[b.Name()] })
 	page := min(max(pages/len(names), minPage), maxPage)
-	return rowWriter{width: len(names), file: parquet.NewGenericWriter[any](to,
+	return rowWriter{width: len(names), file: parquet.NewGenericWriter[any](to, append(more,
 		parquet.NewSchema("row", group{fields, sorted}), parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(page),
-		parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary), parquet.CreatedBy("furrow", "1", ""))}
+		parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary), parquet.CreatedBy("furrow", "1", ""))...)}
 }
 
 // begin returns a row of nulls.

@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/tables"
 
+	"github.com/go-json-experiment/json"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -25,16 +26,19 @@ const (
 // A Series is a column of a file of readings: the values of a sensor of one kind, or, where About, a property of the
 // device.
 type Series struct {
-	Sensor string
-	Kind   Kind
-	About  bool
+	Sensor string `json:"sensor"`
+	Kind   Kind   `json:"kind,omitzero"`
+	About  bool   `json:"about,omitzero"`
 }
 
 // A NamedSeries is a series and the name of its column.
 type NamedSeries struct {
 	Series
-	Name string
+	Name string `json:"name"`
 }
+
+// seriesKey is the metadata of a file with its NamedSeries, as JSON: a file is understood by itself.
+const seriesKey = "furrow.series"
 
 // SeriesOf returns the series that a sample has values of.
 func SeriesOf(s *fold.Sample) (all []Series) {
@@ -119,7 +123,8 @@ func NewReadings(to io.Writer, series []NamedSeries) *ReadingsWriter {
 		nodes, names = append(nodes, s.node(many)), append(names, s.Name)
 		w.at[s.Series] = firstSeries + i
 	}
-	w.rows = newRowWriter(to, names, nodes)
+	told, _ := json.Marshal(series, json.Deterministic(true)) // of texts and numbers
+	w.rows = newRowWriter(to, names, nodes, parquet.KeyValueMetadata(seriesKey, string(told)))
 	return w
 }
 
@@ -205,6 +210,9 @@ func (w *ReadingsWriter) set(row parquet.Row, s Series, v parquet.Value) error {
 	}
 	return nil
 }
+
+// Held returns about how many bytes of values are not written yet.
+func (w *ReadingsWriter) Held() int64 { return int64(w.rows.bytes) }
 
 // Close ends the file.
 func (w *ReadingsWriter) Close() error { return w.rows.close() }

@@ -1,0 +1,108 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"io"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/archive/delta"
+	"furrow/jobs/groups"
+	"furrow/tables/schema"
+)
+
+// tableFileBytes is about how large a file of a table becomes.
+const tableFileBytes = 64 << 20
+
+// A tableFile is a file of a table while it is written.
+type tableFile struct {
+	file    catalog.File
+	body    *body
+	hash    hash.Hash
+	to      *columnar.ReadingsWriter
+	written int64
+	device  schema.DeviceID
+}
+
+// fileFor returns the file that a device's readings go to: the one that is being written, or another if that is large
+// enough.
+func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.DeviceID,
+	columns []columnar.NamedSeries) (*tableFile, error) {
+	if to != nil && (to.device == d || to.size() < int64(cmp.Or(g.FileBytes, tableFileBytes))) {
+		to.device = d
+		return to, nil
+	}
+	if err := g.end(ctx, to); err != nil {
+		return nil, err
+	}
+	f, err := g.table.Pend(ctx, g.of.Day)
+	if err != nil {
+		return nil, err
+	}
+	f.Months = []schema.Month{g.of.Month}
+	for _, c := range columns {
+		f.Columns = append(f.Columns, c.Name)
+	}
+	g.made = append(g.made, f)
+	to = &tableFile{file: f, body: g.Store.newBody(g.table.Path(&f), parquetFile), hash: sha256.New(), device: d}
+	to.to = columnar.NewReadings(io.MultiWriter(to.hash, writer(func(p []byte) error {
+		to.written += int64(len(p))
+		return to.body.write(ctx, p)
+	})), columns)
+	return to, nil
+}
+
+// size is about how large the file has become: what is held of it takes a tenth of that or less.
+func (f *tableFile) size() int64 { return f.written + f.to.Held()/10 }
+
+func (f *tableFile) write(one *groups.DayReading, about map[string]string) error {
+	return f.to.Write(string(one.Member.Device), about, &one.Sample)
+}
+
+// end puts a file in its place.
+func (g *readingsMaking) end(ctx context.Context, to *tableFile) error {
+	if to == nil {
+		return nil
+	}
+	if err := to.to.Close(); err != nil {
+		return err
+	}
+	f := &g.made[len(g.made)-1]
+	f.Bytes, f.Hash = to.written, hex.EncodeToString(to.hash.Sum(nil))
+	f.Stats = delta.Stats{Rows: to.to.Rows, Ranges: map[string]delta.Range{
+		columnar.Device: delta.Range(to.to.Devices), columnar.Key: delta.Range(to.to.Keys),
+		columnar.Time: delta.Times(to.to.Times.Min, to.to.Times.Max)}}
+	return to.body.place(ctx, "")
+}
+
+// types are those of columns, by the kind of their values.
+func typeOf(k columnar.Kind) delta.Type {
+	switch k {
+	case columnar.Long:
+		return delta.Long
+	case columnar.Text:
+		return delta.Text
+	case columnar.Binary:
+		return delta.Bytes
+	}
+	return delta.Double
+}
+
+// catalogSeries returns what the catalog calls a series.
+func catalogSeries(s columnar.Series) catalog.Series {
+	return catalog.Series{Sensor: s.Sensor, Type: typeOf(s.Kind), About: s.About}
+}
+
+// columnarSeries returns what files call a series.
+func columnarSeries(s catalog.Series) columnar.Series {
+	for _, k := range []columnar.Kind{columnar.Double, columnar.Long, columnar.Text, columnar.Binary} {
+		if typeOf(k) == s.Type {
+			return columnar.Series{Sensor: s.Sensor, Kind: k, About: s.About}
+		}
+	}
+	return columnar.Series{}
+}

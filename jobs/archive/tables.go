@@ -1,0 +1,284 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/archive/delta"
+	"furrow/jobs/commit"
+	"furrow/jobs/fold"
+	"furrow/jobs/groups"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Tables makes what the tables of an archive have of tenants' days.
+type Tables struct {
+	Catalog *catalog.Catalog
+	Store   *Store
+	Source  *groups.Source
+	About   About
+	// Settle is how long a row may take to become visible to everybody.
+	Settle time.Duration
+	// FileBytes is about how large a file becomes; zero means 64 MiB.
+	FileBytes int
+}
+
+// A TableDay is a day of a tenant, of the devices in one partition of the fleet.
+type TableDay struct {
+	Tenant schema.Tenant
+	Day    schema.Day
+	Month  schema.Month
+}
+
+// readingsTable is the name of a tenant's table of readings.
+const readingsTable = "readings"
+
+// readingsColumns are those of tables of readings, beside the columns of sensors.
+func readingsColumns() []delta.Column {
+	return []delta.Column{{Name: columnar.Device, Type: delta.Text}, {Name: columnar.Time, Type: delta.Moment},
+		{Name: columnar.Key, Type: delta.Text}, {Name: columnar.Doubtful, Type: delta.Boolean, Nullable: true},
+		{Name: "date", Type: delta.Date}}
+}
+
+// Readings returns a tenant's table of readings, which need not exist.
+func (m *Tables) Readings(t schema.Tenant) *catalog.Table { return m.Catalog.Table(t, readingsTable) }
+
+// MakeReadings makes what a table of readings has of a day again, from the readings that storage has, and publishes it.
+// Of devices whose rows retention may have deleted, it takes over what the table has. Repeated, by anybody and at any
+// time, it does what is left.
+func (m *Tables) MakeReadings(ctx context.Context, of TableDay) error {
+	t := m.Readings(of.Tenant)
+	if err := t.Create(ctx, readingsColumns()); err != nil {
+		return err
+	}
+	var last error
+	for try := range commit.Tries {
+		if last = m.tryReadings(ctx, t, of); !errors.Is(last, catalog.ErrStale) {
+			break
+		}
+		if err := commit.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	if last != nil {
+		return fmt.Errorf("%s, partition %s: %w", of.Day, of.Month, last)
+	}
+	_, err := t.Publish(ctx, m.Store)
+	return err
+}
+
+func (m *Tables) tryReadings(ctx context.Context, t *catalog.Table, of TableDay) error {
+	s, err := t.Begin(ctx, of.Day)
+	if err != nil {
+		return err
+	}
+	making := &readingsMaking{Tables: m, table: t, of: of}
+	for _, f := range s.Files {
+		if slices.Contains(f.Months, of.Month) {
+			making.gone = append(making.gone, f)
+		}
+	}
+	slices.SortFunc(making.gone, func(a, b catalog.File) int {
+		return cmp.Compare(a.Stats.Ranges[columnar.Device].Min, b.Stats.Ranges[columnar.Device].Min)
+	})
+	defer making.past.close()
+	err = making.write(ctx)
+	if err == nil && len(making.gone)+len(making.made) > 0 {
+		d := s.Day(of.Month)
+		d.Rows, d.Watermark = making.rows, making.began.Add(-m.Settle)
+		_, err = t.Commit(ctx, s, &catalog.Change{Why: "readings of a day", Days: []catalog.Day{d}, Gone: making.gone,
+			New: making.made})
+	}
+	if err != nil {
+		err = errors.Join(err, t.Abandon(context.WithoutCancel(ctx), making.made))
+	}
+	return err
+}
+
+// A readingsMaking is one reading of a day.
+type readingsMaking struct {
+	*Tables
+	table *catalog.Table
+	of    TableDay
+	gone  []catalog.File // that are replaced, in the order of devices
+	past  tablePast
+
+	series map[columnar.Series]bool // that are expected, and those that were met
+	made   []catalog.File
+	rows   int64
+	began  tables.Ticks
+}
+
+// write reads the day and puts its files. It reads twice if it meets a series that it did not expect.
+func (g *readingsMaking) write(ctx context.Context) error {
+	known, err := g.expected(ctx)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := g.past.reset(); err != nil {
+			return err
+		}
+		whole, err := g.writeOnce(ctx, known)
+		if err != nil || whole {
+			return err
+		}
+		if known, err = g.named(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: sensors that no reading had a moment ago", catalog.ErrStale)
+}
+
+// expected returns the columns that the day probably needs: those of the files that are replaced, or of the day before.
+func (g *readingsMaking) expected(ctx context.Context) ([]columnar.NamedSeries, error) {
+	files := g.gone
+	if len(files) == 0 {
+		for f, err := range g.table.Files(ctx, g.of.Day-1, g.of.Day-1) {
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(f.Months, g.of.Month) {
+				files = append(files, f)
+			}
+		}
+	}
+	wanted := map[string]bool{}
+	for _, f := range files {
+		for _, name := range f.Columns {
+			wanted[name] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	all, err := g.table.Columns(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	g.series = map[columnar.Series]bool{}
+	for s := range all {
+		if wanted[all[s]] {
+			g.series[columnarSeries(s)] = true
+		}
+	}
+	return sorted(g.series, all), nil
+}
+
+// named returns the columns of all series that were met.
+func (g *readingsMaking) named(ctx context.Context) ([]columnar.NamedSeries, error) {
+	var wanted []catalog.Series
+	for s := range g.series {
+		wanted = append(wanted, catalogSeries(s))
+	}
+	all, err := g.table.Columns(ctx, wanted)
+	return sorted(g.series, all), err
+}
+
+// sorted returns series with their names, in the order of these: equal readings make equal files.
+func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (all []columnar.NamedSeries) {
+	for s := range maps.Keys(series) {
+		all = append(all, columnar.NamedSeries{Series: s, Name: names[catalogSeries(s)]})
+	}
+	slices.SortFunc(all, func(a, b columnar.NamedSeries) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// writeOnce reads the day and puts its files, unless it meets a series that has no column. Then it goes on to find all,
+// and reports false.
+func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSeries) (whole bool, err error) {
+	g.rows, whole = 0, true
+	has := map[columnar.Series]bool{}
+	for _, s := range known {
+		has[s.Series] = true
+	}
+	if g.series == nil {
+		g.series = map[columnar.Series]bool{}
+	}
+	day := g.Source.TenantDay(g.of.Month, g.of.Tenant, g.of.Day)
+	if len(g.gone) > 0 {
+		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.past.readings(ctx, g, d.Device) }
+	}
+	var to *tableFile
+	for one, err := range day.Readings(ctx, "", "", func(at tables.Ticks) { g.began = at }) {
+		if err != nil {
+			return false, err
+		}
+		about := g.About.properties(one.Member)
+		for _, s := range append(columnar.SeriesOf(&one.Sample), aboutSeries(about)...) {
+			if !has[s] {
+				whole, has[s], g.series[s] = false, true, true
+			}
+		}
+		if !whole {
+			continue
+		}
+		if to, err = g.fileFor(ctx, to, one.Member.Device, known); err != nil {
+			return false, err
+		}
+		if err := to.write(&one, about); err != nil {
+			return false, err
+		}
+		g.rows++
+	}
+	if !whole {
+		return false, g.giveUp(ctx)
+	}
+	if err := g.end(ctx, to); err != nil {
+		return false, err
+	}
+	return true, g.unraised(ctx, day)
+}
+
+// giveUp ends what was put before a series without a column.
+func (g *readingsMaking) giveUp(ctx context.Context) error {
+	made := g.made
+	g.made = nil
+	return g.table.Abandon(ctx, made)
+}
+
+// unraised returns ErrStale if retention has begun with a device whose rows were read from storage.
+func (g *readingsMaking) unraised(ctx context.Context, day groups.TenantDay) error {
+	if len(g.gone) == 0 {
+		return nil
+	}
+	for device, err := range day.Watermarks(ctx, "", "") {
+		if err != nil {
+			return err
+		}
+		if !g.past.taken[device] {
+			return fmt.Errorf("%w: retention has begun with device %s", catalog.ErrStale, device)
+		}
+	}
+	return nil
+}
+
+// properties returns what the columns about devices have of one.
+func (a About) properties(m *schema.Member) map[string]string {
+	if len(a) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for i, value := range a.values(m) {
+		if value != "" {
+			all[a[i]] = value
+		}
+	}
+	return all
+}
+
+func aboutSeries(about map[string]string) (all []columnar.Series) {
+	for name := range about {
+		all = append(all, columnar.Series{Sensor: name, Kind: columnar.Text, About: true})
+	}
+	return all
+}

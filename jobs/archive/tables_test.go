@@ -1,0 +1,202 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"furrow/jobs/archive"
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/archive/delta"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A tablesFleet is a fleet with the tables of its archive.
+type tablesFleet struct {
+	*jobstest.Fleet
+	source schema.Names // of the fleet; the archive has names of its own
+	rows   string       // table of the catalog
+	day    archive.TableDay
+}
+
+// newTables has a fleet, two tenants with readings of yesterday, and no tables yet.
+func newTables(t testing.TB) *tablesFleet {
+	t.Helper()
+	w := jobstest.NewWorldSince(t, 2*24*time.Hour, 6, 30)
+	f := w.NewFleet(t)
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	x := &tablesFleet{Fleet: f, source: f.Names, day: archive.TableDay{Tenant: "t0", Day: schema.DayOf(tables.TicksOf(time.Now())) - 1,
+		Month: jobstest.Month}}
+	x.again(t)
+	return x
+}
+
+// again has no tables.
+func (x *tablesFleet) again(t testing.TB) {
+	t.Helper()
+	x.rows = azuretest.Name("catalog")
+	must.Succeed(t, x.World.Connect(t, nil).Table(x.rows).Create(t.Context()))
+	x.Names = must.Have(schema.ParseNames(azuretest.Name("a")[:17]))(t)
+	must.Succeed(t, x.maker(t, nil).Store.Create(t.Context()))
+}
+
+func (x *tablesFleet) maker(t testing.TB, through policy.Transporter) *archive.Tables {
+	t.Helper()
+	d := daysOf(t, x.Fleet, through)
+	d.Source.Names = x.source
+	return &archive.Tables{Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: d.Store,
+		Source: d.Source, About: archive.About{"site"}, Settle: time.Second}
+}
+
+// read returns what the published log of the table says, as archived does.
+func (x *tablesFleet) read(t testing.TB) map[string]string {
+	t.Helper()
+	found, live := map[string]string{}, map[string]bool{}
+	all, root := objects(t, x.World.Account, x.Names.Archive()), delta.Folder(string(x.day.Tenant))+"/readings/"
+	for n := 0; all[root+delta.VersionFile(int64(n))] != nil; n++ {
+		v := must.Have(delta.ParseVersion(all[root+delta.VersionFile(int64(n))]))(t)
+		for _, r := range v.Removed {
+			delete(live, must.Have(url.PathUnescape(r.Path))(t))
+		}
+		for _, a := range v.Added {
+			live[must.Have(url.PathUnescape(a.Path))(t)] = true
+		}
+	}
+	for path := range live {
+		content := all[root+path]
+		r := must.Have(columnar.OpenReadings(bytes.NewReader(content), int64(len(content))))(t)
+		for {
+			one, err := r.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			must.Succeed(t, err)
+			id := fmt.Sprint(one.Device, "/", one.Sample.Key)
+			if found[id] != "" {
+				t.Errorf("%s is there twice", id)
+			}
+			found[id] = text(fmt.Sprintf("tenant=%s/%s", x.day.Tenant, path[:len("date=2026-11-20")]), one.Sample.Values)
+		}
+	}
+	return found
+}
+
+// want returns what the table should have of the day.
+func (x *tablesFleet) want(t testing.TB) map[string]string {
+	t.Helper()
+	return of(x.Fleet, archive.Folder{Tenant: x.day.Tenant, Day: x.day.Day, Month: x.day.Month},
+		expected(t, x.Fleet, func(d schema.Day) bool { return d == x.day.Day }))
+}
+
+func TestTablesHaveTheReadingsOfADay(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	want := x.want(t)
+	m := x.maker(t, nil)
+	for range 2 {
+		must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+		same(t, x.read(t), want)
+	}
+	m.FileBytes = 1 // a file for each device
+	must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+	same(t, x.read(t), want, "a file for each device")
+	files := 0
+	for _, err := range m.Readings(x.day.Tenant).Files(t.Context(), x.day.Day, x.day.Day) {
+		must.Succeed(t, err)
+		files++
+	}
+	if files < 2 {
+		t.Errorf("%d files", files)
+	}
+	late := tables.Entity{PartitionKey: string(x.World.Devices[0]), RowKey: (x.day.Day.Start() + 1).String()}
+	late.Set("yesterday", tables.Double(1))
+	jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), late)
+	must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+	same(t, x.read(t), x.want(t), "a late row with a sensor that nobody had")
+}
+
+// TestTablesKeepWhatRetentionHasDeleted: it raises the watermark of each device and deletes its rows, at any operation
+// of a maker that makes the day again.
+func TestTablesKeepWhatRetentionHasDeleted(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	want := x.want(t)
+	for n, more := 0, true; more; n += effort.Step(3) {
+		y := newTables(t)
+		want = y.want(t)
+		first := y.maker(t, nil)
+		first.FileBytes = 1
+		must.Succeed(t, first.MakeReadings(t.Context(), y.day))
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			for _, device := range y.World.Devices {
+				y.retire(t, device)
+			}
+			return send()
+		}}
+		must.Succeed(t, y.maker(t, gate).MakeReadings(t.Context(), y.day))
+		same(t, y.read(t), want, "retention at operation ", n)
+		if more = int(gate.N.Load()) > n; !more {
+			t.Logf("%d operations", n)
+		}
+	}
+}
+
+// retire does what retention does with a device's rows of the day.
+func (x *tablesFleet) retire(t testing.TB, device schema.DeviceID) {
+	t.Helper()
+	f := *x.Fleet
+	f.Names = x.source
+	raise(t, &f, device, x.day.Day)
+	table := x.World.Connect(t, nil).Table(x.Readings)
+	for _, e := range jobstest.Rows(t, table, tables.Query{Range: tables.Partition(string(device))}) {
+		if e.RowKey < (x.day.Day + 1).Start().String() {
+			must.Have(table.Do(t.Context(), tables.Delete(string(device), e.RowKey, tables.AnyETag)))(t)
+		}
+	}
+}
+
+// TestKilledMakersOfTablesLeaveWholeVersions at every operation: readers see the day as it was, or as it is, and
+// another maker does the rest.
+func TestKilledMakersOfTablesLeaveWholeVersions(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	want := x.want(t)
+	for n, more := 0, true; more; n += effort.Step(2) {
+		x.again(t)
+		ctx, kill := context.WithCancel(t.Context())
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			if n%4 < 2 {
+				if r, err := send(); err == nil {
+					_ = r.Body.Close()
+				}
+			}
+			kill()
+			return nil, context.Canceled
+		}}
+		err := x.maker(t, gate).MakeReadings(ctx, x.day)
+		kill()
+		if more = int(gate.N.Load()) > n; more != (err != nil) {
+			t.Fatalf("operation %d: %v", n, err)
+		}
+		if got := x.read(t); len(got) > 0 {
+			same(t, got, want, "killed at operation ", n)
+		}
+		must.Succeed(t, x.maker(t, nil).MakeReadings(t.Context(), x.day))
+		same(t, x.read(t), want, "after operation ", n)
+	}
+}
