@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
@@ -43,3 +46,26 @@ func (s *Store) Get(ctx context.Context, name string) (content []byte, etag tabl
 
 // Delete deletes a blob, if there is one.
 func (s *Store) Delete(ctx context.Context, name string) error { return s.delete(ctx, name) }
+
+// List yields the blobs in a folder.
+func (s *Store) List(ctx context.Context, folder string) iter.Seq2[catalog.Listed, error] {
+	return func(yield func(catalog.Listed, error) bool) {
+		pages := s.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &folder})
+		for pages.More() {
+			page, err := pages.NextPage(call{KindList, ""}.within(ctx))
+			if err = named(err); err != nil {
+				yield(catalog.Listed{}, fmt.Errorf("%s %s: %w", KindList, s.name, err))
+				return
+			}
+			for _, item := range page.Segment.BlobItems {
+				one := catalog.Listed{Name: *item.Name}
+				if item.Properties != nil && item.Properties.LastModified != nil {
+					one.Written = *item.Properties.LastModified
+				}
+				if !yield(one, nil) {
+					return
+				}
+			}
+		}
+	}
+}

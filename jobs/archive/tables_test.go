@@ -2,12 +2,14 @@ package archive_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,22 +80,46 @@ func (x *tablesFleet) read(t testing.TB) map[string]string {
 		}
 	}
 	for path := range live {
-		content := all[root+path]
-		r := must.Have(columnar.OpenReadings(bytes.NewReader(content), int64(len(content))))(t)
-		for {
-			one, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			must.Succeed(t, err)
-			id := fmt.Sprint(one.Device, "/", one.Sample.Key)
+		for id, values := range x.readingsOf(t, all[root+path], path[:len("date=2026-11-20")]) {
 			if found[id] != "" {
 				t.Errorf("%s is there twice", id)
 			}
-			found[id] = text(fmt.Sprintf("tenant=%s/%s", x.day.Tenant, path[:len("date=2026-11-20")]), one.Sample.Values)
+			found[id] = values
 		}
 	}
 	return found
+}
+
+// readingsOf returns what a file of a day has, as archived does.
+func (x *tablesFleet) readingsOf(t testing.TB, content []byte, day string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	r := must.Have(columnar.OpenReadings(bytes.NewReader(content), int64(len(content))))(t)
+	for {
+		one, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		must.Succeed(t, err)
+		id := fmt.Sprint(one.Device, "/", one.Sample.Key)
+		found[id] = text(fmt.Sprintf("tenant=%s/%s", x.day.Tenant, day), one.Sample.Values)
+	}
+}
+
+// unpacked returns the compressed properties of a row of the catalog.
+func unpacked(t testing.TB, e *tables.Entity) string {
+	t.Helper()
+	var all strings.Builder
+	for _, name := range []string{"Bytes", "Columns"} {
+		var packed bytes.Buffer
+		for i := 0; e.Get(fmt.Sprint(name, i)) != (tables.Value{}); i++ {
+			packed.Write(e.Get(fmt.Sprint(name, i)).Binary())
+		}
+		if packed.Len() > 0 {
+			all.Write(must.Have(io.ReadAll(must.Have(gzip.NewReader(&packed))(t)))(t))
+		}
+	}
+	return all.String()
 }
 
 // want returns what the table should have of the day.

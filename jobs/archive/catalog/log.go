@@ -21,6 +21,7 @@ type published struct {
 	made       tables.Ticks
 	bytes      int64 // of its file
 	since      int64 // bytes of versions after it
+	ended      int64 // versions below are over: an erasure has ended them
 
 	etag tables.ETag // empty: there is no row yet
 }
@@ -42,7 +43,7 @@ func (t *Table) published(ctx context.Context) (p published, err error) {
 	f := e.Fields()
 	p = published{version: f.Int("Version"), at: tables.Ticks(f.Int("At")), foreign: f.Boolean("Foreign"),
 		checkpoint: f.Int("Checkpoint"),
-		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), etag: e.ETag}
+		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), ended: f.Int("Ended"), etag: e.ETag}
 	f.Fail("Marks", json.Unmarshal([]byte(f.String("Marks")), &p.marks))
 	return p, f.Err()
 }
@@ -61,6 +62,7 @@ func (t *Table) save(ctx context.Context, p *published) error {
 	e.Set("Made", tables.Int64(int64(p.made)))
 	e.Set("Bytes", tables.Int64(p.bytes))
 	e.Set("Since", tables.Int64(p.since))
+	e.Set("Ended", tables.Int64(p.ended))
 	e.Set("Marks", tables.String(string(marks)))
 	op := tables.Replace(e, p.etag)
 	if p.etag == "" {

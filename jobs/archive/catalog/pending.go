@@ -36,9 +36,9 @@ func (t *Table) Abandon(ctx context.Context, files []File) error {
 		switch {
 		case err == nil || errors.Is(err, tables.ErrExists): // it was abandoned before
 		case errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrConflict):
-			// It was committed, or ended by others, who may have deleted its blob before that was put. Cleaning leaves the
-			// blobs of live files.
-			if _, err := t.rows.Do(ctx, op); err != nil && !errors.Is(err, tables.ErrExists) {
+			// It was committed, or ended by others, who may have deleted its blob before that was put: then it is deleted
+			// once more. Cleaning leaves the blobs of live files.
+			if _, err := t.rows.Do(ctx, tables.InsertOrReplace(op.Entity)); err != nil {
 				return t.wrap("abandoning a file", err)
 			}
 		default:

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -38,16 +39,27 @@ func Folder(text string) string {
 	return name[:cut] + "@-" + hex.EncodeToString(sum[:hashed/2])
 }
 
-// logFolder is that of a table's log, below the table's folder.
-const logFolder = "_delta_log/"
+// LogFolder is that of a table's log, below the table's folder.
+const LogFolder = "_delta_log/"
 
 // VersionFile returns the name of a version's file below the table's folder.
-func VersionFile(version int64) string { return fmt.Sprintf("%s%020d.json", logFolder, version) }
+func VersionFile(version int64) string { return fmt.Sprintf("%s%020d.json", LogFolder, version) }
 
 // CheckpointFile returns the name of a checkpoint below the table's folder.
 func CheckpointFile(version int64) string {
-	return fmt.Sprintf("%s%020d.checkpoint.parquet", logFolder, version)
+	return fmt.Sprintf("%s%020d.checkpoint.parquet", LogFolder, version)
 }
 
 // LastCheckpoint is the file that says where readers begin.
-const LastCheckpoint = logFolder + "_last_checkpoint"
+const LastCheckpoint = LogFolder + "_last_checkpoint"
+
+// VersionOf returns the version of a file of the log, of a checkpoint as well.
+func VersionOf(name string) (version int64, is bool) {
+	base, is := strings.CutPrefix(name, LogFolder)
+	digits, kind, _ := strings.Cut(base, ".")
+	if !is || len(digits) != 20 || kind != "json" && kind != "checkpoint.parquet" {
+		return 0, false
+	}
+	version, err := strconv.ParseInt(digits, 10, 64)
+	return version, err == nil
+}
