@@ -226,3 +226,53 @@ func TestKilledMakersOfTablesLeaveWholeVersions(t *testing.T) {
 		same(t, x.read(t), want, "after operation ", n)
 	}
 }
+
+// TestForgottenDaysLeaveTheTable, and their blobs a day later. Younger ones stay.
+func TestForgottenDaysLeaveTheTable(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m, want := x.maker(t, nil), x.want(t)
+	m.FileBytes = 1
+	before := x.day
+	before.Day--
+	must.Succeed(t, m.MakeReadings(t.Context(), before))
+	must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+	if n := must.Have(m.ForgetReadings(t.Context(), x.day.Tenant, x.day.Day))(t); n == 0 {
+		t.Error("the day before had no readings")
+	}
+	same(t, x.read(t), want)
+	blobs := func() (n int) {
+		for name := range objects(t, x.World.Account, x.Names.Archive()) {
+			if strings.Contains(name, "date="+before.Day.String()) {
+				n++
+			}
+		}
+		return n
+	}
+	must.Succeed(t, m.Readings(x.day.Tenant).Clean(t.Context(), m.Store))
+	if blobs() == 0 {
+		t.Error("readers may still read what has just left the table")
+	}
+	later := x.maker(t, hence(25*time.Hour))
+	must.Succeed(t, later.Readings(x.day.Tenant).Clean(t.Context(), later.Store))
+	if n := blobs(); n > 0 {
+		t.Errorf("%d blobs are left a day later", n)
+	}
+	same(t, x.read(t), want)
+	if n := must.Have(m.ForgetReadings(t.Context(), x.day.Tenant, x.day.Day))(t); n != 0 {
+		t.Errorf("%d readings are forgotten twice", n)
+	}
+}
+
+// hence has storage say that it is so much later.
+func hence(by time.Duration) faults.Func {
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		at, err := http.ParseTime(answer.Header.Get("Date"))
+		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
+		return answer, err
+	}
+}
