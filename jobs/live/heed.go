@@ -48,8 +48,11 @@ func heedSettings(d *folding.Device, at times) (heeded bool, err error) {
 			}
 		}
 		t.Rebuild(coverage.Settings)
-		if tables.TicksBefore(t.Last) < t.Coverage.Watermark { // nothing is left to fold open windows from
+		if tables.TicksBefore(t.Last) < t.Coverage.Watermark { // nothing is left to fold anything from
 			forgetWindows(d, all)
+			if err := newestBelow(d, tables.MaxTicks); err != nil {
+				return false, err
+			}
 		}
 	}
 	t.Settings = d.Model.Settings

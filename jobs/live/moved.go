@@ -41,7 +41,8 @@ func heedSpans(d *folding.Device, at times) (heeded bool, err error) {
 	return true, d.OpenWindows()
 }
 
-// newestBelow leaves the newest values of readings before a time, and has their outputs written.
+// newestBelow leaves the newest values of readings before a time, of sensors that the settings know, and has their
+// outputs written.
 func newestBelow(d *folding.Device, at tables.Ticks) error {
 	for _, processor := range d.Model.Processors {
 		m, ok := processor.Fold.(fold.Merging)
@@ -51,7 +52,7 @@ func newestBelow(d *folding.Device, at tables.Ticks) error {
 		state := d.Row.State(processor.Name)
 		if state != nil {
 			var err error
-			if state, err = m.Below(state, at, func(string) bool { return true }); err != nil {
+			if state, err = m.Below(state, at, d.Model.Sensors.Makes); err != nil {
 				return err
 			}
 		}
