@@ -1,9 +1,12 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
@@ -18,18 +21,52 @@ type Erased struct {
 	Files int   // that were replaced or removed
 }
 
-// EraseReadings erases readings of devices from a tenant's table of readings, and ends the table's earlier versions.
-// Nobody may be able to read them from storage any more: whoever makes a day again does not put them back. Repeated, it
-// does what is left.
-func (m *Tables) EraseReadings(ctx context.Context, tenant schema.Tenant, devices ...schema.DeviceID) (all Erased,
-	err error) {
-	t := m.Readings(tenant)
-	err = t.RaiseEpoch(ctx)
+// Erase erases devices from a tenant's tables, and ends the tables' earlier versions. Nobody may be able to read them
+// from storage any more: whoever makes a day again does not put them back. Repeated, it does what is left. Reports have
+// no devices: those of days that had some are made again.
+func (m *Tables) Erase(ctx context.Context, tenant schema.Tenant, devices ...schema.DeviceID) (all Erased, err error) {
+	days := map[TableDay]bool{}
+	copyReadings := func(ctx context.Context, t *catalog.Table, f catalog.File) (int64, []catalog.File, error) {
+		days[TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]}] = true
+		return m.readingsWithout(ctx, t, f, devices)
+	}
+	if err := m.eraseFrom(ctx, m.Readings(tenant), devices, copyReadings, &all); err != nil {
+		return all, err
+	}
+	for i, t := range m.Sums(tenant) {
+		if i >= len(m.Summed.Rollups) {
+			break
+		}
+		copyRollups := func(ctx context.Context, t *catalog.Table, f catalog.File) (int64, []catalog.File, error) {
+			return m.rollupsWithout(ctx, t, f, devices)
+		}
+		if err := m.eraseFrom(ctx, t, devices, copyRollups, &Erased{}); err != nil {
+			return all, err
+		}
+	}
+	if len(m.Summed.Reports) == 0 {
+		return all, nil
+	}
+	for day := range days {
+		if err := m.MakeDay(ctx, day); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// without copies a file without devices, and returns how many rows of theirs it had.
+type without func(ctx context.Context, t *catalog.Table, f catalog.File) (gone int64, made []catalog.File, err error)
+
+// eraseFrom erases devices from one table.
+func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, copied without,
+	all *Erased) error {
+	err := t.RaiseEpoch(ctx)
 	for found := true; err == nil && found; {
-		found, err = m.erasePass(ctx, t, devices, &all)
+		found, err = m.erasePass(ctx, t, devices, copied, all)
 	}
 	if errors.Is(err, catalog.ErrAbsent) {
-		return all, nil
+		return nil
 	}
 	if err == nil {
 		err = t.EndVersions(ctx, m.Store, m.Store)
@@ -37,13 +74,13 @@ func (m *Tables) EraseReadings(ctx context.Context, tenant schema.Tenant, device
 	if err == nil {
 		err = t.Clean(ctx, m.Store)
 	}
-	return all, err
+	return err
 }
 
-// erasePass erases devices from all files that the table has, and reports whether one had any of their readings: then
+// erasePass erases devices from all files that the table has, and reports whether one had any of their rows: then
 // another pass looks for what came meanwhile.
-func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, all *Erased) (bool, error) {
-	found := false
+func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, copied without,
+	all *Erased) (found bool, err error) {
 	for f, err := range t.Files(ctx, 0, schema.DayOf(tables.MaxTicks)-1) {
 		if err != nil {
 			return found, err
@@ -54,7 +91,7 @@ func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []sche
 		}
 		for try := range commit.Tries {
 			var gone int64
-			if gone, err = m.eraseFile(ctx, t, f, devices); !errors.Is(err, catalog.ErrStale) {
+			if gone, err = m.eraseFile(ctx, t, f, copied); !errors.Is(err, catalog.ErrStale) {
 				if found = found || gone > 0; gone > 0 {
 					all.Rows, all.Files = all.Rows+gone, all.Files+1
 				}
@@ -71,9 +108,8 @@ func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []sche
 	return found, nil
 }
 
-// eraseFile puts a file without devices in place of one that the table has, and returns how many readings those had in
-// it.
-func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File, devices []schema.DeviceID) (gone int64,
+// eraseFile puts a copy in place of a file that the table has, and returns how many rows were left out.
+func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File, copied without) (gone int64,
 	err error) {
 	s, err := t.Begin(ctx, of.Date)
 	if err != nil {
@@ -83,16 +119,14 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 	if i < 0 {
 		return 0, nil // replaced meanwhile: the next pass sees what by
 	}
-	g := &readingsMaking{Tables: m, table: t, gone: s.Files[i : i+1],
-		of: TableDay{Tenant: t.Tenant, Day: of.Date, Month: of.Months[0]}}
-	defer g.past.close()
-	if gone, err = g.copyWithout(ctx, devices); err != nil || gone == 0 {
-		return 0, errors.Join(err, t.Abandon(context.WithoutCancel(ctx), g.made))
+	gone, made, err := copied(ctx, t, s.Files[i])
+	if err != nil || gone == 0 {
+		return 0, errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
 	}
-	for i := range g.made {
-		g.made[i].Months = of.Months
+	for i := range made {
+		made[i].Months = of.Months
 	}
-	c := &catalog.Change{Why: "erased", Gone: g.gone, New: g.made, Erases: true}
+	c := &catalog.Change{Why: "erased", Gone: s.Files[i : i+1], New: made, Erases: true}
 	for _, month := range of.Months {
 		d := s.Day(month)
 		if len(of.Months) == 1 {
@@ -101,38 +135,71 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 		c.Days = append(c.Days, d)
 	}
 	if _, err = t.Commit(ctx, s, c); err != nil {
-		err = errors.Join(err, t.Abandon(context.WithoutCancel(ctx), g.made))
+		err = errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
 	}
 	return gone, err
 }
 
-// copyWithout writes the readings of a file that are not of devices into another, and counts those that are.
-func (g *readingsMaking) copyWithout(ctx context.Context, devices []schema.DeviceID) (gone int64, err error) {
-	if err := g.past.reset(); err != nil {
-		return 0, err
-	}
-	if err := g.past.open(ctx, g, &g.gone[0]); err != nil {
-		return 0, err
+// readingsWithout copies a file of readings.
+func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalog.File,
+	devices []schema.DeviceID) (gone int64, made []catalog.File, err error) {
+	g := &readingsMaking{Tables: m, table: t, gone: []catalog.File{f},
+		of: TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}}
+	defer g.past.close()
+	if err := errors.Join(g.past.reset(), g.past.open(ctx, g, &f)); err != nil {
+		return 0, nil, err
 	}
 	var to *tableFile
-	for ; g.past.ahead != nil; err = g.past.advance() {
-		if err != nil {
-			return 0, err
-		}
+	for ; err == nil && g.past.ahead != nil; err = g.past.advance() {
 		one := g.past.ahead
 		if slices.Contains(devices, one.Device) {
 			gone++
 			continue
 		}
 		if to, err = g.fileFor(ctx, to, one.Device, g.past.reader.Series); err != nil {
-			return 0, err
+			return 0, g.made, err
 		}
 		if err := to.to.Write(string(one.Device), one.About, &one.Sample); err != nil {
-			return 0, err
+			return 0, g.made, err
 		}
 	}
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = g.end(ctx, to)
 	}
-	return gone, g.end(ctx, to)
+	return gone, g.made, err
+}
+
+// rollupsWithout copies a file of rollups.
+func (m *Tables) rollupsWithout(ctx context.Context, t *catalog.Table, f catalog.File,
+	devices []schema.DeviceID) (gone int64, made []catalog.File, err error) {
+	a := &sumTable{kind: rollupsKind, table: t}
+	for _, name := range f.Columns {
+		a.about = append(a.about, columnar.NamedSeries{Name: name})
+	}
+	content, etag, err := m.Store.Get(ctx, t.Path(&f))
+	if err != nil {
+		return 0, nil, err
+	}
+	if etag == "" {
+		return 0, nil, fmt.Errorf("%w: file %s has gone", catalog.ErrStale, f.Name)
+	}
+	of := TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}
+	err = columnar.ReadTable(bytes.NewReader(content), int64(len(content)), func(row []any) error {
+		device, _ := row[0].(string)
+		if slices.Contains(devices, schema.DeviceID(device)) {
+			gone++
+			return nil
+		}
+		at, _ := row[1].(int64)
+		for i, v := range row {
+			if v == nil {
+				row[i] = ""
+			}
+		}
+		return a.write(ctx, m, of, device, time.UnixMicro(at), row)
+	})
+	if err == nil {
+		err = a.put(ctx)
+	}
+	return gone, a.made, err
 }

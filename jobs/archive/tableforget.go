@@ -13,10 +13,19 @@ import (
 // mostGone is how many files leave with one version: a transaction has room for so many.
 const mostGone = 40
 
-// ForgetReadings removes the days before one from a tenant's table of readings, as retention does. Their blobs are
-// deleted a day after the log says so. It returns how many readings that were.
-func (m *Tables) ForgetReadings(ctx context.Context, tenant schema.Tenant, before schema.Day) (rows int64, err error) {
-	t := m.Readings(tenant)
+// Forget removes the days before one from a tenant's tables, as retention does. Their blobs are deleted a day after the
+// log says so. It returns how many rows that were.
+func (m *Tables) Forget(ctx context.Context, tenant schema.Tenant, before schema.Day) (rows int64, err error) {
+	for _, t := range m.all(tenant) {
+		gone, err := m.forget(ctx, t, before)
+		if rows += gone; err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+func (m *Tables) forget(ctx context.Context, t *catalog.Table, before schema.Day) (rows int64, err error) {
 	for {
 		day, found := schema.Day(0), false
 		for f, err := range t.Files(ctx, 0, before-1) {

@@ -26,6 +26,7 @@ type Tables struct {
 	Store   *Store
 	Source  *groups.Source
 	About   About
+	Summed  Summed // tables of rollups and reports that there are besides readings
 	// Settle is how long a row may take to become visible to everybody.
 	Settle time.Duration
 	// FileBytes is about how large a file becomes; zero means 64 MiB.
@@ -52,17 +53,38 @@ func readingsColumns() []delta.Column {
 // Readings returns a tenant's table of readings, which need not exist.
 func (m *Tables) Readings(t schema.Tenant) *catalog.Table { return m.Catalog.Table(t, readingsTable) }
 
-// MakeReadings makes what a table of readings has of a day again, from the readings that storage has, and publishes it.
+// all returns a tenant's tables, readings last.
+func (m *Tables) all(t schema.Tenant) []*catalog.Table { return append(m.Sums(t), m.Readings(t)) }
+
+// Clean deletes what a tenant's tables no longer need: blobs of files that left a day ago or were never committed, and
+// what of their logs is older than a week.
+func (m *Tables) Clean(ctx context.Context, tenant schema.Tenant) error {
+	for _, t := range m.all(tenant) {
+		err := t.Clean(ctx, m.Store)
+		if err == nil {
+			err = t.CleanLog(ctx, m.Store, keptLog)
+		}
+		if err != nil && !errors.Is(err, catalog.ErrAbsent) {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptLog is how long versions of tables can be read after there is a checkpoint above them.
+const keptLog = 7 * 24 * time.Hour
+
+// MakeDay makes what a tenant's tables have of a day again, from the readings that storage has, and publishes it.
 // Of devices whose rows retention may have deleted, it takes over what the table has. Repeated, by anybody and at any
 // time, it does what is left.
-func (m *Tables) MakeReadings(ctx context.Context, of TableDay) error {
+func (m *Tables) MakeDay(ctx context.Context, of TableDay) error {
 	t := m.Readings(of.Tenant)
 	if err := t.Create(ctx, readingsColumns()); err != nil {
 		return err
 	}
 	var last error
 	for try := range commit.Tries {
-		if last = m.tryReadings(ctx, t, of); !errors.Is(last, catalog.ErrStale) {
+		if last = m.tryDay(ctx, t, of); !errors.Is(last, catalog.ErrStale) {
 			break
 		}
 		if err := commit.Pause(ctx, try); err != nil {
@@ -72,16 +94,24 @@ func (m *Tables) MakeReadings(ctx context.Context, of TableDay) error {
 	if last != nil {
 		return fmt.Errorf("%s, partition %s: %w", of.Day, of.Month, last)
 	}
-	_, err := t.Publish(ctx, m.Store)
-	return err
+	for _, one := range m.all(of.Tenant) {
+		if _, err := one.Publish(ctx, m.Store); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (m *Tables) tryReadings(ctx context.Context, t *catalog.Table, of TableDay) error {
+func (m *Tables) tryDay(ctx context.Context, t *catalog.Table, of TableDay) error {
+	sums, err := m.beginSums(ctx, of)
+	if err != nil {
+		return err
+	}
 	s, err := t.Begin(ctx, of.Day)
 	if err != nil {
 		return err
 	}
-	making := &readingsMaking{Tables: m, table: t, of: of}
+	making := &readingsMaking{Tables: m, table: t, of: of, sums: sums}
 	for _, f := range s.Files {
 		if slices.Contains(f.Months, of.Month) {
 			making.gone = append(making.gone, f)
@@ -92,14 +122,19 @@ func (m *Tables) tryReadings(ctx context.Context, t *catalog.Table, of TableDay)
 	})
 	defer making.past.close()
 	err = making.write(ctx)
+	watermark := making.began.Add(-m.Settle)
+	if err == nil {
+		err = sums.commit(ctx, watermark)
+	}
 	if err == nil && len(making.gone)+len(making.made) > 0 {
 		d := s.Day(of.Month)
-		d.Rows, d.Watermark = making.rows, making.began.Add(-m.Settle)
+		d.Rows, d.Watermark = making.rows, watermark
 		_, err = t.Commit(ctx, s, &catalog.Change{Why: "readings of a day", Days: []catalog.Day{d}, Gone: making.gone,
 			New: making.made})
 	}
 	if err != nil {
-		err = errors.Join(err, t.Abandon(context.WithoutCancel(ctx), making.made))
+		ctx := context.WithoutCancel(ctx)
+		err = errors.Join(err, t.Abandon(ctx, making.made), sums.abandon(ctx))
 	}
 	return err
 }
@@ -111,6 +146,7 @@ type readingsMaking struct {
 	of    TableDay
 	gone  []catalog.File // that are replaced, in the order of devices
 	past  tablePast
+	sums  *tableSums
 
 	series map[columnar.Series]bool // that are expected, and those that were met
 	made   []catalog.File
@@ -125,7 +161,7 @@ func (g *readingsMaking) write(ctx context.Context) error {
 		return err
 	}
 	for range 2 {
-		if err := g.past.reset(); err != nil {
+		if err := errors.Join(g.past.reset(), g.sums.reset(ctx)); err != nil {
 			return err
 		}
 		whole, err := g.writeOnce(ctx, known)
@@ -225,7 +261,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		if to, err = g.fileFor(ctx, to, one.Member.Device, known); err != nil {
 			return false, err
 		}
-		if err := to.write(&one, about); err != nil {
+		if err := errors.Join(to.write(&one, about), g.sums.add(ctx, &one)); err != nil {
 			return false, err
 		}
 		g.rows++
@@ -233,7 +269,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	if !whole {
 		return false, g.giveUp(ctx)
 	}
-	if err := g.end(ctx, to); err != nil {
+	if err := errors.Join(g.end(ctx, to), g.sums.close(ctx)); err != nil {
 		return false, err
 	}
 	return true, g.unraised(ctx, day)

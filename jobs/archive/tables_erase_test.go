@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
@@ -82,23 +81,23 @@ func textsOf(t testing.TB, content []byte) string {
 // repeated.
 func TestErasedDevicesAreNowhere(t *testing.T) {
 	t.Parallel()
-	for n, more := 0, true; more; n += effort.Step(3) {
+	for n, more := 0, true; more; n += effort.Step(11) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
-		must.Succeed(t, m.MakeReadings(t.Context(), x.day))
-		must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+		must.Succeed(t, m.MakeDay(t.Context(), x.day))
+		must.Succeed(t, m.MakeDay(t.Context(), x.day))
 		x.vanish(t, device)
 		ctx, kill := context.WithCancel(t.Context())
 		gate := &faults.Gate{At: n, Stop: func(func() (*http.Response, error)) (*http.Response, error) {
 			kill()
 			return nil, context.Canceled
 		}}
-		_, err := x.maker(t, gate).EraseReadings(ctx, x.day.Tenant, device)
+		_, err := x.maker(t, gate).Erase(ctx, x.day.Tenant, device)
 		kill()
 		if more = int(gate.N.Load()) > n; more != (err != nil) {
 			t.Fatalf("operation %d: %v", n, err)
 		}
-		must.Have(m.EraseReadings(t.Context(), x.day.Tenant, device))(t)
+		must.Have(m.Erase(t.Context(), x.day.Tenant, device))(t)
 		x.nowhere(t, string(device), "killed at operation ", n)
 		same(t, x.newest(t), x.want(t), "killed at operation ", n)
 	}
@@ -108,24 +107,23 @@ func TestErasedDevicesAreNowhere(t *testing.T) {
 func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} { // it makes the day for the first time
-		for n, more := 0, true; more; n += effort.Step(2) {
+		for n, more := 0, true; more; n += effort.Step(7) {
 			x := newTables(t)
 			device := x.World.Devices[0]
 			if !first {
-				must.Succeed(t, x.maker(t, nil).MakeReadings(t.Context(), x.day))
+				must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
 			}
 			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 				x.vanish(t, device)
-				must.Have(x.maker(t, nil).EraseReadings(t.Context(), x.day.Tenant, device))(t)
+				must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Tenant, device))(t)
 				return send()
 			}}
-			must.Succeed(t, x.maker(t, gate).MakeReadings(t.Context(), x.day))
+			must.Succeed(t, x.maker(t, gate).MakeDay(t.Context(), x.day))
 			if more = int(gate.N.Load()) > n; !more {
 				break
 			}
-			m := x.maker(t, nil) // cleaning: a maker may have stood still before it put something
-			must.Succeed(t, m.Readings(x.day.Tenant).Clean(t.Context(), m.Store))
-			must.Succeed(t, m.Readings(x.day.Tenant).CleanLog(t.Context(), m.Store, 7*24*time.Hour))
+			// The maker may have stood still before it put something.
+			must.Succeed(t, x.maker(t, nil).Clean(t.Context(), x.day.Tenant))
 			x.nowhere(t, string(device), "first ", first, ", operation ", n)
 			same(t, x.newest(t), x.want(t), "first ", first, ", operation ", n)
 		}

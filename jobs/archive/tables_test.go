@@ -62,7 +62,9 @@ func (x *tablesFleet) maker(t testing.TB, through policy.Transporter) *archive.T
 	d := daysOf(t, x.Fleet, through)
 	d.Source.Names = x.source
 	return &archive.Tables{Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: d.Store,
-		Source: d.Source, About: archive.About{"site"}, Settle: time.Second}
+		Source: d.Source, About: archive.About{"site"}, Settle: time.Second, Summed: archive.Summed{
+			Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
+			By: []schema.By{schema.ByTenant, schema.BySite}}}
 }
 
 // read returns what the published log of the table says, as archived does.
@@ -135,11 +137,11 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 	want := x.want(t)
 	m := x.maker(t, nil)
 	for range 2 {
-		must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+		must.Succeed(t, m.MakeDay(t.Context(), x.day))
 		same(t, x.read(t), want)
 	}
 	m.FileBytes = 1 // a file for each device
-	must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	same(t, x.read(t), want, "a file for each device")
 	files := 0
 	for _, err := range m.Readings(x.day.Tenant).Files(t.Context(), x.day.Day, x.day.Day) {
@@ -152,7 +154,7 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 	late := tables.Entity{PartitionKey: string(x.World.Devices[0]), RowKey: (x.day.Day.Start() + 1).String()}
 	late.Set("yesterday", tables.Double(1))
 	jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), late)
-	must.Succeed(t, m.MakeReadings(t.Context(), x.day))
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	same(t, x.read(t), x.want(t), "a late row with a sensor that nobody had")
 }
 
@@ -162,19 +164,19 @@ func TestTablesKeepWhatRetentionHasDeleted(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)
 	want := x.want(t)
-	for n, more := 0, true; more; n += effort.Step(3) {
+	for n, more := 0, true; more; n += effort.Step(7) {
 		y := newTables(t)
 		want = y.want(t)
 		first := y.maker(t, nil)
 		first.FileBytes = 1
-		must.Succeed(t, first.MakeReadings(t.Context(), y.day))
+		must.Succeed(t, first.MakeDay(t.Context(), y.day))
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			for _, device := range y.World.Devices {
 				y.retire(t, device)
 			}
 			return send()
 		}}
-		must.Succeed(t, y.maker(t, gate).MakeReadings(t.Context(), y.day))
+		must.Succeed(t, y.maker(t, gate).MakeDay(t.Context(), y.day))
 		same(t, y.read(t), want, "retention at operation ", n)
 		if more = int(gate.N.Load()) > n; !more {
 			t.Logf("%d operations", n)
@@ -202,11 +204,11 @@ func TestKilledMakersOfTablesLeaveWholeVersions(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)
 	want := x.want(t)
-	for n, more := 0, true; more; n += effort.Step(2) {
+	for n, more := 0, true; more; n += effort.Step(7) {
 		x.again(t)
 		ctx, kill := context.WithCancel(t.Context())
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-			if n%4 < 2 {
+			if n%2 == 0 {
 				if r, err := send(); err == nil {
 					_ = r.Body.Close()
 				}
@@ -214,7 +216,7 @@ func TestKilledMakersOfTablesLeaveWholeVersions(t *testing.T) {
 			kill()
 			return nil, context.Canceled
 		}}
-		err := x.maker(t, gate).MakeReadings(ctx, x.day)
+		err := x.maker(t, gate).MakeDay(ctx, x.day)
 		kill()
 		if more = int(gate.N.Load()) > n; more != (err != nil) {
 			t.Fatalf("operation %d: %v", n, err)
@@ -222,7 +224,7 @@ func TestKilledMakersOfTablesLeaveWholeVersions(t *testing.T) {
 		if got := x.read(t); len(got) > 0 {
 			same(t, got, want, "killed at operation ", n)
 		}
-		must.Succeed(t, x.maker(t, nil).MakeReadings(t.Context(), x.day))
+		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
 		same(t, x.read(t), want, "after operation ", n)
 	}
 }
@@ -235,9 +237,9 @@ func TestForgottenDaysLeaveTheTable(t *testing.T) {
 	m.FileBytes = 1
 	before := x.day
 	before.Day--
-	must.Succeed(t, m.MakeReadings(t.Context(), before))
-	must.Succeed(t, m.MakeReadings(t.Context(), x.day))
-	if n := must.Have(m.ForgetReadings(t.Context(), x.day.Tenant, x.day.Day))(t); n == 0 {
+	must.Succeed(t, m.MakeDay(t.Context(), before))
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	if n := must.Have(m.Forget(t.Context(), x.day.Tenant, x.day.Day))(t); n == 0 {
 		t.Error("the day before had no readings")
 	}
 	same(t, x.read(t), want)
@@ -249,17 +251,17 @@ func TestForgottenDaysLeaveTheTable(t *testing.T) {
 		}
 		return n
 	}
-	must.Succeed(t, m.Readings(x.day.Tenant).Clean(t.Context(), m.Store))
+	must.Succeed(t, m.Clean(t.Context(), x.day.Tenant))
 	if blobs() == 0 {
 		t.Error("readers may still read what has just left the table")
 	}
 	later := x.maker(t, hence(25*time.Hour))
-	must.Succeed(t, later.Readings(x.day.Tenant).Clean(t.Context(), later.Store))
+	must.Succeed(t, later.Clean(t.Context(), x.day.Tenant))
 	if n := blobs(); n > 0 {
 		t.Errorf("%d blobs are left a day later", n)
 	}
 	same(t, x.read(t), want)
-	if n := must.Have(m.ForgetReadings(t.Context(), x.day.Tenant, x.day.Day))(t); n != 0 {
+	if n := must.Have(m.Forget(t.Context(), x.day.Tenant, x.day.Day))(t); n != 0 {
 		t.Errorf("%d readings are forgotten twice", n)
 	}
 }
@@ -274,5 +276,47 @@ func hence(by time.Duration) faults.Func {
 		at, err := http.ParseTime(answer.Header.Get("Date"))
 		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
 		return answer, err
+	}
+}
+
+// TestTablesOfRollupsAndReportsAreOfTheirReadings, as files of folders have them.
+func TestTablesOfRollupsAndReportsAreOfTheirReadings(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	days := daysOf(t, x.Fleet, nil)
+	days.Source.Names, days.About, days.Summed = x.source, m.About, m.Summed
+	for range 2 {
+		must.Succeed(t, m.MakeDay(t.Context(), x.day))
+		must.Have(days.MakeDay(t.Context(), archive.Folder{Tenant: x.day.Tenant, Day: x.day.Day, Month: x.day.Month},
+			archive.Asked{}))(t)
+		all := objects(t, x.World.Account, x.Names.Archive())
+		for _, kind := range []string{"rollups/window=1h", "rollups/window=1d", "reports/window=1h"} {
+			got, want := map[string]string{}, map[string]string{}
+			table := strings.ReplaceAll(kind, "/window=", "-")
+			for f, err := range m.Catalog.Table(x.day.Tenant, table).Files(t.Context(), x.day.Day, x.day.Day) {
+				must.Succeed(t, err)
+				of := m.Catalog.Table(x.day.Tenant, table)
+				rowsAsKeys(t, all[of.Path(&f)], got)
+			}
+			for name, content := range all {
+				if strings.HasPrefix(name, kind) && strings.HasSuffix(name, ".parquet") {
+					rowsAsKeys(t, content, want)
+				}
+			}
+			same(t, got, want, kind)
+		}
+	}
+}
+
+// rowsAsKeys adds the rows of a file, and reports one that is there twice.
+func rowsAsKeys(t *testing.T, content []byte, all map[string]string) {
+	t.Helper()
+	for _, row := range rowsOfFile(t, content) {
+		key := canonical(row)
+		if all[key] != "" {
+			t.Errorf("%s is there twice", key)
+		}
+		all[key] = "is there"
 	}
 }

@@ -57,10 +57,10 @@ func NewTable(to io.Writer, columns []TableColumn) *TableWriter {
 
 func (c TableColumn) node() parquet.Node {
 	switch c.Type {
-	case Moments:
-		return parquet.Encoded(parquet.Timestamp(parquet.Microsecond), &parquet.DeltaBinaryPacked)
+	case Moments: // fastparquet reads differences wrongly, and Parquet.Net not at all
+		return parquet.Encoded(parquet.Timestamp(parquet.Microsecond), &parquet.RLEDictionary)
 	case Counts:
-		return parquet.Encoded(parquet.Int(64), &parquet.DeltaBinaryPacked)
+		return parquet.Encoded(parquet.Int(64), &parquet.RLEDictionary)
 	case Doubles:
 		return parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.RLEDictionary)
 	}
