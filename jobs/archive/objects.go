@@ -59,8 +59,8 @@ func (s *Store) List(ctx context.Context, folder string) iter.Seq2[catalog.Liste
 			}
 			for _, item := range page.Segment.BlobItems {
 				one := catalog.Listed{Name: *item.Name}
-				if item.Properties != nil && item.Properties.LastModified != nil {
-					one.Written = *item.Properties.LastModified
+				if p := item.Properties; p != nil && p.LastModified != nil && p.ContentLength != nil {
+					one.Written, one.Bytes = *p.LastModified, *p.ContentLength
 				}
 				if !yield(one, nil) {
 					return

@@ -156,6 +156,26 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 	jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), late)
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	same(t, x.read(t), x.want(t), "a late row with a sensor that nobody had")
+	table := m.Readings(x.day.Tenant)
+	wrong := func() (all []string) {
+		for one, err := range table.Verify(t.Context(), m.Store) {
+			must.Succeed(t, err)
+			all = append(all, one)
+		}
+		return all
+	}
+	if all := wrong(); len(all) > 0 {
+		t.Errorf("verifying says %q", all)
+	}
+	for f, err := range table.Files(t.Context(), x.day.Day, x.day.Day) {
+		must.Succeed(t, err)
+		must.Succeed(t, m.Store.Delete(t.Context(), table.Path(&f)))
+		break
+	}
+	must.Succeed(t, m.Store.Put(t.Context(), table.Folder()+"date=2026-11-20/foreign.parquet", []byte("x"), ""))
+	if all := fmt.Sprint(wrong()); !strings.Contains(all, "is not there") || !strings.Contains(all, "foreign.parquet belongs") {
+		t.Errorf("verifying says %s", all)
+	}
 }
 
 // TestTablesKeepWhatRetentionHasDeleted: it raises the watermark of each device and deletes its rows, at any operation

@@ -22,6 +22,7 @@ type Lister interface {
 // A Listed is one blob.
 type Listed struct {
 	Name    string
+	Bytes   int64
 	Written time.Time
 }
 

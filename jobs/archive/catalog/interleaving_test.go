@@ -192,6 +192,10 @@ func (w *world) check(t testing.TB, what string, cleaned bool) {
 	}
 	if cleaned {
 		w.checkRows(t, what)
+		m := w.machine(t, nil)
+		for wrong, err := range m.table.Verify(t.Context(), m.objects) {
+			t.Errorf("%s: %s, %v", what, wrong, err)
+		}
 	}
 }
 

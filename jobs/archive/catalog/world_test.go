@@ -187,9 +187,14 @@ func (m *machine) replace(ctx context.Context, s *catalog.Snapshot, gone []catal
 	slices.SortFunc(months, schema.Month.Compare)
 	months = slices.Compact(months)
 	c := &catalog.Change{Gone: gone, Erases: erases}
-	for _, month := range months {
+	for i, month := range months { // the first one counts the rows that come and go
 		d := s.Day(month)
-		d.Watermark++
+		if d.Watermark++; i == 0 {
+			d.Rows += int64(len(readings))
+			for _, f := range gone {
+				d.Rows -= f.Stats.Rows
+			}
+		}
 		c.Days = append(c.Days, d)
 	}
 	if len(readings) > 0 {
