@@ -16,6 +16,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
@@ -62,6 +63,25 @@ func TestSizeOfADay(t *testing.T) {
 	t.Logf("requests: %v", sent.count)
 	if m.Readings != want {
 		t.Errorf("%d readings, want %d", m.Readings, want)
+	}
+	rows := client.Table(names.Output("catalog"))
+	must.Succeed(t, rows.Create(t.Context()))
+	made := &archive.Tables{Catalog: catalog.New(rows), Store: store, Source: p.Source(), Settle: time.Second}
+	for _, first := range []string{"first", "again"} {
+		sent.count = map[string]int{}
+		began = time.Now()
+		must.Succeed(t, made.MakeDay(t.Context(), archive.TableDay{Tenant: folder.Tenant, Day: day, Month: folder.Month}))
+		took = time.Since(began)
+		var inTable, size int64
+		for f, err := range made.Readings(folder.Tenant).Files(t.Context(), day, day) {
+			must.Succeed(t, err)
+			inTable, size = inTable+f.Stats.Rows, size+f.Bytes
+		}
+		t.Logf("as a table, %s: %.2f bytes a reading, %v; requests: %v", first, float64(size)/float64(inTable),
+			took.Round(time.Millisecond), sent.count)
+		if inTable != want {
+			t.Errorf("%d readings in the table, want %d", inTable, want)
+		}
 	}
 }
 

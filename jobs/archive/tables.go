@@ -56,11 +56,14 @@ func (m *Tables) Readings(t schema.Tenant) *catalog.Table { return m.Catalog.Tab
 // all returns a tenant's tables, readings last.
 func (m *Tables) all(t schema.Tenant) []*catalog.Table { return append(m.Sums(t), m.Readings(t)) }
 
-// Clean deletes what a tenant's tables no longer need: blobs of files that left a day ago or were never committed, and
-// what of their logs is older than a week.
+// Clean makes checkpoints of a tenant's tables where they are due, and deletes what the tables no longer need: blobs of
+// files that left a day ago or were never committed, and what of their logs is older than a week.
 func (m *Tables) Clean(ctx context.Context, tenant schema.Tenant) error {
 	for _, t := range m.all(tenant) {
-		err := t.Clean(ctx, m.Store)
+		err := t.Checkpoint(ctx, m.Store, false)
+		if err == nil {
+			err = t.Clean(ctx, m.Store)
+		}
 		if err == nil {
 			err = t.CleanLog(ctx, m.Store, keptLog)
 		}

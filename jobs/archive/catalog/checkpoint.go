@@ -20,8 +20,7 @@ const (
 // due reports whether a table needs a new checkpoint.
 func (p *published) due(now tables.Ticks) bool {
 	n := p.version - p.checkpoint
-	return n >= checkpointVersions && p.since*checkpointShare > p.bytes || n > 0 && now > p.made+checkpointAfter &&
-		p.made != 0
+	return n >= checkpointVersions && p.since*checkpointShare > p.bytes || n > 0 && now > p.made+checkpointAfter
 }
 
 // Checkpoint makes a checkpoint of what is published, if one is due or it must. Readers begin there.
@@ -37,9 +36,6 @@ func (t *Table) Checkpoint(ctx context.Context, to Objects, must bool) error {
 	h, err := t.head(ctx)
 	if err != nil {
 		return t.wrap("a checkpoint", err)
-	}
-	if p.made == 0 {
-		p.made = h.now // the first one is a week away
 	}
 	if p.version == p.checkpoint || !must && !p.due(h.now) {
 		return nil

@@ -17,11 +17,11 @@ type published struct {
 	marks   []mark       // when which version was published, in order
 	foreign bool         // somebody else has written into the log
 
-	checkpoint int64 // newest; -1: none
-	made       tables.Ticks
-	bytes      int64 // of its file
-	since      int64 // bytes of versions after it
-	ended      int64 // versions below are over: an erasure has ended them
+	checkpoint int64        // newest; -1: none
+	made       tables.Ticks // when that was; without one, when the first version was published
+	bytes      int64        // of its file
+	since      int64        // bytes of versions after it
+	ended      int64        // versions below are over: an erasure has ended them
 
 	etag tables.ETag // empty: there is no row yet
 }

@@ -71,7 +71,9 @@ func (t *Table) publish(ctx context.Context, to Objects) (int64, error) {
 		p.since += int64(len(file))
 		next++
 	}
-	p.note(next-1, h.now)
+	if p.note(next-1, h.now); p.made == 0 {
+		p.made = h.now // the first checkpoint comes a week later
+	}
 	return p.version, t.save(ctx, &p)
 }
 

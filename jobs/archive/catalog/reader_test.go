@@ -82,6 +82,47 @@ func replayed(blobs map[string][]byte) (r replay) {
 	return r
 }
 
+// followed follows a log from its checkpoint, and compares that with the catalog.
+func (w *world) followed(t testing.TB) string {
+	t.Helper()
+	blobs := w.blobs(t)
+	var last struct{ Version int }
+	if err := json.Unmarshal(blobs["_delta_log/_last_checkpoint"], &last); err != nil {
+		return err.Error()
+	}
+	live := map[string]bool{}
+	for _, path := range checkpointed(t, blobs[fmt.Sprintf("_delta_log/%020d.checkpoint.parquet", last.Version)]) {
+		live[path] = true
+	}
+	for n := last.Version + 1; blobs[fmt.Sprintf("_delta_log/%020d.json", n)] != nil; n++ {
+		for line := range strings.Lines(string(blobs[fmt.Sprintf("_delta_log/%020d.json", n)])) {
+			var a struct{ Add, Remove *struct{ Path string } }
+			if err := json.Unmarshal([]byte(line), &a); err != nil {
+				return err.Error()
+			}
+			if a.Add != nil {
+				live[a.Add.Path] = true
+			}
+			if a.Remove != nil {
+				delete(live, a.Remove.Path)
+			}
+		}
+	}
+	m := w.machine(t, nil)
+	for f, err := range m.table.Files(t.Context(), day, day) {
+		must.Succeed(t, err)
+		path := strings.TrimPrefix(m.table.Path(&f), m.table.Folder())
+		if !live[path] {
+			return "the log lacks " + path
+		}
+		delete(live, path)
+	}
+	if len(live) > 0 {
+		return fmt.Sprint("the log has ", live)
+	}
+	return ""
+}
+
 // newest returns the files of the newest version.
 func (r *replay) newest() []string { return r.files[len(r.files)-1] }
 

@@ -1,0 +1,60 @@
+package catalog_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest/must"
+)
+
+// TestCheckpointsComeWhenTheyAreDue: a week after versions without one, or after a hundred of them.
+func TestCheckpointsComeWhenTheyAreDue(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	checkpoints := func(w *world) (n int) {
+		for name := range w.blobs(t) {
+			if strings.HasSuffix(name, ".checkpoint.parquet") {
+				n++
+			}
+		}
+		return n
+	}
+	at := func(w *world, days time.Duration) *machine {
+		m := w.machine(t, hence(days*24*time.Hour))
+		must.Succeed(t, m.publish(t.Context()))
+		must.Succeed(t, m.table.Checkpoint(t.Context(), m.objects, false))
+		return m
+	}
+	w := newWorld(t, a, "weeks")
+	for _, step := range []struct {
+		days time.Duration
+		want int
+	}{{0, 0}, {6, 0}, {8, 1}, {9, 1}, {30, 1}} { // without another version there is nothing to do
+		if at(w, step.days); checkpoints(w) != step.want {
+			t.Errorf("after %d days: %d checkpoints, want %d", step.days, checkpoints(w), step.want)
+		}
+	}
+	w = newWorld(t, a, "versions")
+	for n := range 99 {
+		w.send(june, fmt.Sprint("b/", 100+n))
+		must.Succeed(t, w.machine(t, nil).make(t.Context(), june))
+		if n == 50 && checkpoints(w) > 0 {
+			t.Error("a checkpoint after 50 versions")
+		}
+	}
+	at(w, 0)
+	if n := checkpoints(w); n != 1 {
+		t.Errorf("%d checkpoints after a hundred versions", n)
+	}
+	must.Succeed(t, w.machine(t, nil).table.CleanLog(t.Context(), w.machine(t, nil).objects, 0))
+	for name := range w.blobs(t) {
+		if strings.HasSuffix(name, "00.json") && strings.Contains(name, "00000000000000000000") {
+			t.Errorf("%s, below the checkpoint, is still there", name)
+		}
+	}
+	if problem := w.followed(t); problem != "" {
+		t.Error(problem)
+	}
+}
