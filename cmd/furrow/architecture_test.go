@@ -117,8 +117,8 @@ func arrows() []arrow {
 		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
 		{"jobs/archive/delta", ""},
 		{"jobs/archive/catalog", "jobs/archive/delta jobs/commit tables tables/schema"},
-		{"jobs/archive", "jobs/archive/catalog jobs/archive/columnar jobs/commit jobs/fold jobs/groups " +
-			"jobs/internal/... jobs/report jobs/retain jobs/rollup tables tables/schema tables/service"},
+		{"jobs/archive", "jobs/archive/catalog jobs/archive/columnar jobs/archive/delta jobs/commit jobs/fold " +
+			"jobs/groups jobs/internal/... jobs/report jobs/retain jobs/rollup tables tables/schema tables/service"},
 		{"jobs/report", "jobs/fold jobs/groups jobs/retain jobs/rollup tables tables/schema"},
 		// Nor does one processor know another.
 		{"jobs/...", "jobs/condition jobs/fold jobs/internal/... tables tables/schema tables/service"},

@@ -183,7 +183,8 @@ func filled(t *testing.T) *tableOf {
 		}))
 	}
 	values := map[string]tables.Value{
-		"temp": tables.String("warm"), "Temp": tables.Double(math.Copysign(0, -1)), "größe": tables.Int32(-7), "a b;c": tables.Double(1e-300),
+		"temp": tables.String("warm"), "Temp": tables.Double(math.Copysign(0, -1)), "größe": tables.Int32(-7),
+		"a b;c": tables.Double(1e-300),
 		"count": tables.Int64(math.MaxInt64), "small": tables.Int64(1 << 53), "raw": tables.Binary([]byte{0, 255, 7}),
 		"id": tables.GUID("6f1b0d2e-5a0c-4a52-9d8f-0d5f0e2f7a11"), "device": tables.Double(3), "2nd": tables.String("x"),
 		"when": tables.DateTime(tables.TicksOf(at(day, 7))), "max": tables.Double(math.MaxFloat64),

@@ -14,8 +14,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// tablePast is what a table has of a day that is being made again. It has readings that storage no longer has. Files are
-// downloaded one after the other, when the first of their readings is needed.
+// tablePast is what a table has of a day that is being made again. It has readings that storage no longer has. Files
+// are downloaded one after the other, when the first of their readings is needed.
 type tablePast struct {
 	next   int // file
 	copied *os.File
@@ -32,7 +32,8 @@ func (p *tablePast) reset() error {
 }
 
 // readings yields those of a device. Devices come in order.
-func (p *tablePast) readings(ctx context.Context, g *readingsMaking, device schema.DeviceID) iter.Seq2[fold.Sample, error] {
+func (p *tablePast) readings(ctx context.Context, g *readingsMaking,
+	device schema.DeviceID) iter.Seq2[fold.Sample, error] {
 	return func(yield func(fold.Sample, error) bool) {
 		p.taken[device] = true
 		for {

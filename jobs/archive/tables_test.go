@@ -42,8 +42,8 @@ func newTables(t testing.TB) *tablesFleet {
 	w := jobstest.NewWorldSince(t, 2*24*time.Hour, 6, 30)
 	f := w.NewFleet(t)
 	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-	x := &tablesFleet{Fleet: f, source: f.Names, day: archive.TableDay{Tenant: "t0", Day: schema.DayOf(tables.TicksOf(time.Now())) - 1,
-		Month: jobstest.Month}}
+	x := &tablesFleet{Fleet: f, source: f.Names, day: archive.TableDay{Tenant: "t0", Month: jobstest.Month,
+		Day: schema.DayOf(tables.TicksOf(time.Now())) - 1}}
 	x.again(t)
 	return x
 }
@@ -173,7 +173,8 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 		break
 	}
 	must.Succeed(t, m.Store.Put(t.Context(), table.Folder()+"date=2026-11-20/foreign.parquet", []byte("x"), ""))
-	if all := fmt.Sprint(wrong()); !strings.Contains(all, "is not there") || !strings.Contains(all, "foreign.parquet belongs") {
+	all := fmt.Sprint(wrong())
+	if !strings.Contains(all, "is not there") || !strings.Contains(all, "foreign.parquet belongs") {
 		t.Errorf("verifying says %s", all)
 	}
 }
@@ -182,11 +183,9 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 // of a maker that makes the day again.
 func TestTablesKeepWhatRetentionHasDeleted(t *testing.T) {
 	t.Parallel()
-	x := newTables(t)
-	want := x.want(t)
 	for n, more := 0, true; more; n += effort.Step(7) {
 		y := newTables(t)
-		want = y.want(t)
+		want := y.want(t)
 		first := y.maker(t, nil)
 		first.FileBytes = 1
 		must.Succeed(t, first.MakeDay(t.Context(), y.day))

@@ -43,7 +43,8 @@ func (t *Table) published(ctx context.Context) (p published, err error) {
 	f := e.Fields()
 	p = published{version: f.Int("Version"), at: tables.Ticks(f.Int("At")), foreign: f.Boolean("Foreign"),
 		checkpoint: f.Int("Checkpoint"),
-		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), ended: f.Int("Ended"), etag: e.ETag}
+		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), ended: f.Int("Ended"),
+		etag: e.ETag}
 	f.Fail("Marks", json.Unmarshal([]byte(f.String("Marks")), &p.marks))
 	return p, f.Err()
 }
