@@ -28,6 +28,7 @@ const (
 // TestInterleavedMachinesLoseNothing: a machine stops at an operation, another does all of what it does, and the first
 // goes on, as one that was suspended. Then all is finished. At any moment of the log each reading is there once.
 func TestInterleavedMachinesLoseNothing(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	a := newAccount(t)
 	tried := 0
@@ -50,6 +51,7 @@ func TestInterleavedMachinesLoseNothing(t *testing.T) {
 
 // TestFirstMakersOfADay: the same where the day has no file yet, or no more.
 func TestFirstMakersOfADay(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	a := newAccount(t)
 	for _, retired := range []bool{false, true} {

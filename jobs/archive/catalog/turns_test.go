@@ -12,6 +12,7 @@ import (
 // TestMachinesTakeTurns: a machine stops before an operation, another stops before one of its own, the first goes on to
 // its end, and then the second.
 func TestMachinesTakeTurns(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	a := newAccount(t)
 	tried := 0
