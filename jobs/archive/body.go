@@ -36,8 +36,10 @@ type body struct {
 }
 
 func (s *Store) newBody(name, contentType string) *body {
-	return &body{client: s.container.NewBlockBlobClient(name), name: name, contentType: contentType, block: s.block,
+	b := &body{client: s.container.NewBlockBlobClient(name), name: name, contentType: contentType, block: s.block,
 		writer: rand.Text()}
+	b.metadata = map[string]*string{metaWriter: &b.writer}
+	return b
 }
 
 // write appends compressed bytes.

@@ -10,7 +10,6 @@ import (
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
-	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -21,86 +20,119 @@ type Erased struct {
 	Files int   // that were replaced or removed
 }
 
-// Erase erases devices from a tenant's tables, and ends the tables' earlier versions. Nobody may be able to read them
-// from storage any more: whoever makes a day again does not put them back. Repeated, it does what is left. Reports have
-// no devices: those of days that had some are made again.
+// Erase erases devices from all tables of a tenant, those that are no longer configured as well, and ends the tables'
+// earlier versions. Nobody may be able to read them from storage any more: whoever makes a day again does not put them
+// back. Repeated, it does what is left.
+//
+// Reports have no devices: days of readings that have some are made again, and their reports with them. An error of
+// one table keeps the others from nothing.
 func (m *Tables) Erase(ctx context.Context, tenant schema.Tenant, devices ...schema.DeviceID) (all Erased, err error) {
-	days := map[TableDay]bool{}
-	copyReadings := func(ctx context.Context, t *catalog.Table, f catalog.File) (int64, []catalog.File, error) {
-		days[TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]}] = true
-		return m.readingsWithout(ctx, t, f, devices)
-	}
-	if err := m.eraseFrom(ctx, m.Readings(tenant), devices, copyReadings, &all); err != nil {
+	every, err := m.Catalog.Tables(ctx, tenant)
+	if err != nil {
 		return all, err
 	}
-	for i, t := range m.Sums(tenant) {
-		if i >= len(m.Summed.Rollups) {
-			break
+	maker := *m
+	maker.Summed.Reports = nil
+	for _, t := range every { // whoever has read the devices begins again
+		if err := t.RaiseEpoch(ctx); err != nil && !errors.Is(err, catalog.ErrAbsent) {
+			return all, err
 		}
-		copyRollups := func(ctx context.Context, t *catalog.Table, f catalog.File) (int64, []catalog.File, error) {
-			return m.rollupsWithout(ctx, t, f, devices)
+		if kind, w, is := sumsOf(t); is && kind == reportsKind {
+			maker.Summed.Reports = append(maker.Summed.Reports, w)
 		}
-		if err := m.eraseFrom(ctx, t, devices, copyRollups, &Erased{}); err != nil {
+	}
+	if len(maker.Summed.Reports) > 0 {
+		if err := maker.makeAgain(ctx, tenant, every, devices); err != nil {
 			return all, err
 		}
 	}
-	if len(m.Summed.Reports) == 0 {
-		return all, nil
+	var errs []error
+	for _, t := range every {
+		errs = append(errs, m.eraseFrom(ctx, t, devices, &all))
 	}
-	for day := range days {
-		if err := m.MakeDay(ctx, day); err != nil {
-			return all, err
-		}
-	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
-// without copies a file without devices, and returns how many rows of theirs it had.
-type without func(ctx context.Context, t *catalog.Table, f catalog.File) (gone int64, made []catalog.File, err error)
+// makeAgain makes the days again whose readings have devices, and those with reports of readings that were never
+// committed.
+func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*catalog.Table,
+	devices []schema.DeviceID) error {
+	days, read := map[TableDay]bool{}, map[TableDay]tables.Ticks{}
+	for d, err := range m.Readings(tenant).Days(ctx) {
+		if err != nil {
+			return err
+		}
+		read[TableDay{tenant, d.Date, d.Month}] = d.Watermark
+	}
+	for _, t := range every {
+		if kind, _, _ := sumsOf(t); kind != reportsKind {
+			continue
+		}
+		for d, err := range t.Days(ctx) {
+			if err != nil {
+				return err
+			}
+			if of := (TableDay{tenant, d.Date, d.Month}); read[of] != d.Watermark {
+				days[of] = true
+			}
+		}
+	}
+	for f, err := range m.Readings(tenant).AllFiles(ctx) {
+		if err != nil {
+			return err
+		}
+		if mayHave(f, devices) {
+			days[TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]}] = true
+		}
+	}
+	for day := range days {
+		if err := m.MakeDay(ctx, day); err != nil && !errors.Is(err, catalog.ErrForeign) {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayHave reports whether a file may have rows of devices.
+func mayHave(f catalog.File, devices []schema.DeviceID) bool {
+	of, is := f.Stats.Ranges[columnar.Device]
+	return is && slices.ContainsFunc(devices, func(d schema.DeviceID) bool {
+		return string(d) >= of.Min && string(d) <= of.Max
+	})
+}
 
 // eraseFrom erases devices from one table.
-func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, copied without,
-	all *Erased) error {
-	err := t.RaiseEpoch(ctx)
+func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, all *Erased) (err error) {
 	for found := true; err == nil && found; {
-		found, err = m.erasePass(ctx, t, devices, copied, all)
-	}
-	if errors.Is(err, catalog.ErrAbsent) {
-		return nil
+		found, err = m.erasePass(ctx, t, devices, all)
 	}
 	if err == nil {
 		err = t.EndVersions(ctx, m.Store, m.Store)
 	}
-	if err == nil {
-		err = t.Clean(ctx, m.Store)
+	if err = errors.Join(err, t.Clean(ctx, m.Store)); errors.Is(err, catalog.ErrAbsent) {
+		return nil
 	}
 	return err
 }
 
-// erasePass erases devices from all files that the table has, and reports whether one had any of their rows: then
-// another pass looks for what came meanwhile.
-func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, copied without,
-	all *Erased) (found bool, err error) {
-	for f, err := range t.Files(ctx, 0, schema.DayOf(tables.MaxTicks)-1) {
+// erasePass erases devices from all files that the table has, and reports whether one had any of their rows, or was
+// replaced meanwhile: then another pass looks for what came.
+func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, all *Erased) (found bool,
+	err error) {
+	for f, err := range t.AllFiles(ctx) {
 		if err != nil {
 			return found, err
 		}
-		of := f.Stats.Ranges[columnar.Device]
-		if !slices.ContainsFunc(devices, func(d schema.DeviceID) bool { return string(d) >= of.Min && string(d) <= of.Max }) {
+		if !mayHave(f, devices) {
 			continue
 		}
-		for try := range commit.Tries {
-			var gone int64
-			if gone, err = m.eraseFile(ctx, t, f, copied); !errors.Is(err, catalog.ErrStale) {
-				if found = found || gone > 0; gone > 0 {
-					all.Rows, all.Files = all.Rows+gone, all.Files+1
-				}
-				break
+		err := again(ctx, func() error {
+			gone, replaced, err := m.eraseFile(ctx, t, f, devices)
+			if found = found || replaced; gone > 0 {
+				found, all.Rows, all.Files = true, all.Rows+gone, all.Files+1
 			}
-			if err := commit.Pause(ctx, try); err != nil {
-				return found, err
-			}
-		}
+			return err
+		})
 		if err != nil {
 			return found, err
 		}
@@ -108,36 +140,41 @@ func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []sche
 	return found, nil
 }
 
-// eraseFile puts a copy in place of a file that the table has, and returns how many rows were left out.
-func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File, copied without) (gone int64,
-	err error) {
+// eraseFile puts a copy without devices in place of a file that the table has, and returns how many rows were left
+// out, or that another has replaced the file.
+func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File,
+	devices []schema.DeviceID) (gone int64, replaced bool, err error) {
 	s, err := t.Begin(ctx, of.Date)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	i := slices.IndexFunc(s.Files, func(f catalog.File) bool { return f.Name == of.Name })
 	if i < 0 {
-		return 0, nil // replaced meanwhile: the next pass sees what by
+		return 0, true, nil
 	}
-	gone, made, err := copied(ctx, t, s.Files[i])
+	copied := m.readingsWithout
+	if _, _, is := sumsOf(t); is {
+		copied = m.rollupsWithout
+	}
+	gone, made, err := copied(ctx, t, s.Files[i], devices)
 	if err != nil || gone == 0 {
-		return 0, errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
+		return 0, false, errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
+	}
+	c := &catalog.Change{Why: "erased", New: made, Erases: true}
+	if !c.Remove(s, s.Files[i]) {
+		return 0, false, fmt.Errorf("file %s: a version has no room for its partitions", of.Name)
 	}
 	for i := range made {
 		made[i].Months = of.Months
+		c.Days[0].Rows += made[i].Stats.Rows
 	}
-	c := &catalog.Change{Why: "erased", Gone: s.Files[i : i+1], New: made, Erases: true}
-	for _, month := range of.Months {
-		d := s.Day(month)
-		if len(of.Months) == 1 {
-			d.Rows -= gone
-		}
-		c.Days = append(c.Days, d)
-	}
-	if _, err = t.Commit(ctx, s, c); err != nil {
+	if _, err = t.Commit(ctx, s, c); errors.Is(err, catalog.ErrStale) {
 		err = errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
 	}
-	return gone, err
+	if err != nil {
+		return 0, false, err
+	}
+	return gone, false, nil
 }
 
 // readingsWithout copies a file of readings.

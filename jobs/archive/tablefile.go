@@ -18,6 +18,10 @@ import (
 // tableFileBytes is about how large a file of a table becomes.
 const tableFileBytes = 64 << 20
 
+// mostFiles is how many files a partition of the fleet has of a day. One transaction replaces as many by as many; the
+// last one has what is left.
+const mostFiles = 23
+
 // A tableFile is a file of a table while it is written.
 type tableFile struct {
 	file    catalog.File
@@ -32,7 +36,8 @@ type tableFile struct {
 // enough.
 func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.DeviceID,
 	columns []columnar.NamedSeries) (*tableFile, error) {
-	if to != nil && (to.device == d || to.size() < int64(cmp.Or(g.FileBytes, tableFileBytes))) {
+	if to != nil && (to.device == d || to.size() < int64(cmp.Or(g.FileBytes, tableFileBytes)) ||
+		len(g.made) == mostFiles) {
 		to.device = d
 		return to, nil
 	}

@@ -53,13 +53,11 @@ func readingsColumns() []delta.Column {
 // Readings returns a tenant's table of readings, which need not exist.
 func (m *Tables) Readings(t schema.Tenant) *catalog.Table { return m.Catalog.Table(t, readingsTable) }
 
-// all returns a tenant's tables, readings last.
-func (m *Tables) all(t schema.Tenant) []*catalog.Table { return append(m.Sums(t), m.Readings(t)) }
-
-// Clean makes checkpoints of a tenant's tables where they are due, and deletes what the tables no longer need: blobs of
-// files that left a day ago or were never committed, and what of their logs is older than a week.
+// Clean makes checkpoints of a tenant's tables where they are due, and deletes what the tables no longer need: blobs
+// of files that left a day ago or were never committed, and what of their logs is older than a week.
 func (m *Tables) Clean(ctx context.Context, tenant schema.Tenant) error {
-	for _, t := range m.all(tenant) {
+	all, err := m.Catalog.Tables(ctx, tenant)
+	for _, t := range all {
 		err := t.Checkpoint(ctx, m.Store, false)
 		if err == nil {
 			err = t.Clean(ctx, m.Store)
@@ -71,7 +69,7 @@ func (m *Tables) Clean(ctx context.Context, tenant schema.Tenant) error {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 // keptLog is how long versions of tables can be read after there is a checkpoint above them.
@@ -85,24 +83,28 @@ func (m *Tables) MakeDay(ctx context.Context, of TableDay) error {
 	if err := t.Create(ctx, readingsColumns()); err != nil {
 		return err
 	}
-	var last error
+	if err := again(ctx, func() error { return m.tryDay(ctx, t, of) }); err != nil {
+		return fmt.Errorf("%s, partition %s: %w", of.Day, of.Month, err)
+	}
+	for _, one := range append(m.Sums(of.Tenant), t) {
+		if _, err := one.Publish(ctx, m.Store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again does something until nobody has been faster.
+func again(ctx context.Context, once func() error) (err error) {
 	for try := range commit.Tries {
-		if last = m.tryDay(ctx, t, of); !errors.Is(last, catalog.ErrStale) {
+		if err = once(); !errors.Is(err, catalog.ErrStale) {
 			break
 		}
 		if err := commit.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
-	if last != nil {
-		return fmt.Errorf("%s, partition %s: %w", of.Day, of.Month, last)
-	}
-	for _, one := range m.all(of.Tenant) {
-		if _, err := one.Publish(ctx, m.Store); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 func (m *Tables) tryDay(ctx context.Context, t *catalog.Table, of TableDay) error {
@@ -124,22 +126,27 @@ func (m *Tables) tryDay(ctx context.Context, t *catalog.Table, of TableDay) erro
 		return cmp.Compare(a.Stats.Ranges[columnar.Device].Min, b.Stats.Ranges[columnar.Device].Min)
 	})
 	defer making.past.close()
-	err = making.write(ctx)
-	watermark := making.began.Add(-m.Settle)
-	if err == nil {
-		err = sums.commit(ctx, watermark)
+	if err = making.write(ctx); err != nil {
+		return errors.Join(err, making.abandon(ctx))
 	}
+	watermark := making.began.Add(-m.Settle)
+	err = sums.commit(ctx, watermark)
 	if err == nil && len(making.gone)+len(making.made) > 0 {
 		d := s.Day(of.Month)
 		d.Rows, d.Watermark = making.rows, watermark
 		_, err = t.Commit(ctx, s, &catalog.Change{Why: "readings of a day", Days: []catalog.Day{d}, Gone: making.gone,
 			New: making.made})
 	}
-	if err != nil {
-		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, t.Abandon(ctx, making.made), sums.abandon(ctx))
+	if errors.Is(err, catalog.ErrStale) { // after any other error, it may have been committed: cleaning finds out
+		err = errors.Join(err, making.abandon(ctx))
 	}
 	return err
+}
+
+// abandon gives up what is not committed.
+func (g *readingsMaking) abandon(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(g.table.Abandon(ctx, g.made), g.sums.abandon(ctx))
 }
 
 // A readingsMaking is one reading of a day.
@@ -153,6 +160,7 @@ type readingsMaking struct {
 
 	series map[columnar.Series]bool // that are expected, and those that were met
 	made   []catalog.File
+	read   map[schema.DeviceID]bool // devices of the fleet whose rows were read from storage
 	rows   int64
 	began  tables.Ticks
 }
@@ -178,7 +186,8 @@ func (g *readingsMaking) write(ctx context.Context) error {
 	return fmt.Errorf("%w: sensors that no reading had a moment ago", catalog.ErrStale)
 }
 
-// expected returns the columns that the day probably needs: those of the files that are replaced, or of the day before.
+// expected returns the columns that the day probably needs: those of the files that are replaced, or of the day
+// before.
 func (g *readingsMaking) expected(ctx context.Context) ([]columnar.NamedSeries, error) {
 	files := g.gone
 	if len(files) == 0 {
@@ -232,10 +241,10 @@ func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (a
 	return all
 }
 
-// writeOnce reads the day and puts its files, unless it meets a series that has no column. Then it goes on to find all,
-// and reports false.
+// writeOnce reads the day and puts its files, unless it meets a series that has no column. Then it goes on to find
+// all, and reports false.
 func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSeries) (whole bool, err error) {
-	g.rows, whole = 0, true
+	g.rows, g.read, whole = 0, map[schema.DeviceID]bool{}, true
 	has := map[columnar.Series]bool{}
 	for _, s := range known {
 		has[s.Series] = true
@@ -246,6 +255,11 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	day := g.Source.TenantDay(g.of.Month, g.of.Tenant, g.of.Day)
 	if len(g.gone) > 0 {
 		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.past.readings(ctx, g, d.Device) }
+	}
+	day.FromStorage = func(d *schema.Member) {
+		if d.ETag != "" { // of the fleet
+			g.read[d.Device] = true
+		}
 	}
 	var to *tableFile
 	for one, err := range day.Readings(ctx, "", "", func(at tables.Ticks) { g.began = at }) {
@@ -285,18 +299,23 @@ func (g *readingsMaking) giveUp(ctx context.Context) error {
 	return g.table.Abandon(ctx, made)
 }
 
-// unraised returns ErrStale if retention has begun with a device whose rows were read from storage.
+// unraised returns ErrStale if retention has begun with a device whose rows were read from storage, or may have: a
+// device that has left the fleet meanwhile does not say so any more.
 func (g *readingsMaking) unraised(ctx context.Context, day groups.TenantDay) error {
 	if len(g.gone) == 0 {
 		return nil
 	}
-	for device, err := range day.Watermarks(ctx, "", "") {
+	for m, err := range day.Members(ctx, "", "") {
 		if err != nil {
 			return err
 		}
-		if !g.past.taken[device] {
-			return fmt.Errorf("%w: retention has begun with device %s", catalog.ErrStale, device)
+		if day.Gone(&m) && !g.past.taken[m.Device] {
+			return fmt.Errorf("%w: retention has begun with device %s", catalog.ErrStale, m.Device)
 		}
+		delete(g.read, m.Device)
+	}
+	for device := range g.read {
+		return fmt.Errorf("%w: device %s has left the fleet", catalog.ErrStale, device)
 	}
 	return nil
 }

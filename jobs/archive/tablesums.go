@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"furrow/jobs/archive/catalog"
@@ -78,6 +79,13 @@ func (m *Tables) Sums(t schema.Tenant) (all []*catalog.Table) {
 		all = append(all, m.Catalog.Table(t, reportsKind+"-"+w.String()))
 	}
 	return all
+}
+
+// sumsOf returns the kind and window of a table of rollups or reports.
+func sumsOf(t *catalog.Table) (kind string, w schema.Window, is bool) {
+	kind, text, _ := strings.Cut(t.Name, "-")
+	w, err := schema.ParseWindow(text)
+	return kind, w, err == nil && (kind == rollupsKind || kind == reportsKind)
 }
 
 // beginSums reads what the tables have of the day, before its readings are read.

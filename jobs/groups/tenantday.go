@@ -25,8 +25,10 @@ type TenantDay struct {
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// AllPast asks Past for the readings of every device.
 	AllPast bool
-	window  coverage.Window
-	source  *Source
+	// FromStorage, if it is not nil, is called with each device whose rows are read from storage, before these.
+	FromStorage func(*schema.Member)
+	window      coverage.Window
+	source      *Source
 }
 
 // TenantDay returns a day to read. It sends nothing.
@@ -46,16 +48,30 @@ func (d TenantDay) Gone(m *schema.Member) bool { return m.Watermark > d.window.F
 // Watermarks yields the devices from first up to, but without, before whose rows on the day may have been deleted.
 // Retention raises watermarks before it deletes rows: a device that is not among them had all its rows until now.
 func (d TenantDay) Watermarks(ctx context.Context, first, before schema.DeviceID) iter.Seq2[schema.DeviceID, error] {
-	q := tables.Query{Range: d.members(first, before), Select: []string{"RowKey", schema.MemberWatermark}}
 	return func(yield func(schema.DeviceID, error) bool) {
+		for m, err := range d.Members(ctx, first, before) {
+			if (err != nil || d.Gone(&m)) && !yield(m.Device, err) {
+				return
+			}
+		}
+	}
+}
+
+// Members yields the devices of the fleet from first up to, but without, before, with their watermarks alone.
+func (d TenantDay) Members(ctx context.Context, first, before schema.DeviceID) iter.Seq2[schema.Member, error] {
+	q := tables.Query{Range: d.members(first, before), Select: []string{"RowKey", schema.MemberWatermark}}
+	return func(yield func(schema.Member, error) bool) {
 		for e, err := range d.source.Client.Table(d.source.Names.Fleet()).Entities(ctx, q) {
 			if err != nil {
-				yield("", err)
+				yield(schema.Member{}, err)
 				return
 			}
 			key, err := schema.ParseMemberKey(e.RowKey)
-			m := schema.Member{Watermark: tables.Ticks(e.Get(schema.MemberWatermark).Int())}
-			if err == nil && d.Gone(&m) && !yield(key.Device(), nil) {
+			if err != nil {
+				continue // the master reports it
+			}
+			m := schema.Member{Device: key.Device(), Watermark: tables.Ticks(e.Get(schema.MemberWatermark).Int())}
+			if !yield(m, nil) {
 				return
 			}
 		}
@@ -142,6 +158,9 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 			if device.began != 0 {
 				begun(device.began)
 				continue
+			}
+			if device.past == nil && d.FromStorage != nil {
+				d.FromStorage(&device.member)
 			}
 			if device.past != nil {
 				for sample, err := range device.past {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -31,6 +32,27 @@ type Table struct {
 func (c *Catalog) Table(t schema.Tenant, name string) *Table {
 	sum := sha256.Sum256([]byte(t.Key() + schema.Separator + name))
 	return &Table{t, name, c.rows, hex.EncodeToString(sum[:16])}
+}
+
+// tableRows are those of a tenant's list of tables.
+const tableRows = "t!"
+
+// list returns the partition that lists a tenant's tables.
+func (c *Catalog) list(t schema.Tenant) *Table { return c.Table(t, "") }
+
+// Tables returns all tables of a tenant that were ever made, in the order of their names.
+func (c *Catalog) Tables(ctx context.Context, t schema.Tenant) (all []*Table, err error) {
+	list := c.list(t)
+	for e, err := range c.rows.Entities(ctx, list.query(tableRows)) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("archive, tables of tenant %s: %w", t, err)
+		}
+		all = append(all, c.Table(t, strings.TrimPrefix(e.RowKey, tableRows)))
+	}
+	return all, nil
 }
 
 // Folder returns the folder of the table's files.

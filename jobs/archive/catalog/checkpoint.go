@@ -15,6 +15,8 @@ const (
 	checkpointVersions = 100
 	checkpointShare    = 10
 	checkpointAfter    = 7 * tables.Day
+	// One that took longer is thrown away: rows of files that have left go two days later.
+	checkpointTakes = tables.Hour
 )
 
 // due reports whether a table needs a new checkpoint.
@@ -29,12 +31,12 @@ func (p *published) due(now tables.Ticks) bool {
 // and removed ones then. A file that is removed while it is made is among one of them, or both. What an erasure
 // removed meanwhile must not come back: then the checkpoint is thrown away.
 func (t *Table) Checkpoint(ctx context.Context, to Objects, must bool) error {
-	p, err := t.published(ctx)
-	if err != nil || p.version < 0 || p.foreign {
-		return t.wrap("a checkpoint", err)
-	}
 	h, err := t.head(ctx)
 	if err != nil {
+		return t.wrap("a checkpoint", err)
+	}
+	p, err := t.published(ctx)
+	if err != nil || p.version < 0 || p.foreign {
 		return t.wrap("a checkpoint", err)
 	}
 	if p.version == p.checkpoint || !must && !p.due(h.now) {
@@ -60,7 +62,7 @@ func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head)
 		return err
 	}
 	now, err := t.head(ctx)
-	if err != nil || now.epoch != h.epoch {
+	if err != nil || now.epoch != h.epoch || now.now > h.now+checkpointTakes {
 		return err
 	}
 	name, last := t.Folder()+delta.CheckpointFile(p.version), c.Last(p.version, int64(file.Len()))

@@ -30,6 +30,8 @@ func (t *Table) clean(ctx context.Context, objects Objects) error {
 	if err := t.endPending(ctx, old, false); err != nil {
 		return err
 	}
+	var all []removed
+	left := map[string]bool{} // with a version
 	for e, err := range t.rows.Entities(ctx, t.query(removedRows)) {
 		if err != nil {
 			return err
@@ -38,7 +40,17 @@ func (t *Table) clean(ctx context.Context, objects Objects) error {
 		if err != nil {
 			return err
 		}
-		due := r.due || r.version == 0 && old(e) || r.version > 0 && p.before(r.version, h.now-grace)
+		left[r.Name] = left[r.Name] || r.version > 0
+		all = append(all, r)
+	}
+	for _, r := range all {
+		if r.version == 0 && left[r.Name] { // given up by a job that did not hear of its commit
+			if err := gone(t.rows.Do(ctx, tables.Delete(t.key, r.key, r.etag))); err != nil {
+				return err
+			}
+			continue
+		}
+		due := r.due || r.version == 0 && r.written < h.now-grace || r.version > 0 && p.before(r.version, h.now-grace)
 		if r.deleted != 0 {
 			due = r.deleted < h.now-grace
 		}

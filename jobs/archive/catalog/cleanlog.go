@@ -27,11 +27,15 @@ type Listed struct {
 }
 
 // EndVersions ends all versions but the newest, as an erasure must: it publishes what there is, has readers begin
-// there, and deletes what the log and the catalog have of earlier ones. A publisher that stood still may put one again:
-// CleanLog deletes that, too, whenever it comes.
+// there, and deletes what the log and the catalog have of earlier ones. A publisher that stood still may put one
+// again: CleanLog deletes that, too, whenever it comes.
 func (t *Table) EndVersions(ctx context.Context, to Objects, all Lister) error {
 	for try := range commit.Tries {
 		newest, err := t.Publish(ctx, to)
+		if errors.Is(err, ErrForeign) { // what the log says is not ours to end, but what it speaks of is
+			h, errHead := t.head(ctx)
+			return errors.Join(err, errHead, t.wrap("ending its files", t.endAll(ctx, h.version)))
+		}
 		if err != nil {
 			return err
 		}
@@ -46,7 +50,7 @@ func (t *Table) EndVersions(ctx context.Context, to Objects, all Lister) error {
 			err = tables.ErrConflict
 		}
 		if err == nil {
-			return errors.Join(t.wrap("ending its files", t.endRemoved(ctx, p.ended)), t.CleanLog(ctx, all, 0))
+			return errors.Join(t.wrap("ending its files", t.endAll(ctx, p.ended)), t.CleanLog(ctx, all, 0))
 		}
 		if !errors.Is(err, tables.ErrConflict) {
 			return t.wrap("ending its versions", err)
@@ -58,8 +62,17 @@ func (t *Table) EndVersions(ctx context.Context, to Objects, all Lister) error {
 	return t.wrap("ending its versions", tables.ErrConflict)
 }
 
-// endRemoved has the blobs of all files deleted that left with a version or before it, and drops what their rows say of
-// devices.
+// endAll has the blobs of all files deleted that left with a version or before it, and drops what their rows say of
+// devices, whatever cleaning does with them meanwhile.
+func (t *Table) endAll(ctx context.Context, version int64) (err error) {
+	for range commit.Tries {
+		if err = t.endRemoved(ctx, version); !errors.Is(err, tables.ErrConflict) {
+			break
+		}
+	}
+	return err
+}
+
 func (t *Table) endRemoved(ctx context.Context, version int64) error {
 	for e, err := range t.rows.Entities(ctx, t.query(removedRows)) {
 		if err != nil {
@@ -77,7 +90,7 @@ func (t *Table) endRemoved(ctx context.Context, version int64) error {
 		if err != nil {
 			return err
 		}
-		if err := gone(t.rows.Do(ctx, tables.Merge(op.Entity, r.etag))); err != nil {
+		if _, err := t.rows.Do(ctx, tables.Merge(op.Entity, r.etag)); err != nil && !errors.Is(err, tables.ErrNotFound) {
 			return err
 		}
 	}

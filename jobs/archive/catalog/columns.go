@@ -61,29 +61,21 @@ func (c *sensorColumn) column() delta.Column {
 // stays, for that series alone; names differ without regard to case. A file with these columns may be committed from
 // then on: its version has them, too, or one before it.
 func (t *Table) Columns(ctx context.Context, wanted []Series) (map[Series]string, error) {
-	var last error
-	for try := range commit.Tries {
+	for try := 0; ; {
 		names, missing, err := t.columnsOf(ctx, wanted)
-		if err != nil {
+		if err != nil || len(missing) == 0 {
+			return names, t.wrap("its columns", err)
+		}
+		if err = t.take(ctx, missing); err == nil {
+			continue // a transaction has room for so many
+		}
+		if try++; !taken(err) || try == commit.Tries {
 			return nil, t.wrap("its columns", err)
 		}
-		if len(missing) == 0 {
-			return names, nil
-		}
-		if last = t.take(ctx, missing); last != nil && !taken(last) {
-			return nil, t.wrap("its columns", last)
-		}
-		if last != nil {
-			if err := commit.Pause(ctx, try); err != nil {
-				return nil, err
-			}
+		if err := commit.Pause(ctx, try); err != nil {
+			return nil, err
 		}
 	}
-	names, missing, err := t.columnsOf(ctx, wanted)
-	if err == nil && len(missing) > 0 {
-		err = cmp.Or(last, tables.ErrConflict)
-	}
-	return names, t.wrap("its columns", err)
 }
 
 // taken reports whether somebody else has been faster.
@@ -149,6 +141,10 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 	}
 	for _, c := range all {
 		used[strings.ToLower(c.name)] = true
+		missing = slices.DeleteFunc(missing, func(s Series) bool { return s == c.of }) // another was faster
+	}
+	if len(missing) == 0 {
+		return nil
 	}
 	if missing = missing[:min(len(missing), tables.MaxOps-1, MaxColumns-len(all))]; len(missing) == 0 {
 		return ErrColumns

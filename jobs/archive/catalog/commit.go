@@ -40,6 +40,27 @@ func (c *Change) check(s *Snapshot) error {
 	return nil
 }
 
+// Remove adds a file of the snapshot to those that go, with the days of its partitions of the fleet, whose rows become
+// fewer. It reports whether there was room for that.
+func (c *Change) Remove(s *Snapshot, f File) bool {
+	days := slices.Clone(c.Days)
+	for i, m := range f.Months {
+		n := slices.IndexFunc(days, func(d Day) bool { return d.Month == m })
+		if n < 0 {
+			n, days = len(days), append(days, s.Day(m))
+		}
+		if i == 0 { // a file of several partitions is counted in the first one
+			days[n].Rows -= f.Stats.Rows
+		}
+	}
+	with := Change{Days: days, Gone: append(slices.Clone(c.Gone), f), New: c.New}
+	if with.ops() > tables.MaxOps {
+		return false
+	}
+	c.Days, c.Gone = with.Days, with.Gone
+	return true
+}
+
 // ops is how many operations the transaction has.
 func (c *Change) ops() int { return 2 + len(c.Days) + 2*len(c.Gone) + 2*len(c.New) }
 
@@ -54,7 +75,8 @@ func (t *Table) Commit(ctx context.Context, s *Snapshot, c *Change) (int64, erro
 	a := &attempt{Table: t, snapshot: s, change: c, txn: rand.Text()}
 	var last error
 	for try := range 3 * commit.Tries { // a head that moves is no reason to read rows again
-		if last = a.try(ctx); last == nil || errors.Is(last, ErrStale) || errors.Is(last, ErrAbsent) {
+		if last = a.try(ctx); last == nil || errors.Is(last, ErrStale) || errors.Is(last, ErrAbsent) ||
+			errors.Is(last, errRefused) {
 			break
 		}
 		if err := commit.Pause(ctx, min(try, commit.Tries)); err != nil {
@@ -97,9 +119,14 @@ func (a *attempt) try(ctx context.Context) error {
 			return err // the answer to the try before was lost
 		}
 		return fmt.Errorf("%w: %w", ErrStale, err)
+	} else if is && !commit.IsChanged(err) && !errors.Is(err, tables.ErrBusy) {
+		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return err
 }
+
+// errRefused says that storage will never take a transaction as it is.
+var errRefused = errors.New("storage does not take it")
 
 // committed reports whether one of the tries has made its version.
 func (a *attempt) committed(ctx context.Context) (bool, error) {

@@ -111,6 +111,10 @@ func (t *Table) Create(ctx context.Context, fixed []delta.Column) error {
 	if err != nil {
 		return t.wrap("making it", err)
 	}
+	listed := (&Catalog{t.rows}).list(t.Tenant).entity(tableRows + t.Name)
+	if _, err := t.rows.Do(ctx, tables.InsertOrReplace(listed)); err != nil {
+		return t.wrap("listing it", err)
+	}
 	_, err = t.rows.Submit(ctx, []tables.Op{tables.Insert(e), tables.Insert(count), tables.Insert(row)})
 	if errors.Is(err, tables.ErrExists) {
 		err = nil // somebody else's, or our own, whose answer was lost
@@ -121,10 +125,9 @@ func (t *Table) Create(ctx context.Context, fixed []delta.Column) error {
 // RaiseEpoch begins an erasure: it has every job begin again that has read, and has not
 // committed. Their files, whose rows may be of the device that is erased, are due at once.
 func (t *Table) RaiseEpoch(ctx context.Context) error {
-	raised := false
 	for try := 0; ; try++ {
 		h, err := t.head(ctx)
-		if err == nil && !raised {
+		if err == nil {
 			h.epoch++
 			_, err = t.rows.Do(ctx, t.moved(h))
 		}

@@ -13,7 +13,7 @@ import (
 // no commit.
 type published struct {
 	version int64        // that was published last; -1: none
-	at      tables.Ticks // when that was
+	at      tables.Ticks // when that was, or later
 	marks   []mark       // when which version was published, in order
 	foreign bool         // somebody else has written into the log
 
@@ -92,7 +92,7 @@ const (
 	keptMarks = 48
 )
 
-// before reports whether a version was published before a time. It may say so up to an hour late.
+// before reports whether a version was published before a time. It may say so late.
 func (p *published) before(version int64, at tables.Ticks) bool {
 	if p.version >= version && p.at <= at {
 		return true

@@ -36,9 +36,13 @@ func (t *Table) Abandon(ctx context.Context, files []File) error {
 		switch {
 		case err == nil || errors.Is(err, tables.ErrExists): // it was abandoned before
 		case errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrConflict):
-			// It was committed, or ended by others, who may have deleted its blob before that was put: then it is deleted
-			// once more. Cleaning leaves the blobs of live files.
-			if _, err := t.rows.Do(ctx, tables.InsertOrReplace(op.Entity)); err != nil {
+			// It was ended by others, who may have deleted its blob before that was put: then it is deleted once more. Or it
+			// was committed, and nobody heard of it.
+			_, err := t.rows.Get(ctx, t.key, f.row())
+			if errors.Is(err, tables.ErrNotFound) {
+				_, err = t.rows.Do(ctx, tables.InsertOrReplace(op.Entity))
+			}
+			if err != nil {
 				return t.wrap("abandoning a file", err)
 			}
 		default:

@@ -71,8 +71,12 @@ func (t *Table) publish(ctx context.Context, to Objects) (int64, error) {
 		p.since += int64(len(file))
 		next++
 	}
-	if p.note(next-1, h.now); p.made == 0 {
-		p.made = h.now // the first checkpoint comes a week later
+	put, err := t.head(ctx) // the time after the last file was put, however long that took
+	if err != nil {
+		return p.version, err
+	}
+	if p.note(next-1, put.now); p.made == 0 {
+		p.made = put.now // the first checkpoint comes a week later
 	}
 	return p.version, t.save(ctx, &p)
 }

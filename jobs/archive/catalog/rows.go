@@ -132,6 +132,7 @@ type removed struct {
 	due     bool         // at once, whatever is read: it has rows that were erased
 	deleted tables.Ticks // when its blob was deleted for the first time; 0: it was not
 	key     string       // RowKey
+	written tables.Ticks // when storage wrote the row
 }
 
 // writeRemoved returns the change that makes a file a removed one. Nothing in it names a device whose rows were
@@ -160,7 +161,9 @@ func removedOf(e tables.Entity) (r removed, err error) {
 	}
 	f := e.Fields()
 	r = removed{at: f.Int("At"), due: f.Boolean("Due"), deleted: tables.Ticks(f.Int("Deleted")), key: e.RowKey,
-		File: File{Name: parts[1], Bytes: f.Int("Bytes"), Modified: f.Int("Modified"), Added: f.Int("Added"), etag: e.ETag}}
+		written: e.Timestamp,
+		File: File{Name: parts[1], Bytes: f.Int("Bytes"), Modified: f.Int("Modified"), Added: f.Int("Added"),
+			etag: e.ETag}}
 	_, err = fmt.Sscanf(parts[0], "%020d", &r.version)
 	f.Fail("RowKey", err)
 	r.Date, err = schema.ParseDay(f.String("Date"))

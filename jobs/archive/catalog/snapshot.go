@@ -56,10 +56,34 @@ func (s *Snapshot) Day(m schema.Month) Day {
 	return Day{Date: s.Date, Month: m}
 }
 
+// Days yields what a table has of each day and partition of the fleet.
+func (t *Table) Days(ctx context.Context) iter.Seq2[Day, error] {
+	return func(yield func(Day, error) bool) {
+		for e, err := range t.rows.Entities(ctx, t.query(dayRows)) {
+			d := Day{}
+			if err == nil {
+				d, err = dayOf(e)
+			}
+			if !yield(d, t.wrap("reading its days", err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// AllFiles yields the live files of a table.
+func (t *Table) AllFiles(ctx context.Context) iter.Seq2[File, error] {
+	return t.files(ctx, tables.KeysWithPrefix(fileRows))
+}
+
 // Files yields the live files of a table, of days from first to last.
 func (t *Table) Files(ctx context.Context, first, last schema.Day) iter.Seq2[File, error] {
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: tables.Keys{
-		From: fileRows + first.String(), Before: fileRows + (last + 1).String()}}}
+	return t.files(ctx, tables.Keys{From: fileRows + first.String(),
+		Before: tables.KeysWithPrefix(fileRows + last.String()).Before})
+}
+
+func (t *Table) files(ctx context.Context, rows tables.Keys) iter.Seq2[File, error] {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: rows}}
 	return func(yield func(File, error) bool) {
 		for e, err := range t.rows.Entities(ctx, q) {
 			f := File{}

@@ -9,8 +9,8 @@ import (
 	"furrow/tables/azuretest/faults"
 )
 
-// TestMachinesTakeTurns: a machine stops before an operation, another stops before one of its own, the first goes on to
-// its end, and then the second.
+// TestMachinesTakeTurns: a machine stops before an operation, another stops before one of its own, the first goes on
+// to its end, and then the second.
 func TestMachinesTakeTurns(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()

@@ -13,9 +13,9 @@ import (
 )
 
 // Verify yields what is wrong with what the catalog says of a table: days whose files have other numbers of rows than
-// the day. With objects, it also lists the container: live files that are not there, or of another size, and blobs that
-// no row knows. Nothing is wrong in a table that nobody works on; in one that somebody does, what changes meanwhile may
-// seem wrong, so ask again. It reads no file.
+// the day. With objects, it also lists the container: live files that are not there, or of another size, and blobs
+// that no row knows. Nothing is wrong in a table that nobody works on; in one that somebody does, what changes
+// meanwhile may seem wrong, so ask again. It reads no file.
 func (t *Table) Verify(ctx context.Context, objects Lister) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		wrong, err := t.verify(ctx, objects)

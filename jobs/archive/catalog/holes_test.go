@@ -1,0 +1,240 @@
+package catalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/delta"
+	"furrow/tables"
+	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// TestASeriesHasOneColumn, also where two machines take a name for it at once.
+func TestASeriesHasOneColumn(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	s := catalog.Series{Sensor: "temp", Type: delta.Double}
+	for n := range 5 {
+		w := emptyWorld(t, a, fmt.Sprint("c", n))
+		var second map[catalog.Series]string
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			second = must.Have(w.machine(t, nil).table.Columns(t.Context(), []catalog.Series{s}))(t)
+			return send()
+		}}
+		first := must.Have(w.machine(t, gate).table.Columns(t.Context(), []catalog.Series{s}))(t)
+		later := must.Have(w.machine(t, nil).table.Columns(t.Context(), []catalog.Series{s}))(t)
+		if first[s] != second[s] || later[s] != second[s] {
+			t.Errorf("stopped at %d: the column of one series is %q, then %q, then %q", n, second[s], first[s], later[s])
+		}
+	}
+}
+
+// TestManyColumnsAreTakenAtOnce, more than transactions are tried.
+func TestManyColumnsAreTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, newAccount(t), "many")
+	var all []catalog.Series
+	for n := range 1000 {
+		all = append(all, catalog.Series{Sensor: fmt.Sprint("s", n), Type: delta.Double})
+	}
+	_, err := w.machine(t, nil).table.Columns(t.Context(), all)
+	must.Succeed(t, err)
+}
+
+// TestASuspendedPublisherNotesWhenItPublished, not when it began: readers have a day for what left.
+func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	for n := range 8 {
+		w := newWorld(t, a, fmt.Sprint("p", n))
+		m := w.machine(t, nil)
+		must.Have(m.table.Publish(t.Context(), m.objects))(t)
+		s := must.Have(m.table.Begin(t.Context(), day))(t)
+		old := s.Files
+		must.Succeed(t, m.merge(t.Context()))
+		var asleep, put bool
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			asleep = true // for 26 hours
+			return send()
+		}}
+		clock := faults.Func(func(r *http.Request) (*http.Response, error) {
+			answer, err := gate.Do(r)
+			put = put || !asleep && r.Method == http.MethodPut && strings.Contains(r.URL.Path, "_delta_log")
+			if err == nil && asleep {
+				at, _ := http.ParseTime(answer.Header.Get("Date"))
+				answer.Header.Set("Date", at.Add(26*time.Hour).Format(http.TimeFormat))
+			}
+			return answer, err
+		})
+		sleepy := w.machine(t, clock)
+		must.Have(sleepy.table.Publish(t.Context(), sleepy.objects))(t)
+		if !asleep || put { // it published before it slept
+			break
+		}
+		p := w.machine(t, clock)
+		_, err := p.table.Publish(t.Context(), p.objects)
+		must.Succeed(t, err)
+		must.Succeed(t, w.machine(t, hence(26*time.Hour+time.Minute)).clean(t.Context()))
+		if _, err := m.read(t.Context(), old...); err != nil {
+			t.Errorf("asleep before operation %d: a minute after the log said that they left, cleaning deletes: %v", n, err)
+		}
+	}
+}
+
+// TestACommittedFileThatIsGivenUpStaysADay: a job did not hear of its commit. Another replaces the file.
+func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newAccount(t), "abandon")
+	m := w.machine(t, nil)
+	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	dying := faults.Func(func(r *http.Request) (*http.Response, error) {
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err == nil && r.Method == http.MethodPost && len(r.URL.Path) > 6 && r.URL.Path[len(r.URL.Path)-6:] == "$batch" {
+			kill() // told to stop while the answer is on its way
+			_ = answer.Body.Close()
+			return nil, context.Canceled
+		}
+		return answer, err
+	})
+	s := must.Have(m.table.Begin(t.Context(), day))(t)
+	gone := s.Files[:1]
+	f := must.Have(m.put(t.Context(), []string{"a/1", "a/2", "b/1", "b/2"}, gone[0].Months...))(t)
+	c := &catalog.Change{Gone: gone, New: []catalog.File{f}}
+	for _, month := range gone[0].Months {
+		c.Days = append(c.Days, s.Day(month))
+	}
+	_, err := w.machine(t, dying).table.Commit(ctx, s, c)
+	if err == nil || errors.Is(err, catalog.ErrStale) {
+		t.Fatal(err)
+	}
+	must.Succeed(t, m.table.Abandon(t.Context(), c.New)) // as archive.Tables does after every error
+	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	must.Succeed(t, m.make(t.Context(), gone[0].Months[0])) // replaces it
+	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	must.Succeed(t, m.clean(t.Context()))
+	if _, err := m.read(t.Context(), f); err != nil {
+		t.Errorf("no day after the log said that it left: %v", err)
+	}
+}
+
+// TestNoCheckpointLacksFilesOfItsVersion: its maker was suspended for days, and rows of files have gone meanwhile.
+func TestNoCheckpointLacksFilesOfItsVersion(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	for n := range 12 {
+		w := newWorld(t, a, fmt.Sprint("k", n))
+		m := w.machine(t, nil)
+		must.Have(m.table.Publish(t.Context(), m.objects))(t)
+		asleep := false
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			must.Succeed(t, m.merge(t.Context()))
+			must.Have(m.table.Publish(t.Context(), m.objects))(t)
+			for days := range 3 {
+				must.Succeed(t, w.machine(t, hence(time.Duration(days+1)*25*time.Hour)).clean(t.Context()))
+			}
+			asleep = true // for three days
+			return send()
+		}}
+		c := w.machine(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+			answer, err := gate.Do(r)
+			if err == nil && asleep {
+				at, _ := http.ParseTime(answer.Header.Get("Date"))
+				answer.Header.Set("Date", at.Add(75*time.Hour).Format(http.TimeFormat))
+			}
+			return answer, err
+		}))
+		must.Succeed(t, c.table.Checkpoint(t.Context(), c.objects, true))
+		w.check(t, fmt.Sprint("suspended before operation ", n), false)
+	}
+}
+
+// TestRowsOfEndedVersionsNameNoDevice, whatever cleaning does with them meanwhile.
+func TestRowsOfEndedVersionsNameNoDevice(t *testing.T) {
+	t.Parallel()
+	for n := 0; n < 40; n += effort.Step(2) {
+		w := newWorld(t, newAccount(t), fmt.Sprint("r", n))
+		m := w.machine(t, nil)
+		must.Succeed(t, m.merge(t.Context()))
+		must.Have(m.table.Publish(t.Context(), m.objects))(t)
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			must.Succeed(t, w.machine(t, hence(25*time.Hour)).clean(t.Context())) // the day is over
+			return send()
+		}}
+		e := w.machine(t, gate)
+		must.Succeed(t, e.erase(t.Context(), "a"))
+		must.Succeed(t, e.table.EndVersions(t.Context(), e.objects, e.objects))
+		must.Succeed(t, e.clean(t.Context()))
+		for row, err := range w.catalog(t, nil).rows.Entities(t.Context(), tables.Query{}) {
+			must.Succeed(t, err)
+			if text := row.Get("Stats").Text(); strings.Contains(text, "a/") {
+				t.Errorf("cleaning at operation %d: row %s still says %s", n, row.RowKey, text)
+			}
+		}
+		if int(gate.N.Load()) <= n {
+			break
+		}
+	}
+}
+
+// TestManyMakersCommitAtOnce: each makes the day of a partition of its own.
+func TestManyMakersCommitAtOnce(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, newAccount(t), "crowd")
+	var wg sync.WaitGroup
+	for n := range 36 {
+		m := w.machine(t, nil)
+		wg.Go(func() {
+			_, err := m.table.Columns(t.Context(), []catalog.Series{{Sensor: fmt.Sprint("s", n), Type: delta.Double}})
+			if err != nil {
+				t.Errorf("columns: %v", err)
+			}
+			month := schema.Month{Year: 2020 + n/12, Month: time.Month(1 + n%12)}
+			s, err := m.table.Begin(t.Context(), day)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f, err := m.table.Pend(t.Context(), day)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			f.Months = []schema.Month{month}
+			_, err = m.table.Commit(t.Context(), s, &catalog.Change{Days: []catalog.Day{s.Day(month)}, New: []catalog.File{f}})
+			if err != nil {
+				t.Errorf("commit: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestATableIsMadeOnce, by any number of machines.
+func TestATableIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, newAccount(t), "crowd")
+	table := func() *catalog.Table { return w.catalog(t, nil).Table(w.tenant, "other") }
+	var wg sync.WaitGroup
+	for range 20 {
+		one := table()
+		wg.Go(func() {
+			if err := one.Create(t.Context(), []delta.Column{{Name: "date", Type: delta.Date}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	must.Have(table().Publish(t.Context(), w.machine(t, nil).objects))(t)
+}
