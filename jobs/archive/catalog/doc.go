@@ -36,11 +36,14 @@
 // Nobody deletes a blob but Clean, and only of a name that has an r! row and no f! row. A file comes into r! from p!,
 // and then its commit fails, as p! is gone; or from f!, with the version that removed it, and then it is due a day
 // after that was published: readers may still read what the log said. A blob is deleted a second time a day later, as
-// a request to put it may have been on its way.
+// a request to put it may have been on its way. A job that stands still for two days with a file to put, and is
+// killed once it has put it, leaves a blob that no row knows: Verify finds it.
 //
 // An erasure raises the epoch first. Whoever has begun before that fails, and whoever begins after it reads nothing
 // of the device, because its readings are gone already. So what the erasure's passes find and remove is all that
-// there is.
+// there is. Then it ends the earlier versions: it publishes the newest, has readers begin at a checkpoint of that,
+// makes all files due that left before, and deletes what the log and v! have of earlier versions. A publisher that
+// stood still may put one of these again; CleanLog deletes it whenever it comes.
 //
 // An example: a job makes the day again for late rows, and is suspended before its commit, at version 7. A device of
 // that file is erased: the epoch is 1 now, p! of the job's file is in r!, version 8 has the other file without the
