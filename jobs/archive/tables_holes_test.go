@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,7 +236,7 @@ func TestALostAnswerToAPutIsNoFailure(t *testing.T) {
 	lost := false
 	through := faults.Func(func(r *http.Request) (*http.Response, error) {
 		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err == nil && !lost && r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".parquet") {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".parquet") && err == nil && !lost {
 			lost = true
 			_ = answer.Body.Close()
 			return nil, fmt.Errorf("the answer was lost")
@@ -292,19 +293,18 @@ func TestReportsOfASuspendedMakerAreErased(t *testing.T) {
 		m, device := x.maker(t, nil), x.World.Devices[0]
 		m.Summed.Rollups = nil
 		ctx, kill := context.WithCancel(t.Context())
-		stopped, after := false, 0
+		var stopped atomic.Bool
+		var after atomic.Int32
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-			stopped = true
+			stopped.Store(true)
 			x.vanish(t, device)
 			must.Have(m.Erase(t.Context(), x.day.Tenant, device))(t)
 			return send()
 		}}
 		through := faults.Func(func(r *http.Request) (*http.Response, error) {
-			if stopped {
-				if after++; after > 6 {
-					kill()
-					return nil, context.Canceled
-				}
+			if stopped.Load() && after.Add(1) > 6 {
+				kill()
+				return nil, context.Canceled
 			}
 			return gate.Do(r)
 		})
@@ -312,7 +312,7 @@ func TestReportsOfASuspendedMakerAreErased(t *testing.T) {
 		first.Summed = m.Summed
 		_ = first.MakeDay(ctx, x.day)
 		kill()
-		if !stopped {
+		if !stopped.Load() {
 			break
 		}
 		got := x.sums(t, "reports-1h")

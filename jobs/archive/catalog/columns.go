@@ -69,10 +69,10 @@ func (t *Table) Columns(ctx context.Context, wanted []Series) (map[Series]string
 		if err = t.take(ctx, missing); err == nil {
 			continue // a transaction has room for so many
 		}
-		if try++; !taken(err) || try == commit.Tries {
+		if try++; !taken(err) || try == manyTries {
 			return nil, t.wrap("its columns", err)
 		}
-		if err := commit.Pause(ctx, try); err != nil {
+		if err := commit.Pause(ctx, min(try, commit.Tries)); err != nil {
 			return nil, err
 		}
 	}

@@ -74,7 +74,7 @@ func (t *Table) Commit(ctx context.Context, s *Snapshot, c *Change) (int64, erro
 	}
 	a := &attempt{Table: t, snapshot: s, change: c, txn: rand.Text()}
 	var last error
-	for try := range 3 * commit.Tries { // a head that moves is no reason to read rows again
+	for try := range manyTries { // a head that moves is no reason to read rows again
 		if last = a.try(ctx); last == nil || errors.Is(last, ErrStale) || errors.Is(last, ErrAbsent) ||
 			errors.Is(last, errRefused) {
 			break
@@ -85,6 +85,10 @@ func (t *Table) Commit(ctx context.Context, s *Snapshot, c *Change) (int64, erro
 	}
 	return a.version, t.wrap("a version", last)
 }
+
+// manyTries is how often a transaction is tried that fails because another job of the tenant was faster: the partitions
+// of a large one end a day in the same minute.
+const manyTries = 5 * commit.Tries
 
 // An attempt is a commit with its tries. They have one random number: so where an answer was lost, the next finds out.
 type attempt struct {
