@@ -40,17 +40,7 @@ func hence(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, by time.Duration) 
 }
 
 // later has storage say that it is so much later.
-func later(by time.Duration) faults.Func {
-	return func(r *http.Request) (*http.Response, error) {
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		at, err := http.ParseTime(answer.Header.Get("Date"))
-		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
-		return answer, err
-	}
-}
+func later(by time.Duration) faults.Func { return faults.Later(by) }
 
 // TestClocksAheadDeleteNothing that the clock of the worker would keep, if that one is right.
 func TestClocksAheadDeleteNothing(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 var _ catalog.Objects = (*Store)(nil)
 
-// Put puts a blob in one request, in place of a version; empty: of none.
+// Put replaces a version of a blob in one request, or makes one where the version is empty.
 func (s *Store) Put(ctx context.Context, name string, file []byte, on tables.ETag) error {
 	_, err := s.container.NewBlockBlobClient(name).Upload(call{KindPut, name}.within(ctx), content(file), uploadOptions(
 		"application/octet-stream", nil, condition(on)))

@@ -45,7 +45,7 @@ func (m *Tables) forget(ctx context.Context, t *catalog.Table, before schema.Day
 	return rows, err
 }
 
-// forgetDay removes files of a day, as many as a version has room for.
+// forgetDay removes as many files of a day as one version has room for.
 func (m *Tables) forgetDay(ctx context.Context, t *catalog.Table, day schema.Day) (rows int64, err error) {
 	err = again(ctx, func() error {
 		rows = 0

@@ -199,7 +199,7 @@ func TestErasureBesideAMaker(t *testing.T) {
 func TestErasureBesideCleaning(t *testing.T) {
 	t.Parallel()
 	interleaved(t, 4, "cleaning", func(x *tablesFleet) {
-		must.Succeed(t, x.maker(t, hence(25*time.Hour)).Clean(t.Context(), x.day.Tenant))
+		must.Succeed(t, x.maker(t, faults.Later(25*time.Hour)).Clean(t.Context(), x.day.Tenant))
 	})
 }
 

@@ -274,7 +274,7 @@ func TestForgottenDaysLeaveTheTable(t *testing.T) {
 	if blobs() == 0 {
 		t.Error("readers may still read what has just left the table")
 	}
-	later := x.maker(t, hence(25*time.Hour))
+	later := x.maker(t, faults.Later(25*time.Hour))
 	must.Succeed(t, later.Clean(t.Context(), x.day.Tenant))
 	if n := blobs(); n > 0 {
 		t.Errorf("%d blobs are left a day later", n)
@@ -282,19 +282,6 @@ func TestForgottenDaysLeaveTheTable(t *testing.T) {
 	same(t, x.read(t), want)
 	if n := must.Have(m.Forget(t.Context(), x.day.Tenant, x.day.Day))(t); n != 0 {
 		t.Errorf("%d readings are forgotten twice", n)
-	}
-}
-
-// hence has storage say that it is so much later.
-func hence(by time.Duration) faults.Func {
-	return func(r *http.Request) (*http.Response, error) {
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		at, err := http.ParseTime(answer.Header.Get("Date"))
-		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
-		return answer, err
 	}
 }
 

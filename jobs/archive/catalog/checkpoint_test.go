@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
 
@@ -22,7 +23,7 @@ func TestCheckpointsComeWhenTheyAreDue(t *testing.T) {
 		return n
 	}
 	at := func(w *world, days time.Duration) *machine {
-		m := w.machine(t, hence(days*24*time.Hour))
+		m := w.machine(t, faults.Later(days*24*time.Hour))
 		must.Succeed(t, m.publish(t.Context()))
 		must.Succeed(t, m.table.Checkpoint(t.Context(), m.objects, false))
 		return m

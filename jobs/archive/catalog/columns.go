@@ -117,8 +117,8 @@ func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err erro
 	return all, nil
 }
 
-// take takes names for series, as many as one transaction can. The number of columns changes with them, so that a
-// commit sees by one row whether there are new ones.
+// take takes names for as many series as one transaction has room for. The number of columns changes with them: by that
+// row alone, a commit sees whether there are new ones.
 func (t *Table) take(ctx context.Context, missing []Series) error {
 	h, err := t.head(ctx)
 	if err != nil {

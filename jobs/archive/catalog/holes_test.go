@@ -84,7 +84,7 @@ func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
 		p := w.machine(t, clock)
 		_, err := p.table.Publish(t.Context(), p.objects)
 		must.Succeed(t, err)
-		must.Succeed(t, w.machine(t, hence(26*time.Hour+time.Minute)).clean(t.Context()))
+		must.Succeed(t, w.machine(t, faults.Later(26*time.Hour+time.Minute)).clean(t.Context()))
 		if _, err := m.read(t.Context(), old...); err != nil {
 			t.Errorf("asleep before operation %d: a minute after the log said that they left, cleaning deletes: %v", n, err)
 		}
@@ -142,7 +142,7 @@ func TestNoCheckpointLacksFilesOfItsVersion(t *testing.T) {
 			must.Succeed(t, m.merge(t.Context()))
 			must.Have(m.table.Publish(t.Context(), m.objects))(t)
 			for days := range 3 {
-				must.Succeed(t, w.machine(t, hence(time.Duration(days+1)*25*time.Hour)).clean(t.Context()))
+				must.Succeed(t, w.machine(t, faults.Later(time.Duration(days+1)*25*time.Hour)).clean(t.Context()))
 			}
 			asleep = true // for three days
 			return send()
@@ -169,7 +169,7 @@ func TestRowsOfEndedVersionsNameNoDevice(t *testing.T) {
 		must.Succeed(t, m.merge(t.Context()))
 		must.Have(m.table.Publish(t.Context(), m.objects))(t)
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-			must.Succeed(t, w.machine(t, hence(25*time.Hour)).clean(t.Context())) // the day is over
+			must.Succeed(t, w.machine(t, faults.Later(25*time.Hour)).clean(t.Context())) // the day is over
 			return send()
 		}}
 		e := w.machine(t, gate)

@@ -127,19 +127,6 @@ func (w *world) finish(t testing.TB, what string) {
 	w.check(t, what, true)
 }
 
-// hence has storage say that it is so much later.
-func hence(by time.Duration) faults.Func {
-	return func(r *http.Request) (*http.Response, error) {
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		at, err := http.ParseTime(answer.Header.Get("Date"))
-		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
-		return answer, err
-	}
-}
-
 // check compares what a reader finds with what devices have sent.
 func (w *world) check(t testing.TB, what string, cleaned bool) {
 	t.Helper()

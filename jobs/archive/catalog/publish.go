@@ -13,8 +13,8 @@ import (
 
 // Objects are the blobs of the archive.
 type Objects interface {
-	// Put puts a blob in place of a version; empty: of none. tables.ErrExists and tables.ErrConflict say that there is
-	// another version; after any other error the blob may have been put.
+	// Put replaces a version of a blob, or makes one where the version is empty. tables.ErrExists and tables.ErrConflict
+	// say that another version is there. After any other error the blob may have been put.
 	Put(ctx context.Context, name string, content []byte, on tables.ETag) error
 	// Get returns a blob and its version, which is empty if there is none.
 	Get(ctx context.Context, name string) ([]byte, tables.ETag, error)

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
@@ -333,7 +334,7 @@ func (m *machine) clean(ctx context.Context) error { return m.table.Clean(ctx, m
 // more.
 func (m *machine) cleanLater(ctx context.Context) error {
 	for days := range 3 {
-		if err := m.world.machine(m.t, hence(time.Duration(days+1)*25*time.Hour)).clean(ctx); err != nil {
+		if err := m.world.machine(m.t, faults.Later(time.Duration(days+1)*25*time.Hour)).clean(ctx); err != nil {
 			return err
 		}
 	}
