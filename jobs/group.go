@@ -15,7 +15,7 @@ import (
 // Source returns the pipeline as groups see it.
 func (p *Pipeline) Source() *groups.Source {
 	return &groups.Source{Pipeline: p.Name, Client: p.Client, Names: p.Names, ModelOf: p.modelOf, Keep: p.Keep,
-		Objects: p.Objects, Settle: p.Settle}
+		Settle: p.Settle}
 }
 
 // group does a group job: it works off the marks of a kind in one partition of the fleet.

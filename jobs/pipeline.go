@@ -25,7 +25,6 @@ type Pipeline struct {
 	Settings   string
 	Models     []fold.Model // with different names
 	Client     *tables.Client
-	Objects    commit.Objects // nil if no processor writes objects
 	// Groups make what the marks of the pipeline ask for.
 	Groups   map[schema.MarkKind]groups.Grouping
 	Names    schema.Names
@@ -101,8 +100,7 @@ func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }
 
 // writer returns what writes for the pipeline.
 func (p *Pipeline) writer() *commit.Writer {
-	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Objects: p.Objects,
-		ObjectsOnly: len(p.Processors) == 1, Format: p.Format, Generation: p.Generation, Clock: p.Clock, Hold: p.hold(),
+	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Format: p.Format, Generation: p.Generation, Clock: p.Clock, Hold: p.hold(),
 		Marks: p.marks(), Keeps: p.keeps}
 }
 

@@ -10,11 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
-	"furrow/jobs/groups"
+	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -22,31 +21,43 @@ import (
 func archiveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "archive",
-		Usage: "List, verify and rewrite the Parquet files of the archive",
-		Description: `With archive: {format: parquet}, workers keep the readings of each tenant's day in Parquet files that DuckDB,
-Spark and pandas read. With every: 1h, the hours of open days have files, too.` + examples(
+		Usage: "List, verify and rewrite the tables of the archive",
+		Description: `The processor archive keeps the readings of each tenant in a Delta table, which polars, DuckDB, pandas, Spark
+and Fabric read, and rollups and reports in others: see furrow help archive.` + examples(
 			"archive list --tenant contoso", "archive verify --from -7d"),
 		Subcommands: []*cli.Command{{
-			Name:        "list",
-			Usage:       "List the days and hours that the archive has",
-			Description: examples("archive list", "archive list --tenant contoso --from 2026-11-01 --json"),
-			Flags:       append(append(fleetFlags(), archiveFlags()...), listFlags()[0], listFlags()[1]),
-			Action:      archiveList,
+			Name:  "list",
+			Usage: "List the days that the archive has",
+			Description: `Counts come from what the archive knows of its files: none is read.` +
+				examples("archive list", "archive list --tenant contoso --from 2026-11-01 --json"),
+			Flags:  append(append(fleetFlags(), archiveFlags()...), listFlags()[0], listFlags()[1]),
+			Action: archiveList,
+		}, {
+			Name:  "files",
+			Usage: "Print the files of a table as it is now, for tools that cannot read Delta",
+			Description: `Files that left the table stay for a day beside those that replace them, so reading all that are in a folder
+counts readings twice: read the table, or these files.` +
+				examples("archive files --tenant contoso --from -7d", "archive files --tenant contoso --table rollups-1h --json"),
+			Flags: append(append(fleetFlags(), archiveFlags()...),
+				&cli.StringFlag{Name: "table", Value: "readings", Usage: "Files of `TABLE`, such as rollups-1h"}, listFlags()[0], listFlags()[1]),
+			Action: archiveFiles,
 		}, {
 			Name:  "verify",
-			Usage: "Read files and compare them with their manifests",
-			Description: `Downloads every file, checks its size, its hash and its readings, compares rollups and reports with these, and
-prints what is wrong. With --readings it also looks for each reading in storage. A day that is being rewritten can seem wrong for a moment.` +
-				examples("archive verify", "archive verify --tenant contoso --from -7d --readings"),
+			Usage: "Count the tables, and compare them with their files and with storage",
+			Description: `Compares the rows of days with those of their files, without reading one. With --files it also lists the container:
+files that are missing, or that belong to nothing. With --readings it reads all files, compares each value with the
+readings in storage, and rollups and reports with the readings. A day that is being made again can seem wrong.` +
+				examples("archive verify", "archive verify --files", "archive verify --tenant contoso --from -7d --readings"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
-				boolFlag("readings", "Compare files with the readings in storage, too"), jsonFlag()),
+				boolFlag("files", "Compare files with the container, too"),
+				boolFlag("readings", "Compare each value with the readings in storage, too"), jsonFlag()),
 			Action: archiveVerify,
 		}, {
 			Name:  "rewrite",
-			Usage: "Make the files of some days again",
-			Description: `Reads the readings of whole days and replaces their files. Workers do this by themselves when readings come
-late; use it after files were deleted or damaged. Of days that are still open, it makes the hours that are over,
-where the archive has hourly files.` +
+			Usage: "Make some days again",
+			Description: `Reads the readings of whole days from storage and replaces what the tables have of them. Workers do this by
+themselves when readings come late; use it after files were damaged. Of days that are still open, it makes the hours
+that are over, where the archive has files of hours.` +
 				examples("archive rewrite --tenant contoso --from 2026-11-20 --to 2026-11-22"),
 			Flags:  append(append(fleetFlags(), archiveFlags()...), jsonFlag()),
 			Action: archiveRewrite,
@@ -66,7 +77,7 @@ func archiveFlags() []cli.Flag {
 type archiveScope struct {
 	tenant schema.Tenant
 	from   schema.Day
-	to     tables.Ticks // they end at or before it
+	to     tables.Ticks // they begin before it
 }
 
 func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
@@ -88,189 +99,149 @@ func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
 	return s, nil
 }
 
-func (s archiveScope) has(f archive.Folder) bool {
-	_, to := f.Times()
-	return f.Day >= s.from && to <= s.to
+// last returns the last day.
+func (s archiveScope) last() schema.Day { return schema.DayOf(s.to - 1) }
+
+// tenants yields those that have tables.
+func (s archiveScope) tenants(ctx context.Context, has *archive.Tables) iter.Seq2[schema.Tenant, error] {
+	if s.tenant == "" {
+		return has.Tenants(ctx)
+	}
+	return func(yield func(schema.Tenant, error) bool) { yield(s.tenant, nil) }
 }
 
-// archiveLine is what the archive has of a tenant's day and a partition of the fleet, in JSON.
+// archiveLine is what the archive has of a tenant's day, in JSON.
 type archiveLine struct {
 	Tenant    schema.Tenant `json:"tenant"`
 	Date      string        `json:"date"`
-	Hour      string        `json:"hour,omitempty"` // 00 to 23: files of an hour, until there are those of the day
-	Partition schema.Month  `json:"partition"`      // of the fleet: the month of its devices, with the shard
 	Files     int           `json:"files"`
 	Readings  int64         `json:"readings"`
+	Rollups   int64         `json:"rollups,omitempty"` // rows of all tables of rollups
+	Reports   int64         `json:"reports,omitempty"` // rows of all tables of reports
 	Bytes     int64         `json:"bytes"`
-	Rollups   int64         `json:"rollups,omitempty"` // rows in files of rollups
-	Reports   int64         `json:"reports,omitempty"` // rows in files of reports
-	Watermark time.Time     `json:"watermark"`         // every reading that storage had accepted then is in the files
-	Wrong     []string      `json:"wrong,omitempty"`   // what archive verify has found
+	Open      bool          `json:"open,omitempty"`     // the day is not over: there are the hours that are
+	Watermark time.Time     `json:"watermark,omitzero"` // every reading that storage had accepted then is in the tables
 }
 
-func archiveLineOf(f archive.Folder, m *archive.Manifest) archiveLine {
-	line := archiveLine{Tenant: f.Tenant, Date: f.Day.String(), Hour: f.Hour.String(), Partition: f.Month,
-		Files: len(m.Files) + len(m.Rollups) + len(m.Reports), Readings: m.Readings, Bytes: m.Bytes, Watermark: m.Watermark}
-	for _, file := range m.Rollups {
-		line.Rollups, line.Bytes = line.Rollups+file.Rows, line.Bytes+file.Bytes
-	}
-	for _, file := range m.Reports {
-		line.Reports, line.Bytes = line.Reports+file.Rows, line.Bytes+file.Bytes
+func archiveLineOf(d archive.HeldDay) archiveLine {
+	line := archiveLine{Tenant: d.Tenant, Date: d.Day.String(), Files: d.Files, Readings: d.Readings, Rollups: d.Rollups,
+		Reports: d.Reports, Bytes: d.Bytes, Open: d.Watermark == 0}
+	if !line.Open {
+		line.Watermark = d.Watermark.Time()
 	}
 	return line
 }
 
 func (archiveLine) Columns() []string {
-	return []string{"tenant", "date", "hour", "partition", "files", "readings", "rollups", "reports", "bytes", "watermark"}
+	return []string{"tenant", "date", "files", "readings", "rollups", "reports", "bytes", "watermark"}
 }
 
 func (l archiveLine) Lines() [][]any {
-	return [][]any{{string(l.Tenant), l.Date, l.Hour, l.Partition.String(), int64(l.Files), l.Readings, l.Rollups,
-		l.Reports, l.Bytes, records.Second(tables.TicksOf(l.Watermark))}}
+	watermark := any("open")
+	if !l.Open {
+		watermark = records.Second(tables.TicksOf(l.Watermark))
+	}
+	return [][]any{{string(l.Tenant), l.Date, int64(l.Files), l.Readings, l.Rollups, l.Reports, l.Bytes, watermark}}
 }
 
 func (l archiveLine) Object() any { return l }
 
-// manifests yields what the archive has of the selected days.
-func (s archiveScope) manifests(ctx context.Context, store *archive.Store) iter.Seq2[archivedDay, error] {
-	return func(yield func(archivedDay, error) bool) {
-		for f, err := range store.Folders(ctx, s.tenant) {
-			if err == nil && !s.has(f) {
-				continue
-			}
-			var m *archive.Manifest
-			if err == nil {
-				m, err = store.Manifest(ctx, f)
-			}
-			if errors.Is(err, archive.ErrNoManifest) {
-				continue // it was deleted meanwhile
-			}
-			if !yield(archivedDay{f, m}, err) || err != nil {
+func (s archiveScope) days(ctx context.Context, has *archive.Tables) iter.Seq2[archive.HeldDay, error] {
+	return func(yield func(archive.HeldDay, error) bool) {
+		for t, err := range s.tenants(ctx, has) {
+			if err != nil {
+				yield(archive.HeldDay{}, err)
 				return
+			}
+			for d, err := range has.Held(ctx, t, s.from, s.last()) {
+				if !yield(d, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
 }
 
-type archivedDay struct {
-	archive.Folder
-	manifest *archive.Manifest
-}
-
-func (d archivedDay) line() archiveLine {
-	if d.manifest == nil {
-		return archiveLine{}
+// openArchive returns the tables of the archive and the days of a command.
+func openArchive(c *cli.Context) (has *archive.Tables, scope archiveScope, f *roles.Fleet, err error) {
+	if scope, err = archiveScopeOf(c); err != nil {
+		return nil, scope, nil, err
 	}
-	return archiveLineOf(d.Folder, d.manifest)
+	if f, _, err = openFleet(c); err != nil {
+		return nil, scope, nil, err
+	}
+	if f.Archive == nil {
+		return nil, scope, nil, errNoArchive
+	}
+	if has, err = archivist(f); err != nil { // there may be tables of a former configuration
+		has = &archive.Tables{Store: f.Archive, Catalog: catalog.New(f.Tables.Table(f.Names.Catalog()))}
+	}
+	return has, scope, f, nil
 }
 
 func archiveList(c *cli.Context) error {
 	if err := checkAnswer(c); err != nil {
 		return err
 	}
-	scope, err := archiveScopeOf(c)
+	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
 	}
-	f, _, err := openFleet(c)
+	return answer(c, printed(scope.days(c.Context, has), archiveLineOf), func() (string, error) {
+		return "the archive has nothing of these days", knownTenant(c, f.Reader(), scope.tenant)
+	})
+}
+
+// archiveFileLine is a file of a table, in JSON.
+type archiveFileLine struct {
+	Path  string `json:"path"` // in the container of the archive
+	Date  string `json:"date"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes"`
+}
+
+func (archiveFileLine) Columns() []string { return []string{"path", "date", "rows", "bytes"} }
+
+func (l archiveFileLine) Lines() [][]any { return [][]any{{l.Path, l.Date, l.Rows, l.Bytes}} }
+
+func (l archiveFileLine) Object() any { return l }
+
+func archiveFiles(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
 	}
-	if f.Archive == nil {
-		return errNoArchive
+	if scope.tenant == "" {
+		return usagef(c, "--tenant is required: each tenant has a table of its own")
 	}
-	return answer(c, printed(scope.manifests(c.Context, f.Archive), archivedDay.line), func() (string, error) {
-		return "the archive has no Parquet files of these days", knownTenant(c, f.Reader(), scope.tenant)
+	all := has.Files(c.Context, scope.tenant, c.String("table"), scope.from, scope.last())
+	line := func(f archive.HeldFile) archiveFileLine {
+		return archiveFileLine{f.Path, f.Day.String(), f.Rows, f.Bytes}
+	}
+	return answer(c, printed(all, line), func() (string, error) {
+		return "the table has nothing of these days", knownTenant(c, f.Reader(), scope.tenant)
 	})
 }
 
 var errNoArchive = errors.New("the storage account has no Blob endpoint, and so no archive")
 
-// archivist returns the pipeline whose archive has Parquet files.
-func archivist(f *roles.Fleet) (*archive.Days, error) {
+// archivist returns what makes the archive's tables.
+func archivist(f *roles.Fleet) (*archive.Tables, error) {
 	if f.Archive == nil {
 		return nil, errNoArchive
 	}
 	for _, p := range f.Pipelines {
-		i := slices.IndexFunc(p.Processors, func(p config.Processor) bool { return p.Name == archive.Processor.Name })
-		if i < 0 {
+		if !slices.ContainsFunc(p.Processors, isArchive) {
 			continue
 		}
-		if settings := p.Processors[i].Config.(*archive.Config); settings.Format == archive.Parquet {
-			built, err := f.Jobs(p)
-			if err != nil {
-				return nil, err
-			}
-			return built.Groups[schema.ArchiveMark].(*archive.Days), nil
-		}
-	}
-	return nil, errors.New("no pipeline has an archive with format: parquet; see furrow config show")
-}
-
-func archiveVerify(c *cli.Context) error {
-	scope, err := archiveScopeOf(c)
-	if err != nil {
-		return err
-	}
-	f, _, err := openFleet(c)
-	if err != nil {
-		return err
-	}
-	if f.Archive == nil {
-		return errNoArchive
-	}
-	stored := func(archivedDay) *groups.TenantDay { return nil }
-	if c.Bool("readings") {
-		days, err := archivist(f)
+		built, err := f.Jobs(p)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		stored = func(d archivedDay) *groups.TenantDay {
-			day := days.Readings(d.Folder)
-			return &day
-		}
+		return built.Groups[schema.ArchiveMark].(*archive.Tables), nil
 	}
-	found, wrong := int64(0), int64(0)
-	for d, err := range scope.manifests(c.Context, f.Archive) {
-		if err != nil {
-			return err
-		}
-		line := d.line()
-		for problem, err := range f.Archive.Verify(c.Context, d.Folder, d.manifest, stored(d)) {
-			if err != nil {
-				return err
-			}
-			line.Wrong = append(line.Wrong, problem)
-		}
-		if len(line.Wrong) > 0 {
-			if has, err := f.Archive.Has(c.Context, d.Folder); err != nil {
-				return err
-			} else if !has {
-				continue // it was deleted meanwhile, such as an hour by the files of its day
-			}
-		}
-		found, wrong = found+line.Readings, wrong+int64(len(line.Wrong))
-		if err := printLine(c, line, line.text()); err != nil {
-			return err
-		}
-	}
-	if wrong > 0 {
-		return fmt.Errorf("%s; furrow archive rewrite makes files again", many(wrong, "problem"))
-	}
-	fmt.Fprintf(c.App.ErrWriter, "furrow: %s in files that are as they should be\n", many(found, "reading"))
-	return nil
-}
-
-// text is a line, and one for each problem.
-func (l archiveLine) text() string {
-	date := l.Date
-	if l.Hour != "" {
-		date += " hour " + l.Hour
-	}
-	text := fmt.Sprintf("%s %s, partition %s: %s, %s", l.Tenant, date, l.Partition, many(int64(l.Files), "file"),
-		many(l.Readings, "reading"))
-	for _, wrong := range l.Wrong {
-		text += "\n  " + wrong
-	}
-	return text
+	return nil, fmt.Errorf("no pipeline has the processor %s; see furrow config show", archive.Processor.Name)
 }

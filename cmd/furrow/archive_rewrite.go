@@ -16,6 +16,13 @@ import (
 	"furrow/worker/query"
 )
 
+// rewrittenLine is a day or hour that was made again, in JSON.
+type rewrittenLine struct {
+	Tenant    schema.Tenant `json:"tenant"`
+	Date      string        `json:"date"`      // a day, or an hour of an open one as in 2026-11-20T13
+	Partition schema.Month  `json:"partition"` // of the fleet: the month of its devices, with the shard
+}
+
 func archiveRewrite(c *cli.Context) error {
 	scope, err := archiveScopeOf(c)
 	if err != nil {
@@ -50,17 +57,15 @@ func archiveRewrite(c *cli.Context) error {
 				folder.Tenant)
 			continue
 		}
-		var m *archive.Manifest
 		act := schema.Act{What: "archive rewrite", Tenant: folder.Tenant, Detail: folder.When()}
-		err := s.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
-			m, err = days.Remake(ctx, folder)
-			return "rewritten", err
+		err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
+			return "rewritten", days.Remake(ctx, folder)
 		})
 		if err != nil {
 			return err
 		}
-		line := archiveLineOf(folder, m)
-		if err := printLine(c, line, line.text()); err != nil {
+		line := rewrittenLine{Tenant: folder.Tenant, Date: folder.When(), Partition: folder.Month}
+		if err := printLine(c, line, fmt.Sprintf("%s %s, partition %s", line.Tenant, line.Date, line.Partition)); err != nil {
 			return err
 		}
 	}
@@ -71,14 +76,14 @@ func archiveRewrite(c *cli.Context) error {
 const mostDays = 10_000
 
 // folders returns the folders that the selected days have now, or should have.
-func (s archiveScope) folders(ctx context.Context, f query.Fleet, days *archive.Days,
-	now tables.Ticks) (all []archive.Folder, err error) {
-	owners := map[archive.Folder]bool{}
+func (s archiveScope) folders(ctx context.Context, f query.Fleet, days *archive.Tables,
+	now tables.Ticks) (all []archive.TableDay, err error) {
+	owners := map[archive.TableDay]bool{}
 	for m, err := range f.Members(ctx, query.DeviceSelector{Tenant: s.tenant}) {
 		if err != nil {
 			return nil, err
 		}
-		owners[archive.Folder{Tenant: m.Tenant, Month: m.Month}] = true
+		owners[archive.TableDay{Tenant: m.Tenant, Month: m.Month}] = true
 	}
 	last := schema.DayOf(min(s.to, now))
 	if n := int(last - s.from); n*len(owners) > mostDays {
@@ -94,6 +99,11 @@ func (s archiveScope) folders(ctx context.Context, f query.Fleet, days *archive.
 			}
 		}
 	}
-	slices.SortFunc(all, archive.Folder.Compare)
+	slices.SortFunc(all, archive.TableDay.Compare)
 	return all, nil
+}
+
+func (s archiveScope) has(d archive.TableDay) bool {
+	_, to := d.Times()
+	return d.Day >= s.from && to <= s.to
 }

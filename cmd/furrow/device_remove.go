@@ -22,8 +22,8 @@ func deviceRemoveCommand() *cli.Command {
 		ArgsUsage: "ID...",
 		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
 unless --data deletes them. Its open incidents close, and whoever was notified of them is notified of that; --data
-deletes all that it had, and leaves nothing of that notification once it is sent. It also makes the archive's Parquet
-files of its days again without it. Two things stay: what people did to it, in the activity log; and the reports that
+deletes all that it had, and leaves nothing of that notification once it is sent. It also leaves
+the archive's tables, whose earlier versions end. Two things stay: what people did to it, in the activity log; and the reports that
 counted it, and its buckets; retention deletes both in time, where it is configured. A removed device can register again
 as a new one, and does so if it still has its key: to keep it out, use device revoke. If the command is interrupted,
 repeat it.` + examples(
@@ -157,7 +157,7 @@ func (l removedLine) print(c *cli.Context) error {
 	}
 	if l.Status == schema.Erased {
 		told = fmt.Sprintf("is removed, with %s, %s, %s and %s", many(int64(l.Readings), "reading"),
-			many(int64(l.Outputs), "row")+" of outputs", many(int64(l.Objects), "object")+" of the archive",
+			many(int64(l.Outputs), "row")+" of outputs", many(int64(l.Archived), "row")+" of the archive",
 			many(int64(l.Commands), "row")+" of commands")
 		if l.Files > 0 {
 			told += "; " + many(int64(l.Files), "file") + " of the archive were made again without it"

@@ -11,7 +11,6 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
-	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -19,8 +18,9 @@ import (
 // TestCopyThatFailsAnywhereEndsEqual after it was repeated, and follows objects that are replaced and gone.
 func TestCopyThatFailsAnywhereEndsEqual(t *testing.T) {
 	t.Parallel()
-	f, d, folder := summing(t)
-	must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
+	x := newTables(t)
+	f, d := x.Fleet, x.maker(t, nil)
+	must.Succeed(t, d.MakeDay(t.Context(), x.day))
 	there := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	seed := rand.Uint64()
 	t.Log("seed", seed)
@@ -47,7 +47,6 @@ func TestCopyThatFailsAnywhereEndsEqual(t *testing.T) {
 	if n := copies(1); n.Written+n.Deleted != 0 {
 		t.Errorf("without a change: %+v", n)
 	}
-	d.Summed.Rollups, d.Summed.Reports = []schema.Window{schema.Daily}, nil
-	must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
+	must.Succeed(t, d.MakeDay(t.Context(), x.day))
 	copies(2)
 }

@@ -9,127 +9,237 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/archive/catalog"
 	"furrow/jobs/groups"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-var _ groups.Grouping = (*Days)(nil)
+var _ groups.Grouping = (*Tables)(nil)
 
-// Grouping returns what makes the Parquet files that the marks of a pipeline ask for.
-func (c *Config) Grouping(p *groups.Source) (schema.MarkKind, groups.Grouping) {
-	store, is := p.Objects.(*Store)
-	if !is || c.Format != Parquet {
-		return schema.ArchiveMark, nil
+// Settings returns the columns about devices, rollups and reports: where they change, everything is made again.
+func (m *Tables) Settings() string {
+	settings := "2," + strings.Join(m.About, ",")
+	if m.Hold {
+		settings = "" // other workers still make what earlier releases made
 	}
-	return schema.ArchiveMark, c.Days(p, store)
-}
-
-// Settings returns the columns about devices, rollups and reports: where they change, every file is made again.
-func (d *Days) Settings() string {
-	settings := "1," + strings.Join(d.About, ",")
-	if len(d.Summed.Rollups) > 0 {
-		settings += fmt.Sprint(";", d.Summed)
+	if len(m.Summed.Rollups) > 0 {
+		settings += fmt.Sprint(";", m.Summed)
 	}
 	return settings
 }
 
-// All yields a mark for every day and hour that the archive has of a partition.
-func (d *Days) All(ctx context.Context, m schema.Month) iter.Seq2[schema.Mark, error] {
+// All yields a mark for every day that the archive has of a partition, and those that there are: a job that has read
+// one of these, and stands still, can delete it no more.
+func (m *Tables) All(ctx context.Context, month schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(yield func(schema.Mark, error) bool) {
-		for f, err := range d.Store.Folders(ctx, "") {
-			if err == nil && f.Month != m {
-				continue
+		if m.Hold {
+			return
+		}
+		for mark, err := range m.Source.Marks(ctx, month, schema.ArchiveMark) {
+			if !yield(mark, err) || err != nil {
+				return
 			}
-			if !yield(f.mark(), err) {
+		}
+		for d, err := range m.Days(ctx, month) {
+			if !yield(d.mark(), err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// Make makes the files that the marks of a day or hour ask for, once that is over. A day that is over needs no hours:
-// there is a mark of the day, too.
-func (d *Days) Make(ctx context.Context, marks []schema.Mark) error {
-	f, asked, err := askedBy(marks)
+// Make makes what the marks of a day or hour ask for, once that is over. A day that is over needs no hours: there is a
+// mark of the day, too.
+func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
+	if m.Hold {
+		return groups.ErrNotYet
+	}
+	if marks[0].Name == cleanMark {
+		return m.cleanDue(ctx, marks[0])
+	}
+	d, asked, err := askedBy(marks)
 	if err != nil {
 		return fmt.Errorf("%w: mark of the archive: %w", groups.ErrUnmakeable, err)
 	}
-	if !retain.KeepOfTenant(d.Source.Keep, f.Tenant).KeepsDay(f.Day, asked.Now) {
+	if !retain.KeepOfTenant(m.Source.Keep, d.Tenant).KeepsDay(d.Day, asked.Now) {
+		return m.older.delete(ctx, m.Store, d)
+	}
+	if d.Hour > 0 && (!m.Hourly || m.Closed(d.whole(), asked.Now)) {
 		return nil
 	}
-	if f.Hour > 0 && (!d.Hourly || d.Closed(f.day(), asked.Now)) {
-		return nil
+	if err := m.create(ctx, d.Tenant); err != nil {
+		return made(err)
 	}
-	if !d.Closed(f, asked.Now) || d.waits(f, asked.Now) {
+	if !m.Closed(d, asked.Now) || m.waits(d, asked.Now) {
 		return groups.ErrNotYet
 	}
-	_, err = d.MakeDay(ctx, f, asked)
+	due, err := m.due(ctx, d, asked)
+	if err == nil && due > asked.Now {
+		m.wait(d, due)
+		return groups.ErrNotYet
+	}
+	if err == nil {
+		err = m.MakeDay(ctx, d)
+	}
+	return made(err)
+}
+
+// made returns what an error says about marks. A log that another program writes into stops no archive.
+func made(err error) error {
 	switch {
-	case err == nil || ctx.Err() != nil || errors.Is(err, groups.ErrNotYet):
-		return err
-	case errors.Is(err, errTaken) || errors.Is(err, schema.ErrNewer) || errors.Is(err, errMissing):
+	case errors.Is(err, catalog.ErrForeign):
+		return fmt.Errorf("%w: %w", groups.ErrMade, err)
+	case errors.Is(err, catalog.ErrStale), errors.Is(err, schema.ErrNewer):
 		return fmt.Errorf("%w: %w", groups.ErrUnmakeable, err)
 	}
 	return err
 }
 
-// askedBy returns the folder of marks, and what they ask for.
-func askedBy(marks []schema.Mark) (f Folder, asked Asked, err error) {
-	asked = Asked{Devices: []schema.DeviceID{}, Now: marks[0].Read}
+// An asking is what marks that stand together ask for.
+type asking struct {
+	all    bool         // whatever device it is about
+	newest tables.Ticks // when the last of them was left
+	Now    tables.Ticks // of the service
+}
+
+// askedBy returns what marks are about, and what they ask for.
+func askedBy(marks []schema.Mark) (d TableDay, a asking, err error) {
+	a.Now = marks[0].Read
 	for _, m := range marks {
 		part, err := m.Archive()
 		if err != nil {
-			return f, asked, err
+			return d, a, err
 		}
-		f = Folder{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
-		if asked.Devices = append(asked.Devices, part.Device); part.Device == "" {
-			return f, Asked{Now: asked.Now}, nil
-		}
+		d = TableDay{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
+		a.all, a.newest = a.all || part.Device == "", max(a.newest, m.At)
 	}
-	return f, asked, nil
+	return d, a, nil
 }
 
-// Closed reports whether a day or hour is over, and its files can be made.
-func (d *Days) Closed(f Folder, now tables.Ticks) bool {
-	_, to := f.Times()
-	return to.Add(d.CloseAfter) <= now
-}
-
-// Late rows replace a file at most so often: each time, all of it is read and written.
+// When late rows are taken in.
 const (
-	replaceAfter = time.Hour
-	replaceLate  = 24 * time.Hour     // once its day is longer over than
-	lateAfter    = 2 * 24 * time.Hour // this
+	replaceAfter = time.Hour        // at most so often: each time, all of a day may be read and written
+	importAfter  = 10 * time.Minute // or so often, where they are many
+	quiet        = 2 * time.Minute  // once no more of them have come for so long: an import makes each day once
 )
 
-// replaced returns when a file may be replaced. One of the future may be at once: a clock was ahead when it was made.
-func (d *Days) replaced(v *version, day schema.Day, now tables.Ticks) tables.Ticks {
-	made := tables.TicksOf(v.made)
-	if now == 0 || made > now.Add(replaceAfter) {
-		return 0
+// due returns when what is asked for can be made: at once, if it is the whole of it, or soon after its end. Late rows
+// wait until nothing has changed for an hour; but as many as are a third of what there is, only until no more come.
+func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Ticks, error) {
+	_, to := d.Times()
+	if asked.all || m.Quiet < 0 {
+		return 0, nil
 	}
-	after := replaceAfter
-	if now > end(day).Add(lateAfter) {
-		after = replaceLate
+	has, last := int64(0), tables.Ticks(0)
+	for f, err := range m.Readings(d.Tenant).Files(ctx, d.Day, d.Day) {
+		if err != nil {
+			return 0, err
+		}
+		if d.has(&f) {
+			has += f.Stats.Rows
+			last = max(last, tables.TicksOf(time.UnixMilli(f.Modified)))
+		}
 	}
-	return made.Add(cmp.Or(d.Replace, after))
+	calm := asked.newest.Add(cmp.Or(m.Quiet, quiet))
+	if last == 0 { // it was never made
+		if asked.Now < to.Add(m.CloseAfter)+tables.Day {
+			return 0, nil
+		}
+		return calm, nil
+	}
+	again := last.Add(cmp.Or(m.Replace, replaceAfter))
+	if again <= asked.Now || last > asked.Now { // or a clock was ahead when it was made
+		return 0, nil
+	}
+	counted := int64(0)
+	for c, err := range m.Stored(d).Counts(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		counted += c.Rows
+	}
+	if 3*counted >= 4*has {
+		again = min(again, max(calm, last.Add(importAfter)))
+	}
+	return again, nil
 }
 
-// wait notes that the files of a folder are too young to be replaced, so that other jobs find that out for nothing.
-func (d *Days) wait(f Folder, until tables.Ticks) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.waiting == nil || len(d.waiting) > 10_000 {
-		d.waiting = map[Folder]tables.Ticks{}
+// wait notes that something is too young to be made again, so that other jobs find that out for nothing.
+func (m *Tables) wait(d TableDay, until tables.Ticks) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiting == nil || len(m.waiting) > 10_000 {
+		m.waiting = map[TableDay]tables.Ticks{}
 	}
-	d.waiting[f] = until
+	m.waiting[d] = until
 }
 
-func (d *Days) waits(f Folder, now tables.Ticks) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	until := d.waiting[f]
-	return until > now && until <= now.Add(replaceAfter+replaceLate) // unless a clock was ahead when it was noted
+func (m *Tables) waits(d TableDay, now tables.Ticks) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	until := m.waiting[d]
+	return until > now && until <= now.Add(replaceAfter+quiet) // unless a clock was ahead when it was noted
+}
+
+// Remake makes a day or hour again. It leaves a mark while it does, as jobs have one.
+func (m *Tables) Remake(ctx context.Context, d TableDay) error {
+	return m.Source.WithMark(ctx, d.mark(), func() error { return m.MakeDay(ctx, d) })
+}
+
+// create makes the tables of a tenant, unless it was found that they are there.
+func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
+	m.mu.Lock()
+	known := m.known[tenant]
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	all := m.Sums(tenant)
+	for i, t := range append(all, m.Readings(tenant)) {
+		columns := readingsColumns()
+		if i < len(all) {
+			kind, _, _ := sumsOf(t)
+			columns = sumColumns(kind)
+		}
+		if err := t.Create(ctx, columns); err != nil {
+			return err
+		}
+		if _, err := t.Publish(ctx, m.Store); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil || len(m.known) > 100_000 {
+		m.known = map[schema.Tenant]bool{}
+	}
+	m.known[tenant] = true
+	return nil
+}
+
+// cleanMark is the name of the mark that has a tenant's tables cleaned.
+const cleanMark = "clean"
+
+// cleanAfter is when they are: what left them a moment after the mark was there is due, too.
+const cleanAfter = tables.Day + 2*tables.Hour
+
+// cleanDue cleans a tenant's tables a day after something has left them, and again where something is left over.
+func (m *Tables) cleanDue(ctx context.Context, mark schema.Mark) error {
+	if mark.Read < mark.At+cleanAfter {
+		return groups.ErrNotYet
+	}
+	left, err := m.Clean(ctx, mark.Tenant)
+	if err == nil && left {
+		err = m.markClean(ctx, TableDay{Tenant: mark.Tenant, Month: mark.Month})
+	}
+	return made(err)
+}
+
+// markClean leaves the mark that has a tenant's tables cleaned.
+func (m *Tables) markClean(ctx context.Context, d TableDay) error {
+	mark := schema.Mark{Month: d.Month, Kind: schema.ArchiveMark, Tenant: d.Tenant, Name: cleanMark}
+	_, err := m.Source.Tracking().Do(ctx, tables.InsertOrReplace(mark.Entity()))
+	return err
 }

@@ -7,10 +7,13 @@ import (
 	"io"
 	"iter"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
 var _ catalog.Objects = (*Store)(nil)
@@ -44,8 +47,22 @@ func (s *Store) Get(ctx context.Context, name string) (content []byte, etag tabl
 	return content, *got.ETag, nil
 }
 
+// condition asks for a version; empty: that there is none.
+func condition(on tables.ETag) *blob.ModifiedAccessConditions {
+	if on == "" {
+		return &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}
+	}
+	return &blob.ModifiedAccessConditions{IfMatch: &on}
+}
+
 // Delete deletes a blob, if there is one.
-func (s *Store) Delete(ctx context.Context, name string) error { return s.delete(ctx, name) }
+func (s *Store) Delete(ctx context.Context, name string) error {
+	_, err := s.container.NewBlobClient(name).Delete(call{KindDelete, name}.within(ctx), nil)
+	if err = named(err); err != nil && !errors.Is(err, errNoObject) {
+		return fmt.Errorf("%s %s/%s: %w", KindDelete, s.name, name, err)
+	}
+	return nil
+}
 
 // List yields the blobs in a folder.
 func (s *Store) List(ctx context.Context, folder string) iter.Seq2[catalog.Listed, error] {

@@ -16,7 +16,6 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
-	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
@@ -30,7 +29,7 @@ var (
 		"same process, and in its memory")
 )
 
-// TestSizeOfADay makes the files of a tenant's day, and logs what they take: bytes, operations, time and memory.
+// TestSizeOfADay makes a tenant's day, and makes it again, and logs what they take: bytes, operations, time and memory.
 func TestSizeOfADay(t *testing.T) {
 	t.Parallel()
 	storage := *sizeStorage
@@ -46,39 +45,28 @@ func TestSizeOfADay(t *testing.T) {
 		OnOperation: func(_ context.Context, o archive.Operation) { sent.add(fmt.Sprint("blob ", o.Kind)) }}))(t)
 	must.Succeed(t, store.Create(t.Context()))
 	day := schema.DayOf(tables.TicksOf(time.Now())) - 1
-	folder := archive.Folder{Tenant: "contoso", Day: day, Month: schema.Month{Year: 2026, Month: 11}}
+	of := archive.TableDay{Tenant: "contoso", Day: day, Month: schema.Month{Year: 2026, Month: 11}}
 	p := &jobs.Pipeline{Name: "archive", Client: client, Names: names}
-	fillDay(t, p, folder)
-	sent.count = map[string]int{}
-	runtime.GC()
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // Linux: the peak begins now
-	began := time.Now()
-	d := &archive.Days{Store: store, Source: p.Source(), Settle: time.Second}
-	m := must.Have(d.MakeDay(t.Context(), folder, archive.Asked{}))(t)
-	took := time.Since(began)
+	fillDay(t, p, of)
 	want := int64(*sizeDevices) * int64(*sizeReadings)
-	t.Logf("%d devices: %d readings in %d files, %.2f bytes a reading, %v, %.0f readings a second, peak memory %s",
-		*sizeDevices, m.Readings, len(m.Files), float64(m.Bytes)/float64(m.Readings), took.Round(time.Millisecond),
-		float64(m.Readings)/took.Seconds(), peakMemory())
-	t.Logf("requests: %v", sent.count)
-	if m.Readings != want {
-		t.Errorf("%d readings, want %d", m.Readings, want)
-	}
-	rows := client.Table(names.Output("catalog"))
-	must.Succeed(t, rows.Create(t.Context()))
-	made := &archive.Tables{Catalog: catalog.New(rows), Store: store, Source: p.Source(), Settle: time.Second}
+	must.Succeed(t, client.Table(names.Catalog()).Create(t.Context()))
+	made := (&archive.Config{}).Grouping(p.Source(), store)
+	made.Settle = time.Second
 	for _, first := range []string{"first", "again"} {
 		sent.count = map[string]int{}
-		began = time.Now()
-		must.Succeed(t, made.MakeDay(t.Context(), archive.TableDay{Tenant: folder.Tenant, Day: day, Month: folder.Month}))
-		took = time.Since(began)
+		runtime.GC()
+		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // Linux: the peak begins now
+		began := time.Now()
+		must.Succeed(t, made.MakeDay(t.Context(), of))
+		took := time.Since(began)
 		var inTable, size int64
-		for f, err := range made.Readings(folder.Tenant).Files(t.Context(), day, day) {
+		for f, err := range made.Readings(of.Tenant).Files(t.Context(), day, day) {
 			must.Succeed(t, err)
 			inTable, size = inTable+f.Stats.Rows, size+f.Bytes
 		}
-		t.Logf("as a table, %s: %.2f bytes a reading, %v; requests: %v", first, float64(size)/float64(inTable),
-			took.Round(time.Millisecond), sent.count)
+		t.Logf("%s: %d devices, %.2f bytes a reading, %v, %.0f readings a second, peak memory %s; requests: %v", first,
+			*sizeDevices, float64(size)/float64(inTable), took.Round(time.Millisecond), float64(inTable)/took.Seconds(),
+			peakMemory(), sent.count)
 		if inTable != want {
 			t.Errorf("%d readings in the table, want %d", inTable, want)
 		}
@@ -86,7 +74,7 @@ func TestSizeOfADay(t *testing.T) {
 }
 
 // fillDay stores a fleet with the readings of a day.
-func fillDay(t *testing.T, p *jobs.Pipeline, f archive.Folder) {
+func fillDay(t *testing.T, p *jobs.Pipeline, f archive.TableDay) {
 	t.Helper()
 	readings := p.Names.Readings()
 	for _, name := range []string{readings, p.Names.Fleet(), p.Names.Partitions(p.Name)} {
@@ -113,7 +101,7 @@ func fillDay(t *testing.T, p *jobs.Pipeline, f archive.Folder) {
 	}
 }
 
-func fillDevice(ctx context.Context, p *jobs.Pipeline, f archive.Folder, readings string, n int) error {
+func fillDevice(ctx context.Context, p *jobs.Pipeline, f archive.TableDay, readings string, n int) error {
 	m := schema.Member{Month: f.Month, Device: schema.DeviceID(fmt.Sprintf("site-%03d:pump-%06d", n/100, n)),
 		Tenant: f.Tenant, Readings: readings}
 	member, err := m.Entity()

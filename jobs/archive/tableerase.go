@@ -24,15 +24,21 @@ type Erased struct {
 // earlier versions. Nobody may be able to read them from storage any more: whoever makes a day again does not put them
 // back. Repeated, it does what is left.
 //
-// Reports have no devices: days of readings that have some are made again, and their reports with them. An error of
-// one table keeps the others from nothing.
-func (m *Tables) Erase(ctx context.Context, tenant schema.Tenant, devices ...schema.DeviceID) (all Erased, err error) {
+// Reports have no devices: days of readings that have some are made again, and their reports with them. Days in the form
+// of an earlier release are taken over into the tables first, without the devices. An error of one table keeps the others
+// from nothing.
+func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Tenant,
+	devices ...schema.DeviceID) (all Erased, err error) {
+	if m.Source != nil {
+		if err := m.eraseOlder(ctx, month, tenant); err != nil {
+			return all, err
+		}
+	}
 	every, err := m.Catalog.Tables(ctx, tenant)
 	if err != nil {
 		return all, err
 	}
-	maker := *m
-	maker.Summed.Reports = nil
+	maker := m.with(Summed{Rollups: m.Summed.Rollups, By: m.Summed.By})
 	for _, t := range every { // whoever has read the devices begins again
 		if err := t.RaiseEpoch(ctx); err != nil && !errors.Is(err, catalog.ErrAbsent) {
 			return all, err
@@ -40,6 +46,10 @@ func (m *Tables) Erase(ctx context.Context, tenant schema.Tenant, devices ...sch
 		if kind, w, is := sumsOf(t); is && kind == reportsKind {
 			maker.Summed.Reports = append(maker.Summed.Reports, w)
 		}
+	}
+	if len(maker.Summed.Reports) > 0 && m.Source == nil {
+		return all, errors.New("the archive has reports of days with the device, which can only be made again where a pipeline " +
+			"has the processor archive")
 	}
 	if len(maker.Summed.Reports) > 0 {
 		if err := maker.makeAgain(ctx, tenant, every, devices); err != nil {
@@ -53,6 +63,27 @@ func (m *Tables) Erase(ctx context.Context, tenant schema.Tenant, devices ...sch
 	return all, errors.Join(errs...)
 }
 
+// eraseOlder takes days in the form of an earlier release over into tables: those have none of a device that has left
+// with its data. Jobs that read the device before it left make the same days again, as their marks are left again.
+func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant schema.Tenant) error {
+	if err := m.Source.RenewMarks(ctx, month, schema.ArchiveMark, tenant); err != nil {
+		return err
+	}
+	for day, err := range m.older.days(ctx, m.Store, tenant, month) {
+		if err == nil && m.Hold {
+			err = errors.New("its archive is in the form of an earlier release: furrow config apply has it taken over, once no " +
+				"process of that release runs; then repeat this")
+		}
+		if err == nil {
+			err = m.MakeDay(ctx, TableDay{Tenant: tenant, Day: day, Month: month})
+		}
+		if err != nil && !errors.Is(err, catalog.ErrForeign) {
+			return err
+		}
+	}
+	return nil
+}
+
 // makeAgain makes the days again whose readings have devices, and those with reports of readings that were never
 // committed.
 func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*catalog.Table,
@@ -62,7 +93,7 @@ func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*c
 		if err != nil {
 			return err
 		}
-		read[TableDay{tenant, d.Date, d.Month}] = d.Watermark
+		read[TableDay{Tenant: tenant, Day: d.Date, Month: d.Month}] = d.Watermark
 	}
 	for _, t := range every {
 		if kind, _, _ := sumsOf(t); kind != reportsKind {
@@ -72,7 +103,7 @@ func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*c
 			if err != nil {
 				return err
 			}
-			if of := (TableDay{tenant, d.Date, d.Month}); read[of] != d.Watermark {
+			if of := (TableDay{Tenant: tenant, Day: d.Date, Month: d.Month}); read[of] != d.Watermark {
 				days[of] = true
 			}
 		}
@@ -81,8 +112,9 @@ func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*c
 		if err != nil {
 			return err
 		}
-		if mayHave(f, devices) {
-			days[TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]}] = true
+		of := TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]}
+		if mayHave(f, devices) && read[of] > 0 { // an open day has no reports
+			days[of] = true
 		}
 	}
 	for day := range days {
@@ -182,18 +214,20 @@ func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalo
 	devices []schema.DeviceID) (gone int64, made []catalog.File, err error) {
 	g := &readingsMaking{Tables: m, table: t, gone: []catalog.File{f},
 		of: TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}}
-	defer g.past.close()
-	if err := errors.Join(g.past.reset(), g.past.open(ctx, g, &f)); err != nil {
+	from := &pastFile{File: f}
+	defer from.close()
+	if err := from.open(ctx, g); err != nil {
 		return 0, nil, err
 	}
+	series := from.reader.Series
 	var to *tableFile
-	for ; err == nil && g.past.ahead != nil; err = g.past.advance() {
-		one := g.past.ahead
+	for ; err == nil && from.ahead != nil; err = from.advance() {
+		one := from.ahead
 		if slices.Contains(devices, one.Device) {
 			gone++
 			continue
 		}
-		if to, err = g.fileFor(ctx, to, one.Device, g.past.reader.Series); err != nil {
+		if to, err = g.fileFor(ctx, to, one.Device, series); err != nil {
 			return 0, g.made, err
 		}
 		if err := to.to.Write(string(one.Device), one.About, &one.Sample); err != nil {

@@ -81,7 +81,7 @@ func (g *readingsMaking) end(ctx context.Context, to *tableFile) error {
 	f.Stats = delta.Stats{Rows: to.to.Rows, Ranges: map[string]delta.Range{
 		columnar.Device: delta.Range(to.to.Devices), columnar.Key: delta.Range(to.to.Keys),
 		columnar.Time: delta.Times(to.to.Times.Min, to.to.Times.Max)}}
-	return to.body.place(ctx, "")
+	return to.body.put(ctx)
 }
 
 // types are those of columns, by the kind of their values.

@@ -3,8 +3,10 @@ package archive
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"furrow/jobs/archive/catalog"
+	"furrow/jobs/retain"
 	"furrow/tables/schema"
 )
 
@@ -66,4 +68,38 @@ func (m *Tables) forgetDay(ctx context.Context, t *catalog.Table, day schema.Day
 		return err
 	})
 	return rows, err
+}
+
+// OldDays yields what tables have of days before the one of a tenant, which Delete removes.
+func (m *Tables) OldDays(ctx context.Context, before func(schema.Tenant) schema.Day) iter.Seq2[retain.Outdated, error] {
+	return func(yield func(retain.Outdated, error) bool) {
+		for t, err := range m.Catalog.All(ctx) {
+			old := retain.Outdated{Table: "archive"}
+			if err == nil {
+				old.Tenant = t.Tenant
+				old.Rows, err = filesBefore(ctx, t, before(t.Tenant))
+				old.Delete = func(ctx context.Context) error {
+					_, err := m.forget(ctx, t, before(t.Tenant))
+					return made(err)
+				}
+			}
+			if (err != nil || old.Rows > 0) && !yield(old, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// filesBefore returns how many files a table has of days before one.
+func filesBefore(ctx context.Context, t *catalog.Table, before schema.Day) (n int, err error) {
+	if before <= 0 {
+		return 0, nil
+	}
+	for _, err := range t.Files(ctx, 0, before-1) {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }

@@ -2,6 +2,8 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,38 +16,63 @@ import (
 	"furrow/tables/schema"
 )
 
-// tablePast is what a table has of a day that is being made again. It has readings that storage no longer has. Files
-// are downloaded one after the other, when the first of their readings is needed.
+// tablePast is what a table has of a day: the readings of its files, device after device, each in the order of keys.
+// A file is downloaded when the first of its devices is asked for, and given up after its last one. Two files have
+// devices in common where they have hours, or late rows.
 type tablePast struct {
-	next   int // file
+	files []*pastFile
+	taken map[schema.DeviceID]bool
+}
+
+// A pastFile is a file that is read.
+type pastFile struct {
+	catalog.File
 	copied *os.File
 	reader *columnar.ReadingsReader
 	ahead  *columnar.StoredReading // nil: the file has no more
-	taken  map[schema.DeviceID]bool
+	opened bool
 }
 
-// reset begins with the first file.
-func (p *tablePast) reset() error {
+// reset begins with the first device.
+func (p *tablePast) reset(files []catalog.File) error {
 	err := p.close()
 	*p = tablePast{taken: map[schema.DeviceID]bool{}}
+	for _, f := range files {
+		p.files = append(p.files, &pastFile{File: f})
+	}
 	return err
 }
 
 // readings yields those of a device. Devices come in order.
 func (p *tablePast) readings(ctx context.Context, g *readingsMaking,
 	device schema.DeviceID) iter.Seq2[fold.Sample, error] {
+	p.taken[device] = true
+	var all []iter.Seq2[fold.Sample, error]
+	for _, f := range p.files {
+		all = append(all, f.readings(ctx, g, device))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return fold.Union(all...)
+}
+
+// readings yields those of a device that the file has.
+func (f *pastFile) readings(ctx context.Context, g *readingsMaking,
+	device schema.DeviceID) iter.Seq2[fold.Sample, error] {
 	return func(yield func(fold.Sample, error) bool) {
-		p.taken[device] = true
-		for {
-			if err := p.seek(ctx, g, device); err != nil {
-				yield(fold.Sample{}, err)
-				return
-			}
-			if p.ahead == nil || p.ahead.Device != device || !yield(p.ahead.Sample, nil) {
-				return
-			}
-			if err := p.advance(); err != nil {
-				yield(fold.Sample{}, err)
+		of := f.Stats.Ranges[columnar.Device]
+		if string(device) < of.Min || string(device) > of.Max {
+			return
+		}
+		if err := f.seek(ctx, g, device); err != nil {
+			yield(fold.Sample{}, err)
+			return
+		}
+		for f.ahead != nil && f.ahead.Device == device {
+			sample := f.ahead.Sample
+			err := f.advance()
+			if !yield(sample, err) || err != nil {
 				return
 			}
 		}
@@ -53,66 +80,84 @@ func (p *tablePast) readings(ctx context.Context, g *readingsMaking,
 }
 
 // seek goes on to the first reading that is not of a device before.
-func (p *tablePast) seek(ctx context.Context, g *readingsMaking, device schema.DeviceID) error {
-	for {
-		for p.ahead != nil && p.ahead.Device < device {
-			if err := p.advance(); err != nil {
-				return err
-			}
+func (f *pastFile) seek(ctx context.Context, g *readingsMaking, device schema.DeviceID) error {
+	if !f.opened {
+		if err := f.open(ctx, g); err != nil {
+			return fmt.Errorf("file %s: %w", f.Name, err)
 		}
-		if p.ahead != nil || p.next == len(g.gone) {
-			return nil
-		}
-		if err := p.open(ctx, g, &g.gone[p.next]); err != nil {
+	}
+	for f.ahead != nil && f.ahead.Device < device {
+		if err := f.advance(); err != nil {
 			return err
 		}
-		p.next++
 	}
+	return nil
 }
 
-// open downloads a file.
-func (p *tablePast) open(ctx context.Context, g *readingsMaking, f *catalog.File) (err error) {
-	if err := p.close(); err != nil {
-		return err
+// open downloads the file.
+func (f *pastFile) open(ctx context.Context, g *readingsMaking) (err error) {
+	f.opened = true
+	size := int64(0)
+	f.copied, size, err = g.Store.temporary(ctx, g.table.Path(&f.File))
+	if errors.Is(err, errNoObject) {
+		return fmt.Errorf("%w: it has gone", catalog.ErrStale)
 	}
-	if p.copied, err = os.CreateTemp("", "furrow-*.parquet"); err != nil {
-		return err
-	}
-	name := g.table.Path(f)
-	got, err := g.Store.container.NewBlobClient(name).DownloadStream(call{KindGet, name}.within(ctx), nil)
-	if err = named(err); errors.Is(err, errNoObject) {
-		return fmt.Errorf("%w: file %s has gone", catalog.ErrStale, f.Name)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", KindGet, err)
-	}
-	body := got.NewRetryReader(call{KindGet, name}.within(ctx), nil)
-	defer body.Close()
-	size, err := io.Copy(p.copied, body)
 	if err == nil {
-		p.reader, err = columnar.OpenReadings(p.copied, size)
+		f.reader, err = columnar.OpenReadings(f.copied, size)
 	}
-	if err != nil {
-		return fmt.Errorf("file %s: %w", f.Name, err)
+	if err == nil {
+		err = f.advance()
 	}
-	return p.advance()
+	return err
 }
 
-func (p *tablePast) advance() error {
-	one, err := p.reader.Next()
+// advance reads the next reading. After the last one it gives the file up.
+func (f *pastFile) advance() error {
+	one, err := f.reader.Next()
 	if errors.Is(err, io.EOF) {
-		p.ahead = nil
+		return f.close()
+	}
+	f.ahead = &one
+	return err
+}
+
+func (f *pastFile) close() error {
+	if f.copied == nil {
 		return nil
 	}
-	p.ahead = &one
+	err := errors.Join(f.copied.Close(), os.Remove(f.copied.Name()))
+	f.copied, f.reader, f.ahead = nil, nil, nil
 	return err
 }
 
 func (p *tablePast) close() error {
-	if p.copied == nil {
-		return nil
+	var errs []error
+	for _, f := range p.files {
+		errs = append(errs, f.close())
 	}
-	err := errors.Join(p.copied.Close(), os.Remove(p.copied.Name()))
-	p.copied, p.reader, p.ahead = nil, nil, nil
-	return err
+	return errors.Join(errs...)
+}
+
+// temporary copies a blob into a file, which the caller closes and removes. The error may be errNoObject.
+func (s *Store) temporary(ctx context.Context, name string) (copied *os.File, size int64, err error) {
+	if copied, err = os.CreateTemp("", "furrow-*.parquet"); err != nil {
+		return nil, 0, err
+	}
+	if size, _, err = s.download(ctx, name, copied); err != nil {
+		return nil, 0, errors.Join(err, copied.Close(), os.Remove(copied.Name()))
+	}
+	return copied, size, nil
+}
+
+// download copies a blob, and returns its size and its SHA-256 in hexadecimal.
+func (s *Store) download(ctx context.Context, name string, to io.Writer) (size int64, sum string, err error) {
+	got, err := s.container.NewBlobClient(name).DownloadStream(call{KindGet, name}.within(ctx), nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("%s: %w", KindGet, named(err))
+	}
+	body := got.NewRetryReader(call{KindGet, name}.within(ctx), nil)
+	defer body.Close()
+	hash := sha256.New()
+	size, err = io.Copy(io.MultiWriter(to, hash), body)
+	return size, hex.EncodeToString(hash.Sum(nil)), err
 }

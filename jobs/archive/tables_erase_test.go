@@ -92,12 +92,12 @@ func TestErasedDevicesAreNowhere(t *testing.T) {
 			kill()
 			return nil, context.Canceled
 		}}
-		_, err := x.maker(t, gate).Erase(ctx, x.day.Tenant, device)
+		_, err := x.maker(t, gate).Erase(ctx, x.day.Month, x.day.Tenant, device)
 		kill()
 		if more = int(gate.N.Load()) > n; more != (err != nil) {
 			t.Fatalf("operation %d: %v", n, err)
 		}
-		must.Have(m.Erase(t.Context(), x.day.Tenant, device))(t)
+		must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
 		x.nowhere(t, string(device), "killed at operation ", n)
 		same(t, x.newest(t), x.want(t), "killed at operation ", n)
 	}
@@ -115,7 +115,7 @@ func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 			}
 			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 				x.vanish(t, device)
-				must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Tenant, device))(t)
+				must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
 				return send()
 			}}
 			must.Succeed(t, x.maker(t, gate).MakeDay(t.Context(), x.day))
@@ -123,7 +123,7 @@ func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 				break
 			}
 			// The maker may have stood still before it put something.
-			must.Succeed(t, x.maker(t, nil).Clean(t.Context(), x.day.Tenant))
+			must.Have(x.maker(t, nil).Clean(t.Context(), x.day.Tenant))(t)
 			x.nowhere(t, string(device), "first ", first, ", operation ", n)
 			same(t, x.newest(t), x.want(t), "first ", first, ", operation ", n)
 		}

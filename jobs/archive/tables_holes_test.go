@@ -43,10 +43,10 @@ func TestErasedDevicesLeaveRollupsAndReports(t *testing.T) {
 			kill()
 			return nil, context.Canceled
 		}}
-		_, err := x.maker(t, gate).Erase(ctx, x.day.Tenant, device)
+		_, err := x.maker(t, gate).Erase(ctx, x.day.Month, x.day.Tenant, device)
 		kill()
 		if err != nil {
-			must.Have(m.Erase(t.Context(), x.day.Tenant, device))(t)
+			must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
 		}
 		got := map[string]map[string]string{}
 		names := []string{"rollups-1h", "rollups-1d", "reports-1h"}
@@ -73,7 +73,7 @@ func TestErasedDevicesLeaveFormerTables(t *testing.T) {
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	x.vanish(t, device)
 	m.Summed.Rollups = []schema.Window{schema.Daily}
-	must.Have(m.Erase(t.Context(), x.day.Tenant, device))(t)
+	must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
 	x.nowhere(t, string(device))
 }
 
@@ -161,10 +161,10 @@ func interleaved(t *testing.T, step int, what string, act func(x *tablesFleet)) 
 			act(x)
 			return send()
 		}}
-		if _, err := x.maker(t, gate).Erase(t.Context(), x.day.Tenant, one); err != nil {
+		if _, err := x.maker(t, gate).Erase(t.Context(), x.day.Month, x.day.Tenant, one); err != nil {
 			t.Fatalf("%s at operation %d: %v", what, n, err)
 		}
-		must.Succeed(t, m.Clean(t.Context(), x.day.Tenant))
+		must.Have(m.Clean(t.Context(), x.day.Tenant))(t)
 		x.nowhere(t, string(one), what, n)
 		if what == "erasure" && int(gate.N.Load()) > n {
 			x.nowhere(t, string(two), what, n)
@@ -182,7 +182,7 @@ func TestTwoErasuresAtOnce(t *testing.T) {
 	t.Parallel()
 	interleaved(t, 5, "erasure", func(x *tablesFleet) {
 		x.vanish(t, x.World.Devices[2])
-		must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Tenant, x.World.Devices[2]))(t)
+		must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Month, x.day.Tenant, x.World.Devices[2]))(t)
 	})
 }
 
@@ -191,7 +191,7 @@ func TestErasureBesideAMaker(t *testing.T) {
 	t.Parallel()
 	interleaved(t, 5, "maker", func(x *tablesFleet) {
 		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
-		must.Succeed(t, x.maker(t, nil).Clean(t.Context(), x.day.Tenant))
+		must.Have(x.maker(t, nil).Clean(t.Context(), x.day.Tenant))(t)
 	})
 }
 
@@ -199,7 +199,7 @@ func TestErasureBesideAMaker(t *testing.T) {
 func TestErasureBesideCleaning(t *testing.T) {
 	t.Parallel()
 	interleaved(t, 4, "cleaning", func(x *tablesFleet) {
-		must.Succeed(t, x.maker(t, faults.Later(25*time.Hour)).Clean(t.Context(), x.day.Tenant))
+		must.Have(x.maker(t, faults.Later(25*time.Hour)).Clean(t.Context(), x.day.Tenant))(t)
 	})
 }
 
@@ -215,37 +215,17 @@ func TestTwoErasuresOfOneFile(t *testing.T) {
 		x.vanish(t, one)
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			x.vanish(t, two)
-			must.Have(m.Erase(t.Context(), x.day.Tenant, two))(t)
+			must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, two))(t)
 			return send()
 		}}
 		first := x.maker(t, gate)
 		first.Summed = m.Summed
-		must.Have(first.Erase(t.Context(), x.day.Tenant, one))(t)
-		must.Succeed(t, m.Clean(t.Context(), x.day.Tenant))
+		must.Have(first.Erase(t.Context(), x.day.Month, x.day.Tenant, one))(t)
+		must.Have(m.Clean(t.Context(), x.day.Tenant))(t)
 		x.nowhere(t, string(one), "two erasures, operation ", n)
 		if int(gate.N.Load()) <= n {
 			break
 		}
-	}
-}
-
-// TestALostAnswerToAPutIsNoFailure of a maker: the file is there.
-func TestALostAnswerToAPutIsNoFailure(t *testing.T) {
-	t.Parallel()
-	x := newTables(t)
-	lost := false
-	through := faults.Func(func(r *http.Request) (*http.Response, error) {
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, ".parquet") && err == nil && !lost {
-			lost = true
-			_ = answer.Body.Close()
-			return nil, fmt.Errorf("the answer was lost")
-		}
-		return answer, err
-	})
-	must.Succeed(t, x.maker(t, through).MakeDay(t.Context(), x.day))
-	if !lost {
-		t.Error("nothing was lost")
 	}
 }
 
@@ -257,7 +237,7 @@ func TestErasedRollupsAreAsMadeAgain(t *testing.T) {
 	m.Summed.Reports = nil
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	x.vanish(t, x.World.Devices[0])
-	must.Have(m.Erase(t.Context(), x.day.Tenant, x.World.Devices[0]))(t)
+	must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, x.World.Devices[0]))(t)
 	got := x.sums(t, "rollups-1h")
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	same(t, got, x.sums(t, "rollups-1h"))
@@ -273,7 +253,7 @@ func TestErasureBesideAForeignLog(t *testing.T) {
 	must.Succeed(t, m.Store.Put(t.Context(), r.Folder()+delta.VersionFile(2), []byte("{}"), ""))
 	x.vanish(t, device)
 	for range 2 {
-		if _, err := m.Erase(t.Context(), x.day.Tenant, device); err == nil {
+		if _, err := m.Erase(t.Context(), x.day.Month, x.day.Tenant, device); err == nil {
 			t.Error("no error")
 		}
 	}
@@ -298,7 +278,7 @@ func TestReportsOfASuspendedMakerAreErased(t *testing.T) {
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			stopped.Store(true)
 			x.vanish(t, device)
-			must.Have(m.Erase(t.Context(), x.day.Tenant, device))(t)
+			must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
 			return send()
 		}}
 		through := faults.Func(func(r *http.Request) (*http.Response, error) {

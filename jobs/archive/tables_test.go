@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,7 +18,9 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/archive/delta"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/effort"
@@ -59,10 +62,10 @@ func (x *tablesFleet) again(t testing.TB) {
 
 func (x *tablesFleet) maker(t testing.TB, through policy.Transporter) *archive.Tables {
 	t.Helper()
-	d := daysOf(t, x.Fleet, through)
-	d.Source.Names = x.source
-	return &archive.Tables{Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: d.Store,
-		Source: d.Source, About: archive.About{"site"}, Settle: time.Second, Summed: archive.Summed{
+	store, source := connected(t, x.Fleet, through)
+	source.Names = x.source
+	return &archive.Tables{Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: store,
+		Source: source, About: archive.About{"site"}, Settle: time.Second, Summed: archive.Summed{
 			Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
 			By: []schema.By{schema.ByTenant, schema.BySite}}}
 }
@@ -127,8 +130,12 @@ func unpacked(t testing.TB, e *tables.Entity) string {
 // want returns what the table should have of the day.
 func (x *tablesFleet) want(t testing.TB) map[string]string {
 	t.Helper()
-	return of(x.Fleet, archive.Folder{Tenant: x.day.Tenant, Day: x.day.Day, Month: x.day.Month},
-		expected(t, x.Fleet, func(d schema.Day) bool { return d == x.day.Day }))
+	all := expected(t, x.Fleet, func(d schema.Day) bool { return d == x.day.Day })
+	maps.DeleteFunc(all, func(id, _ string) bool {
+		device, _, _ := strings.Cut(id, "/")
+		return x.World.Member(schema.DeviceID(device), "").Tenant != x.day.Tenant
+	})
+	return all
 }
 
 func TestTablesHaveTheReadingsOfADay(t *testing.T) {
@@ -270,12 +277,12 @@ func TestForgottenDaysLeaveTheTable(t *testing.T) {
 		}
 		return n
 	}
-	must.Succeed(t, m.Clean(t.Context(), x.day.Tenant))
+	must.Have(m.Clean(t.Context(), x.day.Tenant))(t)
 	if blobs() == 0 {
 		t.Error("readers may still read what has just left the table")
 	}
 	later := x.maker(t, faults.Later(25*time.Hour))
-	must.Succeed(t, later.Clean(t.Context(), x.day.Tenant))
+	must.Have(later.Clean(t.Context(), x.day.Tenant))(t)
 	if n := blobs(); n > 0 {
 		t.Errorf("%d blobs are left a day later", n)
 	}
@@ -285,34 +292,101 @@ func TestForgottenDaysLeaveTheTable(t *testing.T) {
 	}
 }
 
-// TestTablesOfRollupsAndReportsAreOfTheirReadings, as files of folders have them.
+// bucketsOf returns the rows that rollups should have, from the buckets that the processor writes to its table.
+func (x *tablesFleet) bucketsOf(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	buckets := (&rollup.Config{Windows: []schema.Window{schema.Hour, schema.Daily}}).Fold(fold.Setup{})
+	for _, device := range x.World.Devices {
+		m := x.World.Member(device, x.Readings)
+		if m.Tenant != x.day.Tenant {
+			continue
+		}
+		var samples []fold.Sample
+		for _, e := range jobstest.Rows(t, x.World.Connect(t, nil).Table(x.Readings), tables.Query{Range: tables.Range{
+			Partitions: tables.Is(string(device)), Rows: tables.Keys{From: x.day.Day.Start().String(),
+				Before: (x.day.Day + 1).Start().String()}}}) {
+			if r, err := schema.ReadingOf(e); err == nil {
+				sample, _ := (&fold.Sensors{}).Sample(r)
+				samples = append(samples, sample)
+			}
+		}
+		for _, e := range must.Have(buckets.Fold(m, nil, samples))(t).Effects {
+			p := must.Have(schema.ParseRollupPartition(e.Output.PartitionKey))(t)
+			row := must.Have(schema.ParseRollupRow(e.Output.RowKey))(t)
+			for _, sensor := range e.Properties {
+				a, err := rollup.ParseAggregate(sensor.Value.Text())
+				if err != nil {
+					continue // the number of readings
+				}
+				id := fmt.Sprintln("rollups-"+p.Window.String(), string(device), row.Bucket.Time().UnixMicro(), sensor.Name)
+				all[id] = fmt.Sprint([]any{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last}...)
+			}
+		}
+	}
+	return all
+}
+
+// TestTablesOfRollupsAndReportsAreOfTheirReadings, and follow late rows: rollups are what the processor writes to its
+// own table, and the reports of the tenant count all of it.
 func TestTablesOfRollupsAndReportsAreOfTheirReadings(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)
 	m := x.maker(t, nil)
-	days := daysOf(t, x.Fleet, nil)
-	days.Source.Names, days.About, days.Summed = x.source, m.About, m.Summed
-	for range 2 {
+	for n := range 2 {
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
-		must.Have(days.MakeDay(t.Context(), archive.Folder{Tenant: x.day.Tenant, Day: x.day.Day, Month: x.day.Month},
-			archive.Asked{}))(t)
 		all := objects(t, x.World.Account, x.Names.Archive())
-		for _, kind := range []string{"rollups/window=1h", "rollups/window=1d", "reports/window=1h"} {
-			got, want := map[string]string{}, map[string]string{}
-			table := strings.ReplaceAll(kind, "/window=", "-")
-			for f, err := range m.Catalog.Table(x.day.Tenant, table).Files(t.Context(), x.day.Day, x.day.Day) {
+		got, want, reported, counted := map[string]string{}, x.bucketsOf(t), int64(0), int64(0)
+		for _, table := range m.Sums(x.day.Tenant) {
+			for f, err := range table.Files(t.Context(), x.day.Day, x.day.Day) {
 				must.Succeed(t, err)
-				of := m.Catalog.Table(x.day.Tenant, table)
-				rowsAsKeys(t, all[of.Path(&f)], got)
+				content := all[table.Path(&f)]
+				must.Succeed(t, columnar.ReadTable(bytes.NewReader(content), int64(len(content)), func(row []any) error {
+					if table.Name == "reports-1h" {
+						if count, _ := row[4].(int64); row[0] == "tenant" {
+							reported += count
+						}
+						return nil
+					}
+					if count, _ := row[3].(int64); table.Name == "rollups-1h" {
+						counted += count
+					}
+					got[fmt.Sprintln(append([]any{table.Name}, row[:3]...)...)] = fmt.Sprint(row[3:9]...)
+					return nil
+				}))
 			}
-			for name, content := range all {
-				if strings.HasPrefix(name, kind) && strings.HasSuffix(name, ".parquet") {
-					rowsAsKeys(t, content, want)
-				}
-			}
-			same(t, got, want, kind)
+		}
+		same(t, got, want)
+		if reported != counted || counted == 0 {
+			t.Errorf("reports count %d values of %d", reported, counted)
+		}
+		for problem, err := range m.VerifyDay(t.Context(), x.day) {
+			t.Error(problem, err)
+		}
+		late := tables.Entity{PartitionKey: string(x.World.Devices[0]), RowKey: fmt.Sprint(x.day.Day.Start(), "-late", n)}
+		late.Set("temperature", tables.Double(-40))
+		jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), late)
+	}
+	if problems := x.problems(t, m); !strings.Contains(problems, "-late1 is missing") {
+		t.Errorf("with another late reading: %s", problems)
+	}
+}
+
+// problems returns what verifying finds.
+func (x *tablesFleet) problems(t *testing.T, m *archive.Tables) string {
+	t.Helper()
+	var all []string
+	for problem, err := range m.VerifyDay(t.Context(), x.day) {
+		must.Succeed(t, err)
+		all = append(all, problem)
+	}
+	for one, err := range m.Verify(t.Context(), x.day.Tenant, true) {
+		must.Succeed(t, err)
+		for _, wrong := range one.Wrong {
+			all = append(all, one.Table+": "+wrong)
 		}
 	}
+	return strings.Join(all, "\n")
 }
 
 // rowsAsKeys adds the rows of a file, and reports one that is there twice.

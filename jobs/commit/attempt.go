@@ -1,9 +1,7 @@
 package commit
 
 import (
-	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"furrow/jobs/fold"
@@ -13,16 +11,14 @@ import (
 
 // A Writer has what claims, writes and commits need to know of a pipeline.
 type Writer struct {
-	Pipeline    schema.Pipeline
-	Client      *tables.Client
-	Names       schema.Names
-	Objects     Objects // nil: no processor writes any
-	ObjectsOnly bool    // nothing but objects is made of rows
-	Format      int64   // of rows and outputs
-	Generation  int64   // of the configuration
-	Clock       Clock
-	Hold        time.Duration
-	Marks       time.Duration
+	Pipeline   schema.Pipeline
+	Client     *tables.Client
+	Names      schema.Names
+	Format     int64 // of rows and outputs
+	Generation int64 // of the configuration
+	Clock      Clock
+	Hold       time.Duration
+	Marks      time.Duration
 	// Keeps says whether an output is kept at a time; retention has deleted others.
 	Keeps func(m schema.Member, e fold.Effect, now tables.Ticks) bool
 }
@@ -46,10 +42,3 @@ const life = 30 * time.Minute
 const Landed = time.Hour
 
 var errTooLong = errors.New("it took too long: another attempt begins from where storage is now")
-
-// Objects stores objects, such as an archive.Store.
-type Objects interface {
-	// Write writes an object of readings, which come in row order, in one step: readers see it whole or as it was before.
-	// The object keeps the fence of its writer. If there is one with a higher fence, Write returns ErrOvertaken.
-	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error
-}

@@ -15,7 +15,7 @@ func (a *Attempt) Do(ctx context.Context) error {
 	}{
 		{"claiming", a.ClaimAll}, {"writing rejects", a.reject},
 		{"writing acknowledgements", a.acknowledge}, {"writing outputs", a.write},
-		{"writing objects", a.writeObjects}, {"committing", a.commit},
+		{"committing", a.commit},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)

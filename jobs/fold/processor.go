@@ -22,9 +22,9 @@ type Processor struct {
 	// (tenant!month, device), of rollups (tenant!window!day!month, device!bucket), or of buckets (as rollups,
 	// bucket!device).
 	Tables []string
-	// Raw says that it copies readings unchanged into objects. The settings of sensors do not change those, and it is
-	// alone in its pipeline.
-	Raw bool
+	// Marks says that all it does is to mark days: what is made of their rows is made by a grouping, which reads them
+	// again. It has no tables, and is alone in its pipeline.
+	Marks bool
 	// Once says that it takes each row once, as a Watcher does: a change of its settings folds nothing again.
 	Once bool
 	// Acknowledges says that its pipeline writes the acknowledgements of commands.
@@ -102,7 +102,7 @@ func (p Configured) Refolds() bool {
 // Check refuses effects on undeclared tables, where nobody would find them.
 func (p Configured) Check(effects []Effect) error {
 	for _, e := range effects {
-		if declared := e.Output.Table == "" && p.Raw || slices.Contains(p.Tables, e.Output.Table); !declared {
+		if declared := e.IsMark() && p.Marks || slices.Contains(p.Tables, e.Output.Table); !declared {
 			return fmt.Errorf("processor %s writes to table %s, but declares only %q", p.Name,
 				tables.Quote(e.Output.Table), p.Tables)
 		}

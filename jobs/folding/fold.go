@@ -51,7 +51,7 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 			continue
 		}
 		all := samples
-		if processor.Raw && len(foreign) > 0 { // its state has days, whose objects are made again
+		if processor.Marks && len(foreign) > 0 { // their days are made again
 			all = slices.SortedFunc(slices.Values(slices.Concat(samples, foreign)), func(a, b fold.Sample) int {
 				return a.Key.Compare(b.Key)
 			})
@@ -80,7 +80,7 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 // device's own, unless the device has rows of its own there.
 func (d *Device) emptied(processor fold.Configured, own fold.Result, foreign []fold.Sample) error {
 	w, windowed := processor.Windowed()
-	if !windowed || processor.Raw || len(foreign) == 0 {
+	if !windowed || processor.Marks || len(foreign) == 0 {
 		return nil
 	}
 	out, err := w.Fold(d.Member, nil, foreign)

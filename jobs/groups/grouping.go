@@ -10,7 +10,6 @@ import (
 	"iter"
 	"time"
 
-	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/retain"
 	"furrow/tables"
@@ -23,9 +22,8 @@ type Source struct {
 	Client   *tables.Client
 	Names    schema.Names
 	ModelOf  func(schema.Member) *fold.Model
-	Keep     []retain.Keep  // what is kept of outputs
-	Objects  commit.Objects // nil: no processor writes any
-	Settle   time.Duration  // how old rows are before they are folded; zero: the default
+	Keep     []retain.Keep // what is kept of outputs
+	Settle   time.Duration // how old rows are before they are folded; zero: the default
 }
 
 // Tracking returns the pipeline's tracking table, which has the marks as well.
@@ -56,6 +54,9 @@ var ErrUnmakeable = errors.New("it cannot be made now")
 // ErrNotYet says that what a mark asks for is made later, such as the archive of a day that is not over. The mark
 // stays.
 var ErrNotYet = errors.New("it is not time yet")
+
+// ErrMade says that what a mark asks for is made, and that something else has failed which has no mark.
+var ErrMade = errors.New("it is made")
 
 // mostMarks is after how many marks a group job ends. The next one begins with the rest.
 const mostMarks = 100

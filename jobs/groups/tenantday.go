@@ -25,6 +25,9 @@ type TenantDay struct {
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// AllPast asks Past for the readings of every device.
 	AllPast bool
+	// Also, if it is not nil, has further readings of a device, in the order of their keys. Of two with one key, it has
+	// that of storage, or of Past.
+	Also func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// FromStorage, if it is not nil, is called with each device whose rows are read from storage, before these.
 	FromStorage func(*schema.Member)
 	window      coverage.Window
@@ -162,26 +165,9 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 			if device.past == nil && d.FromStorage != nil {
 				d.FromStorage(&device.member)
 			}
-			if device.past != nil {
-				for sample, err := range device.past {
-					if err == nil && !device.member.Has(sample.Key.Ticks) {
-						continue
-					}
-					if !yield(DayReading{&device.member, sample}, err) || err != nil {
-						return
-					}
-				}
-				continue
-			}
-			for page := range device.pages {
-				if page.err != nil {
-					yield(DayReading{}, page.err)
+			for sample, err := range d.samples(device) {
+				if !yield(DayReading{&device.member, sample}, err) || err != nil {
 					return
-				}
-				for _, e := range page.rows {
-					if one, is := device.reading(e); is && !yield(one, nil) {
-						return
-					}
 				}
 			}
 		}
@@ -189,6 +175,18 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 			yield(DayReading{}, err)
 		}
 	}
+}
+
+// samples yields those of a device.
+func (d TenantDay) samples(device *deviceDay) iter.Seq2[fold.Sample, error] {
+	own := device.stored
+	if device.past != nil {
+		own = device.of(device.past)
+	}
+	if d.Also == nil {
+		return own
+	}
+	return fold.Union(own, device.of(d.Also(&device.member)))
 }
 
 // A deviceDay is a device whose rows are read ahead, or what ends the devices, or says when reading began.
@@ -282,14 +280,37 @@ func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
 	}
 }
 
-// reading returns a row as folds see it, unless it is no reading.
-func (d *deviceDay) reading(e tables.Entity) (one DayReading, is bool) {
-	r, err := schema.ReadingOf(e)
-	if err != nil {
-		return one, false
+// stored yields the rows that are read, as folds see them, unless they are no readings.
+func (d *deviceDay) stored(yield func(fold.Sample, error) bool) {
+	for page := range d.pages {
+		if page.err != nil {
+			yield(fold.Sample{}, page.err)
+			return
+		}
+		for _, e := range page.rows {
+			r, err := schema.ReadingOf(e)
+			if err != nil {
+				continue
+			}
+			if sample, _ := d.model.Sensors.Sample(r); !yield(sample, nil) {
+				return
+			}
+		}
 	}
-	sample, _ := d.model.Sensors.Sample(r)
-	return DayReading{&d.member, sample}, true
+}
+
+// of yields the samples from when the device belonged to the tenant.
+func (d *deviceDay) of(all iter.Seq2[fold.Sample, error]) iter.Seq2[fold.Sample, error] {
+	return func(yield func(fold.Sample, error) bool) {
+		for sample, err := range all {
+			if err == nil && !d.member.Has(sample.Key.Ticks) {
+				continue
+			}
+			if !yield(sample, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // leftDevices finds devices that have left the fleet and whose data is kept, beside the rows of those that belong to

@@ -34,14 +34,15 @@ func (s *Source) Work(ctx context.Context, of Grouping, m schema.Month, kind sch
 		}
 		switch {
 		case errors.Is(err, ErrNotYet):
+		case errors.Is(err, ErrMade):
+			w.strange(marks[0].Month.String()+"/"+marks[0].Key(), err)
+			made = append(made, unmarked(marks)...)
 		case errors.Is(err, ErrUnmakeable):
 			w.strange(marks[0].Month.String()+"/"+marks[0].Key(), err)
 		case err != nil:
 			return w, errors.Join(err, s.unmark(ctx, made))
 		default:
-			for _, m := range marks {
-				made = append(made, tables.Delete(m.Month.String(), m.Key(), m.ETag))
-			}
+			made = append(made, unmarked(marks)...)
 		}
 		if len(made) >= tables.MaxOps {
 			w.Made += len(made)
@@ -53,6 +54,13 @@ func (s *Source) Work(ctx context.Context, of Grouping, m schema.Month, kind sch
 	}
 	w.Made += len(made)
 	return w, s.unmark(ctx, made)
+}
+
+func unmarked(marks []schema.Mark) (ops []tables.Op) {
+	for _, m := range marks {
+		ops = append(ops, tables.Delete(m.Month.String(), m.Key(), m.ETag))
+	}
+	return ops
 }
 
 // marks yields the marks of a kind, each time those that are made together. It notes the time of the service, and rows
@@ -135,14 +143,11 @@ func (s *Source) MarkAll(ctx context.Context, of Grouping, m schema.Month) error
 // them cannot delete them then: what they ask for is made once more, from what there is from now on.
 func (s *Source) RenewMarks(ctx context.Context, m schema.Month, k schema.MarkKind, t schema.Tenant) error {
 	var marks []*commit.Write
-	for e, err := range s.Tracking().Entities(ctx, tables.Query{Range: schema.Marks(m, k)}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
+	for mark, err := range s.Marks(ctx, m, k) {
 		if err != nil {
 			return err
 		}
-		if mark, err := schema.MarkOf(e); err == nil && mark.Tenant == t {
+		if mark.Tenant == t {
 			marks = append(marks, &commit.Write{Op: tables.InsertOrReplace(mark.Entity())})
 		}
 	}
@@ -164,4 +169,55 @@ func (s *Source) WithMark(ctx context.Context, m schema.Mark, make func() error)
 		return nil
 	}
 	return err
+}
+
+// Marks yields the marks of a kind in a partition of the fleet.
+func (s *Source) Marks(ctx context.Context, m schema.Month, k schema.MarkKind) iter.Seq2[schema.Mark, error] {
+	return func(yield func(schema.Mark, error) bool) {
+		for e, err := range s.Tracking().Entities(ctx, tables.Query{Range: schema.Marks(m, k)}) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return
+			}
+			if err != nil {
+				yield(schema.Mark{}, err)
+				return
+			}
+			if mark, err := schema.MarkOf(e); err == nil && !yield(mark, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Tenants yields the tenants with devices in a partition of the fleet, those as well whose devices have left it and
+// whose data is kept. Each takes a request.
+func (s *Source) Tenants(ctx context.Context, m schema.Month) iter.Seq2[schema.Tenant, error] {
+	return func(yield func(schema.Tenant, error) bool) {
+		left := tables.Keys{From: tables.KeysWithPrefix(schema.Separator).Before} // after marks
+		for {
+			t, err := s.firstTenant(ctx, m, left)
+			if t == "" && err == nil || !yield(t, err) || err != nil {
+				return
+			}
+			left.From = schema.MembersOf(t).Before
+		}
+	}
+}
+
+// firstTenant returns the tenant of the first device among rows, or none.
+func (s *Source) firstTenant(ctx context.Context, m schema.Month, rows tables.Keys) (schema.Tenant, error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(m.String()), Rows: rows}, Select: []string{"RowKey"},
+		Size: 20}
+	for e, err := range s.Tracking().Entities(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		if key, err := schema.ParseMemberKey(e.RowKey); err == nil {
+			return key.Tenant(), nil
+		}
+	}
+	return "", nil
 }

@@ -36,7 +36,7 @@ func heedSpans(d *folding.Device, at times) (heeded bool, err error) {
 		t.Rebuild(coverage.Move)
 	}
 	if from <= tables.TicksBefore(t.Last) { // open windows may be made of rows that are no longer its own
-		forgetWindows(d, func(processor fold.Configured) bool { return !processor.Raw }) // it has days that wait
+		forgetWindows(d, func(processor fold.Configured) bool { return !processor.Marks }) // it may have days that wait
 	}
 	return true, d.OpenWindows()
 }

@@ -21,7 +21,7 @@ func TestProcessorsAreToldApart(t *testing.T) {
 			}
 			tables[table] = true
 		}
-		if p.Raw == (len(p.Tables) > 0) {
+		if p.Marks == (len(p.Tables) > 0) {
 			t.Errorf("%s makes objects and writes tables, or neither", p.Name)
 		}
 	}
@@ -42,7 +42,7 @@ func TestProcessorsAreReadyWithTheirDefaults(t *testing.T) {
 func TestAllProcessorsOfAPipelineFitATrackingRow(t *testing.T) {
 	sum := 0
 	for _, p := range All() {
-		if !p.Raw { // those are alone
+		if !p.Marks { // those are alone
 			sum += p.MaxState
 		}
 	}

@@ -53,7 +53,10 @@ func (p *Retainer) unmarked(ctx context.Context, o Folding, all []*retained) err
 			if err != nil {
 				continue // the group job reports it
 			}
-			marked, _ := mark.Archive()
+			marked, err := mark.Archive()
+			if err != nil {
+				continue // it asks for something else, or the group job reports it
+			}
 			for _, d := range all {
 				if d.Member.Month == month && d.Member.Tenant == mark.Tenant {
 					d.stay(marked.Day.Start(), CauseArchive, "the archive has to make the day again")

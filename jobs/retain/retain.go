@@ -186,7 +186,7 @@ func (d *retained) heed(o Folding, t *tracking.Row, now tables.Ticks) {
 		switch {
 		case err != nil:
 			stay(0, CauseUnreadable, "has a state that cannot be read")
-		case open != 0 && (processor.Raw || t.Spans.End() == 0 && tables.TicksBefore(t.Last) >= d.to):
+		case open != 0 && (processor.Marks || t.Spans.End() == 0 && tables.TicksBefore(t.Last) >= d.to):
 			stay(open, CauseWindow, "has not closed its windows")
 		}
 	}

@@ -116,7 +116,7 @@ func Memberships(after string) tables.Range {
 // A change of the meaning of a member or a property, or a new one that readers must know,
 // raises Format. The program then still writes the old form if the configuration's number
 // is lower. Keys have no format: see Layout.
-const Format = 1
+const Format = 2
 
 // FormatProperty is the property with the format of an entity; without it the format is 1.
 const FormatProperty = "_format"

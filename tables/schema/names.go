@@ -65,12 +65,13 @@ func (n Names) Access() string      { return n.prefix + "access" }
 func (n Names) Activity() string    { return n.prefix + "activity" }
 func (n Names) Deliveries() string  { return n.prefix + Deliveries }
 func (n Names) Reports() string     { return n.prefix + "reports" }
+func (n Names) Catalog() string     { return n.prefix + "archive" } // of the archive's tables
 
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
 	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Places(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(),
-		n.Commands(), n.Config(), n.Access(), n.Activity(), n.Reports()}
+		n.Commands(), n.Config(), n.Access(), n.Activity(), n.Reports(), n.Catalog()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))
 	}

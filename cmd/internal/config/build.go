@@ -6,7 +6,6 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
-	"furrow/jobs/commit"
 	"furrow/jobs/fold"
 	"furrow/jobs/groups"
 	"furrow/jobs/notify"
@@ -14,13 +13,12 @@ import (
 	"furrow/tables/schema"
 )
 
-// Build returns the pipeline for device jobs. The objects may be nil unless MakesObjects.
-func (p Pipeline) Build(client *tables.Client, names schema.Names, objects commit.Objects) (*jobs.Pipeline, error) {
-	if p.MakesObjects() && objects == nil {
-		return nil, fmt.Errorf("pipeline %s writes objects, but the storage account has no blobs",
-			p.Name)
+// Build returns the pipeline for device jobs. The store may be nil unless the pipeline Archives.
+func (p Pipeline) Build(client *tables.Client, names schema.Names, store *archive.Store) (*jobs.Pipeline, error) {
+	if p.Archives() && store == nil {
+		return nil, fmt.Errorf("pipeline %s has an archive, but the storage account has no blobs", p.Name)
 	}
-	retention, err := p.retention(client, names, objects)
+	retention, err := p.retention(client, names, store)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +32,6 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects commi
 		Retention: retention,
 		Name:      p.Name,
 		Client:    client,
-		Objects:   objects,
 		Names:     names,
 		Batch:     p.Batch,
 		Cadence:   p.Cadence,
@@ -54,28 +51,24 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects commi
 	others := built.Models[last]
 	built.Models = built.Models[:last]
 	built.Processors, built.Sensors, built.Settings = others.Processors, others.Sensors, others.Settings
-	p.group(built)
+	p.archive(built, store)
 	return built, nil
 }
 
-// group has processors make what their marks ask for.
-func (p Pipeline) group(built *jobs.Pipeline) {
+// archive has the processor archive make what its marks ask for. While workers of an earlier release may run, which
+// make the same days in another form, it waits.
+func (p Pipeline) archive(built *jobs.Pipeline, store *archive.Store) {
 	for _, processor := range p.Processors {
-		c, makes := processor.Config.(interface {
-			Grouping(*groups.Source) (schema.MarkKind, groups.Grouping)
-		})
-		if !makes {
+		c, is := processor.Config.(*archive.Config)
+		if !is {
 			continue
 		}
-		if kind, grouping := c.Grouping(built.Source()); grouping != nil {
-			if built.Groups == nil {
-				built.Groups = map[schema.MarkKind]groups.Grouping{}
-			}
-			if days, is := grouping.(*archive.Days); is {
-				days.Summed = p.summed(days.Summed)
-			}
-			built.Groups[kind] = grouping
+		made := c.Grouping(built.Source(), store)
+		made.Summed, made.Hold = p.summed(made.Summed), p.level() < archive.Format
+		if built.Groups == nil {
+			built.Groups = map[schema.MarkKind]groups.Grouping{}
 		}
+		built.Groups[schema.ArchiveMark] = made
 	}
 }
 
@@ -93,8 +86,8 @@ func (p Pipeline) model(m *Model) (fold.Model, error) {
 	return built, nil
 }
 
-// MakesObjects tells whether a processor of the pipeline writes objects.
-func (p Pipeline) MakesObjects() bool {
-	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Raw }) ||
-		slices.ContainsFunc(p.Others, Pipeline.MakesObjects)
+// Archives tells whether the pipeline, or one that it deletes for, has the processor archive.
+func (p Pipeline) Archives() bool {
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Marks }) ||
+		slices.ContainsFunc(p.Others, Pipeline.Archives)
 }

@@ -41,7 +41,7 @@ func (r *reader) together(n ast.Node, all []Processor) {
 		if p.Once {
 			r.watching(n, all)
 		}
-		if state += p.MaxState; p.Raw && len(all) > 1 {
+		if state += p.MaxState; p.Marks && len(all) > 1 {
 			r.problem(n, "processor %s needs a pipeline of its own", p.Name)
 			return
 		}
@@ -128,12 +128,6 @@ func processor(name string) (Processor, bool) {
 		return Processor{}, false
 	}
 	return Processor{all[i], all[i].New()}, true
-}
-
-// copies reports whether the processor copies readings unchanged, whatever their sensors mean.
-func (p Processor) copies() bool {
-	c, asked := p.Config.(interface{ Copies() bool })
-	return p.Raw && (!asked || c.Copies())
 }
 
 // Sizes returns the lengths of the buckets that the processor writes, if any.

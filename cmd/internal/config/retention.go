@@ -10,7 +10,6 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
-	"furrow/jobs/commit"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/retain"
@@ -107,7 +106,7 @@ func (r *reader) keptArchive(k *Keep, c *Config) key {
 		read(n)
 		switch {
 		case k.Archive == 0:
-		case !slices.ContainsFunc(c.Pipelines, Pipeline.MakesObjects):
+		case !slices.ContainsFunc(c.Pipelines, Pipeline.Archives):
 			r.problem(n, "archive: no pipeline has the processor archive")
 		case k.Archive < k.Readings:
 			r.problem(n, "archive: %s is shorter than readings: %s, and so the archive would never have what readings no "+
@@ -215,7 +214,7 @@ func (p Pipeline) Keeps() (all []retain.Keep, err error) {
 
 // retention returns what the pipeline deletes.
 func (p Pipeline) retention(
-	client *tables.Client, names schema.Names, objects commit.Objects,
+	client *tables.Client, names schema.Names, store *archive.Store,
 ) (*jobs.Retention, error) {
 	if !p.Retains() {
 		return nil, nil
@@ -227,18 +226,15 @@ func (p Pipeline) retention(
 	}
 	for _, other := range p.Others {
 		other.Format = p.Format
-		built, err := other.Build(client, names, objects)
+		built, err := other.Build(client, names, store)
 		if err != nil {
 			return nil, err
 		}
 		r.Others = append(r.Others, built)
-		store, is := objects.(*archive.Store)
-		if is && other.MakesObjects() {
-			r.OldDays = store.OldDays
-		}
-		if is && built.Groups[schema.ArchiveMark] != nil {
+		if made, is := built.Groups[schema.ArchiveMark].(*archive.Tables); is {
+			r.OldDays = made.OldDays
 			r.Archived = func(ctx context.Context, m schema.Month, t schema.Tenant, d schema.Day) (bool, error) {
-				return store.Has(ctx, archive.Folder{Tenant: t, Day: d, Month: m})
+				return made.Has(ctx, archive.TableDay{Tenant: t, Day: d, Month: m})
 			}
 		}
 	}

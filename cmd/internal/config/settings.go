@@ -20,10 +20,8 @@ func (p Pipeline) Settings(m *Model) string {
 		if processor.Once {
 			continue
 		}
-		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed()}
-		if !processor.copies() {
-			hashed.meaning = m.hashed()
-		}
+		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed(),
+			meaning: m.hashed()}
 		if processor.Moves {
 			hashed.Counters, hashed.Position = m.Meant().Counters, m.Position
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
-	"furrow/jobs/commit"
+	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -54,7 +54,7 @@ func (f Fleet) reading(at time.Time) (fold.Sample, tables.Entity) {
 
 // day folds the readings of a day as the pipeline's runs do, from midnight on.
 func (f Fleet) day(p config.Pipeline) (d day, err error) {
-	built, err := p.Build(nil, schema.Names{}, noObjects{})
+	built, err := p.Build(nil, schema.Names{}, &archive.Store{})
 	if err != nil {
 		return d, err
 	}
@@ -119,6 +119,3 @@ func add(e fold.Effect, written map[[2]string]*write, outputs map[fold.Output]in
 	w.bytes += row.Size()
 	outputs[e.Output] = row.Size()
 }
-
-// noObjects stands for a container, to which nothing is written here.
-type noObjects struct{ commit.Objects }

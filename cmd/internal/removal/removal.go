@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/archive/catalog"
 	"furrow/jobs/processors"
 	"furrow/jobs/rules"
 	"furrow/tables"
@@ -31,7 +32,7 @@ type Eraser struct {
 type Deleted struct {
 	Readings int `json:"readings,omitempty"`
 	Outputs  int `json:"outputs,omitempty"`
-	Objects  int `json:"objects,omitempty"`  // of the archive
+	Archived int `json:"archived,omitempty"` // rows of the archive: readings, and rollups of them
 	Files    int `json:"files,omitempty"`    // of the archive, made again without it
 	Commands int `json:"commands,omitempty"` // with their acknowledgements and the desired configuration
 }
@@ -67,21 +68,8 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 		if err := e.incidents(ctx, d, &n.Outputs); err != nil {
 			return n, err
 		}
-		if e.Archive != nil {
-			objects, err := e.Archive.Erase(ctx, d.Tenant, d.ID)
-			if n.Objects += objects; err != nil {
-				return n, err
-			}
-		}
-		for _, p := range e.Pipelines {
-			days, is := p.Groups[schema.ArchiveMark].(*archive.Days)
-			if !is {
-				continue
-			}
-			files, err := days.Erase(ctx, d.Month, d.Tenant, d.ID)
-			if n.Files += files; err != nil {
-				return n, err
-			}
+		if err := e.archive(ctx, d, &n); err != nil {
+			return n, err
 		}
 	}
 	own := tables.Range{Partitions: tables.Is(string(d.ID))}
@@ -93,6 +81,22 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 		return n, err
 	}
 	return n, deleteRows(ctx, e.Tables.Table(d.Readings), own, &n.Readings)
+}
+
+// archive erases a device from the archive's tables, also where no pipeline has the processor any more.
+func (e Eraser) archive(ctx context.Context, d schema.Device, n *Deleted) error {
+	if e.Archive == nil {
+		return nil
+	}
+	has := &archive.Tables{Store: e.Archive, Catalog: catalog.New(e.Tables.Table(e.Names.Catalog()))}
+	for _, p := range e.Pipelines {
+		if made, is := p.Groups[schema.ArchiveMark].(*archive.Tables); is {
+			has = made
+		}
+	}
+	erased, err := has.Erase(ctx, d.Month, d.Tenant, d.ID)
+	n.Archived, n.Files = n.Archived+int(erased.Rows), n.Files+erased.Files
+	return err
 }
 
 // outputs deletes the outputs of a device in a table. The partitions of outputs begin with the tenant and end with the

@@ -98,7 +98,7 @@ func (c *Clients) Objects() (*archive.Store, error) { return c.archive(nil) }
 
 // archive returns the store of objects, nil if the account has no Blob endpoint and no pipeline needs one.
 func (c *Clients) archive(pipelines []config.Pipeline) (*archive.Store, error) {
-	if c.Account.Blob == "" && !slices.ContainsFunc(pipelines, config.Pipeline.MakesObjects) {
+	if c.Account.Blob == "" && !slices.ContainsFunc(pipelines, config.Pipeline.Archives) {
 		return nil, nil
 	}
 	return archive.Connect(archive.StoreConfig{Account: c.Account, Container: c.Names.Archive(), Transport: c.HTTP,

@@ -14,7 +14,6 @@ import (
 	"furrow/cmd/internal/tracing"
 	"furrow/jobs"
 	"furrow/jobs/archive"
-	"furrow/jobs/commit"
 	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
@@ -87,7 +86,7 @@ func (f *Fleet) Create(ctx context.Context) error {
 	if err := schema.StateLayout(ctx, f.Tables.Table(f.Names.Fleet())); err != nil {
 		return err
 	}
-	if f.Archive == nil || !slices.ContainsFunc(f.Pipelines, config.Pipeline.MakesObjects) {
+	if f.Archive == nil || !slices.ContainsFunc(f.Pipelines, config.Pipeline.Archives) {
 		return nil
 	}
 	return f.Archive.Create(ctx)
@@ -112,12 +111,8 @@ func (f *Fleet) Runs() worker.Runs { return worker.Runs{Table: f.Tables.Table(f.
 
 // Jobs returns a pipeline for its jobs.
 func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
-	var objects commit.Objects
-	if f.Archive != nil {
-		objects = f.Archive
-	}
 	p.Format = f.Format
-	built, err := p.Build(f.Tables, f.Names, objects)
+	built, err := p.Build(f.Tables, f.Names, f.Archive)
 	if built != nil {
 		built.Generation = f.Generation
 		if f.Queues != nil {

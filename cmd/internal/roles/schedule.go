@@ -78,7 +78,7 @@ func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Schedu
 		f.Tracer.Slot(ctx, slot)
 		write(ctx, slot)
 	}
-	if !p.MakesObjects() { // nobody waits for an archive
+	if !p.Archives() { // nobody waits for an archive
 		s.Early = f.Early
 	}
 	return s

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"furrow/jobs/archive/delta"
@@ -34,25 +35,57 @@ func (c *Catalog) Table(t schema.Tenant, name string) *Table {
 	return &Table{t, name, c.rows, hex.EncodeToString(sum[:16])}
 }
 
-// tableRows are those of a tenant's list of tables.
+// listed is the partition that lists all tables: t!TENANT!NAME.
+const listed = "tables"
+
+// tableRows are those of the list.
 const tableRows = "t!"
 
-// list returns the partition that lists a tenant's tables.
-func (c *Catalog) list(t schema.Tenant) *Table { return c.Table(t, "") }
+func tenantRows(t schema.Tenant) string { return tableRows + t.Key() + schema.Separator }
+
+// listing returns the row of the list that has the table.
+func (t *Table) listing() tables.Entity {
+	return tables.Entity{PartitionKey: listed, RowKey: tenantRows(t.Tenant) + t.Name}
+}
 
 // Tables returns all tables of a tenant that were ever made, in the order of their names.
 func (c *Catalog) Tables(ctx context.Context, t schema.Tenant) (all []*Table, err error) {
-	list := c.list(t)
-	for e, err := range c.rows.Entities(ctx, list.query(tableRows)) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
+	for one, err := range c.list(ctx, tenantRows(t)) {
 		if err != nil {
 			return nil, fmt.Errorf("archive, tables of tenant %s: %w", t, err)
 		}
-		all = append(all, c.Table(t, strings.TrimPrefix(e.RowKey, tableRows)))
+		all = append(all, one)
 	}
 	return all, nil
+}
+
+// All yields the tables of all tenants, in the order of these.
+func (c *Catalog) All(ctx context.Context) iter.Seq2[*Table, error] { return c.list(ctx, tableRows) }
+
+func (c *Catalog) list(ctx context.Context, prefix string) iter.Seq2[*Table, error] {
+	return func(yield func(*Table, error) bool) {
+		q := tables.Query{Range: tables.Range{Partitions: tables.Is(listed), Rows: tables.KeysWithPrefix(prefix)},
+			Select: []string{"RowKey"}}
+		for e, err := range c.rows.Entities(ctx, q) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			parts, err := parse(e.RowKey, tableRows, 2)
+			if err == nil {
+				var tenant schema.Tenant
+				if tenant, err = schema.ParseTenantKey(parts[0]); err == nil && !yield(c.Table(tenant, parts[1]), nil) {
+					return
+				}
+			}
+			if err != nil && !yield(nil, err) {
+				return
+			}
+		}
+	}
 }
 
 // Folder returns the folder of the table's files.

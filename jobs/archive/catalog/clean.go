@@ -91,3 +91,15 @@ func gone(_ tables.Written, err error) error {
 	}
 	return err
 }
+
+// Unclean reports whether a table has files that are pending, or whose blobs are to be deleted.
+func (t *Table) Unclean(ctx context.Context) (bool, error) {
+	for _, prefix := range []string{pendingRows, removedRows} {
+		q := t.query(prefix)
+		q.Size = 1
+		for _, err := range t.rows.Entities(ctx, q) {
+			return err == nil, t.wrap("looking for what is to be cleaned", err)
+		}
+	}
+	return false, nil
+}

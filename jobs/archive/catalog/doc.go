@@ -15,7 +15,8 @@
 //	r!VERSION!NAME     a file that left with a version, or with none (0): its blob is to be deleted
 //	v!VERSION          what the version's file in the log says, to the byte
 //
-// Another partition lists the tables of a tenant (t!NAME), those that are no longer configured as well.
+// Another partition, tables, lists the tables of all tenants (t!TENANT!NAME), those that are no longer configured as
+// well.
 //
 // # Why no reading is lost, doubled, or shown after its erasure
 //

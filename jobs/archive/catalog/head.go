@@ -111,8 +111,7 @@ func (t *Table) Create(ctx context.Context, fixed []delta.Column) error {
 	if err != nil {
 		return t.wrap("making it", err)
 	}
-	listed := (&Catalog{t.rows}).list(t.Tenant).entity(tableRows + t.Name)
-	if _, err := t.rows.Do(ctx, tables.InsertOrReplace(listed)); err != nil {
+	if _, err := t.rows.Do(ctx, tables.InsertOrReplace(t.listing())); err != nil {
 		return t.wrap("listing it", err)
 	}
 	_, err = t.rows.Submit(ctx, []tables.Op{tables.Insert(e), tables.Insert(count), tables.Insert(row)})

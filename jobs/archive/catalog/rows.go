@@ -19,6 +19,7 @@ type Day struct {
 	Rows      int64
 	Watermark tables.Ticks // every row is in it that storage had accepted then
 	Moves     []string     // of devices, whose rows were taken in
+	Changed   tables.Ticks // when storage wrote what it is read from; 0: it is new
 	etag      tables.ETag  // empty: it is new
 }
 
@@ -45,7 +46,7 @@ func dayOf(e tables.Entity) (d Day, err error) {
 		return d, err
 	}
 	f := e.Fields()
-	d = Day{Rows: f.Int("Rows"), Watermark: tables.Ticks(f.Int("Watermark")), etag: e.ETag}
+	d = Day{Rows: f.Int("Rows"), Watermark: tables.Ticks(f.Int("Watermark")), Changed: e.Timestamp, etag: e.ETag}
 	d.Date, err = schema.ParseDay(parts[0])
 	f.Fail("RowKey", err)
 	d.Month, err = schema.ParseMonth(parts[1])

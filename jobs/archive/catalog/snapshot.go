@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -54,6 +55,19 @@ func (s *Snapshot) Day(m schema.Month) Day {
 		return s.Days[i]
 	}
 	return Day{Date: s.Date, Month: m}
+}
+
+// Day returns what a table has of one day and one partition of the fleet, or a new Day.
+func (t *Table) Day(ctx context.Context, date schema.Day, m schema.Month) (Day, error) {
+	d := Day{Date: date, Month: m}
+	e, err := t.rows.Get(ctx, t.key, d.row())
+	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		return d, nil
+	}
+	if err == nil {
+		d, err = dayOf(e)
+	}
+	return d, t.wrap("reading a day", err)
 }
 
 // Days yields what a table has of each day and partition of the fleet.

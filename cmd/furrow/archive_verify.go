@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/jobs/archive"
+	"furrow/tables/schema"
+)
+
+func isArchive(p config.Processor) bool { return p.Name == archive.Processor.Name }
+
+// verifiedLine is what archive verify tells of a table, in JSON.
+type verifiedLine struct {
+	Tenant schema.Tenant `json:"tenant"`
+	Table  string        `json:"table"`
+	Files  int           `json:"files"`
+	Rows   int64         `json:"rows"`
+	Bytes  int64         `json:"bytes"`
+	Wrong  []string      `json:"wrong,omitempty"`
+}
+
+func (l verifiedLine) text() string {
+	text := fmt.Sprintf("%s %s: %s, %s", l.Tenant, l.Table, many(int64(l.Files), "file"), many(l.Rows, "row"))
+	for _, wrong := range l.Wrong {
+		text += "\n  " + wrong
+	}
+	return text
+}
+
+func archiveVerify(c *cli.Context) error {
+	has, scope, _, err := openArchive(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("readings") && has.Source == nil {
+		return fmt.Errorf("--readings: no pipeline has the processor %s; see furrow config show", archive.Processor.Name)
+	}
+	rows, wrong := int64(0), 0
+	for tenant, err := range scope.tenants(c.Context, has) {
+		if err != nil {
+			return err
+		}
+		for held, err := range has.Verify(c.Context, tenant, c.Bool("files")) {
+			if err != nil {
+				return err
+			}
+			line := verifiedLine(held)
+			if held.Table == archive.ReadingsTable && c.Bool("readings") {
+				more, err := scope.verifyReadings(c, has, tenant)
+				if line.Wrong = append(line.Wrong, more...); err != nil {
+					return err
+				}
+			}
+			rows, wrong = rows+line.Rows, wrong+len(line.Wrong)
+			if err := printLine(c, line, line.text()); err != nil {
+				return err
+			}
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%s; furrow archive rewrite makes days again", many(int64(wrong), "problem"))
+	}
+	fmt.Fprintf(c.App.ErrWriter, "furrow: %s in tables that are as they should be\n", many(rows, "row"))
+	return nil
+}
+
+// verifyReadings reads the selected days of a tenant, and returns what is wrong.
+func (s archiveScope) verifyReadings(c *cli.Context, has *archive.Tables, tenant schema.Tenant) (wrong []string,
+	err error) {
+	for d, err := range has.Readings(tenant).Days(c.Context) {
+		if err != nil {
+			return wrong, err
+		}
+		if d.Date < s.from || d.Date > s.last() {
+			continue
+		}
+		parts, err := has.Parts(c.Context, tenant, d)
+		if err != nil {
+			return wrong, err
+		}
+		for _, day := range parts {
+			for problem, err := range has.VerifyDay(c.Context, day) {
+				if err != nil {
+					return wrong, err
+				}
+				wrong = append(wrong, problem)
+			}
+		}
+	}
+	return wrong, nil
+}

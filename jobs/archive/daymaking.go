@@ -1,0 +1,239 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
+	"furrow/jobs/groups"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A readingsMaking is one reading of a day.
+type readingsMaking struct {
+	*Tables
+	table *catalog.Table
+	of    TableDay
+	gone  []catalog.File // that are replaced, in the order of devices
+	past  tablePast
+	sums  *tableSums
+
+	older *olderDay
+
+	series map[columnar.Series]bool // that are expected, and those that were met
+	made   []catalog.File
+	read   map[schema.DeviceID]bool // devices of the fleet whose rows were read from storage
+	rows   int64
+	began  tables.Ticks
+}
+
+// write reads the day and puts its files. It reads twice if it meets a series that it did not expect.
+func (g *readingsMaking) write(ctx context.Context) error {
+	known, err := g.expected(ctx)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if err := errors.Join(g.past.reset(g.gone), g.older.reset(), g.sums.reset(ctx)); err != nil {
+			return err
+		}
+		whole, err := g.writeOnce(ctx, known)
+		if err != nil || whole {
+			return err
+		}
+		if known, err = g.named(ctx); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: sensors that no reading had a moment ago", catalog.ErrStale)
+}
+
+// expected returns the columns that the day probably needs: those of the files that are replaced, or of the day
+// before.
+func (g *readingsMaking) expected(ctx context.Context) ([]columnar.NamedSeries, error) {
+	files := g.gone
+	if len(files) == 0 {
+		for f, err := range g.table.Files(ctx, g.of.Day-1, g.of.Day-1) {
+			if err != nil {
+				return nil, err
+			}
+			if slices.Contains(f.Months, g.of.Month) {
+				files = append(files, f)
+			}
+		}
+	}
+	wanted := map[string]bool{}
+	for _, f := range files {
+		for _, name := range f.Columns {
+			wanted[name] = true
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	all, err := g.table.Columns(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	g.series = map[columnar.Series]bool{}
+	for s := range all {
+		if wanted[all[s]] {
+			g.series[columnarSeries(s)] = true
+		}
+	}
+	return sorted(g.series, all), nil
+}
+
+// named returns the columns of all series that were met.
+func (g *readingsMaking) named(ctx context.Context) ([]columnar.NamedSeries, error) {
+	var wanted []catalog.Series
+	for s := range g.series {
+		wanted = append(wanted, catalogSeries(s))
+	}
+	all, err := g.table.Columns(ctx, wanted)
+	return sorted(g.series, all), err
+}
+
+// sorted returns series with their names, in the order of these: equal readings make equal files.
+func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (all []columnar.NamedSeries) {
+	for s := range maps.Keys(series) {
+		all = append(all, columnar.NamedSeries{Series: s, Name: names[catalogSeries(s)]})
+	}
+	slices.SortFunc(all, func(a, b columnar.NamedSeries) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// writeOnce reads the day and puts its files, unless it meets a series that has no column. Then it goes on to find
+// all, and reports false.
+func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSeries) (whole bool, err error) {
+	g.rows, g.read, whole = 0, map[schema.DeviceID]bool{}, true
+	has := map[columnar.Series]bool{}
+	for _, s := range known {
+		has[s.Series] = true
+	}
+	if g.series == nil {
+		g.series = map[columnar.Series]bool{}
+	}
+	day := g.Stored(g.of)
+	if len(g.gone) > 0 {
+		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.past.readings(ctx, g, d.Device) }
+	}
+	if g.older != nil {
+		day.Also = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.older.readings(ctx, d) }
+	}
+	day.FromStorage = func(d *schema.Member) {
+		if d.ETag != "" { // of the fleet
+			g.read[d.Device] = true
+		}
+	}
+	var to *tableFile
+	for one, err := range day.Readings(ctx, "", "", func(at tables.Ticks) { g.began = at }) {
+		if err != nil {
+			return false, err
+		}
+		about := g.About.properties(one.Member)
+		for _, s := range append(columnar.SeriesOf(&one.Sample), aboutSeries(about)...) {
+			if !has[s] {
+				whole, has[s], g.series[s] = false, true, true
+			}
+		}
+		if !whole {
+			continue
+		}
+		if to, err = g.fileFor(ctx, to, one.Member.Device, known); err != nil {
+			return false, err
+		}
+		if err := errors.Join(to.write(&one, about), g.sums.add(ctx, &one)); err != nil {
+			return false, err
+		}
+		g.rows++
+	}
+	if !whole {
+		return false, g.giveUp(ctx)
+	}
+	if err := errors.Join(g.end(ctx, to), g.sums.close(ctx)); err != nil {
+		return false, err
+	}
+	return true, g.unraised(ctx, day)
+}
+
+// giveUp ends what was put before a series without a column.
+func (g *readingsMaking) giveUp(ctx context.Context) error {
+	made := g.made
+	g.made = nil
+	return g.table.Abandon(ctx, made)
+}
+
+// unraised returns ErrStale if retention has begun with a device whose rows were read from storage, or may have: a
+// device that has left the fleet meanwhile does not say so any more.
+func (g *readingsMaking) unraised(ctx context.Context, day groups.TenantDay) error {
+	if len(g.gone) == 0 {
+		return nil
+	}
+	for m, err := range day.Members(ctx, "", "") {
+		if err != nil {
+			return err
+		}
+		if day.Gone(&m) && !g.past.taken[m.Device] {
+			return fmt.Errorf("%w: retention has begun with device %s", catalog.ErrStale, m.Device)
+		}
+		delete(g.read, m.Device)
+	}
+	for device := range g.read {
+		return fmt.Errorf("%w: device %s has left the fleet", catalog.ErrStale, device)
+	}
+	return nil
+}
+
+// properties returns what the columns about devices have of one.
+func (a About) properties(m *schema.Member) map[string]string {
+	if len(a) == 0 {
+		return nil
+	}
+	all := map[string]string{}
+	for i, value := range a.values(m) {
+		if value != "" {
+			all[a[i]] = value
+		}
+	}
+	return all
+}
+
+func aboutSeries(about map[string]string) (all []columnar.Series) {
+	for name := range about {
+		all = append(all, columnar.Series{Sensor: name, Kind: columnar.Text, About: true})
+	}
+	return all
+}
+
+// why tells people what a version is about.
+func (g *readingsMaking) why() string {
+	switch {
+	case g.of.Hour > 0 && len(g.gone) == 0:
+		return "hour closed"
+	case g.of.Hour > 0:
+		return "hour made again"
+	case g.older != nil:
+		return "day taken over from an earlier release"
+	case len(g.gone) == 0:
+		return "day closed"
+	}
+	return "day made again"
+}
+
+// close gives up what was read.
+func (g *readingsMaking) close() error { return errors.Join(g.past.close(), g.older.reset()) }
+
+// abandon gives up what is not committed.
+func (g *readingsMaking) abandon(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(g.table.Abandon(ctx, g.made), g.sums.abandon(ctx))
+}

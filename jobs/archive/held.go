@@ -1,0 +1,195 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A HeldDay is what the tables have of a tenant's day.
+type HeldDay struct {
+	Tenant    schema.Tenant
+	Day       schema.Day
+	Files     int
+	Readings  int64
+	Rollups   int64 // rows in tables of rollups
+	Reports   int64 // rows in tables of reports
+	Bytes     int64
+	Watermark tables.Ticks // every reading that storage had accepted then is in the tables; 0: the day is still open
+}
+
+// Held yields what the tables have of a tenant's days from first to last.
+func (m *Tables) Held(ctx context.Context, t schema.Tenant, first, last schema.Day) iter.Seq2[HeldDay, error] {
+	return func(yield func(HeldDay, error) bool) {
+		all := map[schema.Day]*HeldDay{}
+		if err := m.hold(ctx, t, first, last, all); err != nil {
+			yield(HeldDay{}, err)
+			return
+		}
+		for _, day := range slices.Sorted(maps.Keys(all)) {
+			if !yield(*all[day], nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Tables) hold(ctx context.Context, t schema.Tenant, first, last schema.Day,
+	all map[schema.Day]*HeldDay) error {
+	every, err := m.Catalog.Tables(ctx, t)
+	if err != nil {
+		return err
+	}
+	for _, table := range every {
+		kind, _, is := sumsOf(table)
+		for f, err := range table.Files(ctx, first, last) {
+			if err != nil {
+				return err
+			}
+			d := all[f.Date]
+			if d == nil {
+				d = &HeldDay{Tenant: t, Day: f.Date}
+				all[f.Date] = d
+			}
+			d.Files, d.Bytes = d.Files+1, d.Bytes+f.Bytes
+			switch {
+			case !is:
+				d.Readings += f.Stats.Rows
+			case kind == rollupsKind:
+				d.Rollups += f.Stats.Rows
+			default:
+				d.Reports += f.Stats.Rows
+			}
+		}
+	}
+	for d, err := range m.Readings(t).Days(ctx) {
+		if err != nil {
+			return err
+		}
+		if held := all[d.Date]; held != nil && (held.Watermark == 0 || d.Watermark < held.Watermark) {
+			held.Watermark = d.Watermark
+		}
+	}
+	return nil
+}
+
+// Tenants yields the tenants that have tables, in their order.
+func (m *Tables) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
+	return func(yield func(schema.Tenant, error) bool) {
+		last := schema.Tenant("")
+		for t, err := range m.Catalog.All(ctx) {
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if t.Tenant != last && !yield(t.Tenant, nil) {
+				return
+			}
+			last = t.Tenant
+		}
+	}
+}
+
+// Parts returns what the table of readings has of a day: all of it, or the hours of an open one that have readings.
+func (m *Tables) Parts(ctx context.Context, t schema.Tenant, d catalog.Day) (all []TableDay, err error) {
+	day := TableDay{Tenant: t, Day: d.Date, Month: d.Month}
+	if d.Watermark > 0 {
+		return []TableDay{day}, nil
+	}
+	hours := map[Hour]bool{}
+	for f, err := range m.Readings(t).Files(ctx, d.Date, d.Date) {
+		if err != nil {
+			return nil, err
+		}
+		for day.Hour = 1; day.Hour <= 24; day.Hour++ {
+			if day.has(&f) {
+				hours[day.Hour] = true
+			}
+		}
+	}
+	for _, day.Hour = range slices.Sorted(maps.Keys(hours)) {
+		all = append(all, day)
+	}
+	return all, nil
+}
+
+// A HeldFile is a live file of a table.
+type HeldFile struct {
+	Table string
+	Day   schema.Day
+	Path  string // name of its blob
+	Rows  int64
+	Bytes int64
+}
+
+// Files yields the live files of a tenant's table with days from first to last.
+func (m *Tables) Files(ctx context.Context, t schema.Tenant, table string,
+	first, last schema.Day) iter.Seq2[HeldFile, error] {
+	return func(yield func(HeldFile, error) bool) {
+		of := m.Catalog.Table(t, table)
+		for f, err := range of.Files(ctx, first, last) {
+			one := HeldFile{Table: table, Day: f.Date, Path: of.Path(&f), Rows: f.Stats.Rows, Bytes: f.Bytes}
+			if !yield(one, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// A HeldTable is a table of a tenant with what is wrong with it.
+type HeldTable struct {
+	Tenant schema.Tenant
+	Table  string
+	Files  int
+	Rows   int64
+	Bytes  int64
+	Wrong  []string
+}
+
+// Verify counts the tables of a tenant: the days and the files of each, and what the fleet has folded of each closed
+// day. With files, it also lists the container.
+func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool) iter.Seq2[HeldTable, error] {
+	return func(yield func(HeldTable, error) bool) {
+		every, err := m.Catalog.Tables(ctx, t)
+		if err != nil {
+			yield(HeldTable{}, err)
+			return
+		}
+		for _, table := range every {
+			one, err := m.verifyTable(ctx, table, files)
+			if errors.Is(err, catalog.ErrAbsent) {
+				continue
+			}
+			if !yield(one, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool) (one HeldTable, err error) {
+	one = HeldTable{Tenant: t.Tenant, Table: t.Name}
+	for f, err := range t.AllFiles(ctx) {
+		if err != nil {
+			return one, err
+		}
+		one.Files, one.Rows, one.Bytes = one.Files+1, one.Rows+f.Stats.Rows, one.Bytes+f.Bytes
+	}
+	var in catalog.Lister
+	if files {
+		in = m.Store
+	}
+	for wrong, err := range t.Verify(ctx, in) {
+		if err != nil {
+			return one, err
+		}
+		one.Wrong = append(one.Wrong, wrong)
+	}
+	return one, nil
+}

@@ -1,0 +1,204 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+)
+
+// older knows what the container has in the forms of earlier releases:
+//
+//	tenant=TENANT/date=2026-11-20/PARTITION-0000.parquet    readings of a day, and beside them _PARTITION….json
+//	hours/tenant=TENANT/date=2026-11-20/hour=13/…           readings of an hour
+//	rollups/window=1h/tenant=TENANT/date=2026-11-20/…       rollups and, likewise, reports
+//	readings/tenant=TENANT/date=2026-11-20/DEVICE.jsonl.gz  readings of a device and day
+//
+// Days are taken over into tables when they are made again, and then deleted. Nothing comes into these forms any more:
+// where there was nothing once, nobody looks again.
+type older struct {
+	mu   sync.Mutex
+	none bool
+}
+
+const (
+	olderTenant  = "tenant="
+	olderHours   = "hours/"
+	olderObjects = "readings/"
+	olderSuffix  = ".jsonl.gz"
+)
+
+// some reports whether there may be something.
+func (o *older) some(ctx context.Context, s *Store) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.none {
+		return false, nil
+	}
+	for _, prefix := range []string{olderTenant, olderObjects, olderHours, "rollups/", "reports/"} {
+		for _, err := range s.below(ctx, prefix) {
+			return true, err
+		}
+	}
+	o.none = true
+	return false, nil
+}
+
+func olderFolder(t schema.Tenant) string {
+	return olderTenant + strings.ReplaceAll(t.Key(), "=", "%") + "/"
+}
+
+func (d TableDay) olderFolder() string { return olderFolder(d.Tenant) + "date=" + d.Day.String() + "/" }
+
+// days yields the days that there are of a tenant and a partition of the fleet. Objects of devices are of any.
+func (o *older) days(ctx context.Context, s *Store, t schema.Tenant,
+	m schema.Month) iter.Seq2[schema.Day, error] {
+	return func(yield func(schema.Day, error) bool) {
+		if is, err := o.some(ctx, s); err != nil || !is {
+			if err != nil {
+				yield(0, err)
+			}
+			return
+		}
+		for _, root := range []string{"", olderObjects} {
+			for folder, err := range s.below(ctx, root+olderFolder(t)+"date=") {
+				if err != nil {
+					yield(0, err)
+					return
+				}
+				day, err := schema.ParseDay(strings.TrimSuffix(folder[strings.LastIndex(folder, "=")+1:], "/"))
+				if err != nil {
+					continue // it is not ours
+				}
+				if root == "" {
+					names, err := s.names(ctx, folder)
+					if err != nil {
+						yield(0, err)
+						return
+					}
+					if !slices.ContainsFunc(names, func(name string) bool { return ofMonth(name, m) }) {
+						continue
+					}
+				}
+				if !yield(day, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ofMonth reports whether a blob belongs to a partition of the fleet.
+func ofMonth(name string, m schema.Month) bool {
+	base := name[strings.LastIndex(name, "/")+1:]
+	return strings.HasPrefix(base, m.String()+"-") || strings.HasPrefix(base, "_"+m.String()+".")
+}
+
+// roots are the folders that have those of tenants.
+func (o *older) roots(ctx context.Context, s *Store) ([]string, error) {
+	all := []string{"", olderHours}
+	for _, kind := range []string{"rollups/", "reports/"} {
+		for folder, err := range s.below(ctx, kind) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, folder)
+		}
+	}
+	return all, nil
+}
+
+// delete deletes a day: of a partition of the fleet, with the objects of all devices.
+func (o *older) delete(ctx context.Context, s *Store, d TableDay) error {
+	if is, err := o.some(ctx, s); err != nil || !is {
+		return err
+	}
+	if err := o.deleteFiles(ctx, s, d); err != nil {
+		return err
+	}
+	objects, err := s.names(ctx, olderObjects+d.olderFolder())
+	return errors.Join(err, s.deleteAll(ctx, objects))
+}
+
+// deleteFiles deletes the files of a day and a partition of the fleet, with its hours, rollups and reports.
+func (o *older) deleteFiles(ctx context.Context, s *Store, d TableDay) error {
+	roots, err := o.roots(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		names, err := s.names(ctx, root+d.olderFolder())
+		if err != nil {
+			return err
+		}
+		own := slices.DeleteFunc(names, func(name string) bool { return !ofMonth(name, d.Month) })
+		if err := s.deleteAll(ctx, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has reports whether there is something of a day.
+func (o *older) has(ctx context.Context, s *Store, d TableDay) (bool, error) {
+	for day, err := range o.days(ctx, s, d.Tenant, d.Month) {
+		if err != nil || day == d.Day {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// below yields the folders whose names begin with a prefix, in order.
+func (s *Store) below(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		pages := s.container.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{Prefix: to.Ptr(prefix)})
+		for pages.More() {
+			page, err := pages.NextPage(call{KindList, ""}.within(ctx))
+			if err = named(err); errors.Is(err, ErrNoContainer) {
+				return
+			}
+			if err != nil {
+				yield("", fmt.Errorf("%s %s: %w", KindList, s.name, err))
+				return
+			}
+			for _, folder := range page.Segment.BlobPrefixes {
+				if !yield(*folder.Name, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// names lists the blobs of a folder.
+func (s *Store) names(ctx context.Context, folder string) (all []string, err error) {
+	for one, err := range s.List(ctx, folder) {
+		if errors.Is(err, ErrNoContainer) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one.Name)
+	}
+	return all, nil
+}
+
+// deleteAll deletes blobs, if they are there.
+func (s *Store) deleteAll(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := s.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"iter"
+	"slices"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
+	"furrow/jobs/groups"
+	"furrow/jobs/report"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// VerifyDay reads what the tables have of a day, and compares each cell of readings with storage, except of devices
+// whose rows retention may have deleted, and rollups and reports with the readings. It yields what is wrong, and an
+// error if it cannot go on. A day that is being made again can seem wrong.
+func (m *Tables) VerifyDay(ctx context.Context, d TableDay) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		v := &dayVerifier{Tables: m, day: d}
+		err := v.verify(ctx)
+		for _, wrong := range v.wrong {
+			if !yield(fmt.Sprintf("%s, partition %s: %s", d.When(), d.Month, wrong), nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield("", d.wrap(err))
+		}
+	}
+}
+
+type dayVerifier struct {
+	*Tables
+	day    TableDay
+	making readingsMaking
+	sums   *tableSums
+	wrong  []string
+}
+
+// mostWrong is how much of a day is named that is wrong.
+const mostWrong = 5
+
+func (v *dayVerifier) report(format string, args ...any) {
+	if v.wrong = append(v.wrong, fmt.Sprintf(format, args...)); len(v.wrong) > mostWrong {
+		v.wrong = append(v.wrong[:mostWrong], "and more")
+	}
+}
+
+func (v *dayVerifier) verify(ctx context.Context) error {
+	s, err := v.Readings(v.day.Tenant).Begin(ctx, v.day.Day)
+	if err != nil {
+		return err
+	}
+	v.making = readingsMaking{Tables: v.Tables, table: v.Readings(v.day.Tenant), of: v.day}
+	var files []catalog.File
+	columns := map[string]bool{}
+	for _, f := range s.Files {
+		if v.day.has(&f) {
+			files = append(files, f)
+			for _, c := range f.Columns {
+				columns[c] = true
+			}
+		}
+	}
+	if err := v.making.past.reset(files); err != nil {
+		return err
+	}
+	defer v.making.past.close()
+	if s.Day(v.day.Month).Watermark > 0 && len(columns) <= fold.MaxSensors { // which sensors buckets have depends on their order
+		if v.sums, err = v.beginSums(ctx, v.day); err != nil {
+			return err
+		}
+		for _, a := range v.sums.all {
+			a.check = sha256.New()
+			a.groups = map[tables.Ticks]*report.Groups{}
+		}
+	}
+	if err := v.readings(ctx); err != nil || v.sums == nil {
+		return err
+	}
+	if err := v.sums.close(ctx); err != nil {
+		return err
+	}
+	for _, a := range v.sums.all {
+		if err := v.sumsOf(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readings compares those of the table with storage, device by device.
+func (v *dayVerifier) readings(ctx context.Context) error {
+	day := v.Stored(v.day)
+	gone := map[schema.DeviceID]bool{}
+	day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] {
+		gone[m.Device] = true
+		return v.making.past.readings(ctx, &v.making, m.Device)
+	}
+	var table *tableReader
+	defer func() { table.close() }()
+	member := (*schema.Member)(nil)
+	for one, err := range day.Readings(ctx, "", "", func(tables.Ticks) {}) {
+		if err != nil {
+			return err
+		}
+		if member == nil || member.Device != one.Member.Device {
+			if err := v.rest(table); err != nil {
+				return err
+			}
+			table.close()
+			if member = one.Member; !gone[member.Device] {
+				table = newTableReader(v.making.past.readings(ctx, &v.making, member.Device))
+			} else {
+				table = nil
+			}
+		}
+		if table != nil {
+			if err := v.compare(table, &one); err != nil {
+				return err
+			}
+		}
+		if v.sums != nil {
+			if err := v.sums.add(ctx, &one); err != nil {
+				return err
+			}
+		}
+	}
+	if err := v.rest(table); err != nil {
+		return err
+	}
+	for _, f := range v.making.past.files {
+		if f.ahead != nil {
+			v.report("device %s is in file %s, and is no device of the fleet", f.ahead.Device, f.Name)
+		}
+	}
+	return nil
+}
+
+// compare compares a reading of storage with the next one of the table.
+func (v *dayVerifier) compare(table *tableReader, one *groups.DayReading) error {
+	for table.more && table.err == nil && table.sample.Key.Compare(one.Sample.Key) < 0 {
+		v.report("reading %s %s is in no table of storage", one.Member.Device, table.sample.Key)
+		table.advance()
+	}
+	if table.err != nil {
+		return table.err
+	}
+	if !table.more || table.sample.Key != one.Sample.Key {
+		v.report("reading %s %s is missing", one.Member.Device, one.Sample.Key)
+		return nil
+	}
+	if got, want := columnar.Cells(&table.sample), columnar.Cells(&one.Sample); got != want {
+		v.report("reading %s %s has %s, and storage has %s", one.Member.Device, one.Sample.Key, got, want)
+	}
+	table.advance()
+	return nil
+}
+
+// rest reports readings of a device that storage does not have.
+func (v *dayVerifier) rest(table *tableReader) error {
+	for ; table != nil && table.more && table.err == nil; table.advance() {
+		v.report("reading %s is in no table of storage", table.sample.Key)
+	}
+	if table == nil {
+		return nil
+	}
+	return table.err
+}
+
+// sumsOf compares the rows of a table of rollups or reports with those that its readings make.
+func (v *dayVerifier) sumsOf(ctx context.Context, a *sumTable) error {
+	found := sha256.New()
+	files := slices.SortedFunc(slices.Values(a.gone), func(x, y catalog.File) int {
+		return bytes.Compare([]byte(x.Stats.Ranges[columnar.Device].Min), []byte(y.Stats.Ranges[columnar.Device].Min))
+	})
+	for _, f := range files {
+		content, _, err := v.Store.Get(ctx, a.table.Path(&f))
+		if err != nil {
+			return err
+		}
+		err = columnar.ReadTable(bytes.NewReader(content), int64(len(content)), func(row []any) error {
+			hashRow(found, row[:len(sumColumns(a.kind))-1])
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(found.Sum(nil), a.check.Sum(nil)) {
+		v.report("its %s are not those of its readings", a.table.Name)
+	}
+	return nil
+}
+
+// hashRow adds a row to a hash, whether it is about to be written or was read.
+func hashRow(h hash.Hash, row []any) {
+	for _, cell := range row {
+		switch c := cell.(type) {
+		case tables.Ticks:
+			cell = c.Time().UnixMicro()
+		case nil:
+			cell = ""
+		}
+		fmt.Fprintf(h, "%v\n", cell)
+	}
+}
+
+// A tableReader reads the readings of a device that the table has.
+type tableReader struct {
+	next   func() (fold.Sample, error, bool)
+	stop   func()
+	sample fold.Sample
+	err    error
+	more   bool
+}
+
+func newTableReader(all iter.Seq2[fold.Sample, error]) *tableReader {
+	r := &tableReader{}
+	r.next, r.stop = iter.Pull2(all)
+	r.advance()
+	return r
+}
+
+func (r *tableReader) advance() { r.sample, r.err, r.more = r.next() }
+
+func (r *tableReader) close() {
+	if r != nil {
+		r.stop()
+	}
+}
