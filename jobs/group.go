@@ -42,6 +42,7 @@ func (p *Pipeline) group(ctx context.Context, m Message, put Putter) (r Result, 
 	}
 	next := m.Untried()
 	turn.ID, turn.Until, next.Mark = "", 0, rand.Text()
+	turn.Waiting, turn.Since = worked.Waiting, worked.Since
 	if worked.More {
 		turn.ID, turn.Until = next.Mark, worked.Now.Add(p.marks())
 	}

@@ -100,7 +100,8 @@ func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }
 
 // writer returns what writes for the pipeline.
 func (p *Pipeline) writer() *commit.Writer {
-	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Format: p.Format, Generation: p.Generation, Clock: p.Clock, Hold: p.hold(),
+	return &commit.Writer{Pipeline: p.Name, Client: p.Client, Names: p.Names, Format: p.Format,
+		Generation: p.Generation, Clock: p.Clock, Hold: p.hold(),
 		Marks: p.marks(), Keeps: p.keeps}
 }
 

@@ -23,7 +23,7 @@ func archiveCommand() *cli.Command {
 		Name:  "archive",
 		Usage: "List, verify and rewrite the tables of the archive",
 		Description: `The processor archive keeps the readings of each tenant in a Delta table, which polars, DuckDB, pandas, Spark
-and Fabric read, and rollups and reports in others: see furrow help archive.` + examples(
+and Fabric read, and rollups and reports in others: see furrow help delta.` + examples(
 			"archive list --tenant contoso", "archive verify --from -7d"),
 		Subcommands: []*cli.Command{{
 			Name:  "list",
@@ -39,7 +39,8 @@ and Fabric read, and rollups and reports in others: see furrow help archive.` + 
 counts readings twice: read the table, or these files.` +
 				examples("archive files --tenant contoso --from -7d", "archive files --tenant contoso --table rollups-1h --json"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
-				&cli.StringFlag{Name: "table", Value: "readings", Usage: "Files of `TABLE`, such as rollups-1h"}, listFlags()[0], listFlags()[1]),
+				&cli.StringFlag{Name: "table", Value: archive.ReadingsTable, Usage: "Files of `TABLE`, such as rollups-1h"},
+				listFlags()[0], listFlags()[1]),
 			Action: archiveFiles,
 		}, {
 			Name:  "verify",

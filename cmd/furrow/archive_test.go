@@ -11,9 +11,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// archiveInParquet is a configuration with an archive of Parquet files.
-const archiveInParquet = "pipelines:\n" +
-	"- {name: live, cadence: 1s, processors: [archive: {format: parquet, every: 1h, columns: [site]," +
+// archiveOfHours is a configuration with an archive that has the hours of open days.
+const archiveOfHours = "pipelines:\n" +
+	"- {name: live, cadence: 1s, processors: [archive: {every: 1h, columns: [site]," +
 	" rollups: [1h, 1d]}]}\n" +
 	"- {name: sums, processors: [latest, rollup]}\nreports: {by: [tenant]}\n"
 
@@ -22,7 +22,7 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 	t.Helper()
 	f = newFixture(t)
 	file := filepath.Join(t.TempDir(), "furrow.yaml")
-	writeFile(t, file, archiveInParquet)
+	writeFile(t, file, archiveOfHours)
 	f.must("config apply", file)
 	f.createTables()
 	awayFromMidnight(time.Hour)
@@ -46,38 +46,32 @@ func newArchivedFixture(t *testing.T) (f *fixture, yesterday schema.Day) {
 func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	t.Parallel()
 	f, yesterday := newArchivedFixture(t)
-	lines, hours := f.archiveLines("archive list --tenant acme --json")
-	if len(lines) < 2 || lines[len(lines)-1].Date != yesterday.String() || lines[len(lines)-1].Readings != 48 ||
-		lines[len(lines)-1].Rollups != 2*25 || lines[len(lines)-1].Reports != 25 {
+	f.must("archive rewrite --from", (yesterday - 20).String()) // workers wait until no more rows of older days come
+	lines := f.archiveLines("archive list --tenant acme --json")
+	over := int(time.Since((yesterday+1).Start().Time())/time.Hour) - 1
+	if over > 0 {
+		open := lines[len(lines)-1]
+		lines = lines[:len(lines)-1]
+		if !open.Open || open.Date != (yesterday+1).String() || open.Readings != 2*int64(open.Files) ||
+			open.Files != over && open.Files != over+1 { // the hour may just have ended
+			t.Errorf("of the %d hours of today, it has %+v", over, open)
+		}
+	}
+	last := lines[len(lines)-1]
+	if len(lines) < 3 || last.Date != yesterday.String() || last.Readings != 48 || last.Rollups != 2*25 ||
+		last.Reports != 25 || last.Open || last.Files != 5 {
 		t.Fatalf("the archive has %+v", lines)
 	}
-	if some, _ := f.archiveLines("archive list --json --from", yesterday.String()); len(some) != 1 {
-		t.Errorf("from yesterday on, it has %+v", some)
+	if some := f.archiveLines("archive list --json --from", yesterday.String(), "--to", (yesterday + 1).String()); len(
+		some) != 1 || some[0] != last {
+		t.Errorf("yesterday, it has %+v", some)
 	}
-	for n, hour := range hours {
-		if hour.Date != (yesterday+1).String() || hour.Hour != fmt.Sprintf("%02d", n) || hour.Readings != 2 {
-			t.Errorf("it has the hour %+v", hour)
-		}
+	files := jsonOf[archiveFileLine](t, f.must("archive files --tenant acme --json --from", yesterday.String(), "--to",
+		(yesterday+1).String()))
+	if len(files) != 1 || files[0].Rows != 48 || !strings.HasPrefix(files[0].Path, "acme/readings/date="+last.Date+"/") {
+		t.Errorf("the files of yesterday are %+v", files)
 	}
-	over := int(time.Since((yesterday+1).Start().Time())/time.Hour) - 1
-	if n := len(hours); n != over && n != over-1 { // the hour may just have ended
-		t.Errorf("it has %d hours of %d", n, over)
-	}
-	if over > 2 {
-		last := hours[len(hours)-1]
-		at := (yesterday + 1).Start().Add(time.Duration(len(hours)) * time.Hour).Time().Format(time.RFC3339)
-		if _, some := f.archiveLines("archive list --json --to", at); len(some) != len(hours) {
-			t.Errorf("until %s, it has %+v", at, some)
-		}
-		if out := f.must("archive rewrite --from", last.Date); !strings.Contains(out, last.Date+" hour "+last.Hour+", ") {
-			t.Errorf("a rewrite of the day tells\n%s", out)
-		}
-	}
-	f.must("archive rewrite --from", (yesterday - 20).String())
-	if again, _ := f.archiveLines("archive list --tenant acme --json"); len(again) != len(lines) {
-		t.Errorf("a rewrite of three weeks makes days without readings: %+v", again)
-	}
-	f.must("archive verify --readings")
+	f.must("archive verify --readings --files")
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(time.Nanosecond*100), 1)
 	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))
 	must(t, err)
@@ -87,40 +81,35 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		t.Errorf("with a late reading: exit %d, %s%s", code, out, errs)
 	}
 	f.must("archive rewrite --from", yesterday.String())
-	f.must("archive verify --readings")
-	again, _ := f.archiveLines("archive list --json --from", yesterday.String())
-	if again[0].Readings != 49 || again[0].Rollups != 50 {
+	f.must("archive verify --readings --files")
+	of := func() archiveLine {
+		t.Helper()
+		return f.archiveLines("archive list --json --from", yesterday.String(), "--to", (yesterday + 1).String())[0]
+	}
+	if again := of(); again.Readings != 49 || again.Rollups != 50 {
 		t.Errorf("after a rewrite it has %+v", again)
 	}
 	f.must("device remove", string(f.devices[1].ID), "--yes")
-	again, _ = f.archiveLines("archive list --json --from", yesterday.String())
-	if again[0].Readings != 49 {
+	if again := of(); again.Readings != 49 {
 		t.Errorf("without a device whose data is kept, it has %+v", again)
 	}
 	out := f.must("device remove --data", string(f.devices[1].ID), "--yes")
 	if !strings.Contains(out, " of the archive were made again without it") {
 		t.Errorf("device remove tells %s", out)
 	}
-	again, _ = f.archiveLines("archive list --json --from", yesterday.String())
-	if again[0].Readings != 25 || again[0].Rollups != 25 {
+	if again := of(); again.Readings != 25 || again.Rollups != 25 {
 		t.Errorf("without a device whose data is deleted, it has %+v", again)
 	}
-	f.must("archive verify --readings")
+	f.must("archive verify --readings --files")
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
+	f.refused(exitUsage, "--tenant is required", "archive files")
 	f.refused(exitFailed, "there is no such day", "archive rewrite --tenant nobody --from -2d")
 }
 
-// archiveLines returns the days and the hours that a command prints.
-func (f *fixture) archiveLines(command string, more ...string) (days, hours []archiveLine) {
+// archiveLines returns the days that a command prints.
+func (f *fixture) archiveLines(command string, more ...string) []archiveLine {
 	f.t.Helper()
-	for _, line := range jsonOf[archiveLine](f.t, f.must(command, more...)) {
-		if line.Hour == "" {
-			days = append(days, line)
-		} else {
-			hours = append(hours, line)
-		}
-	}
-	return days, hours
+	return jsonOf[archiveLine](f.t, f.must(command, more...))
 }
 
 // TestCopyHasTheArchive without sending objects twice, and its files are those of the source.

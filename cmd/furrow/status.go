@@ -61,6 +61,8 @@ type pipelineStatus struct {
 	Refolds        int64    `json:"refolds"`
 	// devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded
 	Ahead             int64   `json:"ahead"`
+	Waiting           int64   `json:"waiting"`           // days of the archive, or of reports, that are to be made
+	WaitingSeconds    float64 `json:"waitingSeconds"`    // since the first of these is to be made
 	ClockAheadSeconds float64 `json:"clockAheadSeconds"` // this machine's against storage's; 0: by less than a minute
 	// slot of the last run that enqueued due audits; null if none has
 	Audited *time.Time `json:"audited"`
@@ -236,8 +238,9 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
 		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects,
 		RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
-		Ahead: fleet.Ahead, ClockAheadSeconds: s.Ahead.Seconds(),
-		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
+		Ahead: fleet.Ahead, ClockAheadSeconds: s.Ahead.Seconds(), Waiting: fleet.Waiting,
+		WaitingSeconds: fleet.WaitingLag.Seconds(),
+		Queue:          s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
 	}
 	for _, t := range s.Targets {
 		out.Targets = append(out.Targets, targetLineOf(t))
@@ -299,6 +302,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"work", s.workText()},
 		{"audits", s.auditsText()},
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
+		{"waiting", s.waitingText()},
 		{"clocks", s.clocksText()},
 		{"poison", many(int64(s.Poison), "message") + " given up"},
 		{"unread", unread},
@@ -313,6 +317,15 @@ func (s pipelineStatus) text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// waitingText says what of an archive, or of reports, is to be made.
+func (s pipelineStatus) waitingText() string {
+	if s.Waiting == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of the archive or of reports to be made, the first for %s", many(s.Waiting, "day"),
+		short(time.Duration(s.WaitingSeconds*float64(time.Second))))
 }
 
 // clocksText says what waits for a clock. Runs that were skipped for one say so themselves.

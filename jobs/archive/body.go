@@ -34,7 +34,8 @@ type body struct {
 }
 
 func (s *Store) newBody(name, contentType string) *body {
-	return &body{client: s.container.NewBlockBlobClient(name), container: s.name, name: name, contentType: contentType, block: s.block,
+	return &body{client: s.container.NewBlockBlobClient(name), container: s.name, name: name, contentType: contentType,
+		block:  s.block,
 		writer: rand.Text()}
 }
 

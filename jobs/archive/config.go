@@ -20,7 +20,7 @@ var Processor = &fold.Processor{
 	Formats:  []int{1},
 	MaxState: maxState,
 	Marks:    true,
-	New:      func() fold.Config { return &Config{CloseAfter: time.Hour, Every: Daily} },
+	New:      func() fold.Config { return &Config{Format: "delta", CloseAfter: time.Hour, Every: Daily} },
 }
 
 // How often there are files.
@@ -31,8 +31,8 @@ const (
 
 // A Config says what tables there are, and when a day is over.
 type Config struct {
-	// Format is what earlier releases had a choice of. It means nothing.
-	Format string `yaml:"format" choice:"jsonl parquet" hash:"changed"`
+	// Format is that of tables. Earlier releases had a choice: what they call jsonl or parquet is delta now.
+	Format string `yaml:"format" choice:"delta jsonl parquet" hash:"changed"`
 	// CloseAfter is how long after its end a day stays open, so that late rows seldom cost another file. It changes no
 	// row.
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
@@ -61,8 +61,12 @@ const Format = 2
 
 // Grouping returns what makes the days that the marks of a pipeline ask for.
 func (c *Config) Grouping(p *groups.Source, s *Store) *Tables {
-	return &Tables{Store: s, Source: p, Catalog: catalog.New(p.Client.Table(p.Names.Catalog())), About: c.Columns,
-		Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter, Hourly: c.Every == Hourly, Settle: p.Settle}
+	made := &Tables{Store: s, Source: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
+		Hourly: c.Every == Hourly, Settle: p.Settle}
+	if p.Client != nil { // those who only look at a configuration have none
+		made.Catalog = catalog.New(p.Client.Table(p.Names.Catalog()))
+	}
+	return made
 }
 
 // About says which columns about devices the files have: site, and labels.NAME.

@@ -27,6 +27,7 @@ type readingsMaking struct {
 	sums  *tableSums
 
 	older *olderDay
+	asked []schema.DeviceID // whose rows are read from storage; nil: of all devices
 
 	series map[columnar.Series]bool // that are expected, and those that were met
 	made   []catalog.File
@@ -124,7 +125,12 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	}
 	day := g.Stored(g.of)
 	if len(g.gone) > 0 {
-		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.past.readings(ctx, g, d.Device) }
+		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] {
+			if g.reads(d.Device) && !day.Gone(d) {
+				return nil
+			}
+			return g.past.readings(ctx, g, d.Device)
+		}
 	}
 	if g.older != nil {
 		day.Also = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.older.readings(ctx, d) }
@@ -163,6 +169,11 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		return false, err
 	}
 	return true, g.unraised(ctx, day)
+}
+
+// reads reports whether a device's rows are read from storage, unless retention may have deleted them.
+func (g *readingsMaking) reads(d schema.DeviceID) bool {
+	return g.asked == nil || slices.Contains(g.asked, d)
 }
 
 // giveUp ends what was put before a series without a column.

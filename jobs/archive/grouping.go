@@ -20,10 +20,11 @@ var _ groups.Grouping = (*Tables)(nil)
 
 // Settings returns the columns about devices, rollups and reports: where they change, everything is made again.
 func (m *Tables) Settings() string {
-	settings := "2," + strings.Join(m.About, ",")
+	settings := "2,"
 	if m.Hold {
-		settings = "" // other workers still make what earlier releases made
+		settings = "1," // those of an earlier release, whose workers make the files
 	}
+	settings += strings.Join(m.About, ",")
 	if len(m.Summed.Rollups) > 0 {
 		settings += fmt.Sprint(";", m.Summed)
 	}
@@ -54,7 +55,7 @@ func (m *Tables) All(ctx context.Context, month schema.Month) iter.Seq2[schema.M
 // mark of the day, too.
 func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if m.Hold {
-		return groups.ErrNotYet
+		return groups.ErrWaits
 	}
 	if marks[0].Name == cleanMark {
 		return m.cleanDue(ctx, marks[0])
@@ -72,16 +73,19 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if err := m.create(ctx, d.Tenant); err != nil {
 		return made(err)
 	}
-	if !m.Closed(d, asked.Now) || m.waits(d, asked.Now) {
+	if !m.Closed(d, asked.Now) {
 		return groups.ErrNotYet
+	}
+	if m.waits(d, asked.Now) {
+		return groups.ErrWaits
 	}
 	due, err := m.due(ctx, d, asked)
 	if err == nil && due > asked.Now {
 		m.wait(d, due)
-		return groups.ErrNotYet
+		return groups.ErrWaits
 	}
 	if err == nil {
-		err = m.MakeDay(ctx, d)
+		err = m.MakeDay(ctx, d, asked.devices...)
 	}
 	return made(err)
 }
@@ -99,9 +103,10 @@ func made(err error) error {
 
 // An asking is what marks that stand together ask for.
 type asking struct {
-	all    bool         // whatever device it is about
-	newest tables.Ticks // when the last of them was left
-	Now    tables.Ticks // of the service
+	all     bool              // whatever device it is about
+	devices []schema.DeviceID // nil: all
+	newest  tables.Ticks      // when the last of them was left
+	Now     tables.Ticks      // of the service
 }
 
 // askedBy returns what marks are about, and what they ask for.
@@ -114,6 +119,10 @@ func askedBy(marks []schema.Mark) (d TableDay, a asking, err error) {
 		}
 		d = TableDay{Tenant: m.Tenant, Day: part.Day, Hour: Hour(part.Hour), Month: m.Month}
 		a.all, a.newest = a.all || part.Device == "", max(a.newest, m.At)
+		a.devices = append(a.devices, part.Device)
+	}
+	if a.all {
+		a.devices = nil
 	}
 	return d, a, nil
 }

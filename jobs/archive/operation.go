@@ -24,7 +24,8 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "list objects", "delete object", "get object"}[k]
+	return [...]string{"none", "create container", "put object", "put block", "commit blocks",
+		"list objects", "delete object", "get object"}[k]
 }
 
 // An Operation is one request and its answer. Each retry is another one, as on the bill.

@@ -24,9 +24,9 @@ type Erased struct {
 // earlier versions. Nobody may be able to read them from storage any more: whoever makes a day again does not put them
 // back. Repeated, it does what is left.
 //
-// Reports have no devices: days of readings that have some are made again, and their reports with them. Days in the form
-// of an earlier release are taken over into the tables first, without the devices. An error of one table keeps the others
-// from nothing.
+// Reports have no devices: days of readings that have some are made again, and their reports with them. Days in the
+// form of an earlier release are taken over into the tables first, without the devices. An error of one table keeps the
+// others from nothing.
 func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Tenant,
 	devices ...schema.DeviceID) (all Erased, err error) {
 	if m.Source != nil {
@@ -48,8 +48,8 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 		}
 	}
 	if len(maker.Summed.Reports) > 0 && m.Source == nil {
-		return all, errors.New("the archive has reports of days with the device, which can only be made again where a pipeline " +
-			"has the processor archive")
+		return all, errors.New("the archive has reports that may count the device, and only a pipeline with the processor " +
+			"archive makes them again")
 	}
 	if len(maker.Summed.Reports) > 0 {
 		if err := maker.makeAgain(ctx, tenant, every, devices); err != nil {
@@ -71,8 +71,8 @@ func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant sche
 	}
 	for day, err := range m.older.days(ctx, m.Store, tenant, month) {
 		if err == nil && m.Hold {
-			err = errors.New("its archive is in the form of an earlier release: furrow config apply has it taken over, once no " +
-				"process of that release runs; then repeat this")
+			err = errors.New("the archive is in the form of an earlier release: once no process of that runs, have it taken " +
+				"over by furrow config apply, and repeat this")
 		}
 		if err == nil {
 			err = m.MakeDay(ctx, TableDay{Tenant: tenant, Day: day, Month: month})

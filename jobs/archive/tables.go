@@ -35,8 +35,8 @@ type Tables struct {
 	FileBytes int
 	// Replace is how long nothing of a day has changed before late rows do; zero means an hour.
 	Replace time.Duration
-	// Quiet is how long no row of a day has come before those of an import do; zero means two minutes. If it is negative,
-	// nothing waits.
+	// Quiet is how long no row of a day has come before those of an import do; zero means two minutes. If it is
+	// negative, nothing waits.
 	Quiet time.Duration
 
 	older   older
@@ -108,17 +108,17 @@ func (m *Tables) clean(ctx context.Context, t *catalog.Table) (left bool, err er
 // keptLog is how long versions of tables can be read after there is a checkpoint above them.
 const keptLog = 7 * 24 * time.Hour
 
-// MakeDay makes what a tenant's tables have of a day again, or its readings of an hour, from the readings that storage
-// has, and publishes it. Of devices whose rows retention may have deleted, it takes over what the table has. Where
-// there is the day in the form of an earlier release, it takes over the readings that storage lacks, and deletes that.
-// Repeated, by anybody and at any time, it does what is left.
-func (m *Tables) MakeDay(ctx context.Context, of TableDay) error {
+// MakeDay makes what a tenant's tables have of a day, or its readings of an hour, and publishes it. It reads the rows
+// of some devices, or of all if none is named, from storage. Of others, and of those whose rows retention may have
+// deleted, it takes over what the table has. Where there is the day in the form of an earlier release, it takes over
+// the readings that storage lacks, and deletes that. Repeated, by anybody and at any time, it does what is left.
+func (m *Tables) MakeDay(ctx context.Context, of TableDay, asked ...schema.DeviceID) error {
 	if err := m.create(ctx, of.Tenant); err != nil && !errors.Is(err, catalog.ErrForeign) {
 		return of.wrap(err)
 	}
 	changed := false
 	err := again(ctx, func() (err error) {
-		changed, err = m.tryDay(ctx, of)
+		changed, err = m.tryDay(ctx, of, asked)
 		return err
 	})
 	if changed {
@@ -147,7 +147,7 @@ func again(ctx context.Context, once func() error) (err error) {
 }
 
 // tryDay reports whether the tables have changed, or may have.
-func (m *Tables) tryDay(ctx context.Context, of TableDay) (changed bool, err error) {
+func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceID) (changed bool, err error) {
 	t := m.Readings(of.Tenant)
 	sums, err := m.beginSums(ctx, of)
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay) (changed bool, err err
 	if err != nil {
 		return false, err
 	}
-	making := &readingsMaking{Tables: m, table: t, of: of, sums: sums}
+	making := &readingsMaking{Tables: m, table: t, of: of, sums: sums, asked: asked}
 	for _, f := range s.Files {
 		if of.has(&f) {
 			making.gone = append(making.gone, f)
@@ -176,8 +176,9 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay) (changed bool, err err
 	if err = making.write(ctx); err != nil {
 		return false, errors.Join(err, making.abandon(ctx))
 	}
-	if of.Hour == 0 {
-		d.Watermark = making.began.Add(-m.Settle)
+	watermark := making.began.Add(-m.Settle)
+	if whole := len(asked) == 0 || len(making.gone) == 0; of.Hour == 0 && whole {
+		d.Watermark = watermark
 	}
 	if len(making.gone)+len(making.made) > 0 {
 		changed = true
@@ -185,7 +186,7 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay) (changed bool, err err
 			d.Rows -= f.Stats.Rows
 		}
 		d.Rows += making.rows
-		err = sums.commit(ctx, d.Watermark)
+		err = sums.commit(ctx, watermark)
 		if err == nil {
 			_, err = t.Commit(ctx, s, &catalog.Change{Why: making.why(), Days: []catalog.Day{d}, Gone: making.gone,
 				New: making.made})

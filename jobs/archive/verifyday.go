@@ -73,7 +73,7 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 		return err
 	}
 	defer v.making.past.close()
-	if s.Day(v.day.Month).Watermark > 0 && len(columns) <= fold.MaxSensors { // which sensors buckets have depends on their order
+	if !v.day.open(s) && len(columns) <= fold.MaxSensors { // of more, it depends on their order which are in buckets
 		if v.sums, err = v.beginSums(ctx, v.day); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 			a.groups = map[tables.Ticks]*report.Groups{}
 		}
 	}
-	if err := v.readings(ctx); err != nil || v.sums == nil {
+	if err := v.readings(ctx); err != nil || v.sums == nil || len(v.wrong) > 0 {
 		return err
 	}
 	if err := v.sums.close(ctx); err != nil {
@@ -101,6 +101,9 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 	day := v.Stored(v.day)
 	gone := map[schema.DeviceID]bool{}
 	day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] {
+		if !day.Gone(m) {
+			return nil
+		}
 		gone[m.Device] = true
 		return v.making.past.readings(ctx, &v.making, m.Device)
 	}

@@ -7,6 +7,7 @@ package groups
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -57,6 +58,9 @@ var ErrNotYet = errors.New("it is not time yet")
 
 // ErrMade says that what a mark asks for is made, and that something else has failed which has no mark.
 var ErrMade = errors.New("it is made")
+
+// ErrWaits is ErrNotYet where nothing but time is missing: what the mark asks for counts as waiting.
+var ErrWaits = fmt.Errorf("%w, and it waits", ErrNotYet)
 
 // mostMarks is after how many marks a group job ends. The next one begins with the rest.
 const mostMarks = 100

@@ -20,11 +20,9 @@ import (
 type TenantDay struct {
 	Month  schema.Month
 	Tenant schema.Tenant
-	// Past, if it is not nil, has the readings of a device whose rows retention may have deleted: those of an archive.
-	// Storage is not asked for its rows.
+	// Past, if it is not nil, is called for each device. The readings that it returns, those of an archive, stand for the
+	// device's rows in storage; nil: its rows are read.
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
-	// AllPast asks Past for the readings of every device.
-	AllPast bool
 	// Also, if it is not nil, has further readings of a device, in the order of their keys. Of two with one key, it has
 	// that of storage, or of Past.
 	Also func(*schema.Member) iter.Seq2[fold.Sample, error]
@@ -218,7 +216,7 @@ func (d TenantDay) readMembers(ctx context.Context, members tables.Range, device
 	}
 	read := func(m schema.Member) bool {
 		device := &deviceDay{member: m, model: d.source.ModelOf(m), pages: make(chan dayPage, 1)}
-		if d.Past != nil && (d.AllPast || d.Gone(&m)) {
+		if d.Past != nil {
 			device.past = d.Past(&m)
 		}
 		if !put(device) {

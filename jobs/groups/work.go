@@ -17,6 +17,8 @@ type Worked struct {
 	Made    int              // marks that it has worked off
 	Strange map[string]error // marks that it could not read or make, by their keys
 	More    bool             // there may be more marks
+	Waiting int64            // makings that marks have asked for and that wait, or cannot be done
+	Since   tables.Ticks     // when the first of these marks was left
 	Now     tables.Ticks     // of the service
 }
 
@@ -27,17 +29,21 @@ func (s *Source) Work(ctx context.Context, of Grouping, m schema.Month, kind sch
 	for marks, err := range s.marks(ctx, m, kind, &w) {
 		if w.Made+len(made) >= mostMarks {
 			w.More = true
+			w.wait(marks)
 			break
 		}
 		if err == nil {
 			err = of.Make(ctx, marks)
 		}
 		switch {
+		case errors.Is(err, ErrWaits):
+			w.wait(marks)
 		case errors.Is(err, ErrNotYet):
 		case errors.Is(err, ErrMade):
 			w.strange(marks[0].Month.String()+"/"+marks[0].Key(), err)
 			made = append(made, unmarked(marks)...)
 		case errors.Is(err, ErrUnmakeable):
+			w.wait(marks)
 			w.strange(marks[0].Month.String()+"/"+marks[0].Key(), err)
 		case err != nil:
 			return w, errors.Join(err, s.unmark(ctx, made))
@@ -100,6 +106,16 @@ func (s *Source) marks(ctx context.Context, m schema.Month, kind schema.MarkKind
 	}
 }
 
+// wait notes that what marks ask for is not made yet.
+func (w *Worked) wait(marks []schema.Mark) {
+	for _, m := range marks {
+		if w.Since == 0 || m.At < w.Since {
+			w.Since = m.At
+		}
+	}
+	w.Waiting++
+}
+
 // strange notes a mark that cannot be read or made.
 func (w *Worked) strange(key string, err error) {
 	if len(w.Strange) < mostMarks {
@@ -154,21 +170,25 @@ func (s *Source) RenewMarks(ctx context.Context, m schema.Month, k schema.MarkKi
 	return commit.LeaveMarks(ctx, s.Tracking(), marks)
 }
 
-// WithMark leaves a mark, makes what it asks for, and deletes it unless it was left again meanwhile. If it dies, the
-// next group job continues.
+// WithMark leaves a mark, makes what it asks for, and deletes it with all others that ask for the same, except those
+// that were left again meanwhile. If it dies, the next group job continues.
 func (s *Source) WithMark(ctx context.Context, m schema.Mark, make func() error) error {
-	left, err := s.Tracking().Do(ctx, tables.InsertOrReplace(m.Entity()))
-	if err != nil {
+	if _, err := s.Tracking().Do(ctx, tables.InsertOrReplace(m.Entity())); err != nil {
 		return err
+	}
+	var asked []schema.Mark
+	for mark, err := range s.Marks(ctx, m.Month, m.Kind) {
+		if err != nil {
+			return err
+		}
+		if mark.Together(m) {
+			asked = append(asked, mark)
+		}
 	}
 	if err := make(); err != nil {
 		return err
 	}
-	_, err = s.Tracking().Do(ctx, tables.Delete(m.Month.String(), m.Key(), left.ETags[0]))
-	if commit.IsChanged(err) {
-		return nil
-	}
-	return err
+	return s.unmark(ctx, unmarked(asked))
 }
 
 // Marks yields the marks of a kind in a partition of the fleet.

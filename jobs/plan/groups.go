@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"maps"
 	"slices"
+	"time"
 
 	"furrow/jobs/commit"
 	"furrow/tables"
@@ -20,6 +21,9 @@ func (pl *plan) groups(ctx context.Context, month schema.Month, seen *seenGroups
 	}
 	for _, kind := range slices.Sorted(maps.Keys(pl.Groups)) {
 		t, known := seen.turns[kind]
+		if pl.at.Waiting += t.Waiting; t.Waiting > 0 {
+			pl.at.WaitingLag = max(pl.at.WaitingLag, time.Duration(pl.now-t.Since)*100)
+		}
 		changed := cmp.Or(t.Settings, noSettings) != pl.Groups[kind]
 		if !seen.marked[kind] && !changed || known && schema.Expected(t.Until, pl.now, schema.LongestMark) {
 			continue

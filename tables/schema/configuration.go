@@ -81,7 +81,9 @@ func (c Configuration) Entity() (tables.Entity, error) {
 	e.Set("ID", tables.String(c.ID))
 	e.Set("By", tables.String(c.By))
 	e.Set("Change", tables.String(shortened(c.Change, maxChange)))
-	SetFormat(&e, c.Format)
+	if c.Format > 1 {
+		e.Set(FormatProperty, tables.Int64(c.Format))
+	}
 	for i, text := 0, c.Text; text != ""; i++ {
 		n := min(len(text), configurationPiece)
 		e.Set(configurationText(i), tables.Binary([]byte(text[:n])))

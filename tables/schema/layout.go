@@ -116,7 +116,12 @@ func Memberships(after string) tables.Range {
 // A change of the meaning of a member or a property, or a new one that readers must know,
 // raises Format. The program then still writes the old form if the configuration's number
 // is lower. Keys have no format: see Layout.
+//
+// Format 2 has the archive in tables: no worker may still make days of it in another form.
 const Format = 2
+
+// sameRows is the format up to which the rows that jobs write are those of format 1.
+const sameRows = 2
 
 // FormatProperty is the property with the format of an entity; without it the format is 1.
 const FormatProperty = "_format"
@@ -135,9 +140,9 @@ func CheckFormat(format int64) error {
 // FormatOf returns the format of an entity.
 func FormatOf(e *tables.Entity) int64 { return max(1, e.Get(FormatProperty).Int()) }
 
-// SetFormat sets the format of an entity.
+// SetFormat sets the format of a row that jobs write.
 func SetFormat(e *tables.Entity, format int64) {
-	if format > 1 {
+	if format > sameRows {
 		e.Set(FormatProperty, tables.Int64(format))
 	}
 }

@@ -131,11 +131,15 @@ type GroupTurn struct {
 	ID       string       // of the job's message; empty if none is under way
 	Until    tables.Ticks // then another one may begin
 	Settings string       // with which everything that exists was made or marked
+	Waiting  int64        // of what marks ask for, when the last job ended
+	Since    tables.Ticks // when the first of these marks was left
 	ETag     tables.ETag
 }
 
 // GroupTurnProperties returns the properties that GroupTurnOf reads.
-func GroupTurnProperties() []string { return []string{"GroupID", "GroupUntil", "GroupSettings"} }
+func GroupTurnProperties() []string {
+	return []string{"GroupID", "GroupUntil", "GroupSettings", "GroupWaiting", "GroupSince"}
+}
 
 // GroupKey returns the RowKey of the GroupTurn of a kind.
 func GroupKey(k MarkKind) string { return groupsPrefix + string(k) }
@@ -146,6 +150,8 @@ func (t GroupTurn) Entity() tables.Entity {
 	e.Set("GroupID", tables.String(t.ID))
 	e.Set("GroupUntil", tables.Int64(int64(t.Until)))
 	e.Set("GroupSettings", tables.String(t.Settings))
+	e.Set("GroupWaiting", tables.Int64(t.Waiting))
+	e.Set("GroupSince", tables.Int64(int64(t.Since)))
 	return e
 }
 
@@ -154,6 +160,7 @@ func GroupTurnOf(e tables.Entity) (t GroupTurn, is bool) {
 	kind, is := strings.CutPrefix(e.RowKey, groupsPrefix)
 	month, err := ParseMonth(e.PartitionKey)
 	t = GroupTurn{Month: month, Kind: MarkKind(kind), ID: e.Get("GroupID").Text(),
-		Until: tables.Ticks(e.Get("GroupUntil").Int()), Settings: e.Get("GroupSettings").Text(), ETag: e.ETag}
+		Until: tables.Ticks(e.Get("GroupUntil").Int()), Settings: e.Get("GroupSettings").Text(),
+		Waiting: e.Get("GroupWaiting").Int(), Since: tables.Ticks(e.Get("GroupSince").Int()), ETag: e.ETag}
 	return t, is && err == nil
 }

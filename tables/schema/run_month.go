@@ -30,6 +30,10 @@ type MonthFigures struct {
 	Dropped int64 // rejects that are no longer kept
 	Late    int64 // rows that audits have found, since the beginning
 	Refolds int64 // devices with rows that must still be folded again
+	Waiting int64 // days of archives and reports that are to be made, when the last job made some
+
+	// WaitingLag is how long the first of these has waited, in whole seconds.
+	WaitingLag time.Duration
 
 	Batches int64 // device messages put for the run, without repetitions
 	Audits  int64 // audit messages put for the run
@@ -49,15 +53,15 @@ func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
 		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Ahead", &m.Ahead}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects},
-		{"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds}, {MonthBatches, &m.Batches},
-		{MonthAudits, &m.Audits}, {"Again", &m.Again},
+		{"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds}, {"Waiting", &m.Waiting},
+		{MonthBatches, &m.Batches}, {MonthAudits, &m.Audits}, {"Again", &m.Again},
 	}
 }
 
 // Add adds the figures of another partition, or of another part of it.
 func (m *MonthFigures) Add(o MonthFigures) {
 	addCounts(m.counts(), o.counts())
-	m.Lag = max(m.Lag, o.Lag)
+	m.Lag, m.WaitingLag = max(m.Lag, o.Lag), max(m.WaitingLag, o.WaitingLag)
 }
 
 // Entity returns the row of m.
@@ -67,6 +71,9 @@ func (m MonthFigures) Entity() (tables.Entity, error) {
 	setCounts(&e, m.counts())
 	if m.Lag >= time.Second {
 		e.Set("LagSeconds", tables.Int64(int64(m.Lag/time.Second)))
+	}
+	if m.WaitingLag >= time.Second {
+		e.Set("WaitingSeconds", tables.Int64(int64(m.WaitingLag/time.Second)))
 	}
 	_, err := ParsePipeline(string(m.Pipeline))
 	if err == nil {
@@ -78,7 +85,8 @@ func (m MonthFigures) Entity() (tables.Entity, error) {
 // MonthFiguresOf decodes a row of the table runs for which IsMonthFigures is true.
 func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
 	f := fieldsOf(&e)
-	m := MonthFigures{Lag: time.Duration(f.Int("LagSeconds")) * time.Second}
+	m := MonthFigures{Lag: time.Duration(f.Int("LagSeconds")) * time.Second,
+		WaitingLag: time.Duration(f.Int("WaitingSeconds")) * time.Second}
 	readCounts(f, m.counts())
 	var month string
 	var err error

@@ -1,26 +1,19 @@
 package config
 
 import (
-	"context"
-	"iter"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
-
-type nowhere struct{}
-
-func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[schema.Reading, error]) error {
-	return nil
-}
 
 func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	c := mustParse(t, everything)
@@ -69,14 +62,18 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	}
 }
 
-func TestArchiveNeedsAStoreOfObjects(t *testing.T) {
-	archive := Default().Pipelines[1]
-	if _, err := archive.Build(nil, schema.Names{}, nil); err == nil || !archive.MakesObjects() {
-		t.Error("the archive is built without a store")
+// TestArchiveNeedsAContainer, and waits until the fleet's format says that no worker makes the former files.
+func TestArchiveNeedsAContainer(t *testing.T) {
+	p := Default().Pipelines[1]
+	if _, err := p.Build(nil, schema.Names{}, nil); err == nil || !p.Archives() {
+		t.Error("the archive is built without a container")
 	}
-	built, err := archive.Build(nil, schema.Names{}, nowhere{})
-	if err != nil || built.Objects != (nowhere{}) {
-		t.Errorf("it is %+v, %v", built, err)
+	for level, holds := range map[int64]bool{0: true, 1: true, 2: false} {
+		p.Format = level
+		built := must.Have(p.Build(nil, schema.Names{}, &archive.Store{}))(t)
+		if made, is := built.Groups[schema.ArchiveMark].(*archive.Tables); !is || made.Hold != holds {
+			t.Errorf("format %d: it is %+v", level, built.Groups)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ pipelines:
     processors: [rollup: {windows: [1h]}, rate: {over: 90m}]
   - name: keep
     processors:
-      - archive: {format: parquet, closeAfter: 6h, every: 1h}
+      - archive: {closeAfter: 6h, every: 1h}
 sensors: &sensors
   door: state
   temperature: {type: number, unit: °C}

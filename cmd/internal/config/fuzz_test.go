@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -45,7 +46,7 @@ func FuzzParse(f *testing.F) {
 			if p.Name == "" || p.Settings(&c.Models[0]) == "" {
 				t.Errorf("an incomplete pipeline is accepted: %+v", p)
 			}
-			if _, err := p.Build(nil, schema.Names{}, nowhere{}); err != nil {
+			if _, err := p.Build(nil, schema.Names{}, &archive.Store{}); err != nil {
 				t.Errorf("it cannot be built: %v", err)
 			}
 		}

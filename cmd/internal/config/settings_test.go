@@ -100,13 +100,6 @@ func TestSequenceChangesNoOutput(t *testing.T) {
 	}
 }
 
-func TestSensorsDoNotChangeAnArchive(t *testing.T) {
-	const archive = "pipelines:\n  - name: archive\n    processors: [archive]\n"
-	if a, b := settings(t, archive), settings(t, archive+"sensors: {door: state}\n"); a["archive"] != b["archive"] {
-		t.Errorf("they are %v and %v", a, b)
-	}
-}
-
 // A change of these values folds every device of every fleet again.
 func TestSettingsOfTheDefaultNeverChange(t *testing.T) {
 	for i, want := range []string{"latest:d559e8c04c7c,rollup:571b24aa7c85", "archive:366ae21e8d1d"} {

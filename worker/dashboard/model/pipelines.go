@@ -106,6 +106,7 @@ func (s *Store) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineS
 	out.DiskFull = a.diskFull()
 	fleet := r.Fleet()
 	out.Ahead, out.ClockAheadSeconds = fleet.Ahead, r.Ahead.Seconds()
+	out.Waiting, out.WaitingSeconds = fleet.Waiting, fleet.WaitingLag.Seconds()
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
 	out.Rows, out.Late, out.Rejects, out.RejectsDropped = fleet.Rows, fleet.Late, fleet.Rejects, fleet.Dropped

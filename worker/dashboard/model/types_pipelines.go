@@ -40,6 +40,10 @@ type PipelineStatus struct {
 	DiskFull       bool     `json:"diskFull"`       // its storage takes nothing new
 	// Ahead are devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded.
 	Ahead int64 `json:"ahead"`
+	// Waiting are days of the archive, or of reports, that are to be made.
+	Waiting int64 `json:"waiting"`
+	// WaitingSeconds is how long the first of these has waited.
+	WaitingSeconds float64 `json:"waitingSeconds"`
 	// ClockAheadSeconds is how far this program's clock is ahead of storage's; 0: by less than a minute.
 	ClockAheadSeconds float64  `json:"clockAheadSeconds"`
 	Workers           []Worker `json:"workers"`
