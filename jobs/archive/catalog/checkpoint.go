@@ -31,12 +31,12 @@ func (p *published) due(now tables.Ticks) bool {
 // and removed ones then. A file that is removed while it is made is among one of them, or both. What an erasure
 // removed meanwhile must not come back: then the checkpoint is thrown away.
 func (t *Table) Checkpoint(ctx context.Context, to Objects, must bool) error {
-	h, err := t.head(ctx)
-	if err != nil {
+	h, err := t.anyHead(ctx)
+	if err != nil || h.removed {
 		return t.wrap("a checkpoint", err)
 	}
 	p, err := t.published(ctx)
-	if err != nil || p.version < 0 || p.foreign {
+	if err != nil || p.version < 0 || p.version < p.ended || p.foreign {
 		return t.wrap("a checkpoint", err)
 	}
 	if p.version == p.checkpoint || !must && !p.due(h.now) {

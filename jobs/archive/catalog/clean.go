@@ -22,7 +22,7 @@ func (t *Table) clean(ctx context.Context, objects Objects) error {
 	if err != nil {
 		return err
 	}
-	h, err := t.head(ctx)
+	h, err := t.anyHead(ctx)
 	if err != nil {
 		return err
 	}

@@ -99,19 +99,30 @@ func (t *Table) endRemoved(ctx context.Context, version int64) error {
 
 // CleanLog deletes what readers of the log no longer need: versions and checkpoints below the newest checkpoint that
 // were written so long ago or were ended, with what the catalog has of them. Nobody reads an earlier version of the
-// table then.
+// table then. For thirty days after a removal, it also deletes blobs that nobody knows.
 func (t *Table) CleanLog(ctx context.Context, objects Lister, kept time.Duration) error {
 	return t.wrap("cleaning its log", t.cleanLog(ctx, objects, kept))
 }
 
 func (t *Table) cleanLog(ctx context.Context, objects Lister, kept time.Duration) error {
 	p, err := t.published(ctx)
-	if err != nil || p.checkpoint < 0 {
-		return err
-	}
-	h, err := t.head(ctx)
 	if err != nil {
 		return err
+	}
+	h, err := t.anyHead(ctx)
+	if err != nil {
+		return err
+	}
+	if h.now < p.listed {
+		if err := t.deleteStrays(ctx, objects); err != nil {
+			return err
+		}
+		if h.removed {
+			return t.emptyLog(ctx, objects, h)
+		}
+	}
+	if h.removed || p.checkpoint < 0 {
+		return nil
 	}
 	before := h.now.Add(-kept)
 	for one, err := range objects.List(ctx, t.Folder()+delta.LogFolder) {

@@ -128,11 +128,7 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 	if err != nil {
 		return err
 	}
-	count, err := t.rows.Get(ctx, t.key, columnsRow)
-	if err != nil {
-		return err
-	}
-	if int(count.Get("Columns").Int()) != len(all) {
+	if h.count != len(all) {
 		return tables.ErrConflict // another took some meanwhile
 	}
 	used := map[string]bool{}
@@ -162,7 +158,7 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 	}
 	number := t.entity(columnsRow)
 	number.Set("Columns", tables.Int64(int64(len(all)+len(missing))))
-	_, err = t.rows.Submit(ctx, append(ops, tables.Merge(number, count.ETag)))
+	_, err = t.rows.Submit(ctx, append(ops, tables.Merge(number, h.counted)))
 	return err
 }
 

@@ -5,7 +5,7 @@
 //
 // A table is a partition of one table of storage, whose key is a hash of tenant and table:
 //
-//	head               newest version, number of erasures, columns that the log has
+//	head               newest version, number of erasures, columns that the log has; stays when the table is removed
 //	head!columns       number of c! rows
 //	log                what of it is published, since when, and the newest checkpoint
 //	c!NAME             a column of a sensor, by its name in lower case; never freed
@@ -34,11 +34,13 @@
 // the tenant, nothing that the job has read has changed: the transaction alone is made again. Its random number is in
 // v!, so that a try after a lost answer finds the version that it has made.
 //
-// Nobody deletes a blob but Clean, and only of a name that has an r! row and no f! row. A file comes into r! from p!,
+// Clean deletes a blob only if its name has an r! row and no f! row. A file comes into r! from p!,
 // and then its commit fails, as p! is gone; or from f!, with the version that removed it, and then it is due a day
 // after that was published: readers may still read what the log said. A blob is deleted a second time a day later, as
 // a request to put it may have been on its way. A job that stands still for two days with a file to put, and is
-// killed once it has put it, leaves a blob that no row knows: Verify finds it.
+// killed once it has put it, leaves a blob that no row knows: Verify finds it. For thirty days after an erasure,
+// CleanLog compares the table's folder with the rows, and deletes such blobs. It lists the names first and reads the
+// rows then, in the order in which a file goes through them: so it takes no file of a job for one of these.
 //
 // An erasure raises the epoch first. Whoever has begun before that fails, and whoever begins after it reads nothing
 // of the device, because its readings are gone already. So what the erasure's passes find and remove is all that
@@ -50,6 +52,17 @@
 // that file is erased: the epoch is 1 now, p! of the job's file is in r!, version 8 has the other file without the
 // device. The job goes on: head has another epoch. It begins again, and reads a day without the device. The blob that
 // it has put meanwhile is deleted by Clean.
+//
+// # Removal
+//
+// Remove has the head say that the table is removed, in the transaction that raises the epoch. From then on there is no
+// commit, as each has the head on the version that it read. All that the removal changes has the head in its
+// transaction as well, so a machine that stood still with a removal changes nothing of a table that was made again. A
+// table that is made again takes a version above all that the head has had, and above what was found in the folder; its
+// transaction replaces log, so a publisher of the old table that goes on finds that changed. It may have put a version
+// of the old table: that is below the new log, which begins with a checkpoint, and CleanLog deletes it. Columns go and
+// come with the row that counts them, on the version that was read with the head: so none is taken for a table that
+// has gone.
 //
 // # Publishing
 //

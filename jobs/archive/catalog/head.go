@@ -25,13 +25,22 @@ type head struct {
 	created int64  // ms since 1970
 	fixed   []delta.Column
 
-	etag  tables.ETag
-	count int          // of sensors' columns, that there are
-	now   tables.Ticks // of storage
+	etag    tables.ETag
+	count   int // of sensors' columns, that there are
+	counted tables.ETag
+	now     tables.Ticks // of storage
 }
 
 // head reads the head. ErrAbsent: there is none, or the table was removed.
 func (t *Table) head(ctx context.Context) (h head, err error) {
+	if h, err = t.anyHead(ctx); err == nil && h.removed {
+		err = ErrAbsent
+	}
+	return h, err
+}
+
+// anyHead reads the head, also that of a table that was removed. ErrAbsent: there is none.
+func (t *Table) anyHead(ctx context.Context) (h head, err error) {
 	found := false
 	q := tables.Query{Range: tables.RowsBetween(t.key, headRow, columnsRow)}
 	for page, err := range t.rows.Rows(ctx, q) {
@@ -46,7 +55,7 @@ func (t *Table) head(ctx context.Context) (h head, err error) {
 		}
 		for _, e := range page.Rows {
 			if e.RowKey == columnsRow {
-				h.count = int(e.Get("Columns").Int())
+				h.count, h.counted = int(e.Get("Columns").Int()), e.ETag
 				continue
 			}
 			if found, err = true, h.decode(e); err != nil {
@@ -54,7 +63,7 @@ func (t *Table) head(ctx context.Context) (h head, err error) {
 			}
 		}
 	}
-	if !found || h.removed {
+	if !found {
 		return h, ErrAbsent
 	}
 	return h, nil
@@ -63,7 +72,7 @@ func (t *Table) head(ctx context.Context) (h head, err error) {
 func (h *head) decode(e tables.Entity) error {
 	f := e.Fields()
 	h.version, h.epoch, h.columns = f.Int("Version"), f.Int("Epoch"), int(f.Int("Columns"))
-	h.removed, h.id, h.created, h.etag = f.Boolean("Removed"), f.String("ID"), f.Int("Created"), e.ETag
+	h.removed, h.id, h.created, h.etag = e.Get("Removed").Boolean(), f.String("ID"), f.Int("Created"), e.ETag
 	f.Fail("Fixed", json.Unmarshal([]byte(f.String("Fixed")), &h.fixed))
 	return f.Err()
 }
@@ -74,51 +83,8 @@ func (t *Table) moved(h head) tables.Op {
 	e.Set("Version", tables.Int64(h.version))
 	e.Set("Epoch", tables.Int64(h.epoch))
 	e.Set("Columns", tables.Int64(int64(h.columns)))
-	return tables.Merge(e, h.etag)
-}
-
-// Create makes a table with the columns that it has besides those of sensors, unless it exists. Files are partitioned
-// by the column date.
-func (t *Table) Create(ctx context.Context, fixed []delta.Column) error {
-	h, err := t.head(ctx)
-	if err == nil || !errors.Is(err, ErrAbsent) {
-		return t.wrap("looking for it", err)
-	}
-	if h.removed {
-		return t.wrap("making it", errors.New("a table that was removed is not made again yet"))
-	}
-	at := millis(h.now)
-	h = head{id: uuid(), created: at, fixed: fixed}
-	metadata, err := t.metadata(ctx, &h)
-	if err != nil {
-		return t.wrap("making it", err)
-	}
-	text, err := json.Marshal(fixed, json.Deterministic(true))
-	if err != nil {
-		return t.wrap("making it", err)
-	}
-	e := t.moved(h).Entity
-	e.Set("Tenant", tables.String(string(t.Tenant)))
-	e.Set("Table", tables.String(t.Name))
 	e.Set("ID", tables.String(h.id))
-	e.Set("Created", tables.Int64(h.created))
-	e.Set("Fixed", tables.String(string(text)))
-	count := t.entity(columnsRow)
-	count.Set("Columns", tables.Int64(0))
-	first := version{txn: rand.Text(), Version: delta.Version{Metadata: metadata}}
-	first.Info.Operation, first.Info.Timestamp = "CREATE TABLE", at
-	row, err := t.versionRow(0, &first)
-	if err != nil {
-		return t.wrap("making it", err)
-	}
-	if _, err := t.rows.Do(ctx, tables.InsertOrReplace(t.listing())); err != nil {
-		return t.wrap("listing it", err)
-	}
-	_, err = t.rows.Submit(ctx, []tables.Op{tables.Insert(e), tables.Insert(count), tables.Insert(row)})
-	if errors.Is(err, tables.ErrExists) {
-		err = nil // somebody else's, or our own, whose answer was lost
-	}
-	return t.wrap("making it", err)
+	return tables.Merge(e, h.etag)
 }
 
 // RaiseEpoch begins an erasure: it has every job begin again that has read, and has not

@@ -21,7 +21,8 @@ type published struct {
 	made       tables.Ticks // when that was; without one, when the first version was published
 	bytes      int64        // of its file
 	since      int64        // bytes of versions after it
-	ended      int64        // versions below are over: an erasure has ended them
+	ended      int64        // versions below are over: an erasure has ended them, or the table was removed
+	listed     tables.Ticks // until then, cleaning lists the table's folder
 
 	etag tables.ETag // empty: there is no row yet
 }
@@ -44,17 +45,26 @@ func (t *Table) published(ctx context.Context) (p published, err error) {
 	p = published{version: f.Int("Version"), at: tables.Ticks(f.Int("At")), foreign: f.Boolean("Foreign"),
 		checkpoint: f.Int("Checkpoint"),
 		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), ended: f.Int("Ended"),
-		etag: e.ETag}
+		listed: tables.Ticks(e.Get("Listed").Int()), etag: e.ETag}
 	f.Fail("Marks", json.Unmarshal([]byte(f.String("Marks")), &p.marks))
 	return p, f.Err()
 }
 
 // save writes p on the version that was read.
 func (t *Table) save(ctx context.Context, p *published) error {
-	marks, err := json.Marshal(p.marks)
+	op, err := t.writePublished(p)
 	if err != nil {
 		return err
 	}
+	written, err := t.rows.Do(ctx, op)
+	if err == nil {
+		p.etag = written.ETags[0]
+	}
+	return err
+}
+
+func (t *Table) writePublished(p *published) (tables.Op, error) {
+	marks, err := json.Marshal(p.marks)
 	e := t.entity(logRow)
 	e.Set("Version", tables.Int64(p.version))
 	e.Set("At", tables.Int64(int64(p.at)))
@@ -65,15 +75,11 @@ func (t *Table) save(ctx context.Context, p *published) error {
 	e.Set("Since", tables.Int64(p.since))
 	e.Set("Ended", tables.Int64(p.ended))
 	e.Set("Marks", tables.String(string(marks)))
-	op := tables.Replace(e, p.etag)
+	e.Set("Listed", tables.Int64(int64(p.listed)))
 	if p.etag == "" {
-		op = tables.Insert(e)
+		return tables.Insert(e), err
 	}
-	written, err := t.rows.Do(ctx, op)
-	if err == nil {
-		p.etag = written.ETags[0]
-	}
-	return err
+	return tables.Replace(e, p.etag), err
 }
 
 // note notes that a version was published by a time. Marks are an hour apart, and for as long as anybody asks: what

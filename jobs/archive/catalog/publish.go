@@ -22,12 +22,26 @@ type Objects interface {
 	Delete(ctx context.Context, name string) error
 }
 
+// A Container has the blobs of the archive, and lists them.
+type Container interface {
+	Objects
+	Lister
+}
+
 // Publish puts the versions that the log lacks into it, in order, each as it was committed. Any number of publishers
 // may do that at the same time, and go on whenever they like. It returns the newest published version, and ErrForeign
 // if the log has a version that is not from here: then nothing more is published.
 func (t *Table) Publish(ctx context.Context, to Objects) (int64, error) {
+	return t.publishAs(ctx, to, t.head)
+}
+
+func (t *Table) publishAs(ctx context.Context, to Objects, head readHead) (int64, error) {
 	for try := 0; ; try++ {
-		n, err := t.publish(ctx, to)
+		p, err := t.publish(ctx, to, head)
+		n := p.version
+		if err == nil && p.ended > max(0, p.checkpoint) && p.version >= p.ended { // readers can only begin at a checkpoint
+			err = t.Checkpoint(ctx, to, true)
+		}
 		if err == nil || !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) || try >= commit.Tries {
 			return n, t.wrap("its log", err)
 		}
@@ -37,48 +51,50 @@ func (t *Table) Publish(ctx context.Context, to Objects) (int64, error) {
 	}
 }
 
-func (t *Table) publish(ctx context.Context, to Objects) (int64, error) {
-	p, err := t.published(ctx)
-	if err != nil {
-		return 0, err
+// A readHead reads the head of a table in a state in which it can be published.
+type readHead func(context.Context) (head, error)
+
+func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p published, err error) {
+	if p, err = t.published(ctx); err != nil {
+		return p, err
 	}
 	if p.foreign {
-		return p.version, ErrForeign
+		return p, ErrForeign
 	}
-	h, err := t.head(ctx)
+	h, err := head(ctx)
 	if err != nil || p.version >= h.version {
-		return p.version, err
+		return p, err
 	}
 	q := tables.Query{Range: tables.RowsBetween(t.key, versionRow(p.version+1), versionRow(h.version))}
 	next := p.version + 1
 	for e, err := range t.rows.Entities(ctx, q) {
 		if err != nil {
-			return p.version, err
+			return p, err
 		}
 		if e.RowKey != versionRow(next) {
-			return p.version, fmt.Errorf("%w: another publisher has passed version %d", tables.ErrConflict, next)
+			return p, fmt.Errorf("%w: another publisher has passed version %d", tables.ErrConflict, next)
 		}
 		file, err := versionFile(e)
 		if err != nil {
-			return p.version, err
+			return p, err
 		}
 		if err := t.put(ctx, to, next, file); err != nil {
 			if p.foreign = errors.Is(err, ErrForeign); p.foreign {
 				err = errors.Join(err, t.save(ctx, &p))
 			}
-			return p.version, err
+			return p, err
 		}
 		p.since += int64(len(file))
 		next++
 	}
-	put, err := t.head(ctx) // the time after the last file was put, however long that took
+	put, err := head(ctx) // the time after the last file was put, however long that took
 	if err != nil {
-		return p.version, err
+		return p, err
 	}
 	if p.note(next-1, put.now); p.made == 0 {
 		p.made = put.now // the first checkpoint comes a week later
 	}
-	return p.version, t.save(ctx, &p)
+	return p, t.save(ctx, &p)
 }
 
 // put puts the file of a version, unless it is there already.

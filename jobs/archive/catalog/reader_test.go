@@ -90,22 +90,23 @@ func (w *world) followed(t testing.TB) string {
 	if err := json.Unmarshal(blobs["_delta_log/_last_checkpoint"], &last); err != nil {
 		return err.Error()
 	}
+	return w.followedFrom(t, blobs, last.Version)
+}
+
+// followedFrom follows a log from a checkpoint.
+func (w *world) followedFrom(t testing.TB, blobs map[string][]byte, first int) string {
+	t.Helper()
 	live := map[string]bool{}
-	for _, path := range checkpointed(t, blobs[fmt.Sprintf("_delta_log/%020d.checkpoint.parquet", last.Version)]) {
+	checkpoint, is := blobs[fmt.Sprintf("_delta_log/%020d.checkpoint.parquet", first)]
+	if !is {
+		return fmt.Sprint("there is no checkpoint of version ", first)
+	}
+	for _, path := range checkpointed(t, checkpoint) {
 		live[path] = true
 	}
-	for n := last.Version + 1; blobs[fmt.Sprintf("_delta_log/%020d.json", n)] != nil; n++ {
-		for line := range strings.Lines(string(blobs[fmt.Sprintf("_delta_log/%020d.json", n)])) {
-			var a struct{ Add, Remove *struct{ Path string } }
-			if err := json.Unmarshal([]byte(line), &a); err != nil {
-				return err.Error()
-			}
-			if a.Add != nil {
-				live[a.Add.Path] = true
-			}
-			if a.Remove != nil {
-				delete(live, a.Remove.Path)
-			}
+	for n := first + 1; blobs[fmt.Sprintf("_delta_log/%020d.json", n)] != nil; n++ {
+		if err := follow(blobs[fmt.Sprintf("_delta_log/%020d.json", n)], live); err != nil {
+			return err.Error()
 		}
 	}
 	m := w.machine(t, nil)
@@ -121,6 +122,23 @@ func (w *world) followed(t testing.TB) string {
 		return fmt.Sprint("the log has ", live)
 	}
 	return ""
+}
+
+// follow follows one version.
+func follow(version []byte, live map[string]bool) error {
+	for line := range strings.Lines(string(version)) {
+		var a struct{ Add, Remove *struct{ Path string } }
+		if err := json.Unmarshal([]byte(line), &a); err != nil {
+			return err
+		}
+		if a.Add != nil {
+			live[a.Add.Path] = true
+		}
+		if a.Remove != nil {
+			delete(live, a.Remove.Path)
+		}
+	}
+	return nil
 }
 
 // newest returns the files of the newest version.

@@ -76,15 +76,16 @@ type action struct {
 // A Version is what one version of a table changed.
 type Version struct {
 	Info     Info
+	Begins   bool      // the log begins with it: it says which protocol the table has
 	Metadata *Metadata // nil: the columns stay
 	Removed  []Remove
 	Added    []Add
 }
 
-// Bytes returns the version's file. The first one begins with the protocol.
+// Bytes returns the version's file.
 func (v *Version) Bytes(number int64) ([]byte, error) {
 	all := []action{{Info: &v.Info}}
-	if number == 0 {
+	if v.Begins {
 		all = append(all, action{Protocol: &protocol})
 	}
 	if v.Metadata != nil {
@@ -117,6 +118,8 @@ func ParseVersion(file []byte) (v Version, err error) {
 		switch {
 		case a.Info != nil:
 			v.Info = *a.Info
+		case a.Protocol != nil:
+			v.Begins = true
 		case a.Metadata != nil:
 			v.Metadata = a.Metadata
 		case a.Remove != nil:
