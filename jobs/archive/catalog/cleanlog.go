@@ -44,7 +44,11 @@ func (t *Table) EndVersions(ctx context.Context, to Objects, all Lister) error {
 		}
 		p, err := t.published(ctx)
 		if err == nil && p.checkpoint >= newest { // or another erasure has begun meanwhile
-			p.ended = p.checkpoint
+			h, errHead := t.head(ctx)
+			if errHead != nil {
+				return errHead
+			}
+			p.ended, p.listed = p.checkpoint, h.now+listedFor
 			err = t.save(ctx, &p)
 		} else if err == nil {
 			err = tables.ErrConflict
@@ -99,7 +103,7 @@ func (t *Table) endRemoved(ctx context.Context, version int64) error {
 
 // CleanLog deletes what readers of the log no longer need: versions and checkpoints below the newest checkpoint that
 // were written so long ago or were ended, with what the catalog has of them. Nobody reads an earlier version of the
-// table then. For thirty days after a removal, it also deletes blobs that nobody knows.
+// table then. For thirty days after an erasure or a removal, it also deletes blobs that nobody knows.
 func (t *Table) CleanLog(ctx context.Context, objects Lister, kept time.Duration) error {
 	return t.wrap("cleaning its log", t.cleanLog(ctx, objects, kept))
 }

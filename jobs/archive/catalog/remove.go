@@ -72,7 +72,7 @@ func (t *Table) end(ctx context.Context) error {
 
 // removedHead returns the head of a table that is removed, and errMadeAgain if it is no longer. All changes that a
 // removal makes have it in their transaction: so a machine that stood still changes nothing of a table that was made
-// anew.
+// again.
 func (t *Table) removedHead(ctx context.Context) (head, error) {
 	h, err := t.anyHead(ctx)
 	if err == nil && !h.removed {
