@@ -55,7 +55,7 @@ func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head)
 	if err != nil {
 		return err
 	}
-	if err := t.rowsAt(ctx, c, p.version); err != nil {
+	if err := t.rowsAt(ctx, p.version, c.Add, c.Remove); err != nil {
 		return err
 	}
 	if err := c.Close(); err != nil {
@@ -86,8 +86,9 @@ func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head)
 	return nil // a publisher has come further: its versions count twice
 }
 
-// rowsAt writes the files of a version into a checkpoint.
-func (t *Table) rowsAt(ctx context.Context, c *delta.Checkpoint, version int64) error {
+// rowsAt passes on the files that a version has, and those that had left by then.
+func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) error,
+	remove func(delta.Remove) error) error {
 	seen := map[string]bool{}
 	for e, err := range t.rows.Entities(ctx, t.query(fileRows)) {
 		if err != nil {
@@ -98,7 +99,7 @@ func (t *Table) rowsAt(ctx context.Context, c *delta.Checkpoint, version int64) 
 			return err
 		}
 		if seen[f.Name] = true; f.Added <= version {
-			if err := c.Add(f.add()); err != nil {
+			if err := add(f.add()); err != nil {
 				return err
 			}
 		}
@@ -113,9 +114,9 @@ func (t *Table) rowsAt(ctx context.Context, c *delta.Checkpoint, version int64) 
 			return err
 		case r.version == 0 || r.Added > version || seen[r.Name]:
 		case r.version <= version:
-			err = c.Remove(r.remove())
+			err = remove(r.remove())
 		default: // removed since: it was there
-			err = c.Add(r.add())
+			err = add(r.add())
 		}
 		if err != nil {
 			return err
@@ -124,7 +125,7 @@ func (t *Table) rowsAt(ctx context.Context, c *delta.Checkpoint, version int64) 
 	return nil
 }
 
-// point makes readers begin at a checkpoint, unless they begin at a later one.
+// point makes readers begin at a checkpoint, unless they begin at a later one. A damaged pointer is replaced.
 func (t *Table) point(ctx context.Context, to Objects, last delta.Last) error {
 	name := t.Folder() + delta.LastCheckpoint
 	content, err := last.Marshal()
@@ -137,8 +138,8 @@ func (t *Table) point(ctx context.Context, to Objects, last delta.Last) error {
 			return err
 		}
 		if etag != "" {
-			if is, err := delta.ParseLast(found); err != nil || is.Version >= last.Version {
-				return err
+			if is, err := delta.ParseLast(found); err == nil && is.Version >= last.Version {
+				return nil
 			}
 		}
 		if err = to.Put(ctx, name, content, etag); !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) {

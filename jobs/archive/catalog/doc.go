@@ -13,7 +13,7 @@
 //	f!DATE!NAME        a live file
 //	p!NAME             a file that a job is about to put
 //	r!VERSION!NAME     a file that left with a version, or with none (0): its blob is to be deleted
-//	v!VERSION          what the version's file in the log says, to the byte
+//	v!VERSION          what the version's file in the log says, to the byte; nothing for the first of a fresh log
 //
 // Another partition, tables, lists the tables of all tenants (t!TENANT!NAME), those that are no longer configured as
 // well.
@@ -74,4 +74,16 @@
 // A checkpoint is made of f! and then r!, while they change: a file that moves meanwhile is seen in one of them or
 // both. It has those that were added by its version and not removed by it. Where an erasure has begun meanwhile, it
 // is thrown away.
+//
+// # A fresh log
+//
+// FreshLog takes the number of the new log's first version from head, above all that the folder has. The same
+// transaction has log say that the log is foreign, so nobody publishes until the first version and its checkpoint are
+// there; v! of that version has no bytes. Both files are made of f! and r! as a checkpoint is. So what is committed
+// meanwhile is in later versions, which are published then. The first version removes the files that a reader finds in
+// the old log, whoever has added them, as a reader that has it open goes on with the next number; where numbers are
+// left out, it has to open the table again.
+//
+// If its maker is killed, the log stays foreign, and who repeats it takes another number. If its maker stands still
+// and goes on after another has made one, its files are below the checkpoint of that, where nobody reads.
 package catalog

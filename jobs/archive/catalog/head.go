@@ -72,7 +72,7 @@ func (t *Table) anyHead(ctx context.Context) (h head, err error) {
 func (h *head) decode(e tables.Entity) error {
 	f := e.Fields()
 	h.version, h.epoch, h.columns = f.Int("Version"), f.Int("Epoch"), int(f.Int("Columns"))
-	h.removed, h.id, h.created, h.etag = e.Get("Removed").Boolean(), f.String("ID"), f.Int("Created"), e.ETag
+	h.removed, h.id, h.created, h.etag = f.Boolean("Removed"), f.String("ID"), f.Int("Created"), e.ETag
 	f.Fail("Fixed", json.Unmarshal([]byte(f.String("Fixed")), &h.fixed))
 	return f.Err()
 }

@@ -45,7 +45,7 @@ func (t *Table) published(ctx context.Context) (p published, err error) {
 	p = published{version: f.Int("Version"), at: tables.Ticks(f.Int("At")), foreign: f.Boolean("Foreign"),
 		checkpoint: f.Int("Checkpoint"),
 		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), ended: f.Int("Ended"),
-		listed: tables.Ticks(e.Get("Listed").Int()), etag: e.ETag}
+		listed: tables.Ticks(f.Int("Listed")), etag: e.ETag}
 	f.Fail("Marks", json.Unmarshal([]byte(f.String("Marks")), &p.marks))
 	return p, f.Err()
 }

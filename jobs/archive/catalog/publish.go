@@ -78,7 +78,10 @@ func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p publi
 		if err != nil {
 			return p, err
 		}
-		if err := t.put(ctx, to, next, file); err != nil {
+		if len(file) == 0 {
+			return p, fmt.Errorf("%w: a fresh log begins with version %d", tables.ErrConflict, next)
+		}
+		if err := t.put(ctx, to, delta.VersionFile(next), file); err != nil {
 			if p.foreign = errors.Is(err, ErrForeign); p.foreign {
 				err = errors.Join(err, t.save(ctx, &p))
 			}
@@ -97,9 +100,9 @@ func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p publi
 	return p, t.save(ctx, &p)
 }
 
-// put puts the file of a version, unless it is there already.
-func (t *Table) put(ctx context.Context, to Objects, n int64, file []byte) error {
-	name := t.Folder() + delta.VersionFile(n)
+// put puts a file of the log, unless it is there already.
+func (t *Table) put(ctx context.Context, to Objects, name string, file []byte) error {
+	name = t.Folder() + name
 	err := to.Put(ctx, name, file, "")
 	if err == nil {
 		return nil

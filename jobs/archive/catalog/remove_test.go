@@ -102,16 +102,18 @@ func TestARemovedTableStaysRemoved(t *testing.T) {
 	n := 0
 	for _, first := range names() {
 		for _, again := range []bool{false, true} {
-			for _, how := range []pause{before, after, lost} {
-				for at, more := 0, true; more; at += effort.Step(7) {
-					what := fmt.Sprintf("%s stops %s operation %d, then a removal, again %v", first, how, at, again)
-					w := newWorld(t, newAccount(t), fmt.Sprint("tenant", n))
-					n++
-					if more = w.removeAt(t, what, first, at, how, again); t.Failed() {
-						t.FailNow()
+			t.Run(fmt.Sprintf("%s, again %v", first, again), func(t *testing.T) {
+				for _, how := range []pause{before, after, lost} {
+					for at, more := n%effort.Step(11), true; more; at += effort.Step(11) {
+						what := fmt.Sprintf("stopped %s operation %d", how, at)
+						w := newWorld(t, newAccount(t), fmt.Sprint("tenant", n))
+						n++
+						if more = w.removeAt(t, what, first, at, how, again); t.Failed() {
+							t.FailNow()
+						}
 					}
 				}
-			}
+			})
 		}
 	}
 	t.Logf("%d worlds", n)

@@ -22,20 +22,23 @@ func versionRow(n int64) string { return fmt.Sprintf("%s%020d", versionRows, n) 
 
 // versionRow returns the row of a version.
 func (t *Table) versionRow(n int64, v *version) (tables.Entity, error) {
-	v.Info.Engine, v.Info.TxnID, v.Info.Params = engine, v.txn, map[string]string{}
+	e := t.describedRow(n, v)
 	file, err := v.Bytes(n)
-	if err != nil {
-		return tables.Entity{}, err
-	}
+	set(&e, fileProperty, file)
+	return e, err
+}
+
+// describedRow returns the row of a version without its file.
+func (t *Table) describedRow(n int64, v *version) tables.Entity {
+	v.Info.Engine, v.Info.TxnID, v.Info.Params = engine, v.txn, map[string]string{}
 	e := t.entity(versionRow(n))
 	e.Set("Txn", tables.String(v.txn))
 	e.Set("Why", tables.String(v.why))
 	e.Set("At", tables.Int64(v.Info.Timestamp))
-	set(&e, fileProperty, file)
-	return e, nil
+	return e
 }
 
 const fileProperty = "Bytes"
 
-// versionFile returns the file of a version's row.
+// versionFile returns the file of a version's row, or nothing: a fresh log begins with it.
 func versionFile(e tables.Entity) ([]byte, error) { return get(&e, fileProperty) }

@@ -53,13 +53,13 @@ func CheckpointFile(version int64) string {
 // LastCheckpoint is the file that says where readers begin.
 const LastCheckpoint = LogFolder + "_last_checkpoint"
 
-// VersionOf returns the version of a file of the log, of a checkpoint as well.
+// VersionOf returns the version of a file of the log, also of a checkpoint or of what other writers keep beside it.
 func VersionOf(name string) (version int64, is bool) {
 	base, is := strings.CutPrefix(name, LogFolder)
-	digits, kind, _ := strings.Cut(base, ".")
-	if !is || len(digits) != 20 || kind != "json" && kind != "checkpoint.parquet" {
+	digits, _, named := strings.Cut(base, ".")
+	if !is || !named || len(digits) != 20 {
 		return 0, false
 	}
 	version, err := strconv.ParseInt(digits, 10, 64)
-	return version, err == nil
+	return version, err == nil && version >= 0
 }

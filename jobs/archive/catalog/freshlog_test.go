@@ -1,0 +1,216 @@
+package catalog_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/tables"
+	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+)
+
+// spoilt are states of a log from which only a fresh one helps.
+var spoilt = map[string]func(*world, testing.TB){
+	"foreign version": func(w *world, t testing.TB) {
+		m := w.machine(t, nil)
+		log := replayed(w.blobs(t))
+		next, own := len(log.files), log.newest()[0]
+		foreign := `{"commitInfo":{"operation":"OPTIMIZE","operationParameters":{"targetSize":104857600}}}
+{"remove":{"path":"` + own + `","deletionTimestamp":1,"dataChange":false}}
+{"add":{"path":"date%3D0055-10-05/part-0.parquet","partitionValues":{"date":null},"size":1,"modificationTime":1,` +
+			`"dataChange":false,"tags":{"a":"b"}}}
+`
+		must.Succeed(t, m.objects.Put(t.Context(), fmt.Sprintf("%s_delta_log/%020d.json", m.table.Folder(), next),
+			[]byte(foreign), ""))
+		must.Succeed(t, m.late(t.Context()))
+		if err := m.publish(t.Context()); !errors.Is(err, catalog.ErrForeign) {
+			t.Errorf("publishing into a foreign log: %v", err)
+		}
+	},
+	"deleted log": func(w *world, t testing.TB) {
+		m := w.machine(t, nil)
+		for name := range w.blobs(t) {
+			if strings.HasPrefix(name, "_delta_log/") {
+				must.Succeed(t, m.objects.Delete(t.Context(), m.table.Folder()+name))
+			}
+		}
+	},
+	"damaged pointer": func(w *world, t testing.TB) {
+		m := w.machine(t, nil)
+		must.Succeed(t, m.checkpoint(t.Context()))
+		name := m.table.Folder() + "_delta_log/_last_checkpoint"
+		must.Succeed(t, m.objects.Delete(t.Context(), name))
+		must.Succeed(t, m.objects.Put(t.Context(), name, []byte("{"), ""))
+	},
+	"older catalog": func(w *world, t testing.TB) {
+		m := w.machine(t, nil)
+		rows := w.catalog(t, nil).rows
+		var before []tables.Entity
+		for e, err := range rows.Entities(t.Context(), tables.Query{}) {
+			must.Succeed(t, err)
+			before = append(before, e)
+		}
+		must.Succeed(t, m.late(t.Context()))
+		must.Succeed(t, m.checkpoint(t.Context()))
+		must.Succeed(t, m.late(t.Context()))
+		must.Succeed(t, m.publish(t.Context()))
+		for e, err := range rows.Entities(t.Context(), tables.Query{}) {
+			must.Succeed(t, err)
+			must.Have(rows.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
+		}
+		for _, e := range before {
+			must.Have(rows.Do(t.Context(), tables.Insert(e)))(t)
+		}
+	},
+}
+
+// fresh makes a fresh log.
+func (m *machine) fresh(ctx context.Context) error { return m.table.FreshLog(ctx, m.objects) }
+
+// freshly looks at a fresh log: it has the truth, for readers who open it and for those who had the old one open.
+func (w *world) freshly(t testing.TB, what string, old map[string]bool, newest int) {
+	t.Helper()
+	blobs := w.blobs(t)
+	if problem := w.followed(t); problem != "" {
+		t.Errorf("%s: %s", what, problem)
+	}
+	var last struct{ Version int }
+	must.Succeed(t, json.Unmarshal(blobs["_delta_log/_last_checkpoint"], &last))
+	live := maps.Clone(old)
+	for n := newest + 1; n <= last.Version; n++ { // a reader that had the newest version of the old log
+		file, is := blobs[fmt.Sprintf("_delta_log/%020d.json", n)]
+		if !is {
+			live = nil // and has to open it again
+			break
+		}
+		must.Succeed(t, follow(file, live))
+	}
+	if paths := checkpointed(t, blobs[fmt.Sprintf("_delta_log/%020d.checkpoint.parquet", last.Version)]); live != nil &&
+		!slices.Equal(slices.Sorted(maps.Keys(live)), paths) {
+		t.Errorf("%s: whoever had the old log open finds %q, who opens it %q", what, slices.Sorted(maps.Keys(live)), paths)
+	}
+	first := string(blobs[fmt.Sprintf("_delta_log/%020d.json", last.Version)])
+	_, id, is := strings.Cut(first, `"metaData":{"id":"`)
+	if !is || !strings.Contains(first, `"protocol"`) {
+		t.Errorf("%s: the log begins with %s", what, first)
+	}
+	for n := range last.Version {
+		if is && strings.Contains(string(blobs[fmt.Sprintf("_delta_log/%020d.json", n)]), id[:36]) {
+			t.Errorf("%s: version %d has the id of the fresh log", what, n)
+		}
+	}
+}
+
+// opened returns what a reader finds in a log, and its newest version.
+func (w *world) opened(t testing.TB) (live map[string]bool, newest int) {
+	t.Helper()
+	live, blobs := map[string]bool{}, w.blobs(t)
+	for newest = 0; blobs[fmt.Sprintf("_delta_log/%020d.json", newest)] != nil; newest++ {
+		must.Succeed(t, follow(blobs[fmt.Sprintf("_delta_log/%020d.json", newest)], live))
+	}
+	return live, newest - 1
+}
+
+// TestAFreshLogHasTheTruth: another publishes, works, cleans, erases or makes a fresh log while it is made, or its
+// maker is killed and another makes it.
+func TestAFreshLogHasTheTruth(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	n := 0
+	for _, state := range slices.Sorted(maps.Keys(spoilt)) {
+		for _, then := range []string{"killed", "late", "publish", "checkpoint", "clean", "fresh", "erase"} {
+			t.Run(state+", "+then, func(t *testing.T) {
+				for _, how := range []pause{before, after, lost} {
+					for at, more := 3*n%effort.Step(23), true; more; at += effort.Step(23) {
+						what := fmt.Sprintf("stopped %s operation %d", how, at)
+						w := newWorld(t, newAccount(t), fmt.Sprint("f", n))
+						n++
+						must.Succeed(t, w.machine(t, nil).publish(t.Context()))
+						spoilt[state](w, t)
+						if more = w.freshAt(t, what, at, how, then); t.Failed() {
+							t.FailNow()
+						}
+					}
+				}
+			})
+		}
+	}
+	t.Logf("%d worlds", n)
+}
+
+func (w *world) freshAt(t testing.TB, what string, at int, how pause, then string) bool {
+	t.Helper()
+	old, newest := w.opened(t)
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	gate := &faults.Gate{At: at, Stop: func(send func() (*http.Response, error)) (answer *http.Response, err error) {
+		if how != before {
+			answer, err = send()
+		}
+		m := w.machine(t, nil)
+		var errThen error
+		switch then {
+		case "killed":
+			kill()
+		case "fresh":
+			errThen = m.fresh(t.Context())
+		case "erase":
+			if errThen = m.eraseAll(t.Context()); errors.Is(errThen, catalog.ErrForeign) {
+				errThen = nil
+			}
+		case "late", "clean":
+			errThen = actors[then](m, t.Context())
+		default:
+			if errThen = actors[then](m, t.Context()); errors.Is(errThen, catalog.ErrForeign) {
+				errThen = nil
+			}
+		}
+		w.must(t, what, errThen)
+		if how == before {
+			return send()
+		}
+		if how == lost && err == nil {
+			_ = answer.Body.Close()
+			err = errors.New("the answer was lost")
+		}
+		return answer, err
+	}}
+	if err := w.machine(t, gate).fresh(ctx); how != lost && then != "killed" {
+		w.must(t, what, err)
+	} else if err != nil {
+		w.must(t, what, w.machine(t, nil).fresh(t.Context()))
+	}
+	if then != "erase" && then != "checkpoint" && then != "late" {
+		w.freshly(t, what, old, newest)
+	}
+	m := w.machine(t, nil)
+	if then == "erase" { // the log was foreign meanwhile: it is told to be repeated
+		w.must(t, what, m.eraseAll(t.Context()))
+	}
+	w.must(t, what, m.late(t.Context()))
+	w.must(t, what, m.checkpoint(t.Context()))
+	if problem := w.followed(t); problem != "" {
+		t.Errorf("%s: later: %s", what, problem)
+	}
+	w.must(t, what, m.table.CleanLog(t.Context(), m.objects, 0))
+	if problem := w.followed(t); problem != "" {
+		t.Errorf("%s: cleaned: %s", what, problem)
+	}
+	if then == "erase" {
+		for name, content := range w.blobs(t) {
+			if strings.HasPrefix(name, "_delta_log/") && strings.Contains(string(content), "a/") {
+				t.Errorf("%s: %s names the erased device", what, name)
+			}
+		}
+	}
+	return int(gate.N.Load()) > at
+}
