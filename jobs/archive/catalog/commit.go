@@ -171,13 +171,13 @@ func (a *attempt) ops(ctx context.Context, h head) ([]tables.Op, error) {
 		r := &removed{File: *f, version: next.version, at: millis(h.now), due: c.Erases}
 		add(tables.Delete(a.key, f.row(), f.etag), nil)
 		add(a.writeRemoved(r))
-		v.Removed = append(v.Removed, r.remove())
+		v.Removed, v.rowsGone = append(v.Removed, r.remove()), v.rowsGone+f.Stats.Rows
 	}
 	for _, f := range c.New {
 		f.Added, f.Modified = next.version, millis(h.now)
 		add(tables.Delete(a.key, pendingRows+f.Name, f.etag), nil)
 		add(a.writeFile(&f))
-		v.Added = append(v.Added, f.add())
+		v.Added, v.rowsAdded = append(v.Added, f.add()), v.rowsAdded+f.Stats.Rows
 	}
 	row, err := a.versionRow(next.version, &v)
 	add(tables.Insert(row), err)

@@ -79,6 +79,7 @@ func (t *Table) beginLog(ctx context.Context, newest int64) (*beginning, error) 
 	h.version, h.id = max(h.version, newest)+1, uuid()
 	b := &beginning{head: h, published: p, first: version{txn: rand.Text(), why: "a fresh log"}}
 	b.first.Info.Operation, b.first.Info.Timestamp, b.published.foreign = "REPLACE TABLE", millis(h.now), true
+	b.first.Begins = true
 	row := t.describedRow(h.version, &b.first)
 	log, err := t.writePublished(&b.published)
 	if err != nil {
@@ -103,7 +104,7 @@ func (t *Table) describe(ctx context.Context, b *beginning, old delta.Live) erro
 		return err
 	}
 	v := &b.first
-	v.Begins, v.Metadata = true, metadata
+	v.Metadata = metadata
 	err = t.rowsAt(ctx, b.head.version, func(a delta.Add) error {
 		v.Added = append(v.Added, a)
 		old.Remove(a.Path)

@@ -118,7 +118,8 @@ func (t *Table) emptying(ctx context.Context, h head) (ops []tables.Op, err erro
 		if err != nil {
 			return nil, err
 		}
-		ops, v.Removed = append(ops, tables.Delete(t.key, f.row(), f.etag), op), append(v.Removed, r.remove())
+		ops = append(ops, tables.Delete(t.key, f.row(), f.etag), op)
+		v.Removed, v.rowsGone = append(v.Removed, r.remove()), v.rowsGone+f.Stats.Rows
 	}
 	if len(ops) == 0 {
 		return nil, nil

@@ -11,8 +11,9 @@ import (
 // two releases of Furrow cannot differ.
 type version struct {
 	delta.Version
-	txn string // random: tells whose commit it is
-	why string
+	txn                 string // random: tells whose commit it is
+	why                 string
+	rowsAdded, rowsGone int64
 }
 
 // engine names the writer of the log.
@@ -35,6 +36,12 @@ func (t *Table) describedRow(n int64, v *version) tables.Entity {
 	e.Set("Txn", tables.String(v.txn))
 	e.Set("Why", tables.String(v.why))
 	e.Set("At", tables.Int64(v.Info.Timestamp))
+	e.Set("Operation", tables.String(v.Info.Operation))
+	e.Set("Begins", tables.Boolean(v.Begins))
+	e.Set("FilesAdded", tables.Int64(int64(len(v.Added))))
+	e.Set("FilesGone", tables.Int64(int64(len(v.Removed))))
+	e.Set("RowsAdded", tables.Int64(v.rowsAdded))
+	e.Set("RowsGone", tables.Int64(v.rowsGone))
 	return e
 }
 

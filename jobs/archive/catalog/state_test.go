@@ -1,0 +1,63 @@
+package catalog_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/tables/azuretest/must"
+)
+
+// TestATableTellsWhatItHas, what each version changed, and since when one waits for being published.
+func TestATableTellsWhatItHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newAccount(t), "state")
+	m := w.machine(t, nil)
+	state := func(want catalog.State) {
+		t.Helper()
+		got := must.Have(m.table.State(t.Context()))(t)
+		if waits := !got.Waiting.IsZero(); waits != (want.Published < want.Version) ||
+			waits && time.Since(got.Waiting) > time.Minute {
+			t.Errorf("versions wait since %v", got.Waiting)
+		}
+		if got.Waiting = want.Waiting; got != want {
+			t.Errorf("it has %+v,\nwant %+v", got, want)
+		}
+	}
+	state(catalog.State{Version: 2, Published: 1, Files: 2, Rows: 8, Bytes: 30})
+	must.Have(m.table.Pend(t.Context(), day))(t)
+	must.Succeed(t, m.merge(t.Context()))
+	state(catalog.State{Version: 3, Published: 1, Files: 1, Rows: 8, Bytes: 31, Pending: 1, Left: 2})
+	must.Succeed(t, m.publish(t.Context()))
+	must.Succeed(t, m.retire(t.Context()))
+	must.Succeed(t, m.fresh(t.Context()))
+	state(catalog.State{Version: 5, Published: 5, Pending: 1, Left: 3})
+	var got []catalog.VersionSummary
+	for v, err := range m.table.Versions(t.Context()) {
+		must.Succeed(t, err)
+		if time.Since(v.At) > time.Minute || !v.Published {
+			t.Errorf("version %+v", v)
+		}
+		v.At, v.Published = time.Time{}, false
+		got = append(got, v)
+	}
+	want := []catalog.VersionSummary{
+		{Operation: "CREATE TABLE", BeginsTheLog: true},
+		{Number: 1, Operation: "WRITE", FilesAdded: 1, RowsAdded: 4},
+		{Number: 2, Operation: "WRITE", FilesAdded: 1, RowsAdded: 4},
+		{Number: 3, Operation: "MERGE", FilesAdded: 1, RowsAdded: 8, FilesGone: 2, RowsGone: 8},
+		{Number: 4, Operation: "DELETE", FilesGone: 1, RowsGone: 8},
+		{Number: 5, Operation: "REPLACE TABLE", Why: "a fresh log", BeginsTheLog: true},
+	}
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Fatalf("its versions are %+v,\nwant %+v", got, want)
+		}
+	}
+	must.Succeed(t, m.remove(t.Context()))
+	state(catalog.State{Removed: true, Version: 5, Published: 5, Left: 4})
+	if _, err := w.catalog(t, nil).Table(w.tenant, "other").State(t.Context()); !errors.Is(err, catalog.ErrAbsent) {
+		t.Errorf("a table that there never was has a state: %v", err)
+	}
+}
