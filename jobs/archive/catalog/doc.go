@@ -75,6 +75,14 @@
 // both. It has those that were added by its version and not removed by it. Where an erasure has begun meanwhile, it
 // is thrown away.
 //
+// A maker that stands still before it puts its checkpoint, or before it points to it, goes on when there is a newer
+// one, and CleanLog has deleted versions between the two. That misleads nobody. What its checkpoint says was true of
+// its version, and no version has two contents. The pointer is moved forwards only, on the version that was read. A
+// reader that finds no pointer lists the folder, and begins at the newest checkpoint, below which CleanLog stops. Who
+// asks for a version between the two finds that versions are missing, as before. If an erasure has ended its version,
+// CleanLog deletes the checkpoint, as it does with a version that a publisher puts late; until then it names files
+// that are deleted.
+//
 // # A fresh log
 //
 // FreshLog takes the number of the new log's first version from head, above all that the folder has. The same
