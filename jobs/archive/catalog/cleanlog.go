@@ -125,6 +125,9 @@ func (t *Table) cleanLog(ctx context.Context, objects Lister, kept time.Duration
 			return t.emptyLog(ctx, objects, h)
 		}
 	}
+	if h.removed && p.listed > 0 {
+		return t.unlist(ctx)
+	}
 	if h.removed || p.checkpoint < 0 {
 		return nil
 	}

@@ -228,3 +228,25 @@ func (t *Table) emptyLog(ctx context.Context, objects Lister, h head) error {
 	}
 	return nil
 }
+
+// unlist takes a table that was removed out of the list of tables, once nobody puts blobs into its folder any more: the
+// list names its tenant. Create reads the head, lists the table, and changes the head. Here the row of the list is read
+// before the head changes, and deleted then, on its version: so no table that Create makes is missing in the list.
+func (t *Table) unlist(ctx context.Context) error {
+	row := t.listing()
+	listed, err := t.rows.Get(ctx, row.PartitionKey, row.RowKey)
+	if err != nil {
+		return gone(tables.Written{}, err)
+	}
+	h, err := t.removedHead(ctx)
+	if errors.Is(err, errMadeAgain) {
+		return nil
+	}
+	if err == nil {
+		_, err = t.rows.Do(ctx, t.moved(h))
+	}
+	if err == nil {
+		_, err = t.rows.Do(ctx, tables.Delete(row.PartitionKey, row.RowKey, listed.ETag))
+	}
+	return gone(tables.Written{}, err)
+}

@@ -52,15 +52,61 @@ func (w *world) days(t testing.TB, what string) {
 	}
 }
 
+// unlisted has cleaning come so much later that the table is listed no longer.
+func (m *machine) unlisted(ctx context.Context) error {
+	return m.table.CleanLog(ctx, m.objects, 7*24*time.Hour)
+}
+
+const monthLater = 31 * 24 * time.Hour
+
+// TestATableThatIsMadeAgainIsListed, also while cleaning takes the removed one out of the list.
+func TestATableThatIsMadeAgainIsListed(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	for _, cleans := range []bool{false, true} { // which of both stands still
+		for at, more := 0, true; more; at++ {
+			w := newWorld(t, newAccount(t), "tenant")
+			must.Succeed(t, w.machine(t, nil).remove(t.Context()))
+			first, second := (*machine).unlisted, (*machine).makeAgain
+			if !cleans {
+				first, second = second, first
+			}
+			gate := &faults.Gate{At: at, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+				must.Succeed(t, second(w.machine(t, faults.Later(monthLater)), t.Context()))
+				return send()
+			}}
+			later := faults.Func(func(r *http.Request) (*http.Response, error) {
+				answer, err := gate.Do(r)
+				if err == nil {
+					answer.Header.Set("Date", time.Now().Add(monthLater).UTC().Format(http.TimeFormat))
+				}
+				return answer, err
+			})
+			must.Succeed(t, first(w.machine(t, later), t.Context()))
+			if more = int(gate.N.Load()) > at; !more {
+				break
+			}
+			all, err := w.catalog(t, nil).Tables(t.Context(), w.tenant)
+			if err != nil || len(all) != 1 {
+				t.Errorf("cleaning %v stops at %d: the list has %v, %v", cleans, at, all, err)
+			}
+		}
+	}
+}
+
 // removedAll looks for what is left of a table that was removed.
 func (w *world) removedAll(t testing.TB, what string) {
 	t.Helper()
+	if all, err := w.catalog(t, nil).Tables(t.Context(), w.tenant); err != nil || len(all) != 1 {
+		t.Errorf("%s: it has to be listed while it is cleaned: %v, %v", what, all, err)
+	}
+	w.must(t, what, w.machine(t, faults.Later(monthLater)).unlisted(t.Context()))
 	for name := range w.blobs(t) {
 		t.Errorf("%s: blob %s is still there", what, name)
 	}
 	for e, err := range w.catalog(t, nil).rows.Entities(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
-		if e.RowKey != "head" && e.RowKey != "log" && e.RowKey != "t!readings" {
+		if e.RowKey != "head" && e.RowKey != "log" {
 			t.Errorf("%s: row %s is still there", what, e.RowKey)
 		}
 		if text := string(must.Have(e.MarshalJSON())(t)); strings.Contains(text, string(w.tenant)) {
@@ -174,7 +220,7 @@ func TestRemovalsAreKilledAndRepeated(t *testing.T) {
 			if then == "again" { // before its third, it has not begun, and removes what there is
 				at = 2
 			}
-			for more := true; more; at += effort.Step(3) {
+			for more := true; more; at += effort.Step(5) {
 				what := fmt.Sprintf("a removal stops %s operation %d, then %s", how, at, then)
 				w := newWorld(t, newAccount(t), "tenant"+then)
 				gate := &faults.Gate{At: at, Stop: func(send func() (*http.Response, error)) (answer *http.Response, err error) {
