@@ -29,7 +29,8 @@ type readingsMaking struct {
 	older *olderDay
 	asked []schema.DeviceID // whose rows are read from storage; nil: of all devices
 
-	series map[columnar.Series]bool // that are expected, and those that were met
+	series map[columnar.Series]bool  // that are expected, and those that were met
+	shared map[catalog.Series]string // all columns, if files that are expected have the one that sensors share
 	made   []catalog.File
 	read   map[schema.DeviceID]bool // devices of the fleet whose rows were read from storage
 	rows   int64
@@ -90,6 +91,9 @@ func (g *readingsMaking) expected(ctx context.Context) ([]columnar.NamedSeries, 
 			g.series[columnarSeries(s)] = true
 		}
 	}
+	if g.series[columnar.Series{Kind: columnar.More}] {
+		g.shared = all
+	}
 	return sorted(g.series, all), nil
 }
 
@@ -105,9 +109,11 @@ func (g *readingsMaking) named(ctx context.Context) ([]columnar.NamedSeries, err
 
 // sorted returns series with their names, in the order of these: equal readings make equal files.
 func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (all []columnar.NamedSeries) {
-	for s := range maps.Keys(series) {
-		all = append(all, columnar.NamedSeries{Series: s, Name: names[catalogSeries(s)]})
+	once := map[columnar.NamedSeries]bool{}
+	for s := range series {
+		once[columnar.NamedSeries{Series: collapse(s, names), Name: names[catalogSeries(s)]}] = true
 	}
+	all = slices.Collect(maps.Keys(once))
 	slices.SortFunc(all, func(a, b columnar.NamedSeries) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
@@ -116,13 +122,10 @@ func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (a
 // all, and reports false.
 func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSeries) (whole bool, err error) {
 	g.rows, g.read, whole = 0, map[schema.DeviceID]bool{}, true
-	has := map[columnar.Series]bool{}
-	for _, s := range known {
-		has[s.Series] = true
-	}
 	if g.series == nil {
 		g.series = map[columnar.Series]bool{}
 	}
+	has := maps.Clone(g.series)
 	day := g.Stored(g.of)
 	if len(g.gone) > 0 {
 		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] {
@@ -147,7 +150,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		}
 		about := g.About.properties(one.Member)
 		for _, s := range append(columnar.SeriesOf(&one.Sample), aboutSeries(about)...) {
-			if !has[s] {
+			if !has[s] && !beyond(s, g.shared) {
 				whole, has[s], g.series[s] = false, true, true
 			}
 		}

@@ -99,11 +99,17 @@ func typeOf(k columnar.Kind) delta.Type {
 
 // catalogSeries returns what the catalog calls a series.
 func catalogSeries(s columnar.Series) catalog.Series {
+	if s.Kind == columnar.More {
+		return catalog.More()
+	}
 	return catalog.Series{Sensor: s.Sensor, Type: typeOf(s.Kind), About: s.About}
 }
 
 // columnarSeries returns what files call a series.
 func columnarSeries(s catalog.Series) columnar.Series {
+	if s.More {
+		return columnar.Series{Kind: columnar.More}
+	}
 	for _, k := range []columnar.Kind{columnar.Double, columnar.Long, columnar.Text, columnar.Binary} {
 		if typeOf(k) == s.Type {
 			return columnar.Series{Sensor: s.Sensor, Kind: k, About: s.About}

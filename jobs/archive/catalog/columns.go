@@ -19,7 +19,14 @@ type Series struct {
 	Sensor string
 	Type   delta.Type // delta.Double, Long, Text or Bytes
 	About  bool       // it is no sensor, but a property of the device, such as site or labels.NAME
+	More   bool       // it is all sensors that have no column of their own
 }
+
+// More returns the series of all sensors that have no column of their own: what they send stands in one column.
+func More() Series { return Series{Type: delta.Text, More: true} }
+
+// sensor reports whether a series is that of one sensor: of those, a table has at most MaxColumns.
+func (s Series) sensor() bool { return !s.About && !s.More }
 
 // suffixes are of the names of columns. Numbers are what nearly all sensors have.
 func (s Series) suffix() string {
@@ -36,11 +43,8 @@ func (s Series) suffix() string {
 	return ""
 }
 
-// MaxColumns is how many columns of sensors a table may have.
+// MaxColumns is how many columns of sensors a table may have. Those that come later share one.
 const MaxColumns = 2000
-
-// ErrColumns says that a table has as many columns as it may have.
-var ErrColumns = fmt.Errorf("the table has %d columns of sensors already", MaxColumns)
 
 // A sensorColumn is one that is taken.
 type sensorColumn struct {
@@ -51,15 +55,19 @@ type sensorColumn struct {
 
 func (c *sensorColumn) column() delta.Column {
 	what := "furrow.sensor"
-	if c.of.About {
+	switch {
+	case c.of.About:
 		what = "furrow.about"
+	case c.of.More:
+		what = "furrow.more"
 	}
 	return delta.Column{Name: c.name, Type: c.of.Type, Nullable: true, Metadata: map[string]string{what: c.of.Sensor}}
 }
 
 // Columns returns the names of the columns of series, and takes names for those that have none. A name that was taken
 // stays, for that series alone; names differ without regard to case. A file with these columns may be committed from
-// then on: its version has them, too, or one before it.
+// then on: its version has them, too, or one before it. Sensors beyond MaxColumns have the name of the column of More,
+// and keep that: no column becomes free.
 func (t *Table) Columns(ctx context.Context, wanted []Series) (map[Series]string, error) {
 	for try := 0; ; {
 		names, missing, err := t.columnsOf(ctx, wanted)
@@ -89,12 +97,30 @@ func (t *Table) columnsOf(ctx context.Context, wanted []Series) (names map[Serie
 	for _, c := range all {
 		names[c.of] = c.name
 	}
+	full := sensors(all) >= MaxColumns
 	for _, s := range wanted {
+		if full && s.sensor() && names[s] == "" {
+			if names[More()] != "" {
+				names[s] = names[More()]
+				continue
+			}
+			s = More()
+		}
 		if names[s] == "" && !slices.Contains(missing, s) {
 			missing = append(missing, s)
 		}
 	}
 	return names, missing, err
+}
+
+// sensors counts the columns of one sensor each.
+func sensors(all []sensorColumn) (n int) {
+	for _, c := range all {
+		if c.of.sensor() {
+			n++
+		}
+	}
+	return n
 }
 
 // sensorColumns returns all columns of sensors, in the order in which they came.
@@ -104,8 +130,8 @@ func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err erro
 			return nil, err
 		}
 		f := e.Fields()
-		c := sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type")), f.Boolean("About")},
-			e.Timestamp}
+		c := sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type")), f.Boolean("About"),
+			f.Boolean("More")}, e.Timestamp}
 		if err := f.Err(); err != nil {
 			return nil, err
 		}
@@ -131,7 +157,7 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 	if h.count != len(all) {
 		return tables.ErrConflict // another took some meanwhile
 	}
-	used := map[string]bool{}
+	used := map[string]bool{moreColumn: true}
 	for _, c := range h.fixed {
 		used[strings.ToLower(c.Name)] = true
 	}
@@ -139,11 +165,15 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 		used[strings.ToLower(c.name)] = true
 		missing = slices.DeleteFunc(missing, func(s Series) bool { return s == c.of }) // another was faster
 	}
-	if len(missing) == 0 {
+	room := MaxColumns - sensors(all)
+	missing = slices.DeleteFunc(missing, func(s Series) bool {
+		if s.sensor() {
+			room--
+		}
+		return s.sensor() && room < 0
+	})
+	if missing = missing[:min(len(missing), tables.MaxOps-1)]; len(missing) == 0 {
 		return nil
-	}
-	if missing = missing[:min(len(missing), tables.MaxOps-1, MaxColumns-len(all))]; len(missing) == 0 {
-		return ErrColumns
 	}
 	ops := make([]tables.Op, 0, len(missing)+1)
 	for _, s := range missing {
@@ -154,6 +184,7 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 		e.Set("Sensor", tables.String(s.Sensor))
 		e.Set("Type", tables.String(string(s.Type)))
 		e.Set("About", tables.Boolean(s.About))
+		e.Set("More", tables.Boolean(s.More))
 		ops = append(ops, tables.Insert(e))
 	}
 	number := t.entity(columnsRow)
@@ -162,8 +193,14 @@ func (t *Table) take(ctx context.Context, missing []Series) error {
 	return err
 }
 
+// moreColumn is the name of the column of More. No sensor's column has it.
+const moreColumn = "more"
+
 // free returns a name that no other column has.
 func (s Series) free(used map[string]bool) string {
+	if s.More {
+		return moreColumn
+	}
 	name := delta.ColumnName(s.Sensor) + s.suffix()
 	for n := 2; used[strings.ToLower(name)]; n++ {
 		name = fmt.Sprint(delta.ColumnName(s.Sensor), s.suffix(), "_", n)

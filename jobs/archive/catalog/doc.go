@@ -8,7 +8,7 @@
 //	head               newest version, number of erasures, columns that the log has; stays when the table is removed
 //	head!columns       number of c! rows
 //	log                what of it is published, since when, and the newest checkpoint
-//	c!NAME             a column of a sensor, by its name in lower case; never freed
+//	c!NAME             a column of a sensor, or the one for all beyond MaxColumns, by its name in lower case; never freed
 //	d!DATE!PARTITION   rows and watermark of a day and a partition of the fleet
 //	f!DATE!NAME        a live file
 //	p!NAME             a file that a job is about to put
@@ -62,7 +62,7 @@
 // transaction replaces log, so a publisher of the old table that goes on finds that changed. It may have put a version
 // of the old table: that is below the new log, which begins with a checkpoint, and CleanLog deletes it. Columns go and
 // come with the row that counts them, on the version that was read with the head: so none is taken for a table that
-// has gone.
+// has gone. The list of tables, which names the tenant, has the table for thirty days more, as it has to be cleaned.
 //
 // # Publishing
 //

@@ -51,6 +51,57 @@ func TestManyColumnsAreTakenAtOnce(t *testing.T) {
 	must.Succeed(t, err)
 }
 
+// TestSensorsBeyondTheColumnsShareOne, for ever, also where two machines take columns at once.
+func TestSensorsBeyondTheColumnsShareOne(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, newAccount(t), "beyond")
+	of := func(from, to int) (all []catalog.Series) {
+		for n := from; n < to; n++ {
+			all = append(all, catalog.Series{Sensor: fmt.Sprint("s", n), Type: delta.Double})
+		}
+		return append(all, catalog.Series{Sensor: "site", Type: delta.Text, About: true})
+	}
+	m := w.machine(t, nil)
+	must.Have(m.table.Columns(t.Context(), append(of(0, catalog.MaxColumns-50), catalog.Series{Sensor: "more",
+		Type: delta.Double})))(t)
+	var wg sync.WaitGroup
+	names := make([]map[catalog.Series]string, 2)
+	for n := range names {
+		wg.Go(func() {
+			names[n], _ = w.machine(t, nil).table.Columns(t.Context(), of(catalog.MaxColumns-60+n*10, catalog.MaxColumns+100))
+		})
+	}
+	wg.Wait()
+	about := catalog.Series{Sensor: "labels.hall", Type: delta.Text, About: true}
+	later := must.Have(m.table.Columns(t.Context(), append(of(0, catalog.MaxColumns+200), about)))(t)
+	alone := 0
+	for _, s := range of(0, catalog.MaxColumns+200) {
+		if later[s] == "" {
+			t.Errorf("%s has no column", s.Sensor)
+		}
+		if !s.About && later[s] != "more" {
+			alone++
+		}
+		for n := range names {
+			if name, is := names[n][s]; is && name != later[s] {
+				t.Errorf("%s had the column %s, and has %s", s.Sensor, name, later[s])
+			}
+		}
+	}
+	if alone != catalog.MaxColumns-1 || later[about] != "labels_hall" {
+		t.Errorf("%d sensors have columns of their own; the property of devices has %q", alone, later[about])
+	}
+	w.send(june, "a/1")
+	must.Succeed(t, m.make(t.Context(), june))
+	must.Succeed(t, m.publish(t.Context()))
+	log := replayed(w.blobs(t))
+	schema := log.schemas[len(log.schemas)-1]
+	if n := strings.Count(schema, `"name"`); n != 2+catalog.MaxColumns+3 || !strings.Contains(schema, `"furrow.more"`) {
+		t.Errorf("the schema has %d columns, the one that sensors share among them: %v", n,
+			strings.Contains(schema, `"furrow.more"`))
+	}
+}
+
 // TestASuspendedPublisherNotesWhenItPublished, not when it began: readers have a day for what left.
 func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
 	t.Parallel()

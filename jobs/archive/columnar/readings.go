@@ -63,7 +63,15 @@ func (r *ReadingsReader) Next() (read StoredReading, err error) {
 	read.Device = schema.DeviceID(row[0].ByteArray())
 	doubtful := !row[3].IsNull() && row[3].Boolean()
 	for i, s := range r.Series {
-		if v := row[firstSeries+i]; !v.IsNull() {
+		v := row[firstSeries+i]
+		switch {
+		case v.IsNull():
+		case s.Kind == More:
+			err := readMore(v.ByteArray(), func(s Series, v parquet.Value) { read.set(s, v, doubtful) })
+			if err != nil {
+				return read, fmt.Errorf("the Parquet file is damaged: column %s: %w", s.Name, err)
+			}
+		default:
 			read.set(s.Series, v, doubtful)
 		}
 	}

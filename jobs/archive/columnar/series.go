@@ -21,6 +21,7 @@ const (
 	Long               // other integers
 	Text               // states
 	Binary             // bytes
+	More               // the values of all sensors that have no column of their own, as a JSON object
 )
 
 // A Series is a column of a file of readings: the values of a sensor of one kind, or, where About, a property of the
@@ -79,12 +80,12 @@ func (s Series) node(many bool) parquet.Node {
 	switch s.Kind {
 	case Long:
 		leaf = parquet.Leaf(parquet.Int64Type)
-	case Text:
+	case Text, More:
 		leaf = parquet.String()
 	case Binary:
 		leaf = parquet.Leaf(parquet.ByteArrayType)
 	}
-	if many || s.Kind == Binary {
+	if many || s.Kind == Binary || s.Kind == More {
 		return parquet.Optional(parquet.Encoded(leaf, &parquet.Plain))
 	}
 	return parquet.Optional(parquet.Encoded(leaf, &parquet.RLEDictionary))
@@ -103,6 +104,7 @@ type ReadingsWriter struct {
 
 	rows rowWriter
 	at   map[Series]int
+	more []moreValue // of the reading
 }
 
 // first is the number of columns before those of series.
@@ -128,7 +130,8 @@ func NewReadings(to io.Writer, series []NamedSeries) *ReadingsWriter {
 	return w
 }
 
-// Write adds a reading of a device with properties of the device by their names. It has no series that the file lacks.
+// Write adds a reading of a device with properties of the device by their names. It has no series that the file lacks,
+// unless the file has the column More.
 func (w *ReadingsWriter) Write(device string, about map[string]string, s *fold.Sample) error {
 	key, at := s.Key.String(), s.Key.Ticks.Time()
 	if w.Rows == 0 || at.Before(w.Times.Min) {
@@ -162,6 +165,9 @@ func (w *ReadingsWriter) Write(device string, about map[string]string, s *fold.S
 		}
 	}
 	if err := w.values(row, s); err != nil {
+		return err
+	}
+	if err := w.setMore(row); err != nil {
 		return err
 	}
 	return w.rows.end(row, firstSeries*8+len(key))
@@ -200,6 +206,11 @@ func (w *ReadingsWriter) values(row parquet.Row, s *fold.Sample) error {
 
 func (w *ReadingsWriter) set(row parquet.Row, s Series, v parquet.Value) error {
 	i, is := w.at[s]
+	if _, more := w.at[Series{Kind: More}]; more && !is && !s.About {
+		one, err := moreOf(s, v)
+		w.more = append(w.more, one)
+		return err
+	}
 	if !is {
 		return fmt.Errorf("writing Parquet: there is no column for sensor %s, kind %d", tables.Quote(s.Sensor), s.Kind)
 	}
@@ -209,6 +220,18 @@ func (w *ReadingsWriter) set(row parquet.Row, s Series, v parquet.Value) error {
 		w.rows.bytes += len(v.ByteArray())
 	}
 	return nil
+}
+
+// setMore sets the column of sensors that have none, if the reading has values of some.
+func (w *ReadingsWriter) setMore(row parquet.Row) error {
+	if len(w.more) == 0 {
+		return nil
+	}
+	text, err := moreText(w.more)
+	if w.more = w.more[:0]; err != nil {
+		return fmt.Errorf("writing Parquet: %w", err)
+	}
+	return w.set(row, Series{Kind: More}, parquet.ByteArrayValue(text))
 }
 
 // Held returns about how many bytes of values are not written yet.
