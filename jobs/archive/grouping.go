@@ -32,18 +32,23 @@ func (m *Tables) Settings() string {
 }
 
 // All yields a mark for every day that the archive has of a partition, and those that there are: a job that has read
-// one of these, and stands still, can delete it no more.
+// one of these, and stands still, can delete it no more. It yields none twice.
 func (m *Tables) All(ctx context.Context, month schema.Month) iter.Seq2[schema.Mark, error] {
 	return func(yield func(schema.Mark, error) bool) {
 		if m.Hold {
 			return
 		}
+		there := map[string]bool{}
 		for mark, err := range m.Source.Marks(ctx, month, schema.ArchiveMark) {
 			if !yield(mark, err) || err != nil {
 				return
 			}
+			there[mark.Key()] = true
 		}
 		for d, err := range m.Days(ctx, month) {
+			if mark := d.mark(); err == nil && there[mark.Key()] {
+				continue
+			}
 			if !yield(d.mark(), err) || err != nil {
 				return
 			}

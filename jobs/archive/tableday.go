@@ -85,6 +85,7 @@ func (m *Tables) Days(ctx context.Context, month schema.Month) iter.Seq2[TableDa
 				yield(TableDay{}, err)
 				return
 			}
+			has := map[schema.Day]bool{}
 			for d, err := range m.Readings(tenant).Days(ctx) {
 				if errors.Is(err, tables.ErrNoTable) {
 					break
@@ -95,8 +96,12 @@ func (m *Tables) Days(ctx context.Context, month schema.Month) iter.Seq2[TableDa
 				if !yield(TableDay{Tenant: tenant, Day: d.Date, Month: month}, err) || err != nil {
 					return
 				}
+				has[d.Date] = true
 			}
 			for day, err := range m.older.days(ctx, m.Store, tenant, month) {
+				if err == nil && has[day] {
+					continue
+				}
 				if !yield(TableDay{Tenant: tenant, Day: day, Month: month}, err) || err != nil {
 					return
 				}
