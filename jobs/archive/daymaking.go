@@ -235,7 +235,7 @@ func (g *readingsMaking) why() string {
 		return "hour closed"
 	case g.of.Hour > 0:
 		return "hour made again"
-	case g.older != nil:
+	case g.older.has():
 		return "day taken over from an earlier release"
 	case len(g.gone) == 0:
 		return "day closed"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -58,48 +59,57 @@ func olderFolder(t schema.Tenant) string {
 
 func (d TableDay) olderFolder() string { return olderFolder(d.Tenant) + "date=" + d.Day.String() + "/" }
 
-// days yields the days that there are of a tenant and a partition of the fleet. Objects of devices are of any.
+// days yields the days that there are of a tenant and a partition of the fleet: also those that have only hours, or
+// what somebody left who was killed while deleting. Objects of devices are of any partition.
 func (o *older) days(ctx context.Context, s *Store, t schema.Tenant,
 	m schema.Month) iter.Seq2[schema.Day, error] {
 	return func(yield func(schema.Day, error) bool) {
-		if is, err := o.some(ctx, s); err != nil || !is {
-			if err != nil {
-				yield(0, err)
+		all, err := o.allDays(ctx, s, t, m)
+		for _, day := range slices.Sorted(maps.Keys(all)) {
+			if !yield(day, nil) {
+				return
 			}
-			return
 		}
-		for _, root := range []string{"", olderObjects} {
-			for folder, err := range s.below(ctx, root+olderFolder(t)+"date=") {
-				if err != nil {
-					yield(0, err)
-					return
-				}
-				day, err := schema.ParseDay(strings.TrimSuffix(folder[strings.LastIndex(folder, "=")+1:], "/"))
-				if err != nil {
-					continue // it is not ours
-				}
-				if root == "" {
-					names, err := s.names(ctx, folder)
-					if err != nil {
-						yield(0, err)
-						return
-					}
-					if !slices.ContainsFunc(names, func(name string) bool { return ofMonth(name, m) }) {
-						continue
-					}
-				}
-				if !yield(day, nil) {
-					return
-				}
-			}
+		if err != nil {
+			yield(0, err)
 		}
 	}
+}
+
+func (o *older) allDays(ctx context.Context, s *Store, t schema.Tenant, m schema.Month) (map[schema.Day]bool, error) {
+	if is, err := o.some(ctx, s); err != nil || !is {
+		return nil, err
+	}
+	roots, err := o.roots(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	all := map[schema.Day]bool{}
+	for _, root := range append(roots, olderObjects) {
+		for folder, err := range s.below(ctx, root+olderFolder(t)+"date=") {
+			if err != nil {
+				return nil, err
+			}
+			day, err := schema.ParseDay(strings.TrimSuffix(folder[strings.LastIndex(folder, "=")+1:], "/"))
+			if err != nil || all[day] {
+				continue // it is not ours, or known
+			}
+			names, err := s.names(ctx, folder)
+			if err != nil {
+				return nil, err
+			}
+			all[day] = root == olderObjects || slices.ContainsFunc(names, func(name string) bool { return ofMonth(name, m) })
+		}
+	}
+	maps.DeleteFunc(all, func(_ schema.Day, is bool) bool { return !is })
+	return all, nil
 }
 
 // ofMonth reports whether a blob belongs to a partition of the fleet.
 func ofMonth(name string, m schema.Month) bool {
 	base := name[strings.LastIndex(name, "/")+1:]
-	return strings.HasPrefix(base, m.String()+"-") || strings.HasPrefix(base, "_"+m.String()+".")
+	described, is := strings.CutPrefix(base, "_"+m.String())
+	return strings.HasPrefix(base, m.String()+"-") || is && (described == ".json" || described == ".ranges.json")
 }
 
 // roots are the folders that have those of tenants.
@@ -121,30 +131,47 @@ func (o *older) delete(ctx context.Context, s *Store, d TableDay) error {
 	if is, err := o.some(ctx, s); err != nil || !is {
 		return err
 	}
-	if err := o.deleteFiles(ctx, s, d); err != nil {
-		return err
-	}
-	objects, err := s.names(ctx, olderObjects+d.olderFolder())
-	return errors.Join(err, s.deleteAll(ctx, objects))
-}
-
-// deleteFiles deletes the files of a day and a partition of the fleet, with its hours, rollups and reports.
-func (o *older) deleteFiles(ctx context.Context, s *Store, d TableDay) error {
-	roots, err := o.roots(ctx, s)
+	files, err := o.files(ctx, s, d)
 	if err != nil {
 		return err
 	}
-	for _, root := range roots {
-		names, err := s.names(ctx, root+d.olderFolder())
-		if err != nil {
-			return err
+	objects, err := s.names(ctx, olderObjects+d.olderFolder())
+	return errors.Join(err, s.deleteAll(ctx, append(files, objects...)))
+}
+
+// erase deletes the objects of devices: nobody reads them any more, so nobody takes them over.
+func (o *older) erase(ctx context.Context, s *Store, t schema.Tenant, devices []schema.DeviceID) error {
+	if is, err := o.some(ctx, s); err != nil || !is {
+		return err
+	}
+	for folder, err := range s.below(ctx, olderObjects+olderFolder(t)+"date=") {
+		for _, device := range devices {
+			if err == nil {
+				err = s.Delete(ctx, folder+olderDevice(device)+olderSuffix)
+			}
 		}
-		own := slices.DeleteFunc(names, func(name string) bool { return !ofMonth(name, d.Month) })
-		if err := s.deleteAll(ctx, own); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// files lists the files of a day and a partition of the fleet, with its hours, rollups and reports, and what describes
+// them.
+func (o *older) files(ctx context.Context, s *Store, d TableDay) (all []string, err error) {
+	roots, err := o.roots(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range roots {
+		names, err := s.names(ctx, root+d.olderFolder())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(names, func(name string) bool { return !ofMonth(name, d.Month) })...)
+	}
+	return all, nil
 }
 
 // has reports whether there is something of a day.

@@ -26,7 +26,8 @@ import (
 type olderDay struct {
 	*Tables
 	of    TableDay
-	files []string // in the order of their devices
+	all   []string // files of all kinds
+	files []string // of readings, in the order of their devices
 
 	next   int // file
 	copied *os.File
@@ -43,26 +44,30 @@ func (o *older) read(ctx context.Context, m *Tables, d TableDay) (*olderDay, err
 		return nil, err
 	}
 	day := &olderDay{Tables: m, of: d, objects: map[string]bool{}}
-	names, err := m.Store.names(ctx, d.olderFolder())
-	if err != nil {
+	var err error
+	if day.all, err = o.files(ctx, m.Store, d); err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if ofMonth(name, d.Month) && strings.HasSuffix(name, ".parquet") {
+	for _, name := range day.all {
+		if strings.HasPrefix(name, d.olderFolder()) && strings.HasSuffix(name, ".parquet") {
 			day.files = append(day.files, name)
 		}
 	}
-	if names, err = m.Store.names(ctx, olderObjects+d.olderFolder()); err != nil {
+	names, err := m.Store.names(ctx, olderObjects+d.olderFolder())
+	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
 		day.objects[name] = true
 	}
-	if len(day.files)+len(day.objects) == 0 {
+	if len(day.all)+len(day.objects) == 0 {
 		return nil, nil
 	}
 	return day, nil
 }
+
+// has reports whether there are readings, and not only hours or what describes a day without any.
+func (d *olderDay) has() bool { return d != nil && len(d.files)+len(d.objects) > 0 }
 
 // reset begins with the first device.
 func (d *olderDay) reset() error {
@@ -81,13 +86,12 @@ func (d *olderDay) close() (err error) {
 	return err
 }
 
-// delete deletes the files of the day, and the objects that were read.
+// delete deletes the files of the day that there were, and the objects that were read.
 func (d *olderDay) delete(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	err := d.older.deleteFiles(ctx, d.Store, d.of)
-	return errors.Join(err, d.Store.deleteAll(ctx, d.taken))
+	return d.Store.deleteAll(ctx, append(d.all, d.taken...))
 }
 
 // readings yields those of a device. Devices come in order.

@@ -30,7 +30,7 @@ type Erased struct {
 func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Tenant,
 	devices ...schema.DeviceID) (all Erased, err error) {
 	if m.Source != nil {
-		if err := m.eraseOlder(ctx, month, tenant); err != nil {
+		if err := m.eraseOlder(ctx, month, tenant, devices); err != nil {
 			return all, err
 		}
 	}
@@ -65,7 +65,8 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 
 // eraseOlder takes days in the form of an earlier release over into tables: those have none of a device that has left
 // with its data. Jobs that read the device before it left make the same days again, as their marks are left again.
-func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant schema.Tenant) error {
+func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant schema.Tenant,
+	devices []schema.DeviceID) error {
 	if err := m.Source.RenewMarks(ctx, month, schema.ArchiveMark, tenant); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant sche
 			return err
 		}
 	}
-	return nil
+	return m.older.erase(ctx, m.Store, tenant, devices)
 }
 
 // makeAgain makes the days again whose readings have devices, and those with reports of readings that were never
