@@ -66,7 +66,7 @@ func (d TableDay) has(f *catalog.File) bool {
 	}
 	from, to := d.Times()
 	of, hour := f.Stats.Ranges[columnar.Time], delta.Times(from.Time(), to.Time())
-	return of.Min >= hour.Min && of.Max <= hour.Max
+	return of.Min >= hour.Min && of.Min < hour.Max && of.Max <= hour.Max // what begins with the next hour is of that one
 }
 
 // open reports whether all files of the partition are of an hour each, as long as nobody has made the day as a whole.
