@@ -12,15 +12,27 @@ import (
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/groups"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // tableFileBytes is about how large a file of a table becomes.
 const tableFileBytes = 64 << 20
 
-// mostFiles is how many files a partition of the fleet has of a day. One transaction replaces as many by as many; the
-// last one has what is left.
-const mostFiles = 23
+// mostFiles is how many files a partition of the fleet has of a day, and mostReplaced how many files one transaction
+// replaces and adds; the last one has what is left.
+const (
+	mostFiles    = 23
+	mostReplaced = (tables.MaxOps - 3) / 2
+)
+
+// most is how many files are made: of an hour one, as its day replaces them all at once.
+func (g *readingsMaking) most() int {
+	if g.of.Hour > 0 {
+		return 1
+	}
+	return max(1, min(mostFiles, mostReplaced-len(g.gone)))
+}
 
 // A tableFile is a file of a table while it is written.
 type tableFile struct {
@@ -37,7 +49,7 @@ type tableFile struct {
 func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.DeviceID,
 	columns []columnar.NamedSeries) (*tableFile, error) {
 	if to != nil && (to.device == d || to.size() < int64(cmp.Or(g.FileBytes, tableFileBytes)) ||
-		len(g.made) == mostFiles) {
+		len(g.made) == g.most()) {
 		to.device = d
 		return to, nil
 	}
