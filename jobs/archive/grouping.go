@@ -75,7 +75,7 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if d.Hour > 0 && (!m.Hourly || m.Closed(d.whole(), asked.Now)) {
 		return nil
 	}
-	if err := m.create(ctx, d.Tenant); err != nil {
+	if err := m.create(ctx, d.Tenant); err != nil && !errors.Is(err, catalog.ErrForeign) {
 		return made(err)
 	}
 	if !m.Closed(d, asked.Now) {
@@ -202,7 +202,7 @@ func (m *Tables) Remake(ctx context.Context, d TableDay) error {
 	return m.Source.WithMark(ctx, d.mark(), func() error { return m.MakeDay(ctx, d) })
 }
 
-// create makes the tables of a tenant, unless it was found that they are there.
+// create makes the tables of a tenant, unless it was found that they are there. ErrForeign comes once all are there.
 func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
 	m.mu.Lock()
 	known := m.known[tenant]
@@ -220,9 +220,9 @@ func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
 		if err := t.Create(ctx, columns); err != nil {
 			return err
 		}
-		if _, err := t.Publish(ctx, m.Store); err != nil {
-			return err
-		}
+	}
+	if err := m.publish(ctx, tenant); err != nil {
+		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,6 +231,18 @@ func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
 	}
 	m.known[tenant] = true
 	return nil
+}
+
+// publish publishes the tables of a tenant. ErrForeign comes once all others are published.
+func (m *Tables) publish(ctx context.Context, tenant schema.Tenant) (foreign error) {
+	for _, t := range append(m.Sums(tenant), m.Readings(tenant)) {
+		_, err := t.Publish(ctx, m.Store)
+		if err != nil && !errors.Is(err, catalog.ErrForeign) {
+			return err
+		}
+		foreign = cmp.Or(foreign, err)
+	}
+	return foreign
 }
 
 // cleanMark is the name of the mark that has a tenant's tables cleaned.

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -11,14 +12,15 @@ import (
 )
 
 // Forget removes the days before one from a tenant's tables, as retention does. Their blobs are deleted a day after
-// the log says so. It returns how many rows that were.
+// the log says so. It returns how many rows that were. ErrForeign comes once all tables have forgotten.
 func (m *Tables) Forget(ctx context.Context, tenant schema.Tenant, before schema.Day) (rows int64, err error) {
 	all, err := m.Catalog.Tables(ctx, tenant)
 	for _, t := range all {
-		gone, err := m.forget(ctx, t, before)
-		if rows += gone; err != nil {
-			return rows, err
+		gone, errForget := m.forget(ctx, t, before)
+		if rows += gone; errForget != nil && !errors.Is(errForget, catalog.ErrForeign) {
+			return rows, errForget
 		}
+		err = cmp.Or(err, errForget)
 	}
 	return rows, err
 }

@@ -124,11 +124,8 @@ func (m *Tables) MakeDay(ctx context.Context, of TableDay, asked ...schema.Devic
 	if changed {
 		err = errors.Join(err, m.markClean(ctx, of))
 	}
-	for _, one := range append(m.Sums(of.Tenant), m.Readings(of.Tenant)) {
-		if err != nil {
-			break
-		}
-		_, err = one.Publish(ctx, m.Store)
+	if err == nil {
+		err = m.publish(ctx, of.Tenant)
 	}
 	return of.wrap(err)
 }
