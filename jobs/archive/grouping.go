@@ -62,7 +62,7 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if m.Hold {
 		return groups.ErrWaits
 	}
-	if marks[0].Name == cleanMark {
+	if name, _, _ := strings.Cut(marks[0].Name, schema.Separator); name == cleanMark {
 		return m.cleanDue(ctx, marks[0])
 	}
 	d, asked, err := askedBy(marks)
@@ -245,8 +245,13 @@ func (m *Tables) publish(ctx context.Context, tenant schema.Tenant) (foreign err
 	return foreign
 }
 
-// cleanMark is the name of the mark that has a tenant's tables cleaned.
-const cleanMark = "clean"
+// cleanMark is the name of the mark that has a tenant's tables cleaned. It stays as it is until then, or a tenant whose
+// days change daily would wait for ever. What changes meanwhile leaves another one beside it: it stays if a job has just
+// cleaned that had read it before.
+const (
+	cleanMark = "clean"
+	cleanNext = cleanMark + schema.Separator + "next"
+)
 
 // cleanAfter is when they are: what left them a moment after the mark was there is due, too.
 const cleanAfter = tables.Day + 2*tables.Hour
@@ -258,7 +263,8 @@ func (m *Tables) cleanDue(ctx context.Context, mark schema.Mark) error {
 	}
 	left, err := m.Clean(ctx, mark.Tenant)
 	if err == nil && left {
-		err = m.markClean(ctx, TableDay{Tenant: mark.Tenant, Month: mark.Month})
+		mark.Name = cleanMark
+		_, err = m.Source.Tracking().Do(ctx, tables.InsertOrReplace(mark.Entity()))
 	}
 	return made(err)
 }
@@ -266,6 +272,10 @@ func (m *Tables) cleanDue(ctx context.Context, mark schema.Mark) error {
 // markClean leaves the mark that has a tenant's tables cleaned.
 func (m *Tables) markClean(ctx context.Context, d TableDay) error {
 	mark := schema.Mark{Month: d.Month, Kind: schema.ArchiveMark, Tenant: d.Tenant, Name: cleanMark}
-	_, err := m.Source.Tracking().Do(ctx, tables.InsertOrReplace(mark.Entity()))
+	_, err := m.Source.Tracking().Do(ctx, tables.Insert(mark.Entity()))
+	if errors.Is(err, tables.ErrExists) {
+		mark.Name = cleanNext
+		_, err = m.Source.Tracking().Do(ctx, tables.InsertOrReplace(mark.Entity()))
+	}
 	return err
 }
