@@ -68,13 +68,17 @@ func (m *Tables) hold(ctx context.Context, t schema.Tenant, first, last schema.D
 			}
 		}
 	}
+	least := map[schema.Day]tables.Ticks{} // of the partitions of the fleet
 	for d, err := range m.Readings(t).Days(ctx) {
 		if err != nil {
 			return err
 		}
-		if held := all[d.Date]; held != nil && (held.Watermark == 0 || d.Watermark < held.Watermark) {
-			held.Watermark = d.Watermark
+		if other, is := least[d.Date]; !is || d.Watermark < other {
+			least[d.Date] = d.Watermark
 		}
+	}
+	for day, held := range all {
+		held.Watermark = least[day]
 	}
 	return nil
 }
