@@ -25,6 +25,8 @@ type readingsMaking struct {
 	gone  []catalog.File // that are replaced, in the order of devices
 	past  tablePast
 	sums  *tableSums
+	// passedOver, if it is not nil, is called with each reading of the files that is of no device.
+	passedOver func(*pastFile)
 
 	older *olderDay
 	asked []schema.DeviceID // whose rows are read from storage; nil: of all devices

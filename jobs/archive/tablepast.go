@@ -87,7 +87,30 @@ func (f *pastFile) seek(ctx context.Context, g *readingsMaking, device schema.De
 		}
 	}
 	for f.ahead != nil && f.ahead.Device < device {
-		if err := f.advance(); err != nil {
+		if err := f.pass(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass passes over a reading.
+func (f *pastFile) pass(g *readingsMaking) error {
+	if g.passedOver != nil {
+		g.passedOver(f)
+	}
+	return f.advance()
+}
+
+// rest passes over all readings that are left.
+func (f *pastFile) rest(ctx context.Context, g *readingsMaking) error {
+	if !f.opened {
+		if err := f.open(ctx, g); err != nil {
+			return fmt.Errorf("file %s: %w", f.Name, err)
+		}
+	}
+	for f.ahead != nil {
+		if err := f.pass(g); err != nil {
 			return err
 		}
 	}

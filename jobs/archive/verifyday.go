@@ -23,7 +23,7 @@ import (
 // error if it cannot go on. A day that is being made again can seem wrong.
 func (m *Tables) VerifyDay(ctx context.Context, d TableDay) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		v := &dayVerifier{Tables: m, day: d}
+		v := &dayVerifier{Tables: m, day: d, passed: map[schema.DeviceID]bool{}}
 		err := v.verify(ctx)
 		for _, wrong := range v.wrong {
 			if !yield(fmt.Sprintf("%s, partition %s: %s", d.When(), d.Month, wrong), nil) {
@@ -42,6 +42,7 @@ type dayVerifier struct {
 	making readingsMaking
 	sums   *tableSums
 	wrong  []string
+	passed map[schema.DeviceID]bool // that storage has nothing of
 }
 
 // mostWrong is how much of a day is named that is wrong.
@@ -58,7 +59,7 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v.making = readingsMaking{Tables: v.Tables, table: v.Readings(v.day.Tenant), of: v.day}
+	v.making = readingsMaking{Tables: v.Tables, table: v.Readings(v.day.Tenant), of: v.day, passedOver: v.unread}
 	var files []catalog.File
 	columns := map[string]bool{}
 	for _, f := range s.Files {
@@ -99,14 +100,14 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 // readings compares those of the table with storage, device by device.
 func (v *dayVerifier) readings(ctx context.Context) error {
 	day := v.Stored(v.day)
-	gone := map[schema.DeviceID]bool{}
 	day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] {
 		if !day.Gone(m) {
 			return nil
 		}
-		gone[m.Device] = true
 		return v.making.past.readings(ctx, &v.making, m.Device)
 	}
+	stored := schema.DeviceID("") // whose rows storage has, and not the table
+	day.FromStorage = func(m *schema.Member) { stored = m.Device }
 	var table *tableReader
 	defer func() { table.close() }()
 	member := (*schema.Member)(nil)
@@ -119,7 +120,7 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 				return err
 			}
 			table.close()
-			if member = one.Member; !gone[member.Device] {
+			if member = one.Member; member.Device == stored {
 				table = newTableReader(v.making.past.readings(ctx, &v.making, member.Device))
 			} else {
 				table = nil
@@ -140,11 +141,19 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 		return err
 	}
 	for _, f := range v.making.past.files {
-		if f.ahead != nil {
-			v.report("device %s is in file %s, and is no device of the fleet", f.ahead.Device, f.Name)
+		if err := f.rest(ctx, &v.making); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// unread reports a reading of a file that nobody has asked for.
+func (v *dayVerifier) unread(f *pastFile) {
+	if device := f.ahead.Device; !v.passed[device] {
+		v.passed[device] = true
+		v.report("device %s is in file %s, and storage has no readings of it", device, f.Name)
+	}
 }
 
 // compare compares a reading of storage with the next one of the table.
