@@ -129,7 +129,7 @@ func TestAFreshLogHasTheTruth(t *testing.T) {
 	for _, state := range slices.Sorted(maps.Keys(spoilt)) {
 		for _, then := range []string{"killed", "late", "publish", "checkpoint", "clean", "fresh", "erase"} {
 			t.Run(state+", "+then, func(t *testing.T) {
-				for _, how := range []pause{before, after, lost} {
+				for _, how := range pauses(n) {
 					for at, more := 3*n%effort.Step(23), true; more; at += effort.Step(23) {
 						what := fmt.Sprintf("stopped %s operation %d", how, at)
 						w := newWorld(t, newAccount(t), fmt.Sprint("f", n))
