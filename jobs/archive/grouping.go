@@ -95,12 +95,13 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	return made(err)
 }
 
-// made returns what an error says about marks. A log that another program writes into stops no archive.
+// made returns what an error says about marks. A log that another program writes into stops no archive, and a damaged
+// file no other day.
 func made(err error) error {
 	switch {
 	case errors.Is(err, catalog.ErrForeign):
 		return fmt.Errorf("%w: %w", groups.ErrMade, err)
-	case errors.Is(err, catalog.ErrStale), errors.Is(err, schema.ErrNewer):
+	case errors.Is(err, catalog.ErrStale), errors.Is(err, schema.ErrNewer), errors.Is(err, errDamaged):
 		return fmt.Errorf("%w: %w", groups.ErrUnmakeable, err)
 	}
 	return err

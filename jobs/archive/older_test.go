@@ -505,3 +505,82 @@ func TestOlderDaysThatAreNoLongerKeptAreDeleted(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoTakeoversAtOnce: one stands still at an operation while another takes the same days over.
+func TestTwoTakeoversAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, tenant := range []schema.Tenant{acme, globex} {
+		for n, more := 0, true; more; n += effort.Step(19) {
+			x := newOlder(t)
+			x.some(t)
+			day := archive.TableDay{Tenant: tenant, Day: olderFirst, Month: jobstest.Month}
+			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+				must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), day))
+				return send()
+			}}
+			must.Succeed(t, x.maker(t, gate).MakeDay(t.Context(), day))
+			more = int(gate.N.Load()) > n
+			want := x.wants(t)
+			maps.DeleteFunc(want, func(id, _ string) bool {
+				device, key, _ := strings.Cut(id[len(tenant)+1:], "/")
+				return !strings.HasPrefix(id, string(tenant)+"/") || key >= (olderFirst+1).Start().String() ||
+					x.members[schema.DeviceID(device)].Month != day.Month
+			})
+			same(t, x.has(t), want, "operation ", n)
+			for _, name := range x.olderBlobs(t) {
+				base := name[strings.LastIndex(name, "/")+1:]
+				if strings.Contains(name, "date="+olderFirst.String()) && !strings.Contains(base, olderShard.String()) &&
+					strings.Contains(name, olderTenantOf(tenant)) {
+					t.Errorf("operation %d: %s is left", n, name)
+				}
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// olderTenantOf is the name of a tenant's folders.
+func olderTenantOf(t schema.Tenant) string {
+	return "tenant=" + strings.ReplaceAll(t.Key(), "=", "%") + "/"
+}
+
+// TestADamagedFileStopsNoOtherDay: neither one of an older form nor one of the tables. Its own mark stays, and is told.
+func TestADamagedFileStopsNoOtherDay(t *testing.T) {
+	t.Parallel()
+	x := newOlder(t)
+	x.some(t)
+	m := x.maker(t, nil)
+	for _, name := range x.olderBlobs(t) {
+		if strings.HasPrefix(name, olderTenantOf(acme)+"date="+olderFirst.String()+"/"+jobstest.Month.String()+"-0000") ||
+			strings.Contains(name, "readings/"+olderTenantOf(globex)+"date="+olderFirst.String()+"/g%3A1") {
+			must.Succeed(t, m.Store.Delete(t.Context(), name))
+			must.Succeed(t, m.Store.Put(t.Context(), name, []byte("PAR1 damaged"), ""))
+		}
+	}
+	changed := func(day schema.Day) tables.Ticks {
+		return must.Have(m.Readings(acme).Day(t.Context(), day, jobstest.Month))(t).Changed
+	}
+	for n := range 2 {
+		before := changed(olderFirst + 2)
+		x.markAll(t, m)
+		w := must.Have(m.Source.Work(t.Context(), m, jobstest.Month, schema.ArchiveMark))(t)
+		if len(w.Strange) != 2+n {
+			t.Errorf("strange are %v", w.Strange)
+		}
+		for key := range w.Strange {
+			if !strings.HasSuffix(key, olderFirst.String()) && (n == 0 || !strings.HasSuffix(key, (olderFirst+1).String())) {
+				t.Errorf("strange is %s", key)
+			}
+		}
+		if changed(olderFirst+1) == 0 || changed(olderFirst+2) == before {
+			t.Error("the days after were not made")
+		}
+		for _, f := range must.Have(collected(m.Readings(acme).Files(t.Context(), olderFirst+1, olderFirst+1)))(t) {
+			path := m.Readings(acme).Path(&f) // rows of its devices are gone
+			must.Succeed(t, m.Store.Delete(t.Context(), path))
+			must.Succeed(t, m.Store.Put(t.Context(), path, []byte("PAR1 damaged"), ""))
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -134,13 +135,21 @@ func (d *olderDay) open(ctx context.Context, name string) (err error) {
 	if err := d.close(); err != nil {
 		return err
 	}
-	if d.copied, size, err = d.Store.temporary(ctx, name); err != nil {
-		return err
+	d.copied, size, err = d.Store.temporary(ctx, name)
+	if errors.Is(err, errNoObject) {
+		err = fmt.Errorf("%w: it has gone", catalog.ErrStale) // somebody else has taken it over
 	}
-	if d.reader, err = columnar.Open(d.copied, size); err != nil {
+	if err == nil {
+		d.reader, err = columnar.Open(d.copied, size)
+		err = damaged(err)
+	}
+	if err == nil {
+		err = d.advance()
+	}
+	if err != nil {
 		return fmt.Errorf("file %s: %w", name, err)
 	}
-	return d.advance()
+	return nil
 }
 
 func (d *olderDay) advance() error {
@@ -151,7 +160,7 @@ func (d *olderDay) advance() error {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return err
+	return damaged(err)
 }
 
 // ofObject yields the readings of a device's object. Its lines have the properties that the device wrote, as JSON.
@@ -167,10 +176,10 @@ func (d *olderDay) ofObject(ctx context.Context, m *schema.Member) iter.Seq2[fol
 		}
 		if err == nil {
 			d.taken = append(d.taken, name)
-			err = eachLine(content, func(r schema.Reading) bool {
+			err = damaged(eachLine(content, func(r schema.Reading) bool {
 				sample, _ := d.Source.ModelOf(*m).Sensors.Sample(r)
 				return yield(sample, nil)
-			})
+			}))
 		}
 		if err != nil {
 			yield(fold.Sample{}, fmt.Errorf("object %s: %w", name, err))

@@ -127,6 +127,7 @@ func (f *pastFile) open(ctx context.Context, g *readingsMaking) (err error) {
 	}
 	if err == nil {
 		f.reader, err = columnar.OpenReadings(f.copied, size)
+		err = damaged(err)
 	}
 	if err == nil {
 		err = f.advance()
@@ -141,7 +142,17 @@ func (f *pastFile) advance() error {
 		return f.close()
 	}
 	f.ahead = &one
-	return err
+	return damaged(err)
+}
+
+// errDamaged says that a file has not what it was written with. What is made of it waits, and nothing else.
+var errDamaged = errors.New("it cannot be read")
+
+func damaged(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
 func (f *pastFile) close() error {
