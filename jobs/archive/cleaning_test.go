@@ -118,6 +118,29 @@ func TestAQuietTableGetsClean(t *testing.T) {
 	same(t, c.read(t), c.want(t))
 }
 
+// TestForgottenAndErasedFilesGetClean, too, with nothing else happening.
+func TestForgottenAndErasedFilesGetClean(t *testing.T) {
+	t.Parallel()
+	for _, erased := range []bool{false, true} {
+		c := &slowClock{tablesFleet: newTables(t), left: map[tables.ETag]time.Duration{}}
+		must.Succeed(t, c.maker(t).MakeDay(t.Context(), c.day))
+		for left := 1; left > 0; {
+			left = c.hour(t)
+		}
+		if device := c.World.Devices[0]; erased {
+			c.vanish(t, device)
+			must.Have(c.maker(t).Erase(t.Context(), c.day.Month, c.day.Tenant, device))(t)
+		} else {
+			must.Have(c.maker(t).Forget(t.Context(), c.day.Tenant, c.day.Day+1))(t)
+		}
+		for end := c.now + 72*time.Hour; c.now < end && c.hour(t) > 0; {
+		}
+		if rows, blobs := c.unclean(t); rows+blobs > 0 {
+			t.Errorf("erased: %v: %d rows and %d blobs are left", erased, rows, blobs)
+		}
+	}
+}
+
 // TestABusyTenantGetsClean: what changes its tables every few hours keeps nobody from cleaning them.
 func TestABusyTenantGetsClean(t *testing.T) {
 	t.Parallel()

@@ -281,5 +281,8 @@ func (m *Tables) markClean(ctx context.Context, d TableDay) error {
 		mark.Name = cleanNext
 		_, err = m.Source.Tracking().Do(ctx, tables.InsertOrReplace(mark.Entity()))
 	}
+	if errors.Is(err, tables.ErrNoTable) {
+		err = nil // no job of the pipeline ever ran, or ever will
+	}
 	return err
 }

@@ -60,6 +60,9 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 	for _, t := range every {
 		errs = append(errs, m.eraseFrom(ctx, t, devices, &all))
 	}
+	if m.Source != nil && len(every) > 0 { // blobs go once more a day later
+		errs = append(errs, m.markClean(ctx, TableDay{Tenant: tenant, Month: month}))
+	}
 	return all, errors.Join(errs...)
 }
 

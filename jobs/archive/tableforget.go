@@ -27,18 +27,23 @@ func (m *Tables) Forget(ctx context.Context, tenant schema.Tenant, before schema
 
 func (m *Tables) forget(ctx context.Context, t *catalog.Table, before schema.Day) (rows int64, err error) {
 	for {
-		day, found := schema.Day(0), false
+		first, found := catalog.File{}, false
 		for f, err := range t.Files(ctx, 0, before-1) {
 			if err != nil {
 				return rows, err
 			}
-			day, found = f.Date, true
+			first, found = f, true
 			break
 		}
 		if !found {
 			break
 		}
-		gone, err := m.forgetDay(ctx, t, day)
+		if m.Source != nil { // before anything leaves: who is killed after that finds nothing to forget
+			if err := m.markClean(ctx, TableDay{Tenant: t.Tenant, Month: first.Months[0]}); err != nil {
+				return rows, err
+			}
+		}
+		gone, err := m.forgetDay(ctx, t, first.Date)
 		if rows += gone; err != nil {
 			return rows, err
 		}
