@@ -41,7 +41,6 @@ type chain struct {
 	account  azuretest.Account
 	readings string
 	fleets   [2]schema.Names
-	objects  [2]*archive.Store
 	device   atomic.Int64
 	taken    atomic.Int64 // accepted rows
 	sent     atomic.Int64
@@ -59,8 +58,6 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 		for _, name := range processors.Tables(n, "live") {
 			in.MakeTable(t, name)
 		}
-		c.objects[i] = must.Have(archive.Connect(archive.StoreConfig{Account: account, Container: n.Archive()}))(t)
-		must.Succeed(t, c.objects[i].Create(t.Context()))
 	}
 	return c
 }
@@ -127,7 +124,7 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
 	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
 	roll := must.Have(rollup.Processor.With(&rollup.Config{Windows: windows}, fold.Setup{}))(t)
-	return &jobs.Pipeline{Name: "live", Client: c.client, Names: c.fleets[i], Portion: portion, Objects: c.objects[i],
+	return &jobs.Pipeline{Name: "live", Client: c.client, Names: c.fleets[i], Portion: portion,
 		Processors: []fold.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
 }
 

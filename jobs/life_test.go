@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
@@ -110,7 +109,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	slices.SortStableFunc(l.coming, func(a, b coming) int { return a.at.Compare(b.at) })
 	l.NeverRan(t)
 	withRecords(t, l.Fleet)
-	must.Succeed(t, l.archive(nil).Objects.(*archive.Store).Create(t.Context()))
+	newArchive(t, l.archive(nil))
 	return l
 }
 

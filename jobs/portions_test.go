@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
@@ -142,14 +141,13 @@ func spoil(t *testing.T, f *jobstest.Fleet) {
 	}
 }
 
-// TestLateRowsAreInTheLedgerOfAnyPortion: if an archive keeps the day before open, open windows begin before the
-// cursor.
+// TestLateRowsAreInTheLedgerOfAnyPortion: a device's row of rates depends on the day before, too, so open windows begin
+// before the cursor.
 func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, insert := minutely(t, start, append(upTo(23*60, 10), upTo(36*60, 30)[46:]...)...)
-	p, _ := archiving(t, f, "portions")
-	p.Processors = append(f.Pipeline(t, nil).Processors, jobstest.With(t, archive.Processor,
-		&archive.Config{CloseAfter: 7 * 24 * time.Hour}))
+	f.World.Rates = true
+	p := f.Pipeline(t, nil)
 	must.Succeed(t, f.Drain(t.Context(), p))
 	insert(7, 13*60+3)
 	m := rewind(t, f, p, start.Add(24*time.Hour))

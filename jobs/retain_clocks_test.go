@@ -279,14 +279,13 @@ func TestClockAheadArchivesNoDayBeforeItIsOver(t *testing.T) {
 	t.Parallel()
 	f := jobstest.NewWorldSince(t, 2*days, 1, 60).NewFleet(t)
 	p := filing(t, f, ahead())
-	store := p.Objects.(*archive.Store)
-	must.Succeed(t, store.Create(t.Context()))
+	newArchive(t, p)
 	must.Succeed(t, file(t.Context(), p)) // leaves marks
 	must.Succeed(t, file(t.Context(), p))
 	d := f.World.Member(f.World.Devices[0], f.Readings)
 	for n, want := range []bool{false, true} {
-		folder := archive.Folder{Tenant: d.Tenant, Day: dayAgo(n), Month: d.Month}
-		if has := must.Have(store.Has(t.Context(), folder))(t); has != want {
+		day := archive.TableDay{Tenant: d.Tenant, Day: dayAgo(n), Month: d.Month}
+		if has := must.Have(tablesOf(p).Has(t.Context(), day))(t); has != want {
 			t.Errorf("the archive has the day %d ago: %v", n, has)
 		}
 	}
@@ -304,7 +303,7 @@ func TestDayThatWasArchivedWhileAClockWasWrongIsMadeAgain(t *testing.T) {
 			w.Insert(t, readings, func(n int) bool { return n != 20 && n != 21 })
 			f := w.NewFleetOf(t, readings)
 			p := filing(t, f, storage[0])
-			must.Succeed(t, p.Objects.(*archive.Store).Create(t.Context()))
+			newArchive(t, p)
 			must.Succeed(t, file(t.Context(), p)) // leaves marks
 			must.Succeed(t, file(t.Context(), p))
 			w.Insert(t, readings, func(n int) bool { return n == 20 || n == 21 })

@@ -2,14 +2,15 @@ package jobs_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/archive"
 	"furrow/jobs/fold"
+	"furrow/jobs/internal/pack"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/retain"
 	"furrow/jobs/tracking"
@@ -63,9 +64,8 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	fleet, live := fleetOfDays(t, 28, 40)
 	f := &explainedFleet{fleet, t, live, map[schema.DeviceID]int{}, 0}
 	live.Groups = filing(t, f.Fleet, nil).Groups
-	fresh := archiver(t, f.Fleet, nil, 12*24*time.Hour) // where it folds, days are open for so long
-	fresh.Name = "fresh"
-	must.Succeed(t, fresh.Objects.(*archive.Store).Create(t.Context()))
+	fresh := filing(t, f.Fleet, nil)
+	fresh.Name, fresh.Groups = "fresh", nil
 	f.World.Create(t, f.Names.Partitions(fresh.Name))
 	r := retaining(t, f.Fleet, nil, live, fresh)
 	// The first half of the devices has tenant t0, whose archive lacks a day.
@@ -118,8 +118,9 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	})
 	add(retain.CauseWindow, 12, func(m schema.Member) {
 		must.Have(fresh.Run(t.Context(), jobs.Batch{First: m.Place(), Last: m.Place()}))(t)
+		waits := pack.Int(pack.Int([]byte{1}, 1), dayAgo(12)+1) // what an earlier release has not written yet
 		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&tracking.Ledger{}).Append(nil)),
-			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))})
+			schema.TrackLedgerFrom: tables.Int64(int64(ago(8))), "State_archive": tables.Binary(waits)})
 	})
 	add(retain.CauseMove, 14, func(m schema.Member) {
 		m.Spans, m.Next = schema.Spans{{To: ago(14)}}, "t2"
@@ -212,14 +213,14 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 	p.Processors = append(p.Processors, fold.Configured{
 		Processor: &fold.Processor{Name: "rate", Tables: []string{"rates"}}, Fold: p.Processors[rollup].Fold})
 	r, m := sweeping(t, f, nil)
-	objects := archiver(t, f, nil, soon)
-	objects.Name = "objects"
-	f.Ran(t, "objects")
-	f.World.Create(t, f.Names.Partitions(objects.Name))
-	store := objects.Objects.(*archive.Store)
-	must.Succeed(t, store.Create(t.Context()))
-	must.Succeed(t, f.Settle(t.Context(), objects))
-	r.Retention.Others, r.Retention.OldDays = []*jobs.Pipeline{p, objects}, store.OldDays
+	files := filing(t, f, nil)
+	files.Name = "files"
+	tablesOf(files).Source.Pipeline = files.Name
+	f.Ran(t, "files")
+	f.World.Create(t, f.Names.Partitions(files.Name))
+	newArchive(t, files)
+	must.Succeed(t, errors.Join(f.Settle(t.Context(), files), file(t.Context(), files)))
+	r.Retention.Others, r.Retention.OldDays = []*jobs.Pipeline{p, files}, tablesOf(files).OldDays
 	keep := r.Retention.Keep[2]
 	keep.Readings, keep.Rejects, keep.Commands, keep.Archive = 9*days, 10*days, 10*days, 10*days
 	keep.Rollups = map[schema.Window]time.Duration{schema.Minute: 10 * days, schema.Hour: 0}

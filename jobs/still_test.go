@@ -40,10 +40,11 @@ func TestNothingStandsStill(t *testing.T) {
 		for _, p := range c.workers {
 			p.Admits = rows.span
 		}
-		archiver, read := archiving(t, f, readings)
+		archiver := filing(t, f, nil)
+		newArchive(t, archiver)
 		archives := func(p *jobs.Pipeline) {
 			p.Processors = append(p.Processors, archiver.Processors...)
-			p.Objects, p.Settings = archiver.Objects, p.Settings+",archive:1"
+			p.Settings += ",archive:1"
 			for i := range p.Models {
 				m := &p.Models[i]
 				m.Processors, m.Settings = append(slices.Clone(m.Processors), archiver.Processors...), m.Settings+",archive:1"
@@ -102,14 +103,18 @@ func TestNothingStandsStill(t *testing.T) {
 			}
 		}
 		t.Logf("%d workers died; raised: %v", c.died.Load(), raised)
-		calm := s.sameAsNew(t, f)
+		s.sameAsNew(t, f)
 		if !archived {
 			return
 		}
-		alone, readCalm := archiving(t, calm, readings+"calm")
-		alone.Names = w.NewFleetOf(t, readings).Names
-		must.Succeed(t, calm.Drain(t.Context(), alone))
-		jobstest.SameEnds(t, read(), readCalm(), "the archive")
+		made := f.Pipeline(t, nil)
+		s.apply(t, made)
+		archives(made)
+		made.Groups = archiver.Groups
+		for left := []string{""}; len(left) > 0; left = closedMarks(t, f) {
+			must.Succeed(t, file(t.Context(), made))
+		}
+		jobstest.SameEnds(t, filed(t, f), closedReadings(t, f, false), "the archive")
 	})
 }
 

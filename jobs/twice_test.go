@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
@@ -45,7 +44,7 @@ func TestLostAnswerDelaysNoArchive(t *testing.T) {
 	f := jobstest.NewWorldSince(t, 4*days, 2, 60).NewFleet(t)
 	p := filing(t, f, singlyTwice())
 	p.Marks = 0 // as it is for others
-	must.Succeed(t, p.Objects.(*archive.Store).Create(t.Context()))
+	newArchive(t, p)
 	for range 2 { // the first run leaves marks, and the second one makes what they ask for
 		must.Succeed(t, file(t.Context(), p))
 	}

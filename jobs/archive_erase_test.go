@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -25,7 +24,7 @@ func erase(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, device schema.Devi
 	gone := tables.Delete(m.Month.String(), string(m.Key()), tables.AnyETag)
 	must.Have(p.Client.Table(f.Names.Fleet()).Do(t.Context(), gone))(t)
 	must.Have(p.Forget(t.Context(), m))(t)
-	must.Have(p.Groups[schema.ArchiveMark].(*archive.Days).Erase(t.Context(), m.Month, m.Tenant, device))(t)
+	must.Have(tablesOf(p).Erase(t.Context(), m.Month, m.Tenant, device))(t)
 }
 
 // TestErasedDevicesAreInNoFileOfAJobUnderWay: a device is removed with its data just before a group job, or somebody
@@ -56,8 +55,7 @@ func erasedAt(t *testing.T, f *jobstest.Fleet, n int, dies, rewrites bool) bool 
 	t.Helper()
 	device, yesterday := f.World.Devices[0], schema.DayOf(tables.TicksOf(time.Now()))-1
 	calm := filing(t, f, nil)
-	store := calm.Objects.(*archive.Store)
-	must.Succeed(t, store.Create(t.Context()))
+	newArchive(t, calm)
 	must.Succeed(t, f.Drain(t.Context(), calm))
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
@@ -69,19 +67,15 @@ func erasedAt(t *testing.T, f *jobstest.Fleet, n int, dies, rewrites bool) bool 
 		return send()
 	}}
 	p := filing(t, f, faults.Func(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, f.Names.Archive()) {
+		if r.Method == http.MethodPut && strings.Contains(r.URL.Path, f.Names.Archive()+"/") {
 			return gate.Do(r)
 		}
 		return http.DefaultClient.Do(r)
 	}))
+	day := archive.TableDay{Tenant: "t0", Day: yesterday, Month: jobstest.Month}
 	if rewrites {
 		must.Succeed(t, file(t.Context(), calm)) // so that no mark stands
-		for old, err := range store.OldDays(t.Context(), func(schema.Tenant) schema.Day { return yesterday + 1 }) {
-			must.Succeed(t, err)
-			must.Succeed(t, old.Delete(t.Context()))
-		}
-		folder := archive.Folder{Tenant: "t0", Day: yesterday, Month: jobstest.Month}
-		_, _ = p.Groups[schema.ArchiveMark].(*archive.Days).Remake(ctx, folder)
+		_ = tablesOf(p).Remake(ctx, day)
 	} else {
 		_ = file(ctx, p)
 	}
@@ -90,14 +84,20 @@ func erasedAt(t *testing.T, f *jobstest.Fleet, n int, dies, rewrites bool) bool 
 		must.Succeed(t, file(t.Context(), calm))
 	}
 	got, want := filed(t, f), closedReadings(t, f, false)
-	for _, all := range []map[string]string{got, want} { // a rewrite makes this folder alone
-		maps.DeleteFunc(all, func(_, folder string) bool {
-			return rewrites && folder != fmt.Sprintf("tenant=t0/date=%s", yesterday)
-		})
-	}
-	maps.DeleteFunc(want, func(id, _ string) bool { return stopped && strings.HasPrefix(id, string(device)+"/") })
+	gone := func(id, _ string) bool { return stopped && strings.HasPrefix(id, string(device)+"/") }
+	maps.DeleteFunc(want, gone)
 	if difference := jobstest.Differ(got, want); difference != "" {
 		t.Errorf("object %d, dies %v: %s", n, dies, difference)
+	}
+	must.Have(tablesOf(calm).Clean(t.Context(), day.Tenant))(t) // a maker that stood still may have put a file
+	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
+		if strings.HasSuffix(name, ".parquet") && strings.Contains(name, "/date=") && stopped && !dies {
+			for _, one := range readingsOf(t, content) {
+				if one.Device == device {
+					t.Fatalf("object %d: the device is in %s, which no table has", n, name)
+				}
+			}
+		}
 	}
 	return stopped
 }

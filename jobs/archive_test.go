@@ -1,21 +1,17 @@
 package jobs_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
-	"furrow/jobs/archive/columnar"
 	"furrow/jobs/fold"
 	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
@@ -29,27 +25,40 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// filing returns the fleet's pipeline with an archive of Parquet files, whose tables and objects share one transport.
-func filing(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
+// filing returns the fleet's pipeline with the archive alone, whose tables and files share one transport.
+func filing(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
-	return filingOf(t, f, through, &archive.Config{Format: archive.Parquet, CloseAfter: time.Second})
+	return filingOf(t, f, through, &archive.Config{CloseAfter: time.Second})
 }
 
-// hourlyFiling is one with hourly files, and with rollups beside those of days.
-func hourlyFiling(t *testing.T, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
+// hourlyFiling is one with files of hours, and with rollups beside those of days.
+func hourlyFiling(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
-	return filingOf(t, f, through, &archive.Config{Format: archive.Parquet, CloseAfter: time.Second,
-		Every: archive.Hourly, Rollups: []schema.Window{schema.Hour}})
+	return filingOf(t, f, through, &archive.Config{CloseAfter: time.Second, Every: archive.Hourly,
+		Rollups: []schema.Window{schema.Hour}})
 }
 
-func filingOf(t *testing.T, f *jobstest.Fleet, through policy.Transporter, c *archive.Config) *jobs.Pipeline {
+func filingOf(t testing.TB, f *jobstest.Fleet, through policy.Transporter, c *archive.Config) *jobs.Pipeline {
 	t.Helper()
-	p := archiver(t, f, through, time.Second)
+	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
+		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
+	p := f.Pipeline(t, through)
 	p.Processors = []fold.Configured{jobstest.With(t, archive.Processor, c)}
-	days := c.Days(p.Source(), p.Objects.(*archive.Store))
-	days.FileBytes, days.Replace, days.Settle = 40*60, -1, time.Second
-	p.Groups = map[schema.MarkKind]groups.Grouping{schema.ArchiveMark: days}
+	made := c.Grouping(p.Source(), store)
+	made.FileBytes, made.Quiet, made.Settle = 40*60, -1, time.Second
+	p.Groups = map[schema.MarkKind]groups.Grouping{schema.ArchiveMark: made}
 	return p
+}
+
+// tablesOf returns what makes the tables of a pipeline with an archive.
+func tablesOf(p *jobs.Pipeline) *archive.Tables {
+	return p.Groups[schema.ArchiveMark].(*archive.Tables)
+}
+
+// newArchive makes the container of a pipeline's archive.
+func newArchive(t testing.TB, p *jobs.Pipeline) {
+	t.Helper()
+	must.Succeed(t, tablesOf(p).Store.Create(t.Context()))
 }
 
 // file does the jobs of a month, and those that follow.
@@ -70,48 +79,6 @@ func file(ctx context.Context, p *jobs.Pipeline) (last error) {
 		}
 		last = errors.Join(last, err)
 	}
-}
-
-// filed returns the folder of every reading in Parquet files, by device and row key, and fails if one is there twice.
-func filed(t *testing.T, f *jobstest.Fleet) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
-		if !strings.HasSuffix(name, ".parquet") || strings.HasPrefix(name, "rollups/") {
-			continue
-		}
-		r := must.Have(columnar.Open(bytes.NewReader(content), int64(len(content))))(t)
-		for {
-			one, err := r.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			must.Succeed(t, err)
-			id := one.Device + "/" + one.Key
-			if found[id] != "" {
-				t.Errorf("%s is in %s, too", id, found[id])
-			}
-			found[id] = name[:strings.LastIndex(name, "/")]
-		}
-	}
-	return found
-}
-
-// closedReadings returns what Parquet files should have of the readings in storage, with those of closed hours.
-func closedReadings(t *testing.T, f *jobstest.Fleet, hourly bool) map[string]string {
-	t.Helper()
-	now, want := tables.TicksOf(time.Now()), map[string]string{}
-	today, thisHour := schema.DayOf(now), schema.Hour.Start(now)
-	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Readings), tables.Query{}) {
-		r, err := schema.ReadingOf(e)
-		if day := schema.DayOf(r.Key.Ticks); err == nil && day < today {
-			want[e.PartitionKey+"/"+e.RowKey] = fmt.Sprintf("tenant=%s/date=%s", f.World.Member(r.Device, "").Tenant, day)
-		} else if err == nil && hourly && r.Key.Ticks < thisHour {
-			want[e.PartitionKey+"/"+e.RowKey] = fmt.Sprintf("hours/tenant=%s/date=%s/hour=%02d",
-				f.World.Member(r.Device, "").Tenant, day, r.Key.Ticks.Time().Hour())
-		}
-	}
-	return want
 }
 
 // TestFilesHaveEachReadingOfClosedDaysOnce however late it comes, with faults and kills, and with two group jobs at a
@@ -161,7 +128,7 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 		filing = hourlyFiling
 	}
 	calm := filing(t, f, nil)
-	must.Succeed(t, calm.Objects.(*archive.Store).Create(t.Context()))
+	newArchive(t, calm)
 	rates := map[faults.Fault]float64{}
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
 		faults.TimedOutDone, faults.EmptyPage} {
@@ -213,28 +180,6 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 		if !maps.Equal(got, want) {
 			t.Fatalf("round %d, seed %d: %s", round, seed, jobstest.Differ(got, want))
 		}
+		nothingWrong(t, calm, fmt.Sprintf("round %d, seed %d", round, seed))
 	}
-}
-
-// closedMarks returns the marks of days and hours that are over.
-func closedMarks(t *testing.T, f *jobstest.Fleet) (left []string) {
-	t.Helper()
-	now := tables.TicksOf(time.Now())
-	today, thisHour := schema.DayOf(now), now.Time().Hour()
-	for _, part := range archiveMarks(t, f) {
-		if part.Day < today || part.Hour > 0 && part.Hour <= thisHour {
-			left = append(left, part.Name())
-		}
-	}
-	return left
-}
-
-// archiveMarks returns what the marks of the archive are about.
-func archiveMarks(t *testing.T, f *jobstest.Fleet) (all []schema.ArchivePart) {
-	t.Helper()
-	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}
-	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Partitions("live")), marks) {
-		all = append(all, must.Have(must.Have(schema.MarkOf(e))(t).Archive())(t))
-	}
-	return all
 }
