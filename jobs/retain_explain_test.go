@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/jobs/internal/pack"
 	"furrow/jobs/jobstest"
@@ -119,8 +120,14 @@ func TestExplainedReadingsStayForTheirCause(t *testing.T) {
 	add(retain.CauseWindow, 12, func(m schema.Member) {
 		must.Have(fresh.Run(t.Context(), jobs.Batch{First: m.Place(), Last: m.Place()}))(t)
 		waits := pack.Int(pack.Int([]byte{1}, 1), dayAgo(12)+1) // what an earlier release has not written yet
-		f.set(fresh, m, map[string]tables.Value{schema.TrackLedger: tables.Binary((&tracking.Ledger{}).Append(nil)),
-			schema.TrackLedgerFrom: tables.Int64(int64(ago(8))), "State_archive": tables.Binary(waits)})
+		var e tables.Entity
+		tracking.SetStates(&e, schema.TrackStates, map[string][]byte{archive.Processor.Name: waits})
+		values := map[string]tables.Value{schema.TrackLedger: tables.Binary((&tracking.Ledger{}).Append(nil)),
+			schema.TrackLedgerFrom: tables.Int64(int64(ago(8)))}
+		for _, p := range e.Properties {
+			values[p.Name] = p.Value
+		}
+		f.set(fresh, m, values)
 	})
 	add(retain.CauseMove, 14, func(m schema.Member) {
 		m.Spans, m.Next = schema.Spans{{To: ago(14)}}, "t2"
