@@ -188,7 +188,7 @@ func TestManyLateRowsAreTakenInSoon(t *testing.T) {
 	client := a.World.Connect(t, nil)
 	var all []tables.Entity
 	for n := range 200 {
-		e := tables.Entity{PartitionKey: string(a.World.Devices[2]),
+		e := tables.Entity{PartitionKey: string(a.World.Devices[0]),
 			RowKey: fmt.Sprint(a.day.Day.Start()+tables.Ticks(n+2), "-many")}
 		e.Set("many", tables.Double(float64(n)))
 		all = append(all, e)
