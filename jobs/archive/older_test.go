@@ -506,6 +506,23 @@ func TestOlderDaysThatAreNoLongerKeptAreDeleted(t *testing.T) {
 	}
 }
 
+// TestAnErasureClosesNoOpenDay: it deletes hours of the older form, which have the device, and no day is made before it
+// is over.
+func TestAnErasureClosesNoOpenDay(t *testing.T) {
+	t.Parallel()
+	x := newOlder(t)
+	m, device, open := x.maker(t, nil), schema.DeviceID("acme:3"), olderFirst+2
+	x.erase(t, device)
+	must.Have(m.Erase(t.Context(), jobstest.Month, acme, device))(t)
+	x.nowhere(t, string(device))
+	if d := must.Have(m.Readings(acme).Day(t.Context(), open, jobstest.Month))(t); d.Changed > 0 {
+		t.Errorf("the day that is open was made: %+v", d)
+	}
+	x.markAll(t, m)
+	must.Succeed(t, x.work(t.Context(), m))
+	x.migrated(t)
+}
+
 // TestTwoTakeoversAtOnce: one stands still at an operation while another takes the same days over.
 func TestTwoTakeoversAtOnce(t *testing.T) {
 	t.Parallel()

@@ -79,13 +79,22 @@ func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant sche
 				"over by furrow config apply, and repeat this")
 		}
 		if err == nil {
-			err = m.MakeDay(ctx, TableDay{Tenant: tenant, Day: day, Month: month})
+			err = m.takeOver(ctx, TableDay{Tenant: tenant, Day: day, Month: month})
 		}
 		if err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}
 	}
 	return m.older.erase(ctx, m.Store, tenant, devices)
+}
+
+// takeOver takes a day over into the tables. Of one that has only hours, storage has all rows: it may be open still.
+func (m *Tables) takeOver(ctx context.Context, of TableDay) error {
+	old, err := m.older.read(ctx, m, of)
+	if err != nil || !old.has() {
+		return errors.Join(err, old.delete(ctx))
+	}
+	return m.MakeDay(ctx, of)
 }
 
 // makeAgain makes the days again whose readings have devices, and those with reports of readings that were never
