@@ -154,3 +154,33 @@ func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
 	t.Parallel()
 	everyStop(t, archives(t), func(n int, done, dies bool) bool { return (n%2 == 0) == (done == dies) })
 }
+
+// TestRowsThatComeWhileTheirDayIsMadeAreNotForgotten: at any operation of a group job, late rows come, and audits find
+// them. It goes on with what it has read.
+func TestRowsThatComeWhileTheirDayIsMadeAreNotForgotten(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	w := &lateWorld{World: jobstest.NewWorldSince(t, 3*24*time.Hour, 2, 40)}
+	late := func(n int) bool { return n%5 == 2 }
+	during := func(n int) (operations int) {
+		readings := fmt.Sprintf("during%d", w.made.Add(1))
+		w.Insert(t, readings, func(n int) bool { return !late(n) })
+		f := w.NewFleetOf(t, readings)
+		calm := filing(t, f, nil)
+		newArchive(t, calm)
+		must.Succeed(t, f.Drain(t.Context(), calm))
+		gate := stopAt(n, false, func() error {
+			w.Insert(t, readings, late)
+			return f.Settle(t.Context(), calm)
+		})
+		_ = file(t.Context(), filing(t, f, gate)) // another may have been faster
+		for left := []string{""}; len(left) > 0; left = closedMarks(t, f) {
+			must.Succeed(t, file(t.Context(), calm))
+		}
+		jobstest.SameEnds(t, filed(t, f), closedReadings(t, f, false), "late rows at operation ", n)
+		return int(gate.N.Load())
+	}
+	for _, n := range effort.Of(during(-1), 30) {
+		during(n)
+	}
+}
