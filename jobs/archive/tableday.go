@@ -69,9 +69,6 @@ func (d TableDay) has(f *catalog.File) bool {
 	return of.Min >= hour.Min && of.Min < hour.Max && of.Max <= hour.Max // what begins with the next hour is of that one
 }
 
-// open reports whether all files of the partition are of an hour each, as long as nobody has made the day as a whole.
-func (d TableDay) open(s *catalog.Snapshot) bool { return s.Day(d.Month).Watermark == 0 }
-
 // Stored returns the readings of d as storage has them.
 func (m *Tables) Stored(d TableDay) groups.TenantDay {
 	return m.Source.TenantDay(d.Month, d.Tenant, d.Day).Part(d.Times())

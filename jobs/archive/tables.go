@@ -41,9 +41,8 @@ type Tables struct {
 
 	older   older
 	mu      sync.Mutex
-	waiting map[TableDay]tables.Ticks      // until when what is asked for waits
-	known   map[schema.Tenant]bool         // whose tables there are
-	marked  map[schema.Tenant]tables.Ticks // when their mark for cleaning was left
+	waiting map[TableDay]tables.Ticks // until when what is asked for waits
+	known   map[schema.Tenant]bool    // whose tables there are
 }
 
 // Summed says which tables there are besides readings.
