@@ -80,6 +80,24 @@ func raise(t testing.TB, f *jobstest.Fleet, device schema.DeviceID, day schema.D
 	must.Have(fleet.Do(t.Context(), tables.InsertOrReplace(must.Have(m.Entity())(t))))(t)
 }
 
+// forget deletes the rows of a device on a day, every nth of them.
+func forget(t testing.TB, f *jobstest.Fleet, device schema.DeviceID, day schema.Day,
+	nth int) (deleted []tables.Entity) {
+	t.Helper()
+	readings := f.World.Connect(t, nil).Table(f.Readings)
+	for n, e := range jobstest.Rows(t, readings, tables.Query{Range: tables.Range{Partitions: tables.Is(string(device)),
+		Rows: tables.Keys{From: day.Start().String(), Before: (day + 1).Start().String()}}}) {
+		if n%nth == 0 {
+			must.Have(readings.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
+			deleted = append(deleted, e)
+		}
+	}
+	if deleted == nil {
+		t.Fatalf("device %s has no rows", device)
+	}
+	return deleted
+}
+
 // leave does what the removal of a device does that keeps its data.
 func leave(t testing.TB, f *jobstest.Fleet, all ...schema.Member) {
 	t.Helper()

@@ -74,7 +74,7 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 		return err
 	}
 	defer v.making.past.close()
-	if !v.day.open(s) && len(columns) <= fold.MaxSensors { // of more, it depends on their order which are in buckets
+	if s.Day(v.day.Month).Watermark > 0 && len(columns) <= fold.MaxSensors { // of more, which are in buckets depends on order
 		if v.sums, err = v.beginSums(ctx, v.day); err != nil {
 			return err
 		}
