@@ -183,3 +183,22 @@ func filesHaveEachReadingOnce(t *testing.T, since time.Duration, hourly bool) {
 		nothingWrong(t, calm, fmt.Sprintf("round %d, seed %d", round, seed))
 	}
 }
+
+// TestChangedSettingsMakeDaysAgainThatHaveMarks: everything that there is gets a mark, and some of it has one.
+func TestChangedSettingsMakeDaysAgainThatHaveMarks(t *testing.T) {
+	t.Parallel()
+	f := jobstest.NewWorldSince(t, 4*days, 2, 40).NewFleet(t)
+	p := filing(t, f, nil)
+	newArchive(t, p)
+	must.Succeed(t, f.Drain(t.Context(), p))
+	must.Succeed(t, file(t.Context(), p))
+	m := schema.Mark{Month: jobstest.Month, Kind: schema.ArchiveMark, Tenant: "t0", Name: dayAgo(1).String()}
+	must.Have(p.Source().Tracking().Do(t.Context(), tables.InsertOrReplace(m.Entity())))(t)
+	with := filingOf(t, f, nil, &archive.Config{CloseAfter: time.Second, Rollups: []schema.Window{schema.Hour}})
+	must.Succeed(t, file(t.Context(), with))
+	if left := closedMarks(t, f); len(left) > 0 {
+		t.Errorf("left are the marks %v", left)
+	}
+	jobstest.SameEnds(t, filed(t, f), closedReadings(t, f, false))
+	nothingWrong(t, with, "with rollups")
+}

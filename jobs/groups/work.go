@@ -141,15 +141,21 @@ func (s *Source) unmark(ctx context.Context, made []tables.Op) error {
 // MarkAll marks everything that exists in a partition of the fleet.
 func (s *Source) MarkAll(ctx context.Context, of Grouping, m schema.Month) error {
 	var marks []*commit.Write
+	left := map[string]bool{} // in one transaction, which has no row twice
 	for mark, err := range of.All(ctx, m) {
 		if err != nil {
 			return err
 		}
+		if left[mark.Key()] {
+			continue
+		}
+		left[mark.Key()] = true
 		if marks = append(marks, &commit.Write{Op: tables.InsertOrReplace(mark.Entity())}); len(marks) == tables.MaxOps {
 			if err := commit.LeaveMarks(ctx, s.Tracking(), marks); err != nil {
 				return err
 			}
 			marks = nil
+			clear(left)
 		}
 	}
 	return commit.LeaveMarks(ctx, s.Tracking(), marks)
