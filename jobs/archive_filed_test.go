@@ -170,7 +170,7 @@ func nothingWrong(t testing.TB, p *jobs.Pipeline, about string) {
 	m := tablesOf(p)
 	for tenant, err := range m.Tenants(t.Context()) {
 		must.Succeed(t, err)
-		for one, err := range m.Verify(t.Context(), tenant, true) {
+		for one, err := range m.Verify(t.Context(), tenant, true, tables.TicksOf(time.Now())) {
 			must.Succeed(t, err)
 			if len(one.Wrong) > 0 {
 				t.Errorf("%s: table %s of %s: %s", about, one.Table, tenant, strings.Join(one.Wrong, "; "))

@@ -267,7 +267,8 @@ func (f *keptFleet) settle() {
 	marks := tables.Query{Range: schema.Marks(jobstest.Month, schema.ArchiveMark)}
 	today := schema.DayOf(tables.TicksOf(time.Now())).String()
 	for _, e := range jobstest.Rows(f.t, f.World.Connect(f.t, nil).Table(f.Names.Partitions("archive")), marks) {
-		if mark := must.Have(schema.MarkOf(e))(f.t); !strings.HasPrefix(mark.Name, today) && !strings.HasPrefix(mark.Name, "clean") {
+		mark := must.Have(schema.MarkOf(e))(f.t)
+		if !strings.HasPrefix(mark.Name, today) && !strings.HasPrefix(mark.Name, "clean") {
 			f.t.Errorf("the mark %s is left", e.RowKey)
 		}
 	}

@@ -28,9 +28,12 @@ and Fabric read, and rollups and reports in others: see furrow help delta.` + ex
 		Subcommands: []*cli.Command{{
 			Name:  "list",
 			Usage: "List the days that the archive has",
-			Description: `Counts come from what the archive knows of its files: none is read.` +
-				examples("archive list", "archive list --tenant contoso --from 2026-11-01 --json"),
-			Flags:  append(append(fleetFlags(), archiveFlags()...), listFlags()[0], listFlags()[1]),
+			Description: `Counts come from what the archive knows of its files: none is read. With --versions, it lists what each version
+of a table changed, and why.` +
+				examples("archive list", "archive list --tenant contoso --from 2026-11-01 --json",
+					"archive list --tenant contoso --versions"),
+			Flags: append(append(fleetFlags(), archiveFlags()...), tableFlag(),
+				boolFlag("versions", "List the versions of a table instead of days"), listFlags()[0], listFlags()[1]),
 			Action: archiveList,
 		}, {
 			Name:  "files",
@@ -39,15 +42,15 @@ and Fabric read, and rollups and reports in others: see furrow help delta.` + ex
 counts readings twice: read the table, or these files.` +
 				examples("archive files --tenant contoso --from -7d", "archive files --tenant contoso --table rollups-1h --json"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
-				&cli.StringFlag{Name: "table", Value: archive.ReadingsTable, Usage: "Files of `TABLE`, such as rollups-1h"},
-				listFlags()[0], listFlags()[1]),
+				tableFlag(), listFlags()[0], listFlags()[1]),
 			Action: archiveFiles,
 		}, {
 			Name:  "verify",
 			Usage: "Count the tables, and compare them with their files and with storage",
-			Description: `Compares the rows of days with those of their files, without reading one. With --files it also lists the container:
-files that are missing, or that belong to nothing. With --readings it reads all files, compares each value with the
-readings in storage, and rollups and reports with the readings. A day that is being made again can seem wrong.` +
+			Description: `Compares the rows of days with those of their files, and with the rows that the fleet has counted in the last days,
+without reading a file. With --files it also lists the container: files that are missing, or that belong to nothing.
+With --readings it reads all files, and compares each value with the readings in storage, and rollups and reports with
+the readings. A day that is being made again can seem wrong.` +
 				examples("archive verify", "archive verify --files", "archive verify --tenant contoso --from -7d --readings"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				boolFlag("files", "Compare files with the container, too"),
@@ -58,12 +61,22 @@ readings in storage, and rollups and reports with the readings. A day that is be
 			Usage: "Make some days again",
 			Description: `Reads the readings of whole days from storage and replaces what the tables have of them. Workers do this by
 themselves when readings come late; use it after files were damaged. Of days that are still open, it makes the hours
-that are over, where the archive has files of hours.` +
-				examples("archive rewrite --tenant contoso --from 2026-11-20 --to 2026-11-22"),
-			Flags:  append(append(fleetFlags(), archiveFlags()...), jsonFlag()),
+that are over, where the archive has files of hours.
+
+With --log, it leaves days and files as they are, and publishes the tables of a tenant as new logs: after another
+program wrote into one, after the container was restored, or parts of a log were deleted. Readers see the whole table
+afterwards; a reader that is at an earlier version fails, and begins again.` +
+				examples("archive rewrite --tenant contoso --from 2026-11-20 --to 2026-11-22",
+					"archive rewrite --tenant contoso --log"),
+			Flags: append(append(fleetFlags(), archiveFlags()...),
+				boolFlag("log", "Publish the tables of --tenant as new logs, and make no days"), jsonFlag()),
 			Action: archiveRewrite,
 		}},
 	}
+}
+
+func tableFlag() cli.Flag {
+	return &cli.StringFlag{Name: "table", Value: archive.ReadingsTable, Usage: "`TABLE` of the tenant, such as rollups-1h"}
 }
 
 func archiveFlags() []cli.Flag {
@@ -187,6 +200,9 @@ func archiveList(c *cli.Context) error {
 	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
+	}
+	if c.Bool("versions") {
+		return archiveVersions(c, has, scope, f)
 	}
 	return answer(c, printed(scope.days(c.Context, has), archiveLineOf), func() (string, error) {
 		return "the archive has nothing of these days", knownTenant(c, f.Reader(), scope.tenant)

@@ -16,17 +16,21 @@ import (
 	"furrow/worker/query"
 )
 
-// rewrittenLine is a day or hour that was made again, in JSON.
+// rewrittenLine is a day or hour that was made again, or a table with a new log, in JSON.
 type rewrittenLine struct {
 	Tenant    schema.Tenant `json:"tenant"`
-	Date      string        `json:"date"`      // a day, or an hour of an open one as in 2026-11-20T13
-	Partition schema.Month  `json:"partition"` // of the fleet: the month of its devices, with the shard
+	Date      string        `json:"date,omitempty"`      // a day, or an hour of an open one as in 2026-11-20T13
+	Partition string        `json:"partition,omitempty"` // of the fleet: the month of its devices, with the shard
+	Table     string        `json:"table,omitempty"`     // whose log is new
 }
 
 func archiveRewrite(c *cli.Context) error {
 	scope, err := archiveScopeOf(c)
 	if err != nil {
 		return err
+	}
+	if c.Bool("log") {
+		return archiveFreshLogs(c)
 	}
 	if c.String("from") == "" {
 		return usagef(c, "--from is required: say which days")
@@ -64,7 +68,7 @@ func archiveRewrite(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		line := rewrittenLine{Tenant: folder.Tenant, Date: folder.When(), Partition: folder.Month}
+		line := rewrittenLine{Tenant: folder.Tenant, Date: folder.When(), Partition: folder.Month.String()}
 		if err := printLine(c, line, fmt.Sprintf("%s %s, partition %s", line.Tenant, line.Date, line.Partition)); err != nil {
 			return err
 		}

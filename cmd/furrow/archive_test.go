@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/archive"
+	"furrow/jobs/archive/delta"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -101,9 +103,44 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		t.Errorf("without a device whose data is deleted, it has %+v", again)
 	}
 	f.must("archive verify --readings --files")
+	f.freshLog()
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
+	f.refused(exitUsage, "--tenant is required with --log", "archive rewrite --log")
+	f.refused(exitUsage, "--tenant is required with --versions", "archive list --versions")
 	f.refused(exitUsage, "--tenant is required", "archive files")
 	f.refused(exitFailed, "there is no such day", "archive rewrite --tenant nobody --from -2d")
+}
+
+// freshLog has another program write into the log of a table, and a new log published.
+func (f *fixture) freshLog() {
+	f.t.Helper()
+	versions := func() []versionLine {
+		f.t.Helper()
+		return jsonOf[versionLine](f.t, f.must("archive list --tenant acme --versions --json"))
+	}
+	before := versions()
+	last := before[len(before)-1]
+	if last.Why != "erased" || !last.Published || last.RowsGone <= last.Rows {
+		f.t.Errorf("the last version is %+v", last)
+	}
+	account, err := tables.ParseAccount(text(f.t, filepath.Join(f.storage, "connection")))
+	must(f.t, err)
+	store, err := archive.Connect(archive.StoreConfig{Account: account, Container: f.names.Archive()})
+	must(f.t, err)
+	must(f.t, store.Put(f.t.Context(), "acme/readings/"+delta.VersionFile(last.Version+1), []byte("{}"), ""))
+	if code, _, errs := f.run("archive rewrite --tenant acme --from -2d"); code != exitFailed || !strings.Contains(errs,
+		"another program writes into this table's log") {
+		f.t.Errorf("with a foreign log: exit %d, %s", code, errs)
+	}
+	if code, out, _ := f.run("archive verify"); code != exitFailed || !strings.Contains(out, "another program writes") {
+		f.t.Errorf("verify does not tell of a foreign log: exit %d, %s", code, out)
+	}
+	f.must("archive rewrite --tenant acme --log")
+	f.must("archive rewrite --tenant acme --from -2d")
+	f.must("archive verify --readings --files")
+	if after := versions(); after[len(after)-1].Version <= last.Version+1 || !after[len(after)-1].Published {
+		f.t.Errorf("after a new log, the last version is %+v", after[len(after)-1])
+	}
 }
 
 // archiveLines returns the days that a command prints.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs/archive"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -43,7 +45,7 @@ func archiveVerify(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		for held, err := range has.Verify(c.Context, tenant, c.Bool("files")) {
+		for held, err := range has.Verify(c.Context, tenant, c.Bool("files"), tables.TicksOf(time.Now())) {
 			if err != nil {
 				return err
 			}

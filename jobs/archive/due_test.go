@@ -130,8 +130,8 @@ func TestAnImportMakesEachDayOnce(t *testing.T) {
 	}
 }
 
-// TestLateRowsAreTakenInHourly, and for nothing until then in the same process. Marks with a clock that was ahead do not
-// keep it from that, nor does a file of the future.
+// TestLateRowsAreTakenInHourly, and for nothing until then in the same process. Marks with a clock that was ahead do
+// not keep it from that, nor does a file of the future.
 func TestLateRowsAreTakenInHourly(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -177,8 +177,8 @@ func (a *asker) modified(t *testing.T) (last tables.Ticks) {
 	return last
 }
 
-// TestManyLateRowsAreTakenInSoon: as many as are a third of what there is wait ten minutes, and until no more come, but
-// never longer than an hour.
+// TestManyLateRowsAreTakenInSoon: as many as are a third of what there is wait ten minutes, and until no more come,
+// but never longer than an hour.
 func TestManyLateRowsAreTakenInSoon(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)

@@ -249,9 +249,9 @@ func (m *Tables) publish(ctx context.Context, tenant schema.Tenant) (foreign err
 	return foreign
 }
 
-// cleanMark is the name of the mark that has a tenant's tables cleaned. It stays as it is until then, or a tenant whose
-// days change daily would wait for ever. What changes meanwhile leaves another one beside it: it stays if a job has just
-// cleaned that had read it before.
+// cleanMark is the name of the mark that has a tenant's tables cleaned. It stays as it is until then, or a tenant
+// whose days change daily would wait for ever. What changes meanwhile leaves another one beside it: it stays if a job
+// has just cleaned that had read it before.
 const (
 	cleanMark = "clean"
 	cleanNext = cleanMark + schema.Separator + "next"

@@ -3,9 +3,11 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
@@ -158,7 +160,8 @@ type HeldTable struct {
 
 // Verify counts the tables of a tenant: the days and the files of each, and what the fleet has folded of each closed
 // day. With files, it also lists the container.
-func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool) iter.Seq2[HeldTable, error] {
+func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool,
+	now tables.Ticks) iter.Seq2[HeldTable, error] {
 	return func(yield func(HeldTable, error) bool) {
 		every, err := m.Catalog.Tables(ctx, t)
 		if err != nil {
@@ -166,7 +169,7 @@ func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool) iter.S
 			return
 		}
 		for _, table := range every {
-			one, err := m.verifyTable(ctx, table, files)
+			one, err := m.verifyTable(ctx, table, files, now)
 			if errors.Is(err, catalog.ErrAbsent) {
 				continue
 			}
@@ -177,7 +180,8 @@ func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool) iter.S
 	}
 }
 
-func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool) (one HeldTable, err error) {
+func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool,
+	now tables.Ticks) (one HeldTable, err error) {
 	one = HeldTable{Tenant: t.Tenant, Table: t.Name}
 	for f, err := range t.AllFiles(ctx) {
 		if err != nil {
@@ -195,5 +199,31 @@ func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool) 
 		}
 		one.Wrong = append(one.Wrong, wrong)
 	}
-	return one, nil
+	s, err := t.State(ctx)
+	if err != nil {
+		return one, err
+	}
+	if s.Foreign {
+		one.Wrong = append(one.Wrong, catalog.ErrForeign.Error())
+	} else if s.Published < s.Version {
+		one.Wrong = append(one.Wrong, fmt.Sprintf("version %d is not published since %s", s.Version,
+			s.Waiting.UTC().Format(time.RFC3339)))
+	}
+	if t.Name != ReadingsTable || m.Source == nil {
+		return one, nil
+	}
+	more, err := m.verifyCounts(ctx, t, now)
+	one.Wrong = append(one.Wrong, more...)
+	return one, err
+}
+
+// FreshLog publishes what a table has as a new log, which readers open instead of the one that is there.
+func (m *Tables) FreshLog(ctx context.Context, t schema.Tenant, table string) error {
+	return m.Catalog.Table(t, table).FreshLog(ctx, m.Store)
+}
+
+// Versions yields the versions of a table that can still be told of, from the oldest on.
+func (m *Tables) Versions(ctx context.Context, t schema.Tenant,
+	table string) iter.Seq2[catalog.VersionSummary, error] {
+	return m.Catalog.Table(t, table).Versions(ctx)
 }

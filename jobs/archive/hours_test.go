@@ -178,7 +178,8 @@ func TestOnlyHoursOfOpenDaysAreMade(t *testing.T) {
 		mark := schema.Mark{Month: x.day.Month, Kind: schema.ArchiveMark, Tenant: x.day.Tenant, Name: hour.When(),
 			At: at, Read: at}
 		err := m.Make(t.Context(), []schema.Mark{mark})
-		if early := at < end.Add(m.CloseAfter) && m.Hourly; early != errors.Is(err, groups.ErrNotYet) || !early && err != nil {
+		early := at < end.Add(m.CloseAfter) && m.Hourly
+		if early != errors.Is(err, groups.ErrNotYet) || !early && err != nil {
 			t.Errorf("at %v: %v", at.Time(), err)
 		}
 		return len(x.read(t)) > 0

@@ -203,8 +203,9 @@ func (x *olderFleet) erase(t testing.TB, device schema.DeviceID) {
 	}
 }
 
-// wants returns the cells that the tables should have, by tenant, device and key. Where a row is gone, these are what the
-// older form has of it: Parquet had no kinds besides numbers and texts, and JSON has texts of what JSON has no form of.
+// wants returns the cells that the tables should have, by tenant, device and key. Where a row is gone, these are what
+// the older form has of it: Parquet had no kinds besides numbers and texts, and JSON has texts of what JSON has no
+// form of.
 func (x *olderFleet) wants(t testing.TB) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -400,8 +401,8 @@ func TestOlderDaysAreTakenOver(t *testing.T) {
 	}
 }
 
-// TestKilledTakeoversLoseNothing: whoever works the marks off is killed at an operation, and another goes on; meanwhile
-// a late row comes, and a device is erased.
+// TestKilledTakeoversLoseNothing: whoever works the marks off is killed at an operation, and another goes on;
+// meanwhile a late row comes, and a device is erased.
 func TestKilledTakeoversLoseNothing(t *testing.T) {
 	t.Parallel()
 	for n, more := 0, true; more; n += effort.Step(97) {
@@ -506,8 +507,8 @@ func TestOlderDaysThatAreNoLongerKeptAreDeleted(t *testing.T) {
 	}
 }
 
-// TestAnErasureClosesNoOpenDay: it deletes hours of the older form, which have the device, and no day is made before it
-// is over.
+// TestAnErasureClosesNoOpenDay: it deletes hours of the older form, which have the device, and no day is made before
+// it is over.
 func TestAnErasureClosesNoOpenDay(t *testing.T) {
 	t.Parallel()
 	x := newOlder(t)
@@ -563,7 +564,8 @@ func olderTenantOf(t schema.Tenant) string {
 	return "tenant=" + strings.ReplaceAll(t.Key(), "=", "%") + "/"
 }
 
-// TestADamagedFileStopsNoOtherDay: neither one of an older form nor one of the tables. Its own mark stays, and is told.
+// TestADamagedFileStopsNoOtherDay: neither one of an older form nor one of the tables. Its own mark stays, and is
+// told.
 func TestADamagedFileStopsNoOtherDay(t *testing.T) {
 	t.Parallel()
 	x := newOlder(t)

@@ -130,7 +130,13 @@ func unpacked(t testing.TB, e *tables.Entity) string {
 // want returns what the table should have of the day.
 func (x *tablesFleet) want(t testing.TB) map[string]string {
 	t.Helper()
-	all := expected(t, x.Fleet, func(d schema.Day) bool { return d == x.day.Day })
+	return x.wantOf(t, x.day.Day)
+}
+
+// wantOf returns what the table should have of a day.
+func (x *tablesFleet) wantOf(t testing.TB, day schema.Day) map[string]string {
+	t.Helper()
+	all := expected(t, x.Fleet, func(d schema.Day) bool { return d == day })
 	maps.DeleteFunc(all, func(id, _ string) bool {
 		device, _, _ := strings.Cut(id, "/")
 		return x.World.Member(schema.DeviceID(device), "").Tenant != x.day.Tenant
@@ -380,7 +386,7 @@ func (x *tablesFleet) problems(t *testing.T, m *archive.Tables) string {
 		must.Succeed(t, err)
 		all = append(all, problem)
 	}
-	for one, err := range m.Verify(t.Context(), x.day.Tenant, true) {
+	for one, err := range m.Verify(t.Context(), x.day.Tenant, true, tables.TicksOf(time.Now())) {
 		must.Succeed(t, err)
 		for _, wrong := range one.Wrong {
 			all = append(all, one.Table+": "+wrong)

@@ -74,7 +74,8 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 		return err
 	}
 	defer v.making.past.close()
-	if s.Day(v.day.Month).Watermark > 0 && len(columns) <= fold.MaxSensors { // of more, which are in buckets depends on order
+	// Of more sensors than a bucket has, those that come first are in it, and a file may have them in another order.
+	if s.Day(v.day.Month).Watermark > 0 && len(columns) <= fold.MaxSensors {
 		if v.sums, err = v.beginSums(ctx, v.day); err != nil {
 			return err
 		}

@@ -28,8 +28,10 @@ type TenantDay struct {
 	Also func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// FromStorage, if it is not nil, is called with each device whose rows are read from storage, before these.
 	FromStorage func(*schema.Member)
-	window      coverage.Window
-	source      *Source
+	// Strange, if it is not nil, is called for each row that is no reading.
+	Strange func()
+	window  coverage.Window
+	source  *Source
 }
 
 // TenantDay returns a day to read. It sends nothing.
@@ -177,7 +179,7 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 
 // samples yields those of a device.
 func (d TenantDay) samples(device *deviceDay) iter.Seq2[fold.Sample, error] {
-	own := device.stored
+	own := device.stored(d.Strange)
 	if device.past != nil {
 		own = device.of(device.past)
 	}
@@ -278,20 +280,25 @@ func (d TenantDay) readRows(ctx context.Context, device *deviceDay) {
 	}
 }
 
-// stored yields the rows that are read, as folds see them, unless they are no readings.
-func (d *deviceDay) stored(yield func(fold.Sample, error) bool) {
-	for page := range d.pages {
-		if page.err != nil {
-			yield(fold.Sample{}, page.err)
-			return
-		}
-		for _, e := range page.rows {
-			r, err := schema.ReadingOf(e)
-			if err != nil {
-				continue
-			}
-			if sample, _ := d.model.Sensors.Sample(r); !yield(sample, nil) {
+// stored yields the rows that are read, as folds see them, and calls strange for those that are no readings.
+func (d *deviceDay) stored(strange func()) iter.Seq2[fold.Sample, error] {
+	return func(yield func(fold.Sample, error) bool) {
+		for page := range d.pages {
+			if page.err != nil {
+				yield(fold.Sample{}, page.err)
 				return
+			}
+			for _, e := range page.rows {
+				r, err := schema.ReadingOf(e)
+				if err != nil {
+					if strange != nil {
+						strange()
+					}
+					continue
+				}
+				if sample, _ := d.model.Sensors.Sample(r); !yield(sample, nil) {
+					return
+				}
 			}
 		}
 	}

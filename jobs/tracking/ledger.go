@@ -3,11 +3,13 @@ package tracking
 import (
 	"cmp"
 	"errors"
+	"iter"
 	"slices"
 
 	"furrow/jobs/coverage"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Lengths of a ledger's spans. Most late rows are hours late, and few more than a week, when a day is narrow enough to
@@ -74,6 +76,17 @@ func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 		}
 	}
 	return n
+}
+
+// Days yields the number of rows of each day, hour by hour where those are told apart.
+func (l *Ledger) Days() iter.Seq2[schema.Day, int64] {
+	return func(yield func(schema.Day, int64) bool) {
+		for _, s := range l.spans {
+			if !yield(schema.DayOf(s.start), s.count) {
+				return
+			}
+		}
+	}
 }
 
 // compare returns, for each of the ledger's spans within a window, how many more rows were counted there. A new span is

@@ -1,0 +1,67 @@
+package groups
+
+import (
+	"context"
+	"errors"
+
+	"furrow/jobs/tracking"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Counted is how many rows of a tenant's devices in one partition of the fleet were folded or rejected, by their days.
+type Counted struct {
+	Rows map[schema.Day]int64
+	From schema.Day // the first day that all ledgers tell of: those before are sealed
+}
+
+// Counted reads the ledgers of a tenant's devices.
+func (s *Source) Counted(ctx context.Context, m schema.Month, t schema.Tenant) (c Counted, err error) {
+	c.Rows = map[schema.Day]int64{}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(m.String()), Rows: schema.MembersOf(t)},
+		Select: []string{schema.TrackLedger, schema.TrackLedgerFrom}}
+	for e, err := range s.Tracking().Entities(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return c, err
+		}
+		f := e.Fields()
+		ledger, err := tracking.ParseLedger(f.Binary(schema.TrackLedger))
+		if err != nil {
+			return c, err
+		}
+		c.From = max(c.From, schema.DayOf(tables.Ticks(f.Int(schema.TrackLedgerFrom))+tables.Day-1))
+		for day, n := range ledger.Days() {
+			c.Rows[day] += n
+		}
+	}
+	return c, nil
+}
+
+// Months returns the partitions of the fleet that the pipeline has worked on. Each takes a request.
+func (s *Source) Months(ctx context.Context) (all []schema.Month, err error) {
+	for after := ""; ; {
+		key, err := s.firstPartition(ctx, after)
+		if err != nil || key == "" {
+			return all, err
+		}
+		if month, err := schema.ParseMonth(key); err == nil {
+			all = append(all, month)
+		}
+		after = key
+	}
+}
+
+// firstPartition returns the first partition of the tracking table after one, or none.
+func (s *Source) firstPartition(ctx context.Context, after string) (string, error) {
+	q := tables.Query{Range: tables.PartitionsAfter(after), Select: []string{"PartitionKey"}, Size: 1}
+	for e, err := range s.Tracking().Entities(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		return e.PartitionKey, err
+	}
+	return "", nil
+}
