@@ -32,8 +32,8 @@ type olderDay struct {
 
 	next   int // file
 	copied *os.File
-	reader *columnar.Reader
-	ahead  *columnar.Reading // nil: the file has no more
+	reader *columnar.OlderReader
+	ahead  *columnar.StoredReading // nil: the file has no more
 
 	objects map[string]bool // of devices
 	taken   []string        // objects that were read
@@ -103,17 +103,16 @@ func (d *olderDay) readings(ctx context.Context, m *schema.Member) iter.Seq2[fol
 func (d *olderDay) ofFiles(ctx context.Context, device schema.DeviceID) iter.Seq2[fold.Sample, error] {
 	return func(yield func(fold.Sample, error) bool) {
 		for {
-			for d.ahead != nil && d.ahead.Device <= string(device) {
+			for d.ahead != nil && d.ahead.Device <= device {
 				one := d.ahead
 				if err := d.advance(); err != nil {
 					yield(fold.Sample{}, err)
 					return
 				}
-				if one.Device < string(device) {
+				if one.Device < device {
 					continue
 				}
-				key, err := schema.ParseRowKey(one.Key)
-				if !yield(fold.Sample{Key: key, Values: one.Values}, err) || err != nil {
+				if !yield(one.Sample, nil) {
 					return
 				}
 			}
@@ -140,7 +139,7 @@ func (d *olderDay) open(ctx context.Context, name string) (err error) {
 		err = fmt.Errorf("%w: it has gone", catalog.ErrStale) // somebody else has taken it over
 	}
 	if err == nil {
-		d.reader, err = columnar.Open(d.copied, size)
+		d.reader, err = columnar.OpenOlder(d.copied, size)
 		err = damaged(err)
 	}
 	if err == nil {

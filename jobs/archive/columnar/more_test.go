@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -19,9 +20,11 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
+var noon = tables.TicksOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+
 // TestSensorsBeyondTheColumnsComeBack exactly, with values of every kind and names that look like others with a suffix.
 func TestSensorsBeyondTheColumnsComeBack(t *testing.T) {
-	const columns = MaxColumns
+	const columns = 2000
 	series := []NamedSeries{{Series{Kind: More}, "more"}}
 	for n := range columns {
 		series = append(series, NamedSeries{Series{Sensor: fmt.Sprint("s", n)}, fmt.Sprint("s", n)})

@@ -145,3 +145,10 @@ func (r *rowReader) next() (parquet.Row, error) {
 	}
 	return row, nil
 }
+
+// rescue makes a panic of the library about a damaged file an error.
+func rescue(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("the Parquet file is damaged: %v", r)
+	}
+}

@@ -5,8 +5,45 @@ import (
 	"io"
 	"slices"
 
+	"furrow/tables"
+
 	"github.com/parquet-go/parquet-go"
 )
+
+// Names of the columns that tables have in common.
+const (
+	Device = "device"
+	Time   = "time"
+	Key    = "key"
+)
+
+// Bounds of what a writer holds. A page is what a column holds uncompressed, so a file with many columns has smaller
+// ones. Texts are never in DELTA_LENGTH_BYTE_ARRAY, the library's choice: Spark 3.5 reads it wrongly behind nulls.
+const (
+	groupRows  = 100_000   // of a row group, which then ends with its device
+	groupBytes = 24 << 20  // of the values of a row group, about
+	pages      = 8 << 20   // of all columns together
+	maxPage    = 128 << 10 // of one column
+	minPage    = 2 << 10
+	dictionary = 512 << 10 // of one column; beyond that, its values are written plain
+
+	maxDictionaries = 250 // sensors
+)
+
+// A group is a node whose fields keep their order; that of the library sorts them.
+type group struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+func (g group) Fields() []parquet.Field { return g.fields }
+
+// micros is the microseconds since 1970. The row key has the seventh digit.
+func micros(t tables.Ticks) int64 { return t.Time().UnixMicro() }
+
+func textOf(s string, column int) parquet.Value {
+	return parquet.ByteArrayValue([]byte(s)).Level(0, 1, column)
+}
 
 // A rowWriter passes rows to the library, many at a time, and ends row groups while they are small enough to hold.
 type rowWriter struct {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"furrow/tables"
 
@@ -30,29 +28,19 @@ type TableColumn struct {
 
 // A TableWriter writes a file with other rows than readings, such as rollups.
 type TableWriter struct {
-	columns []TableColumn
-	file    *parquet.GenericWriter[any]
-	rows    []parquet.Row
-	grouped int
 	Rows    int64
+	columns []TableColumn
+	rows    rowWriter
 }
 
 // NewTable returns a writer of a table.
 func NewTable(to io.Writer, columns []TableColumn) *TableWriter {
-	nodes, order, taken := parquet.Group{}, map[string]int{}, map[string]bool{}
-	for i, c := range columns {
-		for taken[strings.ToLower(c.Name)] {
-			c.Name += "_"
-		}
-		taken[strings.ToLower(c.Name)] = true
-		nodes[c.Name], order[c.Name] = c.node(), i
+	var names []string
+	var nodes []parquet.Node
+	for _, c := range columns {
+		names, nodes = append(names, c.Name), append(nodes, c.node())
 	}
-	fields := slices.Clone(nodes.Fields())
-	slices.SortFunc(fields, func(a, b parquet.Field) int { return order[a.Name()] - order[b.Name()] })
-	return &TableWriter{columns: columns, file: parquet.NewGenericWriter[any](to,
-		parquet.NewSchema("row", group{nodes, fields}), parquet.Compression(&parquet.Zstd),
-		parquet.PageBufferSize(maxPage), parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary),
-		parquet.CreatedBy("furrow", "1", ""))}
+	return &TableWriter{columns: columns, rows: newRowWriter(to, names, nodes)}
 }
 
 func (c TableColumn) node() parquet.Node {
@@ -72,12 +60,13 @@ func (t *TableWriter) Write(values ...any) error {
 	if len(values) != len(t.columns) {
 		return fmt.Errorf("writing Parquet: %d values for %d columns", len(values), len(t.columns))
 	}
-	row := make(parquet.Row, len(values))
+	row, bytes := t.rows.begin(), 8*len(values)
 	for i, v := range values {
 		switch v := v.(type) {
 		case string:
-			if row[i] = parquet.NullValue().Level(0, 0, i); v != "" {
+			if v != "" {
 				row[i] = textOf(v, i)
+				bytes += len(v)
 			}
 		case tables.Ticks:
 			row[i] = parquet.Int64Value(micros(v)).Level(0, 0, i)
@@ -89,34 +78,12 @@ func (t *TableWriter) Write(values ...any) error {
 			return fmt.Errorf("writing Parquet: column %s: no column holds a %T", t.columns[i].Name, v)
 		}
 	}
-	t.rows = append(t.rows, row)
 	t.Rows++
-	t.grouped++
-	if len(t.rows) < 500 {
-		return nil
-	}
-	return t.pass()
-}
-
-// pass passes rows to the library, and ends large row groups.
-func (t *TableWriter) pass() error {
-	_, err := t.file.WriteRows(t.rows)
-	if t.rows = t.rows[:0]; err == nil && t.grouped >= groupRows {
-		t.grouped, err = 0, t.file.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("writing Parquet: %w", err)
-	}
-	return nil
+	return t.rows.end(row, bytes)
 }
 
 // Close ends the file.
-func (t *TableWriter) Close() error {
-	if err := t.pass(); err != nil {
-		return err
-	}
-	return t.file.Close()
-}
+func (t *TableWriter) Close() error { return t.rows.close() }
 
 // ReadTable calls row with the values of each row of a table: nil, string, int64 or float64. Times are microseconds
 // since 1970.
