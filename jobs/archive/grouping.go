@@ -75,6 +75,11 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if d.Hour > 0 && (!m.Hourly || m.Closed(d.whole(), asked.Now)) {
 		return nil
 	}
+	if !m.isKnown(d.Tenant) {
+		if has, err := m.Source.Has(ctx, d.Month, d.Tenant); err != nil || !has {
+			return err // the tenant has gone
+		}
+	}
 	if err := m.create(ctx, d.Tenant); err != nil && !errors.Is(err, catalog.ErrForeign) {
 		return made(err)
 	}
@@ -208,10 +213,7 @@ func (m *Tables) Remake(ctx context.Context, d TableDay) error {
 
 // create makes the tables of a tenant, unless it was found that they are there. ErrForeign comes once all are there.
 func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
-	m.mu.Lock()
-	known := m.known[tenant]
-	m.mu.Unlock()
-	if known {
+	if m.isKnown(tenant) {
 		return nil
 	}
 	all := m.Sums(tenant)
@@ -228,13 +230,24 @@ func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
 	if err := m.publish(ctx, tenant); err != nil {
 		return err
 	}
+	m.know(tenant, true)
+	return nil
+}
+
+// isKnown reports whether this process has found the tables of a tenant.
+func (m *Tables) isKnown(t schema.Tenant) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known[t]
+}
+
+func (m *Tables) know(t schema.Tenant, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil || len(m.known) > 100_000 {
 		m.known = map[schema.Tenant]bool{}
 	}
-	m.known[tenant] = true
-	return nil
+	m.known[t] = is
 }
 
 // publish publishes the tables of a tenant. ErrForeign comes once all others are published.

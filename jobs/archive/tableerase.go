@@ -63,7 +63,30 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 	if m.Source != nil && len(every) > 0 { // blobs go once more a day later
 		errs = append(errs, m.markClean(ctx, TableDay{Tenant: tenant, Month: month}))
 	}
-	return all, errors.Join(errs...)
+	err = errors.Join(errs...)
+	if err == nil && m.Source != nil {
+		err = m.removeEmpty(ctx, every)
+	}
+	return all, err
+}
+
+// removeEmpty removes the tables of a tenant that has neither readings nor devices any more, so that nothing names it.
+func (m *Tables) removeEmpty(ctx context.Context, every []*catalog.Table) error {
+	months, err := m.Source.Months(ctx)
+	if err != nil || len(every) == 0 {
+		return err
+	}
+	for _, month := range months {
+		if has, err := m.Source.Has(ctx, month, every[0].Tenant); err != nil || has {
+			return err
+		}
+	}
+	for _, t := range every {
+		if err := t.RemoveEmpty(ctx, m.Store); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eraseOlder takes days in the form of an earlier release over into tables: those have none of a device that has left

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -120,6 +121,10 @@ func (m *Tables) MakeDay(ctx context.Context, of TableDay, asked ...schema.Devic
 		changed, err = m.tryDay(ctx, of, asked)
 		return err
 	})
+	if errors.Is(err, catalog.ErrAbsent) { // the tenant was removed meanwhile
+		m.know(of.Tenant, false)
+		err = fmt.Errorf("%w: %w", catalog.ErrStale, err)
+	}
 	if changed {
 		err = errors.Join(err, m.markClean(ctx, of))
 	}

@@ -112,9 +112,6 @@ func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error)
 }
 
 func (a *sumTable) begin(ctx context.Context, m *Tables, of TableDay) (err error) {
-	if err := a.table.Create(ctx, sumColumns(a.kind)); err != nil {
-		return err
-	}
 	if a.snapshot, err = a.table.Begin(ctx, of.Day); err != nil {
 		return err
 	}

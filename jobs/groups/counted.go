@@ -65,3 +65,22 @@ func (s *Source) firstPartition(ctx context.Context, after string) (string, erro
 	}
 	return "", nil
 }
+
+// Has reports whether a tenant has devices in a partition of the fleet, or data of some that have left it.
+func (s *Source) Has(ctx context.Context, m schema.Month, t schema.Tenant) (bool, error) {
+	of := tables.Range{Partitions: tables.Is(m.String()), Rows: schema.MembersOf(t)}
+	fleet := tables.Query{Range: of, Select: []string{"RowKey"}, Size: 1}
+	for _, err := range s.Client.Table(s.Names.Fleet()).Entities(ctx, fleet) {
+		return err == nil, err
+	}
+	q := tables.Query{Range: of, Select: []string{"RowKey", schema.TrackCheckpoint}}
+	for e, err := range s.Tracking().Entities(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil || e.Get(schema.TrackCheckpoint).Text() != "" { // erased devices have none
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

@@ -92,8 +92,19 @@ func gone(_ tables.Written, err error) error {
 	return err
 }
 
-// Unclean reports whether a table has files that are pending, or whose blobs are to be deleted.
+// Unclean reports whether a table has to be cleaned again: it has files that are pending, or whose blobs are to be
+// deleted, or its folder is listed daily since an erasure.
 func (t *Table) Unclean(ctx context.Context) (bool, error) {
+	p, err := t.published(ctx)
+	if err == nil && p.listed > 0 {
+		h, err := t.anyHead(ctx)
+		if err != nil || h.removed || h.now < p.listed {
+			return err == nil, t.wrap("looking for what is to be cleaned", err)
+		}
+	}
+	if err != nil {
+		return false, t.wrap("looking for what is to be cleaned", err)
+	}
 	for _, prefix := range []string{pendingRows, removedRows} {
 		q := t.query(prefix)
 		q.Size = 1

@@ -13,6 +13,29 @@ import (
 // errMadeAgain says that a table that was removed is there again.
 var errMadeAgain = errors.New("the table was made again meanwhile")
 
+// errHasFiles says that a table is not empty.
+var errHasFiles = errors.New("the table has files")
+
+// RemoveEmpty removes a table, as Remove does, unless it has live files.
+func (t *Table) RemoveEmpty(ctx context.Context, objects Container) error {
+	err := t.removeIf(ctx, objects, t.empty)
+	if errors.Is(err, errHasFiles) {
+		return nil
+	}
+	return err
+}
+
+// empty returns errHasFiles if the table has live files. Whoever commits one afterwards has changed the head.
+func (t *Table) empty(ctx context.Context) error {
+	for _, err := range t.AllFiles(ctx) {
+		if err == nil {
+			err = errHasFiles
+		}
+		return err
+	}
+	return nil
+}
+
 // Remove ends a table, as the removal of its tenant does. From its first step on, nobody commits anything to it. Its
 // files leave it with versions that are published, so readers see it become empty; then its log, its columns and its
 // names go. What is left says which version was the last: versions never begin again in a folder.
@@ -20,15 +43,19 @@ var errMadeAgain = errors.New("the table was made again meanwhile")
 // Repeated, it does what is left. Clean and CleanLog have to be called daily for thirty days from then on: machines
 // that stood still may put blobs until somebody looks.
 func (t *Table) Remove(ctx context.Context, objects Container) error {
-	err := t.remove(ctx, objects)
+	return t.removeIf(ctx, objects, func(context.Context) error { return nil })
+}
+
+func (t *Table) removeIf(ctx context.Context, objects Container, may func(context.Context) error) error {
+	err := t.remove(ctx, objects, may)
 	if errors.Is(err, ErrAbsent) || errors.Is(err, errMadeAgain) { // Create has finished what was left
 		return nil
 	}
 	return t.wrap("removing it", err)
 }
 
-func (t *Table) remove(ctx context.Context, objects Container) error {
-	if err := t.end(ctx); err != nil {
+func (t *Table) remove(ctx context.Context, objects Container, may func(context.Context) error) error {
+	if err := t.end(ctx, may); err != nil {
 		return err
 	}
 	if err := t.endFiles(ctx); err != nil {
@@ -46,11 +73,15 @@ func (t *Table) remove(ctx context.Context, objects Container) error {
 	return errors.Join(t.clean(ctx, objects), t.cleanLog(ctx, objects, 0))
 }
 
-// end raises the epoch, and has the head say that the table was removed.
-func (t *Table) end(ctx context.Context) error {
+// end raises the epoch, and has the head say that the table was removed, if it may be: what that looks at has not
+// changed then.
+func (t *Table) end(ctx context.Context, may func(context.Context) error) error {
 	for try := 0; ; try++ {
 		h, err := t.anyHead(ctx)
 		if err != nil || h.removed {
+			return err
+		}
+		if err := may(ctx); err != nil {
 			return err
 		}
 		h.epoch++
@@ -229,9 +260,10 @@ func (t *Table) emptyLog(ctx context.Context, objects Lister, h head) error {
 	return nil
 }
 
-// unlist takes a table that was removed out of the list of tables, once nobody puts blobs into its folder any more: the
-// list names its tenant. Create reads the head, lists the table, and changes the head. Here the row of the list is read
-// before the head changes, and deleted then, on its version: so no table that Create makes is missing in the list.
+// unlist takes a table that was removed out of the list of tables, once nobody puts blobs into its folder any more:
+// the list names its tenant. Create reads the head, lists the table, and changes the head. Here the row of the list
+// is read before the head changes, and deleted then, on its version: so no table that Create makes is missing in the
+// list.
 func (t *Table) unlist(ctx context.Context) error {
 	row := t.listing()
 	listed, err := t.rows.Get(ctx, row.PartitionKey, row.RowKey)
