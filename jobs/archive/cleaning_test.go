@@ -10,6 +10,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/commit"
 	"furrow/jobs/groups"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
@@ -164,5 +165,46 @@ func TestABusyTenantGetsClean(t *testing.T) {
 	}
 	if rows, blobs := c.unclean(t); rows+blobs > 0 {
 		t.Errorf("%d rows and %d blobs are left", rows, blobs)
+	}
+}
+
+// TestVersionsOfReportsStayAsLongAsReportsAreKept: for ever, unless retention says otherwise. Others stay for a day,
+// or as long as the configuration says.
+func TestVersionsOfReportsStayAsLongAsReportsAreKept(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	for range 2 {
+		must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	}
+	files := func() (reports, others int) {
+		for name := range objects(t, x.World.Account, x.Names.Archive()) {
+			switch is := strings.HasSuffix(name, ".parquet") && !strings.Contains(name, "_delta_log"); {
+			case is && strings.Contains(name, "/reports-"):
+				reports++
+			case is:
+				others++
+			}
+		}
+		return reports, others
+	}
+	clean := func(later time.Duration, versions time.Duration, keep []retain.Keep) {
+		t.Helper()
+		c := x.maker(t, faults.Later(later))
+		c.KeepVersions, c.Source.Keep = versions, keep
+		must.Have(c.Clean(t.Context(), x.day.Tenant))(t)
+	}
+	reports, others := files()
+	clean(40*24*time.Hour, 41*24*time.Hour, nil)
+	if r, o := files(); r != reports || o != others {
+		t.Errorf("versions that are kept for 41 days have %d and %d files after 40, of %d and %d", r, o, reports, others)
+	}
+	clean(40*24*time.Hour, 0, nil)
+	if r, o := files(); r != reports || o != others/2 {
+		t.Errorf("after 40 days, there are %d files of reports and %d others, of %d and %d", r, o, reports, others)
+	}
+	clean(40*24*time.Hour, 0, []retain.Keep{{Reports: map[schema.Window]time.Duration{schema.Hour: 30 * 24 * time.Hour}}})
+	if r, _ := files(); r != reports/2 {
+		t.Errorf("of reports that are kept for 30 days, there are %d files of %d after 40", r, reports)
 	}
 }

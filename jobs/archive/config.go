@@ -20,7 +20,10 @@ var Processor = &fold.Processor{
 	Formats:  []int{1},
 	MaxState: maxState,
 	Marks:    true,
-	New:      func() fold.Config { return &Config{Format: "delta", CloseAfter: time.Hour, Every: Daily} },
+	New: func() fold.Config {
+		return &Config{Format: "delta", CloseAfter: time.Hour, Every: Daily,
+			Versions: 24 * time.Hour}
+	},
 }
 
 // How often there are files.
@@ -38,6 +41,8 @@ type Config struct {
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
 	// Every is how often there are files: those of a day, or of each hour until the day's replace them.
 	Every string `yaml:"every" choice:"1d 1h" hash:"-"`
+	// Versions is how long earlier versions of tables can be read. Those of reports can as long as reports are kept.
+	Versions time.Duration `yaml:"versions" least:"24h" most:"366d" hash:"-"`
 	// Columns about devices that tables have. Where they change, everything is made again, and nothing is folded.
 	Columns []string `yaml:"columns" want:"a list of site and labels.NAME, such as [site, labels.class]" hash:"-"`
 	// Rollups are windows whose buckets have tables, too. Where they change, everything is made again.
@@ -62,7 +67,7 @@ const Format = 2
 // Grouping returns what makes the days that the marks of a pipeline ask for.
 func (c *Config) Grouping(p *groups.Source, s *Store) *Tables {
 	made := &Tables{Store: s, Source: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
-		Hourly: c.Every == Hourly, Settle: p.Settle}
+		Hourly: c.Every == Hourly, KeepVersions: c.Versions, Settle: p.Settle}
 	if p.Client != nil { // those who only look at a configuration have none
 		made.Catalog = catalog.New(p.Client.Table(p.Names.Catalog()))
 	}

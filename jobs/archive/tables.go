@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/commit"
 	"furrow/jobs/groups"
+	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -29,6 +30,8 @@ type Tables struct {
 	CloseAfter time.Duration
 	// Settle is how long a row may take to become visible to everybody.
 	Settle time.Duration
+	// KeepVersions is how long earlier versions of tables can be read; zero means a day. Those of reports can longer.
+	KeepVersions time.Duration
 	// Hold has all marks wait: a worker of an earlier release may make the same days in its form.
 	Hold bool
 
@@ -96,14 +99,34 @@ func (m *Tables) clean(ctx context.Context, t *catalog.Table) (left bool, err er
 	if err := t.Checkpoint(ctx, m.Store, false); err != nil {
 		return false, err
 	}
+	t.Kept = m.kept(t)
 	if err := t.Clean(ctx, m.Store); err != nil {
 		return false, err
 	}
-	if err := t.CleanLog(ctx, m.Store, keptLog); err != nil {
+	if err := t.CleanLog(ctx, m.Store, max(keptLog, t.Kept)); err != nil {
 		return false, err
 	}
 	return t.Unclean(ctx)
 }
+
+// kept returns how long earlier versions of a table can be read. Those of reports can as long as reports are kept:
+// what an invoice said is there to be read again.
+func (m *Tables) kept(t *catalog.Table) time.Duration {
+	kind, w, _ := sumsOf(t)
+	if kind != reportsKind {
+		return m.KeepVersions
+	}
+	var keep []retain.Keep
+	if m.Source != nil {
+		keep = m.Source.Keep
+	}
+	if k := retain.KeepOfTenant(keep, t.Tenant); k != nil && k.Reports[w] > 0 {
+		return max(m.KeepVersions, k.Reports[w])
+	}
+	return forever
+}
+
+const forever = 200 * 365 * 24 * time.Hour
 
 // keptLog is how long versions of tables can be read after there is a checkpoint above them.
 const keptLog = 7 * 24 * time.Hour

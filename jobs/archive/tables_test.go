@@ -20,6 +20,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/retain"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -64,6 +65,7 @@ func (x *tablesFleet) maker(t testing.TB, through policy.Transporter) *archive.T
 	t.Helper()
 	store, source := connected(t, x.Fleet, through)
 	source.Names = x.source
+	source.Keep = []retain.Keep{{Reports: map[schema.Window]time.Duration{schema.Hour: 24 * time.Hour}}}
 	return &archive.Tables{Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: store,
 		Source: source, About: archive.About{"site"}, Settle: time.Second, Summed: archive.Summed{
 			Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},

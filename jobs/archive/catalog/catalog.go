@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
@@ -24,15 +25,17 @@ func New(rows *tables.Table) *Catalog { return &Catalog{rows} }
 type Table struct {
 	Tenant schema.Tenant
 	Name   string
-	rows   *tables.Table
-	key    string // PartitionKey of its rows
+	// Kept is how long after it was replaced a version can be read, at least a day: its files stay so long.
+	Kept time.Duration
+	rows *tables.Table
+	key  string // PartitionKey of its rows
 }
 
 // Table returns a table of a tenant, whether or not it exists. Its rows are a partition whose key does not tell the
 // tenant, so that nothing names a tenant that was removed.
 func (c *Catalog) Table(t schema.Tenant, name string) *Table {
 	sum := sha256.Sum256([]byte(t.Key() + schema.Separator + name))
-	return &Table{t, name, c.rows, hex.EncodeToString(sum[:16])}
+	return &Table{Tenant: t, Name: name, rows: c.rows, key: hex.EncodeToString(sum[:16])}
 }
 
 // listed is the partition that lists all tables: t!TENANT!NAME.

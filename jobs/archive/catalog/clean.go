@@ -7,12 +7,14 @@ import (
 	"furrow/tables"
 )
 
-// grace is how long the blobs of files stay that left a table, after the log says so: readers may have them open. It
+// grace is how long the blobs of files stay at least that left a table, after the log says so: readers may have them
+// open. It
 // is also how long a job may take between naming a file and committing it, and when a blob is deleted for a second
 // time: a request to put it may have been on its way.
 const grace = tables.Day
 
-// Clean ends what jobs have left pending, and deletes the blobs of files that left the table a day ago.
+// Clean ends what jobs have left pending, and deletes the blobs of files that left the table a day ago, or longer
+// where earlier versions are kept.
 func (t *Table) Clean(ctx context.Context, objects Objects) error {
 	return t.wrap("cleaning", t.clean(ctx, objects))
 }
@@ -50,7 +52,8 @@ func (t *Table) clean(ctx context.Context, objects Objects) error {
 			}
 			continue
 		}
-		due := r.due || r.version == 0 && r.written < h.now-grace || r.version > 0 && p.before(r.version, h.now-grace)
+		due := r.due || r.version == 0 && r.written < h.now-grace ||
+			r.version > 0 && p.before(r.version, h.now-grace) && r.at <= millis(h.now)-t.Kept.Milliseconds()
 		if r.deleted != 0 {
 			due = r.deleted < h.now-grace
 		}
