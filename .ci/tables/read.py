@@ -1,54 +1,93 @@
-"""Prints what readers of others find in a Delta table that Furrow wrote: for each row a line of JSON with the reader
-and the values that are not null. Bytes are in base64, times in microseconds since 1970, dates as text."""
+"""Has readers of Python compare Delta tables that Furrow wrote with what is in them: see compare.py."""
 
-import base64
 import datetime
-import json
-import math
 import sys
 
 import deltalake
 import duckdb
 import pandas
 import polars
+import pyarrow.dataset
 
-folder = sys.argv[1]
-
-
-def value(v):
-    if isinstance(v, (bytes, bytearray)):
-        return base64.b64encode(v).decode()
-    if isinstance(v, datetime.datetime):
-        return round(v.timestamp() * 1_000_000)
-    if isinstance(v, datetime.date):
-        return v.isoformat()
-    return v
+import compare
 
 
-def is_null(v):
-    return v is None or isinstance(v, float) and math.isnan(v) or str(v) in ("NaT", "<NA>")
+def filters(device, date):
+    return {name: v for name, v in (("device", device), ("date", date and datetime.date.fromisoformat(date))) if v is not None}
 
 
-def tell(reader, rows):
-    for row in rows:
-        told = {name: value(v) for name, v in row.items() if not is_null(v)}
-        print(json.dumps({"reader": reader, "row": told}))
+class DeltaRS:
+    name = "delta-rs, pyarrow"
+
+    def read(self, folder, version):
+        return deltalake.DeltaTable(folder, version=version).to_pyarrow_table().to_pylist()
+
+    def count(self, folder, device, date):
+        table = deltalake.DeltaTable(folder)
+        if not filters(device, date):
+            return table.count()
+        wanted = [pyarrow.dataset.field(name) == v for name, v in filters(device, date).items()]
+        return table.to_pyarrow_dataset().count_rows(filter=wanted[0])
 
 
-table = deltalake.DeltaTable(folder)
-arrow = table.to_pyarrow_table()
-tell("delta-rs", arrow.to_pylist())
-tell("pandas", table.to_pandas(types_mapper=pandas.ArrowDtype).astype(object).to_dict("records"))
-tell("polars", polars.read_delta(folder).to_dicts())
-tell("polars, lazy", polars.scan_delta(folder).collect().to_dicts())
+class Pandas:
+    name = "pandas"
 
-connection = duckdb.connect()
-connection.register("readings", arrow)
-columns = [name for name, *_ in connection.execute("describe readings").fetchall()]
-tell("DuckDB on delta-rs", (dict(zip(columns, row)) for row in connection.execute("from readings").fetchall()))
+    def read(self, folder, version):
+        frame = deltalake.DeltaTable(folder, version=version).to_pandas(types_mapper=pandas.ArrowDtype)
+        columns = {name: column.array.__arrow_array__().to_pylist() for name, column in frame.items()}
+        return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
-# count(*) is answered from the log, and a filter by what it says of files.
-print(json.dumps({"reader": "count", "row": {"rows": table.count()}}))
-for device in sorted(set(arrow["device"].to_pylist())):
-    found = polars.scan_delta(folder).filter(polars.col("device") == device).select(polars.len()).collect().item()
-    print(json.dumps({"reader": "filter", "row": {"device": device, "rows": found}}))
+    def count(self, folder, device, date):
+        table = deltalake.DeltaTable(folder)
+        if date:
+            return len(table.to_pandas(partitions=[("date", "=", date)], types_mapper=pandas.ArrowDtype))
+        frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+        return len(frame if device is None else frame[frame["device"] == device])
+
+
+class Polars:
+    name = "polars"
+
+    def read(self, folder, version):
+        return polars.read_delta(folder, version=version).to_dicts()
+
+    def count(self, folder, device, date):
+        frame = polars.read_delta(folder)
+        for name, v in filters(device, date).items():
+            frame = frame.filter(polars.col(name) == v)
+        return frame.height
+
+
+class LazyPolars:
+    name = "polars, lazy"
+
+    def read(self, folder, version):
+        return polars.scan_delta(folder, version=version).collect().to_dicts()
+
+    def count(self, folder, device, date):
+        frame = polars.scan_delta(folder)
+        for name, v in filters(device, date).items():
+            frame = frame.filter(polars.col(name) == v)
+        return frame.select(polars.len()).collect().item()
+
+
+class DuckDB:
+    name = "DuckDB on delta-rs"
+
+    def read(self, folder, version):
+        readings = deltalake.DeltaTable(folder, version=version).to_pyarrow_dataset()  # noqa: F841: the query names it
+        found = duckdb.sql("from readings")
+        return [dict(zip(found.columns, row)) for row in found.fetchall()]
+
+    def count(self, folder, device, date):
+        readings = deltalake.DeltaTable(folder).to_pyarrow_dataset()  # noqa: F841: the query names it
+        where = " and ".join(f"{name} = ?" for name in filters(device, date)) or "true"
+        query = f"select count(*) from readings where {where}"
+        return duckdb.execute(query, list(filters(device, date).values())).fetchall()[0][0]
+
+
+if __name__ == "__main__":
+    print(f"deltalake {deltalake.__version__}, polars {polars.__version__}, pandas {pandas.__version__}, "
+          f"pyarrow {pyarrow.__version__}, DuckDB {duckdb.__version__}")
+    compare.run(sys.argv[1], [DeltaRS(), Pandas(), Polars(), LazyPolars(), DuckDB()])

@@ -3,14 +3,10 @@ package archive_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +24,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
+	parquetschema "github.com/apache/arrow-go/v18/parquet/schema"
 )
 
 // A tableOf is a table of readings with what is in it.
@@ -37,6 +34,7 @@ type tableOf struct {
 	container string
 	store     *archive.Store
 	want      map[string]string // readings as readers find them, by device and key
+	rows      []map[string]any  // the same
 	names     map[catalog.Series]string
 }
 
@@ -46,13 +44,18 @@ const odd = "a b=é%"
 func newTable(t *testing.T) *tableOf {
 	t.Helper()
 	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
-	container := azuretest.Name("tables")
+	return newTableOf(t, account, azuretest.Name("tables"), odd)
+}
+
+// newTableOf has an empty table of a tenant. The container may be there.
+func newTableOf(t *testing.T, account tables.Account, container string, tenant schema.Tenant) *tableOf {
+	t.Helper()
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: account, Container: container}))(t)
 	must.Succeed(t, store.Create(t.Context()))
 	client := must.Have(tables.Connect(tables.Config{Account: account}))(t)
 	rows := client.Table(azuretest.Name("catalog"))
 	must.Succeed(t, rows.Create(t.Context()))
-	x := &tableOf{Table: catalog.New(rows).Table(odd, "readings"), account: account, container: container, store: store,
+	x := &tableOf{Table: catalog.New(rows).Table(tenant, "readings"), account: account, container: container, store: store,
 		want: map[string]string{}}
 	must.Succeed(t, x.Create(t.Context(), []delta.Column{{Name: columnar.Device, Type: delta.Text}, {Name: columnar.Time,
 		Type: delta.Moment}, {Name: columnar.Key, Type: delta.Text}, {Name: columnar.Doubtful, Type: delta.Boolean,
@@ -119,33 +122,55 @@ func (x *tableOf) file(t *testing.T, ctx context.Context, day schema.Day, readin
 	return f
 }
 
+// Values that JSON has no form of its own for, which readers tell from numbers and texts.
+type (
+	micros int64  // since 1970
+	dated  string // a day
+)
+
 // expect notes readings as readers find them.
 func (x *tableOf) expect(readings ...sent) {
 	for _, r := range readings {
-		row := map[string]any{"device": r.device, "key": r.Key.String(), "time": r.Key.Ticks.Time().UnixMicro(),
-			"date": schema.DayOf(r.Key.Ticks).String()}
-		name := func(sensor string, kind delta.Type) string {
-			return x.names[catalog.Series{Sensor: sensor, Type: kind}]
-		}
-		for _, v := range r.Values {
-			if v.Is == fold.State {
-				row[name(v.Sensor, delta.Text)] = v.State
-			} else if !slices.ContainsFunc(r.Exact, func(e fold.ExactValue) bool { return e.Sensor == v.Sensor }) {
-				row[name(v.Sensor, delta.Double)] = v.Number
-			}
-			if v.Doubtful {
-				row["doubtful"] = true
-			}
-		}
-		for _, e := range r.Exact {
-			if e.Value.Type() == tables.TypeBinary {
-				row[name(e.Sensor, delta.Bytes)] = base64.StdEncoding.EncodeToString(e.Value.Binary())
-			} else {
-				row[name(e.Sensor, delta.Long)] = e.Value.Int()
-			}
-		}
+		row := rowOf(x.names, r.device, &r.Sample)
+		x.rows = append(x.rows, row)
 		x.want[r.device+"/"+r.Key.String()] = canonical(row)
 	}
+}
+
+// rowOf returns a reading as readers find it in columns of some names.
+func rowOf(names map[catalog.Series]string, device string, r *fold.Sample) map[string]any {
+	row := map[string]any{"device": device, "key": r.Key.String(), "time": micros(r.Key.Ticks.Time().UnixMicro()),
+		"date": dated(schema.DayOf(r.Key.Ticks).String())}
+	more := map[string]json.RawMessage{}
+	set := func(sensor string, kind delta.Type, v any) {
+		if name := names[catalog.Series{Sensor: sensor, Type: kind}]; name != "" {
+			row[name] = v
+		} else { // of numbers, that have no digits which JSON cuts
+			more[sensor], _ = json.Marshal(v)
+		}
+	}
+	for _, v := range r.Values {
+		if v.Is == fold.State {
+			set(v.Sensor, delta.Text, v.State)
+		} else if !slices.ContainsFunc(r.Exact, func(e fold.ExactValue) bool { return e.Sensor == v.Sensor }) {
+			set(v.Sensor, delta.Double, v.Number)
+		}
+		if v.Doubtful {
+			row["doubtful"] = true
+		}
+	}
+	for _, e := range r.Exact {
+		if e.Value.Type() == tables.TypeBinary {
+			set(e.Sensor, delta.Bytes, e.Value.Binary())
+		} else {
+			set(e.Sensor, delta.Long, e.Value.Int())
+		}
+	}
+	if len(more) > 0 {
+		text, _ := json.Marshal(more)
+		row["more"] = string(text)
+	}
+	return row
 }
 
 // canonical is a row as text: numbers in the shortest form that tells them apart.
@@ -188,12 +213,17 @@ func filled(t *testing.T) *tableOf {
 		"count": tables.Int64(math.MaxInt64), "small": tables.Int64(1 << 53), "raw": tables.Binary([]byte{0, 255, 7}),
 		"id": tables.GUID("6f1b0d2e-5a0c-4a52-9d8f-0d5f0e2f7a11"), "device": tables.Double(3), "2nd": tables.String("x"),
 		"when": tables.DateTime(tables.TicksOf(at(day, 7))), "max": tables.Double(math.MaxFloat64),
+		"low": tables.Int64(math.MinInt64), "tiny": tables.Double(5e-324), "empty": tables.String(""),
+		"none": tables.Binary(nil), "odd": tables.String("\"\\\n\x00\U0001F69C"), "number": tables.String("12.5"),
+		"yes": tables.Boolean(true), "nan": tables.Double(math.NaN()), "infinite": tables.Double(math.Inf(-1)), // no readings
 	}
 	late = append(late, sampleOf("contoso:d2", at(day+1, 1), values))
 	for n := range 30 {
 		late = append(late, sampleOf("contoso:d2", at(day+1, 2+n), map[string]tables.Value{
 			"count": tables.Int64(int64(n)<<53 + 1), "text": tables.String(strings.Repeat("é", n))}))
 	}
+	late[3].Values[0].Doubtful = true
+	late = append(late, sampleOf("contoso:d2", at(day+1, 50), map[string]tables.Value{"nan": tables.Double(math.NaN())}))
 	x.put(t, day, none, early[:30]...)
 	x.put(t, day+1, none, late...)
 	x.put(t, day, func(catalog.File) bool { return true }, early...) // late rows
@@ -228,7 +258,7 @@ func TestTablesHaveEveryValue(t *testing.T) {
 	for path := range live {
 		date, _, _ := strings.Cut(strings.TrimPrefix(path, "date="), "/")
 		for _, row := range rowsOfFile(t, all[root+path]) {
-			row["date"] = date
+			row["date"] = dated(date)
 			got[fmt.Sprint(row["device"], "/", row["key"])] = canonical(row)
 		}
 	}
@@ -249,10 +279,15 @@ func rowsOfFile(t *testing.T, content []byte) (rows []map[string]any) {
 			column := r.MetaData().Schema.Column(c)
 			values := valuesOf(t, must.Have(r.RowGroup(g).Column(c))(t), n)
 			for i, v := range values {
-				if b, is := v.(parquet.ByteArray); is && column.LogicalType().String() == "String" {
-					v = string(b)
-				} else if is {
-					v = base64.StdEncoding.EncodeToString(b)
+				switch one := v.(type) {
+				case parquet.ByteArray:
+					if v = []byte(one); column.LogicalType().String() == "String" {
+						v = string(one)
+					}
+				case int64:
+					if _, is := column.LogicalType().(parquetschema.TimestampLogicalType); is {
+						v = micros(one)
+					}
 				}
 				if v != nil {
 					rows[first+i][column.Name()] = v
@@ -310,72 +345,4 @@ func batch[T any](t *testing.T, levels []int16,
 		done += int(n)
 	}
 	return all
-}
-
-// TestOthersReadTables cell by cell: delta-rs, pandas, polars, and DuckDB on delta-rs.
-func TestOthersReadTables(t *testing.T) {
-	t.Parallel()
-	python := os.Getenv("FURROW_TABLE_READERS")
-	if python == "" {
-		t.Skip("FURROW_TABLE_READERS does not name a Python that has what .ci/tables/requirements.txt lists")
-	}
-	x := filled(t)
-	dir := t.TempDir()
-	for name, content := range objects(t, x.account, x.container) {
-		must.Succeed(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o700))
-		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
-	}
-	command := exec.CommandContext(t.Context(), python, "../../.ci/tables/read.py", filepath.Join(dir, x.Folder()))
-	command.Stderr = os.Stderr
-	printed := must.Have(command.Output())(t)
-	got, filtered := map[string]map[string]string{}, 0
-	for lines := json.NewDecoder(bytes.NewReader(printed)); lines.More(); {
-		var line struct {
-			Reader string
-			Row    map[string]any
-		}
-		lines.UseNumber()
-		must.Succeed(t, lines.Decode(&line))
-		switch line.Reader {
-		case "count":
-			if n := fmt.Sprint(line.Row["rows"]); n != fmt.Sprint(len(x.want)) {
-				t.Errorf("count(*) is %s, want %d", n, len(x.want))
-			}
-			continue
-		case "filter":
-			n := must.Have(line.Row["rows"].(json.Number).Int64())(t)
-			filtered += int(n)
-			continue
-		}
-		id := fmt.Sprint(line.Row["device"], "/", line.Row["key"])
-		if got[line.Reader] == nil {
-			got[line.Reader] = map[string]string{}
-		}
-		if got[line.Reader][id] != "" {
-			t.Errorf("%s reads %s twice", line.Reader, id)
-		}
-		got[line.Reader][id] = canonical(x.typed(line.Row))
-	}
-	for reader, rows := range got {
-		same(t, rows, x.want, reader)
-	}
-	if len(got) != 5 || filtered != len(x.want) {
-		t.Errorf("%d readers, and %d rows by device; want 5 and %d", len(got), filtered, len(x.want))
-	}
-}
-
-// typed gives numbers the types of their columns.
-func (x *tableOf) typed(row map[string]any) map[string]any {
-	doubles := map[string]bool{}
-	for s, name := range x.names {
-		doubles[name] = s.Type == delta.Double
-	}
-	for name, v := range row {
-		if n, is := v.(json.Number); is && doubles[name] {
-			row[name], _ = n.Float64()
-		} else if is {
-			row[name], _ = n.Int64()
-		}
-	}
-	return row
 }
