@@ -70,7 +70,7 @@ func TestVersionsAreLinesOfJSON(t *testing.T) {
 // TestStatsAreWhole: readers pass over a file by them, so a greatest value is not shortened.
 func TestStatsAreWhole(t *testing.T) {
 	long := strings.Repeat("z", 1000)
-	want := `{"numRecords":2,"minValues":{"device":"a"},"maxValues":{"device":"` + long + `"}}`
+	want := `{"numRecords":2,"minValues":{"device":"a"},"maxValues":{"device":"` + long + `"},"nullCount":{"device":0}}`
 	stats := delta.Stats{Rows: 2, Ranges: map[string]delta.Range{"device": {Min: "a", Max: long}}}
 	if got := stats.String(); got != want {
 		t.Errorf("stats %s", got)

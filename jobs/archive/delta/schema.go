@@ -68,18 +68,19 @@ type Range struct{ Min, Max string }
 // a greatest value that is shortened loses rows in some of them.
 type Stats struct {
 	Rows   int64
-	Ranges map[string]Range // by the names of columns
+	Ranges map[string]Range // by the names of columns that have a value in each row
 }
 
 // String returns the text that an Add has.
 func (s Stats) String() string {
 	told := struct {
-		Rows int64             `json:"numRecords"`
-		Min  map[string]string `json:"minValues"`
-		Max  map[string]string `json:"maxValues"`
-	}{s.Rows, map[string]string{}, map[string]string{}}
+		Rows  int64             `json:"numRecords"`
+		Min   map[string]string `json:"minValues"`
+		Max   map[string]string `json:"maxValues"`
+		Nulls map[string]int64  `json:"nullCount"` // Spark passes over no file by a column that has none here
+	}{s.Rows, map[string]string{}, map[string]string{}, map[string]int64{}}
 	for name, r := range s.Ranges {
-		told.Min[name], told.Max[name] = r.Min, r.Max
+		told.Min[name], told.Max[name], told.Nulls[name] = r.Min, r.Max, 0
 	}
 	text, err := json.Marshal(told, json.Deterministic(true))
 	if err != nil { // a text that is no UTF-8, which no key of storage is
