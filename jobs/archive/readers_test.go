@@ -424,3 +424,29 @@ func TestOthersRunTheExamples(t *testing.T) {
 	}))(t), 0o600))
 	python(t, "examples.py", "../../cmd/furrow/reference/delta.md", replacements)
 }
+
+// TestOthersPassOverFiles of other devices and days, in a table of a year with three files a day.
+func TestOthersPassOverFiles(t *testing.T) {
+	t.Parallel()
+	others(t)
+	x := newTable(t)
+	day := must.Have(schema.ParseDay("2026-11-20"))(t)
+	for n := range schema.Day(365) {
+		s := must.Have(x.Begin(t.Context(), day-n))(t)
+		change := &catalog.Change{Days: []catalog.Day{s.Day(schema.Month{Year: 2026, Month: 6})}}
+		for part := range 3 {
+			var sent []sent
+			for i := range 30 {
+				sent = append(sent, sampleOf(fmt.Sprintf("d%02d", part*30+i), (day-n).Start().Time(),
+					map[string]tables.Value{"n": tables.Double(float64(i))}))
+			}
+			change.New = append(change.New, x.file(t, t.Context(), day-n, sent))
+		}
+		must.Have(x.Commit(t.Context(), s, change))(t)
+	}
+	must.Have(x.Publish(t.Context(), x.store))(t)
+	must.Succeed(t, x.Checkpoint(t.Context(), x.store, true))
+	r := &readables{dir: t.TempDir()}
+	one := r.add(t, "", objects(t, x.account, x.container), x.Folder(), nil)
+	python(t, "prune.py", one.Folder, "d42", "2026-03-01")
+}
