@@ -71,7 +71,7 @@ func (m *Tables) hold(ctx context.Context, t schema.Tenant, first, last schema.D
 		}
 	}
 	least := map[schema.Day]tables.Ticks{} // of the partitions of the fleet
-	for d, err := range m.Readings(t).Days(ctx) {
+	for d, err := range m.Readings(t).DaysBetween(ctx, first, last) {
 		if err != nil {
 			return err
 		}

@@ -72,8 +72,18 @@ func (t *Table) Day(ctx context.Context, date schema.Day, m schema.Month) (Day, 
 
 // Days yields what a table has of each day and partition of the fleet.
 func (t *Table) Days(ctx context.Context) iter.Seq2[Day, error] {
+	return t.days(ctx, tables.KeysWithPrefix(dayRows))
+}
+
+// DaysBetween yields what a table has of each partition of the fleet and each day from first to last.
+func (t *Table) DaysBetween(ctx context.Context, first, last schema.Day) iter.Seq2[Day, error] {
+	return t.days(ctx, between(dayRows, first, last))
+}
+
+func (t *Table) days(ctx context.Context, rows tables.Keys) iter.Seq2[Day, error] {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: rows}}
 	return func(yield func(Day, error) bool) {
-		for e, err := range t.rows.Entities(ctx, t.query(dayRows)) {
+		for e, err := range t.rows.Entities(ctx, q) {
 			d := Day{}
 			if err == nil {
 				d, err = dayOf(e)
@@ -92,8 +102,12 @@ func (t *Table) AllFiles(ctx context.Context) iter.Seq2[File, error] {
 
 // Files yields the live files of a table, of days from first to last.
 func (t *Table) Files(ctx context.Context, first, last schema.Day) iter.Seq2[File, error] {
-	return t.files(ctx, tables.Keys{From: fileRows + first.String(),
-		Before: tables.KeysWithPrefix(fileRows + last.String()).Before})
+	return t.files(ctx, between(fileRows, first, last))
+}
+
+// between returns the keys of a kind of rows, of days from first to last.
+func between(kind string, first, last schema.Day) tables.Keys {
+	return tables.Keys{From: kind + first.String(), Before: tables.KeysWithPrefix(kind + last.String()).Before}
 }
 
 func (t *Table) files(ctx context.Context, rows tables.Keys) iter.Seq2[File, error] {

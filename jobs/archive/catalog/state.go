@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json"
 )
@@ -27,6 +28,11 @@ type VersionSummary struct {
 
 // Versions yields the versions of a table that the catalog still has, from the oldest on.
 func (t *Table) Versions(ctx context.Context) iter.Seq2[VersionSummary, error] {
+	return t.VersionsFrom(ctx, 0)
+}
+
+// VersionsFrom yields the versions of a table that the catalog still has, from number first on.
+func (t *Table) VersionsFrom(ctx context.Context, first int64) iter.Seq2[VersionSummary, error] {
 	return func(yield func(VersionSummary, error) bool) {
 		p, err := t.published(ctx)
 		if err != nil {
@@ -34,6 +40,7 @@ func (t *Table) Versions(ctx context.Context) iter.Seq2[VersionSummary, error] {
 			return
 		}
 		q := t.query(versionRows)
+		q.Range.Rows.From = versionRow(max(0, first))
 		q.Select = []string{"PartitionKey", "RowKey", "Timestamp", "Why", "Operation", "At", "FilesAdded", "FilesGone",
 			"RowsAdded", "RowsGone", "Begins"}
 		for e, err := range t.rows.Entities(ctx, q) {
@@ -66,11 +73,14 @@ type State struct {
 	Published int64     // newest one that readers find; -1: none
 	Waiting   time.Time // since when a version waits for being published; zero: none does
 	Foreign   bool      // nothing is published before there is a fresh log
-	Files     int64     // live ones
-	Rows      int64     // in them
-	Bytes     int64     // of them
-	Pending   int64     // files that jobs are about to put
-	Left      int64     // files whose blobs are to be deleted
+	Days      int64     // that have live files
+	First     schema.Day
+	Last      schema.Day
+	Files     int64 // live ones
+	Rows      int64 // in them
+	Bytes     int64 // of them
+	Pending   int64 // files that jobs are about to put
+	Left      int64 // files whose blobs are to be deleted
 }
 
 // State counts what a table has. It reads the row of every file.
@@ -113,6 +123,9 @@ func (t *Table) countFiles(ctx context.Context, s *State) error {
 		if err != nil {
 			return err
 		}
+		if err := s.countDay(e.RowKey); err != nil {
+			return err
+		}
 		var stats delta.Stats
 		f := e.Fields()
 		f.Fail("Stats", json.Unmarshal([]byte(f.String("Stats")), &stats))
@@ -122,6 +135,22 @@ func (t *Table) countFiles(ctx context.Context, s *State) error {
 		}
 	}
 	return nil
+}
+
+// countDay counts the day of a file. Files come in the order of days.
+func (s *State) countDay(row string) error {
+	parts, err := parse(row, fileRows, 2)
+	if err != nil {
+		return err
+	}
+	day, err := schema.ParseDay(parts[0])
+	if s.Days == 0 {
+		s.First = day
+	}
+	if s.Days == 0 || day != s.Last {
+		s.Days, s.Last = s.Days+1, day
+	}
+	return err
 }
 
 func (t *Table) countRows(ctx context.Context, kind string) (n int64, err error) {

@@ -25,10 +25,11 @@ func TestATableTellsWhatItHas(t *testing.T) {
 			t.Errorf("it has %+v,\nwant %+v", got, want)
 		}
 	}
-	state(catalog.State{Version: 2, Published: 1, Files: 2, Rows: 8, Bytes: 30})
+	state(catalog.State{Version: 2, Published: 1, Days: 1, First: day, Last: day, Files: 2, Rows: 8, Bytes: 30})
 	must.Have(m.table.Pend(t.Context(), day))(t)
 	must.Succeed(t, m.merge(t.Context()))
-	state(catalog.State{Version: 3, Published: 1, Files: 1, Rows: 8, Bytes: 31, Pending: 1, Left: 2})
+	state(catalog.State{Version: 3, Published: 1, Days: 1, First: day, Last: day, Files: 1, Rows: 8, Bytes: 31,
+		Pending: 1, Left: 2})
 	must.Succeed(t, m.publish(t.Context()))
 	must.Succeed(t, m.retire(t.Context()))
 	must.Succeed(t, m.fresh(t.Context()))
@@ -54,6 +55,13 @@ func TestATableTellsWhatItHas(t *testing.T) {
 		if i >= len(got) || got[i] != want[i] {
 			t.Fatalf("its versions are %+v,\nwant %+v", got, want)
 		}
+	}
+	for v, err := range m.table.VersionsFrom(t.Context(), 4) {
+		must.Succeed(t, err)
+		got = append(got, v)
+	}
+	if newest := got[len(want):]; len(newest) != 2 || newest[0].Number != 4 {
+		t.Errorf("its versions from 4 on are %+v", newest)
 	}
 	must.Succeed(t, m.remove(t.Context()))
 	state(catalog.State{Removed: true, Version: 5, Published: 5, Left: 4})
