@@ -31,7 +31,7 @@ func newGuarded(t testing.TB, n int, c Config) *guarded {
 	fleet.Grow(t, n)
 	g := &guarded{store: access.NewStore(fleet.Client, fleet.Names)}
 	c.Access, c.Activity = &access.Directory{Store: g.store}, access.NewLog(fleet.Client, fleet.Names)
-	g.fixture = over(t, fleet, c, retaining())
+	g.fixture = over(t, fleet, c, retaining(), archiving())
 	return g
 }
 

@@ -88,7 +88,7 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	b.must("be a phone", chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile,
 		chromedp.EmulateTouch)))
 	for _, path := range []string{"", "devices", "devices/" + string(device), "pipelines", "tenants", "tenants/contoso",
-		"tenants/contoso/report"} {
+		"tenants/contoso/report", "archive"} {
 		b.open(f.url + path)
 		b.sees(path+" fits a phone",
 			`document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
@@ -148,13 +148,15 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 	must.Succeed(t, f.Client.Table(f.Names.Partitions("retention")).Create(t.Context()))
 	f.waits(t, f.id(0), "behind", time.Now().AddDate(0, 0, -20), "")
 	f.waits(t, f.id(1), "", time.Time{}, "no answer")
+	a := newArchive(f.Fixture)
+	a.add(t, a.table(t, "contoso", "readings"), 20_000, 5, 1)
 	b := newBrowser(t)
 	for _, width := range []int64{1440, 390} {
 		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
 		for _, path := range []string{"", "?text=nothing", "devices", "devices/" + string(f.id(0)) +
 			"?sensor=temperature&with=humidity",
 			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso",
-			"tenants/contoso/report?period=week&sensor=temperature", "costs", "retention"} {
+			"tenants/contoso/report?period=week&sensor=temperature", "costs", "retention", "archive"} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(f.url + path)
 				b.sees(path+" is there", `document.readyState === "complete"`)
@@ -350,7 +352,8 @@ type probeFleet struct {
 
 func newProbeFleet(t *testing.T, n int) *probeFleet {
 	t.Helper()
-	f := &probeFleet{fixture: over(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true}, retaining())}
+	f := &probeFleet{fixture: over(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true}, retaining(),
+		archiving())}
 	for i := range n {
 		position := f.position(i)
 		f.Add(t, schema.Device{ID: f.id(i), Site: "here", Position: &position})

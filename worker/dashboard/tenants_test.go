@@ -100,7 +100,7 @@ func TestNoRouteTellsOfAnotherTenantsAccount(t *testing.T) {
 	fleets[0].Grow(t, 8)
 	store := access.NewStore(fleets[0].Client, fleets[0].Names)
 	c := Config{Loopback: true, Access: &access.Directory{Store: store}}
-	noRouteTells(t, &guarded{overAccounts(t, fleets, c, retaining()), store}, fleets[1])
+	noRouteTells(t, &guarded{overAccounts(t, fleets, c, retaining(), archiving()), store}, fleets[1])
 }
 
 // noRouteTells adds another tenant to one of the accounts of a fleet from Grow.

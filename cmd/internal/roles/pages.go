@@ -138,6 +138,7 @@ func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 	}
 	for _, processor := range p.Processors {
 		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
+		v.Archive = v.Archive || processor.Marks
 		v.Rates = v.Rates || processor.Writes(rate.Table)
 		v.Rules = v.Rules || processor.Writes(rules.Table)
 		if processor.Writes(rollup.Processor.Tables[0]) {

@@ -93,6 +93,11 @@ func (a *API) Routes() []Route {
 		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, model.Read, error) {
 			return m.Retention(r.Context(), p.Tenant)
 		})},
+		// About nine operations per table, one per thousand of its files, and two per thousand files and days of the answer.
+		// Shared for half a minute.
+		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, model.Read, error) {
+			return m.Archive(r.Context(), p.Archive())
+		})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())

@@ -396,6 +396,11 @@ func (p Params) Costs() model.CostQuery {
 	return model.CostQuery{Tenant: p.Tenant, Month: p.Month, Window: p.Window}
 }
 
+// Archive returns the query for what the archive has of a tenant; by default of its newest days.
+func (p Params) Archive() model.ArchiveQuery {
+	return model.ArchiveQuery{Tenant: p.Tenant, From: p.From, To: p.To}
+}
+
 // Incidents returns the query for incidents; without a time, of all that are kept.
 func (p Params) Incidents(f formats.Format, now time.Time) model.IncidentQuery {
 	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,

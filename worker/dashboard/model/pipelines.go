@@ -61,9 +61,7 @@ func (s *Store) pipelinesIn(ctx context.Context, a *account) (found pipelinesRea
 	found = pipelinesRead{make([]PipelineStatus, len(all)), make([]Read, len(all))}
 	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
-		read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, a, p) }
-		key := strconv.Itoa(int(a.number)) + schema.Separator + string(p.Name)
-		states[i], found.reads[i], err = s.pipelines.get(ctx, key, pipelinesAge, read)
+		states[i], found.reads[i], err = s.pipelineOf(ctx, a, p)
 		found.all[i] = s.pipelineStatus(a, p, states[i])
 		return err
 	})
@@ -74,6 +72,12 @@ func (s *Store) pipelinesIn(ctx context.Context, a *account) (found pipelinesRea
 		spent.usd, spent.spent = max(spent.usd, p.Budget), append(spent.spent, p.Spent)
 	}
 	return found, spent, err
+}
+
+// pipelineOf returns what was read of a pipeline within a few seconds.
+func (s *Store) pipelineOf(ctx context.Context, a *account, p Pipeline) (pipelineRead, Read, error) {
+	read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, a, p) }
+	return s.pipelines.get(ctx, strconv.Itoa(int(a.number))+schema.Separator+string(p.Name), pipelinesAge, read)
 }
 
 func (s *Store) pipeline(ctx context.Context, a *account, p Pipeline) (r pipelineRead, err error) {

@@ -46,6 +46,7 @@ type Pipeline struct {
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
 	Budget  float64                           // US dollars a month of all pipelines; zero: none
 	Keep    []retain.Keep                     // what it deletes; none: it folds
+	Archive bool                              // it keeps tables of the readings
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.
@@ -74,6 +75,7 @@ type Store struct {
 	summaries cache[summed]
 	costs     cache[cost.Costs]
 	retained  cache[retained]
+	archives  cache[Archive]
 	budgets   cache[*Budget]
 	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
@@ -92,6 +94,7 @@ func New(c Config) *Store {
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
 		summaries: newCache[summed](), costs: newCache[cost.Costs](), retained: newCache[retained](),
+		archives: newCache[Archive](),
 		budgets:  newCache[*Budget](),
 		compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}

@@ -161,6 +161,23 @@ func retention(name string) model.Retention {
 			{Cause: "behind", Why: "a pipeline has not folded them", Devices: 1, From: &from, Device: name}}}
 }
 
+// archive returns the tables of a tenant. Another program writes into the log of one.
+func archive(tenant, name string) model.Archive {
+	at, published := theTime(), int64(11)
+	return model.Archive{Tenant: tenant, Archives: name == "", From: at.AddDate(0, 0, -31), To: at,
+		Waiting: []model.ArchiveWaiting{{Pipeline: "archive" + name, Storage: name, Days: 3, Seconds: 7200},
+			{Pipeline: "x" + name, Seconds: math.NaN()}},
+		Tables: []model.ArchiveTable{{Table: "readings" + name, Storage: name, Path: "archive/contoso/readings" + name,
+			Days: 1095, First: "2023-11-22", Last: "2026-11-20", Rows: 9e8, Files: 1100, Bytes: 9 << 30, Version: 12,
+			Published: &published, Waiting: &at, Foreign: true},
+			{Table: "rollups-1h" + name, First: name, Last: name, Bytes: -1, Version: -1}},
+		Days: []model.ArchiveDay{{Date: "2026-11-20" + name, Readings: 86400, Rollups: 50, Reports: 25, Files: 5,
+			Bytes: 1 << 20, Open: true}, {Date: "2026-11-19", Files: -1, Watermark: &at}},
+		Versions: []model.ArchiveVersion{{Table: "readings", Storage: name, Version: 12, At: at, Operation: "MERGE" + name,
+			FilesAdded: 1, FilesGone: 2, RowsAdded: 5, RowsGone: 8},
+			{Table: "readings", Version: 11, At: at, Why: "day closed" + name, RowsAdded: 8, Published: true}}}
+}
+
 // costs returns what a tenant and another one cost.
 func costs(tenant string) cost.Costs {
 	through := theTime()

@@ -26,6 +26,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/tenants/{tenant}/report", Params: api.SummaryParams(), Handle: s.page(s.report)},
 		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
 		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
+		{Pattern: "/archive", Params: api.ArchiveParams(), Handle: s.page(s.archive)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}...)
 }
@@ -170,7 +171,8 @@ func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Tenants(r.Context(), p.After, p.Limit)
-	return &TenantsPage{Answer: a, Costs: s.c.Model.HasCosts(), Retention: s.c.Model.HasRetention()}, read, err
+	return &TenantsPage{Answer: a, Costs: s.c.Model.HasCosts(), Retention: s.c.Model.HasRetention(),
+		Archive: s.c.Model.HasArchive()}, read, err
 }
 
 // retention shows what is kept, and what stays longer.
@@ -221,7 +223,8 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	series, charted, err := s.c.Model.Day(r.Context(), query)
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err),
-		Reports: s.c.Model.Reported(), Retains: s.c.Model.HasRetention(), Cost: s.cost(r, name)}, read.And(charted), nil
+		Reports: s.c.Model.Reported(), Retains: s.c.Model.HasRetention(), Archives: s.c.Model.HasArchive(),
+		Cost: s.cost(r, name)}, read.And(charted), nil
 }
 
 // report shows a tenant's day, week or month.

@@ -114,6 +114,7 @@ type TenantsPage struct {
 	Costs  bool // costs can be asked for
 
 	Retention bool // something is deleted in the end
+	Archive   bool // a pipeline keeps an archive
 }
 
 // A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.
@@ -124,9 +125,11 @@ type TenantPage struct {
 	Today   string
 	Sensors []model.Sensor
 	Series  *model.Series
-	Reports bool             // the tenant's days, weeks and months are reported
-	Retains bool             // something of the tenant is deleted in the end
-	Cost    *cost.TenantCost // of this month; nil: it is not known
+	Reports bool // the tenant's days, weeks and months are reported
+	Retains bool // something of the tenant is deleted in the end
+	// Archives says that a pipeline keeps an archive.
+	Archives bool
+	Cost     *cost.TenantCost // of this month; nil: it is not known
 }
 
 // A CostsPage shows what tenants cost in a month. It takes the parameters of /v1/costs.
@@ -176,4 +179,5 @@ func (TenantPage) file() string    { return "tenant.html" }
 func (ReportPage) file() string    { return "report.html" }
 func (CostsPage) file() string     { return "costs.html" }
 func (RetentionPage) file() string { return "retention.html" }
+func (ArchivePage) file() string   { return "archive.html" }
 func (ProblemPage) file() string   { return "problem.html" }

@@ -50,6 +50,9 @@ func allPages() map[string]web.Page {
 		"tenant/empty":    &web.TenantPage{},
 		"costs/empty":     &web.CostsPage{},
 		"retention/empty": &web.RetentionPage{},
+		"archive/empty":   &web.ArchivePage{},
+		"archive/choose":  &web.ArchivePage{Tenants: []string{"contoso", "x"}, Answer: model.Archive{Archives: true}},
+		"archive/new":     &web.ArchivePage{Answer: model.Archive{Archives: true, Tenant: "contoso"}},
 		"report/empty":    &web.ReportPage{},
 		"problem/empty":   &web.ProblemPage{},
 	})
@@ -98,7 +101,9 @@ func usualPages() map[string]web.Page {
 		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
 			Series: series("1h", time.Hour, 24), Cost: &costs("contoso").Tenants[0]},
 		"retention": &web.RetentionPage{Answer: retention("contoso")},
-		"costs":     &web.CostsPage{Month: "2026-10", Now: "2026-11", Costs: costs("contoso")},
+		"archive": &web.ArchivePage{Now: theTime(), Tenants: []string{"contoso", "x"},
+			Answer: archive("contoso", "")},
+		"costs": &web.CostsPage{Month: "2026-10", Now: "2026-11", Costs: costs("contoso")},
 		"costs/days": &web.CostsPage{Tenant: "contoso", Month: "2026-11", Now: "2026-11", ByDay: true,
 			Costs: cost.Costs{Tenants: []cost.TenantCost{{Tenant: "contoso", Day: "2026-11-20", Devices: 3}}}},
 		"report": &web.ReportPage{Tenant: "contoso", Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
@@ -175,7 +180,9 @@ func hostilePages() map[string]web.Page {
 		"tenant/hostile": &web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
 			Sensors: sensors, Series: series},
 		"retention/hostile": &web.RetentionPage{Tenant: nasty, Answer: retention(nasty)},
-		"costs/hostile":     &web.CostsPage{Tenant: nasty, Month: nasty, Now: nasty, Costs: costs(nasty)},
+		"archive/hostile": &web.ArchivePage{Now: theTime(), Tenants: []string{nasty, long},
+			Answer: archive(nasty, nasty)},
+		"costs/hostile": &web.CostsPage{Tenant: nasty, Month: nasty, Now: nasty, Costs: costs(nasty)},
 		"report/hostile": &web.ReportPage{Tenant: nasty, Day: nasty, Today: nasty, Sensors: sensors,
 			Groups: []schema.By{nasty}, Summary: model.Summary{Series: *series, Period: nasty, By: nasty,
 				All:    &model.GroupTotal{Devices: -1, Min: *nan, Max: *inf, Mean: *nan},
@@ -349,6 +356,7 @@ func TestEmptyPagesSayWhatToDo(t *testing.T) {
 		"incident/empty": "Nobody has acknowledged", "pipeline/new": "No runs yet",
 		"tenants/empty": "appears with its first device",
 		"tenant/empty":  "No sensors yet",
+		"archive/empty": "without a configuration", "archive/choose": "Choose a tenant", "archive/new": "when it is over",
 	} {
 		if text := render(t, p, allPages()[name]); !strings.Contains(text, say) {
 			t.Errorf("%s does not say %q", name, say)

@@ -13,6 +13,7 @@ import (
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 
+	"github.com/dustin/go-humanize"
 	"github.com/dustin/go-humanize/english"
 	"github.com/go-json-experiment/json"
 )
@@ -21,7 +22,7 @@ import (
 func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"path": url.PathEscape, "static": s.address,
-		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
+		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars, "size": size,
 		"percent": percent, "abs": math.Abs,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
@@ -93,6 +94,11 @@ func count(n any) string {
 		return "−" + text
 	}
 	return text
+}
+
+// size formats a number of bytes.
+func size(bytes int64) string {
+	return strings.Replace(humanize.IBytes(uint64(max(0, bytes))), " ", "\u202f", 1)
 }
 
 // plural counts things: "1 device", "1 234 devices".
