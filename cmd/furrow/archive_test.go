@@ -74,6 +74,15 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		t.Errorf("the files of yesterday are %+v", files)
 	}
 	f.must("archive verify --readings --files")
+	copied := jsonOf[archiveCopyLine](t, f.must("archive copy --tenant acme --container acme-tables --token 1d --json"))
+	if len(copied) != 1 || copied[0].Written < 20 || !strings.Contains(copied[0].URL, "/acme-tables?") ||
+		!strings.Contains(copied[0].URL, "sp=rl") {
+		t.Errorf("the copy tells %+v", copied)
+	}
+	if again := jsonOf[archiveCopyLine](t, f.must("archive copy --tenant acme --container acme-tables --json")); again[0].
+		Written != 0 || again[0].Deleted != 0 {
+		t.Errorf("a second copy tells %+v", again)
+	}
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(time.Nanosecond*100), 1)
 	_, err := f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))
 	must(t, err)
@@ -96,7 +105,8 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 		t.Errorf("without a device whose data is kept, it has %+v", again)
 	}
 	out := f.must("device remove --data", string(f.devices[1].ID), "--yes")
-	if !strings.Contains(out, " of the archive were made again without it") {
+	if !strings.Contains(out, " of the archive were made again without it") ||
+		!strings.Contains(out, "the copy in container acme-tables has it until furrow archive copy runs again") {
 		t.Errorf("device remove tells %s", out)
 	}
 	if again := of(); again.Readings != 25 || again.Rollups != 25 {

@@ -162,6 +162,9 @@ func (l removedLine) print(c *cli.Context) error {
 		if l.Files > 0 {
 			told += "; " + many(int64(l.Files), "file") + " of the archive were made again without it"
 		}
+		for _, name := range l.Copies {
+			told += "; the copy in container " + name + " has it until furrow archive copy runs again"
+		}
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", l.Device, told)
 	return err

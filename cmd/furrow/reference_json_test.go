@@ -97,6 +97,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"archive list"}, "A line for each tenant and day; with `--versions`, for each version of a table.",
 			[]any{archiveLine{}, versionLine{}}},
 		{[]string{"archive files"}, "A line for each file of the table.", []any{archiveFileLine{}}},
+		{[]string{"archive copy"}, "A line for each run.", []any{archiveCopyLine{}}},
 		{[]string{"archive verify"}, "A line for each table.", []any{verifiedLine{}}},
 		{[]string{"archive rewrite"}, "A line for each day and partition of the fleet.", []any{rewrittenLine{}}},
 		{[]string{"command list", "command send", "command cancel", "device desired show", "device desired set"},

@@ -35,9 +35,9 @@ type object struct {
 // CopyFrom makes the archive equal to another one, object by object. It may be stopped and repeated: an object whose
 // version was copied is not sent again. An archive that has nothing is not created here.
 func (s *Store) CopyFrom(ctx context.Context, from *Store) (n Copied, err error) {
-	source, stop := iter.Pull2(from.objects(ctx))
+	source, stop := iter.Pull2(from.objects(ctx, ""))
 	defer stop()
-	there, end := iter.Pull2(s.objects(ctx))
+	there, end := iter.Pull2(s.objects(ctx, ""))
 	defer end()
 	one, err, more := source()
 	old, errOld, others := there()
@@ -80,17 +80,17 @@ func (s *Store) CopyFrom(ctx context.Context, from *Store) (n Copied, err error)
 
 // HasObjects reports whether the archive has anything.
 func (s *Store) HasObjects(ctx context.Context) (bool, error) {
-	for _, err := range s.objects(ctx) {
+	for _, err := range s.objects(ctx, "") {
 		return err == nil, err
 	}
 	return false, nil
 }
 
-// objects yields all objects, in the order of their names. The manifest of a day comes after its files.
-func (s *Store) objects(ctx context.Context) iter.Seq2[object, error] {
+// objects yields the objects whose names begin with a prefix, in the order of their names.
+func (s *Store) objects(ctx context.Context, prefix string) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
 		pages := s.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
-			Include: container.ListBlobsInclude{Metadata: true}})
+			Prefix: &prefix, Include: container.ListBlobsInclude{Metadata: true}})
 		for pages.More() {
 			page, err := pages.NextPage(call{KindList, ""}.within(ctx))
 			if err = named(err); errors.Is(err, ErrNoContainer) {

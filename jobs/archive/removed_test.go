@@ -13,8 +13,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestTheLastDeviceTakesTheTablesOfItsTenantAlong: once the data of all devices is erased, nothing names the tenant, and
-// marks that are left make no table. A device that comes again gets new tables, whose versions go on.
+// TestTheLastDeviceTakesTheTablesOfItsTenantAlong: once the data of all devices is erased, nothing names the tenant,
+// and marks that are left make no table. A device that comes again gets new tables, whose versions go on.
 func TestTheLastDeviceTakesTheTablesOfItsTenantAlong(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)

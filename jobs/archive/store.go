@@ -44,6 +44,7 @@ type Store struct {
 	container *container.Client
 	key       *blob.SharedKeyCredential // nil if requests are authorized in another way
 	block     int                       // bytes; blockSize except in tests
+	config    StoreConfig
 }
 
 // Connect returns a Store. It sends nothing.
@@ -56,7 +57,7 @@ func Connect(c StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Store{name: c.Container, container: client, key: key, block: blockSize}, nil
+	return &Store{name: c.Container, container: client, key: key, block: blockSize, config: c}, nil
 }
 
 // client also returns the credential if it is the account's key.
@@ -80,6 +81,13 @@ func (c StoreConfig) client() (s *container.Client, key *blob.SharedKeyCredentia
 	}
 	s, err = container.NewClient(url, credential, options)
 	return s, nil, err
+}
+
+// Sibling returns another container of the account.
+func (s *Store) Sibling(name string) (*Store, error) {
+	c := s.config
+	c.Container = name
+	return Connect(c)
 }
 
 // SetKey replaces the account's key in all requests from now on. The store was connected with a key.

@@ -16,8 +16,9 @@ import (
 
 // Erased is what an erasure has done to a table.
 type Erased struct {
-	Rows  int64 // readings that are gone
-	Files int   // that were replaced or removed
+	Rows   int64    // readings that are gone
+	Files  int      // that were replaced or removed
+	Copies []string // containers with copies of the tables: the device leaves them when they are made again
 }
 
 // Erase erases devices from all tables of a tenant, those that are no longer configured as well, and ends the tables'
@@ -35,6 +36,9 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 		}
 	}
 	every, err := m.Catalog.Tables(ctx, tenant)
+	if err == nil {
+		all.Copies, err = m.Catalog.Copies(ctx, tenant)
+	}
 	if err != nil {
 		return all, err
 	}

@@ -34,7 +34,9 @@ type Deleted struct {
 	Outputs  int `json:"outputs,omitempty"`
 	Archived int `json:"archived,omitempty"` // rows of the archive: readings, and rollups of them
 	Files    int `json:"files,omitempty"`    // of the archive, made again without it
-	Commands int `json:"commands,omitempty"` // with their acknowledgements and the desired configuration
+	// containers with copies of the archive's tables, which the device leaves when archive copy runs again
+	Copies   []string `json:"copies,omitempty"`
+	Commands int      `json:"commands,omitempty"` // with their acknowledgements and the desired configuration
 }
 
 // Erase deletes the readings of a removed device, all its outputs, its rejects and its commands, and has the archive's
@@ -95,7 +97,7 @@ func (e Eraser) archive(ctx context.Context, d schema.Device, n *Deleted) error 
 		}
 	}
 	erased, err := has.Erase(ctx, d.Month, d.Tenant, d.ID)
-	n.Archived, n.Files = n.Archived+int(erased.Rows), n.Files+erased.Files
+	n.Archived, n.Files, n.Copies = n.Archived+int(erased.Rows), n.Files+erased.Files, append(n.Copies, erased.Copies...)
 	return err
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/tables/schema"
+)
+
+func archiveCopyCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "copy",
+		Usage: "Keep a copy of a tenant's tables in a container of their own, for the customer",
+		Description: `A token for that container reads the tables of this tenant and of no other. Repeat the command, or let it run
+with --every: it copies what is new, and deletes what the tables no longer have. Readers of the copy see one version
+after the other. What furrow device remove --data erases leaves the copy with the next run.` + examples(
+			"archive copy --tenant contoso --token 30d", "archive copy --tenant contoso --every 1h"),
+		Flags: append(fleetFlags(),
+			&cli.StringFlag{Name: "tenant", Required: true, Usage: "Tables of `TENANT`"},
+			&cli.StringFlag{Name: "container", DefaultText: "named after the tenant's hash", Usage: "`NAME` of the container"},
+			durationFlag("every", 0, time.Minute, "Repeat after `DURATION`, until SIGINT or SIGTERM"),
+			durationFlag("token", 0, time.Minute, "Print the container's URL with a token that only reads, for `DURATION`; "+
+				"it takes the account's key"),
+			jsonFlag()),
+		Action: archiveCopy,
+	}
+}
+
+// archiveCopyLine is what one run of archive copy has done, in JSON.
+type archiveCopyLine struct {
+	Tenant    schema.Tenant `json:"tenant"`
+	Container string        `json:"container"`
+	Objects   int64         `json:"objects"` // at the source
+	Written   int64         `json:"written"` // that were missing or differed
+	Deleted   int64         `json:"deleted"` // that the tables have no longer
+	URL       string        `json:"url,omitempty"`
+}
+
+func archiveCopy(c *cli.Context) error {
+	has, scope, f, err := openArchive(c)
+	if err != nil {
+		return err
+	}
+	line := archiveCopyLine{Tenant: scope.tenant, Container: c.String("container")}
+	if line.Container == "" {
+		sum := sha256.Sum256([]byte(scope.tenant.Key()))
+		line.Container = f.Names.Archive() + "-" + hex.EncodeToString(sum[:8])
+	}
+	to, err := f.Archive.Sibling(line.Container)
+	if err != nil {
+		return err
+	}
+	if lasts := durationOf(c, "token"); lasts > 0 {
+		if line.URL, err = to.ReaderURL(lasts); err != nil {
+			return err
+		}
+	}
+	for {
+		n, err := has.Mirror(c.Context, scope.tenant, to)
+		if err != nil && c.Context.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line.Objects, line.Written, line.Deleted = n.Objects, n.Written, n.Deleted
+		if err := printLine(c, line, line.text()); err != nil || durationOf(c, "every") == 0 {
+			return err
+		}
+		if !sleep(c.Context, durationOf(c, "every")) {
+			return nil
+		}
+		line.URL = ""
+	}
+}
+
+func (l archiveCopyLine) text() string {
+	text := fmt.Sprintf("%s in container %s: %s, %s written, %s deleted", l.Tenant, l.Container, many(l.Objects, "object"),
+		grouped(l.Written), grouped(l.Deleted))
+	if l.URL != "" {
+		text += "\n" + l.URL
+	}
+	return text
+}
+
+// sleep reports whether the time has passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/jobs/archive/delta"
+	"furrow/jobs/commit"
+	"furrow/tables"
+	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
+)
+
+// Mirror makes the tables of a tenant in another container equal to what is published of them. A reader of the mirror
+// sees one version after the other, as readers of the archive do: files come before the versions that name them, and go
+// after all others. It may be stopped and repeated.
+func (m *Tables) Mirror(ctx context.Context, t schema.Tenant, to *Store) (n Copied, err error) {
+	every, err := m.Catalog.Tables(ctx, t)
+	if err != nil {
+		return n, err
+	}
+	if err := to.Create(ctx); err != nil {
+		return n, err
+	}
+	if err := m.Catalog.NoteCopy(ctx, t, to.name); err != nil {
+		return n, err
+	}
+	for _, table := range every {
+		for try := range commit.Tries {
+			if err = to.mirror(ctx, m.Store, table.Folder(), &n); !errors.Is(err, errNoObject) &&
+				!errors.Is(err, tables.ErrConflict) {
+				break // or a file was cleaned, or a checkpoint was made meanwhile
+			}
+			if err := commit.Pause(ctx, try); err != nil {
+				return n, err
+			}
+		}
+		if err != nil {
+			return n, fmt.Errorf("copy of table %s of tenant %s: %w", table.Name, t, err)
+		}
+	}
+	return n, nil
+}
+
+// mirror makes one table equal.
+func (s *Store) mirror(ctx context.Context, from *Store, folder string, n *Copied) error {
+	log, err := collect(from.objects(ctx, folder+delta.LogFolder)) // files that it names are listed afterwards
+	if err != nil {
+		return err
+	}
+	files, err := collect(from.objects(ctx, folder))
+	if err != nil {
+		return err
+	}
+	files = slices.DeleteFunc(files, func(o object) bool { return strings.HasPrefix(o.name, folder+delta.LogFolder) })
+	there, err := collect(s.objects(ctx, folder))
+	if err != nil {
+		return err
+	}
+	has := map[string]object{}
+	for _, o := range there {
+		has[o.name] = o
+	}
+	for _, o := range slices.Concat(files, log) { // of the log, _last_checkpoint comes last by its name
+		old, is := has[o.name]
+		delete(has, o.name)
+		if n.Objects++; is && old.bytes == o.bytes && old.source == string(o.etag) {
+			continue
+		}
+		if err := s.copy(ctx, from, o); err != nil {
+			return err
+		}
+		n.Written++
+	}
+	for _, o := range there {
+		if _, left := has[o.name]; !left {
+			continue
+		}
+		if err := s.Delete(ctx, o.name); err != nil {
+			return err
+		}
+		n.Deleted++
+	}
+	return nil
+}
+
+// ReaderURL returns the address of the container with a token that only reads, for some time.
+func (s *Store) ReaderURL(lasts time.Duration) (string, error) {
+	url, err := s.container.GetSASURL(sas.ContainerPermissions{Read: true, List: true}, time.Now().Add(lasts), nil)
+	if err != nil {
+		return "", fmt.Errorf("a token for %s takes the account's key: %w", s.name, err)
+	}
+	return url, nil
+}
+
+func collect(seq iter.Seq2[object, error]) (all []object, err error) {
+	for o, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}

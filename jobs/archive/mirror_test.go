@@ -1,0 +1,101 @@
+package archive_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"furrow/jobs/archive"
+	"furrow/jobs/archive/delta"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// TestReadersOfACopySeeOneVersionAfterTheOther: whenever a copy is stopped, its log names no file that it lacks. In the
+// end it has what the archive has, and an erased device is nowhere in it.
+func TestReadersOfACopySeeOneVersionAfterTheOther(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	name := azuretest.Name("copy")
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	rates := map[faults.Fault]float64{faults.Cut: 0.2, faults.AnswerLost: 0.1}
+	to := must.Have(archive.Connect(archive.StoreConfig{Account: x.World.Account, Container: name,
+		Transport: &faults.Transport{Plan: faults.Random{Seed: seed, Rates: rates}},
+		Retry:     policy.RetryOptions{MaxRetries: -1}}))(t)
+	root := delta.Folder(string(x.day.Tenant)) + "/"
+	whole := func(about string) {
+		t.Helper()
+		all := objects(t, x.World.Account, name)
+		for path, content := range all {
+			if !strings.Contains(path, delta.LogFolder) || !strings.HasSuffix(path, ".json") {
+				continue
+			}
+			v := must.Have(delta.ParseVersion(content))(t)
+			table := path[:strings.Index(path, delta.LogFolder)]
+			for _, a := range v.Added {
+				_, there := all[table+a.Path]
+				_, atSource := objects(t, x.World.Account, x.Names.Archive())[table+a.Path]
+				if !there && atSource {
+					t.Errorf("%s: %s names %s, which is not there", about, path, a.Path)
+				}
+			}
+		}
+	}
+	for round := range 4 {
+		switch round {
+		case 1, 2:
+			late := tables.Entity{PartitionKey: string(x.World.Devices[0]),
+				RowKey: fmt.Sprint(x.day.Day.Start(), "-late", round)}
+			must.Have(x.World.Connect(t, nil).Table(x.Readings).Do(t.Context(), tables.Insert(late)))(t)
+		case 3:
+			x.vanish(t, x.World.Devices[0])
+			erased := must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, x.World.Devices[0]))(t)
+			if len(erased.Copies) != 1 || erased.Copies[0] != name {
+				t.Errorf("an erasure tells of the copies %v", erased.Copies)
+			}
+		}
+		must.Succeed(t, m.MakeDay(t.Context(), x.day))
+		for try := 0; ; try++ {
+			_, err := m.Mirror(t.Context(), x.day.Tenant, to)
+			whole(fmt.Sprint("round ", round, ", try ", try))
+			if err == nil {
+				break
+			}
+			if try == 200 {
+				t.Fatal(err)
+			}
+		}
+		here, there := objects(t, x.World.Account, x.Names.Archive()), objects(t, x.World.Account, name)
+		for path, content := range here {
+			if strings.HasPrefix(path, root) && string(there[path]) != string(content) {
+				t.Errorf("round %d: the copy has another %s, or none", round, path)
+			}
+			delete(there, path)
+		}
+		if len(there) > 0 {
+			t.Errorf("round %d: the copy has %d objects too many", round, len(there))
+		}
+	}
+	for path, content := range objects(t, x.World.Account, name) {
+		text := string(content)
+		if strings.HasSuffix(path, ".parquet") {
+			text = textsOf(t, content)
+		}
+		if strings.Contains(text, string(x.World.Devices[0])) {
+			t.Errorf("the erased device is in %s", path)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Mirror(ctx, x.day.Tenant, to); err == nil {
+		t.Error("a copy that is stopped does not say so")
+	}
+}
