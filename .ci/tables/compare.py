@@ -96,7 +96,7 @@ def run(folder, readers):
             told.compare(s["Name"], rows, lambda: r.read(at, None))
             told.count(s["Name"], "count(*)", len(rows), lambda: r.count(at, None, None))
             for by in ("device", "date"):
-                for key, n in collections.Counter(row[by] for row in rows if by in row).items():
+                for key, n in collections.Counter(row[by] for row in rows if by in row).most_common(2):
                     device, date = (key[2:], None) if by == "device" else (None, key[2:])
                     told.count(s["Name"], f"{by} {key[2:]}", n, lambda: r.count(at, device, date))
             for version, earlier in (s["Versions"] or {}).items():

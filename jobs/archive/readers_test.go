@@ -225,7 +225,6 @@ func (r *readables) lives(t *testing.T) {
 	}
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	one, all := add("a day in place of its hours", day)
-	one.withVersions(t, all, root)
 	sums("a day in place of its hours")
 
 	for n, what := range []struct {
@@ -259,8 +258,8 @@ func (r *readables) lives(t *testing.T) {
 		}
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
 		one, all = add("after somebody was "+what.name, day)
-		one.withVersions(t, all, root)
 	}
+	one.withVersions(t, all, root)
 	sums("after somebody was killed")
 
 	dayBefore := x.day
