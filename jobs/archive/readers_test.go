@@ -374,7 +374,7 @@ func others(t *testing.T) string {
 // python runs a program of .ci/tables, and shows what it prints.
 func python(t *testing.T, program string, args ...string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), others(t), append([]string{"../../.ci/tables/" + program}, args...)...)
+	command := exec.CommandContext(t.Context(), others(t), append([]string{"-B", "../../.ci/tables/" + program}, args...)...)
 	printed, err := command.CombinedOutput()
 	t.Logf("%s", printed)
 	if err != nil {
