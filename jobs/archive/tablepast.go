@@ -31,6 +31,7 @@ type pastFile struct {
 	reader *columnar.ReadingsReader
 	ahead  *columnar.StoredReading // nil: the file has no more
 	opened bool
+	read   int64 // readings
 }
 
 // reset begins with the first device.
@@ -142,6 +143,7 @@ func (f *pastFile) advance() error {
 		return f.close()
 	}
 	f.ahead = &one
+	f.read++
 	return damaged(err)
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -138,7 +137,12 @@ func (x *tablesFleet) newest(t testing.TB) map[string]string {
 	all := objects(t, x.World.Account, x.Names.Archive())
 	for f, err := range table.Files(t.Context(), x.day.Day, x.day.Day) {
 		must.Succeed(t, err)
-		maps.Copy(found, x.readingsOf(t, all[table.Path(&f)], "date="+f.Date.String()))
+		for id, values := range x.readingsOf(t, all[table.Path(&f)], "date="+f.Date.String()) {
+			if found[id] != "" {
+				t.Errorf("%s is there twice", id)
+			}
+			found[id] = values
+		}
 	}
 	return found
 }

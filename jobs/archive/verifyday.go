@@ -42,6 +42,7 @@ type dayVerifier struct {
 	making readingsMaking
 	sums   *tableSums
 	wrong  []string
+	found  int64                    // readings of the table, each once
 	passed map[schema.DeviceID]bool // that storage has nothing of
 }
 
@@ -105,7 +106,7 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 		if !day.Gone(m) {
 			return nil
 		}
-		return v.making.past.readings(ctx, &v.making, m.Device)
+		return v.past(ctx, m.Device)
 	}
 	stored := schema.DeviceID("") // whose rows storage has, and not the table
 	day.FromStorage = func(m *schema.Member) { stored = m.Device }
@@ -122,7 +123,7 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 			}
 			table.close()
 			if member = one.Member; member.Device == stored {
-				table = newTableReader(v.making.past.readings(ctx, &v.making, member.Device))
+				table = newTableReader(v.past(ctx, member.Device))
 			} else {
 				table = nil
 			}
@@ -145,12 +146,28 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 		if err := f.rest(ctx, &v.making); err != nil {
 			return err
 		}
+		v.found -= f.read
+	}
+	if v.found < 0 {
+		v.report("%d readings are there twice", -v.found)
 	}
 	return nil
 }
 
+// past yields the readings of a device that the table has.
+func (v *dayVerifier) past(ctx context.Context, device schema.DeviceID) iter.Seq2[fold.Sample, error] {
+	return func(yield func(fold.Sample, error) bool) {
+		for sample, err := range v.making.past.readings(ctx, &v.making, device) {
+			if v.found++; !yield(sample, err) {
+				return
+			}
+		}
+	}
+}
+
 // unread reports a reading of a file that nobody has asked for.
 func (v *dayVerifier) unread(f *pastFile) {
+	v.found++
 	if device := f.ahead.Device; !v.passed[device] {
 		v.passed[device] = true
 		v.report("device %s is in file %s, and storage has no readings of it", device, f.Name)
@@ -159,7 +176,7 @@ func (v *dayVerifier) unread(f *pastFile) {
 
 // compare compares a reading of storage with the next one of the table.
 func (v *dayVerifier) compare(table *tableReader, one *groups.DayReading) error {
-	for table.more && table.err == nil && table.sample.Key.Compare(one.Sample.Key) < 0 {
+	for table.before(one.Sample.Key) {
 		v.report("reading %s %s is in no table of storage", one.Member.Device, table.sample.Key)
 		table.advance()
 	}
@@ -243,6 +260,11 @@ func newTableReader(all iter.Seq2[fold.Sample, error]) *tableReader {
 }
 
 func (r *tableReader) advance() { r.sample, r.err, r.more = r.next() }
+
+// before reports whether the reading comes before a key.
+func (r *tableReader) before(key schema.RowKey) bool {
+	return r.more && r.err == nil && r.sample.Key.Compare(key) < 0
+}
 
 func (r *tableReader) close() {
 	if r != nil {

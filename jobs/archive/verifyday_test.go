@@ -119,6 +119,17 @@ func TestVerifyingTellsWhatIsDamaged(t *testing.T) {
 		}, func(d *damaged) []string {
 			return []string{string(d.World.Devices[0]), "-x is in no table of storage", "is missing"}
 		}},
+		{"a reading is in two files", "readings", func(t *testing.T, d *damaged) {
+			s := must.Have(d.table.Begin(t.Context(), d.day.Day))(t)
+			f := must.Have(d.table.Pend(t.Context(), d.day.Day))(t)
+			content := d.rewritten(t, func(n int, _ *columnar.StoredReading) bool { return n == 4 })
+			f.Months, f.Bytes, f.Stats, f.Columns = d.file.Months, int64(len(content)), d.file.Stats, d.file.Columns
+			f.Stats.Rows = 1
+			of := s.Day(d.day.Month)
+			of.Rows++
+			must.Succeed(t, d.m.Store.Put(t.Context(), d.table.Path(&f), content, ""))
+			must.Have(d.table.Commit(t.Context(), s, &catalog.Change{Days: []catalog.Day{of}, New: []catalog.File{f}}))(t)
+		}, func(*damaged) []string { return []string{"1 readings are there twice"} }},
 		{"a file has more rows by its row", "readings", func(t *testing.T, d *damaged) { d.row(t, "d!", "Rows", 1) },
 			func(d *damaged) []string { return []string{d.day.Day.String() + ": its files have -1 rows more"} }},
 		{"rollups are of another window", "rollups-1h", func(t *testing.T, d *damaged) {
