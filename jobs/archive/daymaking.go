@@ -22,8 +22,10 @@ type readingsMaking struct {
 	*Tables
 	table *catalog.Table
 	of    TableDay
-	gone  []catalog.File // that are replaced, in the order of devices
+	gone  []catalog.File // that are replaced
 	past  tablePast
+	stay  []catalog.File // that late rows are put beside
+	stays staying
 	sums  *tableSums
 	// passedOver, if it is not nil, is called with each reading of the files that is of no device.
 	passedOver func(*pastFile)
@@ -46,7 +48,7 @@ func (g *readingsMaking) write(ctx context.Context) error {
 		return err
 	}
 	for range 2 {
-		if err := errors.Join(g.past.reset(g.gone), g.older.reset(), g.sums.reset(ctx)); err != nil {
+		if err := errors.Join(g.past.reset(g.gone), g.stays.reset(g.stay), g.older.reset(), g.sums.reset(ctx)); err != nil {
 			return err
 		}
 		whole, err := g.writeOnce(ctx, known)
@@ -64,7 +66,7 @@ func (g *readingsMaking) write(ctx context.Context) error {
 // before.
 func (g *readingsMaking) expected(ctx context.Context) ([]columnar.NamedSeries, error) {
 	files := g.gone
-	if len(files) == 0 {
+	if len(files)+len(g.stay) == 0 { // late rows of few devices may have few of the day's columns
 		for f, err := range g.table.Files(ctx, g.of.Day-1, g.of.Day-1) {
 			if err != nil {
 				return nil, err
@@ -129,7 +131,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	}
 	has := maps.Clone(g.series)
 	day := g.Stored(g.of)
-	if len(g.gone) > 0 {
+	if len(g.gone)+len(g.stay) > 0 {
 		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] {
 			if g.reads(d.Device) && !day.Gone(d) {
 				return nil
@@ -157,6 +159,12 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 			}
 		}
 		if !whole {
+			continue
+		}
+		if has, err := g.stays.has(ctx, g, &one); has || err != nil {
+			if err != nil {
+				return false, err
+			}
 			continue
 		}
 		if to, err = g.fileFor(ctx, to, one.Member.Device, known); err != nil {
@@ -239,6 +247,8 @@ func (g *readingsMaking) why() string {
 		return "hour made again"
 	case g.older.has():
 		return "day taken over from an earlier release"
+	case len(g.stay) > 0:
+		return fmt.Sprintf("late rows of %d devices", len(g.asked))
 	case len(g.gone) == 0:
 		return "day closed"
 	}
@@ -246,7 +256,9 @@ func (g *readingsMaking) why() string {
 }
 
 // close gives up what was read.
-func (g *readingsMaking) close() error { return errors.Join(g.past.close(), g.older.reset()) }
+func (g *readingsMaking) close() error {
+	return errors.Join(g.past.close(), g.stays.reset(nil), g.older.reset())
+}
 
 // abandon gives up what is not committed.
 func (g *readingsMaking) abandon(ctx context.Context) error {

@@ -13,6 +13,10 @@
 // deletes rows, and MakeDay looks at the watermarks again before it commits; so a reading is in storage, or in a file
 // that is taken over, or both.
 //
+// Readings that come late, of devices that marks name, are put into a file beside those of the day. Small files become
+// one as they grow in number (tablelate.go), so each reading is written again only a few times. No file leaves the
+// table for them unless the new one has its readings. Days with rollups or reports are made again instead.
+//
 // An open day has a file for each hour that is over. The version that has the whole day has none of its hours.
 //
 // Rollups and reports are made of the same readings, and are committed before them. Who finds a day of readings finds

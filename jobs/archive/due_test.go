@@ -153,6 +153,7 @@ func TestLateRowsAreTakenInHourly(t *testing.T) {
 		t.Error("it is not made after an hour")
 	}
 	same(t, a.read(t), a.want(t))
+	a.late(t, a.World.Devices[0], a.day.Day.Start()+1)
 	if !a.asks(t, 1, made-tables.Hour, made-tables.Hour) {
 		t.Error("a day that was made in the future waits for it")
 	}
@@ -163,6 +164,7 @@ func TestLateRowsAreTakenInHourly(t *testing.T) {
 		t.Error("it does not wait")
 	}
 	a.m.Replace = 0
+	a.late(t, a.World.Devices[0], a.day.Day.Start()+2)
 	if !a.asks(t, 1, made+10, made+2*tables.Hour) {
 		t.Error("it waits for a clock that was ahead")
 	}

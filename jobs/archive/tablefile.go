@@ -31,7 +31,7 @@ func (g *readingsMaking) most() int {
 	if g.of.Hour > 0 {
 		return 1
 	}
-	return max(1, min(mostFiles, mostReplaced-len(g.gone)))
+	return max(1, min(mostFiles-len(g.stay), mostReplaced-len(g.gone)))
 }
 
 // A tableFile is a file of a table while it is written.

@@ -196,12 +196,13 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceI
 			return false, err
 		}
 	}
+	making.leave(d)
 	defer making.close()
 	if err = making.write(ctx); err != nil {
 		return false, errors.Join(err, making.abandon(ctx))
 	}
 	watermark := making.began.Add(-m.Settle)
-	if whole := len(asked) == 0 || len(making.gone) == 0; of.Hour == 0 && whole {
+	if whole := len(asked) == 0 || len(making.gone)+len(making.stay) == 0; of.Hour == 0 && whole {
 		d.Watermark = watermark
 	}
 	if len(making.gone)+len(making.made) > 0 {

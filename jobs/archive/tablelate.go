@@ -1,0 +1,70 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"furrow/jobs/archive/catalog"
+	"furrow/jobs/groups"
+	"furrow/tables/schema"
+)
+
+// When files of late rows become one.
+const (
+	// From the smallest up, files become one as long as each is at most twice as large as all before it together, if there
+	// are so many. So a row is written again only when its file grows by half or more, and a day keeps few files.
+	mergedFiles = 4
+	// A day of more files is made as a whole, while one transaction still replaces them all.
+	mostBeside = 32
+)
+
+// leave leaves files of a whole day as they are where marks name devices: the readings that none of them has come into
+// a file beside them, together with those of small files once there are enough of these. Where nothing is left, the
+// day is made of its own files.
+//
+// Rollups and reports need all readings of a bucket, and they are committed with those: days that have some are made as
+// a whole.
+func (g *readingsMaking) leave(d catalog.Day) {
+	if g.asked == nil || g.of.Hour > 0 || d.Watermark == 0 || g.older.has() || len(g.sums.all) > 0 ||
+		len(g.gone) > mostBeside {
+		return
+	}
+	slices.SortFunc(g.gone, func(a, b catalog.File) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	n, bytes, large := 0, int64(0), int64(cmp.Or(g.FileBytes, tableFileBytes))/2
+	for ; n < len(g.gone) && g.gone[n].Bytes < large && (n == 0 || g.gone[n].Bytes <= 2*bytes); n++ {
+		bytes += g.gone[n].Bytes
+	}
+	if n < mergedFiles {
+		n = 0
+	}
+	g.gone, g.stay = g.gone[:n], g.gone[n:]
+}
+
+// A staying is what files that stay have of one device after another.
+type staying struct {
+	past   tablePast
+	device schema.DeviceID
+	reader *tableReader // of the device's readings
+}
+
+func (s *staying) reset(files []catalog.File) error {
+	s.reader.close()
+	s.device, s.reader = "", nil
+	return s.past.reset(files)
+}
+
+// has reports whether a reading is there. Readings come in order.
+func (s *staying) has(ctx context.Context, g *readingsMaking, one *groups.DayReading) (bool, error) {
+	if len(g.stay) == 0 || !g.reads(one.Member.Device) {
+		return false, nil
+	}
+	if s.device != one.Member.Device {
+		s.reader.close()
+		s.device, s.reader = one.Member.Device, newTableReader(s.past.readings(ctx, g, one.Member.Device))
+	}
+	for s.reader.before(one.Sample.Key) {
+		s.reader.advance()
+	}
+	return s.reader.more && s.reader.sample.Key == one.Sample.Key, s.reader.err
+}
