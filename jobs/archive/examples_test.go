@@ -27,7 +27,8 @@ func TestOthersRunTheExamples(t *testing.T) {
 	others(t)
 	local := azuretest.Local(t)
 	account := must.Have(tables.ParseAccount(local.ConnectionString()))(t)
-	last, degrees := must.Have(schema.ParseDay("2026-11-20"))(t), map[schema.Tenant]float64{"contoso": 20.5, "fabrikam": 18.25}
+	last := must.Have(schema.ParseDay("2026-11-20"))(t)
+	degrees := map[schema.Tenant]float64{"contoso": 20.5, "fabrikam": 18.25}
 	for tenant, temperature := range degrees {
 		x := newTableOf(t, account, "archive", tenant)
 		for day := last - 30; day <= last; day++ {
@@ -47,7 +48,8 @@ func TestOthersRunTheExamples(t *testing.T) {
 	}
 	key := must.Have(container.NewSharedKeyCredential(account.Name, account.Key))(t)
 	client := must.Have(container.NewClientWithSharedKeyCredential(account.Blob+"/archive", key, nil))(t)
-	token := must.Have(client.GetSASURL(sas.ContainerPermissions{Read: true, List: true}, time.Now().Add(time.Hour), nil))(t)
+	reads := sas.ContainerPermissions{Read: true, List: true}
+	token := must.Have(client.GetSASURL(reads, time.Now().Add(time.Hour), nil))(t)
 	_, token, _ = strings.Cut(token, "?")
 	replacements := filepath.Join(dir, "replacements.json")
 	must.Succeed(t, os.WriteFile(replacements, must.Have(json.Marshal(map[string]any{

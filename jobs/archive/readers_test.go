@@ -42,7 +42,8 @@ type readables struct {
 }
 
 // add copies a table as its container is now.
-func (r *readables) add(t *testing.T, name string, all map[string][]byte, root string, rows []map[string]any) *readable {
+func (r *readables) add(t *testing.T, name string, all map[string][]byte, root string,
+	rows []map[string]any) *readable {
 	t.Helper()
 	dir := filepath.Join(r.dir, fmt.Sprint(len(r.all)))
 	for path, content := range all {
@@ -51,7 +52,8 @@ func (r *readables) add(t *testing.T, name string, all map[string][]byte, root s
 			must.Succeed(t, os.WriteFile(filepath.Join(dir, path), content, 0o600))
 		}
 	}
-	one := &readable{Name: name, Folder: filepath.Join(dir, root), Rows: cells(rows), Versions: map[int64][]map[string]string{}}
+	one := &readable{Name: name, Folder: filepath.Join(dir, root), Rows: cells(rows),
+		Versions: map[int64][]map[string]string{}}
 	r.all = append(r.all, one)
 	return one
 }
@@ -172,8 +174,8 @@ func (r *readables) tenants(t *testing.T) {
 	t.Helper()
 	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	at := schema.DayOf(tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)))
-	for n, tenant := range []schema.Tenant{"contoso", "Contoso", "-x", "_delta_log", ".x.", "date=2026-11-20", "100 %", "a'b\"c",
-		"[a]*?{b}", "~1", "@41", "größe 木", schema.Tenant(strings.Repeat("é", 64))} {
+	for n, tenant := range []schema.Tenant{"contoso", "Contoso", "-x", "_delta_log", ".x.", "date=2026-11-20", "100 %",
+		"a'b\"c", "[a]*?{b}", "~1", "@41", "größe 木", schema.Tenant(strings.Repeat("é", 64))} {
 		x := newTableOf(t, account, "tenants", must.Have(schema.ParseTenant(string(tenant)))(t))
 		one := sampleOf("d", at.Start().Time(), map[string]tables.Value{"n": tables.Double(float64(n))})
 		x.put(t, at, func(catalog.File) bool { return false }, one)
@@ -210,7 +212,8 @@ func (r *readables) lives(t *testing.T) {
 	}
 	late := func(n int, name string, v tables.Value) {
 		t.Helper()
-		one := tables.Entity{PartitionKey: string(x.World.Devices[0]), RowKey: fmt.Sprint(day.Start()+tables.Ticks(n), "-late")}
+		one := tables.Entity{PartitionKey: string(x.World.Devices[0]),
+			RowKey: fmt.Sprint(day.Start()+tables.Ticks(n), "-late")}
 		one.Set(name, v)
 		jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), one)
 	}
@@ -310,7 +313,8 @@ func (r *readables) wide(t *testing.T) {
 	m := x.maker(t, nil)
 	client := x.World.Connect(t, nil).Table(x.Readings)
 	for n := range 9 {
-		e := tables.Entity{PartitionKey: string(x.World.Devices[0]), RowKey: fmt.Sprint((x.day.Day.Start() + tables.Ticks(n)).String(), "-wide")}
+		e := tables.Entity{PartitionKey: string(x.World.Devices[0]),
+			RowKey: (x.day.Day.Start() + tables.Ticks(n)).String() + "-wide"}
 		for i := range 240 {
 			e.Set(fmt.Sprint("sensor", n*240+i), tables.Double(float64(i)/7))
 		}
@@ -371,7 +375,8 @@ func others(t *testing.T) string {
 // python runs a program of .ci/tables, and shows what it prints.
 func python(t *testing.T, program string, args ...string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), others(t), append([]string{"-B", "../../.ci/tables/" + program}, args...)...)
+	all := append([]string{"-B", "../../.ci/tables/" + program}, args...)
+	command := exec.CommandContext(t.Context(), others(t), all...)
 	printed, err := command.CombinedOutput()
 	t.Logf("%s", printed)
 	if err != nil {
