@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func archiveCommand() *cli.Command {
@@ -28,8 +30,8 @@ and Fabric read, and rollups and reports in others: see furrow help delta.` + ex
 		Subcommands: []*cli.Command{{
 			Name:  "list",
 			Usage: "List the days that the archive has",
-			Description: `Counts come from what the archive knows of its files: none is read. With --versions, it lists what each version
-of a table changed, and why.` +
+			Description: `Counts come from what the archive knows of its files: none is read. A note tells how many days of all
+tenants wait to be made, and since when. With --versions, it lists what each version of a table changed, and why.` +
 				examples("archive list", "archive list --tenant contoso --from 2026-11-01 --json",
 					"archive list --tenant contoso --versions"),
 			Flags: append(append(fleetFlags(), archiveFlags()...), tableFlag(),
@@ -204,9 +206,27 @@ func archiveList(c *cli.Context) error {
 	if c.Bool("versions") {
 		return archiveVersions(c, has, scope, f)
 	}
-	return answer(c, printed(scope.days(c.Context, has), archiveLineOf), func() (string, error) {
+	err = answer(c, printed(scope.days(c.Context, has), archiveLineOf), func() (string, error) {
 		return "the archive has nothing of these days", knownTenant(c, f.Reader(), scope.tenant)
 	})
+	return cmp.Or(err, noteArchiveWaits(c, f))
+}
+
+// noteArchiveWaits tells how many days wait to be made, of all tenants.
+func noteArchiveWaits(c *cli.Context, f *roles.Fleet) error {
+	for _, p := range f.Pipelines {
+		if !slices.ContainsFunc(p.Processors, isArchive) {
+			continue
+		}
+		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
+		if err != nil {
+			return err
+		}
+		if waits := statusOf(p, s, 0).waitingText(); waits != "" {
+			fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", waits)
+		}
+	}
+	return nil
 }
 
 // archiveFileLine is a file of a table, in JSON.

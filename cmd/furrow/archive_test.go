@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
 )
 
 // archiveOfHours is a configuration with an archive that has the hours of open days.
@@ -73,6 +77,8 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	if len(files) != 1 || files[0].Rows != 48 || !strings.HasPrefix(files[0].Path, "acme/readings/date="+last.Date+"/") {
 		t.Errorf("the files of yesterday are %+v", files)
 	}
+	f.archivePageShows(lines)
+	f.archiveNotesWhatWaits()
 	f.must("archive verify --readings --files")
 	copied := jsonOf[archiveCopyLine](t, f.must("archive copy --tenant acme --container acme-tables --token 1d --json"))
 	if len(copied) != 1 || copied[0].Written < 20 || !strings.Contains(copied[0].URL, "/acme-tables?") ||
@@ -150,6 +156,38 @@ func (f *fixture) freshLog() {
 	f.must("archive verify --readings --files")
 	if after := versions(); after[len(after)-1].Version <= last.Version+1 || !after[len(after)-1].Published {
 		f.t.Errorf("after a new log, the last version is %+v", after[len(after)-1])
+	}
+}
+
+// archivePageShows the days that the command lists.
+func (f *fixture) archivePageShows(lines []archiveLine) {
+	f.t.Helper()
+	d := startDashboard(f.t, "--storage", f.storage)
+	defer d.mustEnd(f.t)
+	var found model.Archive
+	must(f.t, json.Unmarshal([]byte(get(f.t, http.DefaultClient, d.said.Dashboard+"v1/archive?tenant=acme", "")), &found))
+	closed := slices.DeleteFunc(found.Days, func(d model.ArchiveDay) bool { return d.Open })
+	if !found.Archives || len(found.Tables) != 5 || len(found.Waiting) != 1 || len(closed) != len(lines) {
+		f.t.Fatalf("the page shows %+v", found)
+	}
+	for i, line := range slices.Backward(lines) {
+		if d := closed[len(lines)-1-i]; d.Date != line.Date || d.Readings != line.Readings || d.Rollups != line.Rollups ||
+			d.Reports != line.Reports || d.Files != line.Files || d.Bytes != line.Bytes || !d.Watermark.Equal(line.Watermark) {
+			f.t.Errorf("the page shows %+v, the command %+v", d, line)
+		}
+	}
+}
+
+// archiveNotesWhatWaits, as the newest run has counted it.
+func (f *fixture) archiveNotesWhatWaits() {
+	f.t.Helper()
+	slot := tables.TicksOf(time.Now())
+	f.put(schema.Run{Pipeline: "live", Slot: slot, By: "tester", Enqueued: slot}.Entity())
+	f.put(schema.MonthFigures{Pipeline: "live", Slot: slot, Month: f.devices[0].Month, Devices: 2, Batches: 1,
+		Waiting: 3, WaitingLag: 2 * time.Hour}.Entity())
+	if _, note := f.both("archive list"); !strings.Contains(note, "3 days of the archive or of reports to be made, the "+
+		"first for 2h") {
+		f.t.Errorf("archive list notes %q", note)
 	}
 }
 
