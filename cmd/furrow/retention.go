@@ -186,7 +186,7 @@ type retentionLine struct {
 	Tenant  schema.Tenant `json:"tenant"`  // empty: the fleet
 	Table   string        `json:"table"`   // readings, another table, or archive
 	Devices int           `json:"devices"` // with readings that go
-	Rows    int           `json:"rows"`    // that go, or objects of the archive
+	Rows    int           `json:"rows"`    // that go, or files of the archive
 	Waiting int           `json:"waiting"` // devices with readings that are old enough and stay
 	Why     string        `json:"why,omitempty"`
 }
@@ -326,7 +326,7 @@ func (l retentionLine) text() string {
 	if l.Table != retain.ReadingsTable {
 		what := many(int64(l.Rows), "row") + " of " + l.Table
 		if l.Table == "archive" {
-			what = many(int64(l.Rows), "object") + " of the archive"
+			what = many(int64(l.Rows), "file") + " of the archive"
 		}
 		return fmt.Sprintf("%s: %s would go", cmp.Or(string(l.Tenant), "the fleet"), what)
 	}

@@ -22,7 +22,7 @@ type retainedLine struct {
 	Cut       *time.Time   `json:"cut,omitempty"`
 	Watermark *time.Time   `json:"watermark,omitempty"` // readings below it are never folded again
 	Swept     *time.Time   `json:"swept,omitempty"`     // what goes of the device's rows below it is gone
-	Rows      int          `json:"rows"`                // rows, or objects of the archive, that the next run deletes
+	Rows      int          `json:"rows"`                // rows, or files of the archive, that the next run deletes
 	Stay      *time.Time   `json:"stay,omitempty"`      // readings from here up to the cut stay
 	Staying   int          `json:"staying,omitempty"`   // rows of other tables that are as old and stay
 	Cause     retain.Cause `json:"cause,omitempty"`     // kind of reason, such as behind
@@ -113,7 +113,7 @@ func (l retainedLine) tableText() string {
 	}
 	unit := "row"
 	if l.Table == "archive" {
-		unit = "object"
+		unit = "file"
 	}
 	text := fmt.Sprintf("  %s: kept for %s, next: %s before %s", name, l.Kept, many(int64(l.Rows), unit), dateOf(l.Cut))
 	if l.Staying > 0 {

@@ -94,7 +94,7 @@ const days = float64(price.Month) / float64(24*time.Hour)
 func without(p config.Pipeline) (all []string) {
 	for _, processor := range p.Processors {
 		if processor.Name == "archive" || processor.Name == "rules" {
-			all = append(all, map[string]string{"archive": "objects of the archive",
+			all = append(all, map[string]string{"archive": "tables of the archive",
 				"rules": "incidents, notifications and commands"}[processor.Name])
 		}
 	}
