@@ -320,6 +320,11 @@ func (r *readables) wide(t *testing.T) {
 		}
 		jobstest.Insert(t, client, e)
 	}
+	kinds := tables.Entity{PartitionKey: string(x.World.Devices[1]), RowKey: fmt.Sprint(x.day.Day.Start(), "-wide")}
+	kinds.Set("word", tables.String("é"))
+	kinds.Set("large", tables.Int64(1<<53+1))
+	kinds.Set("raw", tables.Binary([]byte{0, 255}))
+	jobstest.Insert(t, client, kinds)
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	table := m.Readings(x.day.Tenant)
 	rows := x.sourceRows(t, table, x.day.Day)
@@ -375,7 +380,7 @@ func others(t *testing.T) string {
 // python runs a program of .ci/tables, and shows what it prints.
 func python(t *testing.T, program string, args ...string) {
 	t.Helper()
-	all := append([]string{"-B", "../../.ci/tables/" + program}, args...)
+	all := append([]string{"-B", "-X", "faulthandler", "../../.ci/tables/" + program}, args...)
 	command := exec.CommandContext(t.Context(), others(t), all...)
 	printed, err := command.CombinedOutput()
 	t.Logf("%s", printed)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,8 +146,13 @@ func rowOf(names map[catalog.Series]string, device string, r *fold.Sample) map[s
 	set := func(sensor string, kind delta.Type, v any) {
 		if name := names[catalog.Series{Sensor: sensor, Type: kind}]; name != "" {
 			row[name] = v
-		} else { // of numbers, that have no digits which JSON cuts
-			more[sensor], _ = json.Marshal(v)
+		} else {
+			suffix := map[delta.Type]string{delta.Long: "_long", delta.Text: "_text", delta.Bytes: "_bytes"}[kind]
+			text, _ := json.Marshal(v)
+			if n, is := v.(float64); is {
+				text = strconv.AppendFloat(nil, n, 'g', -1, 64)
+			}
+			more[sensor+suffix] = text
 		}
 	}
 	for _, v := range r.Values {

@@ -33,7 +33,7 @@ func newWork(counter func(name, help string, labels ...string) *prometheus.Count
 			"pipeline"),
 		failed: counter("furrow_worker_device_failures_total", "Devices that this worker could not fold, each time.",
 			"pipeline"),
-		deleted: counter("furrow_retention_deleted_rows_total", "Rows that retention of this worker deleted, or objects of "+
+		deleted: counter("furrow_retention_deleted_rows_total", "Rows that retention of this worker deleted, or files of "+
 			"the archive.", "table"),
 		waits: counter("furrow_retention_waits_total", "Devices with readings that are old enough to go and had to stay, in "+
 			"each run, by cause.", "cause"),
