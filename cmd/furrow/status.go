@@ -13,6 +13,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
+	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -60,9 +61,11 @@ type pipelineStatus struct {
 	Late           int64    `json:"late"`
 	Refolds        int64    `json:"refolds"`
 	// devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded
-	Ahead             int64   `json:"ahead"`
-	Waiting           int64   `json:"waiting"`           // days of the archive, or of reports, that are to be made
-	WaitingSeconds    float64 `json:"waitingSeconds"`    // since the first of these is to be made
+	Ahead          int64   `json:"ahead"`
+	Waiting        int64   `json:"waiting"`        // days of the archive, or of reports, that are to be made
+	WaitingSeconds float64 `json:"waitingSeconds"` // since the first of these is to be made
+	// the archive waits until furrow config apply was given with this release
+	NeedsApply        bool    `json:"needsApply,omitempty"`
 	ClockAheadSeconds float64 `json:"clockAheadSeconds"` // this machine's against storage's; 0: by less than a minute
 	// slot of the last run that enqueued due audits; null if none has
 	Audited *time.Time `json:"audited"`
@@ -180,6 +183,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		out := statusOf(s.pipeline, s.Status, audited)
 		out.Limits, out.Budget = slices.Concat(own[i], shared), spent
 		out.DiskFull = stores.DiskFull()
+		out.NeedsApply = f.Format < archive.Format && slices.ContainsFunc(s.pipeline.Processors, isArchive)
 		if a.several() {
 			out.Storage = a.name(number)
 		}
@@ -321,11 +325,16 @@ func (s pipelineStatus) text(w io.Writer) error {
 
 // waitingText says what of an archive, or of reports, is to be made.
 func (s pipelineStatus) waitingText() string {
-	if s.Waiting == 0 {
-		return ""
+	text := ""
+	if s.Waiting > 0 {
+		text = fmt.Sprintf("%s of the archive or of reports to be made, the first for %s", many(s.Waiting, "day"),
+			short(time.Duration(s.WaitingSeconds*float64(time.Second))))
 	}
-	return fmt.Sprintf("%s of the archive or of reports to be made, the first for %s", many(s.Waiting, "day"),
-		short(time.Duration(s.WaitingSeconds*float64(time.Second))))
+	if s.NeedsApply {
+		text = strings.TrimPrefix(text+"; the archive has the form of an earlier release and waits until furrow config apply "+
+			"was given with this one", "; ")
+	}
+	return text
 }
 
 // clocksText says what waits for a clock. Runs that were skipped for one say so themselves.

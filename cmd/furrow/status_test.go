@@ -96,3 +96,24 @@ func TestDeviceOfANewerVersionIsSkippedAndReported(t *testing.T) {
 		t.Errorf("the status is\n%s", out)
 	}
 }
+
+// TestStatusTellsWhatTheArchiveWaitsFor: time, or the word of whoever has upgraded the fleet.
+func TestStatusTellsWhatTheArchiveWaitsFor(t *testing.T) {
+	const apply = "the archive has the form of an earlier release and waits until furrow config apply was given with " +
+		"this one"
+	const days = "3 days of the archive or of reports to be made, the first for 2h"
+	for _, w := range []struct {
+		status pipelineStatus
+		want   string
+	}{
+		{pipelineStatus{}, ""},
+		{pipelineStatus{Waiting: 3, WaitingSeconds: 7200}, days},
+		{pipelineStatus{NeedsApply: true}, apply},
+		{pipelineStatus{Waiting: 1, WaitingSeconds: 60, NeedsApply: true},
+			"1 day of the archive or of reports to be made, the first for 1m; " + apply},
+	} {
+		if got := w.status.waitingText(); got != w.want {
+			t.Errorf("%+v: %q, want %q", w.status, got, w.want)
+		}
+	}
+}
