@@ -86,10 +86,19 @@ func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head)
 	return nil // a publisher has come further: its versions count twice
 }
 
+// A shortName is the beginning of a file's random name: 80 bits of it, which no two files of a table share. Whole names
+// of all files would keep their rows in memory.
+type shortName [16]byte
+
+func shortNameOf(name string) (short shortName) {
+	copy(short[:], name)
+	return short
+}
+
 // rowsAt passes on the files that a version has, and those that had left by then.
 func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) error,
 	remove func(delta.Remove) error) error {
-	seen := map[string]bool{}
+	seen := map[shortName]bool{}
 	for e, err := range t.rows.Entities(ctx, t.query(fileRows)) {
 		if err != nil {
 			return err
@@ -98,7 +107,7 @@ func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) e
 		if err != nil {
 			return err
 		}
-		if seen[f.Name] = true; f.Added <= version {
+		if seen[shortNameOf(f.Name)] = true; f.Added <= version {
 			if err := add(f.add()); err != nil {
 				return err
 			}
@@ -112,7 +121,7 @@ func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) e
 		switch {
 		case err != nil:
 			return err
-		case r.version == 0 || r.Added > version || seen[r.Name]:
+		case r.version == 0 || r.Added > version || seen[shortNameOf(r.Name)]:
 		case r.version <= version:
 			err = remove(r.remove())
 		default: // removed since: it was there
