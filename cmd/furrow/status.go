@@ -331,8 +331,8 @@ func (s pipelineStatus) waitingText() string {
 			short(time.Duration(s.WaitingSeconds*float64(time.Second))))
 	}
 	if s.NeedsApply {
-		text = strings.TrimPrefix(text+"; the archive has the form of an earlier release and waits until furrow config apply "+
-			"was given with this one", "; ")
+		text = strings.TrimPrefix(text+"; the archive has the form of an earlier release and waits until furrow config "+
+			"apply was given with this one", "; ")
 	}
 	return text
 }

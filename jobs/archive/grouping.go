@@ -96,6 +96,10 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	}
 	if err == nil {
 		err = m.MakeDay(ctx, d, asked.devices...)
+		if errors.Is(err, catalog.ErrAbsent) { // its tables were removed since this process has found them
+			m.know(d.Tenant, false)
+			return m.Make(ctx, marks)
+		}
 	}
 	return made(err)
 }

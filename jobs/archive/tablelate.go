@@ -3,10 +3,13 @@ package archive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/columnar"
 	"furrow/jobs/groups"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -24,11 +27,14 @@ const (
 // day is made of its own files.
 //
 // Rollups and reports need all readings of a bucket, and they are committed with those: days that have some are made as
-// a whole.
-func (g *readingsMaking) leave(d catalog.Day) {
+// a whole. So are days of devices that have moved or left: files may have readings that are theirs no longer.
+func (g *readingsMaking) leave(ctx context.Context, d catalog.Day) error {
 	if g.asked == nil || g.of.Hour > 0 || d.Watermark == 0 || g.older.has() || len(g.sums.all) > 0 ||
 		len(g.gone) > mostBeside {
-		return
+		return nil
+	}
+	if always, err := g.always(ctx); err != nil || !always {
+		return err
 	}
 	slices.SortFunc(g.gone, func(a, b catalog.File) int { return cmp.Compare(a.Bytes, b.Bytes) })
 	n, bytes, large := 0, int64(0), int64(cmp.Or(g.FileBytes, tableFileBytes))/2
@@ -39,7 +45,36 @@ func (g *readingsMaking) leave(d catalog.Day) {
 		n = 0
 	}
 	g.gone, g.stay = g.gone[:n], g.gone[n:]
+	return nil
 }
+
+// mostLate is of how many devices late rows come into a file of their own: each takes a request more.
+const mostLate = 50
+
+// always reports whether the devices that are asked for have always belonged to the tenant, as they do now.
+func (g *readingsMaking) always(ctx context.Context) (bool, error) {
+	if len(g.asked) > mostLate {
+		return false, nil
+	}
+	fleet := g.Source.Client.Table(g.Source.Names.Fleet())
+	for _, device := range g.asked {
+		of := schema.Member{Tenant: g.of.Tenant, Device: device}
+		e, err := fleet.Get(ctx, g.of.Month.String(), string(of.Key()))
+		if errors.Is(err, tables.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if m, err := schema.MemberOf(e); err != nil || len(m.Spans) > 0 {
+			return false, nil // of an unreadable one, nothing is known
+		}
+	}
+	return true, nil
+}
+
+// errOtherCells says that a reading is in a file that stays, with other values: the settings have changed since.
+var errOtherCells = errors.New("a file that stays has other values")
 
 // A staying is what files that stay have of one device after another.
 type staying struct {
@@ -66,5 +101,11 @@ func (s *staying) has(ctx context.Context, g *readingsMaking, one *groups.DayRea
 	for s.reader.before(one.Sample.Key) {
 		s.reader.advance()
 	}
-	return s.reader.more && s.reader.sample.Key == one.Sample.Key, s.reader.err
+	if s.reader.err != nil || !s.reader.more || s.reader.sample.Key != one.Sample.Key {
+		return false, s.reader.err
+	}
+	if columnar.Cells(&s.reader.sample) != columnar.Cells(&one.Sample) {
+		return true, errOtherCells
+	}
+	return true, nil
 }

@@ -139,15 +139,13 @@ func (m *Tables) MakeDay(ctx context.Context, of TableDay, asked ...schema.Devic
 	if err := m.create(ctx, of.Tenant); err != nil && !errors.Is(err, catalog.ErrForeign) {
 		return of.wrap(err)
 	}
-	changed := false
+	changed, beside := false, true
 	err := again(ctx, func() (err error) {
-		changed, err = m.tryDay(ctx, of, asked)
+		if changed, err = m.tryDay(ctx, of, asked, beside); errors.Is(err, errOtherCells) {
+			beside, err = false, fmt.Errorf("%w: %w", catalog.ErrStale, err)
+		}
 		return err
 	})
-	if errors.Is(err, catalog.ErrAbsent) { // the tenant was removed meanwhile
-		m.know(of.Tenant, false)
-		err = fmt.Errorf("%w: %w", catalog.ErrStale, err)
-	}
 	if changed {
 		err = errors.Join(err, m.markClean(ctx, of))
 	}
@@ -170,8 +168,10 @@ func again(ctx context.Context, once func() error) (err error) {
 	return err
 }
 
-// tryDay reports whether the tables have changed, or may have.
-func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceID) (changed bool, err error) {
+// tryDay reports whether the tables have changed, or may have. Beside says that late rows may come into files of their
+// own.
+func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceID, beside bool) (changed bool,
+	err error) {
 	t := m.Readings(of.Tenant)
 	sums, err := m.beginSums(ctx, of)
 	if err != nil {
@@ -196,7 +196,11 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceI
 			return false, err
 		}
 	}
-	making.leave(d)
+	if beside {
+		if err := making.leave(ctx, d); err != nil {
+			return false, err
+		}
+	}
 	defer making.close()
 	if err = making.write(ctx); err != nil {
 		return false, errors.Join(err, making.abandon(ctx))
@@ -220,7 +224,8 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceI
 	if err == nil {
 		return changed, making.older.delete(ctx)
 	}
-	if errors.Is(err, catalog.ErrStale) { // after any other error, it may have been committed: cleaning finds out
+	// After any other error it may have been committed: cleaning finds out.
+	if errors.Is(err, catalog.ErrStale) || errors.Is(err, catalog.ErrAbsent) {
 		err = errors.Join(err, making.abandon(ctx))
 	}
 	return changed, err
