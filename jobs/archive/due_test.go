@@ -179,7 +179,7 @@ func (a *asker) modified(t *testing.T) (last tables.Ticks) {
 	return last
 }
 
-// TestManyLateRowsAreTakenInSoon: as many as are a third of what there is wait ten minutes, and until no more come,
+// TestManyLateRowsAreTakenInSoon: a third of the day's rows or more wait ten minutes, and until no more come,
 // but never longer than an hour.
 func TestManyLateRowsAreTakenInSoon(t *testing.T) {
 	t.Parallel()

@@ -150,7 +150,7 @@ const (
 )
 
 // due returns when what is asked for can be made: at once, if it is the whole of it, or soon after its end. Late rows
-// wait until nothing has changed for an hour; but as many as are a third of what there is, only until no more come.
+// wait until nothing has changed for an hour; a third of the day's rows or more wait only until no more come.
 func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Ticks, error) {
 	_, to := d.Times()
 	if asked.all || m.Quiet < 0 {

@@ -105,7 +105,7 @@ func TestLateRowsComeBesideTheDay(t *testing.T) {
 	}
 }
 
-// TestManyLateRowsHaveTheDayMadeOfItsFiles: once they are as many as half of what it had.
+// TestManyLateRowsHaveTheDayMadeOfItsFiles: once their files are half as large as the day's own.
 func TestManyLateRowsHaveTheDayMadeOfItsFiles(t *testing.T) {
 	t.Parallel()
 	x := newTables(t)
