@@ -20,13 +20,16 @@ import (
 // A readingsMaking is one reading of a day.
 type readingsMaking struct {
 	*Tables
-	table *catalog.Table
-	of    TableDay
-	gone  []catalog.File // that are replaced
-	past  tablePast
-	stay  []catalog.File // that late rows are put beside
-	stays staying
-	sums  *tableSums
+	table    *catalog.Table
+	snapshot *catalog.Snapshot
+	of       TableDay
+	months   []schema.Month // partitions of the fleet with rows in what is made; that of the day first
+	gone     []catalog.File // that are replaced
+	past     tablePast
+	stay     []catalog.File // that late rows are put beside
+	beside   staying
+	merges   bool // nothing is read from storage
+	sums     *tableSums
 	// passedOver, if it is not nil, is called with each reading of the files that is of no device.
 	passedOver func(*pastFile)
 
@@ -37,7 +40,7 @@ type readingsMaking struct {
 	shared map[catalog.Series]string // all columns, if files that are expected have the one that sensors share
 	made   []catalog.File
 	read   map[schema.DeviceID]bool // devices of the fleet whose rows were read from storage
-	rows   int64
+	rows   map[schema.Month]int64   // that were written, by their partitions
 	began  tables.Ticks
 }
 
@@ -48,7 +51,7 @@ func (g *readingsMaking) write(ctx context.Context) error {
 		return err
 	}
 	for range 2 {
-		if err := errors.Join(g.past.reset(g.gone), g.stays.reset(g.stay), g.older.reset(), g.sums.reset(ctx)); err != nil {
+		if err := errors.Join(g.past.reset(g.gone), g.beside.reset(g.stay), g.older.reset(), g.sums.reset(ctx)); err != nil {
 			return err
 		}
 		whole, err := g.writeOnce(ctx, known)
@@ -125,15 +128,16 @@ func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (a
 // writeOnce reads the day and puts its files, unless it meets a series that has no column. Then it goes on to find
 // all, and reports false.
 func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSeries) (whole bool, err error) {
-	g.rows, g.read, whole = 0, map[schema.DeviceID]bool{}, true
+	g.rows, g.read, whole = map[schema.Month]int64{}, map[schema.DeviceID]bool{}, true
 	if g.series == nil {
 		g.series = map[columnar.Series]bool{}
 	}
 	has := maps.Clone(g.series)
 	day := g.Stored(g.of)
+	day.Beside = g.months[1:]
 	if len(g.gone)+len(g.stay) > 0 {
 		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] {
-			if g.reads(d.Device) && !day.Gone(d) {
+			if d.Month == g.of.Month && g.reads(d.Device) && !day.Gone(d) {
 				return nil
 			}
 			return g.past.readings(ctx, g, d.Device)
@@ -161,7 +165,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		if !whole {
 			continue
 		}
-		if has, err := g.stays.has(ctx, g, &one); has || err != nil {
+		if has, err := g.beside.has(ctx, g, &one); has || err != nil {
 			if err != nil {
 				return false, err
 			}
@@ -173,7 +177,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		if err := errors.Join(to.write(&one, about), g.sums.add(ctx, &one)); err != nil {
 			return false, err
 		}
-		g.rows++
+		g.rows[one.Member.Month]++
 	}
 	if !whole {
 		return false, g.giveUp(ctx)
@@ -186,8 +190,11 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 
 // reads reports whether a device's rows are read from storage, unless retention may have deleted them.
 func (g *readingsMaking) reads(d schema.DeviceID) bool {
-	return g.asked == nil || slices.Contains(g.asked, d)
+	return !g.merges && (g.asked == nil || slices.Contains(g.asked, d))
 }
+
+// watermark returns when every row that is read from storage had been accepted.
+func (g *readingsMaking) watermark() tables.Ticks { return g.began.Add(-g.Settle) }
 
 // giveUp ends what was put before a series without a column.
 func (g *readingsMaking) giveUp(ctx context.Context) error {
@@ -199,9 +206,10 @@ func (g *readingsMaking) giveUp(ctx context.Context) error {
 // unraised returns ErrStale if retention has begun with a device whose rows were read from storage, or may have: a
 // device that has left the fleet meanwhile does not say so any more.
 func (g *readingsMaking) unraised(ctx context.Context, day groups.TenantDay) error {
-	if len(g.gone) == 0 {
+	if len(g.gone) == 0 || g.merges {
 		return nil
 	}
+	day.Beside = nil // of other partitions nothing was read
 	for m, err := range day.Members(ctx, "", "") {
 		if err != nil {
 			return err
@@ -241,6 +249,8 @@ func aboutSeries(about map[string]string) (all []columnar.Series) {
 // why tells people what a version is about.
 func (g *readingsMaking) why() string {
 	switch {
+	case g.merges:
+		return fmt.Sprintf("%d small files become %d", len(g.gone), len(g.made))
 	case g.of.Hour > 0 && len(g.gone) == 0:
 		return "hour closed"
 	case g.of.Hour > 0:
@@ -257,7 +267,7 @@ func (g *readingsMaking) why() string {
 
 // close gives up what was read.
 func (g *readingsMaking) close() error {
-	return errors.Join(g.past.close(), g.stays.reset(nil), g.older.reset())
+	return errors.Join(g.past.close(), g.beside.reset(nil), g.older.reset())
 }
 
 // abandon gives up what is not committed.

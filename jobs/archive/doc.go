@@ -13,9 +13,14 @@
 // deletes rows, and MakeDay looks at the watermarks again before it commits; so a reading is in storage, or in a file
 // that is taken over, or both.
 //
-// Readings that come late, of devices that marks name, are put into a file beside those of the day. Small files become
-// one as they grow in number (tablelate.go), so each reading is written again only a few times. No file leaves the
-// table for them unless the new one has its readings. Days with rollups or reports are made again instead.
+// Readings that come late, of devices that marks name, are put into a file beside those of the day (tablelate.go). No
+// file leaves the table for them unless the new one has its readings. Days with rollups or reports are made again
+// instead.
+//
+// Partitions of the fleet follow the month in which devices were registered, so a day of a tenant that grows has a file
+// of each. Small files become one as they grow in number, whatever partitions they are of (tablemerge.go): each reading
+// is written again only a few times, and a day has few files. Who makes the day of a partition again takes over what
+// its files have of others.
 //
 // An open day has a file for each hour that is over. The version that has the whole day has none of its hours.
 //

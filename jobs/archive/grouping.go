@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,8 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	}
 	if name, _, _ := strings.Cut(marks[0].Name, schema.Separator); name == cleanMark {
 		return m.cleanDue(ctx, marks[0])
+	} else if strings.HasPrefix(name, mergeMark) {
+		return m.mergeDue(ctx, marks[0])
 	}
 	d, asked, err := askedBy(marks)
 	if err != nil {
@@ -156,7 +159,7 @@ func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Tick
 	if asked.all || m.Quiet < 0 {
 		return 0, nil
 	}
-	has, last := int64(0), tables.Ticks(0)
+	has, last, months := int64(0), tables.Ticks(0), []schema.Month{d.Month}
 	for f, err := range m.Readings(d.Tenant).Files(ctx, d.Day, d.Day) {
 		if err != nil {
 			return 0, err
@@ -164,6 +167,7 @@ func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Tick
 		if d.has(&f) {
 			has += f.Stats.Rows
 			last = max(last, tables.TicksOf(time.UnixMilli(f.Modified)))
+			months = append(months, f.Months...)
 		}
 	}
 	calm := asked.newest.Add(cmp.Or(m.Quiet, quiet))
@@ -180,17 +184,28 @@ func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Tick
 	if again <= asked.Now || last > asked.Now { // or a clock was ahead when it was made
 		return 0, nil
 	}
-	counted := int64(0)
-	for c, err := range m.Stored(d).Counts(ctx) {
-		if err != nil {
-			return 0, err
-		}
-		counted += c.Rows
+	counted, err := m.counted(ctx, d, months)
+	if err != nil {
+		return 0, err
 	}
 	if 3*counted >= 4*has {
 		again = min(again, max(calm, last.Add(importAfter)))
 	}
 	return again, nil
+}
+
+// counted returns how many rows partitions of the fleet have of a day or hour according to their ledgers.
+func (m *Tables) counted(ctx context.Context, d TableDay, months []schema.Month) (n int64, err error) {
+	slices.SortFunc(months, schema.Month.Compare)
+	for _, d.Month = range slices.Compact(months) {
+		for c, err := range m.Stored(d).Counts(ctx) {
+			if err != nil {
+				return 0, err
+			}
+			n += c.Rows
+		}
+	}
+	return n, nil
 }
 
 // wait notes that something is too young to be made again, so that other jobs find that out for nothing.

@@ -62,7 +62,7 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 	}
 	var errs []error
 	for _, t := range every {
-		errs = append(errs, m.eraseFrom(ctx, t, devices, &all))
+		errs = append(errs, m.eraseFrom(ctx, t, month, devices, &all))
 	}
 	if m.Source != nil && len(every) > 0 { // blobs go once more a day later
 		errs = append(errs, m.markClean(ctx, TableDay{Tenant: tenant, Month: month}))
@@ -152,8 +152,8 @@ func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*c
 		if err != nil {
 			return err
 		}
-		of := TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]}
-		if mayHave(f, devices) && read[of] > 0 { // an open day has no reports
+		of := TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]} // with all others that the file has
+		if mayHave(f, devices) && read[of] > 0 {                        // an open day has no reports
 			days[of] = true
 		}
 	}
@@ -174,9 +174,10 @@ func mayHave(f catalog.File, devices []schema.DeviceID) bool {
 }
 
 // eraseFrom erases devices from one table.
-func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, all *Erased) (err error) {
+func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, month schema.Month, devices []schema.DeviceID,
+	all *Erased) (err error) {
 	for found := true; err == nil && found; {
-		found, err = m.erasePass(ctx, t, devices, all)
+		found, err = m.erasePass(ctx, t, month, devices, all)
 	}
 	if err == nil {
 		err = t.EndVersions(ctx, m.Store, m.Store)
@@ -189,8 +190,8 @@ func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, devices []sche
 
 // erasePass erases devices from all files that the table has, and reports whether one had any of their rows, or was
 // replaced meanwhile: then another pass looks for what came.
-func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []schema.DeviceID, all *Erased) (found bool,
-	err error) {
+func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, month schema.Month, devices []schema.DeviceID,
+	all *Erased) (found bool, err error) {
 	for f, err := range t.AllFiles(ctx) {
 		if err != nil {
 			return found, err
@@ -199,7 +200,7 @@ func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []sche
 			continue
 		}
 		err := again(ctx, func() error {
-			gone, replaced, err := m.eraseFile(ctx, t, f, devices)
+			gone, replaced, err := m.eraseFile(ctx, t, f, month, devices)
 			if found = found || replaced; gone > 0 {
 				found, all.Rows, all.Files = true, all.Rows+gone, all.Files+1
 			}
@@ -214,7 +215,7 @@ func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, devices []sche
 
 // eraseFile puts a copy without devices in place of a file that the table has, and returns how many rows were left
 // out, or that another has replaced the file.
-func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File,
+func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File, month schema.Month,
 	devices []schema.DeviceID) (gone int64, replaced bool, err error) {
 	s, err := t.Begin(ctx, of.Date)
 	if err != nil {
@@ -240,6 +241,9 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 		made[i].Months = of.Months
 		c.Days[0].Rows += made[i].Stats.Rows
 	}
+	if n := slices.Index(of.Months, month); n > 0 { // a file of several partitions was counted in the first
+		c.Days[0].Rows, c.Days[n].Rows = c.Days[0].Rows+gone, c.Days[n].Rows-gone
+	}
 	if _, err = t.Commit(ctx, s, c); errors.Is(err, catalog.ErrStale) {
 		err = errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
 	}
@@ -252,7 +256,7 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 // readingsWithout copies a file of readings.
 func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalog.File,
 	devices []schema.DeviceID) (gone int64, made []catalog.File, err error) {
-	g := &readingsMaking{Tables: m, table: t, gone: []catalog.File{f},
+	g := &readingsMaking{Tables: m, table: t, gone: []catalog.File{f}, months: f.Months,
 		of: TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}}
 	from := &pastFile{File: f}
 	defer from.close()

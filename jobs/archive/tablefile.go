@@ -19,19 +19,18 @@ import (
 // tableFileBytes is about how large a file of a table becomes.
 const tableFileBytes = 64 << 20
 
-// mostFiles is how many files a partition of the fleet has of a day, and mostReplaced how many files one transaction
-// replaces and adds; the last one has what is left.
-const (
-	mostFiles    = 23
-	mostReplaced = (tables.MaxOps - 3) / 2
-)
+// mostFiles is how many files a partition of the fleet has of a day; the last one has what is left.
+const mostFiles = 23
+
+// mostReplaced is how many files one transaction replaces and adds that changes days of so many partitions.
+func mostReplaced(months int) int { return (tables.MaxOps - 2 - months) / 2 }
 
 // most is how many files are made: of an hour one, as its day replaces them all at once.
 func (g *readingsMaking) most() int {
 	if g.of.Hour > 0 {
 		return 1
 	}
-	return max(1, min(mostFiles-len(g.stay), mostReplaced-len(g.gone)))
+	return max(1, min(mostFiles-len(g.stay), mostReplaced(len(g.months))-len(g.gone)))
 }
 
 // A tableFile is a file of a table while it is written.
@@ -60,7 +59,7 @@ func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.De
 	if err != nil {
 		return nil, err
 	}
-	f.Months = []schema.Month{g.of.Month}
+	f.Months = g.months
 	for _, c := range columns {
 		f.Columns = append(f.Columns, c.Name)
 	}

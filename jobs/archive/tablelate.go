@@ -1,10 +1,8 @@
 package archive
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
@@ -13,14 +11,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// When files of late rows become one.
-const (
-	// From the smallest up, files become one as long as each is at most twice as large as all before it together, if there
-	// are so many. So a row is written again only when its file grows by half or more, and a day keeps few files.
-	mergedFiles = 4
-	// A day of more files is made as a whole, while one transaction still replaces them all.
-	mostBeside = 32
-)
+// mostBeside is how many files a day has at most beside which late rows come: of more, it is made as a whole, while one
+// transaction still replaces them all.
+const mostBeside = 20
 
 // leave leaves files of a whole day as they are where marks name devices: the readings that none of them has come into
 // a file beside them, together with those of small files once there are enough of these. Where nothing is left, the
@@ -36,15 +29,11 @@ func (g *readingsMaking) leave(ctx context.Context, d catalog.Day) error {
 	if always, err := g.always(ctx); err != nil || !always {
 		return err
 	}
-	slices.SortFunc(g.gone, func(a, b catalog.File) int { return cmp.Compare(a.Bytes, b.Bytes) })
-	n, bytes, large := 0, int64(0), int64(cmp.Or(g.FileBytes, tableFileBytes))/2
-	for ; n < len(g.gone) && g.gone[n].Bytes < large && (n == 0 || g.gone[n].Bytes <= 2*bytes); n++ {
-		bytes += g.gone[n].Bytes
+	one, others := fewer(units(g.gone), g.small())
+	g.gone, g.stay, g.months = nil, filesOf(others), []schema.Month{g.of.Month}
+	for _, f := range filesOf(one) {
+		g.replace(f)
 	}
-	if n < mergedFiles {
-		n = 0
-	}
-	g.gone, g.stay = g.gone[:n], g.gone[n:]
 	return nil
 }
 

@@ -172,61 +172,25 @@ func again(ctx context.Context, once func() error) (err error) {
 // own.
 func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceID, beside bool) (changed bool,
 	err error) {
-	t := m.Readings(of.Tenant)
-	sums, err := m.beginSums(ctx, of)
+	g, err := m.begin(ctx, of)
 	if err != nil {
 		return false, err
 	}
-	s, err := t.Begin(ctx, of.Day)
-	if err != nil {
-		return false, err
-	}
-	making := &readingsMaking{Tables: m, table: t, of: of, sums: sums, asked: asked}
-	for _, f := range s.Files {
-		if of.has(&f) {
-			making.gone = append(making.gone, f)
-		}
-	}
-	d := s.Day(of.Month)
+	d := g.snapshot.Day(of.Month)
 	if of.Hour > 0 && d.Watermark > 0 {
 		return false, nil // there is the whole day
 	}
+	g.asked = asked
+	g.replaceAll()
 	if of.Hour == 0 {
-		if making.older, err = m.older.read(ctx, m, of); err != nil {
+		if g.older, err = m.older.read(ctx, m, of); err != nil {
 			return false, err
 		}
 	}
 	if beside {
-		if err := making.leave(ctx, d); err != nil {
+		if err := g.leave(ctx, d); err != nil {
 			return false, err
 		}
 	}
-	defer making.close()
-	if err = making.write(ctx); err != nil {
-		return false, errors.Join(err, making.abandon(ctx))
-	}
-	watermark := making.began.Add(-m.Settle)
-	if whole := len(asked) == 0 || len(making.gone)+len(making.stay) == 0; of.Hour == 0 && whole {
-		d.Watermark = watermark
-	}
-	if len(making.gone)+len(making.made) > 0 {
-		changed = true
-		for _, f := range making.gone {
-			d.Rows -= f.Stats.Rows
-		}
-		d.Rows += making.rows
-		err = sums.commit(ctx, watermark)
-		if err == nil {
-			_, err = t.Commit(ctx, s, &catalog.Change{Why: making.why(), Days: []catalog.Day{d}, Gone: making.gone,
-				New: making.made})
-		}
-	}
-	if err == nil {
-		return changed, making.older.delete(ctx)
-	}
-	// After any other error it may have been committed: cleaning finds out.
-	if errors.Is(err, catalog.ErrStale) || errors.Is(err, catalog.ErrAbsent) {
-		err = errors.Join(err, making.abandon(ctx))
-	}
-	return changed, err
+	return g.make(ctx)
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -103,7 +104,7 @@ func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error)
 		} else {
 			one.kind, one.window = reportsKind, m.Summed.Reports[i-len(m.Summed.Rollups)]
 		}
-		if err := one.begin(ctx, m, of); err != nil {
+		if err := one.begin(ctx, m, of.Day); err != nil {
 			return nil, err
 		}
 		s.all = append(s.all, one)
@@ -111,14 +112,9 @@ func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error)
 	return s, nil
 }
 
-func (a *sumTable) begin(ctx context.Context, m *Tables, of TableDay) (err error) {
-	if a.snapshot, err = a.table.Begin(ctx, of.Day); err != nil {
+func (a *sumTable) begin(ctx context.Context, m *Tables, day schema.Day) (err error) {
+	if a.snapshot, err = a.table.Begin(ctx, day); err != nil {
 		return err
-	}
-	for _, f := range a.snapshot.Files {
-		if slices.Contains(f.Months, of.Month) {
-			a.gone = append(a.gone, f)
-		}
 	}
 	if a.kind == reportsKind || len(m.About) == 0 {
 		return nil
@@ -152,7 +148,6 @@ func (a *sumTable) open(ctx context.Context, m *Tables, of TableDay) error {
 	if err != nil {
 		return err
 	}
-	f.Months = []schema.Month{of.Month}
 	for _, s := range a.about {
 		f.Columns = append(f.Columns, s.Name)
 	}
@@ -290,17 +285,24 @@ func (a *sumTable) put(ctx context.Context) error {
 }
 
 // commit commits the files of all tables, before the readings that they are made of: whoever finds those finds these.
-func (s *tableSums) commit(ctx context.Context, watermark tables.Ticks) error {
+func (s *tableSums) commit(ctx context.Context, g *readingsMaking) error {
 	for _, a := range s.all {
 		if len(a.gone)+len(a.made) == 0 {
 			continue
 		}
-		d := a.snapshot.Day(s.of.Month)
-		d.Rows, d.Watermark = 0, watermark
-		for _, f := range a.made {
-			d.Rows += f.Stats.Rows
+		c := &catalog.Change{Why: "readings of a day", Gone: a.gone, New: a.made}
+		for i, month := range g.months { // files of several partitions are counted in that of the day
+			d := a.snapshot.Day(month)
+			d.Rows, d.Watermark = 0, cmp.Or(d.Watermark, g.snapshot.Day(month).Watermark)
+			if i == 0 && !g.merges {
+				d.Watermark = g.watermark()
+			}
+			c.Days = append(c.Days, d)
 		}
-		c := &catalog.Change{Why: "readings of a day", Days: []catalog.Day{d}, Gone: a.gone, New: a.made}
+		for i := range a.made {
+			a.made[i].Months = g.months
+			c.Days[0].Rows += a.made[i].Stats.Rows
+		}
 		if _, err := a.table.Commit(ctx, a.snapshot, c); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (m *Tables) VerifyDay(ctx context.Context, d TableDay) iter.Seq2[string, er
 type dayVerifier struct {
 	*Tables
 	day    TableDay
-	making readingsMaking
+	making *readingsMaking
 	sums   *tableSums
 	wrong  []string
 	found  int64                    // readings of the table, each once
@@ -55,31 +55,32 @@ func (v *dayVerifier) report(format string, args ...any) {
 	}
 }
 
-func (v *dayVerifier) verify(ctx context.Context) error {
-	s, err := v.Readings(v.day.Tenant).Begin(ctx, v.day.Day)
-	if err != nil {
+func (v *dayVerifier) verify(ctx context.Context) (err error) {
+	if v.making, err = v.begin(ctx, v.day); err != nil {
 		return err
 	}
-	v.making = readingsMaking{Tables: v.Tables, table: v.Readings(v.day.Tenant), of: v.day, passedOver: v.unread}
-	var files []catalog.File
-	columns := map[string]bool{}
-	for _, f := range s.Files {
-		if v.day.has(&f) {
-			files = append(files, f)
-			for _, c := range f.Columns {
-				columns[c] = true
-			}
-		}
+	v.making.passedOver = v.unread
+	v.making.replaceAll()
+	if v.day.Hour == 0 {
+		v.making.replaceShared()
 	}
-	if err := v.making.past.reset(files); err != nil {
+	if slices.MinFunc(v.making.months, schema.Month.Compare) != v.day.Month {
+		return nil // files have several partitions: they are read once, with the first
+	}
+	if err := v.making.past.reset(v.making.gone); err != nil {
 		return err
 	}
 	defer v.making.past.close()
-	// Of more sensors than a bucket has, those that come first are in it, and a file may have them in another order.
-	if s.Day(v.day.Month).Watermark > 0 && len(columns) <= fold.MaxSensors {
-		if v.sums, err = v.beginSums(ctx, v.day); err != nil {
-			return err
+	columns := map[string]bool{}
+	for _, f := range v.making.gone {
+		for _, c := range f.Columns {
+			columns[c] = true
 		}
+	}
+	// Of more sensors than a bucket has, those that come first are in it, and a file may have them in another order.
+	whole := v.making.snapshot.Day(v.day.Month).Watermark > 0 && !v.making.unfinished()
+	if whole && len(columns) <= fold.MaxSensors {
+		v.sums = v.making.sums
 		for _, a := range v.sums.all {
 			a.check = sha256.New()
 			a.groups = map[tables.Ticks]*report.Groups{}
@@ -102,6 +103,7 @@ func (v *dayVerifier) verify(ctx context.Context) error {
 // readings compares those of the table with storage, device by device.
 func (v *dayVerifier) readings(ctx context.Context) error {
 	day := v.Stored(v.day)
+	day.Beside = v.making.months[1:]
 	day.Past = func(m *schema.Member) iter.Seq2[fold.Sample, error] {
 		if !day.Gone(m) {
 			return nil
@@ -143,7 +145,7 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 		return err
 	}
 	for _, f := range v.making.past.files {
-		if err := f.rest(ctx, &v.making); err != nil {
+		if err := f.rest(ctx, v.making); err != nil {
 			return err
 		}
 		v.found -= f.read
@@ -157,7 +159,7 @@ func (v *dayVerifier) readings(ctx context.Context) error {
 // past yields the readings of a device that the table has.
 func (v *dayVerifier) past(ctx context.Context, device schema.DeviceID) iter.Seq2[fold.Sample, error] {
 	return func(yield func(fold.Sample, error) bool) {
-		for sample, err := range v.making.past.readings(ctx, &v.making, device) {
+		for sample, err := range v.making.past.readings(ctx, v.making, device) {
 			if v.found++; !yield(sample, err) {
 				return
 			}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,6 +19,9 @@ type Change struct {
 	Days []Day  // as they are afterwards: of all partitions of the fleet that files have which come or go
 	Gone []File // of the snapshot
 	New  []File // that were pended, and whose blobs are there
+	// Same says that those that come have all rows of those that go, and no other ones: who follows the table reads none
+	// again.
+	Same bool
 	// Erases says that those that go have rows that are erased: their blobs are due at once, whoever reads them.
 	Erases bool
 }
@@ -171,13 +175,20 @@ func (a *attempt) ops(ctx context.Context, h head) ([]tables.Op, error) {
 		r := &removed{File: *f, version: next.version, at: millis(h.now), due: c.Erases}
 		add(tables.Delete(a.key, f.row(), f.etag), nil)
 		add(a.writeRemoved(r))
-		v.Removed, v.rowsGone = append(v.Removed, r.remove()), v.rowsGone+f.Stats.Rows
+		gone := r.remove()
+		gone.DataChange = !c.Same
+		v.Removed, v.rowsGone = append(v.Removed, gone), v.rowsGone+f.Stats.Rows
 	}
 	for _, f := range c.New {
-		f.Added, f.Modified = next.version, millis(h.now)
+		f.Added = next.version
+		if f.Modified = millis(h.now); c.Same { // it changes nothing of a day
+			f.Modified = slices.MaxFunc(c.Gone, func(a, b File) int { return cmp.Compare(a.Modified, b.Modified) }).Modified
+		}
 		add(tables.Delete(a.key, pendingRows+f.Name, f.etag), nil)
 		add(a.writeFile(&f))
-		v.Added, v.rowsAdded = append(v.Added, f.add()), v.rowsAdded+f.Stats.Rows
+		come := f.add()
+		come.DataChange = !c.Same
+		v.Added, v.rowsAdded = append(v.Added, come), v.rowsAdded+f.Stats.Rows
 	}
 	row, err := a.versionRow(next.version, &v)
 	add(tables.Insert(row), err)
@@ -187,6 +198,8 @@ func (a *attempt) ops(ctx context.Context, h head) ([]tables.Op, error) {
 // operation is what readers show of a version.
 func (c *Change) operation() string {
 	switch {
+	case c.Same:
+		return "OPTIMIZE"
 	case len(c.New) == 0:
 		return "DELETE"
 	case len(c.Gone) == 0:

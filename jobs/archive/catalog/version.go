@@ -31,7 +31,7 @@ func (t *Table) versionRow(n int64, v *version) (tables.Entity, error) {
 
 // describedRow returns the row of a version without its file.
 func (t *Table) describedRow(n int64, v *version) tables.Entity {
-	v.Info.Engine, v.Info.TxnID, v.Info.Params = engine, v.txn, map[string]string{}
+	v.Info.Engine, v.Info.TxnID, v.Info.Params = engine, v.txn, map[string]string{"why": v.why}
 	e := t.entity(versionRow(n))
 	e.Set("Txn", tables.String(v.txn))
 	e.Set("Why", tables.String(v.why))
