@@ -111,7 +111,7 @@ func TestTablesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
 func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"hour", "day", "day of several files"} {
-		for n, more := 0, true; more; n += effort.Step(13) {
+		effort.Each(t, 13, func(t *testing.T, n int) (more bool) {
 			x := newTables(t)
 			want := x.want(t)
 			calm := x.maker(t, nil)
@@ -138,6 +138,7 @@ func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
 			if more = int(gate.N.Load()) > n; !more {
 				t.Logf("%s: %d operations", what, n)
 			}
-		}
+			return more
+		})
 	}
 }

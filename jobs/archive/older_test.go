@@ -56,7 +56,7 @@ func TestOlderDaysAreTakenOver(t *testing.T) {
 // meanwhile a late row comes, and a device is erased.
 func TestKilledTakeoversLoseNothing(t *testing.T) {
 	t.Parallel()
-	for n, more := 0, true; more; n += effort.Step(97) {
+	effort.Each(t, 97, func(t *testing.T, n int) (more bool) {
 		x := newOlder(t)
 		x.some(t)
 		calm := x.maker(t, nil)
@@ -97,10 +97,8 @@ func TestKilledTakeoversLoseNothing(t *testing.T) {
 		}
 		must.Succeed(t, x.work(t.Context(), x.maker(t, nil)))
 		x.migrated(t, "after operation ", n)
-		if !more {
-			t.Logf("%d operations", n)
-		}
-	}
+		return more
+	})
 }
 
 // TestHeldArchivesStayAsTheyAre: as long as workers of an earlier release may run, marks wait and nothing changes.
@@ -179,7 +177,7 @@ func TestAnErasureClosesNoOpenDay(t *testing.T) {
 func TestTwoTakeoversAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, tenant := range []schema.Tenant{acme, globex} {
-		for n, more := 0, true; more; n += effort.Step(19) {
+		effort.Each(t, 19, func(t *testing.T, n int) (more bool) {
 			x := newOlder(t)
 			x.some(t)
 			day := archive.TableDay{Tenant: tenant, Day: olderFirst, Month: jobstest.Month}
@@ -203,10 +201,8 @@ func TestTwoTakeoversAtOnce(t *testing.T) {
 					t.Errorf("operation %d: %s is left", n, name)
 				}
 			}
-			if t.Failed() {
-				return
-			}
-		}
+			return more
+		})
 	}
 }
 

@@ -160,7 +160,7 @@ func TestALateDeviceIsInASmallFileAlone(t *testing.T) {
 func TestKilledMakersOfLateRowsLeaveWholeVersions(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{1, 4} {
-		for n, more := 0, true; more; n += effort.Step(9) {
+		effort.Each(t, 9, func(t *testing.T, n int) (more bool) {
 			l := newLate(t, files)
 			before := l.want(t)
 			one, two := l.sends(t, 0), l.sends(t, 2)
@@ -189,7 +189,8 @@ func TestKilledMakersOfLateRowsLeaveWholeVersions(t *testing.T) {
 			if told := l.told(t, m); told != "" && !strings.Contains(told, "pending") {
 				t.Error(told)
 			}
-		}
+			return more
+		})
 	}
 }
 
@@ -229,7 +230,7 @@ func TestOthersBesideAMakerOfLateRows(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			for _, files := range []int{1, 4} {
-				for n := 0; n < 300; n += effort.Step(15) {
+				effort.Each(t, 15, func(t *testing.T, n int) (more bool) {
 					l := newLate(t, files)
 					before := l.want(t)
 					one, two := l.sends(t, 0), l.sends(t, 2)
@@ -251,11 +252,8 @@ func TestOthersBesideAMakerOfLateRows(t *testing.T) {
 					if told := l.told(t, l.maker(t, nil)); strings.Contains(told, "twice") {
 						t.Error(told)
 					}
-					if int(gate.N.Load()) <= n || t.Failed() {
-						t.Log(files, n)
-						break
-					}
-				}
+					return int(gate.N.Load()) > n
+				})
 			}
 		})
 	}

@@ -310,9 +310,10 @@ func TestMergesBesideOthers(t *testing.T) {
 // besides does one, and the other at each of its operations, and returns how many these were.
 func besides(t *testing.T, summed bool, one, other func(*mergeFleet, *testing.T, policy.Transporter)) (n int) {
 	t.Helper()
-	for more := true; more; n += effort.Step(37) {
-		t.Run(fmt.Sprint(n), func(t *testing.T) { more = besideAt(t, n, summed, one, other) && !t.Failed() })
-	}
+	effort.Each(t, 37, func(t *testing.T, at int) bool {
+		n = at
+		return besideAt(t, n, summed, one, other)
+	})
 	return n
 }
 

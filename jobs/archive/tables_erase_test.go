@@ -80,7 +80,7 @@ func textsOf(t testing.TB, content []byte) string {
 // repeated.
 func TestErasedDevicesAreNowhere(t *testing.T) {
 	t.Parallel()
-	for n, more := 0, true; more; n += effort.Step(11) {
+	effort.Each(t, 11, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
@@ -99,14 +99,15 @@ func TestErasedDevicesAreNowhere(t *testing.T) {
 		must.Have(m.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
 		x.nowhere(t, string(device), "killed at operation ", n)
 		same(t, x.newest(t), x.want(t), "killed at operation ", n)
-	}
+		return more
+	})
 }
 
 // TestNoMakerBringsBackAnErasedDevice: one stands still at each of its operations, while the device is erased.
 func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} { // it makes the day for the first time
-		for n, more := 0, true; more; n += effort.Step(7) {
+		effort.Each(t, 7, func(t *testing.T, n int) (more bool) {
 			x := newTables(t)
 			device := x.World.Devices[0]
 			if !first {
@@ -118,14 +119,15 @@ func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 				return send()
 			}}
 			must.Succeed(t, x.maker(t, gate).MakeDay(t.Context(), x.day))
-			if more = int(gate.N.Load()) > n; !more {
-				break
+			if int(gate.N.Load()) <= n {
+				return false
 			}
 			// The maker may have stood still before it put something.
 			must.Have(x.maker(t, nil).Clean(t.Context(), x.day.Tenant))(t)
 			x.nowhere(t, string(device), "first ", first, ", operation ", n)
 			same(t, x.newest(t), x.want(t), "first ", first, ", operation ", n)
-		}
+			return true
+		})
 	}
 }
 

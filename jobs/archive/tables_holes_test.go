@@ -33,7 +33,7 @@ func (x *tablesFleet) sums(t *testing.T, table string) map[string]string {
 // repeated.
 func TestErasedDevicesLeaveRollupsAndReports(t *testing.T) {
 	t.Parallel()
-	for n := -1; n < 400; n += effort.Step(41) {
+	effort.Each(t, 41, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
@@ -59,10 +59,8 @@ func TestErasedDevicesLeaveRollupsAndReports(t *testing.T) {
 				t.Errorf("killed at operation %d: table %s is not what its readings say", n, name)
 			}
 		}
-		if int(gate.N.Load()) <= n {
-			break
-		}
-	}
+		return int(gate.N.Load()) > n
+	})
 }
 
 // TestErasedDevicesLeaveFormerTables: rollups that are no longer configured.
@@ -124,7 +122,7 @@ func TestForgettingIsPublished(t *testing.T) {
 // removed, with its data kept.
 func TestALeftDeviceKeepsItsReadings(t *testing.T) {
 	t.Parallel()
-	for n := 0; n < 90; n += effort.Step(4) {
+	effort.Each(t, 4, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		f := *x.Fleet
 		f.Names = x.source
@@ -141,16 +139,14 @@ func TestALeftDeviceKeepsItsReadings(t *testing.T) {
 		}}
 		must.Succeed(t, x.maker(t, gate).MakeDay(t.Context(), x.day))
 		same(t, x.read(t), want, "retention of a device that left, at operation ", n)
-		if int(gate.N.Load()) <= n || t.Failed() {
-			break
-		}
-	}
+		return int(gate.N.Load()) > n
+	})
 }
 
 // interleaved stops an erasure at each operation while others act.
 func interleaved(t *testing.T, step int, what string, act func(x *tablesFleet)) {
 	t.Helper()
-	for n := 0; n < 400; n += effort.Step(5 * step) {
+	effort.Each(t, 5*step, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m := x.maker(t, nil)
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
@@ -170,11 +166,8 @@ func interleaved(t *testing.T, step int, what string, act func(x *tablesFleet)) 
 			x.nowhere(t, string(two), what, n)
 		}
 		same(t, x.newest(t), x.want(t), what, n)
-		if int(gate.N.Load()) <= n || t.Failed() {
-			t.Log(what, n)
-			break
-		}
-	}
+		return int(gate.N.Load()) > n
+	})
 }
 
 // TestTwoErasuresAtOnce erase both devices.
@@ -206,7 +199,7 @@ func TestErasureBesideCleaning(t *testing.T) {
 // TestTwoErasuresOfOneFile at once erase both devices, also where there are no reports.
 func TestTwoErasuresOfOneFile(t *testing.T) {
 	t.Parallel()
-	for n := 0; n < 60; n += effort.Step(5) {
+	effort.Each(t, 5, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m := x.maker(t, nil)
 		m.Summed.Reports = nil
@@ -223,10 +216,8 @@ func TestTwoErasuresOfOneFile(t *testing.T) {
 		must.Have(first.Erase(t.Context(), x.day.Month, x.day.Tenant, one))(t)
 		must.Have(m.Clean(t.Context(), x.day.Tenant))(t)
 		x.nowhere(t, string(one), "two erasures, operation ", n)
-		if int(gate.N.Load()) <= n {
-			break
-		}
-	}
+		return int(gate.N.Load()) > n
+	})
 }
 
 // TestErasedRollupsAreAsMadeAgain from the readings that are left.
@@ -268,7 +259,7 @@ func TestErasureBesideAForeignLog(t *testing.T) {
 // is erased, and the maker goes on and is killed.
 func TestReportsOfASuspendedMakerAreErased(t *testing.T) {
 	t.Parallel()
-	for n := 10; n < 100; n += effort.Step(6) {
+	effort.Each(t, 6, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
 		m.Summed.Rollups = nil
@@ -293,15 +284,16 @@ func TestReportsOfASuspendedMakerAreErased(t *testing.T) {
 		_ = first.MakeDay(ctx, x.day)
 		kill()
 		if !stopped.Load() {
-			break
+			return false
 		}
 		got := x.sums(t, "reports-1h")
 		if len(got) == 0 {
-			continue
+			return true
 		}
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
 		if fmt.Sprint(got) != fmt.Sprint(x.sums(t, "reports-1h")) {
 			t.Errorf("operation %d: reports have values of an erased device", n)
 		}
-	}
+		return true
+	})
 }

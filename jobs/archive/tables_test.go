@@ -198,7 +198,7 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 // of a maker that makes the day again.
 func TestTablesKeepWhatRetentionHasDeleted(t *testing.T) {
 	t.Parallel()
-	for n, more := 0, true; more; n += effort.Step(7) {
+	effort.Each(t, 7, func(t *testing.T, n int) (more bool) {
 		y := newTables(t)
 		want := y.want(t)
 		first := y.maker(t, nil)
@@ -215,7 +215,8 @@ func TestTablesKeepWhatRetentionHasDeleted(t *testing.T) {
 		if more = int(gate.N.Load()) > n; !more {
 			t.Logf("%d operations", n)
 		}
-	}
+		return more
+	})
 }
 
 // retire does what retention does with a device's rows of the day.

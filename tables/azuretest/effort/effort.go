@@ -4,6 +4,7 @@ package effort
 
 import (
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -51,6 +52,16 @@ func Step(usual int) int {
 		return 3 * usual
 	}
 	return usual
+}
+
+// Each tries numbers in ascending order, as far apart as Step says, until there are no more or one fails. Each has a
+// test of its own: what that opens is closed before the next.
+func Each(t *testing.T, usual int, try func(t *testing.T, n int) (more bool)) {
+	t.Helper()
+	for n, more := 0, true; more; n += Step(usual) {
+		more = false
+		t.Run(strconv.Itoa(n), func(t *testing.T) { more = try(t, n) && !t.Failed() })
+	}
 }
 
 // Alone leaves a test out where races are looked for, with -short: in it, one thing is done after the other.
