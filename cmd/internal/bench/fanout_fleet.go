@@ -80,6 +80,9 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 	if f.pipeline, err = f.fleet.Jobs(f.fleet.Pipelines[0]); err != nil {
 		return nil, err
 	}
+	if days, is := f.pipeline.Groups[schema.ArchiveMark].(*archive.Tables); is {
+		days.Quiet = -1 // a day in the past does not wait for more rows
+	}
 	f.queue = f.fleet.Queue(f.fleet.Pipelines[0])
 	cfg.progress("%s: creating %d devices", w.name, cfg.Devices)
 	return f, errors.Join(f.fleet.Create(context.WithoutCancel(ctx)), f.join(ctx))
