@@ -29,8 +29,8 @@ func TestWhatLargeTablesCost(t *testing.T) {
 		days, partitions, per int
 	}{
 		{"10 devices for three years, late rows", 1095, 1, 4},
-		{"1,000 devices for three years in 36 partitions", 1095, 36, 1},
-		{"1,000 devices for three years in 36 partitions, late rows", 1095, 36, 4},
+		{"1,000 devices for three years, partitions in two files, late rows", 1095, 2, 3},
+		{"1,000 devices for three years in 36 partitions, each in a file of its own", 1095, 36, 1},
 		{"1,000,000 devices for a year in 36 partitions, each reading a minute", 365, 36, 7},
 	} {
 		t.Run(of.what, func(t *testing.T) {
