@@ -73,7 +73,7 @@ func fanouts() []fanout {
 		{workload: of("beside", "As active, while one device in twenty has 20 times --rows to catch up"),
 			processors: standard, rows: laggingRows},
 		{workload: of("archive", "As idle, and a day's file is written, with --rows of each device"),
-			processors: "archive: {format: parquet}", rows: manyRows, after: true},
+			processors: "archive", rows: manyRows, after: true},
 		{workload: of("audit", "Look for late rows of every device, in vain"), processors: standard, rows: newRows(0),
 			audit: refold.Full},
 	}
@@ -160,7 +160,7 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *fanoutStorage, repor
 	if f.workload.after {
 		often = day
 		f.every = day / time.Duration(f.cfg.Rows)
-		if _, err := f.work(ctx, goal{marks: max(1, f.cfg.History) * len(f.partitions)}); err != nil {
+		if _, err := f.work(ctx, goal{marks: max(1, f.cfg.History) * f.tenantDays()}); err != nil {
 			return err
 		}
 		f.newest = f.newest.Truncate(day).Add(day - f.every/2)
@@ -192,7 +192,7 @@ func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r Fanout
 		if _, err := f.work(ctx, todo); err != nil {
 			return r, err
 		}
-		todo = goal{marks: len(f.partitions), kinds: todo.kinds}
+		todo = goal{marks: f.tenantDays(), kinds: todo.kinds}
 	}
 	if err := storage.rest(ctx); err != nil {
 		return r, err
@@ -216,6 +216,15 @@ func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r Fanout
 	wire, err := wireTime(ctx, f.wire.take(), f.cfg.Clients)
 	r.WireCPU = wire.Seconds()
 	return r, err
+}
+
+// tenantDays returns how many marks a day of the archive has: one for each tenant in a partition of the fleet.
+func (f *fanoutFleet) tenantDays() int {
+	all := map[schema.Mark]bool{}
+	for _, m := range f.members {
+		all[schema.Mark{Tenant: m.Tenant, Month: m.Month}] = true
+	}
+	return len(all)
 }
 
 // tenantOf spreads devices over tenants in turn, and month over months of deployment.
