@@ -47,6 +47,21 @@ func (s *Store) Get(ctx context.Context, name string) (content []byte, etag tabl
 	return content, *got.ETag, nil
 }
 
+// size returns how many bytes a blob has; -1: there is none.
+func (s *Store) size(ctx context.Context, name string) (int64, error) {
+	found, err := s.container.NewBlobClient(name).GetProperties(call{KindLook, name}.within(ctx), nil)
+	if err = named(err); errors.Is(err, errNoObject) {
+		return -1, nil
+	}
+	if err == nil && found.ContentLength == nil {
+		err = errors.New("storage sent no length")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s %s/%s: %w", KindLook, s.name, name, err)
+	}
+	return *found.ContentLength, nil
+}
+
 // condition asks for a version; empty: that there is none.
 func condition(on tables.ETag) *blob.ModifiedAccessConditions {
 	if on == "" {

@@ -20,12 +20,13 @@ const (
 	KindList
 	KindDelete
 	KindGet
+	KindLook
 	kinds
 )
 
 func (k Kind) String() string {
 	return [...]string{"none", "create container", "put object", "put block", "commit blocks",
-		"list objects", "delete object", "get object"}[k]
+		"list objects", "delete object", "get object", "look at object"}[k]
 }
 
 // An Operation is one request and its answer. Each retry is another one, as on the bill.

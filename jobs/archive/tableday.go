@@ -125,10 +125,26 @@ func (m *Tables) Due(d TableDay, now tables.Ticks) (due []TableDay) {
 	return due
 }
 
-// Has reports whether the table of readings has a whole day.
+// Has reports whether the table of readings has a whole day, and storage the files of it: whoever deletes its rows must
+// know.
 func (m *Tables) Has(ctx context.Context, d TableDay) (bool, error) {
-	of, err := m.Readings(d.Tenant).Day(ctx, d.Day, d.Month)
-	return of.Watermark > 0, err
+	t := m.Readings(d.Tenant)
+	of, err := t.Day(ctx, d.Day, d.Month)
+	if err != nil || of.Watermark == 0 {
+		return false, err
+	}
+	for f, err := range t.Files(ctx, d.Day, d.Day) {
+		if err != nil {
+			return false, err
+		}
+		if !d.has(&f) {
+			continue
+		}
+		if size, err := m.Store.size(ctx, t.Path(&f)); err != nil || size != f.Bytes {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Empty reports whether d would be made of nothing: it was never made, and no device has readings in it.

@@ -233,6 +233,33 @@ func (x *tablesFleet) retire(t testing.TB, device schema.DeviceID) {
 	}
 }
 
+// TestADayWithoutItsFilesIsNotArchived, or with a file of another size: retention keeps its rows.
+func TestADayWithoutItsFilesIsNotArchived(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	has := func() bool { return must.Have(m.Has(t.Context(), x.day))(t) }
+	if has() {
+		t.Error("the day was not made")
+	}
+	m.FileBytes = 1
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	if !has() {
+		t.Error("the day was made")
+	}
+	table := m.Readings(x.day.Tenant)
+	files := must.Have(collected(table.AllFiles(t.Context())))(t)
+	path := table.Path(&files[len(files)-1])
+	must.Succeed(t, m.Store.Delete(t.Context(), path))
+	if has() {
+		t.Error("a file is not there")
+	}
+	must.Succeed(t, m.Store.Put(t.Context(), path, []byte("x"), ""))
+	if has() {
+		t.Error("a file has one byte")
+	}
+}
+
 // TestKilledMakersOfTablesLeaveWholeVersions at every operation: readers see the day as it was, or as it is, and
 // another maker does the rest.
 func TestKilledMakersOfTablesLeaveWholeVersions(t *testing.T) {

@@ -105,7 +105,7 @@ func (p *Retainer) inArchive(ctx context.Context, d *retained, has map[archivedD
 		}
 		next := schema.DayOf(tables.TicksBefore(row))
 		if known && next == at {
-			d.stay(at.Start(), CauseArchive, "the archive does not have the day yet")
+			d.stay(at.Start(), CauseArchive, "the archive does not have the day and its files yet")
 			return nil
 		}
 		at = next

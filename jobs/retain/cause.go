@@ -56,7 +56,7 @@ func (c Cause) Says() string {
 	case CauseWindow:
 		return "a window of a pipeline is still open"
 	case CauseArchive:
-		return "the archive does not have the day yet"
+		return "the archive does not have the day and its files yet"
 	case CauseUnreadable:
 		return "a row about the device cannot be read"
 	case CauseRetention:
