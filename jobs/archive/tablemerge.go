@@ -83,7 +83,7 @@ func filesOf(all []mergeUnit) (files []catalog.File) {
 // Where there are rollups and reports, files of a partition go together, with all that has rows of it: those are made
 // again of all its readings.
 func (g *readingsMaking) mergeable(files []catalog.File) (all []mergeUnit) {
-	open := func(m schema.Month) bool { return g.snapshot.Day(m).Watermark == 0 }
+	open := func(m schema.Month) bool { return m != g.of.Month && g.snapshot.Day(m).Watermark == 0 }
 	if len(g.sums.all) == 0 {
 		return slices.DeleteFunc(units(files), func(u mergeUnit) bool { return slices.ContainsFunc(u.months, open) })
 	}
@@ -154,8 +154,9 @@ func (m *Tables) Merge(ctx context.Context, tenant schema.Tenant, day schema.Day
 	return merged, of.wrap(err)
 }
 
-// mergeMark is what the name of the mark begins with that has a day's small files become one; the day follows. It is a
-// mark of the first partition of the fleet that has the day, so that there is one.
+// mergeMark is what the name of the mark begins with that has a day's small files become one; the day follows. Each
+// partition of the fleet leaves its own, as jobs look at those of partitions with devices: all but the first job find
+// nothing to do.
 const mergeMark = "merge-"
 
 // markMerge leaves the mark, if there are enough small files once a making is committed.
@@ -169,13 +170,7 @@ func (g *readingsMaking) markMerge(ctx context.Context) error {
 	if one, _ := fewer(g.mergeable(append(files, g.made...)), g.small()); len(one) == 0 {
 		return nil
 	}
-	first := g.of.Month
-	for _, d := range g.snapshot.Days {
-		if d.Month.Compare(first) < 0 {
-			first = d.Month
-		}
-	}
-	mark := schema.Mark{Month: first, Kind: schema.ArchiveMark, Tenant: g.of.Tenant, Name: mergeMark + g.of.Day.String()}
+	mark := schema.Mark{Month: g.of.Month, Kind: schema.ArchiveMark, Tenant: g.of.Tenant, Name: mergeMark + g.of.Day.String()}
 	_, err := g.Source.Tracking().Do(ctx, tables.Insert(mark.Entity()))
 	if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNoTable) {
 		return nil
