@@ -31,6 +31,7 @@ func (g *readingsMaking) replaceAll() {
 	if len(g.sums.all) > 0 {
 		g.replaceShared()
 	}
+	g.shared = g.months
 }
 
 // replaceShared has all files go that share a partition of the fleet with those that do.
@@ -43,7 +44,7 @@ func (g *readingsMaking) replaceShared() {
 			}
 		}
 	}
-	g.gone = sharing(g.snapshot.Files, g.months)
+	g.shared, g.gone = g.months, sharing(g.snapshot.Files, g.months)
 	for _, a := range g.sums.all {
 		a.gone = sharing(a.snapshot.Files, g.months)
 	}
@@ -99,6 +100,9 @@ func (g *readingsMaking) make(ctx context.Context) (changed bool, err error) {
 			_, err = g.table.Commit(ctx, g.snapshot, &catalog.Change{Why: g.why(), Days: g.days(), Gone: g.gone,
 				New: g.made, Same: g.merges && g.grown() == 0})
 		}
+	}
+	if !changed {
+		return false, errors.Join(g.sums.abandon(ctx), g.older.delete(ctx)) // of the readings that there are
 	}
 	if err == nil {
 		return changed, errors.Join(g.markMerge(ctx), g.older.delete(ctx))

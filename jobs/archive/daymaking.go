@@ -23,7 +23,8 @@ type readingsMaking struct {
 	table    *catalog.Table
 	snapshot *catalog.Snapshot
 	of       TableDay
-	months   []schema.Month // partitions of the fleet with rows in what is made; that of the day first
+	months   []schema.Month // partitions of the fleet with rows in the files that are made; that of the day first
+	shared   []schema.Month // those, and all that rollups and reports are made of
 	gone     []catalog.File // that are replaced
 	past     tablePast
 	stay     []catalog.File // that late rows are put beside
@@ -37,9 +38,11 @@ type readingsMaking struct {
 	asked []schema.DeviceID // whose rows are read from storage; nil: of all devices
 
 	series map[columnar.Series]bool  // that are expected, and those that were met
-	shared map[catalog.Series]string // all columns, if files that are expected have the one that sensors share
+	wide   map[catalog.Series]string // all columns, if files that are expected have the one that sensors share
 	made   []catalog.File
 	read   map[schema.DeviceID]bool // devices of the fleet whose rows were read from storage
+	stored schema.DeviceID          // the last device whose rows are
+	stayed bool                     // the last reading of files is in one that stays
 	rows   map[schema.Month]int64   // that were written, by their partitions
 	began  tables.Ticks
 }
@@ -99,7 +102,7 @@ func (g *readingsMaking) expected(ctx context.Context) ([]columnar.NamedSeries, 
 		}
 	}
 	if g.series[columnar.Series{Kind: columnar.More}] {
-		g.shared = all
+		g.wide = all
 	}
 	return sorted(g.series, all), nil
 }
@@ -134,19 +137,20 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	}
 	has := maps.Clone(g.series)
 	day := g.Stored(g.of)
-	day.Beside = g.months[1:]
+	day.Beside = g.shared[1:]
 	if len(g.gone)+len(g.stay) > 0 {
 		day.Past = func(d *schema.Member) iter.Seq2[fold.Sample, error] {
 			if d.Month == g.of.Month && g.reads(d.Device) && !day.Gone(d) {
 				return nil
 			}
-			return g.past.readings(ctx, g, d.Device)
+			return g.pastOf(ctx, d.Device)
 		}
 	}
 	if g.older != nil {
 		day.Also = func(d *schema.Member) iter.Seq2[fold.Sample, error] { return g.older.readings(ctx, d) }
 	}
 	day.FromStorage = func(d *schema.Member) {
+		g.stored = d.Device
 		if d.ETag != "" { // of the fleet
 			g.read[d.Device] = true
 		}
@@ -156,28 +160,28 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		if err != nil {
 			return false, err
 		}
+		stays, err := g.staysIn(ctx, &one)
+		if err != nil {
+			return false, err
+		}
 		about := g.About.properties(one.Member)
 		for _, s := range append(columnar.SeriesOf(&one.Sample), aboutSeries(about)...) {
-			if !has[s] && !beyond(s, g.shared) {
+			if !stays && !has[s] && !beyond(s, g.wide) {
 				whole, has[s], g.series[s] = false, true, true
 			}
 		}
 		if !whole {
 			continue
 		}
-		if has, err := g.beside.has(ctx, g, &one); has || err != nil {
-			if err != nil {
-				return false, err
+		if !stays {
+			if to, err = g.fileFor(ctx, to, one.Member.Device, known); err == nil {
+				err = to.write(&one, about)
 			}
-			continue
+			g.rows[one.Member.Month]++
 		}
-		if to, err = g.fileFor(ctx, to, one.Member.Device, known); err != nil {
+		if err := errors.Join(err, g.sums.add(ctx, &one)); err != nil {
 			return false, err
 		}
-		if err := errors.Join(to.write(&one, about), g.sums.add(ctx, &one)); err != nil {
-			return false, err
-		}
-		g.rows[one.Member.Month]++
 	}
 	if !whole {
 		return false, g.giveUp(ctx)

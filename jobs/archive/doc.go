@@ -14,8 +14,8 @@
 // that is taken over, or both.
 //
 // Readings that come late, of devices that marks name, are put into a file beside those of the day (tablelate.go). No
-// file leaves the table for them unless the new one has its readings. Days with rollups or reports are made again
-// instead.
+// file leaves the table for them unless the new one has its readings. Rollups and reports of the day are made again of
+// all readings.
 //
 // Partitions of the fleet follow the month in which devices were registered, so a day of a tenant that grows has a file
 // of each. Small files become one as they grow in number, whatever partitions they are of (tablemerge.go): each reading

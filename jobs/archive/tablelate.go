@@ -3,9 +3,11 @@ package archive
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -19,11 +21,10 @@ const mostBeside = 20
 // a file beside them, together with those of small files once there are enough of these. Where nothing is left, the
 // day is made of its own files.
 //
-// Rollups and reports need all readings of a bucket, and they are committed with those: days that have some are made as
-// a whole. So are days of devices that have moved or left: files may have readings that are theirs no longer.
+// Rollups and reports need all readings of a bucket: they are made again of what files have that stay, and of the rest.
+// Days of devices that have moved or left are made as a whole: files may have readings that are theirs no longer.
 func (g *readingsMaking) leave(ctx context.Context, d catalog.Day) error {
-	if g.asked == nil || g.of.Hour > 0 || d.Watermark == 0 || g.older.has() || len(g.sums.all) > 0 ||
-		len(g.gone) > mostBeside {
+	if g.asked == nil || g.of.Hour > 0 || d.Watermark == 0 || g.older.has() || len(g.gone) > mostBeside {
 		return nil
 	}
 	if always, err := g.always(ctx); err != nil || !always {
@@ -34,7 +35,42 @@ func (g *readingsMaking) leave(ctx context.Context, d catalog.Day) error {
 	for _, f := range filesOf(one) {
 		g.replace(f)
 	}
+	if len(g.sums.all) == 0 {
+		g.shared = g.months
+	}
 	return nil
+}
+
+// pastOf yields what files have of a device: those that go, and those that stay where rollups and reports are made of
+// them. It notes which of both a reading comes from.
+func (g *readingsMaking) pastOf(ctx context.Context, device schema.DeviceID) iter.Seq2[fold.Sample, error] {
+	gone := g.past.readings(ctx, g, device)
+	if len(g.sums.all) == 0 || len(g.stay) == 0 {
+		return gone
+	}
+	return func(yield func(fold.Sample, error) bool) {
+		from, beside := newTableReader(gone), newTableReader(g.beside.past.readings(ctx, g, device))
+		defer from.close()
+		defer beside.close()
+		for from.more || beside.more {
+			next := from
+			if g.stayed = !from.more || from.err == nil && beside.before(from.sample.Key); g.stayed {
+				next = beside
+			}
+			if !yield(next.sample, next.err) || next.err != nil {
+				return
+			}
+			next.advance()
+		}
+	}
+}
+
+// staysIn reports whether a reading is in a file that stays.
+func (g *readingsMaking) staysIn(ctx context.Context, one *groups.DayReading) (bool, error) {
+	if g.stored == one.Member.Device {
+		return g.beside.has(ctx, g, one)
+	}
+	return g.stayed, nil
 }
 
 // mostLate is of how many devices late rows come into a file of their own: each takes a request more.
@@ -78,9 +114,9 @@ func (s *staying) reset(files []catalog.File) error {
 	return s.past.reset(files)
 }
 
-// has reports whether a reading is there. Readings come in order.
+// has reports whether a reading of storage is there. Readings come in order.
 func (s *staying) has(ctx context.Context, g *readingsMaking, one *groups.DayReading) (bool, error) {
-	if len(g.stay) == 0 || !g.reads(one.Member.Device) {
+	if len(g.stay) == 0 {
 		return false, nil
 	}
 	if s.device != one.Member.Device {

@@ -23,13 +23,14 @@ import (
 // A lateFleet has a large day of two devices, and late rows of both come one after the other.
 type lateFleet struct {
 	*tablesFleet
-	n int // of late rows
+	summed bool // there are rollups and reports
+	n      int  // of late rows
 }
 
 // newLate has the day, made as a whole, and files with late rows beside it.
-func newLate(t testing.TB, files int) *lateFleet {
+func newLate(t testing.TB, files int, summed bool) *lateFleet {
 	t.Helper()
-	l := &lateFleet{tablesFleet: newTables(t)}
+	l := &lateFleet{tablesFleet: newTables(t), summed: summed}
 	var many []tables.Entity
 	for n := range 700 {
 		e := tables.Entity{PartitionKey: string(l.World.Devices[0]), RowKey: l.day.Day.Start().Add(time.Duration(n)*
@@ -45,10 +46,12 @@ func newLate(t testing.TB, files int) *lateFleet {
 	return l
 }
 
-// maker makes readings alone.
+// maker makes readings, with what is summed up of them or alone.
 func (l *lateFleet) maker(t testing.TB, through policy.Transporter) *archive.Tables {
 	m := l.tablesFleet.maker(t, through)
-	m.Summed = archive.Summed{}
+	if !l.summed {
+		m.Summed = archive.Summed{}
+	}
 	return m
 }
 
@@ -74,7 +77,16 @@ func (l *lateFleet) files(t testing.TB) (rows []int64) {
 // old as it was, as rows of other devices may be missing.
 func TestLateRowsComeBesideTheDay(t *testing.T) {
 	t.Parallel()
-	l := newLate(t, 0)
+	for _, summed := range []bool{false, true} {
+		t.Run(fmt.Sprint("summed ", summed), func(t *testing.T) {
+			t.Parallel()
+			lateRowsComeBeside(t, newLate(t, 0, summed))
+		})
+	}
+}
+
+func lateRowsComeBeside(t *testing.T, l *lateFleet) {
+	t.Helper()
 	m := l.maker(t, nil)
 	before := must.Have(m.Readings(l.day.Tenant).Day(t.Context(), l.day.Day, l.day.Month))(t)
 	large := l.files(t)[0]
@@ -125,7 +137,7 @@ func TestManyLateRowsHaveTheDayMadeOfItsFiles(t *testing.T) {
 // TestALateDeviceIsInASmallFileAlone and stays there, whatever comes for others, and when retention deletes its rows.
 func TestALateDeviceIsInASmallFileAlone(t *testing.T) {
 	t.Parallel()
-	l := newLate(t, 0)
+	l := newLate(t, 0, false)
 	m := l.maker(t, nil)
 	device := schema.Member{Device: "contoso:d00a", Tenant: l.day.Tenant, Month: l.day.Month, Readings: l.Readings}
 	fleet := l.World.Connect(t, nil).Table(l.source.Fleet())
@@ -161,7 +173,7 @@ func TestKilledMakersOfLateRowsLeaveWholeVersions(t *testing.T) {
 	t.Parallel()
 	for _, files := range []int{1, 4} {
 		effort.Each(t, 9, func(t *testing.T, n int) (more bool) {
-			l := newLate(t, files)
+			l := newLate(t, files, n%2 == 1)
 			before := l.want(t)
 			one, two := l.sends(t, 0), l.sends(t, 2)
 			want := l.want(t)
@@ -231,7 +243,7 @@ func TestOthersBesideAMakerOfLateRows(t *testing.T) {
 			t.Parallel()
 			for _, files := range []int{1, 4} {
 				effort.Each(t, 15, func(t *testing.T, n int) (more bool) {
-					l := newLate(t, files)
+					l := newLate(t, files, n%2 == 1)
 					before := l.want(t)
 					one, two := l.sends(t, 0), l.sends(t, 2)
 					want := l.want(t)

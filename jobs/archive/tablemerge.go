@@ -110,12 +110,17 @@ func (g *readingsMaking) mergeable(files []catalog.File) (all []mergeUnit) {
 	return all
 }
 
-// unfinished reports whether a merge was killed between two tables: until the next one, they have files of different
-// partitions.
+// unfinished reports whether a merge was killed between two tables: rollups or reports have files of less partitions
+// than others, until the next merge.
 func (g *readingsMaking) unfinished() bool {
-	return slices.ContainsFunc(g.dayFiles(), func(f catalog.File) bool {
-		return shares(&f, g.months) && len(f.Months) < len(g.months)
-	})
+	for _, a := range g.sums.all {
+		for _, f := range sharing(a.snapshot.Files, g.months) {
+			if len(f.Months) < len(g.months) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Merge makes one of the small files that a tenant's tables have of a day, from what is in them, and publishes it. It
@@ -139,6 +144,7 @@ func (m *Tables) Merge(ctx context.Context, tenant schema.Tenant, day schema.Day
 		}
 		of.Month = g.months[0]
 		g.of = of
+		g.shared = g.months
 		for _, a := range g.sums.all {
 			a.gone = sharing(a.snapshot.Files, g.months)
 		}
@@ -170,7 +176,8 @@ func (g *readingsMaking) markMerge(ctx context.Context) error {
 	if one, _ := fewer(g.mergeable(append(files, g.made...)), g.small()); len(one) == 0 {
 		return nil
 	}
-	mark := schema.Mark{Month: g.of.Month, Kind: schema.ArchiveMark, Tenant: g.of.Tenant, Name: mergeMark + g.of.Day.String()}
+	mark := schema.Mark{Month: g.of.Month, Kind: schema.ArchiveMark, Tenant: g.of.Tenant,
+		Name: mergeMark + g.of.Day.String()}
 	_, err := g.Source.Tracking().Do(ctx, tables.Insert(mark.Entity()))
 	if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNoTable) {
 		return nil

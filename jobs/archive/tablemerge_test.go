@@ -129,8 +129,8 @@ func (x *mergeFleet) newestVersion(t testing.TB) (v delta.Version) {
 	return v
 }
 
-// TestSmallFilesOfPartitionsBecomeOne: of readings, rollups and reports. Whoever follows the table of readings reads no
-// row again, and what is made afterwards of one partition leaves the others as they are.
+// TestSmallFilesOfPartitionsBecomeOne: of readings, rollups and reports. Whoever follows the table of readings reads
+// no row again, and what is made afterwards of one partition leaves the others as they are.
 func TestSmallFilesOfPartitionsBecomeOne(t *testing.T) {
 	t.Parallel()
 	for _, summed := range []bool{false, true} {
@@ -169,7 +169,8 @@ func TestSmallFilesOfPartitionsBecomeOne(t *testing.T) {
 	}
 }
 
-// TestAMarkHasSmallFilesBecomeOne, two hours after it was left by the fourth partition. That of the fifth finds nothing.
+// TestAMarkHasSmallFilesBecomeOne, two hours after it was left by the fourth partition. That of the fifth finds
+// nothing.
 func TestAMarkHasSmallFilesBecomeOne(t *testing.T) {
 	t.Parallel()
 	x := newMerge(t, 5, false)

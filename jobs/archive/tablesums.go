@@ -291,7 +291,7 @@ func (s *tableSums) commit(ctx context.Context, g *readingsMaking) error {
 			continue
 		}
 		c := &catalog.Change{Why: "readings of a day", Gone: a.gone, New: a.made}
-		for i, month := range g.months { // files of several partitions are counted in that of the day
+		for i, month := range g.shared { // files of several partitions are counted in that of the day
 			d := a.snapshot.Day(month)
 			d.Rows, d.Watermark = 0, cmp.Or(d.Watermark, g.snapshot.Day(month).Watermark)
 			if i == 0 && !g.merges {
@@ -300,7 +300,7 @@ func (s *tableSums) commit(ctx context.Context, g *readingsMaking) error {
 			c.Days = append(c.Days, d)
 		}
 		for i := range a.made {
-			a.made[i].Months = g.months
+			a.made[i].Months = g.shared
 			c.Days[0].Rows += a.made[i].Stats.Rows
 		}
 		if _, err := a.table.Commit(ctx, a.snapshot, c); err != nil {
