@@ -1,0 +1,89 @@
+package verify
+
+import (
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Config is what to verify, and how the fleet is configured.
+type Config struct {
+	Client    *tables.Client
+	Names     schema.Names
+	Pipelines []Pipeline
+	Model     func(schema.Member) *Model // what the rows of a device mean
+	// Kept tells how long an output is kept; zero: for ever. It may be nil.
+	Kept func(schema.Member, Table, schema.Window) time.Duration
+
+	Device schema.DeviceID // only this one
+	Tenant schema.Tenant   // only its devices
+	After  schema.Place    // only devices after this one, in the order of months and keys
+	Share  float64         // of devices, by a hash of their IDs; zero: all
+
+	From, To tables.Ticks // whole days
+	Values   bool         // compares values, and not only counts
+
+	Maker func(schema.Member) Maker // counts what was made on a day; may be nil
+	Pause func()                    // before a device is looked at again; may be nil
+}
+
+// A Table is a table of outputs that retention deletes from.
+type Table int
+
+// The tables of outputs by window.
+const (
+	Rollups Table = iota + 1
+	Buckets
+)
+
+// A Pipeline is what is to be known of one.
+type Pipeline struct {
+	Name     schema.Pipeline
+	Settle   time.Duration
+	Settings func(schema.Member) string // of the last fold, if that was done under this configuration
+
+	Latest   bool
+	Windows  []schema.Window // of rollups
+	Reported []schema.Window // of these, those that are reported
+	By       []schema.By     // of reports
+	Rates    time.Duration   // over which differences are taken; zero: there are none
+}
+
+// A Model is what the properties of rows mean.
+type Model struct {
+	Named     map[string]Meaning // by property, or by the path of a nested value
+	Patterns  []Pattern          // for the others: the first that matches holds
+	LongName  string             // in long form, the property that names the sensor
+	LongValue string             // and the one that holds its value
+	Quality   string             // property that tells how good a row is
+	Good      []string
+	// Heartbeat reports whether a row only says that the device lives; may be nil.
+	Heartbeat func(value func(sensor string) (Value, bool)) bool
+	Counters  map[string]bool // sensors that fall only when they begin again
+	Lat, Lon  string          // sensors that tell the position
+}
+
+// A Kind says how values are taken.
+type Kind int
+
+// The kinds of sensors.
+const (
+	AsSent Kind = iota
+	Number
+	State
+	Ignored
+)
+
+// A Meaning is what a property means.
+type Meaning struct {
+	As            string // name of the sensor; empty: that of the property
+	Kind          Kind
+	Scale, Offset float64 // first times Scale, unless that is zero, then plus Offset
+}
+
+// A Pattern gives a meaning to all properties that begin and end so. A * in As stands for what is between.
+type Pattern struct {
+	Prefix, Suffix string
+	Meaning
+}

@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A difference is one of a span of time, before it is explained.
+type difference struct {
+	output, sensor string
+	is, want       string
+	from, to       tables.Ticks
+	rows           int64        // missing, or too many if negative
+	due            tables.Ticks // to is compared with that time, below which an output may be deleted
+	reason         Reason       // known already; empty: it is to be explained
+	more           int
+}
+
+// A spot is where differences are taken together, so that a device with millions of them needs little room.
+type spot struct {
+	output string
+	from   tables.Ticks
+	reason Reason
+	many   bool // rows are too many
+}
+
+// differ notes a difference.
+func (p *pipe) differ(d difference) {
+	at := spot{d.output, d.from.Floor(tables.Hour), d.reason, d.rows < 0}
+	if first, is := p.spots[at]; is {
+		first.more++
+		first.to = max(first.to, d.to)
+		return
+	}
+	p.spots[at] = &d
+}
+
+// explained returns the differences, with their reasons, by day, output and reason.
+func (p *pipe) explained() (all []Difference) {
+	type group struct {
+		day    schema.Day
+		output string
+		reason Reason
+	}
+	groups := map[group]*Difference{}
+	spots := slices.SortedFunc(maps.Keys(p.spots), func(a, b spot) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.output, b.output), cmp.Compare(a.reason, b.reason))
+	})
+	for _, at := range spots {
+		d := p.spots[at]
+		if d.reason == "" {
+			d.reason = p.explain(d)
+		}
+		in := group{schema.DayOf(d.from), d.output, d.reason}
+		if g := groups[in]; g != nil {
+			g.More += 1 + d.more
+			continue
+		}
+		groups[in] = &Difference{Tenant: p.member.Tenant, Device: p.member.Device, Day: in.day.String(), Pipeline: p.Name,
+			Output: d.output, At: d.from.Time(), Sensor: d.sensor, Is: d.is, Want: d.want, Reason: d.reason, Rows: d.rows,
+			More: d.more}
+	}
+	return slices.SortedFunc(func(yield func(Difference) bool) {
+		for _, d := range groups {
+			if !yield(*d) {
+				return
+			}
+		}
+	}, func(a, b Difference) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Output, b.Output), cmp.Compare(a.Reason, b.Reason))
+	})
+}
+
+// explain returns the reason of a difference in an output.
+func (p *pipe) explain(d *difference) Reason {
+	switch why, _ := p.track.over(d.from, d.to); {
+	case d.to <= d.due:
+		return Retained
+	case why&whyMove != 0 || p.track.spans.String() != p.member.Spans.String():
+		return Moved
+	case why == whyLate:
+		return Late
+	case why != 0 || p.settings != p.track.settings && p.track.settings != "" || p.imports(d.from, d.to):
+		return Refold
+	case p.track.again.from < d.to && d.from < p.track.again.to:
+		return InFlight
+	case p.track.Claimed() && d.to > tables.TicksBefore(p.track.Checkpoint):
+		return InFlight
+	case p.track.Attempts > 0 && d.to > tables.TicksBefore(p.track.Checkpoint):
+		return Held
+	case d.rows >= 0 && p.lateIn(d.from, d.to):
+		return Late
+	}
+	return Unknown
+}
+
+// imports reports whether an import that the pipeline does not know has rows in a span.
+func (p *pipe) imports(from, to tables.Ticks) bool {
+	return slices.ContainsFunc(p.member.Imports, func(i schema.Import) bool {
+		return i.ID > p.track.imported && i.From < to && from < i.To
+	})
+}
+
+// lateIn reports whether the next audit will find rows in a span of time, or in the hours that it lies in.
+func (p *pipe) lateIn(from, to tables.Ticks) bool {
+	return slices.ContainsFunc(p.late, func(c counted) bool { return c.from < to && from < c.to })
+}
+
+// checkLedger compares the rows that the checkpoint has passed with the ledger.
+func (p *pipe) checkLedger() {
+	spans := slices.Clone(p.track.counted)
+	for at := range p.hours {
+		if !slices.ContainsFunc(spans, func(c counted) bool { return c.from <= at && at < c.to }) {
+			spans = append(spans, counted{from: at, to: at + tables.Hour})
+		}
+	}
+	for _, c := range spans {
+		if c.to <= p.from || c.from >= p.to || c.from < p.floor {
+			continue
+		}
+		why, sealed := p.track.over(c.from, c.to)
+		if sealed {
+			continue
+		}
+		passed, late := int64(0), int64(0)
+		for at := c.from; at < c.to; at += tables.Hour {
+			passed, late = passed+p.hours[at].rows, late+p.hours[at].late
+		}
+		p.counted(schema.DayOf(c.from), folded, c.rows, passed)
+		d := difference{output: folded, from: c.from, to: c.to, rows: passed - c.rows, is: readings(c.rows),
+			want: readings(passed)}
+		switch {
+		case passed == c.rows:
+			continue
+		case why&uncounted == 0 && d.rows > 0 && d.rows <= late:
+			d.reason = Late
+			p.late = append(p.late, c)
+		case d.rows < 0:
+			d.want = fmt.Sprintf("%s, as storage has no more of them", d.want)
+		}
+		p.differ(d)
+	}
+}
+
+const folded = "folded"

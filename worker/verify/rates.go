@@ -1,0 +1,335 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// ratesTable is the table of rates, without the prefix of names.
+const ratesTable = "rates"
+
+const (
+	roomOfRates   = 47 << 10 // that sensors may take, divided by the days that a device's row depends on
+	partsOfSpan   = 12       // a span begins at one of these
+	pointsOfSpan  = partsOfSpan + 4
+	roomOfTrail   = 90 + 32 + pointsOfSpan*14
+	roomOfCounter = pointsOfSpan * 8
+)
+
+// finite keeps a number within what JSON can say.
+func finite(f float64) float64 { return max(-math.MaxFloat64, min(math.MaxFloat64, f)) }
+
+// A point is a number at a time.
+type point struct {
+	at    tables.Ticks
+	value float64
+	carry float64 // what a counter had reached before it began again here
+}
+
+// rate returns the difference from one point to a later one, and the same per hour.
+func rate(from, to point, counter bool) (difference, perHour float64) {
+	difference = to.value - from.value
+	if counter && difference < 0 {
+		difference = to.value
+	}
+	return perHours(difference, to.at-from.at)
+}
+
+func perHours(difference float64, over tables.Ticks) (finiteDifference, perHour float64) {
+	difference = finite(difference)
+	return difference, finite(difference / (float64(over) / float64(tables.Hour)))
+}
+
+// A position is where a device was, and since when that is known.
+type position struct {
+	at       tables.Ticks
+	lat, lon float64
+}
+
+// A step is what a bucket of rates has of a sensor.
+type step struct {
+	counter              bool
+	first, last          point
+	count                int64
+	sum, low, high, late float64
+	where                position
+}
+
+func (s *step) text() string {
+	all := []any{s.first.at, s.first.value, s.last.at, s.last.value, s.count, s.sum, s.low, s.high, s.late, s.counter}
+	if s.where.at > 0 {
+		all = append(all, s.where.lat, s.where.lon)
+	}
+	return asJSON(all)
+}
+
+func asJSON(all []any) string {
+	b, _ := json.Marshal(all) // numbers are finite
+	return string(b)
+}
+
+// steps are a bucket of rates.
+type steps struct {
+	model   *Model
+	left    int // room
+	sensors map[string]*step
+	where   position
+	n       int64
+}
+
+func (m *Model) steps(before int) *steps {
+	return &steps{model: m, left: roomOfRates / (1 + before), sensors: map[string]*step{}}
+}
+
+func (b *steps) add(r *reading) {
+	b.locate(r)
+	for i := range r.values {
+		b.take(r, &r.values[i])
+	}
+	b.n++
+}
+
+// locate takes the position that a reading tells.
+func (b *steps) locate(r *reading) {
+	lat, is := r.at(b.model.Lat)
+	lon, both := r.at(b.model.Lon)
+	if is && both {
+		b.where = position{r.key.Ticks, lat, lon}
+	}
+}
+
+// take adds a value, and reports whether it did: of several at one time only the first counts.
+func (b *steps) take(r *reading, v *Value) bool {
+	if v.IsText || v.Doubtful || v.Sensor == b.model.Lat || v.Sensor == b.model.Lon {
+		return false
+	}
+	s, p := b.sensors[v.Sensor], point{at: r.key.Ticks, value: v.Number}
+	if s == nil {
+		counter := b.model.Counters[v.Sensor]
+		room := roomOfTrail + 2*len(v.Sensor)
+		if counter {
+			room += roomOfCounter
+		}
+		if room > b.left {
+			return false
+		}
+		s = &step{counter: counter, first: p, last: p, where: b.where}
+		b.sensors[v.Sensor], b.left = s, b.left-room
+		return true
+	}
+	if p.at == s.last.at {
+		return false
+	}
+	difference, perHour := rate(s.last, p, s.counter)
+	if s.count == 0 {
+		s.low, s.high = perHour, perHour
+	}
+	s.count, s.sum = s.count+1, finite(s.sum+difference)
+	s.low, s.high, s.late = min(s.low, perHour), max(s.high, perHour), perHour
+	s.last, s.where = p, b.where
+	return true
+}
+
+func (b *steps) readings() int64 { return 0 } // it does not count readings
+
+func (b *steps) properties() map[string]string {
+	all := map[string]string{}
+	for name, s := range b.sensors {
+		all[name] = s.text()
+	}
+	return all
+}
+
+// changes are the newest rates of a device.
+type changes struct {
+	over   tables.Ticks
+	before int // days before that of the newest row on which the device's row depends
+	model  *Model
+	last   tables.Ticks // of the newest row
+	day    *steps       // that decides which sensors there is room for
+	trails map[string]*trail
+	where  position
+}
+
+// A trail is the points of a sensor that its newest rates are made of.
+type trail struct {
+	counter bool
+	points  []point
+	where   position // of the device at the newest point
+}
+
+// beginRates prepares to compare the buckets of hours and days, and the newest rates.
+func (p *pipe) beginRates(ctx context.Context) error {
+	before := 1
+	if p.Rates > 12*time.Hour {
+		before = 2
+	}
+	p.rates = &changes{over: tables.Ticks(p.Rates / 100), before: before, model: p.model, trails: map[string]*trail{}}
+	for _, w := range []schema.Window{schema.Hour, schema.Daily} {
+		s := &series{output: "rates " + w.String(), window: w,
+			fresh: func(tables.Ticks) bucket { return p.model.steps(before) }}
+		p.series = append(p.series, s)
+		if err := s.begin(p.rowsOf(ctx, p.Names.Output(ratesTable), w)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// from returns the start of the first day that the device's row depends on.
+func (c *changes) from() tables.Ticks {
+	return max((schema.DayOf(c.last) - schema.Day(c.before)).Start(), 0)
+}
+
+func (c *changes) add(r *reading) {
+	if c.day == nil || schema.DayOf(r.key.Ticks) != schema.DayOf(c.last) {
+		c.last, c.day = r.key.Ticks, c.model.steps(c.before)
+		c.forget(c.from())
+	}
+	c.last = r.key.Ticks
+	c.day.locate(r)
+	if c.day.where.at == r.key.Ticks {
+		c.where = c.day.where
+	}
+	for i := range r.values {
+		v := &r.values[i]
+		if !c.day.take(r, v) {
+			continue
+		}
+		t := c.trails[v.Sensor]
+		if t == nil {
+			t = &trail{counter: c.model.Counters[v.Sensor]}
+			c.trails[v.Sensor] = t
+		}
+		t.add(point{at: r.key.Ticks, value: v.Number}, c.over)
+		t.where = c.where
+	}
+}
+
+// forget drops what was before a time.
+func (c *changes) forget(from tables.Ticks) {
+	for name, t := range c.trails {
+		t.points = slices.DeleteFunc(t.points, func(p point) bool { return p.at < from })
+		if len(t.points) == 0 {
+			delete(c.trails, name)
+			continue
+		}
+		if t.points[0].carry = 0; t.where.at < from {
+			t.where = position{}
+		}
+	}
+	if c.where.at < from {
+		c.where = position{}
+	}
+}
+
+// add keeps the points of the span, and the newest before it.
+func (t *trail) add(p point, over tables.Ticks) {
+	if n := len(t.points); n > 0 && p.at-t.points[n-1].at > tables.Day {
+		t.points = t.points[:0]
+	}
+	if n := len(t.points); n > 0 && t.counter && p.value < t.points[n-1].value {
+		p.carry = t.points[n-1].value
+	}
+	t.points = append(t.points, p)
+	start := spanStart(p.at, over)
+	for len(t.points) > 2 && t.points[1].at <= start {
+		t.points = t.points[1:]
+	}
+	t.points[0].carry = 0
+}
+
+func spanStart(at, over tables.Ticks) tables.Ticks {
+	part := over / partsOfSpan
+	return (at - over) / part * part
+}
+
+// text returns the newest rates as they are stored; false where there is no reading before.
+func (t *trail) text(c *changes) (string, bool) {
+	last := len(t.points) - 1
+	if last < 1 {
+		return "", false
+	}
+	now := t.points[last]
+	difference, perHour := rate(t.points[last-1], now, t.counter)
+	all := []any{now.at, now.value, difference, perHour, nil, nil}
+	start := spanStart(now.at, c.over)
+	first := 0
+	for first < last && t.points[first+1].at <= start {
+		first++
+	}
+	if over := now.at - t.points[first].at; t.points[first].at <= start && over <= tables.Ticks(c.before)*tables.Day {
+		difference := now.value - t.points[first].value
+		for _, p := range t.points[first+1:] {
+			difference += p.carry
+		}
+		all[4], all[5] = perHours(difference, over)
+	}
+	if t.where.at > 0 {
+		all = append(all, t.where.lat, t.where.lon)
+	}
+	return asJSON(all), true
+}
+
+// compare compares the newest rates, where the range has all rows that they depend on.
+func (c *changes) compare(ctx context.Context, p *pipe) error {
+	if tables.TicksBefore(p.track.Checkpoint) >= p.to || c.day == nil || c.from() < max(p.from, p.floor) {
+		return nil
+	}
+	is := map[string]string{}
+	q := tables.Query{Range: tables.Range{
+		Partitions: tables.Is(schema.LatestPartition{Tenant: p.member.Tenant, Month: p.member.Month}.String()),
+		Rows:       schema.LatestRows(p.member.Device, p.member.Device)}}
+	for e, err := range p.Client.Table(p.Names.Output(ratesTable)).Entities(ctx, q) {
+		if err != nil {
+			return err
+		}
+		for name, text := range stored(e) {
+			is[name] = text
+		}
+	}
+	ended := p.member.Spans.End() != 0
+	for name, t := range c.trails {
+		want, known := t.text(c)
+		if known = known && !ended; known && !t.equals(is[name], want) {
+			p.differRates(name, or(is[name], "absent"), want)
+		}
+		if known {
+			delete(is, name)
+		}
+	}
+	for name, text := range is {
+		p.differRates(name, text, "absent")
+	}
+	return nil
+}
+
+// equals compares rates. The sum of what a counter rose over a span is rounded in an order that depends on its parts.
+func (t *trail) equals(is, want string) bool {
+	if is == want || !t.counter {
+		return is == want
+	}
+	var a, b []any
+	if json.Unmarshal([]byte(is), &a) != nil || json.Unmarshal([]byte(want), &b) != nil || len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		x, number := a[i].(float64)
+		y, both := b[i].(float64)
+		if a[i] != b[i] && !(number && both && math.Abs(x-y) <= 1e-12*math.Abs(x)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pipe) differRates(sensor, is, want string) {
+	p.differ(difference{output: "rates", sensor: sensor, is: is, want: want, from: p.rates.last, to: p.rates.last + 1,
+		reason: p.pending()})
+}

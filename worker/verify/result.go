@@ -1,0 +1,173 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/tables/schema"
+)
+
+// A Reason says why something differs.
+type Reason string
+
+// The reasons. All but Unknown explain a difference.
+const (
+	Late     Reason = "late and waiting"     // stored below the checkpoint, and the next audit finds it
+	NotDue   Reason = "not yet due"          // younger than the settle time, or of the future
+	InFlight Reason = "in flight"            // above the checkpoint, or a job writes right now
+	Held     Reason = "held"                 // in flight, and the device fails
+	Refold   Reason = "to be folded again"   // after changed settings, an import, a rewind
+	Moved    Reason = "moved"                // belongs to another tenant than before, and is to be folded again
+	Retained Reason = "retained"             // below the watermark: rows and outputs may be deleted
+	Rejected Reason = "rejected"             // something of the row could not be folded
+	Unknown  Reason = "unexplained"          // nothing explains it
+	Crowded  Reason = "too many sensors"     // more than an output has room for: not every one of them is compared
+	NotRead  Reason = "outside of the range" // depends on rows before the first day
+)
+
+// A Difference is something that a table says and the raw rows do not, or the other way round.
+type Difference struct {
+	Tenant   schema.Tenant   `json:"tenant"`
+	Device   schema.DeviceID `json:"device,omitempty"` // empty: of a tenant's report or archive
+	Day      string          `json:"day"`              // UTC
+	Pipeline schema.Pipeline `json:"pipeline,omitempty"`
+	Output   string          `json:"output"` // folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects
+	At       time.Time       `json:"at"`     // of the bucket, the hour or the reading
+	Sensor   string          `json:"sensor,omitempty"`
+	Is       string          `json:"is"`
+	Want     string          `json:"want"`
+	Reason   Reason          `json:"reason"`
+	Rows     int64           `json:"rows,omitempty"` // readings that are missing or too many
+	More     int             `json:"more,omitempty"` // further differences of the same day, output and reason
+	Until    string          `json:"-"`              // last day of those
+}
+
+func (d Difference) String() string {
+	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ",
+		d.At.UTC().Format(time.RFC3339Nano), " ", d.Sensor)), " ")
+	text := fmt.Sprintf("%s: %s; it is %s, and should be %s", about, d.Reason, d.Is, d.Want)
+	if d.More > 0 {
+		until := ""
+		if d.Until != "" {
+			until = " until " + d.Until
+		}
+		text += fmt.Sprintf(" (and %d more%s)", d.More, until)
+	}
+	return text
+}
+
+// Explained reports whether the tables say why there is a difference.
+func (d Difference) Explained() bool { return d.Reason != Unknown }
+
+// A Count is how many readings an output has, and should have.
+type Count struct {
+	Pipeline schema.Pipeline `json:"pipeline"`
+	Output   string          `json:"output"` // folded, latest, rollups 1h, rates 1h, buckets 1h
+	Rows     int64           `json:"rows"`
+	Want     int64           `json:"want"`
+}
+
+// A Made is what a device has numbered on a day.
+type Made struct {
+	Rows    int64  `json:"rows"`
+	Missing int64  `json:"missing"` // that storage does not have
+	Why     string `json:"why,omitempty"`
+}
+
+// A Maker counts what a device made on a day from its rows, in the order of their keys.
+type Maker interface {
+	Row(key string, values []Value)
+	Made() (Made, bool) // false: its rows do not tell
+}
+
+// A Day is what was counted of a device and day.
+type Day struct {
+	Day      string  `json:"day"` // UTC
+	Made     *Made   `json:"made,omitempty"`
+	Stored   int64   `json:"stored"`
+	Rejected int64   `json:"rejected,omitempty"` // rows that were rejected, or in part
+	Sealed   bool    `json:"sealed,omitempty"`   // by every pipeline: the ledger has forgotten it
+	Counts   []Count `json:"counts"`
+}
+
+// A Device is what was found of a device of a tenant.
+type Device struct {
+	Tenant      schema.Tenant   `json:"tenant"`
+	Device      schema.DeviceID `json:"device,omitempty"` // empty: reports and archive of the tenant
+	Days        []Day           `json:"days"`
+	Differences []Difference    `json:"differences"`
+	Looks       int             `json:"looks"` // how often it was looked at: more than once if it changed meanwhile
+}
+
+// Lines returns a difference for each pipeline, output and reason: the first, with the number and the last day of all
+// that are alike.
+func (d *Device) Lines() (all []Difference) {
+	type kind struct {
+		pipeline schema.Pipeline
+		output   string
+		reason   Reason
+	}
+	at := map[kind]int{}
+	for _, x := range d.Differences {
+		k := kind{x.Pipeline, x.Output, x.Reason}
+		if i, is := at[k]; is {
+			all[i].More, all[i].Rows, all[i].Until = all[i].More+1+x.More, all[i].Rows+x.Rows, x.Day
+			continue
+		}
+		at[k] = len(all)
+		all = append(all, x)
+	}
+	return all
+}
+
+// Unexplained reports how many differences nothing explains.
+func (d *Device) Unexplained() (n int) {
+	for _, x := range d.Differences {
+		if !x.Explained() {
+			n += 1 + x.More
+		}
+	}
+	return n
+}
+
+// Totals sums up devices.
+type Totals struct {
+	Devices     int64            `json:"devices"`
+	Stored      int64            `json:"stored"`
+	Rejected    int64            `json:"rejected"`
+	Counts      map[string]int64 `json:"counts"`      // readings by output
+	Want        map[string]int64 `json:"want"`        // what they should be
+	Differences map[Reason]int64 `json:"differences"` // by reason
+	Unexplained int64            `json:"unexplained"`
+	Last        schema.DeviceID  `json:"last,omitempty"` // the last device that was verified
+}
+
+// Add adds a device.
+func (t *Totals) Add(d *Device) {
+	if t.Counts == nil {
+		t.Counts, t.Want, t.Differences = map[string]int64{}, map[string]int64{}, map[Reason]int64{}
+	}
+	if d.Device != "" {
+		t.Devices, t.Last = t.Devices+1, d.Device
+	}
+	for _, day := range d.Days {
+		t.Stored, t.Rejected = t.Stored+day.Stored, t.Rejected+day.Rejected
+		for _, c := range day.Counts {
+			t.Counts[c.Output] += c.Rows
+			t.Want[c.Output] += c.Want
+		}
+	}
+	for _, x := range d.Differences {
+		t.Differences[x.Reason] += 1 + int64(x.More)
+	}
+	t.Unexplained += int64(d.Unexplained())
+}
+
+// Outputs returns the names of the outputs, in order.
+func (t *Totals) Outputs() []string { return slices.Sorted(maps.Keys(t.Counts)) }
+
+// Reasons returns the reasons of differences, in order.
+func (t *Totals) Reasons() []Reason { return slices.Sorted(maps.Keys(t.Differences)) }
