@@ -3,7 +3,8 @@
 // call do the work.
 //
 // The exit code is 0 if the command succeeded or was told to stop, 1 if something failed, and 2 if the command
-// line was invalid.
+// line was invalid. That of verify is 1 if something differs that nothing explains, and 4 if it could not look at
+// everything.
 package main
 
 import (

@@ -19,7 +19,8 @@ func commandsPage() string {
 		"same.\n\n")
 	b.WriteString("| exit code | meaning |\n|---|---|\n" +
 		"| 0 | The command did what was asked, or was told to stop by SIGINT or SIGTERM. |\n" +
-		"| 1 | Something failed. |\n| 2 | The command line was wrong. |\n\n")
+		"| 1 | Something failed; of `verify`: something differs that nothing explains. |\n" +
+		"| 2 | The command line was wrong. |\n| 4 | `verify` could not look at everything, or was told to stop. |\n\n")
 	b.WriteString("| command | summary |\n|---|---|\n")
 	allCommands(func(name string, c *cli.Command) {
 		fmt.Fprintf(&b, "| [`%s`](#furrow-%s) | %s |\n", name, strings.ReplaceAll(name, " ", "-"), cell(c.Usage))

@@ -18,6 +18,7 @@ import (
 	"furrow/sas"
 	"furrow/tables/local"
 	"furrow/worker/cost"
+	"furrow/worker/verify"
 )
 
 // A jsonOutput is what some commands print with --json: an object, or several kinds of objects, a line each.
@@ -98,6 +99,8 @@ func jsonOutputs() []jsonOutput {
 			[]any{archiveLine{}, versionLine{}}},
 		{[]string{"archive files"}, "A line for each file of the table.", []any{archiveFileLine{}}},
 		{[]string{"archive copy"}, "A line for each run.", []any{archiveCopyLine{}}},
+		{[]string{"verify"}, "A line for each device, and one with the sums at the end.",
+			[]any{verify.Device{}, verifiedTotals{}}},
 		{[]string{"archive verify"}, "A line for each table.", []any{verifiedLine{}}},
 		{[]string{"archive rewrite"}, "A line for each day and partition of the fleet.", []any{rewrittenLine{}}},
 		{[]string{"command list", "command send", "command cancel", "device desired show", "device desired set"},

@@ -15,7 +15,13 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitBlind  = 4 // of verify: it could not look
 )
+
+// A blindError says that a command that verifies could not look at everything.
+type blindError struct{ error }
+
+func (e *blindError) Unwrap() error { return e.error }
 
 // run runs a command line and returns the exit code. args[0] is the program's name, and ctx ends when the program
 // is told to stop.
@@ -32,6 +38,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if usage, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(stderr, "Run '%s --help' for what it takes.\n", usage.command)
 		return exitUsage
+	}
+	if _, ok := errors.AsType[*blindError](err); ok {
+		return exitBlind
 	}
 	return exitFailed
 }
@@ -68,7 +77,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			jobsCommand(), enrollmentCommand(), deviceCommand(), importCommand(),
 			tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), retentionCommand(), accessCommand(), activityCommand(), deployCommand(),
-			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(),
+			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(), verifyCommand(),
 			healthCommand(), backupCommand(), restoreCommand(), copyCommand(), estimateCommand(), costCommand(),
 			benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,

@@ -46,6 +46,9 @@ type Quality struct {
 // Model returns the model of a device.
 func (c *Config) Model(d schema.Member) *Model { return &c.Models[modelOf(c.Models, d)] }
 
+// ModelOf returns the model of a device.
+func (p Pipeline) ModelOf(d schema.Member) *Model { return &p.Models[modelOf(p.Models, d)] }
+
 // modelOf returns the index of a device's model. The last one is for those of no other.
 func modelOf(models []Model, d schema.Member) int {
 	last := len(models) - 1

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/verification"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/price"
+	"furrow/worker/query"
+	"furrow/worker/verify"
+)
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "verify",
+		Usage:     "Count readings in storage and in every output, and compare them",
+		ArgsUsage: "[DEVICE]",
+		Description: `Reads the rows that devices have stored, and counts by device and day how many of them each pipeline has folded,
+how many are in the newest values, in each window of rollups, and in the buckets of reports. With --values it computes
+every value again, and compares to the last digit. It shares no code with the workers.
+
+It prints a line for each device that differs and each reason. A reading can be late and wait for the next audit, not
+be due yet, be in flight to the next run, have moved with its device, wait to be folded again, or be gone by retention.
+What nothing explains is "unexplained", and the exit code is then 1; it is 4 if something could not be read.
+
+It changes nothing, and workers may go on: what changes while it looks is looked at again. Ctrl-C stops it; --after
+continues behind the last device. It says first about how many requests it takes, and what they cost on Azure.` +
+			examples("verify pump-7", "verify --tenant contoso --last 30d --values", "verify --all --sample 1% --json"),
+		Flags: append(fleetFlags(),
+			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
+			boolFlag("all", "All devices"),
+			&cli.StringFlag{Name: "from", Usage: "First day as `TIME`, such as 2026-11-20"},
+			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which the days end"},
+			durationFlag("last", 7*24*time.Hour, 0, "`DURATION` of the days if --from is not given"),
+			boolFlag("values", "Compute every value again, and compare"),
+			&cli.StringFlag{Name: "sample", DefaultText: "all", Usage: "`SHARE` of the devices, such as 1%: always the same"},
+			&cli.StringFlag{Name: "after", Usage: "Continue after `DEVICE`, in the order in which they are verified"},
+			jsonFlag()),
+		Action: verifyAction,
+	}
+}
+
+func verifyAction(c *cli.Context) error {
+	span, share, err := verifyFlags(c)
+	if err != nil {
+		return err
+	}
+	var requests tables.Counter
+	f, _, err := openFleet(c, roles.Hooks{Table: requests.Count})
+	if err != nil {
+		return err
+	}
+	v, err := verification.Of(f.Tables, f.Names, f.Pipelines, f.Format)
+	if err != nil {
+		return err
+	}
+	v.From, v.To, v.Share, v.Values = span.From, span.To, share, c.Bool("values")
+	v.Device, v.Tenant = schema.DeviceID(c.Args().First()), schema.Tenant(c.String("tenant"))
+	v.Pause = func() { pauseFor(c.Context, verifyPause) }
+	if err := continueAfter(c, f.Reader(), v); err != nil {
+		return err
+	}
+	return verifyAll(c, v, &requests)
+}
+
+// verifyPause is how long a device is left alone that changes while it is looked at.
+const verifyPause = 200 * time.Millisecond
+
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// verifyFlags reads the flags that need no storage.
+func verifyFlags(c *cli.Context) (span query.Span, share float64, err error) {
+	scopes := c.NArg()
+	for _, name := range []string{"tenant", "all"} {
+		if c.IsSet(name) {
+			scopes++
+		}
+	}
+	if scopes != 1 {
+		return span, 0, usagef(c, "name one DEVICE, a --tenant, or --all")
+	}
+	if c.NArg() == 1 {
+		if _, err := schema.ParseDeviceID(c.Args().First()); err != nil {
+			return span, 0, usagef(c, "%v", err)
+		}
+	}
+	if c.IsSet("tenant") {
+		if _, err := schema.ParseTenant(c.String("tenant")); err != nil {
+			return span, 0, usagef(c, "--tenant: %v", err)
+		}
+	}
+	if span, err = parseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now()); err != nil {
+		return span, 0, usagef(c, "%v", err)
+	}
+	span.From, span.To = span.From.Floor(tables.Day), span.To.Ceil(tables.Day)
+	if text := c.String("sample"); text != "" {
+		percent, is := strings.CutSuffix(text, "%")
+		share, err = strconv.ParseFloat(percent, 64)
+		if err != nil || !is || !(share > 0 && share <= 100) {
+			return span, 0, usagef(c, "--sample is %q; want a share such as 1%%", text)
+		}
+		share /= 100
+	}
+	return span, share, nil
+}
+
+// continueAfter sets the place of the device of --after.
+func continueAfter(c *cli.Context, f query.Fleet, v *verify.Config) error {
+	if !c.IsSet("after") {
+		return nil
+	}
+	id, err := schema.ParseDeviceID(c.String("after"))
+	if err != nil {
+		return usagef(c, "--after: %v", err)
+	}
+	d, found, err := f.Record(c.Context, id)
+	if err != nil {
+		return &blindError{err}
+	}
+	if !found {
+		return fmt.Errorf("--after: there is no device %s", id)
+	}
+	m := d.Member()
+	if v.Tenant != "" {
+		m.Tenant = v.Tenant
+	}
+	v.After = m.Place()
+	return nil
+}
+
+// A verifiedTotals is the last line of verify in JSON.
+type verifiedTotals struct {
+	verify.Totals
+	Requests int64   `json:"requests"`
+	USD      float64 `json:"usd"` // on Azure
+	Seconds  float64 `json:"seconds"`
+}
+
+// verifyAll verifies devices, and prints what differs.
+func verifyAll(c *cli.Context, v *verify.Config, requests *tables.Counter) error {
+	estimate, err := v.Estimate(c.Context)
+	if err != nil {
+		return &blindError{err}
+	}
+	fmt.Fprintf(c.App.ErrWriter, "furrow: %s, about %s in %s: about %s of tables, $%.2g on Azure\n",
+		many(estimate.Devices, "device"), many(estimate.Readings, "reading"), many(estimate.Days, "day"),
+		many(estimate.Requests, "request"), dollarsOf(estimate.Requests))
+	began, shown := time.Now(), verifyProgress(c, estimate.Devices)
+	var sum verifiedTotals
+	for d, err := range v.Run(c.Context) {
+		if err != nil {
+			if sum.Last != "" {
+				err = fmt.Errorf("%w; verified up to device %s: continue with --after %s", err, sum.Last, sum.Last)
+			}
+			return &blindError{err}
+		}
+		sum.Add(&d)
+		shown(sum.Devices)
+		if err := printVerified(c, &d); err != nil {
+			return err
+		}
+	}
+	for _, n := range requests.Counts() {
+		sum.Requests += n
+	}
+	sum.USD, sum.Seconds = dollarsOf(sum.Requests), time.Since(began).Seconds()
+	if err := printLine(c, sum, sum.text()); err != nil {
+		return err
+	}
+	if sum.Unexplained > 0 {
+		return errors.New(many(sum.Unexplained, "difference") + " that nothing explains")
+	}
+	return nil
+}
+
+func dollarsOf(requests int64) float64 {
+	return float64(requests) * price.Azure().Operation("tables query")
+}
+
+// verifyProgress returns a function that says on a terminal how many devices were verified.
+func verifyProgress(c *cli.Context, all int64) func(done int64) {
+	f, ok := c.App.ErrWriter.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(int64) {}
+	}
+	p := newProgress(f, 2*time.Second)
+	p.Stage("verifying", all)
+	return func(done int64) { p.Progress(done, 0) }
+}
+
+// printVerified prints a device as JSON, or its differences. Those that the next run ends are in the totals alone.
+func printVerified(c *cli.Context, d *verify.Device) error {
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, d)
+	}
+	for _, x := range d.Lines() {
+		if x.Reason == verify.NotDue {
+			continue
+		}
+		if _, err := fmt.Fprintln(c.App.Writer, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t verifiedTotals) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s stored", many(t.Devices, "device"), many(t.Stored, "reading"))
+	if t.Rejected > 0 {
+		fmt.Fprintf(&b, ", %s rejected or in part", grouped(t.Rejected))
+	}
+	for _, output := range t.Outputs() {
+		fmt.Fprintf(&b, "\n  %-14s %s", output, grouped(t.Counts[output]))
+		if t.Want[output] != t.Counts[output] {
+			fmt.Fprintf(&b, " of %s", grouped(t.Want[output]))
+		}
+	}
+	for _, reason := range t.Reasons() {
+		fmt.Fprintf(&b, "\n%s: %s", many(t.Differences[reason], "difference"), reason)
+	}
+	if len(t.Differences) == 0 {
+		b.WriteString("\nNothing differs.")
+	}
+	fmt.Fprintf(&b, "\n%s in %s", many(t.Requests, "request"), short(time.Duration(t.Seconds*float64(time.Second))))
+	return b.String()
+}
