@@ -218,6 +218,8 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 	jobstest.Work(t, p, jobs.Message{Kind: jobs.Audit, Audit: refold.Refold, Pipeline: "live",
 		Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
 	jobstest.SameEnds(t, c.check(t, c.fleets[1], m, taken), got[0], "folded again")
+	c.verify(t, c.fleets[0], m)
+	c.verify(t, c.fleets[1], m)
 }
 
 // chainSeeds returns rows that once held or stopped something.

@@ -379,6 +379,7 @@ func TestLives(t *testing.T) {
 			t.Logf("retention has left %d of %d rows", len(left), len(all))
 			below := time.Now().Add(-max(9*days, l.admits+refold.TokenGrace))
 			l.end(schema.DayOf(tables.TicksOf(below)).Start().String(), l.cut.String())
+			l.verify("in the end")
 		})
 	}
 }
@@ -399,6 +400,9 @@ func (l *weeks) live() {
 		}
 		for range 1 + l.random.IntN(3) {
 			l.happen()
+		}
+		if l.random.IntN(4) == 0 {
+			l.verify(fmt.Sprint("at ", l.now))
 		}
 		if l.random.IntN(2) == 0 {
 			l.storage, l.slot, l.worker = 0, 0, 0
