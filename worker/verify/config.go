@@ -35,6 +35,7 @@ type Table int
 const (
 	Rollups Table = iota + 1
 	Buckets
+	Rejects
 )
 
 // A Pipeline is what is to be known of one.

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type look struct {
 	now      tables.Ticks // of the service
 	days     []*Day
 	pipes    []*pipe
+	seen     map[string]*Compared
 }
 
 // A pipe is what a look finds of a pipeline.
@@ -33,6 +35,7 @@ type pipe struct {
 	counts   map[place]*Count
 	spots    map[spot]*difference
 	waiting  map[waits]int64
+	refused  []string // rows
 
 	series  []*series
 	latest  *newest
@@ -221,6 +224,7 @@ func (p *pipe) row(r *reading) error {
 		h.late++
 	}
 	p.hours[at.Floor(tables.Hour)] = h
+	defer p.refuse(r)
 	if !r.valid {
 		return nil
 	}
@@ -241,6 +245,13 @@ func (p *pipe) row(r *reading) error {
 		}
 	}
 	return nil
+}
+
+// refuse remembers a row that something of was refused, as far as a pipeline keeps them.
+func (p *pipe) refuse(r *reading) {
+	if r.refused && p.Values && tables.TicksBefore(r.row) >= p.floor && len(p.refused) <= schema.RejectSlots {
+		p.refused = append(p.refused, r.row)
+	}
 }
 
 // waits returns why a row above the checkpoint is not folded yet.
@@ -274,6 +285,9 @@ func (p *pipe) end(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.compareRejects(ctx); err != nil {
+		return err
+	}
 	for at, n := range p.waiting {
 		p.counted(at.day, folded, 0, n)
 		p.differ(difference{output: folded, from: at.day.Start(), to: at.day.Start() + tables.Day, rows: n,
@@ -292,9 +306,28 @@ func (p *pipe) counted(day schema.Day, output string, rows, want int64) {
 	c.Rows, c.Want = c.Rows+rows, c.Want+want
 }
 
+// compared adds an output that is compared.
+func (k *look) compared(output string, values, bytes int) {
+	if values == 0 {
+		return // it became empty
+	}
+	if k.seen == nil {
+		k.seen = map[string]*Compared{}
+	}
+	if k.seen[output] == nil {
+		k.seen[output] = &Compared{Output: output}
+	}
+	c := k.seen[output]
+	c.Rows, c.Values, c.Bytes = c.Rows+1, c.Values+int64(values), c.Bytes+int64(bytes)
+}
+
 // found returns what was found.
 func (k *look) found() Device {
-	d := Device{Tenant: k.member.Tenant, Device: k.member.Device, Days: []Day{}, Differences: []Difference{}}
+	d := Device{Tenant: k.member.Tenant, Device: k.member.Device, Days: []Day{}, Differences: []Difference{},
+		Compared: []Compared{}}
+	for _, name := range slices.Sorted(maps.Keys(k.seen)) {
+		d.Compared = append(d.Compared, *k.seen[name])
+	}
 	for _, p := range k.pipes {
 		for at := range p.counts {
 			if !slices.ContainsFunc(k.days, func(d *Day) bool { return d.Day == at.day.String() }) {

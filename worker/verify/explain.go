@@ -16,6 +16,7 @@ type difference struct {
 	is, want       string
 	from, to       tables.Ticks
 	rows           int64        // missing, or too many if negative
+	many           bool         // it may be of rows too many
 	due            tables.Ticks // to is compared with that time, below which an output may be deleted
 	reason         Reason       // known already; empty: it is to be explained
 	more           int
@@ -31,9 +32,11 @@ type spot struct {
 
 // differ notes a difference.
 func (p *pipe) differ(d difference) {
-	at := spot{d.output, d.from.Floor(tables.Hour), d.reason, d.rows < 0}
+	d.many = d.many || d.rows < 0
+	at := spot{d.output, d.from.Floor(tables.Hour), d.reason, d.many}
 	if first, is := p.spots[at]; is {
 		first.more++
+		first.rows += d.rows
 		first.to = max(first.to, d.to)
 		return
 	}
@@ -59,6 +62,7 @@ func (p *pipe) explained() (all []Difference) {
 		in := group{schema.DayOf(d.from), d.output, d.reason}
 		if g := groups[in]; g != nil {
 			g.More += 1 + d.more
+			g.Rows += d.rows
 			continue
 		}
 		groups[in] = &Difference{Tenant: p.member.Tenant, Device: p.member.Device, Day: in.day.String(), Pipeline: p.Name,
@@ -93,7 +97,7 @@ func (p *pipe) explain(d *difference) Reason {
 		return InFlight
 	case p.track.Attempts > 0 && d.to > tables.TicksBefore(p.track.Checkpoint):
 		return Held
-	case d.rows >= 0 && p.lateIn(d.from, d.to):
+	case !d.many && p.lateIn(d.from, d.to):
 		return Late
 	}
 	return Unknown

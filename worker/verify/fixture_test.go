@@ -10,9 +10,11 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
+	"furrow/jobs/report"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
@@ -56,6 +58,7 @@ func newFixture(t *testing.T, sensors fold.Sensors, rows func(d, n int) []tables
 	jobstest.Insert(t, f.client().Table(f.Readings), all...)
 	f.config = f.verification()
 	must.Succeed(t, f.Drain(t.Context(), f.pipeline()))
+	jobstest.Work(t, f.pipeline(), f.month())
 	return f
 }
 
@@ -89,6 +92,14 @@ func (f *fixture) later() *tables.Client {
 	}))
 }
 
+// month returns the message of a run.
+func (f *fixture) month() jobs.Message {
+	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Month: jobstest.Month,
+		Run: tables.TicksOf(time.Now().Add(f.ahead))}
+}
+
+func reportedBy() []schema.By { return []schema.By{schema.ByTenant} }
+
 func reportedWindows() []schema.Window { return []schema.Window{schema.Hour, schema.Daily} }
 
 func (f *fixture) pipeline() *jobs.Pipeline {
@@ -100,6 +111,8 @@ func (f *fixture) pipeline() *jobs.Pipeline {
 		must.Have(latest.Processor.With(latest.Processor.New(), setup))(f.t),
 		must.Have(rollup.Processor.With(rollup.Processor.New(), setup))(f.t),
 		must.Have(rate.Processor.With(rate.Processor.New(), setup))(f.t)}
+	p.Groups = map[schema.MarkKind]groups.Grouping{schema.ReportMark: &report.Reports{Client: p.Client, Names: f.Names,
+		Windows: reportedWindows(), By: reportedBy()}}
 	return p
 }
 
@@ -109,7 +122,7 @@ func (f *fixture) verification() verify.Config {
 		Pipelines: []verify.Pipeline{{Name: "live", Settle: 10 * time.Second,
 			Settings: func(schema.Member) string { return "one" }, Latest: true,
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Reported: reportedWindows(),
-			Rates: time.Hour}},
+			By: reportedBy(), Rates: time.Hour}},
 		From: f.first.Floor(tables.Day) - tables.Day, To: f.first.Floor(tables.Day) + 2*tables.Day}
 }
 

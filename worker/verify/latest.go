@@ -48,7 +48,11 @@ func (k *look) readNewest(ctx context.Context) (*newest, error) {
 		if row, err := schema.ParseLatestRow(e.RowKey); err != nil || row.Device != k.member.Device {
 			continue
 		}
+		values := 0
 		for _, p := range e.Properties {
+			if !reserved(p.Name) {
+				values++
+			}
 			switch {
 			case p.Name == "_heard":
 				n.heard = tables.Ticks(p.Value.Int())
@@ -57,6 +61,7 @@ func (k *look) readNewest(ctx context.Context) (*newest, error) {
 				n.at = max(n.at, timeOf(p.Value.Text()))
 			}
 		}
+		k.compared(latest, values, e.Size())
 	}
 	return n, nil
 }

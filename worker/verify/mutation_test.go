@@ -185,6 +185,34 @@ func mutations() []mutation {
 		{"a bucket for reports has another value", func(f *fixture) {
 			f.editReported(65, swap("t", "[60,", "[60.5,"))
 		}, "buckets 1h", 65, false},
+		{"a reject is forgotten", func(f *fixture) {
+			for _, e := range jobstest.Rows(f.t, f.client().Table(f.Names.Rejects()), tables.Query{}) {
+				f.remove(f.Names.Rejects(), e.PartitionKey, e.RowKey)
+			}
+		}, "rejects", 17, false},
+		{"a report has one reading less", func(f *fixture) { f.editReport(5, swap("_stored", "[60,", "[59,")) },
+			"reports 1h", 5, false},
+		{"a report of a day has one reading less", func(f *fixture) {
+			p := schema.ReportPartition{Tenant: f.member().Tenant, Window: schema.Daily,
+				Period: schema.Daily.PeriodOf(f.first), Month: f.member().Month}
+			f.edit(f.Names.Reports(), p.String(), schema.ReportRow{By: schema.ByTenant,
+				Bucket: f.first.Floor(tables.Day)}.String(), swap("_stored", "[130,", "[131,"))
+		}, "reports 1d", 5, true},
+		{"a report has another value", func(f *fixture) { f.editReport(65, swap("t", "[60,", "[61,")) },
+			"reports 1h", 65, false},
+		{"an output is of a device that nobody has", func(f *fixture) {
+			partition, _ := f.latestKey()
+			e := tables.Entity{PartitionKey: partition, RowKey: "contoso:d00x"}
+			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
+			f.put(f.Names.Latest(), e)
+		}, "latest", -60 * 24 * 3, true},
+		{"a day has a row of another tenant's device", func(f *fixture) {
+			partition, _ := f.bucket(schema.Daily, 5)
+			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: f.first.Floor(tables.Day)}
+			e := tables.Entity{PartitionKey: partition, RowKey: row.String()}
+			e.Set("t", tables.String("[1,2,2,2,2,2]"))
+			f.put(f.Names.Rollups(), e)
+		}, "rollups 1d", 5, true},
 		{"the tracking row is gone", func(f *fixture) {
 			m := f.member()
 			f.remove(f.Names.Partitions("live"), m.Month.String(), string(m.Key()))
@@ -194,6 +222,14 @@ func mutations() []mutation {
 			f.track(f.sealed)
 		}, "rollups 1m", 20, true},
 	}
+}
+
+// editReport changes the report of an hour.
+func (f *fixture) editReport(n int, change func(*tables.Entity)) {
+	start := schema.Hour.Start(f.at(n))
+	p := schema.ReportPartition{Tenant: f.member().Tenant, Window: schema.Hour, Period: schema.Hour.PeriodOf(start),
+		Month: f.member().Month}
+	f.edit(f.Names.Reports(), p.String(), schema.ReportRow{By: schema.ByTenant, Bucket: start}.String(), change)
 }
 
 // editReported changes a bucket of the table buckets.
@@ -245,7 +281,8 @@ func TestEveryMutationIsFound(t *testing.T) {
 						f.at(m.at).Time().Format(time.TimeOnly), text(all))
 				}
 				for _, d := range found {
-					if d.Device != f.member().Device && f.config.Model(f.member()).Named == nil {
+					other := d.Device == f.World.Devices[1] && d.Tenant != f.member().Tenant
+					if other && m.output != "rejects" && f.config.Model(f.member()).Named == nil {
 						t.Errorf("another device: %v", d)
 					}
 				}
@@ -258,8 +295,9 @@ func TestEveryMutationIsFound(t *testing.T) {
 func names(f *fixture, found []verify.Difference, m mutation) bool {
 	for _, d := range found {
 		at, want := tables.TicksOf(d.At), f.at(m.at)
-		if d.Device == f.member().Device && d.Output == m.output && at <= want && want < at+tables.Hour ||
-			d.Output == m.output && strings.HasSuffix(m.output, "1d") && at == want.Floor(tables.Day) {
+		if d.Tenant == f.member().Tenant && d.Output == m.output && at <= want && want < at+tables.Hour ||
+			d.Output == m.output && strings.HasSuffix(m.output, "1d") && at == want.Floor(tables.Day) ||
+			d.Output == m.output && m.at < 0 {
 			return true
 		}
 	}
@@ -278,6 +316,7 @@ func TestLateRowWaits(t *testing.T) {
 		t.Fatalf("a late row is\n%s", text(all))
 	}
 	jobstest.Work(t, f.pipeline(), f.Audit("full"))
+	jobstest.Work(t, f.pipeline(), f.month())
 	f.config = old
 	if all, _ := f.found(); len(all) > 0 {
 		t.Errorf("after an audit, it is\n%s", text(all))

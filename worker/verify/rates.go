@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -290,9 +291,8 @@ func (c *changes) compare(ctx context.Context, p *pipe) error {
 		if err != nil {
 			return err
 		}
-		for name, text := range stored(e) {
-			is[name] = text
-		}
+		p.compared("rates", len(stored(e)), e.Size())
+		maps.Copy(is, stored(e))
 	}
 	ended := p.member.Spans.End() != 0
 	for name, t := range c.trails {

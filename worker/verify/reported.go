@@ -90,6 +90,7 @@ func (b *reported) compare(ctx context.Context, p *pipe, e ended) error {
 		rows: e.want.rows - count.Rows, is: readings(count.Rows), want: readings(e.want.rows),
 		due: p.deleted(Buckets, b.window)}
 	is, want := stored(row), e.want.properties()
+	p.compared(b.output, len(is), row.Size())
 	if b.begun = b.begun || count.Rows > 0; d.rows >= 0 && (e.last || !b.begun || untimed(is, e.start)) {
 		d.reason = NotDue
 	}
@@ -100,6 +101,7 @@ func (b *reported) compare(ctx context.Context, p *pipe, e ended) error {
 	if !p.Values || d.reason == NotDue {
 		return nil
 	}
+	d.many, d.rows = d.rows < 0, 0
 	names := maps.Clone(is)
 	maps.Copy(names, want)
 	for _, name := range slices.Sorted(maps.Keys(names)) {

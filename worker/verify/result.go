@@ -22,6 +22,7 @@ const (
 	Refold   Reason = "to be folded again"   // after changed settings, an import, a rewind
 	Moved    Reason = "moved"                // belongs to another tenant than before, and is to be folded again
 	Retained Reason = "retained"             // below the watermark: rows and outputs may be deleted
+	Left     Reason = "left the fleet"       // an output of a device that is no longer in the fleet
 	Rejected Reason = "rejected"             // something of the row could not be folded
 	Unknown  Reason = "unexplained"          // nothing explains it
 	Crowded  Reason = "too many sensors"     // more than an output has room for: not every one of them is compared
@@ -100,6 +101,15 @@ type Device struct {
 	Days        []Day           `json:"days"`
 	Differences []Difference    `json:"differences"`
 	Looks       int             `json:"looks"` // how often it was looked at: more than once if it changed meanwhile
+	Compared    []Compared      `json:"compared"`
+}
+
+// Compared is how much of an output was compared.
+type Compared struct {
+	Output string `json:"output"`
+	Rows   int64  `json:"rows"`
+	Values int64  `json:"values"` // of sensors
+	Bytes  int64  `json:"bytes"`  // that storage charges for the rows
 }
 
 // Lines returns a difference for each pipeline, output and reason: the first, with the number and the last day of all

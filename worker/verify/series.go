@@ -90,6 +90,7 @@ func (s *series) close(p *pipe) error {
 			break
 		}
 		is := stored(s.ahead)
+		p.compared(s.output, len(is), s.ahead.Size())
 		if err := s.advance(); err != nil {
 			return err
 		}
@@ -160,6 +161,7 @@ func (p *pipe) compare(s *series, start tables.Ticks, is map[string]string, want
 		names = map[string]string{}
 	}
 	maps.Copy(names, should)
+	d.many, d.rows = d.rows < 0, 0
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if is[name] != should[name] {
 			d.sensor, d.is, d.want = name, or(is[name], "absent"), or(should[name], "absent")

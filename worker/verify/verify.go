@@ -18,22 +18,39 @@ const atOnce = 8
 func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		var batch []schema.Member
+		var home schema.LatestPartition
 		for m, err := range c.members(ctx) {
-			if err == nil {
-				if batch = append(batch, m); len(batch) < atOnce {
-					continue
+			at := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
+			if ends := at != home; err != nil || ends || len(batch) == atOnce {
+				if !c.batch(ctx, batch, yield) || err == nil && ends && !c.ended(ctx, home, yield) {
+					return
 				}
+				batch = batch[:0]
 			}
-			if !c.batch(ctx, batch, yield) {
-				return
-			}
-			if batch = batch[:0]; err != nil {
+			if err != nil {
 				yield(Device{}, err)
 				return
 			}
+			batch, home = append(batch, m), at
 		}
-		c.batch(ctx, batch, yield)
+		if c.batch(ctx, batch, yield) {
+			c.ended(ctx, home, yield)
+		}
 	}
+}
+
+// ended verifies what the devices of a tenant and a partition of the fleet have together, after the last of them.
+func (c *Config) ended(ctx context.Context, at schema.LatestPartition, yield func(Device, error) bool) bool {
+	if at.Tenant == "" || c.Device != "" || c.Share > 0 && c.Share < 1 {
+		return true
+	}
+	d, err := c.home(ctx, at)
+	if err != nil {
+		err = fmt.Errorf("tenant %s: %w", at.Tenant, err)
+	} else if len(d.Differences) == 0 {
+		return true
+	}
+	return yield(d, err) && err == nil
 }
 
 // batch verifies devices at the same time, and yields what was found in their order.

@@ -45,6 +45,10 @@ func Of(client *tables.Client, names schema.Names, all []config.Pipeline, format
 			if k := policy.Of(m, first.ModelOf(m).Name); k != nil {
 				return k.Rollups[w]
 			}
+		case output == verify.Rejects:
+			if k := policy.Of(m, first.ModelOf(m).Name); k != nil {
+				return k.Rejects
+			}
 		case output == verify.Buckets && tenant != nil:
 			return shorter(tenant.Buckets[w], tenant.Reports[w])
 		}

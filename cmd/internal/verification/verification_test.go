@@ -9,11 +9,13 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/verification"
+	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/verify"
 )
 
 // randomConfig is a configuration that uses what there is, here and there.
@@ -21,8 +23,9 @@ func randomConfig(r *rand.Rand) string {
 	pick := func(all ...string) string { return all[r.IntN(len(all))] }
 	var b strings.Builder
 	fmt.Fprintf(&b, "pipelines:\n  - name: live\n    settle: 1s\n    processors: [%s]\n", strings.Join([]string{"latest",
-		pick("rollup: {windows: [1m, 1h, 1d]}", "rollup: {windows: [15m, 1d]}", "rollup: {windows: [1s, 30m, 1h]}"),
+		pick("rollup: {windows: [1m, 1h, 1d]}", "rollup: {windows: [15m, 1h, 1d]}", "rollup: {windows: [1s, 30m, 1h]}"),
 		pick("rate", "rate: {over: 13h}", "rate: {over: 7m}")}, ", "))
+	b.WriteString(pick("", "reports: {windows: [1h], by: [tenant, site]}\n"))
 	meaning := func(indent string) {
 		line := func(text string) { b.WriteString(indent + text + "\n") }
 		line("sensors:")
@@ -85,6 +88,7 @@ func randomRows(r *rand.Rand, d schema.DeviceID, n int) (all []tables.Entity) {
 		set("val", tables.Double(float64(r.IntN(9))))
 		set("ok", tables.String([]string{"good", "good", "bad"}[r.IntN(3)]))
 		set("when", tables.DateTime(tables.TicksOf(at)))
+		set(schema.AckProperty, tables.String(`{"id":"x","state":"succeeded"}`)) // no sensor
 		set("blob", tables.Binary([]byte{1, 2}))
 		all = append(all, e)
 	}
@@ -114,6 +118,10 @@ func TestRandomConfigurationsDoNotDiffer(t *testing.T) {
 			p := must.Have(c.Pipelines[0].Build(client, f.Names, nil))(t)
 			p.Portion = 1 + r.IntN(100)
 			must.Succeed(t, f.Drain(t.Context(), p))
+			for range 2 {
+				jobstest.Work(t, p, jobs.Message{Kind: jobs.Month, Pipeline: "live", Month: jobstest.Month,
+					Run: tables.TicksOf(time.Now())})
+			}
 
 			v := must.Have(verification.Of(client, f.Names, c.Pipelines, 0))(t)
 			v.To = tables.TicksOf(time.Now()).Ceil(tables.Day)
@@ -122,7 +130,9 @@ func TestRandomConfigurationsDoNotDiffer(t *testing.T) {
 			for d, err := range v.Run(t.Context()) {
 				must.Succeed(t, err)
 				for _, x := range d.Differences {
-					t.Error(x)
+					if x.Reason != verify.NotDue { // the last bucket of a report
+						t.Error(x)
+					}
 				}
 				for _, day := range d.Days {
 					seen += day.Stored
