@@ -15,14 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/demo/check"
 	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/verification"
 	"furrow/sas"
-	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/local"
 	"furrow/tables/schema"
+	"furrow/worker/verify"
 )
 
 var (
@@ -61,14 +63,13 @@ func TestKilledUpLosesNothing(t *testing.T) {
 		case <-ctx.Done():
 		}
 	}
-	ended := time.Now()
 	sending.Wait()
 	_, told := s.receipts.Told()
 	t.Logf("killed %d times; of %d readings made, storage confirmed %d; %+v", kills, sum.Made, told, sum)
 	if kills == 0 || told == 0 || sum.Waiting > 0 {
 		t.Errorf("%d kills, %d readings, %d that wait", kills, told, sum.Waiting)
 	}
-	s.checkAll(ended)
+	s.checkAll()
 	t.Logf("at the end, %s of memory at the peak", peakMemory(s.up.Process.Pid))
 }
 
@@ -169,9 +170,19 @@ func (s *soak) lag() string {
 	return "no lag"
 }
 
-// checkAll waits until all rows up to a time are folded. Rows that arrived after the settle time are folded
-// by audits, which it requests every ten seconds.
-func (s *soak) checkAll(until time.Time) {
+// verification returns how the fleet is configured.
+func (s *soak) verification() *verify.Config {
+	s.t.Helper()
+	c, err := config.Load(s.config)
+	must(s.t, err)
+	v, err := verification.Of(s.client, schema.Names{}, c.Pipelines, schema.Format)
+	must(s.t, err)
+	return v
+}
+
+// checkAll waits until all rows are folded. Rows that arrived after the settle time are folded by audits, which it
+// requests every ten seconds.
+func (s *soak) checkAll() {
 	s.t.Helper()
 	began := time.Now()
 	for audited := began; ; time.Sleep(time.Second) {
@@ -179,7 +190,7 @@ func (s *soak) checkAll(until time.Time) {
 			s.must("audit run")
 			audited = time.Now()
 		}
-		found, err := check.Config{Client: s.client, Pipeline: "live", Until: tables.TicksOf(until), Receipts: s.receipts,
+		found, err := check.Config{Client: s.client, Verify: s.verification(), Receipts: s.receipts,
 			Except: s.except}.Run(s.t.Context())
 		if err == nil && found.Differences == 0 && found.Readings > 0 {
 			s.t.Logf("after %v all is folded: %+v", time.Since(began).Round(time.Second), found)

@@ -149,14 +149,13 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	if err := all.Wait(); err != nil {
 		return r, err
 	}
-	ended, err := d.newestReading(ctx, cancel)
-	if err != nil {
+	if err := d.newestReading(ctx, cancel); err != nil {
 		return r, err
 	}
 	if err := d.audit(ctx, cancel); err != nil {
 		return r, err
 	}
-	if r.Check, err = d.check(ctx, ended); err != nil {
+	if r.Check, err = d.check(ctx); err != nil {
 		return r, err
 	}
 	if err := d.stopWorkers(); err != nil { // which writes the last figures

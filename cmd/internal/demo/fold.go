@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/demo/check"
 	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/verification"
 	"furrow/jobs"
 	"furrow/jobs/refold"
 	"furrow/tables"
@@ -14,31 +16,31 @@ import (
 )
 
 // newestReading lets every device send one more reading while no worker runs, and then a worker fold them in
-// one run. The figures of that run are those of a fleet that keeps up. It returns when the last was sent.
-func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc) (ended time.Time, err error) {
+// one run. The figures of that run are those of a fleet that keeps up.
+func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc) (err error) {
 	d.Screen.Stage("folding the rest", 0)
 	if err := d.foldAll(ctx, time.Now()); err != nil {
-		return ended, err
+		return err
 	}
 	if d.quiet, err = d.lastBegun(ctx); err != nil {
-		return ended, err
+		return err
 	}
 	d.Screen.Stage("sending one more reading per device", 0)
 	if err := d.sendNewest(ctx); err != nil {
-		return ended, err
+		return err
 	}
-	ended = time.Now()
+	ended := time.Now()
 	if !simulate.Pause(ctx, settle) {
-		return ended, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	if err := d.configure(ctx, mostBatch); err != nil {
-		return ended, err
+		return err
 	}
 	d.Screen.Stage("folding them", 0)
 	if _, err := d.work(failed); err != nil {
-		return ended, err
+		return err
 	}
-	return ended, d.foldAll(ctx, ended)
+	return d.foldAll(ctx, ended)
 }
 
 // foldAll waits until everything that was stored up to a time is folded, and stops the workers.
@@ -136,13 +138,20 @@ func (d *Demo) patience() time.Duration {
 }
 
 // check compares the stored readings with what devices were told, and with the outputs.
-func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, err error) {
+func (d *Demo) check(ctx context.Context) (found check.Result, err error) {
 	devices, _ := d.receipts.Told()
+	c, err := config.Parse(configFile, []byte(d.configuration(mostBatch)))
+	if err != nil {
+		return found, err
+	}
+	v, err := verification.Of(d.client, d.names, c.Pipelines, schema.Format)
+	if err != nil {
+		return found, err
+	}
 	for began := time.Now(); ; {
 		d.Screen.Stage("checking every device", int64(devices))
-		found, err = check.Config{Client: d.client, Names: d.names, Pipeline: pipeline, Rates: over,
-			Until: tables.TicksOf(ended), Receipts: d.receipts, Alarm: d.oven.alarm(),
-			Progress: func(done, _ int) { d.Screen.Progress(int64(done), 0) }}.Run(ctx)
+		found, err = check.Config{Client: d.client, Names: d.names, Verify: v, Receipts: d.receipts, Alarm: d.oven.alarm(),
+			Progress: func(done int) { d.Screen.Progress(int64(done), 0) }}.Run(ctx)
 		if err != nil || found.Differences == 0 || time.Since(began) >= d.patience() {
 			return found, err
 		}

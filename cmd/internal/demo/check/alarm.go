@@ -76,8 +76,8 @@ func changed(what string, at time.Time, value string) string {
 	return what + " at " + at.UTC().Format(time.RFC3339Nano)
 }
 
-// wantedIncidents returns how the device's readings open and close incidents, and how often each command has succeeded,
-// as they say.
+// wantedIncidents returns how the device's readings open and close incidents, and how often each command has
+// succeeded, as they say.
 func (c *checker) wantedIncidents(ctx context.Context) (want []string, succeeded map[string]int, err error) {
 	a, open := c.Alarm, false
 	succeeded = map[string]int{}
@@ -87,17 +87,16 @@ func (c *checker) wantedIncidents(ctx context.Context) (want []string, succeeded
 			return nil, nil, err
 		}
 		var ack struct{ ID, State string }
-		if json.Unmarshal([]byte(e.Get(ackProperty).Text()), &ack) == nil && ack.State == "succeeded" {
+		if json.Unmarshal([]byte(e.Get(schema.AckProperty).Text()), &ack) == nil && ack.State == "succeeded" {
 			succeeded[ack.ID]++
 		}
-		at, err := tables.ParseTicks(e.RowKey[:min(ticksOfAKey, len(e.RowKey))])
-		v, is, _ := understood(e.Get(a.Sensor))
+		at, v := tables.TicksBefore(e.RowKey).Time(), e.Get(a.Sensor)
 		switch {
-		case err != nil || !is || !v.isNumber:
-		case !open && v.number > a.Above:
-			open, want = true, append(want, changed("opened", at.Time(), v.String()))
-		case open && v.number < a.Below:
-			open, want = false, append(want, changed("closed", at.Time(), v.String()))
+		case v.Type() == tables.TypeNone:
+		case !open && v.Float() > a.Above:
+			open, want = true, append(want, changed("opened", at, numberText(v.Float())))
+		case open && v.Float() < a.Below:
+			open, want = false, append(want, changed("closed", at, numberText(v.Float())))
 		}
 	}
 	return want, succeeded, nil

@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/azuretest/must"
-	"furrow/tables/schema"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -125,15 +123,5 @@ func TestEveryKindOfWrongAlarmIsFound(t *testing.T) {
 				t.Errorf("want %q; it finds\n%s", p.want, found)
 			}
 		})
-	}
-}
-
-// TestAcknowledgementIsNoSensor in no output.
-func TestAcknowledgementIsNoSensor(t *testing.T) {
-	var e tables.Entity
-	e.RowKey = at("10:00:00").String()
-	e.Set(schema.AckProperty, tables.String(obeyed))
-	if values, rejected := meaning(e); len(values) > 0 || rejected {
-		t.Errorf("%v, %t", values, rejected)
 	}
 }

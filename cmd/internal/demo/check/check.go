@@ -1,138 +1,140 @@
 package check
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/verify"
 )
 
-// Config says what to check. Meanwhile nothing may be sent or folded, except rows later than Until.
+// Config says what to check. Meanwhile nothing may be sent or folded.
 type Config struct {
 	Client   *tables.Client
 	Names    schema.Names
-	Pipeline schema.Pipeline // that writes latest, and rollups of a minute, an hour and a day
-	// Rates is the span of the pipeline's rates; zero: it has none. Devices with more sensors than rates have room for
-	// are left out.
-	Rates time.Duration
-	// Until is the time up to which rows must be folded. A later row must be folded if its device's
-	// checkpoint has passed it.
-	Until    tables.Ticks
-	Receipts *Receipts // what devices were told; may be nil
-	// Except holds devices that are not checked, such as those that send what the default meaning of
-	// values does not cover.
+	Verify   *verify.Config // of the outputs; its days are set
+	Receipts *Receipts      // what devices were told; may be nil
+	// Except holds devices that are not checked.
 	Except   map[schema.DeviceID]bool
-	Alarm    *Alarm            // that the pipeline's rules raise; may be nil
-	Progress func(done, n int) // devices; may be nil
+	Alarm    *Alarm         // that the pipeline's rules raise; may be nil
+	Progress func(done int) // devices; may be nil
 }
 
 // A checker is one check.
 type checker struct {
 	Config
-	found   *findings
-	tracks  map[schema.DeviceID]schema.Track
-	rejects map[schema.DeviceID]map[string]int // by row key; those of known devices are removed
-	devices int
+	found *findings
 }
 
-// A group holds the devices of one tenant and month, which share partitions of outputs.
-type group struct {
-	members    []schema.Member
-	partitions []partition
-}
-
-// A partition is one of a table of outputs.
-type partition struct {
-	table, key string
-	window     schema.Window // of rollups; zero for latest
-	rates      bool
-}
-
-// groupsAtOnce is how many groups are checked at the same time.
-const groupsAtOnce = 2
-
-// Run checks a fleet. It fails only if something cannot be read.
+// Run checks a fleet. It fails only if something cannot be read. Whatever waits to be folded is a difference, except
+// for rows of the future.
 func (c Config) Run(ctx context.Context) (Result, error) {
 	k := &checker{Config: c, found: newFindings()}
-	groups, err := k.groups(ctx)
-	if err != nil {
-		return Result{}, err
-	}
-	if k.tracks, err = Tracks(ctx, c.Client, c.Names, c.Pipeline); err != nil {
-		return Result{}, err
-	}
-	if err := k.readRejects(ctx); err != nil {
-		return Result{}, err
-	}
 	if err := k.alarm(ctx); err != nil {
 		return Result{}, err
 	}
-	running, ctx := errgroup.WithContext(ctx)
-	running.SetLimit(groupsAtOnce)
-	known := map[schema.DeviceID]bool{}
-	for key, g := range groups {
-		for _, m := range g.members {
-			known[m.Device] = true
-		}
-		running.Go(func() error {
-			if err := k.group(ctx, g); err != nil {
-				return fmt.Errorf("%s: %w", key, err)
-			}
-			return nil
-		})
-	}
-	if err := running.Wait(); err != nil {
+	known, err := k.verify(ctx)
+	if err != nil {
 		return Result{}, err
 	}
-	k.strangers(known)
+	if c.Receipts != nil {
+		if err := k.compareReceipts(ctx, known); err != nil {
+			return Result{}, err
+		}
+	}
 	return k.found.sum(), nil
 }
 
-func (c *checker) group(ctx context.Context, g *group) error {
-	wanted := map[schema.DeviceID]*expectation{}
-	for _, m := range g.members {
-		x, err := c.expect(ctx, m)
+// verify compares the outputs with the rows, and returns the devices that the fleet has.
+func (c *checker) verify(ctx context.Context) (known map[schema.DeviceID]bool, err error) {
+	v := *c.Verify
+	v.Values = true
+	first, last := tables.TicksOf(time.Now()), tables.TicksOf(time.Now())
+	if c.Receipts != nil {
+		first, last = c.Receipts.span()
+	}
+	v.From, v.To = first.Floor(tables.Day), last.Floor(tables.Day)+tables.Day
+	known = map[schema.DeviceID]bool{}
+	for d, err := range v.Run(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		known[d.Device] = true
+		if !c.Except[d.Device] {
+			c.found.add(&d)
+		}
+		if c.Progress != nil {
+			c.Progress(len(known))
+		}
+	}
+	return known, nil
+}
+
+// compareReceipts compares the rows of the readings table with what devices have sent and were told.
+func (c *checker) compareReceipts(ctx context.Context, known map[schema.DeviceID]bool) error {
+	table := c.Names.Readings()
+	found := map[schema.DeviceID]map[string]bool{}
+	for e, err := range c.Client.Table(table).Entities(ctx, tables.Query{}) {
 		if err != nil {
 			return err
 		}
-		wanted[m.Device] = x
-		if c.Progress != nil {
-			c.found.count(func(r *Result) { c.Progress(r.Devices, c.devices) })
+		d := schema.DeviceID(e.PartitionKey)
+		if found[d] == nil {
+			found[d] = map[string]bool{}
+		}
+		found[d][e.RowKey] = true
+		c.found.count(func(r *Result) { r.Bytes += int64(e.Size()) })
+		switch sent, is := c.Receipts.sent[d][e.RowKey]; {
+		case !is:
+			c.found.differ(Difference{table, d, e.RowKey, "", "there", "absent: no device has sent it"})
+		case sent != digestOfStored(e):
+			c.found.differ(Difference{table, d, e.RowKey, "", "another reading", "the one that the device has sent"})
 		}
 	}
-	for _, p := range g.partitions {
-		if err := c.comparePartition(ctx, wanted, p); err != nil {
-			return err
+	for d, told := range c.Receipts.told {
+		if !known[d] {
+			c.found.differ(Difference{c.Names.Fleet(), d, "", "", "absent", "there: the device was told that its readings " +
+				"are stored"})
 		}
-	}
-	for _, x := range wanted {
-		c.compareRejects(x)
-		for at := range x.outputs {
-			c.compare(x, at, nil)
+		for key := range told {
+			if !found[d][key] {
+				c.found.differ(Difference{table, d, key, "", "absent", "there: the device was told that it is stored"})
+				c.found.count(func(r *Result) { r.Lost++ })
+			}
 		}
 	}
 	return nil
 }
 
-// strangers reports rows and receipts of devices that the fleet does not have.
-func (c *checker) strangers(known map[schema.DeviceID]bool) {
-	for device, rows := range c.rejects {
-		for row := range rows {
-			c.found.differ(Difference{c.Names.Rejects(), device, row, "", "there", noReject})
+// Tracks reads the checkpoints and counters of a pipeline.
+func Tracks(ctx context.Context, client *tables.Client, names schema.Names,
+	p schema.Pipeline) (map[schema.DeviceID]schema.Track, error) {
+	all := map[schema.DeviceID]schema.Track{}
+	q := tables.Query{Range: tables.Range{Rows: schema.DeviceTracks()}, Select: schema.TrackProperties()}
+	for e, err := range client.Table(names.Partitions(p)).Entities(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		t, err := schema.TrackOf(e)
+		if err != nil {
+			return nil, err
+		}
+		all[t.Place.Device()] = t
+	}
+	return all, nil
+}
+
+// span returns the times of the first and the last row that storage has acknowledged.
+func (r *Receipts) span() (first, last tables.Ticks) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, own := range r.told {
+		for key := range own {
+			at := tables.TicksBefore(key)
+			first, last = min(cmp.Or(first, at), at), max(last, at)
 		}
 	}
-	if c.Receipts == nil {
-		return
-	}
-	for device, told := range c.Receipts.told {
-		if !known[device] {
-			c.found.differ(Difference{c.Names.Fleet(), device, "", "", "absent",
-				"there: the device was told that its readings are stored"})
-			c.found.count(func(r *Result) { r.Lost += len(told) })
-		}
-	}
+	return first, last
 }

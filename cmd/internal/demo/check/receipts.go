@@ -200,3 +200,5 @@ func digest(texts map[string]string) uint64 {
 	}
 	return h.Sum64()
 }
+
+func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

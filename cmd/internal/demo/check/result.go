@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/verify"
 )
 
 // A Difference is one thing that is not as it should be.
@@ -54,12 +56,12 @@ type Result struct {
 type findings struct {
 	mu            sync.Mutex
 	result        Result
-	lost, doubled map[schema.Window]int
+	lost, doubled map[string]int // by output
 }
 
 func newFindings() *findings {
 	return &findings{result: Result{Buckets: map[string]int{}, First: []Difference{}},
-		lost: map[schema.Window]int{}, doubled: map[schema.Window]int{}}
+		lost: map[string]int{}, doubled: map[string]int{}}
 }
 
 // count changes counts of the result.
@@ -78,32 +80,51 @@ func (f *findings) differ(d Difference) {
 	})
 }
 
-// compared counts an output of so many sensors, and the readings that it has too few or too many.
-func (f *findings) compared(p partition, sensors, few, many int) {
-	f.count(func(r *Result) {
-		switch {
-		case p.rates:
-			r.Rates += sensors
-		case p.window == 0:
-			r.Latest += sensors
-		case sensors > 0:
-			r.Buckets[p.window.String()]++
-			r.Aggregates += sensors
+// add adds what was found of a device.
+func (f *findings) add(d *verify.Device) {
+	for _, x := range d.Differences {
+		if x.Reason == verify.NotDue {
+			f.count(func(r *Result) { r.Waiting += int(x.Rows) })
+			continue
 		}
-		f.lost[p.window] += few
-		f.doubled[p.window] += many
+		f.differ(Difference{x.Output, x.Device, x.At.UTC().Format(time.RFC3339Nano), x.Sensor, x.Is, x.Want + ", and is " +
+			string(x.Reason)})
+		f.count(func(r *Result) { r.Differences += x.More })
+		f.lost[x.Output] += max(0, int(x.Rows))
+		f.doubled[x.Output] += max(0, -int(x.Rows))
+	}
+	f.count(func(r *Result) {
+		if d.Device != "" {
+			r.Devices++
+		}
+		for _, day := range d.Days {
+			r.Readings, r.Rejected = r.Readings+int(day.Stored), r.Rejected+int(day.Rejected)
+		}
+		for _, c := range d.Compared {
+			r.OutputBytes += c.Bytes
+			switch table, window, _ := strings.Cut(c.Output, " "); table {
+			case "latest":
+				r.Latest += int(c.Values)
+			case "rates":
+				r.Rates += int(c.Values)
+			case "rollups":
+				r.Buckets[window] += int(c.Rows)
+				r.Aggregates += int(c.Values)
+			}
+		}
 	})
 }
 
-// sum returns the result. A lost reading is missing from every window, so the worst window counts.
+// sum returns the result. A lost reading is missing from every output, so the worst one counts.
 func (f *findings) sum() Result {
-	worst := func(by map[schema.Window]int) (n int) {
-		for _, m := range by {
-			n = max(n, m)
-		}
-		return n
-	}
 	f.result.Lost += worst(f.lost)
 	f.result.Doubled += worst(f.doubled)
 	return f.result
+}
+
+func worst(by map[string]int) (n int) {
+	for _, m := range by {
+		n = max(n, m)
+	}
+	return n
 }
