@@ -59,7 +59,7 @@ func verifyAction(c *cli.Context) error {
 	var requests tables.Counter
 	f, _, err := openFleet(c, roles.Hooks{Table: requests.Count})
 	if err != nil {
-		return err
+		return blind(err)
 	}
 	v, err := verification.Of(f.Tables, f.Names, f.Pipelines, f.Format)
 	if err != nil {
@@ -72,6 +72,14 @@ func verifyAction(c *cli.Context) error {
 		return err
 	}
 	return verifyAll(c, v, &requests)
+}
+
+// blind returns an error that has the exit code of a command that could not look, unless the command line was wrong.
+func blind(err error) error {
+	if _, usage := errors.AsType[*usageError](err); usage {
+		return err
+	}
+	return &blindError{err}
 }
 
 // verifyPause is how long a device is left alone that changes while it is looked at.

@@ -25,7 +25,8 @@ type Config struct {
 	Values   bool         // compares values, and not only counts
 
 	Maker func(schema.Member) Maker // counts what was made on a day; may be nil
-	Pause func()                    // before a device is looked at again; may be nil
+	// Pause waits before a device is looked at again, which is done several times for the later looks. It may be nil.
+	Pause func()
 }
 
 // A Table is a table of outputs that retention deletes from.

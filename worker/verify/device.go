@@ -69,16 +69,36 @@ func (c *Config) device(ctx context.Context, m schema.Member) (found Device, err
 		}
 		found = k.found()
 		found.Looks = n
-		if n == looks || found.Unexplained() == 0 {
+		if found.Unexplained() == 0 {
 			return found, nil
 		}
 		again, changed, err := k.changed(ctx)
 		if err != nil || !changed {
 			return found, err
 		}
+		if n == looks {
+			found.unsteady()
+			return found, nil
+		}
 		m = again
+		c.pause(n)
+	}
+}
+
+// pause waits before the nth look, twice as long as before the one before.
+func (c *Config) pause(n int) {
+	for range 1 << (n - 1) {
 		if c.Pause != nil {
 			c.Pause()
+		}
+	}
+}
+
+// unsteady says of what nothing explains that somebody has changed the device during every look.
+func (d *Device) unsteady() {
+	for i := range d.Differences {
+		if !d.Differences[i].Explained() {
+			d.Differences[i].Reason = InFlight
 		}
 	}
 }

@@ -183,12 +183,9 @@ func (h *home) reports(ctx context.Context, p Pipeline, w schema.Window, day sch
 func (h *home) report(ctx context.Context, p Pipeline, w schema.Window, bucket tables.Ticks,
 	groups map[schema.ReportRow]*grouped) error {
 	maps.DeleteFunc(groups, func(_ schema.ReportRow, g *grouped) bool { return g.stored.Rows == 0 && g.devices == 0 })
-	var all []Difference
-	for range 2 { // a mark goes after the report was written
-		var err error
-		if all, err = h.compareReports(ctx, p, w, bucket, groups); err != nil || len(all) == 0 {
-			return err
-		}
+	all, err := h.compareReports(ctx, p, w, bucket, groups)
+	if err != nil || len(all) == 0 {
+		return err
 	}
 	reason, err := h.whyReport(ctx, p, w, bucket)
 	if err != nil {

@@ -49,12 +49,30 @@ func (h *home) days(ctx context.Context, p Pipeline) error {
 			if !h.Values && i < len(p.Reported)-1 {
 				continue
 			}
-			if err := h.reports(ctx, p, w, day); err != nil {
+			found, err := h.reportsOf(ctx, p, w, day)
+			if err != nil {
 				return err
 			}
+			h.found.Differences = append(h.found.Differences, found...)
 		}
 	}
 	return nil
+}
+
+// reportsOf compares the reports of a day. A job writes the buckets of devices before it leaves a mark with its
+// commit, so where nothing explains a difference, it waits longer and longer, and looks again.
+func (h *home) reportsOf(ctx context.Context, p Pipeline, w schema.Window, day schema.Day) ([]Difference, error) {
+	for n := 1; ; n++ {
+		look := home{Config: h.Config, at: h.at}
+		if err := look.reports(ctx, p, w, day); err != nil {
+			return nil, err
+		}
+		if n == looks || look.found.Unexplained() == 0 {
+			h.found.Looks = max(h.found.Looks, n)
+			return look.found.Differences, nil
+		}
+		h.pause(n)
+	}
 }
 
 func (h *home) differ(d Difference) {

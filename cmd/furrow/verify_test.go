@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+// newVerified returns a fleet of three devices, whose imported readings are folded.
+func newVerified(t *testing.T) *fixture {
+	t.Helper()
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	at := func(minute int) string {
+		return time.Now().UTC().Add(-3 * time.Hour).Truncate(time.Hour).Add(time.Duration(minute) * time.Minute).
+			Format(time.RFC3339)
+	}
+	text := "device,time,temp\n"
+	for minute := range 90 {
+		for _, d := range []string{"pump-1", "pump-2", "pump-3"} {
+			text += d + "," + at(minute) + ",21.5\n"
+		}
+	}
+	writeFile(t, "past.csv", text)
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("import past.csv --enrollment plant1")
+	f.must("schedule --once --pipeline live")
+	f.work()
+	return f
+}
+
+// TestVerifyEndsWithWhatItFound: 0 if all is explained, 1 with what is not, by device, output and time.
+func TestVerifyEndsWithWhatItFound(t *testing.T) {
+	f := newVerified(t)
+	out := f.must("verify --all --values --pipeline live")
+	for _, want := range []string{"3 devices, 270 readings stored", "folded         270\n", "Nothing differs."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	client := f.client
+	for e, err := range client.Table("readings").Entities(t.Context(), tables.Query{Range: tables.Partition("pump-2")}) {
+		must(t, err)
+		_, err = client.Table("readings").Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
+		must(t, err)
+		break
+	}
+	code, out, errs := f.run("verify --tenant acme --pipeline live")
+	if code != exitFailed || !strings.Contains(out, "pump-2 live rollups 1m ") || strings.Contains(out, "pump-1") ||
+		!strings.Contains(errs, "that nothing explains") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if code, out, _ := f.run("verify pump-1 --pipeline live"); code != exitOK || !strings.Contains(out, "1 device, ") {
+		t.Errorf("of another device: exit %d\n%s", code, out)
+	}
+	out = f.must("verify --all --after pump-2 --pipeline live --json")
+	if objects(t, "verify", out); strings.Count(out, "\n") != 2 || !strings.Contains(out, `"device":"pump-3"`) {
+		t.Errorf("after pump-2 there are\n%s", out)
+	}
+}
+
+// TestVerifyThatCannotLookSaysSo: its exit code tells an answer from none.
+func TestVerifyThatCannotLookSaysSo(t *testing.T) {
+	f := newVerified(t)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	args := append([]string{"verify", "--all", "--storage"}, f.storage)
+	if code, _, errs := furrow(stopped, args...); code != exitBlind {
+		t.Errorf("told to stop, it ends with %d: %s", code, errs)
+	}
+	if code, _, errs := f.run("verify pump-9"); code != exitBlind || !strings.Contains(errs, "pump-9") {
+		t.Errorf("of no device, it ends with %d: %s", code, errs)
+	}
+	for _, line := range []string{"verify", "verify pump-1 --all", "verify --all --sample 2", "verify --all --sample 0%",
+		"verify --all --from -1d --to -2d", "verify --tenant .", "verify pump/1"} {
+		if code, _, errs := f.run(line); code != exitUsage {
+			t.Errorf("furrow %s: exit %d, %s", line, code, errs)
+		}
+	}
+}
+
+// TestSampleIsAlwaysTheSame, and about as large as asked for.
+func TestSampleIsAlwaysTheSame(t *testing.T) {
+	f := newVerified(t)
+	whole := f.must("verify --all --sample 100% --json")
+	if objects(t, "verify", whole); strings.Count(whole, "\n") != 4 {
+		t.Errorf("all are\n%s", whole)
+	}
+	half := func() string {
+		named := regexp.MustCompile(`"device":"[^"]+","days"`)
+		return strings.Join(named.FindAllString(f.must("verify --all --sample 50% --json"), -1), " ")
+	}
+	if first := half(); half() != first {
+		t.Error("another sample")
+	}
+}
