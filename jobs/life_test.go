@@ -401,7 +401,7 @@ func (l *weeks) live() {
 		for range 1 + l.random.IntN(3) {
 			l.happen()
 		}
-		if l.random.IntN(4) == 0 {
+		if l.random.IntN(12) == 0 { // which takes as long as a day or two of the life
 			l.verify(fmt.Sprint("at ", l.now))
 		}
 		if l.random.IntN(2) == 0 {

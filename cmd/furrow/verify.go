@@ -166,9 +166,9 @@ func verifyAll(c *cli.Context, v *verify.Config, requests *tables.Counter) error
 	if err != nil {
 		return &blindError{err}
 	}
-	fmt.Fprintf(c.App.ErrWriter, "furrow: %s, about %s in %s: about %s of tables, $%.2g on Azure\n",
+	fmt.Fprintf(c.App.ErrWriter, "furrow: %s, about %s in %s: about %s of tables, %s on Azure\n",
 		many(estimate.Devices, "device"), many(estimate.Readings, "reading"), many(estimate.Days, "day"),
-		many(estimate.Requests, "request"), dollarsOf(estimate.Requests))
+		many(estimate.Requests, "request"), dollarsText(dollarsOf(estimate.Requests)))
 	began, shown := time.Now(), verifyProgress(c, estimate.Devices)
 	var sum verifiedTotals
 	for d, err := range v.Run(c.Context) {
@@ -199,6 +199,13 @@ func verifyAll(c *cli.Context, v *verify.Config, requests *tables.Counter) error
 
 func dollarsOf(requests int64) float64 {
 	return float64(requests) * price.Azure().Operation("tables query")
+}
+
+func dollarsText(usd float64) string {
+	if usd < 0.005 {
+		return "less than $0.01"
+	}
+	return fmt.Sprintf("$%.2f", usd)
 }
 
 // verifyProgress returns a function that says on a terminal how many devices were verified.

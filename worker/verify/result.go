@@ -15,18 +15,16 @@ type Reason string
 
 // The reasons. All but Unknown explain a difference.
 const (
-	Late     Reason = "late and waiting"     // stored below the checkpoint, and the next audit finds it
-	NotDue   Reason = "not yet due"          // younger than the settle time, or of the future
-	InFlight Reason = "in flight"            // above the checkpoint, or a job writes right now
-	Held     Reason = "held"                 // in flight, and the device fails
-	Refold   Reason = "to be folded again"   // after changed settings, an import, a rewind
-	Moved    Reason = "moved"                // belongs to another tenant than before, and is to be folded again
-	Retained Reason = "retained"             // below the watermark: rows and outputs may be deleted
-	Left     Reason = "left the fleet"       // an output of a device that is no longer in the fleet
-	Rejected Reason = "rejected"             // something of the row could not be folded
-	Unknown  Reason = "unexplained"          // nothing explains it
-	Crowded  Reason = "too many sensors"     // more than an output has room for: not every one of them is compared
-	NotRead  Reason = "outside of the range" // depends on rows before the first day
+	Late     Reason = "late and waiting"   // stored below the checkpoint, and the next audit finds it
+	NotDue   Reason = "not yet due"        // younger than the settle time, or of the future
+	InFlight Reason = "in flight"          // above the checkpoint, or a job writes right now
+	Held     Reason = "held"               // in flight, and the device fails
+	Refold   Reason = "to be folded again" // after changed settings, an import, a rewind
+	Moved    Reason = "moved"              // belongs to another tenant than before, and is to be folded again
+	Retained Reason = "retained"           // below the watermark: rows and outputs may be deleted
+	Left     Reason = "left the fleet"     // an output of a device that is no longer in the fleet
+	Unknown  Reason = "unexplained"        // nothing explains it
+	Crowded  Reason = "too many sensors"   // more than an output has room for: not every one of them is compared
 )
 
 // A Difference is something that a table says and the raw rows do not, or the other way round.
