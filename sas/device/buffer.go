@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A buffer holds the readings that wait to be sent, in the order of acceptance.
@@ -41,7 +42,7 @@ type entry struct {
 }
 
 // id makes the row keys of a device unique, whatever their ticks: by boot and number.
-func (e *entry) id() string { return fmt.Sprintf("%s.%08x", e.Boot, e.Seq) }
+func (e *entry) id() string { return schema.Number{Boot: e.Boot, N: e.Seq}.String() }
 
 // overhead is the approximate size of an entry besides its row.
 const overhead = 64
