@@ -93,6 +93,7 @@ func arrows() []arrow {
 		{"tables", "tables/service"},
 		{"tables/schema", "tables"},
 		{"tables/commands", "tables tables/schema"},
+		{"tables/made", "tables tables/schema"}, // pure: it is given row keys
 		{"tables/service", ""},
 		{"tables/shares", ""},
 		{"tables/local/...", "tables/local/internal/... tables/shares"}, // clients know it by its protocol alone
