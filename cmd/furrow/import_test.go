@@ -35,20 +35,22 @@ func TestImportedRowsAreFoldedAndTheirGapsReported(t *testing.T) {
 		"pump-7,2026-01-02T00:00:00Z,temp,2,5,") {
 		t.Errorf("the rollups are\n%s", out)
 	}
-	if _, errs := f.both("query pump-7 --gaps" + span); !strings.Contains(errs, "no model of the configuration names") {
+	if _, errs := f.both("query pump-7 --gaps" + span); !strings.Contains(errs, "has no numbered readings") {
 		t.Errorf("without a sequence: %s", errs)
 	}
 	writeFile(t, "site.yaml", "pipelines: [{name: live, processors: [latest, rollup]}]\nsequence: fCnt\n")
 	f.must("config apply site.yaml")
-	want := "device,day,readings,missing,repeated,resets,wraps,first,last\npump-7,2026-01-01,1,0,0,0,0,1,1\n" +
-		"pump-7,2026-01-02,2,3,1,0,0,5,5\npump-8,2026-01-02,1,0,0,0,0,0,0\n"
+	want := "device,day,readings,missing,repeated,resets,wraps,first,last,made,by_key,unnumbered,unsure\n" +
+		"pump-7,2026-01-01,1,0,0,0,0,1,1,1,0,0,false\npump-7,2026-01-02,2,3,1,0,0,5,5,4,0,0,false\n" +
+		"pump-8,2026-01-02,1,0,0,0,0,0,0,1,0,0,false\n"
 	if out := f.must("query --tenant acme --gaps --format csv" + span); out != want {
 		t.Errorf("the gaps are\n%s", out)
 	}
 	writeFile(t, "late.jsonl", `{"device":"pump-7","time":"2026-01-01T23:30:00Z","temp":7,"fCnt":3}`)
 	f.must("import late.jsonl")
-	if out := f.must("query pump-7 --gaps --format csv" + span); !strings.Contains(out, "01-01,2,1,0,0,0,1,3\n") ||
-		!strings.Contains(out, "01-02,2,1,1,0,0,5,5\n") {
+	out = f.must("query pump-7 --gaps --format csv" + span)
+	if !strings.Contains(out, "01-01,2,1,0,0,0,1,3,3,0,0,false\n") ||
+		!strings.Contains(out, "01-02,2,1,1,0,0,5,5,2,0,0,false\n") {
 		t.Errorf("with a late row the gaps are\n%s", out)
 	}
 	f.refused(exitUsage, "name one FILE", "import")

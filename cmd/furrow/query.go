@@ -64,7 +64,7 @@ the model of the device names and converts it. What a record does not have is ni
 			&cli.StringFlag{Name: "row-key", Usage: "Print the reading of a DEVICE with the row key `KEY`"},
 			boolFlag("states", "Print each state of sensors that are texts, or of --sensors: when it began and ended, how long "+
 				"it lasted"),
-			boolFlag("gaps", "Print by day which sequence numbers are missing or repeated, and when they began again"),
+			boolFlag("gaps", "Print by day how many readings were numbered, which numbers are missing, and restarts"),
 			boolFlag("latest", "Print the newest value of each sensor"),
 			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
 			&cli.StringFlag{Name: "by", Usage: "Print reports of many devices together: by `GROUP` tenant, site or labels.NAME"},

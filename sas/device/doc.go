@@ -19,6 +19,10 @@
 // Readings are sent in the order of acceptance. No outage, however long, loses a reading. If
 // the buffer is full, Send refuses the new reading with ErrFull.
 //
+// Each row key ends with a random name of the boot and the number of the reading in it, so that
+// furrow query --gaps tells which accepted readings are not stored. Readings in memory that are
+// lost with the process are not seen: nothing has their numbers.
+//
 // # Key and token
 //
 // The device's key never leaves the device: it signs a short proof of identity, and with that

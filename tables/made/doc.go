@@ -14,8 +14,8 @@
 //
 // # What cannot be known
 //
-//   - The end of a boot. If the last readings of a boot were lost, with its memory, no number shows how many. The same
-//     holds for a boot of which no row is stored, and for readings that a device's buffer still holds.
+//   - The end of a boot. If the last readings of a boot were lost, with its memory, no number shows how many. A boot
+//     without a single stored row does not show at all, nor do readings that a device's buffer still holds.
 //   - The beginning of the first boot of the span, because its earlier readings may lie before the span. It counts from
 //     its lowest number on. So do all numbers in properties.
 //   - Readings whose times lie outside the span, of a device that gives its readings times of its own. The span has no

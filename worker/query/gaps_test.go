@@ -14,22 +14,22 @@ import (
 // days counts the numbers of a device that sends a reading a minute.
 func days(t *testing.T, begin time.Time, numbers ...any) (all []GapDay) {
 	t.Helper()
-	readings := func(yield func(Reading, error) bool) {
+	rows := func(yield func(tables.Entity, error) bool) {
 		for i, n := range numbers {
 			at := schema.RowKey{Ticks: tables.TicksOf(begin.Add(time.Duration(i) * time.Minute))}
-			r := Reading{Device: "d", Row: at.String(), Time: at.Ticks}
+			e := tables.Entity{PartitionKey: "d", RowKey: at.String()}
 			switch n := n.(type) {
 			case int:
-				r.Values = []tables.Property{{Name: "fCnt", Value: tables.Double(float64(n))}}
+				e.Properties = []tables.Property{{Name: "fCnt", Value: tables.Double(float64(n))}}
 			case string:
-				r.Values = []tables.Property{{Name: "fCnt", Value: tables.String(n)}}
+				e.Properties = []tables.Property{{Name: "fCnt", Value: tables.String(n)}}
 			}
-			if !yield(r, nil) {
+			if !yield(e, nil) {
 				return
 			}
 		}
 	}
-	for d, err := range gapDays("fCnt", readings) {
+	for d, err := range gapDays("fCnt", schema.Member{Device: "d"}, Question{Sensors: []string{"fCnt"}}, rows) {
 		must.Succeed(t, err)
 		all = append(all, d)
 	}
@@ -66,7 +66,7 @@ func TestGapsOfSequenceNumbers(t *testing.T) {
 			t.Fatalf("%s: %+v", name, all)
 		}
 		d := all[0]
-		if d.Missing != c.missing || d.Repeated != c.repeated || d.Resets != c.resets || d.Wraps != c.wraps {
+		if d.Missing != c.missing || d.Repeated != c.repeated || d.Restarts != c.resets || d.Wraps != c.wraps {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
@@ -108,12 +108,40 @@ func TestRandomGapsAreCounted(t *testing.T) {
 		}
 		var got GapDay
 		for _, d := range days(t, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), numbers...) {
-			got.Missing, got.Repeated, got.Resets, got.Wraps = got.Missing+d.Missing, got.Repeated+d.Repeated,
-				got.Resets+d.Resets, got.Wraps+d.Wraps
+			got.Missing, got.Repeated, got.Restarts, got.Wraps = got.Missing+d.Missing, got.Repeated+d.Repeated,
+				got.Restarts+d.Restarts, got.Wraps+d.Wraps
 		}
-		if want := fmt.Sprint(missing, repeated, 0, wraps); want != fmt.Sprint(got.Missing, got.Repeated, got.Resets,
+		if want := fmt.Sprint(missing, repeated, 0, wraps); want != fmt.Sprint(got.Missing, got.Repeated, got.Restarts,
 			got.Wraps) {
 			t.Errorf("seed %d: %+v, want %s", seed, got, want)
+		}
+	}
+}
+
+// TestNumbersOfOthersAreNotMissed: between two spans of a tenant the device numbered readings of another one.
+func TestNumbersOfOthersAreNotMissed(t *testing.T) {
+	begin := tables.TicksOf(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
+	rows := func(yield func(tables.Entity, error) bool) {
+		for i := range tables.Ticks(10) {
+			at := schema.RowKey{Ticks: begin + i, Suffix: schema.Number{Boot: "abcdefgh", N: uint64(1 + 2*i)}.String()}
+			if !yield(tables.Entity{PartitionKey: "d", RowKey: at.String()}, nil) {
+				return
+			}
+		}
+	}
+	for spans, missing := range map[*schema.Spans]int64{
+		{}:                                   9,
+		{{To: begin + 3}}:                    2,
+		{{To: begin + 3}, {From: begin + 7}}: 4,
+		{{From: begin + 2, To: begin + 4}, {From: begin + 4, To: begin + 5}, {From: begin + 6}}: 4,
+	} {
+		got := int64(0)
+		for d, err := range gapDays("", schema.Member{Device: "d", Spans: *spans}, Question{}, rows) {
+			must.Succeed(t, err)
+			got += d.Missing
+		}
+		if got != missing {
+			t.Errorf("%v: %d missing, want %d", *spans, got, missing)
 		}
 	}
 }

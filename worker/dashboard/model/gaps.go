@@ -14,7 +14,7 @@ import (
 	"furrow/worker/query"
 )
 
-// A GapsQuery asks for the gaps in the sequence numbers of a device.
+// A GapsQuery asks for the gaps in the numbers of a device's readings.
 type GapsQuery struct {
 	Device   string
 	From, To time.Time
@@ -23,23 +23,28 @@ type GapsQuery struct {
 // Gaps is the answer of /v1/devices/{id}/gaps.
 type Gaps struct {
 	Device string `json:"device"`
-	// Sequence is the property that its model names; empty: it names none, and there are no rows.
+	// Sequence is the property that its model names, which counts where row keys have no numbers; empty: it names none.
 	Sequence string `json:"sequence,omitempty"`
 	Bounds
 	Rows []GapDay `json:"rows"`
 	Extent
 }
 
-// A GapDay is what the sequence numbers of a device say about a day.
+// A GapDay is what the numbers of a device's readings say about a day.
 type GapDay struct {
-	Day      string `json:"day"` // in UTC
-	Readings int64  `json:"readings"`
-	Missing  int64  `json:"missing"`
-	Repeated int64  `json:"repeated"`
-	Resets   int64  `json:"resets"`
-	Wraps    int64  `json:"wraps"`
-	First    uint64 `json:"first"`
-	Last     uint64 `json:"last"`
+	Day        string            `json:"day"` // in UTC
+	Readings   int64             `json:"readings"`
+	Missing    int64             `json:"missing"`
+	Repeated   int64             `json:"repeated"`
+	Resets     int64             `json:"resets"`
+	Wraps      int64             `json:"wraps"`
+	First      uint64            `json:"first"`
+	Last       uint64            `json:"last"`
+	Made       int64             `json:"made"`
+	ByKey      int64             `json:"byKey"`
+	Unnumbered int64             `json:"unnumbered"`
+	Gaps       []query.NumberGap `json:"gaps,omitempty"`
+	Unsure     bool              `json:"unsure,omitempty"`
 }
 
 // Object returns the day.
@@ -47,22 +52,24 @@ func (d GapDay) Object() any { return d }
 
 func gapColumns() []formats.Column {
 	columns := []formats.Column{{Name: "day"}}
-	for _, name := range []string{"readings", "missing", "repeated", "resets", "wraps", "first", "last"} {
+	for _, name := range []string{"readings", "missing", "repeated", "resets", "wraps", "first", "last", "made", "by_key",
+		"unnumbered"} {
 		columns = append(columns, formats.Column{Name: name, Type: formats.Count})
 	}
-	return columns
+	return append(columns, formats.Column{Name: "unsure", Type: formats.Flag})
 }
 
 // Lines has the cells of a day.
 func (d GapDay) Lines(line func([]formats.Cell)) {
 	cells := []formats.Cell{formats.TextCell(d.Day)}
-	for _, n := range []int64{d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, int64(d.First), int64(d.Last)} {
+	for _, n := range []int64{d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, int64(d.First), int64(d.Last), d.Made,
+		d.ByKey, d.Unnumbered} {
 		cells = append(cells, formats.CountCell(n))
 	}
-	line(cells)
+	line(append(cells, formats.FlagCell(d.Unsure)))
 }
 
-// Gaps returns the gaps in the sequence numbers of a device, from all rows of the span.
+// Gaps returns the gaps in the numbers of a device's readings, from all rows of the span.
 func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
 	o, read, err := s.holder(ctx, q.Device)
 	if err != nil {
@@ -77,7 +84,8 @@ func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
 
 // RecentGaps are those of a page: of the last days.
 type RecentGaps struct {
-	Sequence string // empty: the model of the device names none
+	Numbered bool   // its readings have, or should have, numbers
+	Sequence string // the property that the model of the device names; empty: it names none
 	Days     []GapDay
 	Some     bool // there are more rows than were read
 }
@@ -88,34 +96,47 @@ const (
 	gapsAge     = time.Minute
 )
 
-// RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages.
+// RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages, and none
+// if no model names a sequence number and the reading that a pipeline folded last has none in its row key.
 func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
 	o, first, err := s.holder(ctx, id)
-	means := s.sensorsOf(o.member)
-	if err != nil || means.Sequence == "" {
+	if err != nil {
 		return RecentGaps{}, first, err
 	}
-	key := ofMember(o.member) + means.Sequence
-	found, read, err := s.gaps.get(ctx, key, gapsAge, func(ctx context.Context) (RecentGaps, error) {
-		now := time.Now().UTC()
-		from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
-		ask := gapsQuestion(o.member, means, GapsQuery{id, from, now})
-		ask.Pages = recentPages
-		found := RecentGaps{Sequence: means.Sequence}
-		for d, err := range s.fleetOf(o.member.Device).Gaps(ctx, ask) {
-			switch {
-			case errors.Is(err, query.ErrMore):
-				found.Some = true
-			case err != nil:
-				return found, err
-			default:
-				found.Days = append(found.Days, gapDayOf(d))
-			}
-		}
-		slices.Reverse(found.Days)
-		return found, nil
+	d, known, err := s.device(ctx, o.member)
+	first = first.And(known)
+	means := s.sensorsOf(o.member)
+	numbered := means.Sequence != "" || slices.ContainsFunc(d.tracks, func(t tracked) bool {
+		key, err := schema.ParseRowKey(t.Checkpoint)
+		_, has := key.Number()
+		return err == nil && has
 	})
+	if err != nil || !numbered {
+		return RecentGaps{}, first, err
+	}
+	found, read, err := s.gaps.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
+		func(ctx context.Context) (RecentGaps, error) { return s.recentGaps(ctx, o.member, means) })
 	return found, first.And(read), err
+}
+
+func (s *Store) recentGaps(ctx context.Context, m schema.Member, means *fold.Sensors) (RecentGaps, error) {
+	now := time.Now().UTC()
+	from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
+	ask := gapsQuestion(m, means, GapsQuery{string(m.Device), from, now})
+	ask.Pages = recentPages
+	found := RecentGaps{Numbered: true, Sequence: means.Sequence}
+	for d, err := range s.fleetOf(m.Device).Gaps(ctx, ask) {
+		switch {
+		case errors.Is(err, query.ErrMore):
+			found.Some = true
+		case err != nil:
+			return found, err
+		default:
+			found.Days = append(found.Days, gapDayOf(d))
+		}
+	}
+	slices.Reverse(found.Days)
+	return found, nil
 }
 
 func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Question {
@@ -125,8 +146,9 @@ func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Quest
 }
 
 func gapDayOf(d query.GapDay) GapDay {
-	day := d.Day.Time().Format(time.DateOnly)
-	return GapDay{day, d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, d.First, d.Last}
+	day := d.Start.Time().Format(time.DateOnly)
+	return GapDay{day, d.Readings, d.Missing, d.Repeated, d.Restarts, d.Wraps, d.First, d.Last, d.Made(), d.ByKey,
+		d.Unnumbered, d.NumberGaps(), d.Unsure}
 }
 
 // gapDays yields the days of a device.

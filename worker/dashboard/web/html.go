@@ -147,7 +147,7 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	gaps, counted, err := s.c.Model.RecentGaps(r.Context(), id)
 	if err != nil {
 		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)
-	} else if gaps.Sequence != "" {
+	} else if gaps.Numbered {
 		page.Gaps = &gaps
 	}
 	return page, read.And(counted), nil

@@ -76,7 +76,7 @@ type DevicePage struct {
 	Window   string // as in the address
 	Series   *model.Series
 	Overlays []*model.Series   // other sensors of the same time
-	Gaps     *model.RecentGaps // nil: its readings have no sequence numbers, or they could not be read
+	Gaps     *model.RecentGaps // nil: its readings have no numbers, or they could not be read
 	// Incidents are those of the time of the chart, the newest first.
 	Incidents []model.Incident
 	Commands  api.Commands
