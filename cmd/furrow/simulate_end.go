@@ -75,6 +75,9 @@ func (l simulationLine) text() string {
 		say(l.Refused, "were refused as invalid by storage")
 	}
 	say(l.Waiting, "were not sent")
+	if l.Acks > 0 {
+		say(l.Acks, "acknowledgements of commands were stored besides")
+	}
 	return b.String() + faultList(l.Faults) + l.lateLine.text()
 }
 
@@ -106,6 +109,7 @@ type deviceEnd struct {
 	Stored   int64           `json:"stored"`
 	SetAside int64           `json:"setAside"`
 	Waiting  int64           `json:"waiting"`
+	Acks     int64           `json:"acks"` // rows that are stored besides the readings
 	Error    string          `json:"error,omitempty"`
 }
 
@@ -114,7 +118,7 @@ func (r *simulationReport) ended(m simulate.Member, s device.Stats) {
 		return
 	}
 	e := deviceEnd{Device: m.ID, Tenant: m.Tenant, Tokens: s.Tokens, Accepted: s.Accepted, Stored: s.Stored,
-		SetAside: s.SetAside, Waiting: s.Waiting}
+		SetAside: s.SetAside, Waiting: s.Waiting, Acks: s.Acks.Stored}
 	if s.Err != nil {
 		e.Error = s.Err.Error()
 	}

@@ -30,7 +30,7 @@ type sentBy struct {
 	newest     time.Time // of its readings
 	oldest     time.Time // of those that came after a newer one; if none did, of all
 	disordered bool      // a reading came after a newer one
-	stored     int64
+	stored     int64     // rows: readings, and acknowledgements of commands
 }
 
 func (l *lateReadings) of(id schema.DeviceID) *sentBy {
@@ -65,7 +65,7 @@ func (l *lateReadings) accepted(m simulate.Member, r device.Reading) {
 func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.of(m.ID).stored += s.Stored
+	l.of(m.ID).stored += s.Stored + s.Acks.Stored
 }
 
 // A lateLine is the number of readings that wait for an audit, in JSON.

@@ -41,6 +41,11 @@ type entry struct {
 	tried  bool   // was part of a request, which storage may have received
 }
 
+// acknowledges reports whether the entry acknowledges a command.
+func (e *entry) acknowledges() bool { return isAck(e.Row) }
+
+func isAck(row tables.Entity) bool { return row.Get(schema.AckProperty).Text() != "" }
+
 // id makes the row keys of a device unique, whatever their ticks: by boot and number.
 func (e *entry) id() string { return schema.Number{Boot: e.Boot, N: e.Seq}.String() }
 
@@ -215,10 +220,16 @@ func (b *buffer) waiting(upTo uint64) (n int, changed <-chan struct{}) {
 	return n, b.changed
 }
 
-func (b *buffer) usage() (n, bytes int64) {
+// usage counts the waiting readings, and the waiting acknowledgements of commands apart.
+func (b *buffer) usage() (readings, acks, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return int64(len(b.entries)), b.bytes
+	for _, e := range b.entries {
+		if e.acknowledges() {
+			acks++
+		}
+	}
+	return int64(len(b.entries)) - acks, acks, b.bytes
 }
 
 func (b *buffer) close() error {

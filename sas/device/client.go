@@ -160,7 +160,13 @@ func (c *Client) Send(r Reading) error {
 		c.count(func(s *Stats) { s.Refused++ })
 		return fmt.Errorf("reading: %w", err)
 	}
-	c.count(func(s *Stats) { s.Accepted++ })
+	c.count(func(s *Stats) {
+		if isAck(row) {
+			s.Acks.Accepted++
+		} else {
+			s.Accepted++
+		}
+	})
 	return nil
 }
 

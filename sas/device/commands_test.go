@@ -203,6 +203,10 @@ func TestCommandIsObeyedAndItsResultIsStored(t *testing.T) {
 		if told := o.calls(); len(told) != 2 || told[0] != string(first) || o.Stats().Commands != 2 {
 			t.Errorf("told %v", told)
 		}
+		must.Succeed(t, o.Flush(t.Context()))
+		if s := o.Stats(); s.Accepted+s.Stored+s.Waiting != 0 || s.Acks != (device.Acks{Accepted: 4, Stored: 4}) {
+			t.Errorf("acknowledgements count as readings: %+v", s)
+		}
 	})
 }
 
@@ -248,7 +252,7 @@ func TestUnsentAcknowledgementIsRemembered(t *testing.T) {
 			return f.network.RoundTrip(r)
 		})
 		o := f.start("oven", file, cut, works)
-		f.until("it obeys", func() bool { return o.Stats().Waiting == 2 })
+		f.until("it obeys", func() bool { return o.Stats().Acks.Waiting == 2 && o.Stats().Waiting == 0 })
 		o.stop()
 		o = f.start("oven", file, nil, works)
 		f.becomes("oven", id, schema.CommandSucceeded)

@@ -66,7 +66,16 @@ func (s *sender) operations() ([]tables.Op, error) {
 
 // markStored removes stored entries.
 func (s *sender) markStored(from, to int) {
-	s.count(func(s *Stats) { s.Stored += int64(to - from) })
+	acks := int64(0)
+	for _, e := range s.batch[from:to] {
+		if e.acknowledges() {
+			acks++
+		}
+	}
+	s.count(func(s *Stats) {
+		s.Stored += int64(to-from) - acks
+		s.Acks.Stored += acks
+	})
 	s.remove(from, to)
 	s.refused, s.denied = 0, false
 	s.clearFailures()

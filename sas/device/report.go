@@ -32,19 +32,29 @@ type Report struct {
 	Key    string    // its row key; empty if its time was unknown
 	Time   time.Time // zero if unknown
 	Row    string    // without its row key, as JSON
+	Ack    bool      // it acknowledges a command
 	Err    error     // details of the reason
 }
 
-// Stats are counts since Open and the current state.
+// Acks counts acknowledgements of commands since Open. They are rows like readings, which the client makes itself.
+type Acks struct {
+	Accepted int64
+	Stored   int64
+	SetAside int64 // reported after acceptance
+	Waiting  int64 // now
+}
+
+// Stats are counts since Open and the current state. The first ones leave out acknowledgements of commands.
 type Stats struct {
 	Accepted int64 // readings
 	Refused  int64 // by Send
 	Stored   int64
 	SetAside int64 // reported after acceptance
 	Waiting  int64 // now
-	Bytes    int64 // of the waiting readings
+	Bytes    int64 // of all that waits
 	Tokens   int64 // received
 	Commands int64 // handed to OnCommand or OnDesired
+	Acks     Acks
 
 	TimeKnown    bool
 	TokenExpires time.Time     // of the last token, by the server's clock; zero before the first
@@ -58,7 +68,7 @@ func (c *Client) Stats() Stats {
 	defer c.mu.Unlock()
 	s := c.stats
 	s.TimeKnown = c.clock.known()
-	s.Waiting, s.Bytes = c.buffer.usage()
+	s.Waiting, s.Acks.Waiting, s.Bytes = c.buffer.usage()
 	return s
 }
 
@@ -71,7 +81,11 @@ func (c *Client) count(change func(*Stats)) {
 func (c *Client) report(reports ...Report) {
 	for _, r := range reports {
 		c.count(func(s *Stats) {
-			if r.Reason != Damaged && r.Reason != Denied {
+			switch {
+			case r.Reason == Damaged, r.Reason == Denied:
+			case r.Ack:
+				s.Acks.SetAside++
+			default:
 				s.SetAside++
 			}
 		})
@@ -92,7 +106,7 @@ var errTimeless = errors.New("taken before the device knew the time; then it res
 // report returns a report about e.
 func (e *entry) report(why Reason, err error) Report {
 	row, _ := json.Marshal(e.Row) // it was encoded before
-	r := Report{Reason: why, Row: string(row), Err: err}
+	r := Report{Reason: why, Row: string(row), Ack: e.acknowledges(), Err: err}
 	if key, ok := e.key(); ok {
 		r.Key, r.Time = key.String(), key.Ticks.Time()
 	}

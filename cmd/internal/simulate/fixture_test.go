@@ -55,7 +55,7 @@ func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 
 func (y *fixture) enrollment(m Member) schema.Enrollment {
 	return schema.Enrollment{ID: schema.EnrollmentID("sim" + string(m.Tenant)), Tenant: m.Tenant, Readings: "readings",
-		Life: time.Hour, Backfill: y.backfill, SendEvery: time.Minute, Batch: 100}
+		Life: time.Hour, Backfill: y.backfill, SendEvery: time.Minute, Batch: 100, Commands: true}
 }
 
 func (y *fixture) credential(m Member) (schema.EnrollmentID, string) {

@@ -144,7 +144,6 @@ func (l *life) flush(ctx context.Context) {
 
 // send gives a reading to the client. It returns false when ctx has ended.
 func (l *life) send(ctx context.Context, r device.Reading) bool {
-	l.made()
 	err := l.client.Send(r)
 	for errors.Is(err, device.ErrFull) && ctx.Err() == nil {
 		l.flush(ctx)
@@ -152,6 +151,7 @@ func (l *life) send(ctx context.Context, r device.Reading) bool {
 	}
 	switch {
 	case err == nil:
+		l.made()
 		l.fresh++
 		if l.OnAccepted != nil {
 			l.OnAccepted(l.member, r)

@@ -14,6 +14,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
@@ -151,6 +152,45 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	s = must.Have(Run(ctx, c))(t)
 	if s.Waiting == 0 || s.Waiting != s.Made || s.Newest == nil || s.Behind == 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestAcknowledgementsAreNoReadings: what was made and stored agrees, and with acknowledgements it is what the table
+// has.
+func TestAcknowledgementsAreNoReadings(t *testing.T) {
+	t.Parallel()
+	y := newFixture(t, "contoso")
+	f := Fleet{Seed: 1, Devices: 1, Tenants: 1}
+	members := f.Members()
+	must.Succeed(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
+	must.Have(commands.Of(y.client, schema.Names{}).Send(t.Context(), schema.Command{Device: members[0].ID, Body: "1"},
+		time.Hour))(t)
+	c := y.config(members)
+	c.OnCommand = func(Member, device.Command) (any, error) { return nil, nil }
+	var once sync.Once
+	acknowledged := make(chan struct{})
+	c.Progress = func(s Summary) {
+		if s.Acks == 2 { // received, and succeeded
+			once.Do(func() { close(acknowledged) })
+		}
+	}
+	now := time.Now()
+	c.Sendings = func(Member) Stream {
+		return func(yield func(Sending) bool) {
+			reading := device.Reading{Values: map[string]any{"bar": 1.5}}
+			if !yield(Sending{now, reading}) {
+				return
+			}
+			select {
+			case <-acknowledged:
+				yield(Sending{now, reading})
+			case <-t.Context().Done():
+			}
+		}
+	}
+	s := must.Have(Run(t.Context(), c))(t)
+	if s.Made != 2 || s.Accepted != 2 || s.Stored != 2 || s.Acks != 2 || len(y.rows()) != 4 {
+		t.Errorf("%d rows of %+v", len(y.rows()), s)
 	}
 }
 

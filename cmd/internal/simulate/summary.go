@@ -14,12 +14,13 @@ type Summary struct {
 	Booted   int                     `json:"booted"`          // devices that got a token
 	Denied   int                     `json:"denied"`          // devices that get no token, or whose tokens do not work
 	Tokens   int64                   `json:"tokens"`          // issued
-	Made     int64                   `json:"readingsMade"`    // and given to the devices' clients
+	Made     int64                   `json:"readingsMade"`    // and accepted or refused by the devices' clients
 	Accepted int64                   `json:"accepted"`        // by the clients, which send each once
 	Refused  int64                   `json:"refused"`         // by the clients, because storage could not take them
-	Stored   int64                   `json:"stored"`          // acknowledged by storage
+	Stored   int64                   `json:"stored"`          // readings that storage has confirmed
 	SetAside map[device.Reason]int64 `json:"setAside"`        // by the clients, by reason
 	Waiting  int64                   `json:"waiting"`         // accepted, and neither stored nor set aside
+	Acks     int64                   `json:"acks"`            // of commands: rows that are stored besides the readings
 	Behind   int                     `json:"devicesNotEmpty"` // devices with waiting readings
 	Newest   error                   `json:"-"`               // why a device cannot send now; nil if all can
 	Elapsed  time.Duration           `json:"-"`
@@ -36,6 +37,7 @@ func (s *Summary) add(c device.Stats) {
 	s.Accepted += c.Accepted
 	s.Stored += c.Stored
 	s.Waiting += c.Waiting
+	s.Acks += c.Acks.Stored
 	if c.Waiting > 0 {
 		s.Behind++
 		if c.Err != nil {
@@ -81,6 +83,7 @@ func (r *runner) made() {
 func (r *runner) refused(l *life, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.past.Made++
 	r.past.Refused++
 	r.Log.Debug("reading refused by the device's client", slog.String("device", string(l.member.ID)), slog.Any("err", err))
 }
@@ -90,7 +93,9 @@ func (r *runner) noted(l *life, report device.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if report.Reason != device.Denied {
-		r.aside[report.Reason]++
+		if !report.Ack {
+			r.aside[report.Reason]++
+		}
 		return
 	}
 	r.Log.Warn("device denied", slog.String("device", string(l.member.ID)), slog.Any("err", report.Err))
