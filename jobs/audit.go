@@ -25,8 +25,9 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	if err != nil {
 		return Result{}, fmt.Errorf("audit of %s to %s: %w", m.First, m.Last, err)
 	}
-	r := Result{Devices: len(read.work), Overtaken: done.Overtaken, Late: done.Late, Refolds: done.Refolds,
-		Missing: done.Missing, Failed: done.Failed, Strange: read.strange}
+	// Devices that are held are counted by the follow-up.
+	r := Result{Devices: len(read.work) - len(done.Held), Overtaken: done.Overtaken, Late: done.Late,
+		Refolds: done.Refolds, Missing: done.Missing, Failed: done.Failed, Strange: read.strange}
 	for _, d := range done.Held {
 		r.Claimed = append(r.Claimed, claimed{d.Member.Place(), d.Row.Hold.Claim, d.Row.Hold.Until})
 	}

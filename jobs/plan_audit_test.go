@@ -10,6 +10,7 @@ import (
 	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -110,6 +111,36 @@ func TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation(t *testing.T) {
 	for _, wrong := range []wrong{refused, lost, twice, killedBefore, killedAfter} {
 		for n := range calm.n {
 			plan(&workplace{at: n, wrong: wrong})
+		}
+	}
+}
+
+// TestAuditByHandHasDevicesFarBehind: their own jobs continue with new rows, and find no late ones. Devices that are
+// held are left out, because an audit leaves them alone, too.
+func TestAuditByHandHasDevicesFarBehind(t *testing.T) {
+	t.Parallel()
+	r := newRoster(t)
+	month := schema.Month{Year: 2026, Month: time.November}
+	soon := tables.DateTime(tables.TicksOf(time.Now().Add(5 * time.Minute)))
+	var members, tracks []tables.Op
+	for device, until := range map[schema.DeviceID]string{"a": "HeldUntil", "b": "ChainUntil", "c": "ChainUntil"} {
+		m := schema.Member{Month: month, Device: device, Tenant: "acme", Readings: "readings"}
+		members = append(members, tables.Insert(must.Have(m.Entity())(t)))
+		track := tables.Entity{PartitionKey: month.String(), RowKey: string(m.Key())}
+		track.Set("LastReadRowKey", tables.String(tables.TicksOf(time.Now()).String()))
+		track.Set(until, soon)
+		tracks = append(tracks, tables.Insert(track))
+	}
+	r.write(t, r.names.Fleet(), members)
+	r.write(t, r.names.Partitions("live"), tracks)
+	for audit, want := range map[refold.Depth]int{refold.Full: 1, "": 0} {
+		w := &workplace{at: -1}
+		m := r.begin(t)
+		m.Kind, m.Month, m.Audit, m.Extra = jobs.Month, month, audit, audit != ""
+		w.do(t, r.pipeline(t, w), m)
+		if len(w.put) != want || want > 0 && (w.put[0].Kind != jobs.Audit || w.put[0].First.Device() != "b" ||
+			w.put[0].Last.Device() != "c") {
+			t.Errorf("audit %q: %+v", audit, w.put)
 		}
 	}
 }

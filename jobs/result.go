@@ -17,7 +17,7 @@ type Result struct {
 	Refused   int                  // rows with a rejected value
 	Overtaken int                  // devices that another job has taken over
 	Late      int                  // late rows that an audit found and folded
-	Refolds   int                  // devices that were folded again, in part or whole
+	Refolds   int                  // times that days of a device were folded again
 	Missing   int                  // rows that were counted before and are gone
 	Made      int                  // marks that a group job has worked off
 	Acks      int                  // acknowledgements of commands in the folded rows

@@ -22,7 +22,7 @@ func (f *Figures) Do(
 	began := tables.TicksOf(time.Now())
 	puts := &devicePuts{Putter: put, by: m}
 	r, err := d.Do(f.Within(ctx, m.Pipeline, m.Run), m, puts, save)
-	done := figuresOf(r)
+	done := figuresOf(m, r)
 	if m.Kind == jobs.Device {
 		done.Again, done.Parts = puts.n, puts.parts
 	}
@@ -43,12 +43,22 @@ func (f *Figures) Do(
 	return r, err
 }
 
-func figuresOf(r jobs.Result) schema.WorkerFigures {
-	return schema.WorkerFigures{
+// figuresOf counts each device once in a run: not in the messages that continue with it, and not in a second try.
+func figuresOf(m jobs.Message, r jobs.Result) schema.WorkerFigures {
+	w := schema.WorkerFigures{
 		Devices: int64(r.Devices), Folded: int64(r.Folded), Rows: int64(r.Rows), Refused: int64(r.Refused),
 		Overtaken: int64(r.Overtaken), Failed: int64(len(r.Failed)), Late: int64(r.Late), Refolded: int64(r.Refolds),
 		Missing: int64(r.Missing), Months: int64(r.Months),
 	}
+	switch {
+	case m.Mark != "":
+		w.Devices, w.Folded = 0, 0
+	case m.Kind == jobs.Audit:
+		w.Devices, w.Audited = 0, w.Devices
+	case m.Extra && m.Claim == "":
+		w.Devices = 0
+	}
+	return w
 }
 
 // Ended counts how a message ended. Use it as OnResult of a Pool.

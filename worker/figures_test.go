@@ -102,6 +102,27 @@ func TestLogHasALineForEachRun(t *testing.T) {
 	}
 }
 
+// TestDeviceCountsOnceInARun: a message that continues with a device, and a second try, count no other one.
+func TestDeviceCountsOnceInARun(t *testing.T) {
+	for name, c := range map[string]struct {
+		message                  jobs.Message
+		devices, audited, folded int64
+	}{
+		"a batch":                {jobs.Message{Kind: jobs.Device}, 3, 0, 2},
+		"the rest of a batch":    {jobs.Message{Kind: jobs.Device, Attempts: 1}, 3, 0, 2},
+		"a device far behind":    {jobs.Message{Kind: jobs.Device, Mark: "x"}, 0, 0, 0},
+		"a second try":           {jobs.Message{Kind: jobs.Device, Extra: true}, 0, 0, 2},
+		"devices of another job": {jobs.Message{Kind: jobs.Device, Extra: true, Claim: "x"}, 3, 0, 2},
+		"an audit":               {jobs.Message{Kind: jobs.Audit}, 0, 3, 2},
+		"stale days":             {jobs.Message{Kind: jobs.Audit, Mark: "x"}, 0, 0, 0},
+	} {
+		w := figuresOf(c.message, jobs.Result{Devices: 3, Folded: 2, Rows: 5})
+		if w.Devices != c.devices || w.Audited != c.audited || w.Folded != c.folded || w.Rows != 5 {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+}
+
 // A lockedLog is text that several goroutines write.
 type lockedLog struct {
 	mu sync.Mutex
@@ -147,7 +168,8 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	if m := got.Months; m.Devices != 12 || m.Batches != 3 || m.Audits != 3 || m.Held+m.Failing+m.Behind != 0 {
 		t.Errorf("the months are %+v", m)
 	}
-	if w := got.Workers; w.Rows != 480 || w.Folded != 12 || w.Devices != 24 || w.Failed != 0 || w.Months != 1 ||
+	if w := got.Workers; w.Rows != 480 || w.Folded != 12 || w.Devices != 12 || w.Audited != 12 || w.Failed != 0 ||
+		w.Months != 1 ||
 		w.Again != 0 {
 		t.Errorf("the workers have %+v", w)
 	}

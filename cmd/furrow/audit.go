@@ -44,12 +44,12 @@ type auditLine struct {
 	Pipeline schema.Pipeline `json:"pipeline"`
 	Run      time.Time       `json:"run"` // time that identifies the run in furrow status
 	Done     bool            `json:"done"`
-	Audits   int64           `json:"audits"`  // messages
-	Devices  int64           `json:"devices"` // audited devices
-	Late     int64           `json:"late"`    // late readings that were found and folded
-	Refolded int64           `json:"refolded"`
-	Missing  int64           `json:"missing"` // readings that were folded once and are missing from storage
-	Failed   int64           `json:"failed"`  // devices
+	Audits   int64           `json:"audits"`   // messages
+	Devices  int64           `json:"devices"`  // audited; each counts once
+	Late     int64           `json:"late"`     // late readings that were found and folded
+	Refolded int64           `json:"refolded"` // times that days of a device were folded again; a device may have several
+	Missing  int64           `json:"missing"`  // readings that were folded once and are missing from storage
+	Failed   int64           `json:"failed"`   // devices
 	Seconds  float64         `json:"seconds"`
 }
 
@@ -105,8 +105,8 @@ func runAudit(c *cli.Context) error {
 
 func (l auditLine) text() string {
 	took := time.Duration(l.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
-	text := fmt.Sprintf("%s: %s audited in %s: %s found and folded, %s folded again", l.Pipeline,
-		many(l.Devices, "device"), short(took), many(l.Late, "late reading"), many(l.Refolded, "device"))
+	text := fmt.Sprintf("%s: %s audited in %s: %s found and folded, in %s", l.Pipeline, many(l.Devices, "device"),
+		short(took), many(l.Late, "late reading"), many(l.Refolded, "refold"))
 	if l.Missing > 0 {
 		text += "; missing from storage although folded before: " + many(l.Missing, "reading")
 	}
@@ -130,7 +130,7 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 			return auditLine{}, err
 		}
 		put, done := figures.Audits()
-		if now := figures.Workers.Devices + put + done; now != last {
+		if now := figures.Workers.Audited + put + done; now != last {
 			moved, last = time.Now(), now
 		}
 		over := figures.Audited()
@@ -141,7 +141,7 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 		}
 		if over {
 			w := figures.Workers
-			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Devices, Late: w.Late,
+			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Audited, Late: w.Late,
 				Refolded: w.Refolded, Missing: w.Missing, Failed: w.Failed}, nil
 		}
 		if time.Since(told) > auditReport {

@@ -271,8 +271,12 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 func runOf(r worker.RunFigures) runStatus {
 	w := r.Workers
 	audits, audited := r.Audits()
+	devices := w.Devices
+	if r.ByHand() {
+		devices = w.Audited
+	}
 	return runStatus{Audits: audits, AuditsDone: audited, ByHand: r.ByHand(), Slot: r.Run.Slot.Time(),
 		Skipped: r.Run.Skipped, Done: r.Done(), Seconds: r.Took().Seconds(),
-		Batches: r.Months.Batches + w.Again, BatchesDone: r.BatchesDone(), Devices: w.Devices, Folded: w.Folded,
+		Batches: r.Months.Batches + w.Again, BatchesDone: r.BatchesDone(), Devices: devices, Folded: w.Folded,
 		Rows: w.Rows, Late: w.Late, Failed: w.Failed, Operations: w.Operations}
 }

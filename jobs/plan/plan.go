@@ -214,6 +214,9 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 			at.Lag = max(at.Lag, pl.now.Time().Sub(tables.TicksBefore(t.Checkpoint).Time()))
 		}
 	}
+	if pl.task.Extra {
+		return !held // an audit takes nothing from the job that continues with the device
+	}
 	if t.Waiting {
 		// The job of the first one finds out whether there are turns for it and others.
 		first := pl.waiting == (schema.Place{}) || !pl.waiting.SharesTenant(t.Place)

@@ -54,7 +54,7 @@ const (
 type Result struct {
 	Overtaken int // devices that another job has taken over
 	Late      int // late rows that were found and folded
-	Refolds   int // folds of a span again
+	Refolds   int // times that days of a device were folded again; a device may have several
 	Missing   int // rows that were counted before and are gone
 
 	Failed  map[schema.Place]error

@@ -21,14 +21,15 @@ type WorkerFigures struct {
 
 	First, Last tables.Ticks // start of the first job and end of the last one, by the worker's clock
 
-	Devices   int64 // that device and audit jobs have checked
+	Devices   int64 // that device jobs have checked, each once
+	Audited   int64 // devices that audit jobs have checked, each once
 	Folded    int64 // devices with new rows that were committed
 	Rows      int64 // folded and committed
 	Refused   int64 // values and rows
 	Overtaken int64 // devices that another job has taken over
 	Failed    int64 // devices
 	Late      int64 // rows that an audit found below the checkpoint, and folded
-	Refolded  int64 // devices that were folded again, completely or in part
+	Refolded  int64 // times that days of a device were folded again; a device may have several
 	Missing   int64 // rows that were counted once and are gone
 	Months    int64 // month jobs put by master jobs
 	Again     int64 // device messages put by device jobs: devices far behind, and retries
@@ -42,7 +43,7 @@ type WorkerFigures struct {
 
 func (w *WorkerFigures) counts() []count {
 	return []count{
-		{"Devices", &w.Devices}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
+		{"Devices", &w.Devices}, {"Audited", &w.Audited}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
 		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
 		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits},
 		{"Parts", &w.Parts}, {"Batches", &w.Batches},
