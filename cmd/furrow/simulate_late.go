@@ -70,7 +70,8 @@ func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
 
 // A lateLine is the number of readings that wait for an audit, in JSON.
 type lateLine struct {
-	Late     *int64          `json:"late,omitempty"` // absent if counting took too long
+	Late     *int64          `json:"late,omitempty"`     // absent if counting took too long
+	LateMore bool            `json:"lateMore,omitempty"` // there may be more: a run is under way, or a worker was killed
 	Pipeline schema.Pipeline `json:"latePipeline,omitempty"`
 	Until    *time.Time      `json:"lateUntil,omitempty"` // latest time of the audit that finds them
 }
@@ -79,14 +80,18 @@ func (l lateLine) text() string {
 	switch {
 	case l.Pipeline == "":
 		return ""
-	case l.Late == nil:
+	case l.Late == nil, *l.Late == 0 && l.LateMore:
 		return "Some readings were sent out of order. Late ones are in no output until an audit finds them: furrow audit " +
 			"run --wait\n"
 	case *l.Late == 0:
 		return ""
 	}
-	return fmt.Sprintf("%s arrived late. An audit of pipeline %s finds them by %s,\nor now: furrow audit run "+
-		"--pipeline %s --wait\n", many(*l.Late, "reading"), l.Pipeline, l.Until.Format(time.RFC3339), l.Pipeline)
+	least := ""
+	if l.LateMore {
+		least = "At least "
+	}
+	return fmt.Sprintf("%s%s arrived late. An audit of pipeline %s finds them by %s,\nor now: furrow audit run "+
+		"--pipeline %s --wait\n", least, many(*l.Late, "reading"), l.Pipeline, l.Until.Format(time.RFC3339), l.Pipeline)
 }
 
 // countFor is the maximum time for counting late readings.
@@ -105,7 +110,12 @@ func (l *lateReadings) count(c *cli.Context, d *deviceAdmin, members []simulate.
 	if err != nil || len(holds.Config.Pipelines) == 0 {
 		return lateLine{}, err
 	}
-	line := lateLine{Pipeline: holds.Config.Pipelines[0].Name}
+	first := holds.Config.Pipelines[0]
+	over, err := d.runsOver(ctx, first.Name, first.Cadence)
+	if err != nil {
+		return lateLine{}, err
+	}
+	line := lateLine{Pipeline: first.Name, LateMore: !over}
 	late, until, err := l.ofPipeline(ctx, d, line.Pipeline, members)
 	if err == nil {
 		line.Late = &late
