@@ -114,27 +114,35 @@ func (g *readingsMaking) make(ctx context.Context) (changed bool, err error) {
 	return changed, err
 }
 
-// days returns what the table of readings has of the day afterwards. Of other partitions than its own, it has what it
-// had, unless their devices have gone meanwhile.
+// days returns what the table of readings has of the day afterwards. Where no file of a partition stays, it has the
+// rows that were written. Of the others, the first one is taken to have what is left: rows that came late, or whose
+// devices have gone meanwhile.
 func (g *readingsMaking) days() (all []catalog.Day) {
-	for _, month := range g.months {
-		all = append(all, g.snapshot.Day(month))
+	left, to := g.grown(), -1
+	for i, month := range slices.Backward(g.months) {
+		d := g.snapshot.Day(month)
+		if g.of.Hour > 0 || slices.ContainsFunc(g.snapshot.Files, func(f catalog.File) bool { return g.stays(&f, month) }) {
+			to = i
+		} else {
+			left -= g.rows[month] - d.Rows
+			d.Rows = g.rows[month]
+		}
+		all = append(all, d)
 	}
-	grown, own := g.grown(), g.grown()
-	if g.of.Hour == 0 && !slices.ContainsFunc(g.snapshot.Files, g.stays) {
-		own = g.rows[g.of.Month] - all[0].Rows
+	slices.Reverse(all)
+	if to >= 0 {
+		all[to].Rows += left
 	}
-	all[0].Rows += own
-	all[len(all)-1].Rows += grown - own
 	if g.whole() {
 		all[0].Watermark = g.watermark()
 	}
 	return all
 }
 
-// stays reports whether a file has rows of the day's partition, and does not go.
-func (g *readingsMaking) stays(f catalog.File) bool {
-	return g.of.has(&f) && !slices.ContainsFunc(g.gone, func(o catalog.File) bool { return o.Name == f.Name })
+// stays reports whether a file has rows of a partition, and does not go.
+func (g *readingsMaking) stays(f *catalog.File, m schema.Month) bool {
+	goes := func(o catalog.File) bool { return o.Name == f.Name }
+	return slices.Contains(f.Months, m) && !slices.ContainsFunc(g.gone, goes)
 }
 
 // whole reports whether the table has every row afterwards that storage had accepted when reading began.
