@@ -38,9 +38,9 @@ func (g *readingsMaking) replaceAll() {
 func (g *readingsMaking) replaceShared() {
 	for n := 0; n != len(g.months); {
 		n = len(g.months)
-		for _, f := range g.dayFiles() {
+		for _, f := range g.dayFiles(g.snapshot.Files) {
 			if shares(&f, g.months) {
-				g.addMonths(&f)
+				g.addMonths(f.Months)
 			}
 		}
 	}
@@ -53,21 +53,21 @@ func (g *readingsMaking) replaceShared() {
 // replace has a file go.
 func (g *readingsMaking) replace(f catalog.File) {
 	g.gone = append(g.gone, f)
-	g.addMonths(&f)
+	g.addMonths(f.Months)
 }
 
-// addMonths notes the partitions that a file has rows of.
-func (g *readingsMaking) addMonths(f *catalog.File) {
-	for _, m := range f.Months {
+// addMonths notes partitions that files have rows of.
+func (g *readingsMaking) addMonths(months []schema.Month) {
+	for _, m := range months {
 		if !slices.Contains(g.months, m) {
 			g.months = append(g.months, m)
 		}
 	}
 }
 
-// dayFiles returns what all tables have of the day.
-func (g *readingsMaking) dayFiles() []catalog.File {
-	all := slices.Clone(g.snapshot.Files)
+// dayFiles returns what all tables have of the day, given the files of readings.
+func (g *readingsMaking) dayFiles(readings []catalog.File) []catalog.File {
+	all := slices.Clone(readings)
 	for _, a := range g.sums.all {
 		all = append(all, a.snapshot.Files...)
 	}

@@ -26,6 +26,10 @@ const (
 	mostMonths = 24
 	// So many files become one at a time.
 	mostMerged = 24
+	// Files share partitions with each other, one with the next, as long as there are not more of them, and of at most
+	// mostMonths: so one version replaces all files of a partition, and where rollups or reports are asked for later, all
+	// of these.
+	mostGrouped = 30
 	// So long a day waits once it has small files: partitions of the fleet end it in the same minutes.
 	mergeAfter = 2 * tables.Hour
 )
@@ -33,15 +37,46 @@ const (
 // A mergeUnit is what goes together when files of a day become one.
 type mergeUnit struct {
 	files      []catalog.File
-	months     []schema.Month
+	group      *mergeGroup
 	bytes      int64
-	unfinished bool // a merge was killed
+	unfinished bool // a merge was killed between two tables: they have files of different partitions
+}
+
+// A mergeGroup is files that share partitions of the fleet, each with some of the others.
+type mergeGroup struct {
+	months []schema.Month
+	files  int // of readings
+}
+
+// grouped returns the groups of files, by the partitions that they have. The first of the files are of readings.
+func grouped(files []catalog.File, readings int) map[schema.Month]*mergeGroup {
+	of := map[schema.Month]*mergeGroup{}
+	for i, f := range files {
+		g := &mergeGroup{}
+		if i < readings {
+			g.files = 1
+		}
+		for _, m := range f.Months {
+			o := of[m]
+			if o == g {
+				continue
+			}
+			if o == nil {
+				o = &mergeGroup{months: []schema.Month{m}}
+			}
+			g.months, g.files = append(g.months, o.months...), g.files+o.files
+			for _, m := range o.months {
+				of[m] = g
+			}
+		}
+	}
+	return of
 }
 
 // units returns each of files by itself.
 func units(files []catalog.File) (all []mergeUnit) {
 	for _, f := range files {
-		all = append(all, mergeUnit{files: []catalog.File{f}, months: f.Months, bytes: f.Bytes})
+		all = append(all, mergeUnit{files: []catalog.File{f}, group: &mergeGroup{f.Months, 1}, bytes: f.Bytes})
 	}
 	return all
 }
@@ -55,20 +90,36 @@ func fewer(all []mergeUnit, small int64) (one, others []mergeUnit) {
 		return all[i : i+1], slices.Delete(slices.Clone(all), i, i+1)
 	}
 	all = slices.SortedFunc(slices.Values(all), func(a, b mergeUnit) int { return cmp.Compare(a.bytes, b.bytes) })
-	n, bytes, files, months := 0, int64(0), 0, map[schema.Month]bool{}
-	for i, u := range all {
-		for _, m := range u.months {
-			months[m] = true
+	n, bytes := 0, int64(0)
+	for _, u := range all {
+		if u.bytes >= small || !fit(append(slices.Clip(one), u)) {
+			others = append(others, u)
+			continue
 		}
-		if files += len(u.files); u.bytes >= small || files > mostMerged || len(months) > mostMonths {
-			break
-		}
-		if i+1 >= mergedFiles && u.bytes <= 2*bytes {
-			n = i + 1
+		if one = append(one, u); len(one) >= mergedFiles && u.bytes <= 2*bytes {
+			n = len(one)
 		}
 		bytes += u.bytes
 	}
-	return all[:n], all[n:]
+	return one[:n], append(slices.Clip(one[n:]), others...)
+}
+
+// fit reports whether units may become one: with all that shares partitions with them.
+func fit(all []mergeUnit) bool {
+	files, months, groups := 0, map[schema.Month]bool{}, map[*mergeGroup]bool{}
+	grouped := 0
+	for _, u := range all {
+		files += len(u.files)
+		if groups[u.group] {
+			continue
+		}
+		groups[u.group] = true
+		grouped += u.group.files
+		for _, m := range u.group.months {
+			months[m] = true
+		}
+	}
+	return files <= mostMerged && (grouped <= mostGrouped || len(groups) == 1) && len(months) <= mostMonths
 }
 
 func filesOf(all []mergeUnit) (files []catalog.File) {
@@ -83,28 +134,34 @@ func filesOf(all []mergeUnit) (files []catalog.File) {
 // Where there are rollups and reports, files of a partition go together, with all that has rows of it: those are made
 // again of all its readings.
 func (g *readingsMaking) mergeable(files []catalog.File) (all []mergeUnit) {
+	every := g.dayFiles(files)
+	of := grouped(every, len(files))
 	open := func(m schema.Month) bool { return m != g.of.Month && g.snapshot.Day(m).Watermark == 0 }
-	if len(g.sums.all) == 0 {
-		return slices.DeleteFunc(units(files), func(u mergeUnit) bool { return slices.ContainsFunc(u.months, open) })
-	}
-	left := map[schema.Month]bool{}
-	for _, f := range files {
-		left[f.Months[0]] = true
-	}
-	for m := range left {
-		if slices.ContainsFunc(all, func(u mergeUnit) bool { return slices.Contains(u.months, m) }) {
+	at := map[*mergeGroup]int{}
+	for _, u := range units(files) {
+		months := u.group.months
+		if u.group = of[months[0]]; len(g.sums.all) > 0 {
+			months = u.group.months
+		}
+		if slices.ContainsFunc(months, open) {
 			continue
 		}
-		together := &readingsMaking{Tables: g.Tables, snapshot: &catalog.Snapshot{Files: files}, sums: g.sums,
-			of: TableDay{Month: m}, months: []schema.Month{m}}
-		together.replaceAll()
-		u := mergeUnit{files: together.gone, months: together.months}
-		for _, f := range u.files {
-			u.bytes += f.Bytes
+		if i, is := at[u.group]; is && len(g.sums.all) > 0 {
+			all[i].files, all[i].bytes = append(all[i].files, u.files...), all[i].bytes+u.bytes
+			continue
 		}
-		u.unfinished = together.unfinished()
-		if !slices.ContainsFunc(u.months, open) {
-			all = append(all, u)
+		at[u.group] = len(all)
+		all = append(all, u)
+	}
+	for i := range all { // a merge was killed before the readings
+		if one, _ := fewer(units(all[i].files), g.small()); len(g.sums.all) > 0 {
+			all[i].unfinished = len(one) > 0
+		}
+	}
+	for _, f := range every[len(files):] {
+		group := of[f.Months[0]]
+		if i, is := at[group]; is && len(f.Months) < len(group.months) {
+			all[i].unfinished = true
 		}
 	}
 	return all
@@ -137,9 +194,12 @@ func (m *Tables) Merge(ctx context.Context, tenant schema.Tenant, day schema.Day
 			return nil
 		}
 		g.merges, g.months = true, nil
-		for _, u := range one {
-			for _, f := range u.files {
-				g.replace(f)
+		for _, f := range filesOf(one) {
+			g.replace(f)
+		}
+		for _, u := range one { // rollups may have partitions whose readings were erased
+			if len(g.sums.all) > 0 {
+				g.addMonths(u.group.months)
 			}
 		}
 		of.Month = g.months[0]

@@ -1,9 +1,13 @@
 package archive_test
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
 
+	"furrow/jobs/archive"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -61,4 +65,74 @@ func TestEachPartitionHasItsRows(t *testing.T) {
 		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.parts[1]))
 		x.counts(t, "late rows beside an erasure")
 	}
+}
+
+// TestAKilledMergeOfAnErasedPartitionIsFinished: it was killed between rollups and readings, and the only device of a
+// partition is erased then, so that no file of readings has that partition.
+func TestAKilledMergeOfAnErasedPartitionIsFinished(t *testing.T) {
+	t.Parallel()
+	x := newMerge(t, 5, true)
+	maker := func(through *faults.Gate) *archive.Tables {
+		m := x.tablesFleet.maker(t, nil)
+		if through != nil {
+			m = x.tablesFleet.maker(t, through)
+		}
+		m.Summed = archive.Summed{Rollups: []schema.Window{schema.Hour}}
+		return m
+	}
+	x.again(t)
+	for _, of := range x.parts {
+		must.Succeed(t, maker(nil).MakeDay(t.Context(), of))
+	}
+	for n := 0; ; n++ {
+		ctx, kill := context.WithCancel(t.Context())
+		_, err := maker(&faults.Gate{At: n, Stop: func(func() (*http.Response, error)) (*http.Response, error) {
+			kill()
+			return nil, context.Canceled
+		}}).Merge(ctx, x.day.Tenant, x.day.Day)
+		kill()
+		if err == nil {
+			t.Fatal("no operation is between rollups and readings")
+		}
+		if files := x.files(t); files["rollups-1h"] < 5 && files["readings"] == 5 {
+			break
+		}
+	}
+	x.vanishMember(t, 2)
+	m := x.member(2)
+	must.Have(maker(nil).Erase(t.Context(), m.Month, m.Tenant, m.Device))(t)
+	for must.Have(maker(nil).Merge(t.Context(), x.day.Tenant, x.day.Day))(t) {
+	}
+	if files := x.files(t); files["rollups-1h"] != 1 || files["readings"] != 1 {
+		t.Errorf("files %v", files)
+	}
+	same(t, x.newest(t), x.want(t))
+}
+
+// TestADayOfManyPartitionsIsMadeInOneVersion: late rows of one come beside those of others, each time of other ones,
+// and become one with them. One version still replaces all files of a partition, and of those that share some with it,
+// where rollups are asked for.
+func TestADayOfManyPartitionsIsMadeInOneVersion(t *testing.T) {
+	t.Parallel()
+	x := newMerge(t, 110, false)
+	x.merge(t)
+	for round := range 5 {
+		for n := range 22 {
+			n += 1 + 22*round
+			if n >= len(x.parts) {
+				break
+			}
+			late := x.sends(t, n)
+			must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.parts[n], late))
+		}
+		late := x.sends(t, 1)
+		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.parts[1], late))
+		x.merge(t)
+		t.Log(x.files(t))
+	}
+	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.parts[1]))
+	x.counts(t)
+	x.summed = true
+	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.parts[1]))
+	x.counts(t, "with rollups")
 }

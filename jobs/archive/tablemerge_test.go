@@ -139,10 +139,16 @@ func TestSmallFilesOfPartitionsBecomeOne(t *testing.T) {
 		if files := x.files(t); files["readings"] != 30 || summed && files["reports-1h"] != 30 {
 			t.Fatalf("files before: %v", files)
 		}
+		must.Have(x.maker(t, nil).Merge(t.Context(), x.day.Tenant, x.day.Day))(t)
+		for table, n := range x.files(t) {
+			if n != 7 { // 24 become one at a time
+				t.Errorf("at first, table %s has %d files", table, n)
+			}
+		}
 		x.merge(t)
 		x.good(t, "merged")
 		for table, n := range x.files(t) {
-			if n != 3 { // one of 24 partitions, one of 5, and that of the first
+			if n != 2 { // one of 24 partitions, and one of the others
 				t.Errorf("table %s has %d files", table, n)
 			}
 		}
