@@ -97,8 +97,8 @@ func (g *readingsMaking) make(ctx context.Context) (changed bool, err error) {
 	if len(g.gone)+len(g.made) > 0 {
 		changed = true
 		if err = g.sums.commit(ctx, g); err == nil {
-			_, err = g.table.Commit(ctx, g.snapshot, &catalog.Change{Why: g.why(), Days: g.days(), Gone: g.gone,
-				New: g.made, Same: g.merges && g.grown() == 0})
+			_, err = g.table.Commit(ctx, g.snapshot, &catalog.Change{Why: g.why(), Days: g.days(), Takes: !g.merges,
+				Gone: g.gone, New: g.made, Same: g.merges && g.grown() == 0})
 		}
 	}
 	if !changed {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -159,16 +158,9 @@ func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Tick
 	if asked.all || m.Quiet < 0 {
 		return 0, nil
 	}
-	has, last, months := int64(0), tables.Ticks(0), []schema.Month{d.Month}
-	for f, err := range m.Readings(d.Tenant).Files(ctx, d.Day, d.Day) {
-		if err != nil {
-			return 0, err
-		}
-		if d.has(&f) {
-			has += f.Stats.Rows
-			last = max(last, tables.TicksOf(time.UnixMilli(f.Modified)))
-			months = append(months, f.Months...)
-		}
+	has, last, err := m.taken(ctx, d)
+	if err != nil {
+		return 0, err
 	}
 	calm := asked.newest.Add(cmp.Or(m.Quiet, quiet))
 	if calm > asked.Now.Add(2*cmp.Or(m.Quiet, quiet)) {
@@ -184,7 +176,7 @@ func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Tick
 	if again <= asked.Now || last > asked.Now { // or a clock was ahead when it was made
 		return 0, nil
 	}
-	counted, err := m.counted(ctx, d, months)
+	counted, err := m.counted(ctx, d)
 	if err != nil {
 		return 0, err
 	}
@@ -194,16 +186,32 @@ func (m *Tables) due(ctx context.Context, d TableDay, asked asking) (tables.Tick
 	return again, nil
 }
 
-// counted returns how many rows partitions of the fleet have of a day or hour according to their ledgers.
-func (m *Tables) counted(ctx context.Context, d TableDay, months []schema.Month) (n int64, err error) {
-	slices.SortFunc(months, schema.Month.Compare)
-	for _, d.Month = range slices.Compact(months) {
-		for c, err := range m.Stored(d).Counts(ctx) {
-			if err != nil {
-				return 0, err
-			}
-			n += c.Rows
+// taken returns how many rows the table has of a day or hour, and when the last of them were taken in. A day may share
+// files with those of other partitions: they are made again with others, and have rows of others.
+func (m *Tables) taken(ctx context.Context, d TableDay) (has int64, last tables.Ticks, err error) {
+	if d.Hour == 0 {
+		of, err := m.Readings(d.Tenant).Day(ctx, d.Day, d.Month)
+		return of.Rows, of.Taken, err
+	}
+	for f, err := range m.Readings(d.Tenant).Files(ctx, d.Day, d.Day) {
+		if err != nil {
+			return 0, 0, err
 		}
+		if d.has(&f) {
+			has += f.Stats.Rows
+			last = max(last, tables.TicksOf(time.UnixMilli(f.Modified)))
+		}
+	}
+	return has, last, nil
+}
+
+// counted returns how many rows there are of a day or hour according to the ledger.
+func (m *Tables) counted(ctx context.Context, d TableDay) (n int64, err error) {
+	for c, err := range m.Stored(d).Counts(ctx) {
+		if err != nil {
+			return 0, err
+		}
+		n += c.Rows
 	}
 	return n, nil
 }

@@ -32,6 +32,9 @@ const (
 	mostGrouped = 30
 	// So long a day waits once it has small files: partitions of the fleet end it in the same minutes.
 	mergeAfter = 2 * tables.Hour
+	// Where there are rollups or reports, late rows of one partition have those made again of the rows of all that share
+	// files with it: most late rows come before partitions do.
+	mergeSummedAfter = tables.Day
 )
 
 // A mergeUnit is what goes together when files of a day become one.
@@ -251,7 +254,11 @@ func (m *Tables) mergeDue(ctx context.Context, mark schema.Mark) error {
 	if err != nil {
 		return fmt.Errorf("%w: mark of the archive: %w", groups.ErrUnmakeable, err)
 	}
-	if mark.Read < mark.At+mergeAfter {
+	after := mergeAfter
+	if len(m.Sums(mark.Tenant)) > 0 {
+		after = mergeSummedAfter
+	}
+	if mark.Read < mark.At+after {
 		return groups.ErrNotYet
 	}
 	if !retain.KeepOfTenant(m.Source.Keep, mark.Tenant).KeepsDay(day, mark.Read) {

@@ -2,11 +2,17 @@ package archive_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"furrow/jobs/archive"
+	"furrow/jobs/groups"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -107,6 +113,67 @@ func TestAKilledMergeOfAnErasedPartitionIsFinished(t *testing.T) {
 		t.Errorf("files %v", files)
 	}
 	same(t, x.newest(t), x.want(t))
+}
+
+// asks asks for what a device of a partition has sent late, some time after rows of that were taken in, and reports
+// whether it was made.
+func (x *mergeFleet) asks(t testing.TB, n int, device schema.DeviceID, after time.Duration) bool {
+	t.Helper()
+	m, of := x.maker(t, nil), x.parts[n]
+	taken := must.Have(m.Readings(of.Tenant).Day(t.Context(), of.Day, of.Month))(t).Taken
+	mark := schema.Mark{Month: of.Month, Kind: schema.ArchiveMark, Tenant: of.Tenant,
+		Name: schema.ArchivePart{Day: of.Day, Device: device}.Name(), At: taken.Add(after - 3*time.Minute),
+		Read: taken.Add(after)}
+	err := m.Make(t.Context(), []schema.Mark{mark})
+	if err != nil && !errors.Is(err, groups.ErrWaits) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// TestPartitionsThatShareFilesWaitForThemselves alone: late rows of each are taken in hourly, and many soon, whatever
+// comes of others.
+func TestPartitionsThatShareFilesWaitForThemselves(t *testing.T) {
+	t.Parallel()
+	for _, summed := range []bool{false, true} {
+		x := newMerge(t, 8, summed)
+		for n := range x.parts { // over an hour ago, whatever the time
+			x.parts[n].Day--
+		}
+		x.day.Day--
+		for n, of := range x.parts {
+			if n > 0 {
+				x.sends(t, n)
+			}
+			must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), of))
+		}
+		x.merge(t)
+		x.sends(t, 1)
+		must.Succeed(t, x.maker(t, faults.Later(40*time.Minute)).MakeDay(t.Context(), x.parts[1]))
+		late := x.sends(t, 2)
+		if x.asks(t, 2, late, time.Hour-1) {
+			t.Error("a late row does not wait")
+		}
+		if !x.asks(t, 2, late, time.Hour) {
+			t.Error("a late row waits for those of another partition")
+		}
+		var all []tables.Entity
+		for n := range 100 {
+			e := tables.Entity{PartitionKey: string(x.World.Devices[0]),
+				RowKey: fmt.Sprint(x.day.Day.Start()+tables.Ticks(n+2), "-many")}
+			e.Set("many", tables.Double(float64(n)))
+			all = append(all, e)
+		}
+		jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), all...)
+		f := *x.Fleet
+		f.Names = x.source
+		must.Succeed(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
+		if x.asks(t, 0, x.World.Devices[0], 10*time.Minute-1) || !x.asks(t, 0, x.World.Devices[0], 10*time.Minute) {
+			t.Error("many late rows of a partition are few among those of all")
+		}
+		x.counts(t)
+		same(t, x.newest(t), x.want(t))
+	}
 }
 
 // TestADayOfManyPartitionsIsMadeInOneVersion: late rows of one come beside those of others, each time of other ones,

@@ -175,36 +175,38 @@ func TestSmallFilesOfPartitionsBecomeOne(t *testing.T) {
 	}
 }
 
-// TestAMarkHasSmallFilesBecomeOne, two hours after it was left by the fourth partition. That of the fifth finds
-// nothing.
+// TestAMarkHasSmallFilesBecomeOne, two hours after it was left by the fourth partition, or a day where there are
+// rollups and reports. That of the fifth finds nothing.
 func TestAMarkHasSmallFilesBecomeOne(t *testing.T) {
 	t.Parallel()
-	x := newMerge(t, 5, false)
-	m := x.maker(t, nil)
-	var marks []schema.Mark
-	for _, of := range x.parts {
-		for _, mark := range must.Have(collected(m.Source.Marks(t.Context(), of.Month, schema.ArchiveMark)))(t) {
-			if strings.HasPrefix(mark.Name, "merge-") {
-				marks = append(marks, mark)
+	for summed, after := range map[bool]tables.Ticks{false: 2 * tables.Hour, true: tables.Day} {
+		x := newMerge(t, 5, summed)
+		m := x.maker(t, nil)
+		var marks []schema.Mark
+		for _, of := range x.parts {
+			for _, mark := range must.Have(collected(m.Source.Marks(t.Context(), of.Month, schema.ArchiveMark)))(t) {
+				if strings.HasPrefix(mark.Name, "merge-") {
+					marks = append(marks, mark)
+				}
 			}
 		}
-	}
-	if len(marks) != 2 || marks[0].Month != x.parts[3].Month || marks[1].Month != x.parts[4].Month ||
-		marks[0].Name != "merge-"+x.day.Day.String() {
-		t.Fatalf("marks %+v", marks)
-	}
-	for n := range marks {
-		marks[n].Read = marks[n].At + 2*tables.Hour - 1
-		if err := m.Make(t.Context(), marks[n:n+1]); !errors.Is(err, groups.ErrNotYet) {
-			t.Error(err)
+		if len(marks) != 2 || marks[0].Month != x.parts[3].Month || marks[1].Month != x.parts[4].Month ||
+			marks[0].Name != "merge-"+x.day.Day.String() {
+			t.Fatalf("marks %+v", marks)
 		}
-		marks[n].Read++
-		must.Succeed(t, m.Make(t.Context(), marks[n:n+1]))
+		for n := range marks {
+			marks[n].Read = marks[n].At + after - 1
+			if err := m.Make(t.Context(), marks[n:n+1]); !errors.Is(err, groups.ErrNotYet) {
+				t.Error(err)
+			}
+			marks[n].Read++
+			must.Succeed(t, m.Make(t.Context(), marks[n:n+1]))
+		}
+		if files := x.files(t); files["readings"] != 1 {
+			t.Errorf("files %v", files)
+		}
+		x.good(t)
 	}
-	if files := x.files(t); files["readings"] != 1 {
-		t.Errorf("files %v", files)
-	}
-	x.good(t)
 }
 
 // TestKilledMergesLeaveWholeVersions at every operation.

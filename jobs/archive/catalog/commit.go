@@ -17,8 +17,10 @@ import (
 type Change struct {
 	Why  string // for people
 	Days []Day  // as they are afterwards: of all partitions of the fleet that files have which come or go
-	Gone []File // of the snapshot
-	New  []File // that were pended, and whose blobs are there
+	// Takes says that rows of the first of the days are taken in.
+	Takes bool
+	Gone  []File // of the snapshot
+	New   []File // that were pended, and whose blobs are there
 	// Same says that those that come have all rows of those that go, and no other ones: who follows the table reads none
 	// again.
 	Same bool
@@ -167,6 +169,9 @@ func (a *attempt) ops(ctx context.Context, h head) ([]tables.Op, error) {
 	ops := []tables.Op{a.moved(next)}
 	var errs []error
 	add := func(op tables.Op, err error) { ops, errs = append(ops, op), append(errs, err) }
+	if c.Takes {
+		c.Days[0].Taken = h.now
+	}
 	for i := range c.Days {
 		add(a.writeDay(&c.Days[i]))
 	}

@@ -18,6 +18,7 @@ type Day struct {
 	Month     schema.Month
 	Rows      int64
 	Watermark tables.Ticks // every row is in it that storage had accepted then
+	Taken     tables.Ticks // when rows of its own were taken in
 	Moves     []string     // of devices, whose rows were taken in
 	Changed   tables.Ticks // when storage wrote what it is read from; 0: it is new
 	etag      tables.ETag  // empty: it is new
@@ -32,6 +33,7 @@ func (t *Table) writeDay(d *Day) (tables.Op, error) {
 	e := t.entity(d.row())
 	e.Set("Rows", tables.Int64(d.Rows))
 	e.Set("Watermark", tables.Int64(int64(d.Watermark)))
+	e.Set("Taken", tables.Int64(int64(d.Taken)))
 	moves, err := json.Marshal(d.Moves)
 	e.Set("Moves", tables.String(string(moves)))
 	if d.etag == "" {
@@ -46,7 +48,8 @@ func dayOf(e tables.Entity) (d Day, err error) {
 		return d, err
 	}
 	f := e.Fields()
-	d = Day{Rows: f.Int("Rows"), Watermark: tables.Ticks(f.Int("Watermark")), Changed: e.Timestamp, etag: e.ETag}
+	d = Day{Rows: f.Int("Rows"), Watermark: tables.Ticks(f.Int("Watermark")), Taken: tables.Ticks(f.Int("Taken")),
+		Changed: e.Timestamp, etag: e.ETag}
 	d.Date, err = schema.ParseDay(parts[0])
 	f.Fail("RowKey", err)
 	d.Month, err = schema.ParseMonth(parts[1])
