@@ -98,7 +98,7 @@ func (g *readingsMaking) make(ctx context.Context) (changed bool, err error) {
 		changed = true
 		if err = g.sums.commit(ctx, g); err == nil {
 			_, err = g.table.Commit(ctx, g.snapshot, &catalog.Change{Why: g.why(), Days: g.days(), Takes: !g.merges,
-				Gone: g.gone, New: g.made, Same: g.merges && g.grown() == 0})
+				Gone: g.gone, New: g.made, Same: g.merges && g.grown() == 0 && !g.relabels})
 		}
 	}
 	if !changed {

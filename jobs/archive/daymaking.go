@@ -30,6 +30,7 @@ type readingsMaking struct {
 	stay     []catalog.File // that late rows are put beside
 	beside   staying
 	merges   bool // nothing is read from storage
+	relabels bool // a file says something else about a device than what is known now
 	sums     *tableSums
 	// passedOver, if it is not nil, is called with each reading of the files that is of no device.
 	passedOver func(*pastFile)
@@ -131,7 +132,7 @@ func sorted(series map[columnar.Series]bool, names map[catalog.Series]string) (a
 // writeOnce reads the day and puts its files, unless it meets a series that has no column. Then it goes on to find
 // all, and reports false.
 func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSeries) (whole bool, err error) {
-	g.rows, g.read, whole = map[schema.Month]int64{}, map[schema.DeviceID]bool{}, true
+	g.rows, g.read, g.relabels, whole = map[schema.Month]int64{}, map[schema.DeviceID]bool{}, false, true
 	if g.series == nil {
 		g.series = map[columnar.Series]bool{}
 	}
@@ -165,6 +166,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 			return false, err
 		}
 		about := g.About.properties(one.Member)
+		g.relabels = g.relabels || g.merges && !g.past.says(one.Member.Device, about)
 		for _, s := range append(columnar.SeriesOf(&one.Sample), aboutSeries(about)...) {
 			if !stays && !has[s] && !beyond(s, g.wide) {
 				whole, has[s], g.series[s] = false, true, true

@@ -115,6 +115,23 @@ func TestAKilledMergeOfAnErasedPartitionIsFinished(t *testing.T) {
 	same(t, x.newest(t), x.want(t))
 }
 
+// TestAMergeTellsOfChangedSites: whoever follows the table reads the rows again, as they are no longer the same.
+func TestAMergeTellsOfChangedSites(t *testing.T) {
+	t.Parallel()
+	for _, changed := range []bool{false, true} {
+		x := newMerge(t, 5, false)
+		if m := x.member(2); changed {
+			m.Site = "another"
+			must.Have(x.World.Connect(t, nil).Table(x.source.Fleet()).Do(t.Context(),
+				tables.InsertOrReplace(must.Have(m.Entity())(t))))(t)
+		}
+		x.merge(t)
+		if v := x.newestVersion(t); v.Added[0].DataChange != changed || v.Removed[0].DataChange != changed {
+			t.Errorf("changed: %v, and the version says %+v", changed, v)
+		}
+	}
+}
+
 // asks asks for what a device of a partition has sent late, some time after rows of that were taken in, and reports
 // whether it was made.
 func (x *mergeFleet) asks(t testing.TB, n int, device schema.DeviceID, after time.Duration) bool {

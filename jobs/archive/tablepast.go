@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
+	"slices"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
@@ -32,6 +34,9 @@ type pastFile struct {
 	ahead  *columnar.StoredReading // nil: the file has no more
 	opened bool
 	read   int64 // readings
+
+	device schema.DeviceID // that was read last, and what the file says about it
+	about  map[string]string
 }
 
 // reset begins with the first device.
@@ -58,6 +63,13 @@ func (p *tablePast) readings(ctx context.Context, g *readingsMaking,
 	return fold.Union(all...)
 }
 
+// says reports whether all files that have readings of a device, which is read, say this about it.
+func (p *tablePast) says(device schema.DeviceID, about map[string]string) bool {
+	return !slices.ContainsFunc(p.files, func(f *pastFile) bool {
+		return f.device == device && !maps.Equal(f.about, about)
+	})
+}
+
 // readings yields those of a device that the file has.
 func (f *pastFile) readings(ctx context.Context, g *readingsMaking,
 	device schema.DeviceID) iter.Seq2[fold.Sample, error] {
@@ -72,6 +84,7 @@ func (f *pastFile) readings(ctx context.Context, g *readingsMaking,
 		}
 		for f.ahead != nil && f.ahead.Device == device {
 			sample := f.ahead.Sample
+			f.device, f.about = device, f.ahead.About
 			err := f.advance()
 			if !yield(sample, err) || err != nil {
 				return
