@@ -68,6 +68,15 @@ func (m *Tables) forgetDay(ctx context.Context, t *catalog.Table, day schema.Day
 				break
 			}
 		}
+		left := int64(0)
+		for _, d := range c.Days {
+			left += d.Rows
+		}
+		for i := range c.Days { // a file counts in the first of its partitions
+			if left == 0 {
+				c.Days[i].Rows = 0
+			}
+		}
 		_, err = t.Commit(ctx, s, c)
 		for _, f := range c.Gone {
 			rows += f.Stats.Rows

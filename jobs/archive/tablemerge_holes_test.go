@@ -132,6 +132,19 @@ func TestAMergeTellsOfChangedSites(t *testing.T) {
 	}
 }
 
+// TestForgottenPartitionsHaveNoRows: where days are kept longer again, and made again, each has those that it has.
+func TestForgottenPartitionsHaveNoRows(t *testing.T) {
+	t.Parallel()
+	x := newMerge(t, 5, false)
+	x.merge(t)
+	must.Have(x.maker(t, nil).Forget(t.Context(), x.day.Tenant, x.day.Day+1))(t)
+	for _, of := range x.parts {
+		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), of))
+	}
+	x.counts(t)
+	x.good(t)
+}
+
 // asks asks for what a device of a partition has sent late, some time after rows of that were taken in, and reports
 // whether it was made.
 func (x *mergeFleet) asks(t testing.TB, n int, device schema.DeviceID, after time.Duration) bool {
