@@ -106,6 +106,26 @@ func TestTablesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
 	}
 }
 
+// TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings, as that of a later release, though retention has deleted its
+// rows. Before it is in the table, it is left out.
+func TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	want := x.want(t)
+	m := x.maker(t, nil)
+	device := x.World.Devices[0]
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	x.retire(t, device)
+	strange := must.Have(x.World.Member(device, x.Readings).Entity())(t)
+	strange.Set("Labels", tables.String("{"))
+	must.Have(x.World.Connect(t, nil).Table(x.source.Fleet()).Do(t.Context(), tables.InsertOrReplace(strange)))(t)
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	same(t, x.read(t), want)
+	x.again(t)
+	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
+	same(t, x.read(t), x.want(t))
+}
+
 // TestRetentionAmidAMakerLosesNoReading: it raises the watermark of a device and deletes its rows at any operation of
 // somebody who makes an hour again, or the day of its hours' files, which then begins again with what these have.
 func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {

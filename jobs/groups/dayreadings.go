@@ -155,6 +155,9 @@ func (d TenantDay) readMembers(ctx context.Context, first, before schema.DeviceI
 		if d.Past != nil {
 			device.past = d.Past(&m)
 		}
+		if device.past == nil && m.Readings == "" {
+			continue // unreadable
+		}
 		if !put(device) {
 			return
 		}

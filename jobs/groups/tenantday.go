@@ -13,14 +13,14 @@ import (
 	"furrow/tables/schema"
 )
 
-// A TenantDay is the readings of a tenant on one day, or in a part of it, of the devices in one partition of the fleet,
-// or several. Devices that have left the fleet belong to it as long as their data is kept.
+// A TenantDay is the readings of a tenant on one day, or in a part of it, of the devices in one partition of the
+// fleet, or several. Devices that have left the fleet belong to it as long as their data is kept.
 type TenantDay struct {
 	Month  schema.Month
 	Beside []schema.Month // further partitions
 	Tenant schema.Tenant
-	// Past, if it is not nil, is called for each device. The readings that it returns, those of an archive, stand for the
-	// device's rows in storage; nil: its rows are read.
+	// Past, if it is not nil, is called for each device. The readings that it returns, those of an archive, stand for
+	// the device's rows in storage; nil: its rows are read.
 	Past func(*schema.Member) iter.Seq2[fold.Sample, error]
 	// Also, if it is not nil, has further readings of a device, in the order of their keys. Of two with one key, it has
 	// that of storage, or of Past.
@@ -166,16 +166,25 @@ func (d TenantDay) withLeft(ctx context.Context, members tables.Range,
 					return
 				}
 				m, err := schema.MemberOf(e)
-				if err != nil {
-					continue // the master reports it
+				if err != nil { // the master reports it
+					m = d.unreadable(e)
 				}
-				if !yield(m, nil) {
+				if m.Device != "" && !yield(m, nil) {
 					return
 				}
 			}
 		}
 		left.readTo("", yield)
 	}
+}
+
+// unreadable returns what is known of a device whose membership cannot be read, as that of a later release: any row of
+// it may be gone. What an archive has of it stands for its rows; else it is left out.
+func (d TenantDay) unreadable(e tables.Entity) (m schema.Member) {
+	if key, err := schema.ParseMemberKey(e.RowKey); err == nil {
+		m = schema.Member{Month: d.Month, Tenant: d.Tenant, Device: key.Device(), Watermark: tables.MaxTicks}
+	}
+	return m
 }
 
 // leftDevices finds devices that have left the fleet and whose data is kept, beside the rows of those that belong to
