@@ -112,7 +112,8 @@ func made(err error) error {
 	switch {
 	case errors.Is(err, catalog.ErrForeign):
 		return fmt.Errorf("%w: %w", groups.ErrMade, err)
-	case errors.Is(err, catalog.ErrStale), errors.Is(err, schema.ErrNewer), errors.Is(err, errDamaged):
+	case errors.Is(err, catalog.ErrStale), errors.Is(err, catalog.ErrRefused), errors.Is(err, schema.ErrNewer),
+		errors.Is(err, errDamaged):
 		return fmt.Errorf("%w: %w", groups.ErrUnmakeable, err)
 	}
 	return err

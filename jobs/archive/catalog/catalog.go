@@ -126,6 +126,8 @@ var (
 	ErrStale = errors.New("what was read has changed meanwhile")
 	// ErrAbsent says that a table does not exist, or no longer.
 	ErrAbsent = errors.New("the archive has no such table")
+	// ErrRefused says that storage will never take a transaction as it is.
+	ErrRefused = errors.New("storage does not take it")
 	// ErrForeign says that somebody else writes into the log of a table.
 	ErrForeign = errors.New("another program writes into this table's log; give it a token that only reads, and have a " +
 		"fresh log published")

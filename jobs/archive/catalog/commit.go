@@ -28,20 +28,21 @@ type Change struct {
 	Erases bool
 }
 
-// check refuses a change that a transaction cannot make exactly.
+// check refuses a change that a transaction cannot make exactly, with ErrRefused.
 func (c *Change) check(s *Snapshot) error {
 	for _, f := range slices.Concat(c.Gone, c.New) {
 		for _, m := range f.Months {
 			if !slices.ContainsFunc(c.Days, func(d Day) bool { return d.Month == m && d.Date == f.Date }) {
-				return fmt.Errorf("file %s has rows of partition %s, whose day does not change with it", f.Name, m)
+				return fmt.Errorf("%w: file %s has rows of partition %s, whose day does not change with it", ErrRefused,
+					f.Name, m)
 			}
 		}
 		if f.Date != s.Date || f.etag == "" {
-			return fmt.Errorf("file %s is not of this snapshot, and is not pending", f.Name)
+			return fmt.Errorf("%w: file %s is not of this snapshot, and is not pending", ErrRefused, f.Name)
 		}
 	}
 	if n := c.ops(); n > tables.MaxOps {
-		return fmt.Errorf("a version of %d operations; a transaction has at most %d", n, tables.MaxOps)
+		return fmt.Errorf("%w: a version of %d operations; a transaction has at most %d", ErrRefused, n, tables.MaxOps)
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (t *Table) Commit(ctx context.Context, s *Snapshot, c *Change) (int64, erro
 	var last error
 	for try := range manyTries { // a head that moves is no reason to read rows again
 		if last = a.try(ctx); last == nil || errors.Is(last, ErrStale) || errors.Is(last, ErrAbsent) ||
-			errors.Is(last, errRefused) {
+			errors.Is(last, ErrRefused) {
 			break
 		}
 		if err := commit.Pause(ctx, min(try, commit.Tries)); err != nil {
@@ -130,13 +131,10 @@ func (a *attempt) try(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w: %w", ErrStale, err)
 	} else if is && !commit.IsChanged(err) && !errors.Is(err, tables.ErrBusy) {
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
 }
-
-// errRefused says that storage will never take a transaction as it is.
-var errRefused = errors.New("storage does not take it")
 
 // committed reports whether one of the tries has made its version.
 func (a *attempt) committed(ctx context.Context) (bool, error) {
