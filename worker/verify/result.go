@@ -48,12 +48,11 @@ func (d Difference) String() string {
 	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ",
 		d.At.UTC().Format(time.RFC3339Nano), " ", d.Sensor)), " ")
 	text := fmt.Sprintf("%s: %s; it is %s, and should be %s", about, d.Reason, d.Is, d.Want)
-	if d.More > 0 {
-		until := ""
-		if d.Until != "" {
-			until = " until " + d.Until
-		}
-		text += fmt.Sprintf(" (and %d more%s)", d.More, until)
+	switch {
+	case d.More > 0 && d.Until != "":
+		text += fmt.Sprintf(" (and %d more until %s)", d.More, d.Until)
+	case d.More > 0:
+		text += fmt.Sprintf(" (and %d more)", d.More)
 	}
 	return text
 }
