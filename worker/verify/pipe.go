@@ -1,0 +1,201 @@
+package verify
+
+import (
+	"context"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A pipe is what a look finds of a pipeline.
+type pipe struct {
+	*look
+	Pipeline
+	settings string
+	track    track
+	floor    tables.Ticks // below it, nothing is compared
+	hours    map[tables.Ticks]hour
+	late     []counted // spans with rows that the next audit finds
+	counts   map[place]*Count
+	spots    map[spot]*difference
+	waiting  map[waits]int64
+	refused  []string // rows
+
+	series  []*series
+	latest  *newest
+	rates   *changes
+	buckets []*reported
+}
+
+// An hour is how many rows the checkpoint has passed in it, and how many of them may have come after it.
+type hour struct{ rows, late int64 }
+
+type place struct {
+	day    schema.Day
+	output string
+}
+
+// waits are rows above the checkpoint.
+type waits struct {
+	day    schema.Day
+	reason Reason
+}
+
+// begin prepares to compare what a pipeline has made.
+func (k *look) begin(ctx context.Context, of Pipeline) (err error) {
+	p := &pipe{look: k, Pipeline: of, settings: of.Settings(k.member), hours: map[tables.Ticks]hour{},
+		counts: map[place]*Count{}, spots: map[spot]*difference{}, waiting: map[waits]int64{}}
+	if p.track, k.now, err = readTrack(ctx, k.Client.Table(k.Names.Partitions(of.Name)), k.member); err != nil {
+		return err
+	}
+	p.floor = max(k.member.Watermark, p.track.watermark).Ceil(tables.Day)
+	k.pipes = append(k.pipes, p)
+	for _, w := range of.Windows {
+		s := k.rollups(of, w)
+		p.series = append(p.series, s)
+		if err := s.begin(k.rowsOf(ctx, k.Names.Rollups(), w)); err != nil {
+			return err
+		}
+	}
+	if of.Latest {
+		if p.latest, err = k.readNewest(ctx); err != nil {
+			return err
+		}
+	}
+	if of.Rates > 0 && k.Values {
+		if err := p.beginRates(ctx); err != nil {
+			return err
+		}
+	}
+	p.beginReported()
+	return nil
+}
+
+func (p *pipe) stop() {
+	for _, s := range p.series {
+		if s.stop != nil {
+			s.stop()
+		}
+	}
+}
+
+// row takes a row of the device.
+func (p *pipe) row(r *reading) error {
+	at := tables.TicksBefore(r.row)
+	if !p.track.has(r.row) {
+		p.waiting[waits{schema.DayOf(at), p.waits(at)}]++
+		return nil
+	}
+	h := p.hours[at.Floor(tables.Hour)]
+	if h.rows++; lateAt(r, p.Settle) {
+		h.late++
+	}
+	p.hours[at.Floor(tables.Hour)] = h
+	defer p.refuse(r)
+	if !r.valid {
+		return nil
+	}
+	for _, s := range p.series {
+		if err := s.row(p, r); err != nil {
+			return err
+		}
+	}
+	if p.latest != nil {
+		p.latest.add(p, r)
+	}
+	if p.rates != nil {
+		p.rates.add(r)
+	}
+	for _, b := range p.buckets {
+		if err := b.row(p, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse remembers a row that something of was refused, as far as a pipeline keeps them.
+func (p *pipe) refuse(r *reading) {
+	if r.refused && p.Values && tables.TicksBefore(r.row) >= p.floor && len(p.refused) <= schema.RejectSlots {
+		p.refused = append(p.refused, r.row)
+	}
+}
+
+// waits returns why a row above the checkpoint is not folded yet.
+func (p *pipe) waits(at tables.Ticks) Reason {
+	switch {
+	case at > p.now.Add(-p.Settle):
+		return NotDue
+	case p.track.Attempts > 0:
+		return Held
+	}
+	return InFlight
+}
+
+func (p *pipe) end(ctx context.Context) error {
+	for _, s := range p.series {
+		if err := s.end(p); err != nil {
+			return err
+		}
+	}
+	for _, b := range p.buckets {
+		if err := b.end(ctx, p); err != nil {
+			return err
+		}
+	}
+	p.checkLedger()
+	if p.latest != nil {
+		p.latest.compare(p)
+	}
+	if p.rates != nil {
+		if err := p.rates.compare(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := p.compareRejects(ctx); err != nil {
+		return err
+	}
+	for at, n := range p.waiting {
+		p.counted(at.day, folded, 0, n)
+		p.differ(difference{output: folded, from: at.day.Start(), to: at.day.Start() + tables.Day, rows: n,
+			is: readings(0), want: readings(n), reason: at.reason})
+	}
+	return nil
+}
+
+// counted adds to what an output has of a day, and should have.
+func (p *pipe) counted(day schema.Day, output string, rows, want int64) {
+	at := place{day, output}
+	if p.counts[at] == nil {
+		p.counts[at] = &Count{Pipeline: p.Name, Output: output}
+	}
+	c := p.counts[at]
+	c.Rows, c.Want = c.Rows+rows, c.Want+want
+}
+
+// outputs returns the names of what is counted, in the order in which it is printed.
+func (p *pipe) outputs() []string {
+	all := []string{folded}
+	if p.latest != nil {
+		all = append(all, latest)
+	}
+	for _, s := range p.series {
+		all = append(all, s.output)
+	}
+	for _, b := range p.buckets {
+		all = append(all, b.output)
+	}
+	return all
+}
+
+// deleted returns the time below which outputs may be deleted.
+func (p *pipe) deleted(from Table, w schema.Window) tables.Ticks {
+	if p.Kept == nil || from == 0 {
+		return 0
+	}
+	kept := p.Kept(p.member, from, w)
+	if kept == 0 {
+		return 0
+	}
+	return (p.now.Add(-kept) + tables.Hour).Floor(tables.Day) // whoever deletes may have another clock
+}
