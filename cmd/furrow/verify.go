@@ -28,7 +28,8 @@ func verifyCommand() *cli.Command {
 		ArgsUsage: "[DEVICE]",
 		Description: `Reads the rows that devices have stored, and counts by device and day how many of them each pipeline has folded,
 how many are in the newest values, in each window of rollups, and in the buckets of reports. With --values it computes
-every value again, and compares to the last digit. It shares no code with the workers.
+every value again, and compares to the last digit. It shares no code with the workers. Where devices number their
+readings, it says how many they made, and which of them storage does not have.
 
 It prints a line for each device that differs and each reason. A reading can be late and wait for the next audit, not
 be due yet, be in flight to the next run, have moved with its device, wait to be folded again, or be gone by retention.
@@ -241,6 +242,12 @@ func (t verifiedTotals) text() string {
 	if t.Rejected > 0 {
 		fmt.Fprintf(&b, ", %s rejected or in part", grouped(t.Rejected))
 	}
+	if t.Made > 0 {
+		fmt.Fprintf(&b, "\n  %-14s %s by their numbers", "made", grouped(t.Made))
+		if t.Missing > 0 {
+			fmt.Fprintf(&b, ", %s of them missing in storage", grouped(t.Missing))
+		}
+	}
 	for _, output := range t.Outputs() {
 		fmt.Fprintf(&b, "\n  %-14s %s", output, grouped(t.Counts[output]))
 		if t.Want[output] != t.Counts[output] {
@@ -253,6 +260,32 @@ func (t verifiedTotals) text() string {
 	if len(t.Differences) == 0 {
 		b.WriteString("\nNothing differs.")
 	}
+	b.WriteString(t.shares())
 	fmt.Fprintf(&b, "\n%s in %s", many(t.Requests, "request"), short(time.Duration(t.Seconds*float64(time.Second))))
 	return b.String()
+}
+
+// shares says how much of what devices made was stored, and how much of that was folded, as far as that is known. A
+// sealed day has left the ledger.
+func (t verifiedTotals) shares() string {
+	var all []string
+	if t.Made > 0 {
+		all = append(all, percentOf(t.Made-t.Missing, t.Made)+" of what devices made was stored")
+	}
+	if want := t.Want["folded"]; want > 0 {
+		all = append(all, percentOf(t.Counts["folded"], want)+" of what was stored was folded")
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(all, ", ") + "."
+}
+
+// percentOf returns a share in percent, rounded down: 100 % is all.
+func percentOf(n, all int64) string {
+	hundredths := int64(10_000)
+	if n < all {
+		hundredths = int64(float64(n) / float64(all) * 10_000)
+	}
+	return strconv.FormatFloat(float64(hundredths)/100, 'f', -1, 64) + " %"
 }

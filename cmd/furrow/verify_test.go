@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -37,7 +38,8 @@ func newVerified(t *testing.T) *fixture {
 func TestVerifyEndsWithWhatItFound(t *testing.T) {
 	f := newVerified(t)
 	out := f.must("verify --all --values --pipeline live")
-	for _, want := range []string{"3 devices, 270 readings stored", "folded         270\n", "Nothing differs."} {
+	for _, want := range []string{"3 devices, 270 readings stored", "folded         270\n", "Nothing differs.",
+		"\n100 % of what was stored was folded."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -60,6 +62,44 @@ func TestVerifyEndsWithWhatItFound(t *testing.T) {
 	out = f.must("verify --all --after pump-2 --pipeline live --json")
 	if objects(t, "verify", out); strings.Count(out, "\n") != 2 || !strings.Contains(out, `"device":"pump-3"`) {
 		t.Errorf("after pump-2 there are\n%s", out)
+	}
+}
+
+// TestVerifyCountsWhatDevicesMade: missing numbers are shown, and are the fault of no pipeline.
+func TestVerifyCountsWhatDevicesMade(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	text, at := "device,time,temp,fCnt\n", time.Now().UTC().Add(-3*time.Hour)
+	for n := range 20 {
+		if n != 7 {
+			text += fmt.Sprintf("pump-1,%s,21.5,%d\n", at.Add(time.Duration(n)*time.Minute).Format(time.RFC3339), 100+n)
+		}
+	}
+	writeFile(t, "past.csv", text)
+	writeFile(t, "furrow.yaml", "pipelines: [{name: live, processors: [latest]}]\nsequence: fCnt\n")
+	f.must("enrollment add plant1 --tenant acme")
+	f.must("import past.csv --enrollment plant1")
+	f.must("config apply furrow.yaml")
+	f.must("schedule --once --pipeline live")
+	f.work()
+	out := f.must("verify --all")
+	for _, want := range []string{"pump-1 made ", ": missing; it is 19 readings in storage, and should be 20: no row has ",
+		"number 107",
+		"made           20 by their numbers, 1 of them missing in storage\n",
+		"\n95 % of what devices made was stored, 100 % of what was stored was folded."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+// TestSharesAreRoundedDown: a share of 100 % is all.
+func TestSharesAreRoundedDown(t *testing.T) {
+	for want, of := range map[string][2]int64{"100 %": {7, 7}, "99.99 %": {9_999_999, 10_000_000},
+		"99.98 %": {9_998, 10_000}, "0 %": {0, 3}, "33.33 %": {1, 3}} {
+		if is := percentOf(of[0], of[1]); is != want {
+			t.Errorf("%d of %d is %s; want %s", of[0], of[1], is, want)
+		}
 	}
 }
 

@@ -1,6 +1,11 @@
 package made
 
-import "furrow/tables"
+import (
+	"math"
+	"strconv"
+
+	"furrow/tables"
+)
 
 // inProperty names the boot whose numbers are in a property. They go through restarts, or begin again unseen.
 const inProperty = ""
@@ -13,6 +18,19 @@ const (
 	// overWrap is how many numbers may be missing across a wrap. A number that falls further is a restart.
 	overWrap = 1000
 )
+
+// NumberOf returns the number that a property holds, as it was sent; false where it holds none.
+func NumberOf(v tables.Value) (n uint64, is bool) {
+	f := v.Float()
+	switch v.Type() {
+	case tables.TypeString:
+		n, err := strconv.ParseUint(v.Text(), 10, 32)
+		return n, err == nil
+	case tables.TypeInt32, tables.TypeInt64, tables.TypeDouble:
+		return uint64(f), f >= 0 && f <= math.MaxUint32 && f == math.Trunc(f)
+	}
+	return 0, false
+}
 
 // takeProperty counts the next number in a property.
 func (c *Counter) takeProperty(n uint64, at tables.Ticks, d *Day) {

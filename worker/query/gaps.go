@@ -3,8 +3,6 @@ package query
 import (
 	"context"
 	"iter"
-	"math"
-	"strconv"
 	"time"
 
 	"furrow/tables"
@@ -123,16 +121,8 @@ func gapDays(
 // numberOf returns the number in a property of a reading, as it was sent.
 func numberOf(name string, values []tables.Property) (uint64, bool) {
 	for _, p := range values {
-		if p.Name != name {
-			continue
-		}
-		n := p.Value.Float()
-		switch p.Value.Type() {
-		case tables.TypeString:
-			whole, err := strconv.ParseUint(p.Value.Text(), 10, 32)
-			return whole, err == nil
-		case tables.TypeInt32, tables.TypeInt64, tables.TypeDouble:
-			return uint64(n), n >= 0 && n <= math.MaxUint32 && n == math.Trunc(n)
+		if p.Name == name {
+			return made.NumberOf(p.Value)
 		}
 	}
 	return 0, false

@@ -24,7 +24,6 @@ type Config struct {
 	From, To tables.Ticks // whole days
 	Values   bool         // compares values, and not only counts
 
-	Maker func(schema.Member) Maker // counts what was made on a day; may be nil
 	// Pause waits before a device is looked at again, which is done several times for the later looks. It may be nil.
 	Pause func()
 }
@@ -64,6 +63,7 @@ type Model struct {
 	Heartbeat func(value func(sensor string) (Value, bool)) bool
 	Counters  map[string]bool // sensors that fall only when they begin again
 	Lat, Lon  string          // sensors that tell the position
+	Sequence  string          // property with the number of a reading, which counts where its row key has none
 }
 
 // A Kind says how values are taken.

@@ -21,6 +21,7 @@ type look struct {
 	days     []*Day
 	pipes    []*pipe
 	seen     map[string]*Compared
+	numbers  numbering
 }
 
 // looks is how often a device is looked at that changes meanwhile.
@@ -106,7 +107,6 @@ func (k *look) do(ctx context.Context) error {
 	}()
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(k.member.Device)),
 		Rows: tables.Keys{From: k.from.String(), Before: k.to.String()}}}
-	var maker Maker
 	for e, err := range k.Client.Table(k.member.Readings).Entities(ctx, q) {
 		if err != nil {
 			return err
@@ -117,13 +117,8 @@ func (k *look) do(ctx context.Context) error {
 		}
 		r := k.model.read(&e)
 		day := k.day(schema.DayOf(at))
-		if day.Stored == 0 && k.Maker != nil {
-			k.made(maker)
-			maker = k.Maker(k.member)
-		}
-		if day.Stored++; maker != nil {
-			maker.Row(r.row, r.values)
-		}
+		day.Stored++
+		k.number(&r)
 		for _, p := range k.pipes {
 			if err := p.row(&r); err != nil {
 				return err
@@ -133,23 +128,13 @@ func (k *look) do(ctx context.Context) error {
 			day.Rejected++
 		}
 	}
-	k.made(maker)
+	k.made(k.numbers.counter.End())
 	for _, p := range k.pipes {
 		if err := p.end(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// made ends a day of what was made.
-func (k *look) made(by Maker) {
-	if by == nil || len(k.days) == 0 {
-		return
-	}
-	if made, is := by.Made(); is {
-		k.days[len(k.days)-1].Made = &made
-	}
 }
 
 // day returns the day of a row. Rows come in the order of time.
@@ -177,8 +162,8 @@ func (k *look) compared(output string, values, bytes int) {
 
 // found returns what was found.
 func (k *look) found() Device {
-	d := Device{Tenant: k.member.Tenant, Device: k.member.Device, Days: []Day{}, Differences: []Difference{},
-		Compared: []Compared{}}
+	d := Device{Tenant: k.member.Tenant, Device: k.member.Device, Days: []Day{},
+		Differences: append([]Difference{}, k.numbers.missing...), Compared: []Compared{}}
 	for _, name := range slices.Sorted(maps.Keys(k.seen)) {
 		d.Compared = append(d.Compared, *k.seen[name])
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/made"
 	"furrow/tables/schema"
 )
 
@@ -51,6 +52,8 @@ type reading struct {
 	values   []Value
 	refused  bool // something of the row
 	doubtful bool
+	number   uint64 // in the property that the model names
+	numbered bool   // it has one
 	room     int
 	size     int // that storage charges
 	stored   tables.Ticks
@@ -111,6 +114,9 @@ func (m *Model) tag(e *tables.Entity) string {
 
 // take adds the value of a property, or refuses it.
 func (m *Model) take(r *reading, name string, v tables.Value) {
+	if name == m.Sequence && name != "" {
+		r.number, r.numbered = made.NumberOf(v)
+	}
 	if m.Quality != "" && name == m.Quality {
 		r.doubtful = !slices.Contains(m.Good, v.String())
 		return

@@ -25,6 +25,7 @@ const (
 	Left     Reason = "left the fleet"     // an output of a device that is no longer in the fleet
 	Unknown  Reason = "unexplained"        // nothing explains it
 	Crowded  Reason = "too many sensors"   // more than an output has room for: not every one of them is compared
+	Missing  Reason = "missing"            // the device numbered it, and storage does not have it: no pipeline lost it
 )
 
 // A Difference is something that a table says and the raw rows do not, or the other way round.
@@ -33,7 +34,7 @@ type Difference struct {
 	Device   schema.DeviceID `json:"device,omitempty"` // empty: of a tenant's report or archive
 	Day      string          `json:"day"`              // UTC
 	Pipeline schema.Pipeline `json:"pipeline,omitempty"`
-	Output   string          `json:"output"` // folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects
+	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects
 	At       time.Time       `json:"at"`     // of the bucket, the hour or the reading
 	Sensor   string          `json:"sensor,omitempty"`
 	Is       string          `json:"is"`
@@ -68,17 +69,11 @@ type Count struct {
 	Want     int64           `json:"want"`
 }
 
-// A Made is what a device has numbered on a day.
+// A Made is what a device has made on a day, as far as the numbers of its readings tell.
 type Made struct {
-	Rows    int64  `json:"rows"`
-	Missing int64  `json:"missing"` // that storage does not have
-	Why     string `json:"why,omitempty"`
-}
-
-// A Maker counts what a device made on a day from its rows, in the order of their keys.
-type Maker interface {
-	Row(key string, values []Value)
-	Made() (Made, bool) // false: its rows do not tell
+	Rows    int64  `json:"rows"`          // numbers, each once
+	Missing int64  `json:"missing"`       // of these, the numbers that no row in storage has
+	Why     string `json:"why,omitempty"` // which numbers are missing
 }
 
 // A Day is what was counted of a device and day.
@@ -143,6 +138,8 @@ func (d *Device) Unexplained() (n int) {
 // Totals sums up devices.
 type Totals struct {
 	Devices     int64            `json:"devices"`
+	Made        int64            `json:"made"`    // readings with a number, and numbers that are missing
+	Missing     int64            `json:"missing"` // of these
 	Stored      int64            `json:"stored"`
 	Rejected    int64            `json:"rejected"`
 	Counts      map[string]int64 `json:"counts"`      // readings by output
@@ -161,6 +158,9 @@ func (t *Totals) Add(d *Device) {
 		t.Devices, t.Last = t.Devices+1, d.Device
 	}
 	for _, day := range d.Days {
+		if day.Made != nil {
+			t.Made, t.Missing = t.Made+day.Made.Rows, t.Missing+day.Made.Missing
+		}
 		t.Stored, t.Rejected = t.Stored+day.Stored, t.Rejected+day.Rejected
 		for _, c := range day.Counts {
 			t.Counts[c.Output] += c.Rows

@@ -88,7 +88,8 @@ func pipelineOf(p config.Pipeline) verify.Pipeline {
 // modelOf returns what properties mean.
 func modelOf(s fold.Sensors) *verify.Model {
 	m := &verify.Model{Named: map[string]verify.Meaning{}, LongName: s.Long.Name, LongValue: s.Long.Value,
-		Quality: s.Quality, Good: s.Good, Counters: s.Counters, Lat: s.Position.Lat, Lon: s.Position.Lon}
+		Quality: s.Quality, Good: s.Good, Counters: s.Counters, Lat: s.Position.Lat, Lon: s.Position.Lon,
+		Sequence: s.Sequence}
 	for name, means := range s.Named {
 		m.Named[name] = meaningOf(means)
 	}
