@@ -27,9 +27,9 @@ func verifyCommand() *cli.Command {
 		Usage:     "Count readings in storage and in every output, and compare them",
 		ArgsUsage: "[DEVICE]",
 		Description: `Reads the rows that devices have stored, and counts by device and day how many of them each pipeline has folded,
-how many are in the newest values, in each window of rollups, and in the buckets of reports. With --values it computes
-every value again, and compares to the last digit. It shares no code with the workers. Where devices number their
-readings, it says how many they made, and which of them storage does not have.
+how many are in the newest values, in each window of rollups, in the buckets of reports, and, by tenant and day, in the
+archive. With --values it computes every value again, and compares to the last digit. It shares no code with the
+workers. Where devices number their readings, it says how many they made, and which of them storage does not have.
 
 It prints a line for each device that differs and each reason. A reading can be late and wait for the next audit, not
 be due yet, be in flight to the next run, have moved with its device, wait to be folded again, or be gone by retention.

@@ -127,7 +127,7 @@ func TestVerifyThatCannotLookSaysSo(t *testing.T) {
 func TestSampleIsAlwaysTheSame(t *testing.T) {
 	f := newVerified(t)
 	whole := f.must("verify --all --sample 100% --json")
-	if objects(t, "verify", whole); strings.Count(whole, "\n") != 4 {
+	if objects(t, "verify", whole); strings.Count(whole, "\n") != 5 {
 		t.Errorf("all are\n%s", whole)
 	}
 	half := func() string {

@@ -16,6 +16,8 @@ type Config struct {
 	// Kept tells how long an output is kept; zero: for ever. It may be nil.
 	Kept func(schema.Member, Table, schema.Window) time.Duration
 
+	Archive *Archive // nil: there is none
+
 	Device schema.DeviceID // only this one
 	Tenant schema.Tenant   // only its devices
 	After  schema.Place    // only devices after this one, in the order of months and keys
@@ -31,11 +33,12 @@ type Config struct {
 // A Table is a table of outputs that retention deletes from.
 type Table int
 
-// The tables of outputs by window.
+// The tables of outputs.
 const (
 	Rollups Table = iota + 1
 	Buckets
 	Rejects
+	Archived // days of the archive, which have no window
 )
 
 // A Pipeline is what is to be known of one.

@@ -22,15 +22,17 @@ type look struct {
 	pipes    []*pipe
 	seen     map[string]*Compared
 	numbers  numbering
+	shelf    *shelf // nil: nothing is compared with the archive
+	stored   map[schema.Day]*storedDay
 }
 
 // looks is how often a device is looked at that changes meanwhile.
 const looks = 6
 
 // device verifies a device, and looks again if it has changed meanwhile and something differs.
-func (c *Config) device(ctx context.Context, m schema.Member) (found Device, err error) {
+func (c *Config) device(ctx context.Context, m schema.Member, s *shelf) (found Device, err error) {
 	for n := 1; ; n++ {
-		k := &look{Config: c, member: m, model: c.Model(m), from: c.From, to: c.To}
+		k := &look{Config: c, member: m, model: c.Model(m), from: c.From, to: c.To, shelf: s}
 		if err := k.do(ctx); err != nil {
 			return found, err
 		}
@@ -119,6 +121,7 @@ func (k *look) do(ctx context.Context) error {
 		day := k.day(schema.DayOf(at))
 		day.Stored++
 		k.number(&r)
+		k.count(&r)
 		for _, p := range k.pipes {
 			if err := p.row(&r); err != nil {
 				return err
@@ -163,7 +166,8 @@ func (k *look) compared(output string, values, bytes int) {
 // found returns what was found.
 func (k *look) found() Device {
 	d := Device{Tenant: k.member.Tenant, Device: k.member.Device, Days: []Day{},
-		Differences: append([]Difference{}, k.numbers.missing...), Compared: []Compared{}}
+		Differences: append([]Difference{}, k.numbers.missing...), Compared: []Compared{},
+		stored: k.stored}
 	for _, name := range slices.Sorted(maps.Keys(k.seen)) {
 		d.Compared = append(d.Compared, *k.seen[name])
 	}

@@ -7,7 +7,8 @@
 // that has.
 //
 //	raw rows ──► meaning ──► latest, rollups, rates and buckets as they should be ──► compared with the tables
-//	        └──► counted by hour ──► compared with the ledger
+//	        ├──► counted by hour ──► compared with the ledger
+//	        └──► counted by tenant and day ──► compared with the catalog of the archive
 //
 // Workers go on meanwhile. A job raises the version of a device's tracking row before it writes an output, so outputs
 // that were read between two equal versions without an open claim are those of one commit. Where something differs and

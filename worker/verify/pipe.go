@@ -156,7 +156,9 @@ func (p *pipe) end(ctx context.Context) error {
 		return err
 	}
 	for at, n := range p.waiting {
-		p.counted(at.day, folded, 0, n)
+		if at.reason != NotDue {
+			p.counted(at.day, folded, 0, n)
+		}
 		p.differ(difference{output: folded, from: at.day.Start(), to: at.day.Start() + tables.Day, rows: n,
 			is: readings(0), want: readings(n), reason: at.reason})
 	}

@@ -15,17 +15,18 @@ type Reason string
 
 // The reasons. All but Unknown explain a difference.
 const (
-	Late     Reason = "late and waiting"   // stored below the checkpoint, and the next audit finds it
-	NotDue   Reason = "not yet due"        // younger than the settle time, or of the future
-	InFlight Reason = "in flight"          // above the checkpoint, or a job writes right now
-	Held     Reason = "held"               // in flight, and the device fails
-	Refold   Reason = "to be folded again" // after changed settings, an import, a rewind
-	Moved    Reason = "moved"              // belongs to another tenant than before, and is to be folded again
-	Retained Reason = "retained"           // below the watermark: rows and outputs may be deleted
-	Left     Reason = "left the fleet"     // an output of a device that is no longer in the fleet
-	Unknown  Reason = "unexplained"        // nothing explains it
-	Crowded  Reason = "too many sensors"   // more than an output has room for: not every one of them is compared
-	Missing  Reason = "missing"            // the device numbered it, and storage does not have it: no pipeline lost it
+	Late     Reason = "late and waiting"      // stored below the checkpoint, and the next audit finds it
+	NotDue   Reason = "not yet due"           // younger than the settle time, or of the future
+	InFlight Reason = "in flight"             // above the checkpoint, or a job writes right now
+	Held     Reason = "held"                  // in flight, and the device fails
+	Refold   Reason = "to be folded again"    // after changed settings, an import, a rewind
+	Moved    Reason = "moved"                 // belongs to another tenant than before, and is to be folded again
+	Retained Reason = "retained"              // below the watermark: rows and outputs may be deleted
+	Left     Reason = "left the fleet"        // an output of a device that is no longer in the fleet
+	Unknown  Reason = "unexplained"           // nothing explains it
+	Crowded  Reason = "too many sensors"      // more than an output has room for: not every one of them is compared
+	Waits    Reason = "waits for the archive" // a mark asks for the day
+	Missing  Reason = "missing"               // the device numbered it, and storage does not have it: no pipeline lost it
 )
 
 // A Difference is something that a table says and the raw rows do not, or the other way round.
@@ -34,7 +35,7 @@ type Difference struct {
 	Device   schema.DeviceID `json:"device,omitempty"` // empty: of a tenant's report or archive
 	Day      string          `json:"day"`              // UTC
 	Pipeline schema.Pipeline `json:"pipeline,omitempty"`
-	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects
+	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects, archived
 	At       time.Time       `json:"at"`     // of the bucket, the hour or the reading
 	Sensor   string          `json:"sensor,omitempty"`
 	Is       string          `json:"is"`
@@ -64,7 +65,7 @@ func (d Difference) Explained() bool { return d.Reason != Unknown }
 // A Count is how many readings an output has, and should have.
 type Count struct {
 	Pipeline schema.Pipeline `json:"pipeline"`
-	Output   string          `json:"output"` // folded, latest, rollups 1h, rates 1h, buckets 1h
+	Output   string          `json:"output"` // folded, latest, rollups 1h, rates 1h, buckets 1h, archived
 	Rows     int64           `json:"rows"`
 	Want     int64           `json:"want"`
 }
@@ -94,6 +95,8 @@ type Device struct {
 	Differences []Difference    `json:"differences"`
 	Looks       int             `json:"looks"` // how often it was looked at: more than once if it changed meanwhile
 	Compared    []Compared      `json:"compared"`
+
+	stored map[schema.Day]*storedDay // for the archive
 }
 
 // Compared is how much of an output was compared.

@@ -19,8 +19,7 @@ type home struct {
 // home verifies what devices have together: the reports of their tenant, and that no output is of a device that the
 // tenant does not have.
 func (c *Config) home(ctx context.Context, at schema.LatestPartition) (Device, error) {
-	h := &home{Config: c, at: at, found: Device{Tenant: at.Tenant, Days: []Day{}, Differences: []Difference{},
-		Looks: 1, Compared: []Compared{}}}
+	h := &home{Config: c, at: at, found: homeOf(at)}
 	for _, p := range c.Pipelines {
 		if p.Latest {
 			if err := h.strangers(ctx, p, latest, c.Names.Latest(), at.String(), c.From.Floor(tables.Day)); err != nil {

@@ -19,13 +19,17 @@ func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		var batch []schema.Member
 		var home schema.LatestPartition
+		var s *shelf
 		for m, err := range c.members(ctx) {
 			at := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
 			if ends := at != home; err != nil || ends || len(batch) == atOnce {
-				if !c.batch(ctx, batch, yield) || err == nil && ends && !c.ended(ctx, home, yield) {
+				if !c.batch(ctx, s, batch, yield) || err == nil && ends && !c.ended(ctx, home, s, yield) {
 					return
 				}
 				batch = batch[:0]
+				if err == nil && ends {
+					s, err = c.shelf(ctx, at)
+				}
 			}
 			if err != nil {
 				yield(Device{}, err)
@@ -33,33 +37,40 @@ func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 			}
 			batch, home = append(batch, m), at
 		}
-		if c.batch(ctx, batch, yield) {
-			c.ended(ctx, home, yield)
+		if c.batch(ctx, s, batch, yield) {
+			c.ended(ctx, home, s, yield)
 		}
 	}
 }
 
 // ended verifies what the devices of a tenant and a partition of the fleet have together, after the last of them.
-func (c *Config) ended(ctx context.Context, at schema.LatestPartition, yield func(Device, error) bool) bool {
+func (c *Config) ended(ctx context.Context, at schema.LatestPartition, s *shelf,
+	yield func(Device, error) bool) bool {
 	if at.Tenant == "" || c.Device != "" || c.Share > 0 && c.Share < 1 {
 		return true
 	}
 	d, err := c.home(ctx, at)
+	if err == nil && s != nil {
+		var archived Device
+		archived, err = s.compare(ctx)
+		d.join(archived)
+	}
 	if err != nil {
 		err = fmt.Errorf("tenant %s: %w", at.Tenant, err)
-	} else if len(d.Differences) == 0 {
+	} else if len(d.Differences) == 0 && len(d.Days) == 0 {
 		return true
 	}
 	return yield(d, err) && err == nil
 }
 
 // batch verifies devices at the same time, and yields what was found in their order.
-func (c *Config) batch(ctx context.Context, all []schema.Member, yield func(Device, error) bool) bool {
+func (c *Config) batch(ctx context.Context, s *shelf, all []schema.Member,
+	yield func(Device, error) bool) bool {
 	found := make([]Device, len(all))
 	running, ctx := errgroup.WithContext(ctx)
 	for i, m := range all {
 		running.Go(func() (err error) {
-			if found[i], err = c.device(ctx, m); err != nil {
+			if found[i], err = c.device(ctx, m, s); err != nil {
 				return fmt.Errorf("device %s: %w", m.Device, err)
 			}
 			return nil
@@ -69,7 +80,8 @@ func (c *Config) batch(ctx context.Context, all []schema.Member, yield func(Devi
 		yield(Device{}, err)
 		return false
 	}
-	for _, d := range found {
+	for i, d := range found {
+		s.add(all[i], &d)
 		if !yield(d, nil) {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/jobs/archive"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
@@ -31,6 +32,7 @@ func Of(client *tables.Client, names schema.Names, all []config.Pipeline, format
 	if len(all) == 0 {
 		return c, nil
 	}
+	c.Archive = archiveOf(all, format)
 	first := all[0] // all have the models and the retention of the configuration
 	models := map[*config.Model]*verify.Model{}
 	for i := range first.Models {
@@ -49,12 +51,26 @@ func Of(client *tables.Client, names schema.Names, all []config.Pipeline, format
 			if k := policy.Of(m, first.ModelOf(m).Name); k != nil {
 				return k.Rejects
 			}
+		case output == verify.Archived && tenant != nil:
+			return tenant.Archive
 		case output == verify.Buckets && tenant != nil:
 			return shorter(tenant.Buckets[w], tenant.Reports[w])
 		}
 		return 0
 	}
 	return c, err
+}
+
+// archiveOf returns what is to be known of the archive; nil if no pipeline has one, or if it has no tables yet.
+func archiveOf(all []config.Pipeline, format int64) *verify.Archive {
+	for _, p := range all {
+		for _, processor := range p.Processors {
+			if c, is := processor.Config.(*archive.Config); is && format >= archive.Format {
+				return &verify.Archive{Pipeline: p.Name, CloseAfter: c.CloseAfter}
+			}
+		}
+	}
+	return nil
 }
 
 // shorter returns the shorter of two durations. Zero is for ever.

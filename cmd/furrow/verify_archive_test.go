@@ -1,0 +1,89 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// archived changes a row in the catalog of the archive, or deletes it. It returns a function that undoes this.
+func (f *fixture) archived(row string, change func(*tables.Entity) bool) (undo func()) {
+	f.t.Helper()
+	sum := sha256.Sum256([]byte(schema.Tenant("acme").Key() + "!readings"))
+	catalog, key := f.client.Table(f.names.Catalog()), hex.EncodeToString(sum[:16])
+	for e, err := range catalog.Entities(f.t.Context(), tables.Query{Range: tables.Range{Partitions: tables.Is(key),
+		Rows: tables.KeysWithPrefix(row)}}) {
+		must(f.t, err)
+		was := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey, Properties: slices.Clone(e.Properties)}
+		op := tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)
+		if change(&e) {
+			op = tables.Replace(e, tables.AnyETag)
+		}
+		do := func(op tables.Op) {
+			_, err := catalog.Do(f.t.Context(), op)
+			must(f.t, err)
+		}
+		do(op)
+		return func() { do(tables.InsertOrReplace(was)) }
+	}
+	f.t.Fatalf("the catalog has no row %s", row)
+	return nil
+}
+
+// TestVerifyCountsTheArchive: what lags is explained, and what is lost or doubled is named with tenant and day.
+func TestVerifyCountsTheArchive(t *testing.T) {
+	t.Parallel()
+	f, yesterday := newArchivedFixture(t)
+	file := filepath.Join(t.TempDir(), "furrow.yaml") // rows count as archived once their settle time was over
+	writeFile(t, file, strings.Replace(archiveOfHours, "cadence: 1s", "cadence: 1s, settle: 1s", 1))
+	f.must("config apply", file)
+	f.must("archive rewrite --from", (yesterday - 20).String())
+	name := yesterday.String()
+	verify := func(code int, want ...string) {
+		t.Helper()
+		is, out, errs := f.run("verify --tenant acme --pipeline live")
+		for _, text := range want {
+			if is != code || !strings.Contains(out, text) {
+				t.Errorf("exit %d, want %d and %q:\n%s%s", is, code, text, out, errs)
+			}
+		}
+	}
+	verify(exitOK, "  archived ", "100 % of what was stored was folded.")
+	set := func(rows int64) func(*tables.Entity) bool {
+		return func(e *tables.Entity) bool {
+			e.Set("Rows", tables.Int64(rows))
+			return true
+		}
+	}
+	line := "live archived " + name + "T00:00:00Z: "
+	undo := f.archived("d!"+name, set(47))
+	verify(exitFailed, line+"unexplained; it is 47 readings, and should be 48 readings")
+	f.archived("d!"+name, set(49))
+	verify(exitFailed, line+"unexplained; it is 49 readings, and should be 48 readings")
+	f.archived("d!"+name, func(*tables.Entity) bool { return false })
+	verify(exitFailed, line+"unexplained; it is 0 readings, and should be 48 readings")
+
+	mark := schema.Mark{Month: schema.Month{Year: 2026, Month: 11}, Kind: schema.ArchiveMark, Tenant: "acme", Name: name}
+	_, err := f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.InsertOrReplace(mark.Entity()))
+	must(t, err)
+	verify(exitOK, line+"waits for the archive; it is 0 readings")
+	undo()
+	_, err = f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.Delete(mark.Month.String(), mark.Key(),
+		tables.AnyETag))
+	must(t, err)
+	verify(exitOK, "100 % of what was stored was folded.")
+
+	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(100), 1)
+	_, err = f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))
+	must(t, err)
+	verify(exitOK, line+"late and waiting; it is 48 readings, and should be 49 readings")
+	f.must("archive rewrite --from", name)
+	f.must("device remove", string(f.devices[1].ID), "--yes")
+	verify(exitOK, "left the fleet; it is ")
+}

@@ -1,0 +1,298 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// An Archive is what is to be known of the tables that an archive keeps.
+type Archive struct {
+	Pipeline   schema.Pipeline // whose marks have days made again
+	CloseAfter time.Duration   // how long after its end a day is made
+	// Read returns a file of a tenant's readings, by its name in the tenant's table; nil if there is none.
+	Read func(ctx context.Context, of schema.Tenant, name string) ([]byte, error)
+}
+
+const archivedOutput = "archived"
+
+// A shelf is what the archive has of a tenant's readings, to be compared with the devices of one partition of the
+// fleet.
+//
+// A day of the table has a watermark: every row is in it that storage had accepted by then. So it has at least those,
+// and at most all rows. That needs no ledger, and holds for days that are sealed.
+type shelf struct {
+	*Config
+	at     schema.LatestPartition
+	now    tables.Ticks // of the service
+	days   map[dayOf]shelved
+	stored map[schema.Day]*storedDay
+	gone   tables.Ticks // rows of days that begin before it may have been deleted
+	found  Device
+}
+
+// A dayOf is a day of a table and a partition of the fleet.
+type dayOf struct {
+	day   schema.Day
+	month schema.Month
+}
+
+// shelved is what the catalog says of a day.
+type shelved struct {
+	rows      int64
+	watermark tables.Ticks
+	etag      tables.ETag
+}
+
+// A storedDay is what storage has of a day.
+type storedDay struct {
+	rows, later int64  // later: accepted after the day's watermark, so they may not be there yet
+	reason      Reason // why the archive's pipeline has not folded some; empty: it has
+}
+
+// shelf reads what the archive has. It is nil where not all devices of the partition are looked at.
+func (c *Config) shelf(ctx context.Context, at schema.LatestPartition) (*shelf, error) {
+	after := c.After.Key != "" && c.After.Month == at.Month && c.After.Key.Tenant() == at.Tenant
+	if c.Archive == nil || c.Device != "" || c.Share > 0 && c.Share < 1 || after {
+		return nil, nil
+	}
+	s := &shelf{Config: c, at: at, stored: map[schema.Day]*storedDay{}, found: homeOf(at)}
+	var err error
+	s.days, s.now, err = s.readDays(ctx)
+	return s, err
+}
+
+// partition returns the key of the catalog's rows of the tenant's table of readings.
+func (s *shelf) partition() string {
+	sum := sha256.Sum256([]byte(s.at.Tenant.Key() + schema.Separator + "readings"))
+	return hex.EncodeToString(sum[:16])
+}
+
+// rows asks for the catalog's rows of a kind, of the days that are verified: KIND!DATE!NAME.
+func (s *shelf) rows(kind string) tables.Query {
+	first, last := schema.DayOf(s.From), schema.DayOf(s.To-1)
+	return tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition()), Rows: tables.Keys{
+		From: kind + schema.Separator + first.String(), Before: kind + schema.Separator + (last + 1).String()}}}
+}
+
+// readDays reads the rows d!DATE!PARTITION.
+func (s *shelf) readDays(ctx context.Context) (days map[dayOf]shelved, now tables.Ticks, err error) {
+	days = map[dayOf]shelved{}
+	for page, err := range s.Client.Table(s.Names.Catalog()).Rows(ctx, s.rows("d")) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return days, tables.TicksOf(time.Now()), nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		now = tables.TicksOf(page.Time)
+		for _, e := range page.Rows {
+			at, err := s.dayOf(e.RowKey)
+			if err != nil {
+				return nil, 0, err
+			}
+			f := e.Fields()
+			days[at] = shelved{rows: f.Int("Rows"), watermark: tables.Ticks(f.Int("Watermark")), etag: e.ETag}
+			if err := f.Err(); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	return days, now, nil
+}
+
+func (s *shelf) dayOf(row string) (at dayOf, err error) {
+	_, rest, _ := strings.Cut(row, schema.Separator)
+	date, month, _ := strings.Cut(rest, schema.Separator)
+	var errMonth error
+	at.day, err = schema.ParseDay(date)
+	at.month, errMonth = schema.ParseMonth(month)
+	return at, errors.Join(err, errMonth)
+}
+
+// count counts a row of a device for the archive.
+func (k *look) count(r *reading) {
+	if k.shelf == nil || !r.valid {
+		return
+	}
+	day := schema.DayOf(r.key.Ticks)
+	if k.stored == nil {
+		k.stored = map[schema.Day]*storedDay{}
+	}
+	if k.stored[day] == nil {
+		k.stored[day] = &storedDay{}
+	}
+	if k.stored[day].rows++; r.stored > k.shelf.days[dayOf{day, k.member.Month}].watermark {
+		k.stored[day].later++
+	}
+}
+
+// add adds what storage has of a device.
+func (s *shelf) add(m schema.Member, d *Device) {
+	if s == nil {
+		return
+	}
+	for day, of := range d.stored {
+		if s.stored[day] == nil {
+			s.stored[day] = &storedDay{}
+		}
+		s.stored[day].rows, s.stored[day].later = s.stored[day].rows+of.rows, s.stored[day].later+of.later
+	}
+	for _, x := range d.Differences {
+		day, err := schema.ParseDay(x.Day)
+		if of := s.stored[day]; err == nil && of != nil && x.Pipeline == s.Archive.Pipeline && x.Output == folded {
+			of.reason = x.Reason
+		}
+	}
+	s.gone = max(s.gone, m.Watermark)
+}
+
+// compare compares day after day with the archive.
+func (s *shelf) compare(ctx context.Context) (Device, error) {
+	marked, err := s.marked(ctx)
+	if err != nil {
+		return s.found, err
+	}
+	for day := schema.DayOf(s.From); day.Start() < s.To; day++ {
+		has, want := s.days[dayOf{day, s.at.Month}], s.stored[day]
+		if want == nil {
+			want = &storedDay{}
+		}
+		if has.rows == 0 && want.rows == 0 {
+			continue
+		}
+		reason := s.known(day, marked)
+		if reason != NotDue {
+			s.found.Days = append(s.found.Days, Day{Day: day.String(), Counts: []Count{{Pipeline: s.Archive.Pipeline,
+				Output: archivedOutput, Rows: has.rows, Want: want.rows}}})
+		}
+		if has.rows == want.rows {
+			continue
+		}
+		if reason == "" {
+			if reason, err = s.explain(ctx, day, has, want); err != nil {
+				return s.found, err
+			}
+		}
+		s.differ(day, Difference{Rows: want.rows - has.rows, Is: readings(has.rows), Want: readings(want.rows),
+			Reason: reason})
+	}
+	return s.found, nil
+}
+
+func (s *shelf) differ(day schema.Day, d Difference) {
+	d.Tenant, d.Day, d.Pipeline, d.Output = s.at.Tenant, day.String(), s.Archive.Pipeline, archivedOutput
+	if d.At.IsZero() {
+		d.At = day.Start().Time()
+	}
+	s.found.Differences = append(s.found.Differences, d)
+}
+
+// marked returns the days that marks ask for.
+func (s *shelf) marked(ctx context.Context) (map[schema.Day]bool, error) {
+	days := map[schema.Day]bool{}
+	q := tables.Query{Range: schema.Marks(s.at.Month, schema.ArchiveMark)}
+	for e, err := range s.Client.Table(s.Names.Partitions(s.Archive.Pipeline)).Entities(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		mark, err := schema.MarkOf(e)
+		if err != nil || mark.Tenant != s.at.Tenant {
+			continue // whoever makes days reports a mark that cannot be read
+		}
+		if of, err := mark.Archive(); err == nil {
+			days[of.Day] = true
+		}
+	}
+	return days, nil
+}
+
+// known returns why a day may differ, whatever the rows are; empty: it should not.
+func (s *shelf) known(day schema.Day, marked map[schema.Day]bool) Reason {
+	kept := time.Duration(0)
+	if s.Kept != nil {
+		kept = s.Kept(schema.Member{Tenant: s.at.Tenant, Month: s.at.Month}, Archived, 0)
+	}
+	switch end := (day + 1).Start(); {
+	case end.Add(s.Archive.CloseAfter) > s.now:
+		return NotDue
+	case marked[day]:
+		return Waits
+	case kept > 0 && day.Start() < (s.now.Add(-kept)+tables.Hour).Ceil(tables.Day):
+		return Retained
+	}
+	return ""
+}
+
+// explain returns why the archive has fewer or more rows of a day than storage.
+func (s *shelf) explain(ctx context.Context, day schema.Day, has shelved, want *storedDay) (Reason, error) {
+	few, made := has.rows < want.rows, has.etag != ""
+	switch {
+	case want.reason == Moved || want.reason == Refold || few && !made && want.reason != "":
+		return want.reason, nil
+	case few && made && has.rows >= want.rows-want.later:
+		return Late, nil
+	case has.rows > want.rows && s.gone > day.Start():
+		return Retained, nil
+	case has.rows > want.rows:
+		if left, err := s.anyLeft(ctx); left || err != nil {
+			return Left, err
+		}
+	}
+	now, _, err := s.readDays(ctx)
+	if at := (dayOf{day, s.at.Month}); err == nil && now[at].etag != has.etag {
+		return InFlight, nil // somebody has made it meanwhile
+	}
+	return Unknown, err
+}
+
+// anyLeft reports whether devices have left the fleet whose data is kept: the archive has their rows, too. The
+// pipeline still has their tracking rows.
+func (s *shelf) anyLeft(ctx context.Context) (bool, error) {
+	h := &home{Config: s.Config, at: s.at}
+	next, stop := pullMembers(ctx, h)
+	defer stop()
+	var member schema.DeviceID
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.at.Month.String()),
+		Rows: schema.MembersOf(s.at.Tenant)}, Select: []string{"Timestamp"}}
+	for e, err := range s.Client.Table(s.Names.Partitions(s.Archive.Pipeline)).Entities(ctx, q) {
+		if err != nil {
+			return false, err
+		}
+		key, err := schema.ParseMemberKey(e.RowKey)
+		for err == nil && member < key.Device() {
+			member, err = next()
+		}
+		if err != nil {
+			return false, err
+		}
+		if member == key.Device() {
+			continue
+		}
+		if reason, err := h.left(ctx, key.Device()); reason == Left || err != nil {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// homeOf returns what is found of a tenant and a partition of the fleet, before anything is.
+func homeOf(at schema.LatestPartition) Device {
+	return Device{Tenant: at.Tenant, Days: []Day{}, Differences: []Difference{}, Looks: 1, Compared: []Compared{}}
+}
+
+// join adds what was found of a tenant.
+func (d *Device) join(o Device) {
+	d.Days, d.Differences = append(d.Days, o.Days...), append(d.Differences, o.Differences...)
+	d.Looks = max(d.Looks, o.Looks)
+	d.Compared = append(d.Compared, o.Compared...)
+}
