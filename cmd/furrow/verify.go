@@ -68,6 +68,9 @@ func verifyAction(c *cli.Context) error {
 	}
 	v.From, v.To, v.Share, v.Values = span.From, span.To, share, c.Bool("values")
 	v.Device, v.Tenant = schema.DeviceID(c.Args().First()), schema.Tenant(c.String("tenant"))
+	if v.Archive != nil && f.Archive != nil {
+		v.Archive.Read = verification.FilesOf(f.Archive)
+	}
 	v.Pause = func() { pauseFor(c.Context, verifyPause) }
 	if err := continueAfter(c, f.Reader(), v); err != nil {
 		return err

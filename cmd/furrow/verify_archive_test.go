@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/jobs/archive"
+	"furrow/jobs/archive/columnar"
+	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -34,6 +38,74 @@ func (f *fixture) archived(row string, change func(*tables.Entity) bool) (undo f
 	}
 	f.t.Fatalf("the catalog has no row %s", row)
 	return nil
+}
+
+// TestVerifyReadsTheFilesOfTheArchive: a lost file, one that the catalog has forgotten, and one with rows of another
+// tenant are named with tenant, device and time.
+func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
+	t.Parallel()
+	f, yesterday := newArchivedFixture(t)
+	file := filepath.Join(t.TempDir(), "furrow.yaml")
+	writeFile(t, file, strings.Replace(archiveOfHours, "cadence: 1s", "cadence: 1s, settle: 1s", 1))
+	f.must("config apply", file)
+	f.must("archive rewrite --from", (yesterday - 20).String())
+	verify := func(code int, want ...string) {
+		t.Helper()
+		is, out, errs := f.run("verify --tenant acme --pipeline live --values")
+		for _, text := range want {
+			if is != code || !strings.Contains(out, text) {
+				t.Errorf("exit %d, want %d and %q:\n%s%s", is, code, text, out, errs)
+			}
+		}
+	}
+	verify(exitOK, "  archived ")
+	day := yesterday.String()
+	undo := f.archived("f!"+day, func(*tables.Entity) bool { return false })
+	verify(exitFailed, "live archive files "+day+"T00:00:00Z: unexplained; it is 0 readings in 0 files, and "+
+		"should be 48 readings")
+	undo()
+
+	account, err := tables.ParseAccount(text(t, filepath.Join(f.storage, "connection")))
+	must(t, err)
+	store, err := archive.Connect(archive.StoreConfig{Account: account, Container: f.names.Archive()})
+	must(t, err)
+	path := jsonOf[archiveFileLine](t, f.must("archive files --tenant acme --json --from", day, "--to",
+		(yesterday+1).String()))[0].Path
+	content, etag, err := store.Get(t.Context(), path)
+	must(t, err)
+	put := func(content []byte) {
+		t.Helper()
+		_, etag, err = store.Get(t.Context(), path)
+		must(t, err)
+		must(t, store.Put(t.Context(), path, content, etag))
+	}
+	var foreign bytes.Buffer
+	w := columnar.NewReadings(&foreign, nil)
+	key := schema.RowKey{Ticks: yesterday.Start() + tables.Hour}
+	must(t, w.Write("globex:7", nil, &fold.Sample{Key: key}))
+	must(t, w.Close())
+	put(foreign.Bytes())
+	verify(exitFailed, "globex:7 live archive files "+day+"T01:00:00Z: unexplained; it is there, and should be "+
+		"absent: the tenant has no such device", "acme:0 live archive files "+day+"T00:",
+		"it is absent, and should be there, as row ")
+
+	twice := bytes.Buffer{}
+	w = columnar.NewReadings(&twice, nil)
+	for range 2 {
+		must(t, w.Write(string(f.devices[0].ID), nil, &fold.Sample{Key: key}))
+	}
+	must(t, w.Close())
+	put(twice.Bytes())
+	if _, out, _ := f.run("verify --tenant acme --pipeline live --values --json"); !strings.Contains(out,
+		`"at":"`+day+`T01:00:00Z","is":"there twice"`) {
+		t.Errorf("a reading that is there twice is\n%s", out)
+	}
+	put([]byte("PAR1 is no file"))
+	verify(exitFailed, "unexplained; it is damaged: ", "acme:0 live archive files ")
+	put(content)
+	verify(exitOK, "  archived ")
+	must(t, store.Delete(t.Context(), path))
+	verify(exitFailed, "live archive files "+day+"T00:00:00Z: unexplained; it is without file date="+day)
 }
 
 // TestVerifyCountsTheArchive: what lags is explained, and what is lost or doubled is named with tenant and day.

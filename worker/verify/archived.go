@@ -16,11 +16,14 @@ import (
 type Archive struct {
 	Pipeline   schema.Pipeline // whose marks have days made again
 	CloseAfter time.Duration   // how long after its end a day is made
-	// Read returns a file of a tenant's readings, by its name in the tenant's table; nil if there is none.
+	// Read returns a file of a tenant's readings, by its name in the table's folder; nil if there is none. It may be nil.
 	Read func(ctx context.Context, of schema.Tenant, name string) ([]byte, error)
 }
 
-const archivedOutput = "archived"
+const (
+	archivedOutput = "archived"
+	filesOutput    = "archive files"
+)
 
 // A shelf is what the archive has of a tenant's readings, to be compared with the devices of one partition of the
 // fleet.
@@ -171,6 +174,9 @@ func (s *shelf) compare(ctx context.Context) (Device, error) {
 		if reason != NotDue {
 			s.found.Days = append(s.found.Days, Day{Day: day.String(), Counts: []Count{{Pipeline: s.Archive.Pipeline,
 				Output: archivedOutput, Rows: has.rows, Want: want.rows}}})
+			if err := s.compareFiles(ctx, day, reason); err != nil {
+				return s.found, err
+			}
 		}
 		if has.rows == want.rows {
 			continue
@@ -187,11 +193,16 @@ func (s *shelf) compare(ctx context.Context) (Device, error) {
 }
 
 func (s *shelf) differ(day schema.Day, d Difference) {
-	d.Tenant, d.Day, d.Pipeline, d.Output = s.at.Tenant, day.String(), s.Archive.Pipeline, archivedOutput
+	s.found.Differences = append(s.found.Differences, s.about(day, archivedOutput, d))
+}
+
+// about completes a difference in the archive.
+func (s *shelf) about(day schema.Day, output string, d Difference) Difference {
+	d.Tenant, d.Day, d.Pipeline, d.Output = s.at.Tenant, day.String(), s.Archive.Pipeline, output
 	if d.At.IsZero() {
 		d.At = day.Start().Time()
 	}
-	s.found.Differences = append(s.found.Differences, d)
+	return d
 }
 
 // marked returns the days that marks ask for.

@@ -35,7 +35,7 @@ type Difference struct {
 	Device   schema.DeviceID `json:"device,omitempty"` // empty: of a tenant's report or archive
 	Day      string          `json:"day"`              // UTC
 	Pipeline schema.Pipeline `json:"pipeline,omitempty"`
-	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects, archived
+	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects, archived, archive files
 	At       time.Time       `json:"at"`     // of the bucket, the hour or the reading
 	Sensor   string          `json:"sensor,omitempty"`
 	Is       string          `json:"is"`
@@ -107,17 +107,18 @@ type Compared struct {
 	Bytes  int64  `json:"bytes"`  // that storage charges for the rows
 }
 
-// Lines returns a difference for each pipeline, output and reason: the first, with the number and the last day of all
-// that are alike.
+// Lines returns a difference for each device, pipeline, output and reason: the first, with the number and the last day
+// of all that are alike.
 func (d *Device) Lines() (all []Difference) {
 	type kind struct {
+		device   schema.DeviceID
 		pipeline schema.Pipeline
 		output   string
 		reason   Reason
 	}
 	at := map[kind]int{}
 	for _, x := range d.Differences {
-		k := kind{x.Pipeline, x.Output, x.Reason}
+		k := kind{x.Device, x.Pipeline, x.Output, x.Reason}
 		if i, is := at[k]; is {
 			all[i].More, all[i].Rows, all[i].Until = all[i].More+1+x.More, all[i].Rows+x.Rows, x.Day
 			continue

@@ -3,11 +3,13 @@
 package verification
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs/archive"
+	"furrow/jobs/archive/delta"
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
@@ -71,6 +73,14 @@ func archiveOf(all []config.Pipeline, format int64) *verify.Archive {
 		}
 	}
 	return nil
+}
+
+// FilesOf returns what reads the files of tables of readings.
+func FilesOf(s *archive.Store) func(context.Context, schema.Tenant, string) ([]byte, error) {
+	return func(ctx context.Context, of schema.Tenant, name string) ([]byte, error) {
+		content, _, err := s.Get(ctx, delta.Folder(string(of))+"/"+archive.ReadingsTable+"/"+name)
+		return content, err
+	}
 }
 
 // shorter returns the shorter of two durations. Zero is for ever.
