@@ -213,6 +213,13 @@ func mutations() []mutation {
 			e.Set("t", tables.String("[1,2,2,2,2,2]"))
 			f.put(f.Names.Rollups(), e)
 		}, "rollups 1d", 5, true},
+		{"a minute has a row of another tenant's device", func(f *fixture) {
+			partition, _ := f.bucket(schema.Minute, 5)
+			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: schema.Minute.Start(f.at(5))}
+			e := tables.Entity{PartitionKey: partition, RowKey: row.String()}
+			e.Set("t", tables.String("[1,2,2,2,2,2]"))
+			f.put(f.Names.Rollups(), e)
+		}, "rollups 1m", -60 * 24 * 3, false},
 		{"the tracking row is gone", func(f *fixture) {
 			m := f.member()
 			f.remove(f.Names.Partitions("live"), m.Month.String(), string(m.Key()))

@@ -36,10 +36,12 @@ func (c *Config) home(ctx context.Context, at schema.LatestPartition) (Device, e
 // days verifies day after day.
 func (h *home) days(ctx context.Context, p Pipeline) error {
 	for day := schema.DayOf(h.From); day.Start() < h.To; day++ {
-		if len(p.Windows) > 0 {
-			longest := slices.Max(p.Windows)
-			key := schema.RollupPartition{Tenant: h.at.Tenant, Window: longest, Day: day, Month: h.at.Month}
-			err := h.strangers(ctx, p, "rollups "+longest.String(), h.Names.Rollups(), key.String(), day.Start())
+		for _, w := range p.Windows {
+			if !h.Values && w != slices.Max(p.Windows) {
+				continue
+			}
+			key := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Day: day, Month: h.at.Month}
+			err := h.strangers(ctx, p, "rollups "+w.String(), h.Names.Rollups(), key.String(), day.Start())
 			if err != nil {
 				return err
 			}
