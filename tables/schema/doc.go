@@ -18,6 +18,8 @@
 //	                     pipeline!slot                    month!, worker! figures of a run
 //	                     pipeline!audits                  short, full     the run that put the last audits
 //	                     pipeline                         notify!target   the state of a target of notifications
+//	                     !verified                        day!tenant      what a sample of devices has of a day
+//	                     !verified                        !state          how far samples were verified
 //	policies             readings table                   policies        its cohorts and stored policies
 //	latest               tenant!month[.shard]             device ID       the newest value of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor

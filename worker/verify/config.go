@@ -22,6 +22,7 @@ type Config struct {
 	Tenant schema.Tenant   // only its devices
 	After  schema.Place    // only devices after this one, in the order of months and keys
 	Share  float64         // of devices, by a hash of their IDs; zero: all
+	Begin  float64         // where among the hashes the share begins, from 0 to below 1
 
 	From, To tables.Ticks // whole days
 	Values   bool         // compares values, and not only counts

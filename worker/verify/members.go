@@ -87,7 +87,11 @@ func (c *Config) samples(d schema.DeviceID) bool {
 	sum ^= sum >> 33 // IDs that differ in their last digits alone have hashes that do, too
 	sum *= 0xff51afd7ed558ccd
 	sum ^= sum >> 33
-	return float64(sum) < c.Share*math.MaxUint64
+	at := float64(sum)/math.MaxUint64 - c.Begin
+	if at < 0 {
+		at++
+	}
+	return at < c.Share
 }
 
 // membersOfDevice yields the memberships of the one device: that of its tenant, and those of former ones.

@@ -35,7 +35,7 @@ func Changes(old, new *Config) (all []string) {
 	if old.Budget != new.Budget {
 		all = append(all, "budget has changed")
 	}
-	return all
+	return append(all, changedVerify(old.Verify, new.Verify)...)
 }
 
 const foldedAgain = "so that history is folded again"

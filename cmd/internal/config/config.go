@@ -31,6 +31,7 @@ type Config struct {
 	Reports   *Reports        // nil: there are none
 	Retention []Keep          // the first that a device matches holds for it
 	Budget    float64         // US dollars a month; zero: none
+	Verify    *Verify         // nil: nothing is verified by itself
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -46,6 +47,7 @@ type Pipeline struct {
 
 	Keep   []Keep  // the retention of the configuration
 	Budget float64 // of the configuration
+	Verify *Verify // of the configuration
 
 	Others []Pipeline // of the pipeline Retention: all others. It has no processors.
 
@@ -73,10 +75,10 @@ func (c *Config) share() {
 	}
 	for i := range c.Pipelines {
 		c.Pipelines[i].Models, c.Pipelines[i].Notify, c.Pipelines[i].Reports = c.Models, c.Notify, c.Reports
-		c.Pipelines[i].Keep, c.Pipelines[i].Budget = c.Retention, c.Budget
+		c.Pipelines[i].Keep, c.Pipelines[i].Budget, c.Pipelines[i].Verify = c.Retention, c.Budget, c.Verify
 		for _, p := range c.Pipelines[i].Processors {
 			if watching, ok := p.Config.(*rules.Config); ok {
-				watching.Rules, watching.Targets = c.Rules, targets
+				watching.Rules, watching.Targets = c.watched(), targets
 			}
 		}
 	}

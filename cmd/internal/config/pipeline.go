@@ -19,7 +19,8 @@ func (r *reader) config(root ast.Node) *Config {
 		}
 	}}
 	r.object(root, "pipelines: and a list of them", append(append([]key{pipelines, r.models(&c.Models)},
-		r.meaning(&others)...), r.targets(&c.Notify), r.rules(c), r.reports(c), r.retention(c), r.budget(c))...)
+		r.meaning(&others)...), r.targets(&c.Notify), r.rules(c), r.reports(c), r.retention(c), r.budget(c),
+		r.verify(c))...)
 	c.Models = append(c.Models, others)
 	c.share()
 	return c

@@ -184,7 +184,7 @@ func (c *Config) retain() {
 	}
 	p := newPipeline()
 	p.Name, p.Cadence, p.Batch, p.Models = Retention, retentionCadence, jobs.MaxBatch, c.Models
-	p.Keep, p.Budget, p.Others = c.Retention, c.Budget, slices.Clone(c.Pipelines)
+	p.Keep, p.Budget, p.Verify, p.Others = c.Retention, c.Budget, c.Verify, slices.Clone(c.Pipelines)
 	c.Pipelines = append(c.Pipelines, p)
 }
 

@@ -28,6 +28,7 @@ type (
 		Reports      *shownReports   `yaml:"reports,omitempty" json:"reports,omitzero"`
 		Retention    []shownKeep     `yaml:"retention,omitempty" json:"retention,omitempty"`
 		Budget       *shownBudget    `yaml:"budget,omitempty" json:"budget,omitempty"`
+		Verify       *shownVerify    `yaml:"verify,omitempty" json:"verify,omitempty"`
 		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
@@ -46,7 +47,7 @@ func (c *Config) shown() (s shownConfig) {
 	last := len(c.Models) - 1
 	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
 	s.Rules, s.Notify, s.Reports = c.Rules, c.Notify, c.Reports.shown()
-	s.Retention = shownRetention(c.Retention)
+	s.Retention, s.Verify = shownRetention(c.Retention), c.Verify.shown()
 	if c.Budget > 0 {
 		s.Budget = &shownBudget{c.Budget}
 	}

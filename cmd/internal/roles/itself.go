@@ -8,6 +8,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/monitor"
+	"furrow/cmd/internal/verification"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -57,11 +58,7 @@ func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 	}
 	return func(ctx context.Context, slot worker.Slot) {
 		count(ctx)
-		all := f.Pipelines
-		if f.Stored != nil { // and not only those of --pipeline
-			newest, _ := f.Stored.Current()
-			all = newest.Config.Pipelines
-		}
+		all, _ := f.current()
 		within, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		for i, p := range all {
@@ -73,12 +70,34 @@ func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 					f.Log.WarnContext(ctx, "budget not read", "error", err)
 				}
 			}
+			if i == 0 && p.Verify != nil {
+				if v, err := f.Reader().Verification(within); err == nil && v.At > 0 {
+					more[config.Unexplained] = float64(v.Unexplained)
+				} else if err != nil && ctx.Err() == nil {
+					f.Log.WarnContext(ctx, "verification not read", "error", err)
+				}
+			}
 			if err := f.writeFigures(within, p, slot.Run.Slot, more); err != nil && ctx.Err() == nil {
 				f.Log.WarnContext(ctx, "figures of pipeline not written", "pipeline", p.Name, "slot", slot.Run.Slot.Time(),
 					"error", err)
 			}
 		}
 	}
+}
+
+// current returns the pipelines of the current configuration, and not only those of --pipeline, and the fleet's format.
+func (f *Fleet) current() (all []config.Pipeline, format int64) {
+	if f.Stored == nil {
+		return f.Pipelines, f.Format
+	}
+	newest, _ := f.Stored.Current()
+	return newest.Config.Pipelines, newest.Format
+}
+
+// nightly returns what verifies a sample of the devices each night.
+func (f *Fleet) nightly() *verification.Nightly {
+	return &verification.Nightly{Client: f.Tables, Names: f.Names, Config: f.current, Name: WorkerName(), Log: f.Log,
+		Now: time.Now}
 }
 
 // budget returns what the month costs, as far as it is counted.

@@ -13,9 +13,11 @@ import (
 )
 
 // Schedule runs a scheduler for each pipeline until ctx ends, and returns nil then. An every that is not zero
-// replaces the cadences of the pipelines. It also reconciles the stored access policies of tokens.
+// replaces the cadences of the pipelines. It also reconciles the stored access policies of tokens, and verifies samples
+// of the devices where the configuration has a block verify.
 func (f *Fleet) Schedule(ctx context.Context, every time.Duration) error {
-	runs := []func(context.Context) error{func(ctx context.Context) error { return f.scheduleAll(ctx, every) }}
+	runs := []func(context.Context) error{func(ctx context.Context) error { return f.scheduleAll(ctx, every) },
+		f.nightly().Run}
 	if f.Policies != nil {
 		runs = append(runs, f.Policies.Run)
 	}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// TestUnexplainedDifferencesOpenAnIncident: what a nightly sample has found opens an incident of the tenant furrow,
+// without a rule in the file.
+func TestUnexplainedDifferencesOpenAnIncident(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	file := filepath.Join(t.TempDir(), "site.yaml")
+	writeFile(t, file, `
+pipelines: [{name: live, cadence: 1m, settle: 1s, processors: [latest, rules]}]
+verify: {sample: 1%, every: 1d}
+`)
+	f.must("config apply " + file)
+	f.createTables()
+	now := tables.TicksOf(time.Now())
+	f.put(schema.Verification{Number: 3, Through: schema.DayOf(now), At: now, Unexplained: 7,
+		Differ: []schema.Differing{{Tenant: "acme", Device: "pump-7", Day: "2026-11-20", Output: "rollups 1h"}}}.Entity())
+	f.must("schedule --once --pipeline live")
+	f.work()
+	open := jsonOf[incidentLine](t, f.must("incident list --json"))
+	if len(open) != 1 || open[0].Rule != "verify" || open[0].Tenant != "furrow" || open[0].Severity != "critical" {
+		t.Fatalf("open are %+v", open)
+	}
+	f.says("7 differences between readings and outputs", "incident list --json")
+}

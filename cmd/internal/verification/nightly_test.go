@@ -1,0 +1,186 @@
+package verification_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/verification"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// nights is a fleet with a reading per device on each of some days, all folded, and a clock at the first night.
+type nights struct {
+	*verification.Nightly
+	client   *tables.Client
+	now      time.Time
+	first    schema.Day // with readings
+	readings string
+	devices  []schema.DeviceID
+}
+
+const nightDays = 6
+
+func newNights(t *testing.T, devices int, verify string) *nights {
+	t.Helper()
+	c := must.Have(config.Parse("furrow.yaml", []byte("pipelines: [{name: live, settle: 1s, processors: [latest, "+
+		"rollup: {windows: [1h, 1d]}, rules]}]\nverify: "+verify)))(t)
+	w := jobstest.NewWorldSince(t, time.Hour, devices, 0)
+	w.Create(t, w.Readings)
+	fleet, client := w.NewFleet(t), w.Connect(t, nil)
+	n := &nights{client: client, first: schema.DayOf(tables.TicksOf(time.Now())) - nightDays - 1, readings: fleet.Readings,
+		devices: w.Devices}
+	w.Create(t, fleet.Names.Devices())
+	for _, d := range w.Devices {
+		m := w.Member(d, fleet.Readings)
+		record := schema.Device{ID: d, Month: m.Month, Tenant: m.Tenant, Readings: m.Readings, Status: schema.Active}
+		jobstest.Insert(t, client.Table(fleet.Names.Devices()), must.Have(record.Entity())(t))
+		var rows []tables.Entity
+		for day := n.first; day < n.first+nightDays; day++ {
+			e := tables.Entity{PartitionKey: string(d), RowKey: (day.Start() + tables.Hour).String()}
+			e.Set("temp", tables.Double(20))
+			rows = append(rows, e)
+		}
+		jobstest.Insert(t, client.Table(fleet.Readings), rows...)
+	}
+	must.Succeed(t, fleet.Drain(t.Context(), must.Have(c.Pipelines[0].Build(client, fleet.Names, nil))(t)))
+	n.now = (n.first + 1).Start().Time().Add(4 * time.Hour)
+	n.Nightly = &verification.Nightly{Client: client, Names: fleet.Names, Name: "a", Log: slog.New(slog.DiscardHandler),
+		Config: func() ([]config.Pipeline, int64) { return c.Pipelines, 0 }, Now: func() time.Time { return n.now }}
+	return n
+}
+
+// night verifies the sample of a night, and moves the clock to the next one.
+func (n *nights) night(t *testing.T) schema.Verification {
+	t.Helper()
+	if !must.Have(n.Once(t.Context()))(t) {
+		t.Fatalf("nothing was verified at %s", n.now)
+	}
+	if must.Have(n.Once(t.Context()))(t) {
+		t.Fatalf("at %s, two samples", n.now)
+	}
+	n.now = n.now.AddDate(0, 0, 1)
+	return n.state(t)
+}
+
+func (n *nights) fleet() query.Fleet { return query.Fleet{Tables: n.client, Names: n.Names} }
+
+func (n *nights) state(t *testing.T) schema.Verification {
+	t.Helper()
+	return must.Have(n.fleet().Verification(t.Context()))(t)
+}
+
+// TestSamplesReachEveryDeviceOnce: four nights of a quarter verify each device on one of them, each with its day.
+func TestSamplesReachEveryDeviceOnce(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 40, "{sample: 25%}")
+	for range 4 {
+		if s := n.night(t); s.Unexplained != 0 || len(s.Differ) > 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	var sum, tenants schema.Verified
+	nights := 0
+	for _, v := range must.Have(n.fleet().Verified(t.Context(), n.first, n.first+3))(t) {
+		if v.Tenant != "" {
+			tenants.Add(v)
+			continue
+		}
+		if sum.Add(v); v.Devices == 0 || v.Share != 0.25 || v.At == 0 {
+			t.Errorf("%+v", v)
+		}
+		nights++
+	}
+	if nights != 4 || sum.Devices != 40 || sum.Stored != 40 || sum.Folded != 40 || sum.ToFold != 40 ||
+		fmt.Sprint(tenants) != fmt.Sprint(schema.Verified{Devices: 40, Stored: 40, Folded: 40, ToFold: 40,
+			Reasons: map[string]int64{}}) {
+		t.Errorf("in %d nights: %+v, of tenants %+v", nights, sum, tenants)
+	}
+}
+
+// TestDifferencesStayUntilTheyAreGone deletes readings behind a device's back, and brings them back two nights after a
+// sample had the device. It is in one sample of two, and named until then.
+func TestDifferencesStayUntilTheyAreGone(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 4, "{sample: 50%}")
+	table, d := n.client.Table(n.readings), n.devices[0]
+	var gone []tables.Entity
+	for day := n.first; day < n.first+2; day++ {
+		e := must.Have(table.Get(t.Context(), string(d), (day.Start() + tables.Hour).String()))(t)
+		must.Have(table.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
+		gone = append(gone, e)
+	}
+	names := func(s schema.Verification) bool {
+		return slices.ContainsFunc(s.Differ, func(of schema.Differing) bool { return of.Device == d })
+	}
+	first := n.night(t)
+	for night := range 3 {
+		s := n.night(t)
+		if !names(s) || s.Unexplained == 0 || names(first) && s.Differ[0].Day != n.first.String() {
+			t.Errorf("night %d: %+v", night, s)
+		}
+	}
+	for _, e := range gone {
+		must.Have(table.Do(t.Context(), tables.Insert(e)))(t)
+	}
+	if s := n.night(t); s.Unexplained != 0 || len(s.Differ) > 0 {
+		t.Errorf("after they are back: %+v", s)
+	}
+	found := int64(0)
+	for _, v := range must.Have(n.fleet().Verified(t.Context(), n.first, n.first+nightDays))(t) {
+		found += v.Unexplained
+	}
+	if found == 0 {
+		t.Error("no row of a tenant and day has them")
+	}
+}
+
+// TestOneProcessVerifiesAtATime: while one has the row, another one does nothing. If it has died, or its clock was far
+// ahead, another one verifies.
+func TestOneProcessVerifiesAtATime(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 2, "{sample: 100%, every: 1d}")
+	runs := n.client.Table(n.Names.Runs())
+	for minutes, verifies := range map[int]bool{5: false, 15: false, -1: true, 24 * 60: true} {
+		n.now = n.now.AddDate(0, 0, 1)
+		s := n.state(t)
+		s.By, s.Until = "b", tables.TicksOf(n.now.Add(time.Duration(minutes)*time.Minute))
+		must.Have(runs.Do(t.Context(), tables.InsertOrReplace(must.Have(s.Entity())(t))))(t)
+		if got := must.Have(n.Once(t.Context()))(t); got != verifies {
+			t.Errorf("held for %d minutes more: it verifies is %v", minutes, got)
+		}
+	}
+}
+
+// TestNothingIsVerifiedByDay: a sample is due after three in the morning, for the days since the last one.
+func TestNothingIsVerifiedByDay(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 2, "{sample: 100%, every: 2d}")
+	n.night(t)
+	var at []string
+	for range 80 {
+		if must.Have(n.Once(t.Context()))(t) {
+			at = append(at, n.now.Sub(n.first.Start().Time()).String())
+		}
+		n.now = n.now.Add(time.Hour)
+	}
+	if fmt.Sprint(at) != "[75h0m0s]" && fmt.Sprint(at) != "[75h0m0s 123h0m0s]" {
+		t.Errorf("it was verified %s after the first day began", at)
+	}
+	days := 0
+	for _, v := range must.Have(n.fleet().Verified(t.Context(), n.first-2, n.first+2))(t) {
+		if v.Tenant == "" {
+			days++
+		}
+	}
+	if days != 4 {
+		t.Errorf("%d days were verified", days)
+	}
+}
