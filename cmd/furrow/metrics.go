@@ -96,6 +96,11 @@ func (s *stores) pipelineStatus(ctx context.Context, p config.Pipeline) (query.S
 	if status.Budget = p.Budget; err == nil && p.Budget > 0 {
 		status.Spent, err = fleet.Spent(ctx, p.Name, time.Now())
 	}
+	if err == nil && p.Verify != nil {
+		var verified schema.Verification
+		verified, err = fleet.Verification(ctx)
+		status.Verified = &verified
+	}
 	if err != nil || !p.Watches() {
 		return status, err
 	}

@@ -95,7 +95,8 @@ func TestMetricsAreThoseOfTheReference(t *testing.T) {
 	t.Parallel()
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, config, strings.Replace(everySecond, "rollup]", "rollup, rules]", 1)+
-		"notify: {ops: {queue: {name: alerts}}}\nreports: {windows: [1h]}\nbudget: {usdPerMonth: 50}\n")
+		"notify: {ops: {queue: {name: alerts}}}\nreports: {windows: [1h]}\nbudget: {usdPerMonth: 50}\n"+
+		"verify: {sample: 100%}\n")
 	up := startUp(t, "--storage", dir, "--config", config, "--metrics", "127.0.0.1:0")
 	f := fixtureIn(t, dir)
 	f.must("enrollment add plant1 --tenant contoso")

@@ -164,7 +164,8 @@ func scrapedRoles(t *testing.T) (targets []string) {
 	t.Helper()
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, config, strings.Replace(everySecond, "rollup]", "rollup, rules]", 1)+
-		"notify: {ops: {queue: {name: alerts}}}\nreports: {windows: [1h]}\nbudget: {usdPerMonth: 50}\n")
+		"notify: {ops: {queue: {name: alerts}}}\nreports: {windows: [1h]}\nbudget: {usdPerMonth: 50}\n"+
+		"verify: {sample: 100%}\n")
 	at := regexp.MustCompile(`msg="metrics served" url=http://(\S+)/metrics`)
 	serve := func(line string, args ...string) {
 		errs := &lockedBuffer{}

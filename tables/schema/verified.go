@@ -87,6 +87,7 @@ type Verification struct {
 	By      string       // who verifies; empty: nobody
 	Until   tables.Ticks // how long nobody else does
 
+	Last        Verified    // the sum of the last sample, without its day
 	Unexplained int64       // differences in the last sample, and still in devices of earlier ones
 	Differ      []Differing // devices that have them, the first of them
 	ETag        tables.ETag
@@ -115,7 +116,11 @@ func (v Verification) Entity() (tables.Entity, error) {
 	setNonzero(&e, "At", tables.DateTime(v.At))
 	setNonzero(&e, "By", tables.String(v.By))
 	setNonzero(&e, "Until", tables.DateTime(v.Until))
-	setNonzero(&e, "Unexplained", tables.Int64(v.Unexplained))
+	setNonzero(&e, "Open", tables.Int64(v.Unexplained))
+	if v.At > 0 {
+		e.Set("Share", tables.Double(v.Last.Share))
+		setCounts(&e, v.Last.counts())
+	}
 	differ, err := packed(v.Differ, len(v.Differ))
 	if len(v.Differ) > 0 {
 		e.Set("Differ", differ)
@@ -126,7 +131,9 @@ func (v Verification) Entity() (tables.Entity, error) {
 // VerificationOf decodes the row.
 func VerificationOf(e tables.Entity) (Verification, error) {
 	f := fieldsOf(&e)
-	v := Verification{Number: f.Int("Number"), By: f.String("By"), Unexplained: f.Int("Unexplained"), ETag: e.ETag}
+	v := Verification{Number: f.Int("Number"), By: f.String("By"), Unexplained: f.Int("Open"), ETag: e.ETag,
+		Last: Verified{Share: f.Float("Share")}}
+	readCounts(f, v.Last.counts())
 	var err error
 	v.Through, err = ParseDay(f.String("Through"))
 	f.Fail("Through", err)

@@ -25,6 +25,8 @@ type Status struct {
 	Targets []schema.TargetState // of notifications, where they were asked for
 	Budget  float64              // US dollars a month, of the configuration; zero: none
 	Spent   schema.Spending      // where there is a budget
+	// Verified is where the scheduler verifies samples; otherwise nil.
+	Verified *schema.Verification
 }
 
 // RecentRuns is the usual number of slots of a status.

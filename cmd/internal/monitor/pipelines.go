@@ -134,6 +134,7 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 	to <- lag()
 	to <- accountShare()
 	to <- budgetShare()
+	describeVerified(to)
 	for _, f := range figures() {
 		to <- describe(f.name, f.help)
 	}
@@ -147,9 +148,13 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	all, _ := c.status() // counted
 	var loads []limits.Load
 	var spent []schema.Spending
+	var verified *schema.Verification
 	usd := 0.0
 	for p, s := range all {
 		loads, spent, usd = append(loads, load(s)), append(spent, s.Spent), max(usd, s.Budget)
+		if s.Verified != nil {
+			verified = s.Verified // one for all pipelines
+		}
 		values := Figures(s)
 		if d, known := values[lagSeconds]; known {
 			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d, string(p))
@@ -162,6 +167,7 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 	if len(all) > 0 {
 		to <- prometheus.MustNewConstMetric(accountShare(), prometheus.GaugeValue, limits.AccountShare(loads))
 	}
+	collectVerified(to, verified)
 	if usd > 0 {
 		to <- prometheus.MustNewConstMetric(budgetShare(), prometheus.GaugeValue, budget.Of(usd, spent).Share)
 	}

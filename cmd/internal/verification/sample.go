@@ -54,6 +54,7 @@ func (s *sample) verify(ctx context.Context) error {
 	}
 	s.state.Number, s.state.Through, s.state.At = s.state.Number+1, s.to, tables.TicksOf(s.Now())
 	s.state.By, s.state.Until, s.state.Unexplained, s.state.Differ = "", 0, s.unexplained, s.differ
+	s.state.Last, s.state.Last.Share = sum, s.config.Share
 	s.Log.InfoContext(ctx, "sample verified", "from", s.from, "to", s.to, "devices", sum.Devices, "stored", sum.Stored,
 		"unexplained", s.unexplained, "took", s.Now().Sub(began).Round(time.Millisecond))
 	return s.save(ctx)
