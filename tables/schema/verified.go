@@ -102,6 +102,7 @@ type Differing struct {
 	Device DeviceID `json:"device,omitempty"` // empty: reports of the tenant
 	Day    string   `json:"day"`              // the first
 	Output string   `json:"output"`           // of the first difference
+	Count  int64    `json:"count"`            // of differences
 }
 
 // VerificationKey returns the key of the row.

@@ -79,7 +79,7 @@ func TestFleetInTwoAccountsLooksLikeOneInOne(t *testing.T) {
 		"/v1/query?window=1h&devices=d0001,d0002,d0003&" + span, "/v1/reports?limit=3&window=1h&" + span,
 		"/v1/reports?by=site&limit=4&window=1h&" + span, "/v1/reports?by=site&site=hall1&window=1d&" + span,
 		"/v1/reports?by=labels.floor&tenant=contoso&" + span, "/v1/costs", "/v1/costs?tenant=contoso",
-		"/v1/costs?window=1d", "/v1/retention", "/v1/archive", "/v1/archive?tenant=contoso", "/v1/tenants",
+		"/v1/costs?window=1d", "/v1/retention", "/v1/archive", "/v1/archive?tenant=contoso", "/v1/verify", "/v1/tenants",
 		"/v1/tenants/contoso/day?day=" + day,
 		"/v1/tenants/contoso/summary?period=week&day=" + day, "/v1/tenants/fabrikam/summary?by=labels.floor&day=" + day,
 		"/v1/incidents", "/v1/incidents?limit=2", "/v1/incidents?state=open,closed&limit=2", "/v1/incidents?state=closed",

@@ -153,7 +153,7 @@ func addresses() []string {
 	return []string{
 		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
 		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso",
-		"/tenants/contoso/report?period=week", "/archive?tenant=contoso", "/activity",
+		"/tenants/contoso/report?period=week", "/archive?tenant=contoso", "/completeness", "/activity",
 		"/v1/tenants/contoso/summary?period=month",
 		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors",
 		"/v1/overview?label=floor&text=D0",
@@ -161,7 +161,8 @@ func addresses() []string {
 		"/v1/devices/d0001/series?window=raw&span=6h",
 		"/v1/devices/d0001/readings?sensors=door&span=6h", "/v1/devices/d0001/readings?newest=2",
 		"/v1/query", "/v1/query?window=newest&tenant=contoso", "/v1/reports?by=site", "/v1/reports?tenant=contoso&window=1d",
-		"/v1/incidents?state=closed", "/v1/pipelines", "/v1/archive?tenant=contoso", "/v1/activity?from=-2h",
+		"/v1/incidents?state=closed", "/v1/pipelines", "/v1/archive?tenant=contoso", "/v1/verify?month=2026-11",
+		"/v1/activity?from=-2h",
 		"/v1/tenants?limit=1",
 		"/v1/tenants/contoso/day?sensor=temperature", "/openapi.json", "/healthz",
 	}

@@ -132,7 +132,8 @@ func viewed(c *config.Config, names []string) (all []model.Pipeline, err error) 
 
 func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
-		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported(), Budget: p.Budget}
+		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported(), Budget: p.Budget,
+		Verifies: p.Verify != nil}
 	if p.Reports != nil {
 		v.By = p.Reports.By
 	}

@@ -123,7 +123,7 @@ func (s *sample) differs(d *verify.Device) {
 	s.unexplained += int64(d.Unexplained())
 	if first := d.Differences[i]; len(s.differ) < schema.MaxDiffering {
 		s.differ = append(s.differ, schema.Differing{Tenant: d.Tenant, Device: d.Device, Day: first.Day,
-			Output: first.Output})
+			Output: first.Output, Count: int64(d.Unexplained())})
 	}
 }
 

@@ -98,6 +98,10 @@ func (a *API) Routes() []Route {
 		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, model.Read, error) {
 			return m.Archive(r.Context(), p.Archive())
 		})},
+		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
+		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, model.Read, error) {
+			return m.Completeness(r.Context(), p.Completeness())
+		})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())

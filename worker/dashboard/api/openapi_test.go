@@ -129,7 +129,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Gaps{}, model.Windows{}, model.Newest{},
 		model.Reports{}, model.Summary{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{},
 		model.Incidents{}, model.IncidentAnswer{}, model.IncidentChange{}, Activity{}, Commands{},
-		cost.Costs{}, model.Retention{}, model.Archive{}, Problem{}} {
+		cost.Costs{}, model.Retention{}, model.Archive{}, model.Completeness{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}
 	for name := range doc.Components.Schemas {

@@ -396,6 +396,11 @@ func (p Params) Costs() model.CostQuery {
 	return model.CostQuery{Tenant: p.Tenant, Month: p.Month, Window: p.Window}
 }
 
+// Completeness returns the query for what samples have counted in a month.
+func (p Params) Completeness() model.CompletenessQuery {
+	return model.CompletenessQuery{Tenant: p.Tenant, Month: p.Month}
+}
+
 // Archive returns the query for what the archive has of a tenant; by default of its newest days.
 func (p Params) Archive() model.ArchiveQuery {
 	return model.ArchiveQuery{Tenant: p.Tenant, From: p.From, To: p.To}

@@ -52,6 +52,7 @@ func IncidentParams() []string {
 func CostParams() []string      { return []string{"tenant", "month", "window"} }
 func RetentionParams() []string { return []string{"tenant"} }
 func ArchiveParams() []string   { return []string{"tenant", "from", "to"} }
+func VerifyParams() []string    { return []string{"tenant", "month"} }
 func DayParams() []string       { return []string{"sensor", "day"} }
 func SummaryParams() []string   { return append(DayParams(), "period", "by") }
 func TenantsParams() []string   { return []string{"after", "limit"} }

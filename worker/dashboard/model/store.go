@@ -47,6 +47,8 @@ type Pipeline struct {
 	Budget  float64                           // US dollars a month of all pipelines; zero: none
 	Keep    []retain.Keep                     // what it deletes; none: it folds
 	Archive bool                              // it keeps tables of the readings
+	// Verifies says that the scheduler verifies samples of the devices.
+	Verifies bool
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.
@@ -76,6 +78,7 @@ type Store struct {
 	costs     cache[cost.Costs]
 	retained  cache[retained]
 	archives  cache[Archive]
+	verified  cache[verified]
 	budgets   cache[*Budget]
 	compares  cache[Outliers]
 	counted   cache[[]query.Incident] // of a tenant's day
@@ -94,7 +97,7 @@ func New(c Config) *Store {
 		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), gaps: newCache[RecentGaps](),
 		summaries: newCache[summed](), costs: newCache[cost.Costs](), retained: newCache[retained](),
-		archives: newCache[Archive](),
+		archives: newCache[Archive](), verified: newCache[verified](),
 		budgets:  newCache[*Budget](),
 		compares: newCache[Outliers](), told: newCache[commands.All](),
 		todays: newCache[today](), counted: newCache[[]query.Incident](), ofDevice: newCache[[]query.Incident]()}

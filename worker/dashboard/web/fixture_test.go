@@ -178,6 +178,19 @@ func archive(tenant, name string) model.Archive {
 			{Table: "readings", Version: 11, At: at, Why: "day closed" + name, RowsAdded: 8, Published: true}}}
 }
 
+// completeness returns what samples have counted of a tenant. A device differs.
+func completeness(tenant, name string) model.Completeness {
+	at, stored, folded := theTime(), 0.99999, math.NaN()
+	line := model.VerifyCount{Tenant: tenant, Share: 0.01, Devices: 5, Made: 100_000, Missing: 1, Stored: 99_999,
+		Unexplained: 2, StoredShare: &stored, FoldedShare: &folded}
+	day := line
+	day.Day = "2026-11-20" + name
+	return model.Completeness{Tenant: tenant, Verifies: name == "", Share: 0.01, At: &at, Unexplained: 2,
+		Differ: []model.VerifyDiffers{{Tenant: tenant, Device: "pump" + name, Day: "2026-11-20", Output: "latest" + name},
+			{Tenant: tenant}},
+		Tenants: []model.VerifyCount{line}, Days: []model.VerifyCount{day, {Day: name, Share: math.Inf(1), Made: -1}}}
+}
+
 // costs returns what a tenant and another one cost.
 func costs(tenant string) cost.Costs {
 	through := theTime()

@@ -27,6 +27,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
 		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
 		{Pattern: "/archive", Params: api.ArchiveParams(), Handle: s.page(s.archive)},
+		{Pattern: "/completeness", Params: api.VerifyParams(), Handle: s.page(s.completeness)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}...)
 }

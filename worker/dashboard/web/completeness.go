@@ -1,0 +1,72 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// A CompletenessPage shows what samples have counted in a month. It takes the parameters of /v1/verify.
+type CompletenessPage struct {
+	foot
+	Month  string // such as 2026-11
+	This   string // the present month
+	Now    time.Time
+	Answer model.Completeness
+}
+
+func (s *Site) completeness(r *http.Request, p api.Params) (Page, model.Read, error) {
+	q, now := p.Completeness(), time.Now().UTC()
+	a, read, err := s.c.Model.Completeness(r.Context(), q)
+	if q.Month.IsZero() {
+		q.Month = now
+	}
+	return &CompletenessPage{Month: q.Month.Format("2006-01"), This: now.Format("2006-01"), Now: now, Answer: a}, read, err
+}
+
+// The methods below are called by the template.
+
+// Before returns the address of the month before.
+func (p CompletenessPage) Before() string { return p.beside(-1) }
+
+// After returns the address of the month after, unless it is in the future.
+func (p CompletenessPage) After() string {
+	if p.Month >= p.This {
+		return ""
+	}
+	return p.beside(1)
+}
+
+func (p CompletenessPage) beside(months int) string {
+	month, err := time.Parse("2006-01", p.Month)
+	if err != nil {
+		return ""
+	}
+	return address("/completeness", url.Values{"tenant": {p.Answer.Tenant}}, "month",
+		month.AddDate(0, months, 0).Format("2006-01"))
+}
+
+// Exactly formats a share so that what is not all is never shown as 100 %.
+func (p CompletenessPage) Exactly(share *float64) string {
+	switch {
+	case share == nil || !finite(*share):
+		return "–"
+	case *share < 1 && *share > 0.9999:
+		return "99.99 %"
+	}
+	return fmt.Sprintf("%.2f %%", 100**share)
+}
+
+// Sample formats the share of devices.
+func (p CompletenessPage) Sample(share float64) string {
+	if !finite(share) {
+		return "–"
+	}
+	return fmt.Sprintf("%.4g %%", 100*share)
+}
+
+func (CompletenessPage) file() string { return "completeness.html" }
