@@ -183,11 +183,17 @@ func (d *deviceAdmin) admits(ctx context.Context) (most time.Duration, err error
 	return most, err
 }
 
-// ofDevice counts late readings of a device. A device that sent in order, and whose rows are all folded, has none.
+// ofDevice counts late readings of a device. A device that sent all of its rows now, in order, and whose rows are all
+// folded, has none.
 func (l *lateReadings) ofDevice(ctx context.Context, d *deviceAdmin, track schema.Track) (int64, error) {
 	sent, folded, last := l.devices[track.Place.Device()], track.Rows, track.Checkpoint
-	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {
+	if sent == nil || last == "" {
 		return 0, nil
+	}
+	if !sent.disordered && folded == sent.stored {
+		if older, err := d.hasOlder(ctx, track.Place.Device(), sent.oldest); err != nil || !older {
+			return 0, err
+		}
 	}
 	rows := tables.Range{Partitions: tables.Is(string(track.Place.Device())), Rows: tables.Keys{To: last}}
 	there := int64(0)
@@ -199,4 +205,14 @@ func (l *lateReadings) ofDevice(ctx context.Context, d *deviceAdmin, track schem
 		there += int64(len(page.Rows))
 	}
 	return max(0, there-folded), nil
+}
+
+// hasOlder reports whether a device has rows from before a time.
+func (d *deviceAdmin) hasOlder(ctx context.Context, id schema.DeviceID, than time.Time) (bool, error) {
+	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{Partitions: tables.Is(string(id)),
+		Rows: tables.Keys{Before: tables.TicksOf(than).String()}}}
+	for _, err := range d.Tables.Table(d.Names.Readings()).Entities(ctx, q) {
+		return err == nil, err
+	}
+	return false, nil
 }
