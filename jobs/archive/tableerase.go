@@ -56,7 +56,7 @@ func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Te
 			"archive makes them again")
 	}
 	if len(maker.Summed.Reports) > 0 {
-		if err := maker.makeAgain(ctx, tenant, every, devices); err != nil {
+		if err := maker.makeAgain(ctx, tenant, every, devices, &all); err != nil {
 			return all, err
 		}
 	}
@@ -127,7 +127,7 @@ func (m *Tables) takeOver(ctx context.Context, of TableDay) error {
 // makeAgain makes the days again whose readings have devices, and those with reports of readings that were never
 // committed.
 func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*catalog.Table,
-	devices []schema.DeviceID) error {
+	devices []schema.DeviceID, all *Erased) error {
 	days, read := map[TableDay]bool{}, map[TableDay]tables.Ticks{}
 	for d, err := range m.Readings(tenant).Days(ctx) {
 		if err != nil {
@@ -158,11 +158,33 @@ func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*c
 		}
 	}
 	for day := range days {
+		before, err := m.rowsOf(ctx, day)
+		if err != nil {
+			return err
+		}
 		if err := m.MakeDay(ctx, day); err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}
+		after, err := m.rowsOf(ctx, day)
+		if err != nil {
+			return err
+		}
+		if after < before {
+			all.Rows, all.Files = all.Rows+before-after, all.Files+1
+		}
 	}
 	return nil
+}
+
+// rowsOf returns how many readings the table has of a day.
+func (m *Tables) rowsOf(ctx context.Context, of TableDay) (n int64, err error) {
+	for f, err := range m.Readings(of.Tenant).Files(ctx, of.Day, of.Day) {
+		if err != nil {
+			return n, err
+		}
+		n += f.Stats.Rows
+	}
+	return n, nil
 }
 
 // mayHave reports whether a file may have rows of devices.
