@@ -71,6 +71,20 @@ func TestASettledMembershipIsFoldedAgain(t *testing.T) {
 	if must.Succeed(t, f.Drain(t.Context(), &q)); planned() {
 		t.Error("runs look for it for ever")
 	}
+	for _, claim := range []string{"of an audit that died", ""} { // or that gave the device back, as it had failed
+		row = tables.Entity{PartitionKey: row.PartitionKey, RowKey: row.RowKey}
+		row.Set(schema.TrackFence, tables.Int64(int64(tables.TicksOf(time.Now()))))
+		row.Set(schema.TrackClaim, tables.String(claim))
+		must.Have(track.Do(t.Context(), tables.Merge(row, tables.AnyETag)))(t)
+		if !planned() {
+			t.Errorf("no run looks for what an attempt with claim %q has left, and retention waits for it", claim)
+		}
+		q := *p
+		hence(t, f.Fleet, &q, 2*commit.Landed)
+		if must.Succeed(t, f.Drain(t.Context(), &q)); planned() {
+			t.Errorf("runs look for it for ever with claim %q", claim)
+		}
+	}
 	admits = 10 * 24 * time.Hour
 	if !planned() {
 		t.Error("no run looks at the membership, whose time a token admits again")

@@ -144,7 +144,7 @@ func (pl *plan) done(m schema.Member, track tables.Entity) bool {
 // were sealed, and whether no day is to be made again: a move may have taken days after its end, and attempts may have
 // left outputs of them.
 func sealed(m schema.Member, track tables.Entity, late time.Duration, now tables.Ticks) bool {
-	if m.Spans.End() > now.Add(-late) {
+	if m.Spans.End() > now.Add(-late) || attempted(track) {
 		return false
 	}
 	c, err := coverage.Parse(track.Get(schema.TrackCoverage).Binary())
@@ -153,6 +153,13 @@ func sealed(m schema.Member, track tables.Entity, late time.Duration, now tables
 	}
 	return c.Next().Empty() && c.Repeat.Empty() && !c.Admit(coverage.Known{At: now, Late: late}) &&
 		tables.Ticks(track.Get(schema.TrackUncut).Int()) <= tables.TicksBefore(track.Get(schema.TrackCheckpoint).Text())
+}
+
+// attempted reports whether the last attempt on a device did not commit. Retention waits until a job has looked at what
+// it may have left.
+func attempted(track tables.Entity) bool {
+	claim := track.Get(schema.TrackClaim).Text()
+	return track.Get(schema.TrackFence).Int() > 0 && (claim == "" || claim != track.Get(schema.TrackCommitted).Text())
 }
 
 func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
