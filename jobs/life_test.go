@@ -42,6 +42,7 @@ type weeks struct {
 	hidden  []tables.Entity // rows that devices keep until somebody finds them
 	audited map[schema.Pipeline]tables.Ticks
 	cut     tables.Ticks // below it, rows were old enough for retention
+	looks   *rand.Rand   // when furrow verify looks, which changes nothing in the life of a seed
 	steps   []string
 }
 
@@ -62,7 +63,8 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	t.Helper()
 	w := jobstest.NewWorldSince(t, lifeDays*days, 4, lifeRows)
 	readings := w.Readings + "life"
-	l := &weeks{now: time.Now().Add(-lifeDays * days), admits: 4 * days, audited: map[schema.Pipeline]tables.Ticks{}}
+	l := &weeks{now: time.Now().Add(-lifeDays * days), admits: 4 * days, audited: map[schema.Pipeline]tables.Ticks{},
+		looks: rand.New(rand.NewPCG(seed, 1))}
 	l.keptFleet = keptFleet{Fleet: w.NewFleetOf(t, readings), t: t, random: rand.New(rand.NewPCG(seed, 0)),
 		all: readings + "all", settings: map[schema.Pipeline]int{}}
 	l.finish = func(ctx context.Context, p *jobs.Pipeline) (err error) { // by what runs plan alone
@@ -344,6 +346,7 @@ func (l *weeks) tell() {
 		return
 	}
 	l.t.Log("tokens admit rows of", l.admits, l.steps)
+	l.t.Log("days begin at midnight, so this seed has this life at about", l.now.Format("15:04"), "alone: .ci/hours")
 	for _, m := range membersOf(l.t, l.Fleet) {
 		l.t.Log(m.Place(), "spans", m.Spans, "watermark", m.Watermark.Time(), "imports", m.Imports)
 		for _, p := range l.pipelines(nil) {
@@ -379,6 +382,7 @@ func TestLives(t *testing.T) {
 			t.Logf("retention has left %d of %d rows", len(left), len(all))
 			below := time.Now().Add(-max(9*days, l.admits+refold.TokenGrace))
 			l.end(schema.DayOf(tables.TicksOf(below)).Start().String(), l.cut.String())
+			l.verify("in the end")
 		})
 	}
 }
@@ -399,6 +403,9 @@ func (l *weeks) live() {
 		}
 		for range 1 + l.random.IntN(3) {
 			l.happen()
+		}
+		if l.looks.IntN(12) == 0 { // which takes as long as a day or two of the life
+			l.verify(fmt.Sprint("at ", l.now))
 		}
 		if l.random.IntN(2) == 0 {
 			l.storage, l.slot, l.worker = 0, 0, 0

@@ -238,7 +238,7 @@ func (f *keptFleet) importPast() {
 	}
 	registry := sas.NewRegistry(f.World.Connect(f.t, nil), f.Names)
 	e := f.past[0]
-	at := tables.TicksBefore(e.RowKey) + 1
+	at := tables.TicksBefore(e.RowKey)
 	device := must.Have(registry.Get(f.t.Context(), schema.DeviceID(e.PartitionKey)))(f.t)
 	note, err := registry.NoteImport(f.t.Context(), device, schema.Import{From: at, To: at + 1}, false)
 	if err != nil {

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/fold"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/verify"
@@ -28,6 +31,44 @@ func verified(t testing.TB, c verify.Config, about string) {
 			}
 		}
 	}
+}
+
+// verify verifies each pipeline of a life, under its own settings.
+func (l *weeks) verify(when string) {
+	l.t.Helper()
+	c := verify.Config{Client: l.World.Connect(l.t, l.by(nil)), Names: l.Names,
+		From: tables.TicksOf(time.Now().Add(-(lifeDays + 5) * days)).Floor(tables.Day),
+		To:   tables.TicksOf(time.Now().Add(3 * days)).Floor(tables.Day)}
+	for _, p := range l.pipelines(nil) {
+		of := verify.Pipeline{Name: p.Name, Settle: p.Settle, Settings: func(schema.Member) string { return p.Settings }}
+		for _, processor := range p.Processors {
+			switch processor.Name {
+			case latest.Processor.Name:
+				of.Latest = true
+			case rollup.Processor.Name:
+				of.Windows = windowsOf(p.Name)
+			}
+		}
+		m := &verify.Model{Named: map[string]verify.Meaning{}}
+		for name, means := range p.Sensors.Named {
+			if means.Is == fold.Ignored {
+				m.Named[name] = verify.Meaning{Kind: verify.Ignored}
+			}
+		}
+		c.Model, c.Pipelines = func(schema.Member) *verify.Model { return m }, []verify.Pipeline{of}
+		verified(l.t, c, when+", "+string(p.Name))
+	}
+}
+
+// windowsOf returns the windows of a pipeline's rollups.
+func windowsOf(p schema.Pipeline) []schema.Window {
+	switch p {
+	case "second":
+		return []schema.Window{schema.Window(30 * time.Minute)}
+	case "fresh":
+		return []schema.Window{schema.Window(2 * time.Hour)}
+	}
+	return []schema.Window{schema.Minute, schema.Hour, schema.Daily}
 }
 
 // verify verifies a device of the chain.

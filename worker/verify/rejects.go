@@ -9,10 +9,9 @@ import (
 )
 
 // compareRejects looks for the rows that were refused, or in part, among the rejects that the pipeline keeps. Others
-// may be there from former settings. Of a device with imports, rejects of old rows are not always kept.
+// may be there from former settings.
 func (p *pipe) compareRejects(ctx context.Context) error {
-	if len(p.refused) == 0 || len(p.member.Imports) > 0 || p.track.Rejects > schema.RejectSlots ||
-		p.deleted(Rejects, 0) > 0 {
+	if len(p.refused) == 0 || p.track.Rejects > schema.RejectSlots || p.deleted(Rejects, 0) > 0 {
 		return nil
 	}
 	kept := map[string]bool{}
