@@ -147,11 +147,12 @@ func arrows() []arrow {
 		{"sas/endpoint", "sas tables tables/schema tables/shares"},
 		{"sas/access", "tables tables/schema"},
 
-		{"cmd/internal/demo/check", "tables tables/schema worker/verify"}, // shares no code with what it checks
+		{"cmd/internal/lab/demo/check", "tables tables/schema worker/verify"}, // shares no code with what it checks
 		{"cmd/internal/setup", "sas tables tables/local"},
 		{"cmd/internal/backup", "tables/local"}, // for locks
 		{"cmd/internal/...", "jobs/... sas/... tables tables/schema worker/... cmd/internal/..."},
 		{"cmd/furrow", "jobs/... sas/... tables/... worker/... cmd/internal/..."},
+		{"cmd/bench", "sas/endpoint tables/local worker cmd/internal/..."},
 	}
 }
 
@@ -216,7 +217,7 @@ func TestEachAzureSDKHasOneHome(t *testing.T) {
 		"github.com/cockroachdb/pebble": "tables/local",
 	}
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "cmd/internal/bench" {
+		if s.test || s.pkg == "cmd/internal/lab/bench" {
 			continue
 		}
 		for _, name := range s.imports {

@@ -12,7 +12,7 @@ import (
 	"embed"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/simulate/fleets"
+	"furrow/cmd/internal/lab/simulate/fleets"
 )
 
 //go:embed examples/default.yaml

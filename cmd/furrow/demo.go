@@ -13,9 +13,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/demo"
+	"furrow/cmd/internal/lab/demo"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/setup"
-	"furrow/cmd/internal/simulate"
 )
 
 func demoCommand() *cli.Command {

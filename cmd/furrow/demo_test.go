@@ -15,7 +15,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
-	"furrow/cmd/internal/demo"
+	"furrow/cmd/internal/lab/demo"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"furrow/cmd/internal/demo"
+	"furrow/cmd/internal/lab/demo"
 )
 
 // demoText formats the report of a demo for people.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/cmd/internal/simulate/fleets"
+	"furrow/cmd/internal/lab/simulate/fleets"
 	"furrow/jobs/fold"
 	"furrow/sas/device"
 	"furrow/tables"

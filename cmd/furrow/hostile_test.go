@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"

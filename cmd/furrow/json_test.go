@@ -22,13 +22,13 @@ func TestEveryCommandThatPrintsHasJSON(t *testing.T) {
 	})
 }
 
-// TestJSONIsAnObjectALine runs every command with --json that is not a server or a benchmark; other tests read the
+// TestJSONIsAnObjectALine runs every command with --json that is not a server; other tests read the
 // lines of those.
 func TestJSONIsAnObjectALine(t *testing.T) {
 	others := map[string]bool{"up": true, "storage": true, "dashboard": true, "sas": true, "demo": true, "simulate": true,
-		"bench storage": true, "bench tokens": true, "bench fanout": true, "model show": true, // which needs a model
-		"health":    true,                                      // which needs a server
-		"rule show": true, "rule try": true, "rule test": true, // which need a rule
+		"model show": true,                                      // which needs a model
+		"health":     true,                                      // which needs a server
+		"rule show":  true, "rule try": true, "rule test": true, // which need a rule
 		"incident show": true, "incident ack": true, "incident note": true, "mute remove": true,
 		"notify test": true,               // which needs a target
 		"restore":     true, "copy": true, // which need a backup, and two storages

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/lab/simulate"
 )
 
 // progress prints the progress of a long command. Its Write is for a log.

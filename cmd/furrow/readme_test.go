@@ -17,7 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/simulate/fleets"
+	"furrow/cmd/internal/lab/simulate/fleets"
 	"furrow/sas/device"
 )
 

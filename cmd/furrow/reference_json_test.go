@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/cmd/internal/bench"
-	"furrow/cmd/internal/demo"
 	"furrow/cmd/internal/estimate"
 	"furrow/cmd/internal/factory"
+	"furrow/cmd/internal/lab/demo"
 	"furrow/sas"
 	"furrow/tables/local"
 	"furrow/worker/cost"
@@ -115,8 +114,6 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"device release"}, "A line for each device and pipeline.", []any{releasedLine{}}},
 		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
 		{[]string{"token revoke"}, "One object.", []any{allRevokedLine{}}},
-		{[]string{"bench storage", "bench tokens"}, "One object.", []any{bench.Report{}}},
-		{[]string{"bench fanout"}, "One object.", []any{bench.FanoutReport{}}},
 		{[]string{"version"}, "One object.", []any{version{}}},
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/records"
-	"furrow/cmd/internal/simulate"
 	"furrow/jobs/fold"
 	"furrow/jobs/rules"
 	"furrow/tables"

@@ -79,7 +79,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			auditCommand(), retentionCommand(), accessCommand(), activityCommand(), deployCommand(),
 			incidentCommand(), muteCommand(), notifyCommand(), archiveCommand(), commandCommand(), verifyCommand(),
 			healthCommand(), backupCommand(), restoreCommand(), copyCommand(), estimateCommand(), costCommand(),
-			benchCommand(), completionCommand(), versionCommand()},
+			completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true, // a connection string is one value

@@ -65,38 +65,18 @@ func furrow(ctx context.Context, args ...string) (code int, stdout, stderr strin
 func TestInvalidCommandLinesExitWith2AndSuggestSimilarNames(t *testing.T) {
 	t.Chdir(t.TempDir()) // for servers that start by mistake
 	for line, want := range map[string]string{
-		"storge":                                      `unknown command "storge" of furrow; did you mean "storage"?`,
-		"help storge":                                 `did you mean "storage"?`,
-		"xyzzy":                                       `unknown command "xyzzy" of furrow` + "\n",
-		"--verison":                                   `unknown flag --verison of furrow; did you mean "--version"?`,
-		"storage --lisen x":                           `unknown flag --lisen of furrow storage; did you mean "--listen"?`,
-		"storage --data":                              "--data needs a value",
-		"storage extra":                               `"extra" is one`,
-		"storage --listen nowhere":                    `--listen: address "nowhere": want host:port`,
-		"storage --listen 127.0.0.1:99999":            "--listen",
-		"storage --tls yes":                           `--tls is "yes"; it takes off, self-signed, acme:HOST, or CERT,KEY`,
-		"storage --account-key short":                 "--account-key (or FURROW_ACCOUNT_KEY) is not the base64",
-		"bench stoarge":                               `unknown command "stoarge" of furrow bench; did you mean "storage"?`,
-		"bench storage --clients many":                `invalid value "many" for --clients`,
-		"bench storage --clients 0":                   "--clients is 0",
-		"bench storage --size 1":                      "--size is 1",
-		"bench storage --for 1ms":                     "--for: it must be at least 100ms",
-		"bench storage --rounds 0":                    "--rounds is 0",
-		"bench storage --rows 150":                    `--rows: "150" is not a multiple of 100`,
-		"bench storage --rows 100,100":                "--rows: 100 is given twice",
-		"bench storage --only inset":                  `there is no row "inset"; did you mean "insert"?`,
-		"bench storage --target local --target local": `two targets are called "local"`,
-		"bench storage --target env:FURROW_NONE":      "FURROW_NONE holds no connection string",
-		"bench storage --target rubbish":              "--target",
-		"bench storage --target embedded":             "for furrow bench fanout",
-		"bench storage --ca /nowhere.pem":             "/nowhere.pem",
-		"bench tokens --only keept":                   `did you mean "kept"?`,
-		"bench tokens --for 10ms":                     "--for: it must be at least 100ms",
-		"bench tokens --clients 4001 --devices 5000":  "--clients is 4001",
-		"bench tokens --devices 63":                   "--devices is 63",
-		"bench tokens --storm -1":                     "--storm is -1",
-		"bench tokens --storm-rate 0":                 "--storm-rate is 0",
-		"completion csh":                              "bash, zsh or fish",
+		"storge":                           `unknown command "storge" of furrow; did you mean "storage"?`,
+		"help storge":                      `did you mean "storage"?`,
+		"xyzzy":                            `unknown command "xyzzy" of furrow` + "\n",
+		"--verison":                        `unknown flag --verison of furrow; did you mean "--version"?`,
+		"storage --lisen x":                `unknown flag --lisen of furrow storage; did you mean "--listen"?`,
+		"storage --data":                   "--data needs a value",
+		"storage extra":                    `"extra" is one`,
+		"storage --listen nowhere":         `--listen: address "nowhere": want host:port`,
+		"storage --listen 127.0.0.1:99999": "--listen",
+		"storage --tls yes":                `--tls is "yes"; it takes off, self-signed, acme:HOST, or CERT,KEY`,
+		"storage --account-key short":      "--account-key (or FURROW_ACCOUNT_KEY) is not the base64",
+		"completion csh":                   "bash, zsh or fish",
 	} {
 		if errs := refused(t, exitUsage, want, line); !strings.Contains(errs, "--help' for what it takes.") {
 			t.Errorf("furrow %s does not say where help is: %q", line, errs)
@@ -108,7 +88,7 @@ func TestHelpShowsNoHiddenFlagAndNoKeyOfTheEnvironment(t *testing.T) {
 	const key = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlY3JldA=="
 	t.Setenv("FURROW_ACCOUNT_KEY", key)
 	t.Setenv("FURROW_STORAGE", "AccountName=a;AccountKey="+key)
-	lines := []string{"", "--help", "help", "bench"}
+	lines := []string{"", "--help", "help", "device"}
 	allCommands(func(name string, _ *cli.Command) { lines = append(lines, name+" --help", "help "+name) })
 	for _, line := range lines {
 		code, out, errs := furrow(t.Context(), strings.Fields(line)...)

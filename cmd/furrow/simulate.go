@@ -12,10 +12,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/lab/simulate/fleets"
+	"furrow/cmd/internal/lab/simulate/model"
 	"furrow/cmd/internal/setup"
-	"furrow/cmd/internal/simulate"
-	"furrow/cmd/internal/simulate/fleets"
-	"furrow/cmd/internal/simulate/model"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )

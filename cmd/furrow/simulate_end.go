@@ -13,8 +13,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/simulate"
-	"furrow/cmd/internal/simulate/fleets"
+	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/lab/simulate/fleets"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/sas"
 	"furrow/tables/schema"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/sas"
 	"furrow/sas/device"
 	"furrow/tables"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/simulate"
-	"furrow/cmd/internal/simulate/replay"
+	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/lab/simulate/replay"
 	"furrow/tables/schema"
 )
 

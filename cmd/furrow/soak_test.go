@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/demo/check"
+	"furrow/cmd/internal/lab/demo/check"
+	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/setup"
-	"furrow/cmd/internal/simulate"
 	"furrow/cmd/internal/verification"
 	"furrow/sas"
 	"furrow/tables/azuretest/effort"

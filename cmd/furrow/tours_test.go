@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/cmd/internal/simulate/fleets"
+	"furrow/cmd/internal/lab/simulate/fleets"
 	"furrow/tables/azuretest/effort"
 )
 

@@ -116,7 +116,7 @@ func up(c *cli.Context) (err error) {
 }
 
 // jobsPerProcessor is how many jobs at a time are enough for storage in the same process. Nobody waits for a network
-// there, and more jobs only take more memory: 16 and 32 fold equally fast on two processors (furrow bench fanout
+// there, and more jobs only take more memory: 16 and 32 fold equally fast on two processors (bench fanout
 // --clients).
 const jobsPerProcessor = 8
 

@@ -1,4 +1,4 @@
-// Package process runs furrow in child processes, for the benchmarks and the demo.
+// Package process runs furrow in child processes, for benchmarks and the demo.
 package process
 
 import (

@@ -1,0 +1,99 @@
+package demo
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/cmd/internal/lab/simulate"
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker"
+)
+
+// sumUp completes the report after the check, when the workers have stopped.
+func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error {
+	d.Screen.Stage("summing up", 0)
+	rows, err := d.tracks(ctx)
+	if err != nil {
+		return err
+	}
+	var late int64
+	for _, t := range rows {
+		late += t.Late
+	}
+	_, told := d.receipts.Told()
+	r.Readings = Readings{Accepted: told, Folded: max(0, r.Check.Readings-r.Check.Waiting-r.Check.Lost), Late: late,
+		Rejected: r.Check.Rejected, Lost: r.Check.Lost, Doubled: r.Check.Doubled, SetAside: sum.SetAside,
+		Tokens: sum.Tokens, Requests: d.receipts.Inserts}
+	r.Storage, r.Own, r.Tenants, r.Devices = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices
+	months := map[schema.Month]bool{}
+	for _, m := range d.Cast.Members {
+		months[schema.MonthOf(m.Deployed, 0)] = true
+	}
+	r.Months = slices.SortedFunc(maps.Keys(months), schema.Month.Compare)
+	if err := d.figures(ctx, r); err != nil {
+		return err
+	}
+	r.Cost = r.Work.cost(r.Devices, r.Check)
+	r.OK = r.Check.Differences+r.Check.Lost+r.Check.Doubled == 0 && r.Check.Readings >= r.Readings.Accepted
+	r.Seconds = time.Since(d.began).Seconds()
+	return nil
+}
+
+// figures adds the figures that workers have stored.
+func (d *Demo) figures(ctx context.Context, r *Report) error {
+	all, _, err := d.runs().FiguresSince(ctx, pipeline, tables.TicksOf(d.began.Add(-time.Minute)))
+	if err != nil {
+		return err
+	}
+	var runs, audits schema.WorkerFigures
+	var quiet, after schema.WorkerFigures
+	for _, run := range all {
+		if run.Run.Slot == d.audits {
+			audits.Add(run.Workers)
+			continue
+		}
+		runs.Add(run.Workers)
+		if run.Run.Slot <= d.quiet || run.Run.Slot > d.audits {
+			continue
+		}
+		after.Add(run.Workers)
+		if run.Workers.Rows > quiet.Rows {
+			quiet = run.Workers
+		}
+	}
+	done := func(w schema.WorkerFigures, k jobs.Kind) int64 {
+		return w.Jobs[string(k)+" "+worker.OutcomeDone.String()]
+	}
+	r.Jobs = []Jobs{
+		{string(jobs.Master), done(runs, jobs.Master), 0}, {string(jobs.Month), done(runs, jobs.Month), 0},
+		{string(jobs.Device), done(runs, jobs.Device), runs.Devices},
+		{string(jobs.Audit), done(audits, jobs.Audit), audits.Devices},
+	}
+	r.Work = workOf(quiet, after)
+	return nil
+}
+
+// workOf returns the work of one run of several. Polling a queue belongs to no single run, so it is shared
+// evenly. Every message that was done was also deleted.
+func workOf(run, several schema.WorkerFigures) Work {
+	w := Work{Batch: mostBatch, Devices: run.Devices, Rows: run.Rows, PerDevice: map[string]float64{}}
+	for kind, n := range run.Operations {
+		w.PerDevice[kind] = float64(n) / float64(max(1, run.Devices))
+	}
+	for _, kind := range []string{"queues get", "queues update"} {
+		w.PerDevice[kind] = float64(several.Operations[kind]) / float64(max(1, several.Devices))
+	}
+	var done int64
+	for how, n := range run.Jobs {
+		if strings.HasSuffix(how, " "+worker.OutcomeDone.String()) {
+			done += n
+		}
+	}
+	w.PerDevice["queues delete"] = float64(done) / float64(max(1, run.Devices))
+	return w
+}
