@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,9 +31,6 @@ func namesPrefixFlag() cli.Flag {
 		Usage: "`PREFIX` of table and queue names, if several fleets share an account"}
 }
 
-// oldPrefixVariable set --names-prefix in earlier versions. To ignore it would be to work on other tables.
-const oldPrefixVariable = "FURROW_PREFIX"
-
 // stores are the clients of a fleet's account.
 type stores struct {
 	*roles.Clients
@@ -43,10 +39,6 @@ type stores struct {
 
 // namesOf returns the names that --names-prefix begins.
 func namesOf(c *cli.Context) (schema.Names, error) {
-	if os.Getenv(oldPrefixVariable) != "" && !c.IsSet("names-prefix") {
-		return schema.Names{}, usagef(c, "the variable %s is now called FURROW_NAMES_PREFIX, like --names-prefix: rename it",
-			oldPrefixVariable)
-	}
 	names, err := schema.ParseNames(c.String("names-prefix"))
 	if err != nil {
 		return schema.Names{}, usagef(c, "--names-prefix: %v", err)

@@ -122,12 +122,3 @@ func TestHooksSeeEveryOperation(t *testing.T) {
 		t.Errorf("three queues were created; counted %v", all)
 	}
 }
-
-func TestOldVariableForThePrefixIsRefused(t *testing.T) {
-	f := newFoldedFixture(t)
-	t.Setenv(oldPrefixVariable, "other")
-	f.refused(exitUsage, "FURROW_PREFIX is now called FURROW_NAMES_PREFIX", "query acme:d0000")
-	f.must("query acme:d0000 --names-prefix=")
-	t.Setenv("FURROW_NAMES_PREFIX", "other")
-	f.refused(exitFailed, "the fleet has no devices", "query acme:d0000")
-}

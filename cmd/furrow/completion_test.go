@@ -167,12 +167,6 @@ func TestTabRunsNoCommand(t *testing.T) {
 					t.Errorf("%q gives %q; want %q", typed, got, want)
 				}
 			}
-			// As the scripts of earlier versions asked.
-			for _, line := range []string{"device add " + oldCompletion, "device add -- " + oldCompletion} {
-				if code, out, errs := f.run(line); code == exitOK && out != "" {
-					t.Errorf("%s: %s%s", line, out, errs)
-				}
-			}
 			if after := f.must("device list --json"); after != before {
 				t.Errorf("completion changed the devices to\n%s", after)
 			}

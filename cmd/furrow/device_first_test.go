@@ -57,14 +57,13 @@ func TestTokenByHandIsLikeTheEndpoints(t *testing.T) {
 		"token pump-7 --life 12h":          "/readings?",
 		"token pump-8":                     "/readingslong?",
 		"token pump-8 --life 90d":          "/readingslong?",
-		"token pump-7 --life 30d --shared": "/readings?",
 	} {
 		if out := f.must(line); !strings.Contains(out, want) {
 			t.Errorf("%s prints %s", line, out)
 		}
 	}
 	for line, want := range map[string]string{
-		"token pump-7 --life 30d":  "--shared",
+		"token pump-7 --life 30d":  "add an enrollment with a long --life",
 		"token pump-7 --life 91d":  "it must be at most 90d",
 		"token pump-7 --life soon": "is not a duration",
 		"token pump-9":             "furrow device add pump-9",

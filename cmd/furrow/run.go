@@ -45,18 +45,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailed
 }
 
-// oldCompletion ended the command lines of the completion scripts of earlier versions, which a shell may still have:
-// none of them may run a command.
-const oldCompletion = "--generate-bash-completion"
-
 // dispatch prints a topic of the help, or runs a command.
 func dispatch(ctx context.Context, args []string, app *cli.App) error {
 	if text, asked := topicAsked(args); asked {
 		_, err := io.WriteString(app.Writer, text)
 		return err
-	}
-	if args[len(args)-1] == oldCompletion {
-		return nil
 	}
 	args = flagsFirst(app.Commands, helpAsFlag(args))
 	if err := checkOneStorage(app.Commands, args); err != nil {

@@ -25,8 +25,6 @@ recorded like any other token.` + examples("token pump-7", "token pump-7 --life 
 		Flags: append(storageFlags(), tableURLFlag(),
 			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife,
 				"`DURATION` until it expires, such as 30d; at most 90d")),
-			boolFlag("shared", "Allow a life of more than a day although devices with short tokens share "+
-				"the table: revoking one of them may end it"),
 			jsonFlag()),
 		Action:      issueToken,
 		Subcommands: []*cli.Command{tokenRevokeCommand()},
@@ -43,10 +41,10 @@ func issueToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if life > sas.LongLife && e.Life <= sas.LongLife && !c.Bool("shared") {
+	if life > sas.LongLife && e.Life <= sas.LongLife {
 		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this token too and "+
-			"lock out firmware that cannot request another; add an enrollment with a long --life, which gets its own table, "+
-			"or use --shared", e.ID, e.Life)
+			"lock out firmware that cannot request another; add an enrollment with a long --life, which gets its own table",
+			e.ID, e.Life)
 	}
 	if e.AtExpiry && life > schema.MaxLifeAtExpiry {
 		return usagef(c, "--life: enrollment %s was added with --revocation at-expiry: no revocation ends its tokens, so "+
