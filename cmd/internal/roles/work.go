@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"furrow/cmd/internal/monitor"
+	"furrow/cmd/internal/tracing"
+	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/sas"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -52,17 +55,70 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	if f.Stored != nil {
 		runs = append(runs, f.Stored.Run)
 	}
-	role := newWorkerRole(w, admitted)
-	runs = append(runs, func(ctx context.Context) error { return role.run(ctx, f) })
+	pools := &worker.Pools{Name: w.Name, Size: w.Size, Lease: w.Lease, Figures: w.Figures, Begin: w.begin(f.Tracer),
+		OnResult: w.OnResult, Log: f.Log}
+	runs = append(runs, func(ctx context.Context) error {
+		first, err := w.configuration(f, pools, admitted)
+		if err != nil {
+			return err
+		}
+		return pools.Run(ctx, first, func(ctx context.Context) (next worker.Configuration, more bool) {
+			before := f
+			if f = f.next(ctx); f == before {
+				return next, false
+			}
+			next, err := w.configuration(f, pools, admitted)
+			if err != nil { // of one pipeline; the others go on
+				f.Log.ErrorContext(ctx, "pipeline cannot run", "generation", f.Generation, "error", err)
+			}
+			return next, true
+		})
+	})
 	if w.IdleExit > 0 {
-		runs = append(runs, func(ctx context.Context) error { role.waitIdle(ctx, w.IdleExit); cancel(); return nil })
+		runs = append(runs, func(ctx context.Context) error { pools.WaitIdle(ctx, w.IdleExit); cancel(); return nil })
 	}
 	f.Log.InfoContext(ctx, "worker started", "worker", w.Name, "generation", f.Generation, "pipelines", f.pipelineNames())
 	ended := w.writeFigures(ctx)
 	err := Together(ctx, runs...)
 	ended()
-	f.Log.InfoContext(ctx, "worker ended", role.outcomes()...)
+	f.Log.InfoContext(ctx, "worker ended", pools.Outcomes()...)
 	return err
+}
+
+// configuration builds the pipelines of a fleet without those that cannot be built, and returns the last error.
+func (w Work) configuration(f *Fleet, pools *worker.Pools, admitted *admission) (c worker.Configuration, err error) {
+	if c.Generation = f.Generation; f.Stored != nil {
+		c.Reach = f.Stored.Reach
+	}
+	for _, p := range f.Pipelines {
+		built, wrong := f.Jobs(p)
+		if wrong != nil {
+			err = wrong
+			continue
+		}
+		built.Admits, built.Hold = admitted.of, w.Lease
+		if m := w.Monitor; m != nil {
+			built.OnFold = func(f fold.Folded) { m.CountFold(p.Name, f) }
+			m.Works(built)
+		}
+		if built.Retention != nil {
+			built.Retention.GiveWay = pools.GiveWay
+		}
+		c.Pipelines = append(c.Pipelines, worker.Assigned{Pipeline: built, Queue: f.Queue(p), Cadence: p.Cadence})
+	}
+	return c, err
+}
+
+// begin returns what begins the span of a job, and ends it and counts the job after it.
+func (w Work) begin(t *tracing.Tracer) func(context.Context, jobs.Message) (context.Context, func(jobs.Result, error)) {
+	return func(ctx context.Context, m jobs.Message) (context.Context, func(jobs.Result, error)) {
+		ctx, end := t.Job(ctx, m)
+		return ctx, func(r jobs.Result, err error) {
+			if end(r, err); w.Monitor != nil {
+				w.Monitor.CountWork(m, r)
+			}
+		}
+	}
 }
 
 // writeFigures writes figures until ended is called after the last pool.
@@ -71,40 +127,4 @@ func (w Work) writeFigures(ctx context.Context) (ended func()) {
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = w.Figures.Run(ctx) }) // it logs what goes wrong, and returns nil
 	return func() { cancel(); writing.Wait() }
-}
-
-// idlePause is the longest pause between two polls of an empty queue: a sixth of the cadence, so that a run does not
-// wait long.
-func idlePause(cadence time.Duration) time.Duration {
-	return min(max(cadence/6, time.Second), 30*time.Second)
-}
-
-// idleness measures how long there has been no job.
-type idleness struct {
-	mu    sync.Mutex
-	jobs  int
-	since time.Time
-}
-
-// busy is called when a job begins, and end when it ends.
-func (i *idleness) busy() (end func()) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.jobs++
-	return func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.jobs--
-		i.since = time.Now()
-	}
-}
-
-// left returns how long it takes until there has been no job for d.
-func (i *idleness) left(d time.Duration) time.Duration {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.jobs > 0 {
-		return d
-	}
-	return time.Until(i.since.Add(d))
 }
