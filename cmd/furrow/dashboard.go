@@ -77,9 +77,7 @@ func showDashboard(c *cli.Context) (err error) {
 	if err := printScreen(c, s, "Dashboard\n\n  "+s.Dashboard+"\n"+s.TLS.text("Browsers")); err != nil {
 		return err
 	}
-	ctx, stop := untilStopped(c)
-	defer stop()
-	return m.While(ctx, w.stores.ready, func(ctx context.Context) error {
+	return m.While(c.Context, w.stores.ready, func(ctx context.Context) error {
 		return w.followingKeys(ctx, server.Run)
 	})
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
 	"slices"
 	"strings"
 
@@ -102,18 +100,4 @@ func words(list string) []string {
 }
 func stopWithInputFlag() cli.Flag {
 	return &cli.BoolFlag{Name: process.StopWithInput, Hidden: true}
-}
-
-// untilStopped is the command's context. With --stop-with-input it ends with standard input and
-// ignores signals.
-func untilStopped(c *cli.Context) (context.Context, context.CancelFunc) {
-	if !c.Bool(process.StopWithInput) {
-		return context.WithCancel(c.Context)
-	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(c.Context))
-	go func() {
-		defer stop()
-		_, _ = io.Copy(io.Discard, c.App.Reader) // an error ends it, too
-	}()
-	return ctx, stop
 }

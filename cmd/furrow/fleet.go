@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -24,15 +25,16 @@ func pipelineFlags() []cli.Flag {
 
 // openFleet opens the account and the pipelines that the flags name, under the current configuration.
 func openFleet(c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
-	return openFleetWith(c, false, hooks...)
+	return openFleetWith(c.Context, c, false, hooks...)
 }
 
 // openFleetOffering first stores the file of --config, if no generation has its text.
-func openFleetOffering(c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
-	return openFleetWith(c, true, hooks...)
+func openFleetOffering(ctx context.Context, c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
+	return openFleetWith(ctx, c, true, hooks...)
 }
 
-func openFleetWith(c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
+func openFleetWith(ctx context.Context, c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.Fleet, *stores,
+	error) {
 	file, err := configFile(c)
 	if err != nil {
 		return nil, nil, err
@@ -41,26 +43,27 @@ func openFleetWith(c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := openFleetOf(c, s, file, offering)
+	f, err := openFleetOf(ctx, c, s, file, offering)
 	return f, s, err
 }
 
 // openFleetOf opens the pipelines of an account.
-func openFleetOf(c *cli.Context, s *stores, file config.File, offering bool) (*roles.Fleet, error) {
+func openFleetOf(ctx context.Context, c *cli.Context, s *stores, file config.File, offering bool) (*roles.Fleet,
+	error) {
 	if err := s.NeedQueues(); err != nil {
 		return nil, err
 	}
-	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
+	if err := schema.CheckLayout(ctx, s.Tables.Table(s.Names.Fleet())); err != nil {
 		return nil, err
 	}
 	log := logFor(c)
 	store := s.Generations()
 	if offering {
-		if err := store.OfferFile(c.Context, file, defaultConfig, operator(), log); err != nil {
+		if err := store.OfferFile(ctx, file, defaultConfig, operator(), log); err != nil {
 			return nil, err
 		}
 	}
-	holds, err := store.Holding(c.Context, file)
+	holds, err := store.Holding(ctx, file)
 	if err != nil {
 		return nil, err
 	}

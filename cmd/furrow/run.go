@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"furrow/cmd/internal/process"
 
 	"github.com/urfave/cli/v2"
 )
@@ -26,6 +29,11 @@ func (e *blindError) Unwrap() error { return e.error }
 // run runs a command line and returns the exit code. args[0] is the program's name, and ctx ends when the program
 // is told to stop.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if slices.Contains(args, "--"+process.StopWithInput) {
+		var stop context.CancelFunc
+		ctx, stop = withInput(ctx, stdin)
+		defer stop()
+	}
 	app := newApp(stdin, stdout, stderr)
 	if len(args) > 1 && args[1] == completeCommand {
 		return complete(ctx, app, args[2:])
@@ -43,6 +51,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitBlind
 	}
 	return exitFailed
+}
+
+// withInput returns a context that ends with standard input, whatever signals come.
+func withInput(ctx context.Context, stdin io.Reader) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer stop()
+		_, _ = io.Copy(io.Discard, stdin) // an error ends it, too
+	}()
+	return ctx, stop
 }
 
 // dispatch prints a topic of the help, or runs a command.

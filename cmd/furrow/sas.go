@@ -63,7 +63,7 @@ func serveTokens(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	service, err := openTokenService(c, s, c.String("table-url"), log)
+	service, err := openTokenService(c.Context, c, s, c.String("table-url"), log)
 	if err != nil {
 		return err
 	}
@@ -92,9 +92,7 @@ func serveTokens(c *cli.Context) (err error) {
 		return err
 	}
 	paceCollector()
-	ctx, stop := untilStopped(c)
-	defer stop()
-	return m.While(ctx, service.Issuer.Ready, func(ctx context.Context) error {
+	return m.While(c.Context, service.Issuer.Ready, func(ctx context.Context) error {
 		return roles.Together(ctx, server.Run, service.keepPolicies, service.followKey(log), limitMemory(tokenMemory))
 	})
 }
@@ -115,12 +113,13 @@ type tokenService struct {
 
 // openTokenService opens the service. Its tokens are for the Table service at tableURL; empty is the account's
 // own.
-func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*tokenService, error) {
+func openTokenService(ctx context.Context, c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*tokenService,
+	error) {
 	o := &tokenService{stores: s, Policies: s.policies(log)}
 	n := s.enrollments(sas.SealingKey{})
 	dir, isNew := storageDirectory(c), false
 	if dir != "" { // elsewhere no master key is created, and an endpoint starts even if storage is unavailable
-		all, err := n.All(c.Context)
+		all, err := n.All(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +134,7 @@ func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logg
 			return nil, err
 		}
 	}
-	if err := o.checkKey(c.Context, n, log); err != nil {
+	if err := o.checkKey(ctx, n, log); err != nil {
 		return nil, err
 	}
 	o.Issuer, err = s.issuer(tableURL, n, o.Policies)

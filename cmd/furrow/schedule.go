@@ -41,14 +41,12 @@ func schedule(c *cli.Context) (err error) {
 	}
 	defer setup.Closing(&err, m.Close)
 	every := durationOf(c, "every")
-	ctx, stop := untilStopped(c)
-	defer stop()
-	c.Context = ctx
-	f, s, err := openFleetOffering(c, hooksOf(m.Monitor))
+	ctx := c.Context
+	f, s, err := openFleetOffering(ctx, c, hooksOf(m.Monitor))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	end, err := trace(c, f, s)
+	end, err := trace(ctx, c, f, s)
 	if err != nil {
 		return err
 	}

@@ -145,7 +145,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := openFleetOf(c, stores, file, false)
+	f, err := openFleetOf(c.Context, c, stores, file, false)
 	if err != nil {
 		return nil, nil, err
 	}

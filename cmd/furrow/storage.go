@@ -91,9 +91,7 @@ func storage(c *cli.Context) (err error) {
 		return err
 	}
 	paceCollector()
-	ctx, stop := untilStopped(c)
-	defer stop()
-	return m.While(ctx, alwaysReady, func(ctx context.Context) error {
+	return m.While(c.Context, alwaysReady, func(ctx context.Context) error {
 		return server.Serve(ctx, listeners)
 	})
 }

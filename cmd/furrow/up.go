@@ -73,8 +73,7 @@ func up(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, stop := untilStopped(c)
-	defer stop()
+	ctx := c.Context
 	m, err := openMonitor(c)
 	if err != nil {
 		return err
@@ -177,13 +176,12 @@ type upServer struct {
 func (h upServer) run(ctx context.Context, tableURL string) error {
 	m := h.metrics.Monitor
 	figures := &worker.Figures{Worker: roles.WorkerName()}
-	h.c.Context = ctx
-	f, s, err := openFleetOffering(h.c, hooksOf(m), hooksOfFigures(figures))
+	f, s, err := openFleetOffering(ctx, h.c, hooksOf(m), hooksOfFigures(figures))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
 	f.Policies, figures.Runs, figures.Log = nil, f.Runs(), h.log // the endpoint reconciles policies
-	end, err := trace(h.c, f, s)
+	end, err := trace(ctx, h.c, f, s)
 	if err != nil {
 		return err
 	}
@@ -192,7 +190,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	o, err := openTokenService(h.c, s, cmp.Or(h.c.String("table-url"), tableURL), h.log)
+	o, err := openTokenService(ctx, h.c, s, cmp.Or(h.c.String("table-url"), tableURL), h.log)
 	if err != nil {
 		return err
 	}

@@ -45,14 +45,12 @@ func work(c *cli.Context) (err error) {
 	}
 	defer setup.Closing(&err, m.Close)
 	figures := &worker.Figures{Worker: roles.WorkerName()}
-	ctx, stop := untilStopped(c)
-	defer stop()
-	c.Context = ctx
+	ctx := c.Context
 	f, s, err := openFleet(c, hooksOf(m.Monitor), hooksOfFigures(figures))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	end, err := trace(c, f, s)
+	end, err := trace(ctx, c, f, s)
 	if err != nil {
 		return err
 	}
