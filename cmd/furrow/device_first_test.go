@@ -52,11 +52,11 @@ func TestTokenByHandIsLikeTheEndpoints(t *testing.T) {
 	f.must("device add pump-7 --enrollment short")
 	f.must("device add pump-8 --enrollment long")
 	for line, want := range map[string]string{
-		"token pump-7":                     "/readings?",
-		"token pump-7 --json":              `"partitionKey":"pump-7"`,
-		"token pump-7 --life 12h":          "/readings?",
-		"token pump-8":                     "/readingslong?",
-		"token pump-8 --life 90d":          "/readingslong?",
+		"token pump-7":            "/readings?",
+		"token pump-7 --json":     `"partitionKey":"pump-7"`,
+		"token pump-7 --life 12h": "/readings?",
+		"token pump-8":            "/readingslong?",
+		"token pump-8 --life 90d": "/readingslong?",
 	} {
 		if out := f.must(line); !strings.Contains(out, want) {
 			t.Errorf("%s prints %s", line, out)
