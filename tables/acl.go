@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -51,7 +52,7 @@ func (t *Table) SetPolicies(ctx context.Context, all []StoredPolicy) error {
 func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 	write func(StoredPolicy) *aztables.SignedIdentifier) error {
 	c := &call{kind: KindSetPolicies, table: t.Name}
-	if t.entra {
+	if t.sender.entra {
 		return t.failed(c.kind, "", ErrNeedsKey)
 	}
 	o := &aztables.SetAccessPolicyOptions{}
@@ -68,22 +69,23 @@ func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 // of the answer, to the second.
 func (t *Table) StoredPolicies(ctx context.Context) ([]StoredPolicy, time.Time, error) {
 	c := &call{kind: KindGetPolicies, table: t.Name}
-	if t.entra {
+	if t.sender.entra {
 		return nil, time.Time{}, t.failed(c.kind, "", ErrNeedsKey)
 	}
-	resp, err := t.client.GetAccessPolicy(c.within(ctx), nil)
+	var answer *http.Response
+	resp, err := t.client.GetAccessPolicy(policy.WithCaptureResponse(c.within(ctx), &answer), nil)
 	if err != nil {
 		return nil, time.Time{}, t.failed(c.kind, "", named(err))
 	}
 	all := make([]StoredPolicy, 0, len(resp.SignedIdentifiers))
 	for _, id := range resp.SignedIdentifiers {
 		p := storedPolicyOf(id)
-		if isAzurite(c.header) {
+		if isAzurite(answer.Header) {
 			p = p.incomplete()
 		}
 		all = append(all, p)
 	}
-	return all, c.date(), nil
+	return all, dateOf(answer.Header), nil
 }
 
 func (p StoredPolicy) identifier() *aztables.SignedIdentifier {

@@ -40,11 +40,10 @@ type Config struct {
 type Client struct {
 	service *aztables.ServiceClient
 	url     string // with its SAS, if any
-	entra   bool   // Entra authorizes requests
 	key     *aztables.SharedKeyCredential
-	first   *firstTries // nil if Entra authorizes requests
+	sender  *sender
 
-	delegation runtime.Pipeline // for DelegationKey, with entra
+	delegation runtime.Pipeline // for DelegationKey, with Entra
 	pages      *sync.Pool       // of *bytes.Buffer, for the answers to queries and transactions
 }
 
@@ -60,9 +59,9 @@ func Connect(c Config) (*Client, error) {
 	}
 	client := &Client{url: url, pages: &sync.Pool{New: func() any { return &bytes.Buffer{} }}}
 	c.Transport = service.Transport(c.Transport)
-	err := c.sign(client)
+	credential, err := c.sign(client)
 	if err == nil {
-		client.first, err = newFirstTries(c)
+		client.sender, err = newSender(c, credential)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
@@ -70,27 +69,26 @@ func Connect(c Config) (*Client, error) {
 	return client, nil
 }
 
-// sign sets how a client's requests are signed.
-func (c Config) sign(client *Client) (err error) {
+// sign sets how the requests of aztables are signed, and returns Entra's credential for an account that needs one.
+func (c Config) sign(client *Client) (credential azcore.TokenCredential, err error) {
 	options := c.options()
 	switch {
 	case c.Account.SAS != "":
 		client.service, err = aztables.NewServiceClientWithNoCredential(client.url, options)
-		return err
+		return nil, err
 	case c.Account.Key != "":
 		if client.key, err = aztables.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
-			return service.ErrKey
+			return nil, service.ErrKey
 		}
 		client.service, err = aztables.NewServiceClientWithSharedKey(client.url, client.key, options)
-		return err
+		return nil, err
 	}
-	credential, err := service.Credential(c.Credential)
-	if err != nil {
-		return err
+	if credential, err = service.Credential(c.Credential); err != nil {
+		return nil, err
 	}
-	client.entra, client.delegation = true, c.delegationPipeline(credential)
+	client.delegation = c.delegationPipeline(credential)
 	client.service, err = aztables.NewServiceClient(client.url, credential, options)
-	return err
+	return credential, err
 }
 
 // SetKey replaces the account's key in all requests from now on. The client was connected with a key.
@@ -98,18 +96,15 @@ func (c *Client) SetKey(key string) error {
 	if err := service.SetKey(c.key, key); err != nil {
 		return err
 	}
-	return c.first.setKey(key)
+	return c.sender.setKey(key)
 }
 
 func (c Config) options() *aztables.ClientOptions {
 	o := &aztables.ClientOptions{}
 	o.Retry, o.Transport = service.Retry(c.Retry), c.Transport
-	o.PerCallPolicies = []policy.Policy{bodies{}}
-	o.PerRetryPolicies = []policy.Policy{handOver{}}
 	if c.OnOperation != nil {
-		o.PerRetryPolicies = append(o.PerRetryPolicies, observe(c.OnOperation))
+		o.PerRetryPolicies = []policy.Policy{observe(c.OnOperation)}
 	}
-	o.PerRetryPolicies = append(o.PerRetryPolicies, download{})
 	return o
 }
 
@@ -129,6 +124,5 @@ func (c *Client) Tables(ctx context.Context) (names []string, err error) {
 
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
-	return &Table{Name: name, client: c.service.NewClient(name), first: c.first, url: c.url, entra: c.entra,
-		pages: c.pages}
+	return &Table{Name: name, client: c.service.NewClient(name), sender: c.sender, url: c.url, pages: c.pages}
 }

@@ -38,7 +38,7 @@ var ErrNeedsIdentity = errors.New("a user delegation key is only given to an Ent
 // at most seven days from now. The identity needs the role Storage Table Delegator, and tokens allow at most what its
 // other roles do.
 func (c *Client) DelegationKey(ctx context.Context, start, expiry time.Time) (DelegationKey, error) {
-	if !c.entra {
+	if !c.sender.entra {
 		return DelegationKey{}, ErrNeedsIdentity
 	}
 	ctx = (&call{kind: KindDelegationKey}).within(ctx)
@@ -89,7 +89,6 @@ func delegationKeyOf(resp *http.Response) (DelegationKey, error) {
 // delegationPipeline sends what aztables does not have: requests for user delegation keys.
 func (c Config) delegationPipeline(credential azcore.TokenCredential) runtime.Pipeline {
 	o := c.options()
-	o.PerCallPolicies = nil
 	return runtime.NewPipeline("furrow", "", runtime.PipelineOptions{
 		PerRetry: []policy.Policy{runtime.NewBearerTokenPolicy(credential, []string{storageScope}, nil)}}, &o.ClientOptions)
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 // An Op is a write of one entity, alone or in a transaction.
@@ -64,13 +62,6 @@ func (op *Op) method() string {
 		return http.MethodDelete
 	}
 	return http.MethodPut
-}
-
-func (op Op) mode() aztables.UpdateMode {
-	if op.Kind == KindReplace || op.Kind == KindInsertOrReplace {
-		return aztables.UpdateModeReplace
-	}
-	return aztables.UpdateModeMerge
 }
 
 // around is the size of an operation in a transaction without its entity and keys:

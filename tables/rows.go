@@ -11,9 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 // A Query selects rows. The zero Query selects all.
@@ -79,15 +76,12 @@ func (t *Table) page(ctx context.Context, q Query, from Continuation) (Page, err
 	defer t.pages.Put(into) // rows share no memory with it
 	c := &call{kind: KindQuery, table: t.Name, into: into}
 	r := request{method: http.MethodGet, path: "/" + t.Name + "()", query: q.encode(from)}
-	if err := t.send(ctx, c, r, func() error {
-		_, err := t.client.NewListEntitiesPager(q.options(from)).NextPage(c.within(ctx))
-		return err
-	}); err != nil {
+	if err := t.sender.send(ctx, c, r); err != nil {
 		return Page{}, named(err)
 	}
 	rows, err := decodePage(c.answer)
 	next := Continuation{c.header.Get("x-ms-continuation-NextPartitionKey"), c.header.Get("x-ms-continuation-NextRowKey")}
-	return Page{Rows: rows, Next: next, Time: c.date()}, err
+	return Page{Rows: rows, Next: next, Time: dateOf(c.header)}, err
 }
 
 // encode returns the query of the URL that options stand for.
@@ -120,26 +114,6 @@ func (q Query) encode(from Continuation) string {
 
 func (q Query) selected() string {
 	return strings.Join(slices.Concat([]string{"PartitionKey", "RowKey"}, q.Select), ",")
-}
-
-func (q Query) options(from Continuation) *aztables.ListEntitiesOptions {
-	o := &aztables.ListEntitiesOptions{}
-	if f := q.filter(); f != "" {
-		o.Filter = &f
-	}
-	if q.Size > 0 {
-		o.Top = to.Ptr(int32(min(q.Size, 1000)))
-	}
-	if len(q.Select) > 0 {
-		o.Select = to.Ptr(q.selected())
-	}
-	if from.PartitionKey != "" {
-		o.NextPartitionKey = &from.PartitionKey
-	}
-	if from.RowKey != "" {
-		o.NextRowKey = &from.RowKey
-	}
-	return o
 }
 
 func (q Query) filter() string {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
@@ -20,9 +19,8 @@ import (
 type Table struct {
 	Name   string
 	client *aztables.Client
-	first  *firstTries
+	sender *sender
 	url    string // of the service
-	entra  bool   // Entra authorizes requests
 	pages  *sync.Pool
 }
 
@@ -54,10 +52,7 @@ func (t *Table) Delete(ctx context.Context) error {
 func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
 	c := &call{kind: KindGet, table: t.Name}
 	r := request{method: http.MethodGet, path: t.entityPath(pk, rk)}
-	if err := t.send(ctx, c, r, func() error {
-		_, err := t.client.GetEntity(c.within(ctx), pk, rk, nil)
-		return err
-	}); err != nil {
+	if err := t.sender.send(ctx, c, r); err != nil {
 		return Entity{}, t.failed(c.kind, name(pk, rk), named(err))
 	}
 	e, err := decodeEntity(c.answer)
@@ -85,7 +80,7 @@ func (t *Table) Do(ctx context.Context, op Op) (Written, error) {
 	if err := t.write(ctx, c, op); err != nil {
 		return Written{}, t.failed(op.Kind, op.Entity.name(), named(err))
 	}
-	return Written{ETags: []ETag{ETag(c.header.Get("ETag"))}, Time: c.date()}, nil
+	return Written{ETags: []ETag{ETag(c.header.Get("ETag"))}, Time: dateOf(c.header)}, nil
 }
 
 func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
@@ -101,36 +96,13 @@ func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 			return err
 		}
 	}
-	return t.send(ctx, c, r, func() error { return t.writeBySDK(ctx, c, op) })
+	return t.sender.send(ctx, c, r)
 }
 
 // entityPath returns the path of an entity below the service, as aztables writes it.
 func (t *Table) entityPath(pk, rk string) string {
 	literal := func(key string) string { return "'" + url.PathEscape(strings.ReplaceAll(key, "'", "''")) + "'" }
 	return "/" + t.Name + "(PartitionKey=" + literal(pk) + ",RowKey=" + literal(rk) + ")"
-}
-
-func (t *Table) writeBySDK(ctx context.Context, c *call, op Op) error {
-	keys := Entity{PartitionKey: op.Entity.PartitionKey, RowKey: op.Entity.RowKey}
-	if op.Kind == KindDelete {
-		_, err := t.client.DeleteEntity(c.within(ctx), keys.PartitionKey, keys.RowKey,
-			&aztables.DeleteEntityOptions{IfMatch: &op.IfMatch})
-		return err
-	}
-	stub, err := appendEntity(nil, &keys) // for the URL; the body is c's
-	if err != nil {
-		return err
-	}
-	switch op.Kind {
-	case KindInsert:
-		_, err = t.client.AddEntity(c.within(ctx), stub, nil)
-	case KindInsertOrReplace:
-		_, err = t.client.UpsertEntity(c.within(ctx), stub, &aztables.UpsertEntityOptions{UpdateMode: op.mode()})
-	default:
-		_, err = t.client.UpdateEntity(c.within(ctx), stub,
-			&aztables.UpdateEntityOptions{UpdateMode: op.mode(), IfMatch: to.Ptr(op.IfMatch)})
-	}
-	return err
 }
 
 // failed wraps err with the operation and its object.

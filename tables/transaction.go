@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/google/uuid"
 )
 
@@ -41,15 +40,10 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 		etags, err = readTransaction(resp, body, ops)
 		return err
 	}
-	stub := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeDelete,
-		Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}}
-	if err := t.send(ctx, c, request{method: http.MethodPost, path: "/$batch"}, func() error {
-		_, err := t.client.SubmitTransaction(c.within(ctx), stub, nil)
-		return err
-	}); err != nil {
+	if err := t.sender.send(ctx, c, request{method: http.MethodPost, path: "/$batch"}); err != nil {
 		return Written{}, t.failed(KindTransaction, "in "+Quote(ops[0].Entity.PartitionKey), named(err))
 	}
-	return Written{ETags: etags, Time: c.date()}, nil
+	return Written{ETags: etags, Time: dateOf(c.header)}, nil
 }
 
 // transaction returns the body: a change set in a batch, with each operation as an HTTP
