@@ -1,6 +1,6 @@
-// Package tables implements a client of Azure Table Storage: accounts, tables, entities and their values, queries of
-// ranges of keys, transactions, errors, and counts of operations. Package tables/schema defines what Furrow stores
-// with it.
+// Package tables implements a client of Azure Table Storage: accounts, tables, entities and their values, a codec of
+// rows with struct tags, queries of ranges of keys, transactions, errors, and counts of operations. Package
+// tables/schema defines what Furrow stores with it.
 //
 // # Where aztables ends
 //
@@ -13,7 +13,8 @@
 //
 // Rows do not go through aztables, because it decodes and encodes every entity twice, loses the type of whole doubles
 // and digits of long integers, does not return the ETags of a transaction, and panics on an incomplete answer to one.
-// A request is still, byte for byte, what aztables would send (TestRequestsAreThoseOfTheSDK), but for the User-Agent.
+// A request is what aztables would send (TestRequestsAreThoseOfTheSDK), but for the User-Agent, and but for inserts,
+// which ask for no content.
 //
 // The first try has no pipeline, because that takes twice the processor time for what a try without a failure does
 // not need, about as much as the embedded storage takes to answer it (BenchmarkFirstTry compares them in one run).

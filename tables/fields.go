@@ -1,6 +1,9 @@
 package tables
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Fields reads properties by type. An absent property reads as zero. Err returns the first
 // error, for example a property of another type.
@@ -17,16 +20,19 @@ func (f *Fields) Err() error { return f.err }
 
 func (f *Fields) read(name string, types ...Type) Value {
 	v := f.entity.Get(name)
-	if v.kind == TypeNone {
+	if v.kind == TypeNone || !f.check(name, v, types...) {
 		return Value{}
 	}
-	for _, t := range types {
-		if v.kind == t {
-			return v
-		}
+	return v
+}
+
+// check reports whether the value of a property has one of these types, and records an error if it has none.
+func (f *Fields) check(name string, v Value, types ...Type) bool {
+	if slices.Contains(types, v.kind) {
+		return true
 	}
 	f.Fail("property "+name, fmt.Errorf("it is %s, not %s", v.kind, types[0]))
-	return Value{}
+	return false
 }
 
 // Fail records an error of a reader's own checks, unless there was one before.
