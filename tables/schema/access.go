@@ -42,13 +42,13 @@ func ParseAccessName(s string) (string, error) { return s, checkText("name", s) 
 
 // An Access is a row of the table access: somebody who may look at the fleet, or act on it, with a token.
 type Access struct {
-	Name    string // of a person or a program
-	Role    Role
-	Tenant  Tenant // that it may see; empty: all
-	Hash    string // TokenHash of its token
-	By      string // who added it
-	Created tables.Ticks
-	ETag    tables.ETag // of the version that was read
+	Name    string       `row:"Name"` // of a person or a program
+	Role    Role         `row:"Role"`
+	Tenant  Tenant       `row:"Tenant,omitzero"` // that it may see; empty: all
+	Hash    string       `row:"Hash"`            // TokenHash of its token
+	By      string       `row:"By"`              // who added it
+	Created tables.Ticks `row:"Created"`
+	ETag    tables.ETag  // of the version that was read
 }
 
 const accessPartition = "access"
@@ -69,20 +69,14 @@ func AllAccess() tables.Range { return tables.Partition(accessPartition) }
 func (a Access) Entity() (tables.Entity, error) {
 	var e tables.Entity
 	e.PartitionKey, e.RowKey = AccessKeys(a.Name)
-	e.Set("Name", tables.String(a.Name))
-	e.Set("Role", tables.String(string(a.Role)))
-	setNonzero(&e, "Tenant", tables.String(string(a.Tenant)))
-	e.Set("Hash", tables.String(a.Hash))
-	e.Set("By", tables.String(a.By))
-	e.Set("Created", tables.DateTime(a.Created))
-	return e, a.check()
+	err := e.Encode(&a)
+	return e, cmp.Or(a.check(), err)
 }
 
 // AccessOf decodes a row of the table access.
 func AccessOf(e tables.Entity) (Access, error) {
-	f := fieldsOf(&e)
-	a := Access{Name: f.String("Name"), Role: Role(f.String("Role")), Tenant: Tenant(f.String("Tenant")),
-		Hash: f.String("Hash"), By: f.String("By"), Created: f.Ticks("Created"), ETag: e.ETag}
+	a := Access{ETag: e.ETag}
+	f := decode(&e, &a)
 	f.Fail("access", a.check())
 	if _, rk := AccessKeys(a.Name); rk != e.RowKey {
 		f.Fail("Name", fmt.Errorf("it is %s, which is not the one of the row key", tables.Quote(a.Name)))

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,8 +37,8 @@ type Ack struct {
 	Device DeviceID
 	ID     CommandID
 	Row    RowKey // of the reading
-	State  string
-	Result string // JSON; empty: none
+	State  string `row:"State"`
+	Result string `row:"Result,omitzero"` // JSON; empty: none
 }
 
 // An ackText is the JSON of an AckProperty.
@@ -97,8 +96,7 @@ func ParseAck(row tables.Entity, v tables.Value) (Ack, error) {
 // Entity returns the row of a.
 func (a Ack) Entity() tables.Entity {
 	e := tables.Entity{PartitionKey: string(a.Device), RowKey: string(a.ID) + ackInfix + a.Row.String()}
-	e.Set("State", tables.String(a.State))
-	setNonzero(&e, "Result", tables.String(a.Result))
+	_ = e.Encode(&a) // texts
 	return e
 }
 
@@ -107,12 +105,10 @@ func IsAck(e tables.Entity) bool { return strings.Contains(e.RowKey, ackInfix) }
 
 // AckOf decodes an acknowledgement.
 func AckOf(e tables.Entity) (Ack, error) {
-	f := fieldsOf(&e)
-	a := Ack{Device: DeviceID(e.PartitionKey), State: f.String("State"), Result: f.String("Result")}
+	a := Ack{Device: DeviceID(e.PartitionKey)}
+	f := decode(&e, &a)
 	id, row, _ := strings.Cut(e.RowKey, ackInfix)
-	var errID, errRow error
-	a.ID, errID = ParseCommandID(id)
-	a.Row, errRow = ParseRowKey(row)
-	f.Fail("RowKey", cmp.Or(errID, errRow))
+	a.ID = parsed(f, "RowKey", id, ParseCommandID)
+	a.Row = parsed(f, "RowKey", row, ParseRowKey)
 	return a, f.Err()
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,16 +12,16 @@ import (
 // An Act is a row of the table activity: something that somebody did to the fleet. It is written before the act begins,
 // and completed afterwards: without an outcome, the act is under way, or the process that did it died.
 type Act struct {
-	ID      string // random; ends the row key
-	At      tables.Ticks
-	Who     string // a name from the table access, or a user of the machine that ran a command
-	From    string // dashboard or command
-	What    string // such as "device revoke"
-	Device  DeviceID
-	Tenant  Tenant // that it is about; empty: the fleet
-	Detail  string // such as "to 2026-11-20T08:00:00Z"
-	Outcome string // or the error; empty: unknown
-	Failed  bool
+	ID      string       // random; ends the row key
+	At      tables.Ticks `row:"At"`
+	Who     string       `row:"Who,omitzero"`  // a name from the table access, or the user who ran a command
+	From    string       `row:"From,omitzero"` // dashboard or command
+	What    string       `row:"What,omitzero"` // such as "device revoke"
+	Device  DeviceID     `row:"Device,omitzero"`
+	Tenant  Tenant       `row:"Tenant,omitzero"`  // that it is about; empty: the fleet
+	Detail  string       `row:"Detail,omitzero"`  // such as "to 2026-11-20T08:00:00Z"
+	Outcome string       `row:"Outcome,omitzero"` // or the error; empty: unknown
+	Failed  bool         `row:"Failed"`
 }
 
 const (
@@ -60,22 +61,15 @@ func actKey(at tables.Ticks) string { return (tables.MaxTicks - at).String() }
 // Entity returns the row of a.
 func (a Act) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: ActPartition(a.At.Time(), a.Tenant), RowKey: actKey(a.At) + "-" + a.ID}
-	e.Set("At", tables.DateTime(a.At))
-	for _, p := range []struct{ name, text string }{{"Who", a.Who}, {"From", a.From}, {"What", a.What},
-		{"Device", string(a.Device)}, {"Tenant", string(a.Tenant)}, {"Detail", shortened(a.Detail, maxActText)},
-		{"Outcome", shortened(a.Outcome, maxActText)}} {
-		setNonzero(&e, p.name, tables.String(p.text))
-	}
-	e.Set("Failed", tables.Boolean(a.Failed))
-	return e, checkPart("ID of an act", a.ID, maxSuffix)
+	a.Detail, a.Outcome = shortened(a.Detail, maxActText), shortened(a.Outcome, maxActText)
+	err := e.Encode(&a)
+	return e, cmp.Or(checkPart("ID of an act", a.ID, maxSuffix), err)
 }
 
 // ActOf decodes a row of the table activity.
 func ActOf(e tables.Entity) (Act, error) {
-	f := fieldsOf(&e)
-	a := Act{At: f.Ticks("At"), Who: f.String("Who"), From: f.String("From"), What: f.String("What"),
-		Device: DeviceID(f.String("Device")), Tenant: Tenant(f.String("Tenant")), Detail: f.String("Detail"),
-		Outcome: f.String("Outcome"), Failed: f.Boolean("Failed")}
+	var a Act
+	f := decode(&e, &a)
 	key, id, _ := strings.Cut(e.RowKey, "-")
 	if a.ID = id; key != actKey(a.At) {
 		f.Fail("At", fmt.Errorf("%s is not the time of the row key", a.At))

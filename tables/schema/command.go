@@ -61,12 +61,12 @@ func (id CommandID) Sent() tables.Ticks {
 type Command struct {
 	Device   DeviceID
 	ID       CommandID
-	Body     string       // JSON
-	Expires  tables.Ticks // tables.MaxTicks for a desired configuration
-	Who      string       // sent it: a person, or a rule
-	Incident string       // that it was sent for, if a rule sent it
-	Canceled tables.Ticks // zero: it is not
-	By       string       // canceled it
+	Body     string       `row:"Body"`              // JSON
+	Expires  tables.Ticks `row:"Expires"`           // tables.MaxTicks for a desired configuration
+	Who      string       `row:"Who,omitzero"`      // sent it: a person, or a rule
+	Incident string       `row:"Incident,omitzero"` // that it was sent for, if a rule sent it
+	Canceled tables.Ticks `row:"Canceled,omitzero"` // zero: it is not
+	By       string       `row:"By,omitzero"`       // canceled it
 	Desired  bool         // it is the desired configuration
 	ETag     tables.ETag  // of the version that was read
 }
@@ -81,28 +81,19 @@ func (c Command) Entity() (tables.Entity, error) {
 		e.RowKey = DesiredRow
 		e.Set("ID", tables.String(string(c.ID)))
 	}
-	e.Set("Body", tables.String(c.Body))
-	e.Set(CommandExpires, tables.DateTime(c.Expires))
-	for _, p := range []struct{ name, text string }{{"Who", c.Who}, {"Incident", c.Incident}, {"By", c.By}} {
-		setNonzero(&e, p.name, tables.String(shortened(p.text, maxNote)))
-	}
-	setNonzero(&e, "Canceled", tables.DateTime(c.Canceled))
+	c.Who, c.Incident, c.By = shortened(c.Who, maxNote), shortened(c.Incident, maxNote), shortened(c.By, maxNote)
+	err := e.Encode(&c)
 	_, errID := ParseCommandID(string(c.ID))
 	_, errDevice := ParseDeviceID(string(c.Device))
-	return e, cmp.Or(errID, errDevice, CheckCommandBody(c.Body))
+	return e, cmp.Or(errID, errDevice, CheckCommandBody(c.Body), err)
 }
 
 // CommandOf decodes a command, or a desired configuration.
 func CommandOf(e tables.Entity) (Command, error) {
-	f := fieldsOf(&e)
-	c := Command{Device: DeviceID(e.PartitionKey), ID: CommandID(e.RowKey), Body: f.String("Body"),
-		Expires: f.Ticks(CommandExpires), Who: f.String("Who"), Incident: f.String("Incident"), By: f.String("By"),
-		Desired: e.RowKey == DesiredRow, ETag: e.ETag}
+	c := Command{Device: DeviceID(e.PartitionKey), ID: CommandID(e.RowKey), Desired: e.RowKey == DesiredRow, ETag: e.ETag}
+	f := decode(&e, &c)
 	if c.Desired {
 		c.ID = CommandID(f.String("ID"))
-	}
-	if e.Get("Canceled") != (tables.Value{}) {
-		c.Canceled = f.Ticks("Canceled")
 	}
 	_, err := ParseCommandID(string(c.ID))
 	f.Fail("ID", err)

@@ -19,12 +19,12 @@ import (
 // Row keys count down, so that the first row of the partition is the newest generation, and
 // one query of one row finds it.
 type Configuration struct {
-	Generation int64
+	Generation int64        `row:"Generation"`
 	Text       string       // as its author wrote it, at most MaxConfiguration bytes
-	Hash       string       // ConfigurationHash of the text; set by Entity
-	ID         string       // random: shows its writer that a write with a lost answer succeeded
-	By         string       // who stored it
-	Change     string       // differences from the previous generation, for people
+	Hash       string       `row:"Hash"`   // ConfigurationHash of the text; set by Entity
+	ID         string       `row:"ID"`     // random: shows its writer that a write with a lost answer succeeded
+	By         string       `row:"By"`     // who stored it
+	Change     string       `row:"Change"` // differences from the previous generation, for people
 	Stored     tables.Ticks // by storage's clock; ignored in writes
 
 	// Format is the format in which workers write from this generation on. All processes
@@ -75,12 +75,9 @@ func (c Configuration) Entity() (tables.Entity, error) {
 	}
 	var e tables.Entity
 	e.PartitionKey, e.RowKey = ConfigurationKeys(c.Generation)
-	e.Set("Generation", tables.Int64(c.Generation))
+	c.Hash, c.Change = ConfigurationHash(c.Text), shortened(c.Change, maxChange)
+	err := e.Encode(&c)
 	e.Set("Bytes", tables.Int64(int64(len(c.Text))))
-	e.Set("Hash", tables.String(ConfigurationHash(c.Text)))
-	e.Set("ID", tables.String(c.ID))
-	e.Set("By", tables.String(c.By))
-	e.Set("Change", tables.String(shortened(c.Change, maxChange)))
 	if c.Format > 1 {
 		e.Set(FormatProperty, tables.Int64(c.Format))
 	}
@@ -89,7 +86,7 @@ func (c Configuration) Entity() (tables.Entity, error) {
 		e.Set(configurationText(i), tables.Binary([]byte(text[:n])))
 		text = text[n:]
 	}
-	return e, nil
+	return e, err
 }
 
 func configurationText(piece int) string { return fmt.Sprintf("Text%02d", piece) }
@@ -104,15 +101,15 @@ func shortened(s string, most int) string {
 
 // ConfigurationHead returns the properties of a Configuration except its text.
 func ConfigurationHead() []string {
-	return []string{"Timestamp", "Generation", "Bytes", "Hash", "ID", "By", "Change", FormatProperty}
+	return append(tables.Columns[Configuration](), "Timestamp", "Bytes", FormatProperty)
 }
 
 // ConfigurationHeadOf decodes a row of the table config that was read without its text. It
 // is the same in every format.
 func ConfigurationHeadOf(e tables.Entity) (Configuration, error) {
 	f := e.Fields()
-	c := Configuration{Generation: f.Int("Generation"), Hash: f.String("Hash"), ID: f.String("ID"), By: f.String("By"),
-		Change: f.String("Change"), Stored: e.Timestamp, Format: FormatOf(&e)}
+	c := Configuration{Stored: e.Timestamp, Format: FormatOf(&e)}
+	f.Decode(&c)
 	if n, err := strconv.ParseInt(e.RowKey, 10, 64); err != nil || MaxGeneration-n != c.Generation {
 		f.Fail("Generation", cmp.Or(err, fmt.Errorf("it is %d, which is not the one of the row key", c.Generation)))
 	}

@@ -15,13 +15,13 @@ const Deliveries = "deliveries"
 type Delivery struct {
 	Target Target
 	Transition
-	Repeat   int          // number of the repetition; zero: the first notification
-	Due      tables.Ticks // no earlier; zero: at once
-	Attempts int
-	Message  string // the message that it is sent with, from the first attempt on
-	Error    string // of the last attempt, if it was given up
+	Repeat   int          `row:"Repeat,omitzero"`    // number of the repetition; zero: the first notification
+	Due      tables.Ticks `row:"Due,int64,omitzero"` // no earlier; zero: at once
+	Attempts int          `row:"Attempts,omitzero"`
+	Message  string       `row:"Message,omitzero"` // the message that it is sent with, from the first attempt on
+	Error    string       `row:"Error,omitzero"`   // of the last attempt, if it was given up
 	// Erased says that the data of the device was deleted. The target is still told, and nothing is left afterwards.
-	Erased bool
+	Erased bool `row:"Erased,omitzero"`
 	ETag   tables.ETag
 }
 
@@ -76,14 +76,8 @@ func (d Delivery) GivenUpEntity() tables.Entity {
 
 func (d Delivery) set(e *tables.Entity) {
 	d.Transition.set(e)
-	setNonzero(e, "Repeat", tables.Int64(int64(d.Repeat)))
-	setNonzero(e, "Due", tables.Int64(int64(d.Due)))
-	setNonzero(e, "Attempts", tables.Int64(int64(d.Attempts)))
-	setNonzero(e, "Message", tables.String(d.Message))
-	setNonzero(e, "Error", tables.String(shortened(d.Error, maxNote)))
-	if d.Erased {
-		e.Set(DeliveryErased, tables.Boolean(true))
-	}
+	d.Error = shortened(d.Error, maxNote)
+	_ = e.Encode(&d) // texts and numbers
 }
 
 // DeliveryOf decodes a row of the table deliveries.
@@ -98,12 +92,9 @@ func DeliveryOf(e tables.Entity) (d Delivery, err error) {
 	if d.Transition, err = TransitionOf(own); err != nil {
 		return d, fmt.Errorf("delivery %s %s: %w", tables.Quote(e.PartitionKey), tables.Quote(e.RowKey), err)
 	}
-	f := e.Fields()
-	d.Repeat, d.Due, d.Attempts = int(f.Int("Repeat")), tables.Ticks(f.Int("Due")), int(f.Int("Attempts"))
-	d.Message, d.Error, d.ETag = f.String("Message"), f.String("Error"), e.ETag
-	d.Erased = f.Boolean(DeliveryErased)
-	d.Target, err = ParseTarget(target)
-	f.Fail("PartitionKey", err)
+	f := decode(&e, &d)
+	d.ETag = e.ETag
+	d.Target = parsed(f, "PartitionKey", target, ParseTarget)
 	return d, f.Err()
 }
 
@@ -160,9 +151,7 @@ func DeliveryRecordOf(e tables.Entity) (r DeliveryRecord, err error) {
 	}
 	_, err = fmt.Sscanf(parts[0]+" "+parts[2], "d%08d %d", &r.Number, &r.Repeat)
 	f.Fail("RowKey", err)
-	r.Target, err = ParseTarget(parts[1])
-	f.Fail("RowKey", err)
-	r.Home, err = ParseLatestPartition(e.PartitionKey)
-	f.Fail("PartitionKey", err)
+	r.Target = parsed(f, "RowKey", parts[1], ParseTarget)
+	r.Home = parsed(f, "PartitionKey", e.PartitionKey, ParseLatestPartition)
 	return r, f.Err()
 }

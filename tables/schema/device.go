@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"slices"
 
 	"furrow/tables"
 
@@ -15,21 +16,21 @@ const DeviceRow = "device"
 // is inserted before its first token is issued.
 type Device struct {
 	ID         DeviceID
-	Month      Month // fixed when the record is inserted
-	Tenant     Tenant
-	Site       Site      // may be empty
-	Position   *Position // nil if unknown
-	Labels     map[string]string
-	Model      string // that its owner states; empty: the first that matches
-	Readings   string // name of its readings table
-	Enrollment EnrollmentID
-	Status     Status
+	Month      Month             `row:"Month"` // fixed when the record is inserted
+	Tenant     Tenant            `row:"Tenant,omitzero"`
+	Site       Site              `row:"Site,omitzero"` // may be empty
+	Position   *Position         // nil if unknown
+	Labels     map[string]string `row:"Labels,omitzero"`
+	Model      string            `row:"Model,omitzero"`    // that its owner states; empty: the first that matches
+	Readings   string            `row:"Readings,omitzero"` // name of its readings table
+	Enrollment EnrollmentID      `row:"Enrollment,omitzero"`
+	Status     Status            `row:"Status,omitzero"`
 	// Former are the tenants that the device has belonged to, the oldest first, perhaps with its current one. If there are
 	// any, only its memberships say when it belonged to which.
-	Former []Tenant
+	Former []Tenant    `row:"Former,omitzero"`
 	Kept   Kept        // of its memberships, while it is not in the fleet
-	Change int64       // number of the change of policies that set Status last, or 0
-	Tokens []Token     // the last few, oldest first
+	Change int64       `row:"Change,omitzero"` // number of the change of policies that set Status last, or 0
+	Tokens []Token     `row:"Tokens,omitzero"` // the last few, oldest first
 	ETag   tables.ETag // of the version that was read
 }
 
@@ -70,28 +71,12 @@ type Token struct {
 // Entity returns the row of d.
 func (d Device) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(d.ID), RowKey: DeviceRow}
-	setNonzero(&e, "Month", tables.String(d.Month.String()))
-	setNonzero(&e, "Tenant", tables.String(string(d.Tenant)))
-	setNonzero(&e, "Site", tables.String(string(d.Site)))
-	setNonzero(&e, "Model", tables.String(d.Model))
-	setNonzero(&e, "Readings", tables.String(d.Readings))
-	setNonzero(&e, "Enrollment", tables.String(string(d.Enrollment)))
-	setNonzero(&e, "Status", tables.String(string(d.Status)))
+	err := cmp.Or(e.Encode(&d), d.Kept.set(&e))
 	if d.Position != nil {
 		e.Set("Lat", tables.Double(d.Position.Lat))
 		e.Set("Lon", tables.Double(d.Position.Lon))
 	}
-	if d.Change != 0 {
-		e.Set("Change", tables.Int64(d.Change))
-	}
-	labels, errLabels := packed(d.Labels, len(d.Labels))
-	tokens, errTokens := packed(d.Tokens, len(d.Tokens))
-	former, errFormer := packed(d.Former, len(d.Former))
-	e.Set("Former", former)
-	errKept := d.Kept.set(&e)
-	e.Set("Labels", labels)
-	e.Set("Tokens", tokens)
-	return e, cmp.Or(d.check(), errLabels, errTokens, errFormer, errKept)
+	return e, cmp.Or(d.check(), err)
 }
 
 // setNonzero sets a property unless its value is an empty text, zero, or the zero time.
@@ -103,8 +88,8 @@ func setNonzero(e *tables.Entity, name string, v tables.Value) {
 
 // DeviceSummary lists the properties of a record without the tokens, which are most of it.
 func DeviceSummary() []string {
-	return []string{FormatProperty, "Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Model", "Readings", "Enrollment",
-		"Status", "Former"}
+	all := append(tables.Columns[Device](), FormatProperty, "Lat", "Lon")
+	return slices.DeleteFunc(all, func(name string) bool { return name == "Tokens" })
 }
 
 // packed returns a value as JSON, or no value if n is 0. Maps are sorted by key.
@@ -118,21 +103,11 @@ func packed(v any, n int) (tables.Value, error) {
 
 // DeviceOf decodes a row of the table devices.
 func DeviceOf(e tables.Entity) (Device, error) {
-	f := fieldsOf(&e)
-	d := Device{
-		ID: DeviceID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Site: Site(f.String("Site")),
-		Model: f.String("Model"), Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
-		Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,
-	}
+	d := Device{ID: DeviceID(e.PartitionKey), ETag: e.ETag}
+	f := decode(&e, &d)
 	if e.Get("Lat") != (tables.Value{}) && e.Get("Lon") != (tables.Value{}) {
 		d.Position = &Position{Lat: f.Float("Lat"), Lon: f.Float("Lon")}
 	}
-	var err error
-	d.Month, err = ParseMonth(f.String("Month"))
-	f.Fail("property Month", err)
-	unpack(f, "Labels", &d.Labels)
-	unpack(f, "Tokens", &d.Tokens)
-	unpack(f, "Former", &d.Former)
 	d.Kept.unpack(f)
 	f.Fail("record", d.check())
 	return d, f.Err()

@@ -1,7 +1,9 @@
 // Package schema defines everything that a fleet stores in Azure Table Storage:
 // the names of its tables, queues and container, how keys are formed, and which
 // properties each entity has. A file holds one kind of entity: a type, its Entity
-// method, and the function that reads it back.
+// method, and the function that reads it back. The tags of its fields name the properties
+// (see tables.Entity.Encode); the two functions add the keys, and check what fields have
+// in common. testdata/rows.golden has a row of each type, as programs must write it.
 //
 //	table                PartitionKey                     RowKey          an entity is
 //	readings             device ID                        ticks[-suffix]  one reading

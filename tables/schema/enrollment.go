@@ -38,66 +38,42 @@ const (
 // derived from one key, and the policy of their tokens.
 type Enrollment struct {
 	ID       EnrollmentID
-	Tenant   Tenant        // of its devices
-	Readings string        // name of the table that they write to
-	Life     time.Duration // of a token
-	Backfill time.Duration // how old a row may be when its token is issued
+	Tenant   Tenant        `row:"Tenant"`   // of its devices
+	Readings string        `row:"Readings"` // name of the table that they write to
+	Life     time.Duration `row:"Life"`     // of a token
+	Backfill time.Duration `row:"Backfill"` // how old a row may be when its token is issued
 	// Admits is how old a row may be when it is stored with any token that was ever issued.
 	// It never decreases: pipelines look for late rows that old.
-	Admits time.Duration
+	Admits time.Duration `row:"Admits"`
 
 	// Site and Labels are those of devices that register themselves.
-	Site   Site
-	Labels map[string]string
+	Site   Site              `row:"Site,omitzero"`
+	Labels map[string]string `row:"Labels,omitzero"`
 
-	Prefix     string // of the IDs of its devices; empty: any
-	Rate       int    // tokens a minute at one endpoint; zero: no limit of its own
-	MaxDevices int    // that may register themselves; zero: no limit
-	ImportOnly bool   // only known devices get tokens
-	Disabled   bool   // no device gets a token
-	Commands   bool   // with its token, a device gets one that reads its commands
+	Prefix     string `row:"Prefix,omitzero"`     // of the IDs of its devices; empty: any
+	Rate       int    `row:"Rate,omitzero"`       // tokens a minute at one endpoint; zero: no limit of its own
+	MaxDevices int    `row:"MaxDevices,omitzero"` // that may register themselves; zero: no limit
+	ImportOnly bool   `row:"ImportOnly"`          // only known devices get tokens
+	Disabled   bool   `row:"Disabled"`            // no device gets a token
+	Commands   bool   `row:"Commands"`            // with its token, a device gets one that reads its commands
 	// AtExpiry means that its tokens refer to no stored access policy: a revocation ends none before it expires. It is
 	// fixed when the enrollment is added, so that a revocation knows how to end a device's tokens.
-	AtExpiry bool
-	Shards   int // of a month; zero means one
+	AtExpiry bool `row:"AtExpiry,omitzero"`
+	Shards   int  `row:"Shards"` // of a month; zero means one
 
-	SendEvery time.Duration // suggested to devices
-	Batch     int           // rows a transaction, suggested to devices
+	SendEvery time.Duration `row:"SendEvery"` // suggested to devices
+	Batch     int           `row:"Batch"`     // rows a transaction, suggested to devices
 
-	Primary, Secondary []byte      // sealed keys: storage never has one in the clear
-	ETag               tables.ETag // of the version that was read
+	// The sealed keys: storage never has one in the clear.
+	Primary   []byte      `row:"Primary,omitzero"`
+	Secondary []byte      `row:"Secondary,omitzero"`
+	ETag      tables.ETag // of the version that was read
 }
 
 // Entity returns the row of n.
 func (n Enrollment) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(n.ID), RowKey: EnrollmentRow}
-	e.Set("Tenant", tables.String(string(n.Tenant)))
-	e.Set("Readings", tables.String(n.Readings))
-	e.Set("Life", tables.Int64(seconds(n.Life)))
-	e.Set("Backfill", tables.Int64(seconds(n.Backfill)))
-	e.Set("Admits", tables.Int64(seconds(n.Admits)))
-	e.Set("ImportOnly", tables.Boolean(n.ImportOnly))
-	e.Set("Disabled", tables.Boolean(n.Disabled))
-	e.Set("Commands", tables.Boolean(n.Commands))
-	e.Set("Shards", tables.Int64(int64(n.Shards)))
-	e.Set("SendEvery", tables.Int64(seconds(n.SendEvery)))
-	e.Set("Batch", tables.Int64(int64(n.Batch)))
-	for name, sealed := range map[string][]byte{"Primary": n.Primary, "Secondary": n.Secondary} {
-		if len(sealed) > 0 {
-			e.Set(name, tables.Binary(sealed))
-		}
-	}
-	if n.AtExpiry {
-		e.Set("AtExpiry", tables.Boolean(true))
-	}
-	setNonzero(&e, "Prefix", tables.String(n.Prefix))
-	setNonzero(&e, "MaxDevices", tables.Int64(int64(n.MaxDevices)))
-	setNonzero(&e, "Rate", tables.Int64(int64(n.Rate)))
-	if n.Site != "" {
-		e.Set("Site", tables.String(string(n.Site)))
-	}
-	labels, err := packed(n.Labels, len(n.Labels))
-	e.Set("Labels", labels)
+	err := e.Encode(&n)
 	return e, cmp.Or(n.check(), err)
 }
 
@@ -105,19 +81,8 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // EnrollmentOf decodes a row of the table enrollments.
 func EnrollmentOf(e tables.Entity) (Enrollment, error) {
-	f := fieldsOf(&e)
-	span := func(name string) time.Duration { return time.Duration(f.Int(name)) * time.Second }
-	n := Enrollment{
-		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
-		Life: span("Life"), Backfill: span("Backfill"), Admits: span("Admits"),
-		Site: Site(f.String("Site")), Prefix: f.String("Prefix"), Rate: int(f.Int("Rate")),
-		MaxDevices: int(f.Int("MaxDevices")),
-		ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
-		Commands: f.Boolean("Commands"), AtExpiry: f.Boolean("AtExpiry"),
-		Shards: int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
-		Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
-	}
-	unpack(f, "Labels", &n.Labels)
+	n := Enrollment{ID: EnrollmentID(e.PartitionKey), ETag: e.ETag}
+	f := decode(&e, &n)
 	f.Fail("enrollment", n.check())
 	return n, f.Err()
 }

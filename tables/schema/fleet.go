@@ -16,24 +16,24 @@ type Member struct {
 	Month      Month
 	Tenant     Tenant
 	Device     DeviceID
-	Spans      Spans             // when it belongs to the tenant; none: from the beginning, and still
-	Next       Tenant            // who got the device at the end of the last span; empty while that is open
-	Readings   string            // name of its readings table
-	Enrollment EnrollmentID      // empty if unknown
-	Site       Site              // may be empty
-	Labels     map[string]string // may be nil
-	Placements []Placement       // where it was before, in the order of time
-	Model      string            // that its owner states; empty: the first that matches
-	Imports    Imports           // of rows into its past
+	Spans      Spans             `row:"Spans,omitzero"`      // when it belongs to the tenant; none: always
+	Next       Tenant            `row:"Next,omitzero"`       // owner after the last span; empty while that is open
+	Readings   string            `row:"Readings"`            // name of its readings table
+	Enrollment EnrollmentID      `row:"Enrollment,omitzero"` // empty if unknown
+	Site       Site              `row:"Site,omitzero"`       // may be empty
+	Labels     map[string]string `row:"Labels,omitzero"`     // may be nil
+	Placements []Placement       `row:"Placements,omitzero"` // where it was before, in the order of time
+	Model      string            `row:"Model,omitzero"`      // that its owner states; empty: the first that matches
+	Imports    Imports           `row:"Imports,omitzero"`    // of rows into its past
 	// Watermark is the time below which rows may be gone: retention raises it before it deletes rows below it. Nothing
 	// folds, counts or imports a row below it any more.
-	Watermark tables.Ticks
+	Watermark tables.Ticks `row:"Watermark,int64,omitzero"`
 	// Admits is how old a row may be when it is stored with a token of the device, if that may be more than retention
 	// keeps; else zero. It is written before such a token is issued, so that retention, which raises Watermark on the
 	// version of the row that it has read, knows of the token, or the token of the watermark.
-	Admits  time.Duration
-	Written tables.Ticks // when storage wrote the version that was read
-	ETag    tables.ETag  // of that version
+	Admits  time.Duration `row:"Admits,omitzero"`
+	Written tables.Ticks  // when storage wrote the version that was read
+	ETag    tables.ETag   // of that version
 }
 
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
@@ -94,20 +94,8 @@ func (m Member) Agrees(o Member) bool {
 // Entity returns the row of m.
 func (m Member) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	e.Set("Readings", tables.String(m.Readings))
-	setNonzero(&e, MemberEnrollment, tables.String(string(m.Enrollment)))
-	setNonzero(&e, "Site", tables.String(string(m.Site)))
-	setNonzero(&e, "Model", tables.String(m.Model))
-	setNonzero(&e, "Next", tables.String(string(m.Next)))
-	setNonzero(&e, MemberWatermark, tables.Int64(int64(m.Watermark)))
-	setNonzero(&e, memberAdmits, tables.Int64(seconds(m.Admits)))
-	labels, errLabels := packed(m.Labels, len(m.Labels))
-	spans, errSpans := packed(m.Spans, len(m.Spans))
-	placements, errPlacements := packed(m.Placements, len(m.Placements))
-	e.Set("Labels", labels)
-	e.Set(MemberSpans, spans)
-	e.Set(memberPlacements, placements)
-	return e, cmp.Or(m.check(), errLabels, errSpans, errPlacements, m.Imports.Set(&e))
+	err := e.Encode(&m)
+	return e, cmp.Or(m.check(), err)
 }
 
 // Admitting returns the part of the row of m that says that a row so old may be stored.
@@ -119,22 +107,11 @@ func (m Member) Admitting(age time.Duration) tables.Entity {
 
 // MemberOf decodes a row of the table fleet.
 func MemberOf(e tables.Entity) (Member, error) {
-	f := fieldsOf(&e)
-	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String(MemberEnrollment)),
-		Site: Site(f.String("Site")), Model: f.String("Model"), Next: Tenant(f.String("Next")),
-		Watermark: tables.Ticks(f.Int(MemberWatermark)), Admits: time.Duration(f.Int(memberAdmits)) * time.Second,
-		Written: e.Timestamp, ETag: e.ETag}
-	var err error
-	m.Month, err = ParseMonth(e.PartitionKey)
-	f.Fail("PartitionKey", err)
 	tenant, device, _ := strings.Cut(e.RowKey, Separator)
-	m.Tenant, err = ParseTenantKey(tenant)
-	f.Fail("RowKey", err)
-	m.Device = DeviceID(device)
-	unpack(f, "Labels", &m.Labels)
-	unpack(f, MemberSpans, &m.Spans)
-	unpack(f, memberPlacements, &m.Placements)
-	unpack(f, MemberImports, &m.Imports)
+	m := Member{Device: DeviceID(device), Written: e.Timestamp, ETag: e.ETag}
+	f := decode(&e, &m)
+	m.Month = parsed(f, "PartitionKey", e.PartitionKey, ParseMonth)
+	m.Tenant = parsed(f, "RowKey", tenant, ParseTenantKey)
 	f.Fail("record", m.check())
 	return m, f.Err()
 }

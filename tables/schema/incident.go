@@ -118,21 +118,21 @@ const (
 type Transition struct {
 	Home     LatestPartition
 	ID       IncidentID
-	Number   int // of the transition, from 1: odd ones open, even ones close
-	What     string
-	At       tables.Ticks // when it happened, by the rows' own time
-	Since    tables.Ticks // when the rule began to hold
-	Found    tables.Ticks // horizon of the job that found it
-	Severity string
-	Value    string
-	Text     string
-	Reason   string // of closing, if it is not the device's readings
-	Site     Site
-	Labels   map[string]string // of the device
-	Notify   bool              // notifications go out
+	Number   int               // of the transition, from 1: odd ones open, even ones close
+	What     string            `row:"What,omitzero"`
+	At       tables.Ticks      `row:"At,int64"`    // when it happened, by the rows' own time
+	Since    tables.Ticks      `row:"Since,int64"` // when the rule began to hold
+	Found    tables.Ticks      `row:"Found,int64"` // horizon of the job that found it
+	Severity string            `row:"Severity,omitzero"`
+	Value    string            `row:"Value,omitzero"`
+	Text     string            `row:"Text,omitzero"`
+	Reason   string            `row:"Reason,omitzero"` // of closing, if it is not the device's readings
+	Site     Site              `row:"Site,omitzero"`
+	Labels   map[string]string `row:"Labels,omitzero"` // of the device
+	Notify   bool              `row:"Notify"`          // notifications go out
 
 	// Acknowledged says, in the index of open incidents, that somebody takes care of it.
-	Acknowledged bool
+	Acknowledged bool `row:"Acknowledged,omitzero"`
 }
 
 // Opens reports whether the incident is open after the transition.
@@ -172,28 +172,16 @@ func (t Transition) IndexEntity() tables.Entity {
 }
 
 func (t Transition) set(e *tables.Entity) {
-	for _, p := range []struct{ name, text string }{{"Rule", string(t.ID.Rule)}, {"Device", string(t.ID.Device)},
-		{"What", t.What}, {"Severity", t.Severity}, {"Value", t.Value}, {"Text", t.Text}, {"Reason", t.Reason},
-		{"Site", string(t.Site)}} {
-		setNonzero(e, p.name, tables.String(p.text))
-	}
-	if labels, err := packed(t.Labels, len(t.Labels)); err == nil { // the membership has them in the same form
-		e.Set("Labels", labels)
-	}
-	e.Set("At", tables.Int64(int64(t.At)))
-	e.Set("Since", tables.Int64(int64(t.Since)))
-	e.Set("Found", tables.Int64(int64(t.Found)))
-	e.Set("Notify", tables.Boolean(t.Notify))
+	setNonzero(e, "Rule", tables.String(string(t.ID.Rule)))
+	setNonzero(e, "Device", tables.String(string(t.ID.Device)))
+	t.Acknowledged = false
+	_ = e.Encode(&t) // the membership has the labels in the same form
 }
 
 // TransitionOf decodes a row of a transition, or one of the index of open incidents.
 func TransitionOf(e tables.Entity) (Transition, error) {
-	f := fieldsOf(&e)
-	t := Transition{What: f.String("What"), At: tables.Ticks(f.Int("At")), Since: tables.Ticks(f.Int("Since")),
-		Found: tables.Ticks(f.Int("Found")), Severity: f.String("Severity"), Value: f.String("Value"),
-		Text: f.String("Text"), Reason: f.String("Reason"), Site: Site(f.String("Site")), Notify: f.Boolean("Notify"),
-		Acknowledged: f.Boolean("Acknowledged")}
-	unpack(f, "Labels", &t.Labels)
+	var t Transition
+	f := decode(&e, &t)
 	id, rest, err := incidentOf(e.RowKey)
 	f.Fail("RowKey", err)
 	t.ID = id

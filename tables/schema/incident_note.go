@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,12 +17,12 @@ const (
 // A Note is a row of the table incidents that a person wrote: an acknowledgement, or a note. The jobs never write or
 // change it.
 type Note struct {
-	ID     string // random; ends the row key
-	What   string // Acknowledged or Noted
-	Number int    // of the transition that was acknowledged
-	At     tables.Ticks
-	Who    string
-	Text   string
+	ID     string       // random; ends the row key
+	What   string       `row:"What"`   // Acknowledged or Noted
+	Number int          `row:"Number"` // of the transition that was acknowledged
+	At     tables.Ticks `row:"At"`
+	Who    string       `row:"Who,omitzero"`
+	Text   string       `row:"Text,omitzero"`
 }
 
 const maxNote = 1000 // characters of a text
@@ -30,19 +31,15 @@ const maxNote = 1000 // characters of a text
 func (n Note) Entity(home LatestPartition, of IncidentID) (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: home.String(), RowKey: of.Key() + "p" + n.At.String() + "-" + n.ID}
 	e.Set("Device", tables.String(string(of.Device)))
-	e.Set("What", tables.String(n.What))
-	e.Set("At", tables.DateTime(n.At))
-	setNonzero(&e, "Who", tables.String(n.Who))
-	setNonzero(&e, "Text", tables.String(shortened(n.Text, maxNote)))
-	e.Set("Number", tables.Int64(int64(n.Number)))
-	return e, checkPart("ID of a note", n.ID, maxSuffix)
+	n.Text = shortened(n.Text, maxNote)
+	err := e.Encode(&n)
+	return e, cmp.Or(checkPart("ID of a note", n.ID, maxSuffix), err)
 }
 
 // NoteOf decodes a row of a note.
 func NoteOf(e tables.Entity) (Note, error) {
-	f := fieldsOf(&e)
-	n := Note{What: f.String("What"), At: f.Ticks("At"), Who: f.String("Who"), Text: f.String("Text"),
-		Number: int(f.Int("Number"))}
+	var n Note
+	f := decode(&e, &n)
 	_, rest, err := incidentOf(e.RowKey)
 	if _, n.ID, _ = strings.Cut(rest, "-"); err == nil && (!strings.HasPrefix(rest, "p") || n.ID == "") {
 		err = fmt.Errorf("row %s is no note", tables.Quote(e.RowKey))

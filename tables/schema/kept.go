@@ -12,7 +12,7 @@ import (
 // tenant, and where it was. It gets them back if it registers again.
 type Kept struct {
 	Members    []KeptMember
-	Placements []Placement // the last one without an end
+	Placements []Placement `row:"KeptPlacements,omitzero"` // the last one without an end
 }
 
 // A KeptMember is one membership.
@@ -38,11 +38,8 @@ func KeptOf(all []Member) (k Kept) {
 // keptProperty returns the property of a membership.
 func keptProperty(i int) string { return fmt.Sprint("Kept", i) }
 
-const keptPlacements = "KeptPlacements"
-
 func (k Kept) set(e *tables.Entity) error {
-	placements, err := packed(k.Placements, len(k.Placements))
-	e.Set(keptPlacements, placements)
+	err := e.Encode(&k)
 	for i, m := range k.Members {
 		value, errMember := packed(m, 1)
 		e.Set(keptProperty(i), value)
@@ -52,7 +49,7 @@ func (k Kept) set(e *tables.Entity) error {
 }
 
 func (k *Kept) unpack(f *tables.Fields) {
-	unpack(f, keptPlacements, &k.Placements)
+	f.Decode(k)
 	for i := 0; f.String(keptProperty(i)) != ""; i++ {
 		k.Members = append(k.Members, KeptMember{})
 		unpack(f, keptProperty(i), &k.Members[i])

@@ -153,3 +153,17 @@ func fieldsOf(e *tables.Entity) *tables.Fields {
 	f.Fail("format", CheckFormat(FormatOf(e)))
 	return f
 }
+
+// decode reads the properties of an entity into a row, with an error if its format is too new.
+func decode(e *tables.Entity, row any) *tables.Fields {
+	f := fieldsOf(e)
+	f.Decode(row)
+	return f
+}
+
+// parsed returns what parse makes of a text, and has f report why it is invalid; what says where it is, such as RowKey.
+func parsed[T any](f *tables.Fields, what, text string, parse func(string) (T, error)) T {
+	v, err := parse(text)
+	f.Fail(what, err)
+	return v
+}

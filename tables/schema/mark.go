@@ -128,17 +128,17 @@ func MarkOf(e tables.Entity) (m Mark, err error) {
 type GroupTurn struct {
 	Month    Month
 	Kind     MarkKind
-	ID       string       // of the job's message; empty if none is under way
-	Until    tables.Ticks // then another one may begin
-	Settings string       // with which everything that exists was made or marked
-	Waiting  int64        // of what marks ask for, when the last job ended
-	Since    tables.Ticks // when the first of these marks was left
+	ID       string       `row:"GroupID"`          // of the job's message; empty if none is under way
+	Until    tables.Ticks `row:"GroupUntil,int64"` // then another one may begin
+	Settings string       `row:"GroupSettings"`    // with which everything that exists was made or marked
+	Waiting  int64        `row:"GroupWaiting"`     // of what marks ask for, when the last job ended
+	Since    tables.Ticks `row:"GroupSince,int64"` // when the first of these marks was left
 	ETag     tables.ETag
 }
 
 // GroupTurnProperties returns the properties that GroupTurnOf reads.
 func GroupTurnProperties() []string {
-	return []string{"GroupID", "GroupUntil", "GroupSettings", "GroupWaiting", "GroupSince"}
+	return tables.Columns[GroupTurn]()
 }
 
 // GroupKey returns the RowKey of the GroupTurn of a kind.
@@ -147,11 +147,7 @@ func GroupKey(k MarkKind) string { return groupsPrefix + string(k) }
 // Entity returns the row of t.
 func (t GroupTurn) Entity() tables.Entity {
 	e := tables.Entity{PartitionKey: t.Month.String(), RowKey: GroupKey(t.Kind)}
-	e.Set("GroupID", tables.String(t.ID))
-	e.Set("GroupUntil", tables.Int64(int64(t.Until)))
-	e.Set("GroupSettings", tables.String(t.Settings))
-	e.Set("GroupWaiting", tables.Int64(t.Waiting))
-	e.Set("GroupSince", tables.Int64(int64(t.Since)))
+	_ = e.Encode(&t) // texts and numbers
 	return e
 }
 
@@ -159,8 +155,7 @@ func (t GroupTurn) Entity() tables.Entity {
 func GroupTurnOf(e tables.Entity) (t GroupTurn, is bool) {
 	kind, is := strings.CutPrefix(e.RowKey, groupsPrefix)
 	month, err := ParseMonth(e.PartitionKey)
-	t = GroupTurn{Month: month, Kind: MarkKind(kind), ID: e.Get("GroupID").Text(),
-		Until: tables.Ticks(e.Get("GroupUntil").Int()), Settings: e.Get("GroupSettings").Text(),
-		Waiting: e.Get("GroupWaiting").Int(), Since: tables.Ticks(e.Get("GroupSince").Int()), ETag: e.ETag}
+	t = GroupTurn{Month: month, Kind: MarkKind(kind), ETag: e.ETag}
+	e.Fields().Decode(&t)
 	return t, is && err == nil
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -10,16 +11,16 @@ import (
 
 // A Mute is a row of the table incidents: no notifications go out for the incidents that it matches.
 type Mute struct {
-	ID     string // random
-	Tenant Tenant // empty: of all tenants
-	Rule   Rule   // empty: all
-	Site   Site   // empty: all
-	Device string // ID, or the beginning of IDs and *; empty: all
-	Labels map[string]string
-	From   tables.Ticks
-	Until  tables.Ticks
-	Who    string
-	Text   string // why
+	ID     string            // random
+	Tenant Tenant            `row:"Tenant,omitzero"` // empty: of all tenants
+	Rule   Rule              `row:"Rule,omitzero"`   // empty: all
+	Site   Site              `row:"Site,omitzero"`   // empty: all
+	Device string            `row:"Device,omitzero"` // ID, or the beginning of IDs and *; empty: all
+	Labels map[string]string `row:"Labels,omitzero"`
+	From   tables.Ticks      `row:"From"`
+	Until  tables.Ticks      `row:"Until"`
+	Who    string            `row:"Who,omitzero"`
+	Text   string            `row:"Text,omitzero"` // why
 }
 
 // Mutes returns the PartitionKey of a tenant's mutes, or of those for all tenants.
@@ -28,27 +29,15 @@ func Mutes(t Tenant) string { return t.Key() + Separator + "mutes" }
 // Entity returns the row of m.
 func (m Mute) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: Mutes(m.Tenant), RowKey: m.ID}
-	for _, p := range []struct{ name, text string }{{"Tenant", string(m.Tenant)}, {"Rule", string(m.Rule)},
-		{"Site", string(m.Site)}, {"Device", m.Device}, {"Who", m.Who}, {"Text", shortened(m.Text, maxNote)}} {
-		setNonzero(&e, p.name, tables.String(p.text))
-	}
-	e.Set("From", tables.DateTime(m.From))
-	e.Set("Until", tables.DateTime(m.Until))
-	labels, err := packed(m.Labels, len(m.Labels))
-	e.Set("Labels", labels)
-	if err == nil {
-		err = checkPart("ID of a mute", m.ID, maxSuffix)
-	}
-	return e, err
+	m.Text = shortened(m.Text, maxNote)
+	err := e.Encode(&m)
+	return e, cmp.Or(checkPart("ID of a mute", m.ID, maxSuffix), err)
 }
 
 // MuteOf decodes a row of a mute.
 func MuteOf(e tables.Entity) (Mute, error) {
-	f := fieldsOf(&e)
-	m := Mute{ID: e.RowKey, Tenant: Tenant(f.String("Tenant")), Rule: Rule(f.String("Rule")),
-		Site: Site(f.String("Site")), Device: f.String("Device"), Who: f.String("Who"), Text: f.String("Text"),
-		From: f.Ticks("From"), Until: f.Ticks("Until")}
-	unpack(f, "Labels", &m.Labels)
+	m := Mute{ID: e.RowKey}
+	f := decode(&e, &m)
 	return m, f.Err()
 }
 

@@ -14,9 +14,6 @@ type Placement struct {
 	To     tables.Ticks      `json:"to,omitzero"` // zero: until now
 }
 
-// memberPlacements is the property of a membership that holds its earlier placements.
-const memberPlacements = "Placements"
-
 // maxPlacements bounds the bytes of the earlier placements of a device.
 const maxPlacements = 24 << 10
 

@@ -40,7 +40,7 @@ func TestPlacementsHaveABound(t *testing.T) {
 		m.Relocate(Site(fmt.Sprint("site ", i)), map[string]string{"class": strings.Repeat("é", 64)}, 10*(i+1))
 	}
 	e, err := m.Entity()
-	text := e.Get(memberPlacements).Text()
+	text := e.Get("Placements").Text()
 	if err != nil || len(text) > 32<<10 || len(text) < 16<<10 {
 		t.Fatalf("%d placements have %d bytes, %v", len(m.Placements), len(text), err)
 	}

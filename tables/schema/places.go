@@ -25,26 +25,23 @@ func PlacesIn(e EnrollmentID) tables.Range {
 // has a limit.
 type Places struct {
 	Enrollment EnrollmentID
-	Number     int
-	Since      tables.Ticks // when it was first counted
-	Final      bool         // every endpoint knows the limit since: the number need not be counted again
+	Number     int          `row:"Number"`
+	Since      tables.Ticks `row:"Since"` // when it was first counted
+	Final      bool         `row:"Final"` // every endpoint knows the limit since: the number need not be counted again
 	ETag       tables.ETag  // of the version that was read
 }
 
 // Entity returns the row of p.
 func (p Places) Entity() tables.Entity {
 	e := tables.Entity{PartitionKey: string(p.Enrollment), RowKey: PlacesRow}
-	e.Set("Number", tables.Int64(int64(p.Number)))
-	e.Set("Since", tables.DateTime(p.Since))
-	e.Set("Final", tables.Boolean(p.Final))
+	_ = e.Encode(&p) // numbers
 	return e
 }
 
 // PlacesOf decodes the result of Entity.
 func PlacesOf(e tables.Entity) (Places, error) {
-	f := fieldsOf(&e)
-	p := Places{Enrollment: EnrollmentID(e.PartitionKey), Number: int(f.Int("Number")), Since: f.Ticks("Since"),
-		Final: f.Boolean("Final"), ETag: e.ETag}
+	p := Places{Enrollment: EnrollmentID(e.PartitionKey), ETag: e.ETag}
+	f := decode(&e, &p)
 	if p.Number < 0 {
 		f.Fail("property Number", fmt.Errorf("%d is negative", p.Number))
 	}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,12 +21,12 @@ const MaxChanges = 100
 // Policies is a row of the table policies: the stored access policies that a readings table
 // must have.
 type Policies struct {
-	Readings string // the table's name
-	Cohorts  [Cohorts]Policy
-	Spare    Policy      // for the next cohort that needs a new one
-	Number   int64       // of the last change
-	Changes  []Change    // open ones, oldest first; at most one for each device
-	ETag     tables.ETag // of the version that was read
+	Readings string          // the table's name
+	Cohorts  [Cohorts]Policy `row:"Cohorts"`
+	Spare    Policy          `row:"Spare"`            // for the next cohort that needs a new one
+	Number   int64           `row:"Number"`           // of the last change
+	Changes  []Change        `row:"Changes,omitzero"` // open ones, oldest first; at most one for each device
+	ETag     tables.ETag     // of the version that was read
 }
 
 // A Policy is a stored access policy. Its ID is never reused.
@@ -71,37 +72,14 @@ func (p *Policies) Clone() Policies {
 // Entity returns the row of p.
 func (p *Policies) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: p.Readings, RowKey: PoliciesRow}
-	cohorts, err := packed(p.Cohorts, Cohorts)
-	if err != nil {
-		return e, err
-	}
-	spare, err := packed(p.Spare, 1)
-	if err != nil {
-		return e, err
-	}
-	changes, err := packed(p.Changes, len(p.Changes))
-	e.Set("Cohorts", cohorts)
-	e.Set("Spare", spare)
-	e.Set("Number", tables.Int64(p.Number))
-	e.Set("Changes", changes)
-	if err == nil {
-		err = p.check()
-	}
-	return e, err
+	err := e.Encode(p)
+	return e, cmp.Or(err, p.check())
 }
 
 // PoliciesOf decodes a row of the table policies.
 func PoliciesOf(e tables.Entity) (Policies, error) {
-	f := fieldsOf(&e)
-	p := Policies{Readings: e.PartitionKey, Number: f.Int("Number"), ETag: e.ETag}
-	var cohorts []Policy
-	unpack(f, "Cohorts", &cohorts)
-	unpack(f, "Spare", &p.Spare)
-	unpack(f, "Changes", &p.Changes)
-	if len(cohorts) != Cohorts {
-		f.Fail("property Cohorts", fmt.Errorf("it has %d policies, not %d", len(cohorts), Cohorts))
-	}
-	copy(p.Cohorts[:], cohorts)
+	p := Policies{Readings: e.PartitionKey, ETag: e.ETag}
+	f := decode(&e, &p)
 	f.Fail("policies", p.check())
 	return p, f.Err()
 }

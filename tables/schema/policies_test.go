@@ -65,7 +65,7 @@ func TestInvalidPoliciesAreRefused(t *testing.T) {
 	p := fullPolicies()
 	e := must.Have(p.Entity())(t)
 	e.Set("Cohorts", tables.String(`[{"id":"a"}]`))
-	if _, err := PoliciesOf(e); err == nil || !strings.Contains(err.Error(), "1 policies, not 4") {
+	if _, err := PoliciesOf(e); err == nil || !strings.Contains(err.Error(), "[4]schema.Policy") {
 		t.Errorf("one cohort is read: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"time"
 
 	"furrow/tables"
@@ -10,8 +11,8 @@ import (
 // It writes the row once a minute, and deletes it when it ends.
 type Process struct {
 	Name    string // unique for each start; a valid key
-	Version string // of the program, for people
-	Format  int64  // the newest format that it can read
+	Version string `row:"Version"` // of the program, for people
+	Format  int64  `row:"Reads"`   // the newest format that it can read
 	Seen    tables.Ticks
 }
 
@@ -33,14 +34,13 @@ func (p Process) Lives(now time.Time) bool { return now.Sub(p.Seen.Time()) < Pro
 // Entity returns the row of p.
 func (p Process) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: processPartition, RowKey: p.Name}
-	e.Set("Version", tables.String(p.Version))
-	e.Set("Reads", tables.Int64(p.Format))
-	return e, tables.CheckKey(p.Name)
+	err := e.Encode(&p)
+	return e, cmp.Or(tables.CheckKey(p.Name), err)
 }
 
 // ProcessOf decodes a row of Processes.
 func ProcessOf(e tables.Entity) (Process, error) {
-	f := e.Fields()
-	p := Process{Name: e.RowKey, Version: f.String("Version"), Format: f.Int("Reads"), Seen: e.Timestamp}
+	p, f := Process{Name: e.RowKey, Seen: e.Timestamp}, e.Fields()
+	f.Decode(&p)
 	return p, f.Err()
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,14 +25,14 @@ const (
 type Reject struct {
 	Device   DeviceID
 	Pipeline Pipeline
-	Ring     Tenant // empty: of the first tenant of the device; others have rings of their own
-	Number   int64  // counts the rejects of the ring and pipeline from 0; determines the slot
-	Row      string // RowKey of the reading
-	Sensor   string // the rejected sensors; empty: the whole row
-	Reason   string
-	Value    string       // the values of those sensors, if the reason is about sensors
-	Reading  string       // the reading as text
-	At       tables.Ticks // when it was rejected
+	Ring     Tenant       // empty: of the first tenant of the device; others have rings of their own
+	Number   int64        `row:"Number"`          // of the reject in its ring and pipeline, from 0; determines the slot
+	Row      string       `row:"Row,omitzero"`    // RowKey of the reading
+	Sensor   string       `row:"Sensor,omitzero"` // the rejected sensors; empty: the whole row
+	Reason   string       `row:"Reason,omitzero"`
+	Value    string       `row:"Value,omitzero"`   // the values of those sensors, if the reason is about sensors
+	Reading  string       `row:"Reading,omitzero"` // the reading as text
+	At       tables.Ticks `row:"At"`               // when it was rejected
 }
 
 // Ring returns the ring of a membership: each has its own, because each pipeline numbers its rejects.
@@ -57,26 +58,15 @@ func RejectsOf(p Pipeline) tables.Keys { return tables.KeysWithPrefix(string(p) 
 // Entity returns the row of r.
 func (r Reject) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(r.Device), RowKey: r.key()}
-	e.Set(RejectNumber, tables.Int64(r.Number))
-	e.Set(RejectAt, tables.DateTime(r.At))
-	for _, p := range []struct{ name, text string }{
-		{RejectRow, r.Row}, {"Sensor", r.Sensor}, {"Reason", r.Reason}, {"Value", r.Value}, {"Reading", r.Reading},
-	} {
-		if p.text != "" {
-			e.Set(p.name, tables.String(p.text))
-		}
-	}
-	_, err := ParsePipeline(string(r.Pipeline))
-	return e, err
+	err := e.Encode(&r)
+	_, errPipeline := ParsePipeline(string(r.Pipeline))
+	return e, cmp.Or(errPipeline, err)
 }
 
 // RejectOf decodes a row of the table rejects.
 func RejectOf(e tables.Entity) (Reject, error) {
-	f := fieldsOf(&e)
-	r := Reject{
-		Device: DeviceID(e.PartitionKey), Number: f.Int(RejectNumber), Row: f.String(RejectRow), Sensor: f.String("Sensor"),
-		Reason: f.String("Reason"), Value: f.String("Value"), Reading: f.String("Reading"), At: f.Ticks(RejectAt),
-	}
+	r := Reject{Device: DeviceID(e.PartitionKey)}
+	f := decode(&e, &r)
 	pipeline, slot, _ := strings.Cut(e.RowKey, Separator)
 	var err error
 	r.Pipeline, err = ParsePipeline(pipeline)

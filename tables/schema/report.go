@@ -185,11 +185,12 @@ type ReportHead struct {
 	Partition ReportPartition
 	Bucket    tables.Ticks
 	Rows      []string // RowKeys, without the bucket, of the reports that may exist
-	Left      int64    // groups that were left out, because their names take too much room
-	Revision  int64    // how often the reports have changed since the bucket closed; only if they go to a queue
-	Sent      int64    // the last revision that went there
-	Sum       string   // of the reports of the revision; empty: none
-	ETag      tables.ETag
+	Left      int64    `row:"Left,omitzero"` // groups that were left out, because their names take too much room
+	// Revision says how often the reports have changed since the bucket closed. It is kept only if they go to a queue.
+	Revision int64  `row:"Revision,omitzero"`
+	Sent     int64  `row:"Sent,omitzero"` // the last revision that went there
+	Sum      string `row:"Sum,omitzero"`  // of the reports of the revision; empty: none
+	ETag     tables.ETag
 }
 
 // ReportHeadKey returns the RowKey of the head of a bucket.
@@ -245,21 +246,15 @@ func (h ReportHead) Entity() (tables.Entity, error) {
 		e.Set(fmt.Sprintf("Rows%02d", i), tables.Binary([]byte(text[:n])))
 		text = text[n:]
 	}
-	setNonzero(&e, "Left", tables.Int64(h.Left))
-	setNonzero(&e, "Revision", tables.Int64(h.Revision))
-	setNonzero(&e, "Sent", tables.Int64(h.Sent))
-	setNonzero(&e, "Sum", tables.String(h.Sum))
-	return e, nil
+	return e, e.Encode(&h)
 }
 
 // ReportHeadOf decodes the row of a head.
 func ReportHeadOf(e tables.Entity) (h ReportHead, err error) {
-	f := fieldsOf(&e)
-	h.ETag, h.Left, h.Revision, h.Sent, h.Sum = e.ETag, f.Int("Left"), f.Int("Revision"), f.Int("Sent"), f.String("Sum")
-	h.Partition, err = ParseReportPartition(e.PartitionKey)
-	f.Fail("PartitionKey", err)
-	h.Bucket, err = tables.ParseTicks(strings.TrimPrefix(e.RowKey, Separator))
-	f.Fail("RowKey", err)
+	h.ETag = e.ETag
+	f := decode(&e, &h)
+	h.Partition = parsed(f, "PartitionKey", e.PartitionKey, ParseReportPartition)
+	h.Bucket = parsed(f, "RowKey", strings.TrimPrefix(e.RowKey, Separator), tables.ParseTicks)
 	var text strings.Builder
 	for i := range reportPieces {
 		text.Write(f.Binary(fmt.Sprintf("Rows%02d", i)))

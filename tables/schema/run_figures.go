@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"furrow/tables"
@@ -36,30 +37,13 @@ const (
 	workerFigures = "worker" // then the worker's ID and the number of the part
 )
 
-// A count is a figure and its property.
-type count struct {
-	property string
-	of       *int64
-}
-
-// setCounts sets the figures that are not zero.
-func setCounts(e *tables.Entity, counts []count) {
-	for _, c := range counts {
-		if *c.of != 0 {
-			e.Set(c.property, tables.Int64(*c.of))
+// addCounts adds to the figures of a row, which are its properties of type int64, those of another.
+func addCounts(to, from any) {
+	others := reflect.ValueOf(from).Elem()
+	for field, sum := range reflect.ValueOf(to).Elem().Fields() {
+		if _, is := field.Tag.Lookup("row"); is && field.Type == reflect.TypeFor[int64]() {
+			sum.SetInt(sum.Int() + others.FieldByIndex(field.Index).Int())
 		}
-	}
-}
-
-func readCounts(f *tables.Fields, counts []count) {
-	for _, c := range counts {
-		*c.of = f.Int(c.property)
-	}
-}
-
-func addCounts(to, from []count) {
-	for i := range to {
-		*to[i].of += *from[i].of
 	}
 }
 

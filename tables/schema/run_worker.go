@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,40 +20,32 @@ type WorkerFigures struct {
 	Worker   string // unique ID of each start; a valid part of a key
 	Part     int64  // number of the row: a worker can write several for a run
 
-	First, Last tables.Ticks // start of the first job and end of the last one, by the worker's clock
+	First tables.Ticks `row:"First,omitzero"` // start of the first job, by the worker's clock
+	Last  tables.Ticks `row:"Last,omitzero"`  // end of the last one
 
-	Devices   int64 // that device jobs have checked, each once
-	Audited   int64 // devices that audit jobs have checked, each once
-	Folded    int64 // devices with new rows that were committed
-	Rows      int64 // folded and committed
-	Refused   int64 // values and rows
-	Overtaken int64 // devices that another job has taken over
-	Failed    int64 // devices
-	Late      int64 // rows that an audit found below the checkpoint, and folded
-	Refolded  int64 // times that days of a device were folded again; a device may have several
-	Missing   int64 // rows that were counted once and are gone
-	Months    int64 // month jobs put by master jobs
-	Again     int64 // device messages put by device jobs: devices far behind, and retries
-	Audits    int64 // audit messages put by jobs: refolds, work too large for one job, claimed devices
-	Parts     int64 // audit messages that continue a batch at once; the run waits for them, too
-	Batches   int64 // batches and parts that are done or given up
+	Devices   int64 `row:"Devices,omitzero"`   // that device jobs have checked, each once
+	Audited   int64 `row:"Audited,omitzero"`   // devices that audit jobs have checked, each once
+	Folded    int64 `row:"Folded,omitzero"`    // devices with new rows that were committed
+	Rows      int64 `row:"Rows,omitzero"`      // folded and committed
+	Refused   int64 `row:"Refused,omitzero"`   // values and rows
+	Overtaken int64 `row:"Overtaken,omitzero"` // devices that another job has taken over
+	Failed    int64 `row:"Failed,omitzero"`    // devices
+	Late      int64 `row:"Late,omitzero"`      // rows that an audit found below the checkpoint, and folded
+	Refolded  int64 `row:"Refolded,omitzero"`  // times that days of a device were folded again, several a device perhaps
+	Missing   int64 `row:"Missing,omitzero"`   // rows that were counted once and are gone
+	Months    int64 `row:"Months,omitzero"`    // month jobs put by master jobs
+	Again     int64 `row:"Again,omitzero"`     // device messages put by device jobs: devices far behind, and retries
+	Audits    int64 `row:"Audits,omitzero"`    // audit messages put by jobs: refolds, large work, claimed devices
+	Parts     int64 `row:"Parts,omitzero"`     // audit messages that continue a batch at once; the run waits for them, too
+	Batches   int64 `row:"Batches,omitzero"`   // batches and parts that are done or given up
 
 	Jobs       map[string]int64 // messages by kind and outcome: "device done"
 	Operations map[string]int64 // requests by service and kind, including retries: "tables query"
 }
 
-func (w *WorkerFigures) counts() []count {
-	return []count{
-		{"Devices", &w.Devices}, {"Audited", &w.Audited}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
-		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
-		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits},
-		{"Parts", &w.Parts}, {"Batches", &w.Batches},
-	}
-}
-
 // Add adds the figures of another worker, or of other jobs.
 func (w *WorkerFigures) Add(o WorkerFigures) {
-	addCounts(w.counts(), o.counts())
+	addCounts(w, &o)
 	if w.First == 0 || o.First != 0 && o.First < w.First {
 		w.First = o.First
 	}
@@ -82,16 +75,14 @@ const (
 func (w WorkerFigures) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: FiguresPartition(w.Pipeline, w.Slot)}
 	e.RowKey = workerFigures + Separator + w.Worker + Separator + strconv.FormatInt(w.Part, 10)
-	setNonzero(&e, "First", tables.DateTime(w.First))
-	setNonzero(&e, "Last", tables.DateTime(w.Last))
-	setCounts(&e, w.counts())
+	err := e.Encode(&w)
 	setNamed(&e, jobsPrefix, w.Jobs)
 	setNamed(&e, operationsPrefix, w.Operations)
 	if w.Worker == "" || strings.Contains(w.Worker, Separator) {
 		return e, fmt.Errorf("worker %s: an ID must not be empty or contain %s", tables.Quote(w.Worker), Separator)
 	}
-	_, err := ParsePipeline(string(w.Pipeline))
-	return e, err
+	_, errPipeline := ParsePipeline(string(w.Pipeline))
+	return e, cmp.Or(errPipeline, err)
 }
 
 func setNamed(e *tables.Entity, prefix string, named map[string]int64) {
@@ -113,16 +104,13 @@ func namedOf(f *tables.Fields, e tables.Entity, prefix string) map[string]int64 
 
 // WorkerFiguresOf decodes a row of the table runs for which IsWorkerFigures is true.
 func WorkerFiguresOf(e tables.Entity) (WorkerFigures, error) {
-	f := fieldsOf(&e)
-	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: namedOf(f, e, jobsPrefix),
-		Operations: namedOf(f, e, operationsPrefix)}
-	readCounts(f, w.counts())
+	var w WorkerFigures
+	f := decode(&e, &w)
+	w.Jobs, w.Operations = namedOf(f, e, jobsPrefix), namedOf(f, e, operationsPrefix)
 	var rest string
 	w.Pipeline, w.Slot, rest = figuresKey(e, f, workerFigures)
 	worker, part, _ := strings.Cut(rest, Separator)
 	w.Worker = worker
-	var err error
-	w.Part, err = strconv.ParseInt(part, 10, 64)
-	f.Fail("RowKey", err)
+	w.Part = parsed(f, "RowKey", part, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
 	return w, f.Err()
 }

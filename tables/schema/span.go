@@ -21,11 +21,8 @@ type Span struct {
 // Spans are those in which a device belongs to a tenant, in order. Only the last may be open. None are all time.
 type Spans []Span
 
-// The properties of a membership that plans read. A row of a tracking table has its spans, too.
-const (
-	MemberSpans      = "Spans"
-	MemberEnrollment = "Enrollment"
-)
+// MemberSpans is the property of a membership, and of its row in a tracking table, that holds its spans.
+const MemberSpans = "Spans"
 
 // MaxSpans bounds the spans of a membership, and so how often a device can come back to a tenant.
 const MaxSpans = 100

@@ -13,9 +13,9 @@ import (
 type Spending struct {
 	Pipeline   Pipeline
 	Day        Day
-	From       tables.Ticks     // slot of the first run that is counted
-	Through    tables.Ticks     // every run of the day before this slot is counted
-	Rows       int64            // that were folded
+	From       tables.Ticks     `row:"From,text"`     // slot of the first run that is counted
+	Through    tables.Ticks     `row:"Through,text"`  // every run of the day before this slot is counted
+	Rows       int64            `row:"Rows,omitzero"` // that were folded
 	Operations map[string]int64 // as in WorkerFigures
 	ETag       tables.ETag      // of the version that was read; empty if there is none
 }
@@ -45,25 +45,18 @@ func (s *Spending) Add(o Spending) {
 // Entity returns the row of s.
 func (s Spending) Entity() tables.Entity {
 	e := tables.Entity{PartitionKey: spendingPartition(s.Pipeline), RowKey: s.Day.String()}
-	e.Set("From", tables.String(s.From.String()))
-	e.Set("Through", tables.String(s.Through.String()))
-	setNonzero(&e, "Rows", tables.Int64(s.Rows))
+	_ = e.Encode(&s) // numbers
 	setNamed(&e, operationsPrefix, s.Operations)
 	return e
 }
 
 // SpendingOf decodes a row of Spendings.
 func SpendingOf(p Pipeline, e tables.Entity) (Spending, error) {
-	f := fieldsOf(&e)
-	s := Spending{Pipeline: p, Rows: f.Int("Rows"), Operations: namedOf(f, e, operationsPrefix), ETag: e.ETag}
-	var err error
-	s.Day, err = ParseDay(e.RowKey)
-	f.Fail("RowKey", err)
-	s.From, err = tables.ParseTicks(f.String("From"))
-	f.Fail("From", err)
-	s.Through, err = tables.ParseTicks(f.String("Through"))
-	f.Fail("Through", err)
-	if err == nil && s.Through < s.From {
+	s := Spending{Pipeline: p, ETag: e.ETag}
+	f := decode(&e, &s)
+	s.Operations = namedOf(f, e, operationsPrefix)
+	s.Day = parsed(f, "RowKey", e.RowKey, ParseDay)
+	if s.Through < s.From {
 		f.Fail("Through", fmt.Errorf("it is before From"))
 	}
 	return s, f.Err()

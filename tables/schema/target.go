@@ -21,19 +21,21 @@ type TargetState struct {
 	Target   Target
 	// Due is when a job has something to do for the target. Zero means that deliveries have come since the last job;
 	// only whoever has written deliveries sets that.
-	Due   tables.Ticks
-	Claim string       // of the job that works for the target; random
-	Until tables.Ticks // end of the claim
+	Due   tables.Ticks `row:"Due,int64"`
+	Claim string       `row:"Claim"`       // of the job that works for the target; random
+	Until tables.Ticks `row:"Until,int64"` // end of the claim
 
-	Failures int          // sendings that failed since the last success
-	Pause    tables.Ticks // nothing is sent until then, because too many failed
-	Error    string       // of the last failure; empty after a success
+	Failures int          `row:"Failures"`    // sendings that failed since the last success
+	Pause    tables.Ticks `row:"Pause,int64"` // nothing is sent until then, because too many failed
+	Error    string       `row:"Error"`       // of the last failure; empty after a success
 
-	Sent, Failed, GivenUp int64        // deliveries that arrived, sendings that failed, deliveries that were given up
-	Waiting               int64        // deliveries that waited after the last job, without those that are repeated
-	Oldest                tables.Ticks // when the oldest of them was found
-	Last                  tables.Ticks // when something arrived last
-	ETag                  tables.ETag
+	Sent    int64        `row:"Sent"`         // deliveries that arrived
+	Failed  int64        `row:"Failed"`       // sendings that failed
+	GivenUp int64        `row:"GivenUp"`      // deliveries that were given up
+	Waiting int64        `row:"Waiting"`      // deliveries that waited after the last job, without those that are repeated
+	Oldest  tables.Ticks `row:"Oldest,int64"` // when the oldest of them was found
+	Last    tables.Ticks `row:"Last,int64"`   // when something arrived last
+	ETag    tables.ETag
 }
 
 // A target's state is looked at again after TargetLook at the latest, if anything waits. A claim lasts for TargetClaim.
@@ -71,30 +73,18 @@ func IsTargetState(rowKey string) bool { return strings.HasPrefix(rowKey, target
 func (t TargetState) Entity() tables.Entity {
 	var e tables.Entity
 	e.PartitionKey, e.RowKey = TargetKeys(t.Pipeline, t.Target)
-	for _, p := range []struct {
-		name  string
-		value int64
-	}{{"Due", int64(t.Due)}, {"Until", int64(t.Until)}, {"Failures", int64(t.Failures)}, {"Pause", int64(t.Pause)},
-		{"Sent", t.Sent}, {"Failed", t.Failed}, {"GivenUp", t.GivenUp}, {"Waiting", t.Waiting},
-		{"Oldest", int64(t.Oldest)}, {"Last", int64(t.Last)}} {
-		e.Set(p.name, tables.Int64(p.value))
-	}
-	e.Set("Claim", tables.String(t.Claim))
-	e.Set("Error", tables.String(shortened(t.Error, maxNote)))
+	t.Error = shortened(t.Error, maxNote)
+	_ = e.Encode(&t) // texts and numbers
 	return e
 }
 
 // TargetStateOf decodes a row of a target's state.
 func TargetStateOf(e tables.Entity) (TargetState, error) {
-	f := fieldsOf(&e)
-	t := TargetState{Due: tables.Ticks(f.Int("Due")), Claim: f.String("Claim"), Until: tables.Ticks(f.Int("Until")),
-		Failures: int(f.Int("Failures")), Pause: tables.Ticks(f.Int("Pause")), Error: f.String("Error"),
-		Sent: f.Int("Sent"), Failed: f.Int("Failed"), GivenUp: f.Int("GivenUp"), Waiting: f.Int("Waiting"),
-		Oldest: tables.Ticks(f.Int("Oldest")), Last: tables.Ticks(f.Int("Last")), ETag: e.ETag}
-	var err error
-	t.Pipeline, err = ParsePipeline(e.PartitionKey)
-	f.Fail("PartitionKey", err)
+	t := TargetState{ETag: e.ETag}
+	f := decode(&e, &t)
+	t.Pipeline = parsed(f, "PartitionKey", e.PartitionKey, ParsePipeline)
 	name, is := strings.CutPrefix(e.RowKey, targetRow)
+	var err error
 	if t.Target, err = ParseTarget(name); err == nil && !is {
 		err = fmt.Errorf("row %s is no state of a target", tables.Quote(e.RowKey))
 	}

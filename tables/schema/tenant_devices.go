@@ -11,7 +11,7 @@ import (
 type TenantDevices struct {
 	Day     Day
 	Tenant  Tenant // empty: the sum
-	Devices int64
+	Devices int64  `row:"Devices"`
 }
 
 const tenantDevicesPartition = Separator + "devices"
@@ -24,26 +24,32 @@ func TenantDevicesIn(from, to Day) tables.Range {
 
 // Entity returns the row of d.
 func (d TenantDevices) Entity() tables.Entity {
-	tenant := ""
-	if d.Tenant != "" {
-		tenant = d.Tenant.Key()
-	}
-	e := tables.Entity{PartitionKey: tenantDevicesPartition, RowKey: d.Day.String() + Separator + tenant}
-	e.Set("Devices", tables.Int64(d.Devices))
+	e := tables.Entity{PartitionKey: tenantDevicesPartition, RowKey: dayOfTenant(d.Day, d.Tenant)}
+	_ = e.Encode(&d) // numbers
 	return e
 }
 
 // TenantDevicesOf decodes a row of TenantDevicesIn.
 func TenantDevicesOf(e tables.Entity) (TenantDevices, error) {
-	f := fieldsOf(&e)
-	d := TenantDevices{Devices: f.Int("Devices")}
-	day, tenant, _ := strings.Cut(e.RowKey, Separator)
-	var err error
-	d.Day, err = ParseDay(day)
-	f.Fail("RowKey", err)
-	if tenant != "" {
-		d.Tenant, err = ParseTenantKey(tenant)
-		f.Fail("RowKey", err)
-	}
+	var d TenantDevices
+	f := decode(&e, &d)
+	d.Day, d.Tenant = dayAndTenant(f, e.RowKey)
 	return d, f.Err()
+}
+
+// dayOfTenant returns the key of a row about a day and a tenant, or without one about all.
+func dayOfTenant(day Day, t Tenant) string {
+	if t == "" {
+		return day.String() + Separator
+	}
+	return day.String() + Separator + t.Key()
+}
+
+// dayAndTenant is the reverse of dayOfTenant.
+func dayAndTenant(f *tables.Fields, rowKey string) (day Day, t Tenant) {
+	text, tenant, _ := strings.Cut(rowKey, Separator)
+	if tenant != "" {
+		t = parsed(f, "RowKey", tenant, ParseTenantKey)
+	}
+	return parsed(f, "RowKey", text, ParseDay), t
 }

@@ -1,8 +1,7 @@
 package schema
 
 import (
-	"encoding/json"
-	"strings"
+	"cmp"
 
 	"furrow/tables"
 )
@@ -12,18 +11,18 @@ import (
 type Verified struct {
 	Day    Day
 	Tenant Tenant       // empty: the sum
-	At     tables.Ticks // when the readings had been counted
-	Share  float64      // of the devices that were to be in the sample
+	At     tables.Ticks `row:"At"`    // when the readings had been counted
+	Share  float64      `row:"Share"` // of the devices that were to be in the sample
 
-	Devices  int64 // of the sample that had something of the day
-	Made     int64 // readings, by the numbers that devices give them
-	Missing  int64 // of these, storage does not have them
-	Stored   int64
-	Rejected int64
-	Folded   int64 // by all pipelines together
-	ToFold   int64 // what that should be
+	Devices  int64 `row:"Devices,omitzero"` // of the sample that had something of the day
+	Made     int64 `row:"Made,omitzero"`    // readings, by the numbers that devices give them
+	Missing  int64 `row:"Missing,omitzero"` // of these, storage does not have them
+	Stored   int64 `row:"Stored,omitzero"`
+	Rejected int64 `row:"Rejected,omitzero"`
+	Folded   int64 `row:"Folded,omitzero"` // by all pipelines together
+	ToFold   int64 `row:"ToFold,omitzero"` // what that should be
 
-	Unexplained int64            // differences
+	Unexplained int64            `row:"Unexplained,omitzero"` // differences
 	Reasons     map[string]int64 // differences by reason
 }
 
@@ -40,56 +39,38 @@ func VerifiedIn(from, to Day) tables.Range {
 
 // Add adds what other devices have.
 func (v *Verified) Add(o Verified) {
-	addCounts(v.counts(), o.counts())
+	addCounts(v, &o)
 	v.Reasons = added(v.Reasons, o.Reasons)
-}
-
-func (v *Verified) counts() []count {
-	return []count{{"Devices", &v.Devices}, {"Made", &v.Made}, {"Missing", &v.Missing}, {"Stored", &v.Stored},
-		{"Rejected", &v.Rejected}, {"Folded", &v.Folded}, {"ToFold", &v.ToFold}, {"Unexplained", &v.Unexplained}}
 }
 
 // Entity returns the row of v.
 func (v Verified) Entity() tables.Entity {
-	tenant := ""
-	if v.Tenant != "" {
-		tenant = v.Tenant.Key()
-	}
-	e := tables.Entity{PartitionKey: verifiedPartition, RowKey: v.Day.String() + Separator + tenant}
-	e.Set("At", tables.DateTime(v.At))
-	e.Set("Share", tables.Double(v.Share))
-	setCounts(&e, v.counts())
+	e := tables.Entity{PartitionKey: verifiedPartition, RowKey: dayOfTenant(v.Day, v.Tenant)}
+	_ = e.Encode(&v) // numbers
 	setNamed(&e, reasonsPrefix, v.Reasons)
 	return e
 }
 
 // VerifiedOf decodes a row of VerifiedIn.
 func VerifiedOf(e tables.Entity) (Verified, error) {
-	f := fieldsOf(&e)
-	v := Verified{At: f.Ticks("At"), Share: f.Float("Share"), Reasons: namedOf(f, e, reasonsPrefix)}
-	readCounts(f, v.counts())
-	day, tenant, _ := strings.Cut(e.RowKey, Separator)
-	var err error
-	v.Day, err = ParseDay(day)
-	f.Fail("RowKey", err)
-	if tenant != "" {
-		v.Tenant, err = ParseTenantKey(tenant)
-		f.Fail("RowKey", err)
-	}
+	var v Verified
+	f := decode(&e, &v)
+	v.Reasons = namedOf(f, e, reasonsPrefix)
+	v.Day, v.Tenant = dayAndTenant(f, e.RowKey)
 	return v, f.Err()
 }
 
 // A Verification is a row of the table runs, !verified and !state: how far the scheduler has verified, and who does it.
 type Verification struct {
-	Number  int64        // of the next sample, from 0
+	Number  int64        `row:"Number"` // of the next sample, from 0
 	Through Day          // days before it were verified
 	At      tables.Ticks // when the last sample had been verified; 0: none was
-	By      string       // who verifies; empty: nobody
-	Until   tables.Ticks // how long nobody else does
+	By      string       `row:"By,omitzero"`    // who verifies; empty: nobody
+	Until   tables.Ticks `row:"Until,omitzero"` // how long nobody else does
 
 	Last        Verified    // the sum of the last sample, without its day
-	Unexplained int64       // differences in the last sample, and still in devices of earlier ones
-	Differ      []Differing // devices that have them, the first of them
+	Unexplained int64       `row:"Open,omitzero"`   // differences in the last sample, and still in devices of earlier ones
+	Differ      []Differing `row:"Differ,omitzero"` // devices that have them, the first of them
 	ETag        tables.ETag
 }
 
@@ -112,39 +93,20 @@ func VerificationKey() (partition, row string) { return verifiedPartition, Separ
 func (v Verification) Entity() (tables.Entity, error) {
 	e := tables.Entity{}
 	e.PartitionKey, e.RowKey = VerificationKey()
-	e.Set("Number", tables.Int64(v.Number))
+	err := e.Encode(&v)
 	e.Set("Through", tables.String(v.Through.String()))
-	setNonzero(&e, "At", tables.DateTime(v.At))
-	setNonzero(&e, "By", tables.String(v.By))
-	setNonzero(&e, "Until", tables.DateTime(v.Until))
-	setNonzero(&e, "Open", tables.Int64(v.Unexplained))
-	if v.At > 0 {
-		e.Set("Share", tables.Double(v.Last.Share))
-		setCounts(&e, v.Last.counts())
-	}
-	differ, err := packed(v.Differ, len(v.Differ))
-	if len(v.Differ) > 0 {
-		e.Set("Differ", differ)
+	if v.Last.At = v.At; v.At > 0 {
+		err = cmp.Or(err, e.Encode(&v.Last))
 	}
 	return e, err
 }
 
 // VerificationOf decodes the row.
 func VerificationOf(e tables.Entity) (Verification, error) {
-	f := fieldsOf(&e)
-	v := Verification{Number: f.Int("Number"), By: f.String("By"), Unexplained: f.Int("Open"), ETag: e.ETag,
-		Last: Verified{Share: f.Float("Share")}}
-	readCounts(f, v.Last.counts())
-	var err error
-	v.Through, err = ParseDay(f.String("Through"))
-	f.Fail("Through", err)
-	for name, to := range map[string]*tables.Ticks{"At": &v.At, "Until": &v.Until} {
-		if e.Get(name) != (tables.Value{}) {
-			*to = f.Ticks(name)
-		}
-	}
-	if text := f.String("Differ"); text != "" {
-		f.Fail("Differ", json.Unmarshal([]byte(text), &v.Differ))
-	}
+	v := Verification{ETag: e.ETag}
+	f := decode(&e, &v)
+	f.Decode(&v.Last)
+	v.At, v.Last.At = v.Last.At, 0
+	v.Through = parsed(f, "Through", f.String("Through"), ParseDay)
 	return v, f.Err()
 }
