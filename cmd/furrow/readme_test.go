@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"log"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -227,4 +229,29 @@ func TestReadmeLinksLeadSomewhere(t *testing.T) {
 			t.Errorf("the README links to %s: %v", m[1], err)
 		}
 	}
+}
+
+// TestReadmeSaysWhatTheEstimateSays of a month of 10,000 devices, to the next five dollars.
+func TestReadmeSaysWhatTheEstimateSays(t *testing.T) {
+	said := regexp.MustCompile(`cost about \$(\d+) a month \(` + "`furrow ([^`]+)`").FindStringSubmatch(readme(t))
+	if said == nil {
+		t.Fatal("the README does not say what 10,000 devices cost")
+	}
+	t.Chdir(t.TempDir()) // where no configuration is
+	code, out, errs := furrow(t.Context(), strings.Fields(said[2])...)
+	total := regexp.MustCompile(`(?m)^ *total +([\d.]+)$`).FindStringSubmatch(out)
+	if code != exitOK || total == nil {
+		t.Fatalf("exit %d, %s\n%s", code, errs, out)
+	}
+	about, dollars := parsedFloat(t, said[1]), parsedFloat(t, total[1])
+	if math.Abs(about-dollars) > 5 {
+		t.Errorf("%s says $%v, and the README about $%v", said[2], dollars, about)
+	}
+}
+
+func parsedFloat(t *testing.T, text string) float64 {
+	t.Helper()
+	f, err := strconv.ParseFloat(text, 64)
+	must(t, err)
+	return f
 }
