@@ -23,6 +23,7 @@ type Archive struct {
 const (
 	archivedOutput = "archived"
 	filesOutput    = "archive files"
+	cellsOutput    = "archive cells"
 )
 
 // A shelf is what the archive has of a tenant's readings, to be compared with the devices of one partition of the

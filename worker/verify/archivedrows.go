@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"furrow/tables"
@@ -18,11 +20,15 @@ type archivedDay struct {
 	months []schema.Month
 	reason Reason // that explains all; empty: nothing does
 
+	columns map[string]column // read after the files: it has theirs
+
 	files []shelvedFile // that are not open yet
 	open  []*openFile
 	ahead archivedRow
 	more  bool
 	found Device
+
+	compared Compared // cells
 }
 
 // An openFile is one whose rows come next.
@@ -51,11 +57,18 @@ func (s *shelf) compareFiles(ctx context.Context, day schema.Day, reason Reason)
 		}
 		changed := false
 		if d.found.Unexplained() > 0 {
+			marked, err := s.marked(ctx)
+			if err != nil {
+				return err
+			}
+			if reason == "" && marked[day] {
+				reason = Waits
+			}
 			after, _, err := s.readDays(ctx)
 			if err != nil {
 				return err
 			}
-			changed = slices.ContainsFunc(d.months, func(m schema.Month) bool {
+			changed = reason != d.reason || slices.ContainsFunc(d.months, func(m schema.Month) bool {
 				return days[dayOf{day, m}] != after[dayOf{day, m}]
 			})
 			days = after
@@ -91,6 +104,20 @@ func (d *archivedDay) compare(ctx context.Context, days map[dayOf]shelved) error
 			f.stop()
 		}
 	}()
+	var err error
+	if d.columns, err = d.readColumns(ctx); err != nil {
+		return err
+	}
+	if err := d.readRows(ctx, days); err != nil {
+		return err
+	}
+	d.compared.Output = cellsOutput
+	d.found.Compared = append(d.found.Compared, d.compared)
+	return nil
+}
+
+// readRows compares the rows of the files with those of storage.
+func (d *archivedDay) readRows(ctx context.Context, days map[dayOf]shelved) error {
 	if err := d.advance(ctx); err != nil {
 		return err
 	}
@@ -115,7 +142,7 @@ func (d *archivedDay) compare(ctx context.Context, days map[dayOf]shelved) error
 	return nil
 }
 
-// differ notes a difference. Successive ones of a device that are alike are one.
+// differ notes a difference. Those of a device that are alike are one, and so are those of its cells.
 func (d *archivedDay) differ(x Difference) {
 	if x.Reason == "" {
 		x.Reason = d.reason
@@ -123,14 +150,15 @@ func (d *archivedDay) differ(x Difference) {
 	if x.Reason == "" {
 		x.Reason = Unknown
 	}
-	if n := len(d.found.Differences); n > 0 {
-		last := &d.found.Differences[n-1]
-		if last.Device == x.Device && last.Is == x.Is && last.Reason == x.Reason {
-			last.More, last.Rows = last.More+1, last.Rows+x.Rows
+	x.Output = cmp.Or(x.Output, filesOutput)
+	for i := len(d.found.Differences) - 1; i >= 0 && d.found.Differences[i].Device == x.Device; i-- {
+		o := &d.found.Differences[i]
+		if o.Output == x.Output && o.Reason == x.Reason && (o.Is == x.Is || x.Output == cellsOutput) {
+			o.More, o.Rows = o.More+1, o.Rows+x.Rows
 			return
 		}
 	}
-	d.found.Differences = append(d.found.Differences, d.about(d.day, filesOutput, x))
+	d.found.Differences = append(d.found.Differences, d.about(d.day, x.Output, x))
 }
 
 // members yields the devices of the tenant in the partitions that share files, in the order of IDs.
@@ -175,10 +203,12 @@ func (d *archivedDay) members(ctx context.Context) iter.Seq2[schema.Member, erro
 	}
 }
 
-// device compares the rows of a device. One that storage accepted after the watermark may not be there yet.
+// device compares the rows of a device. One that storage accepted after the watermark may not be there yet, or as it
+// was before.
 func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tables.Ticks) error {
+	model, why := d.Model(m), d.reason
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{
-		From: d.day.Start().String(), Before: (d.day + 1).Start().String()}}, Select: []string{"Timestamp"}}
+		From: d.day.Start().String(), Before: (d.day + 1).Start().String()}}}
 	for e, err := range d.Client.Table(m.Readings).Entities(ctx, q) {
 		if err != nil {
 			return err
@@ -186,12 +216,17 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 		if _, err := schema.ParseRowKey(e.RowKey); err != nil || !m.Has(tables.TicksBefore(e.RowKey)) {
 			continue
 		}
-		row := archivedRow{string(m.Device), e.RowKey}
-		if err := d.extra(ctx, m, row); err != nil {
+		row := archivedRow{device: string(m.Device), key: e.RowKey}
+		if err := d.extra(ctx, m, &row); err != nil {
 			return err
 		}
 		switch {
-		case d.more && d.ahead == row:
+		case d.more && d.ahead.compare(&row) == 0:
+			if r := model.read(&e); m.Watermark <= d.day.Start() { // others may be there as they were meant before
+				if why, err = d.cells(ctx, m, &r, watermark, why); err != nil {
+					return err
+				}
+			}
 			if err := d.advance(ctx); err != nil {
 				return err
 			}
@@ -200,11 +235,56 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 				Want: "there, as row " + tables.Quote(e.RowKey) + " is in storage"})
 		}
 	}
-	return d.extra(ctx, m, archivedRow{string(m.Device), "\x7f"})
+	return d.extra(ctx, m, &archivedRow{device: string(m.Device), key: "\x7f"})
+}
+
+// cells compares the cells of the row that comes next with those of a reading, and returns why they may differ: empty
+// if that is not known yet.
+func (d *archivedDay) cells(ctx context.Context, m schema.Member, r *reading, watermark tables.Ticks, why Reason,
+) (_ Reason, err error) {
+	is, want := d.ahead.cells, r.cells()
+	d.compared.Rows, d.compared.Values = d.compared.Rows+1, d.compared.Values+int64(len(want))
+	if maps.Equal(is, want) {
+		return why, nil
+	}
+	if why == "" {
+		if why, err = d.why(ctx, m); err != nil {
+			return why, err
+		}
+	}
+	reason := why
+	if reason == Unknown && r.stored > watermark {
+		reason = Late
+	}
+	all := maps.Clone(is)
+	maps.Copy(all, want)
+	for _, c := range slices.SortedFunc(maps.Keys(all), cell.compare) {
+		if is[c] != want[c] {
+			d.differ(Difference{Device: m.Device, Output: cellsOutput, At: r.key.Ticks.Time(), Sensor: c.String(),
+				Is: or(is[c], "absent"), Want: or(want[c], "absent"), Reason: reason})
+		}
+	}
+	return why, nil
+}
+
+// why returns why the archive may have other cells of a device than its rows: what its pipeline still has to fold again
+// has not marked the day yet.
+func (d *archivedDay) why(ctx context.Context, m schema.Member) (_ Reason, err error) {
+	p := &pipe{look: &look{Config: d.Config, member: m}}
+	for _, p.Pipeline = range d.Pipelines {
+		if p.Name == d.Archive.Pipeline {
+			break
+		}
+	}
+	p.settings = p.Settings(m)
+	if p.track, _, err = readTrack(ctx, d.Client.Table(d.Names.Partitions(p.Name)), m); err != nil {
+		return Unknown, err
+	}
+	return p.explain(&difference{from: d.day.Start(), to: (d.day + 1).Start(), many: true}), nil
 }
 
 // extra takes the rows of a device before one of storage, which storage does not have. Retention may have deleted them.
-func (d *archivedDay) extra(ctx context.Context, m schema.Member, before archivedRow) error {
+func (d *archivedDay) extra(ctx context.Context, m schema.Member, before *archivedRow) error {
 	for d.more && d.ahead.compare(before) < 0 {
 		if m.Watermark <= d.day.Start() {
 			d.differ(Difference{Device: m.Device, At: tables.TicksBefore(d.ahead.key).Time(), Rows: -1, Is: "there",
@@ -239,10 +319,10 @@ func (d *archivedDay) advance(ctx context.Context) error {
 		if d.more = len(d.open) > 0; !d.more {
 			return nil
 		}
-		first := slices.MinFunc(d.open, func(a, b *openFile) int { return a.ahead.compare(b.ahead) })
+		first := slices.MinFunc(d.open, func(a, b *openFile) int { return a.ahead.compare(&b.ahead) })
 		d.ahead = first.ahead
 		d.step(first)
-		if d.ahead != last {
+		if d.ahead.compare(&last) != 0 {
 			return nil
 		}
 		d.differ(Difference{Device: schema.DeviceID(last.device), At: tables.TicksBefore(last.key).Time(), Rows: -1,
@@ -269,7 +349,7 @@ func (d *archivedDay) openFiles(ctx context.Context) error {
 		d.found.Compared = append(d.found.Compared, Compared{Output: filesOutput, Rows: f.rows,
 			Bytes: int64(len(content))})
 		o := &openFile{name: f.name}
-		o.next, o.stop = iter.Pull2(rowsOfFile(content))
+		o.next, o.stop = iter.Pull2(rowsOfFile(content, d.columns))
 		d.open = append(d.open, o)
 		d.step(o)
 	}

@@ -50,6 +50,7 @@ type reading struct {
 	key      schema.RowKey
 	valid    bool // the key is one of a reading
 	values   []Value
+	exact    []exactValue
 	refused  bool // something of the row
 	doubtful bool
 	number   uint64 // in the property that the model names
@@ -130,6 +131,7 @@ func (m *Model) take(r *reading, name string, v tables.Value) {
 		return
 	}
 	value, is, wrong := means.understand(v)
+	r.exactly(means.As, v, value, is, wrong)
 	if r.refused = r.refused || wrong; wrong || !is {
 		return
 	}
