@@ -46,6 +46,8 @@ func newCells(t *testing.T) (f *fixture, day schema.Day) {
 		rows = append(rows, e)
 	}
 	f.add(d, rows...)
+	other := newDevice("acme:2", "acme", 2026, time.November)
+	f.add(other, reading(other.ID, day.Start().Time().Add(time.Hour), 1))
 	f.must("schedule --once")
 	f.work()
 	f.rewritten(day)
@@ -185,12 +187,15 @@ func TestVerifyComparesEveryCellOfTheArchive(t *testing.T) {
 			want: `it is damaged: its column "ghost" is not one of the table`},
 	} {
 		undo := f.mutate(day, m.columns, m.change)
-		for _, of := range []string{"--tenant acme", "--all"} {
-			code, out, errs := f.run("verify --values --pipeline live " + of)
+		for _, of := range []string{"--tenant acme", "--all", "acme:1", "--all --sample 99.99%"} {
+			code, out, errs := f.run("verify " + of + " --values --pipeline live")
 			at := day.String() + "T" + m.at + ":00:00"
 			if code != exitFailed || !strings.Contains(out, at) || !strings.Contains(out, m.want) {
 				t.Errorf("%s: exit %d, want %s and %s:\n%s%s", what, code, at, m.want, out, errs)
 			}
+		}
+		if m.columns == nil { // which all devices share
+			f.must("verify acme:2 --values --pipeline live")
 		}
 		undo()
 	}

@@ -18,6 +18,7 @@ type shelvedFile struct {
 	months []schema.Month
 	rows   int64
 	first  string // about the first device: no later one
+	last   string // and about the last one
 }
 
 // readFiles reads the rows f!DATE!NAME of a day.
@@ -33,13 +34,16 @@ func (s *shelf) readFiles(ctx context.Context, day schema.Day) (all []shelvedFil
 		}
 		var stats struct {
 			Rows   int64
-			Ranges map[string]struct{ Min string }
+			Ranges map[string]struct{ Min, Max string }
 		}
 		f := e.Fields()
 		errStats := json.Unmarshal([]byte(f.String("Stats")), &stats)
 		name := e.RowKey[strings.LastIndex(e.RowKey, schema.Separator)+1:]
 		one := shelvedFile{name: "date=" + day.String() + "/" + name + ".parquet", rows: stats.Rows,
-			first: stats.Ranges["device"].Min}
+			first: stats.Ranges["device"].Min, last: stats.Ranges["device"].Max}
+		if d := string(s.Device); d != "" && (d < one.first || d > one.last) {
+			continue
+		}
 		for text := range strings.FieldsSeq(f.String("Months")) {
 			m, err := schema.ParseMonth(text)
 			if err != nil {

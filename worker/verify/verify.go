@@ -46,10 +46,13 @@ func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 // ended verifies what the devices of a tenant and a partition of the fleet have together, after the last of them.
 func (c *Config) ended(ctx context.Context, at schema.LatestPartition, s *shelf,
 	yield func(Device, error) bool) bool {
-	if at.Tenant == "" || c.Device != "" || c.Share > 0 && c.Share < 1 {
+	if at.Tenant == "" || c.part() && s == nil {
 		return true
 	}
-	d, err := c.home(ctx, at)
+	d, err := homeOf(at), error(nil)
+	if !c.part() {
+		d, err = c.home(ctx, at)
+	}
 	if err == nil && s != nil {
 		var archived Device
 		archived, err = s.compare(ctx)
