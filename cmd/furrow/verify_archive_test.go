@@ -105,7 +105,7 @@ func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
 	put(content)
 	verify(exitOK, "  archived ")
 	must(t, store.Delete(t.Context(), path))
-	verify(exitFailed, "live archive files "+day+"T00:00:00Z: unexplained; it is without file date="+day)
+	verify(exitFailed, "live archive files "+day+"T00:00:00Z: unexplained; it is without file readings/date="+day)
 }
 
 // TestVerifyCountsTheArchive: what lags is explained, and what is lost or doubled is named with tenant and day.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,7 @@ import (
 )
 
 // meantCells is a configuration under which rows of an archive do not say what devices have sent.
-const meantCells = "pipelines:\n- {name: live, cadence: 1s, settle: 1s, processors: [archive]}\n" +
+const meantCells = "pipelines:\n- {name: live, cadence: 1s, settle: 1s, processors: [archive: {rollups: [1h]}]}\n" +
 	"sensors: {old: {as: new}, f: {scale: 1.8, offset: 32}, secret: ignored}\n" +
 	"long: {name: tag, value: val}\nquality: {sensor: ok, good: [good]}\nheartbeat: new == nil\n"
 
@@ -70,16 +72,22 @@ func (f *fixture) rewritten(day schema.Day) {
 	}
 }
 
-// mutate writes the readings of a day's only file again, each with a change. It returns a function that undoes this.
-func (f *fixture) mutate(day schema.Day, columns func([]columnar.NamedSeries),
-	change func(int, *columnar.StoredReading)) (undo func()) {
+// fileOf returns the only file that a table of the archive has of a day, and where it is.
+func (f *fixture) fileOf(table string, day schema.Day) (*archive.Store, string) {
 	f.t.Helper()
 	account, err := tables.ParseAccount(text(f.t, filepath.Join(f.storage, "connection")))
 	must(f.t, err)
 	store, err := archive.Connect(archive.StoreConfig{Account: account, Container: f.names.Archive()})
 	must(f.t, err)
-	path := jsonOf[archiveFileLine](f.t, f.must("archive files --tenant acme --json --from", day.String(), "--to",
-		(day+1).String()))[0].Path
+	return store, jsonOf[archiveFileLine](f.t, f.must("archive files --tenant acme --json --table", table, "--from",
+		day.String(), "--to", (day+1).String()))[0].Path
+}
+
+// mutate writes the readings of a day's only file again, each with a change. It returns a function that undoes this.
+func (f *fixture) mutate(day schema.Day, columns func([]columnar.NamedSeries),
+	change func(int, *columnar.StoredReading)) (undo func()) {
+	f.t.Helper()
+	store, path := f.fileOf("readings", day)
 	was, etag, err := store.Get(f.t.Context(), path)
 	must(f.t, err)
 	from, err := columnar.OpenReadings(bytes.NewReader(was), int64(len(was)))
@@ -230,5 +238,64 @@ func TestVerifyExplainsCellsThatWait(t *testing.T) {
 	must(t, err)
 	if out := f.must("verify --all --values --pipeline live"); !strings.Contains(out, "late and waiting; it is 35.4, ") {
 		t.Errorf("with another row, there is\n%s", out)
+	}
+}
+
+// TestVerifyComparesTheRollupsOfTheArchive with the raw rows of the readings that it has.
+func TestVerifyComparesTheRollupsOfTheArchive(t *testing.T) {
+	t.Parallel()
+	f, day := newCells(t)
+	store, path := f.fileOf("rollups-1h", day)
+	was, _, err := store.Get(t.Context(), path)
+	must(t, err)
+	columns := []columnar.TableColumn{{Name: "device"}, {Name: "time", Type: columnar.Moments}, {Name: "sensor"},
+		{Name: "count", Type: columnar.Counts}}
+	for _, name := range []string{"sum", "min", "max", "first", "last"} {
+		columns = append(columns, columnar.TableColumn{Name: name, Type: columnar.Doubles})
+	}
+	columns = append(columns, columnar.TableColumn{Name: "first_time", Type: columnar.Moments},
+		columnar.TableColumn{Name: "last_time", Type: columnar.Moments})
+	for what, m := range map[string]struct {
+		change func(row []any) bool // false: it is left out
+		want   string
+	}{
+		"the last digit of a sum": {func(row []any) bool {
+			row[4] = math.Nextafter(row[4].(float64), 0)
+			return true
+		}, "T02:00:00Z temperature: unexplained; it is [1,20.28571428571428,20.285714285714285,"},
+		"a count": {func(row []any) bool {
+			row[3] = int64(2)
+			return true
+		}, "T02:00:00Z temperature: unexplained; it is [2,"},
+		"a time": {func(row []any) bool {
+			row[10] = row[10].(tables.Ticks) + 10
+			return true
+		}, "T02:00:00Z temperature: unexplained; it is [1,"},
+		"a sensor": {func(row []any) bool {
+			row[2] = "ghost"
+			return true
+		}, "T02:00:00Z ghost: unexplained; it is [1,"},
+		"a row less": {func([]any) bool { return false }, "T02:00:00Z temperature: unexplained; it is absent, "},
+	} {
+		var is bytes.Buffer
+		to := columnar.NewTable(&is, columns)
+		must(t, columnar.ReadTable(bytes.NewReader(was), int64(len(was)), func(row []any) error {
+			row = slices.Clone(row)
+			for _, i := range []int{1, 9, 10} {
+				row[i] = tables.TicksOf(time.UnixMicro(row[i].(int64)))
+			}
+			if at := day.Start() + 2*tables.Hour; row[1] == at && row[2] == "temperature" && !m.change(row) {
+				return nil
+			}
+			return to.Write(row...)
+		}))
+		must(t, to.Close())
+		_, etag, err := store.Get(t.Context(), path)
+		must(t, err)
+		must(t, store.Put(t.Context(), path, is.Bytes(), etag))
+		code, out, errs := f.run("verify --tenant acme --values --pipeline live")
+		if code != exitFailed || !strings.Contains(out, "acme:1 live archive rollups 1h "+day.String()+m.want) {
+			t.Errorf("%s: exit %d, want %s:\n%s%s", what, code, m.want, out, errs)
+		}
 	}
 }

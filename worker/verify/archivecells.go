@@ -55,11 +55,15 @@ type column struct {
 	more  bool // it has the cells of all sensors without a column
 }
 
-// readColumns reads the rows c!NAME of the catalog: which sensor and kind each column is of.
-func (s *shelf) readColumns(ctx context.Context) (map[string]column, error) {
-	all := map[string]column{"device": {cell: cell{kind: "device"}}, "key": {cell: cell{kind: "key"}},
+// readingsColumns are those of tables of readings that belong to no sensor.
+func readingsColumns() map[string]column {
+	return map[string]column{"device": {cell: cell{kind: "device"}}, "key": {cell: cell{kind: "key"}},
 		"time": {cell: cell{kind: moment}}, "doubtful": {cell: cell{kind: doubtful}}}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition()),
+}
+
+// readColumns adds the rows c!NAME of the catalog: which sensor and kind each column is of.
+func (s *shelf) readColumns(ctx context.Context, table string, all map[string]column) (map[string]column, error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition(table)),
 		Rows: tables.KeysWithPrefix("c" + schema.Separator)}}
 	for e, err := range s.Client.Table(s.Names.Catalog()).Entities(ctx, q) {
 		if err != nil {

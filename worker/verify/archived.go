@@ -16,7 +16,8 @@ import (
 type Archive struct {
 	Pipeline   schema.Pipeline // whose marks have days made again
 	CloseAfter time.Duration   // how long after its end a day is made
-	// Read returns a file of a tenant's readings, by its name in the table's folder; nil if there is none. It may be nil.
+	Rollups    []schema.Window
+	// Read returns a file of a tenant, by its name in the folder of its tables; nil if there is none. It may be nil.
 	Read func(ctx context.Context, of schema.Tenant, name string) ([]byte, error)
 }
 
@@ -77,16 +78,18 @@ func (c *Config) shelf(ctx context.Context, at schema.LatestPartition) (*shelf, 
 // part reports whether some devices of a tenant are verified, and others are not.
 func (c *Config) part() bool { return c.Device != "" || c.Share > 0 && c.Share < 1 }
 
-// partition returns the key of the catalog's rows of the tenant's table of readings.
-func (s *shelf) partition() string {
-	sum := sha256.Sum256([]byte(s.at.Tenant.Key() + schema.Separator + "readings"))
+const readingsTable = "readings"
+
+// partition returns the key of the catalog's rows of a table of the tenant.
+func (s *shelf) partition(table string) string {
+	sum := sha256.Sum256([]byte(s.at.Tenant.Key() + schema.Separator + table))
 	return hex.EncodeToString(sum[:16])
 }
 
 // rows asks for the catalog's rows of a kind, of the days that are verified: KIND!DATE!NAME.
 func (s *shelf) rows(kind string) tables.Query {
 	first, last := schema.DayOf(s.From), schema.DayOf(s.To-1)
-	return tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition()), Rows: tables.Keys{
+	return tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition(readingsTable)), Rows: tables.Keys{
 		From: kind + schema.Separator + first.String(), Before: kind + schema.Separator + (last + 1).String()}}}
 }
 

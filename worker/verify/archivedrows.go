@@ -28,6 +28,8 @@ type archivedDay struct {
 	more  bool
 	found Device
 
+	rollups  []*archivedRollups
+	torn     bool     // files have not the rows of the device that storage has
 	compared Compared // cells
 }
 
@@ -44,7 +46,7 @@ type openFile struct {
 func (s *shelf) compareFiles(ctx context.Context, day schema.Day, reason Reason) error {
 	days := s.days
 	for n := 1; ; n++ {
-		all, err := s.readFiles(ctx, day)
+		all, err := s.readFiles(ctx, readingsTable, day)
 		if err != nil {
 			return err
 		}
@@ -108,9 +110,13 @@ func (d *archivedDay) compare(ctx context.Context, days map[dayOf]shelved) error
 		}
 	}()
 	var err error
-	if d.columns, err = d.readColumns(ctx); err != nil {
+	if d.columns, err = d.readColumns(ctx, readingsTable, readingsColumns()); err != nil {
 		return err
 	}
+	if err := d.openRollups(ctx); err != nil {
+		return err
+	}
+	defer d.closeRollups()
 	if err := d.readRows(ctx, days); err != nil {
 		return err
 	}
@@ -154,6 +160,7 @@ func (d *archivedDay) differ(x Difference) {
 		x.Reason = Unknown
 	}
 	x.Output = cmp.Or(x.Output, filesOutput)
+	d.torn = d.torn || x.Output == filesOutput
 	for i := len(d.found.Differences) - 1; i >= 0 && d.found.Differences[i].Device == x.Device; i-- {
 		o := &d.found.Differences[i]
 		if o.Output == x.Output && o.Reason == x.Reason && (o.Is == x.Is || x.Output == cellsOutput) {
@@ -213,6 +220,12 @@ func (d *archivedDay) members(ctx context.Context) iter.Seq2[schema.Member, erro
 // was before.
 func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tables.Ticks) error {
 	model, why := d.Model(m), d.reason
+	sums, err := d.beginSums(m)
+	if err != nil {
+		return err
+	}
+	defer sums.stop()
+	d.torn = false
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{
 		From: d.day.Start().String(), Before: (d.day + 1).Start().String()}}}
 	for e, err := range d.Client.Table(m.Readings).Entities(ctx, q) {
@@ -232,6 +245,9 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 				if why, err = d.cells(ctx, m, &r, watermark, why); err != nil {
 					return err
 				}
+				if err := sums.add(&r, watermark); err != nil {
+					return err
+				}
 			}
 			if err := d.advance(ctx); err != nil {
 				return err
@@ -241,7 +257,10 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 				Want: "there, as row " + tables.Quote(e.RowKey) + " is in storage"})
 		}
 	}
-	return d.extra(ctx, m, &archivedRow{device: string(m.Device), key: "\x7f"})
+	if err := d.extra(ctx, m, &archivedRow{device: string(m.Device), key: "\x7f"}); err != nil || d.torn {
+		return err
+	}
+	return sums.end(ctx)
 }
 
 // cells compares the cells of the row that comes next with those of a reading, and returns why they may differ: empty
@@ -275,15 +294,9 @@ func (d *archivedDay) cells(ctx context.Context, m schema.Member, r *reading, wa
 
 // why returns why the archive may have other cells of a device than its rows: what its pipeline still has to fold again
 // has not marked the day yet.
-func (d *archivedDay) why(ctx context.Context, m schema.Member) (_ Reason, err error) {
-	p := &pipe{look: &look{Config: d.Config, member: m}}
-	for _, p.Pipeline = range d.Pipelines {
-		if p.Name == d.Archive.Pipeline {
-			break
-		}
-	}
-	p.settings = p.Settings(m)
-	if p.track, _, err = readTrack(ctx, d.Client.Table(d.Names.Partitions(p.Name)), m); err != nil {
+func (d *archivedDay) why(ctx context.Context, m schema.Member) (Reason, error) {
+	p := d.pipe(m)
+	if err := p.readTrack(ctx); err != nil {
 		return Unknown, err
 	}
 	return p.explain(&difference{from: d.day.Start(), to: (d.day + 1).Start(), many: true}), nil

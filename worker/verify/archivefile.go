@@ -14,16 +14,16 @@ import (
 
 // A shelvedFile is a live file of a day, as the catalog has it.
 type shelvedFile struct {
-	name   string // in the table's folder
+	name   string // in the folder of the tenant's tables
 	months []schema.Month
 	rows   int64
 	first  string // about the first device: no later one
 	last   string // and about the last one
 }
 
-// readFiles reads the rows f!DATE!NAME of a day.
-func (s *shelf) readFiles(ctx context.Context, day schema.Day) (all []shelvedFile, err error) {
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition()), Rows: tables.KeysWithPrefix("f" +
+// readFiles reads the rows f!DATE!NAME of a day of a table.
+func (s *shelf) readFiles(ctx context.Context, table string, day schema.Day) (all []shelvedFile, err error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition(table)), Rows: tables.KeysWithPrefix("f" +
 		schema.Separator + day.String() + schema.Separator)}, Select: []string{"Months", "Stats"}}
 	for e, err := range s.Client.Table(s.Names.Catalog()).Entities(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -39,7 +39,7 @@ func (s *shelf) readFiles(ctx context.Context, day schema.Day) (all []shelvedFil
 		f := e.Fields()
 		errStats := json.Unmarshal([]byte(f.String("Stats")), &stats)
 		name := e.RowKey[strings.LastIndex(e.RowKey, schema.Separator)+1:]
-		one := shelvedFile{name: "date=" + day.String() + "/" + name + ".parquet", rows: stats.Rows,
+		one := shelvedFile{name: table + "/date=" + day.String() + "/" + name + ".parquet", rows: stats.Rows,
 			first: stats.Ranges["device"].Min, last: stats.Ranges["device"].Max}
 		if d := string(s.Device); d != "" && (d < one.first || d > one.last) {
 			continue

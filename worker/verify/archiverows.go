@@ -88,8 +88,8 @@ func openGroup(of *file.RowGroupReader, columns map[string]column) (all rowGroup
 		has[one.name] = true
 		all = append(all, one)
 	}
-	for _, name := range []string{"device", "key", "time"} {
-		if !has[name] {
+	for name, c := range columns {
+		if always := c.kind == "device" || c.kind == "key" || c.kind == moment; always && !has[name] {
 			return nil, fmt.Errorf("it has no column %s", name)
 		}
 	}

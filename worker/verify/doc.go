@@ -9,7 +9,7 @@
 //	raw rows ──► meaning ──► latest, rollups, rates and buckets as they should be ──► compared with the tables
 //	        ├──► counted by hour ──► compared with the ledger
 //	        ├──► counted by tenant and day ──► compared with the catalog of the archive
-//	        └──► cells as they should be ──► compared with the archive's files of readings
+//	        └──► cells and rollups as they should be ──► compared with the archive's files
 //
 // Workers go on meanwhile. A job raises the version of a device's tracking row before it writes an output, so outputs
 // that were read between two equal versions without an open claim are those of one commit. Where something differs and
@@ -23,7 +23,8 @@
 // the outputs.
 //
 // A file of the archive has cells as they were meant when it was made. Where they differ, the marks of days and the
-// tracking row of the device say whether they are to be made again.
+// tracking row of the device say whether they are to be made again. Its rollups are those of its readings, so they are
+// computed from the raw rows of readings that the files have. Its reports are not compared.
 //
 // A day that is sealed has left the ledger, so nothing says how many of its rows were folded; its outputs do. Days
 // below the watermark of retention are counted, and compared with nothing.

@@ -35,7 +35,7 @@ type Difference struct {
 	Device   schema.DeviceID `json:"device,omitempty"` // empty: of a tenant's report or archive
 	Day      string          `json:"day"`              // UTC
 	Pipeline schema.Pipeline `json:"pipeline,omitempty"`
-	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects, archived, archive files, archive cells
+	Output   string          `json:"output"` // made, folded, latest, rollups 1h, rates, buckets 1h, reports 1h, rejects, archived, archive files, archive cells, archive rollups 1h
 	At       time.Time       `json:"at"`     // of the bucket, the hour or the reading
 	Sensor   string          `json:"sensor,omitempty"`
 	Is       string          `json:"is"`

@@ -68,17 +68,17 @@ func archiveOf(all []config.Pipeline, format int64) *verify.Archive {
 	for _, p := range all {
 		for _, processor := range p.Processors {
 			if c, is := processor.Config.(*archive.Config); is && format >= archive.Format {
-				return &verify.Archive{Pipeline: p.Name, CloseAfter: c.CloseAfter}
+				return &verify.Archive{Pipeline: p.Name, CloseAfter: c.CloseAfter, Rollups: c.Rollups}
 			}
 		}
 	}
 	return nil
 }
 
-// FilesOf returns what reads the files of tables of readings.
+// FilesOf returns what reads the files of tables.
 func FilesOf(s *archive.Store) func(context.Context, schema.Tenant, string) ([]byte, error) {
 	return func(ctx context.Context, of schema.Tenant, name string) ([]byte, error) {
-		content, _, err := s.Get(ctx, delta.Folder(string(of))+"/"+archive.ReadingsTable+"/"+name)
+		content, _, err := s.Get(ctx, delta.Folder(string(of))+"/"+name)
 		return content, err
 	}
 }

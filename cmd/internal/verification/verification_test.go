@@ -28,7 +28,8 @@ func randomConfig(r *rand.Rand) string {
 	fmt.Fprintf(&b, "pipelines:\n  - name: live\n    settle: 1s\n    processors: [%s]\n", strings.Join([]string{"latest",
 		pick("rollup: {windows: [1m, 1h, 1d]}", "rollup: {windows: [15m, 1h, 1d]}", "rollup: {windows: [1s, 30m, 1h]}"),
 		pick("rate", "rate: {over: 13h}", "rate: {over: 7m}")}, ", "))
-	b.WriteString("  - name: files\n    settle: 1s\n    processors: [archive: {closeAfter: 1s}]\n")
+	b.WriteString("  - name: files\n    settle: 1s\n    processors: [archive: {closeAfter: 1s" +
+		pick("", ", rollups: [1h]", ", rollups: [1m, 1d]") + "}]\n")
 	b.WriteString(pick("", "reports: {windows: [1h], by: [tenant, site]}\n"))
 	meaning := func(indent string) {
 		line := func(text string) { b.WriteString(indent + text + "\n") }
