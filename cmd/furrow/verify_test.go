@@ -69,7 +69,7 @@ func TestVerifyEndsWithWhatItFound(t *testing.T) {
 func TestVerifyCountsWhatDevicesMade(t *testing.T) {
 	f := newFixture(t)
 	inEmptyDirectory(t)
-	text, at := "device,time,temp,fCnt\n", time.Now().UTC().Add(-3*time.Hour)
+	text, at := "device,time,temp,fCnt\n", time.Now().UTC().Truncate(24*time.Hour).Add(-12*time.Hour) // of one day
 	for n := range 20 {
 		if n != 7 {
 			text += fmt.Sprintf("pump-1,%s,21.5,%d\n", at.Add(time.Duration(n)*time.Minute).Format(time.RFC3339), 100+n)
