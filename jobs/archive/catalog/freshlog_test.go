@@ -129,10 +129,11 @@ func TestAFreshLogHasTheTruth(t *testing.T) {
 	for _, state := range slices.Sorted(maps.Keys(spoilt)) {
 		for _, then := range []string{"killed", "late", "publish", "checkpoint", "clean", "fresh", "erase"} {
 			t.Run(state+", "+then, func(t *testing.T) {
+				a := newAccount(t)
 				for _, how := range pauses(n) {
 					for at, more := 3*n%effort.Step(23), true; more; at += effort.Step(23) {
 						what := fmt.Sprintf("stopped %s operation %d", how, at)
-						w := newWorld(t, newAccount(t), fmt.Sprint("f", n))
+						w := newWorld(t, a.another(t), fmt.Sprint("f", n))
 						n++
 						must.Succeed(t, w.machine(t, nil).publish(t.Context()))
 						spoilt[state](w, t)

@@ -214,8 +214,9 @@ func TestNoCheckpointLacksFilesOfItsVersion(t *testing.T) {
 // TestRowsOfEndedVersionsNameNoDevice, whatever cleaning does with them meanwhile.
 func TestRowsOfEndedVersionsNameNoDevice(t *testing.T) {
 	t.Parallel()
+	a := newAccount(t)
 	for n := 0; n < 40; n += effort.Step(2) {
-		w := newWorld(t, newAccount(t), fmt.Sprint("r", n))
+		w := newWorld(t, a.another(t), fmt.Sprint("r", n))
 		m := w.machine(t, nil)
 		must.Succeed(t, m.merge(t.Context()))
 		must.Have(m.table.Publish(t.Context(), m.objects))(t)

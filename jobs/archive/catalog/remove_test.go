@@ -72,9 +72,10 @@ const monthLater = 31 * 24 * time.Hour
 func TestATableThatIsMadeAgainIsListed(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()
+	a := newAccount(t)
 	for _, cleans := range []bool{false, true} { // which of both stands still
 		for at, more := 0, true; more; at++ {
-			w := newWorld(t, newAccount(t), "tenant")
+			w := newWorld(t, a.another(t), "tenant")
 			must.Succeed(t, w.machine(t, nil).remove(t.Context()))
 			first, second := (*machine).unlisted, (*machine).makeAgain
 			if !cleans {
@@ -158,10 +159,11 @@ func TestARemovedTableStaysRemoved(t *testing.T) {
 	for _, first := range names() {
 		for _, again := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, again %v", first, again), func(t *testing.T) {
+				a := newAccount(t)
 				for _, how := range pauses(n) {
 					for at, more := n%effort.Step(11), true; more; at += effort.Step(11) {
 						what := fmt.Sprintf("stopped %s operation %d", how, at)
-						w := newWorld(t, newAccount(t), fmt.Sprint("tenant", n))
+						w := newWorld(t, a.another(t), fmt.Sprint("tenant", n))
 						n++
 						if more = w.removeAt(t, what, first, at, how, again); t.Failed() {
 							t.FailNow()
@@ -223,6 +225,7 @@ func (w *world) removeAt(t testing.TB, what, first string, at int, how pause, ag
 func TestRemovalsAreKilledAndRepeated(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()
+	a := newAccount(t)
 	for i, then := range []string{"nothing", "late", "clean", "publish", "again"} {
 		for _, how := range pauses(i) {
 			at := 0
@@ -231,7 +234,7 @@ func TestRemovalsAreKilledAndRepeated(t *testing.T) {
 			}
 			for more := true; more; at += effort.Step(5) {
 				what := fmt.Sprintf("a removal stops %s operation %d, then %s", how, at, then)
-				w := newWorld(t, newAccount(t), "tenant"+then)
+				w := newWorld(t, a.another(t), "tenant"+then)
 				gate := &faults.Gate{At: at, Stop: func(send func() (*http.Response, error)) (answer *http.Response, err error) {
 					if how != before {
 						answer, err = send()
@@ -282,8 +285,9 @@ func TestRemovalsAreKilledAndRepeated(t *testing.T) {
 // TestATableIsMadeAgainWhileItsRemovalIsUnfinished: whoever removed it was killed.
 func TestATableIsMadeAgainWhileItsRemovalIsUnfinished(t *testing.T) {
 	t.Parallel()
+	a := newAccount(t)
 	for at, more := 0, true; more; at += effort.Step(2) {
-		w := newWorld(t, newAccount(t), "tenant")
+		w := newWorld(t, a.another(t), "tenant")
 		what := fmt.Sprint("killed at operation ", at)
 		ctx, kill := context.WithCancel(t.Context())
 		gate := &faults.Gate{At: at, Stop: func(func() (*http.Response, error)) (*http.Response, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -31,16 +32,26 @@ var (
 	july = schema.Month{Year: 2026, Month: 7}
 )
 
-// An account has the tables of many worlds.
+// An account has the tables of many worlds. All machines share its connections: thousands of tries would open too many.
 type account struct {
 	tables.Account
+	connections     policy.Transporter
 	rows, container string
 }
 
 func newAccount(t testing.TB) *account {
 	t.Helper()
-	a := &account{must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t), azuretest.Name("catalog"),
-		azuretest.Name("archive")}
+	connections := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	t.Cleanup(connections.CloseIdleConnections)
+	a := &account{Account: must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t),
+		connections: connections}
+	return a.another(t)
+}
+
+// another returns an account without tables at the same server.
+func (a *account) another(t testing.TB) *account {
+	t.Helper()
+	a = &account{a.Account, a.connections, azuretest.Name("catalog"), azuretest.Name("archive")}
 	must.Succeed(t, a.catalog(t, nil).rows.Create(t.Context()))
 	must.Succeed(t, a.store(t, nil).Create(t.Context()))
 	return a
@@ -54,15 +65,22 @@ type client struct {
 
 func (a *account) catalog(t testing.TB, through policy.Transporter) client {
 	t.Helper()
-	c := must.Have(tables.Connect(tables.Config{Account: a.Account, Transport: through,
+	c := must.Have(tables.Connect(tables.Config{Account: a.Account, Transport: a.through(through),
 		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	rows := c.Table(a.rows)
 	return client{rows, catalog.New(rows)}
 }
 
+func (a *account) through(asked policy.Transporter) policy.Transporter {
+	if asked != nil {
+		return asked
+	}
+	return a.connections
+}
+
 func (a *account) store(t testing.TB, through policy.Transporter) *archive.Store {
 	t.Helper()
-	return must.Have(archive.Connect(archive.StoreConfig{Account: a.Account, Container: a.container, Transport: through,
+	return must.Have(archive.Connect(archive.StoreConfig{Account: a.Account, Container: a.container, Transport: a.through(through),
 		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 }
 
