@@ -134,12 +134,12 @@ func arrows() []arrow {
 		{"worker/admin", "jobs jobs/refold sas sas/access tables tables/commands tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema tables/shares worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/commands tables/schema tables/shares worker worker/budget " +
-			"worker/cost worker/dashboard/formats worker/limits worker/price worker/query"}, // no HTML, no HTTP
+			"worker/cost worker/answers worker/limits worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "jobs/condition sas/access tables tables/commands tables/schema tables/shares " +
-			"worker/admin worker/cost worker/dashboard/formats worker/dashboard/model worker/query"},
-		{"worker/dashboard/formats", ""},
+			"worker/admin worker/cost worker/answers worker/dashboard/model worker/query"},
+		{"worker/answers", "jobs/fold jobs/rate jobs/rollup tables tables/commands tables/schema worker/query"},
 		{"worker/dashboard/web/...", "sas/access tables tables/commands tables/schema worker/admin " +
-			"worker/cost worker/dashboard/api worker/dashboard/formats worker/dashboard/model worker/dashboard/web/... " +
+			"worker/cost worker/dashboard/api worker/answers worker/dashboard/model worker/dashboard/web/... " +
 			"worker/query"},
 
 		{"sas", "tables tables/commands tables/schema tables/service"},

@@ -12,7 +12,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/roles"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 )
 
 // fleetFlags belong to every command that works with a fleet's pipelines.
@@ -90,7 +90,7 @@ func writeJSONLine(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(append(formats.PrintableJSON(b), '\n'))
+	_, err = w.Write(append(answers.PrintableJSON(b), '\n'))
 	return err
 }
 

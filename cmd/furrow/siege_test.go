@@ -75,7 +75,7 @@ type siege struct {
 	keys    map[string]sas.Key // by tenant, which is also the enrollment
 	viewers map[string]string  // tokens by tenant
 	devices []*honestDevice
-	answers answers
+	answers honestAnswers
 }
 
 func newSiege(t *testing.T) *siege {
@@ -85,7 +85,7 @@ func newSiege(t *testing.T) *siege {
 		"[latest, rollup: {windows: [1m, 1h, 1d]}, rules]}]\n"+
 		"rules: {hot: {when: {threshold: {sensor: temperature, above: 60, for: 1m}}}}\n", siegeEvery, siegeSettle))
 	s := &siege{tenants: []string{"contoso", "fabrikam", "initech"}, keys: map[string]sas.Key{},
-		viewers: map[string]string{}, answers: answers{statuses: map[string]int{}}}
+		viewers: map[string]string{}, answers: honestAnswers{statuses: map[string]int{}}}
 	var out lockedBuffer
 	s.up = startProcess(t, &out, &s.log, nil, "up", "--storage", dir, "--config", config,
 		"--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0", "--json")
@@ -259,8 +259,8 @@ func (s *siege) checkCounts(t *testing.T) {
 	t.Logf("accepted readings by tenant, all in rollups: %v", want)
 }
 
-// answers are those that honest devices and viewers got.
-type answers struct {
+// honestAnswers are those that honest devices and viewers got.
+type honestAnswers struct {
 	mu       sync.Mutex
 	inserts  []time.Duration
 	views    []time.Duration
@@ -270,7 +270,7 @@ type answers struct {
 	statuses map[string]int // "insert 204"; 0: no answer
 }
 
-func (a *answers) add(what string, status int, took time.Duration, all *[]time.Duration) {
+func (a *honestAnswers) add(what string, status int, took time.Duration, all *[]time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.statuses[fmt.Sprint(what, " ", status)]++
@@ -279,13 +279,13 @@ func (a *answers) add(what string, status int, took time.Duration, all *[]time.D
 	}
 }
 
-func (a *answers) accepted(waited time.Duration) {
+func (a *honestAnswers) accepted(waited time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.longest = max(a.longest, waited)
 }
 
-func (a *answers) renewed(waited time.Duration) {
+func (a *honestAnswers) renewed(waited time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tokens++

@@ -14,7 +14,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 )
 
 var answered = flag.Int("dashboard.rows", 100_000, "how many rows BenchmarkAnswers reads")
@@ -78,7 +78,7 @@ func BenchmarkAnswers(b *testing.B) {
 		{"windows", "/v1/query?tenant=acme&window=1h", devices * hours},
 	} {
 		span := fmt.Sprintf("&from=%s&to=%s&limit=%d", day, day+1, c.rows)
-		for _, format := range formats.Names() {
+		for _, format := range answers.ForPrograms() {
 			b.Run(c.name+"/"+format, func(b *testing.B) {
 				for b.Loop() {
 					runtime.GC()

@@ -14,6 +14,7 @@ import (
 	"furrow/tables/azuretest/must"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 )
 
@@ -64,7 +65,7 @@ func TestOperatorsOfTheTenantSendCommands(t *testing.T) {
 	foreign := g.add(t, "fred", schema.Operator, "fabrikam")
 	const at, body = "/v1/devices/d0000/commands", `{"body":{"heater":"off"},"ttl":"10m"}`
 	w := g.tells("POST", at, operator, body)
-	var sent api.Command
+	var sent answers.Command
 	if err := json.Unmarshal(w.Body.Bytes(), &sent); w.Code != 200 || err != nil || sent.State != schema.CommandQueued ||
 		sent.Who != "olga" || sent.Expires.Sub(sent.Sent) > 11*time.Minute {
 		t.Fatalf("sending: %d %s", w.Code, w.Body)

@@ -10,6 +10,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/query"
 )
@@ -37,14 +38,15 @@ func TestGapsOfADeviceAreOnItsPageAndInTheAPI(t *testing.T) {
 	others := [2]int64{a.Rows[0].Unnumbered, a.Rows[1].Unnumbered} // the fleet's own readings
 	midnight := noon.Add(12 * time.Hour)
 	missing := query.NumberGap{From: 9, To: 11, After: noon.Add(time.Minute), Before: midnight}
-	want := []model.GapDay{{Day: day, Readings: 3, Repeated: 1, First: 7, Last: 8, Made: 2, Unnumbered: others[0]},
-		{Day: next, Readings: 2, Missing: 3, Resets: 1, First: 12, Last: 0, Made: 5, Unnumbered: others[1],
+	want := []answers.GapDay{{Device: "d0002", Day: day, Readings: 3, Repeated: 1, First: 7, Last: 8, Made: 2,
+		Unnumbered: others[0]},
+		{Device: "d0002", Day: next, Readings: 2, Missing: 3, Resets: 1, First: 12, Last: 0, Made: 5, Unnumbered: others[1],
 			Gaps: []query.NumberGap{missing}}}
 	if !reflect.DeepEqual(a.Rows, want) || a.Sequence != "fCnt" || a.Count != 2 || a.RowsRead < 5 || a.Operations < 1 {
 		t.Errorf("the answer is %+v", a)
 	}
-	table := fmt.Sprintf("day,readings,missing,repeated,resets,wraps,first,last,made,by_key,unnumbered,unsure\n"+
-		"%s,3,0,1,0,0,7,8,2,0,%d,false\n%s,2,3,0,1,0,12,0,5,0,%d,false\n", day, others[0], next, others[1])
+	table := fmt.Sprintf("device,day,readings,missing,repeated,resets,wraps,first,last,made,by_key,unnumbered,unsure\n"+
+		"d0002,%s,3,0,1,0,0,7,8,2,0,%d,false\nd0002,%s,2,3,0,1,0,12,0,5,0,%d,false\n", day, others[0], next, others[1])
 	if text := f.get(address + "&format=csv").Body.String(); text != table {
 		t.Errorf("as CSV it is\n%s", text)
 	}
@@ -79,8 +81,8 @@ func TestNumbersInRowKeysNeedNoModel(t *testing.T) {
 	}
 	f.Fold(t)
 	f.run(t, 2)
-	want := []model.GapDay{{Day: noon.Format(time.DateOnly), Readings: 3, Missing: 2, Resets: 1, First: 7, Last: 2,
-		Made: 5, ByKey: 3, Unnumbered: 1, Gaps: []query.NumberGap{
+	want := []answers.GapDay{{Device: "numbered", Day: noon.Format(time.DateOnly), Readings: 3, Missing: 2, Resets: 1,
+		First: 7, Last: 2, Made: 5, ByKey: 3, Unnumbered: 1, Gaps: []query.NumberGap{
 			{Boot: "aaaaaaaa", From: 8, To: 8, After: noon, Before: noon.Add(time.Minute)},
 			{Boot: "bbbbbbbb", From: 1, To: 1, Before: noon.Add(2 * time.Minute)}}}}
 	w := f.get("/v1/devices/numbered/gaps?from=" + want[0].Day)

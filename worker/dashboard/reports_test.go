@@ -14,6 +14,7 @@ import (
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 
@@ -23,7 +24,7 @@ import (
 )
 
 // reports returns the parts of an answer of /v1/reports, each with at most limit rows.
-func (f *fixture) reports(t *testing.T, query string, limit int) (all []model.Report, parts int) {
+func (f *fixture) reports(t *testing.T, query string, limit int) (all []answers.Report, parts int) {
 	t.Helper()
 	for next := ""; ; parts++ {
 		w := f.get(fmt.Sprintf("/v1/reports?%s&limit=%d&after=%s", query, limit, url.QueryEscape(next)))
@@ -47,7 +48,7 @@ func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
 	f.run(t, n)
 	byTenant, _ := f.reports(t, "tenant=contoso&from=-6h&window=1h", 1000)
 	bySite, _ := f.reports(t, "by=site&from=-6h&window=1h", 1000)
-	sums := func(all []model.Report, tenant, group string) (count, devices int64, sum float64) {
+	sums := func(all []answers.Report, tenant, group string) (count, devices int64, sum float64) {
 		for _, r := range all {
 			if r.Tenant == tenant && r.Group == group {
 				temperature := r.Sensors["temperature"]
@@ -97,7 +98,7 @@ func TestReportsContinueWithoutGapsOrRepeats(t *testing.T) {
 		whole, _ := f.reports(t, query, 1000)
 		for _, limit := range []int{1, 3} {
 			again, parts := f.reports(t, query, limit)
-			if !slices.EqualFunc(whole, again, func(a, b model.Report) bool {
+			if !slices.EqualFunc(whole, again, func(a, b answers.Report) bool {
 				return fmt.Sprint(a) == fmt.Sprint(b)
 			}) || parts != max(1, (len(whole)+limit-1)/limit) || len(whole) < 2 {
 				t.Errorf("%s in %d parts:\n%v\nwant\n%v", query, parts, again, whole)
@@ -125,7 +126,7 @@ func TestReportsAreTheSameInEveryFormat(t *testing.T) {
 		t.Fatalf("%d lines, %d rows of CSV %v, %d of JSON", len(lines), len(table)-1, table[0], len(whole))
 	}
 	for i, want := range whole {
-		var r model.Report
+		var r answers.Report
 		if must.Succeed(t, json.Unmarshal([]byte(lines[i]), &r)); fmt.Sprint(r) != fmt.Sprint(want) {
 			t.Errorf("line %d: %v, want %v", i, r, want)
 		}

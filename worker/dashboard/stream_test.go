@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/tables/azuretest/must"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
@@ -68,7 +69,7 @@ func TestStreamSendsReadingsOfADevice(t *testing.T) {
 		f.Send(t, "d0001", at, map[string]any{"temperature": float64(i), "door": "open"})
 	}
 	for i := range 3 {
-		var r model.Reading
+		var r answers.Reading
 		readEvent(t, lines, "reading", &r)
 		if r.Device != "d0001" || r.Values["temperature"] != float64(i) || r.Values["door"] != "open" {
 			t.Errorf("reading %d is %+v", i, r)

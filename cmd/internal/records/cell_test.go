@@ -12,7 +12,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 )
 
 func TestNumbersReadBackAsTheSameDouble(t *testing.T) {
@@ -79,7 +79,7 @@ func FuzzTextsInCSV(f *testing.F) {
 			rune(field[0])) {
 			t.Errorf("%q becomes the formula %q", text, field)
 		}
-		want := strings.ReplaceAll(formats.Printable(text), "\r\n", "\n")
+		want := strings.ReplaceAll(answers.Printable(text), "\r\n", "\n")
 		if got := strings.TrimPrefix(field, "'"); got != want {
 			t.Errorf("%q is read back as %q", text, got)
 		}

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"furrow/tables"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,7 +28,7 @@ const (
 	JSONL Format = "jsonl" // one object a line
 )
 
-// Formats returns the names of all formats.
+// Formats returns the names of all answers.
 func Formats() []string { return []string{string(Table), string(CSV), string(JSONL)} }
 
 // lines writes records in one format.
@@ -81,7 +81,7 @@ func (j jsonLines) write(r Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.out.Write(append(formats.PrintableJSON(b), '\n'))
+	_, err = j.out.Write(append(answers.PrintableJSON(b), '\n'))
 	return err
 }
 
@@ -127,7 +127,7 @@ func (c *csvLines) write(r Record) error {
 		for i, cell := range line {
 			text, isText := cellText(cell)
 			if isText {
-				text = harmless(formats.Printable(text))
+				text = harmless(answers.Printable(text))
 			}
 			fields[i] = text
 		}

@@ -10,8 +10,8 @@ import (
 	"furrow/tables/schema"
 	"furrow/tables/shares"
 	"furrow/worker/admin"
+	"furrow/worker/answers"
 	"furrow/worker/cost"
-	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
 
@@ -38,7 +38,7 @@ func (a *API) Close() { close(a.closing) }
 // Fail answers a request with the problem that err stands for.
 func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := Report(w, r, err, a.log)
-	body, err := formats.Marshal(p)
+	body, err := answers.Marshal(p)
 	if err != nil {
 		panic(err) // a Problem has only strings and numbers
 	}

@@ -13,6 +13,7 @@ import (
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 
 	"github.com/go-json-experiment/json"
@@ -21,52 +22,23 @@ import (
 
 // Commands is the answer of /v1/devices/{id}/commands.
 type Commands struct {
-	Device   string    `json:"device"`
-	Waiting  int       `json:"waiting"`  // how many the device has neither taken nor missed
-	Commands []Command `json:"commands"` // those of the last week, the newest first
-	Desired  *Command  `json:"desired,omitempty"`
+	Device   string            `json:"device"`
+	Waiting  int               `json:"waiting"`  // how many the device has neither taken nor missed
+	Commands []answers.Command `json:"commands"` // those of the last week, the newest first
+	Desired  *answers.Command  `json:"desired,omitempty"`
 }
 
 // CommandsOf returns the commands of a device as answers have them.
 func CommandsOf(device string, all commands.All) Commands {
-	answer := Commands{Device: device, Waiting: all.Waiting(), Commands: []Command{}}
+	answer := Commands{Device: device, Waiting: all.Waiting(), Commands: []answers.Command{}}
 	for _, c := range slices.Backward(all.Commands) {
-		answer.Commands = append(answer.Commands, commandOf(c, all.Now))
+		answer.Commands = append(answer.Commands, answers.CommandOf(c, all.Now))
 	}
 	if all.Desired != nil {
-		desired := commandOf(*all.Desired, all.Now)
+		desired := answers.CommandOf(*all.Desired, all.Now)
 		answer.Desired = &desired
 	}
 	return answer
-}
-
-// A Command is what a device is told to do, or the configuration that it is to have.
-type Command struct {
-	ID       string    `json:"id"`
-	State    string    `json:"state"`              // queued, received, succeeded, failed, canceled or expired
-	Body     any       `json:"body"`               // JSON that the device gets
-	Sent     time.Time `json:"sent"`               // when it was sent
-	Expires  time.Time `json:"expires,omitzero"`   // without it never
-	Who      string    `json:"who,omitempty"`      // sent it
-	Incident string    `json:"incident,omitempty"` // for which a rule sent it
-	Answered time.Time `json:"answered,omitzero"`  // when the device acknowledged it last
-	Result   any       `json:"result,omitempty"`   // JSON that the device told
-	By       string    `json:"by,omitempty"`       // canceled it
-}
-
-func commandOf(c commands.Command, now tables.Ticks) Command {
-	one := Command{ID: string(c.ID), State: c.State(now), Body: jsontext.Value(c.Body), Sent: c.ID.Sent().Time(),
-		Who: c.Who, Incident: c.Incident, By: c.By}
-	if !c.Desired {
-		one.Expires = c.Expires.Time()
-	}
-	if last := c.Last(); last != nil {
-		one.Answered = last.Row.Ticks.Time()
-		if last.Result != "" {
-			one.Result = jsontext.Value(last.Result)
-		}
-	}
-	return one
 }
 
 // A NewCommand is the body with which a command is sent.
@@ -178,7 +150,7 @@ func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ Params) erro
 	if all.Desired == nil {
 		return NewProblem(NotFound, "No configuration", "No configuration is set for the device: PUT sets one.")
 	}
-	return writeJSON(w, r, commandOf(*all.Desired, all.Now))
+	return writeJSON(w, r, answers.CommandOf(*all.Desired, all.Now))
 }
 
 func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ Params) error {
@@ -207,7 +179,7 @@ func (a *API) actedOn(w http.ResponseWriter, r *http.Request, c commands.Command
 	case err != nil:
 		return err
 	}
-	return writeJSON(w, r, commandOf(c, tables.TicksOf(time.Now())))
+	return writeJSON(w, r, answers.CommandOf(c, tables.TicksOf(time.Now())))
 }
 
 // jsonBody reads a body of JSON.

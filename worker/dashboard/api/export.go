@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
@@ -15,7 +15,7 @@ import (
 const exportTimeout = 10 * time.Minute
 
 // export returns a handler that writes rows while they are read.
-func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Export, error)) Handler {
+func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Export, error)) Handler {
 	return func(w http.ResponseWriter, r *http.Request, p Params) error {
 		format := formatOf(r, p)
 		end, err := a.Question(PersonOf(r.Context()))
@@ -29,7 +29,7 @@ func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Exp
 		if err != nil {
 			return err
 		}
-		if _, err := formats.Marshal(answer.Whole()); err != nil {
+		if _, err := answers.Marshal(answer.Whole()); err != nil {
 			return err
 		}
 		out := newSender(w, format, answer)
@@ -37,14 +37,14 @@ func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Exp
 			out.begin()
 			return nil
 		}
-		return a.send(r, out, formats.NewWriter(format, out, answer.Columns, answer.Whole), answer)
+		return a.send(r, out, answers.NewWriter(format, out, answer.Row, answer.Whole), answer)
 	}
 }
 
-// devices answers with a page of a list in JSON, and with the whole list in other formats.
+// devices answers with a page of a list in JSON, and with the whole list in other answers.
 func (a *API) devices(w http.ResponseWriter, r *http.Request, p Params) error {
-	if formatOf(r, p) != formats.JSON {
-		return a.export(func(r *http.Request, p Params, f formats.Format) (model.Export, error) {
+	if formatOf(r, p) != answers.JSON {
+		return a.export(func(r *http.Request, p Params, f answers.Format) (model.Export, error) {
 			p.ListQuery.Limit = p.limit(f)
 			return a.model.Listed(r.Context(), p.ListQuery)
 		})(w, r, p)
@@ -61,7 +61,7 @@ func (a *API) devices(w http.ResponseWriter, r *http.Request, p Params) error {
 	return writeJSON(w, r, list)
 }
 
-func (a *API) readings(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
+func (a *API) readings(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
 	id, err := DeviceID(r)
 	if err != nil {
 		return answer, err
@@ -73,7 +73,7 @@ func (a *API) readings(r *http.Request, p Params, f formats.Format) (answer mode
 	return a.model.Readings(r.Context(), q)
 }
 
-func (a *API) gaps(r *http.Request, p Params, _ formats.Format) (answer model.Export, err error) {
+func (a *API) gaps(r *http.Request, p Params, _ answers.Format) (answer model.Export, err error) {
 	id, err := DeviceID(r)
 	if err != nil {
 		return answer, err
@@ -82,7 +82,7 @@ func (a *API) gaps(r *http.Request, p Params, _ formats.Format) (answer model.Ex
 	return a.model.Gaps(r.Context(), model.GapsQuery{Device: id, From: series.From, To: series.To})
 }
 
-func (a *API) query(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
+func (a *API) query(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
 	q, err := p.Fleet(f, time.Now())
 	switch {
 	case err != nil:
@@ -93,20 +93,20 @@ func (a *API) query(r *http.Request, p Params, f formats.Format) (answer model.E
 	return a.model.Windows(r.Context(), q)
 }
 
-func (a *API) reports(r *http.Request, p Params, f formats.Format) (model.Export, error) {
+func (a *API) reports(r *http.Request, p Params, f answers.Format) (model.Export, error) {
 	return a.model.Reports(r.Context(), p.Reports(f, time.Now()))
 }
 
-func formatOf(r *http.Request, p Params) formats.Format {
+func formatOf(r *http.Request, p Params) answers.Format {
 	if p.Format != "" {
 		return p.Format
 	}
-	return formats.Accepted(r.Header.Get("Accept"))
+	return answers.Accepted(r.Header.Get("Accept"))
 }
 
 // send writes the rows of an answer. An error before the first bytes are on their way becomes a problem. Later it
 // breaks the answer, and closes the connection.
-func (a *API) send(r *http.Request, out *sender, to formats.Writer, answer model.Export) (err error) {
+func (a *API) send(r *http.Request, out *sender, to answers.Writer, answer model.Export) (err error) {
 	for row, failed := range answer.Rows {
 		if err = failed; err != nil {
 			break

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,20 +21,14 @@ import (
 	"furrow/sas/access"
 	"furrow/tables/azuretest/must"
 	"furrow/worker/admin"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
 // A numbered row is one of many.
-type numbered int
-
-func (n numbered) Object() any { return map[string]any{"n": int(n), "text": n.text()} }
-func (n numbered) text() string {
-	return fmt.Sprintf("row %d says \"hello\", and has a few bytes more than that", n)
-}
-
-func (n numbered) Lines(line func([]formats.Cell)) {
-	line([]formats.Cell{formats.CountCell(int64(n)), formats.TextCell(n.text())})
+type numbered struct {
+	N    int    `json:"n" column:"n"`
+	Text string `json:"text" column:"text"`
 }
 
 type numberedAnswer struct {
@@ -47,9 +40,10 @@ type numberedAnswer struct {
 // counting returns an answer of n rows, which then ends or fails.
 func counting(n int, failure error) model.Export {
 	out := &numberedAnswer{Bounds: model.Bounds{Limit: n}, Rows: []numbered{}}
-	var rows iter.Seq2[formats.Row, error] = func(yield func(formats.Row, error) bool) {
+	rows := func(yield func(any, error) bool) {
 		for i := range n {
-			if out.Count++; !yield(numbered(i), nil) {
+			row := numbered{i, fmt.Sprintf("row %d says \"hello\", and has a few bytes more than that", i)}
+			if out.Count++; !yield(row, nil) {
 				return
 			}
 		}
@@ -58,22 +52,22 @@ func counting(n int, failure error) model.Export {
 			yield(nil, failure)
 		}
 	}
-	return model.Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
-		Columns: []formats.Column{{Name: "n", Type: formats.Count}, {Name: "text"}}, Rows: rows}
+	return model.Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: numbered{},
+		Rows: rows}
 }
 
 // serveExport serves an answer for each request.
 func serveExport(a *API, answer func() model.Export) http.Handler {
 	mux := http.NewServeMux()
 	Register(mux, []Route{{"/rows", []string{"format"}, a.export(
-		func(*http.Request, Params, formats.Format) (model.Export, error) { return answer(), nil })}}, a.Fail)
+		func(*http.Request, Params, answers.Format) (model.Export, error) { return answer(), nil })}}, a.Fail)
 	return mux
 }
 
 // rowsIn returns how many rows a complete answer has, or why it is not one.
-func rowsIn(f formats.Format, body []byte) (n int, err error) {
+func rowsIn(f answers.Format, body []byte) (n int, err error) {
 	switch f {
-	case formats.JSON:
+	case answers.JSON:
 		var a struct {
 			Rows  []json.RawMessage
 			Count int
@@ -82,7 +76,7 @@ func rowsIn(f formats.Format, body []byte) (n int, err error) {
 			err = fmt.Errorf("%d rows, and it says %d", len(a.Rows), a.Count)
 		}
 		return len(a.Rows), err
-	case formats.JSONL:
+	case answers.JSONL:
 		d := json.NewDecoder(bytes.NewReader(body))
 		for err == nil {
 			var row struct{ N *int }
@@ -94,7 +88,7 @@ func rowsIn(f formats.Format, body []byte) (n int, err error) {
 			err = nil
 		}
 		return n, err
-	case formats.CSV:
+	case answers.CSV:
 		lines, err := csv.NewReader(bytes.NewReader(body)).ReadAll()
 		return len(lines) - 1, err
 	}
@@ -120,11 +114,11 @@ func TestAnswersOfAllSizesAreWhole(t *testing.T) {
 		a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 		server := httptest.NewServer(serveExport(a, func() model.Export { return counting(n, nil) }))
 		defer server.Close()
-		for _, format := range formats.Names() {
+		for _, format := range answers.ForPrograms() {
 			answer := must.Have(http.Get(server.URL + "/rows?format=" + format))(t)
 			body, err := io.ReadAll(answer.Body)
 			answer.Body.Close()
-			f := formats.Format(format)
+			f := answers.Format(format)
 			if got, bad := rowsIn(f, body); got != n || err != nil || bad != nil {
 				t.Errorf("%s of %d rows has %d: %v, %v", format, n, got, err, bad)
 			}
@@ -152,14 +146,14 @@ func TestBrokenAnswerIsNotTakenForAWholeOne(t *testing.T) {
 		}))
 		server.Config.ErrorLog = nil
 		defer server.Close()
-		for _, format := range formats.Names() {
+		for _, format := range answers.ForPrograms() {
 			answer := must.Have(http.Get(server.URL + "/rows?format=" + format))(t)
 			body, err := io.ReadAll(answer.Body)
 			answer.Body.Close()
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("%s: the connection ends with %v", format, err)
 			}
-			got, bad := rowsIn(formats.Format(format), body)
+			got, bad := rowsIn(answers.Format(format), body)
 			if bad == nil {
 				t.Errorf("%s: %d of %d rows in %d bytes look like a whole answer: …%s", format, got, n, len(body),
 					body[max(0, len(body)-100):])
@@ -177,7 +171,7 @@ func TestBrokenAnswerIsNotTakenForAWholeOne(t *testing.T) {
 // TestErrorBeforeTheFirstBytesIsAProblem fails after a few rows.
 func TestErrorBeforeTheFirstBytesIsAProblem(t *testing.T) {
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
-	for _, format := range formats.Names() {
+	for _, format := range answers.ForPrograms() {
 		w := httptest.NewRecorder()
 		serveExport(a, func() model.Export { return counting(5, errors.New("storage is gone")) }).
 			ServeHTTP(w, httptest.NewRequest("GET", "/rows?format="+format, nil))
@@ -191,11 +185,11 @@ func TestErrorBeforeTheFirstBytesIsAProblem(t *testing.T) {
 // TestFormatFollowsTheRequest has the parameter win over the header.
 func TestFormatFollowsTheRequest(t *testing.T) {
 	h := serveExport(New(nil, []admin.Fleet{{}}, access.Log{}, quiet()), func() model.Export { return counting(1, nil) })
-	for accept, want := range map[string]formats.Format{
-		"": formats.JSON, "*/*": formats.JSON, "text/html": formats.JSON, "text/csv": formats.CSV,
-		"application/json;q=0.5, text/csv;q=0.8": formats.CSV, "application/x-ndjson": formats.JSONL,
-		"application/vnd.apache.arrow.stream, */*;q=0.1": formats.Arrow, "text/csv;q=x, ;;": formats.JSON,
-		"text/csv;q=0": formats.JSON,
+	for accept, want := range map[string]answers.Format{
+		"": answers.JSON, "*/*": answers.JSON, "text/html": answers.JSON, "text/csv": answers.CSV,
+		"application/json;q=0.5, text/csv;q=0.8": answers.CSV, "application/x-ndjson": answers.JSONL,
+		"application/vnd.apache.arrow.stream, */*;q=0.1": answers.Arrow, "text/csv;q=x, ;;": answers.JSON,
+		"text/csv;q=0": answers.JSON,
 	} {
 		for _, format := range []string{"", "jsonl"} {
 			r := httptest.NewRequest("GET", "/rows?format="+format, nil)
@@ -203,7 +197,7 @@ func TestFormatFollowsTheRequest(t *testing.T) {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, r)
 			if format != "" {
-				want = formats.JSONL
+				want = answers.JSONL
 			}
 			if w.Header().Get("Content-Type") != want.MediaType() || !strings.Contains(w.Header().Get("Vary"), "Accept") {
 				t.Errorf("Accept %q, format=%s: %v", accept, format, w.Header())
@@ -288,7 +282,7 @@ func TestSlowClientHoldsNothing(t *testing.T) {
 
 // TestSenderHoldsLittle has many rows, some of them large.
 func TestSenderHoldsLittle(t *testing.T) {
-	out := newSender(httptest.NewRecorder(), formats.CSV, counting(0, nil))
+	out := newSender(httptest.NewRecorder(), answers.CSV, counting(0, nil))
 	for i := range 60 {
 		must.Have(out.Write(make([]byte, 10_000+i%7*500_000)))(t)
 		if out.held.Cap() > 5<<20 || out.begun && out.held.Len() > sendBytes {

@@ -12,11 +12,11 @@ import (
 	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
-func (a *API) incidents(r *http.Request, p Params, f formats.Format) (model.Export, error) {
+func (a *API) incidents(r *http.Request, p Params, f answers.Format) (model.Export, error) {
 	return a.model.Incidents(r.Context(), p.Incidents(f, time.Now()))
 }
 

@@ -12,6 +12,7 @@ import (
 	"furrow/sas/access"
 	"furrow/tables/azuretest/must"
 	"furrow/worker/admin"
+	"furrow/worker/answers"
 	"furrow/worker/cost"
 	"furrow/worker/dashboard/model"
 )
@@ -125,7 +126,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 			t.Errorf("%s has %d members in the document and %d in Go", name, len(schema.Properties), n)
 		}
 	}
-	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
+	for _, of := range []any{model.Overview{}, answers.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
 		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Gaps{}, model.Windows{}, model.Newest{},
 		model.Reports{}, model.Summary{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{},
 		model.Incidents{}, model.IncidentAnswer{}, model.IncidentChange{}, Activity{}, Commands{},

@@ -14,7 +14,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/query"
 )
@@ -40,7 +40,7 @@ type Params struct {
 	Rule, Severity, Device string
 	States                 []string       // of incidents
 	Newest                 int            // rows
-	Format                 formats.Format // empty: as the Accept header says
+	Format                 answers.Format // empty: as the Accept header says
 	Asked                  string         // what determines the answer, without limit, after and format
 }
 
@@ -166,7 +166,7 @@ func (p *Params) parse(name, text string) (err error) {
 	case "newest":
 		p.Newest, err = parseCount(text, model.MaxNewest)
 	case "format":
-		p.Format, err = formats.Format(text), oneOf(text, formats.Names()...)
+		p.Format, err = answers.Format(text), oneOf(text, answers.ForPrograms()...)
 	case "sensors":
 		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
 	case "storage":
@@ -355,7 +355,7 @@ func (p Params) Series(device string, now time.Time) model.SeriesQuery {
 const defaultRows = 1000
 
 // Readings returns the query for the rows of a device; by default of the last day.
-func (p Params) Readings(device string, f formats.Format, now time.Time) (model.ReadingsQuery, error) {
+func (p Params) Readings(device string, f answers.Format, now time.Time) (model.ReadingsQuery, error) {
 	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, Where: p.Where, After: p.After,
 		Limit: p.limit(f), Asked: p.Asked}
 	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.Where != nil || p.After != "" ||
@@ -368,7 +368,7 @@ func (p Params) Readings(device string, f formats.Format, now time.Time) (model.
 }
 
 // Fleet returns the query about many devices; by default of the last day.
-func (p Params) Fleet(f formats.Format, now time.Time) (model.FleetQuery, error) {
+func (p Params) Fleet(f answers.Format, now time.Time) (model.FleetQuery, error) {
 	series := p.Series("", now)
 	q := model.FleetQuery{Filter: p.Filter, Prefix: p.Prefix, Devices: p.Devices, Sensors: p.Sensors, From: series.From,
 		To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
@@ -379,7 +379,7 @@ func (p Params) Fleet(f formats.Format, now time.Time) (model.FleetQuery, error)
 }
 
 // Reports returns the query for reports; by default of the last day.
-func (p Params) Reports(f formats.Format, now time.Time) model.ReportsQuery {
+func (p Params) Reports(f answers.Format, now time.Time) model.ReportsQuery {
 	series := p.Series("", now)
 	return model.ReportsQuery{Tenant: p.Tenant, By: p.By, Site: p.Site, Label: p.Label, Sensors: p.Sensors,
 		From: series.From, To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
@@ -407,7 +407,7 @@ func (p Params) Archive() model.ArchiveQuery {
 }
 
 // Incidents returns the query for incidents; without a time, of all that are kept.
-func (p Params) Incidents(f formats.Format, now time.Time) model.IncidentQuery {
+func (p Params) Incidents(f answers.Format, now time.Time) model.IncidentQuery {
 	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,
 		Severity: p.Severity, States: p.States, After: p.After, Limit: p.limit(f), Asked: p.Asked}
 	if !p.From.IsZero() || !p.To.IsZero() || p.Span != "" {
@@ -418,9 +418,9 @@ func (p Params) Incidents(f formats.Format, now time.Time) model.IncidentQuery {
 }
 
 // limit returns how many rows an answer may have.
-func (p Params) limit(f formats.Format) int {
+func (p Params) limit(f answers.Format) int {
 	most := model.MaxRows
-	if f == formats.JSON {
+	if f == answers.JSON {
 		most = defaultRows
 	}
 	return cmp.Or(p.Limit, most)

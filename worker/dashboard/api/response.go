@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 )
 
 func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := formats.Marshal(v)
+	body, err := answers.Marshal(v)
 	if err != nil {
 		p := NewProblem(Internal, "Internal error", "The answer cannot be encoded. The dashboard's log has the reason.")
 		p.cause = err

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
@@ -44,7 +44,7 @@ type sender struct {
 	begun   bool
 }
 
-func newSender(w http.ResponseWriter, f formats.Format, answer model.Export) *sender {
+func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *sender {
 	h := w.Header()
 	h.Set("Content-Type", f.MediaType())
 	h.Set("Cache-Control", "no-store")

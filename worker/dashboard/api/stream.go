@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
@@ -160,7 +160,7 @@ type events struct {
 }
 
 func (e events) event(name string, v any) error {
-	body, err := formats.Marshal(v)
+	body, err := answers.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -23,7 +23,8 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 	}
 	now := time.Now()
 	a := DeviceAnswer{Device: recordOf(o, r.inFleet), State: OK, Latest: []Latest{}, Pipelines: []DevicePipeline{},
-		Rejects: []Reject{}, Unreadable: append(unreadableOf(o.skipped), r.unreadable...), Operations: read.Operations}
+		Rejects:    []answers.Reject{},
+		Unreadable: append(unreadableOf(o.skipped), r.unreadable...), Operations: read.Operations}
 	newest := r.heard
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
@@ -54,27 +55,23 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 }
 
 func (s *Store) newestValue(v latest.Value, now time.Time) Latest {
-	at := v.At.Time()
-	l := Latest{Sensor: v.Sensor, Value: v.Number, Unit: s.unit(v.Sensor), Time: at,
-		AgeSeconds: max(0, now.Sub(at)).Seconds(), Doubtful: v.Doubtful}
-	if v.Is == fold.State {
-		l.Value = v.State
-	}
-	return l
+	return Latest{v.Sensor, answers.NewestValueOf(v.At, v.SensorValue, s.unit(v.Sensor)),
+		max(0, now.Sub(v.At.Time())).Seconds()}
 }
 
-// rejectOf returns a reject as it is shown. For a whole row, the value is the row.
-func rejectOf(r query.Reject) Reject {
+// rejectOf returns a reject as it is shown: without long texts. For a whole row, the value is the row.
+func rejectOf(r query.Reject) answers.Reject {
 	const limit = 120 // characters of a value; furrow rejects shows all of it
-	value := r.Value
-	if r.Sensor == "" {
-		value = r.Reading
+	out := answers.RejectOf(r)
+	if out.Sensor == "" {
+		out.Value = out.Reading
 	}
-	if runes := []rune(value); len(runes) > limit {
-		value = string(runes[:limit]) + "…"
+	for _, text := range []*string{&out.Value, &out.Reading} {
+		if runes := []rune(*text); len(runes) > limit {
+			*text = string(runes[:limit]) + "…"
+		}
 	}
-	return Reject{Pipeline: string(r.Pipeline), Number: r.Number + 1, Row: r.Row, Time: timeOf(r.Row), Sensor: r.Sensor,
-		Reason: r.Reason, Value: value, At: r.At.Time()}
+	return out
 }
 
 func (t tracked) answer(now time.Time) DevicePipeline {
@@ -105,26 +102,18 @@ func timeOf(row string) *time.Time {
 	return &t
 }
 
-func recordOf(o owner, inFleet bool) Record {
+func recordOf(o owner, inFleet bool) answers.Record {
 	m := o.member
-	r := Record{Device: string(m.Device), Month: m.Month.String(), Tenant: string(m.Tenant), Readings: m.Readings,
-		Status: string(o.status()), InFleet: &inFleet}
+	r := answers.Record{Site: string(m.Site), Labels: m.Labels}
+	if o.record != nil {
+		r = answers.RecordOf(*o.record)
+		r.Tokens = answers.TokensOf(*o.record, o.policies)
+	}
+	r.Device, r.Month, r.Tenant, r.Readings = string(m.Device), m.Month.String(), string(m.Tenant), m.Readings
+	r.Status, r.InFleet = string(o.status()), &inFleet
 	if o.until != 0 {
 		until := o.until.Time()
 		r.Status, r.Until, r.InFleet = string(Moved), &until, nil
-		r.Site, r.Labels = string(m.Site), m.Labels
-	}
-	d := o.record
-	if d == nil {
-		return r
-	}
-	r.Site, r.Labels, r.Enrollment = string(d.Site), d.Labels, string(d.Enrollment)
-	if d.Position != nil {
-		r.Lat, r.Lon = &d.Position.Lat, &d.Position.Lon
-	}
-	for _, t := range d.Tokens {
-		r.Tokens = append(r.Tokens, Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(),
-			Ended: o.policies != nil && o.policies.Ended(t), Fingerprint: t.Fingerprint})
 	}
 	return r
 }

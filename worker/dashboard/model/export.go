@@ -3,17 +3,15 @@ package model
 import (
 	"iter"
 	"time"
-
-	"furrow/worker/dashboard/formats"
 )
 
 // An Export is a long answer, whose rows are read while they are written.
 type Export struct {
-	Bounds  *Bounds
-	Extent  *Extent    // complete when Rows has ended
-	Whole   func() any // the JSON object, without its rows
-	Columns []formats.Column
-	Rows    iter.Seq2[formats.Row, error]
+	Bounds *Bounds
+	Extent *Extent    // complete when Rows has ended
+	Whole  func() any // the JSON object, without its rows
+	Row    any        // of the type of all rows
+	Rows   iter.Seq2[any, error]
 }
 
 // Bounds are what limits an answer, as it was understood.

@@ -4,19 +4,11 @@ import (
 	"context"
 	"time"
 
-	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
-
-// A Reading is an event of /v1/devices/{id}/stream: a row that a device has written.
-type Reading struct {
-	Device string         `json:"device"`
-	Row    string         `json:"row"`
-	Time   time.Time      `json:"time"`
-	Values map[string]any `json:"values"` // a number or a text by sensor
-}
 
 // A Follower reads what a device writes from now on.
 type Follower struct {
@@ -40,7 +32,7 @@ func (s *Store) Follow(ctx context.Context, id string) (*Follower, error) {
 }
 
 // Next returns the readings that are newer than all before. It takes one storage operation.
-func (f *Follower) Next(ctx context.Context) (all []Reading, err error) {
+func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) {
 	span := query.Span{From: f.after.Ticks, To: tables.TicksOf(time.Now().Add(followAhead))}
 	if span.To <= span.From {
 		span.To = span.From + 1
@@ -60,13 +52,7 @@ func (f *Follower) Next(ctx context.Context) (all []Reading, err error) {
 		if err != nil {
 			continue // the device's page lists it as a reject
 		}
-		reading := Reading{Device: string(f.member.Device), Row: r.Row, Time: r.Time.Time().UTC(), Values: map[string]any{}}
-		for _, v := range sample.Values {
-			if reading.Values[v.Sensor] = v.Number; v.Is == fold.State {
-				reading.Values[v.Sensor] = v.State
-			}
-		}
-		all = append(all, reading)
+		all = append(all, answers.ReadingOf(r, sample.Values, f.store.unit))
 	}
 	return all, nil
 }

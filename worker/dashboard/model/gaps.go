@@ -10,7 +10,7 @@ import (
 
 	"furrow/jobs/fold"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -26,47 +26,8 @@ type Gaps struct {
 	// Sequence is the property that its model names, which counts where row keys have no numbers; empty: it names none.
 	Sequence string `json:"sequence,omitempty"`
 	Bounds
-	Rows []GapDay `json:"rows"`
+	Rows []answers.GapDay `json:"rows"`
 	Extent
-}
-
-// A GapDay is what the numbers of a device's readings say about a day.
-type GapDay struct {
-	Day        string            `json:"day"` // in UTC
-	Readings   int64             `json:"readings"`
-	Missing    int64             `json:"missing"`
-	Repeated   int64             `json:"repeated"`
-	Resets     int64             `json:"resets"`
-	Wraps      int64             `json:"wraps"`
-	First      uint64            `json:"first"`
-	Last       uint64            `json:"last"`
-	Made       int64             `json:"made"`
-	ByKey      int64             `json:"byKey"`
-	Unnumbered int64             `json:"unnumbered"`
-	Gaps       []query.NumberGap `json:"gaps,omitempty"`
-	Unsure     bool              `json:"unsure,omitempty"`
-}
-
-// Object returns the day.
-func (d GapDay) Object() any { return d }
-
-func gapColumns() []formats.Column {
-	columns := []formats.Column{{Name: "day"}}
-	for _, name := range []string{"readings", "missing", "repeated", "resets", "wraps", "first", "last", "made", "by_key",
-		"unnumbered"} {
-		columns = append(columns, formats.Column{Name: name, Type: formats.Count})
-	}
-	return append(columns, formats.Column{Name: "unsure", Type: formats.Flag})
-}
-
-// Lines has the cells of a day.
-func (d GapDay) Lines(line func([]formats.Cell)) {
-	cells := []formats.Cell{formats.TextCell(d.Day)}
-	for _, n := range []int64{d.Readings, d.Missing, d.Repeated, d.Resets, d.Wraps, int64(d.First), int64(d.Last), d.Made,
-		d.ByKey, d.Unnumbered} {
-		cells = append(cells, formats.CountCell(n))
-	}
-	line(append(cells, formats.FlagCell(d.Unsure)))
 }
 
 // Gaps returns the gaps in the numbers of a device's readings, from all rows of the span.
@@ -75,10 +36,10 @@ func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
 	if err != nil {
 		return Export{}, err
 	}
-	out := &Gaps{Device: q.Device, Sequence: s.sensorsOf(o.member).Sequence, Rows: []GapDay{},
+	out := &Gaps{Device: q.Device, Sequence: s.sensorsOf(o.member).Sequence, Rows: []answers.GapDay{},
 		Extent: Extent{Operations: read.Operations}}
 	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Columns: gapColumns(),
+	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.GapDay{},
 		Rows: s.gapDays(ctx, o.member, q, &out.Extent)}, nil
 }
 
@@ -86,7 +47,7 @@ func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
 type RecentGaps struct {
 	Numbered bool   // its readings have, or should have, numbers
 	Sequence string // the property that the model of the device names; empty: it names none
-	Days     []GapDay
+	Days     []answers.GapDay
 	Some     bool // there are more rows than were read
 }
 
@@ -132,7 +93,7 @@ func (s *Store) recentGaps(ctx context.Context, m schema.Member, means *fold.Sen
 		case err != nil:
 			return found, err
 		default:
-			found.Days = append(found.Days, gapDayOf(d))
+			found.Days = append(found.Days, answers.GapDayOf(d))
 		}
 	}
 	slices.Reverse(found.Days)
@@ -145,17 +106,11 @@ func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Quest
 		Models: &query.Models{Of: func(schema.Member) *query.Model { return of }}}
 }
 
-func gapDayOf(d query.GapDay) GapDay {
-	day := d.Start.Time().Format(time.DateOnly)
-	return GapDay{day, d.Readings, d.Missing, d.Repeated, d.Restarts, d.Wraps, d.First, d.Last, d.Made(), d.ByKey,
-		d.Unnumbered, d.NumberGaps(), d.Unsure}
-}
-
 // gapDays yields the days of a device.
 func (s *Store) gapDays(
 	ctx context.Context, m schema.Member, q GapsQuery, out *Extent,
-) iter.Seq2[formats.Row, error] {
-	return func(yield func(formats.Row, error) bool) {
+) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
 		ctx, meter := metered(ctx)
 		before, rows := out.Operations, new(atomic.Int64)
 		defer func() { out.Operations, out.RowsRead = before+int(meter.Load()), rows.Load() }()
@@ -170,7 +125,7 @@ func (s *Store) gapDays(
 				return
 			}
 			out.Count++
-			if !yield(gapDayOf(d), nil) {
+			if !yield(answers.GapDayOf(d), nil) {
 				return
 			}
 		}

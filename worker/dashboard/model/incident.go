@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -16,7 +17,7 @@ func (s *Store) Incident(ctx context.Context, id schema.IncidentID) (IncidentAns
 	if err != nil {
 		return IncidentAnswer{}, read, err
 	}
-	a := IncidentAnswer{Incident: incidentOf(&i), Transitions: []Transition{}, Notes: []IncidentNote{},
+	a := IncidentAnswer{Incident: answers.IncidentOf(&i), Transitions: []Transition{}, Notes: []IncidentNote{},
 		Operations: read.Operations}
 	for _, t := range i.Transitions {
 		a.Transitions = append(a.Transitions, Transition{What: t.What, At: t.At.Time().UTC(), Since: t.Since.Time().UTC(),

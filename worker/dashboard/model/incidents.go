@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -69,7 +68,8 @@ func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) 
 			return Export{}, err
 		}
 	}
-	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []Incident{}, Extent: Extent{Operations: read.Operations}}
+	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{},
+		Extent: Extent{Operations: read.Operations}}
 	if !q.From.IsZero() {
 		out.From, out.To = &q.From, &q.To
 	}
@@ -77,8 +77,8 @@ func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) 
 	if q.closed() {
 		all = s.storedOnes(ctx, &q, after, &out.Extent)
 	}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Columns: incidentColumns(),
-		Rows: func(yield func(formats.Row, error) bool) {
+	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.Incident{},
+		Rows: func(yield func(any, error) bool) {
 			for i, err := range all {
 				if err != nil {
 					yield(nil, err)
@@ -91,7 +91,7 @@ func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) 
 				if after = placeOf(&i); !q.selects(&i) {
 					continue
 				}
-				if out.Count++; !yield(incidentRow{incidentOf(&i)}, nil) {
+				if out.Count++; !yield(answers.IncidentOf(&i), nil) {
 					return
 				}
 			}
@@ -108,12 +108,12 @@ func (s *Store) IncidentList(ctx context.Context, q IncidentQuery) (Incidents, R
 	if err != nil {
 		return Incidents{}, read, err
 	}
-	rows := []Incident{}
+	rows := []answers.Incident{}
 	for row, err := range answer.Rows {
 		if err != nil {
 			return Incidents{}, read, err
 		}
-		rows = append(rows, row.Object().(Incident))
+		rows = append(rows, row.(answers.Incident))
 	}
 	out := Incidents{*answer.Bounds, rows, *answer.Extent}
 	read.Operations, read.Cached = out.Operations, !q.closed()
@@ -216,45 +216,4 @@ func (s *Store) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
 	}
 	slices.SortFunc(all, func(a, b schema.Tenant) int { return strings.Compare(a.Key(), b.Key()) })
 	return all
-}
-
-func incidentOf(i *query.Incident) Incident {
-	one := Incident{ID: i.ID.String(), Rule: string(i.ID.Rule), Device: string(i.ID.Device),
-		Tenant: string(i.Home.Tenant), Site: string(i.Site), Labels: i.Labels, Severity: i.Severity, State: i.State(),
-		Muted: i.Muted, First: i.ID.First.Time().UTC(), Opened: i.At.Time().UTC(), Since: i.Since.Time().UTC(),
-		Value: i.Value, Text: i.Text}
-	if i.Closed != nil {
-		at := i.Closed.At.Time().UTC()
-		one.Closed, one.Reason = &at, i.Closed.Reason
-	}
-	return one
-}
-
-// An incidentRow is an incident as a row of an answer.
-type incidentRow struct{ Incident }
-
-// Object returns the incident.
-func (r incidentRow) Object() any { return r.Incident }
-
-func incidentColumns() []formats.Column {
-	return []formats.Column{{Name: "id"}, {Name: "opened", Type: formats.Time}, {Name: "severity"}, {Name: "state"},
-		{Name: "muted", Type: formats.Flag}, {Name: "rule"}, {Name: "device"}, {Name: "tenant"}, {Name: "site"},
-		{Name: "labels"}, {Name: "value"}, {Name: "text"}, {Name: "first", Type: formats.Time},
-		{Name: "since", Type: formats.Time}, {Name: "closed", Type: formats.Time}, {Name: "reason"}}
-}
-
-// Lines has the cells of an incident.
-func (r incidentRow) Lines(line func([]formats.Cell)) {
-	text, labels := formats.OptionalText, ""
-	if len(r.Labels) > 0 {
-		packed, _ := json.Marshal(r.Labels) // texts can always be encoded
-		labels = string(packed)
-	}
-	cells := []formats.Cell{text(r.ID), formats.TimeCell(r.Opened), text(r.Severity), text(r.State),
-		formats.FlagCell(r.Muted), text(r.Rule), text(r.Device), text(r.Tenant), text(r.Site), text(labels), text(r.Value),
-		text(r.Text), formats.TimeCell(r.First), formats.TimeCell(r.Since), {}, text(r.Reason)}
-	if r.Closed != nil {
-		cells[14] = formats.TimeCell(*r.Closed)
-	}
-	line(cells)
 }

@@ -9,6 +9,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -53,7 +54,7 @@ func (s *Store) filteredOnes(f Filter) (all []query.Incident, more bool) {
 
 // NewestIncidents returns at most n open incidents of the devices that a filter selects: the greatest severity first,
 // and then the newest. It takes no storage operations of its own.
-func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) ([]Incident, error) {
+func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) ([]answers.Incident, error) {
 	f.Tenant = scoped(ctx, f.Tenant)
 	f, err := s.decide(ctx, f)
 	if err != nil {
@@ -63,9 +64,9 @@ func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) ([]Inciden
 	slices.SortStableFunc(all, func(a, b query.Incident) int {
 		return cmp.Compare(severityOf(b.Severity), severityOf(a.Severity))
 	})
-	out := []Incident{}
+	out := []answers.Incident{}
 	for i := range all[:min(n, len(all))] {
-		out = append(out, incidentOf(&all[i]))
+		out = append(out, answers.IncidentOf(&all[i]))
 	}
 	return out, nil
 }
@@ -160,7 +161,7 @@ const (
 // DeviceIncidents returns the incidents of a device that were open in a span, the newest first. Closed ones are found
 // that opened first within the span, or not longer before it than it is long; at least a day. One storage operation
 // reads a thousand rows of devices that were deployed in the same month.
-func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Time) ([]Incident, Read, error) {
+func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Time) ([]answers.Incident, Read, error) {
 	o, first, err := s.holder(ctx, id)
 	if err != nil {
 		return nil, first, err
@@ -184,11 +185,11 @@ func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Ti
 }
 
 // within adds older incidents of a tenant's device that are still open, and leaves out those that closed before a span.
-func (s *Store) within(found []query.Incident, m schema.Member, from, to time.Time) []Incident {
+func (s *Store) within(found []query.Incident, m schema.Member, from, to time.Time) []answers.Incident {
 	known := map[schema.IncidentID]bool{}
-	all := []Incident{}
+	all := []answers.Incident{}
 	add := func(i *query.Incident) {
-		one := incidentOf(i)
+		one := answers.IncidentOf(i)
 		if !known[i.ID] && one.First.Before(to) && (one.Closed == nil || one.Closed.After(from)) {
 			all = append(all, one)
 		}

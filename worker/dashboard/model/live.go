@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"time"
+
+	"furrow/worker/answers"
 )
 
 // A Live follows the changes of a map.
@@ -117,7 +119,7 @@ const LiveInterval = time.Second
 type incidentMark struct {
 	number                int
 	acknowledged, isMuted bool
-	incident              Incident
+	incident              answers.Incident
 }
 
 // NextIncidents returns the open incidents that have changed since the last call: that opened or closed, or were
@@ -133,7 +135,7 @@ func (l *Live) NextIncidents() (all []IncidentChange) {
 	open, more := l.store.filteredOnes(l.query.Filter)
 	for i := range open {
 		one := &open[i]
-		now := incidentMark{one.Number, one.Acknowledged, one.Muted, incidentOf(one)}
+		now := incidentMark{one.Number, one.Acknowledged, one.Muted, answers.IncidentOf(one)}
 		was, known := before[now.incident.ID]
 		l.incidents[now.incident.ID] = now
 		switch {

@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
-	"furrow/worker/dashboard/formats"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/answers"
+	"furrow/worker/query"
 )
 
 // WindowNewest asks a FleetQuery for the newest values instead of windows.
@@ -16,54 +20,8 @@ const WindowNewest = "newest"
 // Newest is the answer of /v1/query for the newest values, by device.
 type Newest struct {
 	Bounds
-	Rows []NewestValues `json:"rows"`
+	Rows []answers.NewestValues `json:"rows"`
 	Extent
-}
-
-// NewestValues are the newest values of a device.
-type NewestValues struct {
-	Device  string                 `json:"device"`
-	Sensors map[string]NewestValue `json:"sensors"`
-}
-
-// A NewestValue is the newest one of a sensor.
-type NewestValue struct {
-	Time     time.Time `json:"time"`
-	Value    any       `json:"value"` // a float64 or a string
-	Doubtful bool      `json:"doubtful,omitempty"`
-}
-
-// A newestRow has the newest values of a device, by sensor.
-type newestRow struct {
-	device string
-	values []fold.SensorValue
-	times  []time.Time
-}
-
-func (n *newestRow) Object() any {
-	r := NewestValues{Device: n.device, Sensors: make(map[string]NewestValue, len(n.values))}
-	for i, v := range n.values {
-		value := NewestValue{Time: n.times[i], Value: v.Number, Doubtful: v.Doubtful}
-		if v.Is == fold.State {
-			value.Value = v.State
-		}
-		r.Sensors[v.Sensor] = value
-	}
-	return r
-}
-
-func newestColumns() []formats.Column {
-	return []formats.Column{{Name: "device"}, {Name: "time", Type: formats.Time}, {Name: "sensor"},
-		{Name: "value", Type: formats.Number}, {Name: "text"}, {Name: "doubtful", Type: formats.Flag}}
-}
-
-func (n *newestRow) Lines(line func([]formats.Cell)) {
-	cells := [6]formats.Cell{0: formats.TextCell(n.device)}
-	for i, v := range n.values {
-		cells[1], cells[2], cells[5] = formats.TimeCell(n.times[i]), formats.TextCell(v.Sensor), formats.FlagCell(v.Doubtful)
-		cells[3], cells[4] = valueCells(v)
-		line(cells[:])
-	}
 }
 
 // Newest returns the newest values of devices. It takes no storage operations of its own. Over all parts, each device
@@ -96,12 +54,14 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 	if found {
 		at++
 	}
-	out := &Newest{Bounds: Bounds{Limit: q.Limit}, Rows: []NewestValues{}, Extent: Extent{Operations: read.Operations}}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Columns: newestColumns(),
-		Rows: func(yield func(formats.Row, error) bool) {
+	out := &Newest{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.NewestValues{},
+		Extent: Extent{Operations: read.Operations}}
+	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.NewestValues{},
+		Rows: func(yield func(any, error) bool) {
+			unit := s.units()
 			for _, id := range ids[at:] {
-				row := s.index.newestOf(id, q.Sensors)
-				if len(row.values) == 0 {
+				newest := s.index.newestOf(id, q.Sensors)
+				if len(newest.Values) == 0 {
 					continue
 				}
 				if out.Count == int64(q.Limit) {
@@ -109,7 +69,7 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 					return
 				}
 				out.RowsRead, out.Count, after = out.RowsRead+1, out.Count+1, id
-				if !yield(row, nil) {
+				if !yield(answers.NewestOf(newest, unit), nil) {
 					return
 				}
 			}
@@ -117,11 +77,11 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 }
 
 // newestOf returns the newest values of some sensors of a device, or of all.
-func (x *index) newestOf(id string, sensors []string) *newestRow {
+func (x *index) newestOf(id string, sensors []string) query.Newest {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d := &x.devices[x.at[id]]
-	row := &newestRow{device: id}
+	row := query.Newest{Device: schema.DeviceID(id)}
 	values := slices.Clone(d.values)
 	slices.SortFunc(values, func(a, b value) int {
 		return strings.Compare(x.sensors.all[a.sensor], x.sensors.all[b.sensor])
@@ -131,8 +91,8 @@ func (x *index) newestOf(id string, sensors []string) *newestRow {
 		if len(sensors) > 0 && !slices.Contains(sensors, name) {
 			continue
 		}
-		row.values = append(row.values, x.measured(v))
-		row.times = append(row.times, time.Unix(int64(v.time), 0).UTC())
+		at := tables.TicksOf(time.Unix(int64(v.time), 0))
+		row.Values = append(row.Values, latest.Value{At: at, SensorValue: x.measured(v)})
 	}
 	return row
 }

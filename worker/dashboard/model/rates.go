@@ -9,26 +9,15 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
 // A Rate is how fast a sensor of a device changes.
 type Rate struct {
-	Sensor     string      `json:"sensor"`
-	Unit       string      `json:"unit,omitempty"` // of the sensor
-	Time       time.Time   `json:"time"`
-	AgeSeconds float64     `json:"ageSeconds"`
-	Difference float64     `json:"difference"` // since the reading before
-	PerHour    float64     `json:"perHour"`
-	Over       *RateChange `json:"over,omitempty"` // since the start of the configured span
-	Lat        *float64    `json:"lat,omitempty"`  // of the device at the reading, if readings tell
-	Lon        *float64    `json:"lon,omitempty"`
-}
-
-// A RateChange is a difference, and the same per hour.
-type RateChange struct {
-	Difference float64 `json:"difference"`
-	PerHour    float64 `json:"perHour"`
+	Sensor string `json:"sensor"`
+	answers.NewestRate
+	AgeSeconds float64 `json:"ageSeconds"`
 }
 
 // perHour ends the names under which maps, lists and charts have the rates of sensors. No
@@ -73,13 +62,7 @@ func (s *Store) ratesOf(ctx context.Context, m schema.Member, skipped *query.Ski
 }
 
 func (s *Store) newestRate(r query.Rate, now time.Time) Rate {
-	at := r.At.Time()
-	out := Rate{Sensor: r.Sensor, Unit: s.unit(r.Sensor), Time: at, AgeSeconds: max(0, now.Sub(at)).Seconds(),
-		Difference: r.Step.Difference, PerHour: r.Step.PerHour, Over: (*RateChange)(r.Span)}
-	if r.Position != nil {
-		out.Lat, out.Lon = &r.Position.Lat, &r.Position.Lon
-	}
-	return out
+	return Rate{r.Sensor, answers.NewestRateOf(r, s.unit(r.Sensor)), max(0, now.Sub(r.At.Time())).Seconds()}
 }
 
 // ratePoints reads the rates of a sensor of a device.

@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/rate"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model/modeltest"
 )
 
@@ -39,7 +40,7 @@ func TestRatesAreShownLikeSensors(t *testing.T) {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	if r := a.Rates[0]; r.Sensor != "temperature" || r.Unit != "°C" || r.Difference != 2 || r.PerHour != 4 ||
-		r.Over == nil || *r.Over != (RateChange{3, 3}) {
+		r.Over == nil || *r.Over != (answers.RateChange{Difference: 3, PerHour: 3}) {
 		t.Errorf("its rate is %+v", r)
 	}
 	q := SeriesQuery{Device: "pump-7", Sensor: name, From: start, To: start.Add(2 * time.Hour)}

@@ -13,7 +13,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -39,47 +39,8 @@ const MaxNewest = 1000
 type Readings struct {
 	Device string `json:"device"`
 	Bounds
-	Rows []Reading `json:"rows"`
+	Rows []answers.Reading `json:"rows"`
 	Extent
-}
-
-// A measured row is a row of a device with what its values mean.
-type measured struct {
-	device, row string
-	time        time.Time
-	values      []fold.SensorValue
-}
-
-func (m *measured) Object() any {
-	r := Reading{Device: m.device, Row: m.row, Time: m.time, Values: make(map[string]any, len(m.values))}
-	for _, v := range m.values {
-		if r.Values[v.Sensor] = v.Number; v.Is == fold.State {
-			r.Values[v.Sensor] = v.State
-		}
-	}
-	return r
-}
-
-func measuredColumns() []formats.Column {
-	return []formats.Column{{Name: "device"}, {Name: "time", Type: formats.Time}, {Name: "sensor"},
-		{Name: "value", Type: formats.Number}, {Name: "text"}, {Name: "doubtful", Type: formats.Flag}, {Name: "row"}}
-}
-
-func (m *measured) Lines(line func([]formats.Cell)) {
-	cells := [7]formats.Cell{0: formats.TextCell(m.device), 1: formats.TimeCell(m.time), 6: formats.TextCell(m.row)}
-	for _, v := range m.values {
-		cells[2], cells[5] = formats.TextCell(v.Sensor), formats.FlagCell(v.Doubtful)
-		cells[3], cells[4] = valueCells(v)
-		line(cells[:])
-	}
-}
-
-// valueCells returns a value as a number or as a text.
-func valueCells(v fold.SensorValue) (number, text formats.Cell) {
-	if v.Is == fold.State {
-		return formats.Cell{}, formats.TextCell(v.State)
-	}
-	return formats.NumberCell(v.Number), formats.Cell{}
 }
 
 // Readings returns rows that a device has written, as the pipelines understand them. Over all parts, each row of the
@@ -105,16 +66,16 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 			return Export{}, err
 		}
 	}
-	out := &Readings{Device: q.Device, Rows: []Reading{},
+	out := &Readings{Device: q.Device, Rows: []answers.Reading{},
 		Extent: Extent{Operations: read.Operations}}
 	if out.Limit = cmp.Or(q.Newest, q.Limit); q.Newest == 0 {
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
 	}
 	m := &measuring{store: s, member: o.member, q: q, where: rowCondition{store: s, where: q.Where}, ask: ask,
-		cursor: cursor, out: &out.Extent}
+		cursor: cursor, unit: s.units(), out: &out.Extent}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
-		Columns: measuredColumns(), Rows: func(yield func(formats.Row, error) bool) { m.rows(ctx, yield) }}, nil
+		Row: answers.Reading{}, Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
 }
 
 func spanOf(from, to time.Time) query.Span {
@@ -129,10 +90,11 @@ type measuring struct {
 	where  rowCondition
 	ask    query.Question
 	cursor cursor
+	unit   func(sensor string) string
 	out    *Extent
 }
 
-func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) bool) {
+func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
 	ctx, meter := metered(ctx)
 	before := m.out.Operations
 	defer func() {
@@ -168,18 +130,18 @@ func (m *measuring) rows(ctx context.Context, yield func(formats.Row, error) boo
 }
 
 // row returns a reading as the model understands it, and whether it is asked for.
-func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading) (*measured, bool) {
+func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading) (row answers.Reading, keep bool) {
 	reading, err := r.Read()
 	if err != nil {
 		m.out.Unreadable++
-		return nil, false
+		return row, false
 	}
 	if m.q.Where != nil && !m.where.holds(ctx, model.Row(reading, m.member.Labels)) {
-		return nil, false
+		return row, false
 	}
 	sample, _ := model.Sensors.Sample(reading)
-	row := &measured{string(m.member.Device), r.Row, r.Time.Time().UTC(), wanted(sample.Values, m.q.Sensors)}
-	return row, len(m.q.Sensors) == 0 || len(row.values) > 0
+	row = answers.ReadingOf(r, wanted(sample.Values, m.q.Sensors), m.unit)
+	return row, len(m.q.Sensors) == 0 || len(row.Values) > 0
 }
 
 func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {

@@ -13,7 +13,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -60,59 +60,8 @@ type Reports struct {
 	By     string `json:"by"`
 	Window string `json:"window"`
 	Bounds
-	Rows []Report `json:"rows"`
+	Rows []answers.Report `json:"rows"`
 	Extent
-}
-
-// A Report is what the devices of a group have measured in a window of time.
-type Report struct {
-	Tenant  string                  `json:"tenant"`
-	Group   string                  `json:"group,omitempty"` // a site, or the value of a label
-	Time    time.Time               `json:"time"`            // start of the window
-	Devices int64                   `json:"devices"`         // with a number
-	Sensors map[string]SensorReport `json:"sensors"`
-	More    int64                   `json:"more,omitempty"` // sensors that are left out
-}
-
-// A SensorReport sums up the numbers of a sensor of many devices.
-type SensorReport struct {
-	SensorWindow
-	Devices int64 `json:"devices"` // with a number of the sensor
-}
-
-type reportRow struct{ query.Report }
-
-func (r *reportRow) Object() any { return reportOf(r.Report) }
-
-func reportOf(r query.Report) Report {
-	out := Report{Tenant: string(r.Tenant), Group: r.Group, Time: r.Start.Time(), Devices: r.Devices, More: r.More,
-		Sensors: make(map[string]SensorReport, len(r.Sensors))}
-	for _, a := range r.Sensors {
-		out.Sensors[a.Sensor] = SensorReport{SensorWindow{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()}, a.Devices}
-	}
-	return out
-}
-
-func reportColumns() []formats.Column {
-	columns := []formats.Column{{Name: "tenant"}, {Name: "group"}, {Name: "time", Type: formats.Time}, {Name: "sensor"},
-		{Name: "count", Type: formats.Count}}
-	for _, name := range []string{"sum", "min", "max", "first", "last", "mean"} {
-		columns = append(columns, formats.Column{Name: name, Type: formats.Number})
-	}
-	return append(columns, formats.Column{Name: "devices", Type: formats.Count})
-}
-
-func (r *reportRow) Lines(line func([]formats.Cell)) {
-	cells := [12]formats.Cell{0: formats.TextCell(string(r.Tenant)), 1: formats.OptionalText(r.Group),
-		2: formats.TimeCell(r.Start.Time())}
-	for _, a := range r.Sensors {
-		cells[3], cells[4] = formats.TextCell(a.Sensor), formats.CountCell(a.Count)
-		for i, v := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()} {
-			cells[5+i] = formats.NumberCell(v)
-		}
-		cells[11] = formats.CountCell(a.Devices)
-		line(cells[:])
-	}
 }
 
 // A reportPlace is the place of a report among those of all tenants, and the span of the question.
@@ -149,10 +98,10 @@ func (s *Store) Reports(ctx context.Context, q ReportsQuery) (Export, error) {
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
 	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
-		Rows: []Report{}, Extent: Extent{Operations: read.Operations}}
+		Rows: []answers.Report{}, Extent: Extent{Operations: read.Operations}}
 	w.out = &out.Extent
-	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Columns: reportColumns(),
-		Rows: func(yield func(formats.Row, error) bool) { w.rows(ctx, yield) }}, nil
+	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Row: answers.Report{},
+		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
 }
 
 // reports returns the windows that are reported, and what is reported together.
@@ -214,7 +163,7 @@ func (w *reporting) resume() error {
 }
 
 // rows yields the reports of one tenant after the other.
-func (w *reporting) rows(ctx context.Context, yield func(formats.Row, error) bool) {
+func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
 	ctx, meter := metered(ctx)
 	before := w.out.Operations
 	defer func() { w.out.Operations, w.out.RowsRead = before+int(meter.Load()), w.ask.Rows.Load() }()
@@ -233,7 +182,7 @@ func (w *reporting) rows(ctx context.Context, yield func(formats.Row, error) boo
 			return
 		}
 		w.last = reportPlace{w.ask.Span.From, w.ask.Span.To, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
-		if w.out.Count++; !yield(&reportRow{r}, nil) {
+		if w.out.Count++; !yield(answers.ReportOf(r), nil) {
 			return
 		}
 	}

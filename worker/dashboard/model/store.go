@@ -122,6 +122,19 @@ func (s *Store) Run(ctx context.Context) error {
 // Changed returns a channel that is closed at the next change of the map or of a list.
 func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
 
+// units returns what remembers the units of sensors, for the many rows of an answer.
+func (s *Store) units() func(sensor string) string {
+	known := map[string]string{}
+	return func(sensor string) string {
+		unit, is := known[sensor]
+		if !is {
+			unit = s.unit(sensor)
+			known[sensor] = unit
+		}
+		return unit
+	}
+}
+
 // unit returns the unit of a sensor from the first pipeline that has one.
 func (s *Store) unit(sensor string) string {
 	if sensor, is := Rated(sensor); is {

@@ -1,37 +1,21 @@
 package model
 
-import "time"
+import (
+	"time"
 
-// An Incident is a rule that held for a device.
-type Incident struct {
-	ID       string            `json:"id"` // rule~device~time of the first opening
-	Rule     string            `json:"rule"`
-	Device   string            `json:"device"`
-	Tenant   string            `json:"tenant"`
-	Site     string            `json:"site,omitempty"`
-	Labels   map[string]string `json:"labels,omitempty"` // of the device, when it opened
-	Severity string            `json:"severity"`
-	State    string            `json:"state"` // open, acknowledged or closed
-	Muted    bool              `json:"muted"` // nobody is notified
-	First    time.Time         `json:"first"` // when it opened first
-	Opened   time.Time         `json:"opened"`
-	Since    time.Time         `json:"since"` // when the rule began to hold
-	Value    string            `json:"value,omitempty"`
-	Text     string            `json:"text"`
-	Closed   *time.Time        `json:"closed,omitempty"`
-	Reason   string            `json:"reason,omitempty"` // of closing, if it is not in the readings
-}
+	"furrow/worker/answers"
+)
 
 // Incidents is the answer of /v1/incidents.
 type Incidents struct {
 	Bounds
-	Rows []Incident `json:"rows"`
+	Rows []answers.Incident `json:"rows"`
 	Extent
 }
 
 // An IncidentAnswer is the answer of /v1/incidents/{incident}.
 type IncidentAnswer struct {
-	Incident
+	answers.Incident
 	Transitions []Transition   `json:"transitions"` // the oldest first
 	Notes       []IncidentNote `json:"notes"`       // the oldest first
 	Operations  int            `json:"operations"`
@@ -59,8 +43,8 @@ type IncidentNote struct {
 
 // An IncidentChange is the event incident of /v1/stream.
 type IncidentChange struct {
-	What     string   `json:"what"` // opened, changed or closed
-	Incident Incident `json:"incident"`
+	What     string           `json:"what"` // opened, changed or closed
+	Incident answers.Incident `json:"incident"`
 }
 
 // OpenIncidents counts the incidents that are not closed.

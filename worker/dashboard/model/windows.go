@@ -12,7 +12,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/formats"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -36,59 +36,8 @@ type FleetQuery struct {
 type Windows struct {
 	Window string `json:"window"`
 	Bounds
-	Rows []SensorWindows `json:"rows"`
+	Rows []answers.SensorWindows `json:"rows"`
 	Extent
-}
-
-// SensorWindows are the sensors of a device in a window of time.
-type SensorWindows struct {
-	Device  string                  `json:"device"`
-	Tenant  string                  `json:"tenant"` // that the device belonged to then
-	Time    time.Time               `json:"time"`   // start of the window
-	Sensors map[string]SensorWindow `json:"sensors"`
-}
-
-// A SensorWindow sums up the numbers of a sensor in a window of time.
-type SensorWindow struct {
-	Count int64   `json:"count"`
-	Sum   float64 `json:"sum"`
-	Min   float64 `json:"min"`
-	Max   float64 `json:"max"`
-	First float64 `json:"first"`
-	Last  float64 `json:"last"`
-	Mean  float64 `json:"mean"`
-}
-
-type windowRow struct{ query.Bucket }
-
-func (b *windowRow) Object() any {
-	w := SensorWindows{Device: string(b.Device), Tenant: string(b.Tenant), Time: b.Start.Time(),
-		Sensors: make(map[string]SensorWindow, len(b.Sensors))}
-	for _, a := range b.Sensors {
-		w.Sensors[a.Sensor] = SensorWindow{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()}
-	}
-	return w
-}
-
-func windowColumns() []formats.Column {
-	columns := []formats.Column{{Name: "device"}, {Name: "time", Type: formats.Time}, {Name: "sensor"},
-		{Name: "count", Type: formats.Count}}
-	for _, name := range []string{"sum", "min", "max", "first", "last", "mean"} {
-		columns = append(columns, formats.Column{Name: name, Type: formats.Number})
-	}
-	return append(columns, formats.Column{Name: "tenant"})
-}
-
-func (b *windowRow) Lines(line func([]formats.Cell)) {
-	cells := [11]formats.Cell{0: formats.TextCell(string(b.Device)), 1: formats.TimeCell(b.Start.Time()),
-		10: formats.TextCell(string(b.Tenant))}
-	for _, a := range b.Sensors {
-		cells[2], cells[3] = formats.TextCell(a.Sensor), formats.CountCell(a.Count)
-		for i, v := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()} {
-			cells[4+i] = formats.NumberCell(v)
-		}
-		line(cells[:])
-	}
 }
 
 // Limits of a question about many devices. Wider ones are refused, because nobody would wait for all of their parts.
@@ -118,7 +67,7 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	q.Where = nil // it is on windows, and not on newest values
 	q.labels = where != nil && where.Labels()
 	w := &windowed{store: s, q: q, where: rowCondition{store: s, where: where},
-		cursor: s.cursorFor("windows", within(ctx), q.Asked)}
+		cursor: s.cursorFor("windows", within(ctx), q.Asked), unit: s.units()}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if where != nil && len(q.Sensors) > 0 {
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
@@ -140,11 +89,11 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 		return Export{}, err
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit}, Rows: []SensorWindows{},
+	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit}, Rows: []answers.SensorWindows{},
 		Extent: Extent{Operations: read.Operations + int(meter.Load())}}
 	w.out = &out.Extent
 	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out },
-		Columns: windowColumns(), Rows: func(yield func(formats.Row, error) bool) { w.rows(ctx, yield) }}, nil
+		Row: answers.SensorWindows{}, Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
 }
 
 // checkMeasured returns an error for a sensor that none of the tenant's devices has, and for rates.
@@ -189,6 +138,7 @@ type windowed struct {
 	ask    query.Question
 	homes  []home
 	cursor cursor
+	unit   func(sensor string) string
 	after  windowPlace // the last window of the part before
 	last   windowPlace // the last one that was read
 	out    *Extent
@@ -225,7 +175,7 @@ func (w *windowed) checkSize() error {
 }
 
 // rows yields the rest of the day on which the part before has ended, and then the other days.
-func (w *windowed) rows(ctx context.Context, yield func(formats.Row, error) bool) {
+func (w *windowed) rows(ctx context.Context, yield func(any, error) bool) {
 	ctx, meter := metered(ctx)
 	before := w.out.Operations
 	defer func() { w.out.Operations, w.out.RowsRead = before+int(meter.Load()), w.ask.Rows.Load() }()
@@ -263,7 +213,7 @@ func (w *windowed) homesAfter() (rest []home) {
 
 // read yields the windows of homes, and reports whether to go on.
 func (w *windowed) read(
-	ctx context.Context, ask query.Question, homes []home, yield func(formats.Row, error) bool,
+	ctx context.Context, ask query.Question, homes []home, yield func(any, error) bool,
 ) bool {
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
@@ -300,7 +250,7 @@ func (w *windowed) read(
 			}
 			continue
 		}
-		if w.out.Count++; !yield(&windowRow{b}, nil) {
+		if w.out.Count++; !yield(answers.WindowsOf(b, w.unit), nil) {
 			return false
 		}
 	}

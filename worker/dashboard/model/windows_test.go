@@ -14,6 +14,7 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/query"
 )
@@ -25,10 +26,10 @@ func rowsOf(t *testing.T, a Export, err error) (all []string) {
 	for row, err := range a.Rows {
 		must.Succeed(t, err)
 		switch row := row.(type) {
-		case *windowRow:
-			all = append(all, fmt.Sprint(row.Device, row.Start))
-		case *newestRow:
-			all = append(all, row.device)
+		case answers.SensorWindows:
+			all = append(all, fmt.Sprint(row.Device, tables.TicksOf(row.Time)))
+		case answers.NewestValues:
+			all = append(all, row.Device)
 		}
 	}
 	if int64(len(all)) != a.Extent.Count || a.Extent.RowsRead < a.Extent.Count {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/answers"
 	"furrow/worker/budget"
 	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
@@ -14,10 +15,10 @@ import (
 
 // commands returns commands in every state, and a desired configuration.
 func commands() api.Commands {
-	all := api.Commands{Device: "pump-7", Desired: &api.Command{ID: "0639308592000000000-d", State: "succeeded",
+	all := api.Commands{Device: "pump-7", Desired: &answers.Command{ID: "0639308592000000000-d", State: "succeeded",
 		Body: map[string]any{"limit": 180}, Sent: theTime(), Who: "olga", Result: map[string]any{"limit": 180}}}
 	for i, state := range []string{"queued", "received", "succeeded", "failed", "canceled", "expired"} {
-		all.Commands = append(all.Commands, api.Command{ID: fmt.Sprintf("063930859200000000%d-a", i), State: state,
+		all.Commands = append(all.Commands, answers.Command{ID: fmt.Sprintf("063930859200000000%d-a", i), State: state,
 			Body: map[string]any{"heater": "off"}, Sent: theTime(), Expires: theTime(), Who: "rule hot",
 			Incident: "hot~pump-7~20261120T081500Z"})
 	}
@@ -88,10 +89,10 @@ func states(all ...string) *model.Series {
 }
 
 // incidents returns one of each severity: open, acknowledged and closed.
-func incidents() (all []model.Incident) {
+func incidents() (all []answers.Incident) {
 	for i, severity := range model.Severities() {
 		at := theTime().Add(-time.Duration(i+1) * time.Hour)
-		one := model.Incident{ID: fmt.Sprintf("hot~contoso:berlin:pump-%05d~20261121T080000Z", i), Rule: "hot",
+		one := answers.Incident{ID: fmt.Sprintf("hot~contoso:berlin:pump-%05d~20261121T080000Z", i), Rule: "hot",
 			Device: fmt.Sprintf("contoso:berlin:pump-%05d", i), Tenant: "contoso", Site: "berlin", Severity: severity,
 			State: model.IncidentStates()[i], Muted: i == 1, First: at, Opened: at, Since: at, Value: "195",
 			Text: "oil is 195 °C"}
@@ -104,22 +105,27 @@ func incidents() (all []model.Incident) {
 	return all
 }
 
+func latest(sensor string, value any, unit string) model.Latest {
+	return model.Latest{Sensor: sensor, NewestValue: answers.NewestValue{Value: value, Unit: unit, Doubtful: true}}
+}
+
 // heldDevice returns a device that fills every part of its page.
 func heldDevice() model.DeviceAnswer {
 	lag, at := 38.0, theTime().Add(-38*time.Second)
 	return model.DeviceAnswer{State: model.Held,
-		Device: model.Record{Device: "contoso:berlin:pump-00007", Month: "2026-10", Tenant: "contoso", Site: "berlin",
+		Device: answers.Record{Device: "contoso:berlin:pump-00007", Month: "2026-10", Tenant: "contoso", Site: "berlin",
 			Lat: number(52.52), Lon: number(13.4), Labels: map[string]string{"model": "mk1"}, Readings: "readings",
-			Enrollment: "factory-7", Status: "active", Tokens: []model.Token{{Policy: "c2-0007", From: at.AddDate(0, 0, -7),
+			Enrollment: "factory-7", Status: "active", Tokens: []answers.Token{{Policy: "c2-0007", From: at.AddDate(0, 0, -7),
 				To: at.Add(time.Hour), Expires: at.Add(50 * time.Minute), Fingerprint: "9f31c2aa"}}},
-		Latest: []model.Latest{{Sensor: "door", Value: "closed", Time: at}, {Sensor: "temperature", Value: 21.5, Unit: "°C",
-			Time: at, AgeSeconds: 38, Doubtful: true}},
+		Latest: []model.Latest{{Sensor: "door", NewestValue: answers.NewestValue{Value: "closed", Time: at}},
+			{Sensor: "temperature", AgeSeconds: 38,
+				NewestValue: answers.NewestValue{Value: 21.5, Unit: "°C", Time: at, Doubtful: true}}},
 		Pipelines: []model.DevicePipeline{{Pipeline: "live", Checkpoint: "0639313425612345678", CheckpointTime: &at,
 			LagSeconds: &lag, Rows: 182233, Rejects: 1234, RejectsKept: 100, Late: 14,
 			LastBatch: &model.LastBatch{Rows: 12, Seconds: 0.0031},
 			Held:      &model.Hold{Until: at.Add(time.Hour), Reason: "fold: temperature: state is 70 KiB", Attempts: 4}},
 			{Pipeline: "archive"}},
-		Rejects: []model.Reject{{Row: "0639313425612345678-a", Time: &at, Sensor: "temperature",
+		Rejects: []answers.Reject{{Row: "0639313425612345678-a", Time: at, Sensor: "temperature",
 			Reason: "temperature: not finite", Value: "-1e999"},
 			{Row: "<script>alert(1)</script>", Reason: "row key: not 19 digits", Value: strings.Repeat("<script> ", 12)}}}
 }

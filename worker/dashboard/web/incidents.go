@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
 
@@ -21,7 +21,7 @@ const (
 func (s *Site) incidents(r *http.Request, p api.Params) (Page, model.Read, error) {
 	now := time.Now()
 	p.Limit = cmp.Or(min(p.Limit, model.MaxListed), listedIncidents)
-	q := p.Incidents(formats.JSON, now)
+	q := p.Incidents(answers.JSON, now)
 	answer, read, err := s.c.Model.IncidentList(r.Context(), q)
 	if err != nil {
 		return nil, read, err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
@@ -51,8 +52,8 @@ type MapPage struct {
 	Tenants  []string
 	Sensors  []model.Sensor
 	Overview model.Overview
-	Newest   []model.Incident // open ones, the greatest severity first
-	Rules    bool             // there are rules, so that there can be incidents
+	Newest   []answers.Incident // open ones, the greatest severity first
+	Rules    bool               // there are rules, so that there can be incidents
 	Map      model.Map
 	List     model.DeviceList
 	Budget   *model.Budget // nearly spent, or more; nil: it is not, or there is none
@@ -78,7 +79,7 @@ type DevicePage struct {
 	Overlays []*model.Series   // other sensors of the same time
 	Gaps     *model.RecentGaps // nil: its readings have no numbers, or they could not be read
 	// Incidents are those of the time of the chart, the newest first.
-	Incidents []model.Incident
+	Incidents []answers.Incident
 	Commands  api.Commands
 }
 

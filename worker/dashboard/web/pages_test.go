@@ -17,6 +17,7 @@ import (
 
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
@@ -42,7 +43,7 @@ func allPages() map[string]web.Page {
 		"device/empty":    &web.DevicePage{Now: theTime()},
 		"incidents/empty": &web.IncidentsPage{Counts: &model.IncidentCounts{Hours: make([]int, 24)}},
 		"incident/empty": &web.IncidentPage{Now: theTime(),
-			Answer: model.IncidentAnswer{Incident: model.Incident{Rule: "hot", Device: "pump-7"}}},
+			Answer: model.IncidentAnswer{Incident: answers.Incident{Rule: "hot", Device: "pump-7"}}},
 		"pipelines/empty": &web.PipelinesPage{},
 		"pipeline/new": &web.PipelinesPage{
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
@@ -130,13 +131,13 @@ func hostilePages() map[string]web.Page {
 	sensors := []model.Sensor{{Name: nasty, Unit: nasty, Kind: nasty, Min: nan}, {Name: long}}
 	row := model.Row{Device: nasty, Tenant: nasty, Site: nasty, Labels: map[string]string{nasty: nasty}, State: nasty,
 		Value: nasty, Lat: number(1)}
-	incident := model.Incident{ID: nasty, Rule: nasty, Device: nasty, Tenant: nasty, Site: nasty, Severity: nasty,
+	incident := answers.Incident{ID: nasty, Rule: nasty, Device: nasty, Tenant: nasty, Site: nasty, Severity: nasty,
 		State: nasty, Value: nasty, Text: nasty, Reason: nasty, Labels: map[string]string{nasty: nasty}, Opened: theTime()}
 	list := model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{row, {Device: long, Value: math.Inf(-1)}}}
 	return map[string]web.Page{
 		"world/hostile": &web.MapPage{Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty,
 			State: nasty}, Sort: nasty, Overview: model.Overview{Devices: -1, LagSeconds: nan, ReadingsPerMinute: inf},
-			Tenants: []string{nasty, long}, Sensors: sensors, Newest: []model.Incident{incident},
+			Tenants: []string{nasty, long}, Sensors: sensors, Newest: []answers.Incident{incident},
 			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
 			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
 				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
@@ -146,27 +147,27 @@ func hostilePages() map[string]web.Page {
 			Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty, State: nasty}}, Tenants: []string{nasty},
 			Sensors: sensors, List: list},
 		"device/hostile": &web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{
-			State: nasty, Device: model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
+			State: nasty, Device: answers.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
 				Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
-				Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}},
-			Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true}, {Sensor: long, Value: *nan}},
+				Tokens: []answers.Token{{Policy: nasty, Fingerprint: nasty}}},
+			Latest: []model.Latest{latest(nasty, nasty, nasty), latest(long, *nan, "")},
 			Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: nan,
 				Held: &model.Hold{Reason: nasty}}},
-			Rejects:    []model.Reject{{Row: nasty, Reason: nasty}},
+			Rejects:    []answers.Reject{{Row: nasty, Reason: nasty}},
 			Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}},
 		"device states/hostile": &web.DevicePage{Now: theTime(), Series: states(nasty, long, "", nasty),
 			Overlays: []*model.Series{series},
-			Answer:   model.DeviceAnswer{Latest: []model.Latest{{Sensor: nasty, Unit: nasty, Value: 1.5}}}},
-		"device incidents/hostile": &web.DevicePage{Now: theTime(), Series: series, Incidents: []model.Incident{incident},
-			Answer: model.DeviceAnswer{Device: model.Record{Device: nasty}}},
+			Answer:   model.DeviceAnswer{Latest: []model.Latest{latest(nasty, 1.5, nasty)}}},
+		"device incidents/hostile": &web.DevicePage{Now: theTime(), Series: series, Incidents: []answers.Incident{incident},
+			Answer: model.DeviceAnswer{Device: answers.Record{Device: nasty}}},
 		"device commands/hostile": &web.DevicePage{Now: theTime(), Answer: model.DeviceAnswer{
-			Device: model.Record{Device: nasty}}, Commands: api.Commands{Desired: &api.Command{Body: nasty, Result: nasty},
-			Commands: []api.Command{{ID: nasty, State: nasty, Body: map[string]any{nasty: nasty}, Who: nasty, By: nasty,
+			Device: answers.Record{Device: nasty}}, Commands: api.Commands{Desired: &answers.Command{Body: nasty, Result: nasty},
+			Commands: []answers.Command{{ID: nasty, State: nasty, Body: map[string]any{nasty: nasty}, Who: nasty, By: nasty,
 				Incident: nasty, Result: nasty}}}},
 		"incidents/hostile": &web.IncidentsPage{Query: model.IncidentQuery{Tenant: nasty, Site: nasty, Label: nasty,
 			Rule: nasty, Device: nasty, Severity: nasty, States: []string{nasty}, After: nasty}, Span: nasty,
 			Tenants: []string{nasty},
-			Answer:  model.Incidents{Rows: []model.Incident{incident}, Extent: model.Extent{Next: nasty}},
+			Answer:  model.Incidents{Rows: []answers.Incident{incident}, Extent: model.Extent{Next: nasty}},
 			Counts:  &model.IncidentCounts{Hours: []int{-1}, Rules: []model.RuleCount{{Rule: nasty, Day: -1}}}},
 		"incident/hostile": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incident,
 			Transitions: []model.Transition{{What: nasty, Value: nasty, Text: nasty, Reason: nasty}},

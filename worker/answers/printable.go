@@ -1,4 +1,4 @@
-package formats
+package answers
 
 import (
 	"fmt"
@@ -32,8 +32,8 @@ func acts(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
 }
 
-// PrintableJSON escapes, in valid JSON, the characters that act on terminals and that JSON may have unescaped: DEL, and
-// U+0080 to U+009F.
+// PrintableJSON escapes, in valid JSON, the characters that act on terminals and that JSON may have unescaped: DEL,
+// and U+0080 to U+009F.
 func PrintableJSON(b []byte) []byte {
 	for i := 0; i < len(b); i++ {
 		if b[i] != 0x7f && (b[i] != 0xc2 || i+1 == len(b) || b[i+1] >= 0xa0) {

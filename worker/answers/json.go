@@ -1,43 +1,18 @@
-package formats
+package answers
 
 import (
 	"bytes"
 	"io"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// A Writer writes an answer. End or Break is its last call.
-type Writer interface {
-	// Row writes a row, perhaps later.
-	Row(Row) error
-	// End completes the answer.
-	End() error
-	// Break completes nothing: every reader of the format that reads to the end fails. It writes the reason where the
-	// format lets a person see it.
-	Break(reason string) error
-}
-
-// NewWriter returns a writer of rows with these columns. In JSON they are the member rows of an object, which whole
-// returns with an empty list of rows: it is called before the first row for the members in front of them, which must
-// not change, and at the end for those behind.
-func NewWriter(f Format, w io.Writer, columns []Column, whole func() any) Writer {
-	switch f {
-	case JSONL:
-		return &jsonLines{w: w}
-	case CSV:
-		return newCSV(w, columns)
-	case Arrow:
-		return newArrow(w, columns)
-	}
-	return &jsonObject{lines: jsonLines{w: w}, whole: whole}
-}
-
-// options make encoding as that of encoding/json.
+// options make encoding as that of encoding/json. Devices send texts that are no UTF-8.
 func options() json.Options {
 	return json.JoinOptions(jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true),
-		json.Deterministic(true))
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // Marshal encodes v as encoding/json does, but faster, and nothing in it acts on a terminal.
@@ -51,9 +26,9 @@ type jsonLines struct {
 	line bytes.Buffer
 }
 
-func (l *jsonLines) Row(r Row) error {
+func (l *jsonLines) Row(row any) error {
 	l.line.Reset()
-	if err := json.MarshalWrite(&l.line, r.Object(), options()); err != nil {
+	if err := json.MarshalWrite(&l.line, row, options()); err != nil {
 		return err
 	}
 	l.line.WriteByte('\n')
@@ -92,7 +67,7 @@ func (o *jsonObject) parts() (front, behind []byte, err error) {
 	return append(front, rowsMember[:len(rowsMember)-1]...), append([]byte("]"), append(behind, '\n')...), nil
 }
 
-func (o *jsonObject) Row(r Row) error {
+func (o *jsonObject) Row(row any) error {
 	if !o.begun {
 		o.begun = true
 		front, _, err := o.parts()
@@ -105,7 +80,7 @@ func (o *jsonObject) Row(r Row) error {
 	} else if _, err := io.WriteString(o.lines.w, ","); err != nil {
 		return err
 	}
-	return o.lines.Row(r)
+	return o.lines.Row(row)
 }
 
 func (o *jsonObject) End() error {

@@ -1,4 +1,4 @@
-package formats
+package answers
 
 import (
 	"io"
@@ -20,15 +20,15 @@ type arrowWriter struct {
 	w       io.Writer
 	out     *ipc.Writer
 	builder *array.RecordBuilder
-	columns []Column
+	columns *columns
 	lines   int
 	text    int // bytes of texts
 }
 
-func newArrow(w io.Writer, columns []Column) *arrowWriter {
+func newArrow(w io.Writer, columns *columns) *arrowWriter {
 	var fields []arrow.Field
-	for _, c := range columns {
-		fields = append(fields, arrow.Field{Name: c.Name, Type: c.Type.arrow(), Nullable: true})
+	for _, c := range columns.all {
+		fields = append(fields, arrow.Field{Name: c.name, Type: c.kind.arrow(), Nullable: true})
 	}
 	schema := arrow.NewSchema(fields, nil)
 	return &arrowWriter{w: w, out: ipc.NewWriter(w, ipc.WithSchema(schema)),
@@ -37,35 +37,33 @@ func newArrow(w io.Writer, columns []Column) *arrowWriter {
 
 // arrow returns the type in Arrow. Times are in microseconds: in nanoseconds they would end in the year 2262, and a
 // device's clock may not.
-func (t Type) arrow() arrow.DataType {
-	switch t {
-	case Number:
+func (k kind) arrow() arrow.DataType {
+	switch k {
+	case number:
 		return arrow.PrimitiveTypes.Float64
-	case Count:
+	case count:
 		return arrow.PrimitiveTypes.Int64
-	case Time:
+	case moment:
 		return &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
-	case Flag:
+	case flag:
 		return arrow.FixedWidthTypes.Boolean
 	}
 	return arrow.BinaryTypes.String
 }
 
-func (a *arrowWriter) Row(r Row) (err error) {
-	r.Lines(func(cells []Cell) {
+func (a *arrowWriter) Row(row any) error {
+	return a.columns.lines(row, func(cells []cell) error {
 		for i := range cells {
 			a.append(a.builder.Field(i), &cells[i])
 		}
 		if a.lines++; a.lines == batchLines || a.text >= batchText {
-			if e := a.flush(); e != nil {
-				err = e
-			}
+			return a.flush()
 		}
+		return nil
 	})
-	return err
 }
 
-func (a *arrowWriter) append(to array.Builder, v *Cell) {
+func (a *arrowWriter) append(to array.Builder, v *cell) {
 	if !v.has {
 		to.AppendNull()
 		return
@@ -80,8 +78,9 @@ func (a *arrowWriter) append(to array.Builder, v *Cell) {
 	case *array.BooleanBuilder:
 		to.Append(v.count != 0)
 	case *array.StringBuilder:
-		to.Append(strings.ToValidUTF8(v.text, "\ufffd"))
-		a.text += len(v.text)
+		text := strings.ToValidUTF8(v.csv(), "\ufffd")
+		to.Append(text)
+		a.text += len(text)
 	}
 }
 
@@ -103,8 +102,8 @@ func (a *arrowWriter) End() error {
 	return a.out.Close()
 }
 
-// Break begins a message of 256 bytes and writes only a few of them. A reader takes the end of its input for the end of
-// the stream between two messages, and also after the length of one.
+// Break begins a message of 256 bytes and writes only a few of them. A reader takes the end of its input for the end
+// of the stream between two messages, and also after the length of one.
 func (a *arrowWriter) Break(string) error {
 	if a.lines > 0 {
 		if err := a.flush(); err != nil {

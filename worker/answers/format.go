@@ -1,4 +1,4 @@
-package formats
+package answers
 
 import (
 	"mime"
@@ -11,14 +11,15 @@ type Format string
 
 // All formats.
 const (
+	Table Format = "table" // for people: aligned
 	JSON  Format = "json"  // one object that has all rows
 	JSONL Format = "jsonl" // an object per row and line
 	CSV   Format = "csv"
 	Arrow Format = "arrow" // an IPC stream
 )
 
-// Names returns the names of all formats.
-func Names() []string { return []string{string(JSON), string(JSONL), string(CSV), string(Arrow)} }
+// ForPrograms returns the names of the formats of /v1, which programs read.
+func ForPrograms() []string { return []string{string(JSON), string(JSONL), string(CSV), string(Arrow)} }
 
 // MediaType returns the Content-Type of an answer.
 func (f Format) MediaType() string {

@@ -1,0 +1,63 @@
+package answers
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// csvWriter writes CSV as in RFC 4180, with a header.
+type csvWriter struct {
+	w       io.Writer
+	out     *csv.Writer
+	columns *columns
+	line    []string
+}
+
+func newCSV(w io.Writer, columns *columns) *csvWriter {
+	c := &csvWriter{w: w, out: csv.NewWriter(w), columns: columns, line: make([]string, len(columns.all))}
+	for i := range columns.all {
+		c.line[i] = columns.all[i].name
+	}
+	_ = c.out.Write(c.line) // an error comes again at the end
+	return c
+}
+
+func (c *csvWriter) Row(row any) error {
+	return c.columns.lines(row, func(cells []cell) error {
+		for i := range cells {
+			if c.line[i] = cells[i].csv(); cells[i].kind == text {
+				c.line[i] = harmless(Printable(c.line[i]))
+			}
+		}
+		return c.out.Write(c.line)
+	})
+}
+
+func (c *csvWriter) End() error {
+	c.out.Flush()
+	return c.out.Error()
+}
+
+// Break ends in a quoted text without its second quote.
+func (c *csvWriter) Break(reason string) error {
+	if err := c.End(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.w, `"`+strings.ReplaceAll(reason, `"`, "'"))
+	return err
+}
+
+// harmless keeps a spreadsheet from running a device's text as a formula: it adds an apostrophe before a text that
+// begins like a formula, and before one that begins with an apostrophe, so that removing one restores the text.
+// owasp.org: "CSV Injection".
+func harmless(text string) string {
+	if text == "" || !strings.ContainsRune("=+-@\t\r\n'", rune(text[0])) {
+		return text
+	}
+	if _, err := strconv.ParseFloat(text, 64); err == nil && text[0] != '\'' {
+		return text // a number, sent as text
+	}
+	return "'" + text
+}

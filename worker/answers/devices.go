@@ -1,0 +1,106 @@
+package answers
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/commands"
+	"furrow/tables/schema"
+)
+
+// A Record is a device's record.
+type Record struct {
+	Device     string `json:"device" column:"device"`
+	Month      string `json:"month" column:"month"`
+	Tenant     string `json:"tenant" column:"tenant"`
+	Site       string `json:"site,omitempty" column:"site"`
+	Enrollment string `json:"enrollment,omitempty" column:"enrollment"`
+	// active, revoked, removed, or moved: it belongs to another tenant now
+	Status    string            `json:"status" column:"status"`
+	Lat       *float64          `json:"lat,omitempty" column:"lat"`
+	Lon       *float64          `json:"lon,omitempty" column:"lon"`
+	Labels    map[string]string `json:"labels,omitempty" column:"labels"`
+	Model     string            `json:"model,omitempty"`   // that the device states
+	Readings  string            `json:"readings"`          // the table with its readings
+	Outcome   string            `json:"outcome,omitempty"` // of furrow device add
+	Until     *time.Time        `json:"until,omitempty"`   // when it moved
+	InFleet   *bool             `json:"inFleet,omitempty"` // whether runs find the device; like tokens, not in lists
+	Tokens    []Token           `json:"tokens,omitempty"`
+	Pipelines []DeviceTrack     `json:"pipelines,omitempty"` // of those that have begun with it, in furrow device show
+}
+
+// A Token was issued to a device.
+type Token struct {
+	Policy      string    `json:"policy"` // empty with --revocation at-expiry: no revocation ends it
+	From        time.Time `json:"from"`   // lowest row key that it admits
+	To          time.Time `json:"to"`
+	Expires     time.Time `json:"expires"`
+	Ended       bool      `json:"ended"` // whether a revocation ended it: of the device, or of another one of its cohort
+	Fingerprint string    `json:"fingerprint"`
+}
+
+// A DeviceTrack is how far a pipeline has got with a device.
+type DeviceTrack struct {
+	Pipeline     string  `json:"pipeline"`
+	Checkpoint   string  `json:"checkpoint"` // rows up to this row key are folded
+	Rows         int64   `json:"rows"`       // since the beginning
+	Late         int64   `json:"late"`
+	BatchRows    int64   `json:"batchRows"`    // that the last job with rows has folded
+	BatchSeconds float64 `json:"batchSeconds"` // to read and to fold them
+}
+
+// RecordOf returns the record of a device as lists have it.
+func RecordOf(d schema.Device) Record {
+	r := Record{Device: string(d.ID), Month: d.Month.String(), Tenant: string(d.Tenant), Site: string(d.Site),
+		Enrollment: string(d.Enrollment), Status: string(cmp.Or(d.Status, schema.Active)), Labels: d.Labels, Model: d.Model,
+		Readings: d.Readings}
+	if d.Position != nil {
+		r.Lat, r.Lon = &d.Position.Lat, &d.Position.Lon
+	}
+	return r
+}
+
+// TokensOf returns the tokens of a device. The policies of its readings table say which have ended; nil: they are not
+// known, or there are none.
+func TokensOf(d schema.Device, policies *schema.Policies) (all []Token) {
+	for _, t := range d.Tokens {
+		all = append(all, Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(),
+			Ended: policies != nil && policies.Ended(t), Fingerprint: t.Fingerprint})
+	}
+	return all
+}
+
+// A Command is what a device is told to do, or the configuration that it is to have.
+type Command struct {
+	Sent time.Time `json:"sent" column:"sent"`
+	// queued, received, succeeded, failed, canceled or expired
+	State    string    `json:"state" column:"state"`
+	Body     any       `json:"body" column:"body"`                // JSON that the device gets
+	Result   any       `json:"result,omitempty" column:"result"`  // JSON that the device told
+	Expires  time.Time `json:"expires,omitzero" column:"expires"` // absent for a desired configuration
+	Who      string    `json:"who,omitempty" column:"who"`        // sent it
+	ID       string    `json:"id" column:"id"`
+	Device   string    `json:"device"`
+	Incident string    `json:"incident,omitempty"` // for which a rule sent it
+	Answered time.Time `json:"answered,omitzero"`  // when the device acknowledged it last
+	Canceled time.Time `json:"canceled,omitzero"`
+	By       string    `json:"by,omitempty"` // canceled it
+}
+
+// CommandOf returns a command at a time of storage.
+func CommandOf(c commands.Command, now tables.Ticks) Command {
+	one := Command{Device: string(c.Device), ID: string(c.ID), State: c.State(now), Body: json.RawMessage(c.Body),
+		Sent: c.ID.Sent().Time(), Who: c.Who, Incident: c.Incident, By: c.By, Canceled: timeOfTicks(c.Canceled)}
+	if !c.Desired {
+		one.Expires = c.Expires.Time()
+	}
+	if last := c.Last(); last != nil {
+		one.Answered = last.Row.Ticks.Time()
+		if last.Result != "" {
+			one.Result = json.RawMessage(last.Result)
+		}
+	}
+	return one
+}

@@ -1,0 +1,76 @@
+package answers
+
+import (
+	"time"
+
+	"furrow/worker/query"
+)
+
+// An Incident is a rule that held for a device.
+type Incident struct {
+	Opened   time.Time         `json:"opened" column:"opened,exact"` // when it opened last
+	Severity string            `json:"severity" column:"severity"`   // info, warning or critical
+	State    string            `json:"state" column:"state"`         // open, acknowledged or closed
+	Muted    bool              `json:"muted" column:"muted"`         // nobody is notified
+	Rule     string            `json:"rule" column:"rule"`
+	Device   string            `json:"device" column:"device"`
+	Text     string            `json:"text" column:"text"`
+	Closed   *time.Time        `json:"closed,omitempty" column:"closed,exact"`
+	ID       string            `json:"id" column:"id"` // rule~device~time of the first opening
+	Tenant   string            `json:"tenant" column:"tenant" people:"-"`
+	Site     string            `json:"site,omitempty" column:"site" people:"-"`
+	Labels   map[string]string `json:"labels,omitempty" column:"labels" people:"-"` // of the device, when it opened
+	Value    string            `json:"value,omitempty" column:"value" people:"-"`
+	First    time.Time         `json:"first" column:"first,exact" people:"-"` // when it opened first
+	Since    time.Time         `json:"since" column:"since,exact" people:"-"` // when the rule began to hold
+	// of closing, if it is not in the readings
+	Reason string `json:"reason,omitempty" column:"reason" people:"-"`
+}
+
+// IncidentOf returns an incident.
+func IncidentOf(i *query.Incident) Incident {
+	one := Incident{ID: i.ID.String(), Rule: string(i.ID.Rule), Device: string(i.ID.Device),
+		Tenant: string(i.Home.Tenant), Site: string(i.Site), Labels: i.Labels, Severity: i.Severity, State: i.State(),
+		Muted: i.Muted, First: i.ID.First.Time(), Opened: i.At.Time(), Since: i.Since.Time(), Value: i.Value, Text: i.Text}
+	if i.Closed != nil {
+		at := i.Closed.At.Time()
+		one.Closed, one.Reason = &at, i.Closed.Reason
+	}
+	return one
+}
+
+// A Reject is a row, or a value of it, that could not be processed.
+type Reject struct {
+	Device   string    `json:"device" column:"device"`
+	Time     time.Time `json:"time,omitzero" column:"time,exact"` // of the row key; absent where it has none
+	Row      string    `json:"row" column:"row"`
+	Sensor   string    `json:"sensor,omitempty" column:"sensor"` // absent: the whole row
+	Value    string    `json:"value,omitempty" column:"value"`   // of the sensor
+	Reason   string    `json:"reason" column:"reason"`
+	At       time.Time `json:"at" column:"at"` // when it was rejected
+	Pipeline string    `json:"pipeline" column:"pipeline"`
+	Number   int64     `json:"number" column:"number"`   // among the rejects of the device and pipeline, from 1
+	Total    int64     `json:"total" column:"total"`     // rejects of the device in the pipeline so far
+	Reading  string    `json:"reading" column:"reading"` // the row as text
+}
+
+// RejectOf returns a reject.
+func RejectOf(r query.Reject) Reject {
+	return Reject{Device: string(r.Device), Time: timeOfTicks(r.Time), Row: r.Row, Sensor: r.Sensor, Value: r.Value,
+		Reason: r.Reason, At: r.At.Time(), Pipeline: string(r.Pipeline), Number: r.Number + 1, Total: r.Total,
+		Reading: r.Reading}
+}
+
+// A Reason is a reason for rejects, with the number of rows and the last of them.
+type Reason struct {
+	Count  int64  `json:"count" column:"count"`
+	Reason string `json:"reason" column:"reason"`
+	Sensor string `json:"sensor,omitempty" column:"sensor"`
+	Device string `json:"device" column:"device"`
+	Row    string `json:"row" column:"row"`
+}
+
+// ReasonOf returns a reason.
+func ReasonOf(r query.Reason) Reason {
+	return Reason{r.Count, r.Reason, r.Sensor, string(r.Device), r.Row}
+}
