@@ -18,12 +18,13 @@ import (
 // A Poisoned is a message that the pipeline could not process, with what is known about the reason. In the poison queue
 // it is a JSON object.
 type Poisoned struct {
-	Text     string    `json:"text"`              // text of the message
-	Cut      int       `json:"cut,omitzero"`      // bytes of Text before it was cut; 0 means it is complete
-	Cause    string    `json:"cause"`             // why the last attempt failed
-	At       time.Time `json:"at"`                // when it became poison
-	Attempts int       `json:"attempts,omitzero"` // failed attempts; 0 if it was not even tried
-	Worker   string    `json:"worker,omitempty"`  // worker that gave it up
+	At       time.Time `json:"at" column:"poisoned"`                // when it became poison
+	Attempts int       `json:"attempts,omitzero" column:"attempts"` // failed attempts; 0 if it was not even tried
+	Cause    string    `json:"cause" column:"cause"`                // why the last attempt failed
+	Text     string    `json:"text" column:"message"`               // text of the message
+	// bytes of Text before it was cut; 0 means it is complete
+	Cut    int    `json:"cut,omitzero"`
+	Worker string `json:"worker,omitempty"` // worker that gave it up
 }
 
 // Bounds of what is kept of a message and its cause. A message has 64 KiB, and JSON may write a character in six bytes.

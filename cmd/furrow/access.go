@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -56,11 +55,11 @@ name that the proxy gives.` + examples(
 
 // accessLine is somebody who has access, in JSON.
 type accessLine struct {
-	Name    string        `json:"name"`
-	Role    schema.Role   `json:"role"`
-	Tenant  schema.Tenant `json:"tenant,omitempty"` // that the token sees; without it all
-	By      string        `json:"by"`               // who added it
-	Created time.Time     `json:"created"`
+	Name    string        `json:"name" column:"name"`
+	Role    schema.Role   `json:"role" column:"role"`
+	Tenant  schema.Tenant `json:"tenant,omitempty" column:"tenant"` // that the token sees; without it all
+	By      string        `json:"by" column:"by"`                   // who added it
+	Created time.Time     `json:"created" column:"created"`
 	Token   string        `json:"token,omitempty"` // only where it was made just now
 }
 
@@ -162,14 +161,6 @@ func accessList(c *cli.Context) error {
 		return "nobody has access: furrow access add gives it", nil
 	})
 }
-
-func (accessLine) Columns() []string { return []string{"name", "role", "tenant", "by", "created"} }
-
-func (l accessLine) Lines() [][]any {
-	return [][]any{{l.Name, string(l.Role), string(l.Tenant), l.By, records.Second(tables.TicksOf(l.Created))}}
-}
-
-func (l accessLine) Object() any { return l }
 
 func accessRotateCommand() *cli.Command {
 	return &cli.Command{

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,10 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/sas"
 	"furrow/sas/access"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/query"
@@ -40,14 +37,14 @@ only read, simulate and dry runs are not recorded.` + examples(
 
 // actLine is an act in JSON.
 type actLine struct {
-	At      time.Time       `json:"at"` // when it began
-	Who     string          `json:"who"`
+	At      time.Time       `json:"at" column:"at"` // when it began
+	Who     string          `json:"who" column:"who"`
 	From    string          `json:"from"` // dashboard or command
-	What    string          `json:"what"`
-	Device  schema.DeviceID `json:"device,omitempty"`
-	Tenant  schema.Tenant   `json:"tenant,omitempty"` // that it is about; without it the fleet
-	Detail  string          `json:"detail,omitempty"`
-	Outcome string          `json:"outcome,omitempty"` // or the error; without it under way, or unknown
+	What    string          `json:"what" column:"what"`
+	Device  schema.DeviceID `json:"device,omitempty" column:"device"`
+	Tenant  schema.Tenant   `json:"tenant,omitempty" column:"tenant"` // that it is about; without it the fleet
+	Detail  string          `json:"detail,omitempty" column:"detail"`
+	Outcome string          `json:"outcome,omitempty" column:"outcome"` // or the error; without it under way, or unknown
 	Failed  bool            `json:"failed,omitempty"`
 }
 
@@ -86,17 +83,6 @@ func actLineOf(a schema.Act) actLine {
 	return actLine{At: a.At.Time(), Who: a.Who, From: a.From, What: a.What, Device: a.Device, Tenant: a.Tenant,
 		Detail: a.Detail, Outcome: a.Outcome, Failed: a.Failed}
 }
-
-func (actLine) Columns() []string {
-	return []string{"at", "who", "what", "device", "tenant", "detail", "outcome"}
-}
-
-func (l actLine) Lines() [][]any {
-	return [][]any{{records.Second(tables.TicksOf(l.At)), l.Who, l.What, string(l.Device), string(l.Tenant), l.Detail,
-		cmp.Or(l.Outcome, "unknown")}}
-}
-
-func (l actLine) Object() any { return l }
 
 // commandActor is who runs a command.
 func commandActor() admin.Actor { return admin.Actor{Name: operator(), From: "command"} }

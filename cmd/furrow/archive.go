@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/catalog"
@@ -128,15 +127,17 @@ func (s archiveScope) tenants(ctx context.Context, has *archive.Tables) iter.Seq
 
 // archiveLine is what the archive has of a tenant's day, in JSON.
 type archiveLine struct {
-	Tenant    schema.Tenant `json:"tenant"`
-	Date      string        `json:"date"`
-	Files     int           `json:"files"`
-	Readings  int64         `json:"readings"`
-	Rollups   int64         `json:"rollups,omitempty"` // rows of all tables of rollups
-	Reports   int64         `json:"reports,omitempty"` // rows of all tables of reports
-	Bytes     int64         `json:"bytes"`
-	Open      bool          `json:"open,omitempty"`     // the day is not over: there are the hours that are
-	Watermark time.Time     `json:"watermark,omitzero"` // every reading that storage had accepted then is in the tables
+	Tenant   schema.Tenant `json:"tenant" column:"tenant"`
+	Date     string        `json:"date" column:"date"`
+	Files    int           `json:"files" column:"files"`
+	Readings int64         `json:"readings" column:"readings"`
+	Rollups  int64         `json:"rollups,omitempty" column:"rollups"` // rows of all tables of rollups
+	Reports  int64         `json:"reports,omitempty" column:"reports"` // rows of all tables of reports
+	Bytes    int64         `json:"bytes" column:"bytes"`
+	// the day is not over: there are the hours that are
+	Open bool `json:"open,omitempty" column:"open"`
+	// every reading that storage had accepted then is in the tables
+	Watermark time.Time `json:"watermark,omitzero" column:"watermark"`
 }
 
 func archiveLineOf(d archive.HeldDay) archiveLine {
@@ -147,20 +148,6 @@ func archiveLineOf(d archive.HeldDay) archiveLine {
 	}
 	return line
 }
-
-func (archiveLine) Columns() []string {
-	return []string{"tenant", "date", "files", "readings", "rollups", "reports", "bytes", "watermark"}
-}
-
-func (l archiveLine) Lines() [][]any {
-	watermark := any("open")
-	if !l.Open {
-		watermark = records.Second(tables.TicksOf(l.Watermark))
-	}
-	return [][]any{{string(l.Tenant), l.Date, int64(l.Files), l.Readings, l.Rollups, l.Reports, l.Bytes, watermark}}
-}
-
-func (l archiveLine) Object() any { return l }
 
 func (s archiveScope) days(ctx context.Context, has *archive.Tables) iter.Seq2[archive.HeldDay, error] {
 	return func(yield func(archive.HeldDay, error) bool) {
@@ -231,17 +218,11 @@ func noteArchiveWaits(c *cli.Context, f *roles.Fleet) error {
 
 // archiveFileLine is a file of a table, in JSON.
 type archiveFileLine struct {
-	Path  string `json:"path"` // in the container of the archive
-	Date  string `json:"date"`
-	Rows  int64  `json:"rows"`
-	Bytes int64  `json:"bytes"`
+	Path  string `json:"path" column:"path"` // in the container of the archive
+	Date  string `json:"date" column:"date"`
+	Rows  int64  `json:"rows" column:"rows"`
+	Bytes int64  `json:"bytes" column:"bytes"`
 }
-
-func (archiveFileLine) Columns() []string { return []string{"path", "date", "rows", "bytes"} }
-
-func (l archiveFileLine) Lines() [][]any { return [][]any{{l.Path, l.Date, l.Rows, l.Bytes}} }
-
-func (l archiveFileLine) Object() any { return l }
 
 func archiveFiles(c *cli.Context) error {
 	if err := checkAnswer(c); err != nil {

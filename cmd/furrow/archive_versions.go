@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/catalog"
@@ -17,26 +16,16 @@ import (
 
 // versionLine is a version of a table, in JSON.
 type versionLine struct {
-	Version   int64     `json:"version"`
-	Time      time.Time `json:"time"`
-	Why       string    `json:"why"`
-	Files     int64     `json:"files"`     // that it added
-	FilesGone int64     `json:"filesGone"` // that it replaced or removed
-	Rows      int64     `json:"rows"`      // in the files that it added
-	RowsGone  int64     `json:"rowsGone"`  // in the files that it replaced or removed: a row that stays counts in both
-	Published bool      `json:"published"` // readers can see it
+	Version   int64     `json:"version" column:"version"`
+	Time      time.Time `json:"time" column:"time"`
+	Why       string    `json:"why" column:"why"`
+	Files     int64     `json:"files" column:"files"`          // that it added
+	FilesGone int64     `json:"filesGone" column:"files_gone"` // that it replaced or removed
+	Rows      int64     `json:"rows" column:"rows"`            // in the files that it added
+	// in the files that it replaced or removed: a row that stays counts in both
+	RowsGone  int64 `json:"rowsGone" column:"rows_gone"`
+	Published bool  `json:"published" column:"published"` // readers can see it
 }
-
-func (versionLine) Columns() []string {
-	return []string{"version", "time", "why", "files", "files_gone", "rows", "rows_gone", "published"}
-}
-
-func (l versionLine) Lines() [][]any {
-	return [][]any{{l.Version, records.Second(tables.TicksOf(l.Time)), l.Why, l.Files, l.FilesGone, l.Rows, l.RowsGone,
-		fmt.Sprint(l.Published)}}
-}
-
-func (l versionLine) Object() any { return l }
 
 // archiveVersions lists what versions of a table changed.
 func archiveVersions(c *cli.Context, has *archive.Tables, scope archiveScope, f *roles.Fleet) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,10 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 func commandCommand() *cli.Command {
@@ -54,7 +53,7 @@ func commandSend(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	line := commandLineOf(commands.Command{Command: sent}, 0)
+	line := answers.CommandOf(commands.Command{Command: sent}, 0)
 	return errors.Join(printLine(c, line, fmt.Sprintf("command %s is sent to %s; it expires at %s", sent.ID, device.ID,
 		sent.Expires.Time().Format(time.RFC3339))), err)
 }
@@ -111,9 +110,9 @@ func commandList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var lines []commandLine
+	var lines []answers.Command
 	for _, one := range slices.Backward(all.Commands) {
-		lines = append(lines, commandLineOf(one, all.Now))
+		lines = append(lines, answers.CommandOf(one, all.Now))
 	}
 	return answer(c, recordsOf(lines, nil), func() (string, error) { return "no command for " + string(device.ID), nil })
 }
@@ -145,58 +144,6 @@ func commandCancel(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	return errors.Join(printLine(c, commandLineOf(canceled, tables.TicksOf(time.Now())),
+	return errors.Join(printLine(c, answers.CommandOf(canceled, tables.TicksOf(time.Now())),
 		fmt.Sprintf("command %s is canceled", id)), err)
 }
-
-// commandLine is a command, or a desired configuration, in JSON.
-type commandLine struct {
-	Device   schema.DeviceID  `json:"device"`
-	ID       schema.CommandID `json:"id"`
-	State    string           `json:"state,omitempty"` // queued, received, succeeded, failed, canceled or expired
-	Body     any              `json:"body"`            // what the device is told
-	Sent     time.Time        `json:"sent"`
-	Expires  time.Time        `json:"expires,omitzero"`   // absent for a desired configuration
-	Who      string           `json:"who,omitempty"`      // sent it
-	Incident string           `json:"incident,omitempty"` // for which a rule sent it
-	Answered time.Time        `json:"answered,omitzero"`  // when the device acknowledged it last
-	Result   any              `json:"result,omitempty"`   // that the device told
-	Canceled time.Time        `json:"canceled,omitzero"`
-	By       string           `json:"by,omitempty"` // canceled it
-
-	body, result string
-}
-
-func commandLineOf(c commands.Command, now tables.Ticks) commandLine {
-	l := commandLine{Device: c.Device, ID: c.ID, State: c.State(now), Body: json.RawMessage(c.Body),
-		Sent: c.ID.Sent().Time(),
-		Who:  c.Who, Incident: c.Incident, By: c.By, body: c.Body}
-	if !c.Desired {
-		l.Expires = c.Expires.Time()
-	}
-	if last := c.Last(); last != nil {
-		l.Answered = last.Row.Ticks.Time()
-		if last.Result != "" {
-			l.Result, l.result = json.RawMessage(last.Result), last.Result
-		}
-	}
-	if c.Canceled != 0 {
-		l.Canceled = c.Canceled.Time()
-	}
-	return l
-}
-
-func (commandLine) Columns() []string {
-	return []string{"sent", "state", "body", "result", "expires", "who", "id"}
-}
-
-func (l commandLine) Lines() [][]any {
-	expires := any("")
-	if !l.Expires.IsZero() {
-		expires = records.Second(tables.TicksOf(l.Expires))
-	}
-	return [][]any{{records.Second(tables.TicksOf(l.Sent)), l.State, l.body, l.result, expires, l.Who,
-		string(l.ID)}}
-}
-
-func (l commandLine) Object() any { return l }

@@ -11,6 +11,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // TestCommandGoesTheWholeWay: from a person to what a device has acknowledged.
@@ -23,8 +24,8 @@ func TestCommandGoesTheWholeWay(t *testing.T) {
 	f.says("for $0.0003 on Azure", "enrollment set plant1 --commands")
 	f.refused(exitUsage, "not valid JSON", "command send pump-7", "{heater:off}")
 	f.refused(exitUsage, "it must be at most 7d", "command send pump-7 1 --ttl 8d")
-	sent := jsonOf[commandLine](t, f.must("command send pump-7 --ttl 10m --json", `{"heater":"off"}`))[0]
-	gone := jsonOf[commandLine](t, f.must("command send pump-7 2 --json"))[0]
+	sent := jsonOf[answers.Command](t, f.must("command send pump-7 --ttl 10m --json", `{"heater":"off"}`))[0]
+	gone := jsonOf[answers.Command](t, f.must("command send pump-7 2 --json"))[0]
 	f.says("is canceled", "command cancel pump-7", string(gone.ID))
 	token := jsonOf[sas.Answer](t, f.must("token pump-7 --json"))[0]
 	if token.CommandsSAS == "" || token.CommandsWaiting != 1 {
@@ -37,7 +38,7 @@ func TestCommandGoesTheWholeWay(t *testing.T) {
 	}
 	f.must("schedule --once")
 	f.work()
-	all := jsonOf[commandLine](t, f.must("command list pump-7 --json"))
+	all := jsonOf[answers.Command](t, f.must("command list pump-7 --json"))
 	if len(all) != 2 || all[0].State != "canceled" || all[1].State != "succeeded" || all[1].Who == "" ||
 		fmt.Sprint(all[1].Result) != "map[was:on]" {
 		t.Errorf("%+v", all)
@@ -62,7 +63,7 @@ func TestCommandsExampleObeysWithCurl(t *testing.T) {
 	f := newFixture(t)
 	f.must("enrollment add plant1 --tenant acme --commands")
 	f.must("device add oven-3 --enrollment plant1")
-	sent := jsonOf[commandLine](t, f.must("command send oven-3 --json", `{"heater": "off", "text": "a \"b\" \\ c"}`))[0]
+	sent := jsonOf[answers.Command](t, f.must("command send oven-3 --json", `{"heater": "off", "text": "a \"b\" \\ c"}`))[0]
 	f.must("device desired set oven-3 7")
 	script := exec.CommandContext(t.Context(), "sh", "../../sas/device/examples/shell/commands.sh")
 	script.Stdin = strings.NewReader(f.must("token oven-3 --json"))
@@ -74,7 +75,7 @@ func TestCommandsExampleObeysWithCurl(t *testing.T) {
 	for {
 		f.must("schedule --once")
 		f.work()
-		all := jsonOf[commandLine](t, f.must("command list oven-3 --json"))
+		all := jsonOf[answers.Command](t, f.must("command list oven-3 --json"))
 		if all[0].State == schema.CommandSucceeded {
 			break
 		}

@@ -14,10 +14,10 @@ import (
 
 // A generationLine is a generation in JSON.
 type generationLine struct {
-	Generation int64  `json:"generation"`
-	Stored     string `json:"stored"` // time, by storage's clock
-	By         string `json:"by"`
-	Change     string `json:"change"`
+	Generation int64  `json:"generation" column:"generation"`
+	Stored     string `json:"stored" column:"stored"` // time, by storage's clock
+	By         string `json:"by" column:"by"`
+	Change     string `json:"change" column:"change"`
 	Hash       string `json:"hash"` // SHA-256 of the text
 }
 

@@ -40,12 +40,6 @@ func configHistory(c *cli.Context) error {
 	})
 }
 
-func (generationLine) Columns() []string { return []string{"generation", "stored", "by", "change"} }
-
-func (l generationLine) Lines() [][]any { return [][]any{{l.Generation, l.Stored, l.By, l.Change}} }
-
-func (l generationLine) Object() any { return l }
-
 func configDiffCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "diff",

@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/roles"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -39,12 +38,12 @@ func deviceCommand() *cli.Command {
 
 // heldLine is a held device in JSON.
 type heldLine struct {
-	Pipeline schema.Pipeline `json:"pipeline"`
-	Device   schema.DeviceID `json:"device"`
-	Month    string          `json:"month"`
-	Attempts int             `json:"attempts"`
-	Until    *time.Time      `json:"until,omitempty"`
-	Reason   string          `json:"reason"`
+	Pipeline schema.Pipeline `json:"pipeline" column:"pipeline"`
+	Device   schema.DeviceID `json:"device" column:"device"`
+	Month    string          `json:"month" column:"month"`
+	Attempts int             `json:"attempts" column:"attempts"`
+	Until    *time.Time      `json:"until,omitempty" column:"until"` // absent: it is retried at once
+	Reason   string          `json:"reason" column:"reason"`
 }
 
 func deviceHeldCommand() *cli.Command {
@@ -113,20 +112,6 @@ func heldLineOf(p schema.Pipeline, h schema.Track) heldLine {
 	}
 	return line
 }
-
-func (heldLine) Columns() []string {
-	return []string{"pipeline", "device", "month", "attempts", "until", "reason"}
-}
-
-func (l heldLine) Lines() [][]any {
-	var until any = "to be retried at once"
-	if l.Until != nil {
-		until = records.Second(tables.TicksOf(*l.Until))
-	}
-	return [][]any{{string(l.Pipeline), string(l.Device), l.Month, l.Attempts, until, l.Reason}}
-}
-
-func (l heldLine) Object() any { return l }
 
 func deviceReleaseCommand() *cli.Command {
 	return &cli.Command{

@@ -13,6 +13,7 @@ import (
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // defaultEndpoint is where furrow sas listens unless it is told otherwise.
@@ -83,7 +84,9 @@ func deviceAdd(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, deviceRecord{Device: device, Outcome: outcome}.Object()), err)
+		r := answers.RecordOf(device)
+		r.Outcome = string(outcome)
+		return errors.Join(writeJSONLine(c.App.Writer, r), err)
 	}
 	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed",
 		sas.Same: "was already registered"}[outcome]

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/tables/commands"
+	"furrow/worker/answers"
 )
 
 func deviceDesiredCommand() *cli.Command {
@@ -39,7 +40,7 @@ func deviceDesiredSet(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	return errors.Join(printLine(c, commandLineOf(commands.Command{Command: set}, 0),
+	return errors.Join(printLine(c, answers.CommandOf(commands.Command{Command: set}, 0),
 		fmt.Sprintf("%s is to have configuration %s", device.ID, set.ID)), err)
 }
 
@@ -69,9 +70,9 @@ func deviceDesiredShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var lines []commandLine
+	var lines []answers.Command
 	if all.Desired != nil {
-		lines = append(lines, commandLineOf(*all.Desired, all.Now))
+		lines = append(lines, answers.CommandOf(*all.Desired, all.Now))
 	}
 	return answer(c, recordsOf(lines, nil), func() (string, error) {
 		return "no configuration is set; furrow device desired set sets one", nil

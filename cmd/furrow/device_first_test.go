@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/worker/answers"
 )
 
 // TestScriptOfDeviceAddSendsAReading runs what "device add" prints in a shell, which goes on after it.
@@ -29,7 +31,7 @@ func TestScriptOfDeviceAddSendsAReading(t *testing.T) {
 		if out := f.must("query --raw --last 1h --format csv", id); strings.Count(out, "temperature,21.5") != 2 {
 			t.Errorf("of two readings there is\n%s", out)
 		}
-		show := jsonOf[deviceLine](t, f.must("device show --json", id))[0]
+		show := jsonOf[answers.Record](t, f.must("device show --json", id))[0]
 		if len(show.Tokens) == 0 || show.InFleet == nil || !*show.InFleet {
 			t.Errorf("it is shown as %+v", show)
 		}

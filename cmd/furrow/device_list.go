@@ -13,6 +13,7 @@ import (
 	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -134,18 +135,18 @@ type deviceListing struct {
 }
 
 // of returns the devices of pages of records, up to the limit.
-func (l *deviceListing) of(ctx context.Context, pages iter.Seq2[tables.Page, error]) iter.Seq2[deviceRecord, error] {
-	return func(yield func(deviceRecord, error) bool) {
+func (l *deviceListing) of(ctx context.Context, pages iter.Seq2[tables.Page, error]) iter.Seq2[answers.Record, error] {
+	return func(yield func(answers.Record, error) bool) {
 		n := 0
 		for page, err := range pages {
 			if errors.Is(err, tables.ErrNoTable) {
 				return
 			}
 			if err != nil {
-				yield(deviceRecord{}, err)
+				yield(answers.Record{}, err)
 				return
 			}
-			report := func(err error) bool { return yield(deviceRecord{}, err) }
+			report := func(err error) bool { return yield(answers.Record{}, err) }
 			devices, ok := l.passing(page.Rows, report)
 			if ok {
 				devices, ok = l.holding(ctx, devices, report)
@@ -155,7 +156,7 @@ func (l *deviceListing) of(ctx context.Context, pages iter.Seq2[tables.Page, err
 			}
 			for i, d := range devices {
 				l.last = d.ID
-				if !yield(deviceRecord{Device: d}, nil) {
+				if !yield(answers.RecordOf(d), nil) {
 					return
 				}
 				if n++; n == l.limit {

@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // TestQueryShowsEachTenantItsOwnReadings of a device that was moved there and back within a day, and an operator all of
@@ -113,7 +114,7 @@ func TestMoveByFileWithAWrongLineMovesNothing(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "moves.csv")
 	tenant := func(id string) string {
-		return string(jsonOf[deviceLine](t, f.must("device show "+id+" --json"))[0].Tenant)
+		return string(jsonOf[answers.Record](t, f.must("device show "+id+" --json"))[0].Tenant)
 	}
 	for _, c := range []struct {
 		lines string

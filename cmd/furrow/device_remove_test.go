@@ -20,6 +20,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // rowsOf returns the rows of a device in all tables: readings, outputs, rejects, commands and
@@ -63,8 +64,8 @@ func TestRemovedDeviceLeavesTheFleetAndKeepsItsData(t *testing.T) {
 	}
 	f.says("pump-7", "device list --status=removed --json")
 	f.says(`"outcome":"added"`, "device add pump-7 --site=dock --json")
-	d := jsonOf[deviceLine](t, f.must("device show pump-7 --json"))[0]
-	if d.Status != schema.Active || !*d.InFleet || d.Site != "dock" || len(d.Tokens) != 0 {
+	d := jsonOf[answers.Record](t, f.must("device show pump-7 --json"))[0]
+	if d.Status != string(schema.Active) || !*d.InFleet || d.Site != "dock" || len(d.Tokens) != 0 {
 		t.Errorf("registered again it is %+v", d)
 	}
 	f.must("token pump-7 --json")

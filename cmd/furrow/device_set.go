@@ -12,6 +12,7 @@ import (
 
 	"furrow/cmd/internal/factory"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 func deviceSetCommand() *cli.Command {
@@ -58,11 +59,9 @@ func deviceSet(c *cli.Context) error {
 		return fmt.Errorf("device %s: %w", id, errLog)
 	}
 	inFleet := true
-	r := deviceRecord{Device: device, InFleet: &inFleet}
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, r.Object()), errLog)
-	}
-	return errors.Join(r.text(c.App.Writer), errLog)
+	r := answers.RecordOf(device)
+	r.InFleet, r.Tokens = &inFleet, answers.TokensOf(device, nil)
+	return errors.Join(printLine(c, r, recordText(r)), errLog)
 }
 
 // given returns the flags that a command was given, except those about storage, for the activity log.

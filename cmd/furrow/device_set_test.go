@@ -12,11 +12,11 @@ func TestDeviceSetChangesSitePositionAndLabels(t *testing.T) {
 	f.must("device add pump-7 --site hall --lat 48 --lon 11 --label model=p7 --label old=1 --model rig --json")
 	f.must("device add pump-7 --model pump --json")
 	for _, c := range []struct{ flags, want string }{
-		{"--site=Halle_1 --label=model=p8 --no-label=old", `"site":"Halle_1","lat":48,"lon":11,"labels":{"model":"p8"}`},
+		{"--site=Halle_1 --label=model=p8 --no-label=old", `"site":"Halle_1","enrollment":"plant1","status":"active","lat":48,"lon":11,"labels":{"model":"p8"}`},
 		{"--model=rig", `"labels":{"model":"p8"},"model":"rig"`},
 		{"--model=", `"labels":{"model":"p8"},"readings"`},
-		{"--lat=-2 --lon=0.5", `"site":"Halle_1","lat":-2,"lon":0.5,"labels":{"model":"p8"}`},
-		{"--site= --no-position --no-label=model --no-label=never", `"tenant":"acme","readings"`},
+		{"--lat=-2 --lon=0.5", `"site":"Halle_1","enrollment":"plant1","status":"active","lat":-2,"lon":0.5,"labels":{"model":"p8"}`},
+		{"--site= --no-position --no-label=model --no-label=never", `"status":"active","readings"`},
 	} {
 		out := f.must("device set pump-7 --json " + c.flags)
 		if !strings.Contains(out, c.want) || !strings.Contains(out, `"inFleet":true`) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -37,7 +37,7 @@ func deviceShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r := deviceRecord{Device: device}
+	r := answers.RecordOf(device)
 	_, err = d.Registry.Fleet.Get(c.Context, device.Month.String(), string(device.Member().Key()))
 	absent := errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
 	if err != nil && !absent {
@@ -49,20 +49,19 @@ func deviceShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	var known *schema.Policies
 	if found {
-		r.Policies = &policies
+		known = &policies
 	}
-	if r.tracks, err = tracksOf(c.Context, d.reader(), device.Member()); err != nil {
+	r.Tokens = answers.TokensOf(device, known)
+	if r.Pipelines, err = tracksOf(c.Context, d.reader(), device.Member()); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, r.Object())
-	}
-	return r.text(c.App.Writer)
+	return printLine(c, r, recordText(r))
 }
 
 // tracksOf returns how far the pipelines have got with a device that have begun with it.
-func tracksOf(ctx context.Context, f query.Fleet, m schema.Member) (all []trackLine, err error) {
+func tracksOf(ctx context.Context, f query.Fleet, m schema.Member) (all []answers.DeviceTrack, err error) {
 	pipelines, err := f.Pipelines(ctx)
 	for _, p := range pipelines {
 		t, begun, err := f.Track(ctx, p, m)
@@ -70,20 +69,21 @@ func tracksOf(ctx context.Context, f query.Fleet, m schema.Member) (all []trackL
 			return nil, err
 		}
 		if begun && p != config.Retention { // which folds nothing
-			all = append(all, trackLine{p, t.Checkpoint, t.Rows, t.Late, t.BatchRows, t.BatchTook.Seconds()})
+			all = append(all, answers.DeviceTrack{Pipeline: string(p), Checkpoint: t.Checkpoint, Rows: t.Rows, Late: t.Late,
+				BatchRows: t.BatchRows, BatchSeconds: t.BatchTook.Seconds()})
 		}
 	}
 	return all, err
 }
 
-// text describes how far the pipeline has got.
-func (t trackLine) text() string {
+// trackText describes how far a pipeline has got.
+func trackText(t answers.DeviceTrack) string {
 	text := fmt.Sprintf("  pipeline %s: %d rows folded, up to row %s", t.Pipeline, t.Rows, t.Checkpoint)
 	if t.BatchRows > 0 {
 		took := time.Duration(t.BatchSeconds * float64(time.Second)).Round(10 * time.Microsecond)
 		text += fmt.Sprintf("; the last batch had %d rows and took %v", t.BatchRows, took)
 	}
-	return text + "\n"
+	return text
 }
 
 // device returns the record of a device that was not removed. If there is none, the error suggests similar IDs.
@@ -107,28 +107,28 @@ func (d *deviceAdmin) anyDevice(c *cli.Context, id schema.DeviceID) (schema.Devi
 	return device, fmt.Errorf("device %s is in the fleet but has no record: create it with furrow device add", id)
 }
 
-// text prints the device for people.
-func (r deviceRecord) text(w io.Writer) error {
+// recordText describes a device for people, without the end of its last line.
+func recordText(r answers.Record) string {
 	fleet := "runs find it"
 	if !*r.InFleet {
 		fleet = "no run finds it: its fleet row is missing until it gets a token or is added again"
 	}
 	position := ""
-	if r.Position != nil {
-		position = fmt.Sprintf("%v, %v", r.Position.Lat, r.Position.Lon)
+	if r.Lat != nil {
+		position = fmt.Sprintf("%v, %v", *r.Lat, *r.Lon)
 	}
-	text := fmt.Sprintf("%s, of tenant %s: %s\n", r.ID, r.Tenant, r.status())
-	text += fieldLines(12, [][2]string{{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)},
-		{"position", position}, {"labels", labelsText(r.Labels)}, {"model", r.Model}, {"readings", "table " + r.Readings},
-		{"enrollment", string(r.Enrollment)}})
-	if len(r.Device.Tokens) == 0 {
+	text := fmt.Sprintf("%s, of tenant %s: %s\n", r.Device, r.Tenant, r.Status)
+	text += fieldLines(12, [][2]string{{"month", r.Month + ": " + fleet}, {"site", r.Site}, {"position", position},
+		{"labels", answers.LabelsText(r.Labels)}, {"model", r.Model}, {"readings", "table " + r.Readings},
+		{"enrollment", r.Enrollment}})
+	if len(r.Tokens) == 0 {
 		text += "  no token yet\n"
 	}
-	for _, t := range r.Device.Tokens {
-		ends := "expired at " + t.Expiry.Time().Format(time.RFC3339)
+	for _, t := range r.Tokens {
+		ends := "expired at " + t.Expires.Format(time.RFC3339)
 		switch {
-		case t.Expiry.Time().Before(time.Now()):
-		case r.ended(t):
+		case t.Expires.Before(time.Now()):
+		case t.Ended:
 			ends = "ended by a revocation"
 		default:
 			ends = "expires" + strings.TrimPrefix(ends, "expired")
@@ -138,13 +138,12 @@ func (r deviceRecord) text(w io.Writer) error {
 			policy = "no policy"
 		}
 		text += fmt.Sprintf("  token %s, %s: rows from %s to %s; %s\n", t.Fingerprint, policy,
-			t.From.Time().Format(time.RFC3339), t.To.Time().Format(time.RFC3339), ends)
+			t.From.Format(time.RFC3339), t.To.Format(time.RFC3339), ends)
 	}
-	for _, t := range r.tracks {
-		text += t.text()
+	for _, t := range r.Pipelines {
+		text += trackText(t) + "\n"
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return strings.TrimSuffix(text, "\n")
 }
 
 func deviceKeyCommand() *cli.Command {

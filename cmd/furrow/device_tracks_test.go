@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"furrow/worker/answers"
 )
 
 // TestDeviceShowSaysHowFarItIsFolded by each pipeline.
@@ -11,7 +13,7 @@ func TestDeviceShowSaysHowFarItIsFolded(t *testing.T) {
 	f.seed(1, 90)
 	f.fold()
 	id := string(f.devices[0].ID)
-	got := jsonOf[deviceLine](t, f.must("device show --json", id))[0].Pipelines
+	got := jsonOf[answers.Record](t, f.must("device show --json", id))[0].Pipelines
 	if len(got) != 1 || got[0].Pipeline != "live" || got[0].Rows != 90 || got[0].BatchRows != 90 ||
 		got[0].BatchSeconds <= 0 || got[0].Checkpoint != f.rows[f.devices[0].ID][89].RowKey {
 		t.Errorf("it is folded as %+v", got)

@@ -140,26 +140,31 @@ func openForEnrollment(c *cli.Context) (d *deviceAdmin, e schema.Enrollment, err
 
 // enrollmentLine is an enrollment in JSON.
 type enrollmentLine struct {
-	Enrollment schema.EnrollmentID `json:"enrollment"`
-	Tenant     schema.Tenant       `json:"tenant"`
-	Readings   string              `json:"readings"`
+	Enrollment schema.EnrollmentID `json:"enrollment" column:"enrollment"`
+	Tenant     schema.Tenant       `json:"tenant" column:"tenant"`
+	Prefix     string              `json:"prefix,omitempty" column:"prefix"`
+	Readings   string              `json:"readings" column:"readings"`
+	Lives      string              `json:"-" column:"life"`
+	Fills      string              `json:"-" column:"backfill"`
 	Life       int64               `json:"lifeSeconds"`
 	Backfill   int64               `json:"backfillSeconds"`
 	Admits     int64               `json:"admitsSeconds"`
 	Site       schema.Site         `json:"site,omitempty"`
 	Labels     map[string]string   `json:"labels,omitempty"`
-	Prefix     string              `json:"prefix,omitempty"`
-	MaxDevices int                 `json:"maxDevices,omitempty"`      // that may register themselves; absent: no limit
-	Registered *int                `json:"selfRegistered,omitempty"`  // devices that did, if there is a limit; only enrollment list
-	Rate       int                 `json:"tokensPerMinute,omitempty"` // at each endpoint; absent: no limit of its own
-	ImportOnly bool                `json:"importOnly"`
-	Disabled   bool                `json:"disabled"`
-	Shards     int                 `json:"shards"`
-	SendEvery  int64               `json:"sendEverySeconds"`
-	Batch      int                 `json:"batch"`
-	Revocation string              `json:"revocation"`                      // at-once or at-expiry
-	Commands   bool                `json:"commands"`                        // devices read commands
-	PollPrice  float64             `json:"pollUSDPerDeviceMonth,omitempty"` // what that costs
+	// at each endpoint; absent: no limit of its own
+	Rate int `json:"tokensPerMinute,omitempty" column:"tokens_per_minute"`
+	// that may register themselves; absent: no limit
+	MaxDevices int `json:"maxDevices,omitempty" column:"max_devices"`
+	// devices that did, if there is a limit; only enrollment list
+	Registered *int    `json:"selfRegistered,omitempty" column:"self_registered"`
+	ImportOnly bool    `json:"importOnly"`
+	Disabled   bool    `json:"disabled" column:"disabled"`
+	Shards     int     `json:"shards"`
+	SendEvery  int64   `json:"sendEverySeconds"`
+	Batch      int     `json:"batch"`
+	Revocation string  `json:"revocation"`                      // at-once or at-expiry
+	Commands   bool    `json:"commands"`                        // devices read commands
+	PollPrice  float64 `json:"pollUSDPerDeviceMonth,omitempty"` // what that costs
 }
 
 func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
@@ -169,6 +174,7 @@ func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 		Disabled: e.Disabled, Shards: max(1, e.Shards),
 		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch, Revocation: revocationAtOnce,
 		Commands: e.Commands}
+	l.Lives, l.Fills = lengthText(l.Life), lengthText(l.Backfill)
 	if e.AtExpiry {
 		l.Revocation = revocationAtExpiry
 	}
@@ -252,25 +258,6 @@ func enrollmentList(c *cli.Context) error {
 		return "no enrollment yet: create one with furrow enrollment add", nil
 	})
 }
-
-func (enrollmentLine) Columns() []string {
-	return []string{"enrollment", "tenant", "prefix", "readings", "life", "backfill", "tokens_per_minute", "max_devices",
-		"self_registered", "disabled"}
-}
-
-func (l enrollmentLine) Lines() [][]any {
-	var rate, most, registered any = "", "", ""
-	if l.Rate > 0 {
-		rate = l.Rate
-	}
-	if l.Registered != nil {
-		most, registered = l.MaxDevices, *l.Registered
-	}
-	return [][]any{{string(l.Enrollment), string(l.Tenant), l.Prefix, l.Readings, lengthText(l.Life),
-		lengthText(l.Backfill), rate, most, registered, l.Disabled}}
-}
-
-func (l enrollmentLine) Object() any { return l }
 
 func printEnrollment(c *cli.Context, e schema.Enrollment) error { return enrollmentLineOf(e).print(c) }
 

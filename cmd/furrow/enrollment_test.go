@@ -13,6 +13,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 func TestEnrollmentIsAddedListedSwitchedAndChanged(t *testing.T) {
@@ -218,7 +219,7 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 		"--enrollment=line4 --limit=7": 7, "--after=contoso:d247": 2,
 		"--prefix=contoso:d24 --after=contoso:d245 --limit=3": 3,
 	} {
-		if got := jsonOf[deviceLine](t, f.must("device list --json "+flags)); len(got) != want {
+		if got := jsonOf[answers.Record](t, f.must("device list --json "+flags)); len(got) != want {
 			t.Errorf("%s: %d devices, want %d", flags, len(got), want)
 		}
 	}
@@ -226,9 +227,9 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 		!strings.Contains(errs, `no device belongs to tenant "fabrikam"`) {
 		t.Errorf("a tenant without devices: exit %d, %s", code, errs)
 	}
-	d := jsonOf[deviceLine](t, f.must("device list --json --prefix=contoso:d000"))[0]
+	d := jsonOf[answers.Record](t, f.must("device list --json --prefix=contoso:d000"))[0]
 	if d.Site != "moved" || d.Month != "2026-01" || d.Labels["model"] != "m0" || d.Tenant != "contoso" ||
-		d.Status != schema.Active {
+		d.Status != string(schema.Active) {
 		t.Errorf("it is %+v", d)
 	}
 	f.refused(exitUsage, "did you mean", "device list --status=revokd")
@@ -269,7 +270,7 @@ func TestRevokingCountsWhoElseNeedsAToken(t *testing.T) {
 		}
 	}
 	f.refused(exitFailed, "no device", "device revoke line4-0 line4-x")
-	if d := jsonOf[deviceLine](t, f.must("device show line4-0 --json"))[0]; d.Status != schema.Active {
+	if d := jsonOf[answers.Record](t, f.must("device show line4-0 --json"))[0]; d.Status != string(schema.Active) {
 		t.Error("an invalid ID revoked another device")
 	}
 	out := f.must("device revoke line4-0 --json")
@@ -277,7 +278,7 @@ func TestRevokingCountsWhoElseNeedsAToken(t *testing.T) {
 		!strings.Contains(out, fmt.Sprintf(`{"needNewToken":%d}`, mates["line4"])) {
 		t.Errorf("%d need a token, and it prints %s", mates["line4"], out)
 	}
-	if d := jsonOf[deviceLine](t, f.must("device show line4-0 --json"))[0]; !d.Tokens[0].Ended {
+	if d := jsonOf[answers.Record](t, f.must("device show line4-0 --json"))[0]; !d.Tokens[0].Ended {
 		t.Error("the token of a revoked device is not shown as ended")
 	}
 	f.says("; ended by a revocation", "device show line4-0")
@@ -296,7 +297,7 @@ func TestRevokingCountsWhoElseNeedsAToken(t *testing.T) {
 	if out := f.must("device revoke boots-0 boots-1 --yes"); !strings.Contains(out, "boots-1 is revoked") {
 		t.Errorf("it prints %s", out)
 	}
-	if all := jsonOf[deviceLine](t, f.must("device list --status=revoked --json")); len(all) != 2 {
+	if all := jsonOf[answers.Record](t, f.must("device list --status=revoked --json")); len(all) != 2 {
 		t.Errorf("revoked are %+v", all)
 	}
 }
@@ -335,7 +336,7 @@ func TestRevokingAllTokensReplacesEveryPolicy(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		if d := jsonOf[deviceLine](t, f.must(fmt.Sprintf("device show d%d --json", i)))[0]; !d.Tokens[0].Ended {
+		if d := jsonOf[answers.Record](t, f.must(fmt.Sprintf("device show d%d --json", i)))[0]; !d.Tokens[0].Ended {
 			t.Errorf("the token of d%d has not ended", i)
 		}
 	}
@@ -355,7 +356,7 @@ func TestRevokingAnEnrollmentEndsAllItsTokens(t *testing.T) {
 	}
 	ended := func(e string) (n int) {
 		for i := range 8 {
-			tokens := jsonOf[deviceLine](t, f.must(fmt.Sprintf("device show %s-%d --json", e, i)))[0].Tokens
+			tokens := jsonOf[answers.Record](t, f.must(fmt.Sprintf("device show %s-%d --json", e, i)))[0].Tokens
 			if tokens[len(tokens)-1].Ended {
 				n++
 			}

@@ -8,11 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/jobs/rules"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -66,7 +65,7 @@ func incidentList(c *cli.Context) error {
 		return err
 	}
 	f := storage.reader()
-	return answer(c, printed(f.Incidents(c.Context, s), incidentRecordOf), func() (string, error) {
+	return answer(c, printed(f.Incidents(c.Context, s), incidentOf), func() (string, error) {
 		if c.Bool("all") {
 			return "no incident", knownTenant(c, f, s.Tenant)
 		}
@@ -102,56 +101,7 @@ func incidentSelector(c *cli.Context) (s query.IncidentSelector, err error) {
 	return s, err
 }
 
-// An incidentRecord is an incident in lists.
-type incidentRecord struct{ query.Incident }
-
-func incidentRecordOf(i query.Incident) incidentRecord { return incidentRecord{i} }
-
-func (incidentRecord) Columns() []string {
-	return []string{"opened", "severity", "state", "rule", "device", "text", "closed", "id"}
-}
-
-func (r incidentRecord) Lines() [][]any {
-	state, closed := r.State(), any("")
-	if r.Muted {
-		state += ", muted"
-	}
-	if r.Closed != nil {
-		closed = records.Second(r.Closed.At)
-	}
-	return [][]any{{records.Second(r.At), r.Severity, state, string(r.ID.Rule), string(r.ID.Device), r.Text, closed,
-		r.ID.String()}}
-}
-
-func (r incidentRecord) Object() any {
-	l := incidentLine{ID: r.ID.String(), Rule: r.ID.Rule, Device: r.ID.Device, Tenant: r.Home.Tenant, Site: r.Site,
-		Severity: r.Severity, State: r.State(), Muted: r.Muted, First: r.ID.First.Time(), Opened: r.At.Time(),
-		Since: r.Since.Time(), Value: r.Value, Text: r.Text}
-	if r.Closed != nil {
-		at := r.Closed.At.Time()
-		l.Closed, l.Reason = &at, r.Closed.Reason
-	}
-	return l
-}
-
-// incidentLine is an incident in JSON.
-type incidentLine struct {
-	ID       string          `json:"id"` // rule~device~time of the first opening
-	Rule     schema.Rule     `json:"rule"`
-	Device   schema.DeviceID `json:"device"`
-	Tenant   schema.Tenant   `json:"tenant"`
-	Site     schema.Site     `json:"site,omitempty"`
-	Severity string          `json:"severity"` // info, warning or critical
-	State    string          `json:"state"`    // open, acknowledged or closed
-	Muted    bool            `json:"muted"`    // no notifications go out
-	First    time.Time       `json:"first"`    // when it opened first
-	Opened   time.Time       `json:"opened"`   // when it opened last
-	Since    time.Time       `json:"since"`    // when the rule began to hold
-	Value    string          `json:"value,omitempty"`
-	Text     string          `json:"text"`
-	Closed   *time.Time      `json:"closed,omitempty"`
-	Reason   string          `json:"reason,omitempty"` // of closing, if it is not in the readings
-}
+func incidentOf(i query.Incident) answers.Incident { return answers.IncidentOf(&i) }
 
 func incidentShowCommand() *cli.Command {
 	return &cli.Command{
@@ -190,11 +140,11 @@ func incidentShow(c *cli.Context) error {
 // eventLine is something that happened in an incident, in JSON.
 type eventLine struct {
 	ID     string    `json:"id"`
-	What   string    `json:"what"` // opened, reopened, closed, acknowledged or note
-	At     time.Time `json:"at"`
-	Who    string    `json:"who,omitempty"` // wrote it
-	Value  string    `json:"value,omitempty"`
-	Text   string    `json:"text"`
+	At     time.Time `json:"at" column:"at"`
+	What   string    `json:"what" column:"what"`         // opened, reopened, closed, acknowledged or note
+	Who    string    `json:"who,omitempty" column:"who"` // wrote it
+	Value  string    `json:"value,omitempty" column:"value"`
+	Text   string    `json:"text" column:"text"`
 	Found  time.Time `json:"found,omitzero"`   // time up to which the job that found it had read
 	Notify bool      `json:"notify,omitempty"` // notifications go out
 	// what became of the notification of one target
@@ -219,14 +169,6 @@ func deliveryText(d schema.DeliveryRecord) string {
 	}
 	return text
 }
-
-func (eventLine) Columns() []string { return []string{"at", "what", "who", "value", "text"} }
-
-func (l eventLine) Lines() [][]any {
-	return [][]any{{records.Second(tables.TicksOf(l.At)), l.What, l.Who, l.Value, l.Text}}
-}
-
-func (l eventLine) Object() any { return l }
 
 // namedIncident reads the incident that a command names first.
 func namedIncident(c *cli.Context, named bool) (*stores, query.Incident, error) {

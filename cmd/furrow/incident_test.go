@@ -16,6 +16,7 @@ import (
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -53,12 +54,12 @@ func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
 	f.must("schedule --once")
 	f.work()
 
-	open := jsonOf[incidentLine](t, f.must("incident list --json"))
+	open := jsonOf[answers.Incident](t, f.must("incident list --json"))
 	if len(open) != 1 || open[0].Text != "oil of pump-7 is 210" || open[0].State != "open" ||
 		open[0].Severity != "critical" || open[0].Tenant != "acme" {
 		t.Fatalf("open: %+v", open)
 	}
-	all := jsonOf[incidentLine](t, f.must("incident list --all --device pump-7 --json"))
+	all := jsonOf[answers.Incident](t, f.must("incident list --all --device pump-7 --json"))
 	if len(all) != 2 || all[0].ID != open[0].ID || all[1].State != "closed" ||
 		all[1].ID != "hot~pump-7~"+first.Format("20060102T150405Z") {
 		t.Fatalf("all: %+v", all)
@@ -76,7 +77,7 @@ func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
 		t.Errorf("events: %+v", events)
 	}
 	mute := jsonOf[muteLine](t, f.must("mute add --rule hot --device pump-* --until 1h --json"))[0]
-	open = jsonOf[incidentLine](t, f.must("incident list --json"))
+	open = jsonOf[answers.Incident](t, f.must("incident list --json"))
 	if len(open) != 1 || open[0].State != "acknowledged" || !open[0].Muted {
 		t.Errorf("acknowledged: %+v", open)
 	}
@@ -84,7 +85,7 @@ func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
 		t.Errorf("mutes: %s", out)
 	}
 	f.must("mute remove", mute.ID)
-	if open = jsonOf[incidentLine](t, f.must("incident list --json")); open[0].Muted {
+	if open = jsonOf[answers.Incident](t, f.must("incident list --json")); open[0].Muted {
 		t.Errorf("without the mute: %+v", open)
 	}
 	f.refused(exitFailed, "there is no mute", "mute remove", mute.ID)
@@ -185,13 +186,13 @@ rules:
 	target := schema.TargetState{Pipeline: "live", Target: "ops", GivenUp: 3, Due: tables.MaxTicks}
 	_, err = f.client.Table(f.names.Runs()).Do(t.Context(), tables.Insert(target.Entity()))
 	must(t, err)
-	var open []incidentLine
+	var open []answers.Incident
 	for n := 0; len(open) < 2 && n < 20; n++ { // it is given up, the next slot counts it, and a later run finds that
 		f.must("schedule --once --pipeline live")
 		f.work()
-		open = jsonOf[incidentLine](t, f.must("incident list --json"))
+		open = jsonOf[answers.Incident](t, f.must("incident list --json"))
 	}
-	slices.SortFunc(open, func(a, b incidentLine) int { return strings.Compare(string(a.Rule), string(b.Rule)) })
+	slices.SortFunc(open, func(a, b answers.Incident) int { return strings.Compare(string(a.Rule), string(b.Rule)) })
 	if len(open) != 2 || open[0].Rule != "given-up" || open[0].Device != "furrow:live" || open[0].Value != "1" ||
 		open[1].Rule != "untold" || open[1].Device != "furrow:live" || open[1].Value != "3" {
 		t.Errorf("open: %+v", open)
@@ -222,7 +223,7 @@ func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
 	}
 	f.must("schedule --once")
 	f.work()
-	open := jsonOf[incidentLine](t, f.must("incident list --device pump-7 --json"))
+	open := jsonOf[answers.Incident](t, f.must("incident list --device pump-7 --json"))
 	if len(open) != 1 {
 		t.Fatalf("open: %+v", open)
 	}
@@ -241,7 +242,7 @@ func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
 		t.Errorf("nobody will be told that its incident has closed: %q", told)
 	}
 	f.must("device remove pump-7 --yes") // again
-	left := jsonOf[incidentLine](t, f.must("incident list --json"))
+	left := jsonOf[answers.Incident](t, f.must("incident list --json"))
 	if len(left) != 1 || left[0].Device != "pump-8" {
 		t.Errorf("open: %+v", left)
 	}
@@ -276,7 +277,7 @@ func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
 			}
 		}
 	}
-	if left = jsonOf[incidentLine](t, f.must("incident list --all --json")); len(left) != 1 {
+	if left = jsonOf[answers.Incident](t, f.must("incident list --all --json")); len(left) != 1 {
 		t.Errorf("of the other device: %+v", left)
 	}
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/query"
@@ -29,11 +27,11 @@ func jobsCommand() *cli.Command {
 // queueLine is the queue of a pipeline in JSON.
 type queueLine struct {
 	Pipeline schema.Pipeline   `json:"pipeline"`
-	Queue    string            `json:"queue"`
-	Messages int               `json:"messages"`
-	Catchup  int               `json:"catchup"`
-	Poison   int               `json:"poison"`
-	First    []worker.Poisoned `json:"first,omitempty"`
+	Queue    string            `json:"queue" column:"queue"`
+	Messages int               `json:"messages" column:"messages"`
+	Catchup  int               `json:"catchup" column:"catchup"`
+	Poison   int               `json:"poison" column:"poison"`
+	First    []worker.Poisoned `json:"first,omitempty" each:"message"`
 }
 
 func jobsListCommand() *cli.Command {
@@ -76,21 +74,6 @@ func jobsList(c *cli.Context) error {
 	}
 	return answer(c, recordsOf(lines, nil), func() (string, error) { return "no pipelines", nil })
 }
-
-func (queueLine) Columns() []string {
-	return []string{"queue", "messages", "catchup", "poison", "poisoned", "attempts", "cause", "message"}
-}
-
-// Lines returns a line for the queue, and one for each poison message.
-func (l queueLine) Lines() [][]any {
-	lines := [][]any{{l.Queue, l.Messages, l.Catchup, l.Poison, "", "", "", ""}}
-	for _, m := range l.First {
-		lines = append(lines, []any{l.Queue, "", "", "", records.Second(tables.TicksOf(m.At)), m.Attempts, m.Cause, m.Text})
-	}
-	return lines
-}
-
-func (l queueLine) Object() any { return l }
 
 // messagesLine is what was done with the poison messages of a pipeline, in JSON.
 type messagesLine struct {

@@ -38,9 +38,9 @@ func modelList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var models iter.Seq2[modelRecord, error] = func(yield func(modelRecord, error) bool) {
+	var models iter.Seq2[modelLine, error] = func(yield func(modelLine, error) bool) {
 		for i := range loaded.Models {
-			if !yield(modelRecord{&loaded.Models[i]}, nil) {
+			if !yield(modelLineOf(&loaded.Models[i]), nil) {
 				return
 			}
 		}
@@ -57,28 +57,21 @@ func configurationFor(c *cli.Context) (*config.Config, error) {
 	return shown.read()
 }
 
-// A modelRecord is a model in lists. The one of the devices of no other has no name.
-type modelRecord struct{ *config.Model }
-
-func (modelRecord) Columns() []string { return []string{"model", "match", "sensors", "form"} }
-
-func (m modelRecord) Lines() [][]any {
-	form := "wide"
-	if m.Long.Name != "" {
-		form = fmt.Sprintf("long: %s, %s", m.Long.Name, m.Long.Value)
-	}
-	return [][]any{{m.Name, m.MatchText(), len(m.Sensors), form}}
-}
-
-func (m modelRecord) Object() any {
-	return modelLine{m.Name, m.MatchText(), len(m.Sensors), m.Long.Name != ""}
-}
-
+// A modelLine is a model in lists. The one of the devices of no other has no name.
 type modelLine struct {
-	Model   string `json:"model,omitempty"` // absent: of devices of no other
-	Match   string `json:"match,omitempty"`
-	Sensors int    `json:"sensors"`
+	Model   string `json:"model,omitempty" column:"model"` // absent: of devices of no other
+	Match   string `json:"match,omitempty" column:"match"`
+	Sensors int    `json:"sensors" column:"sensors"`
 	Long    bool   `json:"long"` // a row is one value of a named sensor
+	Form    string `json:"-" column:"form"`
+}
+
+func modelLineOf(m *config.Model) modelLine {
+	l := modelLine{Model: m.Name, Match: m.MatchText(), Sensors: len(m.Sensors), Long: m.Long.Name != "", Form: "wide"}
+	if l.Long {
+		l.Form = fmt.Sprintf("long: %s, %s", m.Long.Name, m.Long.Value)
+	}
+	return l
 }
 
 func modelShowCommand() *cli.Command {

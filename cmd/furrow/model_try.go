@@ -3,14 +3,14 @@ package main
 import (
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/records"
 	"furrow/jobs/fold"
-	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -91,15 +91,16 @@ func nameOrNone(m *config.Model) string {
 	return "model " + m.Name
 }
 
-// A triedValue is what became of a value of a row.
-type triedValue struct {
-	row     string
-	at      tables.Ticks
-	name    string // of the property
-	value   any    // as sent; nil if only the reason is known
-	sensor  string
-	became  any
-	outcome string
+// A triedLine is what became of a value of a row.
+type triedLine struct {
+	Time     time.Time `json:"time,omitzero" column:"time,exact"`
+	Property string    `json:"property,omitempty" column:"property"`
+	Value    any       `json:"value,omitempty" column:"value"` // as sent; absent if only the reason is known
+	Sensor   string    `json:"sensor,omitempty" column:"sensor"`
+	Becomes  any       `json:"becomes,omitempty" column:"becomes"`
+	// kept, renamed, ignored, quality, heartbeat, or rejected and why
+	Outcome string `json:"outcome" column:"outcome"`
+	Row     string `json:"row" column:"row"`
 }
 
 // Outcomes of a value.
@@ -113,12 +114,12 @@ const (
 )
 
 // tried yields what becomes of the values of rows.
-func tried(m *config.Model, rows iter.Seq2[query.Reading, error]) iter.Seq2[triedValue, error] {
+func tried(m *config.Model, rows iter.Seq2[query.Reading, error]) iter.Seq2[triedLine, error] {
 	sensors := m.Meant()
-	return func(yield func(triedValue, error) bool) {
+	return func(yield func(triedLine, error) bool) {
 		for r, err := range rows {
 			if err != nil {
-				yield(triedValue{}, err)
+				yield(triedLine{}, err)
 				return
 			}
 			for _, v := range triedRow(&sensors, r) {
@@ -130,30 +131,34 @@ func tried(m *config.Model, rows iter.Seq2[query.Reading, error]) iter.Seq2[trie
 	}
 }
 
-func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedValue) {
-	one := func(name, outcome string) triedValue {
-		return triedValue{row: r.Row, at: r.Time, name: name, outcome: outcome}
+func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedLine) {
+	one := func(name, outcome string) triedLine {
+		l := triedLine{Row: r.Row, Property: name, Outcome: outcome}
+		if r.Time != 0 {
+			l.Time = r.Time.Time()
+		}
+		return l
 	}
 	reading, err := r.Read()
 	if err != nil {
-		return []triedValue{one("", valueRejected+": "+err.Error())}
+		return []triedLine{one("", valueRejected+": "+err.Error())}
 	}
 	explained, sample, refused := sensors.Explain(reading)
 	for _, e := range explained {
 		v := one(e.Property, valueIgnored)
-		v.value = e.Value
+		v.Value = answers.ValueOf(e.Value)
 		switch {
 		case e.Quality:
-			v.outcome = valueQuality
+			v.Outcome = valueQuality
 		case e.Became != nil && len(sample.Values) == 0:
-			v.outcome = valueHeartbeat
+			v.Outcome = valueHeartbeat
 		case e.Became != nil:
-			v.sensor, v.became, v.outcome = e.Became.Sensor, e.Became.State, valueKept
+			v.Sensor, v.Becomes, v.Outcome = e.Became.Sensor, e.Became.State, valueKept
 			if e.Became.Is == fold.Number {
-				v.became = e.Became.Number
+				v.Becomes = e.Became.Number
 			}
-			if v.sensor != v.name {
-				v.outcome = valueRenamed
+			if v.Sensor != v.Property {
+				v.Outcome = valueRenamed
 			}
 		}
 		all = append(all, v)
@@ -164,50 +169,18 @@ func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedValue) {
 	return all
 }
 
-func (triedValue) Columns() []string {
-	return []string{"time", "property", "value", "sensor", "becomes", "outcome", "row"}
-}
-
-func (v triedValue) Lines() [][]any {
-	cell := func(of any) any {
-		if of == nil {
-			return ""
-		}
-		return of
-	}
-	return [][]any{{records.Moment(v.at), v.name, cell(v.value), v.sensor, cell(v.became), v.outcome, v.row}}
-}
-
-func (v triedValue) Object() any {
-	value := v.value
-	if sent, ok := v.value.(tables.Value); ok {
-		value = records.JSON(sent)
-	}
-	return triedLine{v.row, records.Moment(v.at).String(), v.name, value, v.sensor, v.became, v.outcome}
-}
-
-type triedLine struct {
-	Row      string `json:"row"`
-	Time     string `json:"time,omitempty"`
-	Property string `json:"property,omitempty"`
-	Value    any    `json:"value,omitempty"` // as sent
-	Sensor   string `json:"sensor,omitempty"`
-	Becomes  any    `json:"becomes,omitempty"`
-	Outcome  string `json:"outcome"` // kept, renamed, ignored, quality, heartbeat, or rejected and why
-}
-
 // A trySum counts values by outcome.
 type trySum struct{ rows, kept, renamed, ignored, heartbeats, rejected int }
 
-func (s *trySum) count(values iter.Seq2[triedValue, error]) iter.Seq2[triedValue, error] {
+func (s *trySum) count(values iter.Seq2[triedLine, error]) iter.Seq2[triedLine, error] {
 	row := ""
-	return func(yield func(triedValue, error) bool) {
+	return func(yield func(triedLine, error) bool) {
 		for v, err := range values {
-			if err == nil && v.row != row {
-				row = v.row
+			if err == nil && v.Row != row {
+				row = v.Row
 				s.rows++
 			}
-			switch v.outcome {
+			switch v.Outcome {
 			case "", valueQuality:
 			case valueKept:
 				s.kept++

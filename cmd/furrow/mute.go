@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
@@ -133,31 +132,23 @@ func muteList(c *cli.Context) error {
 
 // muteLine is a mute in JSON.
 type muteLine struct {
-	ID     string            `json:"id"`
+	ID     string            `json:"id" column:"id"`
+	Mutes  string            `json:"-" column:"mutes"` // in words
 	Tenant schema.Tenant     `json:"tenant,omitempty"`
 	Rule   schema.Rule       `json:"rule,omitempty"`
 	Site   schema.Site       `json:"site,omitempty"`
 	Device string            `json:"device,omitempty"` // or the beginning of IDs and *
 	Labels map[string]string `json:"labels,omitempty"`
 	From   time.Time         `json:"from"`
-	Until  time.Time         `json:"until"`
-	Who    string            `json:"who"`
-	Text   string            `json:"text,omitempty"`
-	match  string
+	Until  time.Time         `json:"until" column:"until"`
+	Who    string            `json:"who" column:"by"`
+	Text   string            `json:"text,omitempty" column:"text"`
 }
 
 func muteLineOf(m schema.Mute) muteLine {
-	return muteLine{m.ID, m.Tenant, m.Rule, m.Site, m.Device, m.Labels, m.From.Time(), m.Until.Time(), m.Who, m.Text,
-		m.Matches()}
+	return muteLine{m.ID, m.Matches(), m.Tenant, m.Rule, m.Site, m.Device, m.Labels, m.From.Time(), m.Until.Time(), m.Who,
+		m.Text}
 }
-
-func (muteLine) Columns() []string { return []string{"id", "mutes", "until", "by", "text"} }
-
-func (l muteLine) Lines() [][]any {
-	return [][]any{{l.ID, l.match, records.Second(tables.TicksOf(l.Until)), l.Who, l.Text}}
-}
-
-func (l muteLine) Object() any { return l }
 
 func muteRemoveCommand() *cli.Command {
 	return &cli.Command{

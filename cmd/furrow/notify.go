@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -70,17 +69,18 @@ func notifyList(c *cli.Context) error {
 
 // targetLine is a target in JSON. Counts are since the first notification, and may lack those of killed workers.
 type targetLine struct {
-	Target  schema.Target `json:"target"`
-	Kind    string        `json:"kind,omitempty"`   // webhook, alertmanager, queue, smtp or removed; not in status
-	To      string        `json:"to,omitempty"`     // not in status
-	Waiting int64         `json:"waiting"`          // deliveries after the last job
-	Oldest  *time.Time    `json:"oldest,omitempty"` // when the oldest of them was found
-	Sent    int64         `json:"sent"`             // deliveries that arrived
-	Failed  int64         `json:"failed"`           // messages that did not, each time
-	GivenUp int64         `json:"givenUp"`          // deliveries
-	Last    *time.Time    `json:"last,omitempty"`   // when something arrived last
-	Paused  *time.Time    `json:"paused,omitempty"` // nothing is sent until then, because too much failed
-	Error   string        `json:"error,omitempty"`  // of the last failure, until something arrives
+	Target schema.Target `json:"target" column:"target"`
+	// webhook, alertmanager, queue, smtp or removed; not in status
+	Kind    string     `json:"kind,omitempty" column:"kind"`
+	To      string     `json:"to,omitempty" column:"to"`       // not in status
+	Waiting int64      `json:"waiting" column:"waiting"`       // deliveries after the last job
+	Oldest  *time.Time `json:"oldest,omitempty"`               // when the oldest of them was found
+	Sent    int64      `json:"sent" column:"sent"`             // deliveries that arrived
+	Failed  int64      `json:"failed" column:"failed"`         // messages that did not, each time
+	GivenUp int64      `json:"givenUp" column:"given up"`      // deliveries
+	Last    *time.Time `json:"last,omitempty" column:"last"`   // when something arrived last
+	Paused  *time.Time `json:"paused,omitempty"`               // nothing is sent until then, because too much failed
+	Error   string     `json:"error,omitempty" column:"error"` // of the last failure, until something arrives
 }
 
 func targetLineOf(s schema.TargetState) targetLine {
@@ -101,20 +101,6 @@ func targetLineOf(s schema.TargetState) targetLine {
 	}
 	return line
 }
-
-func (targetLine) Columns() []string {
-	return []string{"target", "kind", "to", "waiting", "sent", "failed", "given up", "last", "error"}
-}
-
-func (l targetLine) Lines() [][]any {
-	last := any("")
-	if l.Last != nil {
-		last = records.Second(tables.TicksOf(*l.Last))
-	}
-	return [][]any{{string(l.Target), l.Kind, l.To, l.Waiting, l.Sent, l.Failed, l.GivenUp, last, l.Error}}
-}
-
-func (l targetLine) Object() any { return l }
 
 // targetsText describes the targets of a pipeline that something was for.
 func (s pipelineStatus) targetsText() string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/worker/answers"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -68,7 +69,7 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 	}
 	f.must("schedule --once")
 	f.work()
-	id := jsonOf[incidentLine](t, f.must("incident list --json"))[0].ID
+	id := jsonOf[answers.Incident](t, f.must("incident list --json"))[0].ID
 	if !strings.Contains(got(), `"delivery":"`+id+`~1~ops","id":"`+id+`","what":"opened"`) {
 		t.Errorf("the webhook has got %s", got())
 	}

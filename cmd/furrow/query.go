@@ -14,7 +14,9 @@ import (
 
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/rate"
+	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -102,22 +104,25 @@ func queryAction(c *cli.Context) error {
 		return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
 			f.question.Limit = c.Int("tail")
 			return f.Tail(ctx, f.pipeline, f.question)
-		}, readingRecordOf, func(f asked) (string, error) { return fmt.Sprintf("no readings of %s", f.question.Scope), nil })
+		}, answers.ReadingAsSent, func(f asked) (string, error) {
+			return fmt.Sprintf("no readings of %s", f.question.Scope), nil
+		})
 	case c.IsSet("row-key"):
 		return queryRow(c, all[0].Fleet, all[0].question)
 	case c.Bool("states"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] { return f.States(ctx, f.question) },
-			stateRecordOf(q.Span), func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "states") })
+			stateOf(q.Span), func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "states") })
 	case c.Bool("gaps"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] { return f.Gaps(ctx, f.question) },
-			gapRecordOf, func(f asked) (string, error) { return noGaps(c, f.Fleet, f.question) })
+			answers.GapDayOf,
+			func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "numbered readings") })
 	case c.Bool("rate"):
 		return queryRates(c, a, all, q)
 	case c.Bool("raw"):
 		return queryRaw(c, a, all, q)
 	case c.Bool("latest"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] { return f.Latest(ctx, f.question) },
-			newestRecordOf, func(f asked) (string, error) {
+			answers.NewestOf, func(f asked) (string, error) {
 				return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
 			})
 	}
@@ -130,7 +135,7 @@ func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error 
 	err := printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
 		f.question.Rows = rows
 		return f.Readings(c.Context, f.question)
-	}, readingRecordOf, func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "readings") })
+	}, answers.ReadingAsSent, func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "readings") })
 	if q.Filter.Where != nil {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s read\n", many(rows.Load(), "row"))
 	}
@@ -141,13 +146,19 @@ func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error 
 func queryRow(c *cli.Context, f query.Fleet, q query.Question) error {
 	key := c.String("row-key")
 	r, found, err := f.Reading(c.Context, q, key)
-	var one []readingRecord
+	var one []answers.Reading
 	if found {
-		one = []readingRecord{readingRecordOf(r)}
+		one = []answers.Reading{answers.ReadingAsSent(r)}
 	}
 	return answer(c, recordsOf(one, err), func() (string, error) {
 		return fmt.Sprintf("%s has no reading with the row key %s", q.Scope, key), nil
 	})
+}
+
+// stateOf returns what makes states of a span. One that has not ended lasts until the end of the span, or until now.
+func stateOf(span query.Span) func(query.StateSpan) answers.State {
+	until := min(span.To, tables.TicksOf(time.Now()))
+	return func(s query.StateSpan) answers.State { return answers.StateOf(s, until) }
 }
 
 // reader reads the fleet in the storage account.
@@ -177,7 +188,7 @@ func queryRollups(c *cli.Context, a *accounts, all []asked) (err error) {
 		}
 		f.question.Window = one.Window
 		return f.Rollups(c.Context, f.question)
-	}, bucketRecordOf, func(f asked) (string, error) {
+	}, answers.WindowsOf, func(f asked) (string, error) {
 		if len(windows) == 0 {
 			return neverFolded(c, f.Fleet, f.question, "rollups", "rollup")
 		}
@@ -194,7 +205,7 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 	case c.Bool("latest"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.NewestRates, error] {
 			return f.NewestRates(c.Context, f.question)
-		}, newestRatesRecordOf, func(f asked) (string, error) {
+		}, answers.NewestRatesOf, func(f asked) (string, error) {
 			return neverFolded(c, f.Fleet, f.question, "newest rates", "rate")
 		})
 	case !slices.Contains(windows, q.Window):
@@ -203,7 +214,7 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 	return printEach(a, all, func(f asked) iter.Seq2[query.RateBucket, error] {
 		f.question.Window = q.Window
 		return f.Rates(c.Context, f.question)
-	}, rateRecordOf, func(f asked) (string, error) {
+	}, answers.RatesOf, func(f asked) (string, error) {
 		return nothing(c, f.Fleet, f.question, q.Window.String()+" rates")
 	})
 }

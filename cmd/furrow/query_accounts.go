@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/records"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -63,8 +62,8 @@ func (a *accounts) askOne(i int, q query.Question) (asked, error) {
 
 // printEach prints the records of all accounts, one account after the other. Without records it prints what none says
 // of the first one.
-func printEach[T any, R records.Record](
-	a *accounts, all []asked, read func(asked) iter.Seq2[T, error], record func(T) R, none func(asked) (string, error),
+func printEach[T, R any](
+	a *accounts, all []asked, read func(asked) iter.Seq2[T, error], row func(T) R, none func(asked) (string, error),
 ) error {
 	found := func(yield func(R, error) bool) {
 		left := a.c.Int("limit")
@@ -75,7 +74,7 @@ func printEach[T any, R records.Record](
 						break // to the next account
 					}
 				}
-				if !yield(record(t), err) {
+				if !yield(row(t), err) {
 					return
 				}
 				if err != nil {

@@ -13,12 +13,13 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"furrow/cmd/internal/records"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
 func formatFlag() cli.Flag {
-	return choiceFlag("format", "table on a terminal, otherwise csv", records.Formats(),
+	formats := []string{string(answers.Table), string(answers.CSV), string(answers.JSONL)}
+	return choiceFlag("format", "table on a terminal, otherwise csv", formats,
 		"`FORMAT` of the output: table, csv or jsonl")
 }
 
@@ -33,10 +34,10 @@ func checkAnswer(c *cli.Context) error {
 	return nil
 }
 
-// answer prints records, and reports rows that cannot be read on standard error. Without records it prints empty, or
+// answer prints rows, and reports rows that cannot be read on standard error. Without rows it prints empty, or
 // fails with its error.
 // An answer that is cut short by Ctrl-C or by the reader of a pipe is no failure; one with gaps is.
-func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty func() (string, error)) error {
+func answer[R any](c *cli.Context, found iter.Seq2[R, error], empty func() (string, error)) error {
 	var skipped query.Skipped
 	none := ""
 	orEmpty := func(yield func(R, error) bool) {
@@ -55,7 +56,7 @@ func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty f
 			yield(r, err)
 		}
 	}
-	_, err := records.Write(c.App.Writer, formatOf(c), orEmpty)
+	_, err := answers.Write(c.App.Writer, formatOf(c), orEmpty)
 	switch {
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		return nil
@@ -66,6 +67,17 @@ func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty f
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", none)
 	}
 	return cmp.Or(err, unreadable(c, skipped))
+}
+
+// printed converts what a read yields into rows of an answer.
+func printed[T, R any](found iter.Seq2[T, error], row func(T) R) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for t, err := range found {
+			if !yield(row(t), err) {
+				return
+			}
+		}
+	}
 }
 
 // recordsOf yields records that were read, and then the error that ended it.
@@ -94,17 +106,17 @@ func unreadable(c *cli.Context, s query.Skipped) error {
 	return fmt.Errorf("the answer is incomplete: rows or properties that cannot be read: %d", s.N)
 }
 
-func formatOf(c *cli.Context) records.Format {
+func formatOf(c *cli.Context) answers.Format {
 	if format := c.String("format"); format != "" {
-		return records.Format(format)
+		return answers.Format(format)
 	}
 	if c.Bool("json") {
-		return records.JSONL
+		return answers.JSONL
 	}
 	if f, ok := c.App.Writer.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return records.Table
+		return answers.Table
 	}
-	return records.CSV
+	return answers.CSV
 }
 
 func textOf[T fmt.Stringer](things []T) string {

@@ -52,7 +52,7 @@ func TestQueriedRatesSpanBucketsAndDays(t *testing.T) {
 		}
 	}
 
-	const newest = "device,time,sensor,value,difference,per_hour,span_difference,span_per_hour,lat,lon,unit\n"
+	const newest = "device,time,sensor,value,difference,per_hour,over_difference,over_per_hour,lat,lon,unit\n"
 	want := fmt.Sprintf("%spump-7,%s,litres,16,7,7,7,7,,,\npump-8,", newest, start.Add(25*time.Hour+30*time.Minute).
 		Format("2006-01-02T15:04:05.0000000Z"))
 	for _, scope := range []string{"--prefix=pump-", "--tenant=contoso"} {
@@ -62,7 +62,7 @@ func TestQueriedRatesSpanBucketsAndDays(t *testing.T) {
 	}
 	got := f.query("--rate", "--latest", "--format=jsonl", "pump-7")
 	if want := `"litres":{"time":"`; !strings.Contains(got, want) || !strings.Contains(got,
-		`"value":16,"difference":7,"perHour":7,"span":{"difference":7,"perHour":7}}`) {
+		`"value":16,"difference":7,"perHour":7,"over":{"difference":7,"perHour":7}}`) {
 		t.Errorf("the newest as JSON: %s", got)
 	}
 	got = f.query(append(span, "--rate", "--format=jsonl", "--window=1d", "pump-7")...)

@@ -10,8 +10,8 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
-	"furrow/cmd/internal/records"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -43,7 +43,7 @@ func queryReports(c *cli.Context) error {
 		return a.complete()
 	}
 	found := query.Limited(reportsOf(c, all, q), c.Int("limit"))
-	err = answer(c, printed(found, reportRecordOf), func() (string, error) {
+	err = answer(c, printed(found, answers.ReportOf), func() (string, error) {
 		known := func(f query.Fleet) (string, error) {
 			return fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span), knownTenant(c, f, q.Tenant)
 		}
@@ -176,48 +176,4 @@ func reportGroup(c *cli.Context, by schema.By) (string, error) {
 		return labels[label], nil
 	}
 	return c.String("site"), nil
-}
-
-type reportRecord query.Report
-
-func reportRecordOf(r query.Report) reportRecord { return reportRecord(r) }
-
-func (reportRecord) Columns() []string {
-	return []string{"tenant", "group", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean", "devices"}
-}
-
-func (r reportRecord) Lines() (lines [][]any) {
-	for _, a := range r.Sensors {
-		lines = append(lines, []any{string(r.Tenant), r.Group, records.Second(r.Start), a.Sensor, a.Count, a.Sum, a.Min,
-			a.Max, a.First, a.Last, a.Mean(), a.Devices})
-	}
-	return lines
-}
-
-func (r reportRecord) Object() any {
-	type aggregate struct {
-		Count   int64   `json:"count"`
-		Sum     float64 `json:"sum"`
-		Min     float64 `json:"min"`
-		Max     float64 `json:"max"`
-		First   float64 `json:"first"` // by time
-		Last    float64 `json:"last"`
-		Mean    float64 `json:"mean"`
-		Devices int64   `json:"devices"` // with a number of the sensor
-	}
-	sensors := map[string]aggregate{}
-	for _, a := range r.Sensors {
-		sensors[a.Sensor] = aggregate{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean(), a.Devices}
-	}
-	return struct {
-		Tenant  string               `json:"tenant"`
-		By      string               `json:"by"`
-		Group   string               `json:"group,omitempty"` // a site, or the value of a label
-		Window  string               `json:"window"`
-		Time    string               `json:"time"`
-		Devices int64                `json:"devices"` // with a number in the bucket
-		Sensors map[string]aggregate `json:"sensors"`
-		More    int64                `json:"more,omitzero"` // number of sensors that are left out
-	}{string(r.Tenant), string(r.By), r.Group, r.Window.String(), records.Second(r.Start).String(), r.Devices, sensors,
-		r.More}
 }

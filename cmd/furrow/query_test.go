@@ -194,7 +194,7 @@ func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
 
 // valueOf returns the value of a line of CSV, a temperature by its bits.
 func valueOf(r map[string]string) string {
-	value := plain(r["value"])
+	value := r["value"] + plain(r["text"])
 	if v, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
 		return fmt.Sprint(math.Float64bits(v))
 	}
@@ -317,8 +317,8 @@ func TestJSONLinesAreStable(t *testing.T) {
 		args []string
 		want string
 	}{
-		{append(span, "--raw"), `{"device":"d","row":"0638975898000000005-b","time":"2025-11-01T10:30:00.0000005Z","values":{"bool":true,"bytes":"AQI=","double":1000000,"id":"c9da6455-213d-42c9-9a79-3e9149a57833","int":9223372036854775807,"nan":"NaN","text":"a\nb","time":"2025-11-01T10:30:00.0000005Z"}}`},
-		{append(span, "--window=1h", "--sensors=double"), `{"device":"d","window":"1h","time":"2025-11-01T10:00:00Z","tenant":"t","sensors":{"double":{"count":1,"sum":1000000,"min":1000000,"max":1000000,"first":1000000,"last":1000000,"mean":1000000}}}`},
+		{append(span, "--raw"), `{"device":"d","time":"2025-11-01T10:30:00.0000005Z","values":{"bool":true,"bytes":"AQI=","double":1000000,"id":"c9da6455-213d-42c9-9a79-3e9149a57833","int":9223372036854775807,"nan":"NaN","text":"a\nb","time":"2025-11-01T10:30:00.0000005Z"},"row":"0638975898000000005-b"}`},
+		{append(span, "--window=1h", "--sensors=double"), `{"device":"d","time":"2025-11-01T10:00:00Z","sensors":{"double":{"count":1,"sum":1000000,"min":1000000,"max":1000000,"first":1000000,"last":1000000,"mean":1000000}},"tenant":"t","window":"1h"}`},
 		{[]string{"d", "--latest", "--format=jsonl", "--sensors=text,double"},
 			`{"device":"d","sensors":{"double":{"time":"2025-11-01T10:30:00.0000005Z","value":1000000},"text":{"time":"2025-11-01T10:30:00.0000005Z","value":"a\nb"}}}`},
 	} {
@@ -423,7 +423,7 @@ func TestRawKnowsTheSensorsOfLatest(t *testing.T) {
 	for _, r := range csvRecords(t, f.must("query pump-7 --latest --format csv")) {
 		sensors[r["sensor"]] = true
 		raw := csvRecords(t, f.must("query pump-7 --raw --format csv --sensors", r["sensor"]))
-		if len(raw) != 1 || raw[0]["sensor"] != r["sensor"] || raw[0]["value"] != r["value"] {
+		if len(raw) != 1 || raw[0]["sensor"] != r["sensor"] || raw[0]["value"]+raw[0]["text"] != r["value"] {
 			t.Errorf("--latest has %s, --raw %s", r, raw)
 		}
 	}

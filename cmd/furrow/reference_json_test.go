@@ -16,6 +16,7 @@ import (
 	"furrow/cmd/internal/lab/demo"
 	"furrow/sas"
 	"furrow/tables/local"
+	"furrow/worker/answers"
 	"furrow/worker/cost"
 	"furrow/worker/verify"
 )
@@ -47,10 +48,10 @@ func jsonOutputs() []jsonOutput {
 			"reading; with `--latest` for each device; with `--states` for each state; with `--gaps` for each day of a " +
 			"device; with `--rate` for each bucket of rates; with `--rate --latest` for each device; with `--by` for each " +
 			"bucket of a group.",
-			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object(), stateLine{}, gapLine{},
-				rateRecord{}.Object(), newestRatesRecord{}.Object(), reportRecord{}.Object()}},
+			[]any{answers.SensorWindows{}, answers.Reading{}, answers.NewestValues{}, answers.State{}, answers.GapDay{},
+				answers.RateWindows{}, answers.NewestRates{}, answers.Report{}}},
 		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
-			[]any{rejectRecord{}.Object(), reasonRecord{}.Object()}},
+			[]any{answers.Reject{}, answers.Reason{}}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},
 		{[]string{"schedule"}, "With `--once`, a line for each pipeline.", []any{slotLine{}}},
 		{[]string{"rewind"}, "A line for each pipeline.", []any{rewoundLine{}}},
@@ -80,7 +81,8 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"model list"}, "A line for each model.", []any{modelLine{}}},
 		{[]string{"model show"}, "One object: the model by its name, with the keys of the configuration file.", nil},
 		{[]string{"model try"}, "A line for each value, the newest row first.", []any{triedLine{}}},
-		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.", []any{deviceLine{}}},
+		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.",
+			[]any{answers.Record{}}},
 		{[]string{"device move"}, "A line for each device.", []any{movedLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
 		{[]string{"import"}, "One object.", []any{historyLine{}}},
@@ -91,7 +93,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"rule list"}, "A line for each rule.", []any{ruleLine{}}},
 		{[]string{"rule show"}, "One object: the rule by its name, with the keys of the configuration file.", nil},
 		{[]string{"rule try", "rule test"}, "A line for each incident that would open.", []any{trialLine{}}},
-		{[]string{"incident list"}, "A line for each incident, the newest first.", []any{incidentLine{}}},
+		{[]string{"incident list"}, "A line for each incident, the newest first.", []any{answers.Incident{}}},
 		{[]string{"incident show", "incident ack", "incident note"},
 			"A line for each event; `incident ack` and `incident note` print theirs.", []any{eventLine{}}},
 		{[]string{"archive list"}, "A line for each tenant and day; with `--versions`, for each version of a table.",
@@ -103,7 +105,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"archive verify"}, "A line for each table.", []any{verifiedLine{}}},
 		{[]string{"archive rewrite"}, "A line for each day and partition of the fleet.", []any{rewrittenLine{}}},
 		{[]string{"command list", "command send", "command cancel", "device desired show", "device desired set"},
-			"A line for each command or desired configuration.", []any{commandLine{}}},
+			"A line for each command or desired configuration.", []any{answers.Command{}}},
 		{[]string{"mute list", "mute add", "mute remove"}, "A line for each mute.", []any{muteLine{}}},
 		{[]string{"notify list"}, "A line for each target.", []any{targetLine{}}},
 		{[]string{"notify test"}, "One object.", []any{notifiedLine{}}},

@@ -10,6 +10,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -63,9 +64,9 @@ func rejectsAction(c *cli.Context) error {
 	rejects := f.Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
 	empty := func() (string, error) { return "no rejects of " + of, knownTenant(c, f, selector.Tenant) }
 	if c.Bool("summary") {
-		err = answer(c, printed(query.Reasons(rejects), reasonRecordOf), empty)
+		err = answer(c, printed(query.Reasons(rejects), answers.ReasonOf), empty)
 	} else {
-		err = answer(c, printed(rejects, rejectRecordOf), empty)
+		err = answer(c, printed(rejects, answers.RejectOf), empty)
 	}
 	dropped.say(c.App.ErrWriter)
 	return err

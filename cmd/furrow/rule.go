@@ -40,9 +40,9 @@ func ruleList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var found iter.Seq2[ruleRecord, error] = func(yield func(ruleRecord, error) bool) {
+	var found iter.Seq2[ruleLine, error] = func(yield func(ruleLine, error) bool) {
 		for i := range loaded.Rules {
-			if !yield(ruleRecord{&loaded.Rules[i]}, nil) {
+			if !yield(ruleLineOf(&loaded.Rules[i]), nil) {
 				return
 			}
 		}
@@ -50,25 +50,18 @@ func ruleList(c *cli.Context) error {
 	return answer(c, found, func() (string, error) { return "the configuration has no rules", nil })
 }
 
-// A ruleRecord is a rule in lists.
-type ruleRecord struct{ *rules.Rule }
-
-func (ruleRecord) Columns() []string { return []string{"rule", "kind", "when", "match", "severity"} }
-
-func (r ruleRecord) Lines() [][]any {
-	return [][]any{{string(r.Name), r.When.Name(), r.When.String(), config.RuleMatch(r.Rule), string(r.Severity)}}
-}
-
-func (r ruleRecord) Object() any {
-	return ruleLine{r.Name, r.When.Name(), r.When.String(), config.RuleMatch(r.Rule), string(r.Severity)}
-}
-
+// A ruleLine is a rule in lists.
 type ruleLine struct {
-	Rule     schema.Rule `json:"rule"`
-	Kind     string      `json:"kind"`            // threshold, rate, silence, condition, stuck, schedule or count
-	When     string      `json:"when"`            // in words
-	Match    string      `json:"match,omitempty"` // absent: all devices
-	Severity string      `json:"severity"`        // info, warning or critical
+	Rule schema.Rule `json:"rule" column:"rule"`
+	// threshold, rate, silence, condition, stuck, schedule or count
+	Kind     string `json:"kind" column:"kind"`
+	When     string `json:"when" column:"when"`             // in words
+	Match    string `json:"match,omitempty" column:"match"` // absent: all devices
+	Severity string `json:"severity" column:"severity"`     // info, warning or critical
+}
+
+func ruleLineOf(r *rules.Rule) ruleLine {
+	return ruleLine{r.Name, r.When.Name(), r.When.String(), config.RuleMatch(r), string(r.Severity)}
 }
 
 func ruleShowCommand() *cli.Command {

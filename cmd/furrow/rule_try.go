@@ -12,7 +12,6 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/lab/simulate"
-	"furrow/cmd/internal/records"
 	"furrow/jobs/fold"
 	"furrow/jobs/rules"
 	"furrow/tables"
@@ -60,15 +59,15 @@ func ruleTry(c *cli.Context) error {
 	selected := query.DeviceSelector{Device: schema.DeviceID(c.String("device")), Prefix: c.String("prefix"),
 		Tenant: schema.Tenant(c.String("tenant"))}
 	t := trial{config: loaded, rule: r}
-	found := func(yield func(trialRecord, error) bool) {
+	found := func(yield func(trialLine, error) bool) {
 		for m, err := range f.Members(c.Context, selected) {
 			if err != nil {
-				yield(trialRecord{}, err)
+				yield(trialLine{}, err)
 				return
 			}
 			own := query.Span{To: span.To}
 			if own.From, err = watchedFrom(c.Context, f, m, span); err != nil {
-				yield(trialRecord{}, err)
+				yield(trialLine{}, err)
 				return
 			}
 			readings := f.Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: own})
@@ -145,7 +144,7 @@ func ruleTest(c *cli.Context) error {
 	}
 	span := query.Span{From: tables.TicksOf(rec.Oldest), To: tables.TicksOf(rec.Newest) + 1}
 	t := trial{config: loaded, rule: r}
-	return t.answer(c, func(yield func(trialRecord, error) bool) {
+	return t.answer(c, func(yield func(trialLine, error) bool) {
 		for _, m := range rec.Members(0) {
 			member := schema.Member{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Labels: m.Labels,
 				Month: schema.MonthOf(m.Deployed, 0)}
@@ -154,7 +153,7 @@ func ruleTest(c *cli.Context) error {
 			for s := range rec.Sendings(m, 0) {
 				sample, err := sampleOf(&sensors, member, s)
 				if err != nil {
-					yield(trialRecord{}, err)
+					yield(trialLine{}, err)
 					return
 				}
 				samples = append(samples, sample)
@@ -205,14 +204,14 @@ type trial struct {
 
 // device yields the incidents of a device.
 func (t *trial) device(m schema.Member, samples iter.Seq2[fold.Sample, error], span query.Span,
-	yield func(trialRecord, error) bool) (goOn bool) {
+	yield func(trialLine, error) bool) (goOn bool) {
 	c := &rules.Config{Rules: []rules.Rule{*t.rule}}
 	fold := c.Fold(fold.Setup{Sensors: t.config.Model(m).Meant(), Model: t.config.Model(m).Name}).(*rules.Fold)
 	if !fold.Watches(m) {
 		return true
 	}
 	t.devices++
-	var open *trialRecord
+	var open *trialLine
 	flush := func() bool {
 		if open == nil {
 			return true
@@ -225,64 +224,39 @@ func (t *trial) device(m schema.Member, samples iter.Seq2[fold.Sample, error], s
 	for one, err := range fold.Replay(m, samples, span.From, span.To) {
 		switch {
 		case err != nil:
-			yield(trialRecord{}, err)
+			yield(trialLine{}, err)
 			return false
 		case one.What == schema.Opened:
 			if !flush() {
 				return false
 			}
-			open = &trialRecord{one, nil}
+			open = &trialLine{ID: one.ID.String(), Device: one.ID.Device, Opened: one.At.Time(), Since: one.Since.Time(),
+				Value: one.Value, Text: one.Text}
 		case one.What == schema.Closed && open != nil:
-			open.closed = &one
+			at := one.At.Time()
+			open.Closed, open.Reason = &at, one.Reason
 		case one.What == schema.Reopened && open != nil:
-			open.closed = nil
+			open.Closed, open.Reason = nil, ""
 		}
 	}
 	return flush()
 }
 
-func (t *trial) answer(c *cli.Context, found iter.Seq2[trialRecord, error]) error {
+func (t *trial) answer(c *cli.Context, found iter.Seq2[trialLine, error]) error {
 	err := answer(c, found, func() (string, error) { return "no incident", nil })
 	fmt.Fprintf(c.App.ErrWriter, "furrow: rule %s: %s of %s\n", t.rule.Name, many(int64(t.incidents), "incident"),
 		many(int64(t.devices), "device"))
 	return err
 }
 
-// A trialRecord is an incident that a rule would open.
-type trialRecord struct {
-	schema.Transition
-	closed *schema.Transition // nil: it would be open still
-}
-
-func (trialRecord) Columns() []string {
-	return []string{"opened", "closed", "device", "text", "reason"}
-}
-
-func (r trialRecord) Lines() [][]any {
-	closed, reason := any(""), ""
-	if r.closed != nil {
-		closed, reason = records.Second(r.closed.At), r.closed.Reason
-	}
-	return [][]any{{records.Second(r.At), closed, string(r.ID.Device), r.Text, reason}}
-}
-
-func (r trialRecord) Object() any {
-	l := trialLine{ID: r.ID.String(), Device: r.ID.Device, Opened: r.At.Time(), Since: r.Since.Time(), Value: r.Value,
-		Text: r.Text}
-	if r.closed != nil {
-		at := r.closed.At.Time()
-		l.Closed, l.Reason = &at, r.closed.Reason
-	}
-	return l
-}
-
+// A trialLine is an incident that a rule would open.
 type trialLine struct {
 	ID     string          `json:"id"`
-	Device schema.DeviceID `json:"device"`
-	Opened time.Time       `json:"opened"`
+	Opened time.Time       `json:"opened" column:"opened"`
+	Closed *time.Time      `json:"closed,omitempty" column:"closed"` // without it, it would be open still
+	Device schema.DeviceID `json:"device" column:"device"`
 	Since  time.Time       `json:"since"` // when the rule began to hold
 	Value  string          `json:"value,omitempty"`
-	Text   string          `json:"text"`
-	Closed *time.Time      `json:"closed,omitempty"` // without it, it would be open still
-	Reason string          `json:"reason,omitempty"` // of closing, if it is not in the readings
+	Text   string          `json:"text" column:"text"`
+	Reason string          `json:"reason,omitempty" column:"reason"` // of closing, if it is not in the readings
 }

@@ -7,6 +7,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // TestUnexplainedDifferencesOpenAnIncident: what a nightly sample has found opens an incident of the tenant furrow,
@@ -26,7 +27,7 @@ verify: {sample: 1%, every: 1d}
 		Differ: []schema.Differing{{Tenant: "acme", Device: "pump-7", Day: "2026-11-20", Output: "rollups 1h"}}}.Entity())
 	f.must("schedule --once --pipeline live")
 	f.work()
-	open := jsonOf[incidentLine](t, f.must("incident list --json"))
+	open := jsonOf[answers.Incident](t, f.must("incident list --json"))
 	if len(open) != 1 || open[0].Rule != "verify" || open[0].Tenant != "furrow" || open[0].Severity != "critical" {
 		t.Fatalf("open are %+v", open)
 	}

@@ -153,6 +153,11 @@ func (c *columns) addPart(f reflect.StructField, key string, people bool) {
 	own := column{part: len(c.parts), optional: len(c.parts) > 0}
 	c.parts = append(c.parts, part{f.Index[0], f.Type})
 	c.addField(f.Type.Elem(), f.Tag.Get("column"), own, people)
+	named := func(name string) int { return slices.IndexFunc(c.all, func(c column) bool { return c.name == name }) }
+	if at, behind := named(key), named(f.Tag.Get("behind")); behind > at {
+		moved := c.all[at]
+		c.all = slices.Insert(slices.Delete(c.all, at, at+1), behind, moved)
+	}
 }
 
 func kindOf(of reflect.Type) kind {

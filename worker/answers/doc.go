@@ -13,6 +13,7 @@
 //	`each:"sensor"`           of a map: a line for each key, which is in the column sensor; the maps of a struct that
 //	                          have this tag are read beside each other, and the first has all keys. A list has a line
 //	                          for each of its elements
+//	`behind:"time"`           of a map, too: the column of its keys is behind this one of its values
 //
 // A row is an object in JSON. An optional value that is zero, a nil pointer and a time that is not set are absent in
 // JSON and empty cells, but for booleans. Labels are name=text in a table and JSON in a cell of CSV and Arrow.

@@ -24,7 +24,7 @@ type Reading struct {
 }
 
 // ReadingOf returns a reading with values as a model names and converts them.
-func ReadingOf(r query.Reading, values []fold.SensorValue, unit func(sensor string) string) Reading {
+func ReadingOf(r query.Reading, values []fold.SensorValue) Reading {
 	out := Reading{Device: string(r.Device), Row: r.Row, Time: timeOfTicks(r.Time),
 		Values: make(map[string]any, len(values))}
 	for i := range values {
@@ -36,7 +36,7 @@ func ReadingOf(r query.Reading, values []fold.SensorValue, unit func(sensor stri
 			}
 			out.Doubtful[v.Sensor] = true
 		}
-		out.setUnit(v.Sensor, unit(v.Sensor))
+		out.setUnit(v.Sensor, r.Model.UnitOf(v.Sensor))
 	}
 	return out
 }
@@ -106,7 +106,7 @@ func finite(f float64) any {
 // NewestValues are the newest values of a device.
 type NewestValues struct {
 	Device  string                 `json:"device" column:"device"`
-	Sensors map[string]NewestValue `json:"sensors" each:"sensor"`
+	Sensors map[string]NewestValue `json:"sensors" each:"sensor" behind:"time"`
 }
 
 // A NewestValue is the newest one of a sensor.
@@ -118,11 +118,11 @@ type NewestValue struct {
 }
 
 // NewestOf returns the newest values of a device.
-func NewestOf(n query.Newest, unit func(sensor string) string) NewestValues {
+func NewestOf(n query.Newest) NewestValues {
 	out := NewestValues{Device: string(n.Device), Sensors: make(map[string]NewestValue, len(n.Values))}
 	for i := range n.Values {
 		v := &n.Values[i]
-		out.Sensors[v.Sensor] = NewestValueOf(v.At, v.SensorValue, unit(v.Sensor))
+		out.Sensors[v.Sensor] = NewestValueOf(v.At, v.SensorValue, n.Model.UnitOf(v.Sensor))
 	}
 	return out
 }

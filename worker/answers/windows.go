@@ -35,12 +35,12 @@ type Aggregate struct {
 }
 
 // WindowsOf returns a bucket of rollups.
-func WindowsOf(b query.Bucket, unit func(sensor string) string) SensorWindows {
+func WindowsOf(b query.Bucket) SensorWindows {
 	w := SensorWindows{Device: string(b.Device), Time: b.Start.Time(), Tenant: string(b.Tenant),
 		Window: b.Window.String(), Sensors: make(map[string]SensorWindow, len(b.Sensors))}
 	for i := range b.Sensors {
 		a := &b.Sensors[i]
-		w.Sensors[a.Sensor] = SensorWindow{aggregateOf(a.Aggregate), unit(a.Sensor)}
+		w.Sensors[a.Sensor] = SensorWindow{aggregateOf(a.Aggregate), b.Model.UnitOf(a.Sensor)}
 	}
 	return w
 }
@@ -80,7 +80,7 @@ func ReportOf(r query.Report) Report {
 // NewestRates are the newest rates of change of a device.
 type NewestRates struct {
 	Device  string                `json:"device" column:"device"`
-	Sensors map[string]NewestRate `json:"sensors" each:"sensor"`
+	Sensors map[string]NewestRate `json:"sensors" each:"sensor" behind:"time"`
 }
 
 // A NewestRate is how fast a sensor of a device changes.
@@ -101,10 +101,10 @@ type RateChange struct {
 }
 
 // NewestRatesOf returns the newest rates of a device.
-func NewestRatesOf(n query.NewestRates, unit func(sensor string) string) NewestRates {
+func NewestRatesOf(n query.NewestRates) NewestRates {
 	out := NewestRates{Device: string(n.Device), Sensors: make(map[string]NewestRate, len(n.Values))}
 	for _, r := range n.Values {
-		out.Sensors[r.Sensor] = NewestRateOf(r, unit(r.Sensor))
+		out.Sensors[r.Sensor] = NewestRateOf(r, n.Model.UnitOf(r.Sensor))
 	}
 	return out
 }
@@ -148,12 +148,12 @@ type RateWindow struct {
 }
 
 // RatesOf returns a bucket of rates.
-func RatesOf(b query.RateBucket, unit func(sensor string) string) RateWindows {
+func RatesOf(b query.RateBucket) RateWindows {
 	w := RateWindows{Device: string(b.Device), Time: b.Start.Time(), Tenant: string(b.Tenant), Window: b.Window.String(),
 		Sensors: make(map[string]RateWindow, len(b.Sensors))}
 	for _, t := range b.Sensors {
 		one := RateWindow{Count: t.Count, Difference: t.Difference, Hours: rate.Hours(t.Over), Min: t.Min, Max: t.Max,
-			Last: t.Last, Mean: t.Mean(), Unit: unit(t.Sensor)}
+			Last: t.Last, Mean: t.Mean(), Unit: b.Model.UnitOf(t.Sensor)}
 		one.Lat, one.Lon = degrees(t.Position)
 		w.Sensors[t.Sensor] = one
 	}

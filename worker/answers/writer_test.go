@@ -120,14 +120,26 @@ d       2026-11-20 08:00:00.5  2026-11-20 08:00:00  t                       0.3 
 	}
 }
 
-// TestListsHaveALineForEachElement has one for a row whose list is empty, too.
-func TestListsHaveALineForEachElement(t *testing.T) {
+// TestEachElementAndKeyHasALine has one for a row whose list is empty, too.
+func TestEachElementAndKeyHasALine(t *testing.T) {
 	type message struct {
 		Text string `column:"text"`
 	}
 	type queue struct {
 		Name string    `column:"queue"`
 		All  []message `each:"message"`
+	}
+	type measured struct {
+		Time  string `column:"time"`
+		Value int    `column:"value"`
+	}
+	type newest struct {
+		Sensors map[string]measured `each:"sensor" behind:"time"`
+		Device  string              `column:"device"`
+	}
+	last := []newest{{map[string]measured{"b": {"2", 20}, "a": {"1", 10}}, "d"}}
+	if got, want := written(t, CSV, last), "time,sensor,value,device\n1,a,10,d\n2,b,20,d\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 	rows := []queue{{"full", []message{{"a"}, {"b"}}}, {Name: "empty"}}
 	if got, want := written(t, CSV, rows), "queue,text\nfull,a\nfull,b\nempty,\n"; got != want {

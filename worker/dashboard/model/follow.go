@@ -38,7 +38,7 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 		span.To = span.From + 1
 	}
 	ask := query.Question{Scope: query.ScopeOf(f.member), Span: span, Limit: maxFollowed}
-	sensors := f.store.sensorsOf(f.member)
+	sensors, units := f.store.sensorsOf(f.member), f.store.units()
 	for r, err := range query.Readable(f.store.fleetOf(f.member.Device).Readings(ctx, ask), new(query.Skipped)) {
 		if err != nil {
 			return all, err
@@ -52,7 +52,8 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 		if err != nil {
 			continue // the device's page lists it as a reject
 		}
-		all = append(all, answers.ReadingOf(r, sample.Values, f.store.unit))
+		r.Model = units
+		all = append(all, answers.ReadingOf(r, sample.Values))
 	}
 	return all, nil
 }

@@ -58,7 +58,7 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 		Extent: Extent{Operations: read.Operations}}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.NewestValues{},
 		Rows: func(yield func(any, error) bool) {
-			unit := s.units()
+			units := s.units()
 			for _, id := range ids[at:] {
 				newest := s.index.newestOf(id, q.Sensors)
 				if len(newest.Values) == 0 {
@@ -69,7 +69,8 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 					return
 				}
 				out.RowsRead, out.Count, after = out.RowsRead+1, out.Count+1, id
-				if !yield(answers.NewestOf(newest, unit), nil) {
+				newest.Model = units
+				if !yield(answers.NewestOf(newest), nil) {
 					return
 				}
 			}

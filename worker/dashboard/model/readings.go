@@ -73,7 +73,7 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 		out.From, out.To = &from, &to
 	}
 	m := &measuring{store: s, member: o.member, q: q, where: rowCondition{store: s, where: q.Where}, ask: ask,
-		cursor: cursor, unit: s.units(), out: &out.Extent}
+		cursor: cursor, units: s.units(), out: &out.Extent}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
 		Row: answers.Reading{}, Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
 }
@@ -90,7 +90,7 @@ type measuring struct {
 	where  rowCondition
 	ask    query.Question
 	cursor cursor
-	unit   func(sensor string) string
+	units  *query.Model
 	out    *Extent
 }
 
@@ -140,7 +140,8 @@ func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading
 		return row, false
 	}
 	sample, _ := model.Sensors.Sample(reading)
-	row = answers.ReadingOf(r, wanted(sample.Values, m.q.Sensors), m.unit)
+	r.Model = m.units
+	row = answers.ReadingOf(r, wanted(sample.Values, m.q.Sensors))
 	return row, len(m.q.Sensors) == 0 || len(row.Values) > 0
 }
 

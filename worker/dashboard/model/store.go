@@ -122,17 +122,17 @@ func (s *Store) Run(ctx context.Context) error {
 // Changed returns a channel that is closed at the next change of the map or of a list.
 func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
 
-// units returns what remembers the units of sensors, for the many rows of an answer.
-func (s *Store) units() func(sensor string) string {
+// units returns a model that knows the units of sensors and remembers them, for the many rows of an answer.
+func (s *Store) units() *query.Model {
 	known := map[string]string{}
-	return func(sensor string) string {
+	return &query.Model{Unit: func(sensor string) string {
 		unit, is := known[sensor]
 		if !is {
 			unit = s.unit(sensor)
 			known[sensor] = unit
 		}
 		return unit
-	}
+	}}
 }
 
 // unit returns the unit of a sensor from the first pipeline that has one.

@@ -67,7 +67,7 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	q.Where = nil // it is on windows, and not on newest values
 	q.labels = where != nil && where.Labels()
 	w := &windowed{store: s, q: q, where: rowCondition{store: s, where: where},
-		cursor: s.cursorFor("windows", within(ctx), q.Asked), unit: s.units()}
+		cursor: s.cursorFor("windows", within(ctx), q.Asked), units: s.units()}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if where != nil && len(q.Sensors) > 0 {
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
@@ -138,7 +138,7 @@ type windowed struct {
 	ask    query.Question
 	homes  []home
 	cursor cursor
-	unit   func(sensor string) string
+	units  *query.Model
 	after  windowPlace // the last window of the part before
 	last   windowPlace // the last one that was read
 	out    *Extent
@@ -250,7 +250,8 @@ func (w *windowed) read(
 			}
 			continue
 		}
-		if w.out.Count++; !yield(answers.WindowsOf(b, w.unit), nil) {
+		b.Model = w.units
+		if w.out.Count++; !yield(answers.WindowsOf(b), nil) {
 			return false
 		}
 	}
