@@ -75,7 +75,8 @@ the model of the device names and converts it. What a record does not have is ni
 			&cli.StringFlag{Name: "from", Usage: "Beginning of the span as `TIME`"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "End of the span as `TIME`"},
 			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
-			&cli.StringFlag{Name: "sensors", DefaultText: "all", Usage: "`NAMES` of sensors, separated by commas"},
+			&cli.StringFlag{Name: "sensors", DefaultText: "all", Usage: "`NAMES` of sensors, separated by commas; with --raw " +
+				"as devices send them or as models name them"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of readings, buckets or devices"},
 			listFlags()[0], listFlags()[1]),
 		Action: queryAction,

@@ -520,3 +520,38 @@ func TestStoppedQueryIsNoFailure(t *testing.T) {
 	}
 	must(t, pipe.Close())
 }
+
+// TestRawSelectsWhatTheModelMeans: a nested value and a value in long form are selected by the name of their sensor,
+// and shown as they were sent.
+func TestRawSelectsWhatTheModelMeans(t *testing.T) {
+	f := newFixture(t)
+	f.createTables()
+	at := tables.TicksOf(time.Now().Add(-time.Minute))
+	nested := tables.Entity{PartitionKey: "nested", RowKey: at.String()}
+	nested.Set("data", tables.String(`{"t":215}`))
+	long := tables.Entity{PartitionKey: "tall", RowKey: at.String()}
+	long.Set("tag", tables.String("temperature"))
+	long.Set("reading", tables.Double(21.5))
+	other := tables.Entity{PartitionKey: "tall", RowKey: at.Add(time.Second).String()}
+	other.Set("tag", tables.String("speed"))
+	other.Set("reading", tables.Double(3))
+	wide, tall := newDevice("nested", "acme", 2026, 11), newDevice("tall", "acme", 2026, 11)
+	wide.Model, tall.Model = "wide", "tall"
+	f.add(wide, nested)
+	f.add(tall, long, other)
+	file := t.TempDir() + "/site.yaml"
+	writeFile(t, file, `
+pipelines: [{name: live, processors: [latest]}]
+models:
+  wide: {sensors: {data_t: {as: temperature, type: number, unit: °C, scale: 0.1}}}
+  tall: {long: {name: tag, value: reading}}
+`)
+	f.must("config apply", file)
+	for device, want := range map[string]string{"nested": "data_t=215", "tall": "temperature=21.5"} {
+		raw := csvRecords(t, f.must("query --raw --format csv --sensors temperature", device))
+		if len(raw) != 1 || raw[0]["sensor"]+"="+raw[0]["value"]+raw[0]["text"] != want || raw[0]["unit"] != "" {
+			t.Errorf("%s: %v, want %s", device, raw, want)
+		}
+	}
+	f.says(",speed,3,", "query tall --raw --sensors speed --format csv")
+}

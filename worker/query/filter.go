@@ -54,6 +54,19 @@ func (m *Model) UnitAsSent(property string) string {
 	return m.Unit(means.As)
 }
 
+// renames reports whether sensors may have other names than the properties with their values. m may be nil.
+func (m *Model) renames() bool {
+	if m == nil || m.Sensors == nil {
+		return false
+	}
+	for property, means := range m.Sensors.Named {
+		if means.As != "" && means.As != property {
+			return true
+		}
+	}
+	return len(m.Sensors.Patterns) > 0 || m.Sensors.Long != (fold.Long{})
+}
+
 // of returns the model of a device; nil where none is known. m may be nil.
 func (m *Models) of(d schema.Member) *Model {
 	if m == nil {

@@ -65,7 +65,7 @@ func (f Fleet) gapsOf(q Question, m schema.Member) source[GapDay] {
 	if q.Sensors = nil; sequence != "" {
 		q.Sensors = []string{sequence}
 	}
-	rows := q.readings(f, m)
+	rows := q.readings(f, m, nil)
 	if sequence == "" {
 		rows.query.Select = []string{schema.FormatProperty} // the keys alone
 	}

@@ -112,6 +112,26 @@ func (q Question) sensorsOfReading(e tables.Entity) []tables.Property {
 	return wanted
 }
 
+// valuesAsSent returns the properties of a reading that the question asks for, by name: those with the name of a
+// sensor, and those that the model makes that sensor of. The value of a row in long form has the name that its row
+// says.
+func (q Question) valuesAsSent(model *Model, e tables.Entity) []tables.Property {
+	wanted := q.sensorsOfReading(e)
+	r, err := schema.ReadingOf(e)
+	if len(q.Sensors) == 0 || !model.renames() || err != nil {
+		return wanted
+	}
+	explained, _, _ := model.Sensors.Explain(r)
+	for _, x := range explained {
+		has := func(p tables.Property) bool { return p.Name == x.Property }
+		if x.Became != nil && slices.Contains(q.Sensors, x.Became.Sensor) && !slices.ContainsFunc(wanted, has) {
+			wanted = append(wanted, tables.Property{Name: x.Property, Value: x.Value})
+		}
+	}
+	slices.SortStableFunc(wanted, func(a, b tables.Property) int { return cmp.Compare(a.Name, b.Name) })
+	return wanted
+}
+
 // withObjects adds the names of the properties that an object with a sensor in it can have.
 func withObjects(sensors []string) (all []string) {
 	for _, name := range sensors {

@@ -57,12 +57,12 @@ func (f Fleet) readingSources(ctx context.Context, q Question) iter.Seq2[source[
 func (f Fleet) readingsOf(q Question, m schema.Member) source[Reading] {
 	model := q.Models.of(m)
 	return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[Reading, error] {
-		rows := q.readings(f, m).entities(ctx, afterPage)
+		rows := q.readings(f, m, model).entities(ctx, afterPage)
 		return decoded(nil, rows, func(e tables.Entity, _ report) (Reading, bool) {
 			if !m.Has(tables.TicksBefore(e.RowKey)) || !q.holds(model, m, e) {
 				return Reading{}, false
 			}
-			values := q.sensorsOfReading(e)
+			values := q.valuesAsSent(model, e)
 			r := Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: values, Model: model}
 			return r, len(values) > 0 || len(q.Sensors) == 0
 		})
@@ -88,8 +88,9 @@ func (f Fleet) Reading(ctx context.Context, q Question, row string) (Reading, bo
 	if absent(err) {
 		return Reading{}, false, nil
 	}
-	return Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: q.sensorsOfReading(e),
-		Model: q.Models.of(m)}, err == nil, err
+	model := q.Models.of(m)
+	return Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: q.valuesAsSent(model, e),
+		Model: model}, err == nil, err
 }
 
 // TimeOf returns the time in the row key of a reading; zero where it is not such a key.
@@ -101,9 +102,11 @@ func TimeOf(row string) tables.Ticks {
 	return key.Ticks
 }
 
-func (q Question) readings(f Fleet, m schema.Member) read {
+// readings reads the rows of a device that the question asks for. The model says which properties its sensors are in;
+// nil: those of their names.
+func (q Question) readings(f Fleet, m schema.Member, model *Model) read {
 	q.Sensors = withObjects(q.Sensors)
-	if q.Filter.Where != nil {
+	if q.Filter.Where != nil || model.renames() {
 		q.Sensors = nil // a model makes sensors of other properties
 	}
 	rows := q.Span.rows()
