@@ -22,7 +22,7 @@ import (
 // documents returns the rows of a file of the simulated fleets: what devices of that fleet send.
 func documents(t *testing.T, file string) (rows [][]tables.Property) {
 	t.Helper()
-	text, err := os.ReadFile("../internal/simulate/fleets/documents/" + file)
+	text, err := os.ReadFile("../internal/lab/simulate/fleets/documents/" + file)
 	must(t, err)
 	if strings.HasSuffix(file, ".csv") {
 		lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()

@@ -140,7 +140,7 @@ func (f *fixture) outputs(tenant string) outputs {
 	f.t.Helper()
 	o := outputs{f, map[string]string{}, map[string]string{}}
 	for _, r := range csvRecords(f.t, f.must("query --latest --format csv --tenant", tenant)) {
-		o.newest[r["device"]+" "+r["sensor"]] = r["value"]
+		o.newest[r["device"]+" "+r["sensor"]] = r["value"] + r["text"]
 	}
 	for _, r := range csvRecords(f.t, f.must("query --window 1h --last 3d --format csv --tenant", tenant)) {
 		at, err := time.Parse(time.RFC3339, r["time"])
@@ -202,7 +202,7 @@ func expectKitchen(t *testing.T, o outputs) {
 			t.Errorf("the device has no %s: %s", want, shown)
 		}
 	}
-	if got := o.must("query --raw --last 3d --format csv", id); !strings.Contains(got, ",data_oilProbeTemp,118.9,") {
+	if got := o.must("query --raw --last 3d --format csv", id); !strings.Contains(got, ",data_oilProbeTemp,,118.9,") {
 		t.Errorf("the raw reading is %s", got)
 	}
 }
@@ -245,7 +245,7 @@ func expectGround(t *testing.T, o outputs) {
 	are(t, "rate", rates, map[string]string{"09:00 temperature_10cm": "0.5", "10:00 temperature_10cm": "1.5",
 		"09:00 temperature_50cm": "0", "10:00 temperature_50cm": "0.09999999999999964"})
 	newest := csvRecords(t, o.must("query ground-1 --rate --latest --sensors temperature_10cm --format csv"))
-	if len(newest) != 1 || newest[0]["per_hour"] != "1.5" || newest[0]["span_per_hour"] != "1.5" {
+	if len(newest) != 1 || newest[0]["per_hour"] != "1.5" || newest[0]["over_per_hour"] != "1.5" {
 		t.Errorf("the newest rate is %v", newest)
 	}
 }

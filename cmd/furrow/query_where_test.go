@@ -379,7 +379,7 @@ func (q naiveQuery) buckets(
 // printed returns the lines of an answer of query, as answer has them.
 func (q naiveQuery) printed(t *testing.T, text string) (lines []string) {
 	for _, r := range csvRecords(t, text) {
-		of, value := r["row"], plain(r["value"])
+		of, value := r["row"], plain(r["value"]+r["text"])
 		switch q.kind {
 		case "--latest":
 			of = ""

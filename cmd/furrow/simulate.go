@@ -16,6 +16,7 @@ import (
 	"furrow/cmd/internal/lab/simulate/fleets"
 	"furrow/cmd/internal/lab/simulate/model"
 	"furrow/cmd/internal/setup"
+	"furrow/sas"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )
@@ -102,9 +103,10 @@ func runSimulation(c *cli.Context) error {
 	show := newProgress(c.App.ErrWriter, 10*time.Second)
 	show.Stage("registering devices", int64(len(s.members)))
 	var done atomic.Int64
-	registered := func(n int) {
-		done.Store(int64(n))
-		show.Progress(int64(n), 0)
+	late := lateReadings{devices: map[schema.DeviceID]*sentBy{}}
+	registered := func(id schema.DeviceID, o sas.Outcome) {
+		show.Progress(done.Add(1), 0)
+		late.devices[id] = &sentBy{known: o != sas.Added}
 	}
 	err = simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, registered)
 	if c.Context.Err() != nil {
@@ -120,7 +122,6 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var late lateReadings
 	s.run.OnAccepted = late.accepted
 	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.ended(m, stats); late.ended(m, stats) }
 	s.run.Progress = show.simulation

@@ -80,8 +80,9 @@ func (a *account) through(asked policy.Transporter) policy.Transporter {
 
 func (a *account) store(t testing.TB, through policy.Transporter) *archive.Store {
 	t.Helper()
-	return must.Have(archive.Connect(archive.StoreConfig{Account: a.Account, Container: a.container, Transport: a.through(through),
-		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
+	return must.Have(archive.Connect(archive.StoreConfig{Account: a.Account, Container: a.container,
+		Transport: a.through(through),
+		Retry:     policy.RetryOptions{MaxRetries: -1}}))(t)
 }
 
 // A world is a table of readings with those who work on it. What devices have sent is in source.

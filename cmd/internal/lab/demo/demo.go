@@ -268,8 +268,12 @@ func (d *Demo) register(ctx context.Context) error {
 	of := func(m simulate.Member) schema.Enrollment {
 		return schema.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.names.Readings()}
 	}
+	done := int64(0)
 	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members,
-		func(n int) { d.Screen.Progress(int64(n), 0) })
+		func(schema.DeviceID, sas.Outcome) {
+			done++
+			d.Screen.Progress(done, 0)
+		})
 }
 
 // write writes a file of the demo.

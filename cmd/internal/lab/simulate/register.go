@@ -18,22 +18,22 @@ import (
 const registering = 32
 
 // Register registers members with their places and dates of deployment, as an import of a factory's file does.
-// Repeating it changes nothing. It calls progress, which may be nil, after each device.
+// Repeating it changes nothing. It calls registered, which may be nil, after each device, for one at a time.
 func Register(ctx context.Context, registry sas.Registry, enrollment func(Member) schema.Enrollment, members []Member,
-	progress func(done int)) error {
+	registered func(schema.DeviceID, sas.Outcome)) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(registering)
 	var mu sync.Mutex
-	done := 0
 	for _, m := range members {
 		all.Go(func() error {
-			if _, _, err := registry.Import(ctx, enrollment(m), m.Delivery()); err != nil {
+			_, outcome, err := registry.Import(ctx, enrollment(m), m.Delivery())
+			if err != nil {
 				return err
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if done++; progress != nil {
-				progress(done)
+			if registered != nil {
+				registered(m.ID, outcome)
 			}
 			return nil
 		})
