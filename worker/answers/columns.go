@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -17,8 +16,10 @@ type columns struct {
 	cells []cell        // of the line
 	key   *cell         // among them; nil: no part is a map
 	// Of the first part of the row: its keys in order, and its values.
-	keys   []partKey
-	values reflect.Value
+	keys     []partKey
+	entryKey reflect.Value
+	entries  reflect.MapIter
+	values   reflect.Value
 }
 
 // A column is at the same place of each line.
@@ -36,7 +37,8 @@ type column struct {
 // A part is a map or a list with an entry for each line.
 type part struct {
 	field int
-	of    reflect.Type // of the map or list
+	of    reflect.Type  // of the map or list
+	entry reflect.Value // a place for one of its values
 }
 
 // A partKey is a key of a map, and the place of its value.
@@ -87,7 +89,7 @@ type cell struct {
 // columnsOf returns the columns of rows like this one. For people, numbers and texts share a column.
 func columnsOf(row any, people bool) *columns {
 	of := reflect.TypeOf(row)
-	c := &columns{row: reflect.New(of).Elem()}
+	c := &columns{row: reflect.New(of).Elem(), entryKey: reflect.New(reflect.TypeFor[string]()).Elem()}
 	c.add(of, column{part: none}, people)
 	c.cells = make([]cell, len(c.all))
 	if at := slices.IndexFunc(c.all, func(c column) bool { return c.part == theKey }); at >= 0 {
@@ -151,7 +153,7 @@ func (c *columns) addPart(f reflect.StructField, key string, people bool) {
 		c.all = append(c.all, column{name: key, part: theKey})
 	}
 	own := column{part: len(c.parts), optional: len(c.parts) > 0}
-	c.parts = append(c.parts, part{f.Index[0], f.Type})
+	c.parts = append(c.parts, part{f.Index[0], f.Type, reflect.New(f.Type.Elem()).Elem()})
 	c.addField(f.Type.Elem(), f.Tag.Get("column"), own, people)
 	named := func(name string) int { return slices.IndexFunc(c.all, func(c column) bool { return c.name == name }) }
 	if at, behind := named(key), named(f.Tag.Get("behind")); behind > at {
@@ -193,19 +195,29 @@ func (c *columns) lines(row any, line func([]cell) error) error {
 		c.fill(0, c.values.Index(key.at))
 		*c.key = cell{has: true, text: key.name}
 		for n, p := range c.parts[1:] {
-			entry := reflect.Zero(p.of.Elem())
-			if m := c.row.Field(p.field); m.Len() > 0 {
-				if found := m.MapIndex(reflect.ValueOf(key.name)); found.IsValid() {
-					entry = found
-				}
-			}
-			c.fill(n+1, entry)
+			c.fill(n+1, p.value(c.row.Field(p.field), key.name))
 		}
 		if err := line(c.cells); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// value returns the value of a key in the map of a part, or the zero value. The types of answers spare an allocation.
+func (p *part) value(m reflect.Value, key string) reflect.Value {
+	switch all := m.Interface().(type) {
+	case map[string]string:
+		p.entry.SetString(all[key])
+	case map[string]bool:
+		p.entry.SetBool(all[key])
+	default:
+		p.entry.SetZero()
+		if found := m.MapIndex(reflect.ValueOf(key)); found.IsValid() {
+			p.entry.Set(found)
+		}
+	}
+	return p.entry
 }
 
 // listed calls line for each element of a list, and once where there is none.
@@ -229,46 +241,47 @@ func (c *columns) take(m reflect.Value) {
 	if n := m.Len(); n > c.values.Len() {
 		c.values = reflect.MakeSlice(c.values.Type(), n, n)
 	}
-	for entries := m.MapRange(); entries.Next(); {
+	for c.entries.Reset(m); c.entries.Next(); {
 		at := len(c.keys)
-		c.values.Index(at).SetIterValue(entries)
-		c.keys = append(c.keys, partKey{entries.Key().String(), at})
+		c.values.Index(at).SetIterValue(&c.entries)
+		c.entryKey.SetIterKey(&c.entries)
+		c.keys = append(c.keys, partKey{c.entryKey.String(), at})
 	}
-	slices.SortFunc(c.keys, func(a, b partKey) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(c.keys, func(a, b partKey) int { return strings.Compare(a.name, b.name) })
 }
 
 // fill reads the cells of a part from one of its entries, or those of the row.
 func (c *columns) fill(part int, from reflect.Value) {
 	for i := range c.all {
 		if own := &c.all[i]; own.part == part {
-			c.cells[i] = own.cell(from)
+			own.fill(&c.cells[i], from)
 		}
 	}
 }
 
-// cell reads a column's cell.
-func (c *column) cell(v reflect.Value) (out cell) {
+// fill reads a column's cell.
+func (c *column) fill(out *cell, v reflect.Value) {
+	*out = cell{}
 	for _, i := range c.path {
 		if v = pointed(v); !v.IsValid() {
-			return out
+			return
 		}
 		v = v.Field(i)
 	}
 	if v = pointed(v); !v.IsValid() || c.optional && v.Kind() != reflect.Bool && v.IsZero() {
-		return out
+		return
 	}
-	out = cellOf(v)
+	out.set(v)
 	if c.any && out.kind == flag {
 		out.kind, out.text = text, out.csv()
 	}
 	switch out.exact = c.exact; {
 	case c.only == numbersOnly && out.kind != number && out.kind != count,
 		c.only == textsOnly && (out.kind == number || out.kind == count):
-		return cell{}
+		*out = cell{}
 	case c.kind == number && out.kind == count:
 		out.number = float64(out.count)
 	}
-	return out
 }
 
 // pointed returns what a value points to, or the zero Value.
@@ -279,29 +292,31 @@ func pointed(v reflect.Value) reflect.Value {
 	return v
 }
 
-func cellOf(v reflect.Value) cell {
+// set makes an empty cell that of a value.
+func (c *cell) set(v reflect.Value) {
+	c.has = true
 	switch v.Kind() {
 	case reflect.Bool:
-		if v.Bool() {
-			return cell{has: true, kind: flag, count: 1}
+		if c.kind = flag; v.Bool() {
+			c.count = 1
 		}
-		return cell{has: true, kind: flag}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return cell{has: true, kind: count, count: v.Int()}
+		c.kind, c.count = count, v.Int()
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return cell{has: true, kind: count, count: int64(v.Uint())}
+		c.kind, c.count = count, int64(v.Uint())
 	case reflect.Float32, reflect.Float64:
-		return cell{has: true, kind: number, number: v.Float()}
+		c.kind, c.number = number, v.Float()
 	case reflect.Map:
-		all, _ := v.Interface().(map[string]string)
-		return cell{has: len(all) > 0, kind: labels, labels: all}
+		c.kind, c.labels = labels, v.Interface().(map[string]string)
+		c.has = len(c.labels) > 0
 	case reflect.Struct:
-		at := timeOf(v)
-		return cell{has: !at.IsZero(), kind: moment, time: at}
+		c.kind, c.time = moment, timeOf(v)
+		c.has = !c.time.IsZero()
 	case reflect.Slice: // JSON
-		return cell{has: true, text: string(v.Bytes())}
+		c.text = string(v.Bytes())
+	default:
+		c.text = v.String()
 	}
-	return cell{has: true, text: v.String()}
 }
 
 func timeOf(v reflect.Value) time.Time {
