@@ -73,7 +73,8 @@ func TestKitchensSendNestedDocuments(t *testing.T) {
 		t.Errorf("the kitchens are %s", out)
 	}
 	out := f.must("query --raw --last 1h --limit 300 --format csv", tenant+":US-5260:Giles-7163712301905")
-	for _, want := range []string{",data_oilProbeTemp,,3", ",headers_tenant_id,," + tenant, ",siteClassId,,US-5260$$$Fryer"} {
+	for _, want := range []string{",data_oilProbeTemp,,3", ",headers_tenant_id,," + tenant,
+		",siteClassId,,US-5260$$$Fryer"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the raw readings have no %q: %.3000s", want, out)
 		}
