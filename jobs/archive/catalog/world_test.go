@@ -41,10 +41,11 @@ type account struct {
 
 func newAccount(t testing.TB) *account {
 	t.Helper()
-	connections := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
-	t.Cleanup(connections.CloseIdleConnections)
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	t.Cleanup(transport.CloseIdleConnections)
 	a := &account{Account: must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t),
-		connections: connections}
+		connections: &http.Client{Transport: transport}}
 	return a.another(t)
 }
 
