@@ -37,7 +37,7 @@ func TestUncertainNumberOfLateReadingsSaysSo(t *testing.T) {
 		t.Error(text)
 	}
 	if n = 0; l.text() == "" {
-		t.Error("nothing is said, though more may be late")
+		t.Error("the summary does not say that more readings may be late")
 	}
 	if l.LateMore = false; l.text() != "" {
 		t.Error(l.text())
