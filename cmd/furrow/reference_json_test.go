@@ -189,6 +189,9 @@ func (r *typeRenderer) kind(of reflect.Type, member string) string {
 	case of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return "text"
 	}
+	if sensors, is := reflect.Zero(of).Interface().(interface{ ValueType() reflect.Type }); is {
+		return "map to " + r.kind(sensors.ValueType(), member)
+	}
 	switch of.Kind() {
 	case reflect.Pointer:
 		return r.kind(of.Elem(), member)

@@ -14,12 +14,7 @@ type columns struct {
 	parts []part
 	row   reflect.Value // the row whose lines are read; it is addressable, which spares copies
 	cells []cell        // of the line
-	key   *cell         // among them; nil: no part is a map
-	// Of the first part of the row: its keys in order, and its values.
-	keys     []partKey
-	entryKey reflect.Value
-	entries  reflect.MapIter
-	values   reflect.Value
+	key   *cell         // the sensor's, among them; nil: no part is a BySensor
 }
 
 // A column is at the same place of each line.
@@ -34,18 +29,22 @@ type column struct {
 	only     choice
 }
 
-// A part is a map or a list with an entry for each line.
+// A part is a list with an entry for each line, or a BySensor: the first one of a row has a line for each of its
+// sensors, and the others add to these.
 type part struct {
 	field int
-	of    reflect.Type  // of the map or list
-	entry reflect.Value // a place for one of its values
+	zero  reflect.Value // of sensors that it does not have
+	next  int           // entry of the others: all before are of sensors that the row's lines have passed
 }
 
-// A partKey is a key of a map, and the place of its value.
-type partKey struct {
-	name string
-	at   int
-}
+// The fields of OfSensor.
+const (
+	sensorField = iota
+	valueField
+)
+
+// bySensor is what each BySensor is.
+type bySensor interface{ ValueType() reflect.Type }
 
 // Instead of a part.
 const (
@@ -89,14 +88,11 @@ type cell struct {
 // columnsOf returns the columns of rows like this one. For people, numbers and texts share a column.
 func columnsOf(row any, people bool) *columns {
 	of := reflect.TypeOf(row)
-	c := &columns{row: reflect.New(of).Elem(), entryKey: reflect.New(reflect.TypeFor[string]()).Elem()}
+	c := &columns{row: reflect.New(of).Elem()}
 	c.add(of, column{part: none}, people)
 	c.cells = make([]cell, len(c.all))
 	if at := slices.IndexFunc(c.all, func(c column) bool { return c.part == theKey }); at >= 0 {
 		c.key = &c.cells[at]
-	}
-	if len(c.parts) > 0 {
-		c.values = reflect.MakeSlice(reflect.SliceOf(c.parts[0].of.Elem()), 8, 8)
 	}
 	return c
 }
@@ -149,12 +145,16 @@ func (c *columns) addField(of reflect.Type, tag string, own column, people bool)
 }
 
 func (c *columns) addPart(f reflect.StructField, key string, people bool) {
-	if f.Type.Kind() == reflect.Map && len(c.parts) == 0 {
-		c.all = append(c.all, column{name: key, part: theKey})
+	of := f.Type.Elem()
+	if sensors, is := reflect.Zero(f.Type).Interface().(bySensor); is {
+		of = sensors.ValueType()
+		if len(c.parts) == 0 {
+			c.all = append(c.all, column{name: key, part: theKey})
+		}
 	}
 	own := column{part: len(c.parts), optional: len(c.parts) > 0}
-	c.parts = append(c.parts, part{f.Index[0], f.Type, reflect.New(f.Type.Elem()).Elem()})
-	c.addField(f.Type.Elem(), f.Tag.Get("column"), own, people)
+	c.parts = append(c.parts, part{field: f.Index[0], zero: reflect.Zero(of)})
+	c.addField(of, f.Tag.Get("column"), own, people)
 	named := func(name string) int { return slices.IndexFunc(c.all, func(c column) bool { return c.name == name }) }
 	if at, behind := named(key), named(f.Tag.Get("behind")); behind > at {
 		moved := c.all[at]
@@ -187,15 +187,19 @@ func (c *columns) lines(row any, line func([]cell) error) error {
 		return line(c.cells)
 	}
 	first := c.row.Field(c.parts[0].field)
-	if first.Kind() == reflect.Slice {
+	if c.key == nil {
 		return c.listed(first, line)
 	}
-	c.take(first)
-	for _, key := range c.keys {
-		c.fill(0, c.values.Index(key.at))
-		*c.key = cell{has: true, text: key.name}
-		for n, p := range c.parts[1:] {
-			c.fill(n+1, p.value(c.row.Field(p.field), key.name))
+	for n := range c.parts {
+		c.parts[n].next = 0
+	}
+	for i := range first.Len() {
+		entry := first.Index(i)
+		sensor := entry.Field(sensorField).String()
+		*c.key = cell{has: true, text: sensor}
+		c.fill(0, entry.Field(valueField))
+		for n := 1; n < len(c.parts); n++ {
+			c.fill(n, c.parts[n].value(c.row, sensor))
 		}
 		if err := line(c.cells); err != nil {
 			return err
@@ -204,20 +208,18 @@ func (c *columns) lines(row any, line func([]cell) error) error {
 	return nil
 }
 
-// value returns the value of a key in the map of a part, or the zero value. The types of answers spare an allocation.
-func (p *part) value(m reflect.Value, key string) reflect.Value {
-	switch all := m.Interface().(type) {
-	case map[string]string:
-		p.entry.SetString(all[key])
-	case map[string]bool:
-		p.entry.SetBool(all[key])
-	default:
-		p.entry.SetZero()
-		if found := m.MapIndex(reflect.ValueOf(key)); found.IsValid() {
-			p.entry.Set(found)
+// value returns what a BySensor has of a sensor, or a zero value. It is asked for the sensors in their order.
+func (p *part) value(row reflect.Value, sensor string) reflect.Value {
+	for all := row.Field(p.field); p.next < all.Len(); p.next++ {
+		entry := all.Index(p.next)
+		switch name := entry.Field(sensorField).String(); {
+		case name == sensor:
+			return entry.Field(valueField)
+		case name > sensor:
+			return p.zero
 		}
 	}
-	return p.entry
+	return p.zero
 }
 
 // listed calls line for each element of a list, and once where there is none.
@@ -233,21 +235,6 @@ func (c *columns) listed(list reflect.Value, line func([]cell) error) error {
 		}
 	}
 	return nil
-}
-
-// take copies the keys and values of a map.
-func (c *columns) take(m reflect.Value) {
-	c.keys = c.keys[:0]
-	if n := m.Len(); n > c.values.Len() {
-		c.values = reflect.MakeSlice(c.values.Type(), n, n)
-	}
-	for c.entries.Reset(m); c.entries.Next(); {
-		at := len(c.keys)
-		c.values.Index(at).SetIterValue(&c.entries)
-		c.entryKey.SetIterKey(&c.entries)
-		c.keys = append(c.keys, partKey{c.entryKey.String(), at})
-	}
-	slices.SortFunc(c.keys, func(a, b partKey) int { return strings.Compare(a.name, b.name) })
 }
 
 // fill reads the cells of a part from one of its entries, or those of the row.

@@ -24,13 +24,19 @@ func newCSV(w io.Writer, columns *columns) *csvWriter {
 	return c
 }
 
+// Row formats what all lines of a row have in common once.
 func (c *csvWriter) Row(row any) error {
+	first := true
 	return c.columns.lines(row, func(cells []cell) error {
 		for i := range cells {
+			if !first && c.columns.all[i].part == none {
+				continue
+			}
 			if c.line[i] = cells[i].csv(); cells[i].kind == text {
 				c.line[i] = harmless(Printable(c.line[i]))
 			}
 		}
+		first = false
 		return c.out.Write(c.line)
 	})
 }

@@ -12,7 +12,7 @@ import (
 // options make encoding as that of encoding/json. Devices send texts that are no UTF-8.
 func options() json.Options {
 	return json.JoinOptions(jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true),
-		json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+		json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
 // Marshal encodes v as encoding/json does, but faster, and nothing in it acts on a terminal.

@@ -14,27 +14,24 @@ import (
 type Reading struct {
 	Device string `json:"device" column:"device"`
 	// of the row key; absent where it has none
-	Time   time.Time      `json:"time,omitzero" column:"time,exact"`
-	Values map[string]any `json:"values" each:"sensor" column:"value,text"` // by sensor
+	Time   time.Time     `json:"time,omitzero" column:"time,exact"`
+	Values BySensor[any] `json:"values" each:"sensor" column:"value,text"` // by sensor
 	// the sensors that were, as their quality says
-	Doubtful map[string]bool `json:"doubtful,omitempty" each:"sensor" column:"doubtful"`
-	Row      string          `json:"row" column:"row"` // its row key
+	Doubtful BySensor[bool] `json:"doubtful,omitempty" each:"sensor" column:"doubtful"`
+	Row      string         `json:"row" column:"row"` // its row key
 	// of the values, where a model has them
-	Units map[string]string `json:"units,omitempty" each:"sensor" column:"unit"`
+	Units BySensor[string] `json:"units,omitempty" each:"sensor" column:"unit"`
 }
 
 // ReadingOf returns a reading with values as a model names and converts them.
 func ReadingOf(r query.Reading, values []fold.SensorValue) Reading {
 	out := Reading{Device: string(r.Device), Row: r.Row, Time: timeOfTicks(r.Time),
-		Values: make(map[string]any, len(values))}
+		Values: make(BySensor[any], 0, len(values))}
 	for i := range values {
 		v := &values[i]
-		out.Values[v.Sensor] = sensorValue(v)
+		out.Values.set(v.Sensor, sensorValue(v))
 		if v.Doubtful {
-			if out.Doubtful == nil {
-				out.Doubtful = map[string]bool{}
-			}
-			out.Doubtful[v.Sensor] = true
+			out.Doubtful.set(v.Sensor, true)
 		}
 		out.setUnit(v.Sensor, r.Model.UnitOf(v.Sensor))
 	}
@@ -44,22 +41,19 @@ func ReadingOf(r query.Reading, values []fold.SensorValue) Reading {
 // ReadingAsSent returns a reading with the values that its device sent. Units are of those that the model takes as
 // they are.
 func ReadingAsSent(r query.Reading) Reading {
-	out := Reading{Device: string(r.Device), Row: r.Row, Time: timeOfTicks(r.Time), Values: map[string]any{}}
+	out := Reading{Device: string(r.Device), Row: r.Row, Time: timeOfTicks(r.Time),
+		Values: make(BySensor[any], 0, len(r.Values))}
 	for _, p := range r.Values {
-		out.Values[p.Name] = ValueOf(p.Value)
+		out.Values.set(p.Name, ValueOf(p.Value))
 		out.setUnit(p.Name, r.Model.UnitAsSent(p.Name))
 	}
 	return out
 }
 
 func (r *Reading) setUnit(sensor, unit string) {
-	if unit == "" {
-		return
+	if unit != "" {
+		r.Units.set(sensor, unit)
 	}
-	if r.Units == nil {
-		r.Units = map[string]string{}
-	}
-	r.Units[sensor] = unit
 }
 
 // timeOfTicks returns the time, which is not set for zero.
@@ -105,8 +99,8 @@ func finite(f float64) any {
 
 // NewestValues are the newest values of a device.
 type NewestValues struct {
-	Device  string                 `json:"device" column:"device"`
-	Sensors map[string]NewestValue `json:"sensors" each:"sensor" behind:"time"`
+	Device  string                `json:"device" column:"device"`
+	Sensors BySensor[NewestValue] `json:"sensors" each:"sensor" behind:"time"`
 }
 
 // A NewestValue is the newest one of a sensor.
@@ -119,10 +113,10 @@ type NewestValue struct {
 
 // NewestOf returns the newest values of a device.
 func NewestOf(n query.Newest) NewestValues {
-	out := NewestValues{Device: string(n.Device), Sensors: make(map[string]NewestValue, len(n.Values))}
+	out := NewestValues{Device: string(n.Device), Sensors: make(BySensor[NewestValue], 0, len(n.Values))}
 	for i := range n.Values {
 		v := &n.Values[i]
-		out.Sensors[v.Sensor] = NewestValueOf(v.At, v.SensorValue, n.Model.UnitOf(v.Sensor))
+		out.Sensors.set(v.Sensor, NewestValueOf(v.At, v.SensorValue, n.Model.UnitOf(v.Sensor)))
 	}
 	return out
 }

@@ -10,11 +10,11 @@ import (
 
 // SensorWindows are the sensors of a device in a window of time.
 type SensorWindows struct {
-	Device  string                  `json:"device" column:"device"`
-	Time    time.Time               `json:"time" column:"time"` // start of the window
-	Sensors map[string]SensorWindow `json:"sensors" each:"sensor"`
-	Tenant  string                  `json:"tenant" column:"tenant"` // that the device belonged to then
-	Window  string                  `json:"window"`                 // its length, such as 1h
+	Device  string                 `json:"device" column:"device"`
+	Time    time.Time              `json:"time" column:"time"` // start of the window
+	Sensors BySensor[SensorWindow] `json:"sensors" each:"sensor"`
+	Tenant  string                 `json:"tenant" column:"tenant"` // that the device belonged to then
+	Window  string                 `json:"window"`                 // its length, such as 1h
 }
 
 // A SensorWindow sums up the numbers of a sensor in a window of time.
@@ -37,10 +37,10 @@ type Aggregate struct {
 // WindowsOf returns a bucket of rollups.
 func WindowsOf(b query.Bucket) SensorWindows {
 	w := SensorWindows{Device: string(b.Device), Time: b.Start.Time(), Tenant: string(b.Tenant),
-		Window: b.Window.String(), Sensors: make(map[string]SensorWindow, len(b.Sensors))}
+		Window: b.Window.String(), Sensors: make(BySensor[SensorWindow], 0, len(b.Sensors))}
 	for i := range b.Sensors {
 		a := &b.Sensors[i]
-		w.Sensors[a.Sensor] = SensorWindow{aggregateOf(a.Aggregate), b.Model.UnitOf(a.Sensor)}
+		w.Sensors.set(a.Sensor, SensorWindow{aggregateOf(a.Aggregate), b.Model.UnitOf(a.Sensor)})
 	}
 	return w
 }
@@ -51,14 +51,14 @@ func aggregateOf(a rollup.Aggregate) Aggregate {
 
 // A Report is what the devices of a group have measured in a window of time.
 type Report struct {
-	Tenant  string                  `json:"tenant" column:"tenant"`
-	Group   string                  `json:"group,omitempty" column:"group"` // a site, or the value of a label
-	Time    time.Time               `json:"time" column:"time"`             // start of the window
-	Sensors map[string]SensorReport `json:"sensors" each:"sensor"`
-	By      string                  `json:"by"`             // what is reported together: tenant, site or labels.NAME
-	Window  string                  `json:"window"`         // its length, such as 1h
-	Devices int64                   `json:"devices"`        // with a number in the window
-	More    int64                   `json:"more,omitempty"` // number of sensors that are left out
+	Tenant  string                 `json:"tenant" column:"tenant"`
+	Group   string                 `json:"group,omitempty" column:"group"` // a site, or the value of a label
+	Time    time.Time              `json:"time" column:"time"`             // start of the window
+	Sensors BySensor[SensorReport] `json:"sensors" each:"sensor"`
+	By      string                 `json:"by"`             // what is reported together: tenant, site or labels.NAME
+	Window  string                 `json:"window"`         // its length, such as 1h
+	Devices int64                  `json:"devices"`        // with a number in the window
+	More    int64                  `json:"more,omitempty"` // number of sensors that are left out
 }
 
 // A SensorReport sums up the numbers of a sensor of many devices.
@@ -70,17 +70,17 @@ type SensorReport struct {
 // ReportOf returns a report.
 func ReportOf(r query.Report) Report {
 	out := Report{Tenant: string(r.Tenant), Group: r.Group, Time: r.Start.Time(), By: string(r.By),
-		Window: r.Window.String(), Devices: r.Devices, More: r.More, Sensors: make(map[string]SensorReport, len(r.Sensors))}
+		Window: r.Window.String(), Devices: r.Devices, More: r.More, Sensors: make(BySensor[SensorReport], 0, len(r.Sensors))}
 	for _, a := range r.Sensors {
-		out.Sensors[a.Sensor] = SensorReport{aggregateOf(a.Aggregate.Aggregate), a.Devices}
+		out.Sensors.set(a.Sensor, SensorReport{aggregateOf(a.Aggregate.Aggregate), a.Devices})
 	}
 	return out
 }
 
 // NewestRates are the newest rates of change of a device.
 type NewestRates struct {
-	Device  string                `json:"device" column:"device"`
-	Sensors map[string]NewestRate `json:"sensors" each:"sensor" behind:"time"`
+	Device  string               `json:"device" column:"device"`
+	Sensors BySensor[NewestRate] `json:"sensors" each:"sensor" behind:"time"`
 }
 
 // A NewestRate is how fast a sensor of a device changes.
@@ -102,9 +102,9 @@ type RateChange struct {
 
 // NewestRatesOf returns the newest rates of a device.
 func NewestRatesOf(n query.NewestRates) NewestRates {
-	out := NewestRates{Device: string(n.Device), Sensors: make(map[string]NewestRate, len(n.Values))}
+	out := NewestRates{Device: string(n.Device), Sensors: make(BySensor[NewestRate], 0, len(n.Values))}
 	for _, r := range n.Values {
-		out.Sensors[r.Sensor] = NewestRateOf(r, n.Model.UnitOf(r.Sensor))
+		out.Sensors.set(r.Sensor, NewestRateOf(r, n.Model.UnitOf(r.Sensor)))
 	}
 	return out
 }
@@ -126,11 +126,11 @@ func degrees(p *rate.Position) (lat, lon *float64) {
 
 // RateWindows are the rates of change of a device in a window of time.
 type RateWindows struct {
-	Device  string                `json:"device" column:"device"`
-	Time    time.Time             `json:"time" column:"time"` // start of the window
-	Sensors map[string]RateWindow `json:"sensors" each:"sensor"`
-	Tenant  string                `json:"tenant" column:"tenant"` // that the device belonged to then
-	Window  string                `json:"window"`                 // its length, such as 1h
+	Device  string               `json:"device" column:"device"`
+	Time    time.Time            `json:"time" column:"time"` // start of the window
+	Sensors BySensor[RateWindow] `json:"sensors" each:"sensor"`
+	Tenant  string               `json:"tenant" column:"tenant"` // that the device belonged to then
+	Window  string               `json:"window"`                 // its length, such as 1h
 }
 
 // A RateWindow sums up the rates of a sensor in a window of time.
@@ -150,12 +150,12 @@ type RateWindow struct {
 // RatesOf returns a bucket of rates.
 func RatesOf(b query.RateBucket) RateWindows {
 	w := RateWindows{Device: string(b.Device), Time: b.Start.Time(), Tenant: string(b.Tenant), Window: b.Window.String(),
-		Sensors: make(map[string]RateWindow, len(b.Sensors))}
+		Sensors: make(BySensor[RateWindow], 0, len(b.Sensors))}
 	for _, t := range b.Sensors {
 		one := RateWindow{Count: t.Count, Difference: t.Difference, Hours: rate.Hours(t.Over), Min: t.Min, Max: t.Max,
 			Last: t.Last, Mean: t.Mean(), Unit: b.Model.UnitOf(t.Sensor)}
 		one.Lat, one.Lon = degrees(t.Position)
-		w.Sensors[t.Sensor] = one
+		w.Sensors.set(t.Sensor, one)
 	}
 	return w
 }

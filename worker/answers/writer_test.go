@@ -24,8 +24,8 @@ type sample struct {
 	Device string            `json:"device" column:"device"`
 	At     time.Time         `json:"at,omitzero" column:"at,exact"`
 	Until  *time.Time        `json:"until,omitempty" column:"until"`
-	Values map[string]any    `json:"values" each:"sensor" column:"value,text"`
-	Good   map[string]bool   `json:"good,omitempty" each:"sensor" column:"good"`
+	Values BySensor[any]     `json:"values" each:"sensor" column:"value,text"`
+	Good   BySensor[bool]    `json:"good,omitempty" each:"sensor" column:"good"`
 	Site   string            `json:"site,omitempty" column:"site"`
 	Labels map[string]string `json:"labels,omitempty" column:"labels" people:"-"`
 	Place  *struct {
@@ -39,13 +39,20 @@ func samples() []sample {
 	at := time.Date(2026, 11, 20, 8, 0, 0, 500_000_000, time.UTC)
 	return []sample{
 		{Device: "d", At: at, Until: &at, Site: "hall", Labels: map[string]string{"b": "2", "a": "1"}, Hidden: "h", Only: 7,
-			Values: map[string]any{"t": 0.30000000000000004, "door": "open", "n": int64(1) << 60, "on": true},
-			Good:   map[string]bool{"t": true}, Place: &struct {
+			Values: ofSensors(map[string]any{"t": 0.30000000000000004, "door": "open", "n": int64(1) << 60, "on": true}),
+			Good:   ofSensors(map[string]bool{"t": true}), Place: &struct {
 				Lat float64 `column:"lat"`
 			}{0}},
 		{Device: "none"}, // has no value, and so no line
-		{Device: "=e", Values: map[string]any{"t": 2.5}},
+		{Device: "=e", Values: ofSensors(map[string]any{"t": 2.5})},
 	}
+}
+
+func ofSensors[V any](all map[string]V) (s BySensor[V]) {
+	for sensor, v := range all {
+		s.set(sensor, v)
+	}
+	return s
 }
 
 // written returns what a format has of rows.
@@ -134,10 +141,10 @@ func TestEachElementAndKeyHasALine(t *testing.T) {
 		Value int    `column:"value"`
 	}
 	type newest struct {
-		Sensors map[string]measured `each:"sensor" behind:"time"`
-		Device  string              `column:"device"`
+		Sensors BySensor[measured] `each:"sensor" behind:"time"`
+		Device  string             `column:"device"`
 	}
-	last := []newest{{map[string]measured{"b": {"2", 20}, "a": {"1", 10}}, "d"}}
+	last := []newest{{ofSensors(map[string]measured{"b": {"2", 20}, "a": {"1", 10}}), "d"}}
 	if got, want := written(t, CSV, last), "time,sensor,value,device\n1,a,10,d\n2,b,20,d\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -105,7 +105,7 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 		part := answer[model.Windows](t, root, "/v1/query?window=1h&from=-24h&sensors=temperature&limit=1&after="+
 			url.QueryEscape(after))
 		for _, w := range part.Rows {
-			both += w.Sensors["temperature"].Count
+			both += w.Sensors.Map()["temperature"].Count
 		}
 		after = part.Next
 	}
@@ -121,7 +121,7 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 			}
 		}
 		for _, w := range answer[model.Windows](t, v, "/v1/query?window=1h&from=-24h&sensors=temperature").Rows {
-			buckets += w.Sensors["temperature"].Count
+			buckets += w.Sensors.Map()["temperature"].Count
 		}
 		// The same question of both at the same time, one after the other.
 		span := fmt.Sprintf("from=%s&to=%s", f.at.Add(-20*time.Hour).UTC().Format(time.RFC3339),
@@ -131,7 +131,7 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 			points += p.Count
 		}
 		for _, r := range answer[model.Reports](t, v, "/v1/reports?window=1h&from=-24h&sensors=temperature").Rows {
-			groups += r.Sensors["temperature"].Count
+			groups += r.Sensors.Map()["temperature"].Count
 		}
 		counts, queried = append(counts, raw), append(queried, buckets)
 		charted, reported = append(charted, points), append(reported, groups)
@@ -175,7 +175,7 @@ func TestFiltersFindAMovedDeviceAsEachTenantHadIt(t *testing.T) {
 				if r.Device != "d0000" {
 					continue
 				}
-				got += r.Sensors["temperature"].Count
+				got += r.Sensors.Map()["temperature"].Count
 				if (r.Tenant == "contoso") != r.Time.Before(f.at.Truncate(time.Hour)) {
 					t.Errorf("%s: the window of %v is of %s", filter, r.Time, r.Tenant)
 				}

@@ -41,7 +41,7 @@ func TestFormatsOfReadingsSayTheSame(t *testing.T) {
 	var want []string
 	for _, r := range f.readings(t, target).Rows {
 		for _, sensor := range []string{"door", "temperature"} {
-			if v, has := r.Values[sensor]; has {
+			if v, has := r.Values.Map()[sensor]; has {
 				want = append(want, fmt.Sprint(r.Device, r.Row, r.Time.Format(time.RFC3339Nano), sensor, v))
 			}
 		}
@@ -57,7 +57,7 @@ func TestFormatsOfReadingsSayTheSame(t *testing.T) {
 		var r answers.Reading
 		must.Succeed(t, json.Unmarshal([]byte(line), &r))
 		for _, sensor := range []string{"door", "temperature"} {
-			lines = append(lines, fmt.Sprint(r.Device, r.Row, r.Time.Format(time.RFC3339Nano), sensor, r.Values[sensor]))
+			lines = append(lines, fmt.Sprint(r.Device, r.Row, r.Time.Format(time.RFC3339Nano), sensor, r.Values.Map()[sensor]))
 		}
 	}
 	compare("jsonl", lines)

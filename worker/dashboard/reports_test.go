@@ -51,7 +51,7 @@ func TestReportsSumUpTheReadingsOfAllDevices(t *testing.T) {
 	sums := func(all []answers.Report, tenant, group string) (count, devices int64, sum float64) {
 		for _, r := range all {
 			if r.Tenant == tenant && r.Group == group {
-				temperature := r.Sensors["temperature"]
+				temperature := r.Sensors.Map()["temperature"]
 				count, devices, sum = count+temperature.Count, max(devices, temperature.Devices), sum+temperature.Sum
 			}
 		}
@@ -130,7 +130,7 @@ func TestReportsAreTheSameInEveryFormat(t *testing.T) {
 		if must.Succeed(t, json.Unmarshal([]byte(lines[i]), &r)); fmt.Sprint(r) != fmt.Sprint(want) {
 			t.Errorf("line %d: %v, want %v", i, r, want)
 		}
-		v := want.Sensors["temperature"]
+		v := want.Sensors.Map()["temperature"]
 		row := []string{want.Tenant, want.Group, want.Time.Format(time.RFC3339), "temperature"}
 		for _, n := range []any{v.Count, v.Sum, v.Min, v.Max, v.First, v.Last, v.Mean, v.Devices} {
 			row = append(row, fmt.Sprint(n))

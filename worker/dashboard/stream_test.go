@@ -71,7 +71,7 @@ func TestStreamSendsReadingsOfADevice(t *testing.T) {
 	for i := range 3 {
 		var r answers.Reading
 		readEvent(t, lines, "reading", &r)
-		if r.Device != "d0001" || r.Values["temperature"] != float64(i) || r.Values["door"] != "open" {
+		if r.Device != "d0001" || r.Values.Map()["temperature"] != float64(i) || r.Values.Map()["door"] != "open" {
 			t.Errorf("reading %d is %+v", i, r)
 		}
 	}

@@ -94,6 +94,9 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	seen := map[string]bool{"Status": true}
 	var check func(of reflect.Type)
 	check = func(of reflect.Type) {
+		if sensors, is := reflect.Zero(of).Interface().(interface{ ValueType() reflect.Type }); is {
+			of = sensors.ValueType()
+		}
 		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
 			of = of.Elem()
 		}
