@@ -124,7 +124,7 @@ func tourShows() map[string][]string {
 		"oil": {"bad quality", "too hot", "stuck sensor", "silence", ",vibration,", ",rpm,1", "long: tagName, value",
 			`temperature,[\d.]+,temperature,[\d.]+,kept`, "quality,true,,,quality",
 			`,(queued|received|succeeded|expired),"\{""rpm"":900\}",.*,rule overheating,`},
-		"bottles": {"dose missed", "left open", "silence", "Cordrazine", ",action,opened", ",action,closed",
+		"bottles": {"dose missed", "left open", "silence", "Cordrazine", ",action,,opened,", ",action,,closed,",
 			",number_of_pills,", "user_id,user1024,,,ignored", `pills_taken,\d+,\d+`},
 		"ground": {"warming", "stuck sensor", "silence", ",temperature_10cm,", "per_hour", "ground-1,.*,temperature_50cm,"},
 	}

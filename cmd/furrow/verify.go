@@ -170,8 +170,8 @@ func verifyAll(c *cli.Context, v *verify.Config, requests *tables.Counter) error
 	if err != nil {
 		return &blindError{err}
 	}
-	fmt.Fprintf(c.App.ErrWriter, "furrow: %s, about %s in %s: about %s of tables, %s on Azure\n",
-		many(estimate.Devices, "device"), many(estimate.Readings, "reading"), many(estimate.Days, "day"),
+	fmt.Fprintf(c.App.ErrWriter, "furrow: %s, about %s: about %s of tables, %s on Azure\n",
+		many(estimate.Devices, "device"), many(estimate.Readings, "reading"),
 		many(estimate.Requests, "request"), dollarsText(dollarsOf(estimate.Requests)))
 	began, shown := time.Now(), verifyProgress(c, estimate.Devices)
 	var sum verifiedTotals

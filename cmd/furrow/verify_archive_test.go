@@ -61,8 +61,8 @@ func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
 	verify(exitOK, "  archived ")
 	day := yesterday.String()
 	undo := f.archived("f!"+day, func(*tables.Entity) bool { return false })
-	verify(exitFailed, "live archive files "+day+"T00:00:00Z: unexplained; it is 0 readings in 0 files, and "+
-		"should be 48 readings")
+	verify(exitFailed, "live archive files "+day+": unexplained; 0 readings in 0 files instead of "+
+		"48 readings")
 	undo()
 
 	account, err := tables.ParseAccount(text(t, filepath.Join(f.storage, "connection")))
@@ -85,9 +85,9 @@ func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
 	must(t, w.Write("globex:7", nil, &fold.Sample{Key: key}))
 	must(t, w.Close())
 	put(foreign.Bytes())
-	verify(exitFailed, "globex:7 live archive files "+day+"T01:00:00Z: unexplained; it is there, and should be "+
+	verify(exitFailed, "globex:7 live archive files "+day+"T01:00:00Z: unexplained; there instead of "+
 		"absent: the tenant has no such device", "acme:0 live archive files "+day+"T00:",
-		"it is absent, and should be there, as row ")
+		"absent instead of there, as row ")
 
 	twice := bytes.Buffer{}
 	w = columnar.NewReadings(&twice, nil)
@@ -101,11 +101,11 @@ func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
 		t.Errorf("a reading that is there twice is\n%s", out)
 	}
 	put([]byte("PAR1 is no file"))
-	verify(exitFailed, "unexplained; it is damaged: ", "acme:0 live archive files ")
+	verify(exitFailed, "unexplained; damaged: ", "acme:0 live archive files ")
 	put(content)
 	verify(exitOK, "  archived ")
 	must(t, store.Delete(t.Context(), path))
-	verify(exitFailed, "live archive files "+day+"T00:00:00Z: unexplained; it is without file readings/date="+day)
+	verify(exitFailed, "live archive files "+day+": unexplained; without file readings/date="+day)
 }
 
 // TestVerifyCountsTheArchive: what lags is explained, and what is lost or doubled is named with tenant and day.
@@ -133,18 +133,18 @@ func TestVerifyCountsTheArchive(t *testing.T) {
 			return true
 		}
 	}
-	line := "live archived " + name + "T00:00:00Z: "
+	line := "live archived " + name + ": "
 	undo := f.archived("d!"+name, set(47))
-	verify(exitFailed, line+"unexplained; it is 47 readings, and should be 48 readings")
+	verify(exitFailed, line+"unexplained; 47 instead of 48 readings")
 	f.archived("d!"+name, set(49))
-	verify(exitFailed, line+"unexplained; it is 49 readings, and should be 48 readings")
+	verify(exitFailed, line+"unexplained; 49 instead of 48 readings")
 	f.archived("d!"+name, func(*tables.Entity) bool { return false })
-	verify(exitFailed, line+"unexplained; it is 0 readings, and should be 48 readings")
+	verify(exitFailed, line+"unexplained; 0 instead of 48 readings")
 
 	mark := schema.Mark{Month: schema.Month{Year: 2026, Month: 11}, Kind: schema.ArchiveMark, Tenant: "acme", Name: name}
 	_, err := f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.InsertOrReplace(mark.Entity()))
 	must(t, err)
-	verify(exitOK, line+"waits for the archive; it is 0 readings")
+	verify(exitOK, line+"waits for the archive; 0 instead of 48")
 	undo()
 	_, err = f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.Delete(mark.Month.String(), mark.Key(),
 		tables.AnyETag))
@@ -154,8 +154,8 @@ func TestVerifyCountsTheArchive(t *testing.T) {
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(100), 1)
 	_, err = f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))
 	must(t, err)
-	verify(exitOK, line+"late and waiting; it is 48 readings, and should be 49 readings")
+	verify(exitOK, line+"late and waiting; 48 instead of 49 readings")
 	f.must("archive rewrite --from", name)
 	f.must("device remove", string(f.devices[1].ID), "--yes")
-	verify(exitOK, "left the fleet; it is ")
+	verify(exitOK, "left the fleet; ")
 }

@@ -83,7 +83,7 @@ func TestVerifyCountsWhatDevicesMade(t *testing.T) {
 	f.must("schedule --once --pipeline live")
 	f.work()
 	out := f.must("verify --all")
-	for _, want := range []string{"pump-1 made ", ": missing; it is 19 readings in storage, and should be 20: no row has ",
+	for _, want := range []string{"pump-1 made ", ": missing; 19 readings in storage instead of 20: no row has ",
 		"number 107",
 		"made           20 by their numbers, 1 of them missing in storage\n",
 		"\n95 % of what devices made was stored, 100 % of what was stored was folded."} {

@@ -47,9 +47,15 @@ type Difference struct {
 }
 
 func (d Difference) String() string {
-	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ",
-		d.At.UTC().Format(time.RFC3339Nano), " ", d.Sensor)), " ")
-	text := fmt.Sprintf("%s: %s; it is %s, and should be %s", about, d.Reason, d.Is, d.Want)
+	at, is := d.At.UTC().Format(time.RFC3339Nano), d.Is
+	if d.At.Equal(d.At.Truncate(24 * time.Hour)) {
+		at = d.At.UTC().Format(time.DateOnly)
+	}
+	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ", at, " ", d.Sensor)), " ")
+	if strings.HasSuffix(d.Want, " readings") { // lines fit a terminal
+		is = strings.TrimSuffix(strings.TrimSuffix(is, " readings"), " reading")
+	}
+	text := fmt.Sprintf("%s: %s; %s instead of %s", about, d.Reason, is, d.Want)
 	switch {
 	case d.More > 0 && d.Until != "":
 		text += fmt.Sprintf(" (and %d more until %s)", d.More, d.Until)

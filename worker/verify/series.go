@@ -170,7 +170,12 @@ func (p *pipe) compare(s *series, start tables.Ticks, is map[string]string, want
 	}
 }
 
-func readings(n int64) string { return fmt.Sprintf("%d readings", n) }
+func readings(n int64) string {
+	if n == 1 {
+		return "1 reading"
+	}
+	return fmt.Sprintf("%d readings", n)
+}
 
 func or(text, other string) string {
 	if text == "" {
