@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,19 +16,23 @@ type apiDocument struct {
 	Info       struct{ Title, Description string }
 	Paths      ordered[ordered[apiOperation]]
 	Components struct {
-		Schemas   ordered[apiSchema]
-		Responses map[string]apiResponse
+		Schemas    ordered[apiSchema]
+		Parameters map[string]apiParameter
+		Responses  map[string]apiResponse
 	}
 }
 
 type apiOperation struct {
 	Summary, Description string
-	Parameters           []struct {
-		Name, In, Description string
-		Required              bool
-		Schema                apiSchema
-	}
-	Responses ordered[apiResponse]
+	Parameters           []apiParameter
+	Responses            ordered[apiResponse]
+}
+
+type apiParameter struct {
+	Ref                   string `json:"$ref"`
+	Name, In, Description string
+	Required              bool
+	Schema                apiSchema
 }
 
 type apiResponse struct {
@@ -45,7 +50,6 @@ type apiSchema struct {
 	AdditionalProperties json.RawMessage
 	Properties           ordered[apiSchema]
 	Required             []string
-	OneOf, AnyOf         []apiSchema
 }
 
 // ordered is an object whose members keep their order.
@@ -94,6 +98,7 @@ func apiPage(t *testing.T, file string) string {
 			method.value.write(&b, doc)
 		}
 	}
+	writeFailures(&b, doc)
 	for _, s := range doc.Components.Schemas {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.name)
 		if s.value.Description != "" {
@@ -120,6 +125,9 @@ func (o apiOperation) write(b *strings.Builder, doc apiDocument) {
 	if len(o.Parameters) > 0 {
 		b.WriteString("\n| parameter | in | type | meaning |\n|---|---|---|---|\n")
 		for _, p := range o.Parameters {
+			if p.Ref != "" {
+				p = doc.Components.Parameters[path.Base(p.Ref)]
+			}
 			kind := p.Schema.kind()
 			if p.Required {
 				kind += ", required"
@@ -129,17 +137,35 @@ func (o apiOperation) write(b *strings.Builder, doc apiDocument) {
 	}
 	b.WriteString("\n| status | response |\n|---|---|\n")
 	for _, r := range o.Responses {
-		answer := r.value
-		if answer.Ref != "" {
-			answer = doc.Components.Responses[path.Base(answer.Ref)]
+		if r.value.Ref != "" {
+			continue // of the failures below
 		}
-		about := answer.Description
-		for _, content := range answer.Content {
-			if content.Schema.Ref != "" && !strings.HasSuffix(content.Schema.Ref, "/Problem") {
-				about = strings.TrimPrefix(content.Schema.kind()+": "+about, "OK")
+		about := r.value.Description
+		for _, content := range r.value.Content {
+			if content.Schema.Ref != "" {
+				about = content.Schema.kind()
 			}
 		}
-		fmt.Fprintf(b, "| %s | %s |\n", r.name, cell(strings.TrimSuffix(about, ": OK")))
+		fmt.Fprintf(b, "| %s | %s |\n", r.name, cell(about))
+	}
+}
+
+// writeFailures writes what every operation may respond with.
+func writeFailures(b *strings.Builder, doc apiDocument) {
+	about := map[string]string{}
+	for _, at := range doc.Paths {
+		for _, method := range at.value {
+			for _, r := range method.value.Responses {
+				if r.value.Ref != "" {
+					about[r.name] = doc.Components.Responses[path.Base(r.value.Ref)].Description
+				}
+			}
+		}
+	}
+	b.WriteString("\n## Failures\n\nAn operation that fails responds with a problem (RFC 9457).\n\n" +
+		"| status | code and meaning |\n|---|---|\n")
+	for _, status := range slices.Sorted(maps.Keys(about)) {
+		fmt.Fprintf(b, "| %s | %s |\n", status, cell(about[status]))
 	}
 }
 
@@ -149,12 +175,6 @@ func (s apiSchema) kind() string {
 	case s.Ref != "":
 		name := path.Base(s.Ref)
 		return "[" + name + "](#" + strings.ToLower(name) + ")"
-	case len(s.OneOf)+len(s.AnyOf) > 0:
-		var kinds []string
-		for _, one := range append(s.OneOf, s.AnyOf...) {
-			kinds = append(kinds, one.kind())
-		}
-		return strings.Join(kinds, " or ")
 	case s.Items != nil:
 		return "list of " + s.Items.kind()
 	case s.Format == "date-time":

@@ -3,13 +3,11 @@ package main
 import (
 	"encoding"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/comments"
 
 	"furrow/cmd/internal/estimate"
 	"furrow/cmd/internal/factory"
@@ -127,7 +125,7 @@ func jsonPage(t *testing.T) string {
 		"on standard error.\n" +
 		"Members may be added; none changes its name or meaning. Times are RFC 3339 in UTC.\nA member that is *optional* " +
 		"is absent where it does not apply.\n")
-	r := typeRenderer{t: t, docs: map[string]map[string]string{}}
+	r := typeRenderer{t: t, docs: comments.Of(t, root)}
 	for _, o := range jsonOutputs() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", strings.Join(o.commands, ", "), o.about)
 		r.render(&b, o.objects)
@@ -138,7 +136,7 @@ func jsonPage(t *testing.T) string {
 // A typeRenderer writes a table for a struct, and one for each struct below it.
 type typeRenderer struct {
 	t    *testing.T
-	docs map[string]map[string]string // package folder → "Type.Field" → comment
+	docs *comments.Comments
 	// Of one output: the structs that have a table or will get one, by the member that is shown above it.
 	names map[reflect.Type]string
 	queue []reflect.Type
@@ -177,7 +175,7 @@ func (r *typeRenderer) members(b *strings.Builder, of reflect.Type) {
 		if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
 			kind += ", optional"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, kind, cell(r.comment(of, f.Name)))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, kind, cell(r.docs.Field(of, f.Name)))
 	}
 }
 
@@ -216,43 +214,4 @@ func (r *typeRenderer) kind(of reflect.Type, member string) string {
 		return "object"
 	}
 	return "number"
-}
-
-// comment returns the comment beside a field, or above it, from the source.
-func (r *typeRenderer) comment(of reflect.Type, field string) string {
-	folder := "." // the path of this package's types is main's
-	if path, ours := strings.CutPrefix(of.PkgPath(), "furrow/"); ours && path != "cmd/furrow" {
-		folder = filepath.Join(root, path)
-	}
-	if r.docs[folder] == nil {
-		r.docs[folder] = fieldComments(r.t, folder)
-	}
-	return r.docs[folder][of.Name()+"."+field]
-}
-
-func fieldComments(t *testing.T, folder string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	must(t, err)
-	found := map[string]string{}
-	for _, file := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
-		must(t, err)
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
-				return true
-			}
-			if fields, ok := spec.Type.(*ast.StructType); ok {
-				for _, f := range fields.Fields.List {
-					for _, name := range f.Names {
-						comment := f.Doc.Text() + " " + f.Comment.Text()
-						found[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(comment), " ")
-					}
-				}
-			}
-			return true
-		})
-	}
-	return found
 }

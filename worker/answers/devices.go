@@ -17,24 +17,28 @@ type Record struct {
 	Tenant     string `json:"tenant" column:"tenant"`
 	Site       string `json:"site,omitempty" column:"site"`
 	Enrollment string `json:"enrollment,omitempty" column:"enrollment"`
-	// active, revoked, removed, or moved: it belongs to another tenant now
-	Status    string            `json:"status" column:"status"`
-	Lat       *float64          `json:"lat,omitempty" column:"lat"`
-	Lon       *float64          `json:"lon,omitempty" column:"lon"`
-	Labels    map[string]string `json:"labels,omitempty" column:"labels"`
-	Model     string            `json:"model,omitempty"`   // that the device states
-	Readings  string            `json:"readings"`          // the table with its readings
-	Outcome   string            `json:"outcome,omitempty"` // of furrow device add
-	Until     *time.Time        `json:"until,omitempty"`   // when it moved
-	InFleet   *bool             `json:"inFleet,omitempty"` // whether runs find the device; like tokens, not in lists
-	Tokens    []Token           `json:"tokens,omitempty"`
-	Pipelines []DeviceTrack     `json:"pipelines,omitempty"` // of those that have begun with it, in furrow device show
+	// A device that has moved belongs to another tenant now. Its former tenant sees what is of its time.
+	Status   string            `json:"status" column:"status" enum:"active revoked moved"`
+	Lat      *float64          `json:"lat,omitempty" column:"lat"`
+	Lon      *float64          `json:"lon,omitempty" column:"lon"`
+	Labels   map[string]string `json:"labels,omitempty" column:"labels"`
+	Model    string            `json:"model,omitempty"` // model that the device states
+	Readings string            `json:"readings"`        // its readings table
+	// what furrow device add did
+	Outcome string `json:"outcome,omitempty"`
+	// when the device moved to another tenant; absent while it belongs to the tenant
+	Until *time.Time `json:"until,omitempty"`
+	// whether the device has a row in the fleet table, so that runs find it
+	InFleet *bool   `json:"inFleet,omitempty"`
+	Tokens  []Token `json:"tokens,omitempty"`
+	// those that have begun with it, in furrow device show
+	Pipelines []DeviceTrack `json:"pipelines,omitempty"`
 }
 
 // A Token was issued to a device.
 type Token struct {
 	Policy      string    `json:"policy"` // empty with --revocation at-expiry: no revocation ends it
-	From        time.Time `json:"from"`   // lowest row key that it admits
+	From        time.Time `json:"from"`   // the earliest row that it allows
 	To          time.Time `json:"to"`
 	Expires     time.Time `json:"expires"`
 	Ended       bool      `json:"ended"` // whether a revocation ended it: of the device, or of another one of its cohort
@@ -47,8 +51,8 @@ type DeviceTrack struct {
 	Checkpoint   string  `json:"checkpoint"` // rows up to this row key are folded
 	Rows         int64   `json:"rows"`       // since the beginning
 	Late         int64   `json:"late"`
-	BatchRows    int64   `json:"batchRows"`    // that the last job with rows has folded
-	BatchSeconds float64 `json:"batchSeconds"` // to read and to fold them
+	BatchRows    int64   `json:"batchRows"`    // rows that the last job with rows has folded
+	BatchSeconds float64 `json:"batchSeconds"` // time to read and to fold them
 }
 
 // RecordOf returns the record of a device as lists have it.
@@ -74,19 +78,19 @@ func TokensOf(d schema.Device, policies *schema.Policies) (all []Token) {
 
 // A Command is what a device is told to do, or the configuration that it is to have.
 type Command struct {
-	Sent time.Time `json:"sent" column:"sent"`
+	Sent time.Time `json:"sent" column:"sent"` // when it was sent
 	// queued, received, succeeded, failed, canceled or expired
-	State    string    `json:"state" column:"state"`
+	State    string    `json:"state" column:"state" enum:"queued received succeeded failed canceled expired"`
 	Body     any       `json:"body" column:"body"`                // JSON that the device gets
 	Result   any       `json:"result,omitempty" column:"result"`  // JSON that the device told
-	Expires  time.Time `json:"expires,omitzero" column:"expires"` // absent for a desired configuration
-	Who      string    `json:"who,omitempty" column:"who"`        // sent it
-	ID       string    `json:"id" column:"id"`
+	Expires  time.Time `json:"expires,omitzero" column:"expires"` // without it never
+	Who      string    `json:"who,omitempty" column:"who"`        // who sent it
+	ID       string    `json:"id" column:"id"`                    // its ID, which the device acknowledges
 	Device   string    `json:"device"`
-	Incident string    `json:"incident,omitempty"` // for which a rule sent it
+	Incident string    `json:"incident,omitempty"` // incident for which a rule sent it
 	Answered time.Time `json:"answered,omitzero"`  // when the device acknowledged it last
-	Canceled time.Time `json:"canceled,omitzero"`
-	By       string    `json:"by,omitempty"` // canceled it
+	Canceled time.Time `json:"canceled,omitzero"`  // when it was canceled
+	By       string    `json:"by,omitempty"`       // who canceled it
 }
 
 // CommandOf returns a command at a time of storage.

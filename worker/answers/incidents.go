@@ -8,21 +8,22 @@ import (
 
 // An Incident is a rule that held for a device.
 type Incident struct {
-	Opened   time.Time         `json:"opened" column:"opened,exact"` // when it opened last
-	Severity string            `json:"severity" column:"severity"`   // info, warning or critical
-	State    string            `json:"state" column:"state"`         // open, acknowledged or closed
-	Muted    bool              `json:"muted" column:"muted"`         // nobody is notified
-	Rule     string            `json:"rule" column:"rule"`
-	Device   string            `json:"device" column:"device"`
-	Text     string            `json:"text" column:"text"`
-	Closed   *time.Time        `json:"closed,omitempty" column:"closed,exact"`
-	ID       string            `json:"id" column:"id"` // rule~device~time of the first opening
-	Tenant   string            `json:"tenant" column:"tenant" people:"-"`
-	Site     string            `json:"site,omitempty" column:"site" people:"-"`
-	Labels   map[string]string `json:"labels,omitempty" column:"labels" people:"-"` // of the device, when it opened
-	Value    string            `json:"value,omitempty" column:"value" people:"-"`
-	First    time.Time         `json:"first" column:"first,exact" people:"-"` // when it opened first
-	Since    time.Time         `json:"since" column:"since,exact" people:"-"` // when the rule began to hold
+	Opened   time.Time `json:"opened" column:"opened,exact"`                            // when it opened last
+	Severity string    `json:"severity" column:"severity" enum:"critical warning info"` // info, warning or critical
+	State    string    `json:"state" column:"state" enum:"open acknowledged closed"`    // open, acknowledged or closed
+	Muted    bool      `json:"muted" column:"muted"`                                    // nobody is notified
+	Rule     string    `json:"rule" column:"rule"`
+	Device   string    `json:"device" column:"device"`
+	Text     string    `json:"text" column:"text"`
+	// When it closed. Absent while it is open, and in events of the stream.
+	Closed *time.Time        `json:"closed,omitempty" column:"closed,exact"`
+	ID     string            `json:"id" column:"id"` // rule~device~time of the first opening
+	Tenant string            `json:"tenant" column:"tenant" people:"-"`
+	Site   string            `json:"site,omitempty" column:"site" people:"-"`     // of the device, when it opened
+	Labels map[string]string `json:"labels,omitempty" column:"labels" people:"-"` // of the device, when it opened
+	Value  string            `json:"value,omitempty" column:"value" people:"-"`   // what the rule found
+	First  time.Time         `json:"first" column:"first,exact" people:"-"`       // when it opened first
+	Since  time.Time         `json:"since" column:"since,exact" people:"-"`       // when the rule began to hold
 	// of closing, if it is not in the readings
 	Reason string `json:"reason,omitempty" column:"reason" people:"-"`
 }
@@ -41,17 +42,20 @@ func IncidentOf(i *query.Incident) Incident {
 
 // A Reject is a row, or a value of it, that could not be processed.
 type Reject struct {
-	Device   string    `json:"device" column:"device"`
-	Time     time.Time `json:"time,omitzero" column:"time,exact"` // of the row key; absent where it has none
-	Row      string    `json:"row" column:"row"`
-	Sensor   string    `json:"sensor,omitempty" column:"sensor"` // absent: the whole row
-	Value    string    `json:"value,omitempty" column:"value"`   // of the sensor
+	Device string    `json:"device" column:"device"`
+	Time   time.Time `json:"time,omitzero" column:"time,exact"` // of the row key; absent where it has none
+	Row    string    `json:"row" column:"row"`
+	// the sensors whose values were rejected; absent for a whole row
+	Sensor string `json:"sensor,omitempty" column:"sensor"`
+	// the values of the sensors, or the row as text; in /v1 at most 120 characters
+	Value    string    `json:"value,omitempty" column:"value"`
 	Reason   string    `json:"reason" column:"reason"`
 	At       time.Time `json:"at" column:"at"` // when it was rejected
 	Pipeline string    `json:"pipeline" column:"pipeline"`
-	Number   int64     `json:"number" column:"number"`   // among the rejects of the device and pipeline, from 1
-	Total    int64     `json:"total" column:"total"`     // rejects of the device in the pipeline so far
-	Reading  string    `json:"reading" column:"reading"` // the row as text
+	// number among the rejects of the device and pipeline, from 1
+	Number  int64  `json:"number" column:"number"`
+	Total   int64  `json:"total" column:"total"`     // rejects of the device in the pipeline so far
+	Reading string `json:"reading" column:"reading"` // the row as text; in /v1 at most 120 characters
 }
 
 // RejectOf returns a reject.

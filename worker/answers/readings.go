@@ -15,11 +15,11 @@ type Reading struct {
 	Device string `json:"device" column:"device"`
 	// of the row key; absent where it has none
 	Time   time.Time     `json:"time,omitzero" column:"time,exact"`
-	Values BySensor[any] `json:"values" each:"sensor" column:"value,text"` // by sensor
-	// the sensors that were, as their quality says
+	Values BySensor[any] `json:"values" each:"sensor" column:"value,text"` // a number or a text by sensor
+	// the sensors whose values are doubtful, as their quality says
 	Doubtful BySensor[bool] `json:"doubtful,omitempty" each:"sensor" column:"doubtful"`
-	Row      string         `json:"row" column:"row"` // its row key
-	// of the values, where a model has them
+	Row      string         `json:"row" column:"row"` // RowKey
+	// units of the values, where a model has them
 	Units BySensor[string] `json:"units,omitempty" each:"sensor" column:"unit"`
 }
 
@@ -100,15 +100,16 @@ func finite(f float64) any {
 // NewestValues are the newest values of a device.
 type NewestValues struct {
 	Device  string                `json:"device" column:"device"`
-	Sensors BySensor[NewestValue] `json:"sensors" each:"sensor" behind:"time"`
+	Sensors BySensor[NewestValue] `json:"sensors" each:"sensor" behind:"time"` // by name
 }
 
 // A NewestValue is the newest one of a sensor.
 type NewestValue struct {
-	Time     time.Time `json:"time" column:"time,exact"`
-	Value    any       `json:"value" column:"value,text"` // a number or a text
-	Doubtful bool      `json:"doubtful,omitempty" column:"doubtful"`
-	Unit     string    `json:"unit,omitempty" column:"unit"`
+	Time  time.Time `json:"time" column:"time,exact"`
+	Value any       `json:"value" column:"value,text"` // a number or a text
+	// the reading's quality was not good, or the value is out of the configured range
+	Doubtful bool   `json:"doubtful,omitempty" column:"doubtful"`
+	Unit     string `json:"unit,omitempty" column:"unit"`
 }
 
 // NewestOf returns the newest values of a device.
@@ -155,22 +156,22 @@ func StateOf(s query.StateSpan, until tables.Ticks) State {
 type GapDay struct {
 	Device   string `json:"device" column:"device"`
 	Day      string `json:"day" column:"day"`           // in UTC
-	Readings int64  `json:"readings" column:"readings"` // that have a number
-	// numbers that no reading has, below one of this day
+	Readings int64  `json:"readings" column:"readings"` // readings that have a number
+	// Numbers that no reading of the span has. Each counts for the day of the next number that one has.
 	Missing  int64 `json:"missing" column:"missing"`
 	Repeated int64 `json:"repeated" column:"repeated"` // readings whose number another one has
-	// restarts of the device: boots, and numbers in a property that begin again
+	// restarts of the device: boots that began, and numbers in a property that began again
 	Resets int64 `json:"resets" column:"resets"`
 	// readings after the greatest number of 16 or 32 bits
 	Wraps int64  `json:"wraps" column:"wraps"`
 	First uint64 `json:"first" column:"first"` // number of the first reading
-	Last  uint64 `json:"last" column:"last"`
-	// readings that were made, as far as numbers tell
+	Last  uint64 `json:"last" column:"last"`   // number of the last reading
+	// readings that were made, as far as numbers tell: readings less repeated, and missing
 	Made       int64             `json:"made" column:"made"`
-	ByKey      int64             `json:"byKey" column:"by_key"`          // readings with the number in the row key
+	ByKey      int64             `json:"byKey" column:"by_key"`          // readings that have the number in the row key
 	Unnumbered int64             `json:"unnumbered" column:"unnumbered"` // readings without a number
-	Gaps       []query.NumberGap `json:"gaps,omitempty"`                 // the first ten
-	// there was too much to follow: the counts may be wrong
+	Gaps       []query.NumberGap `json:"gaps,omitempty"`                 // the first ten gaps of the day
+	// there was too much to follow, so that the counts may be wrong
 	Unsure bool `json:"unsure,omitempty" column:"unsure"`
 }
 

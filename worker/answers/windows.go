@@ -11,10 +11,11 @@ import (
 // SensorWindows are the sensors of a device in a window of time.
 type SensorWindows struct {
 	Device  string                 `json:"device" column:"device"`
-	Time    time.Time              `json:"time" column:"time"` // start of the window
-	Sensors BySensor[SensorWindow] `json:"sensors" each:"sensor"`
-	Tenant  string                 `json:"tenant" column:"tenant"` // that the device belonged to then
-	Window  string                 `json:"window"`                 // its length, such as 1h
+	Time    time.Time              `json:"time" column:"time"`    // start of the window
+	Sensors BySensor[SensorWindow] `json:"sensors" each:"sensor"` // by name
+	// That the device belonged to then. A window in which it moved comes for each of its tenants.
+	Tenant string `json:"tenant" column:"tenant"`
+	Window string `json:"window"` // length of the window, such as 1h
 }
 
 // A SensorWindow sums up the numbers of a sensor in a window of time.
@@ -30,7 +31,7 @@ type Aggregate struct {
 	Min   float64 `json:"min" column:"min"`
 	Max   float64 `json:"max" column:"max"`
 	First float64 `json:"first" column:"first"` // by time
-	Last  float64 `json:"last" column:"last"`
+	Last  float64 `json:"last" column:"last"`   // by time
 	Mean  float64 `json:"mean" column:"mean"`
 }
 
@@ -51,20 +52,22 @@ func aggregateOf(a rollup.Aggregate) Aggregate {
 
 // A Report is what the devices of a group have measured in a window of time.
 type Report struct {
-	Tenant  string                 `json:"tenant" column:"tenant"`
-	Group   string                 `json:"group,omitempty" column:"group"` // a site, or the value of a label
-	Time    time.Time              `json:"time" column:"time"`             // start of the window
-	Sensors BySensor[SensorReport] `json:"sensors" each:"sensor"`
-	By      string                 `json:"by"`             // what is reported together: tenant, site or labels.NAME
-	Window  string                 `json:"window"`         // its length, such as 1h
-	Devices int64                  `json:"devices"`        // with a number in the window
-	More    int64                  `json:"more,omitempty"` // number of sensors that are left out
+	Tenant string `json:"tenant" column:"tenant"`
+	// A site, or the value of a label. Absent by tenant.
+	Group   string                 `json:"group,omitempty" column:"group"`
+	Time    time.Time              `json:"time" column:"time"`    // start of the window
+	Sensors BySensor[SensorReport] `json:"sensors" each:"sensor"` // by name
+	By      string                 `json:"by"`                    // what is reported together: tenant, site or labels.NAME
+	Window  string                 `json:"window"`                // length of the window, such as 1h
+	Devices int64                  `json:"devices"`               // devices with a number in the window
+	// further sensors that are not reported: a report has at most 1,000
+	More int64 `json:"more,omitempty"`
 }
 
 // A SensorReport sums up the numbers of a sensor of many devices.
 type SensorReport struct {
 	Aggregate
-	Devices int64 `json:"devices" column:"devices"` // with a number of the sensor
+	Devices int64 `json:"devices" column:"devices"` // devices with a number of the sensor
 }
 
 // ReportOf returns a report.
@@ -89,14 +92,14 @@ type NewestRate struct {
 	Value float64   `json:"value" column:"value"`
 	RateChange
 	Over *RateChange `json:"over,omitempty" column:"over_"` // since the start of the configured span
-	Lat  *float64    `json:"lat,omitempty" column:"lat"`    // of the device at the reading, if readings tell it
+	Lat  *float64    `json:"lat,omitempty" column:"lat"`    // of the device at the reading, if readings tell
 	Lon  *float64    `json:"lon,omitempty" column:"lon"`
-	Unit string      `json:"unit,omitempty" column:"unit"` // of the value and the differences
+	Unit string      `json:"unit,omitempty" column:"unit"` // of the sensor, and of differences
 }
 
 // A RateChange is a difference, and the same per hour.
 type RateChange struct {
-	Difference float64 `json:"difference" column:"difference"` // to the reading before
+	Difference float64 `json:"difference" column:"difference"` // since the reading before
 	PerHour    float64 `json:"perHour" column:"per_hour"`
 }
 

@@ -12,13 +12,13 @@ import (
 // of jobs, and an insert for each reading that they folded. It does not have tokens, the dashboard, queries, stored
 // bytes and traffic.
 type Budget struct {
-	USDPerMonth float64    `json:"usdPerMonth"` // of the configuration
+	USDPerMonth float64    `json:"usdPerMonth"` // the budget of the configuration
 	Spent       float64    `json:"spent"`       // since from
 	Projected   float64    `json:"projected"`   // until the end of the month, at the rate so far
-	Share       float64    `json:"share"`       // of usdPerMonth that is projected
+	Share       float64    `json:"share"`       // part of usdPerMonth that is projected; above 1 it is exceeded
 	From        *time.Time `json:"from"`        // null if nothing is counted yet
 	Through     *time.Time `json:"through"`     // counted until then
-	Prices      string     `json:"prices"`
+	Prices      string     `json:"prices"`      // source of the prices
 }
 
 // Of returns the budget of a fleet, given what each of its pipelines has done. All pipelines fold the same readings.

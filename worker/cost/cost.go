@@ -18,14 +18,14 @@ import (
 
 // A TenantCost is what a tenant, or the whole fleet, costs in a time. Its JSON is stable.
 type TenantCost struct {
-	Tenant     string `json:"tenant,omitempty"` // empty: the fleet
-	Day        string `json:"day,omitempty"`    // such as 2026-11-21; empty: all days of the time
+	Tenant     string `json:"tenant,omitempty"` // absent: the fleet
+	Day        string `json:"day,omitempty"`    // such as 2026-11-21; absent: all days of the time
 	Devices    int64  `json:"devices"`          // of the fleet, on the day with most
 	DeviceDays int64  `json:"deviceDays"`       // sum over days
 	Writing    int64  `json:"writing"`          // devices that stored readings, on the day with most
-	Readings   int64  `json:"readings"`         // stored, each an insert of a device
-	Bytes      int64  `json:"bytes"`            // that storage charges for them
-	// Operations of jobs by kind, such as "tables query": of a tenant its share
+	Readings   int64  `json:"readings"`         // Stored: each is an insert of a device. Exact.
+	Bytes      int64  `json:"bytes"`            // That storage charges for them. Exact.
+	// operations of jobs by kind, such as tables query: counted for the fleet, and for a tenant its share
 	Operations map[string]float64 `json:"operations"`
 	USD        USD                `json:"usd"`
 }
@@ -34,7 +34,7 @@ type TenantCost struct {
 type USD struct {
 	Inserts float64 `json:"inserts"` // of the devices, one request per reading
 	Work    float64 `json:"work"`    // operations of jobs
-	Storage float64 `json:"storage"` // of the readings' bytes for one month
+	Storage float64 `json:"storage"` // of the bytes of the readings, for one month
 	Total   float64 `json:"total"`
 }
 
@@ -43,9 +43,9 @@ type Costs struct {
 	From    string       `json:"from"` // first day
 	To      string       `json:"to"`   // last day
 	Tenants []TenantCost `json:"tenants"`
-	Fleet   *TenantCost  `json:"fleet,omitempty"` // nil: one tenant was asked for
+	Fleet   *TenantCost  `json:"fleet,omitempty"` // All tenants. Absent where one tenant was asked for.
 	Through *time.Time   `json:"through"`         // runs are counted until then; null if none is
-	Prices  string       `json:"prices"`
+	Prices  string       `json:"prices"`          // source of the prices
 }
 
 // A Counted is what was counted.

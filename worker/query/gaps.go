@@ -22,9 +22,10 @@ type GapDay struct {
 
 // A NumberGap is a range of missing numbers, as it is shown.
 type NumberGap struct {
-	Boot   string    `json:"boot,omitempty"` // the boot of the device; absent for numbers in a property
-	From   uint64    `json:"from"`
-	To     uint64    `json:"to"`             // included; below from where a counter wrapped
+	// Name of the boot, as in row keys. Absent for numbers in a property.
+	Boot   string    `json:"boot,omitempty"`
+	From   uint64    `json:"from"`           // the first one
+	To     uint64    `json:"to"`             // The last one. It is less than from where a counter wrapped.
 	After  time.Time `json:"after,omitzero"` // time of the reading with the number before; absent at the beginning of a boot
 	Before time.Time `json:"before"`         // time of the reading with the number after
 }

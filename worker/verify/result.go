@@ -51,7 +51,8 @@ func (d Difference) String() string {
 	if d.At.Equal(d.At.Truncate(24 * time.Hour)) {
 		at = d.At.UTC().Format(time.DateOnly)
 	}
-	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ", at, " ", d.Sensor)), " ")
+	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ", at, " ",
+		d.Sensor)), " ")
 	if strings.HasSuffix(d.Want, " readings") { // lines fit a terminal
 		is = strings.TrimSuffix(strings.TrimSuffix(is, " readings"), " reading")
 	}

@@ -20,15 +20,16 @@ type Activity struct {
 
 // An Act is something that somebody did to the fleet.
 type Act struct {
-	At      time.Time `json:"at"` // when it began
-	Who     string    `json:"who"`
-	From    string    `json:"from"` // dashboard or command
-	What    string    `json:"what"`
-	Device  string    `json:"device,omitempty"`
-	Tenant  string    `json:"tenant,omitempty"` // that it is about; without it the fleet
-	Detail  string    `json:"detail,omitempty"`
-	Outcome string    `json:"outcome,omitempty"` // or the error; without it under way, or unknown
-	Failed  bool      `json:"failed,omitempty"`
+	At     time.Time `json:"at"` // when it began
+	Who    string    `json:"who"`
+	From   string    `json:"from"` // dashboard or command
+	What   string    `json:"what"` // the command that does the same, such as device revoke
+	Device string    `json:"device,omitempty"`
+	Tenant string    `json:"tenant,omitempty"` // that it is about; without it the fleet
+	Detail string    `json:"detail,omitempty"`
+	// or the error; without it the act is under way, or its outcome is unknown
+	Outcome string `json:"outcome,omitempty"`
+	Failed  bool   `json:"failed,omitempty"`
 }
 
 const (

@@ -22,10 +22,11 @@ import (
 
 // Commands is the answer of /v1/devices/{id}/commands.
 type Commands struct {
-	Device   string            `json:"device"`
+	Device   string            `json:"device"`   // ID of the device
 	Waiting  int               `json:"waiting"`  // how many the device has neither taken nor missed
-	Commands []answers.Command `json:"commands"` // those of the last week, the newest first
-	Desired  *answers.Command  `json:"desired,omitempty"`
+	Commands []answers.Command `json:"commands"` // the newest first
+	// the configuration that the device is to have, if one is set
+	Desired *answers.Command `json:"desired,omitempty"`
 }
 
 // CommandsOf returns the commands of a device as answers have them.

@@ -46,7 +46,7 @@ type Problem struct {
 	Type       string `json:"type"`
 	Title      string `json:"title"`
 	Status     int    `json:"status"`
-	Detail     string `json:"detail"`
+	Detail     string `json:"detail"` // what is wrong and what to do
 	Code       Code   `json:"code"`
 	RequestID  string `json:"requestId"`
 	RetryAfter int    `json:"retryAfter,omitempty"` // seconds, as in the header

@@ -16,18 +16,20 @@ type Export struct {
 
 // Bounds are what limits an answer, as it was understood.
 type Bounds struct {
-	From  *time.Time `json:"from,omitempty"` // absent where the newest rows or values are asked for
-	To    *time.Time `json:"to,omitempty"`
-	Limit int        `json:"limit"` // of rows in the answer
+	From  *time.Time `json:"from,omitempty"` // Start of the span (inclusive). Absent for newest.
+	To    *time.Time `json:"to,omitempty"`   // End of the span (exclusive). Absent for newest.
+	Limit int        `json:"limit"`          // most rows that the answer can have
 }
 
 // An Extent is how far an answer reaches.
 type Extent struct {
-	Count      int64  `json:"count"`                // rows in the answer
-	RowsRead   int64  `json:"rowsRead"`             // rows that storage was asked for
-	Next       string `json:"next,omitempty"`       // cursor of the next part
-	Unreadable int64  `json:"unreadable,omitempty"` // rows in an unknown format, or that the model refuses
-	Operations int    `json:"operations"`
+	Count    int64 `json:"count"`    // rows in the answer
+	RowsRead int64 `json:"rowsRead"` // rows of storage that were read for it
+	// Cursor of the next part: pass it as after, with the same other parameters. Absent at the end.
+	Next string `json:"next,omitempty"`
+	// rows that were left out: in an unknown format, or refused by their model
+	Unreadable int64 `json:"unreadable,omitempty"`
+	Operations int   `json:"operations"` // storage operations that the answer took
 }
 
 // Limits of an answer. Where there is more, it ends with a cursor.

@@ -23,7 +23,8 @@ type GapsQuery struct {
 // Gaps is the answer of /v1/devices/{id}/gaps.
 type Gaps struct {
 	Device string `json:"device"`
-	// Sequence is the property that its model names, which counts where row keys have no numbers; empty: it names none.
+	// The property that the model of the device names. Its numbers count where row keys have none. Absent: it names
+	// none.
 	Sequence string `json:"sequence,omitempty"`
 	Bounds
 	Rows []answers.GapDay `json:"rows"`

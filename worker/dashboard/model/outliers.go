@@ -18,10 +18,12 @@ import (
 // absolute differences, or the difference by 1.2533 times their mean where that median is zero. From 3.5 on, a device
 // stands out. A few devices with large differences do not hide each other, as they would with the standard deviation.
 type Outliers struct {
-	Compared int       `json:"compared"`         // devices with a number in the period
-	Some     bool      `json:"some,omitempty"`   // only some devices were compared: there are more than are read
-	Median   *float64  `json:"median,omitempty"` // of their means; absent without any
-	Devices  []Outlier `json:"devices"`          // the greatest score first
+	// Devices with a number in the period. Fewer than five are not compared.
+	Compared int      `json:"compared"`
+	Some     bool     `json:"some,omitempty"`   // there are more devices than can be read at once
+	Median   *float64 `json:"median,omitempty"` // Of the means of devices. Absent without any.
+	// at most 20 with a score of at least 3.5 or at most -3.5, the greatest first
+	Devices []Outlier `json:"devices"`
 }
 
 // An Outlier is a device that stands out.
@@ -30,14 +32,16 @@ type Outlier struct {
 	Site   string  `json:"site,omitempty"`
 	Count  int64   `json:"count"`
 	Mean   float64 `json:"mean"`
-	Score  float64 `json:"score"` // negative below the median
+	// the modified z-score: 0.6745 times the difference to the median by the median of all absolute differences
+	Score float64 `json:"score"`
 }
 
 const (
 	outlierScore = 3.5
 	maxOutliers  = 20
 	fewDevices   = 5 // fewer than these are not compared
-	// outlierPages limits the pages that are read to compare devices: a day of 120,000 or a month of 3,900. Of a larger
+	// outlierPages limits the pages that are read to compare devices: a day of 120,000 or a month of 3,900. Of a
+	// larger
 	// tenant, some devices of each month are read.
 	outlierPages = 120
 	outlierAge   = 5 * time.Minute

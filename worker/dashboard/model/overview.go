@@ -19,11 +19,12 @@ type Overview struct {
 
 	Incidents OpenIncidents `json:"incidents"` // of these devices
 
-	// ReadingsPerMinute and LagSeconds are of the whole fleet, and absent where devices are filtered. They are
-	// those of the pipeline that keeps newest values.
+	// of the whole fleet, by the last runs; absent with a filter
 	ReadingsPerMinute *float64 `json:"readingsPerMinute,omitempty"`
-	LagSeconds        *float64 `json:"lagSeconds,omitempty"`
-	Operations        int      `json:"operations"`
+	// greatest age that an unfolded reading can have, of the whole fleet; absent with a filter
+	LagSeconds *float64 `json:"lagSeconds,omitempty"`
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
 }
 
 // Overview counts the devices that a filter selects. It takes no storage operations of its own.

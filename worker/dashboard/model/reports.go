@@ -57,7 +57,7 @@ func (q *ReportsQuery) group() (by schema.By, group string, err error) {
 // group, and for each group by time. A period is a day for windows shorter than an hour, a month for those shorter than
 // a day, and else a year.
 type Reports struct {
-	By     string `json:"by"`
+	By     string `json:"by"` // tenant, site or labels.NAME
 	Window string `json:"window"`
 	Bounds
 	Rows []answers.Report `json:"rows"`

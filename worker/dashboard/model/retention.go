@@ -17,40 +17,48 @@ import (
 
 // Retention is the answer of /v1/retention: what is kept for how long, and what stays longer.
 type Retention struct {
-	Kept    []Kept           `json:"kept"`    // the first entry that a device matches holds for it
+	// The first entry that a device matches holds for it. Empty: no pipeline that this dashboard shows deletes
+	// anything.
+	Kept    []Kept           `json:"kept"`
 	Devices int              `json:"devices"` // that retention has looked at
 	More    bool             `json:"more"`    // there are more devices than were looked at for this answer
-	Waiting []WaitingDevices `json:"waiting"` // with readings that are old enough to go, and stay
+	Waiting []WaitingDevices `json:"waiting"` // those of most devices first
 
-	Unreadable int64 `json:"unreadable,omitempty"` // devices nobody knows about: their rows cannot be read
+	// Devices nobody knows about: their rows cannot be read. Absent for none.
+	Unreadable int64 `json:"unreadable,omitempty"`
 }
 
 // A Kept is an entry of the configuration. Match and Where may name what other tenants have, so somebody who sees one
 // tenant gets neither, unless the entry is for that tenant as a whole.
 type Kept struct {
-	Some   bool                `json:"some"`            // it holds for some devices, or some of their readings
-	Match  map[string][]string `json:"match,omitempty"` // as in the configuration; absent: all devices
-	Where  string              `json:"where,omitempty"` // the condition for which readings go; absent: all do
-	Tables []KeptTable         `json:"tables"`          // what is not named is kept for ever
+	Some bool `json:"some"` // the entry holds for some devices, or for some of their readings
+	// As in the configuration, without the tenant that was asked for. Absent: all devices, or, for somebody who may
+	// see one tenant, not told.
+	Match map[string][]string `json:"match,omitempty"`
+	// The condition for which readings go. Absent: all do, or not told.
+	Where  string      `json:"where,omitempty"`
+	Tables []KeptTable `json:"tables"` // what is not named is kept for ever
 }
 
 // A KeptTable is a table whose old rows go.
 type KeptTable struct {
 	Table  string    `json:"table"`
-	Window string    `json:"window,omitempty"` // of its rows
+	Window string    `json:"window,omitempty"` // of the rows
 	Kept   string    `json:"kept"`             // such as 30d
-	Below  time.Time `json:"below"`            // rows of earlier times go, or are gone
+	Below  time.Time `json:"below"`            // rows of earlier times go with the next run, or are gone
 }
 
 // WaitingDevices have readings that are old enough to go, and stay for one cause.
 type WaitingDevices struct {
-	Cause   string     `json:"cause"`
-	Why     string     `json:"why"` // the cause in words
-	Devices int        `json:"devices"`
-	From    *time.Time `json:"from"`   // the oldest of these readings are of this time or later; null: unknown
-	Device  string     `json:"device"` // one with the oldest of these readings
-	Tenant  string     `json:"tenant"` // of Device
-	Reason  string     `json:"reason,omitempty"`
+	Cause   string `json:"cause"`
+	Why     string `json:"why"` // the cause in words
+	Devices int    `json:"devices"`
+	// the oldest of these readings are of this time or later. null: nobody knows
+	From   *time.Time `json:"from"`
+	Device string     `json:"device"` // one with the oldest of these readings
+	Tenant string     `json:"tenant"` // of that device
+	// Why retention failed with that device. Absent for other causes, and for somebody who may see one tenant.
+	Reason string `json:"reason,omitempty"`
 }
 
 const (

@@ -24,16 +24,17 @@ type Series struct {
 	To     time.Time `json:"to"`
 	Points []Point   `json:"points"`
 
-	// States are of a sensor whose values are texts, which has no points.
-	States     []StateSpan `json:"states,omitempty"`
-	More       bool        `json:"more,omitempty"` // there are more points than a series can have
-	Operations int         `json:"operations"`
+	// of a sensor whose values are texts, which has no points
+	States []StateSpan `json:"states,omitempty"`
+	More   bool        `json:"more,omitempty"` // there are more points than a series can have
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
 
-	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format
+	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format; the points lack them
 
-	// Of a tenant's day: the number of devices that were read, and whether there are others.
+	// Of a tenant's day: devices with a number, at most at a time: in a window.
 	Devices int  `json:"devices,omitempty"`
-	Some    bool `json:"some,omitempty"`
+	Some    bool `json:"some,omitempty"` // of a tenant's day: not all of its devices were read
 }
 
 // A Point is a window of a series. In a raw series it is a reading, which has only a Value.

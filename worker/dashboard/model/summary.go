@@ -43,18 +43,19 @@ func (q *SummaryQuery) span() query.Span {
 // A Summary is a sensor over all devices of a tenant, its groups side by side, and the devices that stand out.
 type Summary struct {
 	Series
-	Period   string       `json:"period"`
-	All      *GroupTotal  `json:"all,omitempty"`     // absent without readings
-	By       string       `json:"by,omitempty"`      // site or labels.NAME; absent if neither is reported
+	Period string      `json:"period" enum:"day week month"`
+	All    *GroupTotal `json:"all,omitempty"` // absent without readings
+	// What groups are: site or labels.NAME. Absent if neither is reported.
+	By       string       `json:"by,omitempty"`
 	Groups   []GroupTotal `json:"groups"`            // the greatest mean first
-	Crowded  bool         `json:"crowded,omitempty"` // there are more groups than are compared
+	Crowded  bool         `json:"crowded,omitempty"` // there are more groups than are compared; groups is empty
 	Outliers Outliers     `json:"outliers"`
 }
 
 // A GroupTotal sums up a sensor of the devices of a group.
 type GroupTotal struct {
-	Group   string  `json:"group,omitempty"` // a site, or the value of a label
-	Devices int64   `json:"devices"`         // at most at a time: in a window
+	Group   string  `json:"group,omitempty"` // A site, or the value of a label. Absent for all devices.
+	Devices int64   `json:"devices"`         // devices with a number, at most at a time: in a window
 	Count   int64   `json:"count"`
 	Min     float64 `json:"min"`
 	Max     float64 `json:"max"`

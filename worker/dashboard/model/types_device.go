@@ -8,43 +8,46 @@ import (
 
 // A DeviceList is the answer of /v1/devices.
 type DeviceList struct {
-	Sensor  string `json:"sensor,omitempty"` // of the values
+	Sensor  string `json:"sensor,omitempty"` // of the values; absent where no device has one
 	Unit    string `json:"unit,omitempty"`
 	Devices []Row  `json:"devices"`
-	Next    string `json:"next,omitempty"` // cursor of the next page
-	Total   int    `json:"total"`
+	Next    string `json:"next,omitempty"` // after of the next page; absent on the last page
+	Total   int    `json:"total"`          // devices on all pages
 
+	// storage operations that reading this took, possibly for another request
 	Operations int `json:"operations"`
 }
 
 // A Row is a device in a list.
 type Row struct {
 	Device string            `json:"device" column:"device"`
-	State  State             `json:"state" column:"state"`
-	Value  any               `json:"value" column:"value,text"`    // a number, a text, or nil
-	Time   *time.Time        `json:"time,omitempty" column:"time"` // of the value
+	State  State             `json:"state" column:"state" enum:"ok silent held revoked"`
+	Value  any               `json:"value" column:"value,text"`    // a number, a text, or null
+	Time   *time.Time        `json:"time,omitempty" column:"time"` // time of its newest value
 	Tenant string            `json:"tenant" column:"tenant"`
 	Site   string            `json:"site,omitempty" column:"site"`
-	Model  string            `json:"model,omitempty" column:"model"`
+	Model  string            `json:"model,omitempty" column:"model"` // name of its model
 	Labels map[string]string `json:"labels,omitempty" column:"labels"`
 	Lat    *float64          `json:"lat,omitempty" column:"lat"`
 	Lon    *float64          `json:"lon,omitempty" column:"lon"`
-	Month  string            `json:"month" column:"month"`
+	Month  string            `json:"month" column:"month"` // month of deployment
 
 	// the greatest of its open incidents that are not muted
-	Severity string `json:"severity,omitempty" column:"severity"`
+	Severity string `json:"severity,omitempty" column:"severity" enum:"critical warning info"`
 }
 
 // A DeviceAnswer is the answer of /v1/devices/{id}.
 type DeviceAnswer struct {
-	Device     answers.Record   `json:"device"`
-	State      State            `json:"state"`
-	Latest     []Latest         `json:"latest"`
-	Rates      []Rate           `json:"rates,omitempty"`
-	Pipelines  []DevicePipeline `json:"pipelines"`
-	Rejects    []answers.Reject `json:"rejects"`
-	Unreadable []Unreadable     `json:"unreadable,omitempty"`
-	Operations int              `json:"operations"`
+	Device    answers.Record   `json:"device"`
+	State     State            `json:"state" enum:"ok silent held revoked moved"`
+	Latest    []Latest         `json:"latest"`
+	Rates     []Rate           `json:"rates,omitempty"` // if a pipeline keeps rates
+	Pipelines []DevicePipeline `json:"pipelines"`
+	Rejects   []answers.Reject `json:"rejects"` // the newest first
+	// rows about the device that this program cannot read, such as rows of a newer program
+	Unreadable []Unreadable `json:"unreadable,omitempty"`
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
 }
 
 // An Unreadable is a row about a device that this program cannot read: a newer program wrote it, or it is damaged.
@@ -64,21 +67,22 @@ type Latest struct {
 // A DevicePipeline is the progress of a pipeline on a device.
 type DevicePipeline struct {
 	Pipeline       string     `json:"pipeline"`
-	Checkpoint     string     `json:"checkpoint,omitempty"` // row key; empty before the first run
+	Checkpoint     string     `json:"checkpoint,omitempty"` // a row key: rows up to it are folded
 	CheckpointTime *time.Time `json:"checkpointTime,omitempty"`
-	LagSeconds     *float64   `json:"lagSeconds,omitempty"`
-	Rows           int64      `json:"rows"`
-	Rejects        int64      `json:"rejects"`
-	RejectsKept    int64      `json:"rejectsKept"` // in storage, the newest
-	Late           int64      `json:"late"`
-	LastBatch      *LastBatch `json:"lastBatch,omitempty"`
-	Held           *Hold      `json:"held,omitempty"`
+	// age of the oldest reading after the checkpoint; 0 if there is none
+	LagSeconds  *float64   `json:"lagSeconds,omitempty"`
+	Rows        int64      `json:"rows"`
+	Rejects     int64      `json:"rejects"`     // rows with a reject, in total
+	RejectsKept int64      `json:"rejectsKept"` // rejects in storage, the newest
+	Late        int64      `json:"late"`
+	LastBatch   *LastBatch `json:"lastBatch,omitempty"`
+	Held        *Hold      `json:"held,omitempty"`
 }
 
 // A LastBatch is the rows that the last job with rows of the device has folded.
 type LastBatch struct {
 	Rows    int64   `json:"rows"`
-	Seconds float64 `json:"seconds"` // to read and to fold them
+	Seconds float64 `json:"seconds"` // time to read and to fold them
 }
 
 // A Hold is why jobs pass over a device.

@@ -18,12 +18,12 @@ type IncidentAnswer struct {
 	answers.Incident
 	Transitions []Transition   `json:"transitions"` // the oldest first
 	Notes       []IncidentNote `json:"notes"`       // the oldest first
-	Operations  int            `json:"operations"`
+	Operations  int            `json:"operations"`  // storage operations that the answer took
 }
 
 // A Transition is an opening or a closing of an incident.
 type Transition struct {
-	What   string    `json:"what"` // opened, reopened or closed
+	What   string    `json:"what" enum:"opened reopened closed"` // opened, reopened or closed
 	At     time.Time `json:"at"`
 	Since  time.Time `json:"since"` // when the rule began to hold
 	Found  time.Time `json:"found"` // until when the job that found it had read
@@ -35,7 +35,7 @@ type Transition struct {
 
 // An IncidentNote is what a person wrote beside an incident.
 type IncidentNote struct {
-	What string    `json:"what"` // acknowledged or note
+	What string    `json:"what" enum:"acknowledged note"` // acknowledged or note
 	At   time.Time `json:"at"`
 	Who  string    `json:"who"`
 	Text string    `json:"text,omitempty"`
@@ -43,7 +43,7 @@ type IncidentNote struct {
 
 // An IncidentChange is the event incident of /v1/stream.
 type IncidentChange struct {
-	What     string           `json:"what"` // opened, changed or closed
+	What     string           `json:"what" enum:"opened changed closed"` // changed: it was acknowledged or muted, or is no longer
 	Incident answers.Incident `json:"incident"`
 }
 

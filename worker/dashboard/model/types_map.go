@@ -6,10 +6,10 @@ import "time"
 type Sensor struct {
 	Name    string   `json:"name"`
 	Unit    string   `json:"unit,omitempty"`
-	Kind    string   `json:"kind"` // number or state; rate, if the name is that of another sensor and /h
+	Kind    string   `json:"kind" enum:"number state rate"` // of a rate, the name is that of another sensor and /h
 	Devices int      `json:"devices"`
-	Min     *float64 `json:"min,omitempty"` // 2nd and 98th percentile, for the colours
-	Max     *float64 `json:"max,omitempty"`
+	Min     *float64 `json:"min,omitempty"` // 2nd percentile, for colours
+	Max     *float64 `json:"max,omitempty"` // 98th percentile, for colours
 }
 
 // Sensors is the answer of /v1/sensors.
@@ -19,35 +19,39 @@ type Sensors struct {
 
 // A Map is the answer of /v1/map: the devices in a part of the world.
 type Map struct {
-	At         time.Time   `json:"at"`
-	Sensor     string      `json:"sensor"`
-	Unit       string      `json:"unit,omitempty"`
-	Scale      *[2]float64 `json:"scale,omitempty"` // values of the first and the last colour; absent for states
-	Total      int         `json:"total"`
-	InView     int         `json:"inView"`
-	Clusters   []Cluster   `json:"clusters"`
-	Devices    []Dot       `json:"devices"`
-	Operations int         `json:"operations"`
+	At     time.Time `json:"at"` // when the newest values were last read
+	Sensor string    `json:"sensor"`
+	Unit   string    `json:"unit,omitempty"`
+	// Values of the first and the last colour: the 2nd and 98th percentile of what is in view, without outliers.
+	// Absent for states.
+	Scale *[2]float64 `json:"scale,omitempty"`
+	Total int         `json:"total"` // all devices, with a position or without
+	// devices in the cells of the grid that the box touches, in clusters or not
+	InView   int       `json:"inView"`
+	Clusters []Cluster `json:"clusters"`
+	Devices  []Dot     `json:"devices"`
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
 }
 
 // A Cluster is several devices that lie close together.
 type Cluster struct {
-	ID  string  `json:"id"`
+	ID  string  `json:"id"` // ID of the cell; never the ID of a device
 	Lat float64 `json:"lat"`
 	Lon float64 `json:"lon"`
 	N   int     `json:"n"`
 
-	// Numbers, Mean, Min and Max are over the devices that have a number.
+	// devices that have a number; mean, min and max are over these
 	Numbers int      `json:"numbers,omitempty"`
 	Mean    *float64 `json:"mean,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
 	Silent  int      `json:"silent,omitempty"`
 	Held    int      `json:"held,omitempty"`
-	BBox    Box      `json:"bbox"` // west, south, east, north
+	BBox    Box      `json:"bbox"` // west, south, east and north, in degrees
 
-	Incidents int    `json:"incidents,omitempty"` // devices with open ones that are not muted
-	Severity  string `json:"severity,omitempty"`  // the greatest of these
+	Incidents int    `json:"incidents,omitempty"`                             // devices with open incidents that are not muted
+	Severity  string `json:"severity,omitempty" enum:"critical warning info"` // the greatest of these
 }
 
 // A State is the state of a device.
@@ -67,11 +71,11 @@ type Dot struct {
 	Device string     `json:"device"`
 	Lat    float64    `json:"lat"`
 	Lon    float64    `json:"lon"`
-	Value  any        `json:"value"` // a float64, a string, or nil
+	Value  any        `json:"value"` // a number, a text, or null
 	Time   *time.Time `json:"time,omitempty"`
-	State  State      `json:"state"`
+	State  State      `json:"state" enum:"ok silent held revoked"`
 
-	Severity string `json:"severity,omitempty"` // the greatest of its open incidents that are not muted
+	Severity string `json:"severity,omitempty" enum:"critical warning info"` // the greatest of its open incidents that are not muted
 }
 
 // A Change is an event of /v1/stream: what has changed in view.
@@ -79,7 +83,7 @@ type Change struct {
 	At       time.Time `json:"at"`
 	Clusters []Cluster `json:"clusters,omitempty"`
 	Devices  []Dot     `json:"devices,omitempty"`
-	Gone     []string  `json:"gone,omitempty"` // IDs of clusters and devices
+	Gone     []string  `json:"gone,omitempty"` // IDs of clusters and devices that are no longer in view
 
 	Scale  *[2]float64 `json:"scale,omitempty"` // if it has changed
 	Total  int         `json:"total"`

@@ -8,43 +8,50 @@ import (
 
 // PipelinesAnswer is the answer of /v1/pipelines.
 type PipelinesAnswer struct {
-	Pipelines  []PipelineStatus `json:"pipelines"`
-	Budget     *Budget          `json:"budget,omitempty"` // absent: the configuration has none
-	Operations int              `json:"operations"`
+	Pipelines []PipelineStatus `json:"pipelines"`
+	Budget    *Budget          `json:"budget,omitempty"` // absent: the configuration has none
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
 }
 
 // A Budget is that of the configuration for the current month.
 type Budget struct {
 	budget.Budget
-	Close bool `json:"close"` // the month will cost at least 70 % of it
+	Close bool `json:"close"` // whether share is at least 0.7
 }
 
 // A PipelineStatus is the state of a pipeline.
 type PipelineStatus struct {
-	Pipeline       string   `json:"pipeline"`
-	Storage        string   `json:"storage,omitempty"` // of a fleet in several accounts: the account
-	CadenceSeconds float64  `json:"cadenceSeconds"`
-	LagSeconds     *float64 `json:"lagSeconds,omitempty"` // nil: nothing was ever folded
-	Backlog        int64    `json:"backlog"`              // messages of current runs
-	Catchup        int64    `json:"catchup"`              // messages of devices far behind, of audits and refolds
-	Poison         int64    `json:"poison"`
-	Held           int      `json:"held"`
-	Devices        int64    `json:"devices"`
-	Behind         int64    `json:"behind"`         // devices far behind
-	Claimed        int64    `json:"claimed"`        // devices with an open claim when the fleet was planned
-	Refolds        int64    `json:"refolds"`        // devices that are being refolded
-	Rows           int64    `json:"rows"`           // folded in total
-	Late           int64    `json:"late"`           // found by audits, in total
-	Rejects        int64    `json:"rejects"`        // rows with a reject, in total
-	RejectsDropped int64    `json:"rejectsDropped"` // rejects that are no longer kept
-	DiskFull       bool     `json:"diskFull"`       // its storage takes nothing new
-	// Ahead are devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded.
+	Pipeline string `json:"pipeline"`
+	// the storage account of the pipeline, as --storage names it; absent if the fleet is in one
+	Storage        string  `json:"storage,omitempty"`
+	CadenceSeconds float64 `json:"cadenceSeconds"`
+	// largest possible age of a reading that is not folded yet; absent if no recent run is done
+	LagSeconds *float64 `json:"lagSeconds,omitempty"`
+	Backlog    int64    `json:"backlog"` // approximate number of messages of current runs
+	// approximate number of messages of devices far behind, of audits and refolds
+	Catchup        int64 `json:"catchup"`
+	Poison         int64 `json:"poison"`
+	Held           int   `json:"held"`
+	Devices        int64 `json:"devices"`
+	Behind         int64 `json:"behind"`         // devices that are far behind
+	Claimed        int64 `json:"claimed"`        // devices with an open claim when the fleet was last planned
+	Refolds        int64 `json:"refolds"`        // devices that are being refolded
+	Rows           int64 `json:"rows"`           // rows folded in total
+	Late           int64 `json:"late"`           // rows found by audits, in total
+	Rejects        int64 `json:"rejects"`        // rows with a reject, in total
+	RejectsDropped int64 `json:"rejectsDropped"` // rejects that are no longer kept
+	// The disk of the embedded storage is full. Until there is room, what devices send is refused, and outputs may
+	// wait.
+	DiskFull bool `json:"diskFull"`
+	// devices with a watermark in the future: a clock was ahead, and nothing new of theirs is folded
 	Ahead int64 `json:"ahead"`
-	// Waiting are days of the archive, or of reports, that are to be made.
+	// days of the archive, or of reports, that are to be made
 	Waiting int64 `json:"waiting"`
-	// WaitingSeconds is how long the first of these has waited.
+	// how long the first of these has waited
 	WaitingSeconds float64 `json:"waitingSeconds"`
-	// ClockAheadSeconds is how far this program's clock is ahead of storage's; 0: by less than a minute.
+	// how far the clock of this program is ahead of storage's, or behind where it is negative; 0: by less than a
+	// minute
 	ClockAheadSeconds float64  `json:"clockAheadSeconds"`
 	Workers           []Worker `json:"workers"`
 	Runs              []Run    `json:"runs"` // the newest first
@@ -62,14 +69,15 @@ type Worker struct {
 
 // A Run is the work for one slot.
 type Run struct {
-	Slot       time.Time        `json:"slot"`
-	Seconds    float64          `json:"seconds"`
-	Devices    int64            `json:"devices"`
-	Readings   int64            `json:"readings"`
+	Slot     time.Time `json:"slot"`
+	Seconds  float64   `json:"seconds"`
+	Devices  int64     `json:"devices"`
+	Readings int64     `json:"readings"`
+	// time from the slot to the end of the run; absent while it is not done
 	LagSeconds *float64         `json:"lagSeconds,omitempty"`
 	Jobs       map[string]int64 `json:"jobs,omitempty"`       // by kind and outcome, such as "device done"
 	Operations map[string]int64 `json:"operations,omitempty"` // by service and kind, such as "tables query"
-	Skipped    string           `json:"skipped,omitempty"`    // why
+	Skipped    string           `json:"skipped,omitempty"`    // why the run was skipped
 	Done       bool             `json:"done"`                 // as far as its figures tell
 }
 
@@ -77,29 +85,30 @@ type Run struct {
 type Cost struct {
 	Total  float64            `json:"total"`
 	ByKind map[string]float64 `json:"byKind,omitempty"`
-	Source string             `json:"source,omitempty"` // of the prices
+	Source string             `json:"source,omitempty"` // source of the prices
 }
 
 // A Cause is a reason why devices are held or messages are poison, and how often it occurs.
 type Cause struct {
-	What   string `json:"what"` // held or poison
+	What   string `json:"what" enum:"held poison"` // held or poison
 	Reason string `json:"reason"`
 	N      int    `json:"n"`
 }
 
 // TenantsAnswer is the answer of /v1/tenants.
 type TenantsAnswer struct {
-	Tenants    []Tenant `json:"tenants"`
-	Next       string   `json:"next,omitempty"` // after of the next page
-	Total      int      `json:"total"`
-	Operations int      `json:"operations"`
+	Tenants []Tenant `json:"tenants"`
+	Next    string   `json:"next,omitempty"` // after of the next page
+	Total   int      `json:"total"`
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
 }
 
 // A Tenant owns devices.
 type Tenant struct {
 	Tenant        string `json:"tenant"`
 	Devices       int    `json:"devices"`
-	ReadingsToday int64  `json:"readingsToday"`
+	ReadingsToday int64  `json:"readingsToday"`       // folded readings of numbers since midnight UTC
 	Estimated     bool   `json:"estimated,omitempty"` // ReadingsToday is extrapolated from some devices
 	Silent        int    `json:"silent"`
 	Held          int    `json:"held"`
