@@ -44,10 +44,16 @@ type Pattern struct {
 }
 
 // A Long names two properties of rows that are one value each: the sensor's name, and the value. It may be zero.
-type Long struct{ Name, Value string }
+type Long struct {
+	Name  string `yaml:"name,required" is:"sensor" want:"the property that holds the sensor's name"`
+	Value string `yaml:"value,required" is:"sensor" want:"the property that holds its value"`
+}
 
 // A Position names the sensors that tell where a device is, in degrees; empty: none do.
-type Position struct{ Lat, Lon string }
+type Position struct {
+	Lat string `yaml:"lat,required" is:"sensor" want:"the name of a sensor, in degrees"`
+	Lon string `yaml:"lon,required" is:"sensor" want:"the name of a sensor, in degrees"`
+}
 
 // Meaning returns what a property means, with the sensor's name.
 func (s *Sensors) Meaning(property string) Meaning {

@@ -15,9 +15,10 @@ import (
 // An Alertmanager receives incidents as alerts, over its API of version 2. Grouping, silences and escalation can be its
 // work, too.
 type Alertmanager struct {
-	URL       string // without /api/v2/alerts
-	TokenFile string // of a bearer token; empty: none
-	Private   bool   // addresses of private networks are allowed
+	URL       string `yaml:"url,required" least:"1"` // without /api/v2/alerts
+	TokenFile string `yaml:"tokenFile" least:"1"`    // of a bearer token; empty: none
+	// Private allows addresses of private networks.
+	Private bool `yaml:"private" choice:"true false" want:"true, if addresses of private networks are meant, or false"`
 }
 
 // Name is alertmanager.

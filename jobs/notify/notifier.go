@@ -72,13 +72,15 @@ func (n *Notifier) Wake(ctx context.Context, name schema.Target) (first bool, er
 
 // A Target is somebody or something that is told about incidents.
 type Target struct {
-	Name schema.Target
-	Kind Kind
+	Name schema.Target `yaml:",name"`
+	Kind Kind          `yaml:",inline"`
 	// GroupBy names what the incidents of one message have in common: rule, site, tenant, severity or labels.NAME.
 	// Without it, each message is about one transition.
-	GroupBy   []string
-	GroupWait time.Duration // how long the first transition of a group waits for others
-	Repeat    time.Duration // between notifications of an incident that is open and not acknowledged; zero: none
+	GroupBy []string `yaml:"groupBy" is:"any"`
+	// GroupWait is how long the first transition of a group waits for others.
+	GroupWait time.Duration `yaml:"groupWait" least:"1s" most:"1h"`
+	// Repeat lies between notifications of an incident that is open and not acknowledged; zero: there are none.
+	Repeat time.Duration `yaml:"repeat" least:"1m" most:"31d"`
 }
 
 // A Kind is one kind of target: a pointer to Webhook, Alertmanager, Queue or SMTP. It is checked once and then does not

@@ -11,7 +11,7 @@ import (
 
 // A Queue receives each message as a CloudEvent in JSON. It is a queue of the fleet's own storage account.
 type Queue struct {
-	Queue string // name
+	Queue string `yaml:"name,required" least:"1"` // name
 }
 
 // Name is queue.

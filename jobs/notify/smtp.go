@@ -18,12 +18,14 @@ import (
 
 // An SMTP target receives mails. The connection is always encrypted: by STARTTLS, and on port 465 from the beginning.
 type SMTP struct {
-	Server       string // host:port
-	From         string
-	To           []string // addresses, or one labels.NAME: the address is in that label of the device
-	User         string   // empty: the address in From
-	PasswordFile string   // empty: the server asks for none
-	Private      bool     // addresses of private networks are allowed
+	Server string `yaml:"server,required" least:"1"` // host:port
+	From   string `yaml:"from,required" least:"1"`
+	// To are addresses, or one labels.NAME: the address is in that label of the device.
+	To           []string `yaml:"to,required" is:"any"`
+	User         string   `yaml:"user" least:"1"`         // empty: the address in From
+	PasswordFile string   `yaml:"passwordFile" least:"1"` // empty: the server asks for none
+	// Private allows addresses of private networks.
+	Private bool `yaml:"private" choice:"true false" want:"true, if addresses of private networks are meant, or false"`
 }
 
 // Name is smtp.

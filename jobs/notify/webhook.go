@@ -14,9 +14,10 @@ import (
 
 // A Webhook receives each message as a CloudEvent in JSON, signed as Standard Webhooks say.
 type Webhook struct {
-	URL        string
-	SecretFile string // has whsec_ and a key in base64
-	Private    bool   // addresses of private networks are allowed
+	URL        string `yaml:"url,required" least:"1"`
+	SecretFile string `yaml:"secretFile,required" least:"1"` // has whsec_ and a key in base64
+	// Private allows addresses of private networks.
+	Private bool `yaml:"private" choice:"true false" want:"true, if addresses of private networks are meant, or false"`
 }
 
 // Name is webhook.

@@ -12,9 +12,10 @@ import (
 
 // A Command is what a rule tells a device when an incident opens or closes.
 type Command struct {
-	On   string // OnOpen or OnClose
-	Body string // JSON
-	TTL  time.Duration
+	On string `yaml:"on,required" is:"word" want:"open or close"` // OnOpen or OnClose
+	// Body is JSON.
+	Body string        `yaml:"body,required" is:"json" want:"what the device is to be told, such as {heater: \"off\"}"`
+	TTL  time.Duration `yaml:"ttl" least:"1s" most:"7d" default:"1h"`
 }
 
 // When a rule sends its command.

@@ -12,8 +12,8 @@ import (
 
 // A Condition holds while a condition on readings does. Readings with none of its sensors say nothing.
 type Condition struct {
-	Where *condition.Condition
-	For   time.Duration
+	Where *condition.Condition `yaml:"where,required"`
+	For   time.Duration        `yaml:"for" least:"1s" most:"366d"`
 }
 
 // Name is condition.

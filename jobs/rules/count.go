@@ -14,9 +14,9 @@ import (
 
 // A Count holds while a condition held for so many readings within a span.
 type Count struct {
-	Where  *condition.Condition
-	Times  int
-	Within time.Duration
+	Where  *condition.Condition `yaml:"where,required"`
+	Times  int                  `yaml:"times,required" want:"a whole number of readings, at least 2"`
+	Within time.Duration        `yaml:"within,required" least:"1s" most:"31d"`
 }
 
 const maxTimes = 200

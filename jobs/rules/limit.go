@@ -15,9 +15,11 @@ import (
 // A Limit is what a number must not pass: one of Above, Below and Outside. An incident closes when the number is back
 // within, or where ClearBelow or ClearAbove say so.
 type Limit struct {
-	Above, Below           *float64
-	Outside                *[2]float64
-	ClearBelow, ClearAbove *float64
+	Above      *float64    `yaml:"above"`
+	Below      *float64    `yaml:"below"`
+	Outside    *[2]float64 `yaml:"outside"`
+	ClearBelow *float64    `yaml:"clearBelow"`
+	ClearAbove *float64    `yaml:"clearAbove"`
 }
 
 func (l Limit) check() error {
@@ -108,9 +110,9 @@ func shown(f float64) string { return strconv.FormatFloat(f, 'g', 10, 64) }
 
 // A Threshold holds while a number is beyond a limit.
 type Threshold struct {
-	Sensor string
+	Sensor string `yaml:"sensor,required" is:"sensor"`
 	Limit
-	For time.Duration
+	For time.Duration `yaml:"for" least:"1s" most:"366d"`
 }
 
 // Name is threshold.

@@ -13,10 +13,10 @@ import (
 // reading at or before the start of the span, which is rounded down to a twelfth of it, in proportion to the span. A
 // counter that falls has begun again from zero.
 type Rate struct {
-	Sensor string
-	Over   time.Duration
+	Sensor string        `yaml:"sensor,required" is:"sensor"`
+	Over   time.Duration `yaml:"over,required" least:"1m" most:"7d"`
 	Limit
-	For time.Duration
+	For time.Duration `yaml:"for" least:"1s" most:"366d"`
 }
 
 const cells = 12 // of a span: the state keeps the last reading of each

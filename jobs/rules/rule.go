@@ -13,13 +13,14 @@ import (
 
 // A Rule says what to watch for, and in which devices.
 type Rule struct {
-	Name     schema.Rule
-	Match    Match
-	When     Kind
-	Severity Severity
-	Text     string // with {value} and other placeholders; empty: the kind's own
-	Notify   []schema.Target
-	Command  *Command // may be nil
+	Name     schema.Rule `yaml:",name"`
+	Match    Match       `yaml:"match"`
+	When     Kind        `yaml:"when,required"`
+	Severity Severity    `yaml:"severity" choice:"info warning critical" want:"info, warning or critical"`
+	// Text has {value} and other placeholders; empty: that of the kind.
+	Text    string          `yaml:"text" want:"a text such as the oil is {value}"`
+	Notify  []schema.Target `yaml:"notify"`
+	Command *Command        `yaml:"command" want:"a map like {on: open, body: {heater: \"off\"}, ttl: 10m}"` // may be nil
 }
 
 // A Match says which devices a rule watches: those that meet all that it names. The zero Match is for all devices.

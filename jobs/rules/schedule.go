@@ -18,10 +18,11 @@ import (
 // A Schedule expects a reading around stated times of every day, in the device's own zone. It holds when a time has
 // passed without one, and clears with the next reading that is as expected.
 type Schedule struct {
-	Times         string // of the day, such as 08:00, 20:00; or labels.NAME
-	Zone          string // such as Europe/Rome; or labels.NAME
-	Before, After time.Duration
-	Expect        *condition.Condition
+	Times  string               `yaml:"times,required" is:"times"` // of the day, such as 08:00, 20:00; or labels.NAME
+	Zone   string               `yaml:"zone,required" want:"a time zone such as Europe/Rome, or labels.NAME"`
+	Before time.Duration        `yaml:"before" least:"1s" most:"1d"`
+	After  time.Duration        `yaml:"after,required" least:"1m" most:"1d"`
+	Expect *condition.Condition `yaml:"expect,required"`
 
 	zones sync.Map // locations by name
 }

@@ -12,8 +12,8 @@ import (
 // Silence holds when nothing was heard of a device, or of one of its sensors. A device is heard when a job finds a
 // reading, whatever the device's own clock says.
 type Silence struct {
-	After  time.Duration
-	Sensor string // empty: any reading, even a heartbeat
+	After  time.Duration `yaml:"after,required" least:"1s" most:"366d"`
+	Sensor string        `yaml:"sensor" is:"sensor"` // empty: any reading, even a heartbeat
 }
 
 // Name is silence.

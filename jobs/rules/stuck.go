@@ -15,8 +15,8 @@ import (
 // Stuck holds when a sensor has repeated one value for some time. A device that is silent is not stuck: readings that
 // are further apart than that begin again.
 type Stuck struct {
-	Sensor string
-	For    time.Duration
+	Sensor string        `yaml:"sensor,required" is:"sensor"`
+	For    time.Duration `yaml:"for,required" least:"1s" most:"366d"`
 }
 
 // Name is stuck.

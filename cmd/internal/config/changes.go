@@ -6,6 +6,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"furrow/jobs/notify"
+	"furrow/jobs/rules"
 )
 
 // Changes describes the differences between two configurations, with an entry for each pipeline that is new, removed or
@@ -28,8 +31,10 @@ func Changes(old, new *Config) (all []string) {
 		all = append(all, fmt.Sprintf("pipeline %s is removed", name))
 	}
 	all = append(all, changedModels(old.Models, new.Models)...)
-	all = append(all, changedRules(old.Rules, new.Rules)...)
-	all = append(all, changedTargets(old.Notify, new.Notify)...)
+	all = append(all, changedNames("rule", "its open incidents close", old.Rules, new.Rules,
+		func(r *rules.Rule) string { return string(r.Name) })...)
+	all = append(all, changedNames("target", "what it was still to be told is given up", old.Notify, new.Notify,
+		func(t *notify.Target) string { return string(t.Name) })...)
 	all = append(all, changedReports(old.Reports, new.Reports)...)
 	all = append(all, changedRetention(old.Retention, new.Retention)...)
 	if old.Budget != new.Budget {
@@ -68,10 +73,7 @@ func changedModels(old, new []Model) (all []string) {
 
 // changes returns the keys of a model whose values differ, and whether the history of its devices is folded again.
 func (m *Model) changes(new *Model) (all []string) {
-	all = changedKeys(m.shown(), new.shown())
-	if !reflect.DeepEqual(m.Match, new.Match) {
-		all = append([]string{"match"}, all...)
-	}
+	all = changedKeys(m, new)
 	if m.identity() != new.identity() {
 		all = append(all, foldedAgain)
 	}
@@ -80,27 +82,57 @@ func (m *Model) changes(new *Model) (all []string) {
 
 // changes returns the keys of a pipeline whose values differ, and whether its history is folded again.
 func (p Pipeline) changes(new Pipeline) (all []string) {
-	all = changedKeys(p.shown(), new.shown())
+	all = changedKeys(&p, &new)
 	if p.Settings(&Model{}) != new.Settings(&Model{}) {
 		all = append(all, foldedAgain)
 	}
 	return all
 }
 
-// changedKeys returns the keys of two structs of a file whose values differ.
+// changedNames describes the differences between blocks by their names, with an entry for each.
+func changedNames[T any](what, end string, old, new []T, name func(*T) string) (all []string) {
+	for i := range new {
+		n := name(&new[i])
+		at := slices.IndexFunc(old, func(o T) bool { return name(&o) == n })
+		if at < 0 {
+			all = append(all, fmt.Sprintf("%s %s is new", what, n))
+		} else if keys := changedKeys(&old[at], &new[i]); len(keys) > 0 {
+			all = append(all, fmt.Sprintf("%s %s: %s", what, n, strings.Join(keys, ", ")))
+		}
+	}
+	for i := range old {
+		n := name(&old[i])
+		if !slices.ContainsFunc(new, func(o T) bool { return name(&o) == n }) {
+			all = append(all, fmt.Sprintf("%s %s is removed, and %s", what, n, end))
+		}
+	}
+	return all
+}
+
+// changedKeys returns the keys of two blocks whose values differ.
 func changedKeys(old, new any) (all []string) {
-	was, is := reflect.ValueOf(old), reflect.ValueOf(new)
-	for i := range was.NumField() {
-		before, after := was.Field(i).Interface(), is.Field(i).Interface()
+	value := func(k key) (v any, plain bool) {
+		if k.zero() {
+			return "", true
+		}
+		switch v := k.shown().(type) {
+		case string, int:
+			return v, true
+		default:
+			return v, false
+		}
+	}
+	is := keysOf(nil, new)
+	for i, k := range keysOf(nil, old) {
+		before, plain := value(k)
+		after, both := value(is[i])
 		if reflect.DeepEqual(before, after) {
 			continue
 		}
-		key, _, _ := strings.Cut(was.Type().Field(i).Tag.Get("yaml"), ",")
-		switch before.(type) {
-		case string, int:
-			key += fmt.Sprintf(" %v, now %v", before, after)
+		if plain && both {
+			k.name += fmt.Sprintf(" %v, now %v", before, after)
 		}
-		all = append(all, key)
+		all = append(all, k.name)
 	}
 	return all
 }

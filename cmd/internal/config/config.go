@@ -17,6 +17,8 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/jobs/rules"
 	"furrow/tables/schema"
+
+	"github.com/goccy/go-yaml/ast"
 )
 
 // DefaultPath is the file that is read by default.
@@ -24,35 +26,69 @@ const DefaultPath = "furrow.yaml"
 
 // A Config is a configuration with all defaults filled in.
 type Config struct {
-	Pipelines []Pipeline // at least one, with different names
-	Models    []Model    // the last is for devices of no other, and has no name
-	Rules     []rules.Rule
-	Notify    []notify.Target // with different names
-	Reports   *Reports        // nil: there are none
-	Retention []Keep          // the first that a device matches holds for it
-	Budget    float64         // US dollars a month; zero: none
-	Verify    *Verify         // nil: nothing is verified by itself
+	Pipelines []Pipeline      `yaml:"pipelines,required"` // at least one, with different names
+	Models    []Model         `yaml:"models"`             // the last is for devices of no other, and has no name
+	Rules     Rules           `yaml:"rules,late"`
+	Notify    []notify.Target `yaml:"notify"` // with different names
+	Reports   *Reports        `yaml:"reports" want:"a map like {windows: [1h, 1d], by: [tenant, site, labels.class]}"`
+	Retention Kept            `yaml:"retention"` // the first that a device matches holds for it
+	Budget    Budget          `yaml:"budget" want:"a map like {usdPerMonth: 50}"`
+	Verify    *Verify         `yaml:"verify" want:"a map like {sample: 1%, every: 1d}"` // nil: nothing by itself
+}
+
+// contents are what a file has.
+type contents struct {
+	*Config
+	Meaning // of the devices of no model
+}
+
+// A Budget is what a month may cost.
+type Budget struct {
+	USDPerMonth float64 `yaml:"usdPerMonth,required"` // zero: there is no budget
+}
+
+func (b *Budget) check(r *reader, _, n ast.Node, clean bool) {
+	if clean && b.USDPerMonth <= 0 {
+		r.problem(n, "usdPerMonth: %v; want more than 0, or no budget", b.USDPerMonth)
+	}
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
 type Pipeline struct {
-	Name       schema.Pipeline
-	Cadence    time.Duration // between slots: divides a day, or is whole days
-	Batch      int           // devices per message, 1 to jobs.MaxBatch
-	Settle     time.Duration // settle time of rows
-	Processors []Processor   // at least one; each once
-	Models     []Model       // those of the configuration
-	Notify     []notify.Target
-	Reports    *Reports // those of the configuration
+	Name schema.Pipeline `yaml:"name,required" is:"name"`
+	// Cadence lies between slots. It divides a day, or is whole days.
+	Cadence time.Duration `yaml:"cadence" is:"cadence" default:"1m"`
+	// Batch is how many devices a message has, at most jobs.MaxBatch.
+	Batch int `yaml:"batch" least:"1" most:"99" default:"50" want:"a whole number of devices from 1 to 99"`
+	// Settle is the settle time of rows.
+	Settle time.Duration `yaml:"settle" least:"1s" most:"1h" default:"10s"`
+	// Processors are at least one, and each is there once.
+	Processors []Processor `yaml:"processors,required"`
 
-	Keep   []Keep  // the retention of the configuration
-	Budget float64 // of the configuration
-	Verify *Verify // of the configuration
+	// The others are those of the configuration.
+	Models  []Model
+	Notify  []notify.Target
+	Reports *Reports
+	Keep    []Keep
+	Budget  float64 // US dollars a month; zero: none
+	Verify  *Verify
 
 	Others []Pipeline // of the pipeline Retention: all others. It has no processors.
 
 	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
+}
+
+// check checks a name, which is that of no other pipeline.
+func (p *Pipeline) check(r *reader, _, n ast.Node, _ bool) {
+	at := r.child(n, "name")
+	if p.Name == Retention {
+		r.problem(at, "name retention is that of the pipeline that deletes; want another")
+	} else if _, err := schema.ParsePipeline(string(p.Name)); err == nil {
+		if other, taken := r.own("name "+string(p.Name), at); taken {
+			r.problem(at, "the pipeline in line %[2]d has the name %[1]s already", p.Name, other.line)
+		}
+	}
 }
 
 // Default returns the configuration without a file.
@@ -75,7 +111,7 @@ func (c *Config) share() {
 	}
 	for i := range c.Pipelines {
 		c.Pipelines[i].Models, c.Pipelines[i].Notify, c.Pipelines[i].Reports = c.Models, c.Notify, c.Reports
-		c.Pipelines[i].Keep, c.Pipelines[i].Budget, c.Pipelines[i].Verify = c.Retention, c.Budget, c.Verify
+		c.Pipelines[i].Keep, c.Pipelines[i].Budget, c.Pipelines[i].Verify = c.Retention, c.Budget.USDPerMonth, c.Verify
 		for _, p := range c.Pipelines[i].Processors {
 			if watching, ok := p.Config.(*rules.Config); ok {
 				watching.Rules, watching.Targets = c.watched(), targets
@@ -86,12 +122,9 @@ func (c *Config) share() {
 }
 
 // newPipeline returns a pipeline with defaults.
-func newPipeline() Pipeline {
-	return Pipeline{
-		Cadence: time.Minute,
-		Batch:   50,
-		Settle:  10 * time.Second,
-	}
+func newPipeline() (p Pipeline) {
+	setDefaults(&p)
+	return p
 }
 
 // A File is the text of a configuration file.
@@ -144,10 +177,13 @@ func readFile(name string) (text []byte, err error) {
 
 // Parse parses the text of a file. Its error is Problems.
 func Parse(name string, text []byte) (*Config, error) {
-	r := &reader{file: name, left: maxNodes, owners: map[string]owner{}}
 	c := &Config{}
+	r := &reader{file: name, left: maxNodes, owners: map[string]owner{}, config: c}
 	if root, ok := r.parse(text); ok {
-		c = r.config(root)
+		all := &contents{Config: c}
+		r.block(all, root, root, "pipelines: and a list of them")
+		c.Models = append(c.Models, Model{Meaning: all.Meaning})
+		c.share()
 	}
 	if r.left == 0 {
 		return nil, Problems{{name, 1, 1, fmt.Sprintf("the aliases of the file stand for more than %d values, the most "+

@@ -79,6 +79,19 @@ func TestShownConfigurationParsesToTheSame(t *testing.T) {
 	}
 }
 
+// TestFormOfAShownConfigurationStays: people compare what config show prints, and programs read it.
+func TestFormOfAShownConfigurationStays(t *testing.T) {
+	want := string(must.Have(os.ReadFile("testdata/shown.yaml"))(t))
+	c := mustParse(t, want)
+	if got := string(must.Have(c.YAML())(t)); got != want {
+		t.Errorf("it is\n%s\nwant\n%s", got, want)
+	}
+	want = string(must.Have(os.ReadFile("testdata/shown.json"))(t))
+	if got := string(must.Have(c.JSON())(t)) + "\n"; got != want {
+		t.Errorf("as JSON it is\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestMissingKeysHaveDefaults(t *testing.T) {
 	got := mustParse(t, `
 pipelines:

@@ -68,7 +68,7 @@ func FuzzShow(f *testing.F) {
 		}
 		c := Default()
 		c.Models[0].Quality = Quality{"q", []string{text, "other"}}
-		if printable(text, maxUnit) {
+		if printable(text, 20) {
 			c.Models[0].Sensors = map[string]Sensor{"s": {Type: fold.Number, Unit: text}}
 		}
 		named := Model{Name: "m", Match: fold.Match{Labels: map[string][]string{"l": {text + "x"}}}}

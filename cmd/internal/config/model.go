@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,32 +14,59 @@ import (
 
 // A Model is what the rows of one kind of device mean.
 type Model struct {
-	Name    string // empty: of the devices of no other model
-	Match   fold.Match
-	Sensors map[string]Sensor // by property, or by pattern with one *
-	Long    fold.Long
-	Quality Quality
-	// Heartbeat is a condition that holds for readings that only say that the device lives; empty: for none.
-	Heartbeat string
-	Position  fold.Position
+	Name  string     `yaml:",name"` // empty: of the devices of no other model
+	Match fold.Match `yaml:"match"`
+	Meaning
+}
+
+// Meaning is what rows mean.
+type Meaning struct {
+	Sensors map[string]Sensor `yaml:"sensors"` // by property, or by pattern with one *
+	Long    fold.Long         `yaml:"long" want:"a map like {name: tagName, value: value}"`
+	Quality Quality           `yaml:"quality" want:"a map like {sensor: quality, good: [good]}"`
+	// Heartbeat is a condition that holds for readings that only say that the device lives; empty: for none. It is about
+	// sensors alone: a label that changes would change the past.
+	Heartbeat string        `yaml:"heartbeat" is:"heartbeat" want:"a condition, such as action == nil && mass == nil"`
+	Position  fold.Position `yaml:"position" want:"a map like {lat: latitude, lon: longitude}"`
 	// Sequence is the property, or the part of an object, in which the device numbers its readings; empty: there is none.
-	Sequence string
+	Sequence string `yaml:"sequence" is:"sensor" want:"the name of the property in which devices number their readings"`
 }
 
 // A Sensor is the meaning of a property's values.
 type Sensor struct {
-	As            string // the sensor's name; empty: that of the property
-	Type          fold.SensorKind
-	Unit          string  // of a number, for people; may be empty
-	Scale, Offset float64 // of a number: first times Scale, unless that is zero, and then plus Offset
+	As   string          `yaml:"as" is:"word" want:"the name of the sensor"` // empty: that of the property
+	Type fold.SensorKind `yaml:"type"`
+	Unit string          `yaml:"unit" least:"1" most:"20" want:"a text of 1 to 20 printable characters"` // of a number
+	// A number is first multiplied by Scale, unless that is zero, and then Offset is added.
+	Scale  float64 `yaml:"scale" is:"factor"`
+	Offset float64 `yaml:"offset" is:"factor"`
 	// Counter is a number that falls only when it restarts from zero.
-	Counter bool
+	Counter bool `yaml:"counter" want:"true, for a number that falls only when it restarts from zero, or false"`
 }
 
 // Quality names the property that tells how good a whole reading is, and its good values. It may be zero.
 type Quality struct {
-	Sensor string
-	Good   []string
+	Sensor string   `yaml:"sensor,required" is:"sensor" want:"the name of the sensor that tells the quality"`
+	Good   []string `yaml:"good,required" is:"good" want:"a list of the values that are good, such as [good, 192]"`
+}
+
+func (m *Model) check(r *reader, at, n ast.Node, clean bool) {
+	if _, err := schema.ParseModel(m.Name); err != nil {
+		r.mistake(at, err)
+	}
+	m.Meaning.check(r, at, n, clean)
+}
+
+func (m *Meaning) check(r *reader, _, n ast.Node, _ bool) {
+	if c, err := condition.Parse(m.Heartbeat); err == nil && c.Labels() {
+		r.problem(r.child(n, "heartbeat"), "heartbeat asks for labels, which can change later; want sensors only")
+	}
+	if _, both := m.Sensors[m.Quality.Sensor]; both && m.Quality.Sensor != "" {
+		r.within("quality", func() {
+			r.problem(r.child(r.child(n, "quality"), "sensor"), "sensor %s is also among the sensors; remove it there, because "+
+				"processors do not see it", quote(m.Quality.Sensor))
+		})
+	}
 }
 
 // Model returns the model of a device.
@@ -139,119 +165,4 @@ func (m *Model) Meant() fold.Sensors {
 
 func (s Sensor) meaning() fold.Meaning {
 	return fold.Meaning{As: s.As, Is: s.Type, Scale: s.Scale, Offset: s.Offset}
-}
-
-// models returns the key for models: the first that matches a device holds.
-func (r *reader) models(to *[]Model) key {
-	const want = "a map of models, such as fryer: {match: {labels.class: Fryer}, sensors: {oil: number}}"
-	return key{name: "models", read: func(n ast.Node) {
-		_, _ = r.pairs(n, want, func(name string, at, value ast.Node) {
-			m := Model{Name: name}
-			r.within("model "+quote(name), func() {
-				if _, err := schema.ParseModel(name); err != nil {
-					r.problem(at, "%v", err)
-				}
-				r.object(value, "a map like {match: {labels.class: Fryer}, sensors: {oil: number}}",
-					append([]key{r.match(&m.Match)}, r.meaning(&m)...)...)
-			})
-			*to = append(*to, m)
-		})
-	}}
-}
-
-// meaning returns the keys that say what rows mean, of one model or of the devices of none.
-func (r *reader) meaning(m *Model) []key {
-	return []key{r.sensors(&m.Sensors), r.long(&m.Long), r.quality(m), r.heartbeat(&m.Heartbeat), r.position(&m.Position),
-		r.sequence(&m.Sequence)}
-}
-
-// long returns the key for rows that are one value of a named sensor.
-func (r *reader) long(to *fold.Long) key {
-	return key{name: "long", read: func(n ast.Node) {
-		r.within("long", func() {
-			r.object(n, "a map like {name: tagName, value: value}",
-				r.sensorName("name", "the property that holds the sensor's name", &to.Name, checkSensor),
-				r.sensorName("value", "the property that holds its value", &to.Value, checkSensor))
-		})
-	}}
-}
-
-// heartbeat returns the key for a condition. It is about sensors alone: a label that changes would change the past.
-func (r *reader) heartbeat(to *string) key {
-	const want = "a condition, such as action == nil && mass == nil"
-	return key{name: "heartbeat", read: func(n ast.Node) {
-		text, at, ok := r.scalar("heartbeat", n, want)
-		if !ok {
-			return
-		}
-		c, err := condition.Parse(text)
-		switch {
-		case err != nil:
-			r.problem(at, "heartbeat: %v", err)
-		case c.Labels():
-			r.problem(at, "heartbeat asks for labels, which can change later; want sensors only")
-		default:
-			*to = text
-		}
-	}}
-}
-
-// match returns the key for what devices a model has.
-func (r *reader) match(to *fold.Match) key { return r.matchOr(to, "", nil) }
-
-// matchOr returns the key for what devices a model or a rule has. Another key may be read beside those of devices.
-func (r *reader) matchOr(to *fold.Match, other string, read func(ast.Node)) key {
-	const want = "a map of what its devices have, such as {tenant: contoso, labels.class: [Fryer, Oven]}"
-	lists := map[string]*[]string{"enrollment": &to.Enrollment, "tenant": &to.Tenant, "site": &to.Site,
-		"device": &to.Device}
-	return key{name: "match", read: func(n ast.Node) {
-		r.within("match", func() {
-			m, _ := r.pairs(n, want, func(name string, at, value ast.Node) {
-				if name == other && read != nil {
-					read(value)
-					return
-				}
-				values := r.anyOf(name, value)
-				if label, is := strings.CutPrefix(name, "labels."); is && label != "" {
-					if to.Labels == nil {
-						to.Labels = map[string][]string{}
-					}
-					to.Labels[label] = values
-				} else if into := lists[name]; into != nil {
-					*into = values
-				} else {
-					names := append(slices.Sorted(maps.Keys(lists)), "labels.NAME")
-					if read != nil {
-						names = append([]string{other}, names...)
-					}
-					r.problem(at, "unknown key %s%s; want %s", quote(name), didYouMean(name, names), list(names))
-				}
-			})
-			if m != nil && len(m.Values) == 0 {
-				r.problem(n, "nothing; want %s", want)
-			}
-		})
-	}}
-}
-
-// anyOf reads one text or a list of them.
-func (r *reader) anyOf(name string, n ast.Node) (all []string) {
-	const want = "a text, or a list of texts"
-	of, ok := r.value(n)
-	if !ok {
-		return nil
-	}
-	items := []ast.Node{of}
-	if _, several := of.(*ast.SequenceNode); several {
-		items = r.items(name, of, want)
-	}
-	for _, item := range items {
-		if text, at, ok := r.scalar(name, item, want); ok {
-			if text == "" {
-				r.problem(at, "%s is empty; want %s", name, want)
-			}
-			all = append(all, text)
-		}
-	}
-	return all
 }

@@ -1,37 +1,50 @@
 package config
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/tables/schema"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
 
-// processors returns the key for the list of processors.
-func (r *reader) processors(label string, to *[]Processor) key {
-	return key{name: "processors", must: true, read: func(n ast.Node) {
-		for _, item := range r.items("processors", n, "a list of processors, such as latest or rollup") {
-			p, at := r.processor(item)
-			if p.Processor == nil {
-				continue
+// processors is the kind of the list of processors.
+func (f field) processors(to *[]Processor) kind {
+	const want = "a list of processors, such as latest or rollup"
+	return kind{want: want, read: func(n ast.Node) {
+		for _, item := range f.r.items(f.name, n, want) {
+			if p, at := f.r.processor(item); p.Processor != nil {
+				f.r.add(to, p, at)
 			}
-			if slices.ContainsFunc(*to, func(o Processor) bool { return o.Name == p.Name }) {
-				r.problem(at, "processor %s occurs twice", p.Name)
-				continue
-			}
-			for _, output := range p.outputs() {
-				if other, taken := r.own(output, label, at); taken {
-					r.problem(at, "%s is already written by %s (line %d)", output, other.label, other.line)
-				}
-			}
-			*to = append(*to, p)
 		}
-		r.together(n, *to)
+		f.r.together(n, *to)
+	}, shown: func() any {
+		var all []map[string]any
+		for _, p := range *to {
+			all = append(all, map[string]any{p.Name: p.settings()})
+		}
+		return all
 	}}
+}
+
+// add adds a processor to those of a pipeline.
+func (r *reader) add(to *[]Processor, p Processor, at ast.Node) {
+	if slices.ContainsFunc(*to, func(o Processor) bool { return o.Name == p.Name }) {
+		r.problem(at, "processor %s occurs twice", p.Name)
+		return
+	}
+	for _, output := range p.outputs() {
+		if other, taken := r.own(output, at); taken {
+			r.problem(at, "%s is already written by %s (line %d)", output, other.label, other.line)
+		}
+	}
+	*to = append(*to, p)
 }
 
 // together reports processors that cannot be in one pipeline.
@@ -102,14 +115,11 @@ func (r *reader) configured(name string, at, settings ast.Node) Processor {
 		return p
 	}
 	r.within(name, func() {
-		before := len(r.problems)
-		r.decode(settings, p)
-		if len(r.problems) > before {
-			return
+		want := "no keys, because " + name + " has no settings"
+		if all := p.settings(); len(all) > 0 {
+			want = "a map like " + flow(all)
 		}
-		if err := p.Config.Check(); err != nil {
-			r.problem(settings, "%v", err)
-		}
+		r.block(p.Config, settings, settings, want)
 	})
 	return p
 }
@@ -150,4 +160,35 @@ func (p Processor) outputs() (all []string) {
 		all = []string{p.Name}
 	}
 	return all
+}
+
+// settings returns the settings of a processor as in a file.
+func (p Processor) settings() map[string]any {
+	all := map[string]any{}
+	for _, item := range shown(p.Config) {
+		all[item.Key.(string)] = item.Value
+	}
+	return all
+}
+
+// hashed returns the settings that change what the processor writes. One that was added later changes nothing where it
+// has its default.
+func (p Processor) hashed() map[string]any {
+	all, defaults := p.settings(), Processor{p.Processor, p.New()}.settings()
+	for field := range reflect.ValueOf(p.Config).Elem().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		if tag := field.Tag.Get("hash"); tag == "-" || tag == "changed" && all[name] == defaults[name] {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+// flow formats a map as one line of YAML.
+func flow(settings map[string]any) string {
+	text, err := yaml.MarshalWithOptions(settings, yaml.Flow(true))
+	if err != nil {
+		panic(err) // impossible for texts and lists of texts
+	}
+	return strings.TrimSpace(string(text))
 }

@@ -19,10 +19,12 @@ type reader struct {
 	left     int              // nodes that may still be read, because aliases multiply them
 	owners   map[string]owner // of names and outputs
 	problems Problems
+	said     int     // how many problems there are, with those that are not listed
+	config   *Config // what has been read
 }
 
 func (r *reader) say(line, column int, format string, args ...any) {
-	if len(r.problems) == maxProblems {
+	if r.said++; r.said > maxProblems {
 		return
 	}
 	where := strings.Join(append(slices.Clone(r.path), ""), ": ")
@@ -33,6 +35,13 @@ func (r *reader) say(line, column int, format string, args ...any) {
 func (r *reader) problem(n ast.Node, format string, args ...any) {
 	line, column := place(n)
 	r.say(line, column, format, args...)
+}
+
+// mistake records a problem of a node, if there is one.
+func (r *reader) mistake(n ast.Node, err error) {
+	if err != nil {
+		r.problem(n, "%v", err)
+	}
 }
 
 // within calls read with part added to the path.
@@ -68,13 +77,6 @@ func (r *reader) value(n ast.Node) (ast.Node, bool) {
 	return nil, false // Parse reports it
 }
 
-// A key is a possible key of a map, with a function that reads its value.
-type key struct {
-	name string
-	read func(ast.Node)
-	must bool // it is required
-}
-
 // object reads a map of known keys in the order of keys, so that a later one can use the result of an earlier one.
 func (r *reader) object(n ast.Node, want string, keys ...key) {
 	values := map[string]ast.Node{}
@@ -88,11 +90,13 @@ func (r *reader) object(n ast.Node, want string, keys ...key) {
 		meant[setup.Nearest(name, names)] = true
 		r.problem(at, "unknown key %s%s; want %s", quote(name), didYouMean(name, names), cmp.Or(list(names), want))
 	})
-	for _, k := range keys {
-		if value, there := values[k.name]; there {
-			k.read(value)
-		} else if ok && k.must && !meant[k.name] {
-			r.problem(of, "key %q is missing; want %s", k.name, want)
+	for _, late := range []bool{false, true} {
+		for _, k := range keys {
+			if value, there := values[k.name]; there && k.late == late {
+				k.read(value)
+			} else if ok && k.must && !there && !late && !meant[k.name] {
+				r.problem(of, "key %q is missing; want %s", k.name, want)
+			}
 		}
 	}
 }
@@ -180,15 +184,6 @@ func (r *reader) scalar(name string, n ast.Node, want string) (text string, at a
 	return text, at, ok
 }
 
-// word returns a key whose value is one word. take returns false for a word that is not wanted.
-func (r *reader) word(name, want string, take func(text string) bool) key {
-	return key{name: name, read: func(n ast.Node) {
-		if text, at, ok := r.scalar(name, n, want); ok && !take(text) {
-			r.problem(at, "%s %s; want %s", name, quote(text), want)
-		}
-	}}
-}
-
 // An owner is the pipeline with a name or an output that no other pipeline may have: two writers of one output would
 // overwrite each other forever.
 type owner struct {
@@ -196,12 +191,12 @@ type owner struct {
 	line  int
 }
 
-// own makes a pipeline the owner of a thing, unless it has one.
-func (r *reader) own(thing, label string, at ast.Node) (other owner, taken bool) {
+// own makes the pipeline that is being read the owner of a thing, unless it has one.
+func (r *reader) own(thing string, at ast.Node) (other owner, taken bool) {
 	other, taken = r.owners[thing]
 	if !taken {
 		line, _ := place(at)
-		r.owners[thing] = owner{label, line}
+		r.owners[thing] = owner{r.path[0], line}
 	}
 	return other, taken
 }

@@ -1,10 +1,15 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
+	"furrow/jobs/rules"
 	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml"
@@ -15,56 +20,101 @@ func (c *Config) YAML() ([]byte, error) {
 	return yaml.MarshalWithOptions(c.shown(), yaml.IndentSequence(true))
 }
 
-// JSON formats c as JSON, which is also YAML.
-func (c *Config) JSON() ([]byte, error) { return json.Marshal(c.shown()) }
-
-// The shape of a file.
-type (
-	shownConfig struct {
-		Pipelines    []shownPipeline `yaml:"pipelines" json:"pipelines"`
-		Models       shownModels     `yaml:"models,omitempty" json:"models,omitzero"`
-		Rules        shownRules      `yaml:"rules,omitempty" json:"rules,omitzero"`
-		Notify       shownTargets    `yaml:"notify,omitempty" json:"notify,omitzero"`
-		Reports      *shownReports   `yaml:"reports,omitempty" json:"reports,omitzero"`
-		Retention    []shownKeep     `yaml:"retention,omitempty" json:"retention,omitempty"`
-		Budget       *shownBudget    `yaml:"budget,omitempty" json:"budget,omitempty"`
-		Verify       *shownVerify    `yaml:"verify,omitempty" json:"verify,omitempty"`
-		shownMeaning `yaml:",inline"`
+// JSON formats c as JSON, which is also YAML. It always has models.
+func (c *Config) JSON() ([]byte, error) {
+	all := c.shown()
+	if len(c.Models) == 1 {
+		all = slices.Insert(all, 1, yaml.MapItem{Key: "models", Value: ordered{}})
 	}
-	shownPipeline struct {
-		Name       string           `yaml:"name" json:"name"`
-		Cadence    string           `yaml:"cadence" json:"cadence"`
-		Batch      int              `yaml:"batch" json:"batch"`
-		Settle     string           `yaml:"settle" json:"settle"`
-		Processors []map[string]any `yaml:"processors" json:"processors"`
-	}
-)
-
-func (c *Config) shown() (s shownConfig) {
-	for _, p := range c.InFile() {
-		s.Pipelines = append(s.Pipelines, p.shown())
-	}
-	last := len(c.Models) - 1
-	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
-	s.Rules, s.Notify, s.Reports = c.Rules, c.Notify, c.Reports.shown()
-	s.Retention, s.Verify = shownRetention(c.Retention), c.Verify.shown()
-	if c.Budget > 0 {
-		s.Budget = &shownBudget{c.Budget}
-	}
-	return s
+	return json.Marshal(all)
 }
 
-func (p Pipeline) shown() shownPipeline {
-	s := shownPipeline{
-		Name:    string(p.Name),
-		Cadence: schema.FormatDuration(p.Cadence),
-		Batch:   p.Batch,
-		Settle:  schema.FormatDuration(p.Settle),
+func (c *Config) shown() ordered {
+	inFile, last := *c, len(c.Models)-1
+	inFile.Pipelines, inFile.Models = c.InFile(), c.Models[:last]
+	return shown(&contents{&inFile, c.Models[last].Meaning})
+}
+
+// Shown returns the model for JSON, as in a file.
+func (m *Model) Shown() any { return shownByName(reflect.ValueOf([]Model{*m})) }
+
+// YAML formats the model as in a file.
+func (m *Model) YAML() ([]byte, error) { return yamlOf("models", m.Shown()) }
+
+// MatchText describes which devices are of the model, in one line; empty: those that state it, or no other.
+func (m *Model) MatchText() string { return matchText(&m.Match, nil) }
+
+// ShownRule returns a rule for JSON, as in a file.
+func ShownRule(r *rules.Rule) any { return shownByName(reflect.ValueOf([]rules.Rule{*r})) }
+
+// RuleYAML formats a rule as in a file.
+func RuleYAML(r *rules.Rule) ([]byte, error) { return yamlOf("rules", ShownRule(r)) }
+
+// RuleMatch describes which devices a rule is for, in one line; empty: all.
+func RuleMatch(r *rules.Rule) string { return matchText(&r.Match.Match, &r.Match.Model) }
+
+func yamlOf(key string, value any) ([]byte, error) {
+	return yaml.MarshalWithOptions(map[string]any{key: value}, yaml.IndentSequence(true))
+}
+
+// ordered is a map that keeps its order, in YAML and JSON.
+type ordered yaml.MapSlice
+
+func (o ordered) MarshalYAML() (any, error) { return yaml.MapSlice(o), nil }
+
+func (o ordered) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, item := range o {
+		text, err := json.Marshal(item.Value)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", item.Key, text)
 	}
-	for _, processor := range p.Processors {
-		s.Processors = append(s.Processors, map[string]any{processor.Name: processor.settings()})
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// shown returns a block as in a file, without the keys whose values are zero.
+func shown(block any) (all ordered) {
+	for _, k := range keysOf(nil, block) {
+		if !k.zero() {
+			all = append(all, yaml.MapItem{Key: k.name, Value: k.shown()})
+		}
 	}
-	return s
+	return all
+}
+
+// shownByName returns blocks by their names, which are their first fields.
+func shownByName(blocks reflect.Value) (all ordered) {
+	for i := range blocks.Len() {
+		of := blocks.Index(i).Addr()
+		all = append(all, yaml.MapItem{Key: of.Elem().Field(0).String(), Value: shown(of.Interface())})
+	}
+	return all
+}
+
+// quoted is a user's text, which may look like anything: the encoder does not quote all texts that need it.
+type quoted string
+
+func (q quoted) MarshalYAML() ([]byte, error) { return []byte(strconv.Quote(string(q))), nil }
+
+func allQuoted(texts []string) (all []quoted) {
+	for _, text := range texts {
+		all = append(all, quoted(text))
+	}
+	return all
+}
+
+// flowed is a list in one line.
+type flowed []string
+
+func (f flowed) MarshalYAML() ([]byte, error) {
+	return yaml.MarshalWithOptions([]string(f), yaml.Flow(true))
 }
 
 // String describes a pipeline in a few words.

@@ -62,6 +62,15 @@ func TestOneProblemIsALineAndSeveralAreCounted(t *testing.T) {
 	}
 }
 
+// TestProblemsThatAreNotListedCountToo: a rule that is not read is not checked either.
+func TestProblemsThatAreNotListedCountToo(t *testing.T) {
+	text := "pipelines: [{name: live, processors: [latest, rules]}]\nrules:\n" +
+		strings.Repeat("  Hot: []\n", maxProblems) + "  warm: {severity: info}\n"
+	if _, err := Parse("furrow.yaml", []byte(text)); err == nil || len(err.(Problems)) != maxProblems {
+		t.Errorf("%.300v", err)
+	}
+}
+
 func TestExcessiveFilesAreRefusedQuickly(t *testing.T) {
 	aliases := "pipelines:\n  - name: a\n    processors:\n      - rollup: {windows: &w [" + strings.Repeat("1m, ", 2000) +
 		"1h]}\n" +
