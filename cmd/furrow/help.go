@@ -7,6 +7,7 @@ import (
 )
 
 //go:generate go test -run ^TestReferenceIsFresh$ . -update
+//go:generate go test -run ^TestEveryKeyIsDocumented$ ../internal/config -update
 
 // reference holds a Markdown file for each topic of "furrow help".
 //

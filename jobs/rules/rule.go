@@ -13,10 +13,11 @@ import (
 
 // A Rule says what to watch for, and in which devices.
 type Rule struct {
-	Name     schema.Rule `yaml:",name"`
-	Match    Match       `yaml:"match"`
-	When     Kind        `yaml:"when,required"`
-	Severity Severity    `yaml:"severity" choice:"info warning critical" want:"info, warning or critical"`
+	Name  schema.Rule `yaml:",name"`
+	Match Match       `yaml:"match"`
+	When  Kind        `yaml:"when,required"`
+	// Severity is Warning unless the rule says another.
+	Severity Severity `yaml:"severity" choice:"info warning critical" default:"warning" want:"info, warning or critical"`
 	// Text has {value} and other placeholders; empty: that of the kind.
 	Text    string          `yaml:"text" want:"a text such as the oil is {value}"`
 	Notify  []schema.Target `yaml:"notify"`

@@ -62,7 +62,7 @@ func (f field) when(v reflect.Value) kind {
 	const want = "a map with one kind of condition, such as {silence: {after: 1h}}"
 	keys := oneOf(f.r, v)
 	names := namesOf(keys)
-	return kind{want, func(n ast.Node) {
+	return kind{want: want, read: func(n ast.Node) {
 		m, ok := f.r.pairs(n, want, func(name string, at, value ast.Node) {
 			if i := slices.Index(names, name); i >= 0 {
 				keys[i].read(value)
@@ -73,12 +73,12 @@ func (f field) when(v reflect.Value) kind {
 		if ok && len(m.Values) != 1 {
 			f.r.problem(n, "%s: %d conditions; want one, and a rule for each of the others", f.name, len(m.Values))
 		}
-	}, func() (all any) {
+	}, shown: func() (all any) {
 		for _, k := range keys {
 			if !k.zero() {
 				all = ordered{yaml.MapItem{Key: k.name, Value: k.shown()}}
 			}
 		}
 		return all
-	}, func() []key { return oneOf(nil, v) }}
+	}, keys: func() []key { return oneOf(nil, v) }}
 }

@@ -40,7 +40,8 @@ type kind struct {
 	want  string // what a problem says is wanted
 	read  func(ast.Node)
 	shown func() any   // for YAML and JSON
-	keys  func() []key // of a block within; nil: it is none
+	keys  func() []key // of a block within, or of each item; nil: it has none
+	item  string       // what stands for an item in the path to such a key
 }
 
 // keysOf returns the keys of a block, a pointer to a struct. Without a reader, they can be shown and not read.
@@ -116,10 +117,10 @@ func (r *reader) check(what any, at, n ast.Node, before int) {
 // structKind is the kind of a block within a block.
 func (f field) structKind(v reflect.Value) kind {
 	want, to := f.tag.Get("want"), func() any { return v.Addr().Interface() }
-	return kind{want,
-		func(n ast.Node) { f.r.within(f.name, func() { f.r.block(to(), n, n, want) }) },
-		func() any { return shown(to()) },
-		func() []key { return keysOf(nil, to()) }}
+	return kind{want: want,
+		read:  func(n ast.Node) { f.r.within(f.name, func() { f.r.block(to(), n, n, want) }) },
+		shown: func() any { return shown(to()) },
+		keys:  func() []key { return keysOf(nil, to()) }}
 }
 
 // pointerKind is the kind of a block that may be absent.
@@ -183,20 +184,23 @@ func (f field) blocksKind(v reflect.Value) kind {
 			add("", part, n, n)
 		}
 	}
-	return kind{want, func(n ast.Node) {
+	k := kind{want: want, item: "[]", keys: func() []key { return keysOf(nil, reflect.New(of).Interface()) }}
+	k.read = func(n ast.Node) {
 		before := f.r.said
 		read(n)
 		f.r.check(v.Addr().Interface(), n, n, before)
-	}, func() any {
-		if named {
-			return shownByName(v)
-		}
+	}
+	k.shown = func() any {
 		var all []ordered
 		for i := range v.Len() {
 			all = append(all, shown(v.Index(i).Addr().Interface()))
 		}
 		return all
-	}, func() []key { return keysOf(nil, reflect.New(of).Interface()) }}
+	}
+	if named {
+		k.item, k.shown = ".NAME", func() any { return shownByName(v) }
+	}
+	return k
 }
 
 // nameOf returns the name of a pipeline for problems, or its number if the name is not valid.

@@ -22,6 +22,11 @@ func (f field) match(to *fold.Match, models *[]string) kind {
 				f.r.problem(n, "nothing; want %s", want)
 			}
 		})
+	}, keys: func() (all []key) {
+		for _, name := range matchNames(to, models) {
+			all = append(all, key{name: name, kind: kind{want: anyOf}})
+		}
+		return all
 	}}
 }
 
@@ -42,7 +47,7 @@ func (r *reader) matchKey(to *fold.Match, models *[]string, name string, at, val
 		}
 		return
 	}
-	names := append(slices.Sorted(maps.Keys(lists)), "labels.NAME")
+	names := matchNames(to, models)
 	r.problem(at, "unknown key %s%s; want %s", quote(name), didYouMean(name, names), list(names))
 }
 
@@ -53,6 +58,10 @@ func matchLists(m *fold.Match, models *[]string) map[string]*[]string {
 		all["model"] = models
 	}
 	return all
+}
+
+func matchNames(m *fold.Match, models *[]string) []string {
+	return append(slices.Sorted(maps.Keys(matchLists(m, models))), "labels.NAME")
 }
 
 func (r *reader) checkModels(n ast.Node, names []string) {

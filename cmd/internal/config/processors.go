@@ -30,6 +30,11 @@ func (f field) processors(to *[]Processor) kind {
 			all = append(all, map[string]any{p.Name: p.settings()})
 		}
 		return all
+	}, item: "[]", keys: func() (all []key) {
+		for _, p := range processors.All() {
+			all = append(all, key{name: p.Name, kind: kind{want: p.Summary, keys: func() []key { return keysOf(nil, p.New()) }}})
+		}
+		return all
 	}}
 }
 

@@ -28,7 +28,7 @@ func typeName(kind fold.SensorKind) string { return sensorTypes()[kind-fold.Numb
 // sensors is the kind of what sensors are, by property.
 func (f field) sensors(to *map[string]Sensor) kind {
 	const want = "a map of sensors and what they are, such as door: state"
-	return kind{want, func(n ast.Node) {
+	return kind{want: want, item: ".NAME", read: func(n ast.Node) {
 		f.r.within(f.name, func() {
 			_, _ = f.r.pairs(n, want, func(name string, at, value ast.Node) {
 				if wrong := checkPattern(name); wrong != "" {
@@ -37,13 +37,13 @@ func (f field) sensors(to *map[string]Sensor) kind {
 				f.r.within(quote(name), func() { f.r.sensor(to, name, value) })
 			})
 		})
-	}, func() any {
+	}, shown: func() any {
 		all := map[quoted]ordered{}
 		for name, s := range *to {
 			all[quoted(name)] = shown(&s)
 		}
 		return all
-	}, func() []key { return keysOf(nil, &Sensor{}) }}
+	}, keys: func() []key { return keysOf(nil, &Sensor{}) }}
 }
 
 // sensor reads a sensor in its short form (state) or its long one ({type: number, unit: °C}).
