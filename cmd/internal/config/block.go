@@ -97,8 +97,11 @@ type checker interface {
 	check(r *reader, at, n ast.Node, clean bool)
 }
 
-// check checks what was read since there were so many problems.
+// check checks what was read since there were so many problems, unless aliases stand for too much, which Parse reports.
 func (r *reader) check(what any, at, n ast.Node, before int) {
+	if r.left == 0 {
+		return
+	}
 	clean := r.said == before
 	switch what := what.(type) {
 	case checker:
@@ -216,7 +219,7 @@ func (r *reader) nameOf(n ast.Node, number string) string {
 
 // child returns the value of a key of a map, or nil. It reports no problems.
 func (r *reader) child(n ast.Node, name string) (found ast.Node) {
-	quiet := &reader{anchors: r.anchors, left: maxNodes}
+	quiet := &reader{anchors: r.anchors, left: r.left}
 	_, _ = quiet.pairs(n, "", func(key string, _, value ast.Node) {
 		if key == name {
 			found, _ = quiet.value(value)
@@ -227,7 +230,7 @@ func (r *reader) child(n ast.Node, name string) (found ast.Node) {
 
 // entries returns the items of a list. It reports no problems.
 func (r *reader) entries(n ast.Node) []ast.Node {
-	quiet := &reader{anchors: r.anchors, left: maxNodes}
+	quiet := &reader{anchors: r.anchors, left: r.left}
 	of, _ := quiet.value(n)
 	s, _ := of.(*ast.SequenceNode)
 	if s == nil {

@@ -12,6 +12,8 @@ import (
 // place returns where a node begins. A map begins at its first key, because its own token is the first colon.
 func place(n ast.Node) (line, column int) {
 	switch of := n.(type) {
+	case nil: // behind an alias for more than is read
+		return 1, 1
 	case *ast.MappingNode:
 		if !of.IsFlowStyle && len(of.Values) > 0 {
 			return place(of.Values[0].Key)
