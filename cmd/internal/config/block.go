@@ -27,11 +27,11 @@ import (
 // needs them). The type of the field and its other tags say what the value may be: see field. What no tag can say, such
 // as which keys exclude each other, is in a method check of the struct.
 type key struct {
-	name  string
-	must  bool // it is required
-	late  bool // it is read after the others
-	zero  func() bool
-	value string // the default, as in a file
+	name     string
+	must     bool        // it is required
+	late     bool        // it is read after the others
+	fallback string      // its default, as in a file
+	zero     func() bool // it is not shown, as it has no value
 	kind
 }
 
@@ -55,7 +55,7 @@ func keysOf(r *reader, block any) (all []key) {
 		case of.Anonymous && !is:
 			all = append(all, keysOf(r, reflect.Indirect(v).Addr().Interface())...)
 		case name != "" && name != "-":
-			k := key{name: name, must: options == "required", late: options == "late", value: of.Tag.Get("default"),
+			k := key{name: name, must: options == "required", late: options == "late", fallback: of.Tag.Get("default"),
 				zero: func() bool { return v.IsZero() || of.Type.Kind() == reflect.Slice && v.Len() == 0 }}
 			k.kind = field{r, name, of.Tag}.kind(v)
 			if shown := k.shown; options == "flow" {
@@ -71,10 +71,10 @@ func keysOf(r *reader, block any) (all []key) {
 func setDefaults(block any) {
 	r := &reader{left: maxNodes}
 	for _, k := range keysOf(r, block) {
-		if k.value == "" {
+		if k.fallback == "" {
 			continue
 		}
-		text, err := parser.ParseBytes([]byte(k.value), 0)
+		text, err := parser.ParseBytes([]byte(k.fallback), 0)
 		if err == nil {
 			k.read(text.Docs[0].Body)
 		}

@@ -51,9 +51,9 @@ func (f field) kind(v reflect.Value) kind {
 	case *float64:
 		return f.number(to)
 	case **float64:
-		return f.pointer(to)
+		return f.optionalNumber(to)
 	case **[2]float64:
-		return f.span(to)
+		return f.twoNumbers(to)
 	case **condition.Condition:
 		return f.condition(func(c *condition.Condition) { *to = c }, func() any { return quoted((*to).String()) })
 	case *fold.SensorKind:
@@ -206,8 +206,8 @@ func (f field) number(to *float64) kind {
 	})
 }
 
-// pointer is the kind of a number that may be absent, and zero.
-func (f field) pointer(to **float64) kind {
+// optionalNumber is the kind of a number that may be absent, and zero.
+func (f field) optionalNumber(to **float64) kind {
 	var n float64
 	k := f.number(&n)
 	read := k.read
@@ -221,8 +221,8 @@ func (f field) pointer(to **float64) kind {
 	return k
 }
 
-// span is the kind of two numbers.
-func (f field) span(to **[2]float64) kind {
+// twoNumbers is the kind of two numbers.
+func (f field) twoNumbers(to **[2]float64) kind {
 	const want = "the least and the greatest number that are good, such as [2, 8]"
 	return kind{want: want, shown: func() any { return (*to)[:] }, read: func(n ast.Node) {
 		items, both := f.r.items(f.name, n, want), &[2]float64{}

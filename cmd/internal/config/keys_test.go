@@ -38,7 +38,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 func document(b *strings.Builder, path string, keys []key) {
 	top := namesOf(keysOf(nil, &Meaning{}))
 	for _, k := range keys {
-		name, want, value := path+k.name, k.want, k.value
+		name, want, value := path+k.name, k.want, k.fallback
 		if value == "" && k.zero != nil && !k.zero() { // of a processor
 			value = strings.ReplaceAll(fmt.Sprint(k.shown()), " ", ", ")
 		}

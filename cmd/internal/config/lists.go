@@ -12,11 +12,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// list is the kind of a list. take takes one of its texts, with its node.
-func (f field) list(begin func(), take func(text string, at ast.Node), shown func() any) kind {
+// listKind is the kind of a list. take takes one of its texts, with its node.
+func listKind[T any](f field, to *[]T, take func(text string, at ast.Node), shown func() any) kind {
 	want := f.want("")
 	return kind{want: want, shown: shown, read: func(n ast.Node) {
-		begin()
+		*to = nil
 		for _, item := range f.r.items(f.name, n, want) {
 			if text, at, ok := f.r.scalar(f.name, item, want); ok {
 				take(text, at)
@@ -59,7 +59,7 @@ func (f field) texts(to *[]string) kind {
 		return f.good(to, inQuotes)
 	}
 	add := func(text string, _ ast.Node) { *to = append(*to, text) }
-	return f.list(func() { *to = nil }, add, func() any { return *to })
+	return listKind(f, to, add, func() any { return *to })
 }
 
 // Bounds of the list of good values.
@@ -68,8 +68,9 @@ const (
 	maxGoodText = 256 // characters
 )
 
+// good is the kind of values that devices send.
 func (f field) good(to *[]string, shown func() any) kind {
-	k := f.list(func() { *to = nil }, func(text string, at ast.Node) {
+	return listKind(f, to, func(text string, at ast.Node) {
 		text = asSent(at, text)
 		switch {
 		case text != "" && !printable(text, maxGoodText):
@@ -80,15 +81,6 @@ func (f field) good(to *[]string, shown func() any) kind {
 			*to = append(*to, text)
 		}
 	}, shown)
-	read := k.read
-	k.read = func(n ast.Node) {
-		if s, is := n.(*ast.SequenceNode); is && len(s.Values) > maxGood {
-			f.r.problem(n, "good has %d values; want at most %d", len(s.Values), maxGood)
-			return
-		}
-		read(n)
-	}
-	return k
 }
 
 // asSent formats a value like a number or a boolean that a device sends.
@@ -105,7 +97,7 @@ func asSent(n ast.Node, text string) string {
 }
 
 func (f field) windows(to *[]schema.Window) kind {
-	return f.list(func() { *to = nil }, func(text string, at ast.Node) {
+	return listKind(f, to, func(text string, at ast.Node) {
 		d, ok := parseSeconds(text)
 		switch w := schema.Window(d); {
 		case !ok || w.Check() != nil:
@@ -126,7 +118,7 @@ func (f field) windows(to *[]schema.Window) kind {
 
 // groups is the kind of what is reported together.
 func (f field) groups(to *[]schema.By) kind {
-	return f.list(func() { *to = nil }, func(text string, at ast.Node) {
+	return listKind(f, to, func(text string, at ast.Node) {
 		by, err := schema.ParseBy(text)
 		switch {
 		case err != nil:
@@ -167,7 +159,7 @@ func (f field) keptWindows(to *map[schema.Window]time.Duration) kind {
 		_, _ = f.r.pairs(n, want, func(window string, at, value ast.Node) {
 			d, ok := parseSeconds(window)
 			w := schema.Window(d)
-			if without, has := f.r.config.has(w, f.is("reported")); !ok || !has {
+			if without, has := f.r.config.hasWindow(w, f.is("reported")); !ok || !has {
 				f.r.problem(at, "%s: %s %s", f.name, without, quote(window))
 				return
 			}

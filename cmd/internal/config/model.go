@@ -50,6 +50,12 @@ type Quality struct {
 	Good   []string `yaml:"good,required" is:"good" want:"a list of the values that are good, such as [good, 192]"`
 }
 
+func (q *Quality) check(r *reader, _, n ast.Node, _ bool) {
+	if len(q.Good) > maxGood {
+		r.problem(r.child(n, "good"), "good has %d values; want at most %d", len(q.Good), maxGood)
+	}
+}
+
 func (m *Model) check(r *reader, at, n ast.Node, clean bool) {
 	if _, err := schema.ParseModel(m.Name); err != nil {
 		r.mistake(at, err)

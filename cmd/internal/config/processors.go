@@ -20,7 +20,7 @@ func (f field) processors(to *[]Processor) kind {
 	return kind{want: want, read: func(n ast.Node) {
 		for _, item := range f.r.items(f.name, n, want) {
 			if p, at := f.r.processor(item); p.Processor != nil {
-				f.r.add(to, p, at)
+				f.r.addProcessor(to, p, at)
 			}
 		}
 		f.r.together(n, *to)
@@ -38,8 +38,8 @@ func (f field) processors(to *[]Processor) kind {
 	}}
 }
 
-// add adds a processor to those of a pipeline.
-func (r *reader) add(to *[]Processor, p Processor, at ast.Node) {
+// addProcessor adds a processor to those of a pipeline.
+func (r *reader) addProcessor(to *[]Processor, p Processor, at ast.Node) {
 	if slices.ContainsFunc(*to, func(o Processor) bool { return o.Name == p.Name }) {
 		r.problem(at, "processor %s occurs twice", p.Name)
 		return

@@ -87,8 +87,8 @@ func (all *Kept) check(r *reader, _, n ast.Node, _ bool) {
 	}
 }
 
-// has reports whether something has a window, outputs or reports, and what to say if nothing does.
-func (c *Config) has(w schema.Window, reported bool) (without string, has bool) {
+// hasWindow reports whether something has a window, outputs or reports, and what to say if nothing does.
+func (c *Config) hasWindow(w schema.Window, reported bool) (without string, has bool) {
 	if reported {
 		return "no report has the window", c.Reports != nil && slices.Contains(c.Reports.Windows, w)
 	}
