@@ -35,14 +35,16 @@ func (i *Issuer) AuthenticateCertificate(ctx context.Context, device schema.Devi
 	if len(subject.OrganizationalUnit) != 1 {
 		return schema.Enrollment{}, ErrCertificateEnrollment
 	}
-	e, err := i.Enrollments.Find(ctx, schema.EnrollmentID(subject.OrganizationalUnit[0]))
-	switch {
-	case errors.Is(err, ErrNoEnrollment):
-		return e, fmt.Errorf("%w: %w", ErrCertificateEnrollment, err)
-	case err == nil && e.Disabled:
-		err = ErrDisabled
-	}
-	return e, err
+	return i.renewing(ctx, func() (schema.Enrollment, error) {
+		e, err := i.Enrollments.Find(ctx, schema.EnrollmentID(subject.OrganizationalUnit[0]))
+		switch {
+		case errors.Is(err, ErrNoEnrollment):
+			err = fmt.Errorf("%w: %w", ErrCertificateEnrollment, err)
+		case err == nil && e.Disabled:
+			err = ErrDisabled
+		}
+		return e, err
+	})
 }
 
 // verify returns why no authority vouches for the first certificate of a chain.

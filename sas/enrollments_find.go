@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -25,7 +26,8 @@ const (
 
 // A recent holds the enrollments as they were read last.
 type recent struct {
-	reads singleflight.Group
+	reads     singleflight.Group
+	newcomers atomic.Int64 // callers of Renew
 
 	mu    sync.Mutex
 	byID  map[schema.EnrollmentID]found
@@ -76,6 +78,49 @@ func (n *Enrollments) recently(ctx context.Context) (map[schema.EnrollmentID]fou
 	return r.byID, nil
 }
 
+// maxNewcomers is how many callers wait for Renew at the same time. Others are refused at once.
+const maxNewcomers = 100
+
+// Renew reads the enrollments again, for somebody whom those that are known refuse: an enrollment may be new, its key
+// changed, or a disabled one enabled again. It reports whether they were read after the call. Callers share a read,
+// and wait for it until a second has passed since the one before, so that a flood of unknown names costs storage one
+// read a second. Nobody who is known waits for it.
+func (n *Enrollments) Renew(ctx context.Context) bool {
+	r := &n.recent
+	if r.newcomers.Add(1) > maxNewcomers {
+		r.newcomers.Add(-1)
+		return false
+	}
+	defer r.newcomers.Add(-1)
+	asked := time.Now()
+	for range 2 { // the first read may have begun before the call
+		select {
+		case <-r.reads.DoChan("renew", func() (any, error) { n.renew(ctx); return nil, nil }):
+		case <-ctx.Done():
+			return false
+		}
+		r.mu.Lock()
+		began := r.at
+		r.mu.Unlock()
+		if !began.Before(asked) {
+			return true
+		}
+	}
+	return false
+}
+
+// renew reads the enrollments a second after the last read.
+func (n *Enrollments) renew(ctx context.Context) {
+	n.recent.mu.Lock()
+	due := n.recent.at.Add(readPause)
+	if n.recent.err != nil {
+		due = n.recent.tried.Add(readPause)
+	}
+	n.recent.mu.Unlock()
+	time.Sleep(time.Until(due))
+	n.read(ctx)
+}
+
 // current is like recently, but fails while storage cannot be read.
 func (n *Enrollments) current(ctx context.Context) (map[schema.EnrollmentID]found, error) {
 	byID, err := n.recently(ctx)
@@ -94,10 +139,13 @@ func (r *recent) fresh() bool {
 // refresh reads the enrollments if that is due. The read continues when the caller gives up,
 // because others wait for it.
 func (n *Enrollments) refresh(ctx context.Context) {
-	r := &n.recent
-	if r.fresh() {
-		return
+	if !n.recent.fresh() {
+		n.read(ctx)
 	}
+}
+
+func (n *Enrollments) read(ctx context.Context) {
+	r := &n.recent
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()

@@ -337,6 +337,50 @@ func TestFindSharesRecentReads(t *testing.T) {
 	})
 }
 
+// TestNewEnrollmentIsFoundAtOnce adds one while others are found all the time, and strangers ask for names that nobody
+// has: these cost a read a second, and nobody else waits for them.
+func TestNewEnrollmentIsFoundAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := watched(t)
+		known := func() {
+			began := time.Now()
+			if must.Have(n.Find(t.Context(), "line4"))(t); !time.Now().Equal(began) {
+				t.Errorf("a known enrollment took %v", time.Since(began))
+			}
+		}
+		must.Have(n.Find(t.Context(), "line4"))(t)
+		ctx, stop := context.WithCancel(t.Context())
+		var strangers sync.WaitGroup
+		for range 2 * maxNewcomers {
+			strangers.Go(func() {
+				for ctx.Err() == nil {
+					if !n.Renew(ctx) {
+						time.Sleep(10 * time.Millisecond)
+					}
+					known()
+				}
+			})
+		}
+		time.Sleep(10*time.Second + time.Millisecond)
+		if got := s.requests.Load(); got > 12 {
+			t.Errorf("strangers cost %d reads in ten seconds", got)
+		}
+		stop()
+		strangers.Wait()
+		time.Sleep(500 * time.Millisecond)
+		e := plant("line5")
+		row := must.Have(e.Entity())(t)
+		s.answer = func() *http.Response { return pageOf(t, row) }
+		if _, err := n.Find(t.Context(), "line5"); !errors.Is(err, ErrNoEnrollment) {
+			t.Fatal(err)
+		}
+		if !n.Renew(t.Context()) {
+			t.Fatal("it was not read again")
+		}
+		must.Have(n.Find(t.Context(), "line5"))(t)
+	})
+}
+
 func TestFindWorksForAWhileWithoutStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, s := watched(t)

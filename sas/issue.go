@@ -23,6 +23,7 @@ import (
 // A keyring finds enrollments and their keys.
 type keyring interface {
 	Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error)
+	Renew(ctx context.Context) bool
 	Keys(e schema.Enrollment) ([]Key, error)
 	Confirm(ctx context.Context, id schema.EnrollmentID, readings string, number int64) (schema.Enrollment, error)
 	CheckPrefix(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error
@@ -117,6 +118,22 @@ func (i *Issuer) SetKey(key string) error {
 // ErrDisabled. It does not read the device's record, so a client without a key learns nothing
 // about the fleet.
 func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error) {
+	return i.renewing(ctx, func() (schema.Enrollment, error) { return i.authenticate(ctx, device, header) })
+}
+
+// renewing looks again if what is known of enrollments says no: they may have changed.
+func (i *Issuer) renewing(ctx context.Context, authenticate func() (schema.Enrollment, error)) (
+	schema.Enrollment, error,
+) {
+	e, err := authenticate()
+	refused := errors.Is(err, ErrNoEnrollment) || errors.Is(err, ErrProofWrong) || errors.Is(err, ErrDisabled)
+	if refused && i.Enrollments.Renew(ctx) {
+		return authenticate()
+	}
+	return e, err
+}
+
+func (i *Issuer) authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error) {
 	proof, err := ParseProof(header)
 	if err != nil {
 		return schema.Enrollment{}, err

@@ -33,6 +33,7 @@ type fixture struct {
 	policy     string
 	wait       time.Duration
 	issuer     *sas.Issuer
+	renew      func() bool // what a second look at enrollments does; nil: it finds what was known
 }
 
 // Find and Keys return the enrollment, which is not stored.
@@ -55,6 +56,8 @@ func (y *fixture) CheckPrefix(_ context.Context, e schema.Enrollment, device sch
 func (y *fixture) Confirm(ctx context.Context, id schema.EnrollmentID, _ string, _ int64) (schema.Enrollment, error) {
 	return y.Find(ctx, id)
 }
+
+func (y *fixture) Renew(context.Context) bool { return y.renew != nil && y.renew() }
 
 // Current returns the same policy for all cohorts.
 func (y *fixture) Current(context.Context, string, schema.DeviceID) (sas.CurrentPolicy, error) {
@@ -481,5 +484,29 @@ func TestTokenForPlainHTTPIsRestrictedToLoopback(t *testing.T) {
 	if err != nil || a.URL != "https://tables.example/"+y.enrollment.Readings || !strings.Contains(a.SAS, "spr=https&") ||
 		strings.Contains(a.SAS, "sip=") {
 		t.Errorf("%s, %v", a.URL, err)
+	}
+}
+
+// TestChangedEnrollmentAdmitsDevicesAtOnce has an issuer that knows enrollments of before a change.
+func TestChangedEnrollmentAdmitsDevicesAtOnce(t *testing.T) {
+	for what, c := range map[string]struct {
+		before func(*fixture)
+		err    error
+	}{
+		"is new":           {func(y *fixture) { y.enrollment.ID = "other" }, sas.ErrNoEnrollment},
+		"has another key":  {func(y *fixture) { y.primary = sas.NewKey() }, sas.ErrProofWrong},
+		"is enabled again": {func(y *fixture) { y.enrollment.Disabled = true }, sas.ErrDisabled},
+	} {
+		y := newFixture(t, nil)
+		e, key := y.enrollment, y.primary
+		proof := key.Of("pump-7").Prove(string(e.ID)+"/registrations/pump-7", time.Now().Add(time.Hour))
+		c.before(y)
+		if _, err := y.issuer.Authenticate(t.Context(), "pump-7", proof); !errors.Is(err, c.err) {
+			t.Errorf("before an enrollment %s: %v, want %v", what, err, c.err)
+		}
+		y.renew = func() bool { y.enrollment, y.primary = e, key; return true }
+		if _, err := y.issuer.Authenticate(t.Context(), "pump-7", proof); err != nil {
+			t.Errorf("an enrollment %s, and its device is refused: %v", what, err)
+		}
 	}
 }

@@ -112,7 +112,7 @@ func refused(err error) refusal {
 		{tables.ErrBusy, StorageBusy, busy},
 		{tables.ErrConflict, StorageBusy, busy}, // concurrent writers of the same record
 		{context.DeadlineExceeded, StorageBusy, busy},
-		{context.Canceled, StorageBusy, busy}, // usually a device that stopped waiting
+		{context.Canceled, StorageBusy, busy}, // the endpoint stops
 	} {
 		if errors.Is(err, known.is) {
 			return refusal{code: known.code, detail: known.detail, cause: err}

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"context"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -113,7 +112,7 @@ func (l *requestLog) panicked(x *exchange, cause any) {
 }
 
 func (l *requestLog) write(x *exchange, level slog.Level, message string, attrs ...slog.Attr) {
-	ctx := context.WithoutCancel(x.r.Context())
+	ctx := x.r.Context()
 	if level > slog.LevelDebug {
 		leftOut, within := l.lines.pass(level, refusedDevice{x.key, clip(x.id)}, time.Now())
 		if !within {

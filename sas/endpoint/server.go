@@ -47,8 +47,10 @@ type Server struct {
 // seconds for requests in progress.
 func (s *Server) Run(ctx context.Context) error {
 	conns := newConnections(cmp.Or(s.MaxConnections, defaultConnections))
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by grace
+	defer cancel()
 	server := &http.Server{
-		Handler:           conns.closeWhenBusy(s.Handler),
+		Handler:           conns.closeWhenBusy(patient(requests, s.Handler)),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader,
 		ConnState:      conns.track,
@@ -56,9 +58,6 @@ func (s *Server) Run(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 	conns.heads.Watch(server)
-	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by grace
-	defer cancel()
-	server.BaseContext = func(net.Listener) context.Context { return requests }
 
 	var stopping sync.WaitGroup
 	ended, end := context.WithCancel(ctx)
@@ -75,6 +74,13 @@ func (s *Server) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// patient serves requests that end with ctx, and not with the client's input: net/http takes a client that has closed
+// its half of the connection, as nc -N and some gateways do, for one that has gone. What is done for a client that has
+// gone has bounds of its own.
+func patient(ctx context.Context, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(w, r.WithContext(ctx)) })
 }
 
 func (s *Server) shutDown(ctx context.Context, server *http.Server) {

@@ -330,3 +330,26 @@ func TestTLSWorksAndSlowHandshakesAreCutOff(t *testing.T) {
 		f.mustEnd()
 	})
 }
+
+// TestClientThatHalfClosesIsServed has clients that end their half of the connection after the request, as nc -N does:
+// net/http then cancels the request.
+func TestClientThatHalfClosesIsServed(t *testing.T) {
+	h, _ := mustNew(t, Config{Issuer: fakeIssuer{issue: func(ctx context.Context) error { return ctx.Err() }}})
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequest("POST", "/v1/devices/pump-7/token", nil).WithContext(canceled)
+	r.Header.Set("Authorization", rightProof)
+	if w := ask(patient(t.Context(), h), r); w.Code != http.StatusOK {
+		t.Errorf("a canceled request: %d %s", w.Code, w.Body)
+	}
+	server := httptest.NewServer(patient(t.Context(), h))
+	defer server.Close()
+	conn := must.Have(net.Dial("tcp", server.Listener.Addr().String()))(t)
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/devices/pump-8/token HTTP/1.1\r\nHost: furrow\r\nAuthorization: %s\r\n\r\n", rightProof)
+	must.Succeed(t, conn.(*net.TCPConn).CloseWrite())
+	answer := must.Have(http.ReadResponse(bufio.NewReader(conn), nil))(t)
+	if answer.Body.Close(); answer.StatusCode != http.StatusOK {
+		t.Errorf("a half-closed connection: %s", answer.Status)
+	}
+}

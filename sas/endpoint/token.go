@@ -15,7 +15,7 @@ import (
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 16 << 10
 
-// issueTimeout bounds the storage operations of a request, retries included.
+// issueTimeout bounds the storage operations of a request, retries included, and those of its proof.
 const issueTimeout = 20 * time.Second
 
 // token serves a token request. Expensive checks come last.
@@ -52,12 +52,14 @@ func (h *Handler) token(x *exchange) *refusal {
 // authenticate verifies the device's proof, or its certificate if it sends no proof.
 func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (e schema.Enrollment, _ *refusal) {
 	header := x.r.Header.Get("Authorization")
+	ctx, cancel := context.WithTimeout(x.r.Context(), issueTimeout)
+	defer cancel()
 	var err error
 	switch {
 	case header != "":
-		e, err = h.issuer.Authenticate(x.r.Context(), device, header)
+		e, err = h.issuer.Authenticate(ctx, device, header)
 	case x.r.TLS != nil && len(x.r.TLS.PeerCertificates) > 0:
-		e, err = h.issuer.AuthenticateCertificate(x.r.Context(), device, x.r.TLS.PeerCertificates)
+		e, err = h.issuer.AuthenticateCertificate(ctx, device, x.r.TLS.PeerCertificates)
 	default:
 		return e, &refusal{code: ProofMissing,
 			detail: "the request has no Authorization header and no client certificate; send a SharedAccessSignature"}
