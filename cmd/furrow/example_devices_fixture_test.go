@@ -32,6 +32,7 @@ func exampleDevices(t *testing.T) []*exampleDevice {
 	shims, err := filepath.Abs("testdata/devices")
 	must(t, err)
 	bin := t.TempDir()
+	edited := withUnit(t, examples)
 	var all []*exampleDevice
 	add := func(name string, tools []string, command []string, env ...string) {
 		for _, tool := range tools {
@@ -44,27 +45,51 @@ func exampleDevices(t *testing.T) []*exampleDevice {
 			env: append(env, "CLOCK_BEHIND="+clockBehind)})
 	}
 	add("shell", []string{"sh", "curl", "openssl", "od", "sync"},
-		[]string{"sh", filepath.Join(examples, "shell/device.sh")}, "PATH="+bin+":"+os.Getenv("PATH"))
+		[]string{"sh", edited("shell/device.sh")}, "PATH="+bin+":"+os.Getenv("PATH"))
 	must(t, os.Symlink(filepath.Join(shims, "clock.sh"), filepath.Join(bin, "date")))
 	add("node", []string{"node"}, []string{"node", "--require", filepath.Join(shims, "clock.cjs"),
-		filepath.Join(examples, "node/device.mjs")})
+		edited("node/device.mjs")})
 	add("cpython", []string{"python3"}, []string{"python3", "-u", filepath.Join(shims, "clock.py"),
-		filepath.Join(examples, "micropython/main.py")})
+		edited("micropython/main.py")})
 	if port := os.Getenv("FURROW_MICROPYTHON"); port == "" {
 		missingTool(t, "FURROW_MICROPYTHON does not name MicroPython's port to WebAssembly")
 	} else {
 		add("micropython", []string{"node", "openssl"}, []string{"node", filepath.Join(shims, "micropython.mjs"), port,
-			filepath.Join(examples, "micropython/main.py")})
+			edited("micropython/main.py")})
 	}
 	program, preload := filepath.Join(bin, "device"), filepath.Join(bin, "clock.so")
-	if built := compile(t, examples, shims, program, preload); built {
+	if built := compile(t, edited("c/device.c"), shims, program, preload); built {
 		add("c", nil, []string{program}, "LD_PRELOAD="+preload)
 	}
 	return all
 }
 
+// withUnit returns a function that copies an example whose readings have a text that is not ASCII, too, and returns the
+// path of the copy.
+func withUnit(t *testing.T, examples string) func(string) string {
+	dir := t.TempDir()
+	return func(file string) string {
+		t.Helper()
+		source := text(t, filepath.Join(examples, file))
+		for _, form := range []struct{ is, becomes string }{
+			{`'"temperature":`, `'"unit":"°C","temperature":`},
+			{`({ temperature:`, `({ unit: "°C", temperature:`},
+			{`{"temperature":`, `{"unit": "°C", "temperature":`},
+			{`"{\"temperature\":`, `"{\"unit\":\"°C\",\"temperature\":`},
+		} {
+			if strings.Contains(source, form.is) {
+				copied := filepath.Join(dir, filepath.Base(file))
+				writeFile(t, copied, strings.Replace(source, form.is, form.becomes, 1))
+				return copied
+			}
+		}
+		t.Fatalf("%s has no temperature", file)
+		return ""
+	}
+}
+
 // compile builds the example in C, if this machine has what that takes.
-func compile(t *testing.T, examples, shims, program, preload string) bool {
+func compile(t *testing.T, source, shims, program, preload string) bool {
 	t.Helper()
 	if _, err := exec.LookPath("cc"); err != nil {
 		missingTool(t, "the example in C needs cc")
@@ -76,7 +101,7 @@ func compile(t *testing.T, examples, shims, program, preload string) bool {
 		return false
 	}
 	for _, args := range [][]string{
-		{"-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", program, filepath.Join(examples, "c/device.c"),
+		{"-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", program, source,
 			"-lcurl", "-lssl", "-lcrypto"},
 		{"-shared", "-fPIC", "-o", preload, filepath.Join(shims, "clock.c")},
 	} {

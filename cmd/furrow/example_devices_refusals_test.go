@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -24,17 +26,22 @@ type refusingServer struct {
 	mu    sync.Mutex
 	calls map[string][]time.Time // by device and "token" or "rows"
 	held  map[string]time.Time   // no request of the device may come before
-	early []string               // requests that came all the same
+	early []string               // requests that came all the same, or with wrong values
 	rows  map[string]bool        // by device and row key
 }
 
-func newRefusingServer(t *testing.T) *refusingServer {
+func newRefusingServer(t *testing.T, secure bool) *refusingServer {
 	t.Helper()
 	s := &refusingServer{calls: map[string][]time.Time{}, held: map[string]time.Time{}, rows: map[string]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/devices/{device}/token", s.token)
 	mux.HandleFunc("POST /furrow/{device}/{target}", s.insert)
-	s.Server = httptest.NewTLSServer(mux)
+	s.Server = httptest.NewUnstartedServer(mux)
+	if secure {
+		s.StartTLS()
+	} else {
+		s.Start()
+	}
 	t.Cleanup(s.Close)
 	return s
 }
@@ -64,33 +71,57 @@ func (s *refusingServer) hold(w http.ResponseWriter, device string, status int) 
 	_, _ = io.WriteString(w, `{"status":429,"code":"too-many-requests","retryAfter":2}`)
 }
 
-// token refuses the first request of a device.
+// cutOff answers with a half of an answer.
+func cutOff(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = io.WriteString(w, body[:len(body)/2])
+	panic(http.ErrAbortHandler)
+}
+
+// token refuses the first request of a device, and answers the third one only in part.
 func (s *refusingServer) token(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	device, now := r.PathValue("device"), time.Now().UTC()
-	if s.called(device, "token") == 1 {
+	n := s.called(device, "token")
+	if n == 1 {
 		s.hold(w, device, http.StatusTooManyRequests)
 		return
 	}
-	fmt.Fprintf(w, `{"device":"%[1]s","url":"%[2]s/furrow/%[1]s/readings","sas":"sv=1\u0026sig=a%%2Bb",`+
+	answer := fmt.Sprintf(`{"device":"%[1]s","url":"%[2]s/furrow/%[1]s/readings","sas":"sv=1\u0026sig=a%%2Bb",`+
 		`"partitionKey":"%[1]s","rowKeyFormat":"ticks19[-suffix]","earliestRowKey":"0600000000000000000","latestRowKey":"0700000000000000000",`+
 		`"expires":"%[3]s","renewAfter":"%[3]s","serverTime":"%[4]s","sendEvery":1,"batch":10}`,
 		device, s.URL, now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339Nano))
+	if n == 3 {
+		cutOff(w, answer)
+	}
+	_, _ = io.WriteString(w, answer)
 }
 
 var rowKeys = regexp.MustCompile(`"RowKey":"([^"]+)"`)
 
-// insert refuses the first request of a device, and stores the third one without an answer. The second
-// reading of a boot is one that storage never takes.
+// units matches the text that is not ASCII, in both forms of JSON.
+var units = regexp.MustCompile(`"unit": ?"(°|\\u00[bB]0)C"`)
+
+// insert refuses the first request of a device, stores the third one without an answer, and says nothing to the fourth
+// one until the device gives up. The second reading of a boot is one that storage never takes.
 func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if found := units.FindAllSubmatch(body, -1); len(found) != bytes.Count(body, []byte(`"unit"`)) {
+		s.early = append(s.early, fmt.Sprintf("%s sends %s", r.PathValue("device"), body))
+	}
 	device, keys := r.PathValue("device"), rowKeys.FindAllSubmatch(body, -1)
 	n := s.called(device, "rows")
 	if n == 1 {
 		s.hold(w, device, http.StatusServiceUnavailable)
+		return
+	}
+	if n == 4 {
+		s.mu.Unlock()
+		<-r.Context().Done()
+		s.mu.Lock()
 		return
 	}
 	status := http.StatusNoContent
@@ -130,9 +161,21 @@ const anyKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 func TestExampleDevicesObeyRefusals(t *testing.T) {
 	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
-	s := newRefusingServer(t)
-	caFile := filepath.Join(t.TempDir(), "ca.pem")
-	writeFile(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
+	for _, scheme := range []string{"http", "https"} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			obeyRefusals(t, newRefusingServer(t, scheme == "https"))
+		})
+	}
+}
+
+func obeyRefusals(t *testing.T, s *refusingServer) {
+	t.Helper()
+	caFile := ""
+	if s.Certificate() != nil {
+		caFile = filepath.Join(t.TempDir(), "ca.pem")
+		writeFile(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
+	}
 	devices := exampleDevices(t)
 	for _, d := range devices {
 		d.configure(t, s.URL, anyKey, caFile)

@@ -134,6 +134,13 @@ class Refused(Exception):
     """A request failed. args: a text, and the seconds to wait that the server asks for."""
 
 
+def received(data):
+    """Returns what a socket has read. Some ports read nothing instead of failing when the time is over."""
+    if data is None:
+        raise OSError("no response in time")
+    return data
+
+
 # A response that is cut off or not the endpoint's own is a failure like any other.
 FAILURES = (Refused, OSError, ValueError, KeyError, IndexError)
 
@@ -162,21 +169,28 @@ class Device:
             s.connect(info[-1])
             if scheme == "https:":
                 s = self.tls.wrap_socket(s, server_hostname=name)
-            stream = s.makefile("rwb") if hasattr(s, "makefile") else s
+            body = body.encode()  # its length is that of its bytes
             lines = ["POST /%s HTTP/1.0" % path, "Host: " + host, "Content-Length: %d" % len(body)] + headers
-            stream.write(("\r\n".join(lines) + "\r\n\r\n" + body).encode())
-            if hasattr(stream, "flush"):
-                stream.flush()
-            status, wait, length = int((stream.readline().split() + [b"", b"0"])[1]), 0, -1
+            head = ("\r\n".join(lines) + "\r\n\r\n").encode()
+            if hasattr(s, "readline"):  # MicroPython
+                s.write(head + body)
+                stream = s
+            else:
+                s.sendall(head + body)
+                stream = s.makefile("rb")
+            status, wait, length = int((received(stream.readline()).split() + [b"", b"0"])[1]), 0, -1
             while True:
-                name, _, value = stream.readline().decode().strip().partition(":")
+                name, _, value = received(stream.readline()).decode().strip().partition(":")
                 if not name:
                     break
                 if name.lower() == "retry-after" and value.strip().isdigit():
                     wait = min(int(value), 3600)
                 if name.lower() == "content-length":
                     length = int(value)
-            return status, wait, stream.read(length).decode()
+            text = received(stream.read() if length < 0 else stream.read(length)) if length else b""
+            if len(text) < length:
+                raise OSError("the response is cut off")
+            return status, wait, text.decode()
         finally:
             s.close()
 
