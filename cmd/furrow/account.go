@@ -71,11 +71,13 @@ func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks
 	if err != nil {
 		return nil, usagef(c, "--ca: %v", err)
 	}
+	trusted := *transport
 	transport.Transport = setup.Direct(c.Context, transport.Transport)
 	clients, err := roles.Connect(found.Account, names, transport, hooks...)
 	if err != nil {
 		return nil, err
 	}
+	clients.Roots = func() *x509.CertPool { return setup.Roots(&trusted) }
 	s := &stores{clients, &keyFile{name: found.File, is: found.Account}}
 	s.keys.used(s.Tables)
 	if s.Queues != nil {

@@ -2,8 +2,12 @@ package notify_test
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -237,6 +241,38 @@ func TestEndlessAnswerIsCutOff(t *testing.T) {
 	}
 }
 
+// TestAcceptedIsAccepted has a receiver whose answer to a message it accepts breaks off.
+func TestAcceptedIsAccepted(t *testing.T) {
+	f := newFixture(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = w.Write([]byte("tha"))
+	}))
+	defer server.Close()
+	if err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReceiverOfAnAuthorityThatIsTrusted has a certificate that no system trusts.
+func TestReceiverOfAnAuthorityThatIsTrusted(t *testing.T) {
+	f := newFixture(t)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	n := f.notifier(f.client, f.hook(server.URL))
+	if err := n.Test(t.Context(), "ops", ""); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("nobody trusts it: %v", err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	n.Roots = func() *x509.CertPool { return roots }
+	if err := n.Test(t.Context(), "ops", ""); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMissingSecretIsAFailureThatSaysSo(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	target := f.hook(rec.server.URL)
@@ -284,16 +320,30 @@ var errRefused = errors.New("refused")
 
 // TestQueueTakesSmallMessages cuts what does not fit.
 func TestQueueTakesSmallMessages(t *testing.T) {
+	queueTakes(t, "", func(text string) (string, error) { return text, nil })
+	queueTakes(t, "base64", func(text string) (string, error) {
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		return string(decoded), err
+	})
+}
+
+func queueTakes(t *testing.T, encoding string, decode func(string) (string, error)) {
+	t.Helper()
 	f := newFixture(t)
 	var texts []string
-	n := f.notifier(f.client, notify.Target{Name: "tickets", Kind: &notify.Queue{Queue: "tickets"},
+	n := f.notifier(f.client, notify.Target{Name: "tickets", Kind: &notify.Queue{Queue: "tickets", Encoding: encoding},
 		GroupBy: []string{"rule"}, GroupWait: time.Second})
 	refuse := errRefused
 	n.Enqueue = func(_ context.Context, queue, text string) error {
-		if refuse == nil {
-			texts = append(texts, queue+" "+text)
+		if refuse != nil {
+			return refuse
 		}
-		return refuse
+		if len(text) > 64<<10 {
+			t.Errorf("a message of %d bytes", len(text))
+		}
+		decoded, err := decode(text)
+		texts = append(texts, queue+" "+decoded)
+		return err
 	}
 	var all []schema.Transition
 	for i := range 300 {
@@ -314,8 +364,8 @@ func TestQueueTakesSmallMessages(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		if len(text) > 64<<10 || !strings.HasPrefix(text, "tickets {") {
-			t.Errorf("a message of %d bytes: %.50s", len(text), text)
+		if !strings.HasPrefix(text, "tickets {") {
+			t.Errorf("a message is %.50s", text)
 		}
 	}
 }

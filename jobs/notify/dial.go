@@ -67,7 +67,7 @@ func special(a netip.Addr) bool {
 func (n *Notifier) client(private bool) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{DialContext: dialer(private).DialContext, DisableKeepAlives: true,
-			TLSHandshakeTimeout: dialWithin, TLSClientConfig: &tls.Config{RootCAs: n.Roots},
+			TLSHandshakeTimeout: dialWithin, TLSClientConfig: &tls.Config{RootCAs: n.roots()},
 			MaxResponseHeaderBytes: maxResponse},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -15,7 +15,7 @@ import (
 	"unicode"
 )
 
-// post sends a body and takes any status of success as accepted.
+// post sends a body and takes any status of success as accepted, whatever its body does.
 func (n *Notifier) post(ctx context.Context, url string, private bool, body []byte, header http.Header) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -28,15 +28,15 @@ func (n *Notifier) post(ctx context.Context, url string, private bool, body []by
 	if err != nil {
 		return withoutURL(err)
 	}
-	defer func() { _ = resp.Body.Close() }() // the answer is known already
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	defer func() { _ = resp.Body.Close() }()                        // the answer is known already
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxResponse)) // the status says it all
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return fmt.Errorf("it answered %s; redirects are not followed", resp.Status)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return &busy{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer)), retryAfter(resp.Header)}
 	}
-	return err
+	return nil
 }
 
 // A busy error says for how long its receiver wants to hear nothing; zero: it did not say.

@@ -163,7 +163,7 @@ func TestMailsGoToTheAddressesInLabels(t *testing.T) {
 		PasswordFile: password, Private: true}
 	n := f.notifier(f.client, notify.Target{Name: "patient", Kind: kind, GroupBy: []string{"rule"},
 		GroupWait: time.Second})
-	n.Roots = s.roots
+	n.Roots = func() *x509.CertPool { return s.roots }
 	lost, strange := f.transition("pump-3", 1), f.transition("pump-4", 1)
 	lost.Labels, strange.Labels["email"] = nil, "nobody@example.com"
 	ids := f.happen(n, "patient", f.transition("pump-1", 1), f.transition("pump-2", 1), f.transition("pump-1", 2), lost,
@@ -191,7 +191,7 @@ func TestMailsGoToTheAddressesInLabels(t *testing.T) {
 	if err := n.Test(t.Context(), "patient", "me@example.com"); err == nil || !strings.Contains(err.Error(), "535") {
 		t.Errorf("with a wrong password: %v", err)
 	}
-	n.Roots = x509.NewCertPool()
+	n.Roots = x509.NewCertPool
 	if err := n.Test(t.Context(), "patient", "me@example.com"); err == nil ||
 		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("with an unknown certificate: %v", err)

@@ -19,7 +19,15 @@ type Notifier struct {
 	Format   int64 // of rows, as schema.Format
 	// Enqueue puts a text into a queue of the account. It may be nil.
 	Enqueue func(ctx context.Context, queue, text string) error
-	Roots   *x509.CertPool // that certificates of targets come from; nil: those of the system
+	// Roots returns the authorities of certificates of targets. It, and what it returns, may be nil: those of the system.
+	Roots func() *x509.CertPool
+}
+
+func (n *Notifier) roots() *x509.CertPool {
+	if n.Roots == nil {
+		return nil
+	}
+	return n.Roots()
 }
 
 // A Result is what a job did for a target.

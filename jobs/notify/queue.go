@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
@@ -12,6 +13,8 @@ import (
 // A Queue receives each message as a CloudEvent in JSON. It is a queue of the fleet's own storage account.
 type Queue struct {
 	Queue string `yaml:"name,required" least:"1"` // name
+	// Encoding is base64 for receivers that expect it, such as Azure Functions; otherwise empty.
+	Encoding string `yaml:"encoding" choice:"base64"`
 }
 
 // Name is queue.
@@ -39,12 +42,22 @@ const maxQueued = 60 << 10
 func (k *Queue) fits(all []schema.Delivery) int {
 	for n := fewer(all); n > 1; n /= 2 {
 		m := message{target: &Target{Kind: k}, deliveries: all[:n]}
-		if body, err := m.json(); err == nil && escaped(body) <= maxQueued {
+		if body, err := m.json(); err == nil && k.size(body) <= maxQueued {
 			return n
 		}
 	}
 	return min(len(all), 1)
 }
+
+// size returns how many bytes of a queue's message a body takes.
+func (k *Queue) size(body []byte) int {
+	if k.Encoding == base64Encoding {
+		return base64.StdEncoding.EncodedLen(len(body))
+	}
+	return escaped(body)
+}
+
+const base64Encoding = "base64"
 
 // escaped returns the length of a text in XML, as it travels.
 func escaped(text []byte) (n int) {
@@ -64,7 +77,11 @@ func (k *Queue) send(ctx context.Context, n *Notifier, m message) error {
 	if err != nil {
 		return err
 	}
-	return n.Put(ctx, k.Queue, string(body))
+	text := string(body)
+	if k.Encoding == base64Encoding {
+		text = base64.StdEncoding.EncodeToString(body)
+	}
+	return n.Put(ctx, k.Queue, text)
 }
 
 // Put puts a text into a queue of the account.

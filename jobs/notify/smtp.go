@@ -81,11 +81,11 @@ func (k *SMTP) send(ctx context.Context, n *Notifier, m message) error {
 		return err
 	}
 	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(sendWithin), mail.WithTLSPolicy(mail.TLSMandatory),
-		mail.WithTLSConfig(&tls.Config{ServerName: host, RootCAs: n.Roots, MinVersion: tls.VersionTLS12})}
+		mail.WithTLSConfig(&tls.Config{ServerName: host, RootCAs: n.roots(), MinVersion: tls.VersionTLS12})}
 	dial := dialer(k.Private).DialContext
 	if number == 465 {
 		options = append(options, mail.WithSSL())
-		secure := &tls.Dialer{NetDialer: dialer(k.Private), Config: &tls.Config{ServerName: host, RootCAs: n.Roots}}
+		secure := &tls.Dialer{NetDialer: dialer(k.Private), Config: &tls.Config{ServerName: host, RootCAs: n.roots()}}
 		dial = secure.DialContext
 	}
 	ctx, cancel := context.WithCancel(ctx)

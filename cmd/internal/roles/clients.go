@@ -2,6 +2,7 @@ package roles
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"slices"
@@ -21,8 +22,11 @@ type Clients struct {
 	Tables  *tables.Client
 	Queues  *worker.Client // nil if the account has no Queue endpoint: see NeedQueues
 	HTTP    *http.Client   // shared by all clients
-	hooks   []Hooks
-	disk    *disk // of embedded storage
+	// Roots are the certificate authorities of receivers of notifications. It, and what it returns, may be nil: those of
+	// the system.
+	Roots func() *x509.CertPool
+	hooks []Hooks
+	disk  *disk // of embedded storage
 }
 
 // DiskFull reports whether the last answer of embedded storage said that its disk is full. Until there is room, what
@@ -84,7 +88,7 @@ func (c *Clients) Fleet(g generations.Loaded, names ...string) (*Fleet, error) {
 	if err := c.NeedQueues(); err != nil {
 		return nil, err
 	}
-	f := &Fleet{Tables: c.Tables, Queues: c.Queues, Names: c.Names, Pipelines: g.Config.Pipelines,
+	f := &Fleet{Tables: c.Tables, Queues: c.Queues, Names: c.Names, Roots: c.Roots, Pipelines: g.Config.Pipelines,
 		Generation: g.Generation, Format: g.Format}
 	err := f.Select(names...)
 	if err == nil {

@@ -3,6 +3,7 @@ package roles
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,6 +34,7 @@ type Fleet struct {
 	Names     schema.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger
+	Roots     func() *x509.CertPool // of receivers of notifications, as in Clients
 
 	Generation int64                 // of the stored configuration with these Pipelines; zero: it is not stored
 	Format     int64                 // in which jobs write, as schema.Format
@@ -115,6 +117,7 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	built, err := p.Build(f.Tables, f.Names, f.Archive)
 	if built != nil {
 		built.Generation = f.Generation
+		built.Notifier.Roots = f.Roots
 		if f.Queues != nil {
 			built.Notifier.Enqueue = f.Queues.PutText
 		}

@@ -22,6 +22,14 @@ func FollowingTransport(caFile string, log *slog.Logger) (*http.Client, error) {
 	return &http.Client{Transport: &trusting{roots: roots}}, nil
 }
 
+// Roots returns the certificate authorities that such a client trusts now; nil: those of the system.
+func Roots(client *http.Client) *x509.CertPool {
+	if t, is := client.Transport.(*trusting); is {
+		return t.roots.Get()
+	}
+	return nil
+}
+
 // rootsWith returns the system's certificate authorities and those of a PEM file's content.
 func rootsWith(content []byte) (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
