@@ -290,7 +290,7 @@ func TestDeviceInTwoAccountsIsShownFromTheFirst(t *testing.T) {
 	}
 	shows("old", "0")
 	fleets[0].Add(t, schema.Device{ID: "pump-7", Site: "old", Status: schema.Removed, Position: place})
-	f.c.Model.Forget("pump-7")
+	f.c.Model.Devices.Forget("pump-7")
 	f.get("/v1/devices/pump-7")
 	shows("new", "1")
 }

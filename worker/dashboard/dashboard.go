@@ -123,7 +123,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // missing says how much of the fleet cannot be read.
 func (d *Dashboard) missing() string {
-	n, of := len(d.c.Model.Missing()), len(d.c.Acts)
+	n, of := len(d.c.Model.Accounts.Missing()), len(d.c.Acts)
 	if n == 0 {
 		return ""
 	}

@@ -68,11 +68,11 @@ func TestIncidentIsFoundAfterItsDeviceWasRegisteredAgain(t *testing.T) {
 func (g *fixture) waitForIncidents(t testing.TB, n int) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		all, marked := must.Have(g.c.Model.NewestIncidents(t.Context(), model.Filter{}, 100))(t), map[string]bool{}
+		all, marked := must.Have(g.c.Model.Incidents.Newest(t.Context(), model.Filter{}, 100))(t), map[string]bool{}
 		for _, i := range all {
 			marked[i.Device] = true
 		}
-		list, _, err := g.c.Model.Devices(t.Context(), model.ListQuery{Limit: model.MaxListed})
+		list, _, err := g.c.Model.Lists.Devices(t.Context(), model.ListQuery{Limit: model.MaxListed})
 		must.Succeed(t, err)
 		for _, d := range list.Devices {
 			if d.Severity != "" {

@@ -52,19 +52,20 @@ func (a *API) Routes() []Route {
 	return append(a.commandRoutes(), []Route{
 		// An open map asks for these all the time. They cost nothing themselves: the poller reads for all.
 		{"/v1/map", MapParams(), data(func(r *http.Request, p Params) (model.Map, model.Read, error) {
-			return m.Map(r.Context(), p.Map())
+			return m.Maps.Map(r.Context(), p.Map())
 		})},
 		{"/v1/stream", MapParams(), a.stream},
-		{"/v1/overview", FilterParams(), data(func(r *http.Request, p Params) (model.Overview, model.Read, error) {
-			return m.Overview(r.Context(), p.Filter)
+		{"/v1/overview", FilterParams(), data(func(r *http.Request, p Params) (o model.Overview, _ model.Read, err error) {
+			o, err = m.Maps.Overview(r.Context(), p.Filter)
+			return o, model.Read{}, err
 		})},
 		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
-			return m.Sensors(r.Context(), p.Tenant)
+			return m.Sensors.List(r.Context(), p.Tenant)
 		})},
 		{"/v1/devices", append(ListParams(), "format"), a.devices},
 		// About ten operations, shared by all requests within a few seconds.
 		{"/v1/devices/{id}", nil, named(DeviceID, func(r *http.Request, id string, _ Params) (model.DeviceAnswer, error) {
-			a, _, err := m.Device(r.Context(), id)
+			a, _, err := m.Devices.Device(r.Context(), id)
 			return a, err
 		})},
 		// One operation every three seconds while it is open.
@@ -72,7 +73,7 @@ func (a *API) Routes() []Route {
 		// One operation per day and per thousand points.
 		{"/v1/devices/{id}/series", SeriesParams(),
 			named(DeviceID, func(r *http.Request, id string, p Params) (model.Series, error) {
-				s, _, err := m.Series(r.Context(), p.Series(id, time.Now()))
+				s, _, err := m.Charts.Series(r.Context(), p.Series(id, time.Now()))
 				return s, err
 			})},
 		// One operation per thousand rows.
@@ -86,40 +87,40 @@ func (a *API) Routes() []Route {
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
 		// the fleet one or two. Shared for five minutes.
 		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
-			return m.Costs(r.Context(), p.Costs())
+			return m.Costs.OfMonth(r.Context(), p.Costs())
 		})},
 		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
 		// Shared for five minutes.
 		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, model.Read, error) {
-			return m.Retention(r.Context(), p.Tenant)
+			return m.Retentions.OfTenant(r.Context(), p.Tenant)
 		})},
 		// About nine operations per table, one per thousand of its files, and two per thousand files and days of the answer.
 		// Shared for half a minute.
 		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, model.Read, error) {
-			return m.Archive(r.Context(), p.Archive())
+			return m.Archives.OfTenant(r.Context(), p.Archive())
 		})},
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
 		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, model.Read, error) {
-			return m.Completeness(r.Context(), p.Completeness())
+			return m.Verified.Completeness(r.Context(), p.Completeness())
 		})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
-			return m.Pipelines(r.Context())
+			return m.Pipelines.All(r.Context())
 		})},
 		// At most three operations per tenant.
 		{"/v1/tenants", TenantsParams(), data(func(r *http.Request, p Params) (model.TenantsAnswer, model.Read, error) {
-			return m.Tenants(r.Context(), p.After, p.Limit)
+			return m.Tenants.List(r.Context(), p.After, p.Limit)
 		})},
 		// At most about forty operations.
 		{"/v1/tenants/{tenant}/day", DayParams(),
 			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Series, error) {
-				s, _, err := m.Day(r.Context(), p.DayOf(tenant, time.Now()))
+				s, _, err := m.Charts.Day(r.Context(), p.DayOf(tenant, time.Now()))
 				return s, err
 			})},
 		// About four operations for each partition of the fleet and at most 150 besides, shared for up to five minutes.
 		{"/v1/tenants/{tenant}/summary", SummaryParams(),
 			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Summary, error) {
-				s, _, err := m.Summary(r.Context(), p.Summary(tenant, time.Now()))
+				s, _, err := m.Reports.Summary(r.Context(), p.Summary(tenant, time.Now()))
 				return s, err
 			})},
 		// None for incidents that are not closed: the poller reads for all. Otherwise two per month of deployment, and one

@@ -60,7 +60,7 @@ func (a *API) commandRoutes() []Route {
 }
 
 // actsOn returns what people can do with a device.
-func (a *API) actsOn(id schema.DeviceID) admin.Fleet { return a.acts[a.model.NumberOf(id)] }
+func (a *API) actsOn(id schema.DeviceID) admin.Fleet { return a.acts[a.model.Accounts.NumberOf(id)] }
 
 // told returns the record of the device in the path, if the person may see it and has a role.
 func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admin.Actor, err error) {
@@ -68,7 +68,7 @@ func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admi
 	if err != nil {
 		return d, by, err
 	}
-	if err = a.model.CheckOwned(r.Context(), id); err != nil {
+	if err = a.model.Owners.Check(r.Context(), id); err != nil {
 		return d, by, err
 	}
 	person := PersonOf(r.Context())

@@ -46,14 +46,14 @@ func (a *API) devices(w http.ResponseWriter, r *http.Request, p Params) error {
 	if formatOf(r, p) != answers.JSON {
 		return a.export(func(r *http.Request, p Params, f answers.Format) (model.Export, error) {
 			p.ListQuery.Limit = p.limit(f)
-			return a.model.Listed(r.Context(), p.ListQuery)
+			return a.model.Lists.Listed(r.Context(), p.ListQuery)
 		})(w, r, p)
 	}
 	if p.Limit > model.MaxListed {
 		return badRequest(fmt.Sprintf("In JSON, limit must be a whole number from 1 to %d; other formats take more.",
 			model.MaxListed))
 	}
-	list, _, err := a.model.Devices(r.Context(), p.ListQuery)
+	list, _, err := a.model.Lists.Devices(r.Context(), p.ListQuery)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *API) readings(r *http.Request, p Params, f answers.Format) (answer mode
 	if err != nil {
 		return answer, err
 	}
-	return a.model.Readings(r.Context(), q)
+	return a.model.DeviceRows.Readings(r.Context(), q)
 }
 
 func (a *API) gaps(r *http.Request, p Params, _ answers.Format) (answer model.Export, err error) {
@@ -79,7 +79,7 @@ func (a *API) gaps(r *http.Request, p Params, _ answers.Format) (answer model.Ex
 		return answer, err
 	}
 	series := p.Series(id, time.Now())
-	return a.model.Gaps(r.Context(), model.GapsQuery{Device: id, From: series.From, To: series.To})
+	return a.model.DeviceRows.Gaps(r.Context(), model.GapsQuery{Device: id, From: series.From, To: series.To})
 }
 
 func (a *API) query(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
@@ -88,13 +88,13 @@ func (a *API) query(r *http.Request, p Params, f answers.Format) (answer model.E
 	case err != nil:
 		return answer, err
 	case q.Window == model.WindowNewest:
-		return a.model.Newest(r.Context(), q)
+		return a.model.FleetRows.Newest(r.Context(), q)
 	}
-	return a.model.Windows(r.Context(), q)
+	return a.model.FleetRows.Windows(r.Context(), q)
 }
 
 func (a *API) reports(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-	return a.model.Reports(r.Context(), p.Reports(f, time.Now()))
+	return a.model.Reports.List(r.Context(), p.Reports(f, time.Now()))
 }
 
 func formatOf(r *http.Request, p Params) answers.Format {

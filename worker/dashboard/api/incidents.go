@@ -17,7 +17,7 @@ import (
 )
 
 func (a *API) incidents(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-	return a.model.Incidents(r.Context(), p.Incidents(f, time.Now()))
+	return a.model.Incidents.List(r.Context(), p.Incidents(f, time.Now()))
 }
 
 // IncidentID returns the incident in the path.
@@ -34,7 +34,7 @@ func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, 
 	if err != nil {
 		return answer, read, err
 	}
-	return a.model.Incident(r.Context(), id)
+	return a.model.Incidents.Incident(r.Context(), id)
 }
 
 // MaxNote limits the text of a note, in characters.
@@ -55,7 +55,7 @@ func (a *API) note(what string) Handler {
 		if err != nil {
 			return err
 		}
-		i, _, err := a.model.IncidentNow(r.Context(), id)
+		i, _, err := a.model.Incidents.Now(r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -64,11 +64,11 @@ func (a *API) note(what string) Handler {
 		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
 			return badRequest(err.Error() + ".")
 		}
-		a.model.ForgetIncident(i)
+		a.model.Incidents.Forget(i)
 		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 			return err
 		}
-		answer, _, err := a.model.Incident(r.Context(), id)
+		answer, _, err := a.model.Incidents.Incident(r.Context(), id)
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
 		return err
 	}
 	defer end()
-	live, m, err := a.model.Live(ctx, p.Map())
+	live, m, err := a.model.Maps.Live(ctx, p.Map())
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *API) streamDevice(w http.ResponseWriter, r *http.Request, _ Params) err
 		return err
 	}
 	defer end()
-	device, err := a.model.Follow(ctx, id)
+	device, err := a.model.Devices.Follow(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -11,12 +11,12 @@ import (
 )
 
 // Device returns everything about a device, or ErrUnknown. A tenant that had the device once gets what is of its time.
-func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
-	o, first, err := s.holder(ctx, id)
+func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
+	o, first, err := ds.owners.holder(ctx, id)
 	if err != nil {
 		return DeviceAnswer{}, first, err
 	}
-	r, second, err := s.device(ctx, o.member)
+	r, second, err := ds.device(ctx, o.member)
 	read := first.And(second)
 	if err != nil {
 		return DeviceAnswer{}, read, err
@@ -28,12 +28,12 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 	newest := r.heard
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
-		a.Latest = append(a.Latest, s.newestValue(v, now))
+		a.Latest = append(a.Latest, ds.newestValue(v, now))
 	}
 	for _, r := range r.rates {
-		a.Rates = append(a.Rates, s.newestRate(r, now))
+		a.Rates = append(a.Rates, ds.newestRate(r, now))
 	}
-	if unix(newest) < s.silentBefore() {
+	if unix(newest) < ds.accounts.silentBefore() {
 		a.State = Silent
 	}
 	for _, t := range r.tracks {
@@ -54,8 +54,8 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 	return a, read, nil
 }
 
-func (s *Store) newestValue(v latest.Value, now time.Time) Latest {
-	return Latest{v.Sensor, answers.NewestValueOf(v.At, v.SensorValue, s.unit(v.Sensor)),
+func (ds *Devices) newestValue(v latest.Value, now time.Time) Latest {
+	return Latest{v.Sensor, answers.NewestValueOf(v.At, v.SensorValue, ds.accounts.Configured().unit(v.Sensor)),
 		max(0, now.Sub(v.At.Time())).Seconds()}
 }
 

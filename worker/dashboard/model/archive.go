@@ -34,14 +34,16 @@ const (
 	maxVersions = 30
 )
 
-// HasArchive reports whether a pipeline keeps an archive.
-func (s *Store) HasArchive() bool {
-	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Archive })
+// Archives are what archives have of tenants.
+type Archives struct {
+	accounts  *Accounts
+	pipelines *Pipelines
+	kept      cache[Archive]
 }
 
-// Archive returns what the archive has of a tenant, as far as ctx may see it.
-func (s *Store) Archive(ctx context.Context, q ArchiveQuery) (Archive, Read, error) {
-	read, err := s.polled(ctx)
+// OfTenant returns what the archive has of a tenant, as far as ctx may see it.
+func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, Read, error) {
+	read, err := ar.accounts.current(ctx)
 	if err != nil {
 		return Archive{}, read, err
 	}
@@ -52,17 +54,17 @@ func (s *Store) Archive(ctx context.Context, q ArchiveQuery) (Archive, Read, err
 	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []ArchiveVersion{}}
 	if q.Tenant != "" {
 		key := fmt.Sprint(q.Tenant, schema.Separator, q.From.Unix(), schema.Separator, q.To.Unix())
-		out, read, err = s.archives.get(ctx, key, archiveAge, func(ctx context.Context) (Archive, error) {
-			return s.archive(ctx, q)
+		out, read, err = ar.kept.get(ctx, key, archiveAge, func(ctx context.Context) (Archive, error) {
+			return ar.read(ctx, q)
 		})
 		if err != nil {
 			return out, read, err
 		}
-		if _, known := s.index.only(q.Tenant); !known && len(out.Tables) == 0 {
+		if _, known := ar.accounts.index.only(q.Tenant); !known && len(out.Tables) == 0 {
 			return Archive{}, read, unknown
 		}
 	}
-	out.Tenant, out.Archives, out.Waiting = q.Tenant, s.HasArchive(), []ArchiveWaiting{}
+	out.Tenant, out.Archives, out.Waiting = q.Tenant, ar.accounts.Configured().HasArchive(), []ArchiveWaiting{}
 	if within(ctx) != "" {
 		out.Tables, out.Versions = slices.Clone(out.Tables), slices.Clone(out.Versions)
 		for i := range out.Tables {
@@ -73,45 +75,42 @@ func (s *Store) Archive(ctx context.Context, q ArchiveQuery) (Archive, Read, err
 		}
 		return out, read, nil
 	}
-	waiting := make([][]ArchiveWaiting, len(s.accounts))
-	reads := make([]Read, len(s.accounts))
-	err = s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
-		waiting[a.number], reads[a.number], err = s.archiveWaits(ctx, a)
-		return err
-	})
-	out.Waiting = append(out.Waiting, slices.Concat(waiting...)...)
-	for _, r := range reads {
-		read = read.And(r)
+	all, err := everywhere(ctx, ar.accounts, ar.archiveWaits)
+	for _, w := range all {
+		out.Waiting, read = append(out.Waiting, w.all...), read.And(w.read)
 	}
 	return out, read, err
 }
 
+type archiveWaits struct {
+	all  []ArchiveWaiting
+	read Read
+}
+
 // archiveWaits returns what the pipelines of an account with an archive are to make.
-func (s *Store) archiveWaits(ctx context.Context, a *account) (all []ArchiveWaiting, read Read, err error) {
-	read.Cached = true
+func (ar *Archives) archiveWaits(ctx context.Context, a *account) (w archiveWaits, err error) {
+	w.read.Cached = true
 	for _, p := range a.configured() {
 		if !p.Archive {
 			continue
 		}
-		state, r, err := s.pipelineOf(ctx, a, p)
+		state, r, err := ar.pipelines.pipelineOf(ctx, a, p)
 		if err != nil {
-			return nil, read, err
+			return archiveWaits{read: w.read}, err
 		}
 		fleet := state.Fleet()
-		all = append(all, ArchiveWaiting{Pipeline: string(p.Name), Storage: s.nameOf(a), Days: fleet.Waiting,
+		w.all = append(w.all, ArchiveWaiting{Pipeline: string(p.Name), Storage: ar.accounts.nameOf(a), Days: fleet.Waiting,
 			Seconds: fleet.WaitingLag.Seconds()})
-		read = read.And(r)
+		w.read = w.read.And(r)
 	}
-	return all, read, nil
+	return w, nil
 }
 
-// archive reads what all accounts have of a tenant.
-func (s *Store) archive(ctx context.Context, q ArchiveQuery) (Archive, error) {
+// read reads what all accounts have of a tenant.
+func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
 	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []ArchiveVersion{}}
-	found := make([]archived, len(s.accounts))
-	err := s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
-		found[a.number], err = s.archiveTables(ctx, a, schema.Tenant(q.Tenant))
-		return err
+	found, err := everywhere(ctx, ar.accounts, func(ctx context.Context, a *account) (archived, error) {
+		return ar.archiveTables(ctx, a, schema.Tenant(q.Tenant))
 	})
 	if err != nil {
 		return out, err
@@ -131,12 +130,11 @@ func (s *Store) archive(ctx context.Context, q ArchiveQuery) (Archive, error) {
 	out.Versions = out.Versions[:min(len(out.Versions), maxVersions)]
 	first, last := q.days(last)
 	out.From, out.To = first.Start().Time(), (last + 1).Start().Time()
-	held := make([][]archive.HeldDay, len(s.accounts))
-	err = s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
-		if len(found[a.number].tables) > 0 && first <= last {
-			held[a.number], err = collect(a.archive().Held(ctx, schema.Tenant(q.Tenant), first, last), &query.Skipped{})
+	held, err := everywhere(ctx, ar.accounts, func(ctx context.Context, a *account) ([]archive.HeldDay, error) {
+		if len(found[a.number].tables) == 0 || first > last {
+			return nil, nil
 		}
-		return err
+		return collect(a.archive().Held(ctx, schema.Tenant(q.Tenant), first, last), &query.Skipped{})
 	})
 	out.Days = joinedDays(held)
 	return out, err
@@ -166,14 +164,14 @@ type archived struct {
 	versions []ArchiveVersion
 }
 
-func (s *Store) archiveTables(ctx context.Context, a *account, t schema.Tenant) (found archived, err error) {
+func (ar *Archives) archiveTables(ctx context.Context, a *account, t schema.Tenant) (found archived, err error) {
 	all, err := a.archive().Catalog.Tables(ctx, t)
 	if err != nil {
 		return found, err
 	}
 	parts := make([]archived, len(all))
 	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		parts[i], err = s.archiveTable(ctx, a, all[i])
+		parts[i], err = ar.archiveTable(ctx, a, all[i])
 		return err
 	})
 	for _, one := range parts {
@@ -183,7 +181,7 @@ func (s *Store) archiveTables(ctx context.Context, a *account, t schema.Tenant) 
 }
 
 // archiveTable reads the state of a table and its newest versions; nothing of a table that was removed.
-func (s *Store) archiveTable(ctx context.Context, a *account, t *catalog.Table) (found archived, err error) {
+func (ar *Archives) archiveTable(ctx context.Context, a *account, t *catalog.Table) (found archived, err error) {
 	state, err := t.State(ctx)
 	if errors.Is(err, catalog.ErrAbsent) || state.Removed {
 		return found, nil
@@ -192,7 +190,7 @@ func (s *Store) archiveTable(ctx context.Context, a *account, t *catalog.Table) 
 		return found, err
 	}
 	path := a.Names.Archive() + "/" + strings.TrimSuffix(t.Folder(), "/")
-	one := ArchiveTable{Table: t.Name, Storage: s.nameOf(a), Path: path,
+	one := ArchiveTable{Table: t.Name, Storage: ar.accounts.nameOf(a), Path: path,
 		Days: state.Days, Rows: state.Rows, Files: state.Files, Bytes: state.Bytes, Version: state.Version,
 		Foreign: state.Foreign, last: state.Last}
 	if state.Days > 0 {

@@ -41,21 +41,19 @@ const budgetAge = 5 * time.Minute
 
 // CloseBudget returns the budget if it is nearly spent, or more, for a page that is about something else. It is nil for
 // who may see only one tenant. It takes an operation for each pipeline, which all share for five minutes.
-func (s *Store) CloseBudget(ctx context.Context) *Budget {
-	has := slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Budget > 0 })
+func (ps *Pipelines) CloseBudget(ctx context.Context) *Budget {
+	has := slices.ContainsFunc(ps.accounts.Configured(), func(p Pipeline) bool { return p.Budget > 0 })
 	if !has || within(ctx) != "" {
 		return nil
 	}
-	b, _, err := s.budgets.get(ctx, "", budgetAge, func(ctx context.Context) (*Budget, error) {
-		all := make([]spending, len(s.accounts))
-		err := s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
-			all[a.number], err = a.spending(ctx)
-			return err
+	b, _, err := ps.budgets.get(ctx, "", budgetAge, func(ctx context.Context) (*Budget, error) {
+		all, err := everywhere(ctx, ps.accounts, func(ctx context.Context, a *account) (spending, error) {
+			return a.spending(ctx)
 		})
 		return newBudget(all), err
 	})
 	if err != nil {
-		s.log.WarnContext(ctx, "the budget cannot be read", "error", err)
+		ps.accounts.log.WarnContext(ctx, "the budget cannot be read", "error", err)
 	}
 	if err != nil || b == nil || !b.Close {
 		return nil

@@ -17,14 +17,14 @@ func TestBudgetIsThatOfAllPipelines(t *testing.T) {
 	t.Parallel()
 	f := modeltest.New(t, azuretest.Local(t))
 	s := over(t, f)
-	if all, _, err := s.Pipelines(t.Context()); err != nil || all.Budget != nil {
+	if all, _, err := s.Pipelines.All(t.Context()); err != nil || all.Budget != nil {
 		t.Errorf("without a budget: %+v, %v", all.Budget, err)
 	}
 	s = over(t, f)
-	s.accounts[0].Pipelines[0].Budget = 20
-	other := s.accounts[0].Pipelines[0]
+	s.Accounts.all[0].Pipelines[0].Budget = 20
+	other := s.Accounts.all[0].Pipelines[0]
 	other.Name = "archive"
-	s.accounts[0].Pipelines = append(s.accounts[0].Pipelines, other)
+	s.Accounts.all[0].Pipelines = append(s.Accounts.all[0].Pipelines, other)
 	now := time.Now().UTC()
 	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	spent := schema.Spending{Pipeline: "live", Day: schema.DayOf(tables.TicksOf(from)), From: tables.TicksOf(from),
@@ -32,20 +32,20 @@ func TestBudgetIsThatOfAllPipelines(t *testing.T) {
 	through := spent.MonthEnd()
 	spent.Through = tables.TicksOf(through) // so that what is spent is what is projected
 	f.Write(t, f.Names.Runs(), spent.Entity())
-	if b := s.CloseBudget(t.Context()); b == nil || math.Abs(b.Share-0.9) > 1e-9 {
+	if b := s.Pipelines.CloseBudget(t.Context()); b == nil || math.Abs(b.Share-0.9) > 1e-9 {
 		t.Errorf("the overview warns of %+v", b)
 	}
-	if b := s.CloseBudget(Within(t.Context(), "contoso")); b != nil {
+	if b := s.Pipelines.CloseBudget(Within(t.Context(), "contoso")); b != nil {
 		t.Errorf("one who sees a tenant is told of %+v", b)
 	}
 	f.Requests()
 	for range 3 {
-		s.CloseBudget(t.Context())
+		s.Pipelines.CloseBudget(t.Context())
 	}
 	if n := f.Requests(); n != 0 {
 		t.Errorf("to look again took %d requests", n)
 	}
-	all, read, err := s.Pipelines(t.Context())
+	all, read, err := s.Pipelines.All(t.Context())
 	b := all.Budget
 	if err != nil || b == nil || b.USDPerMonth != 20 || math.Abs(b.Share-0.9) > 1e-9 || !b.Close ||
 		!b.From.Equal(from) || !b.Through.Equal(through) {

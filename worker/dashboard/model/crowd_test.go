@@ -33,11 +33,11 @@ func crowd(r *rand.Rand, n int) *Store { return crowdAt(r, n, time.Now()) }
 // crowdAt has the devices say something in the last minutes before a time.
 func crowdAt(r *rand.Rand, n int, now time.Time) *Store {
 	s := New(Config{Accounts: make([]Account, 1)})
-	s.accounts[0].poller.complete.Store(true)
+	s.Accounts.all[0].poller.complete.Store(true)
 	for i := range n {
 		s.arrive(r, i, now)
 	}
-	s.watch.ended(0, nil)
+	s.Accounts.watch.ended(0, nil)
 	return s
 }
 
@@ -62,18 +62,18 @@ func (s *Store) arrive(r *rand.Rand, i int, now time.Time) {
 		town := float64(r.IntN(5))
 		d.Position = &schema.Position{Lat: 50 + town + r.Float64()/10, Lon: 8 - town + r.Float64()/10}
 	}
-	s.index.records(0, []schema.Device{d})
+	s.Accounts.index.records(0, []schema.Device{d})
 	if r.IntN(10) > 0 {
 		s.say(r, i, now)
 	}
 	if r.IntN(20) == 0 {
 		track := schema.Track{Place: d.Member().Place(), Attempts: 1, Reason: "bad row"}
-		s.index.held(monthOf{"live", monthIn{0, d.Month}}, append(s.index.heldOf(0, "live"), track))
+		s.Accounts.index.held(monthOf{"live", monthIn{0, d.Month}}, append(s.Accounts.index.heldOf(0, "live"), track))
 	}
 }
 
 func (s *Store) move(r *rand.Rand, i int) {
-	x := s.index
+	x := s.Accounts.index
 	d := &x.devices[x.at[deviceID(i)]]
 	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0",
 		Month: x.monthOf[d.month].Month, Status: schema.Active}
@@ -84,7 +84,7 @@ func (s *Store) move(r *rand.Rand, i int) {
 }
 
 func (s *Store) say(r *rand.Rand, i int, now time.Time) {
-	x := s.index
+	x := s.Accounts.index
 	at := x.at[deviceID(i)]
 	d := &x.devices[at]
 	ago := time.Duration(r.IntN(600)) * time.Second // so that no device becomes silent during the test

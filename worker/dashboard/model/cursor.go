@@ -19,10 +19,10 @@ type cursor struct {
 const sumSize = 12
 
 // cursorFor returns the cursors of a question to this fleet.
-func (s *Store) cursorFor(question ...any) cursor {
-	for _, a := range s.accounts {
+func (as *Accounts) cursorFor(question ...any) cursor {
+	for _, a := range as.all {
 		question = append(question, a.Names.Readings())
-		if s.several() {
+		if as.several() {
 			question = append(question, a.Name)
 		}
 	}

@@ -45,28 +45,29 @@ const (
 )
 
 // Day returns a sensor's day over the devices of a tenant.
-func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
+func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
-	if _, known := s.index.only(q.Tenant); !known || q.Tenant == "" {
+	if _, known := cs.accounts.index.only(q.Tenant); !known || q.Tenant == "" {
 		return Series{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if _, is := Rated(q.Sensor); is {
 		return Series{}, Read{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
 	}
-	if err := s.checkSensor(q.Tenant, q.Sensor); err != nil {
+	if err := cs.sensors.checkSensor(q.Tenant, q.Sensor); err != nil {
 		return Series{}, Read{}, err
 	}
-	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
+	q.Sensor = cmp.Or(q.Sensor, cs.sensors.ofTenant(q.Tenant).first())
 	span := daySpan(q.Day)
-	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
-	window, any := s.windowNear(schema.Hour)
+	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor),
+		From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
+	window, any := cs.accounts.Configured().windowNear(schema.Hour)
 	if !any || q.Sensor == "" {
 		return out, Read{}, nil
 	}
 	out.Window = window.String()
 	key := fmt.Sprintf("%q %s %s %s", q.Tenant, q.Day, window, q.Sensor)
-	d, read, err := s.days.get(ctx, key, dayAge, func(ctx context.Context) (tenantDay, error) {
-		return s.day(ctx, schema.Tenant(q.Tenant), query.Question{Span: span, Window: window, Sensors: []string{q.Sensor}})
+	d, read, err := cs.days.get(ctx, key, dayAge, func(ctx context.Context) (tenantDay, error) {
+		return cs.day(ctx, schema.Tenant(q.Tenant), query.Question{Span: span, Window: window, Sensors: []string{q.Sensor}})
 	})
 	out.Operations, out.Devices, out.Some, out.Unreadable = read.Operations, d.devices, d.some, int(d.skipped.N)
 	for _, at := range slices.Sorted(maps.Keys(d.hours)) {
@@ -81,34 +82,19 @@ func daySpan(d schema.Day) query.Span {
 	return query.Span{From: d.Start(), To: d.Start().Add(24 * time.Hour)}
 }
 
-// windowNear returns the longest window that is at most w, or the shortest one.
-func (s *Store) windowNear(w schema.Window) (schema.Window, bool) {
-	all := s.windows()
-	if len(all) == 0 {
-		return 0, false
-	}
-	best := all[0]
-	for _, other := range all {
-		if other <= w {
-			best = other
-		}
-	}
-	return best, true
-}
-
 // day sums a tenant's day, or that of some devices of each month where the tenant is large. A device whose
 // rows are cut off by a page counts for as many hours as were read.
-func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d tenantDay, err error) {
+func (cs *Charts) day(ctx context.Context, t schema.Tenant, q query.Question) (d tenantDay, err error) {
 	d.hours = map[tables.Ticks]*hour{}
-	of, _ := s.index.only(string(t))
+	of, _ := cs.accounts.index.only(string(t))
 	perDevice := int(24 * time.Hour / time.Duration(q.Window))
 	var homes []homeIn
-	if q.Pages = dayPages; s.index.total(of)*perDevice > (dayPages-1)*1000 {
+	if q.Pages = dayPages; cs.accounts.index.total(of)*perDevice > (dayPages-1)*1000 {
 		q.Pages = 1
-		homes, d.some = s.index.spread(t, of, dayPages)
+		homes, d.some = cs.accounts.index.spread(t, of, dayPages)
 	}
 	last := schema.DeviceID("")
-	for b, err := range query.Readable(s.rollups(ctx, q, t, homes), &d.skipped) {
+	for b, err := range query.Readable(cs.accounts.rollups(ctx, q, t, homes), &d.skipped) {
 		if errors.Is(err, query.ErrMore) {
 			d.some = true
 			continue
@@ -134,10 +120,10 @@ type homeIn struct {
 }
 
 // rollups yields the buckets of a tenant's devices, or of those in homes, one account after the other.
-func (s *Store) rollups(
+func (as *Accounts) rollups(
 	ctx context.Context, q query.Question, t schema.Tenant, homes []homeIn,
 ) iter.Seq2[query.Bucket, error] {
-	return chained(ctx, s, func(a *account) iter.Seq2[query.Bucket, error] {
+	return chained(ctx, as, func(a *account) iter.Seq2[query.Bucket, error] {
 		ask := q
 		if homes == nil {
 			ask.Scope = query.ScopeOfTenant(t)

@@ -25,26 +25,35 @@ const (
 	decidedLocks = 256              // devices whose values are read at once
 )
 
-// newDeciding has one more condition decided at a time than there are processors, at least three: those of one person
+// A decider decides which devices conditions hold for, within a person's share and a limit of time.
+type decider struct {
+	accounts *Accounts
+	shares   *shares.Shares
+	limit    time.Duration
+}
+
+// newDecider has one more condition decided at a time than there are processors, at least three: those of one person
 // keep no more than about half of them busy, and leave the others to the storage and the workers of the same process.
-func newDeciding() *shares.Shares { return shares.New(int64(max(3, runtime.GOMAXPROCS(0)+1)), 1) }
+func newDecider(accounts *Accounts) *decider {
+	return &decider{accounts, shares.New(int64(max(3, runtime.GOMAXPROCS(0)+1)), 1), decidingTime}
+}
 
 // decide finds out which devices a filter's condition holds for, of those that the rest of the filter selects. Until
 // then a filter with a condition selects nothing.
-func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
+func (d *decider) decide(ctx context.Context, f Filter) (Filter, error) {
 	if f.Where == nil {
 		return f, nil
 	}
 	owners := owners(ctx)
 	waiting, cancel := context.WithTimeout(ctx, decidingWait)
 	defer cancel()
-	if !s.deciding.Wait(waiting, 1, owners...) {
+	if !d.shares.Wait(waiting, 1, owners...) {
 		return f, unlessEnded(ctx, ErrBusy)
 	}
-	defer s.deciding.Give(1, owners...)
-	limited, stop := context.WithTimeout(ctx, s.decidingTime)
+	defer d.shares.Give(1, owners...)
+	limited, stop := context.WithTimeout(ctx, d.limit)
 	defer stop()
-	f.holds = s.index.holding(limited, f, s.silence())
+	f.holds = d.accounts.index.holding(limited, f, d.accounts.silence())
 	if limited.Err() != nil {
 		return f, unlessEnded(ctx, ErrSlow)
 	}
@@ -53,9 +62,9 @@ func (s *Store) decide(ctx context.Context, f Filter) (Filter, error) {
 
 // rowCondition is the condition on the rows of one part of an answer. Once it has taken its time, the part ends.
 type rowCondition struct {
-	store *Store
-	where *condition.Condition // nil: none
-	spent time.Duration        // with turns that it waited for
+	decider *decider
+	where   *condition.Condition // nil: none
+	spent   time.Duration        // with turns that it waited for
 }
 
 // holds reports whether the condition holds for a row, when it is the person's turn; never if ctx ends before.
@@ -63,16 +72,16 @@ func (c *rowCondition) holds(ctx context.Context, row condition.Row) bool {
 	began := time.Now()
 	defer func() { c.spent += time.Since(began) }()
 	owners := owners(ctx)
-	if !c.store.deciding.Wait(ctx, 1, owners...) {
+	if !c.decider.shares.Wait(ctx, 1, owners...) {
 		return false
 	}
-	defer c.store.deciding.Give(1, owners...)
+	defer c.decider.shares.Give(1, owners...)
 	row.Context = ctx
 	return c.where.Holds(row)
 }
 
 // over reports whether the part ends before the next row.
-func (c *rowCondition) over() bool { return c.spent > c.store.decidingTime }
+func (c *rowCondition) over() bool { return c.spent > c.decider.limit }
 
 func unlessEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -22,6 +23,14 @@ type deviceRead struct {
 	tracks     []tracked      // by pipeline
 	rejects    []query.Reject // the newest first
 	unreadable []Unreadable
+}
+
+// Devices are what is known of single devices.
+type Devices struct {
+	accounts *Accounts
+	owners   *Owners
+	kept     cache[deviceRead]
+	told     cache[commands.All]
 }
 
 // A tracked is how far a pipeline has got with a device.
@@ -37,22 +46,22 @@ const (
 	maxRejects = 30 // shown per device
 )
 
-func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, error) {
-	return s.devices.get(ctx, ofMember(m), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
+func (ds *Devices) device(ctx context.Context, m schema.Member) (deviceRead, Read, error) {
+	return ds.kept.get(ctx, ofMember(m), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
 		if m.Spans.End() != 0 {
-			return s.leftDevice(ctx, m)
+			return ds.leftDevice(ctx, m)
 		}
-		a := s.accountOf(m.Device)
+		a := ds.accounts.accountOf(m.Device)
 		pipelines := a.configured()
 		r.tracks = make([]tracked, len(pipelines))
 		var values, rates, rejects query.Skipped
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() (err error) { r.inFleet, err = a.fleet.HasMembership(ctx, m); return err })
-		g.Go(func() (err error) { r.latest, r.heard, err = s.latestOf(ctx, m, &values); return err })
-		g.Go(func() (err error) { r.rates, err = s.ratesOf(ctx, m, &rates); return err })
-		g.Go(func() (err error) { r.rejects, err = s.rejectsOf(ctx, m, &rejects); return err })
+		g.Go(func() (err error) { r.latest, r.heard, err = ds.latestOf(ctx, m, &values); return err })
+		g.Go(func() (err error) { r.rates, err = ds.ratesOf(ctx, m, &rates); return err })
+		g.Go(func() (err error) { r.rejects, err = ds.rejectsOf(ctx, m, &rejects); return err })
 		for i, p := range pipelines {
-			g.Go(func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, m); return err })
+			g.Go(func() (err error) { r.tracks[i], err = ds.track(ctx, p.Name, m); return err })
 		}
 		err = g.Wait()
 		r.unreadable = unreadableOf(values, rates, rejects)
@@ -68,8 +77,8 @@ const tailRows = 50
 
 // leftDevice reads what a tenant sees of a device that now belongs to another one: the last values from its own time.
 // Those in storage are emptied when a device leaves.
-func (s *Store) leftDevice(ctx context.Context, m schema.Member) (r deviceRead, err error) {
-	a := s.accountOf(m.Device)
+func (ds *Devices) leftDevice(ctx context.Context, m schema.Member) (r deviceRead, err error) {
+	a := ds.accounts.accountOf(m.Device)
 	var rows, rejects query.Skipped
 	ask, sensors, known := query.Question{Scope: query.ScopeOf(m), Limit: tailRows}, a.sensorsOf(m), map[string]bool{}
 	for row, err := range query.Readable(a.fleet.Tail(ctx, a.anyPipeline(), ask), &rows) {
@@ -88,18 +97,18 @@ func (s *Store) leftDevice(ctx context.Context, m schema.Member) (r deviceRead, 
 		}
 	}
 	slices.SortFunc(r.latest, func(a, b latest.Value) int { return strings.Compare(a.Sensor, b.Sensor) })
-	r.rejects, err = s.rejectsOf(ctx, m, &rejects)
+	r.rejects, err = ds.rejectsOf(ctx, m, &rejects)
 	r.unreadable = unreadableOf(rows, rejects)
 	return r, err
 }
 
 // latestOf reads the newest values of a device, which also updates the index.
-func (s *Store) latestOf(
+func (ds *Devices) latestOf(
 	ctx context.Context, m schema.Member, skipped *query.Skipped,
 ) ([]latest.Value, tables.Ticks, error) {
-	a := s.accountOf(m.Device)
+	a := ds.accounts.accountOf(m.Device)
 	all, err := collect(a.fleet.Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
-	s.index.newest(a.number, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
+	ds.accounts.index.newest(a.number, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
 	if err != nil || len(all) == 0 {
 		return nil, 0, err
 	}
@@ -107,9 +116,9 @@ func (s *Store) latestOf(
 }
 
 // track reads a device's tracking row and looks for a reading after its checkpoint.
-func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (t tracked, err error) {
+func (ds *Devices) track(ctx context.Context, p schema.Pipeline, m schema.Member) (t tracked, err error) {
 	t.pipeline = p
-	fleet := s.fleetOf(m.Device)
+	fleet := ds.accounts.fleetOf(m.Device)
 	if t.Track, _, err = fleet.Track(ctx, p, m); err != nil {
 		if t.skipped.Add(err) {
 			err = nil
@@ -121,9 +130,10 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 }
 
 // rejectsOf returns the newest rejects of a device, the newest first.
-func (s *Store) rejectsOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Reject, error) {
+func (ds *Devices) rejectsOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Reject, error) {
 	one := query.DeviceSelector{Device: m.Device}
-	all, err := collect(s.fleetOf(m.Device).Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {}), skipped)
+	found := ds.accounts.fleetOf(m.Device).Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {})
+	all, err := collect(found, skipped)
 	all = slices.DeleteFunc(all, func(r query.Reject) bool { return !query.Rejected(m, r.Reject) })
 	slices.Reverse(all)
 	return all[:min(len(all), maxRejects)], err

@@ -64,31 +64,31 @@ func (x *index) condition(d *device, sensor string) condition.Value {
 }
 
 // checkFilter returns an error for sensors that no device has of the filter's tenant.
-func (s *Store) checkFilter(f Filter, sensors ...string) error {
+func (c *Census) checkFilter(f Filter, sensors ...string) error {
 	for _, sensor := range sensors {
-		if err := s.checkSensor(f.Tenant, sensor); err != nil {
+		if err := c.checkSensor(f.Tenant, sensor); err != nil {
 			return err
 		}
 	}
-	return s.checkWhere(f.Tenant, f.Where)
+	return c.checkWhere(f.Tenant, f.Where)
 }
 
 // checkWhere returns an error for a condition on single values that names members of sensors, or one that none of a
 // tenant's devices has.
-func (s *Store) checkWhere(tenant string, where *condition.Condition) error {
+func (c *Census) checkWhere(tenant string, where *condition.Condition) error {
 	if where == nil {
 		return nil
 	}
 	if err := where.CheckMembers(); err != nil {
 		return queryErrorf("where: %v", err)
 	}
-	return s.checkSensorsOf(tenant, where)
+	return c.checkSensorsOf(tenant, where)
 }
 
 // checkSensorsOf returns an error for a condition on a sensor that none of a tenant's devices has.
-func (s *Store) checkSensorsOf(tenant string, where *condition.Condition) error {
+func (c *Census) checkSensorsOf(tenant string, where *condition.Condition) error {
 	for _, sensor := range where.Sensors() {
-		if err := s.checkSensor(tenant, sensor); err != nil {
+		if err := c.checkSensor(tenant, sensor); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 	}
 	f.Fold(t)
 	s := over(t, f)
-	pipelines := s.configured()
+	pipelines := s.Accounts.Configured()
 	pipelines[0].Model = func(m schema.Member) string { return m.Model + m.Labels["class"] }
 	look(t, s)
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		{Filter{Model: "Grill", Where: parsed("oil == 200")}, "c"},
 		{Filter{Model: "none"}, ""},
 	} {
-		list, _, err := s.Devices(t.Context(), ListQuery{Filter: c.filter})
+		list, _, err := s.Lists.Devices(t.Context(), ListQuery{Filter: c.filter})
 		var got []string
 		for _, d := range list.Devices {
 			got = append(got, d.Device)
@@ -56,25 +56,26 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		if err != nil || strings.Join(got, " ") != c.want || list.Total != len(got) {
 			t.Errorf("%+v: %q of %d, %v; want %s", c.filter, got, list.Total, err, c.want)
 		}
-		seen, _, err := s.Overview(t.Context(), c.filter)
+		seen, err := s.Maps.Overview(t.Context(), c.filter)
 		if err != nil || seen.Devices != len(got) {
 			t.Errorf("%+v: the overview has %d, %v", c.filter, seen.Devices, err)
 		}
-		export, err := s.Newest(t.Context(), FleetQuery{Filter: c.filter, Limit: 9})
+		export, err := s.FleetRows.Newest(t.Context(), FleetQuery{Filter: c.filter, Limit: 9})
 		if rows := rowsOf(t, export, err); strings.Join(rows, " ") != c.want {
 			t.Errorf("%+v: newest values of %q", c.filter, rows)
 		}
 	}
 	for _, where := range []string{"oli > 1", "door == nil and oli == nil", "labels.class == nil or oli > 1"} {
-		_, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Where: parsed(where)}})
+		_, _, err := s.Lists.Devices(t.Context(), ListQuery{Filter: Filter{Where: parsed(where)}})
 		if q, is := errors.AsType[*QueryError](err); !is || !strings.HasPrefix(q.Detail, `there is no sensor "oli"`) {
 			t.Errorf("%s: %v", where, err)
 		}
 	}
 	pipelines[0].Model = func(m schema.Member) string { return fmt.Sprint("new-", m.Device) }
-	s.accounts[0].Newer = func(ctx context.Context) ([]Pipeline, bool, error) { return pipelines, true, nil }
+	s.Accounts.all[0].Newer = func(ctx context.Context) ([]Pipeline, bool, error) { return pipelines, true, nil }
 	look(t, s)
-	if list, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}}); err != nil || list.Total != 1 {
+	list, _, err := s.Lists.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}})
+	if err != nil || list.Total != 1 {
 		t.Errorf("with other models: %+v, %v", list, err)
 	}
 }
@@ -90,7 +91,7 @@ func parsed(text string) *condition.Condition {
 
 // countRows reads an answer to its end.
 func countRows(s *Store, ctx context.Context, q ReadingsQuery) (n int, err error) {
-	out, err := s.Readings(ctx, q)
+	out, err := s.DeviceRows.Readings(ctx, q)
 	if err != nil {
 		return 0, err
 	}
@@ -112,10 +113,10 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	ann, bob := By(Within(t.Context(), "inn"), "ann"), By(Within(t.Context(), "inn"), "bob")
-	for s.deciding.Take(1, owners(ann)...) {
+	for s.decider.shares.Take(1, owners(ann)...) {
 	}
 	query := ListQuery{Filter: Filter{Where: parsed("oil == 1")}}
-	if list, _, err := s.Devices(bob, query); err != nil || list.Total != 1 {
+	if list, _, err := s.Lists.Devices(bob, query); err != nil || list.Total != 1 {
 		t.Errorf("bob gets %+v, %v", list, err)
 	}
 	rows := ReadingsQuery{Device: "a", From: time.Now().Add(-time.Hour), To: time.Now(), Limit: 10,
@@ -125,7 +126,7 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	}
 	left, leave := context.WithCancel(ann)
 	leave()
-	if _, _, err := s.Devices(left, query); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Lists.Devices(left, query); !errors.Is(err, context.Canceled) {
 		t.Errorf("when she is gone: %v", err)
 	}
 	waiting, cancel := context.WithTimeout(ann, 50*time.Millisecond)
@@ -146,7 +147,7 @@ func TestDearConditionEndsItsPart(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	look(t, s)
-	s.decidingTime = 0 // so each row takes too long
+	s.decider.limit = 0 // so each row takes too long
 	where := parsed("oil >= 0")
 	parts := func(ask func(after string) (Export, error)) (n, rows int) {
 		for after := ""; n == 0 || after != ""; n++ {
@@ -167,14 +168,14 @@ func TestDearConditionEndsItsPart(t *testing.T) {
 	readings := ReadingsQuery{Device: "a", From: now.Add(-time.Hour), To: now, Limit: 10, Where: where}
 	if n, rows := parts(func(after string) (Export, error) {
 		readings.After = after
-		return s.Readings(t.Context(), readings)
+		return s.DeviceRows.Readings(t.Context(), readings)
 	}); n < 5 || rows != 5 {
 		t.Errorf("%d readings in %d parts", rows, n)
 	}
 	windows := FleetQuery{Filter: Filter{Where: where}, From: now.Add(-time.Hour), To: now, Limit: 10, Window: "1m"}
 	if n, rows := parts(func(after string) (Export, error) {
 		windows.After = after
-		return s.Windows(t.Context(), windows)
+		return s.FleetRows.Windows(t.Context(), windows)
 	}); n < 5 || rows != 5 {
 		t.Errorf("%d windows in %d parts", rows, n)
 	}

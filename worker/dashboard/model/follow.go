@@ -12,9 +12,9 @@ import (
 
 // A Follower reads what a device writes from now on.
 type Follower struct {
-	store  *Store
-	member schema.Member
-	after  schema.RowKey // of the newest reading so far
+	accounts *Accounts
+	member   schema.Member
+	after    schema.RowKey // of the newest reading so far
 }
 
 const (
@@ -26,9 +26,9 @@ const (
 )
 
 // Follow returns what follows a device, or ErrUnknown.
-func (s *Store) Follow(ctx context.Context, id string) (*Follower, error) {
-	o, _, err := s.owner(ctx, id)
-	return &Follower{s, o.member, schema.RowKey{Ticks: tables.TicksOf(time.Now())}}, err
+func (ds *Devices) Follow(ctx context.Context, id string) (*Follower, error) {
+	o, _, err := ds.owners.owner(ctx, id)
+	return &Follower{ds.accounts, o.member, schema.RowKey{Ticks: tables.TicksOf(time.Now())}}, err
 }
 
 // Next returns the readings that are newer than all before. It takes one storage operation.
@@ -38,8 +38,8 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 		span.To = span.From + 1
 	}
 	ask := query.Question{Scope: query.ScopeOf(f.member), Span: span, Limit: maxFollowed}
-	sensors, units := f.store.sensorsOf(f.member), f.store.units()
-	for r, err := range query.Readable(f.store.fleetOf(f.member.Device).Readings(ctx, ask), new(query.Skipped)) {
+	sensors, units := f.accounts.sensorsOf(f.member), f.accounts.Configured().units()
+	for r, err := range query.Readable(f.accounts.fleetOf(f.member.Device).Readings(ctx, ask), new(query.Skipped)) {
 		if err != nil {
 			return all, err
 		}

@@ -32,16 +32,16 @@ type Gaps struct {
 }
 
 // Gaps returns the gaps in the numbers of a device's readings, from all rows of the span.
-func (s *Store) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
-	o, read, err := s.holder(ctx, q.Device)
+func (dr *DeviceRows) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
+	o, read, err := dr.devices.owners.holder(ctx, q.Device)
 	if err != nil {
 		return Export{}, err
 	}
-	out := &Gaps{Device: q.Device, Sequence: s.sensorsOf(o.member).Sequence, Rows: []answers.GapDay{},
+	out := &Gaps{Device: q.Device, Sequence: dr.accounts.sensorsOf(o.member).Sequence, Rows: []answers.GapDay{},
 		Extent: Extent{Operations: read.Operations}}
 	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.GapDay{},
-		Rows: s.gapDays(ctx, o.member, q, &out.Extent)}, nil
+		Rows: dr.gapDays(ctx, o.member, q, &out.Extent)}, nil
 }
 
 // RecentGaps are those of a page: of the last days.
@@ -60,14 +60,14 @@ const (
 
 // RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages, and none
 // if no model names a sequence number and the reading that a pipeline folded last has none in its row key.
-func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
-	o, first, err := s.holder(ctx, id)
+func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
+	o, first, err := dr.devices.owners.holder(ctx, id)
 	if err != nil {
 		return RecentGaps{}, first, err
 	}
-	d, known, err := s.device(ctx, o.member)
+	d, known, err := dr.devices.device(ctx, o.member)
 	first = first.And(known)
-	means := s.sensorsOf(o.member)
+	means := dr.accounts.sensorsOf(o.member)
 	numbered := means.Sequence != "" || slices.ContainsFunc(d.tracks, func(t tracked) bool {
 		key, err := schema.ParseRowKey(t.Checkpoint)
 		_, has := key.Number()
@@ -76,18 +76,18 @@ func (s *Store) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, er
 	if err != nil || !numbered {
 		return RecentGaps{}, first, err
 	}
-	found, read, err := s.gaps.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
-		func(ctx context.Context) (RecentGaps, error) { return s.recentGaps(ctx, o.member, means) })
+	found, read, err := dr.recent.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
+		func(ctx context.Context) (RecentGaps, error) { return dr.recentGaps(ctx, o.member, means) })
 	return found, first.And(read), err
 }
 
-func (s *Store) recentGaps(ctx context.Context, m schema.Member, means *fold.Sensors) (RecentGaps, error) {
+func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fold.Sensors) (RecentGaps, error) {
 	now := time.Now().UTC()
 	from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
 	ask := gapsQuestion(m, means, GapsQuery{string(m.Device), from, now})
 	ask.Pages = recentPages
 	found := RecentGaps{Numbered: true, Sequence: means.Sequence}
-	for d, err := range s.fleetOf(m.Device).Gaps(ctx, ask) {
+	for d, err := range dr.accounts.fleetOf(m.Device).Gaps(ctx, ask) {
 		switch {
 		case errors.Is(err, query.ErrMore):
 			found.Some = true
@@ -108,16 +108,16 @@ func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Quest
 }
 
 // gapDays yields the days of a device.
-func (s *Store) gapDays(
+func (dr *DeviceRows) gapDays(
 	ctx context.Context, m schema.Member, q GapsQuery, out *Extent,
 ) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		ctx, meter := metered(ctx)
-		before, rows := out.Operations, new(atomic.Int64)
-		defer func() { out.Operations, out.RowsRead = before+int(meter.Load()), rows.Load() }()
-		ask := gapsQuestion(m, s.sensorsOf(m), q)
+		rows := new(atomic.Int64)
+		ctx, end := out.metered(ctx, rows)
+		defer end()
+		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), q)
 		ask.Rows = rows
-		for d, err := range s.fleetOf(m.Device).Gaps(ctx, ask) {
+		for d, err := range dr.accounts.fleetOf(m.Device).Gaps(ctx, ask) {
 			if err == nil && rows.Load() > maxRead {
 				err = queryErrorf("the span has more than %d rows: ask for a shorter one", maxRead)
 			}

@@ -12,8 +12,8 @@ import (
 
 // Incident returns an incident with its transitions and notes, or ErrUnknown. It takes at most five storage operations,
 // those of the device's record among them.
-func (s *Store) Incident(ctx context.Context, id schema.IncidentID) (IncidentAnswer, Read, error) {
-	i, read, err := s.IncidentNow(ctx, id)
+func (is *IncidentAnswers) Incident(ctx context.Context, id schema.IncidentID) (IncidentAnswer, Read, error) {
+	i, read, err := is.Now(ctx, id)
 	if err != nil {
 		return IncidentAnswer{}, read, err
 	}
@@ -29,16 +29,16 @@ func (s *Store) Incident(ctx context.Context, id schema.IncidentID) (IncidentAns
 	return a, read, nil
 }
 
-// IncidentNow reads an incident from storage, or returns ErrUnknown. For the incident of a tenant that ctx may not see,
+// Now reads an incident from storage, or returns ErrUnknown. For the incident of a tenant that ctx may not see,
 // it does what it does for that of an unknown device.
-func (s *Store) IncidentNow(ctx context.Context, id schema.IncidentID) (i query.Incident, read Read, err error) {
-	o, first, err := s.holder(ctx, string(id.Device))
+func (is *IncidentAnswers) Now(ctx context.Context, id schema.IncidentID) (i query.Incident, read Read, err error) {
+	o, first, err := is.owners.holder(ctx, string(id.Device))
 	if err != nil {
 		return i, first, err
 	}
 	counting, meter := metered(ctx)
 	read = Read{At: time.Now()}
-	fleet := s.fleetOf(id.Device)
+	fleet := is.accounts.fleetOf(id.Device)
 	i, err = fleet.IncidentOf(counting, o.member, id)
 	if within(ctx) == "" && o.record != nil {
 		for _, o.member.Tenant = range o.record.Tenants()[1:] { // it may be of a tenant that had the device
@@ -54,8 +54,8 @@ func (s *Store) IncidentNow(ctx context.Context, id schema.IncidentID) (i query.
 	return i, first.And(read), err
 }
 
-// ForgetIncident has the open incidents of a tenant read again at the next poll: somebody has changed one.
-func (s *Store) ForgetIncident(i query.Incident) {
-	s.open.refresh(tenantIn{i.Home.Tenant, s.accountOf(i.ID.Device).number})
-	s.watch.touch()
+// Forget has the open incidents of a tenant read again at the next poll: somebody has changed one.
+func (is *IncidentAnswers) Forget(i query.Incident) {
+	is.open.refresh(tenantIn{i.Home.Tenant, is.accounts.accountOf(i.ID.Device).number})
+	is.accounts.watch.touch()
 }

@@ -26,6 +26,16 @@ type IncidentQuery struct {
 	Asked        string // the question, without limit and after
 }
 
+// IncidentAnswers have open incidents, which the poller has in memory, and closed ones, which are read from storage.
+type IncidentAnswers struct {
+	accounts *Accounts
+	owners   *Owners
+	decider  *decider
+	open     *openSet
+	counted  cache[[]query.Incident] // of a tenant's day
+	ofDevice cache[[]query.Incident]
+}
+
 // IncidentStates returns the states of incidents.
 func IncidentStates() []string {
 	return []string{query.IncidentOpen, query.IncidentAcknowledged, query.IncidentClosed}
@@ -54,15 +64,15 @@ func (q *IncidentQuery) selects(i *query.Incident) bool {
 // maxIncidentReads is how many storage operations a part of an answer takes at most before it ends with a cursor.
 const maxIncidentReads = 100
 
-// Incidents returns incidents, the newest first. Those that are not closed take no storage operations of their own.
+// List returns incidents, the newest first. Those that are not closed take no storage operations of their own.
 // Closed ones are read from storage, one tenant after the other.
-func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) {
-	read, err := s.polled(ctx)
+func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, error) {
+	read, err := is.accounts.current(ctx)
 	if err != nil {
 		return Export{}, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	cursor, after := s.cursorFor("incidents", within(ctx), q.Asked), ""
+	cursor, after := is.accounts.cursorFor("incidents", within(ctx), q.Asked), ""
 	if q.After != "" {
 		if after, err = cursor.place(q.After); err != nil {
 			return Export{}, err
@@ -73,9 +83,9 @@ func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) 
 	if !q.From.IsZero() {
 		out.From, out.To = &q.From, &q.To
 	}
-	all := s.openOnes(&q, after, &out.Extent)
+	all := is.openOnes(&q, after, &out.Extent)
 	if q.closed() {
-		all = s.storedOnes(ctx, &q, after, &out.Extent)
+		all = is.storedOnes(ctx, &q, after, &out.Extent)
 	}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.Incident{},
 		Rows: func(yield func(any, error) bool) {
@@ -101,10 +111,10 @@ func (s *Store) Incidents(ctx context.Context, q IncidentQuery) (Export, error) 
 		}}, nil
 }
 
-// IncidentList returns a part of an answer as a whole.
-func (s *Store) IncidentList(ctx context.Context, q IncidentQuery) (Incidents, Read, error) {
+// ListPart returns a part of an answer as a whole.
+func (is *IncidentAnswers) ListPart(ctx context.Context, q IncidentQuery) (Incidents, Read, error) {
 	read := Read{At: time.Now(), Cached: true}
-	answer, err := s.Incidents(ctx, q)
+	answer, err := is.List(ctx, q)
 	if err != nil {
 		return Incidents{}, read, err
 	}
@@ -131,9 +141,9 @@ func parsePlace(place string) (t schema.Tenant, key string) {
 }
 
 // openOnes yields incidents from memory.
-func (s *Store) openOnes(q *IncidentQuery, after string, out *Extent) iter.Seq2[query.Incident, error] {
+func (is *IncidentAnswers) openOnes(q *IncidentQuery, after string, out *Extent) iter.Seq2[query.Incident, error] {
 	_, key := parsePlace(after)
-	all, _ := s.open.ofTenant(q.Tenant)
+	all, _ := is.open.ofTenant(q.Tenant)
 	return func(yield func(query.Incident, error) bool) {
 		for _, i := range all {
 			if i.ID.Key() <= key && after != "" {
@@ -147,7 +157,7 @@ func (s *Store) openOnes(q *IncidentQuery, after string, out *Extent) iter.Seq2[
 }
 
 // storedOnes yields incidents from storage. It sets out.Next when it may not read more.
-func (s *Store) storedOnes(
+func (is *IncidentAnswers) storedOnes(
 	ctx context.Context, q *IncidentQuery, after string, out *Extent,
 ) iter.Seq2[query.Incident, error] {
 	tenant, key := parsePlace(after)
@@ -159,7 +169,7 @@ func (s *Store) storedOnes(
 		ctx, meter := metered(ctx)
 		before := out.Operations
 		defer func() { out.Operations = before + int(meter.Load()) }()
-		for _, t := range s.tenantsOf(q) {
+		for _, t := range is.tenantsOf(q) {
 			if after != "" && t.Key() < tenant.Key() {
 				continue
 			}
@@ -167,7 +177,7 @@ func (s *Store) storedOnes(
 			if after != "" && t == tenant {
 				ask.After = idOfKey(key)
 			}
-			for i, err := range query.Readable(s.incidents(ctx, ask), new(query.Skipped)) {
+			for i, err := range query.Readable(is.stored(ctx, ask), new(query.Skipped)) {
 				if out.RowsRead++; !yield(i, err) || err != nil {
 					return
 				}
@@ -180,13 +190,13 @@ func (s *Store) storedOnes(
 	}
 }
 
-// incidents yields the incidents of a tenant, or those of a device, the newest first.
-func (s *Store) incidents(ctx context.Context, ask query.IncidentSelector) iter.Seq2[query.Incident, error] {
+// stored yields the incidents of a tenant, or those of a device, the newest first.
+func (is *IncidentAnswers) stored(ctx context.Context, ask query.IncidentSelector) iter.Seq2[query.Incident, error] {
 	if ask.Device != "" {
-		return s.fleetOf(ask.Device).Incidents(ctx, ask)
+		return is.accounts.fleetOf(ask.Device).Incidents(ctx, ask)
 	}
 	newest := func(a, b query.Incident) int { return strings.Compare(a.ID.Key(), b.ID.Key()) }
-	return query.Limited(merged(ctx, s, newest, func(a *account) iter.Seq2[query.Incident, error] {
+	return query.Limited(merged(ctx, is.accounts, newest, func(a *account) iter.Seq2[query.Incident, error] {
 		return a.fleet.Incidents(ctx, ask)
 	}), ask.Limit)
 }
@@ -201,15 +211,15 @@ func idOfKey(key string) *schema.IncidentID {
 }
 
 // tenantsOf returns the tenants that a question is about, in the order of their keys. It takes no operations.
-func (s *Store) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
+func (is *IncidentAnswers) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
 	only := ""
 	if q.Device != "" {
-		home, known := s.index.home(q.Device)
+		home, known := is.accounts.index.home(q.Device)
 		if only = string(home.Tenant); !known {
 			return nil
 		}
 	}
-	for _, name := range s.index.tenantNames() {
+	for _, name := range is.accounts.index.tenantNames() {
 		if (q.Tenant == "" || name == q.Tenant) && (q.Device == "" || name == only) {
 			all = append(all, schema.Tenant(name))
 		}

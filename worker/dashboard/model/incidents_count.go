@@ -13,9 +13,9 @@ import (
 	"furrow/worker/query"
 )
 
-// openIncidents counts the open incidents of the devices that a filter selects.
-func (s *Store) openIncidents(f Filter) (n OpenIncidents) {
-	all, more := s.filteredOnes(f)
+// countOpen counts the open incidents of the devices that a filter selects.
+func (is *IncidentAnswers) countOpen(f Filter) (n OpenIncidents) {
+	all, more := is.openOf(f)
 	n.More = more
 	for _, i := range all {
 		switch i.Severity {
@@ -36,31 +36,31 @@ func (s *Store) openIncidents(f Filter) (n OpenIncidents) {
 	return n
 }
 
-// filteredOnes returns the open incidents of the devices that a filter selects, the newest first.
-func (s *Store) filteredOnes(f Filter) (all []query.Incident, more bool) {
-	all, more = s.open.ofTenant(f.Tenant)
+// openOf returns the open incidents of the devices that a filter selects, the newest first.
+func (is *IncidentAnswers) openOf(f Filter) (all []query.Incident, more bool) {
+	all, more = is.open.ofTenant(f.Tenant)
 	if f == (Filter{}) {
 		return all, more
 	}
-	x := s.index
+	x := is.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	m := x.matcher(f, s.silence())
+	m := x.matcher(f, is.accounts.silence())
 	return slices.DeleteFunc(all, func(i query.Incident) bool {
 		at, known := x.at[string(i.ID.Device)]
 		return !known || !m.matches(int(at))
 	}), more
 }
 
-// NewestIncidents returns at most n open incidents of the devices that a filter selects: the greatest severity first,
+// Newest returns at most n open incidents of the devices that a filter selects: the greatest severity first,
 // and then the newest. It takes no storage operations of its own.
-func (s *Store) NewestIncidents(ctx context.Context, f Filter, n int) ([]answers.Incident, error) {
+func (is *IncidentAnswers) Newest(ctx context.Context, f Filter, n int) ([]answers.Incident, error) {
 	f.Tenant = scoped(ctx, f.Tenant)
-	f, err := s.decide(ctx, f)
+	f, err := is.decider.decide(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	all, _ := s.filteredOnes(f)
+	all, _ := is.openOf(f)
 	slices.SortStableFunc(all, func(a, b query.Incident) int {
 		return cmp.Compare(severityOf(b.Severity), severityOf(a.Severity))
 	})
@@ -93,9 +93,9 @@ const (
 	countAge       = time.Minute
 )
 
-// IncidentCounts counts the incidents that a question selects, in any state. A tenant takes three storage operations,
+// Counts counts the incidents that a question selects, in any state. A tenant takes three storage operations,
 // two for each month in which its devices were deployed, and one per thousand rows, shared by all requests of a minute.
-func (s *Store) IncidentCounts(ctx context.Context, q IncidentQuery) (n IncidentCounts, read Read, err error) {
+func (is *IncidentAnswers) Counts(ctx context.Context, q IncidentQuery) (n IncidentCounts, read Read, err error) {
 	q.Tenant, q.States, q.From, q.To = scoped(ctx, q.Tenant), IncidentStates(), time.Time{}, time.Time{}
 	n = IncidentCounts{From: time.Now().UTC().Truncate(time.Hour).Add((1 - countedHours) * time.Hour),
 		Hours: make([]int, countedHours)}
@@ -107,19 +107,19 @@ func (s *Store) IncidentCounts(ctx context.Context, q IncidentQuery) (n Incident
 		}
 		return rules[i.ID.Rule]
 	}
-	open, more := s.open.ofTenant(q.Tenant)
+	open, more := is.open.ofTenant(q.Tenant)
 	for i := range open {
 		if q.selects(&open[i]) {
 			rule(&open[i]).Open++
 		}
 	}
 	n.More = more
-	tenants := s.tenantsOf(&q)
+	tenants := is.tenantsOf(&q)
 	if n.None = len(tenants) > countedTenants; n.None {
 		tenants = nil
 	}
 	for _, t := range tenants {
-		all, one, err := s.dayIncidents(ctx, t, n.From)
+		all, one, err := is.ofDay(ctx, t, n.From)
 		if read = read.And(one); err != nil {
 			return n, read, err
 		}
@@ -142,13 +142,13 @@ func (s *Store) IncidentCounts(ctx context.Context, q IncidentQuery) (n Incident
 	return n, read, nil
 }
 
-// dayIncidents reads the incidents of a tenant that opened first since a time.
-func (s *Store) dayIncidents(ctx context.Context, t schema.Tenant, from time.Time) ([]query.Incident, Read, error) {
+// ofDay reads the incidents of a tenant that opened first since a time.
+func (is *IncidentAnswers) ofDay(ctx context.Context, t schema.Tenant, from time.Time) ([]query.Incident, Read, error) {
 	key := string(t) + schema.Separator + strconv.FormatInt(from.Unix(), 10)
-	return s.counted.get(ctx, key, countAge, func(ctx context.Context) ([]query.Incident, error) {
+	return is.counted.get(ctx, key, countAge, func(ctx context.Context) ([]query.Incident, error) {
 		ask := query.IncidentSelector{Tenant: t, Limit: maxCounted,
 			Span: query.Span{From: tables.TicksOf(from), To: tables.MaxTicks}}
-		return collect(s.incidents(ctx, ask), new(query.Skipped))
+		return collect(is.stored(ctx, ask), new(query.Skipped))
 	})
 }
 
@@ -158,19 +158,21 @@ const (
 	lookBack           = 24 * time.Hour // at least
 )
 
-// DeviceIncidents returns the incidents of a device that were open in a span, the newest first. Closed ones are found
+// OfDevice returns the incidents of a device that were open in a span, the newest first. Closed ones are found
 // that opened first within the span, or not longer before it than it is long; at least a day. One storage operation
 // reads a thousand rows of devices that were deployed in the same month.
-func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Time) ([]answers.Incident, Read, error) {
-	o, first, err := s.holder(ctx, id)
+func (is *IncidentAnswers) OfDevice(
+	ctx context.Context, id string, from, to time.Time,
+) ([]answers.Incident, Read, error) {
+	o, first, err := is.owners.holder(ctx, id)
 	if err != nil {
 		return nil, first, err
 	}
 	span := spanOf(from.Add(-max(lookBack, to.Sub(from))), to)
 	key := ofMember(o.member) + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
-	found, read, err := s.ofDevice.get(ctx, key, deviceIncidentsAge,
+	found, read, err := is.ofDevice.get(ctx, key, deviceIncidentsAge,
 		func(ctx context.Context) (all []query.Incident, err error) {
-			found := s.fleetOf(o.member.Device).IncidentsOfDevice(ctx, o.member, span)
+			found := is.accounts.fleetOf(o.member.Device).IncidentsOfDevice(ctx, o.member, span)
 			for i, err := range query.Readable(found, new(query.Skipped)) {
 				if err != nil {
 					return nil, err
@@ -181,11 +183,11 @@ func (s *Store) DeviceIncidents(ctx context.Context, id string, from, to time.Ti
 			}
 			return all, nil
 		})
-	return s.within(found, o.member, from, to), first.And(read), err
+	return is.within(found, o.member, from, to), first.And(read), err
 }
 
 // within adds older incidents of a tenant's device that are still open, and leaves out those that closed before a span.
-func (s *Store) within(found []query.Incident, m schema.Member, from, to time.Time) []answers.Incident {
+func (is *IncidentAnswers) within(found []query.Incident, m schema.Member, from, to time.Time) []answers.Incident {
 	known := map[schema.IncidentID]bool{}
 	all := []answers.Incident{}
 	add := func(i *query.Incident) {
@@ -198,7 +200,7 @@ func (s *Store) within(found []query.Incident, m schema.Member, from, to time.Ti
 	for i := range found {
 		add(&found[i])
 	}
-	open, _ := s.open.ofTenant("")
+	open, _ := is.open.ofTenant("")
 	for i := range open {
 		if open[i].ID.Device == m.Device && open[i].Home.Tenant == m.Tenant {
 			add(&open[i])

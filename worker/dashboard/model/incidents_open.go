@@ -49,11 +49,11 @@ const (
 // incidents reads the open incidents of tenants.
 func (p *poller) incidents(ctx context.Context) error {
 	in := p.account.number
-	due := p.store.open.due(p.store.index.tenantsIn(in), p.store.incidentInterval())
+	due := p.open.due(p.accounts.index.tenantsIn(in), p.incidentInterval())
 	if len(due) == 0 {
 		return nil
 	}
-	fleet, open := p.account.fleet, &p.store.open
+	fleet, open := p.account.fleet, p.open
 	mutes, err := fleet.MutesForAll(ctx)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (p *poller) incidents(ctx context.Context) error {
 		})
 	}
 	err = g.Wait()
-	p.store.index.incidents(open.severities())
+	p.accounts.index.incidents(open.severities())
 	if err != nil {
 		return err
 	}
@@ -78,22 +78,17 @@ func (p *poller) incidents(ctx context.Context) error {
 }
 
 // incidentInterval is how long a tenant's index is used. Without rules, incidents do not change.
-func (s *Store) incidentInterval() time.Duration {
-	if s.HasRules() {
-		return min(2*s.c.Interval, incidentsWaited)
+func (p *poller) incidentInterval() time.Duration {
+	if p.accounts.Configured().HasRules() {
+		return min(2*p.interval, incidentsWaited)
 	}
 	return seekInterval
-}
-
-// HasRules reports whether a pipeline opens and closes incidents.
-func (s *Store) HasRules() bool {
-	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Rules })
 }
 
 // checkIncidents reads some open incidents themselves, the longest unread first. Their index is a hint: a worker that
 // slept may add an incident after it has closed, or after its device has left the fleet.
 func (p *poller) checkIncidents(ctx context.Context) error {
-	for _, i := range p.store.open.unchecked(p.account.number, time.Now()) {
+	for _, i := range p.open.unchecked(p.account.number, time.Now()) {
 		_, open, err := p.account.fleet.StillOpen(ctx, i.Transition)
 		if open && err == nil {
 			open, err = p.closedIfLeft(ctx, i.ID.Device)
@@ -102,9 +97,9 @@ func (p *poller) checkIncidents(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil && !errors.Is(err, query.ErrNoIncident) {
-			p.store.log.Warn("incident cannot be checked", "incident", i.ID.String(), "error", err)
+			p.accounts.log.Warn("incident cannot be checked", "incident", i.ID.String(), "error", err)
 		}
-		p.store.open.checked(p.account.number, i, open || err != nil)
+		p.open.checked(p.account.number, i, open || err != nil)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 	a := rollup.Aggregate{Count: 10, Sum: 50, Min: 1, Max: 9, First: 1, Last: 9}
 	for i := range devices {
 		id := schema.DeviceID(fmt.Sprintf("d%05d", i))
-		s.index.add(0, schema.Member{Device: id, Tenant: "contoso", Month: month})
+		s.Accounts.index.add(0, schema.Member{Device: id, Tenant: "contoso", Month: month})
 		for _, window := range []schema.Window{schema.Hour, schema.Daily} {
 			p := schema.RollupPartition{Tenant: "contoso", Window: window, Day: schema.DayOf(now), Month: month}
 			row := schema.RollupRow{Device: id, Bucket: window.Start(now)}
@@ -43,14 +43,14 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 			must.Have(f.Client.Table(f.Names.Rollups()).Submit(t.Context(), g))(t)
 		}
 	}
-	s.watch.ended(0, nil)
+	s.Accounts.watch.ended(0, nil)
 	f.Requests()
-	one, read, err := s.Tenant(t.Context(), "contoso")
+	one, read, err := s.Tenants.Tenant(t.Context(), "contoso")
 	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages ||
 		f.Requests() != todayPages {
 		t.Errorf("%+v, %+v, %v", one, read, err)
 	}
-	day, read, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
+	day, read, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
 	if n := f.Requests(); err != nil || n > dayPages || n != read.Operations || len(day.Points) != 1 ||
 		*day.Points[0].Mean != 5 {
 		t.Errorf("%+v, %+v, %v; %d requests", day, read, err, n)
@@ -58,11 +58,11 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 		t.Errorf("%d devices with %d readings, some: %v", day.Devices, day.Points[0].Count, day.Some)
 	}
 	for i := range 3 * dayPages { // more months than pages
-		s.index.add(0, schema.Member{Device: schema.DeviceID(fmt.Sprint("x", i)), Tenant: "contoso",
+		s.Accounts.index.add(0, schema.Member{Device: schema.DeviceID(fmt.Sprint("x", i)), Tenant: "contoso",
 			Month: schema.Month{Year: 2000 + i/12, Month: time.Month(1 + i%12)}})
 	}
-	s.days = newCache[tenantDay]()
-	day, _, err = s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
+	s.Charts.days = newCache[tenantDay]()
+	day, _, err = s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
 	if err != nil || !day.Some || f.Requests() > dayPages {
 		t.Errorf("%+v, %v", day, err)
 	}
@@ -70,10 +70,10 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 
 func TestRangesOfALargeTenantCoverItInOrder(t *testing.T) {
 	s := crowd(seeded(t), 1000)
-	of, _ := s.index.only("t1")
-	total := s.index.total(of)
+	of, _ := s.Accounts.index.only("t1")
+	total := s.Accounts.index.total(of)
 	for _, n := range []int{1, 7, 40, 5000} {
-		homes, missing := s.index.spread("t1", of, n)
+		homes, missing := s.Accounts.index.spread("t1", of, n)
 		if len(homes) != min(n, total) || missing != (n == 1) {
 			t.Errorf("%d ranges of %d devices, want %d; months are missing: %v", len(homes), total, n, missing)
 		}

@@ -31,16 +31,16 @@ const (
 )
 
 // layer returns the layer of a sensor.
-func (s *Store) layer(sensor string) *layer {
-	return s.layers.get(sensor, func() *layer {
-		x := s.index
+func (ms *Maps) layer(sensor string) *layer {
+	return ms.layers.get(sensor, func() *layer {
+		x := ms.accounts.index
 		x.mu.RLock()
 		defer x.mu.RUnlock()
-		if s.ground == nil || s.ground.placed != x.placed { // the lock of layers is held
-			s.ground = x.ground()
+		if ms.ground == nil || ms.ground.placed != x.placed { // the lock of layers is held
+			ms.ground = x.ground()
 		}
-		n := len(s.ground.devices)
-		k := &layer{ground: s.ground, numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n),
+		n := len(ms.ground.devices)
+		k := &layer{ground: ms.ground, numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n),
 			doubtful: make([]bool, n)}
 		number, known := x.sensors.number[sensor]
 		for i, at := range k.devices {

@@ -35,46 +35,47 @@ const (
 	DefaultListed = 50
 )
 
+// Lists are lists of devices, from the index.
+type Lists struct {
+	accounts *Accounts
+	sensors  *Census
+	decider  *decider
+}
+
 // Devices returns a page of a list of devices. Over all pages, each device that exists throughout and keeps its
 // place in the order comes once.
-func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, error) {
-	read, err := s.polled(ctx)
+func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, error) {
+	read, err := ls.accounts.current(ctx)
 	if err != nil {
 		return DeviceList{}, read, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	if err := s.checkFilter(q.Filter, q.Sensor); err != nil {
+	if err := ls.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
 		return DeviceList{}, read, err
 	}
-	if q.Filter, err = s.decide(ctx, q.Filter); err != nil {
+	if q.Filter, err = ls.decider.decide(ctx, q.Filter); err != nil {
 		return DeviceList{}, read, err
 	}
-	list, err := s.list(q)
+	list, err := ls.list(q)
 	list.Operations = read.Operations
 	return list, read, err
 }
 
-// polled waits for the poller where that takes a moment, and describes what it has read.
-func (s *Store) polled(ctx context.Context) (Read, error) {
-	at, err := s.watch.await(ctx)
-	return Read{At: at, Operations: s.cost(), Cached: true}, err
-}
-
-func (s *Store) list(q ListQuery) (DeviceList, error) {
+func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
 	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
-	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
-	out.Sensor, out.Unit = q.Sensor, s.unit(q.Sensor)
-	cursor := s.cursor(q)
+	q.Sensor = cmp.Or(q.Sensor, ls.sensors.ofTenant(q.Tenant).first())
+	out.Sensor, out.Unit = q.Sensor, ls.accounts.Configured().unit(q.Sensor)
+	cursor := ls.cursor(q)
 	after, err := cursor.rank(q.After)
 	if err != nil {
 		return out, err
 	}
-	x := s.index
+	x := ls.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	sensor, sensed := x.sensors.number[q.Sensor]
-	silence := s.silence()
+	silence := ls.accounts.silence()
 	matcher := x.matcher(q.Filter, silence)
 	first := smallest{limit: q.Limit + 1}
 	for i := range x.devices {

@@ -20,13 +20,13 @@ func TestListHasEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
 			n := 300 + r.IntN(300)
 			s := crowd(r, n)
 			before := map[string]bool{}
-			for i := range s.index.devices {
-				before[s.index.devices[i].id] = true
+			for i := range s.Accounts.index.devices {
+				before[s.Accounts.index.devices[i].id] = true
 			}
 			ask := ListQuery{Sort: sort, Sensor: sensor, Limit: 1 + r.IntN(60)}
 			seen := map[string]bool{}
 			for pages := 0; ; pages++ {
-				list := must.Have(s.list(ask))(t)
+				list := must.Have(s.Lists.list(ask))(t)
 				for _, d := range list.Devices {
 					if seen[d.Device] {
 						t.Fatalf("by %s, %s comes twice", sort, d.Device)
@@ -66,10 +66,10 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 		if r.IntN(2) == 0 {
 			ask.Box = &box
 		}
-		list := must.Have(s.list(ask))(t)
+		list := must.Have(s.Lists.list(ask))(t)
 		want := 0
-		for i := range s.index.devices {
-			if d := &s.index.devices[i]; meets(s, d, ask) {
+		for i := range s.Accounts.index.devices {
+			if d := &s.Accounts.index.devices[i]; meets(s, d, ask) {
 				want++
 			}
 		}
@@ -85,12 +85,12 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 
 func meets(s *Store, d *device, ask ListQuery) bool {
-	x := s.index
+	x := s.Accounts.index
 	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) &&
 		(ask.Site == "" || x.sites.text(d.site) == ask.Site) && hasLabel(d, ask.Label) &&
 		strings.Contains(d.id, strings.ToLower(ask.Text)) &&
 		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) &&
-		(ask.State == "" || d.state(s.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
+		(ask.State == "" || d.state(s.Accounts.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
 }
 
 func hasLabel(d *device, label string) bool {
@@ -127,12 +127,12 @@ func newestOf(r Row) (t time.Time) {
 
 func TestCursorOfAnotherOrderIsRefused(t *testing.T) {
 	s := crowd(seeded(t), 10)
-	list, err := s.list(ListQuery{Sort: SortTime, Limit: 2})
+	list, err := s.Lists.list(ListQuery{Sort: SortTime, Limit: 2})
 	if err != nil || list.Next == "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, after := range []string{list.Next, "!", "bm90IEpTT04", "e30"} {
-		if _, err := s.list(ListQuery{Sort: SortValue, After: after}); err == nil {
+		if _, err := s.Lists.list(ListQuery{Sort: SortValue, After: after}); err == nil {
 			t.Errorf("after %q is accepted", after)
 		}
 	}
@@ -144,7 +144,7 @@ func FuzzCursor(f *testing.F) {
 	s := crowdAt(rand.New(rand.NewPCG(1, 1)), 20, time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC))
 	given := map[[2]string]bool{}
 	for _, sort := range []string{SortDevice, SortTime, SortValue} {
-		list, _ := s.list(ListQuery{Sort: sort, Limit: 3})
+		list, _ := s.Lists.list(ListQuery{Sort: sort, Limit: 3})
 		given[[2]string{list.Next, sort}] = true
 		f.Add(list.Next, sort)
 		f.Add(list.Next+"A", sort)
@@ -152,7 +152,7 @@ func FuzzCursor(f *testing.F) {
 	}
 	f.Add("e30", SortDevice)
 	f.Fuzz(func(t *testing.T, after, sort string) {
-		list, err := s.list(ListQuery{Sort: sort, After: after, Limit: 3})
+		list, err := s.Lists.list(ListQuery{Sort: sort, After: after, Limit: 3})
 		if err == nil && len(list.Devices) > 3 || err != nil && fmt.Sprint(err) == "" ||
 			(err == nil) != (after == "" || given[[2]string{after, sort}]) && sort != "" {
 			t.Errorf("%+v, %v", list, err)

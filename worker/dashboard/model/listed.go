@@ -15,10 +15,10 @@ type listed struct {
 const listedAtOnce = 10_000
 
 // Listed returns the devices of a list as rows.
-func (s *Store) Listed(ctx context.Context, q ListQuery) (Export, error) {
+func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 	limit := q.Limit
 	q.Limit = min(limit, listedAtOnce)
-	list, read, err := s.Devices(ctx, q)
+	list, read, err := ls.Devices(ctx, q)
 	if err != nil {
 		return Export{}, err
 	}
@@ -37,8 +37,8 @@ func (s *Store) Listed(ctx context.Context, q ListQuery) (Export, error) {
 				return
 			}
 			if err = ctx.Err(); err == nil {
-				if q.Filter, err = s.decide(ctx, q.Filter); err == nil {
-					list, err = s.list(q)
+				if q.Filter, err = ls.decider.decide(ctx, q.Filter); err == nil {
+					list, err = ls.list(q)
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 // A Live follows the changes of a map.
 type Live struct {
-	store *Store
+	maps  *Maps
 	query MapQuery
 	last  Map
 	shown map[string]mark // by id, of clusters and of devices
@@ -17,7 +17,7 @@ type Live struct {
 	scaled time.Time // when the scale of colours was last changed
 
 	incidents   map[string]incidentMark // by ID; nil before the first
-	openVersion uint64                  // of the store's open incidents
+	openVersion uint64                  // of the open incidents
 }
 
 const scaleAge = 10 * time.Second // colours that change faster would be hard to read
@@ -29,10 +29,10 @@ type mark struct {
 }
 
 // Live returns a map and what follows its changes.
-func (s *Store) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
+func (ms *Maps) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
-	m, _, err := s.Map(ctx, q)
-	l := &Live{store: s, query: q}
+	m, _, err := ms.Map(ctx, q)
+	l := &Live{maps: ms, query: q}
 	l.take(m)
 	return l, m, err
 }
@@ -40,12 +40,12 @@ func (s *Store) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
 // Next returns what has changed since the last call, and whether anything has. When the map's sensor has
 // changed, it returns the whole map.
 func (l *Live) Next(ctx context.Context) (c Change, whole *Map, any bool) {
-	decided, err := l.store.decide(ctx, l.query.Filter)
+	decided, err := l.maps.decider.decide(ctx, l.query.Filter)
 	if err != nil {
 		return c, nil, false // the next time
 	}
 	l.query.Filter = decided
-	m := l.store.mapAt(l.query, l.store.watch.touch())
+	m := l.maps.mapAt(l.query, l.maps.accounts.watch.touch())
 	if m.Sensor != l.last.Sensor || m.Unit != l.last.Unit {
 		l.take(m)
 		return c, &m, true
@@ -125,14 +125,14 @@ type incidentMark struct {
 // NextIncidents returns the open incidents that have changed since the last call: that opened or closed, or were
 // acknowledged or muted. The first call returns none.
 func (l *Live) NextIncidents() (all []IncidentChange) {
-	version := l.store.open.current()
+	version := l.maps.incidents.open.current()
 	if l.incidents != nil && version == l.openVersion || l.query.Where != nil && l.query.holds == nil {
 		return nil
 	}
 	l.openVersion = version
 	before := l.incidents
 	l.incidents = map[string]incidentMark{}
-	open, more := l.store.filteredOnes(l.query.Filter)
+	open, more := l.maps.incidents.openOf(l.query.Filter)
 	for i := range open {
 		one := &open[i]
 		now := incidentMark{one.Number, one.Acknowledged, one.Muted, answers.IncidentOf(one)}

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -14,35 +15,45 @@ type MapQuery struct {
 	Sensor string // empty: the number that most devices have
 }
 
+// Maps show where the devices of a fleet are, and how they are.
+type Maps struct {
+	accounts  *Accounts
+	sensors   *Census
+	incidents *IncidentAnswers
+	decider   *decider
+	layers    *memo[*layer]
+	ground    *ground
+}
+
 // maxDots is the largest number of devices in view that are shown one by one.
 const maxDots = 800
 
-func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
-	read, err := s.polled(ctx)
+func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
+	read, err := ms.accounts.current(ctx)
 	if err != nil {
 		return Map{}, read, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	if err := s.checkFilter(q.Filter, q.Sensor); err != nil {
+	if err := ms.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
 		return Map{}, read, err
 	}
-	if q.Filter, err = s.decide(ctx, q.Filter); err != nil {
+	if q.Filter, err = ms.decider.decide(ctx, q.Filter); err != nil {
 		return Map{}, read, err
 	}
-	return s.mapAt(q, read.At), read, nil
+	return ms.mapAt(q, read.At), read, nil
 }
 
 // mapAt returns the map of the index as it is.
-func (s *Store) mapAt(q MapQuery, at time.Time) Map {
+func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	q.Box = cmp.Or(q.Box, World())
-	sensors := s.sensors(q.Tenant)
+	sensors := ms.sensors.ofTenant(q.Tenant)
 	q.Sensor = cmp.Or(q.Sensor, sensors.first())
-	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor),
-		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.cost()}
-	silence := s.silence()
-	of := s.index.selected(q.Filter, silence)
+	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: ms.accounts.Configured().unit(q.Sensor),
+		Clusters: []Cluster{}, Devices: []Dot{}, Operations: ms.accounts.operations()}
+	silence := ms.accounts.silence()
+	of := ms.accounts.index.selected(q.Filter, silence)
 	m.Total = of.total
-	l := s.layer(q.Sensor)
+	l := ms.layer(q.Sensor)
 	sums := make([]sum, 0, 256)
 	for _, c := range q.Box.cells(q.Zoom) {
 		if sum := l.sum(c, of, silence); sum.n > 0 {
@@ -69,21 +80,8 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 			m.Clusters = append(m.Clusters, sum.cluster())
 		}
 	}
-	m.Devices = s.index.dots(single, q.Sensor, silence)
+	m.Devices = ms.accounts.index.dots(single, q.Sensor, silence)
 	return m
-}
-
-// silence returns the Unix time before which a newest value makes a device silent. Until all values were read
-// once, no device is.
-func (s *Store) silence() uint32 {
-	if !s.complete() {
-		return 0
-	}
-	return s.silentBefore()
-}
-
-func (s *Store) silentBefore() uint32 {
-	return uint32(max(0, time.Now().Add(-s.c.Silent).Unix()))
 }
 
 // A tenantFilter includes the devices of all tenants or of one.
@@ -103,6 +101,16 @@ func (x *index) only(tenant string) (tenantFilter, bool) {
 	defer x.mu.RUnlock()
 	i, ok := x.tenants.number[tenant]
 	return tenantFilter{tenant: uint16(i)}, ok
+}
+
+// tenantFor returns the tenant whose devices answer a question about asked, which is empty for all. It is ErrUnknown
+// where ctx may not see that tenant, or it has no devices.
+func (x *index) tenantFor(ctx context.Context, asked string) (string, error) {
+	tenant := scoped(ctx, asked)
+	if _, known := x.only(tenant); !known {
+		return "", fmt.Errorf("tenant %s: %w", asked, ErrUnknown)
+	}
+	return tenant, nil
 }
 
 func (x *index) total(of tenantFilter) (n int) {

@@ -22,19 +22,19 @@ func TestMapHasExactlyTheDevicesInView(t *testing.T) {
 		s := crowd(r, 1+r.IntN(4000))
 		for range 30 {
 			ask := someQuery(r)
-			m := s.mapAt(ask, time.Now())
+			m := s.Maps.mapAt(ask, time.Now())
 			var want sumOf
 			cells := map[cell]bool{}
 			for _, c := range ask.Box.cells(ask.Zoom) {
 				cells[c] = true
 			}
-			for i := range s.index.devices {
-				d := &s.index.devices[i]
+			for i := range s.Accounts.index.devices {
+				d := &s.Accounts.index.devices[i]
 				if d.flags&isPlaced == 0 || !meets(s, d, ListQuery{Filter: ask.Filter}) {
 					continue
 				}
 				if inAny(cells, d) {
-					want.add(d.state(s.silence()), number(s.index, d, m.Sensor))
+					want.add(d.state(s.Accounts.silence()), number(s.Accounts.index, d, m.Sensor))
 				} else if d.in(ask.Box) {
 					t.Fatalf("%+v: %s at %v, %v is in the box and in none of its cells", ask, d.id, d.lat, d.lon)
 				}
@@ -128,10 +128,10 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 	for range 12 {
 		n := 50 + r.IntN(2500) // some have each sensor
 		s := crowd(r, n)
-		s.layers.maxAge = -1 // keep no layer
+		s.Maps.layers.maxAge = -1 // keep no layer
 		ask := someQuery(r)
 		ask.Tenant, ask.Sensor = pick(r, "", "t1"), pick(r, "", "temperature", "door")
-		live, m, err := s.Live(t.Context(), ask)
+		live, m, err := s.Maps.Live(t.Context(), ask)
 		must.Succeed(t, err)
 		marks := marksOf(m)
 		for range 15 {
@@ -146,7 +146,7 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 					s.move(r, r.IntN(n))
 				}
 			}
-			s.census.kept.Purge() // sensors are kept for a while, and the scale of colours
+			s.Sensors.known.kept.Purge() // sensors are kept for a while, and the scale of colours
 			live.scaled = time.Time{}
 			c, whole, any := live.Next(t.Context())
 			if whole != nil {
@@ -158,7 +158,7 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 				}
 				m.Scale = cmp.Or(c.Scale, m.Scale)
 			}
-			want := s.mapAt(ask, time.Now())
+			want := s.Maps.mapAt(ask, time.Now())
 			if !reflect.DeepEqual(marks, marksOf(want)) || m.Sensor != want.Sensor ||
 				want.Scale != nil && (m.Scale == nil || *m.Scale != *want.Scale) ||
 				whole == nil && any && (c.Total != want.Total || c.InView != want.InView) {
@@ -183,7 +183,7 @@ func marksOf(m Map) map[string]any {
 // TestStatesOfADevice proves their precedence: a revoked device is not silent.
 func TestStatesOfADevice(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1), Silent: 10 * time.Minute})
-	s.accounts[0].poller.complete.Store(true)
+	s.Accounts.all[0].poller.complete.Store(true)
 	now := time.Now()
 	for id, c := range map[string]struct {
 		ago    time.Duration
@@ -200,28 +200,28 @@ func TestStatesOfADevice(t *testing.T) {
 		"revoked-at-last": {time.Hour, schema.Revoked, true, Revoked},
 	} {
 		month := schema.Month{Year: 2026, Month: 11}
-		s.index.records(0, []schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+		s.Accounts.index.records(0, []schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
 			Status: c.status, Position: &schema.Position{}}})
 		if c.ago > 0 {
 			values := []latest.Value{numberAt(now.Add(-c.ago), "x", 0)}
-			s.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
+			s.Accounts.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
 				[]query.Newest{{Device: schema.DeviceID(id), Values: values}})
 		}
 		if c.held {
 			place := schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place()
-			held := append(s.index.heldOf(0, "live"), schema.Track{Place: place, Attempts: 1})
-			s.index.held(monthOf{"live", monthIn{0, month}}, held)
+			held := append(s.Accounts.index.heldOf(0, "live"), schema.Track{Place: place, Attempts: 1})
+			s.Accounts.index.held(monthOf{"live", monthIn{0, month}}, held)
 		}
-		list, err := s.list(ListQuery{Prefix: id, Limit: 1})
+		list, err := s.Lists.list(ListQuery{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
 			t.Errorf("%s: %+v, %v; want %s", id, list, err, c.want)
 		}
 	}
 	// One device is released, and another is active again.
-	s.index.held(monthOf{"live", monthIn{0, schema.Month{Year: 2026, Month: 11}}}, nil)
-	s.index.status(0, "revoked", schema.Active)
+	s.Accounts.index.held(monthOf{"live", monthIn{0, schema.Month{Year: 2026, Month: 11}}}, nil)
+	s.Accounts.index.status(0, "revoked", schema.Active)
 	for _, id := range []string{"held", "revoked"} {
-		if list, _ := s.list(ListQuery{Prefix: id, Limit: 1}); list.Devices[0].State != OK {
+		if list, _ := s.Lists.list(ListQuery{Prefix: id, Limit: 1}); list.Devices[0].State != OK {
 			t.Errorf("%s stays %s", id, list.Devices[0].State)
 		}
 	}
@@ -229,12 +229,12 @@ func TestStatesOfADevice(t *testing.T) {
 
 func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1)})
-	s.index.records(0, []schema.Device{schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}})
+	s.Accounts.index.records(0, []schema.Device{{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}})
 	for _, want := range []State{OK, Silent} {
-		if list, err := s.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
+		if list, err := s.Lists.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
 		}
-		s.accounts[0].poller.complete.Store(true)
+		s.Accounts.all[0].poller.complete.Store(true)
 	}
 }
 
@@ -244,16 +244,16 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	month := schema.Month{Year: 2026, Month: 11}
 	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
 		id := fmt.Sprint("d", i)
-		s.index.records(0, []schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+		s.Accounts.index.records(0, []schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
 			Position: &schema.Position{Lat: 50, Lon: lon}}})
-		s.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
+		s.Accounts.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
 			[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{numberAt(time.Now(), "x", 1)}}})
 	}
-	m := s.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
+	m := s.Maps.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
 		t.Errorf("%+v", m)
 	}
-	if m = s.mapAt(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
+	if m = s.Maps.mapAt(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
 		t.Errorf("at street level: %+v", m)
 	}
 }

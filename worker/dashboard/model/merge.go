@@ -19,8 +19,8 @@ import (
 var errLeftOut = errors.New("cannot be read")
 
 // skips returns errLeftOut for an account that an answer leaves out at once.
-func (s *Store) skips(ctx context.Context, a *account) error {
-	if !s.several() || !a.failed.Load() {
+func (as *Accounts) skips(ctx context.Context, a *account) error {
+	if !as.several() || !a.failed.Load() {
 		return nil
 	}
 	leave(ctx)
@@ -28,9 +28,9 @@ func (s *Store) skips(ctx context.Context, a *account) error {
 }
 
 // fails notes that an account cannot be read, unless the request has ended.
-func (s *Store) fails(ctx context.Context, a *account, err error) {
+func (as *Accounts) fails(ctx context.Context, a *account, err error) {
 	if ctx.Err() == nil && !a.failed.Swap(true) {
-		s.log.WarnContext(ctx, "an account of the fleet is left out", "storage", a.Name, "error", err)
+		as.log.WarnContext(ctx, "an account of the fleet is left out", "storage", a.Name, "error", err)
 	}
 }
 
@@ -48,60 +48,64 @@ func leave(ctx context.Context) {
 	}
 }
 
-// everywhere calls read for each account, all at the same time. It leaves out those for which read fails.
-func (s *Store) everywhere(ctx context.Context, read func(context.Context, *account) error) error {
-	if !s.several() {
-		return read(ctx, s.accounts[0])
+// everywhere returns what read returns for each account, by number. It reads all at the same time, and leaves out those
+// for which read fails.
+func everywhere[T any](
+	ctx context.Context, as *Accounts, read func(context.Context, *account) (T, error),
+) (all []T, err error) {
+	all, errs := make([]T, len(as.all)), make([]error, len(as.all))
+	if !as.several() {
+		all[0], err = read(ctx, as.all[0])
+		return all, err
 	}
-	all := make([]error, len(s.accounts))
 	var reading sync.WaitGroup
-	for i, a := range s.accounts {
+	for i, a := range as.all {
 		reading.Go(func() {
-			if all[i] = s.skips(ctx, a); all[i] == nil {
-				all[i] = read(ctx, a)
+			if errs[i] = as.skips(ctx, a); errs[i] == nil {
+				all[i], errs[i] = read(ctx, a)
 			}
 		})
 	}
 	reading.Wait()
 	if err := ctx.Err(); err != nil {
-		return err
+		return all, err
 	}
-	for i, a := range s.accounts {
-		if all[i] != nil {
+	for i, a := range as.all {
+		if errs[i] != nil {
 			leave(ctx)
-			s.fails(ctx, a, all[i])
+			as.fails(ctx, a, errs[i])
 		}
 	}
-	if !slices.Contains(all, nil) {
-		return all[0]
+	if !slices.Contains(errs, nil) {
+		return all, errs[0]
 	}
-	return nil
+	return all, nil
 }
 
 // chained yields what read yields in each account, one after the other.
-func chained[R any](ctx context.Context, s *Store, read func(*account) iter.Seq2[R, error]) iter.Seq2[R, error] {
-	return merged(ctx, s, func(R, R) int { return 0 }, read)
+func chained[R any](ctx context.Context, as *Accounts, read func(*account) iter.Seq2[R, error]) iter.Seq2[R, error] {
+	return merged(ctx, as, func(R, R) int { return 0 }, read)
 }
 
 // merged yields what read yields in each account, in the order of compare, which is that of each account. An account
 // that fails meanwhile ends it with an error, because what it has yielded is in the answer already.
 func merged[R any](
-	ctx context.Context, s *Store, compare func(a, b R) int, read func(*account) iter.Seq2[R, error],
+	ctx context.Context, as *Accounts, compare func(a, b R) int, read func(*account) iter.Seq2[R, error],
 ) iter.Seq2[R, error] {
-	if !s.several() {
-		return read(s.accounts[0])
+	if !as.several() {
+		return read(as.all[0])
 	}
 	var all []iter.Seq2[R, error]
 	var last error
-	for _, a := range s.accounts {
-		if err := s.skips(ctx, a); err != nil {
+	for _, a := range as.all {
+		if err := as.skips(ctx, a); err != nil {
 			last = err
 			continue
 		}
 		all = append(all, func(yield func(R, error) bool) {
 			for r, err := range read(a) {
 				if err != nil && !query.GoesOn(err) {
-					s.fails(ctx, a, err)
+					as.fails(ctx, a, err)
 				}
 				if !yield(r, err) {
 					return
@@ -119,8 +123,8 @@ func merged[R any](
 }
 
 // joinedReports yields the reports of a tenant in all accounts. A group that has devices in several has one.
-func (s *Store) joinedReports(ctx context.Context, ask query.ReportQuestion) iter.Seq2[query.Report, error] {
-	return query.MergeReports(merged(ctx, s, query.Report.Compare, func(a *account) iter.Seq2[query.Report, error] {
+func (as *Accounts) joinedReports(ctx context.Context, ask query.ReportQuestion) iter.Seq2[query.Report, error] {
+	return query.MergeReports(merged(ctx, as, query.Report.Compare, func(a *account) iter.Seq2[query.Report, error] {
 		return a.fleet.Reports(ctx, ask)
 	}))
 }

@@ -26,22 +26,22 @@ type Newest struct {
 
 // Newest returns the newest values of devices. It takes no storage operations of its own. Over all parts, each device
 // comes once that is selected throughout.
-func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
-	read, err := s.polled(ctx)
+func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
+	read, err := fr.accounts.current(ctx)
 	if err != nil {
 		return Export{}, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	if err := s.checkFilter(q.Filter, q.Sensors...); err != nil {
+	if err := fr.sensors.checkFilter(q.Filter, q.Sensors...); err != nil {
 		return Export{}, err
 	}
-	cursor, after := s.cursorFor("newest", within(ctx), q.Asked), ""
+	cursor, after := fr.accounts.cursorFor("newest", within(ctx), q.Asked), ""
 	if q.After != "" {
 		if after, err = cursor.place(q.After); err != nil {
 			return Export{}, err
 		}
 	}
-	homes, err := s.selectedHomes(ctx, q, 0, false)
+	homes, err := fr.selectedHomes(ctx, q, 0, false)
 	if err != nil {
 		return Export{}, err
 	}
@@ -58,9 +58,9 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 		Extent: Extent{Operations: read.Operations}}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.NewestValues{},
 		Rows: func(yield func(any, error) bool) {
-			units := s.units()
+			units := fr.accounts.Configured().units()
 			for _, id := range ids[at:] {
-				newest := s.index.newestOf(id, q.Sensors)
+				newest := fr.accounts.index.newestOf(id, q.Sensors)
 				if len(newest.Values) == 0 {
 					continue
 				}

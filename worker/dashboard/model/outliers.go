@@ -54,18 +54,18 @@ type deviceMean struct {
 }
 
 // outliers compares the devices of a tenant.
-func (s *Store) outliers(ctx context.Context, of query.ReportQuestion) (Outliers, Read, error) {
-	window, any := s.windowNear(schema.Daily)
+func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) (Outliers, Read, error) {
+	window, any := rs.accounts.Configured().windowNear(schema.Daily)
 	if !any {
 		return Outliers{Devices: []Outlier{}}, Read{}, nil
 	}
 	key := fmt.Sprintf("%q %s %s", of.Tenant, of.Span, of.Sensors)
-	return s.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {
+	return rs.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {
 		means := map[schema.DeviceID]*deviceMean{}
 		ask := query.Question{Span: of.Span, Window: window, Sensors: of.Sensors}
-		homes, missing := s.spreadFor(&ask, of.Tenant)
+		homes, missing := rs.spreadFor(&ask, of.Tenant)
 		out.Some = missing
-		for b, err := range query.Readable(s.rollups(ctx, ask, of.Tenant, homes), new(query.Skipped)) {
+		for b, err := range query.Readable(rs.accounts.rollups(ctx, ask, of.Tenant, homes), new(query.Skipped)) {
 			if errors.Is(err, query.ErrMore) {
 				out.Some = true
 				continue
@@ -81,22 +81,22 @@ func (s *Store) outliers(ctx context.Context, of query.ReportQuestion) (Outliers
 		}
 		out.compare(means)
 		for i := range out.Devices {
-			out.Devices[i].Site = s.index.siteOf(out.Devices[i].Device)
+			out.Devices[i].Site = rs.accounts.index.siteOf(out.Devices[i].Device)
 		}
 		return out, nil
 	})
 }
 
 // spreadFor returns some homes of a tenant for a question where it has too many devices; nil: all are asked for.
-func (s *Store) spreadFor(ask *query.Question, tenant schema.Tenant) (homes []homeIn, missing bool) {
-	of, _ := s.index.only(string(tenant))
+func (rs *ReportAnswers) spreadFor(ask *query.Question, tenant schema.Tenant) (homes []homeIn, missing bool) {
+	of, _ := rs.accounts.index.only(string(tenant))
 	windows := int(ask.Span.Length() / time.Duration(ask.Window))
 	days := max(1, int(ask.Span.Length()/(24*time.Hour)))
-	if s.index.total(of)*windows <= (outlierPages-days)*1000 {
+	if rs.accounts.index.total(of)*windows <= (outlierPages-days)*1000 {
 		return nil, false
 	}
 	ask.Pages = 1
-	return s.index.spread(tenant, of, max(1, outlierPages/days))
+	return rs.accounts.index.spread(tenant, of, max(1, outlierPages/days))
 }
 
 // siteOf returns the site of a device.

@@ -28,26 +28,26 @@ type Overview struct {
 }
 
 // Overview counts the devices that a filter selects. It takes no storage operations of its own.
-func (s *Store) Overview(ctx context.Context, f Filter) (Overview, Read, error) {
-	read, err := s.polled(ctx)
+func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
+	read, err := ms.accounts.current(ctx)
 	if err != nil {
-		return Overview{}, read, err
+		return Overview{}, err
 	}
 	f.Tenant = scoped(ctx, f.Tenant)
-	if err := s.checkFilter(f, ""); err != nil {
-		return Overview{}, read, err
+	if err := ms.sensors.checkFilter(f, ""); err != nil {
+		return Overview{}, err
 	}
-	if f, err = s.decide(ctx, f); err != nil {
-		return Overview{}, read, err
+	if f, err = ms.decider.decide(ctx, f); err != nil {
+		return Overview{}, err
 	}
-	out := s.index.overview(f, s.silence())
-	out.Incidents = s.openIncidents(f)
+	out := ms.accounts.index.overview(f, ms.accounts.silence())
+	out.Incidents = ms.incidents.countOpen(f)
 	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
-	if perMinute, lag, known := s.pace(time.Now()); known && f == (Filter{}) {
+	if perMinute, lag, known := ms.accounts.pace(time.Now()); known && f == (Filter{}) {
 		seconds := lag.Seconds()
 		out.ReadingsPerMinute, out.LagSeconds = &perMinute, &seconds
 	}
-	return out, read, nil
+	return out, nil
 }
 
 func (x *index) overview(f Filter, silence uint32) (out Overview) {

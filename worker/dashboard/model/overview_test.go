@@ -19,9 +19,9 @@ func TestOverviewCountsWhatTheListShows(t *testing.T) {
 	s := crowd(r, 900)
 	for range 40 {
 		f := someFilter(r)
-		got := s.index.overview(f, s.silence())
+		got := s.Accounts.index.overview(f, s.Accounts.silence())
 		counts := map[State]int{}
-		list := must.Have(s.list(ListQuery{Filter: f, Limit: MaxListed}))(t)
+		list := must.Have(s.Lists.list(ListQuery{Filter: f, Limit: MaxListed}))(t)
 		placed := 0
 		for _, d := range list.Devices {
 			counts[d.State]++
@@ -51,12 +51,12 @@ func TestLagGrowsWhileNoRunEnds(t *testing.T) {
 		t.Errorf("without runs the pace is %+v", now)
 	}
 	s := crowd(seeded(t), 10)
-	s.accounts[0].poller.pace.Store(first)
-	out, _, err := s.Overview(t.Context(), Filter{})
+	s.Accounts.all[0].poller.pace.Store(first)
+	out, err := s.Maps.Overview(t.Context(), Filter{})
 	if err != nil || out.LagSeconds == nil || *out.LagSeconds < 120 || *out.LagSeconds > 150 {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if out, _, err = s.Overview(t.Context(), Filter{Tenant: "t1"}); err != nil || out.LagSeconds != nil {
+	if out, err = s.Maps.Overview(t.Context(), Filter{Tenant: "t1"}); err != nil || out.LagSeconds != nil {
 		t.Errorf("of a tenant: %+v, %v", out, err)
 	}
 }
@@ -83,7 +83,7 @@ func TestOneBrokenValueLeavesTheColoursToTheOthers(t *testing.T) {
 // TestScaleIsOfWhatIsInView has two towns, one hot and one cold.
 func TestScaleIsOfWhatIsInView(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1)})
-	s.accounts[0].poller.complete.Store(true)
+	s.Accounts.all[0].poller.complete.Store(true)
 	for i := range 20 {
 		cold := i%2 == 0
 		place, v := schema.Position{Lat: 50, Lon: 10 + float64(i)/1000}, 30+float64(i)
@@ -92,12 +92,12 @@ func TestScaleIsOfWhatIsInView(t *testing.T) {
 		}
 		month := schema.Month{Year: 2026, Month: 1}
 		id := schema.DeviceID(deviceID(i))
-		s.index.records(0, []schema.Device{{ID: id, Tenant: "t", Month: month, Position: &place}})
-		s.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
+		s.Accounts.index.records(0, []schema.Device{{ID: id, Tenant: "t", Month: month, Position: &place}})
+		s.Accounts.index.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
 			[]query.Newest{{Device: id, Values: []latest.Value{numberAt(time.Now(), "temperature", v)}}})
 	}
 	for lat, want := range map[float64][2]float64{50: {31, 49}, -50: {-18, 0}} {
-		m := s.mapAt(MapQuery{Box: Box{0, lat - 1, 20, lat + 1}, Zoom: 8, Sensor: "temperature"}, time.Now())
+		m := s.Maps.mapAt(MapQuery{Box: Box{0, lat - 1, 20, lat + 1}, Zoom: 8, Sensor: "temperature"}, time.Now())
 		if m.InView != 10 || m.Scale == nil || *m.Scale != want {
 			t.Errorf("at %g: %+v, want %v", lat, m.Scale, want)
 		}

@@ -22,13 +22,19 @@ type owner struct {
 	policies *schema.Policies // of its readings table; nil: it has no tokens, or they cannot be read
 }
 
+// Owners know who owns each device, and which devices a person may see.
+type Owners struct {
+	accounts *Accounts
+	kept     cache[owner]
+}
+
 // ownerAge is how long a read record is used.
 const ownerAge = 5 * time.Second
 
 // owner returns the owner of a device. For the device of a tenant that ctx may not see, it does what it does for an
 // unknown device.
-func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
-	o, read, err := s.holder(ctx, id)
+func (own *Owners) owner(ctx context.Context, id string) (owner, Read, error) {
+	o, read, err := own.holder(ctx, id)
 	if err == nil && o.until != 0 {
 		return owner{}, read, unknownDevice(id)
 	}
@@ -37,20 +43,20 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 
 func unknownDevice(id string) error { return fmt.Errorf("device %s: %w", id, ErrUnknown) }
 
-// CheckOwned returns ErrUnknown for a device of a tenant that ctx may not see, also if that tenant once had it.
-func (s *Store) CheckOwned(ctx context.Context, id string) error {
-	_, _, err := s.owner(ctx, id)
+// Check returns ErrUnknown for a device of a tenant that ctx may not see, also if that tenant once had it.
+func (own *Owners) Check(ctx context.Context, id string) error {
+	_, _, err := own.owner(ctx, id)
 	return err
 }
 
 // holder returns the owner of a device, or the tenant that ctx may see if that once had the device: it sees what is of
 // its time. It reads the record of the device, which also updates the index. For a device that the tenant never had it
 // does what it does for an unknown device: it reads one record, and keeps nothing.
-func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
+func (own *Owners) holder(ctx context.Context, id string) (owner, Read, error) {
 	only := within(ctx)
-	return s.owners.get(ctx, id+schema.Separator+only, ownerAge, func(ctx context.Context) (o owner, err error) {
+	return own.kept.get(ctx, id+schema.Separator+only, ownerAge, func(ctx context.Context) (o owner, err error) {
 		unknown := unknownDevice(id)
-		a, d, found, err := s.record(ctx, schema.DeviceID(id))
+		a, d, found, err := own.record(ctx, schema.DeviceID(id))
 		if only != "" && found && string(d.Tenant) != only {
 			m, had, failed := a.fleet.FormerOf(ctx, d, schema.Tenant(only))
 			switch {
@@ -61,11 +67,11 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 			case !had:
 				return o, unknown
 			}
-			s.index.found(a.number, d)
+			own.accounts.index.found(a.number, d)
 			return owner{until: m.Spans.End(), member: m}, nil
 		}
 		if found {
-			s.index.found(a.number, d)
+			own.accounts.index.found(a.number, d)
 			o = owner{record: &d}
 			var is bool
 			if o.member, is, err = a.fleet.MemberOf(ctx, d); err != nil {
@@ -93,7 +99,7 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 		if err != nil && !o.skipped.Add(err) {
 			return o, err
 		}
-		home, known := s.index.home(id)
+		home, known := own.accounts.index.home(id)
 		switch {
 		case !known && only == "":
 			return o, cmp.Or(err, unknown)
@@ -101,16 +107,16 @@ func (s *Store) holder(ctx context.Context, id string) (owner, Read, error) {
 			return o, unknown
 		}
 		o.member = schema.Member{Device: schema.DeviceID(id), Tenant: home.Tenant, Month: home.Month,
-			Readings: s.accounts[home.account].Names.Readings()}
+			Readings: own.accounts.all[home.account].Names.Readings()}
 		return o, nil
 	})
 }
 
 // Forget has a device read again for the next request: somebody has changed it.
-func (s *Store) Forget(id string) {
-	forget(&s.owners, id)
-	forget(&s.devices, id)
-	forget(&s.told, id)
+func (ds *Devices) Forget(id string) {
+	forget(&ds.owners.kept, id)
+	forget(&ds.kept, id)
+	forget(&ds.told, id)
 }
 
 // forget removes what a cache has of a device, for any tenant.
@@ -130,27 +136,27 @@ func ofMember(m schema.Member) string {
 // record reads the record of a device in all accounts, whether it is known or not: what a request costs tells nothing.
 // While a device is in several, as when it is copied, that of the first is taken where it has not left. The error is of
 // an account that cannot be read; the record may be found nevertheless.
-func (s *Store) record(ctx context.Context, id schema.DeviceID) (a *account, d schema.Device, found bool, err error) {
+func (own *Owners) record(
+	ctx context.Context, id schema.DeviceID,
+) (a *account, d schema.Device, found bool, err error) {
 	type answer struct {
 		device schema.Device
 		found  bool
 		err    error
 	}
-	all := make([]answer, len(s.accounts))
-	_ = s.everywhere(ctx, func(ctx context.Context, a *account) error {
-		one := &all[a.number]
+	all, _ := everywhere(ctx, own.accounts, func(ctx context.Context, a *account) (one answer, err error) {
 		one.device, one.found, one.err = a.fleet.Record(ctx, id)
 		if new(query.Skipped).Add(one.err) {
-			return nil // the account is well
+			return one, nil // the account is well
 		}
-		return one.err
+		return one, one.err
 	})
 	for i, one := range all {
 		if one.err == nil && !one.found {
-			one.err = s.skips(ctx, s.accounts[i])
+			one.err = own.accounts.skips(ctx, own.accounts.all[i])
 		}
 		if one.found && (!found || d.Status.Left() && !one.device.Status.Left()) {
-			a, d, found = s.accounts[i], one.device, true
+			a, d, found = own.accounts.all[i], one.device, true
 		}
 		err = cmp.Or(err, one.err)
 	}

@@ -27,25 +27,28 @@ const (
 	maxFigures = 5000
 )
 
-// Pipelines returns the state of all pipelines. They are about all tenants: who may see only one gets ErrUnknown.
-func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
+// Pipelines are how far each one is, what its runs took, and what it has spent of the budget.
+type Pipelines struct {
+	accounts *Accounts
+	kept     cache[pipelineRead]
+	budgets  cache[*Budget]
+}
+
+// All returns the state of all pipelines. They are about all tenants: who may see only one gets ErrUnknown.
+func (ps *Pipelines) All(ctx context.Context) (PipelinesAnswer, Read, error) {
 	if within(ctx) != "" {
 		return PipelinesAnswer{}, Read{}, ErrUnknown
 	}
-	s.watch.touch()
-	found, spent := make([]pipelinesRead, len(s.accounts)), make([]spending, len(s.accounts))
-	err := s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
-		found[a.number], spent[a.number], err = s.pipelinesIn(ctx, a)
-		return err
-	})
-	out, read := PipelinesAnswer{Pipelines: []PipelineStatus{}, Budget: newBudget(spent)}, Read{Cached: true}
+	ps.accounts.watch.touch()
+	found, err := everywhere(ctx, ps.accounts, ps.pipelinesIn)
+	out, read, spent := PipelinesAnswer{Pipelines: []PipelineStatus{}}, Read{Cached: true}, []spending{}
 	for _, of := range found {
-		out.Pipelines = append(out.Pipelines, of.all...)
+		out.Pipelines, spent = append(out.Pipelines, of.all...), append(spent, of.spent)
 		for _, r := range of.reads {
 			read = read.And(r)
 		}
 	}
-	out.Operations = read.Operations
+	out.Budget, out.Operations = newBudget(spent), read.Operations
 	return out, read, err
 }
 
@@ -53,36 +56,37 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 type pipelinesRead struct {
 	all   []PipelineStatus
 	reads []Read
+	spent spending
 }
 
-func (s *Store) pipelinesIn(ctx context.Context, a *account) (found pipelinesRead, spent spending, err error) {
+func (ps *Pipelines) pipelinesIn(ctx context.Context, a *account) (found pipelinesRead, err error) {
 	all := a.configured()
 	states := make([]pipelineRead, len(all))
-	found = pipelinesRead{make([]PipelineStatus, len(all)), make([]Read, len(all))}
+	found.all, found.reads = make([]PipelineStatus, len(all)), make([]Read, len(all))
 	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
-		states[i], found.reads[i], err = s.pipelineOf(ctx, a, p)
-		found.all[i] = s.pipelineStatus(a, p, states[i])
+		states[i], found.reads[i], err = ps.pipelineOf(ctx, a, p)
+		found.all[i] = ps.pipelineStatus(a, p, states[i])
 		return err
 	})
-	if err != nil && s.several() {
-		return pipelinesRead{}, spent, err
+	if err != nil && ps.accounts.several() {
+		return pipelinesRead{}, err
 	}
 	for _, p := range states {
-		spent.usd, spent.spent = max(spent.usd, p.Budget), append(spent.spent, p.Spent)
+		found.spent.usd, found.spent.spent = max(found.spent.usd, p.Budget), append(found.spent.spent, p.Spent)
 	}
-	return found, spent, err
+	return found, err
 }
 
 // pipelineOf returns what was read of a pipeline within a few seconds.
-func (s *Store) pipelineOf(ctx context.Context, a *account, p Pipeline) (pipelineRead, Read, error) {
-	read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, a, p) }
-	return s.pipelines.get(ctx, strconv.Itoa(int(a.number))+schema.Separator+string(p.Name), pipelinesAge, read)
+func (ps *Pipelines) pipelineOf(ctx context.Context, a *account, p Pipeline) (pipelineRead, Read, error) {
+	read := func(ctx context.Context) (pipelineRead, error) { return ps.pipeline(ctx, a, p) }
+	return ps.kept.get(ctx, strconv.Itoa(int(a.number))+schema.Separator+string(p.Name), pipelinesAge, read)
 }
 
-func (s *Store) pipeline(ctx context.Context, a *account, p Pipeline) (r pipelineRead, err error) {
+func (ps *Pipelines) pipeline(ctx context.Context, a *account, p Pipeline) (r pipelineRead, err error) {
 	queue := a.Queues.Queue(a.Names, p.Name)
-	slots := max(3, min(maxRuns, maxFigures/(2*s.index.monthCount()+20))) // fewer when each run has many months
+	slots := max(3, min(maxRuns, maxFigures/(2*ps.accounts.index.monthCount()+20))) // fewer when each run has many months
 	if r.Status, err = a.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil {
 		return r, err
 	}
@@ -104,8 +108,8 @@ func (x *index) monthCount() int {
 	return len(x.monthOf)
 }
 
-func (s *Store) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineStatus {
-	out := PipelineStatus{Pipeline: string(p.Name), Storage: s.nameOf(a), CadenceSeconds: p.Cadence.Seconds(),
+func (ps *Pipelines) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineStatus {
+	out := PipelineStatus{Pipeline: string(p.Name), Storage: ps.accounts.nameOf(a), CadenceSeconds: p.Cadence.Seconds(),
 		Backlog: int64(r.Queue), Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
 	out.DiskFull = a.diskFull()
 	fleet := r.Fleet()
@@ -133,7 +137,7 @@ func (s *Store) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineS
 	slices.SortStableFunc(out.Workers, func(a, b Worker) int { return b.Seen.Compare(a.Seen) })
 	out.Workers = out.Workers[:min(len(out.Workers), maxWorkers)]
 	out.CostPerMonth = costOf(p.Cadence, r.Runs)
-	out.Causes = causes(s.index.heldOf(a.number, p.Name), r.poisoned)
+	out.Causes = causes(ps.accounts.index.heldOf(a.number, p.Name), r.poisoned)
 	return out
 }
 

@@ -17,8 +17,10 @@ import (
 
 // A poller reads what has changed, again and again while somebody uses the dashboard.
 type poller struct {
-	store      *Store
+	accounts   *Accounts
 	account    *account
+	open       *openSet
+	interval   time.Duration
 	runs       *runLog
 	parts      map[partKey]*part
 	sought     time.Time            // when partitions of latest were last looked for
@@ -57,19 +59,15 @@ const (
 	overlap = 10 * time.Second
 )
 
-func newPoller(s *Store, a *account) *poller {
-	return &poller{store: s, account: a, runs: newRunLog(a), parts: map[partKey]*part{}}
-}
-
 func (p *poller) cost() int { return int(p.operations.Load()) }
 
 func (p *poller) run(ctx context.Context) {
-	s, a := p.store, p.account
+	a := p.account
 	select { // records first: they say where devices are
 	case <-a.loaded:
 	case <-ctx.Done():
 	}
-	for s.watch.wait(ctx) {
+	for p.accounts.watch.wait(ctx) {
 		within, meter := metered(ctx)
 		err := p.poll(within)
 		if ctx.Err() != nil {
@@ -77,10 +75,10 @@ func (p *poller) run(ctx context.Context) {
 		}
 		p.operations.Store(meter.Load())
 		if a.failed.Swap(err != nil) != (err != nil) && err != nil {
-			s.log.WarnContext(ctx, "poll failed; pages show older data", "storage", a.Name, "error", err)
+			p.accounts.log.WarnContext(ctx, "poll failed; pages show older data", "storage", a.Name, "error", err)
 		}
-		s.watch.ended(a.number, err)
-		pause(ctx, s.c.Interval)
+		p.accounts.watch.ended(a.number, err)
+		pause(ctx, p.interval)
 	}
 }
 
@@ -105,13 +103,13 @@ func (p *poller) newer(ctx context.Context) error {
 		return err
 	}
 	p.account.current.Store(&pipelines)
-	return errors.Join(err, p.store.allRecords(ctx, p.account)) // devices may have other models
+	return errors.Join(err, p.allRecords(ctx)) // devices may have other models
 }
 
 // seek finds the partitions of latest with one request each, at the start and now and then. The partitions
 // of devices without a record are known from nothing else.
 func (p *poller) seek(ctx context.Context) error {
-	rates := p.store.hasRates()
+	rates := p.accounts.Configured().hasRates()
 	add := func(found schema.LatestPartition) {
 		for _, key := range []partKey{{found, false}, {found, true}} {
 			if p.parts[key] == nil && (rates || !key.rates) {
@@ -119,7 +117,7 @@ func (p *poller) seek(ctx context.Context) error {
 			}
 		}
 	}
-	for _, home := range p.store.index.homes(p.account.number) {
+	for _, home := range p.accounts.index.homes(p.account.number) {
 		add(home.LatestPartition)
 	}
 	if time.Since(p.sought) < seekInterval {
@@ -180,7 +178,7 @@ func (p *poller) latest(ctx context.Context) error {
 // readPart reads the rows of a partition that storage has written since the last time.
 func (p *poller) readPart(ctx context.Context, part *part) (pages int, err error) {
 	part.read = time.Now()
-	take := func(rows []query.Newest) { p.store.index.newest(p.account.number, part.LatestPartition, rows) }
+	take := func(rows []query.Newest) { p.accounts.index.newest(p.account.number, part.LatestPartition, rows) }
 	var at time.Time
 	if part.rates {
 		at, pages, err = p.account.fleet.ChangedRates(ctx, part.LatestPartition, part.since,

@@ -19,12 +19,12 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	s := over(t, f)
 	asked, newer := 0, false
-	s.accounts[0].Newer = func(context.Context) ([]Pipeline, bool, error) {
+	s.Accounts.all[0].Newer = func(context.Context) ([]Pipeline, bool, error) {
 		asked++
 		return []Pipeline{{Name: "quarters", Windows: []schema.Window{schema.Window(15 * time.Minute)}}}, newer, nil
 	}
 	names := func() (all []string) {
-		a, _, err := s.Pipelines(t.Context())
+		a, _, err := s.Pipelines.All(t.Context())
 		must.Succeed(t, err)
 		for _, p := range a.Pipelines {
 			all = append(all, p.Pipeline)
@@ -37,10 +37,11 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 		t.Errorf("asked %d times, and shows %v", asked, got)
 	}
 	newer = true
-	s.accounts[0].poller.configured = time.Now().Add(-newerInterval)
+	s.Accounts.all[0].poller.configured = time.Now().Add(-newerInterval)
 	look(t, s)
-	if got := names(); asked != 2 || !slices.Equal(got, []string{"quarters"}) || len(s.windows()) != 1 {
-		t.Errorf("asked %d times, and shows %v with windows %v", asked, got, s.windows())
+	windows := s.Accounts.Configured().windows()
+	if got := names(); asked != 2 || !slices.Equal(got, []string{"quarters"}) || len(windows) != 1 {
+		t.Errorf("asked %d times, and shows %v with windows %v", asked, got, s.Accounts.Configured().windows())
 	}
 }
 
@@ -60,7 +61,7 @@ func TestLongRunIsShown(t *testing.T) {
 		write(schema.Run{Pipeline: "live", Slot: slot(ago), Skipped: "the last run is not done"}.Entity())
 	}
 	s := over(t, f)
-	a, _, err := s.Pipelines(t.Context())
+	a, _, err := s.Pipelines.All(t.Context())
 	must.Succeed(t, err)
 	live := a.Pipelines[0]
 	if last := live.Runs[len(live.Runs)-1]; !last.Done || live.LagSeconds == nil || len(live.Workers) != 1 {
@@ -71,14 +72,14 @@ func TestLongRunIsShown(t *testing.T) {
 func TestMapShowsWhatIsKnownDuringTheFirstPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{Accounts: make([]Account, 1)})
-		m, _, err := s.Map(t.Context(), MapQuery{})
+		m, _, err := s.Maps.Map(t.Context(), MapQuery{})
 		if err != nil || !m.At.Equal(time.Now().UTC()) {
 			t.Errorf("a map of %v, %v", m.At, err)
 		}
-		s.watch.ended(0, nil)
+		s.Accounts.watch.ended(0, nil)
 		done := time.Now()
 		time.Sleep(time.Second)
-		if m, _, err = s.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {
+		if m, _, err = s.Maps.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {
 			t.Errorf("after a poll, a map of %v, %v", m.At, err)
 		}
 	})

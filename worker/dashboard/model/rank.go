@@ -50,11 +50,11 @@ func (r rank) compare(o rank) int {
 }
 
 // cursor returns the cursors of a list.
-func (s *Store) cursor(q ListQuery) cursor {
+func (ls *Lists) cursor(q ListQuery) cursor {
 	if q.Sort != SortValue {
 		q.Sensor = "" // it does not matter for the order
 	}
-	return s.cursorFor("devices", q.Filter, q.Prefix, q.Box, q.Sensor, q.Sort)
+	return ls.accounts.cursorFor("devices", q.Filter, q.Prefix, q.Box, q.Sensor, q.Sort)
 }
 
 func (r rank) text(c cursor) string {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,11 +26,6 @@ const perHour = "/h"
 // Rated returns the sensor whose rate has this name, and whether the name is one of a rate.
 func Rated(name string) (sensor string, is bool) { return strings.CutSuffix(name, perHour) }
 
-// hasRates reports whether a pipeline keeps rates.
-func (s *Store) hasRates() bool {
-	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Rates })
-}
-
 // rateValues returns rates as values of sensors of their own: those over the span, and
 // to the reading before where there is none.
 func rateValues(rows []query.NewestRates) (all []query.Newest) {
@@ -50,25 +44,26 @@ func rateValues(rows []query.NewestRates) (all []query.Newest) {
 }
 
 // ratesOf reads the newest rates of a device.
-func (s *Store) ratesOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Rate, error) {
-	if !s.hasRates() {
+func (ds *Devices) ratesOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Rate, error) {
+	if !ds.accounts.Configured().hasRates() {
 		return nil, nil
 	}
-	all, err := collect(s.fleetOf(m.Device).NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	all, err := collect(ds.accounts.fleetOf(m.Device).NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	return all[0].Values, nil
 }
 
-func (s *Store) newestRate(r query.Rate, now time.Time) Rate {
-	return Rate{r.Sensor, answers.NewestRateOf(r, s.unit(r.Sensor)), max(0, now.Sub(r.At.Time())).Seconds()}
+func (ds *Devices) newestRate(r query.Rate, now time.Time) Rate {
+	unit := ds.accounts.Configured().unit(r.Sensor)
+	return Rate{r.Sensor, answers.NewestRateOf(r, unit), max(0, now.Sub(r.At.Time())).Seconds()}
 }
 
 // ratePoints reads the rates of a sensor of a device.
-func (s *Store) ratePoints(ctx context.Context, q query.Question, sensor string) (found points, err error) {
+func (cs *Charts) ratePoints(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(s.fleetOf(q.Scope.Member().Device).Rates(ctx, q), &found.skipped)
+	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Rates(ctx, q), &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
 		t := b.Sensors[0]

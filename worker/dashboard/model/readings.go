@@ -32,6 +32,15 @@ type ReadingsQuery struct {
 	Asked string
 }
 
+// DeviceRows are long answers about one device: its readings, and the gaps between them.
+type DeviceRows struct {
+	accounts *Accounts
+	devices  *Devices
+	sensors  *Census
+	decider  *decider
+	recent   cache[RecentGaps]
+}
+
 // MaxNewest is the greatest Newest.
 const MaxNewest = 1000
 
@@ -45,21 +54,21 @@ type Readings struct {
 
 // Readings returns rows that a device has written, as the pipelines understand them. Over all parts, each row of the
 // span that exists throughout comes once.
-func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
-	o, read, err := s.holder(ctx, q.Device)
+func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
+	o, read, err := dr.devices.owners.holder(ctx, q.Device)
 	if err != nil {
 		return Export{}, err
 	}
 	if o.until == 0 {
-		err = s.checkOwnSensors(q.Device, q.Sensors)
+		err = dr.sensors.checkOwnSensors(q.Device, q.Sensors)
 	}
 	if err != nil {
 		return Export{}, err
 	}
-	if err := s.checkWhere(string(o.member.Tenant), q.Where); err != nil {
+	if err := dr.sensors.checkWhere(string(o.member.Tenant), q.Where); err != nil {
 		return Export{}, err
 	}
-	cursor := s.cursorFor("readings", within(ctx), q.Device, q.Asked)
+	cursor := dr.accounts.cursorFor("readings", within(ctx), q.Device, q.Asked)
 	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To), Rows: new(atomic.Int64)}
 	if q.After != "" {
 		if ask.Span, ask.After, err = cursor.rows(q.After); err != nil {
@@ -72,8 +81,8 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
 	}
-	m := &measuring{store: s, member: o.member, q: q, where: rowCondition{store: s, where: q.Where}, ask: ask,
-		cursor: cursor, units: s.units(), out: &out.Extent}
+	m := &measuring{reader: dr, member: o.member, q: q, where: rowCondition{decider: dr.decider, where: q.Where}, ask: ask,
+		cursor: cursor, units: dr.accounts.Configured().units(), out: &out.Extent}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
 		Row: answers.Reading{}, Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
 }
@@ -84,7 +93,7 @@ func spanOf(from, to time.Time) query.Span {
 
 // measuring reads one part of an answer of Readings.
 type measuring struct {
-	store  *Store
+	reader *DeviceRows
 	member schema.Member
 	q      ReadingsQuery
 	where  rowCondition
@@ -95,12 +104,9 @@ type measuring struct {
 }
 
 func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, meter := metered(ctx)
-	before := m.out.Operations
-	defer func() {
-		m.out.Operations, m.out.RowsRead = before+int(meter.Load()), m.ask.Rows.Load()
-	}()
-	model, last, n := &query.Model{Sensors: m.store.sensorsOf(m.member)}, "", 0
+	ctx, end := m.out.metered(ctx, m.ask.Rows)
+	defer end()
+	model, last, n := &query.Model{Sensors: m.reader.accounts.sensorsOf(m.member)}, "", 0
 	for r, err := range m.read(ctx) {
 		if err != nil {
 			yield(nil, err)
@@ -146,7 +152,7 @@ func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading
 }
 
 func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
-	a := m.store.accountOf(m.member.Device)
+	a := m.reader.accounts.accountOf(m.member.Device)
 	if m.q.Newest > 0 {
 		m.ask.Limit = m.q.Newest
 		return a.fleet.Tail(ctx, a.anyPipeline(), m.ask)
@@ -186,8 +192,8 @@ func (c cursor) rows(text string) (span query.Span, after string, err error) {
 
 // checkOwnSensors returns an error for a sensor that a device does not have. Any may exist where no newest values of
 // the device are known.
-func (s *Store) checkOwnSensors(id string, sensors []string) error {
-	known := s.index.sensorsOf(id)
+func (c *Census) checkOwnSensors(id string, sensors []string) error {
+	known := c.accounts.index.sensorsOf(id)
 	for _, sensor := range sensors {
 		if len(known) > 0 && len(known) < maxValues && !slices.Contains(known, sensor) {
 			return unknownSensor(sensor, known)

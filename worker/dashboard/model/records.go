@@ -18,9 +18,10 @@ const (
 
 // keepRecords reads the records of all devices when the dashboard is first used, and then again page by
 // page while it is used. A record that changed is shown as it was for a while, but not on its own page.
-func (s *Store) keepRecords(ctx context.Context, a *account) {
-	for s.watch.wait(ctx) {
-		err := s.allRecords(ctx, a)
+func (p *poller) keepRecords(ctx context.Context) {
+	a := p.account
+	for p.accounts.watch.wait(ctx) {
+		err := p.allRecords(ctx)
 		if err == nil {
 			break
 		}
@@ -28,24 +29,24 @@ func (s *Store) keepRecords(ctx context.Context, a *account) {
 			return
 		}
 		if !a.failed.Swap(true) {
-			s.log.WarnContext(ctx, "device records cannot be read; trying again", "storage", a.Name, "error", err)
+			p.accounts.log.WarnContext(ctx, "device records cannot be read; trying again", "storage", a.Name, "error", err)
 		}
-		s.watch.ended(a.number, err)
+		p.accounts.watch.ended(a.number, err)
 		pause(ctx, retryAfter)
 	}
-	s.index.loaded(a.number)
+	p.accounts.index.loaded(a.number)
 	close(a.loaded)
 	for next := schema.DeviceID(""); ; {
 		pause(ctx, trickleInterval)
-		if !s.watch.wait(ctx) {
+		if !p.accounts.watch.wait(ctx) {
 			return
 		}
-		next, _ = s.recordsIn(ctx, a, tables.Keys{After: string(next)}, recordsAtOnce)
+		next, _ = p.recordsIn(ctx, tables.Keys{After: string(next)}, recordsAtOnce)
 	}
 }
 
-func (s *Store) allRecords(ctx context.Context, a *account) error {
-	_, err := s.recordsIn(ctx, a, tables.Keys{}, 0)
+func (p *poller) allRecords(ctx context.Context) error {
+	_, err := p.recordsIn(ctx, tables.Keys{}, 0)
 	return err
 }
 
@@ -54,24 +55,24 @@ const recordsAtOnce = 1000
 
 // recordsIn puts records into the index, and returns the last one's ID if there may be more of them than
 // limit. The device's page shows a record that cannot be read.
-func (s *Store) recordsIn(
-	ctx context.Context, a *account, ids tables.Keys, limit int,
+func (p *poller) recordsIn(
+	ctx context.Context, ids tables.Keys, limit int,
 ) (last schema.DeviceID, err error) {
 	var all []schema.Device
 	n := 0
-	for d, err := range query.Readable(a.fleet.Records(ctx, ids, limit), new(query.Skipped)) {
+	for d, err := range query.Readable(p.account.fleet.Records(ctx, ids, limit), new(query.Skipped)) {
 		if err != nil {
 			return "", err
 		}
 		if all = append(all, d); len(all) == recordsAtOnce {
-			s.index.records(a.number, all)
+			p.accounts.index.records(p.account.number, all)
 			all = all[:0]
 		}
 		if n++; n == limit {
 			last = d.ID
 		}
 	}
-	s.index.records(a.number, all)
+	p.accounts.index.records(p.account.number, all)
 	return last, nil
 }
 
@@ -79,21 +80,21 @@ func (s *Store) recordsIn(
 const maxGets = 20
 
 // addRecords reads the records of new devices; of many, the whole range that they lie in.
-func (s *Store) addRecords(ctx context.Context, a *account, added []schema.Member) error {
+func (p *poller) addRecords(ctx context.Context, added []schema.Member) error {
 	slices.SortFunc(added, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
 	if n := len(added); n > maxGets {
 		between := tables.Keys{From: string(added[0].Device), To: string(added[n-1].Device)}
-		if _, err := s.recordsIn(ctx, a, between, 0); err != nil {
+		if _, err := p.recordsIn(ctx, between, 0); err != nil {
 			return err
 		}
 	}
 	for _, m := range added {
 		if len(added) <= maxGets {
-			if _, err := s.recordsIn(ctx, a, tables.Is(string(m.Device)), 0); err != nil {
+			if _, err := p.recordsIn(ctx, tables.Is(string(m.Device)), 0); err != nil {
 				return err
 			}
 		}
-		s.index.add(a.number, m)
+		p.accounts.index.add(p.account.number, m)
 	}
 	return nil
 }

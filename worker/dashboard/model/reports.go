@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -64,6 +63,15 @@ type Reports struct {
 	Extent
 }
 
+// ReportAnswers have reports of tenants, sites and labels, row by row, or summed up for a period.
+type ReportAnswers struct {
+	accounts  *Accounts
+	tenants   *Tenants
+	sensors   *Census
+	summaries cache[summed]
+	compares  cache[Outliers]
+}
+
 // A reportPlace is the place of a report among those of all tenants, and the span of the question.
 type reportPlace struct {
 	From, To tables.Ticks
@@ -71,19 +79,19 @@ type reportPlace struct {
 	query.ReportPlace
 }
 
-// Reports returns reports. Over all parts, each comes once.
-func (s *Store) Reports(ctx context.Context, q ReportsQuery) (Export, error) {
-	read, err := s.polled(ctx)
+// List returns reports. Over all parts, each comes once.
+func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, error) {
+	read, err := rs.accounts.current(ctx)
 	if err != nil {
 		return Export{}, err
 	}
 	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
 		return Export{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
-	if err := s.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: q.Sensors}); err != nil {
+	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: q.Sensors}); err != nil {
 		return Export{}, err
 	}
-	w := &reporting{store: s, q: q, cursor: s.cursorFor("reports", within(ctx), q.Asked)}
+	w := &reporting{reader: rs, q: q, cursor: rs.accounts.cursorFor("reports", within(ctx), q.Asked)}
 	w.ask = query.ReportQuestion{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if q.After != "" {
 		if err := w.resume(); err != nil {
@@ -93,7 +101,7 @@ func (s *Store) Reports(ctx context.Context, q ReportsQuery) (Export, error) {
 	if w.ask.By, w.ask.Group, err = q.group(); err != nil {
 		return Export{}, err
 	}
-	if w.ask.Window, err = s.reportedWindow(w.ask.By, q.Window, w.ask.Span); err != nil {
+	if w.ask.Window, err = rs.accounts.Configured().reportedWindow(w.ask.By, q.Window, w.ask.Span); err != nil {
 		return Export{}, err
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
@@ -102,36 +110,6 @@ func (s *Store) Reports(ctx context.Context, q ReportsQuery) (Export, error) {
 	w.out = &out.Extent
 	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Row: answers.Report{},
 		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
-}
-
-// reports returns the windows that are reported, and what is reported together.
-func (s *Store) reports() (windows []schema.Window, by []schema.By) {
-	for _, p := range s.configured() {
-		if windows = append(windows, p.Reports...); len(p.Reports) > 0 {
-			by = p.By
-		}
-	}
-	slices.Sort(windows)
-	return slices.Compact(windows), by
-}
-
-// reportedWindow returns the window that is asked for.
-func (s *Store) reportedWindow(by schema.By, text string, span query.Span) (schema.Window, error) {
-	windows, all := s.reports()
-	switch {
-	case len(windows) == 0:
-		return 0, queryErrorf("no reports are configured: add reports: {windows: [1h, 1d], by: [%s]} to the "+
-			"configuration", by)
-	case !slices.Contains(all, by):
-		return 0, queryErrorf("there are no reports by %s; there are reports by %s", by, joined(all))
-	case text == "" || text == auto:
-		return query.Choose(windows, span.Length()), nil
-	}
-	w, err := schema.ParseWindow(text)
-	if err != nil || !slices.Contains(windows, w) {
-		return 0, queryErrorf("there are no reports of %q; there are reports of %s", text, joined(windows))
-	}
-	return w, nil
 }
 
 func joined[T any](all []T) string {
@@ -144,7 +122,7 @@ func joined[T any](all []T) string {
 
 // reporting reads one part of an answer of Reports.
 type reporting struct {
-	store  *Store
+	reader *ReportAnswers
 	q      ReportsQuery
 	ask    query.ReportQuestion
 	cursor cursor
@@ -164,12 +142,11 @@ func (w *reporting) resume() error {
 
 // rows yields the reports of one tenant after the other.
 func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, meter := metered(ctx)
-	before := w.out.Operations
-	defer func() { w.out.Operations, w.out.RowsRead = before+int(meter.Load()), w.ask.Rows.Load() }()
+	ctx, end := w.out.metered(ctx, w.ask.Rows)
+	defer end()
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
-	for r, err := range query.Readable(w.all(ctx, w.store.reportedTenants(ctx, w.q.Tenant)), &skipped) {
+	for r, err := range query.Readable(w.all(ctx, w.reader.reportedTenants(ctx, w.q.Tenant)), &skipped) {
 		if err != nil {
 			yield(nil, err)
 			return
@@ -189,11 +166,11 @@ func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
 }
 
 // reportedTenants returns the tenants of a question, by name. Reports of a tenant without devices can be asked for.
-func (s *Store) reportedTenants(ctx context.Context, tenant string) (all []schema.Tenant) {
+func (rs *ReportAnswers) reportedTenants(ctx context.Context, tenant string) (all []schema.Tenant) {
 	if tenant != "" {
 		return []schema.Tenant{schema.Tenant(tenant)}
 	}
-	for _, t := range s.tallies(ctx) {
+	for _, t := range rs.tenants.tallies(ctx) {
 		all = append(all, schema.Tenant(t.Tenant))
 	}
 	return all
@@ -210,13 +187,13 @@ func (w *reporting) all(ctx context.Context, tenants []schema.Tenant) iter.Seq2[
 			if ask.Tenant = t; t == w.after.Tenant {
 				ask.After = w.after.ReportPlace
 			}
-			for r, err := range w.store.joinedReports(ctx, ask) {
+			for r, err := range w.reader.accounts.joinedReports(ctx, ask) {
 				if !yield(r, err) {
 					return
 				}
 			}
 		}
-		if _, known := w.store.index.only(w.q.Tenant); !known && w.out.Count == 0 && w.q.After == "" {
+		if _, known := w.reader.accounts.index.only(w.q.Tenant); !known && w.out.Count == 0 && w.q.After == "" {
 			yield(query.Report{}, fmt.Errorf("tenant %s: %w", w.q.Tenant, ErrUnknown))
 		}
 	}

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -68,22 +67,24 @@ const (
 	retentionPages = 100
 )
 
-// Retention returns what is kept of a tenant's devices, or of all for "", as far as ctx may see them.
-func (s *Store) Retention(ctx context.Context, tenant string) (Retention, Read, error) {
-	read, err := s.polled(ctx)
+// Retentions are what is kept of tenants, and what stays longer.
+type Retentions struct {
+	accounts *Accounts
+	kept     cache[retained]
+}
+
+// OfTenant returns what is kept of a tenant's devices, or of all for "", as far as ctx may see them.
+func (rs *Retentions) OfTenant(ctx context.Context, tenant string) (Retention, Read, error) {
+	read, err := rs.accounts.current(ctx)
 	if err != nil {
 		return Retention{}, read, err
 	}
-	unknown := fmt.Errorf("tenant %s: %w", tenant, ErrUnknown)
-	if tenant = scoped(ctx, tenant); tenant == noTenant {
-		return Retention{}, read, unknown
-	}
-	if _, known := s.index.only(tenant); !known {
-		return Retention{}, read, unknown
+	if tenant, err = rs.accounts.index.tenantFor(ctx, tenant); err != nil {
+		return Retention{}, read, err
 	}
 	out := Retention{Kept: []Kept{}, Waiting: []WaitingDevices{}}
 	now := tables.TicksOf(time.Now())
-	for _, a := range s.accounts {
+	for _, a := range rs.accounts.all {
 		if p, retains := a.retains(); retains {
 			for _, k := range keptOf(p.Keep, tenant, within(ctx) == "", now) {
 				same := func(other Kept) bool { return reflect.DeepEqual(k, other) }
@@ -93,11 +94,11 @@ func (s *Store) Retention(ctx context.Context, tenant string) (Retention, Read, 
 			}
 		}
 	}
-	if !s.HasRetention() {
+	if !rs.accounts.Configured().HasRetention() {
 		return out, read, nil
 	}
-	found, read, err := s.retained.get(ctx, tenant, retentionAge, func(ctx context.Context) (retained, error) {
-		return s.retention(ctx, schema.Tenant(tenant))
+	found, read, err := rs.kept.get(ctx, tenant, retentionAge, func(ctx context.Context) (retained, error) {
+		return rs.read(ctx, schema.Tenant(tenant))
 	})
 	out.Devices, out.More, out.Unreadable = found.Devices, found.More, found.skipped.N
 	for _, w := range found.Waiting {
@@ -125,26 +126,19 @@ func (a *account) retains() (Pipeline, bool) {
 	return all[i], true
 }
 
-// retention adds up how far retention has got in each account.
-func (s *Store) retention(ctx context.Context, tenant schema.Tenant) (sum retained, err error) {
-	all := make([]retained, len(s.accounts))
-	err = s.everywhere(ctx, func(ctx context.Context, a *account) (err error) {
-		r := &all[a.number]
+// read adds up how far retention has got in each account.
+func (rs *Retentions) read(ctx context.Context, tenant schema.Tenant) (sum retained, err error) {
+	all, err := everywhere(ctx, rs.accounts, func(ctx context.Context, a *account) (r retained, err error) {
 		if p, retains := a.retains(); retains {
 			r.RetentionStatus, err = a.fleet.Retention(ctx, p.Name, tenant, retentionPages, &r.skipped)
 		}
-		return err
+		return r, err
 	})
 	for _, r := range all {
 		sum.skipped.N += r.skipped.N
 		sum.Join(r.RetentionStatus)
 	}
 	return sum, err
-}
-
-// HasRetention reports whether anything is deleted in the end.
-func (s *Store) HasRetention() bool {
-	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return len(p.Keep) > 0 })
 }
 
 // Name says for which devices the entry is.

@@ -111,7 +111,7 @@ func (l *runLog) active(of schema.Month) bool {
 // newDevices reads the members of months that have more devices than the index.
 func (p *poller) newDevices(ctx context.Context) error {
 	for key, m := range p.runs.months {
-		n, ready := p.store.index.count(key.month)
+		n, ready := p.accounts.index.count(key.month)
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
@@ -120,10 +120,10 @@ func (p *poller) newDevices(ctx context.Context) error {
 			return err
 		}
 		added := slices.DeleteFunc(all, func(m schema.Member) bool {
-			_, known := p.store.index.home(string(m.Device))
+			_, known := p.accounts.index.home(string(m.Device))
 			return known
 		})
-		if err := p.store.addRecords(ctx, p.account, added); err != nil {
+		if err := p.addRecords(ctx, added); err != nil {
 			return err
 		}
 		m.devices = m.figures.Devices
@@ -137,7 +137,7 @@ const heldInterval = 30 * time.Second
 func (p *poller) held(ctx context.Context) error {
 	for of, m := range p.runs.months {
 		has := m.figures.Held+m.figures.Failing > 0
-		if !has && !p.store.index.anyHeld(of) || time.Since(m.held) < heldInterval {
+		if !has && !p.accounts.index.anyHeld(of) || time.Since(m.held) < heldInterval {
 			continue
 		}
 		failing := p.account.fleet.Failing(ctx, of.pipeline, of.month.Month, query.DeviceSelector{})
@@ -146,7 +146,7 @@ func (p *poller) held(ctx context.Context) error {
 			return err
 		}
 		m.held = time.Now()
-		p.store.index.held(of, all)
+		p.accounts.index.held(of, all)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (p *poller) status(ctx context.Context) error {
 		return err
 	}
 	for _, c := range changes {
-		p.store.index.status(p.account.number, c.Device, c.To)
+		p.accounts.index.status(p.account.number, c.Device, c.To)
 	}
 	p.statuses = time.Now()
 	return nil

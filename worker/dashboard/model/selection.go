@@ -42,20 +42,20 @@ type located struct {
 // are in one run. It is ErrUnknown where the question names a device that its filter does not select; if it names none,
 // all are that the filter selects.
 // With former, devices are also where their former tenants have outputs, if the filter selects what they were then.
-func (s *Store) selectedHomes(ctx context.Context, q FleetQuery, apart int, former bool) ([]home, error) {
+func (fr *FleetRows) selectedHomes(ctx context.Context, q FleetQuery, apart int, former bool) ([]home, error) {
 	missing := map[string]bool{}
 	for _, id := range q.Devices {
 		missing[id] = true
 	}
 	var err error
-	if q.Filter, err = s.decide(ctx, q.Filter); err != nil {
+	if q.Filter, err = fr.decider.decide(ctx, q.Filter); err != nil {
 		return nil, err
 	}
-	all := s.index.candidates(q, s.silence())
+	all := fr.accounts.index.candidates(q, fr.accounts.silence())
 	var homes []home
 	if former {
-		for at, ids := range s.index.left(q) {
-			were, err := s.were(ctx, q, at, ids)
+		for at, ids := range fr.accounts.index.left(q) {
+			were, err := fr.were(ctx, q, at, ids)
 			if err != nil {
 				return nil, err
 			}
@@ -63,11 +63,11 @@ func (s *Store) selectedHomes(ctx context.Context, q FleetQuery, apart int, form
 				_, is := were[id]
 				all[at] = append(all[at], candidate{id, is})
 			}
-			homes = append(homes, home{located: s.index.partition(at), were: were})
+			homes = append(homes, home{located: fr.accounts.index.partition(at), were: were})
 		}
 	}
 	for at, candidates := range all {
-		p := s.index.partition(at)
+		p := fr.accounts.index.partition(at)
 		i := slices.IndexFunc(homes, func(h home) bool { return h.located == p })
 		if i < 0 {
 			i, homes = len(homes), append(homes, home{located: p})
@@ -141,7 +141,7 @@ func (x *index) located(at place) located {
 
 // were returns what devices were when they left a tenant, of those that a question selects. It reads that only where it
 // matters: a tenant does not learn what a device has become.
-func (s *Store) were(ctx context.Context, q FleetQuery, at place, ids []string) (map[string]schema.Member, error) {
+func (fr *FleetRows) were(ctx context.Context, q FleetQuery, at place, ids []string) (map[string]schema.Member, error) {
 	all := map[string]schema.Member{}
 	if q.Site == "" && q.Label == "" && q.Model == "" && !q.labels {
 		for _, id := range ids {
@@ -149,8 +149,8 @@ func (s *Store) were(ctx context.Context, q FleetQuery, at place, ids []string) 
 		}
 		return all, nil
 	}
-	p := s.index.partition(at)
-	found := s.accounts[p.account].fleet.MembersAmong(ctx, p.LatestPartition, ids)
+	p := fr.accounts.index.partition(at)
+	found := fr.accounts.all[p.account].fleet.MembersAmong(ctx, p.LatestPartition, ids)
 	for m, err := range query.Readable(found, new(query.Skipped)) {
 		if err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func (s *Store) were(ctx context.Context, q FleetQuery, at place, ids []string) 
 		name, text, hasText := strings.Cut(q.Label, "=")
 		value, has := m.Labels[name]
 		if (q.Site == "" || string(m.Site) == q.Site) && (q.Label == "" || has && (!hasText || value == text)) &&
-			(q.Model == "" || s.index.modelOf(p.account, m) == q.Model) {
+			(q.Model == "" || fr.accounts.index.modelOf(p.account, m) == q.Model) {
 			all[string(m.Device)] = m
 		}
 	}

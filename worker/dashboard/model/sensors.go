@@ -34,13 +34,19 @@ func (all sensed) first() string {
 	return best
 }
 
-// Sensors returns the sensors of a tenant's devices, or of all devices, by name.
-func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, error) {
-	read, err := s.polled(ctx)
+// A Census knows which sensors the devices of each tenant have, and refuses questions about others.
+type Census struct {
+	accounts *Accounts
+	known    *memo[sensed] // by tenant
+}
+
+// List returns the sensors of a tenant's devices, or of all devices, by name.
+func (c *Census) List(ctx context.Context, tenant string) (Sensors, Read, error) {
+	read, err := c.accounts.current(ctx)
 	if err != nil {
 		return Sensors{}, read, err
 	}
-	return Sensors{Sensors: append([]Sensor{}, s.SensorsOf(ctx, tenant)...)}, read, nil
+	return Sensors{Sensors: append([]Sensor{}, c.OfTenant(ctx, tenant)...)}, read, nil
 }
 
 const (
@@ -50,23 +56,23 @@ const (
 	maxSamples = 5000
 )
 
-// SensorsOf returns the sensors of a tenant's devices, or of all devices, as far as they are known.
-func (s *Store) SensorsOf(ctx context.Context, tenant string) []Sensor {
-	return s.sensors(scoped(ctx, tenant))
+// OfTenant returns the sensors of a tenant's devices, or of all devices, as far as they are known.
+func (c *Census) OfTenant(ctx context.Context, tenant string) []Sensor {
+	return c.ofTenant(scoped(ctx, tenant))
 }
 
-func (s *Store) sensors(tenant string) sensed {
-	all := s.census.get(tenant, func() (all sensed) {
-		if of, known := s.index.only(tenant); known {
-			all = s.index.sensed(of)
+func (c *Census) ofTenant(tenant string) sensed {
+	all := c.known.get(tenant, func() (all sensed) {
+		if of, known := c.accounts.index.only(tenant); known {
+			all = c.accounts.index.sensed(of)
 		}
 		for i := range all {
-			all[i].Unit = s.unit(all[i].Name)
+			all[i].Unit = c.accounts.Configured().unit(all[i].Name)
 		}
 		return all
 	})
 	if len(all) == 0 { // the first sensors are shown at once
-		s.census.forget(tenant)
+		c.known.forget(tenant)
 	}
 	return all
 }
@@ -120,28 +126,28 @@ func (x *index) sensed(of tenantFilter) sensed {
 }
 
 // checkSensor returns an error for a sensor that no device of a tenant, or of any, has.
-func (s *Store) checkSensor(tenant, sensor string) error {
-	if sensor == "" || s.hasSensor(tenant, sensor) {
+func (c *Census) checkSensor(tenant, sensor string) error {
+	if sensor == "" || c.has(tenant, sensor) {
 		return nil
 	}
 	var known []string
-	for _, other := range s.sensors(tenant) {
+	for _, other := range c.ofTenant(tenant) {
 		known = append(known, other.Name)
 	}
 	return unknownSensor(sensor, known)
 }
 
-// HasSensor reports whether a device of a tenant, or of any, has a sensor. Until all values were read once, each may.
-func (s *Store) HasSensor(ctx context.Context, tenant, sensor string) bool {
-	return s.hasSensor(scoped(ctx, tenant), sensor)
+// Has reports whether a device of a tenant, or of any, has a sensor. Until all values were read once, each may.
+func (c *Census) Has(ctx context.Context, tenant, sensor string) bool {
+	return c.has(scoped(ctx, tenant), sensor)
 }
 
-func (s *Store) hasSensor(tenant, sensor string) bool {
-	if !s.complete() {
+func (c *Census) has(tenant, sensor string) bool {
+	if !c.accounts.complete() {
 		return true
 	}
-	of, known := s.index.only(tenant)
-	x := s.index
+	of, known := c.accounts.index.only(tenant)
+	x := c.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	number, sensed := x.sensors.number[sensor]
@@ -164,7 +170,7 @@ func unknownSensor(sensor string, known []string) error {
 	return queryErrorf("there is no sensor %q; there are %s%s", sensor, names, more)
 }
 
-// FirstSensor returns the sensor that is shown of a tenant's devices, or of all, when none is chosen.
-func (s *Store) FirstSensor(ctx context.Context, tenant string) string {
-	return s.sensors(scoped(ctx, tenant)).first()
+// First returns the sensor that is shown of a tenant's devices, or of all, when none is chosen.
+func (c *Census) First(ctx context.Context, tenant string) string {
+	return c.ofTenant(scoped(ctx, tenant)).first()
 }

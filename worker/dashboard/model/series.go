@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"furrow/jobs/fold"
-	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -77,38 +75,48 @@ const (
 	auto      = "auto"
 )
 
+// Charts are the series of devices, and those of tenants' days.
+type Charts struct {
+	accounts *Accounts
+	devices  *Devices
+	sensors  *Census
+	series   cache[points]
+	states   cache[stateSpans]
+	days     cache[tenantDay]
+}
+
 // seriesAge is how long a read chart is used; longer for a longer span.
 func seriesAge(span time.Duration) time.Duration {
 	return min(max(span/1000, 3*time.Second), time.Minute)
 }
 
 // Series returns what a device has measured.
-func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error) {
-	o, read, err := s.holder(ctx, q.Device)
+func (cs *Charts) Series(ctx context.Context, q SeriesQuery) (Series, Read, error) {
+	o, read, err := cs.devices.owners.holder(ctx, q.Device)
 	if err != nil {
 		return Series{}, read, err
 	}
 	if q.Sensor == "" {
 		var second Read
-		if q.Sensor, second, err = s.firstSensor(ctx, o.member); err != nil {
+		if q.Sensor, second, err = cs.firstSensor(ctx, o.member); err != nil {
 			return Series{}, read, err
 		}
 		read = read.And(second)
 	}
-	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: q.From.UTC(), To: q.To.UTC(), Points: []Point{},
-		Operations: read.Operations}
-	window, err := s.windowFor(q)
+	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor), From: q.From.UTC(),
+		To: q.To.UTC(), Points: []Point{}, Operations: read.Operations}
+	window, err := cs.accounts.Configured().windowFor(q)
 	if err != nil || q.Sensor == "" {
 		return out, read, err
 	}
-	found, second, err := s.points(ctx, o.member, q, window)
+	found, second, err := cs.points(ctx, o.member, q, window)
 	read = read.And(second)
 	if err == nil && len(found.all) == 0 {
 		var isState bool
-		isState, second, err = s.isState(ctx, o.member, q.Sensor)
+		isState, second, err = cs.isState(ctx, o.member, q.Sensor)
 		read = read.And(second)
 		if err == nil && isState {
-			states, third, err := s.stateSpans(ctx, o.member, q)
+			states, third, err := cs.stateSpans(ctx, o.member, q)
 			read = read.And(third)
 			out.Window, out.Operations, out.Unreadable = raw, read.Operations, int(states.skipped.N)
 			out.States, out.More = states.all, states.more
@@ -116,8 +124,8 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 		}
 	}
 	if window == 0 && found.more && (q.Window == "" || q.Window == auto) {
-		if window = shortest(s.windows(), q.To.Sub(q.From)); window != 0 {
-			found, second, err = s.points(ctx, o.member, q, window)
+		if window = shortest(cs.accounts.Configured().windows(), q.To.Sub(q.From)); window != 0 {
+			found, second, err = cs.points(ctx, o.member, q, window)
 			read = read.And(second)
 		}
 	}
@@ -127,54 +135,6 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 	}
 	out.Points, out.More = append(out.Points, found.all...), found.more
 	return out, read, err
-}
-
-// windowFor returns the window that a query asks for; zero means single readings.
-func (s *Store) windowFor(q SeriesQuery) (schema.Window, error) {
-	span, from, to := q.To.Sub(q.From), q.From.Format(time.RFC3339), q.To.Format(time.RFC3339)
-	if span <= 0 {
-		return 0, queryErrorf("from must be before to: swap them")
-	}
-	_, isRate := Rated(q.Sensor)
-	windows, names := s.windows(), []string{auto, raw}
-	if isRate {
-		windows, names = rate.Windows(), names[:1]
-	}
-	switch {
-	case q.Window == raw && !isRate:
-		return 0, nil
-	case q.Window == "" || q.Window == auto:
-		w := shortest(windows, span)
-		if !isRate && span <= rawSpan || len(windows) == 0 {
-			return 0, nil
-		}
-		if w == 0 {
-			return 0, queryErrorf("from %s to %s there are more than %d windows of any size: ask for a shorter time", from, to,
-				maxPoints)
-		}
-		return w, nil
-	}
-	w, err := schema.ParseWindow(q.Window)
-	if err != nil || !slices.Contains(windows, w) {
-		for _, w := range windows {
-			names = append(names, w.String())
-		}
-		return 0, queryErrorf("there is no window %q; there are %s", q.Window, strings.Join(names, ", "))
-	}
-	if int64(span/time.Duration(w)) > maxPoints {
-		return 0, queryErrorf("from %s to %s there are more than %d windows of %s: ask for a shorter time or a longer window",
-			from, to, maxPoints, w)
-	}
-	return w, nil
-}
-
-// windows returns the windows of all pipelines, the shortest first.
-func (s *Store) windows() (all []schema.Window) {
-	for _, p := range s.configured() {
-		all = append(all, p.Windows...)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // shortest returns the shortest window whose points fit a series of span, or zero.
@@ -189,9 +149,9 @@ func shortest(windows []schema.Window, span time.Duration) schema.Window {
 
 // firstSensor returns the sensor that maps begin with, or else the first number of the device, or else its
 // first sensor.
-func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read, error) {
-	r, read, err := s.device(ctx, m)
-	preferred, best, number := s.sensors(string(m.Tenant)).first(), "", false
+func (cs *Charts) firstSensor(ctx context.Context, m schema.Member) (string, Read, error) {
+	r, read, err := cs.devices.device(ctx, m)
+	preferred, best, number := cs.sensors.ofTenant(string(m.Tenant)).first(), "", false
 	for _, v := range r.latest { // by name
 		if v.Sensor == preferred {
 			return preferred, read, err
@@ -204,8 +164,8 @@ func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read,
 }
 
 // isState reports whether the newest value of a sensor is a text. A sensor that the device does not have is an error.
-func (s *Store) isState(ctx context.Context, m schema.Member, sensor string) (bool, Read, error) {
-	r, read, err := s.device(ctx, m)
+func (cs *Charts) isState(ctx context.Context, m schema.Member, sensor string) (bool, Read, error) {
+	r, read, err := cs.devices.device(ctx, m)
 	if err != nil {
 		return false, read, err
 	}
@@ -226,30 +186,30 @@ func (s *Store) isState(ctx context.Context, m schema.Member, sensor string) (bo
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.
-func (s *Store) points(
+func (cs *Charts) points(
 	ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window,
 ) (points, Read, error) {
 	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
 	key := fmt.Sprintf("%s %s %d %s %s", ofMember(m), q.Sensor, window, span.From, span.To)
 	ask := query.Question{Scope: query.ScopeOf(m), Span: span, Window: window}
-	return s.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
+	return cs.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
 		if sensor, is := Rated(q.Sensor); is {
-			return s.ratePoints(ctx, ask, sensor)
+			return cs.ratePoints(ctx, ask, sensor)
 		}
 		if window == 0 {
-			return s.readings(ctx, m, ask, q.Sensor)
+			return cs.readings(ctx, m, ask, q.Sensor)
 		}
-		return s.buckets(ctx, ask, q.Sensor)
+		return cs.buckets(ctx, ask, q.Sensor)
 	})
 }
 
 // readings reads numbers of a sensor as the pipelines do.
-func (s *Store) readings(
+func (cs *Charts) readings(
 	ctx context.Context, m schema.Member, q query.Question, sensor string,
 ) (found points, err error) {
 	q.Limit = 2 * maxPoints // rows; some lack the sensor
-	sensors, n := s.sensorsOf(m), 0
-	for r, err := range query.Readable(s.fleetOf(m.Device).Readings(ctx, q), &found.skipped) {
+	sensors, n := cs.accounts.sensorsOf(m), 0
+	for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Readings(ctx, q), &found.skipped) {
 		if err != nil {
 			return found, err
 		}
@@ -273,11 +233,13 @@ func (s *Store) readings(
 }
 
 // sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
-func (s *Store) sensorsOf(m schema.Member) *fold.Sensors { return s.accountOf(m.Device).sensorsOf(m) }
+func (as *Accounts) sensorsOf(m schema.Member) *fold.Sensors {
+	return as.accountOf(m.Device).sensorsOf(m)
+}
 
-func (s *Store) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
+func (cs *Charts) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(s.fleetOf(q.Scope.Member().Device).Rollups(ctx, q), &found.skipped)
+	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Rollups(ctx, q), &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
 		found.all = append(found.all, pointOf(b.Start, b.Sensors[0].Aggregate))

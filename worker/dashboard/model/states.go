@@ -34,14 +34,14 @@ type stateSpans struct {
 }
 
 // stateSpans reads the states of a sensor.
-func (s *Store) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) (stateSpans, Read, error) {
+func (cs *Charts) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) (stateSpans, Read, error) {
 	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
 	key := fmt.Sprintf("%s %s %s %s", ofMember(m), q.Sensor, span.From, span.To)
-	return s.states.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (found stateSpans, err error) {
+	return cs.states.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (found stateSpans, err error) {
 		ask := query.Question{Scope: query.ScopeOf(m), Span: span, Limit: maxStateRows}
-		sensors, n := s.sensorsOf(m), 0
+		sensors, n := cs.accounts.sensorsOf(m), 0
 		var readings []stateReading
-		for r, err := range query.Readable(s.fleetOf(m.Device).Readings(ctx, ask), &found.skipped) {
+		for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Readings(ctx, ask), &found.skipped) {
 			if err != nil {
 				return found, err
 			}

@@ -30,12 +30,12 @@ func over(t *testing.T, f *modeltest.Fixture) *Store {
 func look(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
-	if !s.index.ready[0] {
-		must.Succeed(t, s.allRecords(ctx, s.accounts[0]))
-		s.index.loaded(0)
+	if !s.Accounts.index.ready[0] {
+		must.Succeed(t, s.Accounts.all[0].poller.allRecords(ctx))
+		s.Accounts.index.loaded(0)
 	}
-	must.Succeed(t, s.accounts[0].poller.poll(ctx))
-	s.watch.ended(0, nil)
+	must.Succeed(t, s.Accounts.all[0].poller.poll(ctx))
+	s.Accounts.watch.ended(0, nil)
 }
 
 // TestHeartbeatsKeepADeviceFromSilence has a device whose last value is an hour old, and one that sends one sensor at a
@@ -52,15 +52,15 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	look(t, s)
-	list, _, err := s.Devices(t.Context(), ListQuery{})
+	list, _, err := s.Lists.Devices(t.Context(), ListQuery{})
 	if err != nil || len(list.Devices) != 2 || list.Devices[0].State != OK ||
 		now.Sub(*list.Devices[0].Time) > 2*time.Minute {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if d, _, err := s.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 {
+	if d, _, err := s.Devices.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if c, _, err := s.Tenant(t.Context(), "contoso"); err != nil || c.ReadingsToday != 4 && now.UTC().Hour() > 0 {
+	if c, _, err := s.Tenants.Tenant(t.Context(), "contoso"); err != nil || c.ReadingsToday != 4 && now.UTC().Hour() > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -76,7 +76,7 @@ func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	look(t, s)
-	m := s.mapAt(MapQuery{Zoom: 8}, now)
+	m := s.Maps.mapAt(MapQuery{Zoom: 8}, now)
 	if m.Total != 2 || len(m.Devices) != 2 || m.Devices[0].Value != 20.0 || m.Devices[0].State != OK || m.Unit != "°C" {
 		t.Fatalf("the map is %+v", m)
 	}
@@ -96,7 +96,7 @@ func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 	f.Fold(t)
 	look(t, s)
 	want := map[string]string{"pump-7": "30 ok", "pump-8": "20 held", "pump-9": "10 ok"}
-	for _, d := range s.mapAt(MapQuery{Zoom: 8}, now).Devices {
+	for _, d := range s.Maps.mapAt(MapQuery{Zoom: 8}, now).Devices {
 		if got := fmt.Sprint(d.Value, " ", d.State); got != want[d.Device] {
 			t.Errorf("%s is %s, want %s", d.Device, got, want[d.Device])
 		}
@@ -110,7 +110,7 @@ func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 
 func mustShowPump8(t *testing.T, s *Store) {
 	t.Helper()
-	a, _, err := s.Device(t.Context(), "pump-8")
+	a, _, err := s.Devices.Device(t.Context(), "pump-8")
 	if err != nil || a.State != Held || len(a.Latest) != 2 || a.Latest[1].Value != 20.0 || a.Latest[0].Value != "open" ||
 		len(a.Pipelines) != 1 {
 		t.Fatalf("%+v, %v", a, err)
@@ -120,7 +120,7 @@ func mustShowPump8(t *testing.T, s *Store) {
 		p.CheckpointTime == nil || !*a.Device.InFleet {
 		t.Errorf("its pipeline says %+v of %+v", p, a.Device)
 	}
-	all, _, err := s.Pipelines(t.Context())
+	all, _, err := s.Pipelines.All(t.Context())
 	if err != nil || len(all.Pipelines) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -137,7 +137,7 @@ func TestLagIsTheAgeOfTheOldestUnfoldedReading(t *testing.T) {
 	f.Send(t, "pump-7", time.Now().Add(-time.Hour), map[string]any{"temperature": 1.0})
 	f.Fold(t)
 	f.Send(t, "pump-7", time.Now().Add(-5*time.Minute), map[string]any{"temperature": 2.0})
-	a, read, err := over(t, f).Device(t.Context(), "pump-7")
+	a, read, err := over(t, f).Devices.Device(t.Context(), "pump-7")
 	if err != nil || a.Pipelines[0].LagSeconds == nil || math.Abs(*a.Pipelines[0].LagSeconds-300) > 30 {
 		t.Errorf("%+v, %v", a.Pipelines, err)
 	}
@@ -160,7 +160,7 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 		ops = append(ops, tables.Insert(e))
 	}
 	must.Have(f.Client.Table(f.Names.Rejects()).Submit(t.Context(), ops))(t)
-	a, read, err := over(t, f).Device(t.Context(), "pump-7")
+	a, read, err := over(t, f).Devices.Device(t.Context(), "pump-7")
 	if err != nil || len(a.Rejects) != maxRejects || a.Rejects[0].Reason != "humidity: reason 2499" ||
 		a.Rejects[29].Reason != "humidity: reason 2470" {
 		t.Errorf("%+v, %v", a.Rejects, err)
@@ -188,7 +188,7 @@ func TestSeriesHasAllReadingsInEveryWindow(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	for _, window := range []string{"raw", "1m", "1h", "1d", "auto"} {
-		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to,
+		got, _, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to,
 			Window: window})
 		if err != nil {
 			t.Fatalf("%s: %v", window, err)
@@ -211,7 +211,7 @@ func TestSeriesHasAllReadingsInEveryWindow(t *testing.T) {
 	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to},
 		{Window: "7m", From: from, To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0, 0), To: to}} {
 		ask.Device, ask.Sensor = "pump-7", "temperature"
-		_, _, err := s.Series(t.Context(), ask)
+		_, _, err := s.Charts.Series(t.Context(), ask)
 		if _, wrong := errors.AsType[*QueryError](err); !wrong {
 			t.Errorf("%+v: %v", ask, err)
 		}
@@ -224,7 +224,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	day := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Minute)))
-	got, _, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: day})
+	got, _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: day})
 	if err != nil || len(got.Points) == 0 || got.Some || got.Devices != 15 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -234,15 +234,15 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	one, _, err := s.Tenant(t.Context(), "contoso")
+	one, _, err := s.Tenants.Tenant(t.Context(), "contoso")
 	if err != nil || one.ReadingsToday != count || one.Estimated || one.Devices != 15 {
 		t.Errorf("%+v, %v; its day has %d readings", one, err, count)
 	}
-	if _, _, err := s.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
+	if _, _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("unknown tenant: %v", err)
 	}
-	first, _, err := s.Tenants(t.Context(), "", 1)
-	second, _, err2 := s.Tenants(t.Context(), first.Next, 1)
+	first, _, err := s.Tenants.List(t.Context(), "", 1)
+	second, _, err2 := s.Tenants.List(t.Context(), first.Next, 1)
 	if errors.Join(err, err2) != nil || first.Next != "contoso" || second.Next != "" ||
 		second.Tenants[0].Tenant != "fabrikam" || second.Total != 2 {
 		t.Errorf("%+v, then %+v, %v", first, second, err)
@@ -251,8 +251,8 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 
 func TestMapFailsWhenNothingWasEverRead(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1)})
-	s.watch.ended(0, errors.New("away"))
-	if _, _, err := s.Map(t.Context(), MapQuery{}); err == nil {
+	s.Accounts.watch.ended(0, errors.New("away"))
+	if _, _, err := s.Maps.Map(t.Context(), MapQuery{}); err == nil {
 		t.Error("there is a map although nothing was ever read")
 	}
 }
@@ -271,7 +271,7 @@ func TestUnusedDashboardReadsNothing(t *testing.T) {
 	if n := f.Requests(); n != 0 {
 		t.Errorf("%d requests of an unused dashboard", n)
 	}
-	if m, _, err := s.Map(t.Context(), MapQuery{}); err != nil || f.Requests() == 0 {
+	if m, _, err := s.Maps.Map(t.Context(), MapQuery{}); err != nil || f.Requests() == 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	stop()

@@ -93,16 +93,16 @@ const (
 )
 
 // Summary returns a sensor of a tenant in a day, week or month. It needs reports by tenant.
-func (s *Store) Summary(ctx context.Context, q SummaryQuery) (Summary, Read, error) {
+func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, Read, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
-	if _, known := s.index.only(q.Tenant); !known || q.Tenant == "" {
+	if _, known := rs.accounts.index.only(q.Tenant); !known || q.Tenant == "" {
 		return Summary{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
-	if err := s.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {
+	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {
 		return Summary{}, Read{}, err
 	}
-	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
-	by, err := s.compared(q.By)
+	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, rs.sensors.ofTenant(q.Tenant).first())
+	by, err := rs.accounts.Configured().compared(q.By)
 	if err != nil {
 		return Summary{}, Read{}, err
 	}
@@ -110,25 +110,25 @@ func (s *Store) Summary(ctx context.Context, q SummaryQuery) (Summary, Read, err
 		Sensors: some(q.Sensor)}
 	long := auto
 	if q.Period == "month" {
-		long = s.longestReported()
+		long = rs.accounts.Configured().longestReported()
 	}
-	if ask.Window, err = s.reportedWindow(schema.ByTenant, long, ask.Span); err != nil {
+	if ask.Window, err = rs.accounts.Configured().reportedWindow(schema.ByTenant, long, ask.Span); err != nil {
 		return Summary{}, Read{}, err
 	}
 	out := Summary{Period: q.Period, By: string(by), Groups: []GroupTotal{}, Series: Series{Sensor: q.Sensor,
-		Unit: s.unit(q.Sensor), Window: ask.Window.String(), From: ask.Span.From.Time(), To: ask.Span.To.Time(),
-		Points: []Point{}}, Outliers: Outliers{Devices: []Outlier{}}}
+		Unit: rs.accounts.Configured().unit(q.Sensor), Window: ask.Window.String(), From: ask.Span.From.Time(),
+		To: ask.Span.To.Time(), Points: []Point{}}, Outliers: Outliers{Devices: []Outlier{}}}
 	if q.Sensor == "" {
 		return out, Read{}, nil
 	}
 	key := fmt.Sprintf("%q %s %s %s %s", q.Tenant, q.Period, ask.Span, by, q.Sensor)
-	d, read, err := s.summaries.get(ctx, key, summaryAge, func(ctx context.Context) (summed, error) {
-		return s.summed(ctx, ask, by)
+	d, read, err := rs.summaries.get(ctx, key, summaryAge, func(ctx context.Context) (summed, error) {
+		return rs.summed(ctx, ask, by)
 	})
 	if err != nil {
 		return out, read, err
 	}
-	outliers, compared, err := s.outliers(ctx, ask)
+	outliers, compared, err := rs.outliers(ctx, ask)
 	read = read.And(compared)
 	out.Points, out.Crowded, out.Unreadable, out.Operations = d.points, d.crowded, int(d.skipped.N), read.Operations
 	out.Outliers = outliers
@@ -152,49 +152,10 @@ func some(sensor string) []string {
 	return []string{sensor}
 }
 
-// Compared returns what groups of a tenant can be side by side.
-func (s *Store) Compared() []schema.By {
-	_, all := s.reports()
-	return slices.DeleteFunc(slices.Clone(all), func(by schema.By) bool { return by == schema.ByTenant })
-}
-
-// compared returns what is side by side; empty: nothing is reported but tenants.
-func (s *Store) compared(by schema.By) (schema.By, error) {
-	all := s.Compared()
-	switch {
-	case by != "" && !slices.Contains(all, by):
-		return "", queryErrorf("there are no reports by %s to compare; there are reports by %s", by, joined(all))
-	case by != "":
-		return by, nil
-	case slices.Contains(all, schema.BySite):
-		return schema.BySite, nil
-	case len(all) > 0:
-		return all[0], nil
-	}
-	return "", nil
-}
-
-// Reported reports whether there are reports by tenant, which summaries need.
-func (s *Store) Reported() bool {
-	_, by := s.reports()
-	return slices.Contains(by, schema.ByTenant)
-}
-
-// longestReported returns the longest window that is at most a day, or auto.
-func (s *Store) longestReported() string {
-	windows, _ := s.reports()
-	for _, w := range slices.Backward(windows) {
-		if w <= schema.Daily {
-			return w.String()
-		}
-	}
-	return auto
-}
-
 // summed reads the reports of a tenant and those of its groups.
-func (s *Store) summed(ctx context.Context, ask query.ReportQuestion, by schema.By) (d summed, err error) {
+func (rs *ReportAnswers) summed(ctx context.Context, ask query.ReportQuestion, by schema.By) (d summed, err error) {
 	d.points, d.groups = []Point{}, map[string]*total{}
-	for r, err := range query.Readable(s.joinedReports(ctx, ask), &d.skipped) {
+	for r, err := range query.Readable(rs.accounts.joinedReports(ctx, ask), &d.skipped) {
 		if err != nil {
 			return d, err
 		}
@@ -208,10 +169,10 @@ func (s *Store) summed(ctx context.Context, ask query.ReportQuestion, by schema.
 		return d, nil
 	}
 	ask.By, ask.Rows = by, new(atomic.Int64)
-	if long, err := schema.ParseWindow(s.longestReported()); err == nil {
+	if long, err := schema.ParseWindow(rs.accounts.Configured().longestReported()); err == nil {
 		ask.Window = long
 	}
-	for r, err := range query.Readable(s.joinedReports(ctx, ask), &d.skipped) {
+	for r, err := range query.Readable(rs.accounts.joinedReports(ctx, ask), &d.skipped) {
 		if err != nil {
 			return d, err
 		}

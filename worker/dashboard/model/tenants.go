@@ -28,13 +28,19 @@ type today struct {
 	whole    bool
 }
 
-// Tenants lists the tenants after one of them, by name; at most limit, or MaxTenants for zero.
-func (s *Store) Tenants(ctx context.Context, after string, limit int) (TenantsAnswer, Read, error) {
-	at, err := s.watch.await(ctx)
+// Tenants are those with devices, and what their devices have sent today.
+type Tenants struct {
+	accounts *Accounts
+	todays   cache[today]
+}
+
+// List lists the tenants after one of them, by name; at most limit, or MaxTenants for zero.
+func (ts *Tenants) List(ctx context.Context, after string, limit int) (TenantsAnswer, Read, error) {
+	at, err := ts.accounts.watch.await(ctx)
 	if err != nil {
 		return TenantsAnswer{}, Read{}, err
 	}
-	all := s.tallies(ctx)
+	all := ts.tallies(ctx)
 	out := TenantsAnswer{Total: len(all), Tenants: []Tenant{}}
 	all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant <= after })
 	if limit = min(cmp.Or(limit, MaxTenants), MaxTenants); len(all) > limit {
@@ -44,7 +50,7 @@ func (s *Store) Tenants(ctx context.Context, after string, limit int) (TenantsAn
 	out.Tenants = append(out.Tenants, all...)
 	reads := make([]Read, len(all))
 	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		reads[i], err = s.countToday(ctx, &out.Tenants[i])
+		reads[i], err = ts.countToday(ctx, &out.Tenants[i])
 		return err
 	})
 	read := Read{At: at, Cached: true}
@@ -56,25 +62,25 @@ func (s *Store) Tenants(ctx context.Context, after string, limit int) (TenantsAn
 }
 
 // Tenant returns one tenant, or ErrUnknown.
-func (s *Store) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
-	if _, err := s.watch.await(ctx); err != nil {
+func (ts *Tenants) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
+	if _, err := ts.accounts.watch.await(ctx); err != nil {
 		return Tenant{}, Read{}, err
 	}
-	for _, t := range s.tallies(ctx) {
+	for _, t := range ts.tallies(ctx) {
 		if t.Tenant == name {
-			read, err := s.countToday(ctx, &t)
+			read, err := ts.countToday(ctx, &t)
 			return t, read, err
 		}
 	}
 	return Tenant{}, Read{}, ErrUnknown
 }
 
-// TenantNames returns the first thousand tenants by name, to choose from.
-func (s *Store) TenantNames(ctx context.Context) []string {
+// Names returns the first thousand tenants by name, to choose from.
+func (ts *Tenants) Names(ctx context.Context) []string {
 	if only := within(ctx); only != "" {
 		return []string{only}
 	}
-	x := s.index
+	x := ts.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	names := slices.Sorted(slices.Values(x.tenants.all))
@@ -82,8 +88,8 @@ func (s *Store) TenantNames(ctx context.Context) []string {
 }
 
 // tallies returns the tenants that ctx may see, by name.
-func (s *Store) tallies(ctx context.Context) []Tenant {
-	all := s.index.tallies(s.silence())
+func (ts *Tenants) tallies(ctx context.Context) []Tenant {
+	all := ts.accounts.index.tallies(ts.accounts.silence())
 	if only := within(ctx); only != "" {
 		all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant != only })
 	}
@@ -113,9 +119,9 @@ func (x *index) tallies(silence uint32) []Tenant {
 }
 
 // countToday counts the readings of a tenant's day, or estimates them from some of its devices.
-func (s *Store) countToday(ctx context.Context, t *Tenant) (Read, error) {
-	r, read, err := s.todays.get(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
-		return s.today(ctx, schema.Tenant(t.Tenant))
+func (ts *Tenants) countToday(ctx context.Context, t *Tenant) (Read, error) {
+	r, read, err := ts.todays.get(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
+		return ts.today(ctx, schema.Tenant(t.Tenant))
 	})
 	t.ReadingsToday, t.Estimated = r.readings, !r.whole
 	if !r.whole && r.devices > 0 {
@@ -124,8 +130,8 @@ func (s *Store) countToday(ctx context.Context, t *Tenant) (Read, error) {
 	return read, err
 }
 
-func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error) {
-	window, any := s.windowNear(schema.Daily)
+func (ts *Tenants) today(ctx context.Context, t schema.Tenant) (r today, err error) {
+	window, any := ts.accounts.Configured().windowNear(schema.Daily)
 	if !any {
 		return today{whole: true}, nil
 	}
@@ -133,7 +139,7 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 	q := query.Question{Span: span, Window: window, Pages: todayPages}
 	r.whole = true
 	last := schema.DeviceID("")
-	for b, err := range query.Readable(s.rollups(ctx, q, t, nil), new(query.Skipped)) {
+	for b, err := range query.Readable(ts.accounts.rollups(ctx, q, t, nil), new(query.Skipped)) {
 		if errors.Is(err, query.ErrMore) {
 			r.whole = false
 			continue

@@ -31,36 +31,33 @@ type verified struct {
 	rows   []schema.Verified
 }
 
-// Verifies reports whether the scheduler verifies samples.
-func (s *Store) Verifies() bool {
-	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Verifies })
+// Verified is what samples of devices have counted.
+type Verified struct {
+	accounts *Accounts
+	kept     cache[verified]
 }
 
 // Completeness returns what samples have counted in a month, as far as ctx may see it.
-func (s *Store) Completeness(ctx context.Context, q CompletenessQuery) (Completeness, Read, error) {
-	read, err := s.polled(ctx)
+func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Completeness, Read, error) {
+	read, err := vs.accounts.current(ctx)
 	if err != nil {
 		return Completeness{}, read, err
 	}
-	unknown := fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
-	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
-		return Completeness{}, read, unknown
-	}
-	if _, known := s.index.only(q.Tenant); !known {
-		return Completeness{}, read, unknown
+	if q.Tenant, err = vs.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return Completeness{}, read, err
 	}
 	now := time.Now()
 	if q.Month.IsZero() {
 		q.Month = now.UTC()
 	}
 	from, to := query.MonthDays(q.Month, now)
-	ask := func(ctx context.Context) (verified, error) { return s.readVerified(ctx, from, to) }
-	found, read, err := s.verified.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
+	ask := func(ctx context.Context) (verified, error) { return vs.read(ctx, from, to) }
+	found, read, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
 	if err != nil {
 		return Completeness{}, read, err
 	}
-	out := Completeness{Tenant: q.Tenant, Verifies: s.Verifies(), From: from.String(), To: to.String(),
-		Differ: []VerifyDiffers{}}
+	out := Completeness{Tenant: q.Tenant, Verifies: vs.accounts.Configured().Verifies(), From: from.String(),
+		To: to.String(), Differ: []VerifyDiffers{}}
 	for _, state := range found.states {
 		out.newest(state)
 	}
@@ -68,17 +65,15 @@ func (s *Store) Completeness(ctx context.Context, q CompletenessQuery) (Complete
 	return out, read, nil
 }
 
-// readVerified reads the counts of all accounts.
-func (s *Store) readVerified(ctx context.Context, from, to schema.Day) (verified, error) {
-	parts := make([]verified, len(s.accounts))
-	err := s.everywhere(ctx, func(ctx context.Context, a *account) error {
+// read reads the counts of all accounts.
+func (vs *Verified) read(ctx context.Context, from, to schema.Day) (verified, error) {
+	parts, err := everywhere(ctx, vs.accounts, func(ctx context.Context, a *account) (v verified, err error) {
 		state, err := a.fleet.Verification(ctx)
 		if err != nil {
-			return err
+			return v, err
 		}
 		rows, err := a.fleet.Verified(ctx, from, to)
-		parts[a.number] = verified{[]schema.Verification{state}, rows}
-		return err
+		return verified{[]schema.Verification{state}, rows}, err
 	})
 	var all verified
 	for _, p := range parts {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +39,13 @@ type Windows struct {
 	Extent
 }
 
+// FleetRows are long answers about many devices: their windows, and their newest values.
+type FleetRows struct {
+	accounts *Accounts
+	sensors  *Census
+	decider  *decider
+}
+
 // Limits of a question about many devices. Wider ones are refused, because nobody would wait for all of their parts.
 const (
 	maxWindows = 20_000_000 // devices times windows
@@ -49,25 +55,25 @@ const (
 
 // Windows returns what devices have measured, by windows of time. Over all parts, each window comes once, of devices
 // that are selected throughout.
-func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
-	read, err := s.polled(ctx)
+func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) {
+	read, err := fr.accounts.current(ctx)
 	if err != nil {
 		return Export{}, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	if err := s.checkMeasured(q); err != nil {
+	if err := fr.sensors.checkMeasured(q); err != nil {
 		return Export{}, err
 	}
 	where := q.Where
 	if where != nil {
-		if err := s.checkSensorsOf(q.Tenant, where); err != nil {
+		if err := fr.sensors.checkSensorsOf(q.Tenant, where); err != nil {
 			return Export{}, err
 		}
 	}
 	q.Where = nil // it is on windows, and not on newest values
 	q.labels = where != nil && where.Labels()
-	w := &windowed{store: s, q: q, where: rowCondition{store: s, where: where},
-		cursor: s.cursorFor("windows", within(ctx), q.Asked), units: s.units()}
+	w := &windowed{reader: fr, q: q, where: rowCondition{decider: fr.decider, where: where},
+		cursor: fr.accounts.cursorFor("windows", within(ctx), q.Asked), units: fr.accounts.Configured().units()}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if where != nil && len(q.Sensors) > 0 {
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
@@ -77,12 +83,12 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 			return Export{}, err
 		}
 	}
-	if w.ask.Window, err = s.chosenWindow(q.Window, w.ask.Span); err != nil {
+	if w.ask.Window, err = fr.accounts.Configured().chosenWindow(q.Window, w.ask.Span); err != nil {
 		return Export{}, err
 	}
 	apart := int(pageRows * time.Duration(w.ask.Window) / (24 * time.Hour))
 	selecting, meter := metered(ctx)
-	if w.homes, err = s.selectedHomes(selecting, q, apart, true); err != nil {
+	if w.homes, err = fr.selectedHomes(selecting, q, apart, true); err != nil {
 		return Export{}, err
 	}
 	if err := w.checkSize(); err != nil {
@@ -97,42 +103,22 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 }
 
 // checkMeasured returns an error for a sensor that none of the tenant's devices has, and for rates.
-func (s *Store) checkMeasured(q FleetQuery) error {
+func (c *Census) checkMeasured(q FleetQuery) error {
 	for _, sensor := range q.Sensors {
 		if _, is := Rated(sensor); is {
 			return queryErrorf("%s is a rate, and there are windows of sensors only: ask for the rates of a device with "+
 				"/v1/devices/{id}/series", sensor)
 		}
-		if err := s.checkSensor(q.Tenant, sensor); err != nil {
+		if err := c.checkSensor(q.Tenant, sensor); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// chosenWindow returns the window that is asked for.
-func (s *Store) chosenWindow(text string, span query.Span) (schema.Window, error) {
-	windows := s.windows()
-	if len(windows) == 0 {
-		return 0, queryErrorf("no pipeline keeps windows: add the processor rollup, or ask for /v1/devices/{id}/readings")
-	}
-	if text == "" || text == auto {
-		return query.Choose(windows, span.Length()), nil
-	}
-	w, err := schema.ParseWindow(text)
-	if err != nil || !slices.Contains(windows, w) {
-		names := []string{auto, WindowNewest}
-		for _, w := range windows {
-			names = append(names, w.String())
-		}
-		return 0, queryErrorf("there is no window %q; there are %s", text, strings.Join(names, ", "))
-	}
-	return w, nil
-}
-
 // windowed reads one part of an answer of Windows.
 type windowed struct {
-	store  *Store
+	reader *FleetRows
 	q      FleetQuery
 	where  rowCondition
 	ask    query.Question
@@ -176,9 +162,8 @@ func (w *windowed) checkSize() error {
 
 // rows yields the rest of the day on which the part before has ended, and then the other days.
 func (w *windowed) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, meter := metered(ctx)
-	before := w.out.Operations
-	defer func() { w.out.Operations, w.out.RowsRead = before+int(meter.Load()), w.ask.Rows.Load() }()
+	ctx, end := w.out.metered(ctx, w.ask.Rows)
+	defer end()
 	rest := w.ask
 	if w.after.Device != "" {
 		day := schema.DayOf(w.after.Start)
@@ -197,7 +182,7 @@ func (w *windowed) rows(ctx context.Context, yield func(any, error) bool) {
 // homesAfter returns what follows the part before on its last day. Without its last device, which was removed, that is
 // everything.
 func (w *windowed) homesAfter() (rest []home) {
-	at, _ := w.store.index.home(string(w.after.Device))
+	at, _ := w.reader.accounts.index.home(string(w.after.Device))
 	at.Tenant = w.after.Tenant
 	for _, h := range w.homes {
 		at.account = h.account
@@ -219,7 +204,7 @@ func (w *windowed) read(
 	defer func() { w.out.Unreadable += skipped.N }()
 	var before query.Bucket
 	selected, labels := false, map[string]string(nil)
-	all := merged(ctx, w.store, w.compare, func(a *account) iter.Seq2[query.Bucket, error] {
+	all := merged(ctx, w.reader.accounts, w.compare, func(a *account) iter.Seq2[query.Bucket, error] {
 		ask := ask
 		ask.Scope = query.Homes(homesOf(a.number, homes))
 		return a.fleet.Rollups(ctx, ask)
@@ -260,8 +245,8 @@ func (w *windowed) read(
 
 // compare orders buckets as each account has them: day by day, within a day by tenant, month and device.
 func (w *windowed) compare(a, b query.Bucket) int {
-	first, _ := w.store.index.home(string(a.Device))
-	second, _ := w.store.index.home(string(b.Device))
+	first, _ := w.reader.accounts.index.home(string(a.Device))
+	second, _ := w.reader.accounts.index.home(string(b.Device))
 	return cmp.Or(cmp.Compare(schema.DayOf(a.Start), schema.DayOf(b.Start)), cmp.Compare(a.Tenant, b.Tenant),
 		first.Month.Compare(second.Month), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Start, b.Start))
 }
@@ -295,7 +280,7 @@ func (x *index) labelsOf(id string) map[string]string {
 // selects reports whether a device of a tenant was selected, because runs have a few others, and returns its labels if
 // the condition needs them.
 func (w *windowed) selects(tenant schema.Tenant, id string) (labels map[string]string, is bool) {
-	at, _ := w.store.index.home(id)
+	at, _ := w.reader.accounts.index.home(id)
 	at.Tenant = tenant
 	i, found := slices.BinarySearchFunc(w.homes, at, home.compare)
 	if !found || !w.homes[i].has(id) {
@@ -305,7 +290,7 @@ func (w *windowed) selects(tenant schema.Tenant, id string) (labels map[string]s
 		return was.Labels, true
 	}
 	if w.q.labels {
-		labels = w.store.index.labelsOf(id)
+		labels = w.reader.accounts.index.labelsOf(id)
 	}
 	return labels, true
 }

@@ -72,14 +72,14 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 		window := must.Have(schema.ParseWindow(q.Window))(t)
 		for _, d := range f.Devices {
 			ask := query.Question{Scope: query.ScopeOf(d.Member()), Span: spanOf(q.From, q.To), Window: window}
-			for b, err := range s.accounts[0].fleet.Rollups(t.Context(), ask) {
+			for b, err := range s.Accounts.all[0].fleet.Rollups(t.Context(), ask) {
 				must.Succeed(t, err)
 				if selected(d) {
 					want = append(want, fmt.Sprint(b.Device, b.Start))
 				}
 			}
 		}
-		answer, err := s.Windows(t.Context(), q)
+		answer, err := s.FleetRows.Windows(t.Context(), q)
 		whole := rowsOf(t, answer, err)
 		sorted := slices.Sorted(slices.Values(whole))
 		slices.Sort(want)
@@ -89,7 +89,7 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 		var parts []string
 		q.Limit = 1 + random.IntN(len(whole))
 		for {
-			answer, err = s.Windows(t.Context(), q)
+			answer, err = s.FleetRows.Windows(t.Context(), q)
 			part := rowsOf(t, answer, err)
 			if parts = append(parts, part...); len(part) > q.Limit || len(parts) > len(whole) {
 				break
@@ -111,7 +111,7 @@ func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 	f.Grow(t, 7)
 	s := over(t, f)
 	look(t, s)
-	answer, err := s.Newest(t.Context(), FleetQuery{Limit: 100})
+	answer, err := s.FleetRows.Newest(t.Context(), FleetQuery{Limit: 100})
 	whole := rowsOf(t, answer, err)
 	if len(whole) != 7 {
 		t.Fatalf("%q", whole)
@@ -120,7 +120,7 @@ func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 		var parts []string
 		q := FleetQuery{Limit: limit}
 		for {
-			answer, err := s.Newest(t.Context(), q)
+			answer, err := s.FleetRows.Newest(t.Context(), q)
 			parts = append(parts, rowsOf(t, answer, err)...)
 			if q.After = answer.Extent.Next; q.After == "" {
 				break
@@ -148,17 +148,17 @@ func TestQuestionsThatAreTooWideAreRefused(t *testing.T) {
 		`there is no sensor "hum"; there are`: {From: now.Add(-time.Hour), To: now,
 			Sensors: []string{"hum"}},
 	} {
-		_, err := s.Windows(t.Context(), q)
+		_, err := s.FleetRows.Windows(t.Context(), q)
 		if problem, is := errors.AsType[*QueryError](err); !is || !strings.HasPrefix(problem.Detail, want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if _, err := s.Windows(t.Context(), FleetQuery{From: now.Add(-time.Hour), To: now,
+	if _, err := s.FleetRows.Windows(t.Context(), FleetQuery{From: now.Add(-time.Hour), To: now,
 		Devices: []string{"d0001", "d0099"}}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("an unknown device: %v", err)
 	}
 	only := Within(t.Context(), "contoso")
-	if _, err := s.Windows(only, FleetQuery{From: now.Add(-time.Hour), To: now,
+	if _, err := s.FleetRows.Windows(only, FleetQuery{From: now.Add(-time.Hour), To: now,
 		Devices: []string{"d0001"}}); !errors.Is(err,
 		ErrUnknown) {
 		t.Errorf("a device of another tenant: %v", err)
@@ -178,7 +178,7 @@ func TestWindowsReadNeighboursTogether(t *testing.T) {
 		most   int // two tenants, three months
 	}{{Filter{}, "1h", 6}, {Filter{Site: "hall3"}, "1h", 6}, {Filter{Tenant: "contoso"}, "1m", 3}} {
 		ask := FleetQuery{Filter: c.filter, From: to.Add(-24 * time.Hour), To: to, Window: c.window, Limit: 1000}
-		answer, err := s.Windows(context.Background(), ask)
+		answer, err := s.FleetRows.Windows(context.Background(), ask)
 		before := answer.Extent.Operations
 		if rowsOf(t, answer, err); answer.Extent.Operations-before > c.most || answer.Extent.Operations == before {
 			t.Errorf("%+v by %s: %d operations, want at most %d", c.filter, c.window, answer.Extent.Operations-before, c.most)

@@ -126,7 +126,7 @@ func commandBody(form url.Values) error {
 
 // told returns what an act has told a device, or why it could not.
 func (s *Site) told(device schema.Device, did string, err error) ([]string, error) {
-	s.c.Model.Forget(string(device.ID))
+	s.c.Model.Devices.Forget(string(device.ID))
 	if errors.Is(err, commands.ErrFull) || errors.Is(err, commands.ErrTaken) || errors.Is(err, admin.ErrNoCommands) {
 		return nil, api.NewProblem(api.Conflict, "Not possible now", capital(err.Error())+".")
 	}

@@ -21,7 +21,7 @@ func (s *Site) aboutDevice(r *http.Request, verb string, names ...string) (prepa
 	if err != nil {
 		return prepared{}, schema.Device{}, err
 	}
-	if err = s.c.Model.CheckOwned(r.Context(), id); err != nil {
+	if err = s.c.Model.Owners.Check(r.Context(), id); err != nil {
 		return prepared{}, schema.Device{}, err
 	}
 	device, err := s.actsOn(schema.DeviceID(id)).Device(r.Context(), schema.DeviceID(id))
@@ -145,7 +145,7 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 	}
 	atExpiry := how == howAtExpiry || alone
 	already, err := s.actsOn(device.ID).Revoke(ctx, actor(ctx), device, atExpiry)
-	s.c.Model.Forget(string(device.ID))
+	s.c.Model.Devices.Forget(string(device.ID))
 	if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (s *Site) restore(r *http.Request, _ api.Params) (prepared, error) {
 	}
 	one.do = func(ctx context.Context, _ url.Values) ([]string, error) {
 		already, err := s.actsOn(device.ID).Restore(ctx, actor(ctx), device)
-		s.c.Model.Forget(string(device.ID))
+		s.c.Model.Devices.Forget(string(device.ID))
 		if already {
 			return []string{fmt.Sprintf("%s was restored already: nothing has changed.", device.ID)}, err
 		}
@@ -208,7 +208,7 @@ func (s *Site) release(r *http.Request, _ api.Params) (prepared, error) {
 		return err
 	}
 	one.do = func(ctx context.Context, _ url.Values) (did []string, err error) {
-		defer s.c.Model.Forget(string(device.ID))
+		defer s.c.Model.Devices.Forget(string(device.ID))
 		held, err := s.held(ctx, device)
 		for _, h := range held {
 			was, errRelease := s.actsOn(device.ID).Release(ctx, actor(ctx), h.pipeline, device.Member().Place())

@@ -23,7 +23,7 @@ func (s *Site) aboutIncident(r *http.Request, verb string, names ...string) (pre
 	if err != nil {
 		return prepared{}, query.Incident{}, err
 	}
-	i, _, err := s.c.Model.IncidentNow(r.Context(), id)
+	i, _, err := s.c.Model.Incidents.Now(r.Context(), id)
 	one := prepared{names: names, about: schema.Act{Device: i.ID.Device, Tenant: i.Home.Tenant},
 		page: ActPage{Title: fmt.Sprintf("%s %s of %s", verb, i.ID.Rule, i.ID.Device), Button: verb,
 			Back: "/incidents/" + url.PathEscape(id.String()), BackName: fmt.Sprintf("%s of %s", i.ID.Rule, i.ID.Device)}}
@@ -63,7 +63,7 @@ func (s *Site) noting(i query.Incident, what, said string) func(context.Context,
 			return nil, api.NewProblem(api.BadRequest, "Invalid request", "The note is too long: shorten it.")
 		}
 		_, err := s.actsOn(i.ID.Device).NoteIncident(ctx, actor(ctx), i, what, text)
-		s.c.Model.ForgetIncident(i)
+		s.c.Model.Incidents.Forget(i)
 		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
 			return nil, api.NewProblem(api.BadRequest, "Invalid request", capital(err.Error())+".")
 		}
@@ -97,7 +97,7 @@ func (s *Site) mute(r *http.Request, _ api.Params) (prepared, error) {
 			return nil, err
 		}
 		m, err = s.doMute(ctx, i, m)
-		s.c.Model.ForgetIncident(i)
+		s.c.Model.Incidents.Forget(i)
 		return []string{fmt.Sprintf("Muted until %s UTC: %s.", m.Until.Time().UTC().Format("2 Jan 15:04"), m.Matches())}, err
 	}
 	return one, err
@@ -105,9 +105,9 @@ func (s *Site) mute(r *http.Request, _ api.Params) (prepared, error) {
 
 // doMute mutes what a mute matches in each account that has some of it.
 func (s *Site) doMute(ctx context.Context, i query.Incident, m schema.Mute) (muted schema.Mute, err error) {
-	in := s.c.Model.NumbersOf(m.Tenant)
+	in := s.c.Model.Accounts.NumbersOf(m.Tenant)
 	if m.Device != "" {
-		in = []int{s.c.Model.NumberOf(i.ID.Device)}
+		in = []int{s.c.Model.Accounts.NumberOf(i.ID.Device)}
 	}
 	for _, number := range in {
 		var failed error

@@ -100,7 +100,7 @@ func (s *Site) redrive(r *http.Request, params api.Params) (one prepared, err er
 	if api.PersonOf(r.Context()).Tenant != "" {
 		return one, model.ErrUnknown // as the page of the pipelines
 	}
-	in, known := s.c.Model.NumberNamed(params.Storage)
+	in, known := s.c.Model.Accounts.NumberNamed(params.Storage)
 	if !known {
 		return one, api.NewProblem(api.NotFound, "Storage not found", "The dashboard shows no such storage account.")
 	}

@@ -21,7 +21,7 @@ type CompletenessPage struct {
 
 func (s *Site) completeness(r *http.Request, p api.Params) (Page, model.Read, error) {
 	q, now := p.Completeness(), time.Now().UTC()
-	a, read, err := s.c.Model.Completeness(r.Context(), q)
+	a, read, err := s.c.Model.Verified.Completeness(r.Context(), q)
 	if q.Month.IsZero() {
 		q.Month = now
 	}

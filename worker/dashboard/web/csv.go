@@ -28,7 +28,7 @@ func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) err
 	q := p.ListQuery
 	q.Limit = model.MaxListed
 	for len(rows) <= maxCSVRows {
-		list, _, err := s.c.Model.Devices(r.Context(), q)
+		list, _, err := s.c.Model.Lists.Devices(r.Context(), q)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) e
 	for _, sensor := range sensors {
 		q := p.Series(id, now)
 		q.Sensor = sensor
-		series, _, err := s.c.Model.Series(r.Context(), q)
+		series, _, err := s.c.Model.Charts.Series(r.Context(), q)
 		if err != nil {
 			return err
 		}

@@ -54,43 +54,43 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // known forgets a sensor that no device of the chosen tenant has: the form of a page still has the one before.
 func (s *Site) known(r *http.Request, p *api.Params) {
-	if p.Sensor != "" && p.Tenant != "" && !s.c.Model.HasSensor(r.Context(), p.Tenant, p.Sensor) {
+	if p.Sensor != "" && p.Tenant != "" && !s.c.Model.Sensors.Has(r.Context(), p.Tenant, p.Sensor) {
 		p.Sensor = ""
 	}
 }
 
 func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) {
 	s.known(r, &p)
-	m, read, err := s.c.Model.Map(r.Context(), p.Map())
+	m, read, err := s.c.Model.Maps.Map(r.Context(), p.Map())
 	if err != nil {
 		return nil, read, err
 	}
 	filter := p.Filter
 	filter.State = "" // the figures of the other states are links to them
-	overview, _, err := s.c.Model.Overview(r.Context(), filter)
+	overview, err := s.c.Model.Maps.Overview(r.Context(), filter)
 	if err != nil {
 		return nil, read, err
 	}
 	p.Sort = cmp.Or(p.Sort, model.SortState)
-	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
+	list, _, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
 	if err != nil {
 		return nil, read, err
 	}
-	newest, err := s.c.Model.NewestIncidents(r.Context(), filter, newestIncidents)
+	newest, err := s.c.Model.Incidents.Newest(r.Context(), filter, newestIncidents)
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
-		Tenants: s.c.Model.TenantNames(r.Context()),
-		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
-		Newest: newest, Rules: s.c.Model.HasRules(),
-		Budget: s.c.Model.CloseBudget(r.Context())}, read, err
+		Tenants: s.c.Model.Tenants.Names(r.Context()),
+		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
+		Newest: newest, Rules: s.c.Model.Accounts.Configured().HasRules(),
+		Budget: s.c.Model.Pipelines.CloseBudget(r.Context())}, read, err
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
 	s.known(r, &p)
-	list, read, err := s.c.Model.Devices(r.Context(), p.ListQuery)
+	list, read, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
 	query := p.ListQuery
-	query.Sensor = cmp.Or(query.Sensor, s.c.Model.FirstSensor(r.Context(), p.Tenant))
-	return &DevicesPage{Query: query, Tenants: s.c.Model.TenantNames(r.Context()),
-		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant),
+	query.Sensor = cmp.Or(query.Sensor, s.c.Model.Sensors.First(r.Context(), p.Tenant))
+	return &DevicesPage{Query: query, Tenants: s.c.Model.Tenants.Names(r.Context()),
+		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant),
 		List:    list}, read, err
 }
 
@@ -101,7 +101,7 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if err != nil {
 		return nil, model.Read{}, err
 	}
-	a, read, err := s.c.Model.Device(r.Context(), id)
+	a, read, err := s.c.Model.Devices.Device(r.Context(), id)
 	if err != nil {
 		return nil, read, err
 	}
@@ -112,7 +112,7 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if p.From.IsZero() && p.To.IsZero() {
 		page.Span = cmp.Or(p.Span, api.DefaultSpan)
 	}
-	series, charted, err := s.c.Model.Series(r.Context(), p.Series(id, now))
+	series, charted, err := s.c.Model.Charts.Series(r.Context(), p.Series(id, now))
 	if _, invalid := errors.AsType[*model.QueryError](err); invalid {
 		return nil, read, err
 	}
@@ -123,7 +123,7 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		if q.Sensor = sensor; sensor == page.Sensor() {
 			continue
 		}
-		other, charted, err := s.c.Model.Series(r.Context(), q)
+		other, charted, err := s.c.Model.Charts.Series(r.Context(), q)
 		if _, invalid := errors.AsType[*model.QueryError](err); invalid {
 			return nil, read, err
 		}
@@ -133,19 +133,19 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		read = read.And(charted)
 	}
 	q := p.Series(id, now)
-	incidents, found, err := s.c.Model.DeviceIncidents(r.Context(), id, q.From, q.To)
+	incidents, found, err := s.c.Model.Incidents.OfDevice(r.Context(), id, q.From, q.To)
 	if err != nil {
 		s.c.Log.Warn("incidents cannot be read", "device", id, "error", err)
 	}
 	page.Incidents, read = incidents, read.And(found)
 	if a.Device.Until == nil {
-		told, listed, err := s.c.Model.Commands(r.Context(), id)
+		told, listed, err := s.c.Model.Devices.Commands(r.Context(), id)
 		if err != nil {
 			s.c.Log.Warn("commands cannot be read", "device", id, "error", err)
 		}
 		page.Commands, read = api.CommandsOf(id, told), read.And(listed)
 	}
-	gaps, counted, err := s.c.Model.RecentGaps(r.Context(), id)
+	gaps, counted, err := s.c.Model.DeviceRows.RecentGaps(r.Context(), id)
 	if err != nil {
 		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)
 	} else if gaps.Numbered {
@@ -166,26 +166,27 @@ func (s *Site) charted(series model.Series, err error) *model.Series {
 }
 
 func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Pipelines(r.Context())
+	a, read, err := s.c.Model.Pipelines.All(r.Context())
 	return &PipelinesPage{Now: time.Now().UTC(), Answer: a}, read, err
 }
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Tenants(r.Context(), p.After, p.Limit)
-	return &TenantsPage{Answer: a, Costs: s.c.Model.HasCosts(), Retention: s.c.Model.HasRetention(),
-		Archive: s.c.Model.HasArchive()}, read, err
+	a, read, err := s.c.Model.Tenants.List(r.Context(), p.After, p.Limit)
+	has := s.c.Model.Accounts.Configured()
+	return &TenantsPage{Answer: a, Costs: has.ReportsTenants(), Retention: has.HasRetention(),
+		Archive: has.HasArchive()}, read, err
 }
 
 // retention shows what is kept, and what stays longer.
 func (s *Site) retention(r *http.Request, p api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Retention(r.Context(), p.Tenant)
+	a, read, err := s.c.Model.Retentions.OfTenant(r.Context(), p.Tenant)
 	return &RetentionPage{Tenant: p.Tenant, Answer: a}, read, err
 }
 
 // costs shows what tenants cost.
 func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
 	q := p.Costs()
-	costs, read, err := s.c.Model.Costs(r.Context(), q)
+	costs, read, err := s.c.Model.Costs.OfMonth(r.Context(), q)
 	now := time.Now().UTC()
 	if q.Month.IsZero() {
 		q.Month = now
@@ -196,10 +197,10 @@ func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
 
 // cost returns what a tenant costs this month, or nil where that is not known.
 func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
-	if !s.c.Model.HasCosts() {
+	if !s.c.Model.Accounts.Configured().ReportsTenants() {
 		return nil
 	}
-	costs, _, err := s.c.Model.Costs(r.Context(), model.CostQuery{Tenant: tenant})
+	costs, _, err := s.c.Model.Costs.OfMonth(r.Context(), model.CostQuery{Tenant: tenant})
 	if err != nil {
 		s.c.Log.Warn("costs cannot be read", "tenant", tenant, "error", err)
 	}
@@ -216,15 +217,16 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if err != nil {
 		return nil, model.Read{}, err
 	}
-	t, read, err := s.c.Model.Tenant(r.Context(), name)
+	t, read, err := s.c.Model.Tenants.Tenant(r.Context(), name)
 	if err != nil {
 		return nil, read, err
 	}
 	query := p.DayOf(name, now)
-	series, charted, err := s.c.Model.Day(r.Context(), query)
+	series, charted, err := s.c.Model.Charts.Day(r.Context(), query)
+	has := s.c.Model.Accounts.Configured()
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
-		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err),
-		Reports: s.c.Model.Reported(), Retains: s.c.Model.HasRetention(), Archives: s.c.Model.HasArchive(),
+		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Series: s.charted(series, err),
+		Reports: has.ReportsTenants(), Retains: has.HasRetention(), Archives: has.HasArchive(),
 		Cost: s.cost(r, name)}, read.And(charted), nil
 }
 
@@ -236,7 +238,8 @@ func (s *Site) report(r *http.Request, p api.Params) (Page, model.Read, error) {
 		return nil, model.Read{}, err
 	}
 	q := p.Summary(name, now)
-	summary, read, err := s.c.Model.Summary(r.Context(), q)
+	summary, read, err := s.c.Model.Reports.Summary(r.Context(), q)
 	return &ReportPage{Tenant: name, Day: q.Day.String(), Today: now.UTC().Format(time.DateOnly),
-		Sensors: s.c.Model.SensorsOf(r.Context(), name), Groups: s.c.Model.Compared(), Summary: summary}, read, err
+		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Groups: s.c.Model.Accounts.Configured().Compared(),
+		Summary: summary}, read, err
 }

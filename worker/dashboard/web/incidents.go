@@ -22,13 +22,13 @@ func (s *Site) incidents(r *http.Request, p api.Params) (Page, model.Read, error
 	now := time.Now()
 	p.Limit = cmp.Or(min(p.Limit, model.MaxListed), listedIncidents)
 	q := p.Incidents(answers.JSON, now)
-	answer, read, err := s.c.Model.IncidentList(r.Context(), q)
+	answer, read, err := s.c.Model.Incidents.ListPart(r.Context(), q)
 	if err != nil {
 		return nil, read, err
 	}
 	page := &IncidentsPage{Now: now.UTC(), Query: q, Span: p.Span, Answer: answer,
-		Tenants: s.c.Model.TenantNames(r.Context())}
-	counts, counted, err := s.c.Model.IncidentCounts(r.Context(), q)
+		Tenants: s.c.Model.Tenants.Names(r.Context())}
+	counts, counted, err := s.c.Model.Incidents.Counts(r.Context(), q)
 	if err != nil {
 		s.c.Log.Warn("incidents cannot be counted", "error", err)
 	} else {
@@ -42,7 +42,7 @@ func (s *Site) incident(r *http.Request, _ api.Params) (Page, model.Read, error)
 	if err != nil {
 		return nil, model.Read{}, err
 	}
-	a, read, err := s.c.Model.Incident(r.Context(), id)
+	a, read, err := s.c.Model.Incidents.Incident(r.Context(), id)
 	return &IncidentPage{Now: time.Now().UTC(), Answer: a}, read, err
 }
 

@@ -78,7 +78,9 @@ func (s *Site) Render(w io.Writer, page Page) error {
 }
 
 // actsOn returns what people can do with a device.
-func (s *Site) actsOn(id schema.DeviceID) admin.Fleet { return s.c.Acts[s.c.Model.NumberOf(id)] }
+func (s *Site) actsOn(id schema.DeviceID) admin.Fleet {
+	return s.c.Acts[s.c.Model.Accounts.NumberOf(id)]
+}
 
 // show answers with a page about data that was read.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
@@ -86,7 +88,7 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Pag
 	page.setPerson(person)
 	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached,
 		Storage: s.c.Storage,
-		Version: s.c.Version, Missing: s.c.Model.Missing(), Full: s.c.Model.Full()})
+		Version: s.c.Version, Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()})
 	if person.Role == "" {
 		page.setFooter(Footer{At: read.At.UTC()})
 	}

@@ -1,0 +1,147 @@
+package model
+
+import (
+	"context"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// Accounts are where a fleet is stored, in one or in several whose answers are joined, and what the poller keeps of it
+// in memory.
+type Accounts struct {
+	all    []*account
+	index  *index
+	watch  *watch
+	log    *slog.Logger
+	silent time.Duration // Config.Silent
+}
+
+// several reports whether the fleet is in several accounts.
+func (as *Accounts) several() bool { return len(as.all) > 1 }
+
+// accountOf returns the account of a device; the first one for an unknown device.
+func (as *Accounts) accountOf(id schema.DeviceID) *account {
+	x := as.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if i, known := x.at[string(id)]; known {
+		return as.all[x.monthOf[x.devices[i].month].account]
+	}
+	return as.all[0]
+}
+
+// NumberOf returns the place of a device's account in Config.Accounts; 0 for an unknown device.
+func (as *Accounts) NumberOf(id schema.DeviceID) int { return int(as.accountOf(id).number) }
+
+// NumbersOf returns the accounts in which a tenant has devices, or had some, as NumberOf does.
+func (as *Accounts) NumbersOf(t schema.Tenant) (all []int) {
+	for _, a := range as.all {
+		if slices.Contains(as.index.tenantsIn(a.number), tenantIn{t, a.number}) {
+			all = append(all, int(a.number))
+		}
+	}
+	return all
+}
+
+// NumberNamed returns the number of the account with a name; of one account only, that is the one without a name.
+func (as *Accounts) NumberNamed(name string) (number int, known bool) {
+	for _, a := range as.all {
+		if as.nameOf(a) == name {
+			return int(a.number), true
+		}
+	}
+	return 0, false
+}
+
+// fleetOf returns where a device is stored.
+func (as *Accounts) fleetOf(id schema.DeviceID) query.Fleet { return as.accountOf(id).fleet }
+
+// nameOf returns the name of an account, or nothing where there is only one.
+func (as *Accounts) nameOf(a *account) string {
+	if !as.several() {
+		return ""
+	}
+	return a.Name
+}
+
+// Missing returns the names of the accounts that could not be read the last time, if there are others.
+func (as *Accounts) Missing() (names []string) {
+	for _, a := range as.all {
+		if as.several() && a.failed.Load() {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Full returns the names of the accounts whose disk is full.
+func (as *Accounts) Full() (names []string) {
+	for _, a := range as.all {
+		if a.diskFull() {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// Configured returns the pipelines of all accounts.
+func (as *Accounts) Configured() Configured {
+	if !as.several() {
+		return as.all[0].configured()
+	}
+	var all Configured
+	for _, a := range as.all {
+		all = append(all, a.configured()...)
+	}
+	return all
+}
+
+// complete reports whether the newest values of all devices were read once.
+func (as *Accounts) complete() bool {
+	for _, a := range as.all {
+		if !a.poller.complete.Load() && !(as.several() && a.failed.Load()) {
+			return false
+		}
+	}
+	return true
+}
+
+// operations returns how many operations the last polls took.
+func (as *Accounts) operations() (n int) {
+	for _, a := range as.all {
+		n += a.poller.cost()
+	}
+	return n
+}
+
+// pace returns how fast the pipelines fold that keep newest values, as one, and whether that is known.
+func (as *Accounts) pace(now time.Time) (perMinute float64, lag time.Duration, known bool) {
+	for _, a := range as.all {
+		if p := a.poller.pace.Load(); p != nil {
+			perMinute, lag, known = perMinute+p.perMinute, max(lag, now.Sub(p.done.Time()), p.behind), true
+		}
+	}
+	return perMinute, lag, known
+}
+
+// current waits for the poller where that takes a moment, and describes what it has read.
+func (as *Accounts) current(ctx context.Context) (Read, error) {
+	at, err := as.watch.await(ctx)
+	return Read{At: at, Operations: as.operations(), Cached: true}, err
+}
+
+// silence returns the Unix time before which a newest value makes a device silent. Until all values were read
+// once, no device is.
+func (as *Accounts) silence() uint32 {
+	if !as.complete() {
+		return 0
+	}
+	return as.silentBefore()
+}
+
+func (as *Accounts) silentBefore() uint32 {
+	return uint32(max(0, time.Now().Add(-as.silent).Unix()))
+}
