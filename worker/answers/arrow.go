@@ -17,7 +17,6 @@ const (
 )
 
 type arrowWriter struct {
-	w       io.Writer
 	out     *ipc.Writer
 	builder *array.RecordBuilder
 	columns *columns
@@ -31,7 +30,7 @@ func newArrow(w io.Writer, columns *columns) *arrowWriter {
 		fields = append(fields, arrow.Field{Name: c.name, Type: c.kind.arrow(), Nullable: true})
 	}
 	schema := arrow.NewSchema(fields, nil)
-	return &arrowWriter{w: w, out: ipc.NewWriter(w, ipc.WithSchema(schema)),
+	return &arrowWriter{out: ipc.NewWriter(w, ipc.WithSchema(schema)),
 		builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), columns: columns}
 }
 
@@ -100,18 +99,4 @@ func (a *arrowWriter) End() error {
 	}
 	a.builder.Release()
 	return a.out.Close()
-}
-
-// Break begins a message of 256 bytes and writes only a few of them. A reader takes the end of its input for the end
-// of the stream between two messages, and also after the length of one.
-func (a *arrowWriter) Break(string) error {
-	if a.lines > 0 {
-		if err := a.flush(); err != nil {
-			return err
-		}
-	}
-	a.builder.Release()
-	begun := [24]byte{0xff, 0xff, 0xff, 0xff, 0, 1}
-	_, err := a.w.Write(begun[:])
-	return err
 }

@@ -9,14 +9,13 @@ import (
 
 // csvWriter writes CSV as in RFC 4180, with a header.
 type csvWriter struct {
-	w       io.Writer
 	out     *csv.Writer
 	columns *columns
 	line    []string
 }
 
 func newCSV(w io.Writer, columns *columns) *csvWriter {
-	c := &csvWriter{w: w, out: csv.NewWriter(w), columns: columns, line: make([]string, len(columns.all))}
+	c := &csvWriter{out: csv.NewWriter(w), columns: columns, line: make([]string, len(columns.all))}
 	for i := range columns.all {
 		c.line[i] = columns.all[i].name
 	}
@@ -44,15 +43,6 @@ func (c *csvWriter) Row(row any) error {
 func (c *csvWriter) End() error {
 	c.out.Flush()
 	return c.out.Error()
-}
-
-// Break ends in a quoted text without its second quote.
-func (c *csvWriter) Break(reason string) error {
-	if err := c.End(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(c.w, `"`+strings.ReplaceAll(reason, `"`, "'"))
-	return err
 }
 
 // harmless keeps a spreadsheet from running a device's text as a formula: it adds an apostrophe before a text that

@@ -38,16 +38,6 @@ func (l *jsonLines) Row(row any) error {
 
 func (l *jsonLines) End() error { return nil }
 
-// Break writes a line that is not JSON.
-func (l *jsonLines) Break(reason string) error {
-	text, err := Marshal(reason)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(l.w, `{"error":`+string(text))
-	return err
-}
-
 type jsonObject struct {
 	lines jsonLines
 	whole func() any
@@ -95,13 +85,4 @@ func (o *jsonObject) End() error {
 	}
 	_, err = o.lines.w.Write(behind)
 	return err
-}
-
-// Break leaves the object open.
-func (o *jsonObject) Break(reason string) error {
-	if !o.begun {
-		_, err := io.WriteString(o.lines.w, "{")
-		return err
-	}
-	return o.lines.Break(reason)
 }

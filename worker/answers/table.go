@@ -64,9 +64,6 @@ func (t *tableWriter) End() error {
 	return t.out.Flush()
 }
 
-// Break prints the lines that came before.
-func (t *tableWriter) Break(string) error { return t.End() }
-
 func (t *tableWriter) aligned(line []shown) string {
 	var b strings.Builder
 	for i, cell := range line {

@@ -7,15 +7,12 @@ import (
 	"iter"
 )
 
-// A Writer writes an answer. End or Break is its last call.
+// A Writer writes an answer. End is its last call.
 type Writer interface {
 	// Row writes a row, perhaps later.
 	Row(row any) error
 	// End completes the answer.
 	End() error
-	// Break completes nothing: every program that reads the format to the end fails. It writes the reason where the
-	// format lets a person see it.
-	Break(reason string) error
 }
 
 // NewWriter returns a writer of rows of the type of this one. In JSON they are the member rows of an object, which

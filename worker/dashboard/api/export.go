@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -14,7 +13,7 @@ import (
 // exportTimeout bounds an answer with many rows, so that nobody keeps one open by reading it slowly.
 const exportTimeout = 10 * time.Minute
 
-// export returns a handler that writes rows while they are read.
+// export returns a handler that reads rows, writes them, and sends all of them or an error.
 func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Export, error)) Handler {
 	return func(w http.ResponseWriter, r *http.Request, p Params) error {
 		format := formatOf(r, p)
@@ -29,15 +28,24 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 		if err != nil {
 			return err
 		}
-		if _, err := answers.Marshal(answer.Whole()); err != nil {
-			return err
-		}
 		out := newSender(w, format, answer)
 		if r.Method == http.MethodHead {
-			out.begin()
 			return nil
 		}
-		return a.send(r, out, answers.NewWriter(format, out, answer.Row, answer.Whole), answer)
+		to := answers.NewWriter(format, out, answer.Row, answer.Whole)
+		for row, err := range answer.Rows {
+			if err == nil {
+				err = to.Row(row)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := to.End(); err != nil {
+			return err
+		}
+		out.send()
+		return nil
 	}
 }
 
@@ -102,34 +110,4 @@ func formatOf(r *http.Request, p Params) answers.Format {
 		return p.Format
 	}
 	return answers.Accepted(r.Header.Get("Accept"))
-}
-
-// send writes the rows of an answer. An error before the first bytes are on their way becomes a problem. Later it
-// breaks the answer, and closes the connection.
-func (a *API) send(r *http.Request, out *sender, to answers.Writer, answer model.Export) (err error) {
-	for row, failed := range answer.Rows {
-		if err = failed; err != nil {
-			break
-		}
-		if err = to.Row(row); err != nil {
-			break
-		}
-	}
-	if err == nil {
-		if err = to.End(); err == nil {
-			err = out.end()
-		}
-	}
-	if err == nil || !out.begun {
-		return err
-	}
-	if !errors.Is(err, errGone) {
-		p := problemOf(err)
-		if r.Context().Err() == nil { // or whoever leaves again and again fills the log
-			a.log.Warn("answer broken off", "path", r.URL.Path, "error", err)
-		}
-		_ = to.Break("This answer is incomplete. " + p.Detail) // the connection may be gone
-		out.abort()
-	}
-	panic(http.ErrAbortHandler)
 }

@@ -175,11 +175,10 @@ func information() object {
 // extent returns the headers of answers with rows.
 func extent() object {
 	return object{
-		"Furrow-From":  header("Start of the span.", "string"),
-		"Furrow-To":    header("End of the span.", "string"),
-		"Furrow-Limit": header("As limit.", "integer"),
-		"Furrow-Count": header("As count. In a trailer where the answer is longer than 1 MiB or takes longer than 5 "+
-			"seconds, as the next four.", "integer"),
+		"Furrow-From":       header("Start of the span.", "string"),
+		"Furrow-To":         header("End of the span.", "string"),
+		"Furrow-Limit":      header("As limit.", "integer"),
+		"Furrow-Count":      header("As count.", "integer"),
 		"Furrow-Rows-Read":  header("As rowsRead.", "integer"),
 		"Furrow-Next":       header("As next.", "string"),
 		"Furrow-Unreadable": header("As unreadable.", "integer"),

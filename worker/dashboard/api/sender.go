@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// Headers, or trailers, of an answer with many rows.
+// Headers of an answer with many rows.
 const (
 	headerFrom       = "Furrow-From"
 	headerTo         = "Furrow-To"
@@ -24,24 +23,20 @@ const (
 )
 
 const (
-	// heldBytes and heldFor are how much of an answer, and how long, waits for its end, which then is in the headers.
-	heldBytes = 1 << 20
+	// heldBytes and heldFor are how much of an answer is held, and how long it is read, before it ends with a cursor to
+	// the rest. Its head says how far it reaches: most clients cannot read a trailer.
+	heldBytes = 4 << 20
 	heldFor   = 5 * time.Second
 	// sendBytes is how much is sent at a time, within sendTimeout.
 	sendBytes = 64 << 10
 )
 
-// errGone means that the client does not take the answer.
-var errGone = errors.New("the client is gone or too slow")
-
-// A sender sends an answer. What it holds does not grow with the answer.
+// A sender holds an answer until it is complete, and sends it.
 type sender struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	answer  model.Export
-	opened  time.Time
 	held    bytes.Buffer
-	begun   bool
 }
 
 func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *sender {
@@ -55,48 +50,22 @@ func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *se
 		h.Set(headerTo, b.To.UTC().Format(time.RFC3339Nano))
 	}
 	h.Set(headerLimit, strconv.Itoa(b.Limit))
-	return &sender{w: w, control: http.NewResponseController(w), answer: answer, opened: time.Now()}
+	answer.Extent.EndAfter(heldFor)
+	return &sender{w: w, control: http.NewResponseController(w), answer: answer}
 }
 
-// Write takes a part of the answer. Its error is errGone.
+// Write takes a part of the answer.
 func (s *sender) Write(p []byte) (int, error) {
-	n, most := len(p), sendBytes
-	if !s.begun {
-		most = heldBytes
+	n, err := s.held.Write(p)
+	if s.held.Len() >= heldBytes {
+		s.answer.Extent.End()
 	}
-	s.held.Write(p)
-	if s.held.Len() < most && (s.begun || time.Since(s.opened) < heldFor) {
-		return n, nil
-	}
-	if !s.begun {
-		s.w.Header().Set("Trailer", headerCount+", "+headerRowsRead+", "+headerNext+", "+headerUnreadable+", "+
-			headerOperations)
-		s.begin()
-	}
-	return n, s.flush()
+	return n, err
 }
 
-func (s *sender) begin() {
-	s.begun = true
-	s.w.WriteHeader(http.StatusOK)
-}
-
-// flush sends what is held, in parts that each have a deadline.
-func (s *sender) flush() error {
-	for s.held.Len() > 0 {
-		_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a test's recorder has no deadline
-		if _, err := s.w.Write(s.held.Next(sendBytes)); err != nil {
-			return errGone
-		}
-	}
-	if s.held.Cap() > heldBytes { // a row can be large
-		s.held = bytes.Buffer{}
-	}
-	return nil
-}
-
-// end says how far the answer reaches, and sends what is left of it.
-func (s *sender) end() error {
+// send says how far the answer reaches, and sends it in parts that each have a deadline. A client that is gone, or too
+// slow, sees that it has less than Content-Length says.
+func (s *sender) send() {
 	e, h := s.answer.Extent, s.w.Header()
 	h.Set(headerCount, strconv.FormatInt(e.Count, 10))
 	h.Set(headerRowsRead, strconv.FormatInt(e.RowsRead, 10))
@@ -105,16 +74,12 @@ func (s *sender) end() error {
 	if e.Next != "" {
 		h.Set(headerNext, e.Next)
 	}
-	if !s.begun {
-		h.Set("Content-Length", strconv.Itoa(s.held.Len()))
-		s.begin()
-	}
-	return s.flush()
-}
-
-// abort sends what is held, after which the connection has to be closed.
-func (s *sender) abort() {
-	if s.flush() == nil {
-		_ = s.control.Flush()
+	h.Set("Content-Length", strconv.Itoa(s.held.Len()))
+	s.w.WriteHeader(http.StatusOK)
+	for s.held.Len() > 0 {
+		_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout)) // a test's recorder has no deadline
+		if _, err := s.w.Write(s.held.Next(sendBytes)); err != nil {
+			return
+		}
 	}
 }

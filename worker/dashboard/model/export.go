@@ -30,7 +30,19 @@ type Extent struct {
 	// rows that were left out: in an unknown format, or refused by their model
 	Unreadable int64 `json:"unreadable,omitempty"`
 	Operations int   `json:"operations"` // storage operations that the answer took
+
+	full  bool
+	until time.Time
 }
+
+// EndAfter has the answer end with a cursor when it has taken as long, if it has got anywhere.
+func (e *Extent) EndAfter(d time.Duration) { e.until = time.Now().Add(d) }
+
+// End has the answer end with a cursor before the next row.
+func (e *Extent) End() { e.full = true }
+
+// Ends reports whether the answer is to end.
+func (e *Extent) Ends() bool { return e.full || !e.until.IsZero() && time.Now().After(e.until) }
 
 // Limits of an answer. Where there is more, it ends with a cursor.
 const (

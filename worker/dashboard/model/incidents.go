@@ -94,7 +94,7 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 					yield(nil, err)
 					return
 				}
-				if out.Count == int64(q.Limit) {
+				if out.Count == int64(q.Limit) || out.RowsRead > 1 && out.Ends() {
 					out.Next = cursor.text(after)
 					return
 				}

@@ -12,7 +12,7 @@ type listed struct {
 }
 
 // listedAtOnce is how many devices are looked up at a time for an Export.
-const listedAtOnce = 10_000
+const listedAtOnce = 5_000
 
 // Listed returns the devices of a list as rows.
 func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
@@ -33,7 +33,7 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 			}
 			out.Next = list.Next
 			q.After, q.Limit = list.Next, min(limit-int(out.Count), listedAtOnce)
-			if q.After == "" || q.Limit == 0 {
+			if q.After == "" || q.Limit == 0 || out.Ends() {
 				return
 			}
 			if err = ctx.Err(); err == nil {

@@ -64,7 +64,7 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 				if len(newest.Values) == 0 {
 					continue
 				}
-				if out.Count == int64(q.Limit) {
+				if out.Count == int64(q.Limit) || out.Count > 0 && out.Ends() {
 					out.Next = cursor.text(after)
 					return
 				}

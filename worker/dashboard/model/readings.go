@@ -112,7 +112,7 @@ func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
 			yield(nil, err)
 			return
 		}
-		if m.q.Newest == 0 && (m.out.Count == int64(m.q.Limit) || n == maxRead || m.where.over()) {
+		if m.q.Newest == 0 && (m.out.Count == int64(m.q.Limit) || n == maxRead || m.where.over() || n > 0 && m.out.Ends()) {
 			m.out.Next = m.cursor.textOfRow(m.ask.Span, last)
 			return
 		}

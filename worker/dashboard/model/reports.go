@@ -151,7 +151,7 @@ func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
 			yield(nil, err)
 			return
 		}
-		if w.out.Count == int64(w.q.Limit) || w.out.Count > 0 && w.ask.Rows.Load() >= maxRead {
+		if w.out.Count == int64(w.q.Limit) || w.out.Count > 0 && (w.ask.Rows.Load() >= maxRead || w.out.Ends()) {
 			text, err := json.Marshal(w.last)
 			if w.out.Next = w.cursor.text(string(text)); err != nil {
 				yield(nil, err)

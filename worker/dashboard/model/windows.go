@@ -214,7 +214,7 @@ func (w *windowed) read(
 			yield(nil, err)
 			return false
 		}
-		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead || w.where.over() {
+		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead || w.where.over() || w.buckets > 0 && w.out.Ends() {
 			text, err := json.Marshal(w.last)
 			if w.out.Next = w.cursor.text(string(text)); err != nil {
 				yield(nil, err)
