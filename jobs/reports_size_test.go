@@ -70,7 +70,7 @@ func TestMonthOfHoursIsReadByShards(t *testing.T) {
 	q := query.ReportQuestion{Tenant: "contoso", By: schema.ByTenant, Window: schema.Hour,
 		Span: query.Span{From: hour, To: hour.Add(hours * time.Hour)}}
 	found := 0
-	for r, err := range (query.Fleet{Tables: through, Names: f.Names}).Reports(t.Context(), q) {
+	for r, err := range (query.Fleet{Tables: through, Names: f.Names}).Reports().List(t.Context(), q) {
 		must.Succeed(t, err)
 		if found++; r.Devices != int64(each**reportedShards) || r.Sensors[0].Count != 60*r.Devices {
 			t.Fatalf("%+v", r)

@@ -211,7 +211,7 @@ func (f *reported) reports() map[string]query.ReportAggregate {
 	f.t.Helper()
 	all := map[string]query.ReportAggregate{}
 	f.questions(func(reader query.Fleet, q query.ReportQuestion) {
-		for r, err := range reader.Reports(f.t.Context(), q) {
+		for r, err := range reader.Reports().List(f.t.Context(), q) {
 			must.Succeed(f.t, err)
 			for _, a := range r.Sensors {
 				all[fmt.Sprint(q.Tenant, q.Window, q.By, r.Group, r.Start, a.Sensor)] = a
@@ -325,7 +325,7 @@ func (f *reported) stored() map[string]schema.Stored {
 	f.t.Helper()
 	all := map[string]schema.Stored{}
 	f.questions(func(reader query.Fleet, q query.ReportQuestion) {
-		for s, err := range reader.Stored(f.t.Context(), q) {
+		for s, err := range reader.Reports().Stored(f.t.Context(), q) {
 			must.Succeed(f.t, err)
 			key := fmt.Sprint(q.Tenant, q.Window, q.By, s.Group, s.Start)
 			sum := all[key]

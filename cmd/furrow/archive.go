@@ -194,7 +194,7 @@ func archiveList(c *cli.Context) error {
 		return archiveVersions(c, has, scope, f)
 	}
 	err = answer(c, printed(scope.days(c.Context, has), archiveLineOf), func() (string, error) {
-		return "the archive has nothing of these days", knownTenant(c, f.Reader(), scope.tenant)
+		return "the archive has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 	return cmp.Or(err, noteArchiveWaits(c, f))
 }
@@ -205,7 +205,7 @@ func noteArchiveWaits(c *cli.Context, f *roles.Fleet) error {
 		if !slices.ContainsFunc(p.Processors, isArchive) {
 			continue
 		}
-		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
+		s, err := f.Reader().Progress().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func archiveFiles(c *cli.Context) error {
 		return archiveFileLine{f.Path, f.Day.String(), f.Rows, f.Bytes}
 	}
 	return answer(c, printed(all, line), func() (string, error) {
-		return "the table has nothing of these days", knownTenant(c, f.Reader(), scope.tenant)
+		return "the table has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 }
 

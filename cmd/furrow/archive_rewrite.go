@@ -43,7 +43,7 @@ func archiveRewrite(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	folders, err := scope.folders(c.Context, f.Reader(), days, tables.TicksOf(time.Now()))
+	folders, err := scope.folders(c.Context, f.Reader().Devices(), days, tables.TicksOf(time.Now()))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func archiveRewrite(c *cli.Context) error {
 const mostDays = 10_000
 
 // folders returns the folders that the selected days have now, or should have.
-func (s archiveScope) folders(ctx context.Context, f query.Fleet, days *archive.Tables,
+func (s archiveScope) folders(ctx context.Context, f query.Devices, days *archive.Tables,
 	now tables.Ticks) (all []archive.TableDay, err error) {
 	owners := map[archive.TableDay]bool{}
 	for m, err := range f.Members(ctx, query.DeviceSelector{Tenant: s.tenant}) {

@@ -36,7 +36,7 @@ func archiveVersions(c *cli.Context, has *archive.Tables, scope archiveScope, f 
 		return versionLine{v.Number, v.At, v.Why, v.FilesAdded, v.FilesGone, v.RowsAdded, v.RowsGone, v.Published}
 	}
 	return answer(c, printed(has.Versions(c.Context, scope.tenant, c.String("table")), line), func() (string, error) {
-		return "the table has no versions", knownTenant(c, f.Reader(), scope.tenant)
+		return "the table has no versions", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 }
 

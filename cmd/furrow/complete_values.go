@@ -125,11 +125,11 @@ func candidates(words []string) (all []candidate) {
 const mostWords = 1000
 
 func deviceWords(ctx context.Context, _ completion, s *stores, prefix string) (ids []string, err error) {
-	return s.reader().IDs(ctx, prefix, mostWords)
+	return s.reader().Devices().IDs(ctx, prefix, mostWords)
 }
 
 func tenantWords(ctx context.Context, _ completion, s *stores, _ string) (tenants []string, err error) {
-	for tenant, err := range s.reader().Tenants(ctx) {
+	for tenant, err := range s.reader().Devices().Tenants(ctx) {
 		if err != nil || len(tenants) == mostWords {
 			return tenants, err
 		}
@@ -189,11 +189,11 @@ func sensorWords(ctx context.Context, c completion, s *stores, prefix string) (l
 	ids, ofPrefix := c.given("prefix")
 	switch {
 	case ofTenant:
-		q.Scope, err = f.Tenant(tenant)
+		q.Scope, err = f.Devices().ScopeOfTenant(tenant)
 	case ofPrefix:
-		q.Scope, err = f.Prefix(ctx, ids)
+		q.Scope, err = f.Devices().ScopeOfPrefix(ctx, ids)
 	case len(args) > 0:
-		q.Scope, err = f.Device(ctx, args[0])
+		q.Scope, err = f.Devices().ScopeOfDevice(ctx, args[0])
 	default:
 		return nil, nil
 	}
@@ -202,7 +202,7 @@ func sensorWords(ctx context.Context, c completion, s *stores, prefix string) (l
 	}
 	q.Limit = 100 // devices of a tenant mostly have the same sensors
 	done := prefix[:strings.LastIndex(prefix, ",")+1]
-	for n, err := range f.Latest(ctx, q) {
+	for n, err := range f.Outputs().Latest(ctx, q) {
 		if err != nil {
 			return lists, err
 		}

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"furrow/cmd/internal/roles"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func TestCompletionScriptsAreForTheirShells(t *testing.T) {
@@ -129,7 +129,7 @@ func TestCompletionOfManyDevicesOffersTheirBeginnings(t *testing.T) {
 	}
 	for prefix, want := range map[string]string{"": "site:p site:v", "site:pu": "site:pu- site:pum",
 		"site:v": "site:valve-0 site:valve-1 site:valve-2"} {
-		got, err := (&stores{Clients: &roles.Clients{Tables: f.client, Names: f.names}}).reader().IDs(t.Context(), prefix, 20)
+		got, err := query.Devices{Tables: f.client, Names: f.names}.IDs(t.Context(), prefix, 20)
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%q: %q, %v; want %s", prefix, got, err, want)
 		}

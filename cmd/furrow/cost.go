@@ -51,7 +51,7 @@ func showCost(c *cli.Context) error {
 		q.Pipelines = append(q.Pipelines, p.Name)
 	}
 	var skipped query.Skipped
-	costs, err := f.Reader().Costs(c.Context, q, &skipped)
+	costs, err := f.Reader().Reports().Costs(c.Context, q, &skipped)
 	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func eachFailing(c *cli.Context, f *roles.Fleet, devices query.DeviceSelector,
 	visit func(config.Pipeline, schema.Track) error) error {
 	var skipped query.Skipped
 	for _, p := range f.Pipelines {
-		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{}, devices) {
+		for h, err := range f.Reader().Progress().Failing(c.Context, p.Name, schema.Month{}, devices) {
 			if skipped.Add(err) {
 				continue
 			}

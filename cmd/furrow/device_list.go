@@ -60,7 +60,7 @@ func deviceList(c *cli.Context) error {
 	list := deviceListing{fleet: s.reader(), filter: filter, removed: c.IsSet("status"), limit: c.Int("limit")}
 	devices := list.of(c.Context, s.Tables.Table(s.Names.Devices()).Rows(c.Context, q))
 	if err := answer(c, devices, func() (string, error) {
-		return "no such device", knownTenant(c, s.reader(), schema.Tenant(c.String("tenant")))
+		return "no such device", knownTenant(c, s.reader().Devices(), schema.Tenant(c.String("tenant")))
 	}); err != nil {
 		return err
 	}
@@ -196,7 +196,8 @@ func (l *deviceListing) holding(
 	}
 	newest := map[schema.DeviceID]query.Newest{}
 	if sensors := where.Sensors(); len(sensors) > 0 {
-		for n, err := range l.fleet.Latest(ctx, query.Question{Scope: query.Devices(devices), Sensors: sensors}) {
+		ask := query.Question{Scope: query.ScopeOfDevices(devices), Sensors: sensors}
+		for n, err := range l.fleet.Outputs().Latest(ctx, ask) {
 			if err != nil && !report(err) {
 				return nil, false
 			}

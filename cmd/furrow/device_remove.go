@@ -133,7 +133,7 @@ func (d *deviceAdmin) remove(
 			}
 		}
 	}
-	closed, err := d.reader().CloseIncidents(c.Context, device) // of pipelines that the configuration no longer has
+	closed, err := d.reader().Incidents().Close(c.Context, device) // of pipelines that the configuration no longer has
 	if line.Incidents += closed; err != nil || removed && eraser == nil {
 		return line, err
 	}

@@ -45,7 +45,7 @@ func deviceShow(c *cli.Context) error {
 	}
 	inFleet := !absent
 	r.InFleet = &inFleet
-	policies, found, err := d.reader().Policies(c.Context, device.Readings)
+	policies, found, err := d.reader().Devices().Policies(c.Context, device.Readings)
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,14 @@ func deviceShow(c *cli.Context) error {
 		known = &policies
 	}
 	r.Tokens = answers.TokensOf(device, known)
-	if r.Pipelines, err = tracksOf(c.Context, d.reader(), device.Member()); err != nil {
+	if r.Pipelines, err = tracksOf(c.Context, d.reader().Progress(), device.Member()); err != nil {
 		return err
 	}
 	return printLine(c, r, recordText(r))
 }
 
 // tracksOf returns how far the pipelines have got with a device that have begun with it.
-func tracksOf(ctx context.Context, f query.Fleet, m schema.Member) (all []answers.DeviceTrack, err error) {
+func tracksOf(ctx context.Context, f query.Progress, m schema.Member) (all []answers.DeviceTrack, err error) {
 	pipelines, err := f.Pipelines(ctx)
 	for _, p := range pipelines {
 		t, begun, err := f.Track(ctx, p, m)
@@ -101,7 +101,7 @@ func (d *deviceAdmin) anyDevice(c *cli.Context, id schema.DeviceID) (schema.Devi
 	if !errors.Is(err, tables.ErrNotFound) {
 		return device, err
 	}
-	if _, err := d.reader().Device(c.Context, string(id)); err != nil {
+	if _, err := d.reader().Devices().ScopeOfDevice(c.Context, string(id)); err != nil {
 		return device, err
 	}
 	return device, fmt.Errorf("device %s is in the fleet but has no record: create it with furrow device add", id)

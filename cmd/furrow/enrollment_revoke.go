@@ -131,7 +131,7 @@ func (d *deviceAdmin) tokensToEnd(
 		cohorts[e.Readings] = [schema.Cohorts]bool{}
 	}
 	policies := map[string]schema.Policies{}
-	told, _, err := d.reader().Policies(c.Context, d.Names.Commands())
+	told, _, err := d.reader().Devices().Policies(c.Context, d.Names.Commands())
 	if err != nil {
 		return line, nil, err
 	}
@@ -147,7 +147,7 @@ func (d *deviceAdmin) tokensToEnd(
 		}
 		table := strings.ToLower(device.Readings)
 		if _, known := policies[table]; !known {
-			if policies[table], _, err = d.reader().Policies(c.Context, device.Readings); err != nil {
+			if policies[table], _, err = d.reader().Devices().Policies(c.Context, device.Readings); err != nil {
 				return err
 			}
 		}

@@ -65,11 +65,11 @@ func incidentList(c *cli.Context) error {
 		return err
 	}
 	f := storage.reader()
-	return answer(c, printed(f.Incidents(c.Context, s), incidentOf), func() (string, error) {
+	return answer(c, printed(f.Incidents().List(c.Context, s), incidentOf), func() (string, error) {
 		if c.Bool("all") {
-			return "no incident", knownTenant(c, f, s.Tenant)
+			return "no incident", knownTenant(c, f.Devices(), s.Tenant)
 		}
-		return "no open incident; --all shows closed ones", knownTenant(c, f, s.Tenant)
+		return "no open incident; --all shows closed ones", knownTenant(c, f.Devices(), s.Tenant)
 	})
 }
 
@@ -183,7 +183,7 @@ func namedIncident(c *cli.Context, named bool) (*stores, query.Incident, error) 
 	if err != nil {
 		return nil, query.Incident{}, err
 	}
-	i, err := s.reader().Incident(c.Context, id)
+	i, err := s.reader().Incidents().Named(c.Context, id)
 	if errors.Is(err, query.ErrNoIncident) {
 		err = fmt.Errorf("%w; 'furrow incident list --all' shows all", err)
 	}

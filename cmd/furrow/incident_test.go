@@ -302,7 +302,7 @@ func TestKilledClosingIsCompletedByARepeat(t *testing.T) {
 		ctx, kill := context.WithCancel(t.Context())
 		client, err := tables.Connect(tables.Config{Account: account, Transport: &stepper{n, kill}})
 		must(t, err)
-		_, err = query.Fleet{Tables: client, Names: f.names}.CloseIncidents(ctx, d)
+		_, err = query.Incidents{Tables: client, Names: f.names}.Close(ctx, d)
 		kill()
 		if err == nil {
 			t.Logf("killed at %d requests", n)

@@ -92,19 +92,19 @@ func (s *stores) status(c *cli.Context, stored *generations.Follower) monitor.Pi
 
 func (s *stores) pipelineStatus(ctx context.Context, p config.Pipeline) (query.Status, error) {
 	fleet := query.Fleet{Tables: s.Tables, Names: s.Names}
-	status, err := fleet.Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
+	status, err := fleet.Progress().Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
 	if status.Budget = p.Budget; err == nil && p.Budget > 0 {
-		status.Spent, err = fleet.Spent(ctx, p.Name, time.Now())
+		status.Spent, err = fleet.Progress().Spent(ctx, p.Name, time.Now())
 	}
 	if err == nil && p.Verify != nil {
 		var verified schema.Verification
-		verified, err = fleet.Verification(ctx)
+		verified, err = fleet.Progress().Verification(ctx)
 		status.Verified = &verified
 	}
 	if err != nil || !p.Watches() {
 		return status, err
 	}
-	status.Targets, err = fleet.Targets(ctx, p.Name)
+	status.Targets, err = fleet.Progress().Targets(ctx, p.Name)
 	for _, t := range p.Notify { // so that rates are zero, not absent
 		known := func(s schema.TargetState) bool { return s.Target == t.Name }
 		if !slices.ContainsFunc(status.Targets, known) {

@@ -54,7 +54,7 @@ func modelTry(c *cli.Context) error {
 	if err != nil {
 		return usagef(c, "--device: %v", err)
 	}
-	scope, err := s.reader().Device(c.Context, string(id))
+	scope, err := s.reader().Devices().ScopeOfDevice(c.Context, string(id))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *stores) tail(c *cli.Context, q query.Question, n int) (iter.Seq2[query.
 		return nil, err
 	}
 	q.Limit = n
-	return s.reader().Tail(c.Context, held.Config.Pipelines[0].Name, q), nil
+	return s.reader().Rows().Tail(c.Context, held.Config.Pipelines[0].Name, q), nil
 }
 
 func nameOrNone(m *config.Model) string {

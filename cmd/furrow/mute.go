@@ -119,7 +119,7 @@ func muteList(c *cli.Context) error {
 	}
 	now := tables.TicksOf(time.Now())
 	var lines []muteLine
-	for m, err := range s.reader().Mutes(c.Context, schema.Tenant(c.String("tenant"))) {
+	for m, err := range s.reader().Incidents().Mutes(c.Context, schema.Tenant(c.String("tenant"))) {
 		if err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func muteRemoveCommand() *cli.Command {
 			var m schema.Mute
 			err = s.recorded(c.Context, schema.Act{What: "mute remove", Detail: c.Args().First()},
 				func(ctx context.Context) (_ string, err error) {
-					m, err = s.reader().RemoveMute(ctx, c.Args().First())
+					m, err = s.reader().Incidents().RemoveMute(ctx, c.Args().First())
 					return m.Matches(), err
 				})
 			if err != nil {

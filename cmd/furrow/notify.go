@@ -43,7 +43,7 @@ func notifyList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	states, err := s.reader().Targets(c.Context, n.Pipeline)
+	states, err := s.reader().Progress().Targets(c.Context, n.Pipeline)
 	if err != nil {
 		return err
 	}

@@ -104,17 +104,17 @@ func queryAction(c *cli.Context) error {
 	case c.IsSet("tail"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
 			f.question.Limit = c.Int("tail")
-			return f.Tail(ctx, f.pipeline, f.question)
+			return f.Rows().Tail(ctx, f.pipeline, f.question)
 		}, answers.ReadingAsSent, func(f asked) (string, error) {
 			return fmt.Sprintf("no readings of %s", f.question.Scope), nil
 		})
 	case c.IsSet("row-key"):
-		return queryRow(c, all[0].Fleet, all[0].question)
+		return queryRow(c, all[0].Rows(), all[0].question)
 	case c.Bool("states"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] { return f.States(ctx, f.question) },
+		return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] { return f.Rows().States(ctx, f.question) },
 			stateOf(q.Span), func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "states") })
 	case c.Bool("gaps"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] { return f.Gaps(ctx, f.question) },
+		return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] { return f.Rows().Gaps(ctx, f.question) },
 			answers.GapDayOf,
 			func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "numbered readings") })
 	case c.Bool("rate"):
@@ -122,7 +122,7 @@ func queryAction(c *cli.Context) error {
 	case c.Bool("raw"):
 		return queryRaw(c, a, all, q)
 	case c.Bool("latest"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] { return f.Latest(ctx, f.question) },
+		return printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] { return f.Outputs().Latest(ctx, f.question) },
 			answers.NewestOf, func(f asked) (string, error) {
 				return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
 			})
@@ -135,7 +135,7 @@ func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error 
 	rows := new(atomic.Int64)
 	err := printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
 		f.question.Rows = rows
-		return f.Readings(c.Context, f.question)
+		return f.Rows().Readings(c.Context, f.question)
 	}, answers.ReadingAsSent, func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "readings") })
 	if q.Filter.Where != nil {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s read\n", many(rows.Load(), "row"))
@@ -144,7 +144,7 @@ func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error 
 }
 
 // queryRow prints one reading.
-func queryRow(c *cli.Context, f query.Fleet, q query.Question) error {
+func queryRow(c *cli.Context, f query.Rows, q query.Question) error {
 	key := c.String("row-key")
 	r, found, err := f.Reading(c.Context, q, key)
 	var one []answers.Reading
@@ -168,7 +168,7 @@ func (s *stores) reader() query.Fleet { return query.Fleet{Tables: s.Tables, Nam
 func queryRollups(c *cli.Context, a *accounts, all []asked) (err error) {
 	var windows []schema.Window
 	for _, one := range all {
-		own, err := one.Windows(c.Context, one.question.Scope)
+		own, err := one.Outputs().Windows(c.Context, one.question.Scope)
 		if err := a.missing(one.number, err); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func queryRollups(c *cli.Context, a *accounts, all []asked) (err error) {
 			return func(func(query.Bucket, error) bool) {}
 		}
 		f.question.Window = one.Window
-		return f.Rollups(c.Context, f.question)
+		return f.Outputs().Rollups(c.Context, f.question)
 	}, answers.WindowsOf, func(f asked) (string, error) {
 		if len(windows) == 0 {
 			return neverFolded(c, f.Fleet, f.question, "rollups", "rollup")
@@ -205,7 +205,7 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 	switch {
 	case c.Bool("latest"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.NewestRates, error] {
-			return f.NewestRates(c.Context, f.question)
+			return f.Outputs().NewestRates(c.Context, f.question)
 		}, answers.NewestRatesOf, func(f asked) (string, error) {
 			return neverFolded(c, f.Fleet, f.question, "newest rates", "rate")
 		})
@@ -214,22 +214,22 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 	}
 	return printEach(a, all, func(f asked) iter.Seq2[query.RateBucket, error] {
 		f.question.Window = q.Window
-		return f.Rates(c.Context, f.question)
+		return f.Outputs().Rates(c.Context, f.question)
 	}, answers.RatesOf, func(f asked) (string, error) {
 		return nothing(c, f.Fleet, f.question, q.Window.String()+" rates")
 	})
 }
 
-func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
+func queryScope(c *cli.Context, f query.Devices) (scope query.Scope, err error) {
 	switch {
 	case c.IsSet("tenant"):
-		scope, err = f.Tenant(c.String("tenant"))
+		scope, err = f.ScopeOfTenant(c.String("tenant"))
 	case c.IsSet("prefix") && c.String("prefix") == "":
 		return scope, usagef(c, "--prefix is empty")
 	case c.IsSet("prefix"):
-		scope, err = f.Prefix(c.Context, c.String("prefix"))
+		scope, err = f.ScopeOfPrefix(c.Context, c.String("prefix"))
 	default:
-		scope, err = f.Device(c.Context, c.Args().First())
+		scope, err = f.ScopeOfDevice(c.Context, c.Args().First())
 	}
 	if _, wrong := errors.AsType[*query.NameError](err); wrong {
 		return scope, usagef(c, "%v", err)
@@ -239,7 +239,7 @@ func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
 
 // neverFolded says that a processor has no outputs yet.
 func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processor string) (string, error) {
-	if err := knownTenant(c, f, schema.Tenant(c.String("tenant"))); err != nil {
+	if err := knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))); err != nil {
 		return "", err
 	}
 	if text := selection(c); text != "" {
@@ -271,7 +271,7 @@ func unknownSensors(c *cli.Context, f query.Fleet, q query.Question) (string, er
 		return "", nil
 	}
 	var names []string
-	few := f.Latest(c.Context, query.Question{Scope: q.Scope, Limit: 100})
+	few := f.Outputs().Latest(c.Context, query.Question{Scope: q.Scope, Limit: 100})
 	for n, err := range query.Readable(few, new(query.Skipped)) {
 		if err != nil {
 			return "", err
@@ -291,7 +291,7 @@ func unknownSensors(c *cli.Context, f query.Fleet, q query.Question) (string, er
 }
 
 // knownTenant returns an error if no device belongs to a tenant. An empty tenant is none.
-func knownTenant(c *cli.Context, f query.Fleet, tenant schema.Tenant) error {
+func knownTenant(c *cli.Context, f query.Devices, tenant schema.Tenant) error {
 	if tenant == "" {
 		return nil
 	}
@@ -316,11 +316,11 @@ func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) (stri
 	}
 	if chosen := selection(c); chosen != "" {
 		unknown, err := unknownSensors(c, f, q)
-		return text + " " + chosen + unknown, cmp.Or(knownTenant(c, f, schema.Tenant(c.String("tenant"))), err)
+		return text + " " + chosen + unknown, cmp.Or(knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))), err)
 	}
-	newest, err := f.NewestTime(c.Context, q.Scope)
+	newest, err := f.Outputs().NewestTime(c.Context, q.Scope)
 	if err == nil && newest > 0 {
 		text += "; its newest value is from " + newest.Time().Format(time.RFC3339)
 	}
-	return text, knownTenant(c, f, schema.Tenant(c.String("tenant")))
+	return text, knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant")))
 }

@@ -46,7 +46,7 @@ func (a *accounts) askOne(i int, q query.Question) (asked, error) {
 		return asked{}, err
 	}
 	one := asked{Fleet: s.reader(), number: i, question: q}
-	if one.question.Scope, err = queryScope(a.c, one.Fleet); err != nil {
+	if one.question.Scope, err = queryScope(a.c, one.Devices()); err != nil {
 		return one, err
 	}
 	held, err := s.Generations().Holding(a.c.Context, config.File{})

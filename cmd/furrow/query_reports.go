@@ -45,7 +45,8 @@ func queryReports(c *cli.Context) error {
 	found := query.Limited(reportsOf(c, all, q), c.Int("limit"))
 	err = answer(c, printed(found, answers.ReportOf), func() (string, error) {
 		known := func(f query.Fleet) (string, error) {
-			return fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span), knownTenant(c, f, q.Tenant)
+			none := fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span)
+			return none, knownTenant(c, f.Devices(), q.Tenant)
 		}
 		return firstOf(all, known)
 	})
@@ -92,7 +93,7 @@ func reportsOf(c *cli.Context, all []query.Fleet, q query.ReportQuestion) iter.S
 		q.Tenant = tenant
 		var found []iter.Seq2[query.Report, error]
 		for _, f := range all {
-			found = append(found, f.Reports(c.Context, q))
+			found = append(found, f.Reports().List(c.Context, q))
 		}
 		return query.MergeReports(found...)
 	}
@@ -102,7 +103,7 @@ func reportsOf(c *cli.Context, all []query.Fleet, q query.ReportQuestion) iter.S
 	return func(yield func(query.Report, error) bool) {
 		seen := map[schema.Tenant]bool{}
 		for _, f := range all {
-			for tenant, err := range f.Tenants(c.Context) {
+			for tenant, err := range f.Devices().Tenants(c.Context) {
 				if err != nil {
 					yield(query.Report{}, err)
 					return

@@ -56,13 +56,13 @@ func rejectsAction(c *cli.Context) error {
 	}
 	f := s.reader()
 	if selector.Device != "" { // an unknown device has no rejects either
-		if _, err := f.Device(c.Context, string(selector.Device)); err != nil {
+		if _, err := f.Devices().ScopeOfDevice(c.Context, string(selector.Device)); err != nil {
 			return err
 		}
 	}
 	var dropped rejectTotals
-	rejects := f.Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
-	empty := func() (string, error) { return "no rejects of " + of, knownTenant(c, f, selector.Tenant) }
+	rejects := f.Rows().Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
+	empty := func() (string, error) { return "no rejects of " + of, knownTenant(c, f.Devices(), selector.Tenant) }
 	if c.Bool("summary") {
 		err = answer(c, printed(query.Reasons(rejects), answers.ReasonOf), empty)
 	} else {

@@ -88,7 +88,7 @@ func retentionExplain(c *cli.Context) error {
 		return err
 	}
 	found := false
-	for m, err := range s.reader().Members(c.Context, query.DeviceSelector{Device: id}) {
+	for m, err := range s.reader().Devices().Members(c.Context, query.DeviceSelector{Device: id}) {
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func retentionLower(c *cli.Context) error {
 	act := schema.Act{What: "retention lower-watermarks"}
 	lower := func(ctx context.Context) (string, error) {
 		n := 0
-		for m, err := range s.reader().Members(ctx, query.DeviceSelector{}) {
+		for m, err := range s.reader().Devices().Members(ctx, query.DeviceSelector{}) {
 			now := tables.TicksOf(time.Now())
 			if err != nil || m.Watermark <= now {
 				if err != nil {
@@ -257,7 +257,7 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 		}
 		return nil
 	}
-	for m, err := range s.reader().Members(c.Context, query.DeviceSelector{}) {
+	for m, err := range s.reader().Devices().Members(c.Context, query.DeviceSelector{}) {
 		if err != nil {
 			return err
 		}

@@ -90,7 +90,7 @@ func rewind(c *cli.Context) error {
 		}
 	}
 	if total == 0 {
-		if err := knownTenant(c, f.Reader(), devices.Tenant); err != nil {
+		if err := knownTenant(c, f.Reader().Devices(), devices.Tenant); err != nil {
 			return err
 		}
 		fmt.Fprintln(c.App.ErrWriter, "No such device has readings that were folded since then.")

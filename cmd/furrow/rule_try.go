@@ -60,17 +60,17 @@ func ruleTry(c *cli.Context) error {
 		Tenant: schema.Tenant(c.String("tenant"))}
 	t := trial{config: loaded, rule: r}
 	found := func(yield func(trialLine, error) bool) {
-		for m, err := range f.Members(c.Context, selected) {
+		for m, err := range f.Devices().Members(c.Context, selected) {
 			if err != nil {
 				yield(trialLine{}, err)
 				return
 			}
 			own := query.Span{To: span.To}
-			if own.From, err = watchedFrom(c.Context, f, m, span); err != nil {
+			if own.From, err = watchedFrom(c.Context, f.Rows(), m, span); err != nil {
 				yield(trialLine{}, err)
 				return
 			}
-			readings := f.Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: own})
+			readings := f.Rows().Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: own})
 			samples := func(yield func(fold.Sample, error) bool) {
 				sensors := loaded.Model(m).Meant()
 				for reading, err := range readings {
@@ -96,7 +96,7 @@ func ruleTry(c *cli.Context) error {
 // watchedFrom returns when a rule could have begun to watch a device: at the start of a span, or later with the
 // device's first reading or its registration, whichever came first. The registration is taken to be the last change of
 // its membership.
-func watchedFrom(ctx context.Context, f query.Fleet, m schema.Member, span query.Span) (tables.Ticks, error) {
+func watchedFrom(ctx context.Context, f query.Rows, m schema.Member, span query.Span) (tables.Ticks, error) {
 	first := m.Written
 	ever := query.Question{Scope: query.ScopeOf(m), Span: query.Span{To: span.To}, Limit: 1}
 	for reading, err := range f.Readings(ctx, ever) {

@@ -151,17 +151,17 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 	}
 	var reads []statusRead
 	for _, p := range f.Pipelines {
-		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
+		s, err := f.Reader().Progress().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 		if err != nil {
 			return nil, nil, err
 		}
 		if p.Watches() {
-			if s.Targets, err = f.Reader().Targets(c.Context, p.Name); err != nil {
+			if s.Targets, err = f.Reader().Progress().Targets(c.Context, p.Name); err != nil {
 				return nil, nil, err
 			}
 		}
 		if s.Budget = p.Budget; p.Budget > 0 {
-			if s.Spent, err = f.Reader().Spent(c.Context, p.Name, time.Now()); err != nil {
+			if s.Spent, err = f.Reader().Progress().Spent(c.Context, p.Name, time.Now()); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -173,7 +173,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		return nil, nil, err
 	}
 	for i, s := range reads {
-		audited, err := f.Reader().Audited(c.Context, s.pipeline.Name)
+		audited, err := f.Reader().Progress().Audited(c.Context, s.pipeline.Name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -197,7 +197,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 // tenantsOf counts the devices of each tenant.
 func tenantsOf(c *cli.Context, f *roles.Fleet, p schema.Pipeline) (all []tenantStatus, err error) {
 	var skipped query.Skipped
-	tenants, err := f.Reader().TenantStatuses(c.Context, p, &skipped)
+	tenants, err := f.Reader().Progress().TenantStatuses(c.Context, p, &skipped)
 	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
 		return nil, err
 	}

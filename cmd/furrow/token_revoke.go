@@ -78,7 +78,7 @@ func (d *deviceAdmin) withValidToken(c *cli.Context) (n int, err error) {
 	err = d.eachDevice(c, func(device schema.Device) error {
 		p, known := policies[device.Readings]
 		if !known {
-			if p, _, err = d.reader().Policies(c.Context, device.Readings); err != nil {
+			if p, _, err = d.reader().Devices().Policies(c.Context, device.Readings); err != nil {
 				return err
 			}
 			policies[device.Readings] = p

@@ -72,7 +72,7 @@ func verifyAction(c *cli.Context) error {
 		v.Archive.Read = verification.FilesOf(f.Archive)
 	}
 	v.Pause = func() { pauseFor(c.Context, verifyPause) }
-	if err := continueAfter(c, f.Reader(), v); err != nil {
+	if err := continueAfter(c, f.Reader().Devices(), v); err != nil {
 		return err
 	}
 	return verifyAll(c, v, &requests)
@@ -133,7 +133,7 @@ func verifyFlags(c *cli.Context) (span query.Span, share float64, err error) {
 }
 
 // continueAfter sets the place of the device of --after.
-func continueAfter(c *cli.Context, f query.Fleet, v *verify.Config) error {
+func continueAfter(c *cli.Context, f query.Devices, v *verify.Config) error {
 	if !c.IsSet("after") {
 		return nil
 	}

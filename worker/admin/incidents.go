@@ -43,7 +43,7 @@ func (f Fleet) NoteIncident(
 		return n, ErrNoText
 	}
 	return n, f.Do(ctx, by, act, func(ctx context.Context) (string, error) {
-		return "", f.reader().AddNote(ctx, i, n)
+		return "", f.reader().Incidents().AddNote(ctx, i, n)
 	})
 }
 
@@ -51,5 +51,7 @@ func (f Fleet) NoteIncident(
 func (f Fleet) Mute(ctx context.Context, by Actor, m schema.Mute) (schema.Mute, error) {
 	m.ID, m.Who = strings.ToLower(rand.Text()[:10]), by.Name
 	act := schema.Act{What: MuteAct, Tenant: m.Tenant, Detail: m.Matches()}
-	return m, f.Do(ctx, by, act, func(ctx context.Context) (string, error) { return "", f.reader().AddMute(ctx, m) })
+	return m, f.Do(ctx, by, act, func(ctx context.Context) (string, error) {
+		return "", f.reader().Incidents().AddMute(ctx, m)
+	})
 }

@@ -28,7 +28,7 @@ func (f Fleet) Others(
 ) (n int, err error) {
 	cohorts, given := map[cohort]schema.Policies{}, map[schema.DeviceID]bool{}
 	for _, device := range devices {
-		policies, _, err := f.reader().Policies(ctx, device.Readings)
+		policies, _, err := f.reader().Devices().Policies(ctx, device.Readings)
 		if err != nil {
 			return 0, err
 		}

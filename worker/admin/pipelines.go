@@ -37,7 +37,7 @@ func (f Fleet) Release(ctx context.Context, by Actor, p Pipeline, at schema.Plac
 
 // Track returns how far a pipeline has got with a device; zero if it has not begun.
 func (f Fleet) Track(ctx context.Context, p Pipeline, d schema.Device) (schema.Track, error) {
-	track, _, err := f.reader().Track(ctx, p.Name, d.Member())
+	track, _, err := f.reader().Progress().Track(ctx, p.Name, d.Member())
 	return track, err
 }
 
@@ -79,7 +79,7 @@ func (f Fleet) rewind(ctx context.Context, p Pipeline, r Rewind, by string) (don
 		size = 0
 		return p.Queue.Put(ctx, batch, 0)
 	}
-	for m, err := range f.reader().Members(ctx, r.Devices) {
+	for m, err := range f.reader().Devices().Members(ctx, r.Devices) {
 		if err != nil {
 			return done, err
 		}
@@ -108,7 +108,7 @@ func (f Fleet) rewind(ctx context.Context, p Pipeline, r Rewind, by string) (don
 
 // WouldRewind returns how many devices Rewind would have folded again. It changes nothing.
 func (f Fleet) WouldRewind(ctx context.Context, p Pipeline, r Rewind) (devices int, err error) {
-	for m, err := range f.reader().Members(ctx, r.Devices) {
+	for m, err := range f.reader().Devices().Members(ctx, r.Devices) {
 		if err != nil {
 			return devices, err
 		}

@@ -67,11 +67,11 @@ func (f Fleet) Revoked(ctx context.Context, d schema.Device, atExpiry bool) (boo
 	if last.Policy == "" {
 		return true, nil
 	}
-	policies, _, err := f.reader().Policies(ctx, d.Readings)
+	policies, _, err := f.reader().Devices().Policies(ctx, d.Readings)
 	if err != nil || !policies.Ended(last) || last.Commands == "" {
 		return policies.Ended(last), err
 	}
-	policies, _, err = f.reader().Policies(ctx, f.Names.Commands())
+	policies, _, err = f.reader().Devices().Policies(ctx, f.Names.Commands())
 	return policies.Ended(schema.Token{Policy: last.Commands}), err
 }
 

@@ -345,7 +345,7 @@ func TestActsGoToTheAccountOfWhatTheyAreAbout(t *testing.T) {
 	}
 	for i, f := range fleets {
 		fleet := query.Fleet{Tables: f.Client, Names: f.Names}
-		d, found, err := fleet.Record(t.Context(), "d0002")
+		d, found, err := fleet.Devices().Record(t.Context(), "d0002")
 		must.Succeed(t, err)
 		if found != (i == 1) || found && d.Status != schema.Revoked {
 			t.Errorf("account %d has the device: %v, %s", i+1, found, d.Status)
@@ -355,7 +355,7 @@ func TestActsGoToTheAccountOfWhatTheyAreAbout(t *testing.T) {
 			t.Errorf("account %d has %d commands", i+1, told.Waiting())
 		}
 		mutes := 0
-		for m, err := range fleet.Mutes(t.Context(), "contoso") {
+		for m, err := range fleet.Incidents().Mutes(t.Context(), "contoso") {
 			if must.Succeed(t, err); m.Rule == "hot" && m.Who == "alice" {
 				mutes++
 			}

@@ -286,7 +286,7 @@ func TestOverviewAndMapTellOfOpenIncidents(t *testing.T) {
 		t.Errorf("of a site: %+v", o.Incidents)
 	}
 	now := tables.TicksOf(time.Now())
-	fleet := query.Fleet{Tables: a.Client, Names: a.Names}
+	fleet := query.Incidents{Tables: a.Client, Names: a.Names}
 	must.Succeed(t, fleet.AddMute(t.Context(), schema.Mute{ID: "m", Device: "d0004", From: now, Until: now * 2}))
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if o = decode[model.Overview](t, a.as(token, "/v1/overview")); o.Incidents.Muted == 1 {
@@ -394,7 +394,7 @@ func TestLateEntryOfTheIndexIsFoundOut(t *testing.T) {
 	left.Status = schema.Removed
 	a.Write(t, a.Names.Devices(), must.Have(left.Entity())(t))
 	a.waitForIncidents(t, 3) // without the fourth, of d0004
-	fleet := query.Fleet{Tables: a.Client, Names: a.Names}
+	fleet := query.Incidents{Tables: a.Client, Names: a.Names}
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		x := must.Have(fleet.OpenIndex(t.Context(), "contoso", 100))(t)
 		if len(x.Open) == 2 {

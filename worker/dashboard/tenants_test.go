@@ -125,7 +125,7 @@ func noRouteTells(t *testing.T, g *guarded, other *modeltest.Fixture) {
 	v := g.signIn(t, g.add(t, "contoso-admin", schema.Admin, "contoso"))
 	all := g.signIn(t, g.add(t, "root", schema.Admin, ""))
 	status := func() string {
-		d, _, err := query.Fleet{Tables: other.Client, Names: other.Names}.Record(t.Context(), secret.ID)
+		d, _, err := query.Fleet{Tables: other.Client, Names: other.Names}.Devices().Record(t.Context(), secret.ID)
 		must.Succeed(t, err)
 		return string(d.Status)
 	}

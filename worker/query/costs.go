@@ -30,11 +30,11 @@ const countedBefore = 7
 // Costs returns what tenants cost. It takes a request for each pipeline and for each thousand rows of the days'
 // tenants; and for each tenant and partition of the fleet with reports one or two for each year, or for each month if
 // the window is shorter than a day.
-func (f Fleet) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (cost.Costs, error) {
+func (f Reports) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (cost.Costs, error) {
 	c := cost.Counted{From: q.From, To: q.To, Tenant: q.Tenant, ByDay: q.ByDay,
 		Stored: map[schema.Tenant]map[schema.Day]schema.Stored{}}
 	for _, p := range q.Pipelines {
-		spent, err := f.runs(skipped).SpentDays(ctx, p, q.From, q.To)
+		spent, err := Progress(f).runs(skipped).SpentDays(ctx, p, q.From, q.To)
 		if err != nil {
 			return cost.Costs{}, err
 		}
@@ -76,7 +76,7 @@ func (f Fleet) Costs(ctx context.Context, q CostQuestion, skipped *Skipped) (cos
 }
 
 // storedOn returns what a tenant's devices have stored on each day.
-func (f Fleet) storedOn(
+func (f Reports) storedOn(
 	ctx context.Context, t schema.Tenant, q CostQuestion, skipped *Skipped,
 ) (map[schema.Day]schema.Stored, error) {
 	byDay := map[schema.Day]schema.Stored{}
@@ -111,9 +111,9 @@ type StoredReport struct {
 
 // Stored yields what reports say about stored readings, one partition of the fleet after the other. Its parts of a
 // report have no sensors.
-func (f Fleet) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredReport, error] {
+func (f Reports) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredReport, error] {
 	return func(yield func(StoredReport, error) bool) {
-		for p, err := range f.reportPartitions(ctx, q) {
+		for p, err := range f.partitions(ctx, q) {
 			if err != nil {
 				if !yield(StoredReport{}, err) || !GoesOn(err) {
 					return
@@ -130,18 +130,18 @@ func (f Fleet) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredRep
 }
 
 // storedIn yields those of one partition.
-func (f Fleet) storedIn(
+func (f Reports) storedIn(
 	ctx context.Context, q ReportQuestion, p schema.ReportPartition,
 ) iter.Seq2[StoredReport, error] {
 	rows := schema.ReportRowsBy(q.By)
 	if q.Group != "" || q.By == schema.ByTenant {
 		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
 	}
-	read := read{table: f.reports(), rows: q.Rows,
+	read := read{table: f.table(), rows: q.Rows,
 		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows},
 			Select: []string{"PartitionKey", "RowKey", schema.FormatProperty, schema.StoredProperty}}}
 	all := read.entities(ctx, func(tables.Page) bool { return true })
-	return decoded(f.reports(), all, outputs(func(e tables.Entity, tell report) (s StoredReport, wanted bool) {
+	return decoded(f.table(), all, outputs(func(e tables.Entity, tell report) (s StoredReport, wanted bool) {
 		row, err := schema.ParseReportRow(e.RowKey)
 		if err != nil {
 			tell("", err)
@@ -156,7 +156,7 @@ func (f Fleet) storedIn(
 }
 
 // tenantDevices returns the devices of tenants on each day on which somebody has counted them.
-func (f Fleet) tenantDevices(
+func (f Reports) tenantDevices(
 	ctx context.Context, from, to schema.Day, skipped *Skipped,
 ) (all []schema.TenantDevices, err error) {
 	t := f.Tables.Table(f.Names.Runs())

@@ -10,7 +10,7 @@ import (
 
 // Targets returns the states of a pipeline's targets of notifications, by their names. A target that nothing was for
 // has none. It takes one query.
-func (f Fleet) Targets(ctx context.Context, p schema.Pipeline) (all []schema.TargetState, err error) {
+func (f Progress) Targets(ctx context.Context, p schema.Pipeline) (all []schema.TargetState, err error) {
 	runs := f.Tables.Table(f.Names.Runs())
 	for e, err := range runs.Entities(ctx, tables.Query{Range: schema.TargetStates(p)}) {
 		if err != nil {

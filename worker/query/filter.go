@@ -133,12 +133,12 @@ type selection struct {
 	only    *Model       // without members: the model of all devices; may be nil
 }
 
-func (f Fleet) selection(q Question, p schema.LatestPartition) *selection {
+func (f Devices) selection(q Question, p schema.LatestPartition) *selection {
 	s := &selection{q: q}
 	if d := q.Scope.device; d != nil {
 		s.members = &memberPages{known: d}
 	} else if q.needsMembers() {
-		s.members = &memberPages{fleet: f, at: p, site: q.Filter.Site, before: q.Scope.ids.Before}
+		s.members = &memberPages{devices: f, at: p, site: q.Filter.Site, before: q.Scope.ids.Before}
 	} else if q.Models != nil && len(q.Models.All) == 1 {
 		s.only = q.Models.All[0]
 	}
@@ -189,9 +189,9 @@ func selected[R any](records iter.Seq2[R, error], keep func(*R) (bool, error)) i
 // It reads a page of them at a time, from the device that is asked for, so that it takes at most a request for each
 // device, and no more than reading all of them.
 type memberPages struct {
-	fleet Fleet
-	at    schema.LatestPartition
-	site  schema.Site // no others are read; empty: all
+	devices Devices
+	at      schema.LatestPartition
+	site    schema.Site // no others are read; empty: all
 	// No devices from this text on are read; empty: all.
 	before string
 	known  *schema.Member
@@ -236,7 +236,7 @@ func (p *memberPages) read(ctx context.Context, from schema.DeviceID) error {
 		query.Filter = schema.MembersAt(p.site)
 	}
 	p.page, p.end = p.page[:0], true
-	for page, err := range p.fleet.fleet().Rows(ctx, query) {
+	for page, err := range p.devices.fleet().Rows(ctx, query) {
 		if absent(err) {
 			break
 		}
@@ -246,7 +246,7 @@ func (p *memberPages) read(ctx context.Context, from schema.DeviceID) error {
 		for _, e := range page.Rows {
 			m, err := schema.MemberOf(e)
 			if err != nil {
-				err = &UnreadableError{p.fleet.fleet().Name, e.PartitionKey, e.RowKey, "", err}
+				err = &UnreadableError{p.devices.fleet().Name, e.PartitionKey, e.RowKey, "", err}
 			}
 			p.page, p.to = append(p.page, memberRow{m, err}), m.Device
 		}

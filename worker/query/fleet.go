@@ -10,18 +10,43 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Fleet is where a fleet stores what its devices and pipelines write.
+// A Fleet is where a fleet stores what its devices and pipelines write. Each of its readers has one subject.
 type Fleet struct {
 	Tables *tables.Client
 	Names  schema.Names
 }
 
-func (f Fleet) devices() *tables.Table { return f.Tables.Table(f.Names.Devices()) }
-func (f Fleet) fleet() *tables.Table   { return f.Tables.Table(f.Names.Fleet()) }
-func (f Fleet) latest() *tables.Table  { return f.Tables.Table(f.Names.Latest()) }
-func (f Fleet) rollups() *tables.Table { return f.Tables.Table(f.Names.Rollups()) }
-func (f Fleet) rates() *tables.Table   { return f.Tables.Table(f.Names.Output(rate.Table)) }
-func (f Fleet) rejects() *tables.Table { return f.Tables.Table(f.Names.Rejects()) }
+// Devices reads who the devices are: their records, their memberships of tenants, and the scopes of questions.
+type Devices Fleet
+
+// Rows reads what devices have written, and which of it was rejected.
+type Rows Fleet
+
+// Outputs reads what processors have made of readings: newest values, rollups and rates.
+type Outputs Fleet
+
+// Incidents reads incidents and mutes, and closes, notes and mutes them.
+type Incidents Fleet
+
+// Reports reads what is reported of many devices together, and what tenants cost.
+type Reports Fleet
+
+// Progress reads how far the pipelines have got, with the fleet and with single devices.
+type Progress Fleet
+
+func (f Fleet) Devices() Devices     { return Devices(f) }
+func (f Fleet) Rows() Rows           { return Rows(f) }
+func (f Fleet) Outputs() Outputs     { return Outputs(f) }
+func (f Fleet) Incidents() Incidents { return Incidents(f) }
+func (f Fleet) Reports() Reports     { return Reports(f) }
+func (f Fleet) Progress() Progress   { return Progress(f) }
+
+func (f Devices) devices() *tables.Table { return f.Tables.Table(f.Names.Devices()) }
+func (f Devices) fleet() *tables.Table   { return f.Tables.Table(f.Names.Fleet()) }
+func (f Outputs) latest() *tables.Table  { return f.Tables.Table(f.Names.Latest()) }
+func (f Outputs) rollups() *tables.Table { return f.Tables.Table(f.Names.Rollups()) }
+func (f Outputs) rates() *tables.Table   { return f.Tables.Table(f.Names.Output(rate.Table)) }
+func (f Rows) rejects() *tables.Table    { return f.Tables.Table(f.Names.Rejects()) }
 
 // absent reports whether err means that a row or its table does not exist.
 func absent(err error) bool {
@@ -54,22 +79,3 @@ func partitions(
 }
 
 func after(pk string) tables.Keys { return tables.Keys{After: pk} }
-
-func (f Fleet) months(ctx context.Context) iter.Seq2[string, error] {
-	return partitions(ctx, f.fleet(), schema.Memberships("").Partitions, after)
-}
-
-// LatestPartitions yields the partitions of latest that have rows, with one request each.
-func (f Fleet) LatestPartitions(ctx context.Context) iter.Seq2[schema.LatestPartition, error] {
-	return func(yield func(schema.LatestPartition, error) bool) {
-		for pk, err := range partitions(ctx, f.latest(), tables.Keys{}, after) {
-			p, bad := schema.ParseLatestPartition(pk)
-			if err == nil && bad != nil {
-				err = &UnreadableError{Table: f.latest().Name, PartitionKey: pk, Err: bad}
-			}
-			if !yield(p, err) {
-				return
-			}
-		}
-	}
-}

@@ -44,11 +44,11 @@ func (d GapDay) NumberGaps() (all []NumberGap) {
 
 // Gaps yields the days of the question's span, device after device. Numbers are in the row keys, or in the property
 // that the model of a device names. Days without any are left out. The question has no condition.
-func (f Fleet) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
+func (f Rows) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
 	limit := q.Limit
 	q.Limit = 0 // of rows
 	days := func(yield func(source[GapDay], error) bool) {
-		for m, err := range f.membersOf(ctx, q) {
+		for m, err := range Devices(f).membersOf(ctx, q) {
 			if err == nil && !q.SelectsMember(m) {
 				continue
 			}
@@ -61,7 +61,7 @@ func (f Fleet) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
 }
 
 // gapsOf reads the row keys of a device, and its sequence numbers.
-func (f Fleet) gapsOf(q Question, m schema.Member) source[GapDay] {
+func (f Rows) gapsOf(q Question, m schema.Member) source[GapDay] {
 	sequence := sequenceOf(q.Models.of(m))
 	if q.Sensors = nil; sequence != "" {
 		q.Sensors = []string{sequence}

@@ -70,16 +70,16 @@ func (s IncidentSelector) selects(i Incident) bool {
 		(s.Severity == "" || i.Severity == s.Severity) && (len(s.States) == 0 || slices.Contains(s.States, i.State()))
 }
 
-func (f Fleet) incidents() *tables.Table { return f.Tables.Table(f.Names.Output(rules.Table)) }
+func (f Incidents) table() *tables.Table { return f.Tables.Table(f.Names.Output(rules.Table)) }
 
-// Incidents yields incidents, the newest first; if several tenants are selected, tenant by tenant.
-func (f Fleet) Incidents(ctx context.Context, s IncidentSelector) iter.Seq2[Incident, error] {
+// List yields incidents, the newest first; if several tenants are selected, tenant by tenant.
+func (f Incidents) List(ctx context.Context, s IncidentSelector) iter.Seq2[Incident, error] {
 	if s.Span == (Span{}) {
 		s.Span = Span{0, tables.MaxTicks}
 	}
 	return Limited(func(yield func(Incident, error) bool) {
-		muted := mutes{fleet: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
-		for t, err := range f.incidentTenants(ctx, s) {
+		muted := mutes{incidents: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
+		for t, err := range f.tenants(ctx, s) {
 			if err == nil {
 				err = muted.read(ctx, t)
 			}
@@ -87,7 +87,7 @@ func (f Fleet) Incidents(ctx context.Context, s IncidentSelector) iter.Seq2[Inci
 				yield(Incident{}, err)
 				return
 			}
-			for i, err := range f.incidentsOf(ctx, t, s) {
+			for i, err := range f.ofTenant(ctx, t, s) {
 				if err == nil && !s.selects(i) {
 					continue
 				}
@@ -100,16 +100,16 @@ func (f Fleet) Incidents(ctx context.Context, s IncidentSelector) iter.Seq2[Inci
 	}, s.Limit)
 }
 
-func (f Fleet) incidentTenants(ctx context.Context, s IncidentSelector) iter.Seq2[schema.Tenant, error] {
+func (f Incidents) tenants(ctx context.Context, s IncidentSelector) iter.Seq2[schema.Tenant, error] {
 	if s.Tenant == "" && s.Device == "" {
-		return f.Tenants(ctx)
+		return Devices(f).Tenants(ctx)
 	}
 	return func(yield func(schema.Tenant, error) bool) {
 		if s.Device != "" {
-			d, found, err := f.Record(ctx, s.Device)
+			d, found, err := Devices(f).Record(ctx, s.Device)
 			switch {
 			case err == nil && !found:
-				err = f.unknown(ctx, string(s.Device))
+				err = Devices(f).unknown(ctx, string(s.Device))
 			case s.Tenant != "" && d.Tenant != s.Tenant:
 				return
 			}
@@ -120,10 +120,10 @@ func (f Fleet) incidentTenants(ctx context.Context, s IncidentSelector) iter.Seq
 	}
 }
 
-// incidentsOf yields the incidents of a tenant. Open ones are read by their index.
-func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
+// ofTenant yields the incidents of a tenant. Open ones are read by their index.
+func (f Incidents) ofTenant(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
 	if len(s.States) > 0 && !slices.Contains(s.States, IncidentClosed) {
-		return f.openIncidents(ctx, t, s)
+		return f.openOfTenant(ctx, t, s)
 	}
 	return func(yield func(Incident, error) bool) {
 		var streams []*incidentStream
@@ -133,7 +133,7 @@ func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelec
 			}
 		}()
 		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: schema.IncidentsOfTenant(t).Before} }
-		for pk, err := range partitions(ctx, f.incidents(), schema.IncidentsOfTenant(t), next) {
+		for pk, err := range partitions(ctx, f.table(), schema.IncidentsOfTenant(t), next) {
 			if absent(err) {
 				return
 			}
@@ -146,7 +146,7 @@ func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelec
 				q.Filter = "Device eq '" + string(s.Device) + "'"
 			}
 			stream := &incidentStream{}
-			stream.next, stream.stop = iter.Pull2(grouped(f.incidents(), f.incidents().Entities(ctx, q)))
+			stream.next, stream.stop = iter.Pull2(grouped(f.table(), f.table().Entities(ctx, q)))
 			streams = append(streams, stream)
 			stream.advance()
 		}
@@ -167,14 +167,14 @@ func (f Fleet) incidentsOf(ctx context.Context, t schema.Tenant, s IncidentSelec
 	}
 }
 
-// IncidentsOfDevice yields the incidents of a device that opened first in a span, the newest first. Storage looks for
+// OfDevice yields the incidents of a device that opened first in a span, the newest first. Storage looks for
 // them among those of all devices of the tenant that were deployed in the same month.
-func (f Fleet) IncidentsOfDevice(ctx context.Context, m schema.Member, in Span) iter.Seq2[Incident, error] {
+func (f Incidents) OfDevice(ctx context.Context, m schema.Member, in Span) iter.Seq2[Incident, error] {
 	home := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
-	rows := f.incidents().Entities(ctx, tables.Query{Filter: "Device eq '" + string(m.Device) + "'",
+	rows := f.table().Entities(ctx, tables.Query{Filter: "Device eq '" + string(m.Device) + "'",
 		Range: tables.Range{Partitions: tables.Is(home.String()), Rows: schema.IncidentRows(in.From, in.To)}})
 	return func(yield func(Incident, error) bool) {
-		for i, err := range grouped(f.incidents(), rows) {
+		for i, err := range grouped(f.table(), rows) {
 			if absent(err) || !yield(i, err) || err != nil && !GoesOn(err) {
 				return
 			}
@@ -275,10 +275,12 @@ func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, 
 }
 
 // incidentAt reads one incident.
-func (f Fleet) incidentAt(ctx context.Context, home schema.LatestPartition, id schema.IncidentID) (Incident, error) {
+func (f Incidents) incidentAt(
+	ctx context.Context, home schema.LatestPartition, id schema.IncidentID,
+) (Incident, error) {
 	var rows []tables.Entity
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(home.String()), Rows: id.Rows()}}
-	for e, err := range f.incidents().Entities(ctx, q) {
+	for e, err := range f.table().Entities(ctx, q) {
 		if absent(err) {
 			break
 		}
@@ -287,7 +289,7 @@ func (f Fleet) incidentAt(ctx context.Context, home schema.LatestPartition, id s
 		}
 		rows = append(rows, e)
 	}
-	i, found, err := incidentOf(f.incidents(), rows)
+	i, found, err := incidentOf(f.table(), rows)
 	if err == nil && !found {
 		err = fmt.Errorf("%w %s", ErrNoIncident, id)
 	}
@@ -297,20 +299,20 @@ func (f Fleet) incidentAt(ctx context.Context, home schema.LatestPartition, id s
 // ErrNoIncident says that there is no such incident.
 var ErrNoIncident = errors.New("there is no incident")
 
-// Incident reads an incident by its ID.
-func (f Fleet) Incident(ctx context.Context, id schema.IncidentID) (Incident, error) {
-	d, found, err := f.Record(ctx, id.Device)
+// Named reads an incident by its ID.
+func (f Incidents) Named(ctx context.Context, id schema.IncidentID) (Incident, error) {
+	d, found, err := Devices(f).Record(ctx, id.Device)
 	if err != nil {
 		return Incident{}, err
 	}
 	if !found {
 		return Incident{}, fmt.Errorf("%w %s: the device %s is unknown", ErrNoIncident, id, id.Device)
 	}
-	return f.IncidentOf(ctx, d.Member(), id)
+	return f.OfMember(ctx, d.Member(), id)
 }
 
-// IncidentOf reads an incident of a device by its ID.
-func (f Fleet) IncidentOf(ctx context.Context, m schema.Member, id schema.IncidentID) (Incident, error) {
+// OfMember reads an incident of a device by its ID.
+func (f Incidents) OfMember(ctx context.Context, m schema.Member, id schema.IncidentID) (Incident, error) {
 	i, err := f.incidentAt(ctx, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id)
 	if errors.Is(err, ErrNoIncident) {
 		i, err = f.incidentElsewhere(ctx, m.Tenant, id)
@@ -318,7 +320,7 @@ func (f Fleet) IncidentOf(ctx context.Context, m schema.Member, id schema.Incide
 	if err != nil {
 		return i, err
 	}
-	muted := mutes{fleet: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
+	muted := mutes{incidents: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
 	err = muted.read(ctx, m.Tenant)
 	i.Muted = muted.mutes(i)
 	return i, err
@@ -326,11 +328,13 @@ func (f Fleet) IncidentOf(ctx context.Context, m schema.Member, id schema.Incide
 
 // incidentElsewhere reads an incident of a device that was registered in another month then. It goes from one month of
 // the tenant to the next.
-func (f Fleet) incidentElsewhere(ctx context.Context, tenant schema.Tenant, id schema.IncidentID) (Incident, error) {
+func (f Incidents) incidentElsewhere(
+	ctx context.Context, tenant schema.Tenant, id schema.IncidentID,
+) (Incident, error) {
 	for left := schema.IncidentsOfTenant(tenant); ; {
 		next := ""
 		q := tables.Query{Range: tables.Range{Partitions: left}, Size: 1, Select: []string{"PartitionKey"}}
-		for e, err := range f.incidents().Entities(ctx, q) {
+		for e, err := range f.table().Entities(ctx, q) {
 			if err != nil && !absent(err) {
 				return Incident{}, err
 			}
@@ -352,12 +356,12 @@ func (f Fleet) incidentElsewhere(ctx context.Context, tenant schema.Tenant, id s
 }
 
 // AddNote writes a note beside an incident. The index of open incidents also learns of an acknowledgement.
-func (f Fleet) AddNote(ctx context.Context, i Incident, n schema.Note) error {
+func (f Incidents) AddNote(ctx context.Context, i Incident, n schema.Note) error {
 	e, err := n.Entity(i.Home, i.ID)
 	if err != nil {
 		return err
 	}
-	if _, err = f.incidents().Do(ctx, tables.InsertOrReplace(e)); err == nil && n.What == schema.Acknowledged {
+	if _, err = f.table().Do(ctx, tables.InsertOrReplace(e)); err == nil && n.What == schema.Acknowledged {
 		err = f.indexAcknowledged(ctx, i.Transition)
 	}
 	return err

@@ -13,12 +13,12 @@ import (
 // Removed is the reason for which the incidents of a device close that has left the fleet.
 const Removed = "the device was removed"
 
-// CloseIncidents closes the open incidents of a device that has left the fleet, and returns how many it has closed. It
+// Close closes the open incidents of a device that has left the fleet, and returns how many it has closed. It
 // can be repeated.
-func (f Fleet) CloseIncidents(ctx context.Context, d schema.Device) (closed int, err error) {
+func (f Incidents) Close(ctx context.Context, d schema.Device) (closed int, err error) {
 	open := IncidentSelector{Device: d.ID, States: []string{IncidentOpen, IncidentAcknowledged},
 		Span: Span{0, tables.MaxTicks}}
-	for i, err := range f.openIncidents(ctx, d.Tenant, open) {
+	for i, err := range f.openOfTenant(ctx, d.Tenant, open) {
 		if err != nil {
 			return closed, err
 		}
@@ -26,7 +26,7 @@ func (f Fleet) CloseIncidents(ctx context.Context, d schema.Device) (closed int,
 		t.Number, t.What, t.Reason, t.Acknowledged = t.Number+1, schema.Closed, Removed, false
 		t.At, t.Found = max(now, i.At), now
 		t.Text = rules.ClosedText(t.At-i.At, Removed)
-		_, err := f.incidents().Do(ctx, tables.Insert(t.Entity()))
+		_, err := f.table().Do(ctx, tables.Insert(t.Entity()))
 		if err != nil && !errors.Is(err, tables.ErrExists) {
 			return closed, err
 		}

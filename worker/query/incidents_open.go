@@ -9,16 +9,16 @@ import (
 	"furrow/tables/schema"
 )
 
-// openIncidents yields the open incidents of a tenant. The index is a hint: each entry is checked, and deleted if its
+// openOfTenant yields the open incidents of a tenant. The index is a hint: each entry is checked, and deleted if its
 // incident has closed.
-func (f Fleet) openIncidents(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
+func (f Incidents) openOfTenant(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
 	return func(yield func(Incident, error) bool) {
 		q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.OpenIncidents(t)),
 			Rows: s.rows()}}
 		if s.Device != "" {
 			q.Filter = "Device eq '" + string(s.Device) + "'"
 		}
-		for entry, err := range decoded(f.incidents(), f.incidents().Entities(ctx, q), whole(schema.TransitionOf)) {
+		for entry, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.TransitionOf)) {
 			if absent(err) {
 				return
 			}
@@ -41,7 +41,7 @@ func (f Fleet) openIncidents(ctx context.Context, t schema.Tenant, s IncidentSel
 
 // StillOpen reads the incident of an entry of the index, and reports whether it is open. It removes the entry of one
 // that has closed, and notes in the entry that it was acknowledged.
-func (f Fleet) StillOpen(ctx context.Context, entry schema.Transition) (i Incident, open bool, err error) {
+func (f Incidents) StillOpen(ctx context.Context, entry schema.Transition) (i Incident, open bool, err error) {
 	if i, err = f.incidentAt(ctx, entry.Home, entry.ID); err != nil {
 		return i, false, err
 	}
@@ -55,9 +55,9 @@ func (f Fleet) StillOpen(ctx context.Context, entry schema.Transition) (i Incide
 	return i, true, err
 }
 
-func (f Fleet) unindex(ctx context.Context, t schema.Transition) error {
+func (f Incidents) unindex(ctx context.Context, t schema.Transition) error {
 	pk, rk := t.IndexRow()
-	_, err := f.incidents().Do(ctx, tables.Delete(pk, rk, tables.AnyETag))
+	_, err := f.table().Do(ctx, tables.Delete(pk, rk, tables.AnyETag))
 	if absent(err) {
 		err = nil
 	}
@@ -65,11 +65,11 @@ func (f Fleet) unindex(ctx context.Context, t schema.Transition) error {
 }
 
 // indexAcknowledged notes in the index that an incident was acknowledged, unless it has closed meanwhile.
-func (f Fleet) indexAcknowledged(ctx context.Context, t schema.Transition) error {
+func (f Incidents) indexAcknowledged(ctx context.Context, t schema.Transition) error {
 	e := tables.Entity{}
 	e.PartitionKey, e.RowKey = t.IndexRow()
 	e.Set("Acknowledged", tables.Boolean(true))
-	_, err := f.incidents().Do(ctx, tables.Merge(e, tables.AnyETag))
+	_, err := f.table().Do(ctx, tables.Merge(e, tables.AnyETag))
 	if absent(err) {
 		err = nil
 	}
@@ -85,9 +85,9 @@ type OpenIndex struct {
 
 // OpenIndex reads at most so many entries of a tenant's index of open incidents, a thousand per request, and its
 // mutes, which lie beside them. Now and then an incident in it has just closed: see StillOpen.
-func (f Fleet) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x OpenIndex, err error) {
+func (f Incidents) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x OpenIndex, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Keys{From: schema.Mutes(t), To: schema.OpenIncidents(t)}}}
-	for e, err := range f.incidents().Entities(ctx, q) {
+	for e, err := range f.table().Entities(ctx, q) {
 		if absent(err) {
 			break
 		}
@@ -112,9 +112,9 @@ func (f Fleet) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x Open
 }
 
 // MutesForAll reads the mutes that are not of one tenant.
-func (f Fleet) MutesForAll(ctx context.Context) (all []schema.Mute, err error) {
+func (f Incidents) MutesForAll(ctx context.Context) (all []schema.Mute, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.Mutes(""))}}
-	for m, err := range decoded(f.incidents(), f.incidents().Entities(ctx, q), whole(schema.MuteOf)) {
+	for m, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)) {
 		if absent(err) {
 			break
 		}

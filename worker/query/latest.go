@@ -21,9 +21,9 @@ type Newest struct {
 }
 
 // Latest yields the newest values of the scope's devices, by tenant, month and device.
-func (f Fleet) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
+func (f Outputs) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
 	newest := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Newest, error] {
-		s := f.selection(q, r.home)
+		s := Devices(f).selection(q, r.home)
 		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(q.decoding().newest))
 		return selected(all, func(n *Newest) (keep bool, err error) {
 			n.Model, keep, err = s.selects(ctx, n.Device, n.Row)
@@ -106,7 +106,7 @@ func (q Question) latestPartitions(ctx context.Context, t *tables.Table, all []t
 // ChangedLatest calls take with each page of the rows of a partition that storage has written since
 // a time, or of all rows if it is zero. It returns the number of pages, and the service's time when
 // it read the first one. A device with many sensors has several rows. Unreadable rows are left out.
-func (f Fleet) ChangedLatest(
+func (f Outputs) ChangedLatest(
 	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]Newest),
 ) (at time.Time, pages int, err error) {
 	return changed(ctx, f.latest(), p, since, Question{}.newest, take)
@@ -145,7 +145,7 @@ func changed[R any](
 
 // NewestTime returns the time of a device's newest reading; zero where it has none, and for
 // scopes of several devices.
-func (f Fleet) NewestTime(ctx context.Context, scope Scope) (newest tables.Ticks, err error) {
+func (f Outputs) NewestTime(ctx context.Context, scope Scope) (newest tables.Ticks, err error) {
 	if scope.device == nil {
 		return 0, nil
 	}
@@ -159,4 +159,19 @@ func (f Fleet) NewestTime(ctx context.Context, scope Scope) (newest tables.Ticks
 		}
 	}
 	return newest, nil
+}
+
+// LatestPartitions yields the partitions of latest that have rows, with one request each.
+func (f Outputs) LatestPartitions(ctx context.Context) iter.Seq2[schema.LatestPartition, error] {
+	return func(yield func(schema.LatestPartition, error) bool) {
+		for pk, err := range partitions(ctx, f.latest(), tables.Keys{}, after) {
+			p, bad := schema.ParseLatestPartition(pk)
+			if err == nil && bad != nil {
+				err = &UnreadableError{Table: f.latest().Name, PartitionKey: pk, Err: bad}
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
 }

@@ -44,7 +44,7 @@ func (s DeviceSelector) memberships() (keys tables.Keys) {
 
 // Members yields the memberships of the selected devices. With a device or a prefix, it
 // reads their records and yields them by ID; otherwise it reads month by month, by key.
-func (f Fleet) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema.Member, error] {
+func (f Devices) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema.Member, error] {
 	return func(yield func(schema.Member, error) bool) {
 		if s.Device == "" && s.Prefix == "" {
 			f.byMonth(ctx, s, yield)
@@ -63,7 +63,7 @@ func (f Fleet) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema.M
 	}
 }
 
-func (f Fleet) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.Member, error) bool) {
+func (f Devices) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.Member, error) bool) {
 	for month, err := range f.months(ctx) {
 		if err != nil {
 			yield(schema.Member{}, err)
@@ -78,11 +78,11 @@ func (f Fleet) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.
 }
 
 // MembersOf yields the memberships of the devices that were deployed in a month.
-func (f Fleet) MembersOf(ctx context.Context, month schema.Month) iter.Seq2[schema.Member, error] {
+func (f Devices) MembersOf(ctx context.Context, month schema.Month) iter.Seq2[schema.Member, error] {
 	return f.membersIn(ctx, month.String(), DeviceSelector{})
 }
 
-func (f Fleet) membersIn(ctx context.Context, month string, s DeviceSelector) iter.Seq2[schema.Member, error] {
+func (f Devices) membersIn(ctx context.Context, month string, s DeviceSelector) iter.Seq2[schema.Member, error] {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: s.memberships()}}
 	if s.site != "" {
 		q.Filter = schema.MembersAt(s.site)
@@ -91,7 +91,7 @@ func (f Fleet) membersIn(ctx context.Context, month string, s DeviceSelector) it
 }
 
 // membersOf yields the memberships of a question's devices. Some may not pass its filter.
-func (f Fleet) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Member, error] {
+func (f Devices) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Member, error] {
 	if q.Scope.ofTenant() {
 		return f.Members(ctx, DeviceSelector{Tenant: q.Scope.tenant, site: q.Filter.Site})
 	}
@@ -113,7 +113,7 @@ func (f Fleet) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Membe
 }
 
 // membershipsOf yields the memberships of a question's devices that pass its filter, device after device.
-func (f Fleet) membershipsOf(ctx context.Context, q Question) iter.Seq2[[]schema.Member, error] {
+func (f Devices) membershipsOf(ctx context.Context, q Question) iter.Seq2[[]schema.Member, error] {
 	return func(yield func([]schema.Member, error) bool) {
 		if d := q.Scope.device; d != nil {
 			var all []schema.Member
@@ -148,7 +148,7 @@ func (f Fleet) membershipsOf(ctx context.Context, q Question) iter.Seq2[[]schema
 
 // selectedPart returns the newest membership of a device that has moved and passes the filter, with the spans of all
 // that pass it; false if none does.
-func (f Fleet) selectedPart(ctx context.Context, q Question, d schema.Device) (m schema.Member, any bool, err error) {
+func (f Devices) selectedPart(ctx context.Context, q Question, d schema.Device) (m schema.Member, any bool, err error) {
 	all, err := f.memberships(ctx, d)
 	for _, one := range all {
 		if !q.SelectsMember(one) {
@@ -163,7 +163,7 @@ func (f Fleet) selectedPart(ctx context.Context, q Question, d schema.Device) (m
 }
 
 // memberships returns the memberships of a device, the current one first.
-func (f Fleet) memberships(ctx context.Context, d schema.Device) (all []schema.Member, err error) {
+func (f Devices) memberships(ctx context.Context, d schema.Device) (all []schema.Member, err error) {
 	for _, t := range d.Tenants() {
 		m, is := d.Of(t), true
 		if len(d.Former) > 0 && !d.Status.Left() {
@@ -181,7 +181,7 @@ func (f Fleet) memberships(ctx context.Context, d schema.Device) (all []schema.M
 
 // MemberOf returns the membership of a device for its tenant, with its spans if it has belonged to others; false if the
 // fleet has none.
-func (f Fleet) MemberOf(ctx context.Context, d schema.Device) (schema.Member, bool, error) {
+func (f Devices) MemberOf(ctx context.Context, d schema.Device) (schema.Member, bool, error) {
 	m := d.Member()
 	if len(d.Former) == 0 || d.Status.Left() {
 		return m, true, nil
@@ -191,7 +191,7 @@ func (f Fleet) MemberOf(ctx context.Context, d schema.Device) (schema.Member, bo
 
 // FormerOf returns the membership of a device for a tenant that it belonged to and no longer does; false if there is
 // none.
-func (f Fleet) FormerOf(ctx context.Context, d schema.Device, t schema.Tenant) (m schema.Member, is bool, err error) {
+func (f Devices) FormerOf(ctx context.Context, d schema.Device, t schema.Tenant) (m schema.Member, is bool, err error) {
 	if !slices.Contains(d.Former, t) {
 		return m, false, nil
 	}
@@ -203,11 +203,11 @@ func (f Fleet) FormerOf(ctx context.Context, d schema.Device, t schema.Tenant) (
 
 // MembersAmong yields the memberships of devices of one tenant and month, which are in the order of their IDs. It takes
 // at most a request for each device, and no more than reading all of the tenant and month.
-func (f Fleet) MembersAmong(
+func (f Devices) MembersAmong(
 	ctx context.Context, at schema.LatestPartition, ids []string,
 ) iter.Seq2[schema.Member, error] {
 	return func(yield func(schema.Member, error) bool) {
-		pages := memberPages{fleet: f, at: at}
+		pages := memberPages{devices: f, at: at}
 		for _, id := range ids {
 			m, found, err := pages.of(ctx, schema.DeviceID(id))
 			if (found || err != nil) && !yield(m, err) {
@@ -218,7 +218,7 @@ func (f Fleet) MembersAmong(
 }
 
 // HasMembership reports whether m is in the fleet.
-func (f Fleet) HasMembership(ctx context.Context, m schema.Member) (bool, error) {
+func (f Devices) HasMembership(ctx context.Context, m schema.Member) (bool, error) {
 	_, err := f.fleet().Get(ctx, m.Month.String(), string(m.Key()))
 	if absent(err) {
 		return false, nil

@@ -10,7 +10,7 @@ import (
 
 // Tenants yields each tenant that has a device once. It takes a request for each month, and one for each tenant of a
 // month, however many devices they have.
-func (f Fleet) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
+func (f Devices) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
 	return func(yield func(schema.Tenant, error) bool) {
 		seen := map[schema.Tenant]bool{}
 		for month, err := range f.months(ctx) {
@@ -44,7 +44,7 @@ func (f Fleet) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
 
 // IDs returns the IDs of devices that begin with prefix. If there are more than most, it returns their beginnings up to
 // where they first differ.
-func (f Fleet) IDs(ctx context.Context, prefix string, most int) (ids []string, err error) {
+func (f Devices) IDs(ctx context.Context, prefix string, most int) (ids []string, err error) {
 	keys, err := DeviceSelector{Prefix: prefix}.ids()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (f Fleet) IDs(ctx context.Context, prefix string, most int) (ids []string, 
 }
 
 // beginnings takes a request for each of them.
-func (f Fleet) beginnings(ctx context.Context, prefix string, keys tables.Keys) (all []string, err error) {
+func (f Devices) beginnings(ctx context.Context, prefix string, keys tables.Keys) (all []string, err error) {
 	next := func(id string) tables.Keys {
 		if id == prefix {
 			return tables.Keys{After: id, Before: keys.Before}
@@ -79,4 +79,9 @@ func (f Fleet) beginnings(ctx context.Context, prefix string, keys tables.Keys) 
 		return f.beginnings(ctx, all[0], tables.KeysWithPrefix(all[0]))
 	}
 	return all, nil
+}
+
+// months yields the months of deployment of devices.
+func (f Devices) months(ctx context.Context) iter.Seq2[string, error] {
+	return partitions(ctx, f.fleet(), schema.Memberships("").Partitions, after)
 }

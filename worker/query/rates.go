@@ -43,9 +43,9 @@ type RateTally struct {
 }
 
 // NewestRates are the newest rates of the scope's devices, in the order of Latest. The question has no condition.
-func (f Fleet) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRates, error] {
+func (f Outputs) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRates, error] {
 	rates := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[NewestRates, error] {
-		s := f.selection(q, r.home)
+		s := Devices(f).selection(q, r.home)
 		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(q.newestRates))
 		return selected(all, func(n *NewestRates) (keep bool, err error) {
 			n.Model, keep, err = s.selects(ctx, n.Device, nil)
@@ -57,7 +57,7 @@ func (f Fleet) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRate
 }
 
 // ChangedRates is for rates what ChangedLatest is for newest values.
-func (f Fleet) ChangedRates(
+func (f Outputs) ChangedRates(
 	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]NewestRates),
 ) (at time.Time, pages int, err error) {
 	return changed(ctx, f.rates(), p, since, Question{}.newestRates, take)
@@ -83,9 +83,9 @@ func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wa
 
 // Rates are the buckets that touch the span, device after device, each in the order of
 // time. A bucket begins with the difference to the last reading before it. The question has no condition.
-func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
+func (f Outputs) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
 	return Limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
-		for memberships, err := range f.membershipsOf(ctx, q) {
+		for memberships, err := range Devices(f).membershipsOf(ctx, q) {
 			if err != nil {
 				if !yield(RateBucket{}, err) || !isUnreadable(err) {
 					return
@@ -102,23 +102,23 @@ func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, erro
 }
 
 // ratesByTime are the buckets of one device: of each of its tenants, in the order of time.
-func (f Fleet) ratesByTime(ctx context.Context, q Question, memberships []schema.Member) iter.Seq2[RateBucket, error] {
-	if len(memberships) == 1 {
-		return f.deviceRates(ctx, q, memberships[0])
+func (f Outputs) ratesByTime(ctx context.Context, q Question, all []schema.Member) iter.Seq2[RateBucket, error] {
+	if len(all) == 1 {
+		return f.deviceRates(ctx, q, all[0])
 	}
 	return func(yield func(RateBucket, error) bool) {
-		var all []RateBucket
-		for _, m := range memberships {
+		var buckets []RateBucket
+		for _, m := range all {
 			for b, err := range f.deviceRates(ctx, q, m) {
 				if err == nil {
-					all = append(all, b)
+					buckets = append(buckets, b)
 				} else if !yield(b, err) {
 					return
 				}
 			}
 		}
-		slices.SortStableFunc(all, func(a, b RateBucket) int { return cmp.Compare(a.Start, b.Start) })
-		for _, b := range all {
+		slices.SortStableFunc(buckets, func(a, b RateBucket) int { return cmp.Compare(a.Start, b.Start) })
+		for _, b := range buckets {
 			if !yield(b, nil) {
 				return
 			}
@@ -128,7 +128,7 @@ func (f Fleet) ratesByTime(ctx context.Context, q Question, memberships []schema
 
 // deviceRates are the buckets of one device and tenant. It reads those of the day before the span,
 // too, for the readings before the first ones.
-func (f Fleet) deviceRates(ctx context.Context, q Question, m schema.Member) iter.Seq2[RateBucket, error] {
+func (f Outputs) deviceRates(ctx context.Context, q Question, m schema.Member) iter.Seq2[RateBucket, error] {
 	begin := q.Window.Start(q.Span.From)
 	q.Scope, q.Limit = ScopeOf(m), 0
 	q.Span.From = max(q.Span.From.Add(-24*time.Hour), 0)

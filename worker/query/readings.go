@@ -35,14 +35,14 @@ func (r Reading) Sample(sensors *fold.Sensors) (fold.Sample, error) {
 
 // Readings yields the readings of the span: device after device, each in row order. Those of a tenant are in the order
 // of its devices in the table fleet.
-func (f Fleet) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error] {
+func (f Rows) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error] {
 	return Limited(inOrder(ctx, f.readingSources(ctx, q), q.Filter.Where != nil), q.Limit)
 }
 
 // readingSources are the readings of each device.
-func (f Fleet) readingSources(ctx context.Context, q Question) iter.Seq2[source[Reading], error] {
+func (f Rows) readingSources(ctx context.Context, q Question) iter.Seq2[source[Reading], error] {
 	return func(yield func(source[Reading], error) bool) {
-		for m, err := range f.membersOf(ctx, q) {
+		for m, err := range Devices(f).membersOf(ctx, q) {
 			if err == nil && !q.SelectsMember(m) {
 				continue
 			}
@@ -54,7 +54,7 @@ func (f Fleet) readingSources(ctx context.Context, q Question) iter.Seq2[source[
 }
 
 // readingsOf reads those of a device. The condition is on whole rows, before other sensors are left out.
-func (f Fleet) readingsOf(q Question, m schema.Member) source[Reading] {
+func (f Rows) readingsOf(q Question, m schema.Member) source[Reading] {
 	model := q.Models.of(m)
 	return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[Reading, error] {
 		rows := q.readings(f, m, model).entities(ctx, afterPage)
@@ -79,7 +79,7 @@ func (q Question) holds(model *Model, m schema.Member, e tables.Entity) bool {
 }
 
 // Reading returns one reading of the one device of a question; false where there is no such row.
-func (f Fleet) Reading(ctx context.Context, q Question, row string) (Reading, bool, error) {
+func (f Rows) Reading(ctx context.Context, q Question, row string) (Reading, bool, error) {
 	m := q.Scope.Member()
 	if !m.Has(tables.TicksBefore(row)) {
 		return Reading{}, false, nil
@@ -104,7 +104,7 @@ func TimeOf(row string) tables.Ticks {
 
 // readings reads the rows of a device that the question asks for. The model says which properties its sensors are in;
 // nil: those of their names.
-func (q Question) readings(f Fleet, m schema.Member, model *Model) read {
+func (q Question) readings(f Rows, m schema.Member, model *Model) read {
 	q.Sensors = withObjects(q.Sensors)
 	if q.Filter.Where != nil || model.renames() {
 		q.Sensors = nil // a model makes sensors of other properties

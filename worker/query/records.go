@@ -11,7 +11,7 @@ import (
 
 // Records returns the records of the devices with these IDs, in the order of the IDs and
 // without their tokens, except for devices that were removed. A limit of zero means all.
-func (f Fleet) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
+func (f Devices) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
 	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
 	return Limited(present(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))), limit)
 }
@@ -28,13 +28,13 @@ func present(all iter.Seq2[schema.Device, error]) iter.Seq2[schema.Device, error
 }
 
 // Record returns the record of a device; false where it has none.
-func (f Fleet) Record(ctx context.Context, id schema.DeviceID) (schema.Device, bool, error) {
+func (f Devices) Record(ctx context.Context, id schema.DeviceID) (schema.Device, bool, error) {
 	d, found, err := get(ctx, f.devices(), string(id), schema.DeviceRow, schema.DeviceOf)
 	return d, found && d.Status != schema.Erased, err
 }
 
 // Policies returns the stored access policies of a readings table; false where it has none yet.
-func (f Fleet) Policies(ctx context.Context, readings string) (schema.Policies, bool, error) {
+func (f Devices) Policies(ctx context.Context, readings string) (schema.Policies, bool, error) {
 	return get(ctx, f.Tables.Table(f.Names.Policies()), readings, schema.PoliciesRow, schema.PoliciesOf)
 }
 
@@ -56,7 +56,7 @@ func get[R any](
 }
 
 // StatusChanges returns the changes of devices' status that are in progress.
-func (f Fleet) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error] {
+func (f Devices) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error] {
 	policies := f.Tables.Table(f.Names.Policies())
 	return func(yield func(schema.Change, error) bool) {
 		for p, err := range decoded(policies, policies.Entities(ctx, tables.Query{Size: 100}), whole(schema.PoliciesOf)) {
@@ -73,7 +73,7 @@ func (f Fleet) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error
 }
 
 // Pipelines returns the pipelines that have tracking rows.
-func (f Fleet) Pipelines(ctx context.Context) (all []schema.Pipeline, err error) {
+func (f Progress) Pipelines(ctx context.Context) (all []schema.Pipeline, err error) {
 	names, err := f.Tables.Tables(ctx)
 	for _, name := range names {
 		if p, is := f.Names.PipelineOf(name); is {
@@ -84,12 +84,12 @@ func (f Fleet) Pipelines(ctx context.Context) (all []schema.Pipeline, err error)
 }
 
 // Track returns a pipeline's tracking row of a member; false where it has none yet.
-func (f Fleet) Track(ctx context.Context, p schema.Pipeline, m schema.Member) (schema.Track, bool, error) {
+func (f Progress) Track(ctx context.Context, p schema.Pipeline, m schema.Member) (schema.Track, bool, error) {
 	return get(ctx, f.Tables.Table(f.Names.Partitions(p)), m.Month.String(), string(m.Key()), schema.TrackOf)
 }
 
 // Waiting returns the time of a member's oldest reading after a checkpoint; zero where there is none.
-func (f Fleet) Waiting(ctx context.Context, m schema.Member, checkpoint string) (tables.Ticks, error) {
+func (f Progress) Waiting(ctx context.Context, m schema.Member, checkpoint string) (tables.Ticks, error) {
 	in := tables.RowsAfter(string(m.Device), checkpoint, tables.TicksOf(time.Now()).String())
 	e, _, err := first(ctx, f.Tables.Table(m.Readings), in)
 	return TimeOf(e.RowKey), err
@@ -98,7 +98,7 @@ func (f Fleet) Waiting(ctx context.Context, m schema.Member, checkpoint string) 
 // Failing yields the tracking rows of the selected devices that fail in a pipeline, of one
 // month or, for the zero Month, of all. Storage scans every tracking row, but sends only
 // these.
-func (f Fleet) Failing(
+func (f Progress) Failing(
 	ctx context.Context, p schema.Pipeline, in schema.Month, s DeviceSelector,
 ) iter.Seq2[schema.Track, error] {
 	q := tables.Query{Filter: schema.TracksFailing(), Select: schema.TrackProperties(),

@@ -38,7 +38,7 @@ func (t RejectTotal) String() string {
 // Rejects yields the rejects of the selected devices: device after device, the oldest first.
 // The span limits their row keys, compared as texts; the zero Span selects all. Rejects calls
 // dropped for each pipeline of a device that has rejected more than it keeps.
-func (f Fleet) Rejects(
+func (f Rows) Rejects(
 	ctx context.Context, s DeviceSelector, span Span, limit int, dropped func(RejectTotal),
 ) iter.Seq2[Reject, error] {
 	ids, err := s.ids()
@@ -69,9 +69,9 @@ func Rejected(m schema.Member, r schema.Reject) bool {
 	return len(m.Spans) == 0 || r.Ring == m.Ring() && m.Has(tables.TicksBefore(r.Row))
 }
 
-func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector, moved *sync.Map) iter.Seq2[read, error] {
+func (f Rows) rejectRanges(ctx context.Context, s DeviceSelector, moved *sync.Map) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
-		for m, err := range f.Members(ctx, s) {
+		for m, err := range Devices(f).Members(ctx, s) {
 			if len(m.Spans) > 0 {
 				moved.Store(m.Device, m)
 			}

@@ -52,16 +52,16 @@ type ReportAggregate struct {
 
 func (a ReportAggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 
-func (f Fleet) reports() *tables.Table { return f.Tables.Table(f.Names.Reports()) }
+func (f Reports) table() *tables.Table { return f.Tables.Table(f.Names.Reports()) }
 
-// Reports yields the reports of the buckets that overlap the span: period after period, within one by group, and for
+// List yields the reports of the buckets that overlap the span: period after period, within one by group, and for
 // each group by time. A period is a day where the window is shorter than an hour, a month where it is shorter than a
 // day, and else a year.
-func (f Fleet) Reports(ctx context.Context, q ReportQuestion) iter.Seq2[Report, error] {
+func (f Reports) List(ctx context.Context, q ReportQuestion) iter.Seq2[Report, error] {
 	return func(yield func(Report, error) bool) {
 		var shards []iter.Seq2[Report, error]
 		period := ""
-		for p, err := range f.reportPartitions(ctx, q) {
+		for p, err := range f.partitions(ctx, q) {
 			if err != nil {
 				if !yield(Report{}, err) || !GoesOn(err) {
 					return
@@ -74,7 +74,7 @@ func (f Fleet) Reports(ctx context.Context, q ReportQuestion) iter.Seq2[Report, 
 				}
 				period, shards = p.Period, nil
 			}
-			shards = append(shards, f.reportsOf(ctx, q, p))
+			shards = append(shards, f.ofGroups(ctx, q, p))
 		}
 		yieldAll(MergeReports(shards...), yield)
 	}
@@ -90,8 +90,8 @@ func yieldAll[R any](all iter.Seq2[R, error], yield func(R, error) bool) bool {
 	return true
 }
 
-// reportPartitions yields the partitions that may have reports of the question, in order.
-func (f Fleet) reportPartitions(ctx context.Context, q ReportQuestion) iter.Seq2[schema.ReportPartition, error] {
+// partitions yields the partitions that may have reports of the question, in order.
+func (f Reports) partitions(ctx context.Context, q ReportQuestion) iter.Seq2[schema.ReportPartition, error] {
 	now := tables.TicksOf(time.Now()).Add(24 * time.Hour) // readings from the future are not reported
 	from, to := q.Window.Start(q.Span.From), min(q.Span.To-1, now)
 	keys := schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(max(from, q.After.Start)))
@@ -101,13 +101,13 @@ func (f Fleet) reportPartitions(ctx context.Context, q ReportQuestion) iter.Seq2
 			return
 		}
 		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: keys.Before} }
-		for pk, err := range partitions(ctx, f.reports(), keys, next) {
+		for pk, err := range partitions(ctx, f.table(), keys, next) {
 			if absent(err) {
 				return
 			}
 			p, bad := schema.ParseReportPartition(pk)
 			if err == nil && bad != nil {
-				err = &UnreadableError{Table: f.reports().Name, PartitionKey: pk, Err: bad}
+				err = &UnreadableError{Table: f.table().Name, PartitionKey: pk, Err: bad}
 			}
 			if !yield(p, err) {
 				return
@@ -116,8 +116,8 @@ func (f Fleet) reportPartitions(ctx context.Context, q ReportQuestion) iter.Seq2
 	}
 }
 
-// reportsOf yields the reports of one partition of the fleet.
-func (f Fleet) reportsOf(ctx context.Context, q ReportQuestion, p schema.ReportPartition) iter.Seq2[Report, error] {
+// ofGroups yields the reports of one partition of the fleet.
+func (f Reports) ofGroups(ctx context.Context, q ReportQuestion, p schema.ReportPartition) iter.Seq2[Report, error] {
 	rows := schema.ReportRowsBy(q.By)
 	if q.Group != "" || q.By == schema.ByTenant {
 		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
@@ -126,7 +126,7 @@ func (f Fleet) reportsOf(ctx context.Context, q ReportQuestion, p schema.ReportP
 		next := schema.ReportRow{By: q.By, Group: q.After.Group, Bucket: q.After.Start + 1}.String()
 		rows.From = max(rows.From, next)
 	}
-	read := read{table: f.reports(), rows: q.Rows,
+	read := read{table: f.table(), rows: q.Rows,
 		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows}}}
 	if len(q.Sensors) > 0 {
 		read.query.Select = append([]string{schema.FormatProperty, schema.DevicesProperty, schema.MoreProperty},
@@ -134,7 +134,7 @@ func (f Fleet) reportsOf(ctx context.Context, q ReportQuestion, p schema.ReportP
 	}
 	goOn := func(tables.Page) bool { return true }
 	all := schema.Joined(read.entities(ctx, goOn), schema.ReportOutput)
-	return decoded(f.reports(), all, outputs(func(e tables.Entity, tell report) (Report, bool) {
+	return decoded(f.table(), all, outputs(func(e tables.Entity, tell report) (Report, bool) {
 		return q.report(p, e, tell)
 	}))
 }

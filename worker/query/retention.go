@@ -50,7 +50,7 @@ func (s *RetentionStatus) Join(o RetentionStatus) {
 // Retention returns how far the pipeline p has got with deleting readings of a tenant, or of all tenants for "". It
 // reads the rows of devices in pages of a thousand, and at most so many; for a tenant, one for each month of deployment
 // at least, and finds the months with a request each.
-func (f Fleet) Retention(
+func (f Progress) Retention(
 	ctx context.Context, p schema.Pipeline, of schema.Tenant, pages int, skipped *Skipped,
 ) (s RetentionStatus, err error) {
 	table := f.Tables.Table(f.Names.Partitions(p))
@@ -85,13 +85,13 @@ func (f Fleet) Retention(
 }
 
 // memberRanges yields the ranges of tracking tables that have the rows of a tenant's devices, or of all for "".
-func (f Fleet) memberRanges(ctx context.Context, of schema.Tenant) iter.Seq2[tables.Range, error] {
+func (f Progress) memberRanges(ctx context.Context, of schema.Tenant) iter.Seq2[tables.Range, error] {
 	return func(yield func(tables.Range, error) bool) {
 		if of == "" {
 			yield(tables.Range{Rows: schema.DeviceTracks()}, nil)
 			return
 		}
-		for month, err := range f.months(ctx) {
+		for month, err := range Devices(f).months(ctx) {
 			if !yield(tables.Range{Partitions: tables.Is(month), Rows: schema.MembersOf(of)}, err) {
 				return
 			}

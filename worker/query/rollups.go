@@ -36,9 +36,9 @@ func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 
 // Rollups yields the buckets that overlap the span: day after day, within a day by tenant,
 // month and device, and for each device by time.
-func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error] {
+func (f Outputs) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error] {
 	buckets := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Bucket, error] {
-		s := f.selection(q, r.home)
+		s := Devices(f).selection(q, r.home)
 		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(q.decoding().bucket))
 		return selected(all, func(b *Bucket) (keep bool, err error) {
 			b.Tenant = cmp.Or(r.home.Tenant, q.Scope.tenant)

@@ -34,8 +34,8 @@ type Home struct {
 
 func (s Scope) String() string { return s.text }
 
-// Device returns the scope of one device, which has to exist.
-func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
+// ScopeOfDevice returns the scope of one device, which has to exist.
+func (f Devices) ScopeOfDevice(ctx context.Context, id string) (Scope, error) {
 	device, err := schema.ParseDeviceID(id)
 	if err != nil {
 		return Scope{}, &NameError{err}
@@ -68,8 +68,8 @@ func (s Scope) Member() schema.Member { return *s.device }
 // Homes returns the scope of the devices in homes, which are sorted by tenant.
 func Homes(homes []Home) Scope { return Scope{homes: homes} }
 
-// Devices returns the scope of devices, which are in the order of their IDs, and of the others between them.
-func Devices(all []schema.Device) Scope {
+// ScopeOfDevices returns the scope of devices, which are in the order of their IDs, and of the others between them.
+func ScopeOfDevices(all []schema.Device) Scope {
 	at := map[schema.LatestPartition]int{}
 	var scope Scope
 	for _, d := range all {
@@ -84,9 +84,9 @@ func Devices(all []schema.Device) Scope {
 	return scope
 }
 
-// Prefix returns the scope of the devices whose IDs begin with prefix. It reads their
+// ScopeOfPrefix returns the scope of the devices whose IDs begin with prefix. It reads their
 // records, a thousand at a time.
-func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
+func (f Devices) ScopeOfPrefix(ctx context.Context, prefix string) (Scope, error) {
 	keys, err := schema.IDsWithPrefix(prefix)
 	if err != nil {
 		return Scope{}, &NameError{err}
@@ -115,8 +115,8 @@ func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
 	return scope, nil
 }
 
-// Tenant returns the scope of all devices of a tenant, which need not have any.
-func (f Fleet) Tenant(tenant string) (Scope, error) {
+// ScopeOfTenant returns the scope of all devices of a tenant, which need not have any.
+func (f Devices) ScopeOfTenant(tenant string) (Scope, error) {
 	t, err := schema.ParseTenant(tenant)
 	if err != nil {
 		return Scope{}, &NameError{err}

@@ -31,11 +31,11 @@ var ErrManySensors = fmt.Errorf("it has more than %d sensors with states: name t
 // at last those that hold until the end of the span. A state is a text, or any value of a sensor that the question
 // names.
 // Readings without the sensor, and doubtful ones, change nothing. The question has no condition.
-func (f Fleet) States(ctx context.Context, q Question) iter.Seq2[StateSpan, error] {
+func (f Rows) States(ctx context.Context, q Question) iter.Seq2[StateSpan, error] {
 	limit, named := q.Limit, q.Sensors
 	q.Limit, q.Sensors = 0, nil // of rows
 	spans := func(yield func(source[StateSpan], error) bool) {
-		for m, err := range f.membersOf(ctx, q) {
+		for m, err := range Devices(f).membersOf(ctx, q) {
 			if err == nil && !q.SelectsMember(m) {
 				continue
 			}

@@ -32,7 +32,7 @@ type Status struct {
 // RecentRuns is the usual number of slots of a status.
 const RecentRuns = 10
 
-func (f Fleet) runs(skipped *Skipped) worker.Runs {
+func (f Progress) runs(skipped *Skipped) worker.Runs {
 	runs := worker.Runs{Table: f.Tables.Table(f.Names.Runs())}
 	runs.Unreadable = func(e tables.Entity, err error) {
 		skipped.Add(&UnreadableError{runs.Table.Name, e.PartitionKey, e.RowKey, "", err})
@@ -42,7 +42,7 @@ func (f Fleet) runs(skipped *Skipped) worker.Runs {
 
 // Status returns the health of the pipeline whose messages are in queue, from its runs in so many
 // slots. A pipeline that never ran has no runs.
-func (f Fleet) Status(
+func (f Progress) Status(
 	ctx context.Context, p schema.Pipeline, cadence time.Duration, queue *worker.Queue, slots int,
 ) (s Status, err error) {
 	s.Cadence = cadence
@@ -67,17 +67,17 @@ func (f Fleet) Status(
 }
 
 // Audited returns the slot of the last run of a pipeline that has put audits; zero where none has.
-func (f Fleet) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, error) {
+func (f Progress) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, error) {
 	return f.runs(&Skipped{}).Audited(ctx, p)
 }
 
 // Spent returns what a pipeline's runs have done in the month of now, as far as it is counted.
-func (f Fleet) Spent(ctx context.Context, p schema.Pipeline, now time.Time) (schema.Spending, error) {
+func (f Progress) Spent(ctx context.Context, p schema.Pipeline, now time.Time) (schema.Spending, error) {
 	return f.runs(&Skipped{}).Spent(ctx, p, now)
 }
 
 // Figures returns the figures of a pipeline's runs from a slot on, the oldest first. It takes one query.
-func (f Fleet) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]worker.RunFigures, error) {
+func (f Progress) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]worker.RunFigures, error) {
 	runs, err := f.runs(&Skipped{}).FiguresAlone(ctx, p, slot)
 	if errors.Is(err, tables.ErrNoTable) {
 		return nil, nil

@@ -16,9 +16,9 @@ const hour = tables.Ticks(time.Hour / 100)
 // question's limit. It begins
 // in the hour of the pipeline's checkpoint, and goes back in spans that double until there are enough, so it takes two
 // requests where that hour has enough readings and at most a page of them. The question's span does not matter.
-func (f Fleet) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq2[Reading, error] {
+func (f Rows) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq2[Reading, error] {
 	return func(yield func(Reading, error) bool) {
-		track, _, err := f.Track(ctx, p, *q.Scope.device)
+		track, _, err := Progress(f).Track(ctx, p, *q.Scope.device)
 		if err != nil && !GoesOn(err) {
 			yield(Reading{}, err)
 			return
@@ -49,7 +49,7 @@ func (f Fleet) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq
 }
 
 // newest returns the last readings of a span, at most so many, the newest last.
-func (f Fleet) newest(ctx context.Context, q Question, most int) (last []Reading, err error) {
+func (f Rows) newest(ctx context.Context, q Question, most int) (last []Reading, err error) {
 	for r, err := range f.Readings(ctx, q) {
 		if err != nil {
 			return last, err

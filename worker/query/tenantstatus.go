@@ -27,7 +27,7 @@ type TenantStatus struct {
 
 // TenantStatuses returns the status of each tenant by name. It reads the pipeline's rows of all devices, a thousand in
 // each request.
-func (f Fleet) TenantStatuses(ctx context.Context, p schema.Pipeline, skipped *Skipped) ([]TenantStatus, error) {
+func (f Progress) TenantStatuses(ctx context.Context, p schema.Pipeline, skipped *Skipped) ([]TenantStatus, error) {
 	all := map[schema.Tenant]*TenantStatus{}
 	t := f.Tables.Table(f.Names.Partitions(p))
 	q := tables.Query{Range: tables.Range{Rows: schema.DeviceTracks()}, Select: schema.TrackProperties()}

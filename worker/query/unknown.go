@@ -36,7 +36,7 @@ func (e *UnknownError) Error() string {
 const fewNear = 5
 
 // unknown returns an UnknownError. It finds the longest known prefix by binary search.
-func (f Fleet) unknown(ctx context.Context, id string) error {
+func (f Devices) unknown(ctx context.Context, id string) error {
 	unknown := &UnknownError{ID: id}
 	var failed error
 	lengths := sort.Search(len(id), func(n int) bool {
@@ -58,7 +58,7 @@ func (f Fleet) unknown(ctx context.Context, id string) error {
 }
 
 // some returns the first few IDs with a prefix.
-func (f Fleet) some(ctx context.Context, prefix string) (ids []schema.DeviceID, err error) {
+func (f Devices) some(ctx context.Context, prefix string) (ids []schema.DeviceID, err error) {
 	keys, err := schema.IDsWithPrefix(prefix)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 )
 
 // Verification returns how far the scheduler has verified samples of the devices. It takes one request.
-func (f Fleet) Verification(ctx context.Context) (schema.Verification, error) {
+func (f Progress) Verification(ctx context.Context) (schema.Verification, error) {
 	partition, row := schema.VerificationKey()
 	e, err := f.Tables.Table(f.Names.Runs()).Get(ctx, partition, row)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
@@ -23,7 +23,7 @@ func (f Fleet) Verification(ctx context.Context) (schema.Verification, error) {
 
 // Verified returns what samples have counted of the days from one to another, both inclusive, in the order of days and
 // tenants. The row of a day without a tenant is the sum.
-func (f Fleet) Verified(ctx context.Context, from, to schema.Day) (all []schema.Verified, err error) {
+func (f Progress) Verified(ctx context.Context, from, to schema.Day) (all []schema.Verified, err error) {
 	q := tables.Query{Range: schema.VerifiedIn(from, to)}
 	for e, err := range f.Tables.Table(f.Names.Runs()).Entities(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {

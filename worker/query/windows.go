@@ -11,7 +11,7 @@ import (
 
 // Windows returns the windows for which the scope's tenants have rollups, the shortest
 // first. It takes one request for each.
-func (f Fleet) Windows(ctx context.Context, scope Scope) ([]schema.Window, error) {
+func (f Outputs) Windows(ctx context.Context, scope Scope) ([]schema.Window, error) {
 	var all []schema.Window
 	for _, t := range scope.tenants() {
 		keys := schema.OfTenant(t)

@@ -71,7 +71,7 @@ func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 				}
 			}
 			if i == 0 && p.Verify != nil {
-				if v, err := f.Reader().Verification(within); err == nil && v.At > 0 {
+				if v, err := f.Reader().Progress().Verification(within); err == nil && v.At > 0 {
 					more[config.Unexplained] = float64(v.Unexplained)
 				} else if err != nil && ctx.Err() == nil {
 					f.Log.WarnContext(ctx, "verification not read", "error", err)
@@ -118,11 +118,11 @@ func (f *Fleet) budget(ctx context.Context, all []config.Pipeline) (b budget.Bud
 func (f *Fleet) writeFigures(
 	ctx context.Context, p config.Pipeline, slot tables.Ticks, more map[string]float64,
 ) error {
-	status, err := f.Reader().Status(ctx, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
+	status, err := f.Reader().Progress().Status(ctx, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 	if err != nil {
 		return err
 	}
-	targets, err := f.Reader().Targets(ctx, p.Name)
+	targets, err := f.Reader().Progress().Targets(ctx, p.Name)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (n *Nightly) Once(ctx context.Context) (verified bool, err error) {
 		return false, nil
 	}
 	block, runs := pipelines[0].Verify, n.Client.Table(n.Names.Runs())
-	state, err := query.Fleet{Tables: n.Client, Names: n.Names}.Verification(ctx)
+	state, err := query.Progress{Tables: n.Client, Names: n.Names}.Verification(ctx)
 	if err != nil {
 		return false, err
 	}

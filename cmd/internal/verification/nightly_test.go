@@ -70,11 +70,11 @@ func (n *nights) night(t *testing.T) schema.Verification {
 	return n.state(t)
 }
 
-func (n *nights) fleet() query.Fleet { return query.Fleet{Tables: n.client, Names: n.Names} }
+func (n *nights) progress() query.Progress { return query.Progress{Tables: n.client, Names: n.Names} }
 
 func (n *nights) state(t *testing.T) schema.Verification {
 	t.Helper()
-	return must.Have(n.fleet().Verification(t.Context()))(t)
+	return must.Have(n.progress().Verification(t.Context()))(t)
 }
 
 // TestSamplesReachEveryDeviceOnce: four nights of a quarter verify each device on one of them, each with its day.
@@ -88,7 +88,7 @@ func TestSamplesReachEveryDeviceOnce(t *testing.T) {
 	}
 	var sum, tenants schema.Verified
 	nights := 0
-	for _, v := range must.Have(n.fleet().Verified(t.Context(), n.first, n.first+3))(t) {
+	for _, v := range must.Have(n.progress().Verified(t.Context(), n.first, n.first+3))(t) {
 		if v.Tenant != "" {
 			tenants.Add(v)
 			continue
@@ -134,7 +134,7 @@ func TestDifferencesStayUntilTheyAreGone(t *testing.T) {
 		t.Errorf("after they are back: %+v", s)
 	}
 	found := int64(0)
-	for _, v := range must.Have(n.fleet().Verified(t.Context(), n.first, n.first+nightDays))(t) {
+	for _, v := range must.Have(n.progress().Verified(t.Context(), n.first, n.first+nightDays))(t) {
 		found += v.Unexplained
 	}
 	if found == 0 {
@@ -175,7 +175,7 @@ func TestNothingIsVerifiedByDay(t *testing.T) {
 		t.Errorf("it was verified %s after the first day began", at)
 	}
 	days := 0
-	for _, v := range must.Have(n.fleet().Verified(t.Context(), n.first-2, n.first+2))(t) {
+	for _, v := range must.Have(n.progress().Verified(t.Context(), n.first-2, n.first+2))(t) {
 		if v.Tenant == "" {
 			days++
 		}

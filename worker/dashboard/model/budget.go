@@ -72,7 +72,7 @@ func (a *account) spending(ctx context.Context) (out spending, err error) {
 	}
 	out.spent = make([]schema.Spending, len(all))
 	return out, each(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		out.spent[i], err = a.fleet.Spent(ctx, all[i].Name, time.Now())
+		out.spent[i], err = a.fleet.Progress().Spent(ctx, all[i].Name, time.Now())
 		return err
 	})
 }

@@ -59,7 +59,7 @@ func (cs *Costs) OfMonth(ctx context.Context, q CostQuery) (cost.Costs, Read, er
 			for _, p := range a.configured() {
 				ask.Pipelines = append(ask.Pipelines, p.Name)
 			}
-			return a.fleet.Costs(ctx, ask, &query.Skipped{})
+			return a.fleet.Reports().Costs(ctx, ask, &query.Skipped{})
 		})
 		if !cs.accounts.several() {
 			return all[0], err

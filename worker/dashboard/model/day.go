@@ -127,7 +127,7 @@ func (as *Accounts) rollups(
 		ask := q
 		if homes == nil {
 			ask.Scope = query.ScopeOfTenant(t)
-			return a.fleet.Rollups(ctx, ask)
+			return a.fleet.Outputs().Rollups(ctx, ask)
 		}
 		var own []query.Home
 		for _, h := range homes {
@@ -136,7 +136,7 @@ func (as *Accounts) rollups(
 			}
 		}
 		ask.Scope = query.Homes(own)
-		return a.fleet.Rollups(ctx, ask)
+		return a.fleet.Outputs().Rollups(ctx, ask)
 	})
 }
 

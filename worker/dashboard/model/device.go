@@ -56,7 +56,7 @@ func (ds *Devices) device(ctx context.Context, m schema.Member) (deviceRead, Rea
 		r.tracks = make([]tracked, len(pipelines))
 		var values, rates, rejects query.Skipped
 		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() (err error) { r.inFleet, err = a.fleet.HasMembership(ctx, m); return err })
+		g.Go(func() (err error) { r.inFleet, err = a.fleet.Devices().HasMembership(ctx, m); return err })
 		g.Go(func() (err error) { r.latest, r.heard, err = ds.latestOf(ctx, m, &values); return err })
 		g.Go(func() (err error) { r.rates, err = ds.ratesOf(ctx, m, &rates); return err })
 		g.Go(func() (err error) { r.rejects, err = ds.rejectsOf(ctx, m, &rejects); return err })
@@ -81,7 +81,7 @@ func (ds *Devices) leftDevice(ctx context.Context, m schema.Member) (r deviceRea
 	a := ds.accounts.accountOf(m.Device)
 	var rows, rejects query.Skipped
 	ask, sensors, known := query.Question{Scope: query.ScopeOf(m), Limit: tailRows}, a.sensorsOf(m), map[string]bool{}
-	for row, err := range query.Readable(a.fleet.Tail(ctx, a.anyPipeline(), ask), &rows) {
+	for row, err := range query.Readable(a.fleet.Rows().Tail(ctx, a.anyPipeline(), ask), &rows) {
 		if err != nil {
 			return r, err
 		}
@@ -107,7 +107,7 @@ func (ds *Devices) latestOf(
 	ctx context.Context, m schema.Member, skipped *query.Skipped,
 ) ([]latest.Value, tables.Ticks, error) {
 	a := ds.accounts.accountOf(m.Device)
-	all, err := collect(a.fleet.Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	all, err := collect(a.fleet.Outputs().Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	ds.accounts.index.newest(a.number, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
 	if err != nil || len(all) == 0 {
 		return nil, 0, err
@@ -119,20 +119,20 @@ func (ds *Devices) latestOf(
 func (ds *Devices) track(ctx context.Context, p schema.Pipeline, m schema.Member) (t tracked, err error) {
 	t.pipeline = p
 	fleet := ds.accounts.fleetOf(m.Device)
-	if t.Track, _, err = fleet.Track(ctx, p, m); err != nil {
+	if t.Track, _, err = fleet.Progress().Track(ctx, p, m); err != nil {
 		if t.skipped.Add(err) {
 			err = nil
 		}
 		return t, err
 	}
-	t.waiting, err = fleet.Waiting(ctx, m, t.Checkpoint)
+	t.waiting, err = fleet.Progress().Waiting(ctx, m, t.Checkpoint)
 	return t, err
 }
 
 // rejectsOf returns the newest rejects of a device, the newest first.
 func (ds *Devices) rejectsOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Reject, error) {
 	one := query.DeviceSelector{Device: m.Device}
-	found := ds.accounts.fleetOf(m.Device).Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {})
+	found := ds.accounts.fleetOf(m.Device).Rows().Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {})
 	all, err := collect(found, skipped)
 	all = slices.DeleteFunc(all, func(r query.Reject) bool { return !query.Rejected(m, r.Reject) })
 	slices.Reverse(all)

@@ -39,7 +39,7 @@ func (f *Follower) Next(ctx context.Context) (all []answers.Reading, err error) 
 	}
 	ask := query.Question{Scope: query.ScopeOf(f.member), Span: span, Limit: maxFollowed}
 	sensors, units := f.accounts.sensorsOf(f.member), f.accounts.Configured().units()
-	for r, err := range query.Readable(f.accounts.fleetOf(f.member.Device).Readings(ctx, ask), new(query.Skipped)) {
+	for r, err := range query.Readable(f.accounts.fleetOf(f.member.Device).Rows().Readings(ctx, ask), new(query.Skipped)) {
 		if err != nil {
 			return all, err
 		}

@@ -87,7 +87,7 @@ func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fo
 	ask := gapsQuestion(m, means, GapsQuery{string(m.Device), from, now})
 	ask.Pages = recentPages
 	found := RecentGaps{Numbered: true, Sequence: means.Sequence}
-	for d, err := range dr.accounts.fleetOf(m.Device).Gaps(ctx, ask) {
+	for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
 		switch {
 		case errors.Is(err, query.ErrMore):
 			found.Some = true
@@ -117,7 +117,7 @@ func (dr *DeviceRows) gapDays(
 		defer end()
 		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), q)
 		ask.Rows = rows
-		for d, err := range dr.accounts.fleetOf(m.Device).Gaps(ctx, ask) {
+		for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
 			if err == nil && rows.Load() > maxRead {
 				err = queryErrorf("the span has more than %d rows: ask for a shorter one", maxRead)
 			}

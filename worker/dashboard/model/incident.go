@@ -39,11 +39,11 @@ func (is *IncidentAnswers) Now(ctx context.Context, id schema.IncidentID) (i que
 	counting, meter := metered(ctx)
 	read = Read{At: time.Now()}
 	fleet := is.accounts.fleetOf(id.Device)
-	i, err = fleet.IncidentOf(counting, o.member, id)
+	i, err = fleet.Incidents().OfMember(counting, o.member, id)
 	if within(ctx) == "" && o.record != nil {
 		for _, o.member.Tenant = range o.record.Tenants()[1:] { // it may be of a tenant that had the device
 			if errors.Is(err, query.ErrNoIncident) {
-				i, err = fleet.IncidentOf(counting, o.member, id)
+				i, err = fleet.Incidents().OfMember(counting, o.member, id)
 			}
 		}
 	}

@@ -193,11 +193,11 @@ func (is *IncidentAnswers) storedOnes(
 // stored yields the incidents of a tenant, or those of a device, the newest first.
 func (is *IncidentAnswers) stored(ctx context.Context, ask query.IncidentSelector) iter.Seq2[query.Incident, error] {
 	if ask.Device != "" {
-		return is.accounts.fleetOf(ask.Device).Incidents(ctx, ask)
+		return is.accounts.fleetOf(ask.Device).Incidents().List(ctx, ask)
 	}
 	newest := func(a, b query.Incident) int { return strings.Compare(a.ID.Key(), b.ID.Key()) }
 	return query.Limited(merged(ctx, is.accounts, newest, func(a *account) iter.Seq2[query.Incident, error] {
-		return a.fleet.Incidents(ctx, ask)
+		return a.fleet.Incidents().List(ctx, ask)
 	}), ask.Limit)
 }
 

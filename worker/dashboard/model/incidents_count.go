@@ -172,7 +172,7 @@ func (is *IncidentAnswers) OfDevice(
 	key := ofMember(o.member) + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
 	found, read, err := is.ofDevice.get(ctx, key, deviceIncidentsAge,
 		func(ctx context.Context) (all []query.Incident, err error) {
-			found := is.accounts.fleetOf(o.member.Device).IncidentsOfDevice(ctx, o.member, span)
+			found := is.accounts.fleetOf(o.member.Device).Incidents().OfDevice(ctx, o.member, span)
 			for i, err := range query.Readable(found, new(query.Skipped)) {
 				if err != nil {
 					return nil, err

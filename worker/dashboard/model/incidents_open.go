@@ -54,7 +54,7 @@ func (p *poller) incidents(ctx context.Context) error {
 		return nil
 	}
 	fleet, open := p.account.fleet, p.open
-	mutes, err := fleet.MutesForAll(ctx)
+	mutes, err := fleet.Incidents().MutesForAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (p *poller) incidents(ctx context.Context) error {
 	g.SetLimit(polledParts)
 	for _, t := range due {
 		g.Go(func() error {
-			x, err := fleet.OpenIndex(within, t.Tenant, maxOpen)
+			x, err := fleet.Incidents().OpenIndex(within, t.Tenant, maxOpen)
 			if err == nil {
 				open.take(t, x, mutes)
 			}
@@ -89,7 +89,7 @@ func (p *poller) incidentInterval() time.Duration {
 // slept may add an incident after it has closed, or after its device has left the fleet.
 func (p *poller) checkIncidents(ctx context.Context) error {
 	for _, i := range p.open.unchecked(p.account.number, time.Now()) {
-		_, open, err := p.account.fleet.StillOpen(ctx, i.Transition)
+		_, open, err := p.account.fleet.Incidents().StillOpen(ctx, i.Transition)
 		if open && err == nil {
 			open, err = p.closedIfLeft(ctx, i.ID.Device)
 		}
@@ -106,11 +106,11 @@ func (p *poller) checkIncidents(ctx context.Context) error {
 
 // closedIfLeft closes the incidents of a device that has left the fleet, and reports whether it has not.
 func (p *poller) closedIfLeft(ctx context.Context, id schema.DeviceID) (remains bool, err error) {
-	d, found, err := p.account.fleet.Record(ctx, id)
+	d, found, err := p.account.fleet.Devices().Record(ctx, id)
 	if err != nil || !found || !d.Status.Left() {
 		return true, err
 	}
-	_, err = p.account.fleet.CloseIncidents(ctx, d)
+	_, err = p.account.fleet.Incidents().Close(ctx, d)
 	return err != nil, err
 }
 

@@ -125,6 +125,6 @@ func merged[R any](
 // joinedReports yields the reports of a tenant in all accounts. A group that has devices in several has one.
 func (as *Accounts) joinedReports(ctx context.Context, ask query.ReportQuestion) iter.Seq2[query.Report, error] {
 	return query.MergeReports(merged(ctx, as, query.Report.Compare, func(a *account) iter.Seq2[query.Report, error] {
-		return a.fleet.Reports(ctx, ask)
+		return a.fleet.Reports().List(ctx, ask)
 	}))
 }

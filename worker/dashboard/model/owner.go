@@ -58,7 +58,7 @@ func (own *Owners) holder(ctx context.Context, id string) (owner, Read, error) {
 		unknown := unknownDevice(id)
 		a, d, found, err := own.record(ctx, schema.DeviceID(id))
 		if only != "" && found && string(d.Tenant) != only {
-			m, had, failed := a.fleet.FormerOf(ctx, d, schema.Tenant(only))
+			m, had, failed := a.fleet.Devices().FormerOf(ctx, d, schema.Tenant(only))
 			switch {
 			case failed != nil:
 				return o, failed
@@ -74,7 +74,7 @@ func (own *Owners) holder(ctx context.Context, id string) (owner, Read, error) {
 			own.accounts.index.found(a.number, d)
 			o = owner{record: &d}
 			var is bool
-			if o.member, is, err = a.fleet.MemberOf(ctx, d); err != nil {
+			if o.member, is, err = a.fleet.Devices().MemberOf(ctx, d); err != nil {
 				return o, err
 			}
 			if !is {
@@ -87,7 +87,7 @@ func (own *Owners) holder(ctx context.Context, id string) (owner, Read, error) {
 			if len(d.Tokens) == 0 {
 				return o, nil
 			}
-			policies, found, err := a.fleet.Policies(ctx, d.Readings)
+			policies, found, err := a.fleet.Devices().Policies(ctx, d.Readings)
 			if err != nil && !o.skipped.Add(err) {
 				return o, err
 			}
@@ -145,7 +145,7 @@ func (own *Owners) record(
 		err    error
 	}
 	all, _ := everywhere(ctx, own.accounts, func(ctx context.Context, a *account) (one answer, err error) {
-		one.device, one.found, one.err = a.fleet.Record(ctx, id)
+		one.device, one.found, one.err = a.fleet.Devices().Record(ctx, id)
 		if new(query.Skipped).Add(one.err) {
 			return one, nil // the account is well
 		}

@@ -87,11 +87,11 @@ func (ps *Pipelines) pipelineOf(ctx context.Context, a *account, p Pipeline) (pi
 func (ps *Pipelines) pipeline(ctx context.Context, a *account, p Pipeline) (r pipelineRead, err error) {
 	queue := a.Queues.Queue(a.Names, p.Name)
 	slots := max(3, min(maxRuns, maxFigures/(2*ps.accounts.index.monthCount()+20))) // fewer when each run has many months
-	if r.Status, err = a.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil {
+	if r.Status, err = a.fleet.Progress().Status(ctx, p.Name, p.Cadence, queue, slots); err != nil {
 		return r, err
 	}
 	if r.Budget = p.Budget; p.Budget > 0 {
-		if r.Spent, err = a.fleet.Spent(ctx, p.Name, time.Now()); err != nil {
+		if r.Spent, err = a.fleet.Progress().Spent(ctx, p.Name, time.Now()); err != nil {
 			return r, err
 		}
 	}

@@ -123,7 +123,7 @@ func (p *poller) seek(ctx context.Context) error {
 	if time.Since(p.sought) < seekInterval {
 		return nil
 	}
-	parts, err := collect(p.account.fleet.LatestPartitions(ctx), new(query.Skipped))
+	parts, err := collect(p.account.fleet.Outputs().LatestPartitions(ctx), new(query.Skipped))
 	if err != nil {
 		return err
 	}
@@ -181,10 +181,10 @@ func (p *poller) readPart(ctx context.Context, part *part) (pages int, err error
 	take := func(rows []query.Newest) { p.accounts.index.newest(p.account.number, part.LatestPartition, rows) }
 	var at time.Time
 	if part.rates {
-		at, pages, err = p.account.fleet.ChangedRates(ctx, part.LatestPartition, part.since,
+		at, pages, err = p.account.fleet.Outputs().ChangedRates(ctx, part.LatestPartition, part.since,
 			func(rows []query.NewestRates) { take(rateValues(rows)) })
 	} else {
-		at, pages, err = p.account.fleet.ChangedLatest(ctx, part.LatestPartition, part.since, take)
+		at, pages, err = p.account.fleet.Outputs().ChangedLatest(ctx, part.LatestPartition, part.since, take)
 	}
 	if err != nil {
 		return pages, err

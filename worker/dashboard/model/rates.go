@@ -48,7 +48,8 @@ func (ds *Devices) ratesOf(ctx context.Context, m schema.Member, skipped *query.
 	if !ds.accounts.Configured().hasRates() {
 		return nil, nil
 	}
-	all, err := collect(ds.accounts.fleetOf(m.Device).NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	outputs := ds.accounts.fleetOf(m.Device).Outputs()
+	all, err := collect(outputs.NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func (ds *Devices) newestRate(r query.Rate, now time.Time) Rate {
 // ratePoints reads the rates of a sensor of a device.
 func (cs *Charts) ratePoints(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Rates(ctx, q), &found.skipped)
+	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Outputs().Rates(ctx, q), &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
 		t := b.Sensors[0]

@@ -155,12 +155,12 @@ func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
 	a := m.reader.accounts.accountOf(m.member.Device)
 	if m.q.Newest > 0 {
 		m.ask.Limit = m.q.Newest
-		return a.fleet.Tail(ctx, a.anyPipeline(), m.ask)
+		return a.fleet.Rows().Tail(ctx, a.anyPipeline(), m.ask)
 	}
 	if len(m.q.Sensors) == 0 && m.q.Where == nil {
 		m.ask.Limit = m.q.Limit + 1 // to see whether there is more
 	}
-	return a.fleet.Readings(ctx, m.ask)
+	return a.fleet.Rows().Readings(ctx, m.ask)
 }
 
 // wanted returns the values of some sensors, or all where none are named.

@@ -130,7 +130,7 @@ func (a *account) retains() (Pipeline, bool) {
 func (rs *Retentions) read(ctx context.Context, tenant schema.Tenant) (sum retained, err error) {
 	all, err := everywhere(ctx, rs.accounts, func(ctx context.Context, a *account) (r retained, err error) {
 		if p, retains := a.retains(); retains {
-			r.RetentionStatus, err = a.fleet.Retention(ctx, p.Name, tenant, retentionPages, &r.skipped)
+			r.RetentionStatus, err = a.fleet.Progress().Retention(ctx, p.Name, tenant, retentionPages, &r.skipped)
 		}
 		return r, err
 	})

@@ -51,7 +51,7 @@ func (l *runLog) read(ctx context.Context) error {
 	folded := map[runKey]int64{}
 	for _, p := range l.account.configured() {
 		since := tables.TicksOf(time.Now().Add(-slotsBack*p.Cadence - time.Minute))
-		runs, err := l.account.fleet.Figures(ctx, p.Name, since)
+		runs, err := l.account.fleet.Progress().Figures(ctx, p.Name, since)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (p *poller) newDevices(ctx context.Context) error {
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
-		all, err := collect(p.account.fleet.MembersOf(ctx, key.month.Month), new(query.Skipped))
+		all, err := collect(p.account.fleet.Devices().MembersOf(ctx, key.month.Month), new(query.Skipped))
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (p *poller) held(ctx context.Context) error {
 		if !has && !p.accounts.index.anyHeld(of) || time.Since(m.held) < heldInterval {
 			continue
 		}
-		failing := p.account.fleet.Failing(ctx, of.pipeline, of.month.Month, query.DeviceSelector{})
+		failing := p.account.fleet.Progress().Failing(ctx, of.pipeline, of.month.Month, query.DeviceSelector{})
 		all, err := collect(failing, new(query.Skipped))
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (p *poller) status(ctx context.Context) error {
 	if time.Since(p.statuses) < statusInterval {
 		return nil
 	}
-	changes, err := collect(p.account.fleet.StatusChanges(ctx), new(query.Skipped))
+	changes, err := collect(p.account.fleet.Devices().StatusChanges(ctx), new(query.Skipped))
 	if err != nil {
 		return err
 	}

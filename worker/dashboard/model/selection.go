@@ -150,7 +150,7 @@ func (fr *FleetRows) were(ctx context.Context, q FleetQuery, at place, ids []str
 		return all, nil
 	}
 	p := fr.accounts.index.partition(at)
-	found := fr.accounts.all[p.account].fleet.MembersAmong(ctx, p.LatestPartition, ids)
+	found := fr.accounts.all[p.account].fleet.Devices().MembersAmong(ctx, p.LatestPartition, ids)
 	for m, err := range query.Readable(found, new(query.Skipped)) {
 		if err != nil {
 			return nil, err

@@ -209,7 +209,7 @@ func (cs *Charts) readings(
 ) (found points, err error) {
 	q.Limit = 2 * maxPoints // rows; some lack the sensor
 	sensors, n := cs.accounts.sensorsOf(m), 0
-	for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Readings(ctx, q), &found.skipped) {
+	for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Rows().Readings(ctx, q), &found.skipped) {
 		if err != nil {
 			return found, err
 		}
@@ -239,7 +239,7 @@ func (as *Accounts) sensorsOf(m schema.Member) *fold.Sensors {
 
 func (cs *Charts) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Rollups(ctx, q), &found.skipped)
+	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Outputs().Rollups(ctx, q), &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
 		found.all = append(found.all, pointOf(b.Start, b.Sensors[0].Aggregate))

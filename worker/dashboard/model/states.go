@@ -41,7 +41,7 @@ func (cs *Charts) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery
 		ask := query.Question{Scope: query.ScopeOf(m), Span: span, Limit: maxStateRows}
 		sensors, n := cs.accounts.sensorsOf(m), 0
 		var readings []stateReading
-		for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Readings(ctx, ask), &found.skipped) {
+		for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Rows().Readings(ctx, ask), &found.skipped) {
 			if err != nil {
 				return found, err
 			}

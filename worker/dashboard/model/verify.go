@@ -68,11 +68,11 @@ func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Comp
 // read reads the counts of all accounts.
 func (vs *Verified) read(ctx context.Context, from, to schema.Day) (verified, error) {
 	parts, err := everywhere(ctx, vs.accounts, func(ctx context.Context, a *account) (v verified, err error) {
-		state, err := a.fleet.Verification(ctx)
+		state, err := a.fleet.Progress().Verification(ctx)
 		if err != nil {
 			return v, err
 		}
-		rows, err := a.fleet.Verified(ctx, from, to)
+		rows, err := a.fleet.Progress().Verified(ctx, from, to)
 		return verified{[]schema.Verification{state}, rows}, err
 	})
 	var all verified

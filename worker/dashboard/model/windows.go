@@ -207,7 +207,7 @@ func (w *windowed) read(
 	all := merged(ctx, w.reader.accounts, w.compare, func(a *account) iter.Seq2[query.Bucket, error] {
 		ask := ask
 		ask.Scope = query.Homes(homesOf(a.number, homes))
-		return a.fleet.Rollups(ctx, ask)
+		return a.fleet.Outputs().Rollups(ctx, ask)
 	})
 	for b, err := range query.Readable(all, &skipped) {
 		if err != nil {

@@ -72,7 +72,7 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 		window := must.Have(schema.ParseWindow(q.Window))(t)
 		for _, d := range f.Devices {
 			ask := query.Question{Scope: query.ScopeOf(d.Member()), Span: spanOf(q.From, q.To), Window: window}
-			for b, err := range s.Accounts.all[0].fleet.Rollups(t.Context(), ask) {
+			for b, err := range s.Accounts.all[0].fleet.Outputs().Rollups(t.Context(), ask) {
 				must.Succeed(t, err)
 				if selected(d) {
 					want = append(want, fmt.Sprint(b.Device, b.Start))
