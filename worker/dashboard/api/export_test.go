@@ -255,8 +255,8 @@ func TestSlowClientHoldsNothing(t *testing.T) {
 	})
 }
 
-// TestLoopGetsEveryRow asks for part after part, as programs do that cannot read trailers, until no part says that there
-// is another one.
+// TestLoopGetsEveryRow asks for part after part, as programs do that cannot read trailers, until a part says nothing of
+// another one.
 func TestLoopGetsEveryRow(t *testing.T) {
 	const n = 200_000
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
