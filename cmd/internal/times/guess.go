@@ -1,0 +1,109 @@
+package times
+
+import (
+	"slices"
+	"strings"
+
+	"furrow/tables"
+)
+
+// A Guess finds the format of a column from its values.
+type Guess struct {
+	Terms  Terms
+	Values int
+
+	candidates []Candidate
+}
+
+// A Candidate is a format, and what the values mean in it.
+type Candidate struct {
+	Format
+	Fits               int // values that it reads
+	Zoned              int // values with a zone
+	First, Early, Last tables.Ticks
+	FirstText          string
+
+	sum uint64 // of all times: equal formats have equal sums
+}
+
+// NewGuess begins a guess. Only the given formats are tried, or all if there is none.
+func NewGuess(t Terms, formats ...Format) *Guess {
+	g := &Guess{Terms: t}
+	if len(formats) == 0 {
+		for _, name := range []string{"iso", "dmy", "mdy"} {
+			formats = append(formats, Format{Name: name, order: strings.Replace(name, "iso", "ymd", 1)})
+		}
+		for _, name := range []string{"s", "ms", "us", "ns", "ticks", "filetime", "excel"} {
+			formats = append(formats, Format{Name: name, count: counts()[name]})
+		}
+	}
+	for _, f := range formats {
+		g.candidates = append(g.candidates, Candidate{Format: f})
+	}
+	return g
+}
+
+// enough is how many values decide that a format which reads none of them is tried no more.
+const enough = 100
+
+// Add adds a value.
+func (g *Guess) Add(text string) {
+	if g.Values++; g.Values == enough {
+		g.candidates = slices.DeleteFunc(g.candidates, func(c Candidate) bool { return c.Fits == 0 })
+	}
+	for i := range g.candidates {
+		g.candidates[i].add(text, g.Terms)
+	}
+}
+
+func (c *Candidate) add(text string, t Terms) {
+	padded := len(text) > 1 && text[0] == '0' && text[1] != '.'
+	if c.count.ticks > 0 && padded && (c.Name != "ticks" || len(text) < 19) {
+		return // only row keys have leading zeros
+	}
+	at, zoned, err := c.parse(text, t.zone())
+	if err != nil || t.plausible(at) != nil && c.count.ticks > 0 {
+		return
+	}
+	if c.Fits++; c.Fits == 1 || at < c.Early {
+		c.Early = at
+	}
+	if c.Fits == 1 {
+		c.First, c.FirstText = at, text
+	}
+	if zoned {
+		c.Zoned++
+	}
+	c.Last = max(c.Last, at)
+	c.sum = c.sum*1099511628211 + uint64(at)
+}
+
+// Found returns the formats that read most values, and at least half of them. Where there are several, they do not agree
+// on the times, unless all of the values that begin with the year are enough. Equal ones count once.
+func (g *Guess) Found() (best []Candidate) {
+	most := 0
+	for _, c := range g.candidates {
+		most = max(most, c.Fits)
+	}
+	if most == 0 || 2*most < g.Values {
+		return nil
+	}
+	for _, c := range g.candidates {
+		if c.Fits == most && !slices.ContainsFunc(best, func(o Candidate) bool { return o.sum == c.sum }) {
+			best = append(best, c)
+		}
+	}
+	if iso := g.candidates[0]; len(best) > 1 && iso.order == "ymd" && iso.Fits < most && 2*iso.Fits >= g.Values {
+		return []Candidate{iso}
+	}
+	return best
+}
+
+// IsDate reports whether a time of the column is a day without a clock.
+func (c Candidate) IsDate() bool {
+	return c.order != "" && c.First%tables.Day == 0 && !strings.Contains(c.FirstText, ":")
+}
+
+// Certain reports whether digits can mean nothing else than a time in this format: a number of days is small enough to
+// be any measure.
+func (c Candidate) Certain() bool { return c.Name != "excel" }
