@@ -172,7 +172,7 @@ func readMoves(c *cli.Context) (moves []lineMove, err error) {
 	if plain := strings.TrimSuffix(strings.ToLower(name), ".gz"); strings.HasSuffix(plain, ".jsonl") {
 		format = tabular.JSONL
 	}
-	file, err := tabular.Open(in, format)
+	file, err := tabular.Open(in, tabular.Options{Format: format})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

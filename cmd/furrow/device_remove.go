@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,18 +23,21 @@ func deviceRemoveCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "remove",
 		Usage:     "Remove devices from the fleet",
-		ArgsUsage: "ID...",
+		ArgsUsage: "[ID...]",
 		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
 unless --data deletes them. Its open incidents close, and whoever was notified of them is notified of that; --data
 deletes all that it had, and leaves nothing of that notification once it is sent. It also leaves
 the archive's tables, whose earlier versions end. Two things stay: what people did to it, in the activity log; and the reports that
 counted it, and its buckets; retention deletes both in time, where it is configured. A removed device can register again
 as a new one, and does so if it still has its key: to keep it out, use device revoke. If the command is interrupted,
-repeat it.` + examples(
-			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
+repeat it. With --file, the devices are those of FILE, an ID on each line, such as a list that furrow import
+--registered has written: with --data that takes an import back.` + examples(
+			"device remove pump-7 --yes", "device remove pump-7 --data --yes",
+			"device remove --data --file registered.txt --yes"),
 		Flags: append(storageFlags(), configFlag(),
 			boolFlag("data", "Also delete its readings, commands, outputs, incidents and rejects in all pipelines; this "+
 				"cannot be undone"),
+			&cli.StringFlag{Name: "file", Usage: "Remove the devices of `FILE`, an ID on each line; - is the standard input"},
 			boolFlag("yes", "Confirm"),
 			jsonFlag()),
 		Action: deviceRemove,
@@ -51,7 +58,11 @@ func deviceRemove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	devices, err := namedDevices(c, d.anyDevice)
+	texts, err := removedIDs(c)
+	if err != nil {
+		return err
+	}
+	devices, err := devicesOf(c, texts, d.anyDevice)
 	if err != nil {
 		return err
 	}
@@ -82,6 +93,31 @@ func deviceRemove(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+// removedIDs returns the IDs of the arguments or of the file.
+func removedIDs(c *cli.Context) (ids []string, err error) {
+	name := c.String("file")
+	if name == "" {
+		return c.Args().Slice(), nil
+	}
+	if c.NArg() > 0 {
+		return nil, usagef(c, "name devices or a --file, not both")
+	}
+	in := io.NopCloser(c.App.Reader)
+	if name != "-" {
+		if in, err = os.Open(name); err != nil {
+			return nil, err
+		}
+	}
+	defer in.Close() // it was only read
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text != "" {
+			ids = append(ids, text)
+		}
+	}
+	return ids, lines.Err()
 }
 
 // openForRemoval opens the fleet with its pipelines, and with --data what deletes data.

@@ -99,10 +99,17 @@ func (d *deviceAdmin) ending(c *cli.Context, devices []schema.Device, to schema.
 func namedDevices(
 	c *cli.Context, get func(*cli.Context, schema.DeviceID) (schema.Device, error),
 ) (devices []schema.Device, err error) {
-	if c.NArg() == 0 {
+	return devicesOf(c, c.Args().Slice(), get)
+}
+
+// devicesOf returns the devices with the IDs.
+func devicesOf(
+	c *cli.Context, ids []string, get func(*cli.Context, schema.DeviceID) (schema.Device, error),
+) (devices []schema.Device, err error) {
+	if len(ids) == 0 {
 		return nil, usagef(c, "name one device or more")
 	}
-	for _, text := range c.Args().Slice() {
+	for _, text := range ids {
 		id, err := schema.ParseDeviceID(text)
 		if err != nil {
 			return nil, usagef(c, "%v", err)

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -21,44 +18,32 @@ func importCommand() *cli.Command {
 		Name:      "import",
 		Usage:     "Import the past readings of devices from a file",
 		ArgsUsage: "FILE",
-		Description: `FILE is CSV with a header, lines of JSON, or Parquet; the first two may be gzipped, and - is the standard
-input. Sensors are columns, or there is a column sensor and a column value. Devices that are not
-registered are added to the enrollment, with the time of their first reading as the time of their deployment
-and the values of the columns site, lat and lon. The rows may have any order: they are sorted in a temporary
-file, about as large as FILE, in the directory that TMPDIR names.
+		Description: `FILE is CSV, JSON, InfluxDB's line protocol or Parquet; the texts may be compressed with gzip, zstd or
+bzip2, and - is the standard input. See 'furrow help imports' for the forms that are known and for what is guessed.
+The command first reads the whole file and reports what it understood: columns, how times are read, and rows as they
+would be stored. If that is not certain, it asks on a terminal, and otherwise names the flag that decides and exits
+with 2. Devices that are not registered are added to the enrollment, with the time of their first reading as the time
+of their deployment and the values of the columns site, lat and lon. The rows may have any order: they are sorted in a
+temporary file, about as large as FILE, in the directory that TMPDIR names.
 Importing the same file again changes nothing, so an import that was stopped is continued by repeating it. The
 next run of each pipeline folds what was imported, also where the device has newer readings. Nothing that is stored
-is replaced: a row with the same key and other values is reported. Invalid lines, and rows of the future, are
-reported by number and skipped.` + examples(
+is replaced: a row with the same key and other values is a conflict, which is counted and not written. Invalid lines,
+and rows of the future, are reported by number and skipped.` + examples(
 			"import 2025.csv.gz --enrollment line4 --dry-run", "import 2025.parquet --enrollment line4",
-			"import pump-7.csv --device pump-7 --time-column Zeit"),
+			"import pump-7.csv --device pump-7 --time-column Datum,Zeit --zone Europe/Berlin --decimal ,"),
 		Flags: append(append(storageFlags(), enrollmentFlag(),
-			&cli.StringFlag{Name: "device", Usage: "`ID` of the device of all rows, where no column names it"}),
+			&cli.StringFlag{Name: "device", Usage: "`ID` of the device of all rows: no column names it"}),
 			append(columnFlags(""),
 				boolFlag("dry-run", "Report what would be imported and change nothing"),
 				&cli.StringFlag{Name: "errors", Usage: "Write all problems to `FILE` as lines of JSON"},
+				&cli.StringFlag{Name: "conflicts", Usage: "Write rows that are stored with other values to `FILE` as lines of " +
+					"JSON, with both values"},
+				&cli.StringFlag{Name: "registered", Usage: "Write the IDs of the devices that are registered to `FILE`, for " +
+					"furrow device remove --file"},
 				&cli.IntFlag{Name: "workers", Value: 16, Usage: "`NUMBER` of devices that are written at the same time"},
 				jsonFlag())...),
 		Action: importHistory,
 	}
-}
-
-// columnFlags say what the columns of a file of readings mean.
-func columnFlags(of string) []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "device-column", DefaultText: "guessed",
-			Usage: "`COLUMN`" + of + " that names the device, such as id, or " +
-				"deviceInfo.devEui for a member of an object"},
-		&cli.StringFlag{Name: "time-column", DefaultText: "guessed",
-			Usage: "`COLUMN`" + of + " with the time of a reading"},
-		&cli.StringFlag{Name: "columns", DefaultText: "all other columns",
-			Usage: "`COLUMNS`" + of + " that hold sensors, separated by commas"},
-	}
-}
-
-func columnsOf(c *cli.Context) readings.Columns {
-	return readings.Columns{Device: c.String("device-column"), Time: c.String("time-column"),
-		Sensors: words(c.String("columns"))}
 }
 
 // historyLine is an import in JSON.
@@ -67,6 +52,8 @@ type historyLine struct {
 	Enrollment schema.EnrollmentID `json:"enrollment"`
 	DryRun     bool                `json:"dryRun"`
 	Seconds    float64             `json:"seconds"`
+	Plan       readings.Plan       `json:"understood"`
+	Registered []schema.DeviceID   `json:"registered,omitempty"` // devices that this import added
 }
 
 func importHistory(c *cli.Context) (err error) {
@@ -89,42 +76,43 @@ func importHistory(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	file, err := importInput(c)
+	began, show := time.Now(), importProgress(c)
+	file, err := openImport(c, show)
 	if err != nil {
 		return err
 	}
-	defer file.Close() // it was only read
-	in, err := readings.Open(file, columnsOf(c))
+	defer func() { err = errors.Join(err, file.close()) }()
+	in, err := understand(c, file)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.Args().First(), err)
+		return stoppedEarly(c, fmt.Errorf("%s: %w", c.Args().First(), err))
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	problems, err := newProblems(c)
+	if !c.Bool("json") {
+		printPlan(c.App.ErrWriter, c.Args().First(), in.Plan)
+	}
+	out, err := newImportFiles(c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, problems.close()) }()
-	began, show := time.Now(), newProgress(c.App.ErrWriter, 10*time.Second)
+	defer func() { err = errors.Join(err, out.close()) }()
+	file.begin("reading")
 	i := history.Import{Registry: d.Registry, Readings: d.Tables.Table(e.Readings), Enrollment: e,
 		Device: schema.DeviceID(c.String("device")), Now: began, DryRun: c.Bool("dry-run"), Workers: c.Int("workers"),
-		Wrong: problems.add,
-		Progress: func(read, written int64) {
-			show.Wait(fmt.Sprintf("%s read, %s written", many(read, "line"), many(written, "row")))
-		}}
-	show.stage = c.Args().First()
+		Wrong: out.add, Conflict: out.clash, Registered: out.register, Progress: file.progress}
 	sum, err := i.Run(c.Context, in)
-	return importedHistory(c, historyLine{sum, e.ID, c.Bool("dry-run"), time.Since(began).Seconds()}, problems, err)
+	return importedHistory(c, historyLine{sum, e.ID, c.Bool("dry-run"), time.Since(began).Seconds(), in.Plan,
+		out.registered}, out, err)
 }
 
-func importedHistory(c *cli.Context, l historyLine, p *problems, failed error) error {
+func importedHistory(c *cli.Context, l historyLine, p *importFiles, failed error) error {
 	if rest := p.shown - mostSaid; rest > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "and %d more: --errors FILE writes all of them\n", rest)
 	}
 	file := c.Args().First()
 	switch {
 	case c.Context.Err() != nil:
-		return fmt.Errorf("stopped before the end of %s, with %s written: run the same command again to continue", file,
-			many(int64(l.Written), "row"))
+		return stoppedEarly(c, fmt.Errorf("stopped at line %s of %s, with %s written: run the same command again to continue",
+			grouped(int64(l.Lines)), file, many(int64(l.Written), "row")))
 	case failed != nil:
 		return fmt.Errorf("%s: %w; %s written: run the same command again to continue", file, failed,
 			many(int64(l.Written), "row"))
@@ -146,47 +134,32 @@ func (l historyLine) text() string {
 	if l.DryRun {
 		did = [2]string{"would add", "would write"}
 	}
-	return fmt.Sprintf("%s: %s of %s%s\n%s %s, %s %s (%s stored already), skipped %s\nsensors: %s",
+	text := fmt.Sprintf("%s: %s of %s%s\n%s %s, %s %s (%s stored already), skipped %s\nsensors: %s",
 		many(int64(l.Lines), "line"), many(int64(l.Rows), "reading"), many(int64(l.Devices), "device"), span,
-		did[0], many(int64(l.Added), "device"), did[1], many(int64(l.Written), "row"), grouped(int64(l.Rows-l.Written)),
-		many(int64(l.Wrong), "invalid line"), strings.Join(l.Sensors, ", "))
+		did[0], many(int64(l.Added), "device"), did[1], many(int64(l.Written), "row"),
+		grouped(int64(l.Rows-l.Written-l.Clashes)), many(int64(l.Wrong), "invalid line"), strings.Join(l.Sensors, ", "))
+	for _, more := range []struct {
+		n    int
+		what string
+	}{{l.Empty, "line without a value"}, {l.Equal, "repeated reading"},
+		{l.Clashes, "conflict with what is stored"}} {
+		if more.n > 0 {
+			text += "\n" + strings.Replace(many(int64(more.n), more.what), "lines without a values", "lines without a value", 1)
+		}
+	}
+	if n := len(l.Registered); n > 0 && !l.DryRun {
+		shown := l.Registered[:min(n, mostSaid)]
+		text += fmt.Sprintf("\nregistered: %s", strings.Join(textsOf(shown), " "))
+		if n > len(shown) {
+			text += fmt.Sprintf(" and %s more", grouped(int64(n-len(shown))))
+		}
+	}
+	return text
 }
 
-// problems writes what an import skips to where the flags say.
-type problems struct {
-	c     *cli.Context
-	shown int
-	file  *os.File // nil without --errors
-	out   *bufio.Writer
-	err   error // of writing to the file
-}
-
-func newProblems(c *cli.Context) (p *problems, err error) {
-	p = &problems{c: c}
-	if name := c.String("errors"); name != "" {
-		p.file, err = os.Create(name)
-		p.out = bufio.NewWriter(p.file)
+func textsOf(ids []schema.DeviceID) (all []string) {
+	for _, id := range ids {
+		all = append(all, string(id))
 	}
-	return p, err
-}
-
-func (p *problems) add(found history.Problem) {
-	if p.file != nil && p.err == nil {
-		p.err = json.NewEncoder(p.out).Encode(found)
-	}
-	if p.shown++; p.shown > mostSaid {
-		return
-	}
-	device := ""
-	if found.Device != "" {
-		device = ", device " + string(found.Device)
-	}
-	fmt.Fprintf(p.c.App.ErrWriter, "line %d%s: %s\n", found.Line, device, found.Error)
-}
-
-func (p *problems) close() error {
-	if p.file == nil {
-		return nil
-	}
-	return errors.Join(p.err, p.out.Flush(), p.file.Close())
+	return all
 }

@@ -55,5 +55,5 @@ func TestImportedRowsAreFoldedAndTheirGapsReported(t *testing.T) {
 	}
 	f.refused(exitUsage, "name one FILE", "import")
 	writeFile(t, "nobody.csv", "time,temp\n2026-01-01,1\n")
-	f.refused(exitFailed, "no column names the device", "import", "nobody.csv")
+	f.refused(exitUsage, "no column names the device", "import", "nobody.csv")
 }

@@ -2,9 +2,9 @@
 // and measure them. Each subcommand has its own files here, which read flags and print; the packages that they
 // call do the work.
 //
-// The exit code is 0 if the command succeeded or was told to stop, 1 if something failed, and 2 if the command
-// line was invalid. That of verify is 1 if something differs that nothing explains, and 4 if it could not look at
-// everything.
+// The exit code is 0 if the command succeeded, or if it serves and was told to stop, 1 if something failed, and 2 if
+// the command line was invalid. That of import is 130 if it was told to stop before its end. That of verify is 1 if
+// something differs that nothing explains, and 4 if it could not look at everything.
 package main
 
 import (

@@ -19,6 +19,8 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 	exitBlind  = 4 // of verify: it could not look
+
+	exitStopped = 130 // a command that works on something was told to stop before its end
 )
 
 // A blindError says that a command that verifies could not look at everything.
@@ -46,6 +48,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if usage, ok := errors.AsType[*usageError](err); ok {
 		fmt.Fprintf(stderr, "Run '%s --help' for what it takes.\n", usage.command)
 		return exitUsage
+	}
+	if _, ok := errors.AsType[*interruptedError](err); ok {
+		return exitStopped
 	}
 	if _, ok := errors.AsType[*blindError](err); ok {
 		return exitBlind

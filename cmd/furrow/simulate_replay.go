@@ -37,7 +37,11 @@ func withoutReplay(c *cli.Context, flags ...string) error {
 
 // onlyWithReplay refuses flags for a file.
 func onlyWithReplay(c *cli.Context) error {
-	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
+	names := []string{"tenant", "keep-times"}
+	for _, flag := range columnFlags("") {
+		names = append(names, flag.Names()...)
+	}
+	for _, name := range names {
 		if c.IsSet(name) {
 			return usagef(c, "--%s needs --replay", name)
 		}
@@ -105,9 +109,13 @@ func readRecording(c *cli.Context, name string, now time.Time) (*replay.Recordin
 		defer f.Close() // it was only read
 		in = f
 	}
+	columns, err := columnsOf(c)
+	if err != nil {
+		return nil, "", err
+	}
 	said := 0
 	rec, err := replay.Read(in, replay.Config{
-		Columns: columnsOf(c), Tenant: tenant, Name: strings.SplitN(filepath.Base(name), ".", 2)[0], Now: now,
+		Columns: columns, Tenant: tenant, Name: strings.SplitN(filepath.Base(name), ".", 2)[0], Now: now,
 		Wrong: func(line int, err error) {
 			if said++; said <= mostSaid {
 				fmt.Fprintf(c.App.ErrWriter, "line %d: %v\n", line, err)

@@ -84,7 +84,7 @@ func TestInvalidLineAffectsNoOther(t *testing.T) {
 		"half,1,,,,\n" +
 		"date,,,20.11.2026,,\n" +
 		"fields,,,\n" +
-		"more,,,,,,,\n" +
+		"more,,,,,,,x\n" +
 		"labels,,,,,[]\n" +
 		"twice,,,,,\"{\"\"a\"\":1,\"\"a\"\":2}\"\n" +
 		"bytes,,,,,\"{\"\"a\"\":\"\"\xff\"\"}\"\n" +

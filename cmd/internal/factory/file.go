@@ -31,7 +31,7 @@ type File struct {
 // Open begins to read a file, and of CSV its header.
 func Open(r io.Reader, format tabular.Format) (f *File, err error) {
 	f = &File{}
-	if f.in, err = tabular.Open(r, format); err != nil {
+	if f.in, err = tabular.Open(r, tabular.Options{Format: format}); err != nil {
 		return nil, fmt.Errorf("%w; want a header with the names of columns, such as id,site,lat,lon, and a device on each "+
 			"line", err)
 	}

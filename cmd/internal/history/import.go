@@ -30,6 +30,8 @@ type Import struct {
 	DryRun     bool            // change nothing
 	Workers    int             // devices that are written at the same time; zero: 16
 	Wrong      func(Problem)   // called for what is skipped, one at a time
+	Conflict   func(Conflict)  // called for rows that are stored with other values, one at a time; may be nil
+	Registered func(schema.DeviceID)
 	Progress   func(read, written int64)
 
 	memory int // bytes of rows that are sorted at once; zero: maxMemory
@@ -42,14 +44,26 @@ type Problem struct {
 	Error  string          `json:"error"`
 }
 
+// A Conflict is a row whose key is stored with other values. What is stored stays.
+type Conflict struct {
+	Line   int             `json:"line"`
+	Device schema.DeviceID `json:"device"`
+	Row    string          `json:"row"`
+	Stored map[string]any  `json:"stored"`
+	File   map[string]any  `json:"file"`
+}
+
 // A Summary is what an import did, or what it would do if it is a dry run.
 type Summary struct {
-	Lines   int      `json:"lines"`   // or rows of a Parquet file
-	Wrong   int      `json:"wrong"`   // lines that were skipped
-	Devices int      `json:"devices"` // whose readings are in the file
-	Added   int      `json:"added"`   // devices that were registered
-	Rows    int      `json:"rows"`    // readings in the file
-	Written int      `json:"written"` // readings that were not stored yet
+	Lines   int      `json:"lines"`     // or rows of a Parquet file
+	Wrong   int      `json:"wrong"`     // lines that were skipped
+	Empty   int      `json:"empty"`     // lines without a value
+	Equal   int      `json:"repeated"`  // readings that another line of the file has too
+	Clashes int      `json:"conflicts"` // readings whose key is stored with other values
+	Devices int      `json:"devices"`   // whose readings are in the file
+	Added   int      `json:"added"`     // devices that were registered
+	Rows    int      `json:"rows"`      // readings in the file
+	Written int      `json:"written"`   // readings that were not stored yet
 	Sensors []string `json:"sensors,omitempty"`
 	// Times of the oldest and of the newest reading.
 	Oldest time.Time `json:"oldest,omitzero"`
@@ -69,7 +83,7 @@ type running struct {
 // then be repeated.
 func (i Import) Run(ctx context.Context, in *readings.Reader) (Summary, error) {
 	i.Workers = cmp.Or(i.Workers, 16)
-	r := &running{Import: i, in: in, tally: &tally{report: i.Wrong}}
+	r := &running{Import: i, in: in, tally: &tally{Import: i}}
 	s, err := newSorter(cmp.Or(i.memory, maxMemory))
 	if err != nil {
 		return Summary{}, err
@@ -107,13 +121,17 @@ func (r *running) read(ctx context.Context, s *sorter) error {
 		if err == nil {
 			id, err = r.check(line, future)
 		}
+		if errors.Is(err, readings.ErrEmpty) {
+			r.sum.Empty++
+			continue
+		}
 		if wrong, is := errors.AsType[*tabular.LineError](err); is {
 			r.tally.skip(Problem{line.Line, id, wrong.Error()}, 1)
 			continue
 		}
 		if err == nil {
 			where := place{site: schema.Site(line.Site), position: line.Position}
-			err = s.add(id, row{line.Time, line.Line, line.Values}, where)
+			err = s.add(id, row{line.Time, line.Line, line.Key, line.Values, line.About}, where)
 		}
 		if err != nil {
 			return err
@@ -130,7 +148,9 @@ func (r *running) read(ctx context.Context, s *sorter) error {
 // check returns the device of a line, or a LineError.
 func (r *running) check(line readings.Row, future tables.Ticks) (schema.DeviceID, error) {
 	if !r.in.NamesDevices() && r.Device == "" {
-		return "", errors.New("no column names the device: name it with --device-column, or the only device with --device")
+		return "",
+			&tabular.UnclearError{What: "no column names the device; name the only device with --device ID, or its column",
+				Flag: "device-column"}
 	}
 	id, err := schema.ParseDeviceID(cmp.Or(line.Device, string(r.Device)))
 	if err != nil {
@@ -224,7 +244,9 @@ type feeder struct {
 const maxBatch = 1 << 20
 
 func (f *feeder) tick(rows []row) error {
-	for _, one := range readingsOf(f.device.id, rows, f.in.Long, f.sensors) {
+	all, repeated := readingsOf(f.device.id, rows, f.in.Long, f.sensors)
+	f.sum.Equal += repeated
+	for _, one := range all {
 		e := one.Entity()
 		if err := e.Check(); err != nil {
 			f.tally.skip(Problem{one.line, f.device.id, err.Error()}, 1)
@@ -258,9 +280,10 @@ func (f *feeder) flush() error {
 
 // A tally counts what all workers do.
 type tally struct {
-	report  func(Problem)
-	mu      sync.Mutex // of report
+	Import
+	mu      sync.Mutex // of what is reported
 	wrong   atomic.Int64
+	clashes atomic.Int64
 	added   atomic.Int64
 	written atomic.Int64
 }
@@ -270,9 +293,41 @@ func (t *tally) skip(p Problem, lines int) {
 	t.wrong.Add(int64(lines))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.report(p)
+	t.Wrong(p)
+}
+
+// clash reports a row that is stored with other values.
+func (t *tally) clash(device schema.DeviceID, line int, stored tables.Entity, file []tables.Property) {
+	t.clashes.Add(1)
+	if t.Conflict == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Conflict(Conflict{line, device, stored.RowKey, texts(stored.Properties), texts(file)})
+}
+
+// register reports a device that was registered.
+func (t *tally) register(device schema.DeviceID) {
+	t.added.Add(1)
+	if t.Registered == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Registered(device)
+}
+
+// texts returns values for people.
+func texts(all []tables.Property) map[string]any {
+	values := map[string]any{}
+	for _, p := range all {
+		values[p.Name] = p.Value.String()
+	}
+	return values
 }
 
 func (t *tally) addTo(s *Summary) {
 	s.Wrong, s.Added, s.Written = int(t.wrong.Load()), int(t.added.Load()), int(t.written.Load())
+	s.Clashes = int(t.clashes.Load())
 }

@@ -22,42 +22,44 @@ type reading struct {
 	schema.Reading
 }
 
-// readingsOf makes the readings of one tick of a device, in the order of their keys. In the long form, lines with
-// different sensors make one reading; a second value of a sensor begins another.
-func readingsOf(id schema.DeviceID, rows []row, long bool, sensors []string) []reading {
-	var all []reading
-	var last []readings.Value
-	add := func(r row) {
-		all = append(all, reading{r.line, schema.Reading{Device: id, Key: schema.RowKey{Ticks: r.at}}})
-	}
-	set := func(values []readings.Value) {
-		own := &all[len(all)-1]
-		for _, v := range values {
-			own.Properties = append(own.Properties, tables.Property{Name: sensors[v.Sensor], Value: property(v.Value)})
+// readingsOf makes the readings of one tick of a device, in the order of their keys, and counts the lines that repeat
+// another one. In the long form, lines with different sensors make one reading; a second value of a sensor begins
+// another. More values than a row holds make several rows.
+func readingsOf(id schema.DeviceID, rows []row, long bool, sensors []string) (all []reading, repeated int) {
+	groups := grouped(rows, long)
+	for _, g := range groups {
+		var properties []tables.Property
+		for _, v := range slices.Concat(g.values, g.about) {
+			properties = append(properties, tables.Property{Name: sensors[v.Sensor], Value: property(v.Value)})
+		}
+		slices.SortFunc(properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
+		for part := range slices.Chunk(properties, tables.MaxProperties) {
+			key := schema.RowKey{Ticks: g.at, Suffix: hashOf(part)}
+			if given, err := schema.ParseRowKey(g.key); err == nil && g.key != "" {
+				key = given
+			}
+			all = append(all, reading{g.line, schema.Reading{Device: id, Key: key, Properties: part}})
 		}
 	}
+	slices.SortStableFunc(all, func(a, b reading) int { return a.Key.Compare(b.Key) })
+	lines := len(all)
+	all = slices.CompactFunc(all, func(a, b reading) bool {
+		return a.Key == b.Key && sameValues(a.Properties, b.Properties)
+	})
+	return all, lines - len(all)
+}
+
+// grouped joins the lines of the long form that make one reading.
+func grouped(rows []row, long bool) (all []row) {
 	for _, r := range rows {
-		joins := long && len(last) > 0 && !slices.ContainsFunc(last, func(v readings.Value) bool {
-			return v.Sensor == r.values[0].Sensor
-		})
-		if !joins {
-			last = nil
-			add(r)
+		if last := len(all) - 1; long && last >= 0 && all[last].key == r.key &&
+			(readings.Row{Values: r.values, About: r.about}).Joins(all[last].values, all[last].about) {
+			all[last].values = append(all[last].values, r.values...)
+			continue
 		}
-		set(r.values)
-		last = append(last, r.values...)
+		r.values = slices.Clip(r.values)
+		all = append(all, r)
 	}
-	seen := make(map[string]int, len(all))
-	for i := range all {
-		r := &all[i]
-		slices.SortFunc(r.Properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
-		hash := hashOf(r.Properties)
-		seen[hash]++
-		if r.Key.Suffix = hash; seen[hash] > 1 {
-			r.Key.Suffix += "." + strconv.Itoa(seen[hash])
-		}
-	}
-	slices.SortFunc(all, func(a, b reading) int { return a.Key.Compare(b.Key) })
 	return all
 }
 

@@ -13,7 +13,9 @@ import (
 type row struct {
 	at     tables.Ticks
 	line   int
+	key    string // that the file gives the row; empty: none
 	values []readings.Value
+	about  []readings.Value // of the long form
 }
 
 // Kinds of values in a temporary file.
@@ -27,8 +29,13 @@ const (
 func appendRow(b []byte, r row) []byte {
 	b = binary.AppendUvarint(b, uint64(r.at))
 	b = binary.AppendUvarint(b, uint64(r.line))
-	b = binary.AppendUvarint(b, uint64(len(r.values)))
-	for _, v := range r.values {
+	b = appendText(b, r.key)
+	return appendValues(appendValues(b, r.values), r.about)
+}
+
+func appendValues(b []byte, values []readings.Value) []byte {
+	b = binary.AppendUvarint(b, uint64(len(values)))
+	for _, v := range values {
 		b = binary.AppendUvarint(b, uint64(v.Sensor))
 		switch value := v.Value.(type) {
 		case float64:
@@ -88,7 +95,12 @@ func (d *decoder) float() float64 {
 }
 
 func (d *decoder) row() row {
-	r := row{at: tables.Ticks(d.uint()), line: int(d.uint())}
+	r := row{at: tables.Ticks(d.uint()), line: int(d.uint()), key: d.text()}
+	r.values, r.about = d.values(), d.values()
+	return r
+}
+
+func (d *decoder) values() (all []readings.Value) {
 	for n := d.uint(); n > 0 && d.err == nil; n-- {
 		v := readings.Value{Sensor: int(d.uint())}
 		switch kind := d.bytes(1); {
@@ -100,7 +112,7 @@ func (d *decoder) row() row {
 		default:
 			v.Value = kind[0] == kindTrue
 		}
-		r.values = append(r.values, v)
+		all = append(all, v)
 	}
-	return r
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"time"
 
 	"furrow/sas"
@@ -60,7 +61,7 @@ func (r *running) register(ctx context.Context, d device) (schema.Device, error)
 		known, outcome, err = r.Registry.Import(ctx, r.Enrollment, delivery)
 	}
 	if err == nil && outcome == sas.Added {
-		r.tally.added.Add(1)
+		r.tally.register(d.id)
 	}
 	return known, err
 }
@@ -193,8 +194,7 @@ func (s *storedRows) missing(batch []reading) (missing []reading, err error) {
 		case len(s.rows) == 0 || s.rows[0].RowKey != key:
 			missing = append(missing, r)
 		case !sameValues(s.rows[0].Properties, r.Entity().Properties):
-			s.tally.skip(Problem{r.line, s.device, "a row of the device has the key " + key +
-				" and other values: it stays as it is"}, 1)
+			s.tally.clash(s.device, r.line, s.rows[0], r.Properties)
 		}
 	}
 	return missing, nil
@@ -203,8 +203,24 @@ func (s *storedRows) missing(batch []reading) (missing []reading, err error) {
 // sameValues reports whether rows have equal properties, in any order.
 func sameValues(a, b []tables.Property) bool {
 	return maps.EqualFunc(valuesOf(a), valuesOf(b), func(a, b tables.Value) bool {
-		return a == b || a.Type() == tables.TypeDouble && b.Type() == a.Type() && a.Float() == b.Float() // 0 and -0
+		return a == b || numberOf(a) == numberOf(b) && numberOf(a) == numberOf(a) || a.Text() != "" && a.Text() == b.Text()
 	})
+}
+
+// numberOf returns a value as a file may have it: a whole number, or a boolean as 0 and 1. It is NaN for others.
+func numberOf(v tables.Value) float64 {
+	switch v.Type() {
+	case tables.TypeDouble:
+		return v.Float()
+	case tables.TypeBoolean:
+		if v.Boolean() {
+			return 1
+		}
+		return 0
+	case tables.TypeInt32, tables.TypeInt64:
+		return float64(v.Int())
+	}
+	return math.NaN()
 }
 
 func valuesOf(all []tables.Property) map[string]tables.Value {

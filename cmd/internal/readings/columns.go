@@ -1,34 +1,74 @@
 package readings
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
+
+	"furrow/cmd/internal/tabular"
+	"furrow/cmd/internal/times"
 )
 
-// Columns names the columns of a file. The meaning of those that are not named is guessed.
+// Columns say how a file is read. What is not said is guessed, and a guess that is not safe is a
+// [*tabular.UnclearError].
 type Columns struct {
-	Device, Time string
-	Sensors      []string // to send; empty: all columns that mean nothing else
+	Device      string
+	Time        []string // the column of the time, or those of date and clock
+	Sensor      []string // columns whose values together name the sensor of the long form
+	Value       string   // the column of its values
+	Sensors     []string // to send; empty: all columns that mean nothing else
+	OneDevice   bool     // no column names the device
+	NeedsDevice bool     // a column must name it
+	Format      times.Format
+	Terms       times.Terms
+	Decimal     rune // of all numbers; zero: of each column by its values
+	File        tabular.Options
 }
 
-// roles are the indexes of columns by their meaning; -1 if there is none.
+// A role is a column with a meaning, or a member of an object in a column.
+type role struct {
+	column int // -1 if there is none
+	path   string
+}
+
+func none() role { return role{column: -1} }
+
+// roles are the columns by their meaning.
 type roles struct {
-	device, time, lat, lon, site int
-	sensor, value                int      // of the long form
-	inDevice                     []string // members that lead to the ID within the device's column
+	device    role
+	time      []role
+	format    times.Format
+	sensor    []int // whose values together name it
+	value     int
+	key, text int // of what Furrow writes
+	lat, lon  int
+	site      int
+	ignored   map[int]string // columns that are left out, and why
 }
 
-// usual returns common names of columns, without case and punctuation, the best first.
-func usual() (device, when, sensor, value, lat, lon []string) {
-	return []string{"device", "deviceid", "deviceuid", "devicename", "sensorid", "nodeid", "node", "stationid", "station",
-			"thing", "thingid", "mac", "serial", "serialnumber", "id", "name", "sensor", "sensorname"},
-		[]string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts", "when",
-			"at", "recordedat", "measuredat", "observedat", "createdat", "eventtime", "epoch", "unixtime", "date"},
-		[]string{"sensor", "sensorname", "metric", "measurement", "parameter", "variable", "quantity", "field", "channel",
-			"property"},
-		[]string{"value", "val", "reading"},
+// Common names of columns, without case and punctuation. Those of the first list say what they mean. The others need
+// values that agree.
+func deviceNames() (sure, likely, weak []string) {
+	return []string{"device", "deviceid", "deviceuid", "deviceuuid", "deveui", "devicename"},
+		[]string{"sensorid", "nodeid", "node", "stationid", "stationsid", "station", "thing", "thingid", "mac", "serial",
+			"serialnumber", "meterid", "entityid", "host", "hostname"},
+		[]string{"id", "name", "sensor", "sensorname"}
+}
+
+func timeNames() (sure, likely []string) {
+	return []string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts",
+			"when",
+			"at", "recordedat", "measuredat", "observedat", "eventtime", "epoch", "unixtime", "zeitstempel", "messdatum"},
+		[]string{"date", "createdat", "receivedat", "lastchanged", "lastupdated", "zeit", "datum", "zeitpunkt", "fecha",
+			"horodatage", "hour"}
+}
+
+func sensorNames() (sensor, value, lat, lon []string) {
+	return []string{"sensor", "sensorname", "metric", "measurement", "parameter", "variable", "quantity", "field",
+			"channel",
+			"property"}, []string{"value", "val", "reading"},
 		[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}
 }
 
@@ -42,69 +82,147 @@ func plain(name string) string {
 	}, name)
 }
 
-// guess finds the roles of columns by their names. If none is named like a time, it looks for one in
-// the first record. A file without a column for the device is from a single device.
-func (c Columns) guess(columns []string, first record) (r roles, err error) {
-	find := func(names []string, not ...int) int {
-		for _, name := range names {
-			if i := slices.IndexFunc(columns, func(c string) bool { return plain(c) == name }); i >= 0 &&
-				!slices.Contains(not, i) {
+// mayBeTime reports whether the name of a column says that it is a time.
+func mayBeTime(name string) bool {
+	sure, likely := timeNames()
+	return slices.Contains(append(sure, likely...), plain(name))
+}
+
+// find returns the first column with one of the names, or -1.
+func find(columns []*column, names []string, not ...int) int {
+	for _, name := range names {
+		for i, c := range columns {
+			if plain(c.name) == name && !slices.Contains(not, i) {
 				return i
 			}
 		}
-		return -1
 	}
-	device, when, sensor, value, lat, lon := usual()
-	r = roles{device: find(device), time: find(when), lat: find(lat), lon: find(lon), site: find([]string{"site"}),
-		sensor: -1, value: -1}
-	if path := strings.Split(c.Device, "."); len(path) > 1 && !slices.Contains(columns, c.Device) {
-		c.Device, r.inDevice = path[0], path[1:]
-	}
-	if r.device, err = named(columns, c.Device, r.device); err != nil {
-		return r, err
-	}
-	if r.time, err = named(columns, c.Time, r.time); err != nil {
-		return r, err
-	}
-	for i := 0; r.time < 0 && i < len(first); i++ {
-		if text, ok := first[i].(string); ok {
-			if _, err := parseTimeText(text); err == nil {
-				r.time = i
+	return -1
+}
+
+// all returns the columns with one of the names that have values.
+func all(columns []*column, names []string) (found []int) {
+	for _, name := range names {
+		for i, c := range columns {
+			if plain(c.name) == name && c.values > 0 {
+				found = append(found, i)
 			}
 		}
 	}
-	if r.time < 0 {
-		return r, fmt.Errorf("no column looks like a time; name it with --time-column (the columns are %s)",
-			strings.Join(columns, ", "))
-	}
-	if v, s := find(value), find(sensor, r.device); v >= 0 && s >= 0 && r.device >= 0 && len(c.Sensors) == 0 {
-		r.sensor, r.value = s, v
-	}
-	for _, name := range c.Sensors {
-		if _, err := named(columns, name, -1); err != nil {
-			return r, err
+	return found
+}
+
+// named returns the column of a flag, or the member of an object.
+func named(columns []*column, name string) (role, error) {
+	for i, c := range columns {
+		if c.name == name {
+			return role{column: i}, nil
 		}
 	}
-	return r, nil
+	for i, c := range columns {
+		if path, ok := strings.CutPrefix(name, c.name+"."); ok && c.name != "" {
+			return role{i, path}, nil
+		}
+	}
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = tabular.Printable(c.name, 40)
+	}
+	return none(), fmt.Errorf("there is no column %q (the columns are %s)", name, tabular.Printable(
+		strings.Join(names, ", "), 500))
 }
 
-// named returns the index of a column, or otherwise for an empty name.
-func named(columns []string, name string, otherwise int) (int, error) {
-	if name == "" {
-		return otherwise, nil
+// device finds the column of the device.
+func (s *survey) device() (role, error) {
+	c := s.options
+	switch {
+	case c.Device != "":
+		return named(s.columns, c.Device)
+	case c.OneDevice:
+		return none(), nil
+	case s.shape.device != "":
+		return named(s.columns, s.shape.device)
 	}
-	if i := slices.Index(columns, name); i >= 0 {
-		return i, nil
+	sure, likely, weak := deviceNames()
+	var doubtful []int
+	if found := all(s.columns, sure); len(found) > 0 {
+		if c := s.columns[found[0]]; c.repeats() || c.values < 100 {
+			return role{column: found[0]}, nil
+		}
+		doubtful = found
 	}
-	return -1, fmt.Errorf("there is no column %q (the columns are %s)", name, strings.Join(columns, ", "))
+	for _, names := range [][]string{likely, weak} {
+		found := all(s.columns, names)
+		found = slices.DeleteFunc(found, func(i int) bool { return s.isSensor(i) })
+		if len(found) == 1 && len(doubtful) == 0 && s.columns[found[0]].repeats() && s.columns[found[0]].onlyDot == 0 {
+			return role{column: found[0]}, nil
+		}
+		doubtful = append(doubtful, found...)
+	}
+	if i := find(s.columns, []string{"deviceinfo"}); i >= 0 && strings.Contains(s.columns[i].first, `"devEui"`) {
+		return role{i, "devEui"}, nil
+	}
+	if len(doubtful) == 0 && !c.NeedsDevice {
+		return none(), nil
+	}
+	unclear := &tabular.UnclearError{What: "no column names the device for sure", Flag: "device-column"}
+	for _, i := range doubtful {
+		means := "its values never repeat"
+		if s.columns[i].repeats() {
+			means = fmt.Sprintf("%d values in %d rows", len(s.columns[i].seen), s.columns[i].values)
+		}
+		unclear.Choices = append(unclear.Choices, tabular.Choice{Value: s.columns[i].name, Means: means})
+	}
+	if len(doubtful) == 0 {
+		unclear.What = "no column names the device"
+	}
+	unclear.What += "; name the only device of the file with --device ID, or its column"
+	return none(), unclear
 }
 
-// sensor reports whether a column holds a sensor.
-func (c Columns) sensor(r roles, column int, name string) bool {
-	if len(c.Sensors) > 0 {
-		return slices.Contains(c.Sensors, name)
+// isSensor reports whether a column may name the sensor of the long form.
+func (s *survey) isSensor(i int) bool {
+	sensor, value, _, _ := sensorNames()
+	return slices.Contains(sensor, plain(s.columns[i].name)) && find(s.columns, value) >= 0 && len(s.options.Sensors) == 0
+}
+
+// long finds the columns of the long form: the name of the sensor, and the value.
+func (s *survey) long(r *roles) error {
+	c := s.options
+	if r.key = -1; s.shape.key != "" {
+		r.key = slices.IndexFunc(s.columns, func(c *column) bool { return c.name == s.shape.key })
 	}
-	return !slices.Contains([]int{r.device, r.time, r.lat, r.lon, r.site}, column) && r.value < 0
+	sensor, value, _, _ := sensorNames()
+	switch {
+	case len(c.Sensor) > 0 || c.Value != "":
+		if len(c.Sensor) == 0 || c.Value == "" && find(s.columns, value) < 0 {
+			return errors.New("--sensor-column and --value-column belong together")
+		}
+		for _, name := range c.Sensor {
+			found, err := named(s.columns, name)
+			if err != nil {
+				return err
+			}
+			r.sensor = append(r.sensor, found.column)
+		}
+		if r.value = find(s.columns, value); c.Value != "" {
+			found, err := named(s.columns, c.Value)
+			r.value = found.column
+			return err
+		}
+	case len(c.Sensors) > 0:
+	default:
+		if s.shape.sensor != "" {
+			sensor = []string{s.shape.sensor}
+		}
+		if v, n := find(s.columns, value), find(s.columns, sensor); v >= 0 && n >= 0 && s.shape.expand == nil {
+			r.sensor, r.value = []int{n}, v
+		}
+	}
+	if r.text = -1; s.shape.own && r.value >= 0 {
+		r.text = find(s.columns, []string{"text"})
+	}
+	return nil
 }
 
 func letterOrDigit(r rune) bool {

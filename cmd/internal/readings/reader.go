@@ -4,21 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-
-	"github.com/go-json-experiment/json"
+	"os"
+	"slices"
 
 	"furrow/cmd/internal/tabular"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A Row is a line of a file. In the long form it has one value.
+// A Row is a line of a file. In the long form it has one value, and what describes it.
 type Row struct {
 	Line     int
 	Device   string // empty if no column names it
 	Time     tables.Ticks
+	Key      string // the row key that the file has; empty: none
 	Values   []Value
+	About    []Value          // of the long form: the quality and the unit, for example
 	Position *schema.Position // nil if it is not in the file
 	Site     string           // as it is in the file
 }
@@ -29,179 +30,263 @@ type Value struct {
 	Value  any
 }
 
-// A Reader reads a file. Make one with [Open].
-type Reader struct {
-	Long bool // the form of the file is known after the first Next
-
-	columns Columns
-	in      *tabular.Reader
-	roles   roles
-	known   bool // the roles are
-	sensors *names
+// Joins reports whether a row of the long form belongs to a reading that others have begun: it has another sensor, and
+// the same description.
+func (r Row) Joins(values, about []Value) bool {
+	return slices.Equal(r.About, about) && len(r.Values) > 0 &&
+		!slices.ContainsFunc(values, func(v Value) bool { return v.Sensor == r.Values[0].Sensor })
 }
 
-// Open begins to read a file. The caller closes the Reader.
-func Open(r io.Reader, c Columns) (*Reader, error) {
-	in, err := tabular.Open(r, "")
+// ErrEmpty is in the error of a line without values.
+var ErrEmpty = errors.New("no values")
+
+// A Reader reads a file. Make one with [Open].
+type Reader struct {
+	Long bool // a line has one sensor
+	Plan Plan // how the file is read
+
+	options  Columns
+	file     io.ReadSeeker
+	close    func() error
+	in       *source
+	columns  []*column
+	bySensor map[string]*column
+	roles    roles
+	sensors  *names
+}
+
+// Open reads a file once to find out how to read it, and returns a Reader at its beginning. A stream is first copied to
+// a temporary file. The caller closes the Reader.
+func Open(r io.Reader, c Columns) (_ *Reader, err error) {
+	reader := &Reader{options: c, sensors: newNames()}
+	if reader.file, reader.close, err = seekable(r); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = reader.Close()
+		}
+	}()
+	if err = reader.rewind(); err != nil {
+		return nil, err
+	}
+	s, err := surveyOf(reader.in, c)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{columns: c, in: in, sensors: newNames()}, nil
+	reader.columns, reader.bySensor, reader.roles = s.columns, s.bySensor, s.roles
+	reader.Long = s.roles.value >= 0
+	if err := reader.plan(s); err != nil {
+		return nil, err
+	}
+	reader.sensors = newNames()
+	return reader, reader.rewind()
+}
+
+// seekable returns a file that can be read twice.
+func seekable(r io.Reader) (io.ReadSeeker, func() error, error) {
+	nothing := func() error { return nil }
+	file, isFile := r.(*os.File)
+	if in, ok := r.(io.ReadSeeker); ok && !isFile {
+		return in, nothing, nil
+	}
+	if isFile {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			return file, nothing, nil
+		}
+	}
+	copied, err := os.CreateTemp("", "furrow-import-*")
+	if err != nil {
+		return nil, nothing, err
+	}
+	remove := func() error { return errors.Join(copied.Close(), os.Remove(copied.Name())) }
+	if _, err := io.Copy(copied, r); err != nil {
+		return nil, nothing, errors.Join(err, remove())
+	}
+	return copied, remove, nil
+}
+
+// rewind begins to read the file.
+func (r *Reader) rewind() error {
+	if r.in != nil {
+		if err := r.in.Close(); err != nil {
+			return err
+		}
+	}
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	file := r.options.File
+	file.Readings = true
+	in, err := tabular.Open(r.file, file)
+	if err == nil {
+		r.in = newSource(in)
+	}
+	return err
 }
 
 // Close frees what the reader holds. The file stays open.
-func (r *Reader) Close() error { return r.in.Close() }
+func (r *Reader) Close() (err error) {
+	if r.in != nil {
+		err = r.in.Close()
+	}
+	return errors.Join(err, r.close())
+}
 
 // Sensors returns the names of the properties of the sensors that were read so far.
 func (r *Reader) Sensors() []string { return r.sensors.fit }
 
-// NamesDevices reports whether a column names the device. It is known after the first Next.
-func (r *Reader) NamesDevices() bool { return r.roles.device >= 0 }
+// NamesDevices reports whether a column names the device.
+func (r *Reader) NamesDevices() bool { return r.roles.device.column >= 0 }
 
 // Next reads the next line. At the end of the file it returns io.EOF, and a [*tabular.LineError] for an invalid line,
 // whose number is in the Row. Any other error concerns the whole file.
 func (r *Reader) Next() (Row, error) {
-	cells, err := r.in.Next()
+	cells, err := r.in.next()
 	row := Row{Line: r.in.Line}
 	if err != nil {
 		return row, err
 	}
-	rec := typed(r.in, cells)
-	if !r.known {
-		if r.roles, err = r.columns.guess(r.in.Names, rec); err != nil {
-			return row, fmt.Errorf("line %d: %w", r.in.Line, err)
-		}
-		r.known, r.Long = true, r.roles.value >= 0
-	}
-	if err := r.read(rec, cells, &row); errors.Is(err, errNames) {
+	switch err := r.read(cells, &row); {
+	case errors.Is(err, errNames):
 		return row, fmt.Errorf("line %d: %w", r.in.Line, err)
-	} else if err != nil {
+	case err != nil:
 		return row, tabular.NewLineError(err)
 	}
 	return row, nil
 }
 
-func (r *Reader) read(rec record, cells tabular.Record, row *Row) error {
-	at, err := parseTime(rec.at(r.roles.time))
-	if err != nil {
+func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
+	if row.Time, _, err = r.at(rec); err != nil {
 		return err
 	}
-	row.Time = tables.TicksOf(at)
-	if row.Values, err = r.values(rec); err != nil {
-		return err
+	if r.roles.key >= 0 {
+		row.Key = rec[r.roles.key].Text
+		key, err := schema.ParseRowKey(row.Key)
+		if err != nil {
+			return err
+		}
+		row.Time = key.Ticks
 	}
-	if len(row.Values) == 0 {
-		return errors.New("no values")
-	}
-	if r.roles.device >= 0 {
-		if row.Device = r.device(rec, cells); row.Device == "" {
+	if r.NamesDevices() {
+		device := cellOf(rec, r.roles.device)
+		if row.Device = device.Text; device.Kind == 0 || device.Kind == '{' || device.Kind == '[' {
 			return errors.New("no device")
 		}
 	}
-	lat, isLat := rec.at(r.roles.lat).(float64)
-	lon, isLon := rec.at(r.roles.lon).(float64)
-	if isLat && isLon && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
-		row.Position = &schema.Position{Lat: lat, Lon: lon}
+	if row.Values, row.About, err = r.values(rec); err != nil {
+		return err
 	}
-	if site := rec.at(r.roles.site); site != nil {
-		row.Site = text(site)
+	if len(row.Values) == 0 {
+		return fmt.Errorf("%w", ErrEmpty)
+	}
+	row.Position, _ = position(rec, r.roles)
+	if site := cellOf(rec, role{column: r.roles.site}); site.Kind != 0 {
+		row.Site = site.Text
 	}
 	return nil
 }
 
-// device returns the name of the device: a number as it is written, because it may begin with zeros or have more digits
-// than a float64.
-func (r *Reader) device(rec record, cells tabular.Record) string {
-	if len(r.roles.inDevice) == 0 {
-		if r.roles.device >= len(cells) {
-			return ""
-		}
-		return cells[r.roles.device].Text
+// position returns where the device is, and reports whether what the line says of it makes sense.
+func position(rec tabular.Record, r roles) (p *schema.Position, fits bool) {
+	lat, lon := cellOf(rec, role{column: r.lat}), cellOf(rec, role{column: r.lon})
+	if lat.Kind == 0 && lon.Kind == 0 {
+		return nil, true
 	}
-	if v := inObject(rec.at(r.roles.device), r.roles.inDevice); v != nil {
-		return text(v)
+	y, isLat := number(lat.Text, decimalOf(lat.Text))
+	x, isLon := number(lon.Text, decimalOf(lon.Text))
+	if isLat && isLon && y >= -90 && y <= 90 && x >= -180 && x <= 180 {
+		return &schema.Position{Lat: y, Lon: x}, true
 	}
-	return ""
+	return nil, false
 }
 
-func (r *Reader) values(rec record) (all []Value, err error) {
-	if r.roles.value >= 0 {
-		name, v := rec.at(r.roles.sensor), rec.at(r.roles.value)
-		if name == nil || v == nil {
-			return nil, nil
+// decimalOf returns the separator of degrees, which have no thousands.
+func decimalOf(text string) rune {
+	for _, r := range text {
+		if r == ',' {
+			return ','
 		}
-		sensor, err := r.sensors.number(text(name))
-		return []Value{{sensor, v}}, err
 	}
-	columns := r.in.Names
-	for i, v := range rec {
-		if v == nil || !r.columns.sensor(r.roles, i, columns[i]) {
+	return '.'
+}
+
+// values returns the values of a line, and in the long form what describes its only one.
+func (r *Reader) values(rec tabular.Record) (all, about []Value, err error) {
+	if r.Long {
+		all, err = r.longValue(rec)
+		if err != nil || len(all) == 0 {
+			return nil, nil, err
+		}
+	}
+	for i, cell := range rec {
+		if cell.Kind == 0 || !r.isSensor(i) {
 			continue
 		}
-		sensor, err := r.sensors.number(columns[i])
-		if err != nil {
-			return nil, err
+		for _, of := range append(r.roles.time, r.roles.device) { // the rest of an object is kept
+			if of.column == i {
+				_, cell = tabular.Member(cell, of.path)
+			}
 		}
-		all = append(all, Value{sensor, v})
+		v := r.columns[i].value(cell)
+		if v == nil {
+			continue
+		}
+		sensor, err := r.sensors.number(r.nameOf(i))
+		if err != nil {
+			return nil, nil, err
+		}
+		if r.Long {
+			about = append(about, Value{sensor, v})
+		} else {
+			all = append(all, Value{sensor, v})
+		}
 	}
-	return all, nil
+	return all, about, nil
 }
 
-// inObject follows the names of members in the text of a JSON object; nil if there is no such member.
-func inObject(v any, path []string) any {
-	if len(path) == 0 {
-		return v
+// longValue returns the value of a line of the long form, if it has one.
+func (r *Reader) longValue(rec tabular.Record) ([]Value, error) {
+	name, cell := sensorOf(rec, r.roles), valueOf(rec, r.roles)
+	if name == "" || cell.Kind == 0 {
+		return nil, nil
 	}
-	text, _ := v.(string)
-	var object any
-	if err := json.Unmarshal([]byte(text), &object); err != nil {
-		return nil
+	v := r.bySensor[name].value(cell)
+	if v == nil {
+		return nil, nil
 	}
-	for _, name := range path {
-		members, _ := object.(map[string]any)
-		object = members[name]
-	}
-	return object
+	sensor, err := r.sensors.number(name)
+	return []Value{{sensor, v}}, err
 }
 
-// text formats a value as a name.
-func text(v any) string {
-	if n, ok := v.(float64); ok {
-		return strconv.FormatFloat(n, 'f', -1, 64) // without an exponent, because it may be an ID
+// nameOf returns the name of the sensor of a column, which is numbered where an earlier column has the same.
+func (r *Reader) nameOf(i int) string {
+	name := r.columns[i].name
+	if name == "" {
+		return fmt.Sprintf("column%d", i+1)
 	}
-	return fmt.Sprint(v)
+	twins := 1
+	for _, o := range r.columns[:i] {
+		if o.name == name {
+			twins++
+		}
+	}
+	if twins > 1 {
+		return fmt.Sprintf("%s_%d", name, twins)
+	}
+	return name
 }
 
-// names are the sensors of a file, by numbers.
-type names struct {
-	index map[string]int // by the name in the file
-	fit   []string       // the name that the property has
-	taken map[string]bool
-}
-
-// mostOfName is how many bytes of a column's name are used.
-const mostOfName = 100
-
-func newNames() *names { return &names{index: map[string]int{}, taken: map[string]bool{}} }
-
-// maxNames bounds the sensors of a file: a column of the long form that is taken for the sensor may hold anything.
-const maxNames = 100_000
-
-var errNames = fmt.Errorf("the file has more than %d sensors: is the column that names them the right one?", maxNames)
-
-func (n *names) number(name string) (int, error) {
-	if i, ok := n.index[name]; ok {
-		return i, nil
+// isSensor reports whether a column holds a sensor, or in the long form what describes one.
+func (r *Reader) isSensor(i int) bool {
+	if len(r.options.Sensors) > 0 {
+		return slices.Contains(r.options.Sensors, r.columns[i].name)
 	}
-	if len(n.fit) == maxNames {
-		return 0, errNames
+	if _, ignored := r.roles.ignored[i]; ignored || i == r.roles.value || slices.Contains(r.roles.sensor, i) ||
+		i == r.roles.text || i == r.roles.key || i == r.roles.lat || i == r.roles.lon || i == r.roles.site {
+		return false
 	}
-	first := schema.PropertyName(name[:min(len(name), mostOfName)])
-	fit := first
-	for again := 2; n.taken[fit]; again++ {
-		fit = fmt.Sprintf("%s_%d", first, again)
-	}
-	i := len(n.fit)
-	n.index[name], n.taken[fit], n.fit = i, true, append(n.fit, fit)
-	return i, nil
+	return !slices.ContainsFunc(append(r.roles.time, r.roles.device), func(of role) bool {
+		return of.column == i && of.path == ""
+	})
 }

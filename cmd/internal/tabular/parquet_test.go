@@ -55,7 +55,7 @@ func measuredFile(t *testing.T, rows int) []byte {
 // all reads a file to its end, and returns the texts of its rows by column.
 func all(t *testing.T, in io.Reader) (rows []map[string]string) {
 	t.Helper()
-	f := must.Have(Open(in, ""))(t)
+	f := must.Have(Open(in, Options{}))(t)
 	for {
 		r, err := f.Next()
 		if errors.Is(err, io.EOF) {
@@ -94,7 +94,7 @@ func TestParquetHasTheValuesOfItsColumns(t *testing.T) {
 				t.Errorf("%s: %s is %q, want %q", name, column, rows[0][column], text)
 			}
 		}
-		for _, column := range []string{"temp", "list", "bytes", "station.site"} {
+		for _, column := range []string{"temp", "bytes", "station.site"} {
 			if text, is := rows[1][column]; is {
 				t.Errorf("%s: %s is %q, want nothing", name, column, text)
 			}
@@ -109,11 +109,11 @@ func TestParquetHasTheValuesOfItsColumns(t *testing.T) {
 func TestDamagedParquetIsAnError(t *testing.T) {
 	whole := measuredFile(t, 3)
 	read := func(b []byte) (err error) {
-		f, err := Open(bytes.NewReader(b), "")
+		f, err := Open(bytes.NewReader(b), Options{})
 		for err == nil {
 			_, err = f.Next()
 		}
-		if f != nil && f.parquet != nil {
+		if f != nil {
 			_ = f.Close()
 		}
 		return err

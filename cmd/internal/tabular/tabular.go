@@ -1,18 +1,12 @@
-// Package tabular reads files of records: CSV with a header, or JSON objects line by line, compressed with
-// gzip or not, and Parquet. A line that is not valid is an error of its own, and the lines after it are read.
+// Package tabular reads files of records: CSV, JSON, line protocol and Parquet. The text formats may be compressed and
+// in another encoding than UTF-8. A line that is not valid is an error of its own, and the lines after it are read.
 package tabular
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -23,21 +17,32 @@ import (
 type Format string
 
 const (
-	CSV   Format = "csv"   // with a header; a record is one line
-	JSONL Format = "jsonl" // one object a line
+	CSV   Format = "csv"   // with a header
+	JSONL Format = "jsonl" // one object a line, an array of objects, or objects one after another
 
-	// Parquet is recognized by the first bytes of a file, so nobody has to name it.
+	// Nobody has to name the others: their first bytes tell.
+	Lines   Format = "line protocol"
 	Parquet Format = "parquet"
 )
 
 // Formats returns the formats that a flag may name.
 func Formats() []string { return []string{string(CSV), string(JSONL)} }
 
-// MaxLine is the maximum length of a line in bytes. It bounds the memory that a file takes.
+// MaxLine is the maximum length of a record in bytes. It bounds the memory that a file takes.
 const MaxLine = 1 << 20
 
 // MaxColumns is the maximum number of different members that the objects of a file may have.
 const MaxColumns = 1000
+
+// Options say what is known of a file. The zero value has everything found out.
+type Options struct {
+	Format    Format
+	Encoding  string   // name of an encoding; empty: UTF-8, or what a byte order mark says
+	Separator rune     // between the cells of CSV
+	Skip      int      // lines before the header, or before the data if Header is set
+	Header    []string // names of columns of a CSV file without a header
+	Readings  bool     // every line has a time: refuse a header that looks like data, and bytes that are not UTF-8
+}
 
 // A Cell is the value of a column. In CSV, Text has no outer spaces. In JSON, it is the text of a string, or the JSON
 // of any other value. Kind is that of the JSON value, '"' for CSV, and 0 for an empty value and for null.
@@ -46,7 +51,7 @@ type Cell struct {
 	Kind jsontext.Kind
 }
 
-// A Record holds the cells of a line in the order of [Reader.Columns]. It may be shorter.
+// A Record holds the cells of a line in the order of [Reader.Names]. It may be shorter.
 type Record []Cell
 
 // A LineError says why a line is not a record. The next line can be read.
@@ -55,168 +60,125 @@ type LineError struct{ error }
 // NewLineError is for readers that find a record invalid.
 func NewLineError(err error) *LineError { return &LineError{err} }
 
+// An UnclearError says what a file does not tell, and which flag does.
+type UnclearError struct {
+	What    string
+	Flag    string   // that decides
+	Choices []Choice // values that the flag may have
+}
+
+// A Choice is a value of a flag, and what it would mean.
+type Choice struct{ Value, Means string }
+
+func (e *UnclearError) Error() string {
+	text := e.What + ": decide with --" + e.Flag
+	for i, c := range e.Choices {
+		join := map[bool]string{true: "", false: " or"}[i == 0]
+		text += fmt.Sprintf("%s %q", join, c.Value)
+		if c.Means != "" {
+			text += " (" + c.Means + ")"
+		}
+	}
+	return text
+}
+
 // A Reader reads a file. Make one with [Open].
 type Reader struct {
-	Format Format
-	Comma  rune     // between the cells of CSV: a comma, a semicolon or a tab
-	Line   int      // number of the line that was read last, from 1; of Parquet that of the row
-	Names  []string // of the columns; JSON adds them as they occur
+	Format   Format
+	Encoding string   // of text, as people name it
+	Comma    rune     // between the cells of CSV
+	Line     int      // number of the line that was read last, from 1; of Parquet and of arrays that of the row
+	Names    []string // of the columns; JSON adds them as they occur
+	Notes    []string // what is odd about the file
+	Types    []string // of the columns of Parquet
 
-	in    *bufio.Reader
-	ahead []byte         // a line that Open has read to find out the format
-	index map[string]int // of a JSON member in Names
-
-	parquet *parquetReader // nil for the other formats
+	options Options
+	lines   *lines
+	records interface{ next() (Record, error) }
+	index   map[string]int // of a member in Names
+	close   func() error
 }
 
-// Open begins to read a file, and reads the header of CSV. Without a format, a file that begins with { is JSON.
-func Open(r io.Reader, format Format) (*Reader, error) {
-	f := &Reader{Format: format, in: bufio.NewReaderSize(r, 64<<10), index: map[string]int{}}
-	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
-		if file, seekable := r.(*os.File); seekable && isRegular(file) {
-			return f, f.openParquet(file)
+// Open begins to read a file, and reads the header of CSV. Without a format, the first bytes tell.
+func Open(r io.Reader, o Options) (*Reader, error) {
+	f := &Reader{Format: o.Format, options: o, index: map[string]int{}, close: func() error { return nil }}
+	in := bufio.NewReaderSize(r, 64<<10)
+	if magic, _ := in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
+		return f, f.openParquet(r, in)
+	}
+	in, err := plain(in)
+	if err != nil {
+		return nil, err
+	}
+	if in, f.Encoding, err = decoded(in, o.Encoding); err != nil {
+		return nil, err
+	}
+	if start := startOf(in); f.Format == "" && start != notJSON {
+		if f.Format = JSONL; start != oneLine {
+			f.records, err = newObjects(f, in, start)
+			return f, err
 		}
-		return f, f.openParquet(f.in)
 	}
-	if magic, _ := f.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(f.in)
-		if err != nil {
-			return nil, err
+	f.lines = newLines(in, o.Readings && f.Encoding == utf8Name)
+	for range o.Skip {
+		if _, err := f.lines.next(); err != nil {
+			return nil, fmt.Errorf("the file has fewer than %d lines to skip", o.Skip)
 		}
-		f.in = bufio.NewReaderSize(z, 64<<10)
 	}
-	if mark, _ := f.in.Peek(3); string(mark) == "\ufeff" { // Excel writes this byte order mark
-		_, _ = f.in.Discard(3) // peeked at before
-	}
-	if format == JSONL {
-		return f, nil
-	}
-	line, err := f.next()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, errors.New("the file is empty")
-	case err != nil:
-		return nil, fmt.Errorf("line %d: %w", f.Line, err)
-	case format == "" && line[0] == '{':
-		f.Format, f.ahead = JSONL, line
-		return f, nil
-	}
-	f.Format = CSV
-	if err := f.header(string(line)); err != nil {
-		return nil, fmt.Errorf("line %d, the header: %w", f.Line, err)
-	}
-	return f, nil
+	return f, f.openText()
 }
 
-// Close frees what the reader holds beside the file.
-func (f *Reader) Close() error {
-	if f.parquet == nil {
+// openText finds out the format of lines.
+func (f *Reader) openText() error {
+	if f.Format == JSONL {
+		f.records = &objectLines{f}
 		return nil
 	}
-	return f.parquet.close()
-}
-
-// header reads the names of columns. Spreadsheets in much of Europe separate cells by semicolons.
-func (f *Reader) header(line string) (err error) {
-	f.Comma = ','
-	for _, comma := range ";\t" {
-		if strings.Count(line, string(comma)) > strings.Count(line, string(f.Comma)) {
-			f.Comma = comma
-		}
+	start, err := f.lines.peek(0)
+	if err == io.EOF {
+		err = errors.New("the file is empty")
 	}
-	f.Names, err = f.split(line)
-	for i, name := range f.Names {
-		if f.Names[i] = strings.TrimSpace(name); slices.Contains(f.Names[:i], f.Names[i]) {
-			return fmt.Errorf("column %q occurs twice", f.Names[i])
-		}
+	switch {
+	case err != nil && !errors.Is(err, errLong):
+		return err
+	case f.Format == "" && len(f.options.Header) == 0 && isLineProtocol(start.text):
+		f.Format, f.records = Lines, &protocol{f}
+	default:
+		f.Format = CSV
+		f.records, err = newTable(f)
 	}
 	return err
 }
 
+// Close frees what the reader holds beside the file.
+func (f *Reader) Close() error { return f.close() }
+
 // Next reads the next record. It returns io.EOF at the end of the file, and a [*LineError] for an invalid line.
-func (f *Reader) Next() (r Record, err error) {
-	if f.parquet != nil {
-		f.Line++
-		return f.parquet.next()
+func (f *Reader) Next() (Record, error) { return f.records.next() }
+
+// column returns the index of a column, which is added if it is new.
+func (f *Reader) column(name string) (int, error) {
+	i, known := f.index[name]
+	if !known {
+		if len(f.Names) == MaxColumns {
+			return 0, &LineError{fmt.Errorf("with %q the file has more than %d columns", name, MaxColumns)}
+		}
+		i = len(f.Names)
+		f.Names, f.index[name] = append(f.Names, name), i
 	}
-	line := f.ahead
-	if f.ahead = nil; line == nil {
-		line, err = f.next()
-	}
-	switch {
-	case errors.Is(err, errLong):
-		return nil, &LineError{err}
-	case err == io.EOF:
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("line %d: %w", f.Line, err)
-	}
-	if f.Format == JSONL {
-		r, err = f.object(line)
-	} else {
-		r, err = f.cells(string(line))
-	}
+	return i, nil
+}
+
+// set sets the cell of a column by its name.
+func (f *Reader) set(r Record, name string, c Cell) (Record, error) {
+	i, err := f.column(name)
 	if err != nil {
-		return r, &LineError{err}
+		return r, err
 	}
-	return r, nil
-}
-
-func (f *Reader) cells(line string) (r Record, err error) {
-	cells := strings.Split(line, string(f.Comma))
-	if strings.Contains(line, `"`) {
-		if cells, err = f.split(line); err != nil {
-			return nil, err
-		}
+	for len(r) <= i {
+		r = append(r, Cell{})
 	}
-	for i := range cells {
-		if text := strings.TrimSpace(cells[i]); text == "" {
-			r = append(r, Cell{})
-		} else {
-			r = append(r, Cell{text, '"'})
-		}
-	}
-	if len(cells) != len(f.Names) {
-		return r, fmt.Errorf("the line has %d fields, the header has %d", len(cells), len(f.Names))
-	}
-	return r, nil
-}
-
-// split reads one line alone, so that a quote that is not closed spoils no other line.
-func (f *Reader) split(line string) ([]string, error) {
-	c := csv.NewReader(strings.NewReader(line))
-	c.Comma, c.TrimLeadingSpace = f.Comma, f.Comma != '\t'
-	fields, err := c.Read()
-	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
-		if errors.Is(wrong.Err, csv.ErrQuote) || errors.Is(wrong.Err, csv.ErrBareQuote) {
-			return nil, fmt.Errorf(`a quote at character %d is not closed or misplaced; write a field with quotes as "so `+
-				`""quoted"" there"`, wrong.Column)
-		}
-		return nil, wrong.Err
-	}
-	return fields, err
-}
-
-func (f *Reader) object(line []byte) (Record, error) {
-	var members map[string]jsontext.Value
-	if err := json.Unmarshal(line, &members); err != nil {
-		return nil, fmt.Errorf("not a JSON object: %s", PlainError(err))
-	}
-	if members == nil {
-		return nil, errors.New("not a JSON object but null")
-	}
-	r := make(Record, len(f.Names), len(f.Names)+len(members))
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		i, known := f.index[name]
-		if !known {
-			if len(f.Names) == MaxColumns {
-				return nil, fmt.Errorf("with %q the file has more than %d columns", name, MaxColumns)
-			}
-			i = len(f.Names)
-			f.Names, f.index[name], r = append(f.Names, name), i, append(r, Cell{})
-		}
-		r[i] = CellOf(members[name])
-	}
+	r[i] = c
 	return r, nil
 }
 
@@ -242,45 +204,4 @@ func PlainError(err error) string {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return text
-}
-
-var errLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
-
-// next reads the next line that is not empty, without its end. It returns errLong for one that is too long.
-func (f *Reader) next() ([]byte, error) {
-	for {
-		line, err := f.raw()
-		if err == nil && f.isComment(line) {
-			continue
-		}
-		if err != nil || len(bytes.TrimSpace(line)) > 0 {
-			return bytes.TrimRight(line, "\r\n"), err
-		}
-	}
-}
-
-// isComment reports whether a line is a comment: it begins with #. Before the header it must have no separator, because
-// some programs write the header that way.
-func (f *Reader) isComment(line []byte) bool {
-	return line[0] == '#' && (f.Format != "" || !bytes.ContainsAny(line, ",;\t"))
-}
-
-func (f *Reader) raw() (line []byte, err error) {
-	f.Line++
-	long := false
-	for {
-		part, err := f.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > MaxLine; !long {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !(errors.Is(err, io.EOF) && (long || len(line) > 0)):
-			return nil, err
-		case long:
-			return nil, errLong
-		}
-		return line, nil
-	}
 }

@@ -19,6 +19,9 @@ type civil struct {
 	offset            int // of the zone, in seconds
 }
 
+// guessedMonthFirst is an order for guesses: of dates with points, the day comes first even there.
+const guessedMonthFirst = "mdy."
+
 var errNoTime = errors.New("is not a time")
 
 // parseCivil reads a date and a clock. The order matters only where the year comes last or has two digits.
@@ -72,13 +75,23 @@ func (c *civil) date(s *scanner, order string) bool {
 	third := s.digits(4)
 	if len(first) == 4 {
 		order = "ymd"
+		if len(third) > 2 {
+			return false
+		}
 	} else if name != "" && len(third) == 4 {
 		order = "dmy"
-	} else if len(third) != 2 && (len(third) != 4 || order == "ymd") || order == "mdy" && separator == "." {
+	} else if order == guessedMonthFirst {
+		if order = "mdy"; separator == "." {
+			order = "dmy" // nobody writes the month first with points
+		}
+	}
+	if short := order == "iso" || order == "ymd" && len(third) == 4; len(first) < 4 && (len(third) != 2 &&
+		len(third) != 4 ||
+		short && name == "") {
 		return false
 	}
 	if name != "" {
-		if second = fmt.Sprint(month(name)); order == "mdy" {
+		if second = fmt.Sprint(month(name)); order == "mdy" || month(name) == 0 {
 			return false
 		}
 	}

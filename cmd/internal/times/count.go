@@ -41,7 +41,7 @@ func since(text string) (c count, err error) {
 	if c.ticks = lengths[unit]; !ok || c.ticks == 0 {
 		return c, errors.New("not a count")
 	}
-	from, err := parseCivil(origin, "ymd")
+	from, err := parseCivil(origin, "iso")
 	if err != nil {
 		return c, fmt.Errorf("%q %w", origin, err)
 	}

@@ -46,16 +46,14 @@ func (t Terms) plausible(at tables.Ticks) error {
 
 // Names returns the names of formats, for help.
 func Names() string {
-	return "iso, dmy, mdy, s, ms, us, ns, ticks, filetime, excel, a count such as \"seconds since 2025-01-01\", or a " +
-		"layout of strftime (%d/%m/%Y %H:%M) or of Go (02/01/2006 15:04)"
+	return "iso, dmy, mdy, ymd, s, ms, us, ns, ticks, filetime, excel, a count such as \"seconds since 2025-01-01\", or " +
+		"a layout of strftime (%d/%m/%Y %H:%M) or of Go (02/01/2006 15:04)"
 }
 
 // Named returns the format with a name.
 func Named(name string) (Format, error) {
 	switch name {
-	case "iso":
-		return Format{Name: name, order: "ymd"}, nil
-	case "dmy", "mdy":
+	case "iso", "dmy", "mdy", "ymd":
 		return Format{Name: name, order: name}, nil
 	}
 	if c, ok := counts()[name]; ok {
@@ -136,7 +134,8 @@ func strftime(format string) (string, error) {
 	if !strings.Contains(format, "%") {
 		return format, nil
 	}
-	layouts := map[byte]string{'Y': "2006", 'y': "06", 'm': "1", 'd': "2", 'e': "_2", 'H': "15", 'I': "3", 'M': "4", 'S': "5",
+	layouts := map[byte]string{'Y': "2006", 'y': "06", 'm': "1", 'd': "2", 'e': "_2", 'H': "15", 'I': "3", 'M': "4",
+		'S': "5",
 		'p': "PM", 'z': "-0700", 'Z': "MST", 'b': "Jan", 'B': "January", 'a': "Mon", 'A': "Monday", 'j': "002",
 		'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", '%': "%"}
 	var b strings.Builder

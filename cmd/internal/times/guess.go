@@ -30,8 +30,8 @@ type Candidate struct {
 func NewGuess(t Terms, formats ...Format) *Guess {
 	g := &Guess{Terms: t}
 	if len(formats) == 0 {
-		for _, name := range []string{"iso", "dmy", "mdy"} {
-			formats = append(formats, Format{Name: name, order: strings.Replace(name, "iso", "ymd", 1)})
+		for _, name := range []string{"iso", "dmy", "mdy", "ymd"} {
+			formats = append(formats, Format{Name: name, order: strings.Replace(name, "mdy", guessedMonthFirst, 1)})
 		}
 		for _, name := range []string{"s", "ms", "us", "ns", "ticks", "filetime", "excel"} {
 			formats = append(formats, Format{Name: name, count: counts()[name]})
@@ -62,24 +62,26 @@ func (c *Candidate) add(text string, t Terms) {
 		return // only row keys have leading zeros
 	}
 	at, zoned, err := c.parse(text, t.zone())
-	if err != nil || t.plausible(at) != nil && c.count.ticks > 0 {
+	plausible := err == nil && t.plausible(at) == nil
+	if err != nil || !plausible && c.count.ticks > 0 {
 		return
 	}
-	if c.Fits++; c.Fits == 1 || at < c.Early {
-		c.Early = at
-	}
-	if c.Fits == 1 {
-		c.First, c.FirstText = at, text
-	}
+	c.Fits++
+	c.sum = c.sum*1099511628211 + uint64(at)
 	if zoned {
 		c.Zoned++
 	}
-	c.Last = max(c.Last, at)
-	c.sum = c.sum*1099511628211 + uint64(at)
+	if !plausible {
+		return
+	}
+	if c.First == 0 {
+		c.First, c.FirstText, c.Early = at, text, at
+	}
+	c.Early, c.Last = min(c.Early, at), max(c.Last, at)
 }
 
-// Found returns the formats that read most values, and at least half of them. Where there are several, they do not agree
-// on the times, unless all of the values that begin with the year are enough. Equal ones count once.
+// Found returns the formats that read most values, and at least half of them. Where there are several, they do not
+// agree on the times, unless all of the values that begin with the year are enough. Equal ones count once.
 func (g *Guess) Found() (best []Candidate) {
 	most := 0
 	for _, c := range g.candidates {
@@ -93,7 +95,7 @@ func (g *Guess) Found() (best []Candidate) {
 			best = append(best, c)
 		}
 	}
-	if iso := g.candidates[0]; len(best) > 1 && iso.order == "ymd" && iso.Fits < most && 2*iso.Fits >= g.Values {
+	if iso := g.candidates[0]; len(best) > 1 && iso.order == "iso" && iso.Fits < most && 2*iso.Fits >= g.Values {
 		return []Candidate{iso}
 	}
 	return best
@@ -107,3 +109,6 @@ func (c Candidate) IsDate() bool {
 // Certain reports whether digits can mean nothing else than a time in this format: a number of days is small enough to
 // be any measure.
 func (c Candidate) Certain() bool { return c.Name != "excel" }
+
+// SameAs reports whether both formats read the same times from their columns.
+func (c Candidate) SameAs(o Candidate) bool { return c.sum == o.sum }

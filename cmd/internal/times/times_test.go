@@ -89,11 +89,12 @@ func TestATimeHasTheSameTicksInEveryForm(t *testing.T) {
 				utc.In(time.FixedZone("", 19800)).Format("2006-01-02T15:04:05.0000000-07:00"),
 				utc.Format("20060102T150405.0000000Z"), utc.Format("20060102150405.0000000"),
 				utc.Format("2006-01-02 03:04:05.0000000 PM")},
-			"dmy":      {utc.Format("2.1.2006 15:04:05,0000000")},
-			"ns":       {nanos},
-			"us":       {nanos[:len(nanos)-3] + "." + nanos[len(nanos)-3:]},
-			"ms":       {nanos[:len(nanos)-6] + "." + nanos[len(nanos)-6:]},
-			"s":        {nanos[:len(nanos)-9] + "." + nanos[len(nanos)-9:], nanos[:1] + "." + nanos[1:] + fmt.Sprint("e", len(nanos)-10)},
+			"dmy": {utc.Format("2.1.2006 15:04:05,0000000")},
+			"ns":  {nanos},
+			"us":  {nanos[:len(nanos)-3] + "." + nanos[len(nanos)-3:]},
+			"ms":  {nanos[:len(nanos)-6] + "." + nanos[len(nanos)-6:]},
+			"s": {nanos[:len(nanos)-9] + "." + nanos[len(nanos)-9:], nanos[:1] + "." + nanos[1:] + fmt.Sprint("e",
+				len(nanos)-10)},
 			"ticks":    {at.String(), fmt.Sprint(int64(at))},
 			"filetime": {fmt.Sprint(int64(at) - 504911232000000000)},
 		} {
@@ -116,8 +117,10 @@ func TestAGuessNeedsValuesThatAgree(t *testing.T) {
 	for texts, want := range map[string]string{
 		"2025-01-01T00:00:00Z 2025-01-02 x": "iso", "01/02/2025 02/03/2025": "dmy mdy", "01/02/2025 13/03/2025": "dmy",
 		"1-1-2021": "dmy", "1735689600": "s", "1735689600123": "ms", "1735689600123000000": "ns", "45292.5": "excel",
-		"202301120000": "iso", "0638712864000000000": "ticks", "638712864000000000": "ns ticks", "131922246173139818": "filetime",
-		"0.0 0.1": "", "0005 0010": "", "now": "", "2025010100": "iso s", "02.01.25": "iso dmy",
+		"202301120000": "iso", "0638712864000000000": "ticks", "638712864000000000": "ns ticks",
+		"131922246173139818": "filetime",
+		"0.0 0.1":            "", "0005 0010": "", "now": "", "2025010100": "iso s", "02.01.25": "dmy ymd", "01.02.2025": "dmy",
+		"2-Jan-2025": "iso", "01/02/2025 02.01.2025": "dmy mdy",
 	} {
 		g := NewGuess(Terms{})
 		for text := range strings.FieldsSeq(texts) {
@@ -144,7 +147,8 @@ func TestNoFloatTouchesATime(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"2025-01-01T00:00:00+00", "1e30", "-1.5", "5/15/2023 0:00", "20250101 0005", "Jan 2, 2025",
+	for _, text := range []string{"2025-01-01T00:00:00+00", "1e30", "-1.5", "5/15/2023 0:00", "20250101 0005",
+		"Jan 2, 2025",
 		"99999999999999999999", "2025-01-01 08:30:00 AM"} {
 		f.Add(text)
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"time"
 
 	"furrow/cmd/internal/lab/simulate"
@@ -73,7 +74,7 @@ func (r *Recording) Sendings(m simulate.Member, shift time.Duration) simulate.St
 		for _, reading := range r.byID[m.ID].readings {
 			s := simulate.Sending{Reading: device.Reading{Time: reading.at.Time().Add(shift),
 				Values: make(map[string]any, len(reading.values))}}
-			for _, v := range reading.values {
+			for _, v := range slices.Concat(reading.values, reading.about) {
 				if !r.labels[v.Sensor] {
 					s.Reading.Values[r.sensors[v.Sensor]] = v.Value
 				}

@@ -55,6 +55,7 @@ type deviceLog struct {
 type recorded struct {
 	at     tables.Ticks
 	values []readings.Value
+	about  []readings.Value // of the long form
 }
 
 // Read reads a file. It reports single lines that are invalid to c.Wrong; an error means that the
@@ -130,7 +131,7 @@ func (r *reader) take(row readings.Row) error {
 		d.readings[last].values = append(d.readings[last].values, row.Values...)
 		return nil
 	}
-	d.readings = append(d.readings, recorded{row.Time, row.Values})
+	d.readings = append(d.readings, recorded{row.Time, row.Values, row.About})
 	r.Readings++
 	return nil
 }
@@ -138,12 +139,7 @@ func (r *reader) take(row readings.Row) error {
 // joins reports whether a value of the long form belongs to this reading. A second value of the
 // same sensor begins another reading, even at the same time.
 func (r recorded) joins(row readings.Row) bool {
-	for _, own := range r.values {
-		if own.Sensor == row.Values[0].Sensor {
-			return false
-		}
-	}
-	return r.at == row.Time
+	return r.at == row.Time && row.Joins(r.values, r.about)
 }
 
 // device returns the device of a line.

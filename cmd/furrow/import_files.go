@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/history"
+	"furrow/tables/schema"
+)
+
+// An interruptedError says where a command stood when it was told to stop. The program exits with exitStopped.
+type interruptedError struct{ error }
+
+func (e *interruptedError) Unwrap() error { return e.error }
+
+// stoppedEarly marks an error of a command that was told to stop.
+func stoppedEarly(c *cli.Context, err error) error {
+	if c.Context.Err() != nil {
+		return &interruptedError{err}
+	}
+	return err
+}
+
+// An importFile is a file that is read, with the progress of that.
+type importFile struct {
+	*os.File
+	ctx   context.Context
+	show  *progress
+	size  int64
+	done  atomic.Int64 // bytes of the current round
+	began time.Time
+	close func() error
+}
+
+// importProgress begins to show progress, the first after a second.
+func importProgress(c *cli.Context) *progress {
+	every := 10 * time.Second
+	if onTerminal(c.App.ErrWriter) {
+		every = time.Second
+	}
+	show := newProgress(c.App.ErrWriter, every)
+	show.last = show.began.Add(time.Second - every)
+	return show
+}
+
+// openImport opens the file. The standard input is copied first, because it is read twice.
+func openImport(c *cli.Context, show *progress) (*importFile, error) {
+	f := &importFile{ctx: c.Context, show: show}
+	name := c.Args().First()
+	var err error
+	if name == "-" {
+		if f.File, err = os.CreateTemp("", "furrow-import-*"); err != nil {
+			return nil, err
+		}
+		f.close = func() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+		if f.size, err = io.Copy(f.File, c.App.Reader); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+	} else {
+		if f.File, err = os.Open(name); err != nil {
+			return nil, err
+		}
+		f.close = f.File.Close
+		info, err := f.Stat()
+		if err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder: import its files one by one", name)
+		}
+		if err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		f.size = info.Size()
+	}
+	f.begin("understanding")
+	return f, nil
+}
+
+// begin begins another round over the file.
+func (f *importFile) begin(what string) {
+	f.show.stage, f.began = what, time.Now()
+	f.done.Store(0)
+}
+
+func (f *importFile) Read(b []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, context.Cause(f.ctx)
+	}
+	n, err := f.File.Read(b)
+	f.did(n)
+	return n, err
+}
+
+func (f *importFile) ReadAt(b []byte, at int64) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, context.Cause(f.ctx)
+	}
+	n, err := f.File.ReadAt(b, at)
+	f.did(n)
+	return n, err
+}
+
+func (f *importFile) Seek(to int64, from int) (int64, error) {
+	if to == 0 && from == io.SeekStart {
+		f.done.Store(0)
+	}
+	return f.File.Seek(to, from)
+}
+
+func (f *importFile) did(n int) {
+	done := f.done.Add(int64(n))
+	if f.show.stage == "understanding" {
+		f.show.Wait(f.share(done))
+	}
+}
+
+// share says how much of the file is read, and how long the rest takes.
+func (f *importFile) share(done int64) string {
+	if f.size == 0 || done == 0 {
+		return "the file is empty"
+	}
+	part := min(1, float64(done)/float64(f.size))
+	left := time.Duration(float64(time.Since(f.began)) * (1 - part) / part)
+	return fmt.Sprintf("%.0f%% of the file's bytes, %v left", 100*part, left.Round(time.Second))
+}
+
+// progress shows how far an import is.
+func (f *importFile) progress(read, written int64) {
+	text := fmt.Sprintf("%s, %s written, %s a second", many(read, "line"), many(written, "row"),
+		grouped(int64(float64(read)/max(0.001, time.Since(f.began).Seconds()))))
+	if written == 0 {
+		text += ", " + f.share(f.done.Load())
+	}
+	f.show.Wait(text)
+}
+
+// importFiles write what an import reports to where the flags say.
+type importFiles struct {
+	c          *cli.Context
+	shown      int
+	problems   *jsonFile // nil without --errors
+	conflicts  *jsonFile
+	list       *jsonFile
+	registered []schema.DeviceID
+}
+
+// A jsonFile has a value on each line.
+type jsonFile struct {
+	file *os.File
+	out  *bufio.Writer
+	err  error
+}
+
+func newImportFiles(c *cli.Context) (f *importFiles, err error) {
+	f = &importFiles{c: c}
+	for flag, into := range map[string]**jsonFile{"errors": &f.problems, "conflicts": &f.conflicts,
+		"registered": &f.list} {
+		name := c.String(flag)
+		if name == "" {
+			continue
+		}
+		file, err := os.Create(name)
+		if err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		*into = &jsonFile{file: file, out: bufio.NewWriter(file)}
+	}
+	return f, nil
+}
+
+func (f *importFiles) add(found history.Problem) {
+	f.problems.write(found)
+	if f.shown++; f.shown > mostSaid {
+		return
+	}
+	device := ""
+	if found.Device != "" {
+		device = ", device " + string(found.Device)
+	}
+	fmt.Fprintf(f.c.App.ErrWriter, "line %d%s: %s\n", found.Line, device, found.Error)
+}
+
+func (f *importFiles) clash(found history.Conflict) { f.conflicts.write(found) }
+
+func (f *importFiles) register(device schema.DeviceID) {
+	f.registered = append(f.registered, device)
+	if f.list != nil && !f.c.Bool("dry-run") {
+		_, err := fmt.Fprintln(f.list.out, device)
+		f.list.err = errors.Join(f.list.err, err)
+	}
+}
+
+func (j *jsonFile) write(value any) {
+	if j != nil && j.err == nil {
+		j.err = json.NewEncoder(j.out).Encode(value)
+	}
+}
+
+func (f *importFiles) close() (err error) {
+	for _, j := range []*jsonFile{f.problems, f.conflicts, f.list} {
+		if j != nil {
+			err = errors.Join(err, j.err, j.out.Flush(), j.file.Close())
+		}
+	}
+	return err
+}

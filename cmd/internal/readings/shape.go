@@ -1,0 +1,224 @@
+package readings
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"furrow/cmd/internal/tabular"
+	"furrow/tables/schema"
+)
+
+// A shape is a form that a program is known to write. The zero shape is any file.
+type shape struct {
+	form    string // its name for people; empty: none that is known
+	device  string
+	time    string
+	sensor  string            // of the long form
+	key     string            // the row key of a reading
+	own     bool              // Furrow has written it
+	expand  map[string]string // objects whose members are columns, and the column whose value comes before their names
+	ignored map[string]string // columns that are left out, and why
+}
+
+// shapeOf recognizes a form by the columns of a file, and by its first record.
+func shapeOf(names []string, first tabular.Record) shape {
+	at := map[string]tabular.Cell{}
+	for i, name := range names {
+		at[name] = tabular.Cell{}
+		if i < len(first) {
+			at[name] = first[i]
+		}
+	}
+	has := func(names ...string) bool {
+		for _, name := range names {
+			if _, is := at[name]; !is {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case has("device", "time", "values", "row") && at["values"].Kind == '{' && isKey(at["row"].Text):
+		return shape{form: "furrow query --raw", own: true, device: "device", time: "time", key: "row",
+			expand: map[string]string{"values": ""}, ignored: map[string]string{"doubtful": "models decide it"}}
+	case has("device", "time", "sensor", "value", "row") && isKey(at["row"].Text):
+		return shape{form: "readings of Furrow", own: true, device: "device", time: "time", sensor: "sensor", key: "row",
+			ignored: map[string]string{"doubtful": "models decide it", "unit": "the configuration has it"}}
+	case has("PartitionKey", "RowKey"):
+		s := shape{form: "Azure Table", device: "PartitionKey", ignored: map[string]string{
+			"Timestamp": "it is when the row was written", "odata.etag": "it is a version", "etag": "it is a version"}}
+		if isKey(at["RowKey"].Text) {
+			s.time, s.key = "RowKey", "RowKey"
+		}
+		return s
+	case has("fields", "name", "tags", "timestamp") && at["fields"].Kind == '{' && at["tags"].Kind != '"':
+		return shape{form: "Telegraf", time: "timestamp", expand: map[string]string{"fields": "name", "tags": ""},
+			ignored: map[string]string{"name": "it comes before the names of the fields"}}
+	case has("_time", "_value", "_field"):
+		return shape{form: "InfluxDB", time: "_time", sensor: "field", ignored: influxColumns()}
+	case has("_time", "result", "table"):
+		return shape{form: "InfluxDB", time: "_time", ignored: influxColumns()}
+	}
+	return shape{}
+}
+
+func influxColumns() map[string]string {
+	why := map[string]string{"_measurement": "a field has one measurement"}
+	for _, name := range []string{"", "result", "table", "_start", "_stop"} {
+		why[name] = "it describes the query"
+	}
+	return why
+}
+
+// isKey reports whether a text is a row key of a reading.
+func isKey(text string) bool {
+	if len(text) < 19 || text[0] != '0' {
+		return false
+	}
+	_, err := schema.ParseRowKey(text)
+	return err == nil
+}
+
+// A source reads the records of a file by the columns of its shape.
+type source struct {
+	*tabular.Reader
+	shape shape
+	names []string
+	index map[string]int
+	first tabular.Record // read ahead to find the shape
+	err   error
+}
+
+func newSource(in *tabular.Reader) *source {
+	s := &source{Reader: in, index: map[string]int{}}
+	for {
+		s.first, s.err = in.Next()
+		if _, wrong := errors.AsType[*tabular.LineError](s.err); !wrong || len(in.Names) > 0 {
+			break
+		}
+	}
+	if s.shape = shapeOf(in.Names, s.first); s.first != nil && !s.plain() {
+		s.first, s.err = s.shaped(s.first)
+	}
+	return s
+}
+
+// plain reports whether the columns are those of the file.
+func (s *source) plain() bool {
+	return s.shape.expand == nil && s.shape.form != "Azure Table" && !s.shape.own
+}
+
+// columns returns the names of the columns so far.
+func (s *source) columns() []string {
+	if s.plain() {
+		return s.Names
+	}
+	return s.names
+}
+
+func (s *source) next() (r tabular.Record, err error) {
+	if r, err = s.first, s.err; r != nil || err != nil {
+		s.first, s.err = nil, nil
+		return r, err
+	}
+	r, err = s.Reader.Next()
+	if err != nil || s.plain() {
+		return r, err
+	}
+	return s.shaped(r)
+}
+
+// shaped returns a record with the members of objects as columns, and with the types that other columns name.
+func (s *source) shaped(r tabular.Record) (out tabular.Record, err error) {
+	out = make(tabular.Record, len(s.names))
+	before := ""
+	cells := map[string]tabular.Cell{}
+	for i, c := range r {
+		cells[s.Names[i]] = c
+	}
+	for i, c := range r {
+		name := s.Names[i]
+		prefix, expand := s.shape.expand[name]
+		if before = ""; prefix != "" {
+			before = cells[prefix].Text + "_"
+		}
+		switch {
+		case expand && c.Kind == '{':
+			if out, err = s.members(out, before, c.Text); err != nil {
+				return nil, err
+			}
+			continue
+		case strings.HasSuffix(name, "@type") || strings.HasSuffix(name, "@odata.type"):
+			continue
+		case s.shape.own && (name == "value" || name == "text" || name == "sensor"):
+			if c.Text = unguarded(c.Text); name == "value" {
+				if _, two := cells["text"]; two && c.Kind == '"' {
+					c.Kind = '0'
+				}
+			}
+		}
+		if of, ok := cells[name+"@type"]; ok && c.Kind == '"' {
+			c.Kind = edm(of.Text, c)
+		}
+		out = s.put(out, name, c)
+	}
+	return out, nil
+}
+
+func (s *source) members(out tabular.Record, before, text string) (tabular.Record, error) {
+	d := jsontext.NewDecoder(strings.NewReader(text))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, tabular.NewLineError(err)
+	}
+	for d.PeekKind() == '"' {
+		var name string
+		var value jsontext.Value
+		if err := json.UnmarshalDecode(d, &name); err != nil {
+			return nil, tabular.NewLineError(err)
+		}
+		if err := json.UnmarshalDecode(d, &value); err != nil {
+			return nil, tabular.NewLineError(err)
+		}
+		out = s.put(out, before+name, tabular.CellOf(value))
+	}
+	return out, nil
+}
+
+func (s *source) put(out tabular.Record, name string, c tabular.Cell) tabular.Record {
+	i, known := s.index[name]
+	if !known {
+		i = len(s.names)
+		s.index[name], s.names = i, append(s.names, name)
+	}
+	for len(out) <= i {
+		out = append(out, tabular.Cell{})
+	}
+	out[i] = c
+	return out
+}
+
+// edm returns the kind of a text of CSV whose type another column names.
+func edm(of string, c tabular.Cell) jsontext.Kind {
+	switch of {
+	case "Edm.Double", "Edm.Int32", "Edm.Int64":
+		return '0'
+	case "Edm.Boolean":
+		if b, ok := boolean(c.Text); ok && b {
+			return 't'
+		} else if ok {
+			return 'f'
+		}
+	}
+	return '"'
+}
+
+// unguarded removes the apostrophe by which Furrow keeps a spreadsheet from running a text.
+func unguarded(text string) string {
+	if len(text) > 1 && text[0] == '\'' && strings.ContainsRune("=+-@\t\r\n'", rune(text[1])) {
+		return text[1:]
+	}
+	return text
+}
