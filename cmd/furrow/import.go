@@ -30,7 +30,7 @@ next run of each pipeline folds what was imported, also where the device has new
 is replaced: a row with the same key and other values is a conflict, which is counted and not written. Invalid lines,
 and rows of the future, are reported by number and skipped.` + examples(
 			"import 2025.csv.gz --enrollment line4 --dry-run", "import 2025.parquet --enrollment line4",
-			"import pump-7.csv --device pump-7 --time-column Datum,Zeit --zone Europe/Berlin --decimal ,"),
+			"import pump-7.csv --device pump-7 --time-column Datum,Zeit --zone Europe/Berlin"),
 		Flags: append(append(storageFlags(), enrollmentFlag(),
 			&cli.StringFlag{Name: "device", Usage: "`ID` of the device of all rows: no column names it"}),
 			append(columnFlags(""),

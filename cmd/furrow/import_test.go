@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -56,4 +57,48 @@ func TestImportedRowsAreFoldedAndTheirGapsReported(t *testing.T) {
 	f.refused(exitUsage, "name one FILE", "import")
 	writeFile(t, "nobody.csv", "time,temp\n2026-01-01,1\n")
 	f.refused(exitUsage, "no column names the device", "import", "nobody.csv")
+}
+
+// TestAnImportAsksOrRefusesAndCanBeTakenBack imports a column that may or may not name devices.
+func TestAnImportAsksOrRefusesAndCanBeTakenBack(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	writeFile(t, "ids.csv", "id,time,temp\n1,2026-01-01T00:00:00Z,1\n2,2026-01-01T00:01:00Z,2\n")
+	f.refused(exitUsage, `decide with --device-column "id" (its values never repeat)`, "import", "ids.csv")
+	code, _, errs := f.run("import ids.csv --dry-run --device-column id")
+	for _, want := range []string{"device: column id\n", "time: column time, read as iso\n",
+		"earliest 2026-01-01T00:00:00Z", "line 2: 1 2026-01-01T00:00:00Z temp=1\n"} {
+		if code != exitOK || !strings.Contains(errs, want) {
+			t.Errorf("exit %d, no %q in\n%s", code, want, errs)
+		}
+	}
+	var sum historyLine
+	must(t, json.Unmarshal([]byte(f.must("import ids.csv --device-column id --registered new.txt --json")), &sum))
+	list, err := os.ReadFile("new.txt")
+	must(t, err)
+	if sum.Plan.TimeForm != "iso" || len(sum.Registered) != 2 || len(strings.Fields(string(list))) != 2 {
+		t.Errorf("%+v, %q", sum, list)
+	}
+	f.refused(exitUsage, "not both", "device", "remove", "1", "--file", "new.txt")
+	f.must("device remove --data --file new.txt --yes")
+	f.refused(exitFailed, `no device "1": the fleet has no devices`, "query", "1", "--raw", "--last", "1d")
+}
+
+// TestConflictsAreListedAndNotWritten imports a row with its key twice, with other values.
+func TestConflictsAreListedAndNotWritten(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	line := `{"device":"d1","row":"0638763840000000000-b","time":"2025-03-01T00:00:00Z","values":{"temp":%d}}`
+	writeFile(t, "a.jsonl", fmt.Sprintf(line, 1))
+	writeFile(t, "b.jsonl", fmt.Sprintf(line, 2))
+	f.must("import a.jsonl")
+	out := f.must("import b.jsonl --conflicts conflicts.jsonl")
+	found, err := os.ReadFile("conflicts.jsonl")
+	must(t, err)
+	if want := `{"line":1,"device":"d1","row":"0638763840000000000-b","stored":{"temp":"1"},"file":{"temp":"2"}}`; !strings.Contains(
+		out, "1 conflict with what is stored") || strings.TrimSpace(string(found)) != want {
+		t.Errorf("%s%s", out, found)
+	}
 }

@@ -91,15 +91,15 @@ func TestReplayStoresTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pumps.csv")
 	writeFile(t, file, "pump,at,bar\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T09:59:00Z,2\n"+
 		"p1,soon,3\np2,1970-01-01T00:00:00Z,4\np2,2009-05-01T10:00:00Z,5\n")
-	line, errs := f.simulated("--device-column pump --tenant acme --for 20s --replay", file)
+	line, errs := f.simulated("--device-column pump --years 1970-2100 --tenant acme --for 20s --replay", file)
 	if line.Devices != 2 || line.Made != 5 || line.Stored != 4 || line.SetAside["outside window"] != 1 ||
 		line.Wrong != 1 || f.readings() != 4 || !strings.Contains(errs, `line 5: "soon" is not a time`) {
 		t.Errorf("%+v; %d rows; %s", line, f.readings(), errs)
 	}
 	f.refused(exitFailed, "no token admits rows of more than 3660d; without --keep-times",
-		"simulate --device-column pump --keep-times --replay", file)
+		"simulate --device-column pump --years 1970-2100 --keep-times --replay", file)
 	recent := time.Now().Add(-48 * time.Hour).UTC().Truncate(time.Second)
-	writeFile(t, file, "id,at,bar\np3,"+recent.Format(time.RFC3339)+",1\n")
+	writeFile(t, file, "device,at,bar\np3,"+recent.Format(time.RFC3339)+",1\n")
 	if line, _ = f.simulated("--keep-times --tenant acme --for 20s --replay", file); line.Stored != 1 {
 		t.Errorf("%+v", line)
 	}

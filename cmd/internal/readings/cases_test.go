@@ -144,6 +144,18 @@ func TestCasesComeInAsTheyAreMeant(t *testing.T) {
 		{"r29-minus.csv", Columns{Sensors: []string{"Pressure"}}, []string{"c2-sv-SE 2026-01-31T13:05:07Z Pressure=0",
 			"c2-sv-SE 2026-01-31T13:06:07Z Pressure=-0.25", "c2-sv-SE 2026-01-31T13:07:07Z Pressure=-0.5",
 			"c2-sv-SE 2026-01-31T13:08:07Z Pressure=-0.75"}, nil},
+		{"r30-empty-group.parquet", Columns{}, []string{"v=0.5", "v=1.5", "v=2.5", "v=0.5", "v=1.5"}, nil},
+		{"r31-binary.parquet", Columns{}, []string{`bin="MTI="`, `bin="AA=="`, `bin="ICA="`}, nil},
+		{"r37-nan-inf.parquet", Columns{}, []string{"nan-1 2025-11-20T00:00:00Z hum=50 temp=21.5",
+			"nan-1 2025-11-20T00:01:00Z hum=51"}, map[int]string{3: "column hum: an infinity is no value",
+			4: "column hum: an infinity is no value"}},
+		{"r38-int96-padded.parquet", one, []string{" 2025-01-01T00:00:00Z temp=1.5", " 2025-01-01T01:00:00Z temp=2.5",
+			" 2025-01-01T02:00:00Z temp=3.5"}, nil},
+		{"r41-delta-fixed.parquet", one, []string{" 2025-01-01T00:00:00Z dec=1.25", " 2025-01-01T02:00:00Z dec=-3.5"},
+			map[int]string{2: "no values"}},
+		{"r42-duration.parquet", one, []string{" 2025-01-01T00:00:00Z run=90", " 2025-01-01T02:00:00Z run=3600"},
+			map[int]string{2: "no values"}},
+		{"r43-arrow-schema.parquet", one, []string{" 2025-01-01T00:00:00Z v=1.5"}, nil},
 		{"r32-encrypted.parquet", Columns{}, []string{"!encrypted"}, nil},
 		{"r33-sql-time.csv", Columns{}, []string{"t-sql 2026-01-31T12:05:07.1234567Z v=1"}, nil},
 		{"r34-sep-line.csv", Columns{Sensors: []string{"Pressure", "Note"}}, []string{
@@ -181,6 +193,76 @@ func TestCasesComeInAsTheyAreMeant(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLZ4RawHasTheValuesThatOthersRead reads a file that parquet-go reads as zeros.
+func TestLZ4RawHasTheValuesThatOthersRead(t *testing.T) {
+	in := must.Have(os.Open("testdata/cases/r04-lz4raw-required.parquet"))(t)
+	defer in.Close()
+	rows, wrong, err := rowsOf(t, in, Columns{})
+	if err != nil || len(wrong) > 0 || len(rows) != 1000 || rows[0] != "lz-1 2025-01-01T00:00:00Z hum=40 temp=20" ||
+		rows[999] != "lz-1 2025-01-01T00:16:39Z hum=45 temp=20.9" {
+		t.Errorf("%d rows, %v, %v: %q", len(rows), wrong, err, rows[max(0, len(rows)-1):])
+	}
+}
+
+// TestAPlanSaysWhatWasUnderstood of a file with misfits, missing values, odd positions, a duration and no zone.
+func TestAPlanSaysWhatWasUnderstood(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"", "device;time;temp;Druck (hPa);lat;lon\nd1;2025-01-02 08:00;1,5;NA;91;1\nd1;2025-01-01 08:00;error;7;2;\n" +
+			"d1;2025-01-03 08:00;2,5;8;;\n", `csv, UTF-8 ";" device=device time=time iso UTC true ` +
+			"first 2025-01-02T08:00:00Z earliest 2025-01-01T08:00:00Z latest 2025-01-03T08:00:00Z " +
+			"temp:temp:number:3:1:0 Druck (hPa):Druck__hPa_:number:2:0:1 lat::number:2:2:0 lon::number:1:2:0 " +
+			"[column Druck (hPa) is the sensor Druck__hPa_] 3"},
+		{"r42-duration.parquet", "", ` device= time=t`},
+	} {
+		in := io.Reader(strings.NewReader(c.text))
+		if c.file != "" {
+			in = must.Have(os.Open("testdata/cases/" + c.file))(t)
+		}
+		r := must.Have(Open(in, Columns{}))(t)
+		p := r.Plan
+		must.Succeed(t, r.Close())
+		got := fmt.Sprintf("%s, %s %q device=%s time=%s %s %s %v", p.Format, p.Encoding, p.Separator, p.Device, p.Time,
+			p.TimeForm, p.Zone, p.ZoneGuess)
+		for _, at := range p.Times {
+			got += " " + at.Which + " " + at.UTC
+		}
+		for _, column := range p.Columns {
+			if column.Column != p.Device && column.Column != p.Time {
+				got += fmt.Sprintf(" %s:%s:%s:%d:%d:%d", column.Column, column.Sensor, column.Type, column.Values, column.Misfits,
+					column.Missing)
+			}
+		}
+		got += fmt.Sprint(" ", p.Notes, " ", len(p.Rows))
+		if c.file != "" {
+			c.want, got = "run is a duration", strings.Join(p.Notes, " ")
+			if strings.Contains(got, c.want) {
+				continue
+			}
+		}
+		if got != c.want {
+			t.Errorf("%q\n%s\nwant\n%s", c.text, got, c.want)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	files := must.Have(filepath.Glob("testdata/cases/*"))(f)
+	for _, file := range files {
+		f.Add(string(must.Have(os.ReadFile(file))(f)))
+	}
+	f.Add("m,host=a v=1i,s=\"x\" 1735689600000000000\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.HasPrefix(text, "PAR1") {
+			t.Skip() // a damaged Parquet file has its own test
+		}
+		rows, _, err := rowsOf(t, strings.NewReader(text), Columns{})
+		again, _, errAgain := rowsOf(t, strings.NewReader(text), Columns{})
+		if !slices.Equal(rows, again) || (err == nil) != (errAgain == nil) {
+			t.Errorf("%q and %q, %v and %v", rows, again, err, errAgain)
+		}
+	})
 }
 
 func influxRows() []string {

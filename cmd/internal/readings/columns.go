@@ -176,7 +176,9 @@ func (s *survey) device() (role, error) {
 	if len(doubtful) == 0 {
 		unclear.What = "no column names the device"
 	}
-	unclear.What += "; name the only device of the file with --device ID, or its column"
+	if c.NeedsDevice {
+		unclear.What += "; name the only device of the file with --device ID, or its column"
+	}
 	return none(), unclear
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -69,10 +70,18 @@ func (p *parquetReader) open(from parquet.ReaderAtSeeker) (err error) {
 		}
 		p.add(n, n.name)
 	}
+	if arrow := p.file.MetaData().KeyValueMetadata().FindValue("ARROW:schema"); arrow != nil {
+		for name, unit := range durations(*arrow) {
+			if i := slices.Index(p.Names, name); i >= 0 {
+				p.Types[i] = "duration in " + unit
+				p.Notes = append(p.Notes, fmt.Sprintf("column %s is a duration: its values are numbers of %s", name, unit))
+			}
+		}
+	}
 	if len(p.Names) > MaxColumns {
 		return fmt.Errorf("the file has %d columns; at most %d are read", len(p.Names), MaxColumns)
 	}
-	return p.check()
+	return p.check(from)
 }
 
 // add adds the columns of a node: those of a group have its name too.
@@ -91,7 +100,7 @@ func (p *parquetReader) add(n *node, name string) {
 }
 
 // check refuses what arrow-go does not read, or reads wrongly, before the first row.
-func (p *parquetReader) check() error {
+func (p *parquetReader) check(from parquet.ReaderAtSeeker) error {
 	for g := range p.file.NumRowGroups() {
 		for i, leaf := range p.leaves {
 			chunk, err := p.file.MetaData().RowGroup(g).ColumnChunk(i)
@@ -106,8 +115,15 @@ func (p *parquetReader) check() error {
 			for _, encoding := range chunk.Encodings() {
 				if encoding == parquet.Encodings.DeltaByteArray &&
 					leaf.column.PhysicalType() == parquet.Types.FixedLenByteArray {
-					return fmt.Errorf("column %s has the encoding DELTA_BYTE_ARRAY for values of a fixed length, which is not "+
-						"read; write the file again without it", leaf.column.Path())
+					if leaf.column.MaxRepetitionLevel() > 0 {
+						return fmt.Errorf("list %s has the encoding DELTA_BYTE_ARRAY for values of a fixed length, which is not "+
+							"read; write the file again without it", leaf.column.Path())
+					}
+					if leaf.fixed == nil {
+						if leaf.fixed, err = newFixedReader(from, i); err != nil {
+							return fmt.Errorf("the Parquet file is damaged: %w", err)
+						}
+					}
 				}
 			}
 		}

@@ -27,6 +27,7 @@ type leaf struct {
 	value      int // the next of the values that were read
 	read       func() (entries int64, err error)
 	cell       func(i int) (Cell, error)
+	fixed      *fixedReader // reads the column instead; nil for most
 }
 
 // batch is how many entries are read at a time.
@@ -111,6 +112,13 @@ func (l *leaf) peek() (def, rep int16, err error) {
 
 // take returns the next entry.
 func (l *leaf) take() (def int16, c Cell, err error) {
+	if l.fixed != nil {
+		b, err := l.fixed.next()
+		if err == nil && b != nil {
+			c, err = l.bytes(b)
+		}
+		return 0, c, err
+	}
 	if def, _, err = l.peek(); err != nil {
 		return 0, c, err
 	}
