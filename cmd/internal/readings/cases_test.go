@@ -195,6 +195,41 @@ func TestCasesComeInAsTheyAreMeant(t *testing.T) {
 	}
 }
 
+// TestFormsThatProgramsWriteAreKnown reads small files in the forms of their programs.
+func TestFormsThatProgramsWriteAreKnown(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		columns Columns
+		want    []string
+	}{
+		{`{"temp":[{"ts":1735689600000,"value":"21.5"},{"ts":1735689660000,"value":"21.6"}],"door":[{"ts":1735689600000,` +
+			`"value":"open"}]}`, Columns{OneDevice: true}, []string{` 2025-01-01T00:00:00Z door="open"`,
+			" 2025-01-01T00:00:00Z temp=21.5", " 2025-01-01T00:01:00Z temp=21.6"}},
+		{`{"deviceInfo":{"devEui":"24e1","deviceName":"x"},"time":"2025-01-01T00:00:00Z","object":{"t":1}}`,
+			Columns{NeedsDevice: true}, []string{`24e1 2025-01-01T00:00:00Z deviceInfo="{\"deviceName\":\"x\"}" ` +
+				`object="{\"t\":1}"`}},
+		{"weather,site=us,device=a temperature=82,ok=true,note=\"a b\" 1735689600000000000\n", Columns{},
+			[]string{`a 2025-01-01T00:00:00Z weather_note="a b" weather_ok=true weather_temperature=82`}},
+		{"\"date\",\"t\"\n\"1\",\"2015-02-04 17:51:00\",23.18\n\"2\",\"2015-02-04 17:51:59\",23.15\n",
+			Columns{OneDevice: true}, []string{" 2015-02-04T17:51:00Z t=23.18", " 2015-02-04T17:51:59Z t=23.15"}},
+		{"entity_id,state,last_changed\ns.t,21.5,2025-01-01T00:00:00Z\ns.t,unavailable,2025-01-01T00:01:00Z\n",
+			Columns{NeedsDevice: true}, []string{"s.t 2025-01-01T00:00:00Z state=21.5"}},
+		{"Date;Time;power\n16/12/2006;17:24:00;4.216\n16/12/2006;17:25:00;?\n", Columns{OneDevice: true},
+			[]string{" 2006-12-16T17:24:00Z power=4.216"}},
+		{"device,time,v\nd,2025-01-01,\"1,234\"\n", Columns{}, []string{`!--decimal ","`}},
+		{"device,time,v\nd,1/2/2025,1\n", Columns{}, []string{`!--time-format "dmy"`}},
+		{"device,time,v\nd,2025010100,1\n", Columns{}, []string{`!--time-format "iso"`}},
+		{"device;time;a;b\nd;01.01.2025;1,5;1.234\n", Columns{}, []string{`!column b`}},
+	} {
+		rows, wrong, err := rowsOf(t, strings.NewReader(c.text), c.columns)
+		slices.Sort(rows)
+		if refused := c.want[0][0] == '!'; refused && (err == nil || !strings.Contains(err.Error(), c.want[0][1:])) ||
+			!refused && (err != nil || !slices.Equal(rows, c.want)) {
+			t.Errorf("%s\n%v, %v\n%q\nwant\n%q", c.text, err, wrong, rows, c.want)
+		}
+	}
+}
+
 // TestLZ4RawHasTheValuesThatOthersRead reads a file that parquet-go reads as zeros.
 func TestLZ4RawHasTheValuesThatOthersRead(t *testing.T) {
 	in := must.Have(os.Open("testdata/cases/r04-lz4raw-required.parquet"))(t)

@@ -61,7 +61,7 @@ func timeNames() (sure, likely []string) {
 	return []string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts",
 			"when",
 			"at", "recordedat", "measuredat", "observedat", "eventtime", "epoch", "unixtime", "zeitstempel", "messdatum"},
-		[]string{"date", "createdat", "receivedat", "lastchanged", "lastupdated", "zeit", "datum", "zeitpunkt", "fecha",
+		[]string{"date", "dt", "createdat", "receivedat", "lastchanged", "lastupdated", "zeit", "datum", "zeitpunkt", "fecha",
 			"horodatage", "hour"}
 }
 

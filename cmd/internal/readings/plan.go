@@ -109,7 +109,7 @@ func (s *survey) grow(in *source) {
 	sure, likely, weak := deviceNames()
 	device := slices.Concat(sure, likely, weak)
 	for _, name := range in.columns()[len(s.columns):] {
-		c := &column{name: name, typed: in.Format != tabular.CSV}
+		c := &column{name: name, typed: in.Format != tabular.CSV && s.shape.form != thingsBoard}
 		if slices.Contains(device, plain(name)) {
 			c.seen = map[string]bool{}
 		}
@@ -368,6 +368,11 @@ func (r *Reader) describe(s *survey) {
 				r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("column %s is the sensor %s",
 					cmp.Or(tabular.Printable(c.name, 40), "without a name"), own.Sensor))
 			}
+		}
+		if c.kind == texts && !c.typed && c.digits > 0 && c.digits == c.values-c.words && strings.IndexAny(c.first,
+			"0123456789.+-") == 0 && own.Sensor != "" {
+			r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("column %s is text: values such as %s are no plain numbers",
+				tabular.Printable(c.name, 40), tabular.Printable(c.first, 40)))
 		}
 		if i != r.roles.value {
 			r.Plan.Columns = append(r.Plan.Columns, own)

@@ -62,7 +62,45 @@ func shapeOf(names []string, first tabular.Record) shape {
 	case has("_time", "result", "table"):
 		return shape{form: "InfluxDB", time: "_time", ignored: influxColumns()}
 	}
-	return shape{}
+	for i := range names {
+		if i >= len(first) || !isSeries(first[i]) {
+			return shape{}
+		}
+	}
+	if len(names) == 0 {
+		return shape{}
+	}
+	return shape{form: thingsBoard, time: "ts", sensor: "sensor"}
+}
+
+const thingsBoard = "ThingsBoard"
+
+// isSeries reports whether a value is what ThingsBoard answers of a sensor: a list of times and values.
+func isSeries(c tabular.Cell) bool {
+	return c.Kind == '[' && strings.HasPrefix(c.Text, `[{"ts":`) && strings.Contains(c.Text, `"value":`)
+}
+
+// A point is a value of such a list.
+type point struct {
+	TS    jsontext.Value `json:"ts"`
+	Value jsontext.Value `json:"value"`
+}
+
+// points returns the values of all sensors as records of the long form.
+func (s *source) points(r tabular.Record) (all []tabular.Record, err error) {
+	for i, c := range r {
+		var points []point
+		if c.Kind == 0 {
+			continue
+		}
+		if err := json.Unmarshal([]byte(c.Text), &points); err != nil {
+			return nil, tabular.NewLineError(err)
+		}
+		for _, p := range points {
+			all = append(all, tabular.Record{{Text: s.Names[i], Kind: '"'}, tabular.CellOf(p.TS), tabular.CellOf(p.Value)})
+		}
+	}
+	return all, nil
 }
 
 func influxColumns() map[string]string {
@@ -88,7 +126,8 @@ type source struct {
 	shape shape
 	names []string
 	index map[string]int
-	first tabular.Record // read ahead to find the shape
+	ahead []tabular.Record // of ThingsBoard
+	first tabular.Record   // read ahead to find the shape
 	err   error
 }
 
@@ -100,7 +139,11 @@ func newSource(in *tabular.Reader) *source {
 			break
 		}
 	}
-	if s.shape = shapeOf(in.Names, s.first); s.first != nil && !s.plain() {
+	if s.shape = shapeOf(in.Names, s.first); s.shape.form == thingsBoard {
+		s.names = []string{"sensor", "ts", "value"}
+		s.ahead, s.err = s.points(s.first)
+		s.first = nil
+	} else if s.first != nil && !s.plain() {
 		s.first, s.err = s.shaped(s.first)
 	}
 	return s
@@ -108,7 +151,7 @@ func newSource(in *tabular.Reader) *source {
 
 // plain reports whether the columns are those of the file.
 func (s *source) plain() bool {
-	return s.shape.expand == nil && s.shape.form != "Azure Table" && !s.shape.own
+	return s.shape.expand == nil && s.shape.form != "Azure Table" && s.shape.form != thingsBoard && !s.shape.own
 }
 
 // columns returns the names of the columns so far.
@@ -120,13 +163,23 @@ func (s *source) columns() []string {
 }
 
 func (s *source) next() (r tabular.Record, err error) {
+	if len(s.ahead) > 0 {
+		r, s.ahead = s.ahead[0], s.ahead[1:]
+		return r, nil
+	}
 	if r, err = s.first, s.err; r != nil || err != nil {
 		s.first, s.err = nil, nil
 		return r, err
 	}
 	r, err = s.Reader.Next()
-	if err != nil || s.plain() {
+	switch {
+	case err != nil || s.plain():
 		return r, err
+	case s.shape.form == thingsBoard:
+		if s.ahead, err = s.points(r); err != nil {
+			return nil, err
+		}
+		return s.next()
 	}
 	return s.shaped(r)
 }

@@ -38,7 +38,8 @@ type column struct {
 	long     int // digits that a double does not hold
 	digits   int // texts with digits that are no numbers
 	natives  int // numbers of a typed format
-	counts   int // values that count rows: 0, 1, 2
+	counts   int // values that count rows, from 0 or 1
+	base     int // of them
 	clocks   int
 	misfit   string // the first value that is neither a number nor a word
 	first    string
@@ -110,7 +111,10 @@ func (c *column) add(cell tabular.Cell, row int) {
 	if c.separated == "" && n.differs(text) {
 		c.separated = text
 	}
-	if row-1 == c.counts && text == strconv.Itoa(c.counts) {
+	if row == 1 && text == "1" {
+		c.base = 1
+	}
+	if row-1 == c.counts && text == strconv.Itoa(c.counts+c.base) {
 		c.counts++
 	}
 }

@@ -56,7 +56,7 @@ func numeralOf(text string) (n numeral) {
 	n.fraction = strings.ContainsAny(text, ".,eE")
 	if digits := strings.TrimLeft(text, "+-"); !n.fraction {
 		f, err := strconv.ParseFloat(digits, 64)
-		n.code = len(digits) > 1 && digits[0] == '0'
+		n.code = len(digits) > 1 && digits[0] == '0' && digits == text
 		n.long = err != nil || len(digits) > 15 && strconv.FormatFloat(f, 'f', -1, 64) != strings.TrimLeft(digits, "0")
 	}
 	return n
@@ -83,7 +83,7 @@ func number(text string, decimal rune) (float64, bool) {
 // isMissing reports whether a text stands for no value where a number is wanted.
 func isMissing(text string) bool {
 	switch strings.ToLower(text) {
-	case "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "nil", "unavailable", "unknown", "-", "--", "---":
+	case "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "nil", "unavailable", "unknown", "-", "--", "---", "?":
 		return true
 	}
 	return false

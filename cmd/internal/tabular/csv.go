@@ -146,6 +146,7 @@ func (t *table) header() error {
 		return fmt.Errorf("line %d, the header: %w", t.Line, err)
 	}
 	if t.options.Readings {
+		names = t.numbered(names)
 		if err := t.doubtful(names); err != nil {
 			return err
 		}
@@ -156,6 +157,22 @@ func (t *table) header() error {
 		}
 	}
 	return t.setNames(names)
+}
+
+// numbered returns the names of columns with an empty one before them, where all lines have one field more that counts
+// them: the language R leaves out its name.
+func (t *table) numbered(names []string) []string {
+	for n := range ahead {
+		line, err := t.peekRecord(n)
+		if err != nil && n > 0 {
+			return append([]string{""}, names...)
+		}
+		cells, _ := t.split(line)
+		if len(cells) != len(names)+1 || cells[0] != strconv.Itoa(n+1) {
+			return names
+		}
+	}
+	return append([]string{""}, names...)
 }
 
 // setNames begins a table. In a file with several, columns of one name are one column.

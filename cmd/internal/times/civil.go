@@ -193,6 +193,9 @@ func (c *civil) zone(s *scanner) bool {
 	if sign != "+" {
 		c.offset = -c.offset
 	}
+	if before := s.rest; s.skip(" ") == "" || len(s.letters()) > 5 { // +0100 CET, as Go prints it
+		s.rest = before
+	}
 	return len(hours) == 2 && c.offset <= 16*3600 && c.offset >= -16*3600
 }
 
