@@ -69,7 +69,6 @@ type survey struct {
 	nested   map[role]*times.Guess
 	roles    roles
 	rows     int
-	zoneless bool
 	homes    map[string]string // measurement of a field of InfluxDB
 	badPlace int
 }

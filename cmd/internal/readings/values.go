@@ -82,6 +82,9 @@ func number(text string, decimal rune) (float64, bool) {
 
 // isMissing reports whether a text stands for no value where a number is wanted.
 func isMissing(text string) bool {
+	if len(text) > len("unavailable") {
+		return false
+	}
 	switch strings.ToLower(text) {
 	case "", "na", "n/a", "#n/a", "nan", "null", "(null)", "none", "nil", "unavailable", "unknown", "-", "--", "---", "?":
 		return true

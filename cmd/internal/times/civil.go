@@ -170,6 +170,10 @@ func (c *civil) half(s *scanner) bool {
 // zone reads Z, UTC, +01, +0100, +01:00, or a zone that RFC 2822 names.
 func (c *civil) zone(s *scanner) bool {
 	s.skip(" ")
+	if s.rest == "Z" {
+		c.zoned, s.rest = true, ""
+		return true
+	}
 	if name := s.letters(); name != "" {
 		hours, known := map[string]int{"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5,
 			"MST": -7, "MDT": -6, "PST": -8, "PDT": -7}[strings.ToUpper(name)]
@@ -246,6 +250,9 @@ type scanner struct{ rest string }
 func (s *scanner) weekday() {
 	before := s.rest
 	name := strings.ToLower(s.letters())
+	if name == "" {
+		return
+	}
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		if full := strings.ToLower(d.String()); len(name) >= 3 && (name == full || name == full[:3]) {
 			s.skip(", ")

@@ -49,7 +49,11 @@ const enough = 100
 // Add adds a value.
 func (g *Guess) Add(text string) {
 	if g.Values++; g.Values == enough {
-		g.candidates = slices.DeleteFunc(g.candidates, func(c Candidate) bool { return c.Fits == 0 })
+		first := g.candidates[0]
+		g.candidates = slices.DeleteFunc(g.candidates, func(c Candidate) bool {
+			same := first.order == "iso" && first.Fits == enough-1 && c.order != "iso" && c.sum == first.sum
+			return c.Fits == 0 || same // all begin with the year: the order of day and month does not matter
+		})
 	}
 	for i := range g.candidates {
 		g.candidates[i].add(text, g.Terms)
