@@ -20,16 +20,16 @@ const ahead = 10 * time.Minute
 
 // auditsDue reports whether a run puts audits, which the first run in every five minutes does, and the slot of the last
 // run that did. The answer stays the same, however often a run asks, until a later run has put audits.
-func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due bool, since tables.Ticks, err error) {
+func (r runTable) auditsDue(ctx context.Context, slot, now tables.Ticks) (due bool, since tables.Ticks, err error) {
 	if slot > now.Add(time.Hour) {
 		return false, 0, nil // a slot of next year would prevent audits until then
 	}
 	for try := range commit.Tries {
-		mark, op, err := p.auditMark(ctx, slot, now)
+		mark, op, err := r.auditMark(ctx, slot, now)
 		if err != nil || op.Kind == 0 {
 			return mark.Slot == slot && err == nil, mark.Since, err
 		}
-		_, err = p.runs().Do(ctx, op)
+		_, err = r.table.Do(ctx, op)
 		if err == nil {
 			return true, mark.Since, nil
 		}
@@ -45,21 +45,21 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 
 // auditMark returns the mark as it should be, and the operation that writes it. There is no operation if audits are not
 // due, or if this run or a later one has put them.
-func (p *Pipeline) auditMark(ctx context.Context, slot, now tables.Ticks) (next schema.AuditMark, op tables.Op,
+func (r runTable) auditMark(ctx context.Context, slot, now tables.Ticks) (next schema.AuditMark, op tables.Op,
 	err error) {
-	next = schema.AuditMark{Pipeline: p.Name, Slot: slot}
+	next = schema.AuditMark{Pipeline: r.pipeline, Slot: slot}
 	e, err := next.Entity()
 	if err != nil {
 		return next, op, err
 	}
-	found, err := p.runs().Get(ctx, e.PartitionKey, e.RowKey)
+	found, err := r.table.Get(ctx, e.PartitionKey, e.RowKey)
 	if errors.Is(err, tables.ErrNotFound) {
 		return next, tables.Insert(e), nil
 	}
 	if err != nil {
 		return next, op, err
 	}
-	last, err := schema.AuditMarkOf(p.Name, found)
+	last, err := schema.AuditMarkOf(r.pipeline, found)
 	switch {
 	case err != nil:
 		return next, op, fmt.Errorf("delete the row, and it is created again: %w", err)

@@ -40,7 +40,7 @@ func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, e
 			return r, err
 		}
 	}
-	return r, p.giveTurns(ctx, m, r, put)
+	return r, p.catchup().giveTurns(ctx, m, r, put)
 }
 
 // following returns the messages that follow from a device job.

@@ -15,7 +15,7 @@ const savedEvery = 20
 // master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
 // one out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	run, err := p.begin(ctx, m.Run)
+	run, err := p.runs().begin(ctx, m.Run)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
@@ -27,7 +27,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 	}
 	audit, since := m.Audit, tables.Ticks(0)
 	if audit == "" && p.Retention == nil {
-		due, before, err := p.auditsDue(ctx, m.Run, now)
+		due, before, err := p.runs().auditsDue(ctx, m.Run, now)
 		if err != nil {
 			return Result{}, fmt.Errorf("finding out whether audits are due: %w", err)
 		}
@@ -49,7 +49,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			return r, err
 		}
 		if len(names) == 0 {
-			if err := p.prune(ctx, m.Run); err != nil && ctx.Err() == nil {
+			if err := p.runs().prune(ctx, m.Run); err != nil && ctx.Err() == nil {
 				r.strange(p.Names.Runs(), err) // not worth putting all months again
 			}
 			if p.Retention != nil {
@@ -96,43 +96,6 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			}
 		}
 	}
-}
-
-// begun is what a master job begins with.
-type begun struct {
-	now       tables.Ticks    // of the service
-	targets   []tables.Entity // states of targets
-	scheduled bool            // the run has a row; that of a master job that was put by hand has none
-}
-
-// begin marks the run as begun, unless it is already.
-func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (b begun, err error) {
-	var own *tables.Entity
-	for page, err := range p.runs().Rows(ctx, tables.Query{Range: schema.RunAndTargets(p.Name, slot)}) {
-		if err != nil {
-			return b, err
-		}
-		if page.Time.IsZero() {
-			return b, tables.ErrNoDate
-		}
-		b.now = tables.TicksOf(page.Time)
-		for _, e := range page.Rows {
-			switch {
-			case e.RowKey == slot.String():
-				own = &e
-			case schema.IsTargetState(e.RowKey):
-				b.targets = append(b.targets, e)
-			}
-		}
-	}
-	if b.scheduled = own != nil; !b.scheduled {
-		return b, nil
-	}
-	run, err := schema.RunOf(*own)
-	if err != nil || run.Started != 0 {
-		return b, err
-	}
-	return b, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: b.now}, tables.AnyETag)
 }
 
 // small is how many devices one job may plan, in any number of partitions. A page of storage costs as little as a row.

@@ -2,8 +2,6 @@ package jobs
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"time"
 
 	"furrow/jobs/commit"
@@ -78,7 +76,6 @@ func (p *Pipeline) marks() time.Duration  { return cmp.Or(p.Marks, 5*time.Minute
 func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxBatch) }
 func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
-func (p *Pipeline) turns() int            { return cmp.Or(p.Turns, 16) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
@@ -108,20 +105,6 @@ func (p *Pipeline) writer() *commit.Writer {
 // keeps reports whether an output is still kept.
 func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool {
 	return retain.KeepsOutput(p.Keep, m, p.modelOf, e, now)
-}
-
-func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }
-
-// merge merges what is not zero into a run's row. A missing row is fine.
-func (p *Pipeline) merge(ctx context.Context, r schema.Run, version tables.ETag) error {
-	e, err := r.Entity()
-	if err != nil {
-		return err
-	}
-	if _, err = p.runs().Do(ctx, tables.Merge(e, version)); errors.Is(err, tables.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // A Retention says what a pipeline deletes: all that the policy lets go and no other pipeline needs.

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"furrow/tables"
@@ -25,7 +24,7 @@ func (p *Pipeline) waitForClocks(ctx context.Context, slot, at tables.Ticks) (bo
 	if err != nil || steady {
 		return false, err
 	}
-	return true, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Skipped: untilSteady}, tables.AnyETag)
+	return true, p.runs().merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Skipped: untilSteady}, tables.AnyETag)
 }
 
 // steady reports whether a pipeline that folds has had runs in several hours before a moment. All clocks are one on a
@@ -42,32 +41,9 @@ func (p *Pipeline) steady(ctx context.Context, at tables.Ticks) (bool, error) {
 // ranBefore reports whether the pipeline has had runs in several hours or slots before a moment.
 func (p *Pipeline) ranBefore(ctx context.Context, at tables.Ticks) (bool, error) {
 	if p.Cadence > time.Hour {
-		n, err := p.began(ctx, at.Add(-(steadySlots+1)*p.Cadence), at, 1)
+		n, err := p.runs().began(ctx, at.Add(-(steadySlots+1)*p.Cadence), at, 1)
 		return n >= steadySlots, err
 	}
-	n, err := p.began(ctx, at.Add(-steadySpan), at, tables.Hour)
+	n, err := p.runs().began(ctx, at.Add(-steadySpan), at, tables.Hour)
 	return n >= steadyHours, err
-}
-
-// began counts the spans of a length in which runs of the pipeline have begun.
-func (p *Pipeline) began(ctx context.Context, from, to, every tables.Ticks) (n int, err error) {
-	var last tables.Ticks
-	rows := tables.RowsBetween(string(p.Name), from.String(), (to + 1).String())
-	for e, err := range p.runs().Entities(ctx, tables.Query{Range: rows, Select: []string{"PartitionKey", "RowKey",
-		"Started"}}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-		run, err := schema.RunOf(e)
-		if err != nil || run.Started == 0 {
-			continue // whoever reads runs says what is wrong
-		}
-		if at := run.Slot - run.Slot%every; n == 0 || at != last {
-			n, last = n+1, at
-		}
-	}
-	return n, nil
 }

@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"furrow/jobs/commit"
 	"furrow/jobs/tracking"
@@ -11,9 +13,19 @@ import (
 	"furrow/tables/schema"
 )
 
+// A catchup gives turns to devices that are far behind.
+type catchup struct {
+	tracking *tables.Table
+	most     int           // Pipeline.Turns
+	marks    time.Duration // Pipeline.Marks
+}
+
+// catchup returns what gives turns for the pipeline.
+func (p *Pipeline) catchup() catchup { return catchup{p.tracking(), cmp.Or(p.Turns, 16), p.marks()} }
+
 // giveTurns lets waiting devices catch up. Waiting are those that a job found, and those that it has found to be far
 // behind. For each device whose chain the job has ended, another one of its tenant follows.
-func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putter) error {
+func (c catchup) giveTurns(ctx context.Context, m Message, r Result, put Putter) error {
 	m = m.Untried()
 	m.Claim = ""
 	waiting := r.Waiting
@@ -21,12 +33,12 @@ func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putte
 		waiting = slices.SortedFunc(slices.Values(slices.Concat(r.Waiting, r.Behind)), schema.Place.Compare)
 	}
 	for _, of := range slices.CompactFunc(slices.Clone(waiting), schema.Place.SharesTenant) {
-		if err := p.fillTurns(ctx, m, of, put); err != nil {
+		if err := c.fillTurns(ctx, m, of, put); err != nil {
 			return fmt.Errorf("giving devices of tenant %s that are far behind their turns: %w", of.Key.Tenant(), err)
 		}
 	}
 	for _, of := range r.ended {
-		if err := p.passTurn(ctx, m, of, put); err != nil {
+		if err := c.passTurn(ctx, m, of, put); err != nil {
 			return fmt.Errorf("giving the turn of device %s to another one: %w", of.Device(), err)
 		}
 	}
@@ -36,18 +48,18 @@ func (p *Pipeline) giveTurns(ctx context.Context, m Message, r Result, put Putte
 // fillTurns gives the tenant's free turns in a partition to the first waiting devices. Jobs that do this at the same
 // time choose the same devices, and only one can give each its turn. The devices that have one are counted last, so
 // that two jobs do not both give away the same turns.
-func (p *Pipeline) fillTurns(ctx context.Context, m Message, of schema.Place, put Putter) error {
+func (c catchup) fillTurns(ctx context.Context, m Message, of schema.Place, put Putter) error {
 	keys := schema.MembersOf(of.Key.Tenant())
-	waiting, now, err := p.chains(ctx, of.Month, keys, schema.TracksWaiting())
+	waiting, now, err := c.chains(ctx, of.Month, keys, schema.TracksWaiting())
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	taken, _, err := p.chains(ctx, of.Month, keys, schema.TracksBehind(now))
+	taken, _, err := c.chains(ctx, of.Month, keys, schema.TracksBehind(now))
 	if err != nil {
 		return err
 	}
-	for _, e := range waiting[:min(len(waiting), p.turns()-len(taken))] {
-		if _, err := p.startChain(ctx, m, e, now, put); err != nil {
+	for _, e := range waiting[:min(len(waiting), c.most-len(taken))] {
+		if _, err := c.startChain(ctx, m, e, now, put); err != nil {
 			return err
 		}
 	}
@@ -56,13 +68,13 @@ func (p *Pipeline) fillTurns(ctx context.Context, m Message, of schema.Place, pu
 
 // passTurn gives the turn of a device that has caught up to the next one of its tenant and partition, the first after
 // the last.
-func (p *Pipeline) passTurn(ctx context.Context, m Message, of schema.Place, put Putter) error {
+func (c catchup) passTurn(ctx context.Context, m Message, of schema.Place, put Putter) error {
 	after := schema.MembersOf(of.Key.Tenant())
 	before := after
 	after.From, after.After, before.Before = "", string(of.Key), string(of.Key)
 	for _, keys := range []tables.Keys{after, before} {
 		for {
-			waiting, now, err := p.chains(ctx, of.Month, keys, schema.TracksWaiting())
+			waiting, now, err := c.chains(ctx, of.Month, keys, schema.TracksWaiting())
 			if err != nil {
 				return err
 			}
@@ -70,7 +82,7 @@ func (p *Pipeline) passTurn(ctx context.Context, m Message, of schema.Place, put
 				break
 			}
 			for _, e := range waiting {
-				if started, err := p.startChain(ctx, m, e, now, put); err != nil || started {
+				if started, err := c.startChain(ctx, m, e, now, put); err != nil || started {
 					return err
 				}
 				keys.From, keys.After = "", e.RowKey
@@ -82,11 +94,11 @@ func (p *Pipeline) passTurn(ctx context.Context, m Message, of schema.Place, put
 
 // chains returns the first rows in a range of a partition that match a filter, as many as there are turns, and the
 // service's time.
-func (p *Pipeline) chains(ctx context.Context, month schema.Month, keys tables.Keys, filter string) (
+func (c catchup) chains(ctx context.Context, month schema.Month, keys tables.Keys, filter string) (
 	rows []tables.Entity, now tables.Ticks, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(month.String()), Rows: keys}, Filter: filter,
-		Select: []string{schema.TrackChainMark}, Size: p.turns()}
-	for page, err := range p.tracking().Rows(ctx, q) {
+		Select: []string{schema.TrackChainMark}, Size: c.most}
+	for page, err := range c.tracking.Rows(ctx, q) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -94,16 +106,16 @@ func (p *Pipeline) chains(ctx context.Context, month schema.Month, keys tables.K
 			return nil, 0, tables.ErrNoDate
 		}
 		now = tables.TicksOf(page.Time)
-		if rows = append(rows, page.Rows...); len(rows) >= p.turns() {
+		if rows = append(rows, page.Rows...); len(rows) >= c.most {
 			break
 		}
 	}
-	return rows[:min(len(rows), p.turns())], now, nil
+	return rows[:min(len(rows), c.most)], now, nil
 }
 
 // startChain puts the message of a waiting device, unless its row has changed since it was read: somebody else has.
 // After a crash before the message is put, the mark expires, and the message is put again like any other lost one.
-func (p *Pipeline) startChain(ctx context.Context, m Message, waiting tables.Entity, now tables.Ticks, put Putter) (
+func (c catchup) startChain(ctx context.Context, m Message, waiting tables.Entity, now tables.Ticks, put Putter) (
 	started bool, err error) {
 	month, err := schema.ParseMonth(waiting.PartitionKey)
 	if err != nil {
@@ -113,10 +125,10 @@ func (p *Pipeline) startChain(ctx context.Context, m Message, waiting tables.Ent
 	if err != nil {
 		return false, err
 	}
-	chain := tracking.Mark{ID: waiting.Get(schema.TrackChainMark).Text(), Until: now.Add(p.marks())}
+	chain := tracking.Mark{ID: waiting.Get(schema.TrackChainMark).Text(), Until: now.Add(c.marks)}
 	e := tables.Entity{PartitionKey: waiting.PartitionKey, RowKey: waiting.RowKey}
 	chain.SetChain(&e)
-	if placed, err := commit.Place(ctx, p.tracking(), tables.Merge(e, waiting.ETag)); !placed {
+	if placed, err := commit.Place(ctx, c.tracking, tables.Merge(e, waiting.ETag)); !placed {
 		return false, err
 	}
 	place := schema.Place{Month: month, Key: key}

@@ -2,11 +2,12 @@ package model
 
 import (
 	"context"
-	"furrow/tables/schema"
-	"furrow/worker/query"
 	"log/slog"
 	"slices"
 	"time"
+
+	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // Accounts are where a fleet is stored, in one or in several whose answers are joined, and what the poller keeps of it

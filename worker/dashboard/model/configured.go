@@ -1,14 +1,15 @@
 package model
 
 import (
+	"slices"
+	"strings"
+	"time"
+
 	"furrow/jobs/fold"
 	"furrow/jobs/rate"
 	"furrow/jobs/retain"
 	"furrow/tables/schema"
 	"furrow/worker/query"
-	"slices"
-	"strings"
-	"time"
 )
 
 // A Pipeline is what the model knows of a configured pipeline. What it can show follows from what the
