@@ -1,13 +1,19 @@
 package verify_test
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/verify"
 )
 
@@ -71,5 +77,50 @@ func TestWorkersMayGoOn(t *testing.T) {
 		if d.Reason != verify.NotDue && d.Device != "" {
 			t.Error(d)
 		}
+	}
+}
+
+// TestStoppedJobIsInFlight: a worker is told to stop when a job has written outputs and not yet moved the checkpoint.
+func TestStoppedJobIsInFlight(t *testing.T) {
+	f := newFixture(t, fold.Sensors{}, plain)
+	device := string(f.member().Device)
+	for n := range 5 {
+		e := tables.Entity{PartitionKey: device, RowKey: (f.at(n) + 3*tables.Hour).String()}
+		e.Properties = plain(0, n)
+		f.put(f.Readings, e)
+	}
+	f.ahead += 4 * time.Hour
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	later := f.laterBy()
+	p := f.pipeline()
+	p.Client = f.World.Connect(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+		if r.Body != nil {
+			body := must.Have(io.ReadAll(r.Body))(t)
+			if r.Body = io.NopCloser(bytes.NewReader(body)); bytes.Contains(body, []byte(`"`+schema.TrackCheckpoint+`"`)) {
+				stop()
+				return nil, context.Canceled
+			}
+		}
+		return later.Do(r)
+	}))
+	if _, err := p.Run(ctx, f.Batch); err == nil {
+		t.Fatal("the job was not stopped")
+	}
+	inFlight := 0
+	f.config.Client = f.later()
+	for d, err := range f.config.Run(t.Context()) {
+		must.Succeed(t, err)
+		if strange := unexplained(d.Differences); len(strange) > 0 {
+			t.Error(text(strange))
+		}
+		for _, x := range d.Differences {
+			if x.Reason == verify.InFlight && strings.HasPrefix(x.Output, "rollups") {
+				inFlight++
+			}
+		}
+	}
+	if inFlight == 0 {
+		t.Error("no output is in flight")
 	}
 }

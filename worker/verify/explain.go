@@ -93,7 +93,7 @@ func (p *pipe) explain(d *difference) Reason {
 		return Refold
 	case p.track.again.from < d.to && d.from < p.track.again.to:
 		return InFlight
-	case p.track.Claimed() && d.to > tables.TicksBefore(p.track.Checkpoint):
+	case p.track.unfinished() && d.to > tables.TicksBefore(p.track.Checkpoint):
 		return InFlight
 	case p.track.Attempts > 0 && d.to > tables.TicksBefore(p.track.Checkpoint):
 		return Held

@@ -82,14 +82,16 @@ func (f *fixture) at(n int) tables.Ticks {
 func (f *fixture) client() *tables.Client { return f.World.Connect(f.t, nil) }
 
 // later returns a client to which storage says a later time.
-func (f *fixture) later() *tables.Client {
-	return f.World.Connect(f.t, faults.Func(func(r *http.Request) (*http.Response, error) {
+func (f *fixture) later() *tables.Client { return f.World.Connect(f.t, f.laterBy()) }
+
+func (f *fixture) laterBy() faults.Func {
+	return func(r *http.Request) (*http.Response, error) {
 		answer, err := http.DefaultClient.Do(r)
 		if err == nil {
 			answer.Header.Set("Date", time.Now().Add(f.ahead).UTC().Format(http.TimeFormat))
 		}
 		return answer, err
-	}))
+	}
 }
 
 // month returns the message of a run.

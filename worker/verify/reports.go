@@ -311,5 +311,25 @@ func (h *home) whyReport(ctx context.Context, p Pipeline, w schema.Window, bucke
 	if turn, is := schema.GroupTurnOf(row); is && turn.ID != "" && turn.Until > now {
 		return InFlight, nil
 	}
+	return h.whyUnfinished(ctx, partitions, bucket.Add(time.Duration(w)))
+}
+
+// whyUnfinished returns InFlight if a job may have written buckets of a device up to a time, whose marks it puts when it
+// commits.
+func (h *home) whyUnfinished(ctx context.Context, partitions *tables.Table, to tables.Ticks) (Reason, error) {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(h.at.Month.String()),
+		Rows: schema.MembersOf(h.at.Tenant)}, Select: trackProperties()}
+	for e, err := range partitions.Entities(ctx, q) {
+		if err != nil {
+			return Unknown, err
+		}
+		t, err := trackOf(e)
+		if err != nil {
+			return Unknown, err
+		}
+		if t.unfinished() && tables.TicksBefore(t.Checkpoint) < to {
+			return InFlight, nil
+		}
+	}
 	return Unknown, nil
 }

@@ -55,8 +55,7 @@ const (
 // readTrack reads the tracking row of a membership, and the time of the service.
 func readTrack(ctx context.Context, t *tables.Table, m schema.Member) (row track, now tables.Ticks, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))},
-		Select: append(schema.TrackProperties(), schema.TrackFence, schema.TrackSettings, schema.TrackLedger,
-			schema.TrackCoverage, schema.TrackWatermark)}
+		Select: trackProperties()}
 	for page, err := range t.Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return row, now, nil
@@ -72,6 +71,11 @@ func readTrack(ctx context.Context, t *tables.Table, m schema.Member) (row track
 		}
 	}
 	return row, now, nil
+}
+
+func trackProperties() []string {
+	return append(schema.TrackProperties(), schema.TrackFence, schema.TrackSettings, schema.TrackLedger,
+		schema.TrackCoverage, schema.TrackWatermark)
 }
 
 func trackOf(e tables.Entity) (t track, err error) {
@@ -188,6 +192,12 @@ func (t *track) over(from, to tables.Ticks) (why int64, sealed bool) {
 		at = d.to
 	}
 	return why, sealed && at >= to
+}
+
+// unfinished reports whether a job may have written outputs above the checkpoint: it has claimed the row and not
+// committed, or was told to stop in between and has given the row back.
+func (t *track) unfinished() bool {
+	return t.Claimed() || t.Claim == "" && t.version.fence != 0
 }
 
 // has reports whether the checkpoint has passed a row.
