@@ -90,7 +90,7 @@ func understand(c *cli.Context, file io.Reader) (*readings.Reader, error) {
 			return in, err
 		}
 		if !onTerminal(c.App.Reader) || !onTerminal(c.App.ErrWriter) || c.Args().First() == "-" {
-			return nil, usagef(c, "%s: %v", c.Args().First(), unclear)
+			return nil, usagef(c, "%v", unclear)
 		}
 		if err := decide(c, asking, unclear); err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func decide(c *cli.Context, in *bufio.Reader, unclear *tabular.UnclearError) err
 	answer, err := in.ReadString('\n')
 	answer = strings.TrimSpace(answer)
 	if err != nil || answer == "" {
-		return usagef(c, "%s: %v", c.Args().First(), unclear)
+		return usagef(c, "%v", unclear)
 	}
 	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(unclear.Choices) {
 		answer = unclear.Choices[n-1].Value

@@ -314,8 +314,8 @@ func (h *home) whyReport(ctx context.Context, p Pipeline, w schema.Window, bucke
 	return h.whyUnfinished(ctx, partitions, bucket.Add(time.Duration(w)))
 }
 
-// whyUnfinished returns InFlight if a job may have written buckets of a device up to a time, whose marks it puts when it
-// commits.
+// whyUnfinished returns InFlight if a job may have written buckets of a device up to a time. It puts their marks when
+// it commits.
 func (h *home) whyUnfinished(ctx context.Context, partitions *tables.Table, to tables.Ticks) (Reason, error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(h.at.Month.String()),
 		Rows: schema.MembersOf(h.at.Tenant)}, Select: trackProperties()}
