@@ -367,7 +367,8 @@ func TestNewEnrollmentIsFoundAtOnce(t *testing.T) {
 		}
 		stop()
 		strangers.Wait()
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(3 * readPause / 2) // a read that strangers asked for and did not wait for has ended
+		synctest.Wait()
 		e := plant("line5")
 		row := must.Have(e.Entity())(t)
 		s.answer = func() *http.Response { return pageOf(t, row) }
