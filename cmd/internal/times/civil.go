@@ -288,7 +288,7 @@ func (s *scanner) skip(set string) string {
 	return s.take(len(s.rest) - len(strings.TrimLeft(s.rest, set)))
 }
 
-// number returns the value of at most 18 digits, or -1 of none.
+// number parses at most 18 digits. An empty text is -1.
 func number(digits string) (n int) {
 	if digits == "" {
 		return -1
