@@ -46,7 +46,8 @@ type found struct {
 }
 
 // Find returns an enrollment as it was stored within Recent, or ErrNoEnrollment. All callers
-// share one read of the whole table. For an unknown enrollment, see Renew. While storage cannot be read, the last result is used for up to five minutes.
+// share one read of the whole table. For an unknown enrollment, see Renew. While storage cannot
+// be read, the last result is used for up to five minutes.
 func (n *Enrollments) Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	byID, err := n.recently(ctx)
 	if err != nil {
