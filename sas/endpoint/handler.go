@@ -120,8 +120,12 @@ func (h *Handler) dispatch(x *exchange) *refusal {
 			continue
 		}
 		if x.r.Method != to.method && (to.method != http.MethodGet || x.r.Method != http.MethodHead) {
-			x.w.Header().Set("Allow", to.method)
-			return &refusal{code: MethodNotAllowed, detail: "this path takes " + to.method}
+			allow := to.method
+			if allow == http.MethodGet {
+				allow = "GET, HEAD"
+			}
+			x.w.Header().Set("Allow", allow)
+			return &refusal{code: MethodNotAllowed, detail: "this path takes " + allow}
 		}
 		x.id = id
 		return to.serve(h, x)

@@ -27,17 +27,17 @@ type arrowWriter struct {
 func newArrow(w io.Writer, columns *columns) *arrowWriter {
 	var fields []arrow.Field
 	for _, c := range columns.all {
-		fields = append(fields, arrow.Field{Name: c.name, Type: c.kind.arrow(), Nullable: true})
+		fields = append(fields, arrow.Field{Name: c.name, Type: c.arrow(), Nullable: true})
 	}
 	schema := arrow.NewSchema(fields, nil)
 	return &arrowWriter{out: ipc.NewWriter(w, ipc.WithSchema(schema)),
 		builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), columns: columns}
 }
 
-// arrow returns the type in Arrow. Times are in microseconds: in nanoseconds they would end in the year 2262, and a
-// device's clock may not.
-func (k kind) arrow() arrow.DataType {
-	switch k {
+// arrow returns a column's type in Arrow. Times are in microseconds: in nanoseconds they would end in the year 2262,
+// and a device's clock may not. Names that repeat from line to line are in a dictionary of each record batch.
+func (c *column) arrow() arrow.DataType {
+	switch c.kind {
 	case number:
 		return arrow.PrimitiveTypes.Float64
 	case count:
@@ -47,13 +47,19 @@ func (k kind) arrow() arrow.DataType {
 	case flag:
 		return arrow.FixedWidthTypes.Boolean
 	}
+	switch c.name {
+	case "device", "sensor", "tenant", "site", "unit":
+		return &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int16, ValueType: arrow.BinaryTypes.String}
+	}
 	return arrow.BinaryTypes.String
 }
 
 func (a *arrowWriter) Row(row any) error {
 	return a.columns.lines(row, func(cells []cell) error {
 		for i := range cells {
-			a.append(a.builder.Field(i), &cells[i])
+			if err := a.append(a.builder.Field(i), &cells[i]); err != nil {
+				return err
+			}
 		}
 		if a.lines++; a.lines == batchLines || a.text >= batchText {
 			return a.flush()
@@ -62,10 +68,10 @@ func (a *arrowWriter) Row(row any) error {
 	})
 }
 
-func (a *arrowWriter) append(to array.Builder, v *cell) {
+func (a *arrowWriter) append(to array.Builder, v *cell) error {
 	if !v.has {
 		to.AppendNull()
-		return
+		return nil
 	}
 	switch to := to.(type) {
 	case *array.Float64Builder:
@@ -80,7 +86,10 @@ func (a *arrowWriter) append(to array.Builder, v *cell) {
 		text := strings.ToValidUTF8(v.csv(), "\ufffd")
 		to.Append(text)
 		a.text += len(text)
+	case *array.BinaryDictionaryBuilder:
+		return to.AppendString(strings.ToValidUTF8(v.csv(), "\ufffd"))
 	}
+	return nil
 }
 
 func (a *arrowWriter) flush() error {

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -105,7 +106,7 @@ d       2026-11-20 08:00:00.5  2026-11-20 08:00:00  t                       0.3 
 	defer r.Release()
 	var fields, values []string
 	for _, f := range r.Schema().Fields() {
-		fields = append(fields, f.Name+" "+f.Type.String())
+		fields = append(fields, strings.TrimSpace(f.Name+" "+f.Type.Name()))
 	}
 	for r.Next() {
 		for i := range int(r.RecordBatch().NumRows()) {
@@ -114,8 +115,8 @@ d       2026-11-20 08:00:00.5  2026-11-20 08:00:00  t                       0.3 
 			}
 		}
 	}
-	want := "device utf8, at timestamp[us, tz=UTC], until timestamp[us, tz=UTC], sensor utf8, value float64, text utf8, " +
-		"good bool, site utf8, labels utf8, place_lat float64, hidden utf8"
+	want := "device dictionary, at timestamp, until timestamp, sensor dictionary, value float64, text utf8, good bool, " +
+		"site dictionary, labels utf8, place_lat float64, hidden utf8"
 	if got := strings.Join(fields, ", "); got != want {
 		t.Errorf("Arrow has the columns %s, want %s", got, want)
 	}
@@ -256,5 +257,37 @@ func TestAnswersHaveColumnsOfTheirOwn(t *testing.T) {
 		if all := slices.Compact(slices.Clone(names)); len(all) != len(names) || len(names) < 4 {
 			t.Errorf("%T has the columns %q", row, names)
 		}
+	}
+}
+
+// TestNamesInArrowAreThoseOfTheirLines has three record batches, each with names of its own.
+func TestNamesInArrowAreThoseOfTheirLines(t *testing.T) {
+	type row struct {
+		Device string `column:"device"`
+		Number int64  `column:"number"`
+	}
+	name := func(i int64) string { return fmt.Sprint("d", i/1000) }
+	var rows []row
+	for i := range int64(2*batchLines + 100) {
+		rows = append(rows, row{name(i), i})
+	}
+	text := written(t, Arrow, rows)
+	if per := len(text) / len(rows); per > 12 {
+		t.Errorf("a line has %d bytes", per)
+	}
+	r := must.Have(ipc.NewReader(strings.NewReader(text)))(t)
+	defer r.Release()
+	next := int64(0)
+	for r.Next() {
+		b := r.RecordBatch()
+		for i := range int(b.NumRows()) {
+			if got := b.Column(0).ValueStr(i); got != name(next) || b.Column(1).ValueStr(i) != fmt.Sprint(next) {
+				t.Fatalf("line %d is of %s and has the number %s", next, got, b.Column(1).ValueStr(i))
+			}
+			next++
+		}
+	}
+	if r.Err() != nil || next != int64(len(rows)) {
+		t.Errorf("%d lines: %v", next, r.Err())
 	}
 }

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/must"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/dashboard/web"
@@ -217,5 +220,52 @@ func TestErrorsArePagesForPeopleAndJSONForPrograms(t *testing.T) {
 	for _, target := range []string{"/v1/nowhere", "/v1/devices/nobody", "/v1/devices/nobody/series",
 		"/v1/tenants/nobody/day"} {
 		wantProblem(t, target, f.get(target), api.NotFound)
+	}
+}
+
+// TestAnswersAreInTheEncodingThatIsAskedFor: whoever takes both gets gzip, as before.
+func TestAnswersAreInTheEncodingThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 30, Config{Loopback: true})
+	f.run(t, 30)
+	const target = "/v1/devices?format=jsonl&limit=1000"
+	want := f.get(target).Body.String()
+	for asked, encoding := range map[string]string{"zstd": "zstd", "gzip": "gzip", "gzip, deflate, br, zstd": "gzip",
+		"gzip;q=0.5, zstd": "zstd", "br": ""} {
+		w := f.get(target, "Accept-Encoding", asked)
+		if got := w.Header().Get("Content-Encoding"); got != encoding {
+			t.Errorf("%s: %q, want %q", asked, got, encoding)
+		}
+		if encoding == "zstd" {
+			z := must.Have(zstd.NewReader(w.Body))(t)
+			if got := must.Have(io.ReadAll(z))(t); string(got) != want {
+				t.Errorf("%s: %d bytes, want %d", asked, len(got), len(want))
+			}
+			z.Close()
+		}
+	}
+}
+
+// TestRefusedMethodsNameThoseThatThereAre has addresses with one method and with several, and none.
+func TestRefusedMethodsNameThoseThatThereAre(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t, Config{Loopback: true})
+	for asked, want := range map[string]string{
+		"PUT /v1/devices/pump-7/commands":      "GET, HEAD, POST",
+		"GET /v1/devices/pump-7/commands/7":    "DELETE",
+		"POST /v1/devices/pump-7/commands/7":   "DELETE",
+		"POST /v1/devices":                     "GET, HEAD",
+		"GET /v1/incidents/hot~pump-7~0/ack":   "POST",
+		"PATCH /v1/incidents/hot~pump-7~0/ack": "POST",
+		"DELETE /v1/devices/pump-7/desired":    "GET, HEAD, PUT",
+	} {
+		method, target, _ := strings.Cut(asked, " ")
+		w := d.do(method, target)
+		if got := w.Header().Get("Allow"); w.Code != 405 || got != want || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d, Allow: %s, want %s: %s", asked, w.Code, got, want, w.Body)
+		}
+	}
+	if w := d.do("POST", "/v1/nothing"); w.Code == 405 {
+		t.Errorf("what there is not is %d: %s", w.Code, w.Body)
 	}
 }

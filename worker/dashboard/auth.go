@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,14 +48,26 @@ func (d *Dashboard) admit(w http.ResponseWriter, r *http.Request) (admitted *htt
 
 // allowsMethod refuses a method that the address does not take.
 func (d *Dashboard) allowsMethod(w http.ResponseWriter, r *http.Request) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	methods := d.methods(r)
+	if len(methods) == 0 || slices.Contains(methods, r.Method) { // what there is not has no methods: it is not found
 		return nil
 	}
-	if _, pattern := d.mux.Handler(r); strings.HasPrefix(pattern, r.Method+" ") {
-		return nil
+	allow := strings.Join(methods, ", ")
+	w.Header().Set("Allow", allow)
+	return api.NewProblem(api.MethodNotAllowed, "Method not allowed", "This address takes "+allow+".")
+}
+
+// methods returns those that the address of a request takes.
+func (d *Dashboard) methods(r *http.Request) (all []string) {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete} {
+		_, pattern := d.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+		only, _, has := strings.Cut(pattern, " ")
+		reads := method == http.MethodGet || method == http.MethodHead
+		if has && only == method || !has && reads && pattern != "" && pattern != notFound {
+			all = append(all, method)
+		}
 	}
-	w.Header().Set("Allow", "GET, HEAD")
-	return api.NewProblem(api.MethodNotAllowed, "Method not allowed", "This address is read-only: use GET or HEAD.")
+	return all
 }
 
 // public reports whether an address has nothing of the fleet.

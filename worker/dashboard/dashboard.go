@@ -72,6 +72,9 @@ type Dashboard struct {
 	key      []byte // signs forms
 }
 
+// notFound is the pattern of what there is not.
+const notFound = "/"
+
 func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
 	served := api.New(c.Model, c.Acts, c.Activity, log)
@@ -80,7 +83,7 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	compress, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
+	compress, err := gzhttp.NewWrapper(gzhttp.PreferZstd(false))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,7 @@ func New(c Config) (*Dashboard, error) {
 	api.Register(d.mux, d.api.Routes(), d.api.Fail)
 	api.Register(d.mux, pages, site.Fail)
 	d.mux.Handle(web.StaticPath, site.Static())
-	d.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	d.mux.HandleFunc(notFound, func(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, r, api.NewProblem(api.NotFound, "Page not found",
 			"There is nothing at this address. The map is at /, and /openapi.json describes the JSON API."))
 	})

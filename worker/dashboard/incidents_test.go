@@ -231,7 +231,7 @@ func TestOperatorsAcknowledgeAndNoteByTheAPI(t *testing.T) {
 		want                int
 	}{{viewer, at + "/ack", "{}", 403}, {token, other + "/ack", "{}", 404}, {token, at + "/note", "{}", 400},
 		{token, at + "/note", `{"txt":"x"}`, 400}, {token, at + "/note", `{"text":"` + strings.Repeat("x", 1001) + `"}`, 400},
-		{token, "/v1/incidents/" + a.past.ID.String() + "/ack", "", 400}, {"wrong", at + "/ack", "{}", 401},
+		{token, "/v1/incidents/" + a.past.ID.String() + "/ack", "", 409}, {"wrong", at + "/ack", "{}", 401},
 		{token, "/v1/incidents", "{}", 405}} {
 		if w := a.posts(c.token, c.target, "application/json", c.body); w.Code != c.want {
 			t.Errorf("%s %s: %d %s, want %d", c.target, c.body, w.Code, w.Body, c.want)

@@ -46,7 +46,7 @@ func TestFormatsOfListsSayTheSame(t *testing.T) {
 	for arrow.Next() {
 		b := arrow.RecordBatch()
 		for i := range int(b.NumRows()) {
-			columns = append(columns, fmt.Sprint(b.Column(0).(*array.String).Value(i), b.Column(7).(*array.String).Value(i),
+			columns = append(columns, fmt.Sprint(b.Column(0).ValueStr(i), b.Column(7).ValueStr(i),
 				b.Column(2).(*array.Float64).Value(i)))
 		}
 	}

@@ -93,6 +93,26 @@ func (q Question) lastDay() schema.Day {
 	return min(schema.DayOf(q.Span.To-1), schema.DayOf(tables.TicksOf(time.Now()))+1)
 }
 
+// RollupsBegin returns when the first day begins on which a tenant of the scope has buckets of the question's span; the
+// end of its last day where there are none. It takes an operation per tenant.
+func (f Outputs) RollupsBegin(ctx context.Context, q Question) (tables.Ticks, error) {
+	return q.begin(ctx, f.rollups())
+}
+
+// RatesBegin is RollupsBegin for rates.
+func (f Outputs) RatesBegin(ctx context.Context, q Question) (tables.Ticks, error) {
+	return q.begin(ctx, f.rates())
+}
+
+func (q Question) begin(ctx context.Context, t *tables.Table) (tables.Ticks, error) {
+	begun, err := q.begun(ctx, t)
+	first := q.lastDay() + 1
+	for _, day := range begun {
+		first = min(first, day)
+	}
+	return max(q.Span.From, first.Start()), err
+}
+
 // begun returns the first day of the span on which each tenant has buckets, so that empty
 // years are not read day by day; the day after the span where there are none.
 func (q Question) begun(ctx context.Context, table *tables.Table) (map[schema.Tenant]schema.Day, error) {

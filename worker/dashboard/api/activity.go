@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/sas/access"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
 )
@@ -39,12 +40,13 @@ const (
 
 // ReadActs reads the acts of the chosen time that are about the person's tenant, or all.
 func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts []schema.Act, err error) {
-	a = Activity{From: p.From, To: p.To, Acts: []Act{}}
-	if a.To.IsZero() {
-		a.To = time.Now().Add(time.Minute).UTC() // the clock of whoever acted may be ahead
+	latest := time.Now().Add(time.Minute).UTC() // the clock of whoever acted may be ahead
+	a = Activity{To: latest, Acts: []Act{}}
+	if p.To != nil && p.To.Before(latest) {
+		a.To = *p.To
 	}
-	if a.From.IsZero() {
-		a.From = a.To.Add(-activitySpan)
+	if a.From = tables.TicksOf(a.To.Add(-activitySpan)).Time(); p.From != nil {
+		a.From = *p.From
 	}
 	for act, err := range log.Acts(ctx, PersonOf(ctx).Tenant, a.From, a.To) {
 		if err != nil {

@@ -87,7 +87,7 @@ func (a *API) Routes() []Route {
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
 		// the fleet one or two. Shared for five minutes.
 		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
-			return m.Costs.OfMonth(r.Context(), p.Costs())
+			return m.Costs.OfMonth(r.Context(), p.Costs(time.Now()))
 		})},
 		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
 		// Shared for five minutes.
@@ -101,7 +101,7 @@ func (a *API) Routes() []Route {
 		})},
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
 		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, model.Read, error) {
-			return m.Verified.Completeness(r.Context(), p.Completeness())
+			return m.Verified.Completeness(r.Context(), p.Completeness(time.Now()))
 		})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {

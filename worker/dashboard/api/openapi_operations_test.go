@@ -224,11 +224,12 @@ func operations() []operation {
 		{route: "POST /v1/incidents/{incident}/ack", id: "ackIncident",
 			summary: "Acknowledge an incident: somebody takes care of it",
 			about: `For a bearer token with the role operator. The body may be {"text": "…"}, at most ` +
-				"1,000 characters. It answers with the incident; 400 if it is closed. The activity log records " +
+				"1,000 characters. It answers with the incident; 409 if it is closed. The activity log records " +
 				"it. Repeating it adds another note.",
-			takes:  "incident",
-			body:   "AckRequest",
-			answer: model.IncidentAnswer{},
+			takes:    "incident",
+			body:     "AckRequest",
+			answer:   model.IncidentAnswer{},
+			conflict: true,
 		},
 		{route: "POST /v1/incidents/{incident}/note", id: "noteIncident",
 			summary: "Write a note beside an incident",

@@ -195,12 +195,13 @@ func failed() []failure {
 		{"401", "Unauthorized", "unauthorized: a password or a token is missing or wrong."},
 		{"403", "Forbidden", "forbidden: the proxy's name for the person has no access here, or the act needs another role."},
 		{"404", "NotFound", "not-found: no such device, tenant, incident or page, or one that the token may not see."},
-		{"405", "MethodNotAllowed", "method-not-allowed: the address does not have the method."},
+		{"405", "MethodNotAllowed", "method-not-allowed: the address does not have the method; the header Allow has those " +
+			"that it has."},
 		{"409", "Conflict", "conflict: it cannot be done now. The list of commands is full, the device has taken the " +
-			"command, or its enrollment has no commands."},
+			"command, its enrollment has no commands, or the incident is closed."},
 		{"421", "WrongHost", "wrong-host: the Host header names another host than this dashboard serves."},
 		{"429", "TooMany", "too-many-requests: wrong secrets again and again from this address, or too many open streams, " +
-			"questions for many rows or conditions."},
+			"conditions, or questions for many rows: 16 are answered at a time, of a tenant 12, and of a person 8."},
 		{"500", "Internal", "internal: an internal error; the log has the reason."},
 		{"503", "StorageAway", "storage-unavailable: storage failed or is busy; try again after Retry-After."},
 	}

@@ -19,17 +19,17 @@ import (
 	"furrow/worker/query"
 )
 
-// Params are the parameters of a request. A zero field was not given.
+// Params are the parameters of a request. A zero field was not given. Times are pointers: the zero time can be given.
 type Params struct {
 	model.ListQuery
 	Zoom   *float64
-	From   time.Time
-	To     time.Time
+	From   *time.Time
+	To     *time.Time
 	Window string
 	Span   string
 	With   []string // other sensors of a chart
 	Day    *schema.Day
-	Month  time.Time
+	Month  *time.Time // it is in the month
 
 	Devices []string
 	Sensors []string
@@ -97,10 +97,10 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 		values.Del(name)
 	}
 	p.Asked = values.Encode()
-	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
+	if p.From != nil && p.To != nil && !p.From.Before(*p.To) {
 		return p, badRequest("from must be before to: swap them.")
 	}
-	if p.Span != "" && !(p.From.IsZero() && p.To.IsZero()) {
+	if p.Span != "" && (p.From != nil || p.To != nil) {
 		return p, badRequest("span cannot be combined with from or to: leave one out.")
 	}
 	return p, nil
@@ -197,7 +197,8 @@ func (p *Params) parse(name, text string) (err error) {
 	case "span":
 		p.Span, err = text, oneOf(text, SpanNames()...)
 	case "month":
-		if p.Month, err = time.Parse("2006-01", text); err != nil || p.Month.Year() < 1 {
+		month, wrong := time.Parse("2006-01", text)
+		if p.Month = &month; wrong != nil || month.Year() < 1 {
 			err = errors.New("must be a UTC month such as 2026-11")
 		}
 	case "day":
@@ -291,16 +292,16 @@ func parseBox(text string) (*model.Box, error) {
 }
 
 // parseTime parses a time as furrow query does: relative to now, or in UTC unless it has a zone.
-func parseTime(text string) (time.Time, error) {
+func parseTime(text string) (*time.Time, error) {
 	ticks, err := query.ParseMoment(text, time.Now())
 	t := ticks.Time().UTC()
 	if text == "now" || strings.HasPrefix(text, "-") {
 		t = t.Truncate(time.Second) // requests within a second share an answer
 	}
 	if err == nil && t.Year() >= 1 && t.Year() <= 9999 {
-		return t, nil
+		return &t, nil
 	}
-	return time.Time{}, errors.New("must be a time such as 2026-11-21T08:00:00Z, or -2h for two hours ago")
+	return nil, errors.New("must be a time such as 2026-11-21T08:00:00Z, or -2h for two hours ago")
 }
 
 // SpanNames are the spans that charts are offered for, the shortest first.
@@ -341,15 +342,19 @@ func (p Params) Map() model.MapQuery {
 
 // Series returns the query for a device's chart; by default of the last day.
 func (p Params) Series(device string, now time.Time) model.SeriesQuery {
-	q := model.SeriesQuery{Device: device, Sensor: p.Sensor, From: p.From, To: p.To, Window: p.Window}
-	if q.To.IsZero() {
-		q.To = now.Truncate(time.Second).Add(time.Second) // requests within a second share an answer
+	q := model.SeriesQuery{Device: device, Sensor: p.Sensor, Window: p.Window}
+	if q.To = now.Truncate(time.Second).Add(time.Second); p.To != nil { // requests within a second share an answer
+		q.To = *p.To
 	}
-	if q.From.IsZero() {
-		q.From = q.To.Add(-spanOf(cmp.Or(p.Span, DefaultSpan)))
+	q.From = tables.TicksOf(q.To.Add(-spanOf(cmp.Or(p.Span, DefaultSpan)))).Time() // not before the year 1
+	if p.From != nil {
+		q.From = *p.From
 	}
 	return q
 }
+
+// hasSpan reports whether the request has a span of time.
+func (p Params) hasSpan() bool { return p.From != nil || p.To != nil || p.Span != "" }
 
 // defaultRows is the limit of an answer in JSON. Other formats are for whole spans.
 const defaultRows = 1000
@@ -358,7 +363,7 @@ const defaultRows = 1000
 func (p Params) Readings(device string, f answers.Format, now time.Time) (model.ReadingsQuery, error) {
 	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, Where: p.Where, After: p.After,
 		Limit: p.limit(f), Asked: p.Asked}
-	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.Where != nil || p.After != "" ||
+	if p.Newest > 0 && (p.hasSpan() || p.Where != nil || p.After != "" ||
 		p.Limit > 0) {
 		return q, badRequest("newest cannot be combined with from, to, span, where, after or limit: leave them out.")
 	}
@@ -372,7 +377,7 @@ func (p Params) Fleet(f answers.Format, now time.Time) (model.FleetQuery, error)
 	series := p.Series("", now)
 	q := model.FleetQuery{Filter: p.Filter, Prefix: p.Prefix, Devices: p.Devices, Sensors: p.Sensors, From: series.From,
 		To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
-	if p.Window == model.WindowNewest && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "") {
+	if p.Window == model.WindowNewest && p.hasSpan() {
 		return q, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
 	}
 	return q, nil
@@ -392,13 +397,20 @@ func (p Params) Summary(tenant string, now time.Time) model.SummaryQuery {
 }
 
 // Costs returns the query for what tenants cost in a month; by default of this one.
-func (p Params) Costs() model.CostQuery {
-	return model.CostQuery{Tenant: p.Tenant, Month: p.Month, Window: p.Window}
+func (p Params) Costs(now time.Time) model.CostQuery {
+	return model.CostQuery{Tenant: p.Tenant, Month: p.monthOf(now), Window: p.Window}
 }
 
-// Completeness returns the query for what samples have counted in a month.
-func (p Params) Completeness() model.CompletenessQuery {
-	return model.CompletenessQuery{Tenant: p.Tenant, Month: p.Month}
+// Completeness returns the query for what samples have counted in a month; by default in this one.
+func (p Params) Completeness(now time.Time) model.CompletenessQuery {
+	return model.CompletenessQuery{Tenant: p.Tenant, Month: p.monthOf(now)}
+}
+
+func (p Params) monthOf(now time.Time) time.Time {
+	if p.Month != nil {
+		return *p.Month
+	}
+	return now.UTC()
 }
 
 // Archive returns the query for what the archive has of a tenant; by default of its newest days.
@@ -410,9 +422,9 @@ func (p Params) Archive() model.ArchiveQuery {
 func (p Params) Incidents(f answers.Format, now time.Time) model.IncidentQuery {
 	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,
 		Severity: p.Severity, States: p.States, After: p.After, Limit: p.limit(f), Asked: p.Asked}
-	if !p.From.IsZero() || !p.To.IsZero() || p.Span != "" {
+	if p.hasSpan() {
 		series := p.Series("", now)
-		q.From, q.To = series.From, series.To
+		q.From, q.To = &series.From, &series.To
 	}
 	return q
 }

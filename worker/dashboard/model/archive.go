@@ -18,9 +18,9 @@ import (
 
 // An ArchiveQuery asks what the archive has of a tenant.
 type ArchiveQuery struct {
-	Tenant string    // empty: only what waits
-	From   time.Time // zero: a month before To
-	To     time.Time // zero: after the newest day
+	Tenant string     // empty: only what waits
+	From   *time.Time // nil: a month before To
+	To     *time.Time // nil: after the newest day
 }
 
 const (
@@ -53,7 +53,8 @@ func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, Read
 	}
 	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []ArchiveVersion{}}
 	if q.Tenant != "" {
-		key := fmt.Sprint(q.Tenant, schema.Separator, q.From.Unix(), schema.Separator, q.To.Unix())
+		first, last := q.days(schema.DayOf(tables.MaxTicks))
+		key := fmt.Sprint(q.Tenant, schema.Separator, first, last, q.From == nil)
 		out, read, err = ar.kept.get(ctx, key, archiveAge, func(ctx context.Context) (Archive, error) {
 			return ar.read(ctx, q)
 		})
@@ -144,13 +145,13 @@ func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
 // last if there is none.
 func (q ArchiveQuery) days(newest schema.Day) (first, last schema.Day) {
 	last = newest
-	if !q.To.IsZero() {
-		last = min(last, schema.DayOf(tables.TicksOf(q.To)-1))
+	if q.To != nil {
+		last = min(last, schema.DayOf(tables.TicksOf(*q.To)-1))
 	}
-	if q.From.IsZero() {
+	if q.From == nil {
 		return last - archiveDays + 1, last
 	}
-	return max(min(last+1, schema.DayOf(tables.TicksOf(q.From))), last-maxArchiveDays+1), last
+	return max(min(last+1, schema.DayOf(tables.TicksOf(*q.From))), last-maxArchiveDays+1), last
 }
 
 // archive returns the tables of an account, to read what they have.

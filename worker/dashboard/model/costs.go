@@ -14,7 +14,7 @@ import (
 // A CostQuery asks what tenants cost in a month.
 type CostQuery struct {
 	Tenant string    // empty: all
-	Month  time.Time // in it; zero: now
+	Month  time.Time // it is in the month
 	Window string    // 1d: a line for each day; empty: for the month
 }
 
@@ -47,11 +47,7 @@ func (cs *Costs) OfMonth(ctx context.Context, q CostQuery) (cost.Costs, Read, er
 	}
 	windows, _ := cs.accounts.Configured().reports()
 	ask.Window = slices.Max(windows)
-	now := time.Now()
-	if q.Month.IsZero() {
-		q.Month = now.UTC()
-	}
-	ask.From, ask.To = query.MonthDays(q.Month, now)
+	ask.From, ask.To = query.MonthDays(q.Month, time.Now())
 	key := fmt.Sprint(ask.Tenant, schema.Separator, ask.From, ask.To, ask.ByDay)
 	return cs.kept.get(ctx, key, costAge, func(ctx context.Context) (cost.Costs, error) {
 		all, err := everywhere(ctx, cs.accounts, func(ctx context.Context, a *account) (cost.Costs, error) {

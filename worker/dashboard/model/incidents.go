@@ -19,9 +19,9 @@ type IncidentQuery struct {
 	Label        string // NAME=TEXT, or NAME for any text
 	Rule, Device string
 	Severity     string
-	States       []string  // any of them; none: open and acknowledged
-	From, To     time.Time // of the first opening; zero: any
-	After        string    // Next of the part before
+	States       []string   // any of them; none: open and acknowledged
+	From, To     *time.Time // of the first opening; nil: any
+	After        string     // Next of the part before
 	Limit        int
 	Asked        string // the question, without limit and after
 }
@@ -58,7 +58,7 @@ func (q *IncidentQuery) selects(i *query.Incident) bool {
 	return (q.Tenant == "" || string(i.Home.Tenant) == q.Tenant) && (q.Site == "" || string(i.Site) == q.Site) &&
 		(q.Rule == "" || string(i.ID.Rule) == q.Rule) && (q.Device == "" || string(i.ID.Device) == q.Device) &&
 		(q.Severity == "" || i.Severity == q.Severity) && slices.Contains(states, i.State()) &&
-		(q.From.IsZero() || i.ID.First >= tables.TicksOf(q.From)) && (q.To.IsZero() || i.ID.First < tables.TicksOf(q.To))
+		(q.From == nil || i.ID.First >= tables.TicksOf(*q.From)) && (q.To == nil || i.ID.First < tables.TicksOf(*q.To))
 }
 
 // maxIncidentReads is how many storage operations a part of an answer takes at most before it ends with a cursor.
@@ -80,9 +80,7 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 	}
 	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{},
 		Extent: Extent{Operations: read.Operations}}
-	if !q.From.IsZero() {
-		out.From, out.To = &q.From, &q.To
-	}
+	out.From, out.To = q.From, q.To
 	all := is.openOnes(&q, after, &out.Extent)
 	if q.closed() {
 		all = is.storedOnes(ctx, &q, after, &out.Extent)
@@ -162,8 +160,8 @@ func (is *IncidentAnswers) storedOnes(
 ) iter.Seq2[query.Incident, error] {
 	tenant, key := parsePlace(after)
 	ask := query.IncidentSelector{Device: schema.DeviceID(q.Device), Span: query.Span{To: tables.MaxTicks}}
-	if !q.From.IsZero() {
-		ask.Span = spanOf(q.From, q.To)
+	if q.From != nil && q.To != nil {
+		ask.Span = spanOf(*q.From, *q.To)
 	}
 	return func(yield func(query.Incident, error) bool) {
 		ctx, meter := metered(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -105,8 +106,15 @@ func (cs *Charts) Series(ctx context.Context, q SeriesQuery) (Series, Read, erro
 	}
 	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor), From: q.From.UTC(),
 		To: q.To.UTC(), Points: []Point{}, Operations: read.Operations}
+	if q.Sensor == "" {
+		return out, read, nil
+	}
+	if q, err = cs.withoutEmptyYears(ctx, o.member, q); err != nil {
+		return out, read, err
+	}
+	out.From, out.To = q.From.UTC(), q.To.UTC()
 	window, err := cs.accounts.Configured().windowFor(q)
-	if err != nil || q.Sensor == "" {
+	if err != nil {
 		return out, read, err
 	}
 	found, second, err := cs.points(ctx, o.member, q, window)
@@ -135,6 +143,30 @@ func (cs *Charts) Series(ctx context.Context, q SeriesQuery) (Series, Read, erro
 	}
 	out.Points, out.More = append(out.Points, found.all...), found.more
 	return out, read, err
+}
+
+// withoutEmptyYears shortens the span of a query that is too long for windows of any size to the time that has windows:
+// who asks for all of time means all that there is.
+func (cs *Charts) withoutEmptyYears(ctx context.Context, m schema.Member, q SeriesQuery) (SeriesQuery, error) {
+	windows, outputs := cs.accounts.Configured().windows(), cs.accounts.fleetOf(m.Device).Outputs()
+	begin := outputs.RollupsBegin
+	if _, is := Rated(q.Sensor); is {
+		windows, begin = rate.Windows(), outputs.RatesBegin
+	}
+	if q.Window == raw || len(windows) == 0 || shortest(windows, q.To.Sub(q.From)) != 0 {
+		return q, nil
+	}
+	if end := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second); q.To.After(end) {
+		q.To = end
+	}
+	from, err := begin(ctx, query.Question{Scope: query.ScopeOf(m), Span: spanOf(q.From, q.To),
+		Window: slices.Max(windows)})
+	if first := from.Time(); first.Before(q.To) {
+		q.From = first
+	} else if q.From.Before(q.To) {
+		q.From = q.To.Add(-24 * time.Hour)
+	}
+	return q, err
 }
 
 // shortest returns the shortest window whose points fit a series of span, or zero.

@@ -15,7 +15,7 @@ import (
 // A CompletenessQuery asks what samples have counted.
 type CompletenessQuery struct {
 	Tenant string    // empty: all
-	Month  time.Time // zero: this month
+	Month  time.Time // it is in the month
 }
 
 const (
@@ -46,11 +46,7 @@ func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Comp
 	if q.Tenant, err = vs.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
 		return Completeness{}, read, err
 	}
-	now := time.Now()
-	if q.Month.IsZero() {
-		q.Month = now.UTC()
-	}
-	from, to := query.MonthDays(q.Month, now)
+	from, to := query.MonthDays(q.Month, time.Now())
 	ask := func(ctx context.Context) (verified, error) { return vs.read(ctx, from, to) }
 	found, read, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
 	if err != nil {

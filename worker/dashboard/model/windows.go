@@ -91,7 +91,7 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	if w.homes, err = fr.selectedHomes(selecting, q, apart, true); err != nil {
 		return Export{}, err
 	}
-	if err := w.checkSize(); err != nil {
+	if err := w.fit(selecting); err != nil {
 		return Export{}, err
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
@@ -146,6 +146,35 @@ func (w *windowed) resume() error {
 	}
 	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
 	return err
+}
+
+// maxBegins is of how many tenants somebody looks for the first windows.
+const maxBegins = 100
+
+// fit shortens a span that is too long to the time that has windows: who asks for all of time means all that there is.
+func (w *windowed) fit(ctx context.Context) error {
+	wrong, tenants := w.checkSize(), map[schema.Tenant]bool{}
+	for _, h := range w.homes {
+		tenants[h.Tenant] = true
+	}
+	if wrong == nil || len(tenants) > maxBegins {
+		return wrong
+	}
+	begins, err := everywhere(ctx, w.reader.accounts, func(ctx context.Context, a *account) (tables.Ticks, error) {
+		ask := w.ask
+		ask.Scope = query.Homes(homesOf(a.number, w.homes))
+		return a.fleet.Outputs().RollupsBegin(ctx, ask)
+	})
+	if err != nil {
+		return err
+	}
+	span := &w.ask.Span
+	span.To = min(span.To, tables.TicksOf(time.Now().Add(24*time.Hour).Truncate(time.Second)))
+	span.From = min(slices.Min(begins), span.To)
+	if w.ask.Window, err = w.reader.accounts.Configured().chosenWindow(w.q.Window, *span); err != nil {
+		return err
+	}
+	return w.checkSize()
 }
 
 func (w *windowed) checkSize() error {

@@ -132,15 +132,17 @@ func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatAreTooWideAreRefused says what to do instead.
+// TestQuestionsThatAreTooWideAreRefused says what to do instead. There are readings of three years.
 func TestQuestionsThatAreTooWideAreRefused(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
-	f.Grow(t, 30)
+	now := time.Now()
+	f.Add(t, schema.Device{ID: "old", Tenant: "contoso"})
+	f.Send(t, "old", now.AddDate(-3, 0, 0), map[string]any{"temperature": 7.0})
+	f.Grow(t, 29)
 	s := over(t, f)
 	look(t, s)
-	now := time.Now()
 	for want, q := range map[string]FleetQuery{
-		"30 devices have too many windows of 1m": {From: now.Add(-3 * 365 * 24 * time.Hour), To: now,
+		"30 devices have too many windows of 1m": {From: now.AddDate(-4, 0, 0), To: now,
 			Window: "1m"},
 		`there is no window "5m"; there are auto, newest, 1m, 1h, 1d`: {From: now.Add(-time.Hour), To: now, Window: "5m"},
 		"temperature/h is a rate": {From: now.Add(-time.Hour), To: now,

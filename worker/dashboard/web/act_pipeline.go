@@ -29,7 +29,7 @@ func (s *Site) rewind(r *http.Request, p api.Params) (prepared, error) {
 	one.plan = func(ctx context.Context, page *ActPage) error {
 		now := time.Now().UTC().Truncate(time.Second)
 		at := now.Add(-rewindSpan)
-		if page.To = &at; p.To.IsZero() {
+		if page.To = &at; p.To == nil {
 			page.Button = "Show what would happen"
 			return nil
 		}

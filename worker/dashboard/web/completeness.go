@@ -20,11 +20,9 @@ type CompletenessPage struct {
 }
 
 func (s *Site) completeness(r *http.Request, p api.Params) (Page, model.Read, error) {
-	q, now := p.Completeness(), time.Now().UTC()
+	now := time.Now().UTC()
+	q := p.Completeness(now)
 	a, read, err := s.c.Model.Verified.Completeness(r.Context(), q)
-	if q.Month.IsZero() {
-		q.Month = now
-	}
 	return &CompletenessPage{Month: q.Month.Format("2006-01"), This: now.Format("2006-01"), Now: now, Answer: a}, read, err
 }
 

@@ -109,7 +109,7 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if a.Device.Until != nil { // the chart ends where the tenant's readings do
 		now = *a.Device.Until
 	}
-	if p.From.IsZero() && p.To.IsZero() {
+	if p.From == nil && p.To == nil {
 		page.Span = cmp.Or(p.Span, api.DefaultSpan)
 	}
 	series, charted, err := s.c.Model.Charts.Series(r.Context(), p.Series(id, now))
@@ -185,12 +185,9 @@ func (s *Site) retention(r *http.Request, p api.Params) (Page, model.Read, error
 
 // costs shows what tenants cost.
 func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
-	q := p.Costs()
-	costs, read, err := s.c.Model.Costs.OfMonth(r.Context(), q)
 	now := time.Now().UTC()
-	if q.Month.IsZero() {
-		q.Month = now
-	}
+	q := p.Costs(now)
+	costs, read, err := s.c.Model.Costs.OfMonth(r.Context(), q)
 	return &CostsPage{Tenant: q.Tenant, Month: q.Month.Format("2006-01"), Now: now.Format("2006-01"),
 		ByDay: q.Window != "", Costs: costs}, read, err
 }

@@ -50,7 +50,7 @@ func (p IncidentsPage) query() url.Values {
 	q := url.Values{"state": {p.State()}, "severity": {p.Query.Severity}, "rule": {p.Query.Rule},
 		"tenant": {p.Query.Tenant}, "site": {p.Query.Site}, "label": {p.Query.Label}, "device": {p.Query.Device},
 		"span": {p.Span}}
-	if p.Span == "" && !p.Query.From.IsZero() {
+	if p.Span == "" && p.Query.From != nil && p.Query.To != nil {
 		q.Set("from", p.Query.From.UTC().Format(time.RFC3339))
 		q.Set("to", p.Query.To.UTC().Format(time.RFC3339))
 	}
