@@ -84,13 +84,13 @@ func (v *Verifier) Authorize(r *wire.Request, res Resource) (*Grant, error) {
 
 func (v *Verifier) byHeader(r *wire.Request, header string) (*Grant, error) {
 	scheme, credential, _ := strings.Cut(header, " ")
-	switch scheme {
-	case "SharedKey", "SharedKeyLite":
-		if err := v.sharedKey(r, scheme, strings.TrimSpace(credential)); err != nil {
+	switch strings.ToLower(scheme) { // in any case: RFC 9110, 11.1
+	case "sharedkey", "sharedkeylite":
+		if err := v.sharedKey(r, strings.EqualFold(scheme, "SharedKeyLite"), strings.TrimSpace(credential)); err != nil {
 			return nil, err
 		}
 		return &Grant{Owner: true}, nil
-	case "Bearer":
+	case "bearer":
 		return nil, wire.NotImplemented("authorization by Microsoft Entra (Bearer) tokens")
 	}
 	return nil, &wire.Error{Status: http.StatusBadRequest, Code: "InvalidAuthenticationInfo",

@@ -172,6 +172,11 @@ func TestSharedKeyNeedsItsDateAndSignature(t *testing.T) {
 				}
 			}
 			r := signed(s, lite, now)
+			r.Header.Set("Authorization", "shared"+strings.TrimPrefix(r.Header.Get("Authorization"), "Shared"))
+			if _, err := v.Authorize(r, Resource{}); err != nil {
+				t.Errorf("%s, lite %v: the scheme in another case: %v", s, lite, err)
+			}
+			r = signed(s, lite, now)
 			r.Target = "/acct/other"
 			if _, err := v.Authorize(r, Resource{}); err == nil {
 				t.Errorf("%s, lite %v: another path is accepted", s, lite)
@@ -190,10 +195,12 @@ func TestSharedKeyNeedsItsDateAndSignature(t *testing.T) {
 func TestPoliciesAreReadAndWrittenForEveryClient(t *testing.T) {
 	policies, err := parsePolicies([]byte("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" +
 		"<SignedIdentifiers>\n<SignedIdentifier><Id>it's &quot;so&quot;</Id>" +
-		"<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier>\n</SignedIdentifiers>\n"))
+		"<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier>\n" +
+		"<SignedIdentifier><Id>empty</Id><AccessPolicy/></SignedIdentifier>\n</SignedIdentifiers>\n"))
 	must.Succeed(t, err)
 	want := wire.XMLHeader + `<SignedIdentifiers><SignedIdentifier><Id>it's "so"</Id>` +
-		`<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier></SignedIdentifiers>`
+		`<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier>` +
+		`<SignedIdentifier><Id>empty</Id></SignedIdentifier></SignedIdentifiers>`
 	if got := string(FormatPolicies(policies)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -19,18 +19,25 @@ const (
 // A Policy is a stored access policy: the terms that a SAS naming it leaves out.
 type Policy struct {
 	ID     string `xml:"Id"`
-	Access struct {
-		Start      string `xml:"Start"`
-		Expiry     string `xml:"Expiry"`
-		Permission string `xml:"Permission"`
-	} `xml:"AccessPolicy"`
+	Access access `xml:"AccessPolicy"`
+}
+
+type access struct {
+	Start      string `xml:"Start"`
+	Expiry     string `xml:"Expiry"`
+	Permission string `xml:"Permission"`
 }
 
 // FormatPolicies returns the body of Get ACL. It leaves out what a policy does not set.
 func FormatPolicies(policies []Policy) []byte {
 	b := []byte(wire.XMLHeader + "<SignedIdentifiers>")
 	for _, p := range policies {
-		b = append(wire.AppendElement(append(b, "<SignedIdentifier>"...), "Id", p.ID), "<AccessPolicy>"...)
+		b = wire.AppendElement(append(b, "<SignedIdentifier>"...), "Id", p.ID)
+		if p.Access == (access{}) {
+			b = append(b, "</SignedIdentifier>"...)
+			continue
+		}
+		b = append(b, "<AccessPolicy>"...)
 		for _, e := range [][2]string{
 			{"Start", p.Access.Start}, {"Expiry", p.Access.Expiry}, {"Permission", p.Access.Permission}} {
 			if e[1] != "" {

@@ -19,7 +19,7 @@ import (
 const MaxSkew = 15 * time.Minute
 
 // sharedKey checks an Authorization header of the form "SharedKey account:signature".
-func (v *Verifier) sharedKey(r *wire.Request, scheme, credential string) error {
+func (v *Verifier) sharedKey(r *wire.Request, lite bool, credential string) error {
 	account, sig, ok := strings.Cut(credential, ":")
 	if !ok || account != v.Account {
 		return failed("The Authorization header does not name this account.")
@@ -27,7 +27,6 @@ func (v *Verifier) sharedKey(r *wire.Request, scheme, credential string) error {
 	if err := checkDate(r); err != nil {
 		return err
 	}
-	lite := scheme == "SharedKeyLite"
 	text := stringToSign(r, lite, byWeight)
 	if signed(v.Key, text, sig) || signed(v.Key, stringToSign(r, lite, cmp.Compare[string]), sig) {
 		return nil

@@ -87,7 +87,7 @@ func (p *Parser) setKey(b *Body, m *member) error {
 	if m.kind == 'n' {
 		return nil
 	}
-	if m.kind != '"' {
+	if m.kind != '"' || m.about != "" && m.about != "Edm.String" {
 		return Invalid("The value of " + m.name + " must be a string.")
 	}
 	isPartition := m.name == "PartitionKey"

@@ -33,7 +33,7 @@ type operation struct {
 	ifMatch        string // "*" or an ETag; empty for inserts and upserts
 	ifNoneMatch    string // must be empty but for inserts
 	properties     []entity.Property
-	returnContent  bool         // of an insert
+	preference     preference   // of an insert
 	level          entity.Level // of the content returned
 }
 
@@ -50,7 +50,7 @@ func parseOperation(method string, p target, h header, body func() (*entity.Body
 		ifNoneMatch: h.Get("If-None-Match")}
 	switch {
 	case method == http.MethodPost && !p.hasKeys && !p.hasName:
-		op.kind, op.ifMatch, op.returnContent = insert, "", prefersContent(h)
+		op.kind, op.ifMatch, op.preference = insert, "", preferenceOf(h)
 	case !p.hasKeys:
 		return nil, wire.ErrMethod
 	case method == http.MethodPut && op.ifMatch == "":
@@ -130,7 +130,27 @@ func (op *operation) authorize(g *auth.Grant) error {
 	return g.Range.Check(auth.Key{Partition: op.partition, Row: op.row})
 }
 
-// prefersContent reports whether the answer to an insert contains the entity.
-func prefersContent(h header) bool {
-	return !strings.Contains(strings.ToLower(h.Get("Prefer")), "return-no-content")
+// A preference is what the header Prefer of an insert asks for: empty, returnContent or returnNoContent.
+type preference string
+
+const (
+	returnContent   preference = "return-content"
+	returnNoContent preference = "return-no-content"
+)
+
+func preferenceOf(h header) preference {
+	text := strings.ToLower(h.Get("Prefer"))
+	for _, p := range []preference{returnNoContent, returnContent} {
+		if strings.Contains(text, string(p)) {
+			return p
+		}
+	}
+	return ""
+}
+
+// apply tells in an answer that the preference was followed, if there was any.
+func (p preference) apply(h http.Header) {
+	if p != "" {
+		wire.Set(h, "Preference-Applied", string(p))
+	}
 }

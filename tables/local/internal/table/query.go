@@ -37,14 +37,18 @@ func selectOf(r *wire.Request) ([]string, error) {
 	if text == "" || text == "*" {
 		return nil, nil
 	}
-	names := strings.Split(text, ",")
-	if len(names) > maxTerms {
-		return nil, wire.BadQuery("$select", text[:64]+"…", "It names more than 255 properties.")
-	}
-	for i := range names {
-		if names[i] = strings.TrimSpace(names[i]); names[i] == "*" {
+	names, seen := []string{}, map[string]bool{}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "*" {
 			return nil, nil
 		}
+		if seen[name] {
+			continue
+		}
+		if seen[name] = true; len(names) == maxTerms {
+			return nil, wire.BadQuery("$select", text[:64]+"…", "It names more than 255 properties.")
+		}
+		names = append(names, name)
 	}
 	return names, nil
 }

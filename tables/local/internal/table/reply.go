@@ -76,7 +76,7 @@ func (a *batchAnswer) reply(p reply) {
 
 // operation appends the answer to an operation that was done. Its fields are in the order of those of a reply.
 func (a *batchAnswer) operation(render *entity.Renderer, op *operation, row entity.Stored, contentID string) {
-	returns := op.kind == insert && op.returnContent
+	returns := op.kind == insert && op.preference != returnNoContent
 	if returns {
 		a.begin(http.StatusCreated)
 	} else {
@@ -100,11 +100,10 @@ func (a *batchAnswer) operation(render *entity.Renderer, op *operation, row enti
 		a.body = append(entity.AppendETag(a.body, row.Timestamp()), "\r\n"...)
 	}
 	if op.kind == insert {
-		prefer := "return-no-content"
-		if returns {
-			prefer = "return-content"
+		a.append("Location: ", location, "\r\n")
+		if op.preference != "" {
+			a.append("Preference-Applied: ", string(op.preference), "\r\n")
 		}
-		a.append("Location: ", location, "\r\nPreference-Applied: ", prefer, "\r\n")
 	}
 	a.append("X-Content-Type-Options: nosniff\r\n\r\n")
 	if returns {

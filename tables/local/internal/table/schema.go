@@ -81,11 +81,11 @@ func (s *Service) create(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 		return err
 	}
 	wire.Set(w.Header(), "Location", r.Base()+"/Tables('"+name+"')")
-	if !prefersContent(r.Header) {
-		wire.Set(w.Header(), "Preference-Applied", "return-no-content")
+	prefers := preferenceOf(r.Header)
+	prefers.apply(w.Header())
+	if prefers == returnNoContent {
 		return wire.Empty(w, http.StatusNoContent)
 	}
-	wire.Set(w.Header(), "Preference-Applied", "return-content")
 	return answer(w, http.StatusCreated, l, appendTable(nil, r, l, name, true))
 }
 

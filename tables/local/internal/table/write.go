@@ -50,12 +50,11 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 	}
 	location := r.Base() + "/" + entity.EntityPath(op.table, op.partition, op.row)
 	wire.Set(h, "Location", location)
-	if !op.returnContent {
+	op.preference.apply(h)
+	if op.preference == returnNoContent {
 		wire.Set(h, "DataServiceId", location)
-		wire.Set(h, "Preference-Applied", "return-no-content")
 		return wire.Empty(w, http.StatusNoContent)
 	}
-	wire.Set(h, "Preference-Applied", "return-content")
 	render := entity.Renderer{Level: l, Base: r.Base(), Table: op.table}
 	return answer(w, http.StatusCreated, l, render.Append(nil, op.partition, op.row, result, true))
 }
