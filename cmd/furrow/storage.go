@@ -19,7 +19,8 @@ func storageCommand() *cli.Command {
 		Usage: "Serve Azure Table, Queue and Blob storage from a local directory",
 		Description: `Listens on three ports: blobs on that of --listen, queues and tables on the next two. Devices need only
 tables, so other machines reach blobs and queues only with --listen-all-services: for workers there. Every
-acknowledged write is on disk. It runs until SIGINT or SIGTERM.` + examples(
+acknowledged write is on disk. It runs until SIGINT or SIGTERM. What it does not serve, such as leases of blobs, is in
+furrow help operations.` + examples(
 			"storage",
 			"storage --data /srv/fleet --listen 0.0.0.0:10000 --tls self-signed",
 			"storage --show-key --json"),

@@ -88,6 +88,9 @@ func (c *change) put(r *wire.Request, rec *record) error {
 	}
 	rec.Changed = c.service.store.Clock.Tick(r.Clock(), before)
 	rec.Created = rec.Changed
+	if rec.Copy != nil && rec.Copy.At == 0 {
+		rec.Copy.At = rec.Changed
+	}
 	if c.old != nil {
 		rec.Created = c.old.Created
 	}

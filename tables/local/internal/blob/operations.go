@@ -31,6 +31,9 @@ func (s *Service) operations() []route.Operation[target] {
 				return stream(w, r, "application/json", s.Inspect)
 			}},
 
+		{Name: "Blob Batch", On: onAccount, Method: "POST", Comp: "batch", Allow: route.Itself, Account: ":*", Do: s.batch},
+		{Name: "Blob Batch", On: onContainer, Method: "POST", Comp: "batch", Allow: route.Itself, Account: ":*", Do: s.batch},
+
 		{Name: "Create Container", On: onContainer, Method: "PUT", Account: "c:cw", Do: s.createContainer},
 		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.deleteContainer},
 		{Name: "Get Container Properties", On: onContainer, Method: "GET", Account: "c:r", Do: s.containerProperties},
@@ -47,6 +50,7 @@ func (s *Service) operations() []route.Operation[target] {
 		{Name: "List Blobs", On: onContainer, Method: "GET", Comp: "list", Allow: "l", Account: "c:l", Do: s.listBlobs},
 
 		{Name: "Put Blob", On: onBlob, Method: "PUT", Allow: "cw", Grows: true, Account: "o:cw", Do: s.putBlob},
+		{Name: "Copy Blob", On: onCopy, Method: "PUT", Allow: "cw", Grows: true, Account: "o:cw", Do: s.copyBlob},
 		{Name: "Get Blob", On: onBlob, Method: "GET", Allow: "r", Account: "o:r", Do: s.getBlob},
 		{Name: "Get Blob Properties", On: onBlob, Method: "HEAD", Allow: "r", Account: "o:r", Do: s.getBlob},
 		{Name: "Set Blob Properties", On: onBlob, Method: "PUT", Comp: "properties", Allow: "w", Grows: true, Account: "o:w",
@@ -80,7 +84,6 @@ func accountKind(w http.ResponseWriter, _ *wire.Request, _ *auth.Grant, _ target
 
 // unserved names the operations, by comp, that answer 501.
 var unserved = map[string]string{
-	"batch":                "Blob Batch",
 	"blobs":                "Find Blobs by Tags",
 	"copy":                 "Abort Copy Blob",
 	"expiry":               "Set Blob Expiry",
@@ -103,7 +106,8 @@ var unserved = map[string]string{
 // unservedHeaders ask for something beside the operation. Ignoring one would
 // store something other than what the client means.
 var unservedHeaders = []struct{ name, what string }{
-	{"x-ms-copy-source", "copies (Copy Blob, Put Blob From URL, Put Block From URL)"},
+	{copySource, "copies of contents (Put Blob From URL, Put Block From URL, Append Block From URL)"},
+	{"x-ms-copy-source-authorization", "copies by a Bearer token (x-ms-copy-source-authorization)"},
 	{"x-ms-structured-body", "structured bodies (transfer validation by x-ms-structured-body)"},
 	{"x-ms-encryption-key", "customer-provided keys (x-ms-encryption-key)"},
 	{"x-ms-encryption-key-sha256", "customer-provided keys (x-ms-encryption-key-sha256)"},
@@ -126,10 +130,16 @@ var unservedHeaders = []struct{ name, what string }{
 // unservedQueries are parameters that select another version of a blob.
 var unservedQueries = []string{"snapshot", "versionid", "prevsnapshot", "deletetype", "showonly"}
 
+// isCopy reports whether a request is Copy Blob or, which is the same here, Copy Blob From URL.
+func isCopy(r *wire.Request, at target) bool {
+	return r.Method == http.MethodPut && at.blob != "" && r.Query.Get("comp") == "" && r.Header.Get(copySource) != "" &&
+		r.Header.Get("x-ms-blob-type") == ""
+}
+
 // checkServed refuses requests for what this server does not serve, by name.
 func checkServed(r *wire.Request, at target) error {
 	for _, h := range unservedHeaders {
-		if r.Header.Get(h.name) != "" {
+		if r.Header.Get(h.name) != "" && (h.name != copySource || !isCopy(r, at)) {
 			return wire.NotImplemented(h.what)
 		}
 	}

@@ -354,12 +354,10 @@ func TestUnservedIsNamed(t *testing.T) {
 		{"PUT", "/data/x?comp=tier", "tier", []string{"x-ms-access-tier", "Cool"}},
 		{"PUT", "/data/x?comp=tags", "tags", nil},
 		{"POST", "/data/x?comp=query", "Query Blob Contents", nil},
-		{"PUT", "/data/y", "Copy Blob", []string{"x-ms-copy-source", "http://example.com/x"}},
 		{"PUT", "/data/y", "customer-provided", []string{"x-ms-encryption-key", "AAAA"}},
 		{"PUT", "/data/y", "structured", []string{"x-ms-structured-body", "XSM/1.0; properties=crc64"}},
 		{"PUT", "/data/y", "tags", []string{"x-ms-tags", "a=b"}},
 		{"PUT", "/other?restype=container", "anonymous access", []string{"x-ms-blob-public-access", "blob"}},
-		{"POST", "/?comp=batch", "Batch", nil},
 		{"GET", "/data/x?comp=something", "comp=something", nil},
 	} {
 		f.Do(c.method, c.path, "", c.headers...).Want(t, 501, "NotImplemented").WantBody(t, c.names)

@@ -18,6 +18,7 @@ type record struct {
 	Metadata map[string]string `json:",omitempty"`
 	Append   bool              `json:",omitempty"` // an append blob, otherwise a block blob
 	Appended int               `json:",omitempty"` // number of an append blob's blocks
+	Copy     *copied           `json:",omitempty"` // that made it
 }
 
 // kind returns the blob's type as Azure names it.
@@ -58,6 +59,9 @@ func (r *record) setAll(h http.Header) {
 	wire.Set(h, "x-ms-blob-type", r.kind())
 	wire.Set(h, "x-ms-creation-time", wire.HTTPTime(modified(r.Created)))
 	wire.Set(h, "x-ms-server-encrypted", "true")
+	if r.Copy != nil {
+		r.Copy.set(h, strconv.FormatInt(r.Size, 10))
+	}
 	if r.Append {
 		wire.Set(h, "x-ms-blob-committed-block-count", strconv.Itoa(r.Appended))
 		return

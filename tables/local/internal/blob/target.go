@@ -30,6 +30,7 @@ const (
 	onAccount   = "the Blob service"
 	onContainer = "containers"
 	onBlob      = "blobs"
+	onCopy      = "copies of blobs"
 	onKind      = "the account's kind" // whatever else the URL names
 )
 
@@ -46,6 +47,8 @@ func (t target) Key(r *wire.Request) (route.Key, error) {
 		key.On = onAccount
 	case t.blob == "":
 		key.On = onContainer
+	case isCopy(r, t):
+		key.On = onCopy
 	}
 	return key, nil
 }

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // A Service is one of the three protocols.
@@ -82,6 +85,16 @@ func (r *Request) parse(account string) error {
 		return err
 	}
 	return r.address()
+}
+
+// Within returns a request that has come inside of r: a part of a batch, or the source of a copy. It has no body.
+func (r *Request) Within(method, host, uri string, header http.Header) (*Request, error) {
+	alone := *r.Request
+	alone.Method, alone.Host, alone.RequestURI, alone.Header = method, host, uri, header
+	alone.ContentLength, alone.Body = 0, http.NoBody
+	inner := &Request{Request: &alone, Service: r.Service, Now: r.Now, Clock: r.Clock, ID: uuid.NewString(),
+		Version: cmp.Or(header.Get("X-Ms-Version"), r.Version), Body: http.NoBody, limits: r.limits}
+	return inner, inner.parse(r.Account)
 }
 
 // ParseQuery parses the query of a URL. Unlike net/url's parser it accepts a
