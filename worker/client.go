@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"furrow/tables"
@@ -40,6 +41,7 @@ type Client struct {
 	service *azqueue.ServiceClient
 	key     *azqueue.SharedKeyCredential // nil if requests are authorized in another way
 	try     time.Duration                // longest wait for an answer
+	queues  sync.Map                     // *Queue by the name of its live queue
 }
 
 // Connect returns a Client. It sends nothing.

@@ -55,16 +55,16 @@ func (e *Early) listen() (bell chan time.Time, stop func()) {
 // rest waits until end, the next slot or repair. If Early asks, it does a run as soon as rows of a new device are old
 // enough, unless the last slot has them; once at most, so that a fleet that grows all the time has at most twice the
 // runs.
-func (s *Scheduler) rest(ctx context.Context, bell chan time.Time, end time.Time) {
-	for began := time.Now(); ; {
+func (s *Scheduler) rest(ctx context.Context, bell chan time.Time, end deadline) {
+	for began := time.Now(); ctx.Err() == nil && end.left() > 0; {
 		select {
 		case asked := <-bell:
 			run := asked.Add(s.Settle + arrival)
 			if !run.After(began) {
 				continue
 			}
-			if run.Before(end) {
-				sleep(ctx, time.Until(run))
+			if time.Until(run) < end.left() {
+				s.in(time.Until(run)).wait(ctx)
 				s.early(ctx)
 			} else {
 				select {
@@ -72,18 +72,15 @@ func (s *Scheduler) rest(ctx context.Context, bell chan time.Time, end time.Time
 				default:
 				}
 			}
-			sleep(ctx, time.Until(end))
-			return
-		case <-time.After(time.Until(end)):
-			return
+			end.wait(ctx)
+		case <-time.After(min(end.left(), look)):
 		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 func (s *Scheduler) early(ctx context.Context) {
-	if _, _, err := s.step(ctx, slotAt(time.Now(), time.Second)); err != nil && ctx.Err() == nil {
+	if _, _, err := s.step(ctx, slotAt(s.now(), time.Second)); err != nil && ctx.Err() == nil {
 		s.log().WarnContext(ctx, "early run could not be scheduled", "pipeline", s.Pipeline, "error", err)
 	}
 }

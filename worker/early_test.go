@@ -2,6 +2,7 @@ package worker
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,34 @@ func TestAFirstDeviceNeedNotWaitForTheNextSlot(t *testing.T) {
 		want := []time.Duration{0, 17 * time.Second, time.Minute, 2 * time.Minute, 122 * time.Second, 3 * time.Minute}
 		if !slices.Equal(after, want) {
 			t.Errorf("runs at %v; want %v", after, want)
+		}
+	})
+}
+
+// TestASlotIsNotSleptThrough has the clock of the machine go ahead by half an hour, as after it was suspended, and back
+// again: the next slot is put within a second or two, and none waits for the clock to come again.
+func TestASlotIsNotSleptThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := newRuns()
+		s := runs.scheduler()
+		var off atomic.Int64
+		s.Now = func() time.Time { return time.Now().Add(time.Duration(off.Load())) }
+		s.Early = &Early{}
+		stop := start(t, t.Context(), s)
+		defer stop()
+		time.Sleep(10 * time.Second)
+		if n := len(runs.work(t, 0)); n != 1 {
+			t.Fatalf("%d runs", n)
+		}
+		off.Store(int64(30 * time.Minute))
+		time.Sleep(2 * time.Second)
+		if n := len(runs.work(t, 0)); n != 1 {
+			t.Errorf("%d runs when the clock has gone ahead", n)
+		}
+		off.Store(0)
+		time.Sleep(2 * s.Cadence)
+		if n := len(runs.work(t, 0)); n == 0 {
+			t.Error("no run in two cadences after the clock was set back")
 		}
 	})
 }

@@ -28,7 +28,7 @@ type fakeQueue struct {
 	updates  []time.Time
 	deleted  int
 	catchup  *fakeQueue // made when it is first asked for
-	fresh    chan struct{}
+	fresh    [2]chan struct{}
 }
 
 type fakeMessage struct {
@@ -62,7 +62,7 @@ func (q *fakeQueue) history() *fakeQueue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.catchup == nil {
-		q.fresh = make(chan struct{}, 1)
+		q.fresh = [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}
 		q.catchup = &fakeQueue{
 			before: func(op string) error { return hook(q.before, "catchup "+op) },
 			after:  func(op string) error { return hook(q.after, "catchup "+op) },
@@ -84,12 +84,19 @@ func (q *fakeQueue) GetCatchup(ctx context.Context, n int, lease time.Duration) 
 
 func (q *fakeQueue) CatchupDepth(ctx context.Context) (int, error) { return q.history().Depth(ctx) }
 
-func (q *fakeQueue) Fresh() <-chan struct{} { q.history(); return q.fresh }
+func (q *fakeQueue) Fresh() (live, catchup <-chan struct{}) {
+	q.history()
+	return q.fresh[0], q.fresh[1]
+}
 
 func (q *fakeQueue) Put(_ context.Context, m jobs.Message, delay time.Duration) error {
 	if m.CatchUp() {
-		defer poke(q.fresh)
+		defer poke(q.fresh[1])
 		return q.history().add(m, delay)
+	}
+	q.history()
+	if delay == 0 {
+		defer poke(q.fresh[0])
 	}
 	return q.add(m, delay)
 }

@@ -12,7 +12,8 @@ type lane struct {
 	who     int // live or catchup
 	get     func(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
 	depth   func(context.Context) (int, error)
-	more    <-chan struct{}    // receives when the queue may have new messages
+	more    <-chan struct{}    // receives when the queue may have new messages, and soon more of them
+	put     <-chan struct{}    // receives when it has: this process has put them; may be nil
 	slower  time.Duration      // how many times longer than the pool's Idle the longest pause is
 	asked   <-chan chan<- bool // receives who wants to know whether the queue is empty
 	idle    growing
@@ -23,10 +24,11 @@ type lane struct {
 // lanes returns the lanes of live and of catch-up work. The end of any job is a reason to look for live work. For
 // catch-up work it is only a message that this process has put.
 func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
+	put, history := p.Source.Fresh()
 	return [2]*lane{
-		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, asked: p.asks.of(live),
-			running: running, slower: 1, idle: growing{from: shortest}},
-		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: p.Source.Fresh(),
+		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, put: put,
+			asked: p.asks.of(live), running: running, slower: 1, idle: growing{from: shortest}},
+		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: history,
 			asked: p.asks.of(catchup), running: running, slower: catchupSlower, idle: growing{from: shortest}},
 	}
 }
@@ -60,12 +62,35 @@ func (l *lane) run(ctx context.Context) {
 		select {
 		case <-l.more:
 			l.idle.reset()
-			sleep(ctx, l.idle.pause()) // there may be more of them
+			if !l.hasPut() {
+				sleep(ctx, l.idle.pause()) // there may be more of them
+			}
+		case <-l.alone():
+			l.idle.reset()
 		case asker = <-l.asked:
 		case <-time.After(l.pause(ctx)):
 		case <-ctx.Done():
 		}
 	}
+}
+
+// hasPut reports whether this process has put messages since the last look, and forgets it.
+func (l *lane) hasPut() bool {
+	select {
+	case <-l.put:
+		return true
+	default:
+		return false
+	}
+}
+
+// alone receives when this process has put messages while no job runs: the end of a job is a better time to look for
+// what it has put.
+func (l *lane) alone() <-chan struct{} {
+	if l.pool.room.of(l.who) > 0 {
+		return nil
+	}
+	return l.put
 }
 
 // look gets messages. A stop does not cancel it at once: messages in an answer that nobody reads would wait for a whole

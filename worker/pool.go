@@ -19,8 +19,8 @@ type Source interface {
 	GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
 	Depth(ctx context.Context) (int, error)        // live messages, including those that are leased or delayed
 	CatchupDepth(ctx context.Context) (int, error) // the same for catch-up messages
-	// Fresh receives after a catch-up message was put. It may be nil.
-	Fresh() <-chan struct{}
+	// Fresh receives after live or catch-up messages were put here. The channels may be nil.
+	Fresh() (live, catchup <-chan struct{})
 	Poison(ctx context.Context, p Poisoned) error
 }
 
@@ -66,7 +66,7 @@ func (p *Pool) SetIdle(d time.Duration) { p.idle.Store(int64(d)) }
 func (p *Pool) longestIdle() time.Duration { return cmp.Or(time.Duration(p.idle.Load()), p.Idle) }
 
 // The first pause after an empty queue, and how many times longer than Idle the longest one is for the catch-up queue.
-// That work can wait, and what this process puts there is noticed at once.
+// That work can wait. What this process puts into either queue is noticed at once.
 const (
 	shortest      = 100 * time.Millisecond
 	catchupSlower = 3

@@ -331,3 +331,39 @@ func TestAMessageThatCrashesItsWorkersIsPoison(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatThisProcessPutsIsFoundAtOnce: of a run, no job of this pool's own waits for a pause, nor does what a
+// scheduler of this process has put. What a job puts waits for its end, so that one look finds all.
+func TestWhatThisProcessPutsIsFoundAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := queueOf(t)
+		var ends []time.Time
+		pool := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, _ save) error {
+			if m.Kind == jobs.Master {
+				for range 3 {
+					month := m
+					month.Kind, month.Month = jobs.Month, schema.Month{Year: 2026, Month: 11}
+					if err := q.Put(ctx, month, 0); err != nil {
+						return err
+					}
+				}
+			}
+			ends = append(ends, time.Now())
+			return nil
+		}}
+		stop := start(t, t.Context(), pool)
+		defer stop()
+		time.Sleep(17 * time.Minute) // the pauses have become long
+		began, looks := time.Now(), len(q.gets)
+		if err := q.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: 1}, 0); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(ends) != 4 || !ends[3].Equal(began) {
+			t.Errorf("jobs ended at %v, and the first was put at %v", ends, began)
+		}
+		if n := len(q.gets) - looks; n > 4 { // two found messages, and the last two none
+			t.Errorf("%d looks", n)
+		}
+	})
+}

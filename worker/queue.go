@@ -23,13 +23,19 @@ const MaxGet = 32
 type Queue struct {
 	jobs, catchup, poison messages
 
-	fresh chan struct{} // holds a token after a catch-up message was put without a delay
+	fresh [2]chan struct{} // hold a token after a live or catch-up message was put without a delay
 }
 
-// Queue returns the queues of a pipeline, which need not exist yet.
+// Queue returns the queues of a pipeline, which need not exist yet. Whoever asks gets the same Queue, so that pools
+// know at once what a scheduler or a person has put.
 func (c *Client) Queue(n schema.Names, p schema.Pipeline) *Queue {
+	q, _ := c.queues.LoadOrStore(n.Jobs(p), c.queue(n, p))
+	return q.(*Queue)
+}
+
+func (c *Client) queue(n schema.Names, p schema.Pipeline) *Queue {
 	return &Queue{jobs: c.messages(n.Jobs(p)), catchup: c.messages(n.Catchup(p)), poison: c.messages(n.Poison(p)),
-		fresh: make(chan struct{}, 1)}
+		fresh: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
 }
 
 // Name returns the name of the live queue.
@@ -64,12 +70,13 @@ func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) er
 	if err != nil {
 		return err
 	}
-	if !m.CatchUp() {
-		return q.jobs.put(ctx, text, delay)
+	to, who := q.jobs, live
+	if m.CatchUp() {
+		to, who = q.catchup, catchup
 	}
-	err = q.catchup.put(ctx, text, delay)
+	err = to.put(ctx, text, delay)
 	if delay == 0 {
-		poke(q.fresh)
+		poke(q.fresh[who])
 	}
 	return err
 }
@@ -85,9 +92,9 @@ func (q *Queue) GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*
 	return q.catchup.get(ctx, n, lease)
 }
 
-// Fresh receives after a catch-up message was put through this Queue, so a Pool that shares it need not wait for its
-// next look.
-func (q *Queue) Fresh() <-chan struct{} { return q.fresh }
+// Fresh receives after live or catch-up messages were put through this Queue, so a Pool that shares it need not wait
+// for its next look.
+func (q *Queue) Fresh() (live, catchup <-chan struct{}) { return q.fresh[0], q.fresh[1] }
 
 // Depth returns about how many live messages there are, including leased and delayed ones.
 func (q *Queue) Depth(ctx context.Context) (int, error) { return q.jobs.depth(ctx) }

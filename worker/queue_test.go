@@ -69,7 +69,7 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 		want = append(want, text, text) // put, and redriven
 	}
 	select {
-	case <-q.Fresh():
+	case <-q.fresh[catchup]:
 	default:
 		t.Error("nobody is told that there is catch-up work")
 	}

@@ -54,6 +54,8 @@ type Scheduler struct {
 	// OnSlot, if not nil, is called after each slot that this scheduler put, put again or skipped.
 	OnSlot func(context.Context, Slot)
 	Log    *slog.Logger // nil means slog.Default()
+	// Now is the clock of the machine, which may be set; nil means time.Now.
+	Now func() time.Time
 
 	last string // By of the run that this scheduler tried to insert last
 }
@@ -96,13 +98,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	bell, stop := s.Early.listen()
 	defer stop()
 	for ctx.Err() == nil {
-		_, wait, err := s.step(ctx, slotAt(time.Now(), s.Cadence))
+		_, wait, err := s.step(ctx, slotAt(s.now(), s.Cadence))
 		if err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "slot could not be scheduled", "pipeline", s.Pipeline, "error", err)
 			wait = jitter(retry)
 		}
-		next := slotAt(time.Now(), s.Cadence).Add(s.Cadence).Time()
-		s.rest(ctx, bell, time.Now().Add(min(cmp.Or(wait, s.Cadence), time.Until(next))))
+		now := s.now()
+		next := slotAt(now, s.Cadence).Add(s.Cadence).Time()
+		s.rest(ctx, bell, s.in(min(cmp.Or(wait, s.Cadence), next.Sub(now))))
 	}
 	return nil
 }
@@ -114,7 +117,7 @@ func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
 		return Slot{}, err
 	}
 	for {
-		slot, wait, err := s.step(ctx, slotAt(time.Now(), s.Cadence))
+		slot, wait, err := s.step(ctx, slotAt(s.now(), s.Cadence))
 		if err != nil || wait == 0 {
 			return slot, err
 		}
