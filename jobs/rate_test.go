@@ -27,7 +27,8 @@ import (
 func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 	t.Parallel()
 	in := azuretest.Local(t)
-	sensors := fold.Sensors{Counters: map[string]bool{"humidity": true}, Position: fold.Position{Lat: "lat", Lon: "lon"}}
+	sensors := fold.Sensors{Counters: map[string]fold.Counter{"humidity": {}},
+		Position: fold.Position{Lat: "lat", Lon: "lon"}}
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		w := jobstest.NewWorldIn(t, in, 6*24*time.Hour, 2, 80)
@@ -102,7 +103,7 @@ func fewFaults() map[faults.Fault]float64 {
 // plainRates are rates as they are defined: from all readings of a device.
 type plainRates struct {
 	over     tables.Ticks
-	counters map[string]bool
+	counters map[string]fold.Counter
 	newest   tables.Ticks // of the device's readings
 	sensors  map[string][]rate.Reading
 	places   map[tables.Ticks]rate.Position // that readings tell
@@ -148,9 +149,14 @@ func (r *plainRates) place(from, to tables.Ticks) (newest *rate.Position) {
 	return newest
 }
 
+func (r *plainRates) counts(sensor string) bool {
+	_, counts := r.counters[sensor]
+	return counts
+}
+
 // difference is that from one reading of a sensor to the next.
 func (r *plainRates) difference(sensor string, from, to rate.Reading) float64 {
-	if r.counters[sensor] && to.Value < from.Value {
+	if r.counts(sensor) && to.Value < from.Value {
 		return to.Value
 	}
 	return to.Value - from.Value
@@ -163,11 +169,11 @@ func (r *plainRates) check(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) {
 		r.checkNewest(t, sensor, row[sensor])
 		delete(row, sensor)
 		for i, window := range rate.Windows() {
-			var earlier *rate.Summary
+			var earlier rate.Before
 			for start := window.Start(all[0].At); start <= r.newest; start = start.Add(time.Duration(window)) {
 				got := rate.Tally{}
 				if s, ok := buckets[i][bucketOf{start, sensor}]; ok {
-					got, earlier = s.Since(earlier), &s
+					got = s.Since(&earlier)
 					if want := r.place(start, s.Last.At); !reflect.DeepEqual(s.Position, want) {
 						t.Errorf("%s of %s in the %s from %v is at %v; want %v", sensor, d, window, start.Time(), s.Position, want)
 					}
@@ -188,7 +194,7 @@ func (r *plainRates) tally(sensor string, from, to tables.Ticks) (t rate.Tally) 
 	all := r.sensors[sensor]
 	for i := 1; i < len(all); i++ {
 		over := all[i].At - all[i-1].At
-		if all[i].At < from || all[i].At >= to || over > tables.Day {
+		if all[i].At < from || all[i].At >= to || over > tables.Day && !r.counts(sensor) {
 			continue
 		}
 		d := r.difference(sensor, all[i-1], all[i])
@@ -212,7 +218,7 @@ func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
 	from := r.newest - r.newest%day - before*day
 	all := r.sensors[sensor]
 	n := len(all) - 1
-	if n < 1 || all[n-1].At < from || all[n].At-all[n-1].At > day {
+	if n < 1 || all[n-1].At < from || all[n].At-all[n-1].At > day && !r.counts(sensor) {
 		if text != "" {
 			t.Errorf("%s has the rate %s; want none", sensor, text)
 		}
@@ -229,14 +235,14 @@ func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
 	cell, sum := r.over/12, 0.0
 	start := (all[n].At - r.over) / cell * cell
 	for i := n; ; i-- {
-		if all[i].At <= start && all[n].At-all[i].At <= before*day {
+		if all[i].At <= start && (all[n].At-all[i].At <= before*day || r.counts(sensor)) {
 			span := rate.Change{Difference: sum, PerHour: sum / rate.Hours(all[n].At-all[i].At)}
 			if got.Span == nil || !sameChange(*got.Span, span) {
 				t.Errorf("%s over the span: %+v; want %+v", sensor, got.Span, span)
 			}
 			return
 		}
-		if i == 0 || all[i-1].At < from || all[i].At-all[i-1].At > day {
+		if i == 0 || all[i-1].At < from || all[i].At-all[i-1].At > day && !r.counts(sensor) {
 			break
 		}
 		sum += r.difference(sensor, all[i-1], all[i])

@@ -47,7 +47,8 @@ func models(t *testing.T) map[string]fold.Model {
 		"doubtful": {Match: fold.Match{Tenant: []string{"t1"}}, Sensors: fold.Sensors{Quality: "humidity",
 			Good: []string{"40", "41", "43", "46"}}},
 		"counters": {Match: fold.Match{Tenant: []string{"t0", "t2"}}, Sensors: fold.Sensors{
-			Counters: map[string]bool{"temperature": true}, Position: fold.Position{Lat: "humidity", Lon: "temperature"}}},
+			Counters: map[string]fold.Counter{"temperature": {Dips: .01}},
+			Position: fold.Position{Lat: "humidity", Lon: "temperature"}}},
 		"heartbeats": {Match: fold.Match{Tenant: []string{"t1"}}, Sensors: fold.Sensors{Heartbeat: lives}},
 		"nobody":     {Match: fold.Match{Labels: map[string][]string{"class": {"fryer"}}}},
 	}

@@ -57,12 +57,12 @@ plain,7,plain,7,kept
 data_oil,,,,rejected: it is no number
 data_oil,59.5,oil,119,renamed
 metadata_id,1,,,ignored
-ok,true,,,quality`, "model fryer: 3 rows; values kept 1, renamed 2, ignored 1, of heartbeats 1, rejected 1"},
+ok,true,,,quality`, "model fryer: 3 rows; values kept 1, renamed 2, ignored 1, missing 0, of heartbeats 1, rejected 1"},
 		{"--device fryer-1 --rows 2 --model strict", `
 battery,9,battery,9,kept
 data_oil,off,data_oil,off,kept
 plain,7,plain,7,kept
-data_mode,,,,rejected: it is no number`, "model strict: 2 rows; values kept 3, renamed 0, ignored 0, of heartbeats 0, rejected 1"},
+data_mode,,,,rejected: it is no number`, "model strict: 2 rows; values kept 3, renamed 0, ignored 0, missing 0, of heartbeats 0, rejected 1"},
 	} {
 		out, errs := f.both("model try --format csv "+c.flags, file)
 		var got strings.Builder

@@ -19,8 +19,8 @@ func modelTryCommand() *cli.Command {
 		Name:      "try",
 		Usage:     "Show what the newest rows of a device become with a configuration that is not applied yet",
 		ArgsUsage: "[GENERATION|FILE]",
-		Description: `Prints each value of the newest rows, and the sensor that it is: kept, renamed, ignored, a heartbeat, or
-rejected and why. Without an argument it tries the current configuration. Nothing is changed.` + examples(
+		Description: `Prints each value of the newest rows, and the sensor that it is: kept, renamed, ignored, missing, a
+heartbeat, or rejected and why. Without an argument it tries the current configuration. Nothing is changed.` + examples(
 			"model try site.yaml --device pump-7",
 			"model try site.yaml --device pump-7 --model rig --rows 100"),
 		Flags: append(storageFlags(),
@@ -98,7 +98,7 @@ type triedLine struct {
 	Value    any       `json:"value,omitempty" column:"value"` // as sent; absent if only the reason is known
 	Sensor   string    `json:"sensor,omitempty" column:"sensor"`
 	Becomes  any       `json:"becomes,omitempty" column:"becomes"`
-	// kept, renamed, ignored, quality, heartbeat, or rejected and why
+	// kept, renamed, ignored, missing, quality, heartbeat, or rejected and why
 	Outcome string `json:"outcome" column:"outcome"`
 	Row     string `json:"row" column:"row"`
 }
@@ -108,6 +108,7 @@ const (
 	valueKept      = "kept"
 	valueRenamed   = "renamed"
 	valueIgnored   = "ignored"
+	valueMissing   = "missing"
 	valueQuality   = "quality"
 	valueHeartbeat = "heartbeat"
 	valueRejected  = "rejected"
@@ -150,6 +151,8 @@ func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedLine) {
 		switch {
 		case e.Quality:
 			v.Outcome = valueQuality
+		case e.Missing:
+			v.Outcome = valueMissing
 		case e.Became != nil && len(sample.Values) == 0:
 			v.Outcome = valueHeartbeat
 		case e.Became != nil:
@@ -170,7 +173,7 @@ func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedLine) {
 }
 
 // A trySum counts values by outcome.
-type trySum struct{ rows, kept, renamed, ignored, heartbeats, rejected int }
+type trySum struct{ rows, kept, renamed, ignored, missing, heartbeats, rejected int }
 
 func (s *trySum) count(values iter.Seq2[triedLine, error]) iter.Seq2[triedLine, error] {
 	row := ""
@@ -188,6 +191,8 @@ func (s *trySum) count(values iter.Seq2[triedLine, error]) iter.Seq2[triedLine, 
 				s.renamed++
 			case valueIgnored:
 				s.ignored++
+			case valueMissing:
+				s.missing++
 			case valueHeartbeat:
 				s.heartbeats++
 			default:
@@ -201,7 +206,6 @@ func (s *trySum) count(values iter.Seq2[triedLine, error]) iter.Seq2[triedLine, 
 }
 
 func (s trySum) String() string {
-	return fmt.Sprintf("%s; values kept %d, renamed %d, ignored %d, of heartbeats %d, rejected %d",
-		many(int64(s.rows), "row"),
-		s.kept, s.renamed, s.ignored, s.heartbeats, s.rejected)
+	return fmt.Sprintf("%s; values kept %d, renamed %d, ignored %d, missing %d, of heartbeats %d, rejected %d",
+		many(int64(s.rows), "row"), s.kept, s.renamed, s.ignored, s.missing, s.heartbeats, s.rejected)
 }

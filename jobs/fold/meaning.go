@@ -24,7 +24,7 @@ type Sensors struct {
 	// their own names, and no labels. It may be nil.
 	Heartbeat *condition.Condition
 
-	Counters map[string]bool // sensors that fall only when they begin again from zero
+	Counters map[string]Counter
 	Position Position
 }
 
@@ -34,6 +34,7 @@ type Meaning struct {
 	Is SensorKind
 	// A number is multiplied by Scale, unless that is zero, and then Offset is added.
 	Scale, Offset float64
+	Missing       []string // values as sent that stand for none
 }
 
 // A Pattern gives a meaning to all properties that begin with Prefix and end with Suffix. A * in As stands for what is
@@ -71,6 +72,14 @@ func (s *Sensors) Meaning(property string) Meaning {
 		m.As = property
 	}
 	return m
+}
+
+// Counter returns which counter a sensor is, or nil.
+func (s *Sensors) Counter(sensor string) *Counter {
+	if c, is := s.Counters[sensor]; is {
+		return &c
+	}
+	return nil
 }
 
 // Makes reports whether readings can have values of a sensor.

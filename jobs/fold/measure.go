@@ -14,6 +14,7 @@ const (
 	reasonReserved = "its name is one that outputs have for themselves"
 	reasonNoFinite = "it is not finite"
 	reasonNoNumber = "it is no number"
+	reasonMet      = "several values of its row have this name, and they differ"
 )
 
 var (

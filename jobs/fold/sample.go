@@ -15,12 +15,28 @@ import (
 // as a whole. The names and texts of all values take at most MaxRoom, and values beyond are refused. So any reading
 // that storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
-	return s.sample(r, nil)
+	w := s.sampling(r)
+	w.read(r)
+	return w.sample, w.refusals()
 }
 
-func (s *Sensors) sample(r schema.Reading, became func(Explanation)) (Sample, []Refusal) {
-	w := sampling{sensors: s, left: MaxSensors, became: became, sample: Sample{Key: r.Key,
+// Explain converts a reading as Sample does, and says what became of each value that is not refused. A reading without
+// values that has some which became something is a heartbeat.
+func (s *Sensors) Explain(r schema.Reading) (all []Explanation, sample Sample, refused []Refusal) {
+	w := s.sampling(r)
+	w.explains = true
+	w.read(r)
+	return w.explained, w.sample, w.refusals()
+}
+
+func (s *Sensors) sampling(r schema.Reading) *sampling {
+	return &sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key,
 		Values: make([]SensorValue, 0, len(r.Properties))}}
+}
+
+// read takes the values of a reading.
+func (w *sampling) read(r schema.Reading) {
+	s := w.sensors
 	if s.Long != (Long{}) {
 		w.named = s.Long.sensorOf(r)
 	}
@@ -30,6 +46,7 @@ func (s *Sensors) sample(r schema.Reading, became func(Explanation)) (Sample, []
 		}
 		w.property(r.Properties[i].Name, r.Properties[i].Value)
 	}
+	w.leaveOutMet()
 	if w.isHeartbeat() {
 		w.sample.Values = nil
 	}
@@ -38,7 +55,6 @@ func (s *Sensors) sample(r schema.Reading, became func(Explanation)) (Sample, []
 			w.sample.Values[i].Doubtful = true
 		}
 	}
-	return w.sample, w.refusals()
 }
 
 // property adds the values of a property.
@@ -85,6 +101,10 @@ func (w *sampling) add(name string, v tables.Value) {
 		w.refuse(name, reason)
 		return
 	}
+	if means.lacks(v) {
+		w.explain(Explanation{Property: name, Value: v, Missing: true})
+		return
+	}
 	m, reason := measure(means, v)
 	w.sample.Exact = exactly(w.sample.Exact, m, v)
 	switch {
@@ -100,17 +120,19 @@ func (w *sampling) add(name string, v tables.Value) {
 
 // A sampling is one call of Sample.
 type sampling struct {
-	sensors  *Sensors
-	flat     flattener
-	sample   Sample
-	at       map[string]int // index of each sensor in the sample, once it has many
-	left     int            // how many more values may come
-	room     int            // bytes that values take
-	doubtful bool
-	named    string // in long form, the sensor that the row has a value of
-	refused  []Refusal
-	more     int               // refusals that are only counted
-	became   func(Explanation) // of each value; may be nil
+	sensors   *Sensors
+	flat      flattener
+	sample    Sample
+	at        map[string]int // index of each sensor in the sample, once it has many
+	left      int            // how many more values may come
+	room      int            // bytes that values take
+	doubtful  bool
+	named     string // in long form, the sensor that the row has a value of
+	refused   []Refusal
+	more      int      // refusals that are only counted
+	met       []string // sensors of several values that differ
+	explains  bool
+	explained []Explanation // of each value, if explains
 }
 
 // find returns the index of a sensor in the sample, or -1.
@@ -134,27 +156,41 @@ func (w *sampling) find(sensor string) int {
 // manySensors is the number of values from which sensors are looked up in a map.
 const manySensors = 16
 
-// set adds m, or replaces the value of its sensor in the same reading.
+// set adds m. Where its sensor has another value in the same reading already, as a-b and a.b are both a_b, neither
+// counts: which is the right one is not known.
 func (w *sampling) set(m SensorValue) {
-	room := Room(m.Sensor, IsLong(w.sample.Key, m.State))
-	i := w.find(m.Sensor)
-	if i >= 0 {
-		old := &w.sample.Values[i]
-		room -= Room(old.Sensor, IsLong(w.sample.Key, old.State))
+	if i := w.find(m.Sensor); i >= 0 {
+		if old := &w.sample.Values[i]; *old != m && old.Is != Ignored {
+			old.Is = Ignored
+			w.met = append(w.met, m.Sensor)
+			w.refuse(m.Sensor, reasonMet)
+		}
+		return
 	}
+	room := Room(m.Sensor, IsLong(w.sample.Key, m.State))
 	if w.room+room > MaxRoom {
 		w.refuse(m.Sensor, reasonNoRoom)
 		return
 	}
 	w.room += room
-	if i >= 0 {
-		w.sample.Values[i] = m
-		return
-	}
 	w.sample.Values = append(w.sample.Values, m)
 	if w.at != nil {
 		w.at[m.Sensor] = len(w.sample.Values) - 1
 	}
+}
+
+// leaveOutMet removes the values of names that met.
+func (w *sampling) leaveOutMet() {
+	if len(w.met) == 0 {
+		return
+	}
+	met := func(sensor string) bool { return slices.Contains(w.met, sensor) }
+	w.sample.Values = slices.DeleteFunc(w.sample.Values, func(m SensorValue) bool { return m.Is == Ignored })
+	w.sample.Exact = slices.DeleteFunc(w.sample.Exact, func(x ExactValue) bool { return met(x.Sensor) })
+	w.explained = slices.DeleteFunc(w.explained, func(e Explanation) bool {
+		return e.Became != nil && met(e.Became.Sensor)
+	})
+	w.at = nil
 }
 
 // isHeartbeat reports whether the values of the sample only say that the device lives.
@@ -171,8 +207,8 @@ func (w *sampling) isHeartbeat() bool {
 }
 
 func (w *sampling) explain(e Explanation) {
-	if w.became != nil {
-		w.became(e)
+	if w.explains {
+		w.explained = append(w.explained, e)
 	}
 }
 

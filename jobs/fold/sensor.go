@@ -44,7 +44,8 @@ type Explanation struct {
 	Property string // its name, or the path of a nested value; in long form the sensor that its row names
 	Value    tables.Value
 	Quality  bool         // it says how good the reading is
-	Became   *SensorValue // nil: it is ignored
+	Missing  bool         // it stands for no value
+	Became   *SensorValue // nil: it is ignored, or missing
 }
 
 // A Refusal is a value that could not be folded, or a whole row. It becomes a reject, and the rest of the row and the

@@ -18,8 +18,12 @@
 // reading before. Of several readings at one tick the first counts. Readings of bad
 // quality do not count.
 //
-// A sensor that the configuration calls a counter never falls by itself: a decrease
-// is a reset, and the difference counts from zero.
+// A counter is never silent for too long: what it rose over a pause counts in the bucket
+// in which it was seen, which Since says to readers. fold.Counter tells dips, resets and
+// wraps apart. A single zero after a greater number counts only if the next reading
+// confirms it, so a Summary says which zeros are at its ends: they may be explained by the
+// buckets beside it. In the device's row a zero that is the first reading of a day (UTC)
+// counts at once, since nothing there may depend on older days.
 //
 // Where the configuration names the properties of a position, rates carry the
 // position that the device had at that reading: the one in the reading, or the last
@@ -37,15 +41,15 @@
 //     a state has. So it is an open window that starts with that day (OpenFrom): a late
 //     row there has everything from that day to the checkpoint folded again, and an
 //     older one cannot change it. A sensor is in the row if its newest reading and
-//     the one before it are of these days, and a day apart at most. A span reaches back
+//     the one before it are of these days, and a day apart at most unless it is a counter. A span reaches back
 //     by one of these days at most, or two.
 //
 // So a late row never has more than two or three days folded again besides its own.
 //
 // # Bounds
 //
-// A sensor takes about 350 bytes and twice its name in a state, a counter 480. A bucket
-// takes the first sensors in row order for which there is room: about 60, or 45
-// counters (40 or 30 where the span is longer than 12 hours). The device's row has the
+// A sensor takes about 350 bytes and twice its name in a state, a counter 500. A bucket
+// takes the first sensors in row order for which there is room: about 60, or 44
+// counters (40 or 29 where the span is longer than 12 hours). The device's row has the
 // sensors of the buckets of its days. The others have no rates.
 package rate

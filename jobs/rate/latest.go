@@ -3,7 +3,9 @@ package rate
 import (
 	"fmt"
 
+	"furrow/jobs/fold"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Latest is what a device's row of the table rates holds of one sensor.
@@ -47,17 +49,18 @@ func ParseLatest(text string) (l Latest, err error) {
 // A trail is the readings of a sensor that its newest rates are made of.
 type trail struct {
 	name    string
-	counter bool
+	counter *fold.Counter // nil: it is none
 	points  []point
-	place   place // of the device at the newest reading
+	place   place        // of the device at the newest reading
+	zero    tables.Ticks // of one zero of a counter after the newest point; 0: there is none
 }
 
 // A point is a reading that is kept. Of each twelfth of a span the last one is, the
 // newest one at or before the span's start, and always the newest two.
 type point struct {
 	Reading
-	// carry is how much the counter had reached at its resets since the point before;
-	// of the first point zero.
+	// carry is how much the counter had reached at its resets and wraps since the point
+	// before; of the first point zero.
 	carry float64
 }
 
@@ -76,15 +79,19 @@ func (p place) since(from tables.Ticks) *Position {
 }
 
 func (t *trail) add(r Reading, at place, over tables.Ticks) {
-	t.place = at
 	last := len(t.points) - 1
-	if last < 0 || r.At-t.points[last].At > maxSilence {
+	if t.awaits(r) {
+		t.zero = r.At
+		return
+	}
+	t.place, t.zero = at, 0
+	if last < 0 || t.counter == nil && r.At-t.points[last].At > maxSilence {
 		t.points = append(t.points[:0], point{Reading: r})
 		return
 	}
 	p, cell := point{Reading: r}, over/cells
-	if before := t.points[last].Value; t.counter && r.Value < before {
-		p.carry = before
+	if t.counter != nil {
+		p.carry = t.counter.Carry(t.points[last].Value, r.Value)
 	}
 	if last > 0 && (t.points[last-1].At-1)/cell == (t.points[last].At-1)/cell { // a cell ends with its last tick
 		t.points[last].carry = finite(t.points[last].carry + t.points[last-1].carry)
@@ -98,6 +105,14 @@ func (t *trail) add(r Reading, at place, over tables.Ticks) {
 	t.points[0].carry = 0
 }
 
+// awaits reports whether the next reading has to tell what a zero of a counter is. That is so within a day alone, so
+// that nothing depends on readings of a day that has expired.
+func (t *trail) awaits(r Reading) bool {
+	last := len(t.points) - 1
+	return t.counter != nil && last >= 0 && t.zero == 0 && r.Value == t.counter.Zero &&
+		t.points[last].Value > r.Value && schema.DayOf(t.points[last].At) == schema.DayOf(r.At)
+}
+
 // expire forgets what was before a moment.
 func (t *trail) expire(from tables.Ticks) {
 	for len(t.points) > 0 && t.points[0].At < from {
@@ -108,6 +123,8 @@ func (t *trail) expire(from tables.Ticks) {
 	}
 	if len(t.points) > 0 {
 		t.points[0].carry = 0
+	} else {
+		t.zero = 0
 	}
 }
 
@@ -121,7 +138,8 @@ func (t *trail) latest(f *Fold) (l Latest, known bool) {
 	l = Latest{Reading: newest.Reading, Position: t.place.since(0)}
 	l.Step, _ = step(before.Reading, newest.Reading, t.counter)
 	cell := f.over / cells
-	if over := newest.At - first.At; first.At <= (newest.At-f.over)/cell*cell && over <= tables.Ticks(f.before)*day {
+	over, most := newest.At-first.At, tables.Ticks(f.before)*day
+	if first.At <= (newest.At-f.over)/cell*cell && (over <= most || t.counter != nil) {
 		difference := newest.Value - first.Value
 		for _, p := range t.points[1:] {
 			difference += p.carry

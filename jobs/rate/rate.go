@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"time"
 
@@ -46,7 +47,10 @@ func (c *Config) Fold(s fold.Setup) fold.Fold {
 		f.before = 2
 	}
 	settings := fnv.New64a()
-	fmt.Fprint(settings, f.over, s.Sensors.Counters, s.Sensors.Position)
+	fmt.Fprint(settings, f.over, s.Sensors.Position)
+	for _, name := range slices.Sorted(maps.Keys(s.Sensors.Counters)) {
+		fmt.Fprint(settings, name, s.Sensors.Counters[name])
+	}
 	f.settings = settings.Sum64()
 	return f
 }
@@ -173,7 +177,7 @@ func number(s *fold.Sample, sensor string) *float64 {
 // value adds a number to the open buckets that have its sensor or room for it, and to
 // the sensor's trail if the day's has.
 func (w *work) value(at tables.Ticks, v *fold.SensorValue) {
-	st, reading, counter := w.state, Reading{at, v.Number}, w.fold.sensors.Counters[v.Sensor]
+	st, reading, counter := w.state, Reading{at, v.Number}, w.fold.sensors.Counter(v.Sensor)
 	for i := range st.buckets {
 		b := &st.buckets[i]
 		s := b.sensor(v.Sensor, counter, maxRoom/(1+int(w.fold.before)))

@@ -82,7 +82,11 @@ func TestACounterCountsFromZeroAfterAReset(t *testing.T) {
 		sample(45*time.Minute, "kwh", 3.0), sample(46*time.Minute, "kwh", 5.0),
 		sample(47*time.Minute, "kwh", 1.0), sample(70*time.Minute, "kwh", 4.0)}
 	for counter, want := range map[bool]float64{true: 10 + 3 + 2 + 1 + 3, false: -96} {
-		got := latest(t, newFold(time.Hour, fold.Sensors{Counters: map[string]bool{"kwh": counter}}), samples...)["kwh"]
+		sensors := fold.Sensors{}
+		if counter {
+			sensors.Counters = map[string]fold.Counter{"kwh": {}}
+		}
+		got := latest(t, newFold(time.Hour, sensors), samples...)["kwh"]
 		if got.Step.Difference != 3 || got.Span == nil || got.Span.Difference != want {
 			t.Errorf("counter %v: %+v over the span; want %v", counter, got.Span, want)
 		}
@@ -110,7 +114,11 @@ func walk(r *rand.Rand, n int) (all []fold.Sample) {
 		s := sample(at)
 		for i := range 1 + r.IntN(120) {
 			if r.IntN(4) == 0 {
-				s.Values = append(s.Values, value(fmt.Sprint("s", i, strings.Repeat("n", i)), r.NormFloat64()*100))
+				number := r.NormFloat64() * 100
+				if r.IntN(3) == 0 {
+					number = 0
+				}
+				s.Values = append(s.Values, value(fmt.Sprint("s", i, strings.Repeat("n", i)), number))
 			}
 		}
 		if r.IntN(3) == 0 {
@@ -124,9 +132,12 @@ func walk(r *rand.Rand, n int) (all []fold.Sample) {
 }
 
 func randomFold(r *rand.Rand) *Fold {
-	counters := map[string]bool{}
+	counters := map[string]fold.Counter{}
 	for i := range 120 {
-		counters[fmt.Sprint("s", i, strings.Repeat("n", i))] = r.IntN(2) == 0
+		if r.IntN(2) == 0 {
+			name := fmt.Sprint("s", i, strings.Repeat("n", i))
+			counters[name] = fold.Counter{Dips: r.Float64() / 2, Wrap: float64(r.IntN(2) * 300)}
+		}
 	}
 	over := []time.Duration{time.Minute, time.Hour, 13 * time.Hour, 24 * time.Hour}[r.IntN(4)]
 	return newFold(over, fold.Sensors{Counters: counters, Position: fold.Position{Lat: "lat", Lon: "lon"}})
@@ -227,9 +238,9 @@ func TestAStateReadsAsItWasWritten(t *testing.T) {
 // TestTheLargestDeviceFitsItsState: the most sensors and counters, at every cell.
 func TestTheLargestDeviceFitsItsState(t *testing.T) {
 	for _, over := range []time.Duration{time.Hour, 24 * time.Hour} {
-		counters := map[string]bool{}
+		counters := map[string]fold.Counter{}
 		for i := range 300 {
-			counters[fmt.Sprint("s", i)] = true
+			counters[fmt.Sprint("s", i)] = fold.Counter{}
 		}
 		f := newFold(over, fold.Sensors{Counters: counters, Position: fold.Position{Lat: "lat", Lon: "lon"}})
 		var state []byte

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"furrow/jobs/fold"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -45,20 +46,20 @@ const (
 // day that a device's row depends on, or for two buckets, its trail. It assumes lengths of
 // ticks as of three days.
 func roomOf(name string, counter bool) int {
-	const summary, trail, perPoint, carry = 90, 32, 14, 8
+	const summary, trail, perPoint, carry, zeros = 90, 32, 14, 8, 24
 	room := summary + trail + 2*len(name) + maxPoints*perPoint
 	if counter {
-		room += maxPoints * carry
+		room += maxPoints*carry + zeros
 	}
 	return room
 }
 
 // sensor is the one of that name, if the bucket has it or room for it.
-func (b *bucket) sensor(name string, counter bool, most int) *Summary {
+func (b *bucket) sensor(name string, counter *fold.Counter, most int) *Summary {
 	i, found := slices.BinarySearchFunc(b.sensors, name,
 		func(s sensor, name string) int { return strings.Compare(s.name, name) })
 	if !found {
-		room := roomOf(name, counter)
+		room := roomOf(name, counter != nil)
 		if b.room+room > most {
 			return nil
 		}
@@ -68,7 +69,7 @@ func (b *bucket) sensor(name string, counter bool, most int) *Summary {
 	return &b.sensors[i].Summary
 }
 
-func (st *state) trail(name string, counter bool) *trail {
+func (st *state) trail(name string, counter *fold.Counter) *trail {
 	i, found := slices.BinarySearchFunc(st.trails, name,
 		func(t trail, name string) int { return strings.Compare(t.name, name) })
 	if !found {
@@ -133,11 +134,11 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		}
 		return st, nil
 	}
-	(&codec{r: r}).state(st)
+	(&codec{r: r, sensors: &f.sensors}).state(st)
 	for i := range st.buckets {
 		b := &st.buckets[i]
 		for _, s := range b.sensors {
-			b.room += roomOf(s.name, s.Counter)
+			b.room += roomOf(s.name, s.Counter != nil)
 		}
 	}
 	return st, r.Err()
@@ -146,8 +147,9 @@ func (f *Fold) decode(b []byte) (*state, error) {
 // A codec writes a state, or reads one into what it is given: so that the two cannot
 // differ.
 type codec struct {
-	b []byte
-	r *pack.Reader // nil: it writes
+	b       []byte
+	r       *pack.Reader // nil: it writes
+	sensors *fold.Sensors
 }
 
 func (c *codec) state(st *state) {
@@ -155,24 +157,38 @@ func (c *codec) state(st *state) {
 	for i := range st.buckets {
 		b := &st.buckets[i]
 		integer(c, &b.start)
-		list(c, &b.sensors, func(s *sensor) { c.text(&s.name); c.summary(&s.Summary, b.start) })
+		list(c, &b.sensors, func(s *sensor) { c.text(&s.name); c.summary(s, b.start) })
 	}
 	list(c, &st.trails, func(t *trail) {
 		c.text(&t.name)
-		c.bool(&t.counter)
+		if t.counter = c.counter(t.name, t.counter); t.counter != nil {
+			c.time(&t.zero, st.last.Ticks)
+		}
 		c.place(&t.place, st.last.Ticks)
 		last := st.last.Ticks
 		list(c, &t.points, func(p *point) {
 			c.reading(&p.Reading, last)
-			if last = p.At; t.counter {
+			if last = p.At; t.counter != nil {
 				c.floats(&p.carry)
 			}
 		})
 	})
 }
 
-func (c *codec) summary(s *Summary, start tables.Ticks) {
-	c.bool(&s.Counter)
+// counter writes whether a sensor is a counter. Which one, the settings say that the state was made under.
+func (c *codec) counter(name string, is *fold.Counter) *fold.Counter {
+	counts := is != nil
+	if c.bool(&counts); c.r != nil && counts {
+		return c.sensors.Counter(name)
+	}
+	return is
+}
+
+func (c *codec) summary(s *sensor, start tables.Ticks) {
+	if s.Counter = c.counter(s.name, s.Counter); s.Counter != nil {
+		c.time(&s.Lead, start)
+		c.time(&s.Zero, start)
+	}
 	c.reading(&s.First, start)
 	c.reading(&s.Last, start)
 	t, located := &s.Steps, s.Position != nil
@@ -198,6 +214,14 @@ func (c *codec) place(p *place, last tables.Ticks) {
 func (c *codec) reading(r *Reading, from tables.Ticks) {
 	c.ticks(&r.At, from)
 	c.floats(&r.Value)
+}
+
+// time writes ticks that may be zero.
+func (c *codec) time(t *tables.Ticks, from tables.Ticks) {
+	known := *t > 0
+	if c.bool(&known); known {
+		c.ticks(t, from)
+	}
 }
 
 // ticks are written as how far they lie from others, which are near.

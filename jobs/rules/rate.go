@@ -57,13 +57,14 @@ func (k *Rate) row(w *work, t *tracked, s *fold.Sample) {
 		return // of several readings at one tick the first counts
 	}
 	value := f
-	if w.fold.counters[k.Sensor] && len(t.points) > 0 {
-		value = t.points[len(t.points)-1].value
-		if value += f; f >= t.last {
-			value -= t.last
+	if c, n := w.fold.sensors.Counter(k.Sensor), len(t.points); c != nil && n > 0 {
+		if f == c.Zero && t.last > f && (t.heard == 0 || t.heard == at) {
+			t.heard = at // whether the counter begins again tells the next number
+			return
 		}
+		value = t.points[n-1].value + c.Rise(t.last, f)
 	}
-	t.last = f
+	t.last, t.heard = f, 0
 	change, known := k.change(t.points, point{at, value})
 	t.points = k.with(t.points, point{at, value})
 	if known {

@@ -70,7 +70,7 @@ const history = tables.Ticks(time.Hour / 100)
 
 // Fold is the fold that a checked configuration makes.
 func (c *Config) Fold(s fold.Setup) fold.Fold {
-	f := &Fold{counters: s.Sensors.Counters, targets: c.Targets}
+	f := &Fold{sensors: &s.Sensors, targets: c.Targets}
 	sum := fnv.New64a()
 	for i := range c.Rules {
 		r := &c.Rules[i]
@@ -88,7 +88,7 @@ func (c *Config) Fold(s fold.Setup) fold.Fold {
 type Fold struct {
 	rules    []*Rule
 	targets  []schema.Target
-	counters map[string]bool
+	sensors  *fold.Sensors // of the model
 	settings uint64
 }
 

@@ -23,7 +23,9 @@ type state struct {
 
 // memory is what a kind remembers of a device.
 type memory struct {
-	heard  tables.Ticks   // silence: when it was heard; stuck: its last reading; schedule: when its times changed
+	// silence: when it was heard; stuck: its last reading; schedule: when its times changed; rate: of a zero of a counter
+	// that the next number explains
+	heard  tables.Ticks
 	last   float64        // rate: the last number of a counter
 	text   string         // stuck: the value; schedule: a hash of the times and the zone
 	points []point        // rate

@@ -130,30 +130,113 @@ func (f Outputs) ratesByTime(ctx context.Context, q Question, all []schema.Membe
 // too, for the readings before the first ones.
 func (f Outputs) deviceRates(ctx context.Context, q Question, m schema.Member) iter.Seq2[RateBucket, error] {
 	begin := q.Window.Start(q.Span.From)
-	q.Scope, q.Limit = ScopeOf(m), 0
-	q.Span.From = max(q.Span.From.Add(-24*time.Hour), 0)
-	earlier := map[string]*rate.Summary{}
-	q.Filter = Filter{}
+	q.Scope, q.Limit, q.Filter = ScopeOf(m), 0, Filter{}
+	q.Span.From = schema.DayOf(max(q.Span.From.Add(-24*time.Hour), 0)).Start()
+	past := f.pastRates(q)
+	return func(yield func(RateBucket, error) bool) {
+		for sums, err := range f.summaries(ctx, q) {
+			b := RateBucket{Tenant: m.Tenant, Device: m.Device, Window: q.Window, Start: sums.start, Model: q.Models.of(m)}
+			for i := 0; i < len(sums.names) && err == nil; i++ {
+				var t rate.Tally
+				if t, err = past.since(ctx, sums.names[i], &sums.all[i]); t.Count > 0 {
+					b.Sensors = append(b.Sensors, RateTally{sums.names[i], t, sums.all[i].Position})
+				}
+			}
+			if err == nil && (b.Start < begin || len(b.Sensors) == 0) {
+				continue
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// A summed is what a bucket holds.
+type summed struct {
+	start tables.Ticks
+	names []string
+	all   []rate.Summary // by sensor
+}
+
+// summaries are what the buckets of one device hold.
+func (f Outputs) summaries(ctx context.Context, q Question) iter.Seq2[summed, error] {
 	rows := inOrder(ctx, sources(q.bucketRanges(ctx, f.rates()), plain), false)
 	parts := schema.Joined(rows, schema.RollupOutput)
-	return decoded(f.rates(), parts, outputs(func(e tables.Entity, report report) (b RateBucket, wanted bool) {
+	return decoded(f.rates(), parts, outputs(func(e tables.Entity, report report) (b summed, wanted bool) {
 		row, err := schema.ParseRollupRow(e.RowKey)
 		if err != nil {
 			report("", err)
 			return b, false
 		}
-		b = RateBucket{Tenant: m.Tenant, Device: m.Device, Window: q.Window, Start: row.Bucket, Model: q.Models.of(m)}
+		b.start = row.Bucket
 		for _, p := range q.sensors(e) {
 			s, err := rate.ParseSummary(p.Value.Text())
 			if err != nil {
 				report(p.Name, err)
 				continue
 			}
-			if t := s.Since(earlier[p.Name]); t.Count > 0 {
-				b.Sensors = append(b.Sensors, RateTally{p.Name, t, s.Position})
-			}
-			earlier[p.Name] = &s
+			b.names, b.all = append(b.names, p.Name), append(b.all, s)
 		}
-		return b, b.Start >= begin && len(b.Sensors) > 0
+		return b, true
 	}))
+}
+
+// pastRates is what is known of the sensors of a device before a bucket.
+type pastRates struct {
+	outputs Outputs
+	past    Question      // about the days before those that are read anyway, up to what was read of them
+	least   tables.Ticks  // that it is about
+	days    time.Duration // to read next
+	before  map[string]*rate.Before
+}
+
+// mostPause is for how long before the span a counter's last reading is looked for.
+const mostPause = 400 * 24 * time.Hour
+
+func (f Outputs) pastRates(q Question) *pastRates {
+	q.Window, q.Span.To, q.Pages = schema.Daily, q.Span.From, 0
+	return &pastRates{outputs: f, past: q, least: max(q.Span.To.Add(-mostPause), 0), days: 8 * 24 * time.Hour,
+		before: map[string]*rate.Before{}}
+}
+
+// since returns the tally of a bucket. What a counter rose over a pause counts, so its last reading is looked for
+// further back, with more days each time.
+func (p *pastRates) since(ctx context.Context, sensor string, s *rate.Summary) (rate.Tally, error) {
+	complete := func() bool { return p.before[sensor] != nil && p.before[sensor].Complete() }
+	for s.Counter != nil && !complete() && p.past.Span.To > p.least {
+		if err := p.search(ctx); err != nil {
+			return rate.Tally{}, err
+		}
+	}
+	if p.before[sensor] == nil {
+		p.before[sensor] = &rate.Before{}
+	}
+	return s.Since(p.before[sensor]), nil
+}
+
+// search reads the buckets of the next days backwards.
+func (p *pastRates) search(ctx context.Context) error {
+	p.past.Span.From = max(p.past.Span.To.Add(-p.days), p.least)
+	found := map[string]*rate.Before{}
+	for b, err := range p.outputs.summaries(ctx, p.past) {
+		if err != nil {
+			return err
+		}
+		for i, name := range b.names {
+			if found[name] == nil {
+				found[name] = &rate.Before{}
+			}
+			b.all[i].Since(found[name])
+		}
+	}
+	for name, older := range found {
+		if p.before[name] == nil {
+			p.before[name] = older
+		} else {
+			p.before[name].After(older)
+		}
+	}
+	p.past.Span.To, p.days = p.past.Span.From, 4*p.days
+	return nil
 }

@@ -65,9 +65,9 @@ type Model struct {
 	Good      []string
 	// Heartbeat reports whether a row only says that the device lives; may be nil.
 	Heartbeat func(value func(sensor string) (Value, bool)) bool
-	Counters  map[string]bool // sensors that fall only when they begin again
-	Lat, Lon  string          // sensors that tell the position
-	Sequence  string          // property with the number of a reading, which counts where its row key has none
+	Counters  map[string]Counter // by sensor
+	Lat, Lon  string             // sensors that tell the position
+	Sequence  string             // property with the number of a reading, which counts where its row key has none
 }
 
 // A Kind says how values are taken.
@@ -86,7 +86,12 @@ type Meaning struct {
 	As            string // name of the sensor; empty: that of the property
 	Kind          Kind
 	Scale, Offset float64 // first times Scale, unless that is zero, then plus Offset
+	Missing       []string
 }
+
+// A Counter is a sensor that falls only when it begins again at Zero, or by less than a share of what it has counted,
+// or goes on with Zero after the last of its Numbers. It may have no such end: Numbers is 0.
+type Counter struct{ Zero, Numbers, Dips float64 }
 
 // A Pattern gives a meaning to all properties that begin and end so. A * in As stands for what is between.
 type Pattern struct {

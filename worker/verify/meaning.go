@@ -51,7 +51,8 @@ type reading struct {
 	valid    bool // the key is one of a reading
 	values   []Value
 	exact    []exactValue
-	refused  bool // something of the row
+	refused  bool     // something of the row
+	unclear  []string // sensors with several values that differ
 	doubtful bool
 	number   uint64 // in the property that the model names
 	numbered bool   // it has one
@@ -91,6 +92,7 @@ func (m *Model) read(e *tables.Entity) reading {
 			m.take(&r, l.Name, l.Value)
 		}
 	}
+	r.clear()
 	if m.Heartbeat != nil && m.Heartbeat(r.value) {
 		r.values = nil
 	}
@@ -130,26 +132,58 @@ func (m *Model) take(r *reading, name string, v tables.Value) {
 		r.refused = true
 		return
 	}
+	if means.missing(v) {
+		return
+	}
 	value, is, wrong := means.understand(v)
 	r.exactly(means.As, v, value, is, wrong)
 	if r.refused = r.refused || wrong; wrong || !is {
 		return
 	}
 	value.Sensor = means.As
-	room := value.room(r.key.Suffix)
-	i := slices.IndexFunc(r.values, func(o Value) bool { return o.Sensor == value.Sensor })
-	if i >= 0 {
-		room -= r.values[i].room(r.key.Suffix)
+	if i := slices.IndexFunc(r.values, func(o Value) bool { return o.Sensor == value.Sensor }); i >= 0 {
+		if r.values[i] != value { // no one knows which is meant
+			r.unclear = append(r.unclear, value.Sensor)
+		}
+		return
 	}
+	room := value.room(r.key.Suffix)
 	if r.room+room > roomOfRow {
 		r.refused = true
 		return
 	}
-	if r.room += room; i >= 0 {
-		r.values[i] = value
-	} else {
-		r.values = append(r.values, value)
+	r.room += room
+	r.values = append(r.values, value)
+}
+
+// clear leaves out sensors with several values.
+func (r *reading) clear() {
+	if len(r.unclear) == 0 {
+		return
 	}
+	r.refused = true
+	r.values = slices.DeleteFunc(r.values, func(v Value) bool { return slices.Contains(r.unclear, v.Sensor) })
+	r.exact = slices.DeleteFunc(r.exact, func(x exactValue) bool { return slices.Contains(r.unclear, x.sensor) })
+}
+
+// noValue are texts that stand for no number.
+var noValue = regexp.MustCompile(`(?i)^(-|na|n/a|nan|null|none|unavailable|unknown)?$`)
+
+// missing reports whether a value says that there is none.
+func (m Meaning) missing(v tables.Value) bool {
+	text, isText := strings.TrimSpace(v.String()), v.Type() == tables.TypeString
+	noNumber := isText && noValue.MatchString(text) || v.Type() == tables.TypeDouble && math.IsNaN(v.Float())
+	if m.Kind == Number && noNumber {
+		return true
+	}
+	n, numeric := number(v, true)
+	for _, none := range m.Missing {
+		f, err := strconv.ParseFloat(none, 64)
+		if text == none || numeric && err == nil && f == n && v.Type() != tables.TypeBoolean {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Model) meaning(property string) Meaning {

@@ -20,7 +20,7 @@ const (
 	partsOfSpan   = 12       // a span begins at one of these
 	pointsOfSpan  = partsOfSpan + 4
 	roomOfTrail   = 90 + 32 + pointsOfSpan*14
-	roomOfCounter = pointsOfSpan * 8
+	roomOfCounter = pointsOfSpan*8 + 24
 )
 
 // finite keeps a number within what JSON can say.
@@ -30,17 +30,50 @@ func finite(f float64) float64 { return max(-math.MaxFloat64, min(math.MaxFloat6
 type point struct {
 	at    tables.Ticks
 	value float64
-	carry float64 // what a counter had reached before it began again here
+	carry float64 // what a counter lost here by beginning again
 }
 
 // rate returns the difference from one point to a later one, and the same per hour.
-func rate(from, to point, counter bool) (difference, perHour float64) {
+func rate(from, to point, c *Counter) (difference, perHour float64) {
 	difference = to.value - from.value
-	if counter && difference < 0 {
-		difference = to.value
+	switch lost := c.lost(from, to); {
+	case lost > 0 && lost != c.Numbers: // it began again, and counts from there
+		difference = max(0, to.value-c.Zero)
+	case lost > 0:
+		difference = lost - (from.value - to.value)
 	}
 	return perHours(difference, to.at-from.at)
 }
+
+// lost returns what the difference of two numbers lacks of what a counter counted: all numbers where it went over its
+// end, and what it had where it began again.
+func (c *Counter) lost(from, to point) float64 {
+	if c == nil {
+		return 0
+	}
+	fall := from.value - to.value
+	switch had := from.value - c.Zero; {
+	case fall <= 0 || fall <= c.Dips*had:
+		return 0
+	case c.Numbers > 0 && fall > c.Numbers/2:
+		return c.Numbers
+	case to.value < c.Zero:
+		return fall
+	default:
+		return had
+	}
+}
+
+// counter returns which counter a sensor is, or nil.
+func (m *Model) counter(sensor string) *Counter {
+	if c, is := m.Counters[sensor]; is {
+		return &c
+	}
+	return nil
+}
+
+// glance reports whether a counter that was above zero is at it: once may be a fault.
+func (c *Counter) glance(was, is float64) bool { return c != nil && is == c.Zero && was > is }
 
 func perHours(difference float64, over tables.Ticks) (finiteDifference, perHour float64) {
 	difference = finite(difference)
@@ -55,7 +88,8 @@ type position struct {
 
 // A step is what a bucket of rates has of a sensor.
 type step struct {
-	counter              bool
+	counter              *Counter
+	lead, alone          tables.Ticks // of single zeros of a counter: before the first, after the last
 	first, last          point
 	count                int64
 	sum, low, high, late float64
@@ -63,7 +97,16 @@ type step struct {
 }
 
 func (s *step) text() string {
-	all := []any{s.first.at, s.first.value, s.last.at, s.last.value, s.count, s.sum, s.low, s.high, s.late, s.counter}
+	all := []any{s.first.at, s.first.value, s.last.at, s.last.value, s.count, s.sum, s.low, s.high, s.late, false}
+	if c := s.counter; c != nil {
+		all[9] = struct {
+			Zero  float64      `json:"zero,omitempty"`
+			Wrap  float64      `json:"wrap,omitempty"`
+			Dips  float64      `json:"dips"`
+			Lead  tables.Ticks `json:"lead,omitempty"`
+			Alone tables.Ticks `json:"lone,omitempty"`
+		}{c.Zero, c.Numbers, c.Dips, s.lead, s.alone}
+	}
 	if s.where.at > 0 {
 		all = append(all, s.where.lat, s.where.lon)
 	}
@@ -112,9 +155,9 @@ func (b *steps) take(r *reading, v *Value) bool {
 	}
 	s, p := b.sensors[v.Sensor], point{at: r.key.Ticks, value: v.Number}
 	if s == nil {
-		counter := b.model.Counters[v.Sensor]
+		counter := b.model.counter(v.Sensor)
 		room := roomOfTrail + 2*len(v.Sensor)
-		if counter {
+		if counter != nil {
 			room += roomOfCounter
 		}
 		if room > b.left {
@@ -124,9 +167,17 @@ func (b *steps) take(r *reading, v *Value) bool {
 		b.sensors[v.Sensor], b.left = s, b.left-room
 		return true
 	}
-	if p.at == s.last.at {
+	switch {
+	case p.at == s.last.at || p.at == s.alone:
 		return false
+	case s.alone == 0 && s.counter.glance(s.last.value, p.value):
+		s.alone = p.at
+		return true
+	case s.first.at == s.last.at && s.counter.glance(p.value, s.first.value):
+		s.lead, s.first, s.last, s.where = s.first.at, p, p, b.where
+		return true
 	}
+	s.alone = 0
 	difference, perHour := rate(s.last, p, s.counter)
 	if s.count == 0 {
 		s.low, s.high = perHour, perHour
@@ -160,9 +211,10 @@ type changes struct {
 
 // A trail is the points of a sensor that its newest rates are made of.
 type trail struct {
-	counter bool
+	counter *Counter
 	points  []point
-	where   position // of the device at the newest point
+	where   position     // of the device at the newest point
+	alone   tables.Ticks // of a single zero after it, of the same day
 }
 
 // beginRates prepares to compare the buckets of hours and days, and the newest rates.
@@ -205,11 +257,12 @@ func (c *changes) add(r *reading) {
 		}
 		t := c.trails[v.Sensor]
 		if t == nil {
-			t = &trail{counter: c.model.Counters[v.Sensor]}
+			t = &trail{counter: c.model.counter(v.Sensor)}
 			c.trails[v.Sensor] = t
 		}
-		t.add(point{at: r.key.Ticks, value: v.Number}, c.over)
-		t.where = c.where
+		if t.add(point{at: r.key.Ticks, value: v.Number}, c.over) {
+			t.where = c.where
+		}
 	}
 }
 
@@ -230,20 +283,28 @@ func (c *changes) forget(from tables.Ticks) {
 	}
 }
 
-// add keeps the points of the span, and the newest before it.
-func (t *trail) add(p point, over tables.Ticks) {
-	if n := len(t.points); n > 0 && p.at-t.points[n-1].at > tables.Day {
-		t.points = t.points[:0]
+// add keeps the points of the span, and the newest before it. A zero of a counter waits for the next point: then add
+// returns false.
+func (t *trail) add(p point, over tables.Ticks) bool {
+	if n := len(t.points); n > 0 {
+		last := t.points[n-1]
+		if t.alone == 0 && t.counter.glance(last.value, p.value) && schema.DayOf(last.at) == schema.DayOf(p.at) {
+			t.alone = p.at
+			return false
+		}
+		if t.counter == nil && p.at-last.at > tables.Day {
+			t.points = t.points[:0]
+		}
+		p.carry = t.counter.lost(last, p)
 	}
-	if n := len(t.points); n > 0 && t.counter && p.value < t.points[n-1].value {
-		p.carry = t.points[n-1].value
-	}
+	t.alone = 0
 	t.points = append(t.points, p)
 	start := spanStart(p.at, over)
 	for len(t.points) > 2 && t.points[1].at <= start {
 		t.points = t.points[1:]
 	}
 	t.points[0].carry = 0
+	return true
 }
 
 func spanStart(at, over tables.Ticks) tables.Ticks {
@@ -265,7 +326,8 @@ func (t *trail) text(c *changes) (string, bool) {
 	for first < last && t.points[first+1].at <= start {
 		first++
 	}
-	if over := now.at - t.points[first].at; t.points[first].at <= start && over <= tables.Ticks(c.before)*tables.Day {
+	over := now.at - t.points[first].at
+	if t.points[first].at <= start && (over <= tables.Ticks(c.before)*tables.Day || t.counter != nil) {
 		difference := now.value - t.points[first].value
 		for _, p := range t.points[first+1:] {
 			difference += p.carry
@@ -312,7 +374,7 @@ func (c *changes) compare(ctx context.Context, p *pipe) error {
 
 // equals compares rates. The sum of what a counter rose over a span is rounded in an order that depends on its parts.
 func (t *trail) equals(is, want string) bool {
-	if is == want || !t.counter {
+	if is == want || t.counter == nil {
 		return is == want
 	}
 	var a, b []any

@@ -51,7 +51,7 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 		Sensors: fold.Sensors{
 			Named: map[string]fold.Meaning{"door": {Is: fold.State}, "temperature": {Is: fold.Number},
 				"debug": {Is: fold.Ignored}, "kwh": {Is: fold.Number}},
-			Counters: map[string]bool{"kwh": true},
+			Counters: map[string]fold.Counter{"kwh": {Dips: .01}},
 			Position: fold.Position{Lat: "gps_lat", Lon: "gps_lon"},
 			Quality:  "q", Sequence: "fCnt",
 			Good: []string{"good", "192", "true", "1.5", "1.50"},

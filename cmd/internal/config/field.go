@@ -64,6 +64,8 @@ func (f field) kind(v reflect.Value) kind {
 		return f.match(&to.Match, &to.Model)
 	case *rules.Kind:
 		return f.when(v)
+	case **Counter:
+		return f.counter(to)
 	case *map[string]Sensor:
 		return f.sensors(to)
 	case *map[schema.Window]time.Duration:

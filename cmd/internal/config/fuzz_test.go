@@ -63,7 +63,7 @@ func FuzzShow(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if text != "" && !printable(text, maxGoodText) || text == "other" {
+		if text != "" && !printable(text, maxSentText) || text == "other" {
 			return
 		}
 		c := Default()

@@ -55,28 +55,28 @@ func (f field) texts(to *[]string) kind {
 	switch f.tag.Get("is") {
 	case "any":
 		return kind{want: anyOf, read: func(n ast.Node) { *to = f.r.anyOf(f.name, n) }, shown: inQuotes}
-	case "good":
-		return f.good(to, inQuotes)
+	case "sent":
+		return f.sent(to, inQuotes)
 	}
 	add := func(text string, _ ast.Node) { *to = append(*to, text) }
 	return listKind(f, to, add, func() any { return *to })
 }
 
-// Bounds of the list of good values.
+// Bounds of a list of values that devices send.
 const (
-	maxGood     = 100
-	maxGoodText = 256 // characters
+	maxSent     = 100
+	maxSentText = 256 // characters
 )
 
-// good is the kind of values that devices send.
-func (f field) good(to *[]string, shown func() any) kind {
+// sent is the kind of values that devices send.
+func (f field) sent(to *[]string, shown func() any) kind {
 	return listKind(f, to, func(text string, at ast.Node) {
 		text = asSent(at, text)
 		switch {
-		case text != "" && !printable(text, maxGoodText):
-			f.r.problem(at, "good value %s; want at most %d printable characters", quote(text), maxGoodText)
+		case text != "" && !printable(text, maxSentText):
+			f.r.problem(at, "%s value %s; want at most %d printable characters", f.name, quote(text), maxSentText)
 		case slices.Contains(*to, text):
-			f.r.problem(at, "good value %s occurs twice", quote(text))
+			f.r.problem(at, "%s value %s occurs twice", f.name, quote(text))
 		default:
 			*to = append(*to, text)
 		}

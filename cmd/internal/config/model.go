@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"furrow/jobs/condition"
@@ -38,21 +40,27 @@ type Sensor struct {
 	Type fold.SensorKind `yaml:"type"`
 	Unit string          `yaml:"unit" least:"1" most:"20" want:"a text of 1 to 20 printable characters"` // of a number
 	// A number is first multiplied by Scale, unless that is zero, and then Offset is added.
-	Scale  float64 `yaml:"scale" is:"factor"`
-	Offset float64 `yaml:"offset" is:"factor"`
-	// Counter is a number that falls only when it restarts from zero.
-	Counter bool `yaml:"counter" want:"true, for a number that falls only when it restarts from zero, or false"`
+	Scale   float64  `yaml:"scale" is:"factor"`
+	Offset  float64  `yaml:"offset" is:"factor"`
+	Missing []string `yaml:"missing" is:"sent" want:"a list of the values that stand for none, such as [-9999, 99.9]"`
+	Counter *Counter `yaml:"counter"` // nil: it is none
+}
+
+// A Counter is a number that only rises, until it restarts from zero.
+type Counter struct {
+	Max  float64 `yaml:"max" want:"the greatest number that it sends before it goes on with 0, such as 65535"`
+	Dips float64 `yaml:"dips" is:"share" default:"1%" want:"how far it may fall without a restart: above 0%, up to 100%"`
 }
 
 // Quality names the property that tells how good a whole reading is, and its good values. It may be zero.
 type Quality struct {
 	Sensor string   `yaml:"sensor,required" is:"sensor" want:"the name of the sensor that tells the quality"`
-	Good   []string `yaml:"good,required" is:"good" want:"a list of the values that are good, such as [good, 192]"`
+	Good   []string `yaml:"good,required" is:"sent" want:"a list of the values that are good, such as [good, 192]"`
 }
 
 func (q *Quality) check(r *reader, _, n ast.Node, _ bool) {
-	if len(q.Good) > maxGood {
-		r.problem(r.child(n, "good"), "good has %d values; want at most %d", len(q.Good), maxGood)
+	if len(q.Good) > maxSent {
+		r.problem(r.child(n, "good"), "good has %d values; want at most %d", len(q.Good), maxSent)
 	}
 }
 
@@ -155,11 +163,11 @@ func (m *Model) Meant() fold.Sensors {
 		if !strings.Contains(property, "*") {
 			s.Named[property] = sensor.meaning()
 		}
-		if sensor.Counter {
+		if sensor.Counter != nil {
 			if s.Counters == nil {
-				s.Counters = map[string]bool{}
+				s.Counters = map[string]fold.Counter{}
 			}
-			s.Counters[sensor.name(property)] = true
+			s.Counters[sensor.name(property)] = sensor.counter()
 		}
 	}
 	for _, pattern := range m.patterns() {
@@ -170,5 +178,17 @@ func (m *Model) Meant() fold.Sensors {
 }
 
 func (s Sensor) meaning() fold.Meaning {
-	return fold.Meaning{As: s.As, Is: s.Type, Scale: s.Scale, Offset: s.Offset}
+	return fold.Meaning{As: s.As, Is: s.Type, Scale: s.Scale, Offset: s.Offset, Missing: s.Missing}
+}
+
+// counter returns the counter in the unit of the sensor. Beyond its greatest number it goes on with zero, a step of its
+// last digit later: after 65535 come 65536 numbers, and after 99.9 a thousand tenths.
+func (s Sensor) counter() fold.Counter {
+	c := fold.Counter{Zero: s.Offset, Dips: s.Counter.Dips}
+	if s.Counter.Max > 0 {
+		_, decimals, _ := strings.Cut(strconv.FormatFloat(s.Counter.Max, 'f', -1, 64), ".")
+		tens := math.Pow10(len(decimals))
+		c.Wrap = math.Abs(cmp.Or(s.Scale, 1)) * ((s.Counter.Max*tens + 1) / tens)
+	}
+	return c
 }

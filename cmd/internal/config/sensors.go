@@ -1,6 +1,7 @@
 package config
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,6 +69,44 @@ func (r *reader) sensor(to *map[string]Sensor, name string, n ast.Node) {
 	(*to)[name] = s
 }
 
+// counter is the kind of a counter, as a map or as true, with the defaults of its keys.
+func (f field) counter(to **Counter) kind {
+	const want = "true, if it falls only when it restarts from zero, false, or a map like {max: 65535, dips: 1%}"
+	defaults := func() *Counter {
+		c := &Counter{}
+		setDefaults(c)
+		return c
+	}
+	k := f.pointerKind(reflect.ValueOf(to).Elem())
+	block := k.read
+	k.want = want
+	k.read = func(n ast.Node) {
+		of, ok := f.r.value(n)
+		if !ok {
+			return
+		}
+		if _, long := of.(*ast.MappingNode); long {
+			block(of)
+			if c := *to; c.Max < 0 {
+				f.r.problem(of, "%s: max is %v; want a number above 0", f.name, c.Max)
+			}
+			return
+		}
+		var is bool
+		field{f.r, f.name, `want:"` + want + `"`}.boolean(&is).read(of)
+		if *to = nil; is {
+			*to = defaults()
+		}
+	}
+	k.shown = func() any {
+		if **to == *defaults() {
+			return true
+		}
+		return shown(*to)
+	}
+	return k
+}
+
 // check reports what only numbers have.
 func (s *Sensor) check(r *reader, at, n ast.Node, clean bool) {
 	if s.Type == fold.State || s.Type == fold.Ignored {
@@ -81,7 +120,7 @@ func (s *Sensor) check(r *reader, at, n ast.Node, clean bool) {
 		if s.Offset != 0 {
 			r.problem(r.child(n, "offset"), "offset%shave one", of)
 		}
-		if s.Counter {
+		if s.Counter != nil {
 			r.problem(r.child(n, "counter"), "counter%scan be counters", of)
 		}
 	}
@@ -101,11 +140,15 @@ func (s *Sensor) checkNames(r *reader, property string, n ast.Node, before int) 
 	}
 	switch {
 	case r.said > before:
-	case *s == Sensor{}:
-		r.problem(n, "nothing; want as, type, or what a number is: unit, scale, offset or counter")
+	case reflect.ValueOf(*s).IsZero():
+		r.problem(n, "nothing; want as, type, missing, or what a number is: unit, scale, offset or counter")
 	case s.Type == fold.Ignored && s.As != "":
 		r.problem(n, "as %s of what is ignored; remove one of both", quote(s.As))
-	case s.Counter && pattern:
+	case s.Counter != nil && s.Scale < 0:
+		r.problem(r.child(n, "scale"), "scale %v of a counter; want one above 0, since a counter rises", s.Scale)
+	case len(s.Missing) > maxSent:
+		r.problem(r.child(n, "missing"), "missing has %d values; want at most %d", len(s.Missing), maxSent)
+	case s.Counter != nil && pattern:
 		r.problem(n, "counter of a pattern; name each counter")
 	}
 }

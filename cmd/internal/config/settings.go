@@ -40,8 +40,8 @@ type hashed struct {
 	Format    int            `json:"format"`
 	Settings  map[string]any `json:"settings,omitempty"`
 	meaning
-	Counters map[string]bool `json:"counters,omitempty"`
-	Position fold.Position   `json:"position,omitzero"`
+	Counters map[string]fold.Counter `json:"counters,omitempty"`
+	Position fold.Position           `json:"position,omitzero"`
 }
 
 // meaning contains what changes the values that processors get. JSON sorts the maps.
@@ -53,6 +53,7 @@ type meaning struct {
 	Scales    map[string][2]float64 `json:"scales,omitempty"`
 	Long      fold.Long             `json:"long,omitzero"`
 	Heartbeat string                `json:"heartbeat,omitempty"`
+	Missing   map[string][]string   `json:"missing,omitempty"`
 }
 
 // identity is equal for models that mean the same.
@@ -63,13 +64,16 @@ func (m *Model) identity() string {
 func (m *Model) hashed() meaning {
 	all := meaning{Sensors: map[string]string{}, Quality: m.Quality.Sensor, As: map[string]string{},
 		Good: slices.Sorted(slices.Values(m.Quality.Good)), Scales: map[string][2]float64{}, Long: m.Long,
-		Heartbeat: m.Heartbeat}
+		Heartbeat: m.Heartbeat, Missing: map[string][]string{}}
 	for name, s := range m.Sensors {
 		if s.Type != fold.AsSent {
 			all.Sensors[name] = typeName(s.Type)
 		}
 		if s.As != "" {
 			all.As[name] = s.As
+		}
+		if len(s.Missing) > 0 {
+			all.Missing[name] = slices.Sorted(slices.Values(s.Missing))
 		}
 		if s.Scale != 0 || s.Offset != 0 {
 			all.Scales[name] = [2]float64{cmp.Or(s.Scale, 1), s.Offset}

@@ -67,8 +67,10 @@ func TestSettingsChangeWithTheOutputs(t *testing.T) {
 		"a sensor less":  {strings.Replace(measured, "  door: state\n", "", 1), []string{"latest", "rollup"}},
 		"a sensor's":     {strings.Replace(measured, "door: state", "door: number", 1), []string{"latest", "rollup"}},
 		"an ignored one": {strings.Replace(measured, "door: state", "door: ignored", 1), []string{"latest", "rollup"}},
-		"quality":        {strings.Replace(measured, "sensor: q,", "sensor: flag,", 1), []string{"latest", "rollup"}},
-		"what is good":   {strings.Replace(measured, ", 192", "", 1), []string{"latest", "rollup"}},
+		"what is missing": {strings.Replace(measured, "door: state", "door: {type: state, missing: [-1]}", 1),
+			[]string{"latest", "rollup"}},
+		"quality":      {strings.Replace(measured, "sensor: q,", "sensor: flag,", 1), []string{"latest", "rollup"}},
+		"what is good": {strings.Replace(measured, ", 192", "", 1), []string{"latest", "rollup"}},
 	} {
 		var changed []string
 		for name, sum := range settings(t, c.text) {
@@ -86,7 +88,8 @@ func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
 	with := strings.Replace(measured, "      - latest\n", "      - latest\n      - rate\n", 1)
 	before := settings(t, with)
 	for _, text := range []string{with + "position: {lat: lat, lon: lon}\n",
-		strings.Replace(with, "unit: °C", "counter: true", 1)} {
+		strings.Replace(with, "unit: °C", "counter: true", 1),
+		strings.Replace(with, "unit: °C", "counter: {max: 65535}", 1)} {
 		after := settings(t, text)
 		if after["rate"] == before["rate"] || after["latest"] != before["latest"] || after["rollup"] != before["rollup"] {
 			t.Errorf("they are %v and %v", before, after)

@@ -178,7 +178,7 @@ func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
 		return err
 	}
 	if len(row.Values) == 0 {
-		return fmt.Errorf("%w", ErrEmpty)
+		return ErrEmpty
 	}
 	row.Position, _ = position(rec, r.roles)
 	if site := cellOf(rec, role{column: r.roles.site}); site.Kind != 0 {

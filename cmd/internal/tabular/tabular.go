@@ -57,6 +57,9 @@ type Record []Cell
 // A LineError says why a line is not a record. The next line can be read.
 type LineError struct{ error }
 
+// Unwrap returns the reason.
+func (e *LineError) Unwrap() error { return e.error }
+
 // NewLineError is for readers that find a record invalid.
 func NewLineError(err error) *LineError { return &LineError{err} }
 

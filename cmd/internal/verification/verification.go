@@ -114,8 +114,11 @@ func pipelineOf(p config.Pipeline) verify.Pipeline {
 // modelOf returns what properties mean.
 func modelOf(s fold.Sensors) *verify.Model {
 	m := &verify.Model{Named: map[string]verify.Meaning{}, LongName: s.Long.Name, LongValue: s.Long.Value,
-		Quality: s.Quality, Good: s.Good, Counters: s.Counters, Lat: s.Position.Lat, Lon: s.Position.Lon,
+		Quality: s.Quality, Good: s.Good, Counters: map[string]verify.Counter{}, Lat: s.Position.Lat, Lon: s.Position.Lon,
 		Sequence: s.Sequence}
+	for name, c := range s.Counters {
+		m.Counters[name] = verify.Counter{Zero: c.Zero, Numbers: c.Wrap, Dips: c.Dips}
+	}
 	for name, means := range s.Named {
 		m.Named[name] = meaningOf(means)
 	}
@@ -142,5 +145,6 @@ func modelOf(s fold.Sensors) *verify.Model {
 func meaningOf(m fold.Meaning) verify.Meaning {
 	kinds := map[fold.SensorKind]verify.Kind{fold.AsSent: verify.AsSent, fold.Number: verify.Number,
 		fold.State: verify.State, fold.Ignored: verify.Ignored}
-	return verify.Meaning{As: m.As, Kind: kinds[m.Is], Scale: m.Scale, Offset: m.Offset}
+	return verify.Meaning{As: m.As, Kind: kinds[m.Is], Scale: m.Scale, Offset: m.Offset,
+		Missing: m.Missing}
 }
