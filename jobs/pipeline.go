@@ -17,10 +17,11 @@ import (
 // A Pipeline has what its jobs need to know, and access to its tables.
 type Pipeline struct {
 	Name schema.Pipeline
-	// Processors, Sensors and Settings are for devices of no model.
+	// Processors, Sensors, Settings and Every are for devices of no model.
 	Processors []fold.Configured
 	Sensors    fold.Sensors
 	Settings   string
+	Every      time.Duration
 	Models     []fold.Model // with different names
 	Client     *tables.Client
 	// Groups make what the marks of the pipeline ask for.
@@ -56,6 +57,8 @@ type Pipeline struct {
 	// Admits returns the age of the oldest row that any issued token of an enrollment admits, or zero if it is unknown.
 	// Audits look no further back, and 8 days where nothing is known. Admits may be nil.
 	Admits func(schema.EnrollmentID) time.Duration
+	// SendEvery returns the interval that an enrollment states for its devices; zero: it states none. It may be nil.
+	SendEvery func(schema.EnrollmentID) time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// OnFold is told of each call of a processor, repeated ones included. It may be nil.
@@ -86,7 +89,7 @@ func (p *Pipeline) modelOf(d schema.Member) *fold.Model {
 	if i := fold.ModelOf(p.Models, d, func(m fold.Model) (string, fold.Match) { return m.Name, m.Match }); i >= 0 {
 		return &p.Models[i]
 	}
-	return &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Processors: p.Processors}
+	return &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Every: p.Every, Processors: p.Processors}
 }
 
 // defaultHold is also the default lease of a message: a dead worker loses its messages and its claims at about the same
@@ -111,6 +114,14 @@ func (p *Pipeline) keeps(m schema.Member, e fold.Effect, now tables.Ticks) bool 
 type Retention struct {
 	retain.Policy
 	Others []*Pipeline // all pipelines that fold
+}
+
+// every returns the interval between two readings that the enrollment of a device states.
+func (p *Pipeline) every(m schema.Member) time.Duration {
+	if p.SendEvery == nil {
+		return 0
+	}
+	return p.SendEvery(m.Enrollment)
 }
 
 // late returns the age of the oldest row that a living token of a device admits.

@@ -122,6 +122,9 @@ func (p *Policies) change(ctx context.Context, c schema.Change) error {
 	if err == nil && d.Status != c.To {
 		err = fmt.Errorf("device %s: %w: it is %s", c.Device, ErrOvertaken, d.Status)
 	}
+	if err == nil && !d.Status.Left() { // rules expect nothing of a revoked device
+		err = p.registry().follow(ctx, d)
+	}
 	return err
 }
 

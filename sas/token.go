@@ -115,6 +115,26 @@ const (
 	PollEvery = 5 * time.Minute
 )
 
+// StatedInterval returns how often devices of an enrollment send, if it says so: the default says nothing.
+func StatedInterval(e schema.Enrollment) time.Duration {
+	if e.SendEvery == DefaultSendEvery {
+		return 0
+	}
+	return e.SendEvery
+}
+
+// StatedIntervals returns those of all enrollments that state one.
+func (n *Enrollments) StatedIntervals(ctx context.Context) (map[schema.EnrollmentID]time.Duration, error) {
+	found, err := n.All(ctx)
+	all := map[schema.EnrollmentID]time.Duration{}
+	for _, e := range found {
+		if every := StatedInterval(e); every > 0 {
+			all[e.ID] = every
+		}
+	}
+	return all, err
+}
+
 // Fingerprint identifies a token without revealing its signature.
 func Fingerprint(token string) string {
 	sum := sha256.Sum256([]byte(token))

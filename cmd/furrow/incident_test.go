@@ -328,3 +328,46 @@ func TestKilledClosingIsCompletedByARepeat(t *testing.T) {
 		t.Errorf("%d closings, and %d are still in the index", closings, index)
 	}
 }
+
+// TestNewDevicesAndImportsOpenNothing: a device that was never heard of is new, and imported history is not heard. A
+// device that was heard is silent since its last reading, although the rule is younger, and an import closes nothing.
+func TestNewDevicesAndImportsOpenNothing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "site.yaml")
+	writeFile(t, file, "pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup, rules]}]\n"+
+		"models: {probe: {match: {device: 'pump-*'}, every: 1h}}\n")
+	f.must("enrollment add plant1 --tenant acme")
+	for _, id := range []string{"pump-1", "pump-2", "pump-3"} {
+		f.must("device add " + id + " --enrollment plant1")
+	}
+	f.must("config apply " + file)
+	heard := time.Now().Add(-12 * time.Hour).UTC().Truncate(time.Second)
+	_, err := f.client.Table("readings").Do(t.Context(), tables.Insert(oil("pump-2", heard, 20)))
+	must(t, err)
+	run := func() []answers.Incident {
+		f.must("schedule --once --pipeline live")
+		f.work()
+		return jsonOf[answers.Incident](t, f.must("incident list --all --json"))
+	}
+	all := run()
+	writeFile(t, file, text(t, file)+"rules: {silent: {when: {silence: {}}}, unmounted: {when: {never: {after: 30d}}}}\n")
+	f.must("config apply " + file)
+	writeFile(t, dir+"/2026.csv", "device,time,oil\npump-1,2026-10-01T08:00:00Z,20\npump-2,2026-10-01T08:00:00Z,20\n")
+	f.must("import " + dir + "/2026.csv --enrollment plant1")
+	for n := 0; n < 3 || len(all) == 0 && n < 20; n++ { // two of them may be in one slot
+		all = run()
+	}
+	if len(all) != 1 || all[0].Device != "pump-2" || all[0].State != "open" || !all[0].Since.Equal(heard) ||
+		all[0].Text != "no reading for 3h, since "+heard.Format(time.RFC3339) {
+		t.Fatalf("incidents: %+v", all)
+	}
+	f.must("device revoke pump-2 --yes")
+	for n := 0; all[0].State == "open" && n < 20; n++ {
+		all = run()
+	}
+	if len(all) != 1 || all[0].State != "closed" || all[0].Reason != "the device was revoked" {
+		t.Errorf("incidents of a revoked device: %+v", all)
+	}
+}

@@ -53,7 +53,7 @@ func ruleList(c *cli.Context) error {
 // A ruleLine is a rule in lists.
 type ruleLine struct {
 	Rule schema.Rule `json:"rule" column:"rule"`
-	// threshold, rate, silence, condition, stuck, schedule or count
+	// threshold, rate, silence, never, condition, stuck, schedule or count
 	Kind     string `json:"kind" column:"kind"`
 	When     string `json:"when" column:"when"`             // in words
 	Match    string `json:"match,omitempty" column:"match"` // absent: all devices

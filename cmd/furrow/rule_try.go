@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/jobs/fold"
 	"furrow/jobs/rules"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -25,8 +26,8 @@ func ruleTryCommand() *cli.Command {
 		Usage:     "List the incidents that a rule would have opened in stored readings",
 		ArgsUsage: "RULE",
 		Description: `Reads the readings of the devices that the rule matches, as if each had been found at its own time. Nothing is
-changed. A device is watched from its first reading or its registration, whichever came first, or from the start of
-the span. Readings before the span are not known to the rule, so a rate needs a while to begin.` + examples(
+changed. A device is watched from its first reading, or from the start of the span. Readings before the span are not
+known to the rule, so a rate needs a while to begin.` + examples(
 			"rule try overheating --last 30d", "rule try overheating --config site.yaml --device pump-7"),
 		Flags: append(storageFlags(), ruleConfigFlag(),
 			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "Only `DEVICE`"},
@@ -54,6 +55,10 @@ func ruleTry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	stated, err := s.enrollments(sas.SealingKey{}).StatedIntervals(c.Context)
+	if err != nil {
+		return err
+	}
 	f, to := s.reader(), tables.TicksOf(time.Now())
 	span := query.Span{From: max(0, to.Add(-last)), To: to}
 	selected := query.DeviceSelector{Device: schema.DeviceID(c.String("device")), Prefix: c.String("prefix"),
@@ -65,12 +70,17 @@ func ruleTry(c *cli.Context) error {
 				yield(trialLine{}, err)
 				return
 			}
-			own := query.Span{To: span.To}
-			if own.From, err = watchedFrom(c.Context, f.Rows(), m, span); err != nil {
+			own, known := span, fold.Known{New: true}
+			if known.Heard, err = f.Rows().Before(c.Context, m, span.From); err != nil {
 				yield(trialLine{}, err)
 				return
 			}
-			readings := f.Rows().Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: own})
+			if known.Heard > 0 {
+				known.New = false
+			} else { // its registration is taken to be the last change of its membership
+				own.From = min(max(span.From, m.Written), span.To)
+			}
+			readings := f.Rows().Readings(c.Context, query.Question{Scope: query.ScopeOf(m), Span: span})
 			samples := func(yield func(fold.Sample, error) bool) {
 				sensors := loaded.Model(m).Meant()
 				for reading, err := range readings {
@@ -85,27 +95,13 @@ func ruleTry(c *cli.Context) error {
 					}
 				}
 			}
-			if !t.device(m, samples, own, yield) {
+			known.Every = cmp.Or(loaded.Model(m).Every, stated[m.Enrollment])
+			if !t.device(m, known, samples, own, yield) {
 				return
 			}
 		}
 	}
 	return t.answer(c, found)
-}
-
-// watchedFrom returns when a rule could have begun to watch a device: at the start of a span, or later with the
-// device's first reading or its registration, whichever came first. The registration is taken to be the last change of
-// its membership.
-func watchedFrom(ctx context.Context, f query.Rows, m schema.Member, span query.Span) (tables.Ticks, error) {
-	first := m.Written
-	ever := query.Question{Scope: query.ScopeOf(m), Span: query.Span{To: span.To}, Limit: 1}
-	for reading, err := range f.Readings(ctx, ever) {
-		if err != nil {
-			return 0, err
-		}
-		first = min(first, reading.Time)
-	}
-	return min(max(span.From, first), span.To), nil
 }
 
 func ruleTestCommand() *cli.Command {
@@ -163,7 +159,8 @@ func ruleTest(c *cli.Context) error {
 			if len(samples) > 0 {
 				own.From = samples[0].Key.Ticks
 			}
-			if !t.device(member, recordsOf(samples, nil), own, yield) {
+			known := fold.Known{Every: loaded.Model(member).Every, New: true}
+			if !t.device(member, known, recordsOf(samples, nil), own, yield) {
 				return
 			}
 		}
@@ -203,8 +200,10 @@ type trial struct {
 }
 
 // device yields the incidents of a device.
-func (t *trial) device(m schema.Member, samples iter.Seq2[fold.Sample, error], span query.Span,
-	yield func(trialLine, error) bool) (goOn bool) {
+func (t *trial) device(
+	m schema.Member, known fold.Known, samples iter.Seq2[fold.Sample, error], span query.Span,
+	yield func(trialLine, error) bool,
+) (goOn bool) {
 	c := &rules.Config{Rules: []rules.Rule{*t.rule}}
 	fold := c.Fold(fold.Setup{Sensors: t.config.Model(m).Meant(), Model: t.config.Model(m).Name}).(*rules.Fold)
 	if !fold.Watches(m) {
@@ -221,7 +220,7 @@ func (t *trial) device(m schema.Member, samples iter.Seq2[fold.Sample, error], s
 		t.incidents++
 		return yield(r, nil)
 	}
-	for one, err := range fold.Replay(m, samples, span.From, span.To) {
+	for one, err := range fold.Replay(m, known, samples, span.From, span.To) {
 		switch {
 		case err != nil:
 			yield(trialLine{}, err)

@@ -8,6 +8,8 @@
 package fold
 
 import (
+	"time"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -71,6 +73,17 @@ type Moment struct {
 	// Until is the time before which every row in storage was folded, if time passes. It is the Horizon, unless the device
 	// has more rows than the job folds.
 	Until tables.Ticks
+	Known
+}
+
+// Known is what a Watcher is told of a device besides its readings.
+type Known struct {
+	// Every is the stated interval between two readings; zero: nobody states one.
+	Every time.Duration
+	// Heard is the time of the newest row that was folded before the job; zero: none was, or it was imported.
+	Heard tables.Ticks
+	// New says that no row of the device was ever folded.
+	New bool
 }
 
 // FoldResult is the result of a fold.

@@ -3,6 +3,7 @@ package fold
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"furrow/tables/schema"
 )
@@ -15,7 +16,8 @@ type Model struct {
 	// Settings stands for everything that changes the results of folds. A device that was folded under other settings is
 	// folded again from its beginning.
 	Settings   string
-	Processors []Configured // those of the pipeline, made for these sensors
+	Every      time.Duration // stated interval between two readings of a device; zero: none is stated
+	Processors []Configured  // those of the pipeline, made for these sensors
 }
 
 // A Match says which devices are of a model: those that meet all that it names. The zero Match names nothing, and only

@@ -11,6 +11,7 @@ type Sample struct {
 	Values []SensorValue // each sensor once, in the order of the reading
 	Bytes  int           // that storage charges for the row; 0 where the row is not the device's own, or unknown
 	Exact  []ExactValue  // what values cannot hold, each sensor once
+	Past   bool          // an import wrote it about a time long ago: no Watcher acts on it
 }
 
 // An ExactValue is a value that no double and no text equals: an integer beyond 2^53, whose double is among the values,

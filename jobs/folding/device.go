@@ -20,6 +20,7 @@ import (
 type Device struct {
 	commit.Device
 	Model *fold.Model
+	Known fold.Known // of the device, before the job
 
 	// Again says that rows are folded again. Processors that take each row once are skipped, and watchers see nothing.
 	Again bool

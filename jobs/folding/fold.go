@@ -16,6 +16,9 @@ type rowRead struct {
 	refused []fold.Refusal
 }
 
+// history is how old a row of an import is, when it is found, that is about the past.
+const history = tables.Hour
+
 // foldRows folds rows and moves the device's checkpoint, in memory. It returns how many rows it took: a Watcher may
 // have no room for all of them.
 func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
@@ -35,7 +38,7 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 		}
 		var sample fold.Sample
 		sample, read[i].refused = d.Model.Sensors.Sample(r)
-		sample.Bytes = rows[i].Size()
+		sample.Bytes, sample.Past = rows[i].Size(), r.Key.Ticks < d.Horizon-history && d.Member.Imports.Cover(r.Key.Ticks)
 		samples, of = append(samples, sample), append(of, i)
 	}
 	left, err := d.watch(samples, fold.Moment{Horizon: d.Horizon})

@@ -49,6 +49,7 @@ func (d *Device) watch(samples []fold.Sample, at fold.Moment) (left int, err err
 	if d.Again || len(samples) == 0 && at.Until == 0 {
 		return 0, nil
 	}
+	at.Known = d.Known
 	for processor, w := range d.Model.Watchers {
 		state := d.Row.State(processor.Name)
 		taken := samples[:len(samples)-left]

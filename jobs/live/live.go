@@ -9,6 +9,7 @@ import (
 
 	"furrow/jobs/commit"
 	"furrow/jobs/coverage"
+	"furrow/jobs/fold"
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -20,6 +21,7 @@ type Folder struct {
 	Client *tables.Client
 	Clock  commit.Clock
 	Late   func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
+	Every  func(schema.Member) time.Duration // stated interval of a device whose model states none; zero: none is
 	// Steady reports whether runs before a moment show that time passes.
 	Steady  func(ctx context.Context, at tables.Ticks) (bool, error)
 	Settle  time.Duration // younger rows wait
@@ -72,6 +74,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	if d.Err = err; err != nil {
 		return nil
 	}
+	d.Known = f.known(d)
 	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, at.horizon.String())
 	if below := d.Row.Coverage.Watermark.String(); d.Row.Coverage.Watermark > 0 && d.Row.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
@@ -114,6 +117,22 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 		d.Row.Batch = tracking.Batch{Rows: d.Folded, Took: time.Since(began)}
 	}
 	return err
+}
+
+// known returns what is known of a device before its new rows are read. One that has come back to its tenant is new.
+func (f *Folder) known(d *folding.Device) fold.Known {
+	last, spans, since := tables.TicksBefore(d.Row.Last), d.Member.Spans, tables.Ticks(0)
+	if len(spans) > 0 {
+		since = spans[len(spans)-1].From
+	}
+	k := fold.Known{Every: d.Model.Every, New: d.Row.Last == "" || last < since}
+	if k.Every == 0 {
+		k.Every = f.Every(d.Member)
+	}
+	if !k.New && !d.Member.Imports.Cover(last) {
+		k.Heard = last
+	}
+	return k
 }
 
 // settle seals what lies above the checkpoint of a membership that has ended: all of its rows are folded, and no token

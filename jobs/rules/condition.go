@@ -22,7 +22,7 @@ func (k *Condition) String() string                        { return k.Where.Stri
 func (k *Condition) check() error                          { return hasSensors(k.Where) }
 func (*Condition) room() int                               { return 0 }
 func (*Condition) begin(*work, *tracked)                   {}
-func (k *Condition) says(v string) string                  { return v + forText(k.For) }
+func (k *Condition) says(_ *work, t *tracked) string       { return t.value + forText(k.For) }
 func (k *Condition) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }
 
 func (k *Condition) row(w *work, t *tracked, s *fold.Sample) {

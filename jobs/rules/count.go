@@ -30,8 +30,8 @@ func (k *Count) String() string {
 	return fmt.Sprintf("%s, %d times within %s", k.Where, k.Times, schema.FormatDuration(k.Within))
 }
 
-func (k *Count) says(v string) string {
-	return fmt.Sprintf("%s, %s times within %s", k.Where, v, schema.FormatDuration(k.Within))
+func (k *Count) says(_ *work, t *tracked) string {
+	return fmt.Sprintf("%s, %s times within %s", k.Where, t.value, schema.FormatDuration(k.Within))
 }
 
 func (k *Count) check() error {

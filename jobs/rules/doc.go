@@ -15,7 +15,9 @@
 // whether rows come in one job or in many.
 //
 // Silence is different: a device is heard when a job finds a reading, at the job's horizon, so a slow clock is
-// not silence. A device that has never sent anything is heard when its first job sees it.
+// not silence. A device is new until its first reading, and no rule but never waits for it; a revoked one is not
+// waited for either. A rule that begins later goes by the last reading before it. Rows that an import wrote about
+// a time more than an hour ago open and close nothing, and nobody was heard by them.
 //
 // A scheduled time is told apart by what the device's own clock shows. If that clock skips it, it comes as much
 // later, and if it shows it twice, the first counts: each day has each time once. If a device changes its zone

@@ -27,7 +27,7 @@ func ExampleProcessor() {
 		}
 	}
 	first, last := litres[0].Key.Ticks, litres[len(litres)-1].Key.Ticks
-	for t, err := range much.Fold.(*rules.Fold).Replay(pump, samples, first, last.Add(time.Hour)) {
+	for t, err := range much.Fold.(*rules.Fold).Replay(pump, fold.Known{}, samples, first, last.Add(time.Hour)) {
 		fmt.Println(t.ID, t.What, t.At.Time().Format(time.TimeOnly), t.Text, err)
 	}
 	// Output:

@@ -31,13 +31,10 @@ type incident struct {
 
 func (i *incident) open() bool { return i.number%2 == 1 }
 
-// waits reports whether time alone can open an incident of a device that has never sent anything.
+// waits reports whether the rule is about a device that has never sent anything.
 func (t *tracked) waits() bool {
-	switch t.rule.When.(type) {
-	case *Silence, *Schedule:
-		return true
-	}
-	return false
+	_, never := t.rule.When.(*Never)
+	return never
 }
 
 // level follows a condition that holds or not. An incident opens when it has held for the rule's duration, and closes

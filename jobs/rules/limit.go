@@ -121,8 +121,8 @@ func (k *Threshold) String() string      { return k.Sensor + " " + k.Limit.Strin
 func (k *Threshold) check() error        { return k.Limit.check() }
 func (*Threshold) room() int             { return 0 }
 func (*Threshold) begin(*work, *tracked) {}
-func (k *Threshold) says(v string) string {
-	return k.Sensor + " is " + v + ", " + k.limit() + forText(k.For)
+func (k *Threshold) says(_ *work, t *tracked) string {
+	return k.Sensor + " is " + t.value + ", " + k.limit() + forText(k.For)
 }
 
 func (k *Threshold) row(w *work, t *tracked, s *fold.Sample) {

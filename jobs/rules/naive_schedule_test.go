@@ -103,7 +103,7 @@ func (s scheduled) naive(t *testing.T) (said []string) {
 			return all
 		}
 		judge := func(until time.Time) {
-			for all := waiting(); len(all) > 0 && all[0].at.Add(s.after).Before(until); all = all[1:] {
+			for all := waiting(); len(all) > 0 && !all[0].at.Add(s.after).After(until); all = all[1:] {
 				d := all[0]
 				judged = d.wall
 				if met[d.wall] {
@@ -120,7 +120,7 @@ func (s scheduled) naive(t *testing.T) (said []string) {
 		for _, at := range own {
 			judge(at)
 			for _, d := range waiting() {
-				if !met[d.wall] && !at.Before(d.at.Add(-s.before)) && !at.After(d.at.Add(s.after)) {
+				if !met[d.wall] && !at.Before(d.at.Add(-s.before)) && at.Before(d.at.Add(s.after)) {
 					met[d.wall] = true
 					break
 				}
@@ -139,6 +139,7 @@ func (s scheduled) naive(t *testing.T) (said []string) {
 func (s scheduled) fold(t *testing.T) (said []string) {
 	b := newBench(t, rule("dose", &Schedule{Times: strings.Join(s.times, ","), Zone: "labels.tz", Before: s.before,
 		After: s.after, Expect: where(t, "taken > 0")}))
+	b.known.Heard = tables.TicksOf(s.jobs[0])
 	rest := s.taken
 	for i, job := range s.jobs {
 		b.member.Labels = map[string]string{"tz": s.zones[i]}

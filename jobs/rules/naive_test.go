@@ -196,18 +196,22 @@ func naiveStuck(s script, span int) (said []string) {
 
 // naiveSilence goes by when readings were found.
 func naiveSilence(s script, span int, says func(told) bool) (said []string) {
-	open, heard := false, s.jobs[0]
+	open, heard := false, -span*1000
 	for i, job := range s.jobs {
 		since := -1
 		if i > 0 {
 			since = s.jobs[i-1]
 		}
-		if slices.ContainsFunc(s.readings, func(r told) bool { return says(r) && r.found() > since && r.found() <= job }) {
+		found := func(r told) bool { return r.found() > since && r.found() <= job }
+		if heard < 0 && slices.ContainsFunc(s.readings, found) { // it is new until then
+			heard = job
+		}
+		if slices.ContainsFunc(s.readings, func(r told) bool { return says(r) && found(r) }) {
 			if heard = job; open {
 				said, open = append(said, fmt.Sprint("closed ", job)), false
 			}
 		}
-		if !open && heard+span < job {
+		if !open && heard >= 0 && heard+span < job {
 			said, open = append(said, fmt.Sprint("opened ", heard+span)), true
 		}
 	}

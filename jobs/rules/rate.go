@@ -36,8 +36,8 @@ func (k *Rate) String() string {
 	return k.Sensor + " changing by " + k.Limit.String() + " in " + schema.FormatDuration(k.Over) + forText(k.For)
 }
 
-func (k *Rate) says(v string) string {
-	return k.Sensor + " changed by " + v + " in " + schema.FormatDuration(k.Over) + ", " + k.limit() + forText(k.For)
+func (k *Rate) says(_ *work, t *tracked) string {
+	return k.Sensor + " changed by " + t.value + " in " + schema.FormatDuration(k.Over) + ", " + k.limit() + forText(k.For)
 }
 
 func (k *Rate) check() error {

@@ -11,12 +11,12 @@ import (
 )
 
 // Replay yields the transitions of a device from one time to another, as if each of its samples had been found at its
-// own time.
+// own time. What is known of the device is so at the first of these times.
 func (f *Fold) Replay(
-	d schema.Member, samples iter.Seq2[fold.Sample, error], from, to tables.Ticks,
+	d schema.Member, known fold.Known, samples iter.Seq2[fold.Sample, error], from, to tables.Ticks,
 ) iter.Seq2[schema.Transition, error] {
 	return func(yield func(schema.Transition, error) bool) {
-		r := replay{fold: f, member: d, yield: yield}
+		r := replay{fold: f, member: d, known: known, yield: yield}
 		if !r.time(from) {
 			return
 		}
@@ -28,6 +28,7 @@ func (f *Fold) Replay(
 			if at := s.Key.Ticks; !r.time(at) || !r.watch([]fold.Sample{s}, fold.Moment{Horizon: at}) {
 				return
 			}
+			r.known.Heard, r.known.New = s.Key.Ticks, false
 		}
 		r.time(to)
 	}
@@ -39,6 +40,7 @@ var errStopped = errors.New("nobody wants to know more")
 type replay struct {
 	fold   *Fold
 	member schema.Member
+	known  fold.Known
 	state  []byte
 	yield  func(schema.Transition, error) bool
 }
@@ -49,6 +51,7 @@ func (r *replay) time(at tables.Ticks) (goOn bool) {
 
 // watch folds until everything was taken, and yields what is posted.
 func (r *replay) watch(samples []fold.Sample, at fold.Moment) (goOn bool) {
+	at.Known = r.known
 	for left := 1; left > 0; {
 		out, err := r.fold.Watch(r.member, r.state, samples, at)
 		if err == nil {

@@ -32,6 +32,9 @@ type Match struct {
 
 func (m Match) of(d schema.Member) bool { return !m.Some() || m.Of(d) }
 
+// watches reports whether a rule watches a device.
+func (r *Rule) watches(d schema.Member) bool { return r.Match.of(d) && !(d.Revoked && r.expects()) }
+
 // A Severity says how bad an incident is.
 type Severity string
 
@@ -45,8 +48,8 @@ const (
 // Severities returns all of them, the mildest first.
 func Severities() []Severity { return []Severity{Info, Warning, Critical} }
 
-// A Kind is one kind of condition on a device: a pointer to Threshold, Rate, Silence, Condition, Stuck, Schedule or
-// Count. It is checked once and then does not change.
+// A Kind is one kind of condition on a device: a pointer to Threshold, Rate, Silence, Never, Condition, Stuck,
+// Schedule or Count. It is checked once and then does not change.
 type Kind interface {
 	// Name returns the key of the kind in a configuration.
 	Name() string
@@ -63,8 +66,8 @@ type Kind interface {
 	next(w *work, t *tracked) tables.Ticks
 	// pass is called when that moment is over.
 	pass(w *work, t *tracked, at tables.Ticks)
-	// says describes an incident with a value.
-	says(value string) string
+	// says describes an incident.
+	says(w *work, t *tracked) string
 }
 
 // identity stands for what the rule watches for.
@@ -99,6 +102,15 @@ func (r *Rule) Check() error {
 		return fmt.Errorf("%s: %w", r.When.Name(), err)
 	}
 	return nil
+}
+
+// expects reports whether the rule expects a device to send. One that is revoked cannot.
+func (r *Rule) expects() bool {
+	switch r.When.(type) {
+	case *Silence, *Never, *Schedule:
+		return true
+	}
+	return false
 }
 
 // ticks returns a duration in ticks.

@@ -105,22 +105,26 @@ func (f *Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.
 
 // Watch evaluates the rules on samples, or on the time that has passed.
 func (f *Fold) Watch(d schema.Member, b []byte, samples []fold.Sample, at fold.Moment) (fold.Result, error) {
-	device := f.identity(d)
-	if len(samples) == 0 && idle(b, device, at.Until) {
+	device := f.identity(d, at.Every)
+	first := slices.IndexFunc(samples, func(s fold.Sample) bool { return !s.Past })
+	if len(samples) == 0 && idle(b, device, at.Until) || len(samples) > 0 && first < 0 {
 		return fold.Result{State: b}, nil
 	}
 	st, _, err := decode(b)
 	if err != nil {
 		return fold.Result{}, fmt.Errorf("rules of %s: %w", d.Device, err)
 	}
-	w := &work{fold: f, member: d, state: st, horizon: at.Horizon}
+	w := &work{fold: f, member: d, state: st, horizon: at.Horizon, Known: at.Known}
 	left := 0
 	if len(samples) > 0 {
+		w.begins, w.rows = samples[first].Key.Ticks, true
 		left = w.samples(samples, device)
 	} else {
 		left = w.time(at, device)
 	}
-	if len(b) == 0 && len(samples) == 0 && !slices.ContainsFunc(st.rules, (*tracked).waits) {
+	if len(b) == 0 && !slices.ContainsFunc(st.rules, func(t *tracked) bool {
+		return t.begun && (w.rows || t.rule.expects())
+	}) {
 		return fold.Result{}, nil // nothing happens before its first reading
 	}
 	return fold.Result{State: w.encode(), Left: left}, nil
@@ -147,11 +151,17 @@ func (f *Fold) Leave(d schema.Member, b []byte, at tables.Ticks, reason string) 
 }
 
 // identity stands for everything of a device and the rules that may change what is watched.
-func (f *Fold) identity(d schema.Member) uint64 {
+func (f *Fold) identity(d schema.Member, every time.Duration) uint64 {
 	sum := fnv.New64a()
 	fmt.Fprintf(sum, "%d\x00%q\x00%q\x00%q", f.settings, d.Tenant, d.Site, d.Enrollment)
 	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
 		fmt.Fprintf(sum, "\x00%q=%q", name, d.Labels[name])
+	}
+	if every != 0 {
+		fmt.Fprintf(sum, "\x00every %v", every)
+	}
+	if d.Revoked {
+		fmt.Fprint(sum, "\x00revoked")
 	}
 	return sum.Sum64()
 }

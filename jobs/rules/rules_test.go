@@ -29,6 +29,7 @@ type bench struct {
 	t      testing.TB
 	fold   *Fold
 	member schema.Member
+	known  fold.Known
 	state  []byte
 	all    []schema.Transition
 }
@@ -80,7 +81,8 @@ func (b *bench) run(horizon tables.Ticks, samples ...fold.Sample) {
 	b.t.Helper()
 	b.rows(horizon, samples...)
 	for left := 1; left > 0; {
-		out := must.Have(b.fold.Watch(b.member, b.state, nil, fold.Moment{Horizon: horizon, Until: horizon}))(b.t)
+		now := fold.Moment{Horizon: horizon, Until: horizon, Known: b.known}
+		out := must.Have(b.fold.Watch(b.member, b.state, nil, now))(b.t)
 		b.state, left = out.State, out.Left
 		b.post()
 	}
@@ -90,7 +92,7 @@ func (b *bench) run(horizon tables.Ticks, samples ...fold.Sample) {
 func (b *bench) rows(horizon tables.Ticks, samples ...fold.Sample) {
 	b.t.Helper()
 	for len(samples) > 0 {
-		out := must.Have(b.fold.Watch(b.member, b.state, samples, fold.Moment{Horizon: horizon}))(b.t)
+		out := must.Have(b.fold.Watch(b.member, b.state, samples, fold.Moment{Horizon: horizon, Known: b.known}))(b.t)
 		b.state, samples = out.State, samples[len(samples)-out.Left:]
 		b.post()
 	}
@@ -196,20 +198,105 @@ func TestSilenceGoesByWhenReadingsAreFound(t *testing.T) {
 	b.run(at("89m"))
 	b.want()
 	b.run(at("91m"))
-	b.want("silent opened 1h30m0s")
+	b.want("silent opened 1h30m0s (1h)")
+	if text := b.all[0].Text; text != "no reading for 1h, since 2026-11-20T08:30:00Z" {
+		t.Errorf("it says %q", text)
+	}
 	b.run(at("100m"), sample(at("95m"), "x", 1))
-	b.want("silent opened 1h30m0s", "silent closed 1h40m0s")
+	b.want("silent opened 1h30m0s (1h)", "silent closed 1h40m0s")
 }
 
-func TestDeviceThatNeverSentAnythingFallsSilent(t *testing.T) {
-	b := newBench(t, rule("silent", &Silence{After: time.Hour}))
+// TestDeviceIsNewUntilItsFirstReading: nothing is expected of it, unless a rule says so.
+func TestDeviceIsNewUntilItsFirstReading(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}), doses(t, "08:30", "UTC"))
+	b.known.New = true
 	b.run(at("0s"))
-	b.run(at("61m"))
-	b.want("silent opened 1h0m0s")
-	other := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}}))
-	if other.run(at("0s")); other.state != nil {
-		t.Error("a rule that needs readings has a state without any")
+	b.run(at("48h"))
+	if b.want(); b.state != nil {
+		t.Error("the state of a new device is not empty")
 	}
+	b.run(at("50h"), sample(at("50h"), "x", 1))
+	b.known.New = false
+	b.run(at("52h"))
+	b.want("silent opened 51h0m0s (1h)")
+}
+
+func TestNeverIsAboutTheFirstReading(t *testing.T) {
+	b := newBench(t, rule("unmounted", &Never{After: 24 * time.Hour}), rule("silent", &Silence{After: time.Hour}))
+	b.known.New = true
+	b.run(at("0s"))
+	b.run(at("25h"))
+	b.want("unmounted opened 24h0m0s")
+	b.run(at("30h"), sample(at("30h"), "x", 1))
+	b.known.New = false
+	b.run(at("30h30m"))
+	b.want("unmounted opened 24h0m0s", "unmounted closed 30h0m0s")
+	old := newBench(t, rule("unmounted", &Never{After: 24 * time.Hour}))
+	old.known.Heard = at("-1h")
+	old.run(at("0s"))
+	old.run(at("90h"))
+	old.want()
+}
+
+// TestSilenceBeginsWithTheLastReading although the rule is younger.
+func TestSilenceBeginsWithTheLastReading(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{After: 2 * time.Minute}))
+	b.known.Heard = at("-12h")
+	b.run(at("0s"))
+	b.run(at("1m"))
+	b.want("silent opened -11h58m0s (2m) quietly", "silent announced -11h58m0s (2m)")
+	if since := b.all[1].Since; since != at("-12h") {
+		t.Errorf("since %v", since)
+	}
+}
+
+// TestDeviceIsSilentAfterThreeStatedIntervals, and never without one.
+func TestDeviceIsSilentAfterThreeStatedIntervals(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{}))
+	b.run(at("0s"), sample(at("0s"), "x", 1))
+	b.run(at("100h"))
+	b.want()
+	b.known.Every, b.known.Heard = time.Hour, at("100h")
+	b.run(at("100h"), sample(at("100h"), "x", 1))
+	b.run(at("103h"))
+	b.want()
+	b.run(at("103h1m"))
+	b.want("silent opened 103h0m0s (3h)")
+	b.known.Every = 2 * time.Hour // it is not silent by that
+	b.run(at("104h"))
+	b.want("silent opened 103h0m0s (3h)", "silent closed 104h0m0s the rule was changed")
+}
+
+// TestImportedHistoryOpensAndClosesNothing of any kind of rule.
+func TestImportedHistoryOpensAndClosesNothing(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}),
+		rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}}))
+	past := func(offset string) fold.Sample {
+		s := sample(at(offset), "oil", 250)
+		s.Past = true
+		return s
+	}
+	if b.run(at("0s"), past("-90h"), past("-80h")); b.state != nil {
+		t.Error("the state of a device without a reading of its own is not empty")
+	}
+	b.run(at("2h"))
+	b.want()
+	b.run(at("3h"), past("-3h"), sample(at("3h"), "oil", 20))
+	b.run(at("5h"))
+	b.want("silent opened 4h0m0s (1h)")
+	b.run(at("6h"), past("4h"), past("4h30m"))
+	b.want("silent opened 4h0m0s (1h)")
+}
+
+// TestNothingIsExpectedOfARevokedDevice: what is open closes.
+func TestNothingIsExpectedOfARevokedDevice(t *testing.T) {
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}))
+	b.run(at("0s"), sample(at("0s"), "x", 1))
+	b.run(at("2h"))
+	b.member.Revoked = true
+	b.run(at("3h"))
+	b.run(at("9h"))
+	b.want("silent opened 1h0m0s (1h)", "silent closed 3h0m0s the device was revoked")
 }
 
 func TestConditionHoldsUntilAReadingSaysOtherwise(t *testing.T) {

@@ -45,7 +45,7 @@ func (k *Schedule) String() string {
 		schema.FormatDuration(k.Before), schema.FormatDuration(k.After))
 }
 
-func (k *Schedule) says(v string) string { return "nothing as expected at " + v }
+func (k *Schedule) says(_ *work, t *tracked) string { return "nothing as expected at " + t.value }
 
 func (k *Schedule) check() error {
 	if k.Before < 0 || k.After < time.Minute || k.Before+k.After > 24*time.Hour {
@@ -177,7 +177,7 @@ func (k *Schedule) row(w *work, t *tracked, s *fold.Sample) {
 	}
 	at := s.Key.Ticks
 	for _, d := range k.unjudged(w, t, at) {
-		if d.at-ticks(k.Before) <= at && at <= d.at+ticks(k.After) && !slices.Contains(t.times, d.wall) {
+		if d.at-ticks(k.Before) <= at && at < d.at+ticks(k.After) && !slices.Contains(t.times, d.wall) {
 			t.times = append(t.times, d.wall)
 			break
 		}
@@ -187,15 +187,17 @@ func (k *Schedule) row(w *work, t *tracked, s *fold.Sample) {
 	}
 }
 
+// next returns the last tick of the first window that is not judged. What comes at its end comes after it.
 func (k *Schedule) next(w *work, t *tracked) tables.Ticks {
 	if all := k.unjudged(w, t, k.start(w, t)); len(all) > 0 {
-		return all[0].at + ticks(k.After)
+		return all[0].at + ticks(k.After) - 1
 	}
 	return tables.MaxTicks
 }
 
 // pass judges a dose that is over.
 func (k *Schedule) pass(w *work, t *tracked, at tables.Ticks) {
+	at++ // the end of the window
 	all := k.unjudged(w, t, k.start(w, t))
 	d := all[0]
 	t.judged = d.wall

@@ -34,6 +34,7 @@ func TestEachDayHasEachTimeOnce(t *testing.T) {
 			for _, step := range []time.Duration{7 * time.Minute, 6 * 24 * time.Hour} { // many runs, or one
 				b := newBench(t, doses(t, strings.Join(times, ","), zone))
 				from, to := day.Add(-48*time.Hour), day.Add(72*time.Hour)
+				b.known.Heard = tables.TicksOf(from)
 				b.run(tables.TicksOf(from))
 				for at := from; at.Before(to); {
 					at = at.Add(step)
@@ -87,6 +88,24 @@ func TestSkippedAndRepeatedTimes(t *testing.T) {
 	}
 }
 
+// TestWindowsOfSchedulesAreHalfOpen: from before to after, without the moment at which it ends.
+func TestWindowsOfSchedulesAreHalfOpen(t *testing.T) {
+	for taken, want := range map[string][]string{ // the window is from 2h to 4h after the start
+		"2h":              nil,
+		"3h59m59.999999s": nil,
+		"1h59m59.999999s": {"dose opened 4h0m0s (11:00)"},
+		"4h":              {"dose opened 4h0m0s (11:00)", "dose closed 4h0m0s"},
+	} {
+		b := newBench(t, doses(t, "11:00", "UTC"))
+		b.known.Heard = at("0s")
+		b.run(at("1m"))
+		b.run(at("5h"), sample(at(taken), "taken", 1))
+		if b.want(want...); t.Failed() {
+			t.Fatalf("taken after %s", taken)
+		}
+	}
+}
+
 func TestDoseIsTakenEarlyLateOrNot(t *testing.T) {
 	b := newBench(t, doses(t, "09:00,12:00", "Etc/UTC"))
 	b.run(at("0s"))
@@ -106,6 +125,7 @@ func TestDoseIsTakenEarlyLateOrNot(t *testing.T) {
 // TestDeviceThatChangesItsZone flies from Rome to New York and back: no time is judged twice, and none that has passed.
 func TestDeviceThatChangesItsZone(t *testing.T) {
 	b := newBench(t, doses(t, "labels.dose", "labels.tz"))
+	b.known.Heard = at("-1h")
 	b.run(at("0s"))
 	if b.state != nil && len(b.all) > 0 {
 		t.Error("a device without labels misses something")

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -10,9 +11,10 @@ import (
 )
 
 // Silence holds when nothing was heard of a device, or of one of its sensors. A device is heard when a job finds a
-// reading, whatever the device's own clock says.
+// reading, whatever the device's own clock says. It is new until its first reading, and not silent before.
 type Silence struct {
-	After  time.Duration `yaml:"after,required" least:"1s" most:"366d"`
+	// After is zero for Overdue of the device's stated interval: a device without one is never silent then.
+	After  time.Duration `yaml:"after" least:"1s" most:"366d"`
 	Sensor string        `yaml:"sensor" is:"sensor"` // empty: any reading, even a heartbeat
 }
 
@@ -21,27 +23,41 @@ func (*Silence) Name() string { return "silence" }
 func (*Silence) room() int    { return 0 }
 
 func (k *Silence) String() string {
-	if k.Sensor == "" {
-		return "nothing for " + schema.FormatDuration(k.After)
+	length := schema.FormatDuration(k.After)
+	if k.After == 0 {
+		length = fmt.Sprintf("%d intervals", schema.Overdue)
 	}
-	return "no " + k.Sensor + " for " + schema.FormatDuration(k.After)
+	return k.nothing("nothing") + " for " + length
 }
 
-func (k *Silence) says(string) string {
+// nothing names what is not heard.
+func (k *Silence) nothing(all string) string {
 	if k.Sensor == "" {
-		return "no reading for " + schema.FormatDuration(k.After)
+		return all
 	}
-	return k.String()
+	return "no " + k.Sensor
+}
+
+func (k *Silence) says(_ *work, t *tracked) string {
+	return k.nothing("no reading") + " for " + t.value + ", since " + t.since.Time().Format(time.RFC3339)
 }
 
 func (k *Silence) check() error {
-	if k.After < time.Second {
-		return fmt.Errorf("after %v; want at least 1s", k.After)
+	if k.After != 0 && k.After < time.Second {
+		return errBetween("after", k.After, time.Second, 366*24*time.Hour)
 	}
 	return nil
 }
 
-func (*Silence) begin(w *work, t *tracked) { t.heard = w.horizon }
+// after returns when a device is silent after it was heard; zero: never.
+func (k *Silence) after(w *work) time.Duration { return cmp.Or(k.After, schema.Overdue*w.Every) }
+
+// begin begins with the last reading that was heard.
+func (*Silence) begin(w *work, t *tracked) {
+	if t.heard = min(w.Heard, w.horizon); w.rows {
+		t.heard = w.horizon
+	}
+}
 
 func (k *Silence) row(w *work, t *tracked, s *fold.Sample) {
 	if k.Sensor != "" && find(s, k.Sensor) == nil {
@@ -52,14 +68,61 @@ func (k *Silence) row(w *work, t *tracked, s *fold.Sample) {
 	}
 }
 
-func (k *Silence) next(_ *work, t *tracked) tables.Ticks {
-	if t.open() {
+func (k *Silence) next(w *work, t *tracked) tables.Ticks {
+	after := k.after(w)
+	if t.open() || t.heard == 0 || after == 0 {
+		return tables.MaxTicks
+	}
+	return t.heard + ticks(after)
+}
+
+func (k *Silence) pass(w *work, t *tracked, at tables.Ticks) {
+	if w.New { // an earlier release counted from when it first saw the device
+		t.heard = 0
+		return
+	}
+	t.since, t.value = t.heard, schema.FormatDuration(k.after(w))
+	w.open(t, at, false)
+}
+
+// Never holds when a device has not sent its first reading for some time since it was first seen in the fleet.
+type Never struct {
+	After time.Duration `yaml:"after,required" least:"1m" most:"366d"`
+}
+
+// Name is never.
+func (*Never) Name() string                  { return "never" }
+func (*Never) room() int                     { return 0 }
+func (k *Never) String() string              { return "no first reading within " + schema.FormatDuration(k.After) }
+func (k *Never) says(*work, *tracked) string { return k.String() }
+
+func (k *Never) check() error {
+	if k.After < time.Minute {
+		return errBetween("after", k.After, time.Minute, 366*24*time.Hour)
+	}
+	return nil
+}
+
+func (*Never) begin(w *work, t *tracked) {
+	if w.New {
+		t.heard = w.begins
+	}
+}
+
+func (*Never) row(w *work, t *tracked, _ *fold.Sample) {
+	if t.heard = 0; t.open() {
+		w.close(t, w.horizon, "")
+	}
+}
+
+func (k *Never) next(_ *work, t *tracked) tables.Ticks {
+	if t.open() || t.heard == 0 {
 		return tables.MaxTicks
 	}
 	return t.heard + ticks(k.After)
 }
 
-func (k *Silence) pass(w *work, t *tracked, at tables.Ticks) {
+func (*Never) pass(w *work, t *tracked, at tables.Ticks) {
 	t.since = t.heard
 	w.open(t, at, false)
 }

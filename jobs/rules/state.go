@@ -69,7 +69,9 @@ func (w *work) due() tables.Ticks {
 		if t.rule == nil || t.open() && !t.announced {
 			return 0
 		}
-		due = min(due, t.rule.When.next(w, t))
+		if t.begun {
+			due = min(due, t.rule.When.next(w, t))
+		}
 	}
 	return due
 }

@@ -20,11 +20,13 @@ type Stuck struct {
 }
 
 // Name is stuck.
-func (*Stuck) Name() string           { return "stuck" }
-func (k *Stuck) String() string       { return k.Sensor + " unchanged" + forText(k.For) }
-func (*Stuck) room() int              { return maxValue }
-func (*Stuck) begin(*work, *tracked)  {}
-func (k *Stuck) says(v string) string { return k.Sensor + " is " + v + ", unchanged" + forText(k.For) }
+func (*Stuck) Name() string          { return "stuck" }
+func (k *Stuck) String() string      { return k.Sensor + " unchanged" + forText(k.For) }
+func (*Stuck) room() int             { return maxValue }
+func (*Stuck) begin(*work, *tracked) {}
+func (k *Stuck) says(_ *work, t *tracked) string {
+	return k.Sensor + " is " + t.value + ", unchanged" + forText(k.For)
+}
 
 func (k *Stuck) check() error {
 	if k.For < time.Second {

@@ -68,7 +68,7 @@ func checkText(s string) error {
 // text returns what an incident says.
 func (w *work) text(t *tracked) string {
 	if t.rule.Text == "" {
-		return clip(t.rule.When.says(t.value), maxSaid)
+		return clip(t.rule.When.says(w, t), maxSaid)
 	}
 	d := w.member
 	return clip(placeholder.ReplaceAllStringFunc(t.rule.Text, func(p string) string {

@@ -16,17 +16,17 @@ type work struct {
 	horizon tables.Ticks
 	to      tables.Ticks // up to which time passes
 	begins  tables.Ticks // from where new rules watch
-	rows    bool         // it goes by rows, not by the horizon
+	fold.Known
+	rows bool // it goes by rows, not by the horizon
 }
 
 // samples evaluates samples until the outbox is full, and returns how many are left.
 func (w *work) samples(samples []fold.Sample, device uint64) (left int) {
-	w.begins, w.rows = samples[0].Key.Ticks, true
 	if !w.reconcile(device) {
 		return len(samples)
 	}
 	for i := range samples {
-		if !w.sample(&samples[i]) {
+		if !samples[i].Past && !w.sample(&samples[i]) {
 			return len(samples) - i
 		}
 	}
@@ -73,8 +73,14 @@ func (w *work) time(at fold.Moment, device uint64) (left int) {
 
 // advance passes the moments of a rule before a time. It reports whether it has passed all of them.
 func (w *work) advance(t *tracked, to tables.Ticks) bool {
-	if _, silence := t.rule.When.(*Silence); silence && w.rows {
-		return true // it goes by when readings are found
+	switch t.rule.When.(type) {
+	case *Silence, *Never:
+		if w.rows {
+			return true // they go by when readings are found
+		}
+	}
+	if !t.begun {
+		return true
 	}
 	for w.to = to; ; {
 		at := t.rule.When.next(w, t)
@@ -99,20 +105,22 @@ func (w *work) reconcile(device uint64) bool {
 		for _, t := range st.rules {
 			t.rule = w.fold.rule(t.name)
 		}
+		w.beginRules()
 		return true
 	}
 	var all []*tracked
 	for _, r := range w.fold.rules {
-		if !r.Match.of(w.member) {
+		if !r.watches(w.member) {
 			continue
 		}
-		i := slices.IndexFunc(st.rules, func(t *tracked) bool { return t.name == r.Name && t.hash == r.hash() })
+		hash := w.hash(r)
+		i := slices.IndexFunc(st.rules, func(t *tracked) bool { return t.name == r.Name && t.hash == hash })
 		if i >= 0 {
 			st.rules[i].rule = r
 			all = append(all, st.rules[i])
 			continue
 		}
-		all = append(all, &tracked{name: r.Name, hash: r.hash(), rule: r})
+		all = append(all, &tracked{name: r.Name, hash: hash, rule: r})
 	}
 	for _, t := range st.rules {
 		if t.rule != nil || !t.open() {
@@ -123,17 +131,33 @@ func (w *work) reconcile(device uint64) bool {
 		}
 		w.close(t, w.horizon, w.fold.whyGone(t, w.member))
 	}
+	st.rules, st.device, st.begun = all, device, true
+	w.beginRules()
 	for _, t := range all {
-		if !t.begun {
-			t.begun, t.from = true, w.begins
-			t.rule.When.begin(w, t)
-		}
-		if s, is := t.rule.When.(*Schedule); is {
+		if s, is := t.rule.When.(*Schedule); is && t.begun {
 			s.moved(w, t)
 		}
 	}
-	st.rules, st.device, st.begun = all, device, true
 	return true
+}
+
+// beginRules begins to watch by the rules that do not yet. A device is new until its first reading: until then, only
+// those wait that are about new devices.
+func (w *work) beginRules() {
+	for _, t := range w.state.rules {
+		if !t.begun && (w.rows || w.Heard > 0 || t.waits()) {
+			t.begun, t.from = true, w.begins
+			t.rule.When.begin(w, t)
+		}
+	}
+}
+
+// hash stands for what a rule watches for in the device.
+func (w *work) hash(r *Rule) uint64 {
+	if s, is := r.When.(*Silence); is && s.After == 0 {
+		return hashOf(r.identity() + " of " + schema.FormatDuration(w.Every))
+	}
+	return r.hash()
 }
 
 func (f *Fold) rule(name schema.Rule) *Rule {
@@ -146,6 +170,7 @@ const (
 	reasonRemoved = "the rule was removed"
 	reasonChanged = "the rule was changed"
 	reasonMatch   = "the rule is no longer for this device"
+	reasonRevoked = "the device was revoked"
 	reasonLate    = "late data"
 	reasonNext    = "the next one is due"
 )
@@ -157,6 +182,8 @@ func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 		return reasonRemoved
 	case !f.rules[i].Match.of(d):
 		return reasonMatch
+	case !f.rules[i].watches(d):
+		return reasonRevoked
 	}
 	return reasonChanged
 }

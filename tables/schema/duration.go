@@ -42,6 +42,9 @@ func ParseDuration(s string) (time.Duration, error) {
 	return sum, nil
 }
 
+// Overdue is how many stated intervals pass without a reading until a device is silent.
+const Overdue = 3
+
 // FormatDuration formats whole seconds in the largest unit up to days that divides them: 90s, 1h, 7d. Other durations
 // have the text of [time.Duration].
 func FormatDuration(d time.Duration) string {

@@ -24,6 +24,7 @@ type Member struct {
 	Labels     map[string]string `row:"Labels,omitzero"`     // may be nil
 	Placements []Placement       `row:"Placements,omitzero"` // where it was before, in the order of time
 	Model      string            `row:"Model,omitzero"`      // that its owner states; empty: the first that matches
+	Revoked    bool              `row:"Revoked,omitzero"`    // it gets no token, so nothing is expected of it
 	Imports    Imports           `row:"Imports,omitzero"`    // of rows into its past
 	// Watermark is the time below which rows may be gone: retention raises it before it deletes rows below it. Nothing
 	// folds, counts or imports a row below it any more.
@@ -88,7 +89,8 @@ func (d Device) Member() Member {
 // Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks, Admits and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
-		m.Site == o.Site && m.Model == o.Model && maps.Equal(m.Labels, o.Labels)
+		m.Site == o.Site && m.Model == o.Model && m.Revoked == o.Revoked &&
+		maps.Equal(m.Labels, o.Labels)
 }
 
 // Entity returns the row of m.

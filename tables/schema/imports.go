@@ -80,6 +80,11 @@ func (all Imports) After(known, sure, latest tables.Ticks) (last, from, to table
 	return last, from, to
 }
 
+// Cover reports whether an import may have written the row of a time.
+func (all Imports) Cover(at tables.Ticks) bool {
+	return slices.ContainsFunc(all, func(i Import) bool { return i.From <= at && at < i.To })
+}
+
 // Unknown reports whether there is an import later than a known one.
 func (all Imports) Unknown(known tables.Ticks) bool {
 	return len(all) > 0 && all[len(all)-1].ID > known

@@ -70,7 +70,7 @@ func (d Device) Tenants() []Tenant {
 // Of returns the membership of d for a tenant. Without those that are kept it is as that of a new device: for all time.
 func (d Device) Of(t Tenant) Member {
 	m := Member{Month: d.Month, Tenant: t, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment, Site: d.Site,
-		Labels: d.Labels, Model: d.Model}
+		Labels: d.Labels, Model: d.Model, Revoked: d.Status == Revoked}
 	i := slices.IndexFunc(d.Kept.Members, func(k KeptMember) bool { return k.Tenant == t })
 	if i < 0 {
 		return m

@@ -48,6 +48,27 @@ func (f Rows) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq2
 	}
 }
 
+// Before returns the time of a device's last reading before a moment; zero: it has none.
+func (f Rows) Before(ctx context.Context, m schema.Member, at tables.Ticks) (last tables.Ticks, err error) {
+	q, first := Question{Scope: ScopeOf(m), Span: Span{To: at}, Limit: 1}, tables.Ticks(0)
+	for r, err := range f.Readings(ctx, q) {
+		if err != nil {
+			return 0, err
+		}
+		first = r.Time
+	}
+	q.Limit = 0
+	for length := hour; first > 0 && last == 0 && err == nil; length *= 2 {
+		q.Span.From = max(first, at-length)
+		var newest []Reading
+		if newest, err = f.newest(ctx, q, 1); len(newest) > 0 {
+			last = newest[0].Time
+		}
+		q.Span.To = q.Span.From
+	}
+	return last, err
+}
+
 // newest returns the last readings of a span, at most so many, the newest last.
 func (f Rows) newest(ctx context.Context, q Question, most int) (last []Reading, err error) {
 	for r, err := range f.Readings(ctx, q) {

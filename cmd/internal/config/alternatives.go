@@ -23,7 +23,8 @@ func alternativesOf(of reflect.Value) []alternative {
 		return []alternative{
 			{&rules.Threshold{}, "a map like {sensor: oil, above: 190, clearBelow: 180, for: 5m}"},
 			{&rules.Rate{}, "a map like {sensor: oil, over: 1h, above: 5}"},
-			{&rules.Silence{}, "a map like {after: 1h}, or with a sensor"},
+			{&rules.Silence{}, "a map like {after: 1h}, or with a sensor, or {} for three of the stated intervals"},
+			{&rules.Never{}, "a map like {after: 30d}"},
 			{&rules.Condition{}, `a map like {where: 'action == "opened"', for: 5m}`},
 			{&rules.Stuck{}, "a map like {sensor: humidity, for: 6h}"},
 			{&rules.Schedule{}, "a map like {times: labels.dose, zone: labels.tz, before: 1h, after: 1h, expect: 'action == " +

@@ -51,6 +51,7 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, store *archiv
 	others := built.Models[last]
 	built.Models = built.Models[:last]
 	built.Processors, built.Sensors, built.Settings = others.Processors, others.Sensors, others.Settings
+	built.Every = others.Every
 	p.archive(built, store)
 	return built, nil
 }
@@ -74,7 +75,8 @@ func (p Pipeline) archive(built *jobs.Pipeline, store *archive.Store) {
 
 // model returns a model for device jobs, with the pipeline's processors.
 func (p Pipeline) model(m *Model) (fold.Model, error) {
-	built := fold.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m)}
+	built := fold.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m),
+		Every: m.Every}
 	for _, processor := range p.Processors {
 		configured, err := processor.With(processor.Config, fold.Setup{Sensors: built.Sensors, Model: m.Name,
 			Format: processor.Format(p.level()), Reported: p.Reported()})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"furrow/jobs/condition"
 	"furrow/jobs/fold"
@@ -30,6 +31,9 @@ type Meaning struct {
 	// sensors alone: a label that changes would change the past.
 	Heartbeat string        `yaml:"heartbeat" is:"heartbeat" want:"a condition, such as action == nil && mass == nil"`
 	Position  fold.Position `yaml:"position" want:"a map like {lat: latitude, lon: longitude}"`
+	// Every is the stated interval between two readings of a device; zero: its enrollment may state one. It changes no
+	// output.
+	Every time.Duration `yaml:"every" least:"1s" most:"31d" want:"a duration such as 1h: how often a device sends"`
 	// Sequence is the property, or the part of an object, in which the device numbers its readings; empty: there is none.
 	Sequence string `yaml:"sequence" is:"sensor" want:"the name of the property in which devices number their readings"`
 }

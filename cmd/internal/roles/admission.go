@@ -10,12 +10,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// An admission knows how old a row may be when it is stored with a token of an enrollment. Audits of its devices look
-// back that far.
+// An admission knows what enrollments say of their devices: how old a row may be when it is stored with a token, as far
+// back audits look, and how often they send.
 type admission struct {
 	enrollments *sas.Enrollments
 	log         *slog.Logger
 	spans       atomic.Pointer[map[schema.EnrollmentID]time.Duration]
+	stated      atomic.Pointer[map[schema.EnrollmentID]time.Duration]
 }
 
 // admissionEvery is how often enrollments are read. A new enrollment may admit older rows than all others; a ledger
@@ -42,12 +43,21 @@ func (a *admission) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spans := map[schema.EnrollmentID]time.Duration{}
+	spans, stated := map[schema.EnrollmentID]time.Duration{}, map[schema.EnrollmentID]time.Duration{}
 	for _, e := range all {
-		spans[e.ID] = e.Admits + sas.ClockSkew
+		spans[e.ID], stated[e.ID] = e.Admits+sas.ClockSkew, sas.StatedInterval(e)
 	}
 	a.spans.Store(&spans)
+	a.stated.Store(&stated)
 	return nil
+}
+
+// every returns the interval that an enrollment states; zero: none.
+func (a *admission) every(id schema.EnrollmentID) time.Duration {
+	if stated := a.stated.Load(); stated != nil {
+		return (*stated)[id]
+	}
+	return 0
 }
 
 // run reads the enrollments periodically until ctx ends, and keeps the last ones if that fails.
@@ -60,7 +70,7 @@ func (a *admission) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if err := a.read(ctx); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "enrollments unavailable, audits look as far back as before", "error", err)
+			a.log.WarnContext(ctx, "enrollments unavailable, those read before hold", "error", err)
 		}
 	}
 }
