@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 
 	"furrow/jobs/notify"
 	"furrow/jobs/outbox"
@@ -13,8 +14,14 @@ import (
 func (p *Pipeline) deliver(ctx context.Context, m Message, put Putter) (Result, error) {
 	done, err := p.notifier().Deliver(ctx, m.Target)
 	r := Result{Strange: done.Strange}
-	if err == nil && done.Again {
+	if err != nil {
+		return r, err
+	}
+	if done.Again {
 		err = put.Put(ctx, m.Untried(), done.After)
+	}
+	for _, m.Target = range done.Woken {
+		err = errors.Join(err, put.Put(ctx, m.Untried(), p.notifier().Wait(m.Target)))
 	}
 	return r, err
 }

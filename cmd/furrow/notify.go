@@ -10,9 +10,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
+	"furrow/jobs"
 	"furrow/jobs/notify"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker"
 )
 
 func notifyCommand() *cli.Command {
@@ -39,7 +42,7 @@ func notifyList(c *cli.Context) error {
 	if err := checkAnswer(c); err != nil {
 		return err
 	}
-	n, s, err := openNotifier(c)
+	_, n, s, err := openNotifier(c)
 	if err != nil {
 		return err
 	}
@@ -79,7 +82,9 @@ type targetLine struct {
 	Failed  int64      `json:"failed" column:"failed"`         // messages that did not, each time
 	GivenUp int64      `json:"givenUp" column:"given up"`      // deliveries
 	Last    *time.Time `json:"last,omitempty" column:"last"`   // when something arrived last
+	Next    *time.Time `json:"next,omitempty" column:"next"`   // when what waits is tried next; absent while it is off
 	Paused  *time.Time `json:"paused,omitempty"`               // nothing is sent until then, because too much failed
+	Off     *time.Time `json:"off,omitempty"`                  // since when it is turned off, because it answered 410
 	Error   string     `json:"error,omitempty" column:"error"` // of the last failure, until something arrives
 }
 
@@ -94,7 +99,10 @@ func targetLineOf(s schema.TargetState) targetLine {
 	line := targetLine{Target: s.Target, Waiting: s.Waiting, Sent: s.Sent, Failed: s.Failed, GivenUp: s.GivenUp,
 		Last: at(s.Last), Error: s.Error}
 	if s.Waiting > 0 {
-		line.Oldest = at(s.Oldest)
+		line.Oldest, line.Next = at(s.Oldest), at(s.Next)
+	}
+	if s.Off != "" {
+		line.Off = at(s.OffAt)
 	}
 	if s.Pause.Time().After(time.Now()) {
 		line.Paused = at(s.Pause)
@@ -113,6 +121,9 @@ func (s pipelineStatus) targetsText() string {
 		if t.GivenUp > 0 {
 			text += fmt.Sprintf(", %s given up", grouped(t.GivenUp))
 		}
+		if t.Off != nil {
+			text += ", turned off"
+		}
 		if t.Error != "" {
 			text += ", last failure: " + t.Error
 		}
@@ -122,10 +133,10 @@ func (s pipelineStatus) targetsText() string {
 }
 
 // openNotifier returns the notifier of the pipeline that evaluates rules.
-func openNotifier(c *cli.Context) (*notify.Notifier, *stores, error) {
+func openNotifier(c *cli.Context) (*roles.Fleet, *notify.Notifier, *stores, error) {
 	f, s, err := openFleet(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for _, p := range f.Pipelines {
 		if !p.Watches() {
@@ -133,11 +144,11 @@ func openNotifier(c *cli.Context) (*notify.Notifier, *stores, error) {
 		}
 		built, err := f.Jobs(p)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return built.Notifier, s, nil
+		return f, built.Notifier, s, nil
 	}
-	return &notify.Notifier{Client: s.Tables, Names: s.Names}, s, nil
+	return f, &notify.Notifier{Client: s.Tables, Names: s.Names}, s, nil
 }
 
 // notifiedLine is a test of a target in JSON.
@@ -163,7 +174,7 @@ func notifyTest(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usagef(c, "name one target; 'furrow notify list' shows them")
 	}
-	n, _, err := openNotifier(c)
+	_, n, _, err := openNotifier(c)
 	if err != nil {
 		return err
 	}
@@ -182,17 +193,18 @@ type redrivenLine struct {
 
 func notifyRedriveCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "redrive",
-		Usage:       "Deliver again what was given up, for one target or for all",
-		Description: examples("notify redrive", "notify redrive ops"),
-		ArgsUsage:   "[TARGET]",
-		Flags:       append(fleetFlags(), jsonFlag()),
-		Action:      notifyRedrive,
+		Name:  "redrive",
+		Usage: "Deliver again what was given up, for one target or for all",
+		Description: "What waits is tried at once, too. A target that is off, because it answered 410, is turned on." +
+			examples("notify redrive", "notify redrive ops"),
+		ArgsUsage: "[TARGET]",
+		Flags:     append(fleetFlags(), jsonFlag()),
+		Action:    notifyRedrive,
 	}
 }
 
 func notifyRedrive(c *cli.Context) error {
-	n, s, err := openNotifier(c)
+	f, n, s, err := openNotifier(c)
 	if err != nil {
 		return err
 	}
@@ -209,16 +221,28 @@ func notifyRedrive(c *cli.Context) error {
 		back := 0
 		err := s.recorded(c.Context, schema.Act{What: "notify redrive", Detail: "target " + string(name)},
 			func(ctx context.Context) (_ string, err error) {
-				back, err = n.Redrive(ctx, name)
+				if back, err = n.Redrive(ctx, name); err == nil {
+					err = deliverNow(ctx, f, n.Pipeline, name)
+				}
 				return many(int64(back), "notification"), err
 			})
 		if undone(err) {
 			return err
 		}
-		if err := errors.Join(printLine(c, redrivenLine{name, back}, fmt.Sprintf("%s: put back %s", name,
-			many(int64(back), "notification"))), err); err != nil {
+		text := fmt.Sprintf("%s: put back %s; what waits is tried now", name, many(int64(back), "notification"))
+		if err := errors.Join(printLine(c, redrivenLine{name, back}, text), err); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// deliverNow asks the workers for a job for a target. Without a queue, there is no worker yet.
+func deliverNow(ctx context.Context, f *roles.Fleet, p schema.Pipeline, target schema.Target) error {
+	m := jobs.Message{Kind: jobs.Deliver, Pipeline: p, Run: tables.TicksOf(time.Now()), Generation: f.Generation,
+		Target: target}
+	if err := f.Queues.Queue(f.Names, p).Put(ctx, m, 0); !errors.Is(err, worker.ErrNoQueue) {
+		return err
 	}
 	return nil
 }

@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/answers"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -34,7 +36,12 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var bodies []string
-	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	var gone atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gone.Load() {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		verifier, wrong := standardwebhooks.NewWebhook(webhookSecret)
 		if err != nil || wrong != nil || verifier.Verify(body, r.Header) != nil {
@@ -55,7 +62,7 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 	f.must("enrollment add plant1 --tenant acme")
 	f.must("device add pump-7 --enrollment plant1")
 	f.must("config apply " + file)
-	f.says("ops,webhook,"+receiver.URL+",0,0,0,0,,", "notify list --format csv")
+	f.says("ops,webhook,"+receiver.URL+",0,0,0,0,,,", "notify list --format csv")
 	f.says("the test message was accepted", "notify test ops")
 	if !strings.Contains(got(), `"type":"furrow.test"`) {
 		t.Errorf("the test was %s", got())
@@ -68,8 +75,17 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.must("schedule --once")
+	gone.Store(true)
 	f.work()
-	id := jsonOf[answers.Incident](t, f.must("incident list --json"))[0].ID
+	off := jsonOf[targetLine](t, f.must("notify list --json"))[0]
+	if off.Off == nil || off.Waiting != 1 || off.Next != nil || !strings.Contains(off.Error, "410") {
+		t.Errorf("it is gone: %+v", off)
+	}
+	f.says("turned off, last failure: it answered 410", "status")
+	gone.Store(false)
+	f.says("ops: put back 0 notifications; what waits is tried now", "notify redrive ops")
+	f.work() // no run is needed
+	id := jsonOf[answers.Incident](t, f.must("incident list --tenant acme --json"))[0].ID
 	if !strings.Contains(got(), `"delivery":"`+id+`~1~ops","id":"`+id+`","what":"opened"`) {
 		t.Errorf("the webhook has got %s", got())
 	}
@@ -83,17 +99,17 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 		t.Errorf("the incident says %v", sent)
 	}
 	for _, line := range jsonOf[targetLine](t, f.must("notify list --json")) {
-		if line.Sent != 1 || line.Waiting != 0 || line.Failed != 0 || line.Last == nil {
+		want := map[schema.Target][2]int64{"ops": {1, 1}, "tickets": {3, 0}}[line.Target] // two of them about ops
+		if [2]int64{line.Sent, line.Failed} != want || line.Waiting != 0 || line.Last == nil {
 			t.Errorf("target %+v", line)
 		}
 	}
 	if status := jsonOf[pipelineStatus](t, f.must("status --json"))[0]; len(status.Targets) != 2 {
 		t.Errorf("status says %+v", status.Targets)
 	}
-	f.says("ops: 1 sent, 0 waiting", "status")
+	f.says("ops: 1 sent, 0 waiting; tickets: 3 sent", "status")
 	if out := f.must("config show"); strings.Contains(out, webhookSecret[6:]) || !strings.Contains(out, "secretFile") {
 		t.Errorf("the configuration is shown as\n%s", out)
 	}
-	f.must("notify redrive ops")
 	f.refused(exitFailed, `no target "nobody"`, "notify redrive nobody")
 }

@@ -36,8 +36,14 @@ func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) erro
 	return target.Kind.send(ctx, n, m)
 }
 
-// Redrive puts back what was given up for a target, and returns how many deliveries.
+// Redrive puts back what was given up for a target, and returns how many deliveries. The next job tries everything that
+// waits for the target, whether it was to pause, or is turned off.
 func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, err error) {
+	target, _ := n.Target(name)
+	j := &job{Notifier: n, target: target}
+	if found, err := j.read(ctx); err != nil || !found {
+		return 0, err
+	}
 	q := tables.Query{Range: tables.Partition(schema.GivenUp(name))}
 	for e, err := range n.deliveries().Entities(ctx, q) {
 		if err != nil {
@@ -48,7 +54,7 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 			return back, err
 		}
 		d.Due, d.Attempts, d.Message, d.Error = 0, 0, "", ""
-		d.Found = tables.TicksOf(time.Now()) // it has three days again
+		d.Found = j.now // it has three days again
 		again := d.Entity()
 		schema.SetFormat(&again, n.Format)
 		if _, err := n.deliveries().Do(ctx, tables.Insert(again)); err != nil && !errors.Is(err, tables.ErrExists) {
@@ -60,8 +66,13 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 		}
 		back++
 	}
-	if back > 0 {
-		_, err = n.Wake(ctx, name)
-	}
+	on := tables.Entity{}
+	on.PartitionKey, on.RowKey = schema.TargetKeys(n.Pipeline, name)
+	on.Set("Due", tables.Int64(0))
+	on.Set("Failures", tables.Int64(0))
+	on.Set("Pause", tables.Int64(0))
+	on.Set("Off", tables.String(""))
+	on.Set("Retry", tables.Int64(int64(j.now+1))) // the second that storage tells has attempts before, too
+	_, err = n.runs().Do(ctx, tables.Merge(on, tables.AnyETag))
 	return back, err
 }

@@ -129,7 +129,7 @@ func TestDeadReceiverIsGivenUpAndRedriven(t *testing.T) {
 		}
 		f.advance(max(time.Second, f.state("ops").Due.Time().Sub(f.now())))
 	}
-	if n := len(tried); n < 10 || n > 25 || tried[1] != 10*time.Second || tried[n-1] < 3*24*time.Hour {
+	if n := len(tried); n < 70 || n > 90 || tried[1] != 10*time.Second || tried[n-1] < 3*24*time.Hour {
 		t.Errorf("tried at %v", tried)
 	}
 	t.Logf("tried at %v", tried)

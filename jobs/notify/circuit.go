@@ -23,11 +23,18 @@ func (j *job) paused() bool { return j.state.Pause.ComesWithin(maxWait, j.now) }
 func (j *job) heed(err error) {
 	s := &j.state
 	if err == nil {
+		if s.Failures >= tripAt { // it answers again, and what waits for it is due
+			s.Retry, j.next = j.now, 0
+		}
 		s.Failures, s.Pause, s.Error, s.Last = 0, 0, "", j.now
 		return
 	}
 	j.result.Failed++
 	s.Error = err.Error()
+	if _, is := errors.AsType[*gone](err); is {
+		s.Off, s.OffAt, j.next = j.target.Kind.String(), j.now, 0
+		return
+	}
 	_, own := errors.AsType[*ownError](err)
 	if _, is := errors.AsType[*hopeless](err); own || is {
 		return
@@ -42,6 +49,9 @@ func (j *job) heed(err error) {
 
 // isHopeless reports whether a delivery is not tried again after a failure.
 func isHopeless(d schema.Delivery, err error, now tables.Ticks) bool {
+	if _, is := errors.AsType[*gone](err); is {
+		return false // it is kept until the target is turned on again
+	}
 	_, is := errors.AsType[*hopeless](err)
 	return is || now > d.Found.Add(giveUpAfter)
 }

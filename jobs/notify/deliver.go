@@ -21,6 +21,7 @@ func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, err
 	if err != nil || !ours {
 		return Result{}, err
 	}
+	j.retry = j.state.Retry
 	within, cancel := context.WithTimeout(ctx, workFor)
 	defer cancel()
 	err = j.work(within)

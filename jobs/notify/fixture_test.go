@@ -167,8 +167,8 @@ type cloudEvent struct {
 		Target    string
 		Group     map[string]string
 		Incidents []struct {
-			Delivery, ID, What, Text string
-			Repeat                   int
+			Delivery, ID, What, Text, Tenant, Rule string
+			Repeat                                 int
 		}
 	}
 }

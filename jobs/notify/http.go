@@ -33,6 +33,8 @@ func (n *Notifier) post(ctx context.Context, url string, private bool, body []by
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return fmt.Errorf("it answered %s; redirects are not followed", resp.Status)
+	case resp.StatusCode == http.StatusGone:
+		return &gone{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer))}
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return &busy{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer)), retryAfter(resp.Header)}
 	}

@@ -20,6 +20,7 @@ type job struct {
 	began  time.Time
 	now    tables.Ticks // storage's, when it began
 	state  schema.TargetState
+	retry  tables.Ticks // of the state, when it began
 
 	all     map[[2]string]schema.Delivery // those that are due, by their keys
 	beside  map[incidentKey]*besides
@@ -86,7 +87,10 @@ func (j *job) release(ctx context.Context) error {
 		s.Claim, s.Until = "", 0
 		s.Sent, s.Failed, s.GivenUp = s.Sent+int64(j.result.Sent), s.Failed+int64(j.result.Failed),
 			s.GivenUp+int64(j.result.GivenUp)
-		s.Waiting, s.Oldest = j.waiting, j.oldest
+		s.Waiting, s.Oldest, s.Next = j.waiting, j.oldest, 0
+		if s.Waiting > 0 && j.next < tables.MaxTicks {
+			s.Next = max(j.next, s.Pause, j.now)
+		}
 		if s.Due != 0 {
 			if s.Due = max(j.next, 1); s.Due < tables.MaxTicks {
 				s.Due = min(s.Due, j.now.Add(schema.TargetLook))
@@ -111,7 +115,10 @@ func (j *job) release(ctx context.Context) error {
 		if j.state.Claim != j.claim {
 			return nil // it was released and the answer lost, or somebody else has it by now
 		}
-		j.state.Failures, j.state.Pause, j.state.Error, j.state.Last = mine.Failures, mine.Pause, mine.Error, mine.Last
+		if j.state.Retry == j.retry { // nobody redrove the target meanwhile
+			mine.Due, mine.ETag = j.state.Due, j.state.ETag
+			j.state = mine
+		}
 	}
 	return err // the claim ends by itself
 }

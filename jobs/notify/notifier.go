@@ -36,6 +36,7 @@ type Result struct {
 	// Again says that there is more to do, after a pause of After.
 	Again   bool
 	After   time.Duration
+	Woken   []schema.Target  // others that have something to do now, which nobody had woken before
 	Strange map[string]error // rows that cannot be read, by key
 }
 

@@ -20,8 +20,15 @@ const maxDue = 5000
 
 // work reads the deliveries, and sends those that are due, message after message.
 func (j *job) work(ctx context.Context) error {
+	if err := j.turn(ctx); err != nil {
+		return err
+	}
 	if err := j.list(ctx); err != nil {
 		return err
+	}
+	if j.off() {
+		j.next = tables.MaxTicks
+		return nil
 	}
 	if j.paused() {
 		j.next = min(j.next, j.state.Pause)
@@ -37,6 +44,9 @@ func (j *job) work(ctx context.Context) error {
 			return err
 		}
 		for len(ready) > 0 {
+			if j.off() {
+				return nil
+			}
 			if j.paused() {
 				j.next = min(j.next, j.state.Pause)
 				return nil
@@ -78,9 +88,9 @@ func (j *job) list(ctx context.Context) error {
 				j.oldest = d.Found
 			}
 		}
-		switch {
-		case d.Due.ComesWithin(j.longest(d), j.now):
-			j.next = min(j.next, d.Due)
+		switch due := j.due(d); {
+		case due.ComesWithin(j.longest(d), j.now):
+			j.next = min(j.next, due)
 		case len(j.all) == maxDue:
 			j.next = 0
 		default:
@@ -88,6 +98,15 @@ func (j *job) list(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// due returns when a delivery is to be sent, zero: now. What failed before the target answered again waits no longer.
+func (j *job) due(d schema.Delivery) tables.Ticks {
+	retry := j.state.Retry
+	if retry <= j.now+1 && d.Attempts > 0 && d.Due.Add(-pauseAfter(d.Attempts)) < retry { // else of a clock that was wrong
+		return 0
+	}
+	return d.Due
 }
 
 // longest returns how long a delivery waits at most: until it is tried again, or repeated.
@@ -198,8 +217,8 @@ func (j *job) send(ctx context.Context, m message) (err error) {
 	return j.target.Kind.send(ctx, j.Notifier, m)
 }
 
-// pauseAfter returns the pause after an attempt: 10 s, and twice as long after each further one, up to a day.
+// pauseAfter returns the pause after an attempt: 10 s, and twice as long after each further one, up to an hour.
 func pauseAfter(attempts int) time.Duration {
-	const first, longest = 10 * time.Second, 24 * time.Hour
+	const first, longest = 10 * time.Second, time.Hour
 	return min(longest, first<<min(max(attempts-1, 0), 20))
 }

@@ -29,6 +29,13 @@ type TargetState struct {
 	Pause    tables.Ticks `row:"Pause,int64"` // nothing is sent until then, because too many failed
 	Error    string       `row:"Error"`       // of the last failure; empty after a success
 
+	// Next is when what waits is tried again, as far as the last job knew. Zero: nothing waits, or the target is off.
+	Next tables.Ticks `row:"Next,int64"`
+	// Retry makes what failed before due at once: the target answered again then, or somebody redrove it.
+	Retry tables.Ticks `row:"Retry,int64"`
+	Off   string       `row:"Off"`         // where it sent to when a receiver wanted nothing any more; empty: it is on
+	OffAt tables.Ticks `row:"OffAt,int64"` // since when; not zero while the incident about that is open
+
 	Sent    int64        `row:"Sent"`         // deliveries that arrived
 	Failed  int64        `row:"Failed"`       // sendings that failed
 	GivenUp int64        `row:"GivenUp"`      // deliveries that were given up

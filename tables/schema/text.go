@@ -75,6 +75,10 @@ func unescape(s string) (string, error) {
 // without white space at its ends, and neither "." nor "..".
 type Tenant string
 
+// Itself is the tenant of what is about Furrow itself: the devices furrow:PIPELINE, whose readings are the figures of
+// pipelines, and the incidents of targets that are turned off.
+const Itself = "furrow"
+
 // ParseTenant returns s as a Tenant, or why it is invalid.
 func ParseTenant(s string) (Tenant, error) {
 	if s == "." || s == ".." {

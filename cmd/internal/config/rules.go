@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"furrow/jobs/rules"
+	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -25,15 +26,12 @@ func (all *Rules) check(r *reader, _, n ast.Node, clean bool) {
 	}
 }
 
-// Itself is the tenant of the devices furrow:PIPELINE. Their readings are the figures of pipelines, so rules for the
-// tenant watch Furrow itself.
-const Itself = "furrow"
-
-// WatchesItself reports whether the pipeline evaluates a rule for the tenant Itself, by name.
+// WatchesItself reports whether the pipeline evaluates a rule for the tenant schema.Itself, by name.
 func (p Pipeline) WatchesItself() bool {
 	return slices.ContainsFunc(p.Processors, func(p Processor) bool {
 		c, ok := p.Config.(*rules.Config)
-		return ok && slices.ContainsFunc(c.Rules, func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, Itself) })
+		itself := func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, schema.Itself) }
+		return ok && slices.ContainsFunc(c.Rules, itself)
 	})
 }
 

@@ -28,7 +28,7 @@ verify: {sample: 0.5%, notify: ops}
 		t.Fatalf("%+v", v)
 	}
 	all := evaluated(c)
-	if len(all) != 1 || all[0].Name != VerifyRule || !slices.Equal(all[0].Match.Tenant, []string{Itself}) ||
+	if len(all) != 1 || all[0].Name != VerifyRule || !slices.Equal(all[0].Match.Tenant, []string{schema.Itself}) ||
 		!slices.Equal(all[0].Notify, []schema.Target{"ops"}) || len(c.Rules) > 0 {
 		t.Errorf("it evaluates %+v", all)
 	}

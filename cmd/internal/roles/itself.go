@@ -127,11 +127,11 @@ func (f *Fleet) writeFigures(
 		return err
 	}
 	d, err := sas.NewRegistry(f.Tables, f.Names).Register(ctx, schema.Device{ID: schema.DeviceID("furrow:" + p.Name),
-		Month: schema.MonthOf(slot.Time(), 0), Tenant: config.Itself, Readings: f.Names.Readings(), Status: schema.Active})
+		Month: schema.MonthOf(slot.Time(), 0), Tenant: schema.Itself, Readings: f.Names.Readings(), Status: schema.Active})
 	if err != nil {
 		return err
 	}
-	if d.Tenant != config.Itself {
+	if d.Tenant != schema.Itself {
 		return fmt.Errorf("device %s belongs to tenant %q; remove it, so that the pipeline's figures can have its place",
 			d.ID, d.Tenant)
 	}

@@ -1,0 +1,89 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A gone error says that a receiver wants nothing any more.
+type gone struct{ error }
+
+func (e *gone) Unwrap() error { return e.error }
+
+// OffRule is the rule of the incidents of targets that are turned off. The configuration does not have it.
+const OffRule schema.Rule = "target-off"
+
+// off reports whether the target is turned off: where it sends to is what wanted nothing any more.
+func (j *job) off() bool { return j.state.Off != "" && j.state.Off == j.target.Kind.String() }
+
+// turn opens the incident of a target that an earlier job turned off. If the target is on again, it closes the incident
+// and has everything that waits tried at once.
+func (j *job) turn(ctx context.Context) error {
+	s := &j.state
+	if s.OffAt == 0 {
+		return nil
+	}
+	t := schema.Transition{Home: schema.LatestPartition{Tenant: schema.Itself, Month: schema.MonthOf(s.OffAt.Time(), 0)},
+		ID:     schema.IncidentID{Rule: OffRule, Device: schema.DeviceID("furrow:" + j.target.Name), First: s.OffAt},
+		Number: 1, What: schema.Opened, At: s.OffAt, Since: s.OffAt, Found: s.OffAt, Severity: "critical",
+		Text: fmt.Sprintf("target %s is turned off: %s. Its messages are kept; once it is right, turn it on by 'furrow "+
+			"notify redrive %[1]s', or by another url in the configuration", j.target.Name, s.Error),
+		Labels: map[string]string{"target": string(j.target.Name)}, Notify: true}
+	if j.off() {
+		return j.tell(ctx, t)
+	}
+	t.Number, t.What, t.At, t.Found = 2, schema.Closed, j.now, j.now
+	t.Text = fmt.Sprintf("target %s is turned on again", j.target.Name)
+	if err := j.tell(ctx, t); err != nil {
+		return err
+	}
+	s.Off, s.OffAt, s.Failures, s.Pause, s.Retry = "", 0, 0, 0, j.now
+	return nil
+}
+
+// tell writes a transition of the incident and its deliveries to the other targets. It can be repeated.
+func (j *job) tell(ctx context.Context, t schema.Transition) error {
+	index := tables.Insert(t.IndexEntity())
+	if pk, rk := t.IndexRow(); !t.Opens() {
+		index = tables.Delete(pk, rk, tables.AnyETag)
+	}
+	row := t.Entity()
+	if _, err := j.incidents().Get(ctx, row.PartitionKey, row.RowKey); !errors.Is(err, tables.ErrNotFound) {
+		return err // it was told, as that row comes last
+	}
+	for i := range j.Targets {
+		other := &j.Targets[i]
+		d := schema.Delivery{Target: other.Name, Transition: t}
+		if other.Name == j.target.Name || other.Kind.recipients(d) == "" {
+			continue
+		}
+		if err := j.write(ctx, j.deliveries(), tables.Insert(d.Entity())); err != nil {
+			return err
+		}
+		first, err := j.Wake(ctx, other.Name)
+		if err != nil {
+			return err
+		}
+		if first {
+			j.result.Woken = append(j.result.Woken, other.Name)
+		}
+	}
+	if err := j.write(ctx, j.incidents(), index); err != nil {
+		return err
+	}
+	return j.write(ctx, j.incidents(), tables.Insert(row))
+}
+
+// write inserts or deletes a row, unless that was done before.
+func (j *job) write(ctx context.Context, table *tables.Table, op tables.Op) error {
+	schema.SetFormat(&op.Entity, j.Format)
+	_, err := table.Do(ctx, op)
+	if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound) {
+		return nil
+	}
+	return err
+}
