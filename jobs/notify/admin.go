@@ -24,8 +24,8 @@ func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) erro
 		ID:     schema.IncidentID{Rule: "test", Device: "test", First: now.Add(-time.Second)},
 		Number: 2, What: schema.Closed, At: now, Since: now, Found: now, Severity: "info",
 		Text: "a test of notifications; there is nothing to do"}}
-	m := message{id: "msg_test_" + rand.Text(), target: target, at: now.Time(), deliveries: []schema.Delivery{d},
-		test: true}
+	m := message{id: "msg_test_" + rand.Text(), target: target, at: now.Time(), now: now.Time(),
+		deliveries: []schema.Delivery{d}, test: true}
 	if m.recipients = target.Kind.recipients(d); m.recipients == "" {
 		if m.recipients = to; to == "" {
 			return errors.New("its address is in a label of the device; say one with --to")

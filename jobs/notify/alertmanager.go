@@ -1,7 +1,9 @@
 package notify
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,9 +38,20 @@ type alert struct {
 	EndsAt      time.Time         `json:"endsAt"`
 }
 
-// staysOpen is how long an alert fires at most, without its incident's closing. Alertmanager would otherwise take an
-// alert for resolved that is not sent again every few minutes.
-const staysOpen = 10 * 365 * 24 * time.Hour
+// AlertmanagerRepeat is how often open alerts are posted again by default, as an Alertmanager that was restarted has
+// lost them. It is below 5 minutes, after which Alertmanager takes alerts for resolved that say no end.
+const AlertmanagerRepeat = 2 * time.Minute
+
+// repeat returns the time between two notifications of what is open; zero: there is one.
+func (t *Target) repeat() time.Duration {
+	if _, is := t.Kind.(*Alertmanager); is {
+		return cmp.Or(t.Repeat, AlertmanagerRepeat)
+	}
+	return t.Repeat
+}
+
+// leastOpen is how long an alert fires at least after it was posted last, so that it outlasts a stop of Furrow.
+const leastOpen = time.Hour
 
 // alerts returns the newest state of each incident of a message. The labels of an alert identify it, and are the same
 // when it opens and closes.
@@ -52,14 +65,14 @@ func (m message) alerts() (all []alert) {
 		if d.Site != "" {
 			a.Labels["site"] = string(d.Site)
 		}
-		for name, value := range d.Labels {
-			a.Labels["label_"+labelName(name)] = value
+		for name, as := range labelNames(d.Labels) {
+			a.Labels[as] = d.Labels[name]
 		}
 		if d.Value != "" {
 			a.Annotations["value"] = d.Value
 		}
 		if d.Opens() {
-			a.EndsAt = m.at.Add(staysOpen)
+			a.EndsAt = m.now.Add(max(leastOpen, 4*m.target.repeat()))
 		}
 		if i, again := at[d.Transition.ID]; again {
 			all[i] = a
@@ -71,8 +84,21 @@ func (m message) alerts() (all []alert) {
 	return all
 }
 
-// labelName returns a name in the letters that Prometheus allows.
-func labelName(s string) string { return regexp.MustCompile(`[^a-zA-Z0-9_]`).ReplaceAllString(s, "_") }
+// labelNames returns the names that labels of a device have as labels of an alert, in the letters that Prometheus
+// allows. If several would have the same, those that lose letters have a part of their hash, too.
+func labelNames(labels map[string]string) map[string]string {
+	names, users := map[string]string{}, map[string]int{}
+	for name := range labels {
+		names[name] = "label_" + regexp.MustCompile(`[^a-zA-Z0-9_]`).ReplaceAllString(name, "_")
+		users[names[name]]++
+	}
+	for name, as := range names {
+		if users[as] > 1 && as != "label_"+name {
+			names[name] = fmt.Sprintf("%s_%.3x", as, sha256.Sum256([]byte(name)))
+		}
+	}
+	return names
+}
 
 func (k *Alertmanager) send(ctx context.Context, n *Notifier, m message) error {
 	header := http.Header{"Content-Type": {"application/json"}}

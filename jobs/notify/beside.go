@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,6 +18,29 @@ func (j *job) besideOf(d schema.Delivery) *besides {
 	return &besides{}
 }
 
+// asOpened gives deliveries the site, the labels and the severity that their openings had, whatever the device has by
+// now, so that each target recognizes what closes.
+func (j *job) asOpened(ctx context.Context) error {
+	later := slices.DeleteFunc(slices.Collect(maps.Values(j.all)), func(d schema.Delivery) bool {
+		return d.What == schema.Opened || d.What == schema.Reopened
+	})
+	if err := j.readBeside(ctx, later); err != nil {
+		return err
+	}
+	for _, d := range later {
+		opening, known := j.besideOf(d).openings[openingOf(d).number]
+		if stands, is := j.standing[openingOf(d)]; is {
+			opening, known = stands.Transition, true
+		}
+		if known { // else the device's data was deleted
+			d.Site, d.Labels, d.Severity = opening.Site, opening.Labels, opening.Severity
+			pk, rk := d.Keys()
+			j.all[[2]string{pk, rk}] = d
+		}
+	}
+	return nil
+}
+
 // readBeside reads the rows of the incidents of deliveries. In a partition it goes from incident to incident: each
 // request reads all of one at least, and few others.
 func (j *job) readBeside(ctx context.Context, all []schema.Delivery) error {
@@ -24,7 +48,7 @@ func (j *job) readBeside(ctx context.Context, all []schema.Delivery) error {
 	for _, d := range all {
 		k := keyOf(d)
 		if j.beside[k] == nil {
-			j.beside[k] = &besides{}
+			j.beside[k] = &besides{openings: map[int]schema.Transition{}}
 			of[k.partition] = append(of[k.partition], k.rows)
 		}
 	}
@@ -85,6 +109,9 @@ func (j *job) keep(partition string, e tables.Entity) {
 		var t schema.Transition
 		if t, err = schema.TransitionOf(e); err == nil {
 			b.last = max(b.last, t.Number)
+			if t.Opens() {
+				b.openings[t.Number] = t
+			}
 		}
 	case 'p':
 		var n schema.Note

@@ -15,8 +15,8 @@ import (
 func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, error) {
 	target, _ := n.Target(name)
 	j := &job{Notifier: n, target: target, began: time.Now(), claim: rand.Text(), next: tables.MaxTicks,
-		beside: map[incidentKey]*besides{}, mutes: map[schema.Tenant][]schema.Mute{},
-		result: Result{Strange: map[string]error{}}}
+		beside: map[incidentKey]*besides{}, standing: map[openingKey]schema.Delivery{},
+		mutes: map[schema.Tenant][]schema.Mute{}, result: Result{Strange: map[string]error{}}}
 	ours, err := j.take(ctx)
 	if err != nil || !ours {
 		return Result{}, err

@@ -95,9 +95,15 @@ func (f *fixture) notifier(client *tables.Client, targets ...notify.Target) *not
 // hook returns a target that is a webhook on this machine.
 func (f *fixture) hook(url string) notify.Target {
 	f.t.Helper()
+	return notify.Target{Name: "ops", Kind: &notify.Webhook{URL: url, SecretFile: f.secret(secret), Private: true}}
+}
+
+// secret returns a file with a text.
+func (f *fixture) secret(text string) string {
+	f.t.Helper()
 	file := filepath.Join(f.t.TempDir(), "secret")
-	must.Succeed(f.t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
-	return notify.Target{Name: "ops", Kind: &notify.Webhook{URL: url, SecretFile: file, Private: true}}
+	must.Succeed(f.t, os.WriteFile(file, []byte(text+"\n"), 0o600))
+	return file
 }
 
 // transition returns a transition of an incident of a device, found now.
@@ -140,12 +146,21 @@ func (f *fixture) rows(target schema.Target) (all []schema.Delivery) {
 	return all
 }
 
+// all returns the rows of a table.
+func (f *fixture) all(table string) (all []tables.Entity) {
+	f.t.Helper()
+	for e, err := range f.client.Table(table).Entities(f.t.Context(), tables.Query{}) {
+		must.Succeed(f.t, err)
+		all = append(all, e)
+	}
+	return all
+}
+
 // records returns the outcomes of deliveries, by ID.
 func (f *fixture) records() map[string]schema.DeliveryRecord {
 	f.t.Helper()
 	all := map[string]schema.DeliveryRecord{}
-	for e, err := range f.client.Table(f.names.Output("incidents")).Entities(f.t.Context(), tables.Query{}) {
-		must.Succeed(f.t, err)
+	for _, e := range f.all(f.names.Output("incidents")) {
 		if strings.Contains(e.RowKey, "!d0") {
 			r := must.Have(schema.DeliveryRecordOf(e))(f.t)
 			all[r.ID()] = r

@@ -22,13 +22,15 @@ type job struct {
 	state  schema.TargetState
 	retry  tables.Ticks // of the state, when it began
 
-	all     map[[2]string]schema.Delivery // those that are due, by their keys
-	beside  map[incidentKey]*besides
-	mutes   map[schema.Tenant][]schema.Mute
-	next    tables.Ticks // when there is something to do again
-	waiting int64
-	oldest  tables.Ticks
-	result  Result
+	all    map[[2]string]schema.Delivery // those that are due, by their keys
+	beside map[incidentKey]*besides
+	// standing are the open alerts that an Alertmanager has, by their openings.
+	standing map[openingKey]schema.Delivery
+	mutes    map[schema.Tenant][]schema.Mute
+	next     tables.Ticks // when there is something to do again
+	waiting  int64
+	oldest   tables.Ticks
+	result   Result
 }
 
 // read reads the target's state. A target without one has no deliveries.
@@ -150,11 +152,21 @@ func keyOf(d schema.Delivery) incidentKey {
 	return incidentKey{d.Home.String(), d.Transition.ID.Key()}
 }
 
+// An openingKey names an opening of an incident by its number.
+type openingKey struct {
+	incidentKey
+	number int
+}
+
+// openingOf returns the opening that a delivery is about: itself, or what it closes.
+func openingOf(d schema.Delivery) openingKey { return openingKey{keyOf(d), d.Number - 1 + d.Number%2} }
+
 // besides is what the rows of an incident say.
 type besides struct {
-	records []schema.DeliveryRecord // of this target
-	last    int                     // number of the last transition
-	acks    []int                   // numbers of the transitions that were acknowledged
+	openings map[int]schema.Transition // by their numbers
+	records  []schema.DeliveryRecord   // of this target
+	last     int                       // number of the last transition
+	acks     []int                     // numbers of the transitions that were acknowledged
 }
 
 func (b *besides) closed(number int) bool { return b.last > number }

@@ -89,6 +89,7 @@ type Target struct {
 	// GroupWait is how long the first transition of a group waits for others.
 	GroupWait time.Duration `yaml:"groupWait" least:"1s" most:"1h"`
 	// Repeat lies between notifications of an incident that is open and not acknowledged; zero: there are none.
+	// Of an Alertmanager, it lies between notifications of all that is open; zero: AlertmanagerRepeat.
 	Repeat time.Duration `yaml:"repeat" least:"1m" most:"31d"`
 }
 
@@ -113,6 +114,7 @@ type message struct {
 	target     *Target
 	recipients string
 	at         time.Time // when the newest transition was found
+	now        time.Time
 	deliveries []schema.Delivery
 	test       bool
 }

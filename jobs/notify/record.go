@@ -131,12 +131,16 @@ func (j *job) advance(ctx context.Context, all []schema.Delivery, sent bool, at 
 			j.waiting--
 		}
 		pk, rk := d.Keys()
-		if !sent || !d.Opens() || j.target.Repeat == 0 || d.Erased {
+		if stands, is := j.standing[openingOf(d)]; is && !d.Opens() {
+			of, opening := stands.Keys()
+			ops = append(ops, tables.Delete(of, opening, stands.ETag))
+		}
+		if !sent || !d.Opens() || j.target.repeat() == 0 || d.Erased {
 			ops = append(ops, tables.Delete(pk, rk, d.ETag))
 			continue
 		}
 		etag := d.ETag
-		d.Repeat, d.Due, d.Attempts, d.Message, d.Error = d.Repeat+1, at.Add(j.target.Repeat), 0, "", ""
+		d.Repeat, d.Due, d.Attempts, d.Message, d.Error = d.Repeat+1, at.Add(j.target.repeat()), 0, "", ""
 		j.next = min(j.next, d.Due)
 		e := d.Entity()
 		schema.SetFormat(&e, j.Format)

@@ -3,8 +3,7 @@ package notify
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base32"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +32,9 @@ func (j *job) work(ctx context.Context) error {
 	if j.paused() {
 		j.next = min(j.next, j.state.Pause)
 		return nil
+	}
+	if err := errors.Join(j.asOpened(ctx), j.refresh(ctx)); err != nil {
+		return err
 	}
 	groups, err := j.groups(ctx)
 	if err != nil {
@@ -82,6 +84,10 @@ func (j *job) list(ctx context.Context) error {
 			j.result.Strange[e.PartitionKey+"/"+e.RowKey] = err
 			continue
 		}
+		if _, is := j.target.Kind.(*Alertmanager); is && d.Repeat > 0 {
+			j.standing[openingOf(d)] = d
+			continue
+		}
 		if d.Repeat == 0 {
 			j.waiting++
 			if j.oldest == 0 || d.Found < j.oldest {
@@ -111,7 +117,7 @@ func (j *job) due(d schema.Delivery) tables.Ticks {
 
 // longest returns how long a delivery waits at most: until it is tried again, or repeated.
 func (j *job) longest(d schema.Delivery) time.Duration {
-	return max(pauseAfter(d.Attempts), j.target.Repeat)
+	return max(pauseAfter(d.Attempts), j.target.repeat())
 }
 
 // groups divides the deliveries that are due into those of one message each, or of several if they are too many. First
@@ -162,63 +168,4 @@ func (j *job) until(g []schema.Delivery) tables.Ticks {
 		wait = min(wait, d.Found.Add(j.target.GroupWait))
 	}
 	return wait
-}
-
-// messageID returns the ID of a message with these deliveries.
-func (j *job) messageID(all []schema.Delivery) string {
-	sum := sha256.New()
-	for _, d := range all {
-		fmt.Fprintln(sum, d.ID())
-	}
-	return "msg_" + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum.Sum(nil)[:16])
-}
-
-// deliver sends a message and records the outcome. The attempt is written to the deliveries first, so a job that dies
-// has made it. It reports whether the message has arrived.
-func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
-	id := cmp.Or(all[0].Message, j.messageID(all))
-	attempts := all[0].Attempts
-	for i := range all {
-		all[i].Message, all[i].Attempts = id, all[i].Attempts+1
-		all[i].Due = j.now.Add(pauseAfter(attempts + 1))
-	}
-	if !j.freeze(ctx, all) {
-		j.next = min(j.next, all[0].Due) // storage does not answer; the attempt may be written
-		return false
-	}
-	err := j.send(ctx, message{id: id, target: j.target, recipients: j.target.Kind.recipients(all[0]),
-		at: newest(all).Time(), deliveries: all})
-	if ctx.Err() != nil {
-		j.next = 0
-		if err != nil {
-			return false // nobody knows whether it has arrived
-		}
-	}
-	j.heed(err)
-	if err == nil {
-		j.succeeded(ctx, all)
-		return true
-	}
-	j.failed(ctx, all, err)
-	return false
-}
-
-func (j *job) send(ctx context.Context, m message) (err error) {
-	if m.recipients == "" {
-		return &hopeless{fmt.Errorf("%s of the device has no address", j.target.Kind)}
-	}
-	ctx, cancel := context.WithTimeout(ctx, sendWithin)
-	defer cancel()
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("sending panicked: %v", r)
-		}
-	}()
-	return j.target.Kind.send(ctx, j.Notifier, m)
-}
-
-// pauseAfter returns the pause after an attempt: 10 s, and twice as long after each further one, up to an hour.
-func pauseAfter(attempts int) time.Duration {
-	const first, longest = 10 * time.Second, time.Hour
-	return min(longest, first<<min(max(attempts-1, 0), 20))
 }

@@ -33,8 +33,10 @@ type TargetState struct {
 	Next tables.Ticks `row:"Next,int64"`
 	// Retry makes what failed before due at once: the target answered again then, or somebody redrove it.
 	Retry tables.Ticks `row:"Retry,int64"`
-	Off   string       `row:"Off"`         // where it sent to when a receiver wanted nothing any more; empty: it is on
-	OffAt tables.Ticks `row:"OffAt,int64"` // since when; not zero while the incident about that is open
+	// Refreshed is when an Alertmanager was told of all open alerts last.
+	Refreshed tables.Ticks `row:"Refreshed,int64"`
+	Off       string       `row:"Off"`         // where it sent to when a receiver wanted nothing any more; empty: it is on
+	OffAt     tables.Ticks `row:"OffAt,int64"` // since when; not zero while the incident about that is open
 
 	Sent    int64        `row:"Sent"`         // deliveries that arrived
 	Failed  int64        `row:"Failed"`       // sendings that failed

@@ -1,0 +1,238 @@
+package notify_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs/notify"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// A postedAlert is an alert as Alertmanager's API has it.
+type postedAlert struct {
+	Labels, Annotations map[string]string
+	StartsAt, EndsAt    time.Time
+}
+
+// An alertmanager keeps alerts by their labels, as the real one does, until it is restarted.
+type alertmanager struct {
+	server *httptest.Server
+	mu     sync.Mutex
+	alerts map[string]postedAlert
+	posts  int
+}
+
+func newAlertmanager(t *testing.T) *alertmanager {
+	am := &alertmanager{}
+	am.restart()
+	am.server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var all []postedAlert
+		if err := json.NewDecoder(r.Body).Decode(&all); err != nil {
+			t.Error(err)
+		}
+		am.mu.Lock()
+		defer am.mu.Unlock()
+		am.posts++
+		for _, a := range all {
+			if !a.EndsAt.After(a.StartsAt) {
+				t.Errorf("%v begins at %v and ends at %v", a.Labels, a.StartsAt, a.EndsAt)
+			}
+			am.alerts[fmt.Sprint(a.Labels)] = a
+		}
+	}))
+	t.Cleanup(am.server.Close)
+	return am
+}
+
+// restart makes it forget all alerts. Alertmanager keeps only silences, and what it has sent.
+func (am *alertmanager) restart() { am.alerts = map[string]postedAlert{} }
+
+// target returns one that is this Alertmanager.
+func (am *alertmanager) target() notify.Target {
+	return notify.Target{Name: "am", Kind: &notify.Alertmanager{URL: am.server.URL, Private: true},
+		GroupBy: []string{"rule"}, GroupWait: time.Second}
+}
+
+// firing returns the devices whose alerts fire at a time.
+func (am *alertmanager) firing(at time.Time) (devices map[string]bool) {
+	am.mu.Lock()
+	defer am.mu.Unlock()
+	devices = map[string]bool{}
+	for _, a := range am.alerts {
+		if a.EndsAt.After(at) {
+			devices[a.Labels["device"]] = true
+		}
+	}
+	return devices
+}
+
+// TestNotificationsHaveTheLabelsOfTheirOpening: while an incident is open, its device gets another site, other labels
+// and another severity. Every kind of target is told of the closing as of the opening.
+func TestNotificationsHaveTheLabelsOfTheirOpening(t *testing.T) {
+	f, am, s := newFixture(t), newAlertmanager(t), newMailServer(t)
+	var events []map[string]any
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var e struct {
+			Data struct {
+				Group     map[string]string
+				Incidents []map[string]any
+			}
+		}
+		if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+			t.Error(err)
+		}
+		for _, i := range e.Data.Incidents {
+			i["group"] = e.Data.Group
+			events = append(events, i)
+		}
+	}))
+	defer hook.Close()
+	ops := f.hook(hook.URL)
+	ops.GroupBy, ops.GroupWait = []string{"site", "severity", "labels.pair"}, time.Second
+	mail := notify.Target{Name: "patient", GroupBy: []string{"rule"}, GroupWait: time.Second,
+		Kind: &notify.SMTP{Server: s.at, From: "furrow@example.com", To: []string{"labels.email"},
+			PasswordFile: f.secret("hush"), Private: true}}
+	n := f.notifier(f.client, ops, am.target(), mail)
+	n.Roots = s.trusted
+	opened, closed := f.transition("pump-1", 1), f.transition("pump-1", 2)
+	closed.Site, closed.Severity = "plant-9", "info"
+	closed.Labels = map[string]string{"email": "other@example.com", "new": "x"}
+	for _, tr := range []schema.Transition{opened, closed} {
+		must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(tr.Entity())))(t)
+		for _, target := range []schema.Target{"ops", "am", "patient"} {
+			must.Have(f.client.Table(f.names.Deliveries()).Do(t.Context(),
+				tables.Insert(schema.Delivery{Target: target, Transition: tr}.Entity())))(t)
+			must.Have(n.Wake(t.Context(), target))(t)
+		}
+		f.advance(time.Minute)
+		for _, target := range []schema.Target{"ops", "am", "patient"} {
+			deliver(t, n, target)
+		}
+	}
+	if len(events) != 2 {
+		t.Fatalf("events: %v", events)
+	}
+	for _, of := range []string{"site", "labels", "severity", "group"} {
+		if !reflect.DeepEqual(events[0][of], events[1][of]) {
+			t.Errorf("%s is %v when it opens and %v when it closes", of, events[0][of], events[1][of])
+		}
+	}
+	if len(am.alerts) != 1 || len(am.firing(f.now())) > 0 {
+		t.Errorf("alerts: %+v", am.alerts)
+	}
+	if len(s.mails) != 2 || !strings.HasPrefix(s.mails[1], "pump-1@example.com\n") {
+		t.Errorf("mails: %q", s.mails)
+	}
+}
+
+// TestLabelNamesThatBecomeOneStayApart: Alertmanager's names allow fewer characters.
+func TestLabelNamesThatBecomeOneStayApart(t *testing.T) {
+	f, am := newFixture(t), newAlertmanager(t)
+	n := f.notifier(f.client, am.target())
+	tr := f.transition("pump-1", 1)
+	tr.Labels = map[string]string{"floor_2": "a", "floor-2": "b", "floor.2": "c", "name-alone": "d"}
+	f.happen(n, "am", tr)
+	f.advance(time.Minute)
+	deliver(t, n, "am")
+	for _, a := range am.alerts {
+		got := map[string]string{}
+		for name, value := range a.Labels {
+			if strings.HasPrefix(name, "label_") {
+				got[value] = name
+			}
+		}
+		if want := map[string]string{"a": "label_floor_2", "b": "label_floor_2_13073b", "c": "label_floor_2_168bcc",
+			"d": "label_name_alone"}; !reflect.DeepEqual(got, want) {
+			t.Errorf("labels %v; want %v", got, want)
+		}
+	}
+	if len(am.alerts) != 1 {
+		t.Errorf("%d alerts", len(am.alerts))
+	}
+}
+
+// TestAlertmanagerThatWasRestartedHasTheOpenAlertsAgain: also those that are acknowledged or muted here, and none that
+// have closed. Nothing is written for each alert meanwhile.
+func TestAlertmanagerThatWasRestartedHasTheOpenAlertsAgain(t *testing.T) {
+	f, am := newFixture(t), newAlertmanager(t)
+	n := f.notifier(f.client, am.target())
+	incidents := f.client.Table(f.names.Output("incidents"))
+	for i := range 4 {
+		tr := f.transition(fmt.Sprint("pump-", i), 1)
+		f.happen(n, "am", tr)
+		must.Have(incidents.Do(t.Context(), tables.Insert(tr.IndexEntity())))(t)
+	}
+	f.advance(time.Minute)
+	deliver(t, n, "am")
+	ack := schema.Note{ID: "x", What: schema.Acknowledged, Number: 1, At: tables.TicksOf(f.now()), Who: "me"}
+	must.Have(incidents.Do(t.Context(), tables.Insert(must.Have(ack.Entity(f.home, f.transition("pump-0", 1).ID))(t))))(t)
+	mute := schema.Mute{ID: "m", Device: "pump-1", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(10 * time.Hour))}
+	must.Have(incidents.Do(t.Context(), tables.Insert(must.Have(mute.Entity())(t))))(t)
+	pk, rk := f.transition("pump-2", 2).IndexRow() // it closes, and its rule names the target no longer
+	must.Have(incidents.Do(t.Context(), tables.Delete(pk, rk, tables.AnyETag)))(t)
+
+	rows := len(f.all(f.names.Output("incidents")))
+	for range 100 {
+		am.restart()
+		f.advance(notify.AlertmanagerRepeat)
+		r := deliver(t, n, "am")
+		if got := fmt.Sprint(am.firing(f.now())); got != "map[pump-0:true pump-1:true pump-3:true]" {
+			t.Fatalf("firing after a restart: %s", got)
+		}
+		if !r.Again || r.After > notify.AlertmanagerRepeat {
+			t.Fatalf("next: %+v", r)
+		}
+	}
+	if n := len(f.all(f.names.Output("incidents"))); n != rows {
+		t.Errorf("%d rows more", n-rows)
+	}
+
+	posts := am.posts
+	f.advance(time.Second)
+	must.Have(n.Wake(t.Context(), "am"))(t)
+	deliver(t, n, "am")
+	if am.posts != posts {
+		t.Error("posted again although it is too early")
+	}
+	for _, d := range []string{"pump-0", "pump-3"} {
+		f.happen(n, "am", f.transition(d, 2)) // the index still has them, as the job that closes them has died
+	}
+	f.advance(2 * notify.AlertmanagerRepeat)
+	for range 3 {
+		deliver(t, n, "am")
+		f.advance(time.Minute)
+	}
+	if got := fmt.Sprint(am.firing(f.now())); got != "map[pump-1:true]" {
+		t.Errorf("firing after two have closed: %s", got)
+	}
+	for _, a := range am.alerts {
+		if a.Labels["device"] == "pump-1" && a.EndsAt.Sub(f.now()) > 2*time.Hour {
+			t.Errorf("without Furrow, an alert would fire until %v", a.EndsAt)
+		}
+	}
+	if left := f.rows("am"); len(left) != 1 {
+		t.Errorf("left: %+v", left)
+	}
+}
+
+// TestOpeningThatArrivesLateFires: the Alertmanager was away for longer than an alert lasts.
+func TestOpeningThatArrivesLateFires(t *testing.T) {
+	f, am := newFixture(t), newAlertmanager(t)
+	n := f.notifier(f.client, am.target())
+	f.happen(n, "am", f.transition("pump-1", 1))
+	f.advance(24 * time.Hour)
+	deliver(t, n, "am")
+	if len(am.firing(f.now())) != 1 {
+		t.Errorf("alerts: %+v", am.alerts)
+	}
+}

@@ -1,0 +1,80 @@
+package notify
+
+import (
+	"context"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// refresh tells an Alertmanager of all alerts that are open, as it may have been restarted. Also those are posted that
+// are acknowledged or muted: alerts that nobody posts count as resolved. Nothing is written for each of them.
+func (j *job) refresh(ctx context.Context) error {
+	if len(j.standing) == 0 {
+		return nil
+	}
+	if next := j.state.Refreshed.Add(j.target.repeat()); next.ComesWithin(j.target.repeat(), j.now) {
+		j.next = min(j.next, next)
+		return nil
+	}
+	all, err := j.stillOpen(ctx)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(all, maxIncidents) {
+		err := j.send(ctx, message{target: j.target, recipients: everybody, now: j.now.Time(), deliveries: some})
+		if j.heed(err); err != nil {
+			j.next = min(j.next, j.now.Add(openingFor))
+			return nil
+		}
+	}
+	j.state.Refreshed = j.now
+	j.next = min(j.next, j.now.Add(j.target.repeat()))
+	return nil
+}
+
+// stillOpen returns the openings of open alerts. It removes those that have closed and whose closing this target is not
+// told of: their alerts end by themselves.
+func (j *job) stillOpen(ctx context.Context) (all []schema.Delivery, err error) {
+	closing := map[openingKey]bool{}
+	for _, d := range j.all {
+		if !d.Opens() {
+			closing[openingOf(d)] = true
+		}
+	}
+	open := map[schema.Tenant]map[openingKey]bool{}
+	var over []tables.Op
+	for key, d := range j.standing {
+		tenant := d.Home.Tenant
+		if open[tenant] == nil {
+			if open[tenant], err = j.openOf(ctx, tenant); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case closing[key]:
+		case open[tenant][key]:
+			all = append(all, d)
+		default:
+			pk, rk := d.Keys()
+			over = append(over, tables.Delete(pk, rk, d.ETag))
+		}
+	}
+	j.writeAll(ctx, j.deliveries(), over, 1) // what is left is found again
+	return all, nil
+}
+
+// openOf reads the index of a tenant's open incidents.
+func (j *job) openOf(ctx context.Context, t schema.Tenant) (map[openingKey]bool, error) {
+	open := map[openingKey]bool{}
+	for e, err := range j.incidents().Entities(ctx, tables.Query{Range: tables.Partition(schema.OpenIncidents(t))}) {
+		if err != nil {
+			return nil, err
+		}
+		if one, err := schema.TransitionOf(e); err == nil {
+			open[openingOf(schema.Delivery{Transition: one})] = true
+		}
+	}
+	return open, nil
+}
