@@ -71,6 +71,7 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 	on.Set("Due", tables.Int64(0))
 	on.Set("Failures", tables.Int64(0))
 	on.Set("Pause", tables.Int64(0))
+	on.Set("Most", tables.Int64(0))
 	on.Set("Off", tables.String(""))
 	on.Set("Retry", tables.Int64(int64(j.now+1))) // the second that storage tells has attempts before, too
 	_, err = n.runs().Do(ctx, tables.Merge(on, tables.AnyETag))

@@ -35,11 +35,18 @@ func (n *Notifier) post(ctx context.Context, url string, private bool, body []by
 		return fmt.Errorf("it answered %s; redirects are not followed", resp.Status)
 	case resp.StatusCode == http.StatusGone:
 		return &gone{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer))}
+	case resp.StatusCode == http.StatusRequestEntityTooLarge:
+		return &tooLarge{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer))}
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return &busy{fmt.Errorf("it answered %s%s", resp.Status, excerpt(answer)), retryAfter(resp.Header)}
 	}
 	return nil
 }
+
+// A tooLarge error says that a receiver takes smaller messages only.
+type tooLarge struct{ error }
+
+func (e *tooLarge) Unwrap() error { return e.error }
 
 // A busy error says for how long its receiver wants to hear nothing; zero: it did not say.
 type busy struct {

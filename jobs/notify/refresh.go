@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"furrow/tables"
@@ -22,8 +23,12 @@ func (j *job) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(all, maxIncidents) {
+	for some := range slices.Chunk(all, j.most()) {
 		err := j.send(ctx, message{target: j.target, recipients: everybody, now: j.now.Time(), deliveries: some})
+		if _, is := errors.AsType[*tooLarge](err); is && len(some) > 1 {
+			j.state.Most, j.next = (len(some)+1)/2, 0
+			return nil
+		}
 		if j.heed(err); err != nil {
 			j.next = min(j.next, j.now.Add(openingFor))
 			return nil

@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -41,6 +43,10 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 			return false // nobody knows whether it has arrived
 		}
 	}
+	if _, is := errors.AsType[*tooLarge](err); is && len(all) > 1 {
+		j.divide(ctx, all)
+		return false
+	}
 	j.heed(err)
 	if err == nil {
 		j.succeeded(ctx, all)
@@ -48,6 +54,24 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 	}
 	j.failed(ctx, all, err)
 	return false
+}
+
+// most returns how many deliveries a message has at most.
+func (j *job) most() int { return cmp.Or(j.state.Most, maxIncidents) }
+
+// divide has deliveries that were too large a message sent in smaller ones by the next job. Nothing of it has arrived,
+// so they may have other IDs.
+func (j *job) divide(ctx context.Context, all []schema.Delivery) {
+	j.result.Failed++
+	j.state.Most, j.next = (len(all)+1)/2, 0
+	var ops []tables.Op
+	for _, d := range all {
+		d.Message, d.Attempts, d.Due = "", 0, j.now
+		e := d.Entity()
+		schema.SetFormat(&e, j.Format)
+		ops = append(ops, tables.Replace(e, d.ETag))
+	}
+	j.writeAll(ctx, j.deliveries(), ops, tries) // else the message is tried again as it was
 }
 
 func (j *job) send(ctx context.Context, m message) (err error) {

@@ -59,7 +59,7 @@ func (j *job) work(ctx context.Context) error {
 			}
 			take := len(ready)
 			if ready[0].Message == "" {
-				take = j.target.Kind.fits(ready)
+				take = min(j.target.Kind.fits(ready), j.most())
 			}
 			sent := j.deliver(ctx, ready[:take])
 			if ready = ready[take:]; !sent && len(ready) > 0 { // what follows may be the closing of what failed
