@@ -224,6 +224,7 @@ type browser struct {
 	t         *testing.T
 	ctx       context.Context
 	signedOut bool // an answer 401, which browsers report in the console, is no error
+	refused   bool // an answer 400 neither
 }
 
 // newBrowser starts a browser, or skips the test where there is none. An exception or an error in a page's
@@ -264,7 +265,8 @@ func newBrowser(t *testing.T) *browser {
 			if err != nil {
 				return
 			}
-			if e.Entry.Level == "error" && !(b.signedOut && strings.Contains(e.Entry.Text, "status of 401")) {
+			if e.Entry.Level == "error" && !(b.signedOut && strings.Contains(e.Entry.Text, "status of 401")) &&
+				!(b.refused && strings.Contains(e.Entry.Text, "status of 400")) {
 				t.Errorf("a page logged: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		}

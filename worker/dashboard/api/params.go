@@ -87,7 +87,7 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 			err = p.parse(name, texts[0])
 		}
 		if err != nil {
-			return p, badRequest(fmt.Sprintf("%s=%s: %v.", name, quote(texts[0]), err))
+			return p, badParam(name, fmt.Sprintf("%s=%s: %v.", name, quote(texts[0]), err))
 		}
 	}
 	if p.Limit > model.MaxListed && !slices.Contains(allowed, "format") {
@@ -98,10 +98,10 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 	}
 	p.Asked = values.Encode()
 	if p.From != nil && p.To != nil && !p.From.Before(*p.To) {
-		return p, badRequest("from must be before to: swap them.")
+		return p, badParam("to", "from must be before to: swap them.")
 	}
 	if p.Span != "" && (p.From != nil || p.To != nil) {
-		return p, badRequest("span cannot be combined with from or to: leave one out.")
+		return p, badParam("span", "span cannot be combined with from or to: leave one out.")
 	}
 	return p, nil
 }

@@ -50,6 +50,7 @@ type Problem struct {
 	Code       Code   `json:"code"`
 	RequestID  string `json:"requestId"`
 	RetryAfter int    `json:"retryAfter,omitempty"` // seconds, as in the header
+	Param      string `json:"param,omitempty"`      // the parameter that is invalid, where it is one of them
 
 	heading string
 	cause   error // only for the log
@@ -74,16 +75,23 @@ func (p *Problem) RetryIn(d time.Duration) *Problem {
 
 func badRequest(detail string) *Problem { return NewProblem(BadRequest, "Invalid request", detail) }
 
+// badParam returns a problem with one parameter.
+func badParam(name, detail string) *Problem {
+	p := badRequest(detail)
+	p.Param = name
+	return p
+}
+
 // storageRetry is when to repeat a request that storage did not answer.
 const storageRetry = 5 * time.Second
 
-// problemOf keeps the text of an unknown error out of the answer: it may be confidential.
-func problemOf(err error) *Problem {
+// ProblemOf returns what clients are told of an error. The text of an unknown one is not: it may be confidential.
+func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
 	}
 	if q, ok := errors.AsType[*model.QueryError](err); ok {
-		return badRequest(q.Detail)
+		return badParam(q.Param, q.Detail)
 	}
 	switch {
 	case errors.Is(err, model.ErrUnknown):
@@ -111,7 +119,7 @@ func problemOf(err error) *Problem {
 
 // Report sets the headers of an answer that is an error, logs its cause, and returns the problem to write.
 func Report(w http.ResponseWriter, r *http.Request, err error, log *slog.Logger) *Problem {
-	p := problemOf(err)
+	p := ProblemOf(err)
 	p.RequestID = rand.Text()
 	if p.cause != nil {
 		log.Warn("request failed", "path", r.URL.Path, "requestId", p.RequestID, "error", p.cause)

@@ -54,7 +54,7 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 		return Series{}, Read{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
 	}
 	if err := cs.sensors.checkSensor(q.Tenant, q.Sensor); err != nil {
-		return Series{}, Read{}, err
+		return Series{}, Read{}, ofParam("sensor", err)
 	}
 	q.Sensor = cmp.Or(q.Sensor, cs.sensors.ofTenant(q.Tenant).first())
 	span := daySpan(q.Day)

@@ -70,7 +70,7 @@ func (c *Census) checkFilter(f Filter, sensors ...string) error {
 			return err
 		}
 	}
-	return c.checkWhere(f.Tenant, f.Where)
+	return ofParam("where", c.checkWhere(f.Tenant, f.Where))
 }
 
 // checkWhere returns an error for a condition on single values that names members of sensors, or one that none of a

@@ -51,7 +51,7 @@ func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, er
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
 	if err := ls.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
-		return DeviceList{}, read, err
+		return DeviceList{}, read, ofParam("sensor", err)
 	}
 	if q.Filter, err = ls.decider.decide(ctx, q.Filter); err != nil {
 		return DeviceList{}, read, err

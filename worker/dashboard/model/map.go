@@ -35,7 +35,7 @@ func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
 	if err := ms.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
-		return Map{}, read, err
+		return Map{}, read, ofParam("sensor", err)
 	}
 	if q.Filter, err = ms.decider.decide(ctx, q.Filter); err != nil {
 		return Map{}, read, err

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,24 @@ import (
 var ErrUnknown = errors.New("not found")
 
 // A QueryError says what is wrong with a query and what is allowed.
-type QueryError struct{ Detail string }
+type QueryError struct {
+	Detail string
+	Param  string // the parameter that is wrong; empty: several, or none
+}
 
 func (e *QueryError) Error() string { return e.Detail }
 
-func queryErrorf(format string, args ...any) error { return &QueryError{fmt.Sprintf(format, args...)} }
+func queryErrorf(format string, args ...any) error {
+	return &QueryError{Detail: fmt.Sprintf(format, args...)}
+}
+
+// ofParam says which parameter a QueryError is about, unless it is known.
+func ofParam(name string, err error) error {
+	if wrong, is := errors.AsType[*QueryError](err); is {
+		wrong.Param = cmp.Or(wrong.Param, name)
+	}
+	return err
+}
 
 // concurrency is how many reads one answer makes at a time.
 const concurrency = 8

@@ -214,7 +214,7 @@ func (cs *Charts) isState(ctx context.Context, m schema.Member, sensor string) (
 	if len(known) == 0 || slices.Contains(known, sensor) {
 		return false, read, nil
 	}
-	return false, read, unknownSensor(sensor, known)
+	return false, read, ofParam("sensor", unknownSensor(sensor, known))
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.

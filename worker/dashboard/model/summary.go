@@ -99,7 +99,7 @@ func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, 
 		return Summary{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {
-		return Summary{}, Read{}, err
+		return Summary{}, Read{}, ofParam("sensor", err)
 	}
 	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, rs.sensors.ofTenant(q.Tenant).first())
 	by, err := rs.accounts.Configured().compared(q.By)

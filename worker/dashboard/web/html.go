@@ -13,20 +13,20 @@ import (
 
 func (s *Site) Routes() []api.Route {
 	return append(s.actRoutes(), []api.Route{
-		{Pattern: "/{$}", Params: append(api.MapParams(), "sort", "after", "limit"), Handle: s.page(s.mapPage)},
-		{Pattern: "/devices", Params: api.ListParams(), Handle: s.page(s.devices)},
+		s.withForm("/{$}", append(api.MapParams(), "sort", "after", "limit"), s.mapPage),
+		s.withForm("/devices", api.ListParams(), s.devices),
 		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
 		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
 		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
-		{Pattern: "/incidents", Params: api.IncidentParams(), Handle: s.page(s.incidents)},
+		s.withForm("/incidents", api.IncidentParams(), s.incidents),
 		{Pattern: "/incidents/{incident}", Handle: s.page(s.incident)},
 		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
-		{Pattern: "/tenants/{tenant}/report", Params: api.SummaryParams(), Handle: s.page(s.report)},
+		s.withForm("/tenants/{tenant}/report", api.SummaryParams(), s.report),
 		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
 		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
-		{Pattern: "/archive", Params: api.ArchiveParams(), Handle: s.page(s.archive)},
+		s.withForm("/archive", api.ArchiveParams(), s.archive),
 		{Pattern: "/completeness", Params: api.VerifyParams(), Handle: s.page(s.completeness)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}...)
@@ -34,7 +34,10 @@ func (s *Site) Routes() []api.Route {
 
 func chartParams() []string { return append(api.SeriesParams(), "with") }
 
-func (s *Site) page(read func(*http.Request, api.Params) (Page, model.Read, error)) api.Handler {
+// A reader reads what a page shows.
+type reader func(*http.Request, api.Params) (Page, model.Read, error)
+
+func (s *Site) page(read reader) api.Handler {
 	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
 		page, read, err := read(r, p)
 		if err != nil {
@@ -45,9 +48,12 @@ func (s *Site) page(read func(*http.Request, api.Params) (Page, model.Read, erro
 	}
 }
 
-// Fail answers a request with a page about err.
+// Fail answers a request with a page about err, or with the page itself where err is about a field of its form.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := api.Report(w, r, err, s.c.Log)
+	if s.showWithout(w, r, p) {
+		return
+	}
 	page := &ProblemPage{Status: p.Status, Title: p.Heading(), Detail: p.Detail}
 	s.show(w, r, p.Status, page, model.Read{At: time.Now()})
 }

@@ -73,13 +73,10 @@ func (p IncidentsPage) Address(changes ...string) string {
 // CSV returns the address of the list as a file.
 func (p IncidentsPage) CSV() string { return address("/v1/incidents", p.query(), "format", "csv") }
 
-// A stateChoice is one of the states to choose from in a form.
-type stateChoice struct{ Value, Name string }
-
 // States returns what to choose from.
-func (p IncidentsPage) States() []stateChoice {
+func (p IncidentsPage) States() []Option {
 	all := model.IncidentStates()
-	return []stateChoice{{"", "not closed"}, {all[0], all[0]}, {all[1], all[1]}, {all[2], all[2]},
+	return []Option{{"", "not closed"}, {all[0], all[0]}, {all[1], all[1]}, {all[2], all[2]},
 		{strings.Join(all, ","), "all"}}
 }
 

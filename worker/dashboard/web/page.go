@@ -33,6 +33,7 @@ type foot struct {
 	Footer   Footer
 	Person   api.Person // who sees the page
 	Stranger bool       // nobody who may see anything of the fleet
+	wrong    []wrongValue
 }
 
 func (f *foot) setFooter(footer Footer) { f.Footer = footer }

@@ -44,6 +44,7 @@ type Site struct {
 	static *static
 	sent   *sent
 	pages  map[string]*template.Template // by file
+	forms  map[string]formRoute          // by pattern
 }
 
 // New parses all templates and reads all static files.
@@ -52,7 +53,8 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{c: c, static: static, sent: newSent(), pages: map[string]*template.Template{}}
+	s := &Site{c: c, static: static, sent: newSent(), pages: map[string]*template.Template{},
+		forms: map[string]formRoute{}}
 	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
 		"templates/parts.html", "templates/person.html")
 	if err != nil {

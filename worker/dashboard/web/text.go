@@ -30,7 +30,6 @@ func functions(s *static) template.FuncMap {
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
 		"seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
 		"costs": costs, "labels": labels, "json": jsonText,
-		"states": states, "sorts": sorts,
 		"severity": severityClass, "severities": model.Severities, "incidentsChart": incidentsChart,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
@@ -221,10 +220,8 @@ func severityClass(s any) string {
 
 func states() []model.State { return []model.State{model.OK, model.Silent, model.Held, model.Revoked} }
 
-type sortOrder struct{ Name, Text string }
-
-func sorts() []sortOrder {
-	return []sortOrder{{model.SortState, "exceptions first"}, {model.SortDevice, "name"}, {model.SortValue, "value"},
+func sorts() []Option {
+	return []Option{{model.SortState, "exceptions first"}, {model.SortDevice, "name"}, {model.SortValue, "value"},
 		{model.SortTime, "newest value"}}
 }
 

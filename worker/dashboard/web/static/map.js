@@ -1,4 +1,5 @@
 import { drawGround, scaleBar } from "./ground.js";
+import { Filter } from "./filter.js";
 import { gestures } from "./gestures.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
@@ -12,7 +13,7 @@ import { Tip } from "./tip.js";
 // The first page: the map, the list beside it, and what keeps them up to date.
 
 const by = (id) => document.getElementById(id);
-const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = new Tip(by("tip")), filter = by("filter");
+const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = new Tip(by("tip")), filter = new Filter(by("filter"));
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const view = new View(), marks = new Marks(still);
 let map = null;      // what the server said last
@@ -72,28 +73,21 @@ function resize() {
   moved();
 }
 
-// filtered returns the parameters that select devices, as in the page's address.
-function filtered() {
-  const q = new URLSearchParams();
-  for (const name of ["text", "state", "tenant", "site", "label"]) if (filter.elements[name].value) q.set(name, filter.elements[name].value);
-  return q;
-}
-
 // query returns the parameters of requests.
 function query() {
-  const q = filtered();
+  const q = filter.applied();
   if (!nowhere) {
     q.set("bbox", view.box().map((d) => d.toFixed(5)).join(","));
     q.set("zoom", view.zoom.toFixed(2));
   }
-  if (filter.elements.sensor.value) q.set("sensor", filter.elements.sensor.value);
+  if (filter.fields.sensor.value) q.set("sensor", filter.fields.sensor.value);
   return q;
 }
 
 // listed returns the parameters of the list.
 function listed() {
   const q = new URLSearchParams(asked);
-  q.set("sort", filter.elements.sort.value);
+  q.set("sort", filter.fields.sort.value);
   return q;
 }
 
@@ -116,10 +110,10 @@ function moved() {
 
 // address writes the filter and the view into the page's address.
 function address() {
-  const q = filtered();
-  for (const [name, usual] of [["sensor", ""], ["sort", "state"]]) if (filter.elements[name].value !== usual) q.set(name, filter.elements[name].value);
+  const q = filter.asked();
+  for (const [name, usual] of [["sensor", ""], ["sort", "state"]]) if (filter.fields[name].value !== usual) q.set(name, filter.fields[name].value);
   history.replaceState(null, "", `?${q}` + (nowhere ? "" : `#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`));
-  by("whole").href = `/devices?${filtered()}`;
+  by("whole").href = `/devices?${filter.asked()}`;
 }
 
 const list = new List(by("rows"), by("none"), by("more"));
@@ -129,7 +123,7 @@ const live = new Live({
     const before = map?.sensor;
     map = m;
     if (before !== m.sensor) marks.words = [];
-    if (m.sensor && ![...filter.elements.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
+    if (m.sensor && ![...filter.fields.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
     skew = Date.parse(m.at) - Date.now() || 0;
     marks.show(m, performance.now());
     chosen = marks.all.has(chosen) ? chosen : null;
@@ -160,7 +154,7 @@ const live = new Live({
 function legend() {
   by("inview").textContent = count(map.inView);
   by("total").textContent = count(map.total);
-  by("nobody").hidden = map.total > 0 || filtered().size > 0;
+  by("nobody").hidden = map.total > 0 || filter.asked().size > 0;
   by("none").classList.toggle("unseen", map.total === 0); // once is enough
   by("shown").textContent = map.sensor + (map.unit ? ` in ${map.unit}` : "");
   by("scale").hidden = !map.scale;
@@ -177,19 +171,20 @@ function legend() {
 
 // sensors reloads the sensors to choose from: the page may be older than the first reading, or of another tenant.
 async function sensors(chosen) {
-  const tenant = filter.elements.tenant.value;
+  const tenant = filter.fields.tenant?.value;
   const got = await fetch("/v1/sensors" + (tenant ? "?tenant=" + encodeURIComponent(tenant) : "")).catch(() => null);
   if (!got?.ok) return; // the next map tries again
   const all = (await got.json()).sensors ?? [];
-  filter.elements.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
+  filter.fields.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
 }
 
-// figures reloads the numbers above the map.
+// figures reloads the numbers above the map. Invalid filters are said to be so, and left out.
 async function figures() {
   if (document.hidden) return;
-  const q = filtered(), by = { readingsPerMinute: (v) => value(v), lagSeconds: (v) => v === undefined ? "–" : span(v) };
+  const q = filter.applied(), by = { readingsPerMinute: (v) => value(v), lagSeconds: (v) => v === undefined ? "–" : span(v) };
   q.delete("state");
   const got = await fetch("/v1/overview?" + q).catch(() => null);
+  if (got?.status === 400 && filter.wrong(await got.json())) return figures();
   if (!got?.ok) return;
   const all = await got.json();
   for (const figure of document.querySelectorAll("[data-figure]")) {
@@ -203,7 +198,7 @@ setInterval(figures, 10e3);
 
 // fit moves the map to where the filtered devices are.
 async function fit() {
-  const got = nowhere ? null : await fetch("/v1/map?" + filtered()).catch(() => null);
+  const got = nowhere ? null : await fetch("/v1/map?" + filter.applied()).catch(() => null);
   if (!got?.ok) return;
   const { clusters, devices } = await got.json();
   const all = [...clusters.map((c) => c.bbox), ...devices.map((d) => [d.lon, d.lat, d.lon, d.lat])];
@@ -269,18 +264,19 @@ for (const name of ["pointerover", "focusin"]) {
 by("rows").addEventListener("pointerleave", () => choosing(null));
 
 // The filter selects what the map, the list, the figures and the page's address have.
-filter.querySelector("button").hidden = true;
-filter.addEventListener("submit", (e) => { e.preventDefault(); refilter(); });
-filter.addEventListener("input", (e) => {
+filter.form.querySelector("[type=submit]").hidden = true;
+filter.form.addEventListener("submit", (e) => { e.preventDefault(); refilter(); });
+filter.form.addEventListener("input", (e) => {
   clearTimeout(refilter.timer);
   refilter.timer = setTimeout(() => refilter(e.target.name), 250);
 });
 async function refilter(name = "text") {
   if (name === "sort") return address(), list.look(listed());
-  if (name === "tenant") await sensors(filter.elements.sensor.value);
+  if (name === "tenant") await sensors(filter.fields.sensor.value);
   marks.words = [];
+  filter.changed();
+  await figures();
   moved();
-  figures();
   if (name !== "sensor") fit();
 }
 
