@@ -27,6 +27,7 @@ type Loaded struct {
 	Generation int64 // zero: it is not stored
 	Format     int64 // in which workers write, as schema.Format
 	Config     *config.Config
+	Stored     tables.Ticks // zero: it is not stored
 }
 
 // ErrNone means that there is no generation of a number.
@@ -90,5 +91,5 @@ func Read(c schema.Configuration) (Loaded, error) {
 		return Loaded{}, fmt.Errorf("generation %d: %w", c.Generation, err)
 	}
 	parsed, err := config.Parse(fmt.Sprintf("generation %d", c.Generation), []byte(c.Text))
-	return Loaded{c.Generation, c.Format, parsed}, err
+	return Loaded{c.Generation, c.Format, parsed, c.Stored}, err
 }

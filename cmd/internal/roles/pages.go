@@ -30,7 +30,7 @@ type Pages struct {
 
 // Pages returns those of a configuration and the ones after it, with the pipelines that have these names, or with all.
 func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string) (Pages, error) {
-	first, err := viewed(g.Config, names)
+	first, err := viewed(g, names)
 	p := Pages{c, generations.NewFollower(c.Generations(), g, schema.Process{}, log), names, first}
 	if err != nil {
 		return p, err
@@ -52,7 +52,7 @@ func (p Pages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
 	was, _ := p.Stored.Current()
 	err := p.Stored.Look(ctx)
 	is, _ := p.Stored.Current()
-	all, unread := viewed(is.Config, p.only)
+	all, unread := viewed(is, p.only)
 	return all, is.Generation > was.Generation, errors.Join(err, unread)
 }
 
@@ -115,10 +115,13 @@ func (l *LaterPages) Acting() ([]admin.Pipeline, error) {
 }
 
 // viewed returns the pipelines of a configuration for the dashboard: those with the names, or all.
-func viewed(c *config.Config, names []string) (all []model.Pipeline, err error) {
-	for _, p := range c.Pipelines {
+func viewed(g generations.Loaded, names []string) (all []model.Pipeline, err error) {
+	for _, p := range g.Config.Pipelines {
 		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
-			v := viewedPipeline(c, p)
+			v := viewedPipeline(g.Config, p)
+			if g.Stored > 0 {
+				v.Stored = g.Stored.Time()
+			}
 			if p.Retains() { // the others know what is kept, too
 				if v.Keep, err = p.Keeps(); err != nil {
 					return nil, err
@@ -146,7 +149,24 @@ func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 			v.Windows = append(v.Windows, processor.Sizes()...)
 		}
 	}
+	if v.Rules {
+		v.Watches = watched(c.Rules)
+	}
 	return v
+}
+
+// watched returns the rules of a configuration for the dashboard.
+func watched(all []rules.Rule) (shown []model.Rule) {
+	for i := range all {
+		r := &all[i]
+		one := model.Rule{Name: string(r.Name), Kind: r.When.Name(), When: r.When.String(), Match: config.RuleMatch(r),
+			Severity: string(r.Severity), Tenants: r.Match.Tenant}
+		for _, target := range r.Notify {
+			one.Notify = append(one.Notify, string(target))
+		}
+		shown = append(shown, one)
+	}
+	return shown
 }
 
 // Acting returns the pipelines of a fleet, for acts.

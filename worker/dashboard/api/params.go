@@ -305,15 +305,16 @@ func parseTime(text string) (*time.Time, error) {
 }
 
 // SpanNames are the spans that charts are offered for, the shortest first.
-func SpanNames() []string { return []string{"1h", "6h", DefaultSpan, "7d", "30d", "1y"} }
+func SpanNames() []string { return []string{"10m", "1h", "6h", DefaultSpan, "7d", "30d", "1y"} }
 
 // DefaultSpan is the span of a chart when the request names no time.
 const DefaultSpan = "24h"
 
-func spanOf(name string) time.Duration {
+// SpanOf returns the length of a span; zero for an empty name.
+func SpanOf(name string) time.Duration {
 	const day = 24 * time.Hour
-	return map[string]time.Duration{"1h": time.Hour, "6h": 6 * time.Hour, DefaultSpan: day, "7d": 7 * day, "30d": 30 * day,
-		"1y": 365 * day}[name]
+	return map[string]time.Duration{"10m": 10 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour, DefaultSpan: day,
+		"7d": 7 * day, "30d": 30 * day, "1y": 365 * day}[name]
 }
 
 // A map without a zoom is taken to be fitPixels wide; at zoom 0 the world is worldPixels wide.
@@ -346,7 +347,7 @@ func (p Params) Series(device string, now time.Time) model.SeriesQuery {
 	if q.To = now.Truncate(time.Second).Add(time.Second); p.To != nil { // requests within a second share an answer
 		q.To = *p.To
 	}
-	q.From = tables.TicksOf(q.To.Add(-spanOf(cmp.Or(p.Span, DefaultSpan)))).Time() // not before the year 1
+	q.From = tables.TicksOf(q.To.Add(-SpanOf(cmp.Or(p.Span, DefaultSpan)))).Time() // not before the year 1
 	if p.From != nil {
 		q.From = *p.From
 	}

@@ -20,6 +20,8 @@ type Pipeline struct {
 	Latest  bool                              // a processor writes newest values
 	Rates   bool                              // a processor writes rates
 	Rules   bool                              // a processor opens and closes incidents
+	Watches []Rule                            // by which it does
+	Stored  time.Time                         // when its configuration was; zero: it is not stored
 	Windows []schema.Window                   // sizes of the rollups that a processor writes
 	Reports []schema.Window                   // those of them that are reported
 	By      []schema.By                       // what is reported together
@@ -74,6 +76,32 @@ func (c Configured) hasRates() bool {
 // HasRules reports whether a pipeline opens and closes incidents.
 func (c Configured) HasRules() bool {
 	return slices.ContainsFunc(c, func(p Pipeline) bool { return p.Rules })
+}
+
+// A Rule is what the devices of a fleet are watched for.
+type Rule struct {
+	Name, Kind, When string
+	Match            string // the devices that it watches, as in a configuration; empty: all
+	Severity         string
+	Notify           []string // targets
+	Tenants          []string // whose devices it can watch; none: of any
+}
+
+// RulesOf returns the rules that can watch devices of a tenant, or of any, and since when they are configured like
+// this; the zero time where that is not known.
+func (c Configured) RulesOf(tenant string) (all []Rule, since time.Time) {
+	for _, p := range c {
+		for _, r := range p.Watches {
+			if (tenant == "" || len(r.Tenants) == 0 || slices.Contains(r.Tenants, tenant)) &&
+				!slices.ContainsFunc(all, func(other Rule) bool { return other.Name == r.Name }) {
+				all = append(all, r)
+			}
+		}
+		if len(p.Watches) > 0 {
+			since = p.Stored
+		}
+	}
+	return all, since
 }
 
 // HasArchive reports whether a pipeline keeps an archive.

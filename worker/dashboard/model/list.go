@@ -64,18 +64,22 @@ func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, er
 func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
 	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
-	q.Sensor = cmp.Or(q.Sensor, ls.sensors.ofTenant(q.Tenant).first())
+	x, silence := ls.accounts.index, ls.accounts.silence()
+	if q.Sensor == "" {
+		of := x.selected(q.Filter, silence)
+		q.Sensor = ls.sensors.shown(q.Tenant, func(i int) bool {
+			return of.includes(int32(i)) && (q.Box == nil || x.devices[i].in(*q.Box))
+		})
+	}
 	out.Sensor, out.Unit = q.Sensor, ls.accounts.Configured().unit(q.Sensor)
 	cursor := ls.cursor(q)
 	after, err := cursor.rank(q.After)
 	if err != nil {
 		return out, err
 	}
-	x := ls.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	sensor, sensed := x.sensors.number[q.Sensor]
-	silence := ls.accounts.silence()
 	matcher := x.matcher(q.Filter, silence)
 	first := smallest{limit: q.Limit + 1}
 	for i := range x.devices {

@@ -46,12 +46,15 @@ func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 // mapAt returns the map of the index as it is.
 func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	q.Box = cmp.Or(q.Box, World())
-	sensors := ms.sensors.ofTenant(q.Tenant)
-	q.Sensor = cmp.Or(q.Sensor, sensors.first())
-	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: ms.accounts.Configured().unit(q.Sensor),
-		Clusters: []Cluster{}, Devices: []Dot{}, Operations: ms.accounts.operations()}
 	silence := ms.accounts.silence()
 	of := ms.accounts.index.selected(q.Filter, silence)
+	if q.Sensor == "" {
+		q.Sensor = ms.sensors.shown(q.Tenant, func(i int) bool {
+			return of.includes(int32(i)) && ms.accounts.index.devices[i].in(q.Box)
+		})
+	}
+	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: ms.accounts.Configured().unit(q.Sensor),
+		Clusters: []Cluster{}, Devices: []Dot{}, Operations: ms.accounts.operations()}
 	m.Total = of.total
 	l := ms.layer(q.Sensor)
 	sums := make([]sum, 0, 256)

@@ -34,6 +34,39 @@ func (all sensed) first() string {
 	return best
 }
 
+// shown returns the sensor to show of some devices when none is chosen: the first one of their tenant if any of them
+// has it, and else the first one of these devices.
+func (c *Census) shown(tenant string, has func(i int) bool) string {
+	first, x := c.ofTenant(tenant).first(), c.accounts.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	usual, known := x.sensors.number[first]
+	counts, numbers := map[uint16]int{}, map[uint16]int{}
+	for i := range x.devices {
+		if !has(i) {
+			continue
+		}
+		for _, v := range x.devices[i].values {
+			if known && v.sensor == uint16(usual) {
+				return first
+			}
+			if counts[v.sensor]++; v.flags&isText == 0 {
+				numbers[v.sensor]++
+			}
+		}
+	}
+	var all sensed
+	for sensor, n := range counts {
+		s := Sensor{Name: x.sensors.text(uint32(sensor)), Devices: n, Kind: "state"}
+		if 2*numbers[sensor] >= n {
+			s.Kind = "number"
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Sensor) int { return cmp.Compare(a.Name, b.Name) })
+	return cmp.Or(all.first(), first)
+}
+
 // A Census knows which sensors the devices of each tenant have, and refuses questions about others.
 type Census struct {
 	accounts *Accounts
@@ -168,9 +201,4 @@ func unknownSensor(sensor string, known []string) error {
 		more = fmt.Sprintf(" and %d more", len(known)-maxNamed)
 	}
 	return queryErrorf("there is no sensor %q; there are %s%s", sensor, names, more)
-}
-
-// First returns the sensor that is shown of a tenant's devices, or of all, when none is chosen.
-func (c *Census) First(ctx context.Context, tenant string) string {
-	return c.ofTenant(scoped(ctx, tenant)).first()
 }

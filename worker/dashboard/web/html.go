@@ -83,10 +83,11 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 		return nil, read, err
 	}
 	newest, err := s.c.Model.Incidents.Newest(r.Context(), filter, newestIncidents)
+	rules, since := s.c.Model.Accounts.Configured().RulesOf(string(api.PersonOf(r.Context()).Tenant))
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
 		Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
-		Newest: newest, Rules: s.c.Model.Accounts.Configured().HasRules(),
+		Newest: newest, Rules: len(rules), Watched: since,
 		Budget: s.c.Model.Pipelines.CloseBudget(r.Context())}, read, err
 }
 
@@ -94,7 +95,7 @@ func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) 
 	s.known(r, &p)
 	list, read, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
 	query := p.ListQuery
-	query.Sensor = cmp.Or(query.Sensor, s.c.Model.Sensors.First(r.Context(), p.Tenant))
+	query.Sensor = list.Sensor
 	return &DevicesPage{Query: query, Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant),
 		List:    list}, read, err
@@ -111,18 +112,24 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if err != nil {
 		return nil, read, err
 	}
-	page := &DevicePage{Now: now.UTC(), Answer: a, Span: p.Span}
+	page := &DevicePage{Now: now.UTC(), Answer: a}
 	if a.Device.Until != nil { // the chart ends where the tenant's readings do
 		now = *a.Device.Until
 	}
-	if p.From == nil && p.To == nil {
-		page.Span = cmp.Or(p.Span, api.DefaultSpan)
+	chosen := p.Span != "" || p.From != nil || p.To != nil
+	if !chosen {
+		p.Span = spanOfAge(newest(a.Latest, p.Sensor, now), api.DefaultSpan)
 	}
 	series, charted, err := s.c.Model.Charts.Series(r.Context(), p.Series(id, now))
 	if _, invalid := errors.AsType[*model.QueryError](err); invalid {
 		return nil, read, err
 	}
-	page.Series, page.Window = s.charted(series, err), p.Window
+	if began, any := beginning(&series); any && !chosen && err == nil {
+		if short := spanOfAge(now.Sub(began), ""); api.SpanOf(short) < api.SpanOf(p.Span) {
+			p.Span, series.From = short, series.To.Add(-api.SpanOf(short))
+		}
+	}
+	page.Series, page.Span, page.Window = s.charted(series, err), p.Span, p.Window
 	read = read.And(charted)
 	for _, sensor := range p.With {
 		q := p.Series(id, now)
@@ -158,6 +165,38 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		page.Gaps = &gaps
 	}
 	return page, read.And(counted), nil
+}
+
+// newest returns the age of a device's newest value, of one sensor or of any.
+func newest(all []model.Latest, sensor string, now time.Time) (age time.Duration) {
+	for _, v := range all {
+		if is := now.Sub(v.Time); (sensor == "" || v.Sensor == sensor) && (age == 0 || is < age) {
+			age = is
+		}
+	}
+	return age
+}
+
+// beginning returns the time of the first value of a series.
+func beginning(s *model.Series) (t time.Time, any bool) {
+	switch {
+	case len(s.Points) > 0:
+		return s.Points[0].Time, true
+	case len(s.States) > 0:
+		return s.States[0].From, true
+	}
+	return t, false
+}
+
+// spanOfAge returns the shortest span of charts that reaches back so far, and is no shorter than another.
+func spanOfAge(age time.Duration, least string) string {
+	names := api.SpanNames()
+	for _, name := range names {
+		if d := api.SpanOf(name); d > age && d >= api.SpanOf(least) {
+			return name
+		}
+	}
+	return names[len(names)-1]
 }
 
 // charted returns a series to draw, or nil where there is none or it could not be read.

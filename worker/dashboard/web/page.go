@@ -54,7 +54,8 @@ type MapPage struct {
 	Sensors  []model.Sensor
 	Overview model.Overview
 	Newest   []answers.Incident // open ones, the greatest severity first
-	Rules    bool               // there are rules, so that there can be incidents
+	Rules    int                // how many can watch what the person sees
+	Watched  time.Time          // since when; zero: that is not known
 	Map      model.Map
 	List     model.DeviceList
 	Budget   *model.Budget // nearly spent, or more; nil: it is not, or there is none

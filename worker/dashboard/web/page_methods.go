@@ -48,6 +48,15 @@ func (p MapPage) Address(changes ...string) string {
 
 func (p MapPage) Filtered() bool { return p.Filter != (model.Filter{}) }
 
+// Empty reports whether there is nothing to show, and nothing that could hide it.
+func (p MapPage) Empty() bool { return p.Overview.Devices == 0 && !p.Filtered() }
+
+// Start returns the commands with which a fleet begins.
+func (MapPage) Start() []string {
+	return []string{"furrow enrollment add plant1 --tenant contoso",
+		"furrow device add pump-7 --lat 57.15 --lon -2.09 | sh", "furrow query pump-7 --latest"}
+}
+
 func (p MapPage) ListAddress() string { return address("/devices", filterQuery(p.Filter)) }
 
 func filterQuery(f model.Filter) url.Values {
@@ -58,6 +67,13 @@ func filterQuery(f model.Filter) url.Values {
 }
 
 func boxText(b model.Box) string { return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3]) }
+
+// Devices that are all within onePlace are shown within a country: closer, there is nothing to see around them. Both
+// are in degrees; map.js has the same.
+const (
+	onePlace = 0.02
+	country  = 3
+)
 
 // Fit returns the box that the map begins with: the requested one or, when the fleet is all in one part of
 // the world, that part. Empty is the world.
@@ -75,8 +91,12 @@ func (p MapPage) Fit() string {
 	if !(fit[2]-fit[0] <= 90) || !fit.OnEarth() {
 		return ""
 	}
-	margin := max(0.005, 0.05*max(fit[2]-fit[0], fit[3]-fit[1])) // degrees
-	return boxText(model.Box{fit[0] - margin, fit[1] - margin, fit[2] + margin, fit[3] + margin})
+	margin := 0.05 * max(fit[2]-fit[0], fit[3]-fit[1]) // degrees
+	if margin < onePlace*0.05 {
+		margin = country
+	}
+	return boxText(model.Box{max(-180, fit[0]-margin), max(-90, fit[1]-margin), min(180, fit[2]+margin),
+		min(90, fit[3]+margin)})
 }
 
 func (p DevicesPage) Filter() model.Filter { return p.Query.Filter }

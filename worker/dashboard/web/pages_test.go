@@ -70,7 +70,7 @@ func usualPages() map[string]web.Page {
 		"world": &web.MapPage{Budget: spent(0.81), Filter: model.Filter{Tenant: "contoso"}, Overview: overview,
 			Tenants: []string{"contoso",
 				"fabrikam"}, Sensors: sensors,
-			Map: world, List: list, Newest: incidents(), Rules: true},
+			Map: world, List: list, Newest: incidents(), Rules: 3, Watched: theTime()},
 		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world,
 			List: list},
 		"world/date": &web.MapPage{BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,

@@ -2,7 +2,7 @@ import * as earth from "./earth.js";
 
 // drawGround draws sea, land, borders and a graticule. Points closer to each other than
 // detail, in pixels, are left out: fewer while the map moves.
-export function drawGround(c, view, outlines, colour, detail = 0.8) {
+export function drawGround(c, view, outlines, places, colour, detail = 0.8) {
   const f = { ...view.frame(), detail };
   c.clearRect(0, 0, view.width, view.height);
   c.save();
@@ -28,7 +28,35 @@ export function drawGround(c, view, outlines, colour, detail = 0.8) {
     c.globalAlpha = 1;
   }
   graticule(c, view, f, colour);
+  if (places) names(c, view, f, places, colour);
   c.restore();
+}
+
+// names writes the names of countries and cities, the greatest first, where there is room.
+function names(c, view, f, places, colour) {
+  const taken = [], [west, south, east, north] = view.span();
+  c.textAlign = "center";
+  c.lineJoin = "round";
+  c.lineWidth = 3;
+  c.strokeStyle = colour("--land");
+  c.fillStyle = colour("--muted");
+  for (const [kind, font, shown] of [["countries", "600 11px system-ui, sans-serif", view.zoom < 8], ["cities", "11px system-ui, sans-serif", view.zoom > 3]]) {
+    c.font = font;
+    for (const [name, lon, lat] of shown ? places[kind].slice(0, 20 * 2 ** view.zoom) : []) {
+      if (lat < south || lat > north) continue;
+      for (const by of [-360, 0, 360]) {
+        if (lon + by < west || lon + by > east) continue;
+        const x = f.x + (lon + by - f.straight) * earth.east(lat) * f.scale, y = f.y - earth.north(lat) * f.scale;
+        const half = c.measureText(name).width / 2 + 6, box = [x - half, y - 16, x + half, y + 12];
+        if (taken.some((t) => t[0] < box[2] && box[0] < t[2] && t[1] < box[3] && box[1] < t[3])) continue;
+        taken.push(box);
+        const above = kind === "cities" ? 6 : -4;
+        if (above > 0) c.fillRect(x - 1.5, y - 1.5, 3, 3);
+        c.strokeText(name, x, y - above);
+        c.fillText(name, x, y - above);
+      }
+    }
+  }
 }
 
 // edge is the outline of the whole world.

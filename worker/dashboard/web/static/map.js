@@ -18,8 +18,10 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 const view = new View(), marks = new Marks(still);
 let map = null;      // what the server said last
 let land = null;     // the outlines, once they are loaded
+let places = null;   // the names of countries and cities, once they are loaded
 let chosen = null;   // the key of the mark that the tip describes
 let skew = 0;        // of this clock against the server's
+let sensorChosen = new URLSearchParams(location.search).get("sensor") > ""; // by a person; else the server does
 let aimed = false;   // the keyboard has chosen the mark in the middle
 const nowhere = document.body.classList.contains("nowhere"); // no device has a position
 
@@ -49,7 +51,7 @@ function paint(detail = 0) {
   frame ||= requestAnimationFrame((now) => {
     frame = 0;
     if (groundMoved) {
-      drawGround(ground.getContext("2d"), view, land, colour, groundMoved);
+      drawGround(ground.getContext("2d"), view, land, tiles ? null : places, colour, groundMoved);
       tiles?.draw(ground.getContext("2d"), view);
       clearTimeout(rested);
       if (groundMoved > fine) rested = setTimeout(() => paint(fine), 140);
@@ -80,7 +82,7 @@ function query() {
     q.set("bbox", view.box().map((d) => d.toFixed(5)).join(","));
     q.set("zoom", view.zoom.toFixed(2));
   }
-  if (filter.fields.sensor.value) q.set("sensor", filter.fields.sensor.value);
+  if (sensorChosen) q.set("sensor", filter.fields.sensor.value);
   return q;
 }
 
@@ -88,6 +90,7 @@ function query() {
 function listed() {
   const q = new URLSearchParams(asked);
   q.set("sort", filter.fields.sort.value);
+  if (map?.sensor) q.set("sensor", map.sensor);
   return q;
 }
 
@@ -111,7 +114,9 @@ function moved() {
 // address writes the filter and the view into the page's address.
 function address() {
   const q = filter.asked();
-  for (const [name, usual] of [["sensor", ""], ["sort", "state"]]) if (filter.fields[name].value !== usual) q.set(name, filter.fields[name].value);
+  const { sensor, sort } = filter.fields;
+  if (sensorChosen) q.set("sensor", sensor.value);
+  if (sort.value !== "state") q.set("sort", sort.value);
   history.replaceState(null, "", `?${q}` + (nowhere ? "" : `#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`));
   by("whole").href = `/devices?${filter.asked()}`;
 }
@@ -124,6 +129,7 @@ const live = new Live({
     map = m;
     if (before !== m.sensor) marks.words = [];
     if (m.sensor && ![...filter.fields.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
+    filter.fields.sensor.value = m.sensor;
     skew = Date.parse(m.at) - Date.now() || 0;
     marks.show(m, performance.now());
     chosen = marks.all.has(chosen) ? chosen : null;
@@ -154,8 +160,10 @@ const live = new Live({
 function legend() {
   by("inview").textContent = count(map.inView);
   by("total").textContent = count(map.total);
-  by("nobody").hidden = map.total > 0 || filter.asked().size > 0;
-  by("none").classList.toggle("unseen", map.total === 0); // once is enough
+  const empty = map.total === 0 && filter.asked().size === 0;
+  by("nobody").hidden = !empty;
+  for (const part of [by("asks"), by("whole"), document.querySelector(".sum")]) part.hidden = empty;
+  by("none").classList.toggle("unseen", empty); // once is enough
   by("shown").textContent = map.sensor + (map.unit ? ` in ${map.unit}` : "");
   by("scale").hidden = !map.scale;
   if (map.scale) [by("low").textContent, by("high").textContent] = map.scale.map((v) => value(v, map.unit));
@@ -175,6 +183,7 @@ async function sensors(chosen) {
   const got = await fetch("/v1/sensors" + (tenant ? "?tenant=" + encodeURIComponent(tenant) : "")).catch(() => null);
   if (!got?.ok) return; // the next map tries again
   const all = (await got.json()).sensors ?? [];
+  if (chosen && !all.some((s) => s.name === chosen)) all.push({ name: chosen }); // it is newer than that answer
   filter.fields.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
 }
 
@@ -204,7 +213,7 @@ async function fit() {
   const all = [...clusters.map((c) => c.bbox), ...devices.map((d) => [d.lon, d.lat, d.lon, d.lat])];
   if (!all.length) return;
   const [west, south, east, north] = all.reduce((a, b) => [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]);
-  const margin = Math.max(0.005, 0.05 * Math.max(east - west, north - south));
+  const size = Math.max(east - west, north - south), margin = size < 0.02 ? 3 : 0.05 * size; // of one place: its country
   fly(east - west > 90 ? view.world() : view.around([west - margin, south - margin, east + margin, north + margin]));
 }
 
@@ -272,7 +281,11 @@ filter.form.addEventListener("input", (e) => {
 });
 async function refilter(name = "text") {
   if (name === "sort") return address(), list.look(listed());
-  if (name === "tenant") await sensors(filter.fields.sensor.value);
+  if (name === "sensor") sensorChosen = true;
+  if (name === "tenant") {
+    sensorChosen = false;
+    await sensors(map?.sensor);
+  }
   marks.words = [];
   filter.changed();
   await figures();
@@ -305,9 +318,9 @@ begin();
 if (nowhere) moved();
 new ResizeObserver(resize).observe(box);
 try {
-  const got = await fetch(box.dataset.outlines);
-  if (!got.ok) throw new Error(got.statusText);
-  land = earth.outlines(await got.arrayBuffer());
+  const [outlines, named] = await Promise.all([box.dataset.outlines, box.dataset.places].map((address) => fetch(address)));
+  if (!outlines.ok || !named.ok) throw new Error(outlines.statusText || named.statusText);
+  [land, places] = [earth.outlines(await outlines.arrayBuffer()), await named.json()];
   paint(fine);
 } catch {
   by("why").textContent = "The base map could not be loaded; the positions of devices are correct.";

@@ -61,6 +61,19 @@ async function refresh() {
 setInterval(refresh, every);
 document.addEventListener("visibilitychange", refresh);
 
+// A command can be copied, where the page may write to the clipboard: over HTTPS, and on the machine itself.
+for (const code of document.querySelectorAll("[data-copy]")) {
+  if (!navigator.clipboard) break;
+  const button = document.createElement("button");
+  [button.type, button.textContent] = ["button", "Copy"];
+  button.setAttribute("aria-label", `Copy: ${code.textContent}`);
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = "Copied";
+  });
+  code.after(button);
+}
+
 // The key / goes to the filter.
 document.addEventListener("keydown", (e) => {
   const field = document.querySelector('[aria-keyshortcuts="/"]');

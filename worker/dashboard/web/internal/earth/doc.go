@@ -2,12 +2,15 @@
 // land and borders.
 //
 // The outlines are made from countries-50m.json of the npm package world-atlas
-// 2.0.2, which is TopoJSON of Natural Earth 4.1.0 at 1:50m. Natural Earth is in
-// the public domain; the packaging is by Mike Bostock, under the ISC licence. To
+// 2.0.2, which is TopoJSON of Natural Earth 4.1.0 at 1:50m. The names of countries are from there, too; those
+// of cities are Natural Earth's populated places at 1:110m, as geopandas 0.14.4 has them (BSD licence). Natural Earth
+// is in the public domain; the packaging of world-atlas is by Mike Bostock, under the ISC licence. To
 // make them again:
 //
 //	npm pack world-atlas@2.0.2 && tar xzf world-atlas-2.0.2.tgz
-//	go run ./worker/dashboard/web/internal/earth/cut -from package/countries-50m.json
+//	pip download --no-deps geopandas==0.14.4 && unzip geopandas-0.14.4-py3-none-any.whl
+//	go run ./worker/dashboard/web/internal/earth/cut -from package/countries-50m.json \
+//	    -cities geopandas/datasets/naturalearth_cities/naturalearth_cities
 //
 // Natural Earth draws borders as they are in fact, not as they are claimed. The map draws them faintly and makes
 // no statement about them.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/paulmach/orb"
 )
@@ -13,12 +15,21 @@ type topology struct {
 	lines   []orb.LineString
 	land    [][]int // rings of lines; ^i is line i backwards
 	borders []int   // lines that two countries share
+
+	countries []country // the largest first
+}
+
+type country struct {
+	name   string
+	middle orb.Point // of its largest part
+	area   float64
 }
 
 type geometry struct {
 	Type       string
 	Arcs       json.RawMessage
 	Geometries []geometry
+	Properties struct{ Name string }
 }
 
 func parse(b []byte) (topology, error) {
@@ -66,6 +77,17 @@ func parse(b []byte) (topology, error) {
 			}
 		}
 	}
+	for _, g := range file.Objects.Countries.Geometries {
+		rings, err := g.rings()
+		if err != nil {
+			return t, err
+		}
+		middle, area := largest(t.lines, rings)
+		t.countries = append(t.countries, country{g.Properties.Name, middle, area})
+	}
+	slices.SortFunc(t.countries, func(a, b country) int {
+		return cmp.Or(cmp.Compare(b.area, a.area), cmp.Compare(a.name, b.name))
+	})
 	if len(t.land) == 0 || len(t.borders) == 0 {
 		return t, errors.New("no land or no borders: use the file of countries")
 	}
