@@ -14,6 +14,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
+	policy "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
 )
@@ -43,7 +44,8 @@ func TestManifestsHaveOnlyFieldsOfKubernetes(t *testing.T) {
 		}
 		object := map[string]any{"Namespace": &core.Namespace{}, "ServiceAccount": &core.ServiceAccount{},
 			"ConfigMap": &core.ConfigMap{}, "Deployment": &apps.Deployment{}, "Service": &core.Service{},
-			"NetworkPolicy": &networking.NetworkPolicy{}}[header.Kind]
+			"NetworkPolicy":       &networking.NetworkPolicy{},
+			"PodDisruptionBudget": &policy.PodDisruptionBudget{}}[header.Kind]
 		if object == nil {
 			t.Fatalf("unknown kind %q", header.Kind)
 		}

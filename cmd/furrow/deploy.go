@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"text/template"
@@ -48,7 +49,7 @@ for Prometheus and a dashboard for Grafana. DIR is created. Files that exist are
 				"deploy init azure deploy --account contosofleet --image contoso.azurecr.io/furrow:1"),
 			Flags: []cli.Flag{configFlag(), namesPrefixFlag(),
 				&cli.StringFlag{Name: "account", Usage: "`NAME` of the storage account", Value: accountPlaceholder},
-				&cli.StringFlag{Name: "image", Usage: "Container `IMAGE` of furrow", Value: "furrow:latest"},
+				&cli.StringFlag{Name: "image", Usage: "Container `IMAGE` of furrow, with its tag", Value: "furrow:1"},
 				jsonFlag()},
 			Action: deployInit,
 		}},
@@ -93,6 +94,9 @@ func deployInit(c *cli.Context) error {
 		return usagef(c, "unknown kind %q; there are %s%s", kind, strings.Join(deployKinds(), ", "),
 			didYouMean(kind, deployKinds(), ""))
 	}
+	if err := checkDeployed(c); err != nil {
+		return err
+	}
 	names, err := namesOf(c)
 	if err != nil {
 		return err
@@ -113,6 +117,32 @@ func deployInit(c *cli.Context) error {
 		if err := printLine(c, fileLine{file}, file); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// What Azure and Kubernetes take. learn.microsoft.com: "Naming rules and restrictions for Azure resources";
+// github.com/distribution/reference: "Grammar".
+var (
+	accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
+	imageName   = regexp.MustCompile(`^([a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?/)?` +
+		`[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*` +
+		`(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$`)
+)
+
+// checkDeployed refuses what would be refused at the deployment, or later.
+func checkDeployed(c *cli.Context) error {
+	account, image := c.String("account"), c.String("image")
+	if account != accountPlaceholder && !accountName.MatchString(account) {
+		return usagef(c, "--account %q: the name of a storage account has 3 to 24 lower-case letters and digits", account)
+	}
+	if !imageName.MatchString(image) {
+		return usagef(c, "--image %q is no name of an image: write it as in contoso.azurecr.io/furrow:1", image)
+	}
+	name := image[strings.LastIndex(image, "/")+1:]
+	if _, tag, has := strings.Cut(name, ":"); !has || tag == "latest" {
+		return usagef(c, "--image %s: name a tag such as %s:1, or a digest, so that what restarts is what you have tried",
+			image, strings.TrimSuffix(image, ":latest"))
 	}
 	return nil
 }

@@ -192,3 +192,25 @@ func TestHealthFailsUnlessTheAnswerIsOK(t *testing.T) {
 	s.Close()
 	refused(t, exitFailed, "connection refused", "health "+s.URL+"/healthz")
 }
+
+// TestDeployRefusesWhatAzureAndKubernetesRefuse names the flag and what it takes.
+func TestDeployRefusesWhatAzureAndKubernetesRefuse(t *testing.T) {
+	inEmptyDirectory(t)
+	for flags, want := range map[string]string{
+		"--account Contoso": "lower-case letters", "--account no": "3 to 24", "--account contoso-fleet": "letters and digits",
+		"--account aaaaaaaaaaaaaaaaaaaaaaaaa": "3 to 24", "--image Furrow:1": "no name of an image",
+		"--image contoso.azurecr.io/furrow": "furrow:1", "--image furrow:latest": "furrow:1",
+		"--image https://contoso.azurecr.io/furrow:1": "no name of an image", "--image localhost:5000/furrow": "a tag",
+		"--image furrow:": "no name of an image", "--names-prefix UPPER": "prefix",
+	} {
+		line := append([]string{"deploy", "init", "kubernetes", "deploy"}, strings.Fields(flags)...)
+		code, _, errs := furrow(t.Context(), line...)
+		if code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d, %s", flags, code, errs)
+		}
+	}
+	for _, image := range []string{"furrow:1", "localhost:5000/a/furrow:v1.2.3",
+		"contoso.azurecr.io/team/furrow:2026-11-28", "furrow@sha256:" + strings.Repeat("0a", 32), "furrow:1@sha256:" + strings.Repeat("0a", 32)} {
+		deployed(t, "kubernetes", "--account contosofleet --image "+image)
+	}
+}

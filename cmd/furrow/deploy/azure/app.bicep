@@ -1,5 +1,22 @@
 // An app that runs one role of Furrow.
 
+@description('A secret of the key vault, and the variable that holds it.')
+type secret = {
+  name: string
+  variable: string
+  url: string
+}
+
+@description('How many replicas there are, and by what; intervals are in seconds.')
+type scaling = {
+  minReplicas: int
+  maxReplicas: int
+  pollingInterval: int?
+  cooldownPeriod: int?
+  rules: object[]?
+}
+
+@allowed(['sas', 'schedule', 'worker', 'dashboard'])
 param role string
 param location string
 param host string
@@ -14,15 +31,17 @@ param client string
 param storage string = ''
 
 @description('Flags besides those that all roles have.')
-param args array = []
+param args string[] = []
 
 @description('Port that is reached from outside; 0: none.')
+@minValue(0)
+@maxValue(65535)
 param port int = 0
 
 @description('Secrets of the key vault, and the variables that hold them: name, variable, url.')
-param secrets array = []
+param secrets secret[] = []
 
-param scale object
+param scale scaling
 
 var plain = concat(
   [

@@ -28,6 +28,7 @@ param accountKeys bool = true
 
 @description('Most workers at a time.')
 @minValue(1)
+@maxValue(300)
 param maxWorkers int = 16
 
 // The queues that workers drain, and how many messages of each one worker takes at a time.
@@ -44,7 +45,7 @@ var queueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
 var blobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
 var keyVaultSecretsUser = '4633458b-17de-408a-b874-0445c86b69e6'
 
-resource storage 'Microsoft.Storage/storageAccounts@2023-05-01' = {
+resource storage 'Microsoft.Storage/storageAccounts@2024-01-01' = {
   name: account
   location: location
   kind: 'StorageV2'
@@ -57,12 +58,12 @@ resource storage 'Microsoft.Storage/storageAccounts@2023-05-01' = {
   }
 }
 
-resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2023-05-01' = {
+resource blobs 'Microsoft.Storage/storageAccounts/blobServices@2024-01-01' = {
   parent: storage
   name: 'default'
 }
 
-resource archive 'Microsoft.Storage/storageAccounts/blobServices/containers@2023-05-01' = {
+resource archive 'Microsoft.Storage/storageAccounts/blobServices/containers@2024-01-01' = {
   parent: blobs
   name: '{{.Archive}}'
 }
@@ -70,7 +71,7 @@ resource archive 'Microsoft.Storage/storageAccounts/blobServices/containers@2023
 // An identity for each app, so that none may do what another one needs.
 var apps = ['sas', 'schedule', 'worker', 'dashboard']
 
-resource identities 'Microsoft.ManagedIdentity/userAssignedIdentities@2023-01-31' = [
+resource identities 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = [
   for app in apps: {
     name: 'furrow-${app}'
     location: location
@@ -93,6 +94,7 @@ var rolesOnAccount = [
   { app: 3, role: queueDataContributor } // and puts poison messages back into their queue
 ]
 
+// 2022-04-01 is the newest version of role assignments.
 resource onAccount 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for r in concat(rolesOfEndpoint, rolesOnAccount): {
     name: guid(storage.id, apps[r.app], r.role)
@@ -118,7 +120,7 @@ resource onArchive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-resource vault 'Microsoft.KeyVault/vaults@2023-07-01' = {
+resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
   name: 'furrow-${uniqueString(storage.id)}'
   location: location
   properties: {
@@ -129,13 +131,13 @@ resource vault 'Microsoft.KeyVault/vaults@2023-07-01' = {
   }
 }
 
-resource sealingKey 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = {
+resource sealingKey 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = {
   parent: vault
   name: 'master-key'
   properties: { value: masterKey }
 }
 
-resource connection 'Microsoft.KeyVault/vaults/secrets@2023-07-01' = if (accountKeys) {
+resource connection 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (accountKeys) {
   parent: vault
   name: 'storage-connection'
   properties: {
@@ -159,7 +161,7 @@ resource onSecrets 'Microsoft.Authorization/roleAssignments@2022-04-01' = {
   }
 }
 
-resource logs 'Microsoft.OperationalInsights/workspaces@2023-09-01' = {
+resource logs 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
   name: 'furrow'
   location: location
   properties: { sku: { name: 'PerGB2018' }, retentionInDays: 30 }
