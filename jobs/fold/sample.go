@@ -36,17 +36,22 @@ func (s *Sensors) sampling(r schema.Reading) *sampling {
 
 // read takes the values of a reading.
 func (w *sampling) read(r schema.Reading) {
-	s := w.sensors
+	s, doubtful := w.sensors, false
 	if s.Long != (Long{}) {
 		w.named = s.Long.sensorOf(r)
 	}
 	for i := range r.Properties {
-		if r.Properties[i].Name == schema.AckProperty {
+		switch p := r.Properties[i]; {
+		case p.Name == schema.AckProperty:
 			continue // it is about a command, whatever the model
+		case schema.SaysDoubtful(p):
+			doubtful = true
+			continue
 		}
 		w.property(r.Properties[i].Name, r.Properties[i].Value)
 	}
 	w.leaveOutMet()
+	w.doubtful = w.doubtful || doubtful
 	if w.isHeartbeat() {
 		w.sample.Values = nil
 	}

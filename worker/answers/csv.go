@@ -32,7 +32,7 @@ func (c *csvWriter) Row(row any) error {
 				continue
 			}
 			if c.line[i] = cells[i].csv(); cells[i].kind == text {
-				c.line[i] = harmless(Printable(c.line[i]))
+				c.line[i] = Harmless(c.line[i])
 			}
 		}
 		first = false
@@ -45,10 +45,11 @@ func (c *csvWriter) End() error {
 	return c.out.Error()
 }
 
-// harmless keeps a spreadsheet from running a device's text as a formula: it adds an apostrophe before a text that
-// begins like a formula, and before one that begins with an apostrophe, so that removing one restores the text.
-// owasp.org: "CSV Injection".
-func harmless(text string) string {
+// Harmless returns a text for a cell of CSV. It keeps a terminal from obeying a device's text, and a spreadsheet from
+// running it as a formula: it adds an apostrophe before a text that begins like a formula, and before one that begins
+// with an apostrophe, so that removing one restores the text. owasp.org: "CSV Injection".
+func Harmless(text string) string {
+	text = Printable(text)
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n'", rune(text[0])) {
 		return text
 	}

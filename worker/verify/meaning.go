@@ -70,10 +70,13 @@ func (m *Model) read(e *tables.Entity) reading {
 		return r
 	}
 	r.valid = true
-	left, named := mostValues, m.tag(e)
+	left, named, always := mostValues, m.tag(e), false
 	for _, p := range e.Properties {
 		name := p.Name
 		switch {
+		case schema.SaysDoubtful(p):
+			always = true
+			continue
 		case name == schema.AckProperty || name == m.LongName && name != "":
 			continue
 		case name == m.LongValue && name != "":
@@ -97,7 +100,7 @@ func (m *Model) read(e *tables.Entity) reading {
 		r.values = nil
 	}
 	for i := range r.values {
-		r.values[i].Doubtful = r.doubtful
+		r.values[i].Doubtful = r.doubtful || always
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,7 +34,11 @@ func readingsOf(id schema.DeviceID, rows []row, long bool, sensors []string) (al
 			properties = append(properties, tables.Property{Name: sensors[v.Sensor], Value: property(v.Value)})
 		}
 		slices.SortFunc(properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
-		for part := range slices.Chunk(properties, tables.MaxProperties) {
+		parts := slices.Collect(slices.Chunk(properties, tables.MaxProperties))
+		if len(parts) == 0 {
+			parts = append(parts, nil) // a reading of Furrow's that only says that the device lives
+		}
+		for _, part := range parts {
 			key := schema.RowKey{Ticks: g.at, Suffix: hashOf(part)}
 			if given, err := schema.ParseRowKey(g.key); err == nil && g.key != "" {
 				key = given
@@ -69,6 +74,11 @@ func property(v any) tables.Value {
 		return tables.Double(v)
 	case bool:
 		return tables.Boolean(v)
+	case int64:
+		return tables.Int64(v)
+	case readings.Bytes:
+		b, _ := base64.StdEncoding.DecodeString(string(v)) // Furrow wrote it
+		return tables.Binary(b)
 	}
 	return tables.String(v.(string))
 }

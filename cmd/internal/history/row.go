@@ -24,6 +24,8 @@ const (
 	kindText
 	kindTrue
 	kindFalse
+	kindWhole // of more digits than a double holds
+	kindBytes // as Base64
 )
 
 func appendRow(b []byte, r row) []byte {
@@ -42,6 +44,10 @@ func appendValues(b []byte, values []readings.Value) []byte {
 			b = binary.BigEndian.AppendUint64(append(b, kindNumber), math.Float64bits(value))
 		case string:
 			b = appendText(append(b, kindText), value)
+		case int64:
+			b = binary.AppendVarint(append(b, kindWhole), value)
+		case readings.Bytes:
+			b = appendText(append(b, kindBytes), string(value))
 		case bool:
 			kind := byte(kindFalse)
 			if value {
@@ -109,6 +115,12 @@ func (d *decoder) values() (all []readings.Value) {
 			v.Value = d.float()
 		case kind[0] == kindText:
 			v.Value = d.text()
+		case kind[0] == kindWhole:
+			n, size := binary.Varint(d.b)
+			_ = d.bytes(uint64(max(size, 0)))
+			v.Value = n
+		case kind[0] == kindBytes:
+			v.Value = readings.Bytes(d.text())
 		default:
 			v.Value = kind[0] == kindTrue
 		}

@@ -160,6 +160,7 @@ func (w *writer) end(ctx context.Context) error {
 // storedRows reads the rows of a device that are stored, in order.
 type storedRows struct {
 	device schema.DeviceID
+	own    bool // rows have the keys of Furrow: one that is stored is the same
 	tally  *tally
 	next   func() (tables.Page, error, bool)
 	stop   func()
@@ -168,7 +169,7 @@ type storedRows struct {
 }
 
 func (r *running) storedBetween(ctx context.Context, id schema.DeviceID, from, to tables.Ticks) *storedRows {
-	s := &storedRows{device: id, tally: r.tally}
+	s := &storedRows{device: id, own: r.in.HasKeys(), tally: r.tally}
 	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Range: tables.Range{Partitions: tables.Is(string(id)),
 		Rows: tables.Keys{From: from.String(), Before: (to + 1).String()}}}))
 	return s
@@ -193,7 +194,7 @@ func (s *storedRows) missing(batch []reading) (missing []reading, err error) {
 		switch {
 		case len(s.rows) == 0 || s.rows[0].RowKey != key:
 			missing = append(missing, r)
-		case !sameValues(s.rows[0].Properties, r.Entity().Properties):
+		case !s.own && !sameValues(s.rows[0].Properties, r.Entity().Properties):
 			s.tally.clash(s.device, r.line, s.rows[0], r.Properties)
 		}
 	}

@@ -43,6 +43,7 @@ type roles struct {
 	sensor    []int // whose values together name it
 	value     int
 	key, text int // of what Furrow writes
+	doubtful  int // of what Furrow writes
 	lat, lon  int
 	site      int
 	ignored   map[int]string // columns that are left out, and why

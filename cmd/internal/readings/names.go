@@ -14,7 +14,7 @@ type names struct {
 }
 
 // mostOfName is how many bytes of a column's name are used.
-const mostOfName = 100
+const mostOfName = 200
 
 func newNames() *names { return &names{index: map[string]int{}, taken: map[string]bool{}} }
 

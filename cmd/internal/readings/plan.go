@@ -115,7 +115,9 @@ func (s *survey) grow(in *source) {
 		s.columns = append(s.columns, c)
 	}
 	_, _, lat, lon := sensorNames()
-	s.roles.lat, s.roles.lon = find(s.columns, lat), find(s.columns, lon)
+	if s.roles.lat, s.roles.lon = find(s.columns, lat), find(s.columns, lon); s.shape.own {
+		s.roles.lat, s.roles.lon = -1, -1
+	}
 	for _, path := range s.options.Time {
 		if of, err := named(s.columns, path); err == nil && of.path != "" && s.nested[of] == nil {
 			s.nested[of] = s.newGuess()
@@ -225,6 +227,7 @@ func (s *survey) decide() (err error) {
 		return err
 	}
 	r.site = find(s.columns, []string{"site"})
+	r.doubtful = slices.IndexFunc(s.columns, func(c *column) bool { return c.name == "doubtful" })
 	r.ignored = map[int]string{}
 	for i, c := range s.columns {
 		if why, is := s.shape.ignored[c.name]; is && (c.name != "" || s.shape.form == "InfluxDB") {
@@ -241,6 +244,12 @@ func (s *survey) decide() (err error) {
 		}
 	}
 	deciding := slices.Collect(maps.Values(s.bySensor))
+	if s.shape.own { // each value says what it is
+		for _, c := range slices.Concat(deciding, s.columns) {
+			c.kind = typed
+		}
+		return nil
+	}
 	for i, c := range s.columns {
 		if i != r.value {
 			deciding = append(deciding, c)
@@ -363,7 +372,7 @@ func (r *Reader) describe(s *survey) {
 		}
 		if r.isSensor(i) {
 			n, _ := fit.number(r.nameOf(i))
-			if own.Sensor = fit.fit[n]; own.Sensor != c.name {
+			if own.Sensor = fit.fit[n]; own.Sensor != c.name && !r.in.shape.own {
 				r.Plan.Notes = append(r.Plan.Notes, fmt.Sprintf("column %s is the sensor %s",
 					cmp.Or(tabular.Printable(c.name, 40), "without a name"), own.Sensor))
 			}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"furrow/cmd/internal/tabular"
 	"furrow/tables"
@@ -136,6 +137,9 @@ func (r *Reader) Close() (err error) {
 // Sensors returns the names of the properties of the sensors that were read so far.
 func (r *Reader) Sensors() []string { return r.sensors.fit }
 
+// HasKeys reports whether the rows are readings that Furrow has written, and have their keys.
+func (r *Reader) HasKeys() bool { return r.in.shape.own }
+
 // NamesDevices reports whether a column names the device.
 func (r *Reader) NamesDevices() bool { return r.roles.device.column >= 0 }
 
@@ -157,7 +161,7 @@ func (r *Reader) Next() (Row, error) {
 }
 
 func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
-	if row.Time, _, err = r.at(rec); err != nil {
+	if row.Time, _, err = r.at(rec); err != nil && !r.in.shape.own {
 		return err
 	}
 	if r.roles.key >= 0 {
@@ -177,7 +181,14 @@ func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
 	if row.Values, row.About, err = r.values(rec); err != nil {
 		return err
 	}
-	if len(row.Values) == 0 {
+	if r.in.shape.own && isDoubtful(cellOf(rec, role{column: r.roles.doubtful})) {
+		sensor, err := r.sensors.number(schema.DoubtfulProperty)
+		if err != nil {
+			return err
+		}
+		row.About = append(row.About, Value{sensor, true})
+	}
+	if len(row.Values) == 0 && !r.in.shape.own {
 		return ErrEmpty
 	}
 	row.Position, _ = position(rec, r.roles)
@@ -228,7 +239,7 @@ func (r *Reader) values(rec tabular.Record) (all, about []Value, err error) {
 				_, cell = tabular.Member(cell, of.path)
 			}
 		}
-		v := r.columns[i].value(cell)
+		v := r.valueOf(r.columns[i], cell)
 		if v == nil {
 			continue
 		}
@@ -248,10 +259,13 @@ func (r *Reader) values(rec tabular.Record) (all, about []Value, err error) {
 // longValue returns the value of a line of the long form, if it has one.
 func (r *Reader) longValue(rec tabular.Record) ([]Value, error) {
 	name, cell := sensorOf(rec, r.roles), valueOf(rec, r.roles)
+	if cell.Kind == 0 && r.in.shape.own {
+		cell.Kind = '"' // each line has a value: it is the empty text
+	}
 	if name == "" || cell.Kind == 0 {
 		return nil, nil
 	}
-	v := r.bySensor[name].value(cell)
+	v := r.valueOf(r.bySensor[name], cell)
 	if v == nil {
 		return nil, nil
 	}
@@ -259,9 +273,20 @@ func (r *Reader) longValue(rec tabular.Record) ([]Value, error) {
 	return []Value{{sensor, v}}, err
 }
 
+// valueOf returns what a cell means: nil if it has no value.
+func (r *Reader) valueOf(c *column, cell tabular.Cell) any {
+	if r.in.shape.own {
+		return ownValue(cell)
+	}
+	return c.value(cell)
+}
+
 // nameOf returns the name of the sensor of a column, which is numbered where an earlier column has the same.
 func (r *Reader) nameOf(i int) string {
 	name := r.columns[i].name
+	if sensor, is := strings.CutPrefix(name, ofSensor); is && r.in.shape.own {
+		return sensor
+	}
 	if name == "" {
 		return fmt.Sprintf("column%d", i+1)
 	}
@@ -281,6 +306,9 @@ func (r *Reader) nameOf(i int) string {
 func (r *Reader) isSensor(i int) bool {
 	if len(r.options.Sensors) > 0 {
 		return slices.Contains(r.options.Sensors, r.columns[i].name)
+	}
+	if r.in.shape.own {
+		return strings.HasPrefix(r.columns[i].name, ofSensor)
 	}
 	if _, ignored := r.roles.ignored[i]; ignored || i == r.roles.value || slices.Contains(r.roles.sensor, i) ||
 		i == r.roles.text || i == r.roles.key || i == r.roles.lat || i == r.roles.lon || i == r.roles.site {

@@ -8,23 +8,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"furrow/cmd/internal/tabular"
+	"furrow/jobs/archive/columnar"
 	"furrow/tables/schema"
 )
 
 // A shape is a form that a program is known to write. The zero shape is any file.
 type shape struct {
-	form    string // its name for people; empty: none that is known
-	device  string
-	time    string
-	sensor  string            // of the long form
-	key     string            // the row key of a reading
-	own     bool              // Furrow has written it
-	expand  map[string]string // objects whose members are columns, and the column whose value comes before their names
+	form   string // its name for people; empty: none that is known
+	device string
+	time   string
+	sensor string                     // of the long form
+	key    string                     // the row key of a reading
+	own    bool                       // Furrow has written it
+	series map[string]columnar.Series // of the columns of the archive
+	// expand are objects whose members are columns, and the column whose value comes before their names.
+	expand  map[string]string
 	ignored map[string]string // columns that are left out, and why
 }
 
 // shapeOf recognizes a form by the columns of a file, and by its first record.
-func shapeOf(names []string, first tabular.Record) shape {
+func shapeOf(in *tabular.Reader, first tabular.Record) shape {
+	names := in.Names
 	at := map[string]tabular.Cell{}
 	for i, name := range names {
 		at[name] = tabular.Cell{}
@@ -40,13 +44,10 @@ func shapeOf(names []string, first tabular.Record) shape {
 		}
 		return true
 	}
+	if s, is := ownShape(in, has, at); is {
+		return s
+	}
 	switch {
-	case has("device", "time", "values", "row") && at["values"].Kind == '{' && isKey(at["row"].Text):
-		return shape{form: "furrow query --raw", own: true, device: "device", time: "time", key: "row",
-			expand: map[string]string{"values": ""}, ignored: map[string]string{"doubtful": "models decide it"}}
-	case has("device", "time", "sensor", "value", "row") && isKey(at["row"].Text):
-		return shape{form: "readings of Furrow", own: true, device: "device", time: "time", sensor: "sensor", key: "row",
-			ignored: map[string]string{"doubtful": "models decide it", "unit": "the configuration has it"}}
 	case has("PartitionKey", "RowKey"):
 		s := shape{form: "Azure Table", device: "PartitionKey", ignored: map[string]string{
 			"Timestamp": "it is when the row was written", "odata.etag": "it is a version", "etag": "it is a version"}}
@@ -139,7 +140,7 @@ func newSource(in *tabular.Reader) *source {
 			break
 		}
 	}
-	if s.shape = shapeOf(in.Names, s.first); s.shape.form == thingsBoard {
+	if s.shape = shapeOf(in, s.first); s.shape.form == thingsBoard {
 		s.names = []string{"sensor", "ts", "value"}
 		s.ahead, s.err = s.points(s.first)
 		s.first = nil
@@ -186,6 +187,9 @@ func (s *source) next() (r tabular.Record, err error) {
 
 // shaped returns a record with the members of objects as columns, and with the types that other columns name.
 func (s *source) shaped(r tabular.Record) (out tabular.Record, err error) {
+	if s.shape.own {
+		return s.own(r)
+	}
 	out = make(tabular.Record, len(s.names))
 	before := ""
 	cells := map[string]tabular.Cell{}
@@ -200,18 +204,12 @@ func (s *source) shaped(r tabular.Record) (out tabular.Record, err error) {
 		}
 		switch {
 		case expand && c.Kind == '{':
-			if out, err = s.members(out, before, c.Text); err != nil {
+			if out, err = s.members(out, before, c.Text, plainly); err != nil {
 				return nil, err
 			}
 			continue
 		case strings.HasSuffix(name, "@type") || strings.HasSuffix(name, "@odata.type"):
 			continue
-		case s.shape.own && (name == "value" || name == "text" || name == "sensor"):
-			if c.Text = unguarded(c.Text); name == "value" {
-				if _, two := cells["text"]; two && c.Kind == '"' {
-					c.Kind = '0'
-				}
-			}
 		}
 		if of, ok := cells[name+"@type"]; ok && c.Kind == '"' {
 			c.Kind = edm(of.Text, c)
@@ -221,7 +219,12 @@ func (s *source) shaped(r tabular.Record) (out tabular.Record, err error) {
 	return out, nil
 }
 
-func (s *source) members(out tabular.Record, before, text string) (tabular.Record, error) {
+func plainly(name string, v jsontext.Value) (string, tabular.Cell) { return name, tabular.CellOf(v) }
+
+// members sets the members of an object, as cell has them.
+func (s *source) members(
+	out tabular.Record, before, text string, cell func(string, jsontext.Value) (string, tabular.Cell),
+) (tabular.Record, error) {
 	d := jsontext.NewDecoder(strings.NewReader(text))
 	if _, err := d.ReadToken(); err != nil {
 		return nil, tabular.NewLineError(err)
@@ -235,7 +238,8 @@ func (s *source) members(out tabular.Record, before, text string) (tabular.Recor
 		if err := json.UnmarshalDecode(d, &value); err != nil {
 			return nil, tabular.NewLineError(err)
 		}
-		out = s.put(out, before+name, tabular.CellOf(value))
+		name, c := cell(name, value)
+		out = s.put(out, before+name, c)
 	}
 	return out, nil
 }
@@ -266,12 +270,4 @@ func edm(of string, c tabular.Cell) jsontext.Kind {
 		}
 	}
 	return '"'
-}
-
-// unguarded removes the apostrophe by which Furrow keeps a spreadsheet from running a text.
-func unguarded(text string) string {
-	if len(text) > 1 && text[0] == '\'' && strings.ContainsRune("=+-@\t\r\n'", rune(text[1])) {
-		return text[1:]
-	}
-	return text
 }

@@ -318,6 +318,12 @@ func (t *table) next() (Record, error) {
 	}
 }
 
+// exact reports whether spaces around a text are a part of it: Furrow has written the file.
+func (t *table) exact() bool {
+	own := []string{"device", "time", "sensor", "value"}
+	return len(t.Names) > len(own) && slices.Equal(t.Names[:len(own)], own) && slices.Contains(t.Names, "row")
+}
+
 // record returns the cells of a line. It reports whether the line is another header.
 func (t *table) record(cells []string) (r Record, header bool, err error) {
 	if t.fresh && slices.Contains(t.Names, "_time") && slices.Contains(cells, "table") && slices.Contains(cells,
@@ -331,7 +337,10 @@ func (t *table) record(cells []string) (r Record, header bool, err error) {
 	}
 	r = make(Record, len(t.Names))
 	for i, cell := range cells {
-		text := strings.TrimSpace(cell)
+		text := cell
+		if !t.exact() {
+			text = strings.TrimSpace(cell)
+		}
 		if text == "" && i < len(t.defaults) {
 			text = t.defaults[i]
 		}
@@ -399,7 +408,7 @@ func (t *table) open(text string) (quoted, wrong bool) {
 // split reads one record alone, so that a quote that is not closed spoils no other line.
 func (t *table) split(text string) ([]string, error) {
 	c := csv.NewReader(strings.NewReader(text))
-	c.Comma, c.TrimLeadingSpace = t.Comma, t.Comma != '\t'
+	c.Comma, c.TrimLeadingSpace = t.Comma, t.Comma != '\t' && !t.exact()
 	fields, err := c.Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
 		if errors.Is(wrong.Err, csv.ErrQuote) || errors.Is(wrong.Err, csv.ErrBareQuote) {

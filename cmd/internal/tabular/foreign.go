@@ -18,7 +18,6 @@ func foreign() [][2]string {
 	return [][2]string{
 		{"PARE", "an encrypted Parquet file: decrypt it, and write it again without encryption"},
 		{"ARROW1", "a Feather or Arrow file: " + pandas},
-		{"\xff\xff\xff\xff", "a stream of Arrow: " + pandas},
 		{"ORC", "an ORC file: write it again as Parquet"},
 		{"Obj\x01", "an Avro file: write it again as Parquet or as lines of JSON"},
 		{"\x89HDF", "an HDF5 or NetCDF file: " + pandas},

@@ -14,6 +14,9 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
+// seriesKey is the metadata of a file of Furrow's archive. An empty text in it is a value.
+const seriesKey = "furrow.series"
+
 // parquetMagic begins and ends a Parquet file.
 const parquetMagic = "PAR1"
 
@@ -76,6 +79,12 @@ func (p *parquetReader) open(from parquet.ReaderAtSeeker) (err error) {
 				p.Types[i] = "duration in " + unit
 				p.Notes = append(p.Notes, fmt.Sprintf("column %s is a duration: its values are numbers of %s", name, unit))
 			}
+		}
+	}
+	if series := p.file.MetaData().KeyValueMetadata().FindValue(seriesKey); series != nil {
+		p.Series = *series
+		for _, leaf := range p.leaves {
+			leaf.blanks = true
 		}
 	}
 	if len(p.Names) > MaxColumns {

@@ -22,6 +22,7 @@ import (
 // A leaf reads the entries of a column: a value, or the level down to which there is one.
 type leaf struct {
 	column     *schema.Column
+	blanks     bool // an empty text is a value
 	defs, reps []int16
 	at, n      int
 	value      int // the next of the values that were read
@@ -219,12 +220,12 @@ func float(v float64, size int) (Cell, error) {
 
 // bytes returns bytes by their logical type: without one they are no text, whatever they look like.
 func (l *leaf) bytes(v []byte) (Cell, error) {
-	if len(v) == 0 {
+	if len(v) == 0 && !l.blanks {
 		return Cell{}, nil
 	}
 	switch logical := l.column.LogicalType().(type) {
 	case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
-		if strings.TrimSpace(string(v)) == "" {
+		if strings.TrimSpace(string(v)) == "" && !l.blanks {
 			return Cell{}, nil
 		}
 		return Cell{strings.ToValidUTF8(string(v), "\ufffd"), '"'}, nil

@@ -23,6 +23,7 @@ const (
 	// Nobody has to name the others: their first bytes tell.
 	Lines   Format = "line protocol"
 	Parquet Format = "parquet"
+	Arrow   Format = "arrow" // a stream of Arrow's IPC
 )
 
 // Formats returns the formats that a flag may name.
@@ -94,6 +95,7 @@ type Reader struct {
 	Names    []string // of the columns; JSON adds them as they occur
 	Notes    []string // what is odd about the file
 	Types    []string // of the columns of Parquet
+	Series   string   // what a file of Furrow's archive says of its columns
 
 	options Options
 	lines   *lines
@@ -108,6 +110,9 @@ func Open(r io.Reader, o Options) (*Reader, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	if magic, _ := in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
 		return f, f.openParquet(r, in)
+	}
+	if magic, _ := in.Peek(len(arrowMagic)); string(magic) == arrowMagic {
+		return f, f.openArrow(in)
 	}
 	in, err := plain(in)
 	if err != nil {

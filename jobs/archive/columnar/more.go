@@ -33,6 +33,12 @@ func moreName(s Series) string {
 	return s.Sensor + s.Kind.suffix()
 }
 
+// MoreSeries returns the series that a name in the object is of.
+func MoreSeries(name string) Series {
+	s, _ := moreSeries(name)
+	return s
+}
+
 // moreSeries returns the series that a name in the object is of, and whether the name has a suffix.
 func moreSeries(name string) (s Series, is bool) {
 	for k := Double; k <= Binary; k++ {
@@ -94,7 +100,7 @@ func readMore(text []byte, set func(Series, parquet.Value)) error {
 		if name.Kind() != '"' { // the object begins or ends
 			continue
 		}
-		s, _ := moreSeries(name.String())
+		s := MoreSeries(name.String())
 		value, err := d.ReadToken()
 		if err != nil {
 			return err

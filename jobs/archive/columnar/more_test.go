@@ -57,7 +57,7 @@ func TestSensorsBeyondTheColumnsComeBack(t *testing.T) {
 	}
 	must.Succeed(t, w.Close())
 	f := must.Have(parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len())))(t)
-	if told, _ := f.Lookup(seriesKey); len(f.Schema().Columns()) != firstSeries+columns+1 || len(told) > 100*columns {
+	if told, _ := f.Lookup(SeriesKey); len(f.Schema().Columns()) != firstSeries+columns+1 || len(told) > 100*columns {
 		t.Errorf("%d columns, described in %d bytes", len(f.Schema().Columns()), len(told))
 	}
 	r := must.Have(OpenReadings(bytes.NewReader(file.Bytes()), int64(file.Len())))(t)

@@ -34,7 +34,7 @@ func OpenReadings(file io.ReaderAt, size int64) (r *ReadingsReader, err error) {
 		return nil, fmt.Errorf("the file is no Parquet: %w", err)
 	}
 	r = &ReadingsReader{rows: newRowReader(f)}
-	told, _ := f.Lookup(seriesKey)
+	told, _ := f.Lookup(SeriesKey)
 	if err := json.Unmarshal([]byte(told), &r.Series); err != nil {
 		return nil, errors.New("the file does not say which columns it has; furrow did not write it")
 	}

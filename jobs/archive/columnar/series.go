@@ -38,8 +38,8 @@ type NamedSeries struct {
 	Name string `json:"name"`
 }
 
-// seriesKey is the metadata of a file with its NamedSeries, as JSON: a file is understood by itself.
-const seriesKey = "furrow.series"
+// SeriesKey is the metadata of a file with its NamedSeries, as JSON: a file is understood by itself.
+const SeriesKey = "furrow.series"
 
 // SeriesOf returns the series that a sample has values of.
 func SeriesOf(s *fold.Sample) (all []Series) {
@@ -126,7 +126,7 @@ func NewReadings(to io.Writer, series []NamedSeries) *ReadingsWriter {
 		w.at[s.Series] = firstSeries + i
 	}
 	told, _ := json.Marshal(series, json.Deterministic(true)) // of texts and numbers
-	w.rows = newRowWriter(to, names, nodes, parquet.KeyValueMetadata(seriesKey, string(told)))
+	w.rows = newRowWriter(to, names, nodes, parquet.KeyValueMetadata(SeriesKey, string(told)))
 	return w
 }
 

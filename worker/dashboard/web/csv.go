@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -34,7 +35,7 @@ func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) err
 		}
 		for _, d := range list.Devices {
 			rows = append(rows, []string{d.Device, string(d.State), list.Sensor, list.Unit, cell(d.Value), moment(d.Time),
-				harmless(d.Tenant), harmless(d.Site), harmless(labels(d.Labels)), cell(d.Lat), cell(d.Lon)})
+				answers.Harmless(d.Tenant), answers.Harmless(d.Site), answers.Harmless(labels(d.Labels)), cell(d.Lat), cell(d.Lon)})
 		}
 		if q.After = list.Next; q.After == "" {
 			break
@@ -93,17 +94,9 @@ func cell(v any) string {
 			return cell(*v)
 		}
 	case string:
-		return harmless(v)
+		return answers.Harmless(v)
 	}
 	return ""
-}
-
-// harmless keeps a spreadsheet from taking a text that a device has sent for a formula.
-func harmless(text string) string {
-	if text != "" && strings.ContainsAny(text[:1], "=+-@\t\r") {
-		return "'" + text
-	}
-	return text
 }
 
 func moment(t *time.Time) string {
