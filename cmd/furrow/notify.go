@@ -153,15 +153,17 @@ func openNotifier(c *cli.Context) (*roles.Fleet, *notify.Notifier, *stores, erro
 
 // notifiedLine is a test of a target in JSON.
 type notifiedLine struct {
-	Target schema.Target `json:"target"`
-	Sent   bool          `json:"sent"`
+	Target  schema.Target `json:"target"`
+	Sent    bool          `json:"sent"`
+	Request string        `json:"request"`          // without secrets
+	Answer  string        `json:"answer,omitempty"` // of a receiver by HTTP: its status, and the beginning of its body
 }
 
 func notifyTestCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "test",
 		Usage: "Send a test message to a target, from this machine",
-		Description: "Files with secrets are read on this machine." +
+		Description: "Shows the request, without secrets, and the answer. Files with secrets are read on this machine." +
 			examples("notify test ops", "notify test patient --to me@example.com"),
 		ArgsUsage: "TARGET",
 		Flags: append(fleetFlags(), &cli.StringFlag{Name: "to", Usage: "`ADDRESS` for a target whose addresses are in " +
@@ -179,10 +181,20 @@ func notifyTest(c *cli.Context) error {
 		return err
 	}
 	name := schema.Target(c.Args().First())
-	if err := n.Test(c.Context, name, c.String("to")); err != nil {
+	seen, err := n.Test(c.Context, name, c.String("to"))
+	if seen.Request == "" && err != nil {
 		return fmt.Errorf("target %s: %w", name, err)
 	}
-	return printLine(c, notifiedLine{name, true}, fmt.Sprintf("%s: the test message was accepted", name))
+	text := seen.Request
+	if seen.Answer != "" {
+		text += "\n\nanswered " + seen.Answer
+	}
+	if err != nil {
+		err = fmt.Errorf("target %s: %w", name, err)
+	} else {
+		text += fmt.Sprintf("\n%s: the test message was accepted", name)
+	}
+	return errors.Join(printLine(c, notifiedLine{name, err == nil, seen.Request, seen.Answer}, text), err)
 }
 
 // redrivenLine is what was put back for a target, in JSON.

@@ -63,7 +63,7 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 	f.must("device add pump-7 --enrollment plant1")
 	f.must("config apply " + file)
 	f.says("ops,webhook,"+receiver.URL+",0,0,0,0,,,", "notify list --format csv")
-	f.says("the test message was accepted", "notify test ops")
+	f.says("answered 200 OK\nops: the test message was accepted", "notify test ops")
 	if !strings.Contains(got(), `"type":"furrow.test"`) {
 		t.Errorf("the test was %s", got())
 	}

@@ -13,27 +13,25 @@ import (
 
 // Test sends a message about nothing to a target, at once and without a record. Where recipients depend on the device,
 // to is the recipient.
-func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) error {
+func (n *Notifier) Test(ctx context.Context, name schema.Target, to string) (seen Exchange, err error) {
 	target, known := n.Target(name)
 	if !known {
-		return fmt.Errorf("the configuration has no target %s", name)
+		return seen, fmt.Errorf("the configuration has no target %s", name)
 	}
-	now := tables.TicksOf(time.Now())
-	d := schema.Delivery{Target: name, Transition: schema.Transition{
-		Home:   schema.LatestPartition{Tenant: "test", Month: schema.MonthOf(now.Time(), 0)},
-		ID:     schema.IncidentID{Rule: "test", Device: "test", First: now.Add(-time.Second)},
-		Number: 2, What: schema.Closed, At: now, Since: now, Found: now, Severity: "info",
-		Text: "a test of notifications; there is nothing to do"}}
-	m := message{id: "msg_test_" + rand.Text(), target: target, at: now.Time(), now: now.Time(),
-		deliveries: []schema.Delivery{d}, test: true}
+	now := time.Now()
+	d := sample(tables.TicksOf(now))
+	d.Target = name
+	m := message{id: "msg_test_" + rand.Text(), target: target, at: now, now: now, deliveries: []schema.Delivery{d},
+		test: true, seen: &seen}
 	if m.recipients = target.Kind.recipients(d); m.recipients == "" {
 		if m.recipients = to; to == "" {
-			return errors.New("its address is in a label of the device; say one with --to")
+			return seen, errors.New("its address is in a label of the device; say one with --to")
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendWithin)
 	defer cancel()
-	return target.Kind.send(ctx, n, m)
+	err = target.Kind.send(ctx, n, m)
+	return seen, err
 }
 
 // Redrive puts back what was given up for a target, and returns how many deliveries. The next job tries everything that

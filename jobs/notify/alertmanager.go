@@ -101,10 +101,10 @@ func labelNames(labels map[string]string) map[string]string {
 }
 
 func (k *Alertmanager) send(ctx context.Context, n *Notifier, m message) error {
-	header := http.Header{"Content-Type": {"application/json"}}
+	header, token := http.Header{"Content-Type": {"application/json"}}, ""
 	if k.TokenFile != "" {
-		token, err := readSecret(k.TokenFile)
-		if err != nil {
+		var err error
+		if token, err = readSecret(k.TokenFile); err != nil {
 			return fmt.Errorf("reading the token: %w", err)
 		}
 		header.Set("Authorization", "Bearer "+token)
@@ -113,5 +113,6 @@ func (k *Alertmanager) send(ctx context.Context, n *Notifier, m message) error {
 	if err != nil {
 		return err
 	}
-	return n.post(ctx, strings.TrimSuffix(k.URL, "/")+"/api/v2/alerts", k.Private, body, header)
+	return n.post(ctx, m, posting{url: strings.TrimSuffix(k.URL, "/") + "/api/v2/alerts", private: k.Private,
+		header: header, body: body, secrets: []string{token}})
 }

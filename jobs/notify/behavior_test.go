@@ -197,13 +197,13 @@ func TestAddressesAreCheckedWhenTheyAreDialed(t *testing.T) {
 	} {
 		target := f.hook(url)
 		target.Kind.(*notify.Webhook).Private = false
-		err := f.notifier(f.client, target).Test(t.Context(), "ops", "")
+		_, err := f.notifier(f.client, target).Test(t.Context(), "ops", "")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", url, err, want)
 		}
 	}
 	target := f.hook("https://169.254.169.254/")
-	if err := f.notifier(f.client, target).Test(t.Context(), "ops", ""); err == nil ||
+	if _, err := f.notifier(f.client, target).Test(t.Context(), "ops", ""); err == nil ||
 		!strings.Contains(err.Error(), "never") {
 		t.Errorf("with private: true: %v", err)
 	}
@@ -216,7 +216,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	server := httptest.NewServer(http.RedirectHandler(rec.server.URL, http.StatusTemporaryRedirect))
 	defer server.Close()
-	err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", "")
+	_, err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", "")
 	if err == nil || !strings.Contains(err.Error(), "redirects are not followed") || rec.tried > 0 {
 		t.Errorf("%v, %d followed", err, rec.tried)
 	}
@@ -234,7 +234,7 @@ func TestEndlessAnswerIsCutOff(t *testing.T) {
 			}
 		}
 	}))
-	err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", "")
+	_, err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", "")
 	server.Close() // waits for the handler
 	if err == nil || sent > 100<<20 {
 		t.Errorf("%v after %d bytes", err, sent)
@@ -250,7 +250,7 @@ func TestAcceptedIsAccepted(t *testing.T) {
 		_, _ = w.Write([]byte("tha"))
 	}))
 	defer server.Close()
-	if err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", ""); err != nil {
+	if _, err := f.notifier(f.client, f.hook(server.URL)).Test(t.Context(), "ops", ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -262,13 +262,13 @@ func TestReceiverOfAnAuthorityThatIsTrusted(t *testing.T) {
 	defer server.Close()
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	n := f.notifier(f.client, f.hook(server.URL))
-	if err := n.Test(t.Context(), "ops", ""); err == nil || !strings.Contains(err.Error(), "unknown authority") {
+	if _, err := n.Test(t.Context(), "ops", ""); err == nil || !strings.Contains(err.Error(), "unknown authority") {
 		t.Errorf("nobody trusts it: %v", err)
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	n.Roots = func() *x509.CertPool { return roots }
-	if err := n.Test(t.Context(), "ops", ""); err != nil {
+	if _, err := n.Test(t.Context(), "ops", ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -74,6 +74,15 @@ func (m message) event() event {
 
 func (m message) json() ([]byte, error) { return json.Marshal(m.event()) }
 
+// sample returns a delivery about nothing.
+func sample(at tables.Ticks) schema.Delivery {
+	return schema.Delivery{Transition: schema.Transition{
+		Home:   schema.LatestPartition{Tenant: "test", Month: schema.MonthOf(at.Time(), 0)},
+		ID:     schema.IncidentID{Rule: "test", Device: "test", First: at.Add(-time.Second)},
+		Number: 2, What: schema.Closed, At: at, Since: at, Found: at, Severity: "info",
+		Text: "a test of notifications; there is nothing to do"}}
+}
+
 // newest returns when the newest of deliveries was found.
 func newest(all []schema.Delivery) (at tables.Ticks) {
 	for _, d := range all {

@@ -2,34 +2,67 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// post sends a body and takes any status of success as accepted, whatever its body does.
-func (n *Notifier) post(ctx context.Context, url string, private bool, body []byte, header http.Header) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return err
+// A posting is a request of HTTP.
+type posting struct {
+	url     string
+	private bool
+	header  http.Header
+	body    []byte
+	secrets []string // parts of it that nobody is shown
+}
+
+// text describes the request.
+func (p posting) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "POST %s\n", p.url)
+	for _, name := range slices.Sorted(maps.Keys(p.header)) {
+		fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(p.header[name], ", "))
 	}
-	r.Header = header
+	fmt.Fprintf(&b, "\n%s", p.body)
+	text := b.String()
+	for _, secret := range p.secrets {
+		text = strings.ReplaceAll(text, cmp.Or(secret, "\x00"), "***")
+	}
+	return text
+}
+
+// post sends a request and takes any status of success as accepted, whatever the answer's body does.
+func (n *Notifier) post(ctx context.Context, m message, p posting) error {
+	if m.seen != nil {
+		m.seen.Request = p.text()
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(p.body))
+	if err != nil {
+		return withoutURL(err)
+	}
+	r.Header = p.header
 	r.Header.Set("User-Agent", "furrow")
-	client := n.client(private)
+	client := n.client(p.private)
 	resp, err := client.Do(r)
 	if err != nil {
 		return withoutURL(err)
 	}
 	defer func() { _ = resp.Body.Close() }()                        // the answer is known already
 	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxResponse)) // the status says it all
+	if m.seen != nil {
+		m.seen.Answer = resp.Status + excerpt(answer)
+	}
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return fmt.Errorf("it answered %s; redirects are not followed", resp.Status)

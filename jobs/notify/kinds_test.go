@@ -189,16 +189,16 @@ func TestMailsGoToTheAddressesInLabels(t *testing.T) {
 		t.Errorf("state %+v; one refused recipient is no reason to stop the others", s)
 	}
 	must.Succeed(t, os.WriteFile(password, []byte("wrong"), 0o600))
-	if err := n.Test(t.Context(), "patient", "me@example.com"); err == nil || !strings.Contains(err.Error(), "535") {
+	if _, err := n.Test(t.Context(), "patient", "me@example.com"); err == nil || !strings.Contains(err.Error(), "535") {
 		t.Errorf("with a wrong password: %v", err)
 	}
 	n.Roots = x509.NewCertPool
-	if err := n.Test(t.Context(), "patient", "me@example.com"); err == nil ||
+	if _, err := n.Test(t.Context(), "patient", "me@example.com"); err == nil ||
 		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("with an unknown certificate: %v", err)
 	}
 	kind.Private = false
-	if err := n.Test(t.Context(), "patient", "me@example.com"); err == nil ||
+	if _, err := n.Test(t.Context(), "patient", "me@example.com"); err == nil ||
 		!strings.Contains(err.Error(), "private address") {
 		t.Errorf("a server on this machine: %v", err)
 	}
@@ -229,7 +229,7 @@ func TestMailsAreNeverSentInTheClear(t *testing.T) {
 	f := newFixture(t)
 	n := f.notifier(f.client, notify.Target{Name: "mail", Kind: &notify.SMTP{Server: l.Addr().String(),
 		From: "furrow@example.com", To: []string{"ops@example.com"}, Private: true}})
-	if err := n.Test(t.Context(), "mail", ""); err == nil || !strings.Contains(err.Error(), "STARTTLS") {
+	if _, err := n.Test(t.Context(), "mail", ""); err == nil || !strings.Contains(err.Error(), "STARTTLS") {
 		t.Errorf("%v", err)
 	}
 	if all := <-said; strings.Contains(all, "MAIL") || strings.Contains(all, "RCPT") {

@@ -117,7 +117,11 @@ type message struct {
 	now        time.Time
 	deliveries []schema.Delivery
 	test       bool
+	seen       *Exchange // filled with what was sent and answered; nil: nobody looks
 }
+
+// An Exchange is what was sent to a receiver and what it answered, as text without secrets.
+type Exchange struct{ Request, Answer string }
 
 const tries = 6
 

@@ -81,6 +81,9 @@ func (k *Queue) send(ctx context.Context, n *Notifier, m message) error {
 	if k.Encoding == base64Encoding {
 		text = base64.StdEncoding.EncodeToString(body)
 	}
+	if m.seen != nil {
+		m.seen.Request = text
+	}
 	return n.Put(ctx, k.Queue, text)
 }
 

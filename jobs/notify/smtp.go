@@ -34,25 +34,27 @@ func (k *SMTP) String() string               { return k.Server + " to " + string
 func (*SMTP) fits(all []schema.Delivery) int { return fewer(all) }
 
 func (k *SMTP) check() error {
+	var wrong []error
 	host, port, err := net.SplitHostPort(k.Server)
-	if n, wrong := strconv.Atoi(port); err != nil || wrong != nil || host == "" || n < 1 || n > 65535 {
-		return fmt.Errorf("server %q; want a host and a port, such as smtp.example:587", k.Server)
+	if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
+		wrong = append(wrong, fmt.Errorf("server %q; want a host and a port, such as smtp.example:587", k.Server))
 	}
 	if _, err := netmail.ParseAddress(k.From); err != nil {
-		return fmt.Errorf("from %q; want an address such as furrow@example.com", k.From)
+		wrong = append(wrong, fmt.Errorf("from %q; want an address such as furrow@example.com", k.From))
 	}
 	if len(k.To) == 0 {
-		return errors.New("no to; want an address, a list of them, or labels.NAME")
+		wrong = append(wrong, errors.New("no to; want an address, a list of them, or labels.NAME"))
 	}
 	for _, to := range k.To {
 		if label, is := strings.CutPrefix(to, labelPrefix); is && label != "" && len(k.To) == 1 {
 			continue
 		}
 		if _, err := netmail.ParseAddress(to); err != nil {
-			return fmt.Errorf("to %q; want an address such as ops@example.com, a list of them, or one labels.NAME", to)
+			wrong = append(wrong, fmt.Errorf("to %q; want an address such as ops@example.com, a list of them, or one "+
+				"labels.NAME", to))
 		}
 	}
-	return nil
+	return errors.Join(wrong...)
 }
 
 func (k *SMTP) recipients(d schema.Delivery) string {
@@ -113,6 +115,9 @@ func (k *SMTP) send(ctx context.Context, n *Notifier, m message) error {
 	c, err := mail.NewClient(host, options...)
 	if err != nil {
 		return err
+	}
+	if m.seen != nil {
+		m.seen.Request = "to " + m.recipients + "\n\n" + m.subject() + "\n\n" + m.text()
 	}
 	err = c.DialAndSendWithContext(ctx, mailing)
 	if e, ok := errors.AsType[*mail.SendError](err); ok && !e.IsTemp() {

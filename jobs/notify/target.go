@@ -15,28 +15,38 @@ import (
 // labelPrefix begins the name of a label in GroupBy and in recipients.
 const labelPrefix = "labels."
 
-// Check returns what is wrong with a target.
+// Check returns everything that is wrong with a target, joined.
 func (t *Target) Check() error {
-	if _, err := schema.ParseTarget(string(t.Name)); err != nil {
-		return err
-	}
+	_, err := schema.ParseTarget(string(t.Name))
+	wrong := []error{err}
 	for i, by := range t.GroupBy {
 		label, is := strings.CutPrefix(by, labelPrefix)
 		if !slices.Contains(groups(), by) && (!is || label == "") {
-			return fmt.Errorf("groupBy %q; want rule, site, tenant, severity or labels.NAME", by)
+			wrong = append(wrong, fmt.Errorf("groupBy %q; want rule, site, tenant, severity or labels.NAME", by))
 		}
 		if slices.Contains(t.GroupBy[:i], by) {
-			return fmt.Errorf("groupBy names %s twice", by)
+			wrong = append(wrong, fmt.Errorf("groupBy names %s twice", by))
 		}
 	}
 	if t.GroupWait > 0 && len(t.GroupBy) == 0 {
-		return errors.New("groupWait without groupBy, so each transition is a message of its own; add groupBy, such as " +
-			"[rule]")
+		wrong = append(wrong, errors.New("groupWait without groupBy, so each transition is a message of its own; add "+
+			"groupBy, such as [rule]"))
 	}
-	if err := t.Kind.check(); err != nil {
-		return fmt.Errorf("%s: %w", t.Kind.Name(), err)
+	for _, err := range Faults(t.Kind.check()) {
+		wrong = append(wrong, fmt.Errorf("%s: %w", t.Kind.Name(), err))
 	}
-	return nil
+	return errors.Join(wrong...)
+}
+
+// Faults returns the errors that were joined.
+func Faults(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if joined, is := err.(interface{ Unwrap() []error }); is {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
 
 func groups() []string { return []string{"rule", "site", "tenant", "severity"} }

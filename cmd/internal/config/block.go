@@ -107,9 +107,7 @@ func (r *reader) check(what any, at, n ast.Node, before int) {
 	case checker:
 		what.check(r, at, n, clean)
 	case *notify.Target:
-		if clean {
-			r.checkTarget(what, at, n)
-		}
+		r.checkTarget(what, at, n, clean)
 	case interface{ Check() error }:
 		if clean {
 			r.mistake(at, what.Check())

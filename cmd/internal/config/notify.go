@@ -11,8 +11,9 @@ import (
 // defaultGroupWait is how long a group waits if the configuration does not say it.
 const defaultGroupWait = 30 * time.Second
 
-// checkTarget checks a target, and fills in what is missing.
-func (r *reader) checkTarget(t *notify.Target, at, n ast.Node) {
+// checkTarget checks a target, and fills in what is missing. It reports everything that is wrong at once, also of a
+// target that is not clean, as its keys already had problems.
+func (r *reader) checkTarget(t *notify.Target, at, n ast.Node, clean bool) {
 	kinds := 0
 	names := namesOf(keysOf(nil, t))[:4]
 	for _, name := range names {
@@ -21,11 +22,15 @@ func (r *reader) checkTarget(t *notify.Target, at, n ast.Node) {
 		}
 	}
 	if kinds != 1 {
-		r.problem(at, "%d kinds of target; want one: %s", kinds, list(names))
+		if clean {
+			r.problem(at, "%d kinds of target; want one: %s", kinds, list(names))
+		}
 		return
 	}
 	if len(t.GroupBy) > 0 && t.GroupWait == 0 {
 		t.GroupWait = defaultGroupWait
 	}
-	r.mistake(at, t.Check())
+	for _, fault := range notify.Faults(t.Check()) {
+		r.mistake(at, fault)
+	}
 }
