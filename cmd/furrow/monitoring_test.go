@@ -100,6 +100,21 @@ func TestEveryMetricIsOnTheDashboardOrHasAnAlert(t *testing.T) {
 	}
 }
 
+// TestAlertsFireWhenTheyShould runs the tests of the rules, where promtool is on the machine.
+func TestAlertsFireWhenTheyShould(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Skip("promtool is not on this machine")
+	}
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "rules.yaml"), text(t, "deploy/monitoring/rules.yaml"))
+	writeFile(t, filepath.Join(dir, "test.yaml"), text(t, "testdata/rules-test.yaml"))
+	out, err := exec.Command("promtool", "test", "rules", filepath.Join(dir, "test.yaml")).CombinedOutput()
+	if err != nil {
+		t.Errorf("promtool: %s", out)
+	}
+}
+
 // TestAlertsReachAlertmanagerOnce has Prometheus scrape all roles and run every query of the dashboard on them. Then it
 // provokes every alert with metrics of a fleet in trouble, in windows of seconds.
 func TestAlertsReachAlertmanagerOnce(t *testing.T) {
@@ -173,7 +188,8 @@ func scrapedRoles(t *testing.T) (targets []string) {
 		await(t, line, func() bool { return at.MatchString(errs.String()) })
 		targets = append(targets, at.FindStringSubmatch(errs.String())[1])
 	}
-	serve("up --no-dashboard --no-worker --listen 127.0.0.1:0 --storage-port 0", "--storage", dir, "--config", config)
+	serve("up --no-dashboard --no-worker --listen 127.0.0.1:0 --storage-port 0", "--storage", dir, "--config", config,
+		"--backup-to", t.TempDir())
 	for _, line := range []string{"sas --listen 127.0.0.1:0", "dashboard --listen 127.0.0.1:0", "schedule", "worker"} {
 		serve(line, "--storage", dir)
 	}

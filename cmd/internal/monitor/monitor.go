@@ -3,6 +3,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -32,8 +33,8 @@ func New() *Monitor {
 		operations: counter("furrow_storage_operations_total", "Requests to storage, retries included, by service and kind.",
 			"service", "kind"),
 		busy: counter("furrow_storage_busy_total", "Requests that storage answered with 429 or 503.", "service"),
-		failures: counter("furrow_storage_failures_total", "Requests that storage did not answer, or with another 5xx.",
-			"service"),
+		failures: counter("furrow_storage_failures_total", "Requests that storage did not answer, or with another 5xx; "+
+			"not those that were canceled.", "service"),
 		jobs: counter("furrow_jobs_total", "Deliveries of jobs, by how they ended; a failed one is retried, and of a lost "+
 			"one the lease was lost.", "pipeline", "outcome"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "furrow_job_seconds",
@@ -69,25 +70,27 @@ func (m *Monitor) UsesStorage() {
 }
 
 // CountTable counts an operation on tables. Use it as OnOperation of a tables.Config.
-func (m *Monitor) CountTable(_ context.Context, o tables.Operation) {
-	m.count("table", o.Kind.String(), o.Status)
+func (m *Monitor) CountTable(ctx context.Context, o tables.Operation) {
+	m.count(ctx, "table", o.Kind.String(), o.Status)
 }
 
 // CountQueue counts an operation on queues. Use it as OnOperation of a worker.Config.
-func (m *Monitor) CountQueue(_ context.Context, o worker.Operation) {
-	m.count("queue", o.Kind.String(), o.Status)
+func (m *Monitor) CountQueue(ctx context.Context, o worker.Operation) {
+	m.count(ctx, "queue", o.Kind.String(), o.Status)
 }
 
 // CountObject counts an operation on blobs. Use it as OnOperation of an archive.StoreConfig.
-func (m *Monitor) CountObject(_ context.Context, o archive.Operation) {
-	m.count("blob", o.Kind.String(), o.Status)
+func (m *Monitor) CountObject(ctx context.Context, o archive.Operation) {
+	m.count(ctx, "blob", o.Kind.String(), o.Status)
 }
 
-func (m *Monitor) count(service, kind string, status int) {
+// count counts an operation. One that its caller canceled is no failure of storage.
+func (m *Monitor) count(ctx context.Context, service, kind string, status int) {
 	m.operations.WithLabelValues(service, kind).Inc()
 	switch {
 	case status == 429 || status == 503:
 		m.busy.WithLabelValues(service).Inc()
+	case status == 0 && errors.Is(ctx.Err(), context.Canceled):
 	case status == 0 || status >= 500:
 		m.failures.WithLabelValues(service).Inc()
 	}
