@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,12 @@ func (l Limit) check() error {
 			shown(*l.ClearAbove), shown(*l.ClearBelow))
 	}
 	return nil
+}
+
+// Numbers returns the one or two numbers of the limit, the lower first.
+func (l Limit) Numbers() []float64 {
+	low, high := l.bounds()
+	return slices.DeleteFunc([]float64{low, high}, func(f float64) bool { return math.IsInf(f, 0) })
 }
 
 // bounds returns the numbers that are within the limit.

@@ -73,7 +73,8 @@ func overAccounts(t testing.TB, fleets []*modeltest.Fixture, c Config, also ...m
 
 func livePipeline() model.Pipeline {
 	return model.Pipeline{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
-		Watches: []model.Rule{{Name: "hot", When: "temperature above 30"}, {Name: "silent", When: "silence for 1h"}},
+		Watches: []model.Rule{{Name: "hot", When: "temperature above 30", Sensor: "temperature", Limits: []float64{30},
+			Notify: []string{"ops"}}, {Name: "silent", When: "silence for 1h"}},
 		Stored:  time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC),
 		Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},

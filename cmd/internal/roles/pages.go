@@ -161,6 +161,20 @@ func watched(all []rules.Rule) (shown []model.Rule) {
 		r := &all[i]
 		one := model.Rule{Name: string(r.Name), Kind: r.When.Name(), When: r.When.String(), Match: config.RuleMatch(r),
 			Severity: string(r.Severity), Tenants: r.Match.Tenant}
+		switch k := r.When.(type) {
+		case *rules.Threshold:
+			one.Sensor, one.Limits = k.Sensor, k.Limit.Numbers()
+		case *rules.Rate:
+			one.Sensor = k.Sensor
+		case *rules.Stuck:
+			one.Sensor = k.Sensor
+		case *rules.Silence:
+			one.Sensor = k.Sensor
+		case *rules.Condition:
+			one.Sensor = k.Where.Sensors()[0]
+		case *rules.Count:
+			one.Sensor = k.Where.Sensors()[0]
+		}
 		for _, target := range r.Notify {
 			one.Notify = append(one.Notify, string(target))
 		}

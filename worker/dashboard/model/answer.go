@@ -42,6 +42,9 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, Read, e
 			a.State = Held
 		}
 	}
+	if o.until == 0 {
+		a.Severity = ds.accounts.index.severity(a.Device.Device)
+	}
 	switch {
 	case o.until != 0:
 		a.State = Moved

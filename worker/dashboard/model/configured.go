@@ -85,6 +85,20 @@ type Rule struct {
 	Severity         string
 	Notify           []string // targets
 	Tenants          []string // whose devices it can watch; none: of any
+	Sensor           string   // whose values it is about; empty: of any, or of several
+	Limits           []float64
+}
+
+// Rule returns the rule of a name; the zero Rule where it is no longer configured.
+func (c Configured) Rule(name string) (r Rule) {
+	for _, p := range c {
+		for _, r := range p.Watches {
+			if r.Name == name {
+				return r
+			}
+		}
+	}
+	return Rule{}
 }
 
 // RulesOf returns the rules that can watch devices of a tenant, or of any, and since when they are configured like

@@ -18,13 +18,17 @@ func (is *IncidentAnswers) Incident(ctx context.Context, id schema.IncidentID) (
 		return IncidentAnswer{}, read, err
 	}
 	a := IncidentAnswer{Incident: answers.IncidentOf(&i), Transitions: []Transition{}, Notes: []IncidentNote{},
-		Operations: read.Operations}
+		Told: []IncidentTold{}, Operations: read.Operations}
 	for _, t := range i.Transitions {
 		a.Transitions = append(a.Transitions, Transition{What: t.What, At: t.At.Time().UTC(), Since: t.Since.Time().UTC(),
 			Found: t.Found.Time().UTC(), Value: t.Value, Text: t.Text, Reason: t.Reason, Notify: t.Notify})
 	}
 	for _, n := range i.Notes {
 		a.Notes = append(a.Notes, IncidentNote{What: n.What, At: n.At.Time().UTC(), Who: n.Who, Text: n.Text})
+	}
+	for _, d := range i.Deliveries {
+		a.Told = append(a.Told, IncidentTold{What: d.What, Target: string(d.Target), Outcome: d.Outcome,
+			At: d.At.Time().UTC(), Attempts: d.Attempts})
 	}
 	return a, read, nil
 }

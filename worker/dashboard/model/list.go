@@ -114,6 +114,21 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	return out, nil
 }
 
+// Newest returns a device with its newest value of a sensor, from the index; nil where it is unknown, or of a tenant
+// that ctx may not see.
+func (ls *Lists) Newest(ctx context.Context, device, sensor string) *Dot {
+	x := ls.accounts.index
+	of, visible := x.only(within(ctx))
+	x.mu.RLock()
+	i, known := x.at[device]
+	known = known && visible && of.includes(x.devices[i].tenant)
+	x.mu.RUnlock()
+	if !known {
+		return nil
+	}
+	return &x.dots([]int32{i}, sensor, ls.accounts.silence())[0]
+}
+
 func (d *device) in(b Box) bool {
 	if d.flags&isPlaced == 0 || d.lat < b[1] || d.lat > b[3] {
 		return false

@@ -40,6 +40,7 @@ type Row struct {
 type DeviceAnswer struct {
 	Device    answers.Record   `json:"device"`
 	State     State            `json:"state" enum:"ok silent held revoked moved"`
+	Severity  string           `json:"severity,omitempty" enum:"critical warning info"` // the greatest of its open incidents that are not muted
 	Latest    []Latest         `json:"latest"`
 	Rates     []Rate           `json:"rates,omitempty"` // if a pipeline keeps rates
 	Pipelines []DevicePipeline `json:"pipelines"`

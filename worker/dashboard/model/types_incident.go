@@ -18,6 +18,7 @@ type IncidentAnswer struct {
 	answers.Incident
 	Transitions []Transition   `json:"transitions"` // the oldest first
 	Notes       []IncidentNote `json:"notes"`       // the oldest first
+	Told        []IncidentTold `json:"told"`        // what became of its notifications, the oldest first
 	Operations  int            `json:"operations"`  // storage operations that the answer took
 }
 
@@ -31,6 +32,15 @@ type Transition struct {
 	Text   string    `json:"text"`
 	Reason string    `json:"reason,omitempty"` // of closing, if it is not in the readings
 	Notify bool      `json:"notify"`           // somebody is notified
+}
+
+// An IncidentTold is what became of the notification of one target.
+type IncidentTold struct {
+	What     string    `json:"what" enum:"opened reopened closed"` // that it was told
+	Target   string    `json:"target"`                             // its name in the configuration
+	Outcome  string    `json:"outcome"`                            // sent, failed (it is tried again), given up or muted
+	At       time.Time `json:"at"`
+	Attempts int       `json:"attempts"`
 }
 
 // An IncidentNote is what a person wrote beside an incident.

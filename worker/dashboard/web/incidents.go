@@ -10,6 +10,7 @@ import (
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web/internal/chart"
 )
 
 const (
@@ -43,7 +44,47 @@ func (s *Site) incident(r *http.Request, _ api.Params) (Page, model.Read, error)
 		return nil, model.Read{}, err
 	}
 	a, read, err := s.c.Model.Incidents.Incident(r.Context(), id)
-	return &IncidentPage{Now: time.Now().UTC(), Answer: a}, read, err
+	if err != nil {
+		return nil, read, err
+	}
+	page := &IncidentPage{Now: time.Now().UTC(), Answer: a, Rule: s.c.Model.Accounts.Configured().Rule(a.Rule)}
+	q := page.around()
+	series, charted, err := s.c.Model.Charts.Series(r.Context(), q)
+	page.Series = s.charted(series, err)
+	page.Newest = s.c.Model.Lists.Newest(r.Context(), a.Device, sensorOf(page.Series))
+	return page, read.And(charted), nil
+}
+
+// around returns the query for the values before, in and after the incident.
+func (p IncidentPage) around() model.SeriesQuery {
+	end := p.Now
+	if p.Answer.Closed != nil {
+		end = *p.Answer.Closed
+	}
+	margin := max(30*time.Minute, end.Sub(p.Answer.Since)/4)
+	q := model.SeriesQuery{Device: p.Answer.Device, Sensor: p.Rule.Sensor, From: p.Answer.Since.Add(-margin),
+		To: end.Add(margin).Truncate(time.Minute)}
+	if q.To.After(p.Now) {
+		q.To = p.Now.Truncate(time.Second).Add(time.Second)
+	}
+	return q
+}
+
+func (p IncidentPage) Title() string { return sensorOf(p.Series) + " of " + p.Answer.Device }
+
+// Bands returns the incident as the chart shows it.
+func (p IncidentPage) Bands() []chart.Band {
+	return bands(p.Now, []answers.Incident{p.Answer.Incident})
+}
+
+// Limits returns the limits of the rule. Those of a rate are not of the values.
+func (p IncidentPage) Limits() []float64 { return p.Rule.Limits }
+
+// DeviceAddress returns the page of the device, with the time of the incident.
+func (p IncidentPage) DeviceAddress() string {
+	q := p.around()
+	return address("/devices/"+url.PathEscape(p.Answer.Device), url.Values{"sensor": {q.Sensor},
+		"from": {q.From.UTC().Format(time.RFC3339)}, "to": {q.To.UTC().Format(time.RFC3339)}})
 }
 
 func (p IncidentsPage) query() url.Values {

@@ -8,6 +8,7 @@ import (
 	"furrow/worker/cost"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web/internal/chart"
 )
 
 // A Page is what one template renders: a pointer to one of the structs below.
@@ -43,6 +44,13 @@ func (f foot) May(role schema.Role) bool { return f.Person.May(role) == nil }
 
 func (f *foot) setPerson(p api.Person) { f.Person, f.Stranger = p, p.Role == "" }
 
+// plain is a chart of one sensor, without limits, over which nothing is drawn.
+type plain struct{}
+
+func (plain) Bands() []chart.Band       { return nil }
+func (plain) Overlays() []*model.Series { return nil }
+func (plain) Limits() []float64         { return nil }
+
 // A MapPage is the first page: the overview. It takes the parameters of /v1/map; without a bbox it shows the world.
 type MapPage struct {
 	foot
@@ -73,6 +81,7 @@ type DevicesPage struct {
 // A DevicePage is one device. It takes the parameters of /v1/devices/{id}/series, and with for other sensors.
 type DevicePage struct {
 	foot
+	plain
 	Now      time.Time
 	Answer   model.DeviceAnswer
 	Span     string // as in the address; empty where from and to were given
@@ -99,8 +108,12 @@ type IncidentsPage struct {
 // An IncidentPage is one incident.
 type IncidentPage struct {
 	foot
+	plain
 	Now    time.Time
 	Answer model.IncidentAnswer
+	Rule   model.Rule    // the zero Rule: it is no longer configured
+	Series *model.Series // around the incident; nil: it could not be read
+	Newest *model.Dot    // the device's newest value of that sensor; nil: it has none
 }
 
 // A PipelinesPage shows the state of all pipelines.
@@ -123,6 +136,7 @@ type TenantsPage struct {
 // A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.
 type TenantPage struct {
 	foot
+	plain
 	Tenant  model.Tenant
 	Day     string // such as 2026-11-21
 	Today   string
@@ -155,6 +169,7 @@ type RetentionPage struct {
 // A ReportPage is a tenant's day, week or month. It takes the parameters of /v1/tenants/{tenant}/summary.
 type ReportPage struct {
 	foot
+	plain
 	Tenant  string
 	Day     string // in the period, such as 2026-11-21
 	Today   string

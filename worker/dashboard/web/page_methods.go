@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web/internal/chart"
 )
@@ -138,6 +139,13 @@ func (p DevicePage) Held() bool {
 
 func (p DevicePage) Sensor() string { return sensorOf(p.Series) }
 
+func unitOf(s *model.Series) string {
+	if s == nil {
+		return ""
+	}
+	return s.Unit
+}
+
 func sensorOf(s *model.Series) string {
 	if s == nil {
 		return ""
@@ -193,9 +201,12 @@ func (p DevicePage) Comparisons() (all []Comparison) {
 }
 
 // Bands returns the incidents as the chart shows them.
-func (p DevicePage) Bands() (all []chart.Band) {
-	for _, i := range slices.Backward(p.Incidents) {
-		to, title := p.Now, fmt.Sprintf("%s: %s, since %s UTC: %s", i.Severity, i.Rule,
+func (p DevicePage) Bands() []chart.Band { return bands(p.Now, p.Incidents) }
+
+// bands returns incidents, the newest first, as a chart shows them.
+func bands(now time.Time, incidents []answers.Incident) (all []chart.Band) {
+	for _, i := range slices.Backward(incidents) {
+		to, title := now, fmt.Sprintf("%s: %s, since %s UTC: %s", i.Severity, i.Rule,
 			i.Since.UTC().Format("2 Jan 15:04:05"), i.Text)
 		if i.Closed != nil {
 			to = *i.Closed
@@ -213,12 +224,6 @@ func (p DevicePage) IncidentsAddress() string {
 }
 
 func (p DevicePage) Windows() []string { return []string{"auto", "raw", "1m", "1h", "1d"} }
-
-// Bands returns none: a tenant's day has those of many devices.
-func (p TenantPage) Bands() []chart.Band { return nil }
-
-// Overlays returns none: a tenant's day has one sensor.
-func (p TenantPage) Overlays() []*model.Series { return nil }
 
 func (p DevicesPage) CSV() string {
 	q := filterQuery(p.Query.Filter)

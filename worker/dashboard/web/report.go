@@ -8,7 +8,6 @@ import (
 
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
-	"furrow/worker/dashboard/web/internal/chart"
 )
 
 // The methods below are called by the template of reports.
@@ -59,12 +58,6 @@ func (p ReportPage) Series() *model.Series {
 	}
 	return &p.Summary.Series
 }
-
-// Bands returns none: a report is of many devices.
-func (p ReportPage) Bands() []chart.Band { return nil }
-
-// Overlays returns none: a report has one sensor.
-func (p ReportPage) Overlays() []*model.Series { return nil }
 
 // Grouped names what is side by side: Site, or the label.
 func (p ReportPage) Grouped() string {

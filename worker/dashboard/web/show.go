@@ -62,7 +62,10 @@ func known(v *float64) *float64 {
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // seriesChart draws a series twice, for wide and for narrow screens; the styles show one.
-func seriesChart(title string, s *model.Series, overlays []*model.Series, bands []chart.Band) template.HTML {
+func seriesChart(
+	title string, s *model.Series, overlays []*model.Series, bands []chart.Band,
+	limits []float64,
+) template.HTML {
 	points, _, window := thin(s)
 	desc := "No readings in this time."
 	if len(points) > 0 {
@@ -74,7 +77,7 @@ func seriesChart(title string, s *model.Series, overlays []*model.Series, bands 
 			s.From.UTC().Format("2 Jan 15:04"), s.To.UTC().Format("2 Jan 15:04"), value(low, s.Unit), value(high, s.Unit))
 	}
 	c := chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window, Points: points,
-		Bands: bands}
+		Bands: bands, Limits: limits}
 	for _, o := range overlays {
 		more, _, _ := thin(o)
 		c.Overlays = append(c.Overlays, chart.Overlay{Unit: o.Unit, Points: more})

@@ -26,7 +26,7 @@ func functions(s *static) template.FuncMap {
 		"percent": percent, "abs": math.Abs,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
-		"capital":     capital,
+		"capital": capital, "unit": unitOf,
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
 		"seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
 		"costs": costs, "labels": labels, "json": jsonText,

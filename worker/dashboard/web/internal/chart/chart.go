@@ -22,6 +22,7 @@ type Chart struct {
 	Bars     bool          // instead of a line
 	Overlays []Overlay
 	Bands    []Band
+	Limits   []float64 // that values should not pass; they are within the axis
 }
 
 // An Overlay is another line over the same time. One with the unit of the chart shares its axis. Others have scales of
@@ -58,6 +59,9 @@ func (c Chart) SVG(s Size, class string) string {
 	d.valueAxis()
 	d.timeAxis()
 	d.bandsOfTime()
+	for _, v := range d.Limits {
+		fmt.Fprintf(&d.out, `<path class="limit" d="M%d %.1fH%d"/>`, left, d.y(v), d.edge)
+	}
 	switch {
 	case len(d.Points) == 0 && len(overlays) == 0:
 		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+d.edge)/2,
@@ -110,6 +114,9 @@ type drawing struct {
 func (d *drawing) measure() {
 	for _, p := range d.Points {
 		d.low, d.high = min(d.low, p.Low), max(d.high, p.High)
+	}
+	for _, v := range d.Limits {
+		d.low, d.high = min(d.low, v), max(d.high, v)
 	}
 	switch {
 	case d.Bars: // counts start at zero
