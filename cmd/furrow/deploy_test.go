@@ -210,7 +210,8 @@ func TestDeployRefusesWhatAzureAndKubernetesRefuse(t *testing.T) {
 		}
 	}
 	for _, image := range []string{"furrow:1", "localhost:5000/a/furrow:v1.2.3",
-		"contoso.azurecr.io/team/furrow:2026-11-28", "furrow@sha256:" + strings.Repeat("0a", 32), "furrow:1@sha256:" + strings.Repeat("0a", 32)} {
+		"contoso.azurecr.io/team/furrow:2026-11-28", "furrow@sha256:" + strings.Repeat("0a", 32),
+		"furrow:1@sha256:" + strings.Repeat("0a", 32)} {
 		deployed(t, "kubernetes", "--account contosofleet --image "+image)
 	}
 }
