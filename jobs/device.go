@@ -16,6 +16,10 @@ import (
 // aloneAfter is how long a device that failed within its batch waits before it is tried alone.
 const aloneAfter = 5 * time.Second
 
+// lostAfter is how long devices wait that somebody else has claimed during their job. That may have been a job that folds
+// nothing, such as an audit, and then their rows would wait for the next run.
+const lostAfter = time.Second
+
 // suspicious is how often a batch fails as a whole before its devices are tried one by one, and how often a single
 // device fails before the failure counts as its own.
 const suspicious = 2
@@ -54,6 +58,9 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	}
 	if r.Rest != (schema.Place{}) {
 		all = append(all, follower{of(r.Rest, m.Last, m.Mark), 0})
+	}
+	if n := len(r.Lost); n > 0 && m.Mark == "" {
+		all = append(all, follower{of(r.Lost[0], r.Lost[n-1], ""), lostAfter})
 	}
 	if m.Mark != "" { // others wait for their turns
 		for _, d := range r.Behind {

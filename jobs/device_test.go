@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -372,5 +373,35 @@ func TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues(t *testing.T) {
 				t.Errorf("%s: device %s has %d rows", kind, d, held.Rows)
 			}
 		}
+	}
+}
+
+// TestAnOvertakenJobLeavesNothingToTheNextRun has somebody write the tracking row of a device between the job's read and
+// its claim without folding anything, as the audit of the same run does.
+func TestAnOvertakenJobLeavesNothingToTheNextRun(t *testing.T) {
+	w := jobstest.NewWorld(t, 3, 40)
+	want, f := calm(t, w), w.NewFleet(t)
+	f.FirstHalf(t)
+	partitions, touched := w.Connect(t, nil).Table(f.Names.Partitions("live")), 0
+	p := f.Pipeline(t, watcher(func(r *http.Request, body string) error {
+		if r.Method != http.MethodPost || !strings.Contains(body, partitions.Name) || touched > 0 {
+			return nil
+		}
+		touched++
+		track := f.Track(t, w.Devices[1])
+		row := tables.Entity{PartitionKey: track.PartitionKey, RowKey: track.RowKey}
+		_, err := partitions.Do(context.WithoutCancel(r.Context()), tables.Merge(row, tables.AnyETag))
+		return err
+	}))
+	var line jobstest.Line
+	m := jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: f.Batch.Slot, First: f.Batch.First, Last: f.Batch.Last}
+	if r := jobstest.Do(t, p, m, &line); r.Overtaken != 1 || r.Folded != 2 {
+		t.Fatalf("%+v", r)
+	}
+	if len(line.Delays) != 1 || line.Delays[0] <= 0 || line.Delays[0] > 5*time.Second {
+		t.Errorf("the messages %+v follow after %v", line.Queue, line.Delays)
+	}
+	if line.Work(t, p); !maps.Equal(f.Ends(t), want) {
+		t.Error("the device waits for the next run")
 	}
 }

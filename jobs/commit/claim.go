@@ -28,6 +28,8 @@ func (a *Attempt) ClaimAll(ctx context.Context) error {
 			switch {
 			case found == nil && c.Op.Kind == tables.KindInsert:
 				return Resolution{} // not there yet: try again
+			case found != nil && found.ETag == d.Row.ETag:
+				return Resolution{ETag: found.ETag} // another device of the transaction was taken: try again
 			case found != nil && found.Get(schema.TrackClaim).Text() == a.Claim:
 				return Resolution{Done: true, ETag: found.ETag}
 			}
