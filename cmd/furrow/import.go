@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/history"
 	"furrow/cmd/internal/readings"
 	"furrow/tables/schema"
@@ -99,6 +100,13 @@ func importHistory(c *cli.Context) (err error) {
 	i := history.Import{Registry: d.Registry, Readings: d.Tables.Table(e.Readings), Enrollment: e,
 		Device: schema.DeviceID(c.String("device")), Now: began, DryRun: c.Bool("dry-run"), Workers: c.Int("workers"),
 		Wrong: out.add, Conflict: out.clash, Registered: out.register, Progress: file.progress}
+	if in.HasKeys() {
+		held, err := d.Generations().Holding(c.Context, config.File{})
+		if err != nil {
+			return err
+		}
+		i.Meant = held.Config.Pipelines[0].Meant()
+	}
 	sum, err := i.Run(c.Context, in)
 	return importedHistory(c, historyLine{sum, e.ID, c.Bool("dry-run"), time.Since(began).Seconds(), in.Plan,
 		out.registered}, out, err)

@@ -42,9 +42,11 @@ func ownRows() (all []tables.Entity) {
 // goodIsGood is the configuration of both fleets.
 const goodIsGood = "pipelines: [{name: live, processors: [latest]}]\nquality: {sensor: ok, good: [good]}\n"
 
-func meantRows(t *testing.T, rows []tables.Entity) (all []fold.Sample) {
+// meansGood is what that says.
+func meansGood() fold.Sensors { return fold.Sensors{Quality: "ok", Good: []string{"good"}} }
+
+func meantRows(t *testing.T, rows []tables.Entity, sensors fold.Sensors) (all []fold.Sample) {
 	t.Helper()
-	sensors := fold.Sensors{Quality: "ok", Good: []string{"good"}}
 	for _, e := range rows {
 		r, err := schema.ReadingOf(e)
 		must(t, err)
@@ -58,13 +60,13 @@ func meantRows(t *testing.T, rows []tables.Entity) (all []fold.Sample) {
 
 // ownOutputs returns rows in each form in which programs get readings: as their device sent them, and as their model
 // means them.
-func ownOutputs(t *testing.T, f *fixture, rows []tables.Entity) (sent, meant map[string]string) {
+func ownOutputs(t *testing.T, f *fixture, rows []tables.Entity, model fold.Sensors) (sent, meant map[string]string) {
 	t.Helper()
 	sent, meant = map[string]string{}, map[string]string{}
 	for _, format := range []string{"jsonl", "csv"} {
 		sent["raw."+format] = f.must("query own-1 --raw --from 2025-03-01 --to 2025-03-02 --format " + format)
 	}
-	samples := meantRows(t, rows)
+	samples := meantRows(t, rows, model)
 	for _, format := range []answers.Format{answers.JSONL, answers.CSV, answers.Arrow} {
 		var b bytes.Buffer
 		w := answers.NewWriter(format, &b, answers.Reading{}, nil)
@@ -109,7 +111,7 @@ func TestWhatFurrowWritesIsRead(t *testing.T) {
 	d := newDevice("own-1", "contoso", 2026, 10)
 	d.Enrollment = "e1"
 	f.add(d, rows...)
-	sent, meant := ownOutputs(t, f, rows)
+	sent, meant := ownOutputs(t, f, rows, meansGood())
 	read := func(f *fixture) (all []tables.Entity) {
 		for e, err := range f.client.Table(f.names.Readings()).Entities(t.Context(), tables.Query{}) {
 			must(t, err)
@@ -134,15 +136,15 @@ func TestWhatFurrowWritesIsRead(t *testing.T) {
 	}
 	for name, content := range sent {
 		check(name, content, func(other *fixture, _ []tables.Entity) {
-			if got, _ := ownOutputs(t, other, nil); got[name] != content {
+			if got, _ := ownOutputs(t, other, nil, meansGood()); got[name] != content {
 				t.Errorf("%s becomes\n%s\nwant\n%s", name, got[name], content)
 			}
 		})
 	}
 	for name, content := range meant {
 		check(name, content, func(_ *fixture, got []tables.Entity) {
-			all := meantRows(t, rows)
-			for i, s := range meantRows(t, got) {
+			all := meantRows(t, rows, meansGood())
+			for i, s := range meantRows(t, got, meansGood()) {
 				want := all[i]
 				if !strings.HasSuffix(name, ".parquet") {
 					want.Exact, s.Exact = nil, nil // answers have neither bytes nor more digits than a double
@@ -152,5 +154,17 @@ func TestWhatFurrowWritesIsRead(t *testing.T) {
 				}
 			}
 		})
+	}
+	writeFile(t, "site.yaml", goodIsGood+"sensors: {temp: {as: t, scale: 2}}\n")
+	f.must("config apply site.yaml")
+	model := meansGood()
+	model.Named = map[string]fold.Meaning{"temp": {As: "t", Scale: 2}}
+	_, meant = ownOutputs(t, f, rows, model)
+	for name, content := range meant {
+		writeFile(t, name, content)
+		if out := f.must("import " + name + " --enrollment e1"); !strings.Contains(out, "wrote 0 rows") ||
+			strings.Contains(out, "conflict") {
+			t.Errorf("%s, whose model converts values, into the same fleet:\n%s", name, out)
+		}
 	}
 }

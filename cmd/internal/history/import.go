@@ -15,6 +15,7 @@ import (
 
 	"furrow/cmd/internal/readings"
 	"furrow/cmd/internal/tabular"
+	"furrow/jobs/fold"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -33,6 +34,8 @@ type Import struct {
 	Conflict   func(Conflict)  // called for rows that are stored with other values, one at a time; may be nil
 	Registered func(schema.DeviceID)
 	Progress   func(read, written int64)
+	// Meant returns what the rows of a device mean, to compare what Furrow has written of them; may be nil.
+	Meant func(schema.Member) *fold.Sensors
 
 	memory int // bytes of rows that are sorted at once; zero: maxMemory
 }

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"math"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -26,7 +25,7 @@ func (r *running) device(ctx context.Context, d device, batches <-chan []reading
 	if err != nil {
 		return err
 	}
-	stored := r.storedBetween(ctx, d.id, d.from, d.to)
+	stored := r.storedBetween(ctx, record, d.from, d.to)
 	defer stored.stop()
 	w := &writer{running: r, device: d, record: record}
 	defer func() { err = errors.Join(err, w.end(ctx)) }()
@@ -112,7 +111,7 @@ func (w *writer) insert(ctx context.Context, some []reading, ops []tables.Op) er
 	if !errors.Is(err, tables.ErrExists) {
 		return err
 	}
-	stored := w.storedBetween(ctx, w.device.id, some[0].Key.Ticks, some[len(some)-1].Key.Ticks)
+	stored := w.storedBetween(ctx, w.record, some[0].Key.Ticks, some[len(some)-1].Key.Ticks)
 	defer stored.stop()
 	rest, err := stored.missing(some)
 	if err != nil || len(rest) == 0 {
@@ -160,7 +159,8 @@ func (w *writer) end(ctx context.Context) error {
 // storedRows reads the rows of a device that are stored, in order.
 type storedRows struct {
 	device schema.DeviceID
-	own    bool // rows have the keys of Furrow: one that is stored is the same
+	own    bool          // Furrow wrote the file
+	model  *fold.Sensors // of the device; may be nil
 	tally  *tally
 	next   func() (tables.Page, error, bool)
 	stop   func()
@@ -168,9 +168,12 @@ type storedRows struct {
 	done   bool
 }
 
-func (r *running) storedBetween(ctx context.Context, id schema.DeviceID, from, to tables.Ticks) *storedRows {
-	s := &storedRows{device: id, own: r.in.HasKeys(), tally: r.tally}
-	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Range: tables.Range{Partitions: tables.Is(string(id)),
+func (r *running) storedBetween(ctx context.Context, d schema.Device, from, to tables.Ticks) *storedRows {
+	s := &storedRows{device: d.ID, own: r.in.HasKeys(), tally: r.tally}
+	if r.Meant != nil {
+		s.model = r.Meant(d.Member())
+	}
+	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.ID)),
 		Rows: tables.Keys{From: from.String(), Before: (to + 1).String()}}}))
 	return s
 }
@@ -194,40 +197,10 @@ func (s *storedRows) missing(batch []reading) (missing []reading, err error) {
 		switch {
 		case len(s.rows) == 0 || s.rows[0].RowKey != key:
 			missing = append(missing, r)
-		case !s.own && !sameValues(s.rows[0].Properties, r.Entity().Properties):
+		case sameValues(s.rows[0].Properties, r.Entity().Properties) || s.own && tells(r.Entity(), s.rows[0], s.model):
+		default:
 			s.tally.clash(s.device, r.line, s.rows[0], r.Properties)
 		}
 	}
 	return missing, nil
-}
-
-// sameValues reports whether rows have equal properties, in any order.
-func sameValues(a, b []tables.Property) bool {
-	return maps.EqualFunc(valuesOf(a), valuesOf(b), func(a, b tables.Value) bool {
-		return a == b || numberOf(a) == numberOf(b) && numberOf(a) == numberOf(a) || a.Text() != "" && a.Text() == b.Text()
-	})
-}
-
-// numberOf returns a value as a file may have it: a whole number, or a boolean as 0 and 1. It is NaN for others.
-func numberOf(v tables.Value) float64 {
-	switch v.Type() {
-	case tables.TypeDouble:
-		return v.Float()
-	case tables.TypeBoolean:
-		if v.Boolean() {
-			return 1
-		}
-		return 0
-	case tables.TypeInt32, tables.TypeInt64:
-		return float64(v.Int())
-	}
-	return math.NaN()
-}
-
-func valuesOf(all []tables.Property) map[string]tables.Value {
-	values := map[string]tables.Value{}
-	for _, p := range all {
-		values[p.Name] = p.Value
-	}
-	return values
 }
