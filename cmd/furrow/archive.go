@@ -56,7 +56,7 @@ the readings. A day that is being made again can seem wrong.` +
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				boolFlag("files", "Compare files with the container, too"),
 				boolFlag("readings", "Compare each value with the readings in storage, too"), jsonFlag()),
-			Action: archiveVerify,
+			Action: stoppable(archiveVerify),
 		}, {
 			Name:  "rewrite",
 			Usage: "Make some days again",
@@ -71,7 +71,7 @@ afterwards; a reader that is at an earlier version fails, and begins again.` +
 					"archive rewrite --tenant contoso --log"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				boolFlag("log", "Publish the tables of --tenant as new logs, and make no days"), jsonFlag()),
-			Action: archiveRewrite,
+			Action: stoppable(archiveRewrite),
 		}},
 	}
 }

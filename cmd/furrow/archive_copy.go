@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs/archive"
 	"furrow/tables/schema"
 )
 
@@ -27,7 +28,7 @@ after the other. What furrow device remove --data erases leaves the copy with th
 			durationFlag("token", 0, time.Minute, "Print the container's URL with a token that only reads, for `DURATION`; "+
 				"it takes the account's key"),
 			jsonFlag()),
-		Action: archiveCopy,
+		Action: stoppable(archiveCopy),
 	}
 }
 
@@ -60,13 +61,17 @@ func archiveCopy(c *cli.Context) error {
 			return err
 		}
 	}
+	w := newLongWork(c)
+	w.begin("copying the tables of " + string(scope.tenant))
 	for {
-		n, err := has.Mirror(c.Context, scope.tenant, to)
-		if err != nil && c.Context.Err() != nil {
+		n, err := has.Mirror(c.Context, scope.tenant, to, func(n archive.Copied) {
+			w.reached(w.speed(n.Objects, "object") + ", " + grouped(n.Written) + " written")
+		})
+		if err != nil && c.Context.Err() != nil && durationOf(c, "every") > 0 {
 			return nil
 		}
 		if err != nil {
-			return err
+			return w.ended(err, "what is copied stays: run the same command again to continue")
 		}
 		line.Objects, line.Written, line.Deleted = n.Objects, n.Written, n.Deleted
 		if err := printLine(c, line, line.text()); err != nil || durationOf(c, "every") == 0 {

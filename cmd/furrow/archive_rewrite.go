@@ -50,7 +50,11 @@ func archiveRewrite(c *cli.Context) error {
 	if len(folders) == 0 {
 		return errors.New("there is no such day: no device of that tenant, or the days are not over yet")
 	}
-	for _, folder := range folders {
+	w := newLongWork(c)
+	w.begin("making days again")
+	for i, folder := range folders {
+		w.reached(fmt.Sprintf("%s of %s, %s", folder.When(), folder.Tenant, w.share(int64(i), int64(len(folders)),
+			many(int64(len(folders)), "day"))))
 		if empty, err := days.Empty(c.Context, folder); err != nil {
 			return err
 		} else if empty {
@@ -66,7 +70,7 @@ func archiveRewrite(c *cli.Context) error {
 			return "rewritten", days.Remake(ctx, folder)
 		})
 		if err != nil {
-			return err
+			return w.ended(err, "the days before it are made: continue with --from "+folder.Day.String())
 		}
 		line := rewrittenLine{Tenant: folder.Tenant, Date: folder.When(), Partition: folder.Month.String()}
 		if err := printLine(c, line, fmt.Sprintf("%s %s, partition %s", line.Tenant, line.Date, line.Partition)); err != nil {

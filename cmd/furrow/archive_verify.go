@@ -40,20 +40,23 @@ func archiveVerify(c *cli.Context) error {
 	if c.Bool("readings") && has.Source == nil {
 		return fmt.Errorf("--readings: no pipeline has the processor %s; see furrow config show", archive.Processor.Name)
 	}
-	rows, wrong := int64(0), 0
+	rows, wrong, w := int64(0), 0, newLongWork(c)
+	const again = "run the same command again"
+	w.begin("verifying tables")
 	for tenant, err := range scope.tenants(c.Context, has) {
 		if err != nil {
-			return err
+			return w.ended(err, again)
 		}
 		for held, err := range has.Verify(c.Context, tenant, c.Bool("files"), tables.TicksOf(time.Now())) {
 			if err != nil {
-				return err
+				return w.ended(err, again)
 			}
 			line := verifiedLine(held)
+			w.reached(fmt.Sprintf("%s of %s, %s", held.Table, tenant, w.speed(rows+held.Rows, "row")))
 			if held.Table == archive.ReadingsTable && c.Bool("readings") {
 				more, err := scope.verifyReadings(c, has, tenant)
 				if line.Wrong = append(line.Wrong, more...); err != nil {
-					return err
+					return w.ended(err, again)
 				}
 			}
 			rows, wrong = rows+line.Rows, wrong+len(line.Wrong)

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -29,7 +32,7 @@ one every few hours. Storage that another machine serves sends its backup here, 
 			"backup /mnt/backups/2026-11-22",
 			"backup /mnt/backups/2026-11-22 --storage /srv/fleet --json"),
 		Flags:  append(storageFlags(), jsonFlag()),
-		Action: takeBackup,
+		Action: stoppable(takeBackup),
 	}
 }
 
@@ -63,9 +66,12 @@ func takeBackup(c *cli.Context) (err error) {
 		return err
 	}
 	defer setup.Closing(&err, from.Close)
-	m, err := backup.Take(to, from, storageDirectory(c), ownFiles())
+	w := newLongWork(c)
+	w.begin("writing the backup")
+	dir := storageDirectory(c)
+	m, err := backup.Take(to, w.bytes(from, new(atomic.Int64), sizeOf(dir)), dir, ownFiles())
 	if err != nil {
-		return err
+		return w.ended(err, to+" is no backup, and nothing is left there: run the same command again")
 	}
 	line := lineOfBackup(to, m)
 	if c.Bool("json") {
@@ -77,6 +83,17 @@ func takeBackup(c *cli.Context) (err error) {
 	}
 	_, err = io.WriteString(c.App.Writer, text)
 	return err
+}
+
+// sizeOf returns the bytes of the files in a directory, about as many as its backup has; 0 if that is unknown.
+func sizeOf(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if info, bad := d.Info(); err == nil && bad == nil && !d.IsDir() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes
 }
 
 // ownFiles are what a storage directory has beside storage's own files, and a backup needs.

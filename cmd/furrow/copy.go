@@ -34,7 +34,7 @@ until the last token for FROM has ended.` + examples(
 		Flags: []cli.Flag{namesPrefixFlag(), caFlag(),
 			boolFlag("finish", "Finish the copy: schedulers and workers of FROM are stopped"),
 			jsonFlag(), verboseFlag()},
-		Action: copyFleet,
+		Action: stoppable(copyFleet),
 	}
 }
 
@@ -52,9 +52,15 @@ func copyFleet(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !c.Bool("finish") {
+	w := newLongWork(c)
+	job.Progress = func(p copying.Pass, number, of int) {
+		w.reached(fmt.Sprintf("%s, %d of %d: %s compared, %s written", p.Table, number, of, w.speed(p.Rows, "row"),
+			grouped(p.Written)))
+	}
+	if w.begin("copying table"); !c.Bool("finish") {
 		all, err := job.Once(c.Context)
-		return errors.Join(printPasses(c, all, "Run it again to copy what has changed since, or with --finish."), err)
+		return w.ended(errors.Join(printPasses(c, all, "Run it again to copy what has changed since, or with --finish."),
+			err), copyAgain)
 	}
 	done, err := job.Finished(c.Context)
 	if err != nil {
@@ -64,9 +70,10 @@ func copyFleet(c *cli.Context) error {
 		all, err := job.Finish(c.Context)
 		if err := errors.Join(printPasses(c, all, "Both are equal. Start schedulers, workers and endpoint on TO now; "+
 			"readings that still come to FROM follow."), err); err != nil {
-			return err
+			return w.ended(err, copyAgain)
 		}
 	}
+	w.begin("inserting readings that still come to FROM")
 	n, err := job.Follow(c.Context)
 	if c.Bool("json") {
 		return errors.Join(writeJSONLine(c.App.Writer, copiedLine{Table: job.Names.Readings(), Written: n, Finished: true}),
@@ -76,8 +83,11 @@ func copyFleet(c *cli.Context) error {
 	if err == nil {
 		_, errPrint = io.WriteString(c.App.Writer, "The last token for FROM has ended: it can be removed.\n")
 	}
-	return errors.Join(errPrint, err)
+	return w.ended(errors.Join(errPrint, err), copyAgain)
 }
+
+// copyAgain says how a copy goes on that was told to stop.
+const copyAgain = "what is written stays: run the same command again to continue"
 
 // followPause is the time between two passes of readings after a copy is finished.
 const followPause = time.Minute

@@ -43,7 +43,7 @@ and rows of the future, are reported by number and skipped.` + examples(
 					"furrow device remove --file"},
 				&cli.IntFlag{Name: "workers", Value: 16, Usage: "`NUMBER` of devices that are written at the same time"},
 				jsonFlag())...),
-		Action: importHistory,
+		Action: stoppable(importHistory),
 	}
 }
 
@@ -77,7 +77,7 @@ func importHistory(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	began, show := time.Now(), importProgress(c)
+	began, show := time.Now(), newLongWork(c)
 	file, err := openImport(c, show)
 	if err != nil {
 		return err

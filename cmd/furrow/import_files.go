@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,44 +16,18 @@ import (
 	"furrow/tables/schema"
 )
 
-// An interruptedError says where a command stood when it was told to stop. The program exits with exitStopped.
-type interruptedError struct{ error }
-
-func (e *interruptedError) Unwrap() error { return e.error }
-
-// stoppedEarly marks an error of a command that was told to stop.
-func stoppedEarly(c *cli.Context, err error) error {
-	if c.Context.Err() != nil {
-		return &interruptedError{err}
-	}
-	return err
-}
-
 // An importFile is a file that is read, with the progress of that.
 type importFile struct {
 	*os.File
-	ctx   context.Context
-	show  *progress
+	work  *longWork
 	size  int64
 	done  atomic.Int64 // bytes of the current round
-	began time.Time
 	close func() error
 }
 
-// importProgress begins to show progress, the first after a second.
-func importProgress(c *cli.Context) *progress {
-	every := 10 * time.Second
-	if onTerminal(c.App.ErrWriter) {
-		every = time.Second
-	}
-	show := newProgress(c.App.ErrWriter, every)
-	show.last = show.began.Add(time.Second - every)
-	return show
-}
-
 // openImport opens the file. The standard input is copied first, because it is read twice.
-func openImport(c *cli.Context, show *progress) (*importFile, error) {
-	f := &importFile{ctx: c.Context, show: show}
+func openImport(c *cli.Context, w *longWork) (*importFile, error) {
+	f := &importFile{work: w}
 	name := c.Args().First()
 	var err error
 	if name == "-" {
@@ -85,13 +58,13 @@ func openImport(c *cli.Context, show *progress) (*importFile, error) {
 
 // begin begins another round over the file.
 func (f *importFile) begin(what string) {
-	f.show.stage, f.began = what, time.Now()
+	f.work.begin(what)
 	f.done.Store(0)
 }
 
 func (f *importFile) Read(b []byte) (int, error) {
-	if err := f.ctx.Err(); err != nil {
-		return 0, context.Cause(f.ctx)
+	if f.work.ctx.Err() != nil {
+		return 0, context.Cause(f.work.ctx)
 	}
 	n, err := f.File.Read(b)
 	f.did(n)
@@ -99,8 +72,8 @@ func (f *importFile) Read(b []byte) (int, error) {
 }
 
 func (f *importFile) ReadAt(b []byte, at int64) (int, error) {
-	if err := f.ctx.Err(); err != nil {
-		return 0, context.Cause(f.ctx)
+	if f.work.ctx.Err() != nil {
+		return 0, context.Cause(f.work.ctx)
 	}
 	n, err := f.File.ReadAt(b, at)
 	f.did(n)
@@ -116,29 +89,21 @@ func (f *importFile) Seek(to int64, from int) (int64, error) {
 
 func (f *importFile) did(n int) {
 	done := f.done.Add(int64(n))
-	if f.show.stage == "understanding" {
-		f.show.Wait(f.share(done))
+	if f.work.show.stage == "understanding" {
+		f.work.reached(f.share(done))
 	}
 }
 
 // share says how much of the file is read, and how long the rest takes.
-func (f *importFile) share(done int64) string {
-	if f.size == 0 || done == 0 {
-		return "the file is empty"
-	}
-	part := min(1, float64(done)/float64(f.size))
-	left := time.Duration(float64(time.Since(f.began)) * (1 - part) / part)
-	return fmt.Sprintf("%.0f%% of the file's bytes, %v left", 100*part, left.Round(time.Second))
-}
+func (f *importFile) share(done int64) string { return f.work.share(done, f.size, "the file's bytes") }
 
 // progress shows how far an import is.
 func (f *importFile) progress(read, written int64) {
-	text := fmt.Sprintf("%s, %s written, %s a second", many(read, "line"), many(written, "row"),
-		grouped(int64(float64(read)/max(0.001, time.Since(f.began).Seconds()))))
+	text := f.work.speed(read, "line") + ", " + many(written, "row") + " written"
 	if written == 0 {
 		text += ", " + f.share(f.done.Load())
 	}
-	f.show.Wait(text)
+	f.work.reached(text)
 }
 
 // importFiles write what an import reports to where the flags say.

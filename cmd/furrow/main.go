@@ -3,8 +3,9 @@
 // call do the work.
 //
 // The exit code is 0 if the command succeeded, or if it serves and was told to stop, 1 if something failed, and 2 if
-// the command line was invalid. That of import is 130 if it was told to stop before its end. That of verify is 1 if
-// something differs that nothing explains, and 4 if it could not look at everything.
+// the command line was invalid. That of import, copy, backup, restore and archive is 130 if they were told to stop
+// before their end. That of verify is 1 if something differs that nothing explains, and 4 if it could not look at
+// everything.
 package main
 
 import (

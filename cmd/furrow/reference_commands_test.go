@@ -18,10 +18,11 @@ func commandsPage() string {
 	b.WriteString("# Commands and flags\n\nFlags may stand before or after arguments. `furrow COMMAND --help` shows the " +
 		"same.\n\n")
 	b.WriteString("| exit code | meaning |\n|---|---|\n" +
-		"| 0 | The command did what was asked, or was told to stop by SIGINT or SIGTERM. |\n" +
+		"| 0 | The command did what was asked, or serves and was told to stop by SIGINT or SIGTERM. |\n" +
 		"| 1 | Something failed; of `verify`: something differs that nothing explains. |\n" +
 		"| 2 | The command line was wrong. |\n| 4 | `verify` could not look at everything, or was told to stop. |\n" +
-		"| 130 | `import` was told to stop before its end, and has said where it stands. |\n\n")
+		"| 130 | `import`, `copy`, `backup`, `restore` or `archive` was told to stop before its end, and has said where it " +
+		"stands. |\n\n")
 	b.WriteString("| command | summary |\n|---|---|\n")
 	allCommands(func(name string, c *cli.Command) {
 		fmt.Fprintf(&b, "| [`%s`](#furrow-%s) | %s |\n", name, strings.ReplaceAll(name, " ", "-"), cell(c.Usage))

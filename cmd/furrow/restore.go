@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -35,7 +36,7 @@ everything that was acknowledged before the backup is there, and is folded as af
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "storage", Value: defaultStorage, Usage: "Storage `DIRECTORY` to make"},
 			jsonFlag()},
-		Action: restore,
+		Action: stoppable(restore),
 	}
 }
 
@@ -53,12 +54,20 @@ func restore(c *cli.Context) error {
 	if !setup.IsDirectory(to) {
 		return usagef(c, "--storage takes the directory to make")
 	}
-	m, err := backup.Restore(c.Args().First(), to, func(dir string) (err error) {
+	w, done := newLongWork(c), new(atomic.Int64)
+	w.begin("copying the backup")
+	whole, err := backup.Read(c.Args().First())
+	if err != nil {
+		return err
+	}
+	read := func(file io.Reader) io.Reader { return w.bytes(file, done, whole.Bytes()) }
+	m, err := backup.Restore(c.Args().First(), to, read, func(dir string) (err error) {
+		w.begin("ending the tokens of the backup")
 		ended, err = endRestoredTokens(c.Context, dir, logFor(c))
 		return err
 	})
 	if err != nil {
-		return err
+		return w.ended(err, "nothing is restored: run the same command again")
 	}
 	line := restoredLine{lineOfBackup(to, m), ended}
 	if c.Bool("json") {

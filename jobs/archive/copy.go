@@ -33,8 +33,9 @@ type object struct {
 }
 
 // CopyFrom makes the archive equal to another one, object by object. It may be stopped and repeated: an object whose
-// version was copied is not sent again. An archive that has nothing is not created here.
-func (s *Store) CopyFrom(ctx context.Context, from *Store) (n Copied, err error) {
+// version was copied is not sent again. An archive that has nothing is not created here. progress is told before each
+// object how many there were.
+func (s *Store) CopyFrom(ctx context.Context, from *Store, progress func(Copied)) (n Copied, err error) {
 	source, stop := iter.Pull2(from.objects(ctx, ""))
 	defer stop()
 	there, end := iter.Pull2(s.objects(ctx, ""))
@@ -60,6 +61,7 @@ func (s *Store) CopyFrom(ctx context.Context, from *Store) (n Copied, err error)
 			old, errOld, others = there()
 			continue
 		}
+		progress(n)
 		if n.Objects++; n.Objects == 1 {
 			if err := s.Create(ctx); err != nil {
 				return n, err

@@ -32,7 +32,7 @@ func TestCopyThatFailsAnywhereEndsEqual(t *testing.T) {
 			Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 		var err error
 		for range 200 {
-			if n, err = to.CopyFrom(t.Context(), d.Store); err == nil {
+			if n, err = to.CopyFrom(t.Context(), d.Store, func(archive.Copied) {}); err == nil {
 				break
 			}
 		}

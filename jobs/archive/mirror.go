@@ -19,8 +19,10 @@ import (
 
 // Mirror makes the tables of a tenant in another container equal to what is published of them. A reader of the mirror
 // sees one version after the other, as readers of the archive do: files come before the versions that name them, and go
-// after all others. It may be stopped and repeated.
-func (m *Tables) Mirror(ctx context.Context, t schema.Tenant, to *Store) (n Copied, err error) {
+// after all others. It may be stopped and repeated. progress is told before each object how many there were.
+func (m *Tables) Mirror(
+	ctx context.Context, t schema.Tenant, to *Store, progress func(Copied),
+) (n Copied, err error) {
 	every, err := m.Catalog.Tables(ctx, t)
 	if err != nil {
 		return n, err
@@ -33,7 +35,7 @@ func (m *Tables) Mirror(ctx context.Context, t schema.Tenant, to *Store) (n Copi
 	}
 	for _, table := range every {
 		for try := range commit.Tries {
-			if err = to.mirror(ctx, m.Store, table.Folder(), &n); !errors.Is(err, errNoObject) &&
+			if err = to.mirror(ctx, m.Store, table.Folder(), &n, progress); !errors.Is(err, errNoObject) &&
 				!errors.Is(err, tables.ErrConflict) {
 				break // or a file was cleaned, or a checkpoint was made meanwhile
 			}
@@ -49,7 +51,7 @@ func (m *Tables) Mirror(ctx context.Context, t schema.Tenant, to *Store) (n Copi
 }
 
 // mirror makes one table equal.
-func (s *Store) mirror(ctx context.Context, from *Store, folder string, n *Copied) error {
+func (s *Store) mirror(ctx context.Context, from *Store, folder string, n *Copied, progress func(Copied)) error {
 	log, err := collect(from.objects(ctx, folder+delta.LogFolder)) // files that it names are listed afterwards
 	if err != nil {
 		return err
@@ -70,6 +72,7 @@ func (s *Store) mirror(ctx context.Context, from *Store, folder string, n *Copie
 	for _, o := range slices.Concat(files, log) { // of the log, _last_checkpoint comes last by its name
 		old, is := has[o.name]
 		delete(has, o.name)
+		progress(*n)
 		if n.Objects++; is && old.bytes == o.bytes && old.source == string(o.etag) {
 			continue
 		}

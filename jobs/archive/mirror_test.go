@@ -64,7 +64,7 @@ func TestReadersOfACopySeeOneVersionAfterTheOther(t *testing.T) {
 		}
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
 		for try := 0; ; try++ {
-			_, err := m.Mirror(t.Context(), x.day.Tenant, to)
+			_, err := m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {})
 			whole(fmt.Sprint("round ", round, ", try ", try))
 			if err == nil {
 				break
@@ -95,7 +95,7 @@ func TestReadersOfACopySeeOneVersionAfterTheOther(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Mirror(ctx, x.day.Tenant, to); err == nil {
+	if _, err := m.Mirror(ctx, x.day.Tenant, to, func(archive.Copied) {}); err == nil {
 		t.Error("a copy that is stopped does not say so")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,10 +58,12 @@ func take(t *testing.T) (dir string, m Manifest) {
 
 func noPreparation(string) error { return nil }
 
+func asItIs(r io.Reader) io.Reader { return r }
+
 func TestRestoredDirectoryEqualsTheBackup(t *testing.T) {
 	dir, m := take(t)
 	to := filepath.Join(t.TempDir(), "restored")
-	got := must.Have(Restore(dir, to, noPreparation))(t)
+	got := must.Have(Restore(dir, to, asItIs, noPreparation))(t)
 	if len(got.Files) != len(m.Files) || !got.Taken.Equal(m.Taken) {
 		t.Errorf("restored %+v, want %+v", got, m)
 	}
@@ -89,7 +92,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	}
 	must.Have(Read(dir))(t) // it is as it was
 	to := storage(t)
-	if _, err := Restore(dir, to, noPreparation); err == nil || !strings.Contains(err.Error(), "overwrites nothing") {
+	_, err := Restore(dir, to, asItIs, noPreparation)
+	if err == nil || !strings.Contains(err.Error(), "overwrites nothing") {
 		t.Errorf("restoring over a directory: %v", err)
 	}
 	if all := must.Have(os.ReadDir(to))(t); len(all) != 3 {
@@ -109,7 +113,7 @@ func TestKilledBackupIsNone(t *testing.T) {
 		must.Succeed(t, os.Remove(filepath.Join(dir, last)))
 		names = names[:len(names)-1]
 		to := filepath.Join(t.TempDir(), "restored")
-		if _, err := Restore(dir, to, noPreparation); !errors.Is(err, ErrIncomplete) {
+		if _, err := Restore(dir, to, asItIs, noPreparation); !errors.Is(err, ErrIncomplete) {
 			t.Errorf("without %s and what follows: %v", last, err)
 		}
 		mustBeEmpty(t, filepath.Dir(to))
@@ -163,20 +167,20 @@ func TestDamagedBackupIsRefused(t *testing.T) {
 			}
 			must.Succeed(t, os.WriteFile(path, text, 0o600))
 			to := filepath.Join(t.TempDir(), "restored")
-			if _, err := Restore(dir, to, noPreparation); err == nil {
+			if _, err := Restore(dir, to, asItIs, noPreparation); err == nil {
 				t.Errorf("%s with %d bytes of %d was restored", name, len(text), len(whole))
 			}
 			mustBeEmpty(t, filepath.Dir(to))
 		}
 		must.Succeed(t, os.WriteFile(path, whole, 0o600))
 	}
-	must.Have(Restore(dir, filepath.Join(t.TempDir(), "restored"), noPreparation))(t)
+	must.Have(Restore(dir, filepath.Join(t.TempDir(), "restored"), asItIs, noPreparation))(t)
 }
 
 func TestFailedPreparationRestoresNothing(t *testing.T) {
 	dir, _ := take(t)
 	to := filepath.Join(t.TempDir(), "restored")
-	if _, err := Restore(dir, to, func(string) error { return errBroken }); !errors.Is(err, errBroken) {
+	if _, err := Restore(dir, to, asItIs, func(string) error { return errBroken }); !errors.Is(err, errBroken) {
 		t.Error(err)
 	}
 	mustBeEmpty(t, filepath.Dir(to))

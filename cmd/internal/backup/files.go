@@ -51,14 +51,14 @@ func writeFile(dir, name string, from io.Reader) (File, error) {
 	return File{Name: name, Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// copyFile copies a file as writeFile writes it.
-func copyFile(dir, name, from string) (file File, err error) {
+// copyFile copies a file as writeFile writes it, through read.
+func copyFile(dir, name, from string, read func(io.Reader) io.Reader) (file File, err error) {
 	f, err := os.Open(from)
 	if err != nil {
 		return File{}, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return writeFile(dir, name, f)
+	return writeFile(dir, name, read(f))
 }
 
 // syncFolders has the names in a directory, and in the folders in it, on disk.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -52,7 +53,8 @@ func TestRestoredBackupIsExact(t *testing.T) {
 		_, err := backup.Take(filepath.Join(dir, "backup"), from, "", nil)
 		must.Succeed(t, errors.Join(err, from.Close()))
 		to := filepath.Join(dir, "restored")
-		must.Have(backup.Restore(filepath.Join(dir, "backup"), to, func(string) error { return nil }))(t)
+		must.Have(backup.Restore(filepath.Join(dir, "backup"), to, func(r io.Reader) io.Reader { return r },
+			func(string) error { return nil }))(t)
 		mustEndRight(t, round, to, fleet, least)
 	}
 	stop()

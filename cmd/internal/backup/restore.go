@@ -3,14 +3,17 @@ package backup
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
 
 // Restore makes a storage directory from a complete backup. It refuses a directory that has anything in it, and files
-// that differ from the manifest. prepare is called with the files in a directory of another name, before they get
-// theirs; if it fails, nothing is restored.
-func Restore(from, to string, prepare func(dir string) error) (m Manifest, err error) {
+// that differ from the manifest. Each file is read through read. prepare is called with the files in a directory of
+// another name, before they get theirs; if it fails, nothing is restored.
+func Restore(
+	from, to string, read func(file io.Reader) io.Reader, prepare func(dir string) error,
+) (m Manifest, err error) {
 	if m, err = Read(from); err != nil {
 		return m, err
 	}
@@ -33,7 +36,7 @@ func Restore(from, to string, prepare func(dir string) error) (m Manifest, err e
 		return m, err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	if err = m.restore(from, dir); err == nil {
+	if err = m.restore(from, dir, read); err == nil {
 		err = prepare(dir)
 	}
 	if err == nil {
@@ -45,10 +48,10 @@ func Restore(from, to string, prepare func(dir string) error) (m Manifest, err e
 	return m, syncDir(filepath.Dir(to))
 }
 
-func (m Manifest) restore(from, dir string) error {
+func (m Manifest) restore(from, dir string, read func(io.Reader) io.Reader) error {
 	for _, want := range m.Files {
 		name := filepath.FromSlash(want.Name)
-		got, err := copyFile(dir, want.Name, filepath.Join(from, name))
+		got, err := copyFile(dir, want.Name, filepath.Join(from, name), read)
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (m *Manifest) copy(dir, storage string, names []string) error {
 			if err != nil {
 				return err
 			}
-			file, err := copyFile(dir, filepath.ToSlash(as), path)
+			file, err := copyFile(dir, filepath.ToSlash(as), path, func(r io.Reader) io.Reader { return r })
 			m.Files = append(m.Files, file)
 			return err
 		})

@@ -15,7 +15,7 @@ func TestKilledRestoreLeavesNothingBehindTheNext(t *testing.T) {
 	const as = "FURROW_TEST_RESTORES"
 	dir, _ := take(t)
 	if from := os.Getenv(as); from != "" { // a process that restores until it is killed
-		_, err := Restore(dir, from, func(dir string) error {
+		_, err := Restore(dir, from, asItIs, func(dir string) error {
 			_, err := os.Stdout.WriteString("restoring\n")
 			must.Succeed(t, err)
 			select {}
@@ -29,13 +29,13 @@ func TestKilledRestoreLeavesNothingBehindTheNext(t *testing.T) {
 	must.Succeed(t, other.Start())
 	t.Cleanup(func() { _ = other.Process.Kill() })
 	must.Have(bufio.NewReader(printed).ReadString('\n'))(t)
-	must.Have(Restore(dir, filepath.Join(in, "first"), noPreparation))(t)
+	must.Have(Restore(dir, filepath.Join(in, "first"), asItIs, noPreparation))(t)
 	if all := must.Have(filepath.Glob(filepath.Join(in, unfinished+"*")))(t); len(all) != 2 {
 		t.Errorf("while another process restores: %q", all)
 	}
 	must.Succeed(t, other.Process.Kill())
 	_ = other.Wait() // it was killed
-	must.Have(Restore(dir, filepath.Join(in, "second"), noPreparation))(t)
+	must.Have(Restore(dir, filepath.Join(in, "second"), asItIs, noPreparation))(t)
 	if all := must.Have(filepath.Glob(filepath.Join(in, "*")))(t); len(all) != 2 {
 		t.Errorf("after it was killed: %q", all)
 	}

@@ -23,6 +23,8 @@ type Copy struct {
 	Source string // names the source, without a secret
 	Log    *slog.Logger
 	Pause  time.Duration // between passes of readings after the cut-over
+	// Progress is told how far a pass is, at its beginning and after each thousand rows; may be nil.
+	Progress func(p Pass, number, of int)
 }
 
 // ErrLives means that a process works on an account that must be at rest.
@@ -68,10 +70,16 @@ func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
 	if err != nil {
 		return nil, err
 	}
+	number, of := 0, 0
+	for _, part := range parts {
+		of += len(part.tables)
+	}
 	for i, part := range parts {
 		for _, table := range part.tables {
 			began := time.Now()
-			p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), part.insert, c.keep(table))
+			number++
+			p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), part.insert, c.keep(table),
+				func(p Pass) { c.progress(p, number, of) })
 			if all = append(all, p); err != nil {
 				return all, fmt.Errorf("table %s: %w", table, err)
 			}
@@ -79,7 +87,7 @@ func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
 				"deleted", p.Deleted, "took", time.Since(began).Round(time.Millisecond))
 		}
 		if i == 0 { // objects are at least as new as the marks that asked for them
-			p, err := c.archive(ctx)
+			p, err := c.archive(ctx, func(p Pass) { c.progress(p, number, of) })
 			if p.Rows > 0 || p.Deleted > 0 {
 				all = append(all, p)
 			}
@@ -91,11 +99,17 @@ func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
 	return all, nil
 }
 
+func (c *Copy) progress(p Pass, number, of int) {
+	if c.Progress != nil {
+		c.Progress(p, number, of)
+	}
+}
+
 // errNoBlobs says where the archive cannot go.
 var errNoBlobs = errors.New("destination: the storage account has no Blob endpoint for the archive of the source")
 
 // archive does a pass for the objects of the archive.
-func (c *Copy) archive(ctx context.Context) (Pass, error) {
+func (c *Copy) archive(ctx context.Context, progress func(Pass)) (Pass, error) {
 	p := Pass{Table: c.Names.Archive()}
 	if c.FromArchive == nil {
 		return p, nil
@@ -108,7 +122,9 @@ func (c *Copy) archive(ctx context.Context) (Pass, error) {
 		return p, err
 	}
 	began := time.Now()
-	n, err := c.ToArchive.CopyFrom(ctx, c.FromArchive)
+	n, err := c.ToArchive.CopyFrom(ctx, c.FromArchive, func(n archive.Copied) {
+		progress(Pass{Table: p.Table, Rows: n.Objects, Written: n.Written, Deleted: n.Deleted})
+	})
 	p.Rows, p.Written, p.Deleted = n.Objects, n.Written, n.Deleted
 	if err == nil && n.Objects > 0 {
 		c.Log.InfoContext(ctx, "archive copied", "container", p.Table, "objects", n.Objects, "written", n.Written,

@@ -36,7 +36,7 @@ func (c *Copy) readingsAgain(ctx context.Context) (inserted int64, err error) {
 		return 0, err
 	}
 	for _, table := range names {
-		p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), true, nil)
+		p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), true, nil, func(Pass) {})
 		if inserted += p.Written; err != nil {
 			return inserted, fmt.Errorf("table %s: %w", table, err)
 		}

@@ -28,11 +28,12 @@ type pass struct {
 	ops    []tables.Op // for one partition
 }
 
-// copyTable does one pass. keep says which rows are the fleet's; nil is all.
+// copyTable does one pass, and tells progress how far it is. keep says which rows are the fleet's; nil is all.
 func copyTable(
-	ctx context.Context, from, to *tables.Table, insert bool, keep func(tables.Entity) bool,
+	ctx context.Context, from, to *tables.Table, insert bool, keep func(tables.Entity) bool, progress func(Pass),
 ) (Pass, error) {
 	p := &pass{Pass: Pass{Table: from.Name, Readings: insert}, to: to, insert: insert, keep: keep}
+	progress(p.Pass)
 	if err := to.Create(ctx); err != nil {
 		return p.Pass, err
 	}
@@ -59,7 +60,9 @@ func copyTable(
 			break
 		}
 		if order <= 0 {
-			p.Rows++
+			if p.Rows++; p.Rows%1000 == 0 {
+				progress(p.Pass)
+			}
 			s, more, err = p.next(source)
 		}
 		if order >= 0 && err == nil {
