@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/setup"
-	"furrow/worker/dashboard/model"
 )
 
 const defaultDashboard = "127.0.0.1:10090"
@@ -34,10 +32,12 @@ somebody has access.` + examples(
 	}
 }
 
-// silentFlag belongs to every command that serves the dashboard.
+// silentFlag belongs to every command that serves the dashboard. Units and scripts may still have it.
 func silentFlag() cli.Flag {
-	return durationFlag("silent-after", model.DefaultSilent, time.Second,
-		"`DURATION` without readings after which a device counts as silent")
+	return &cli.StringFlag{Name: "silent-after", Hidden: true, Action: func(c *cli.Context, _ string) error {
+		return usagef(c, "--silent-after is gone: state how often devices send, with every: 1h in a model of the "+
+			"configuration or furrow enrollment set ENROLLMENT --send-every 1h. They are silent after three of these")
+	}}
 }
 
 // tilesFlag belongs to every command that serves the dashboard.

@@ -92,7 +92,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	w.stores, w.pages = s, pages
 	d := w.config
 	activity := access.NewLog(s.Tables, s.Names)
-	shown := model.Config{Silent: durationOf(w.c, "silent-after"), Log: w.log,
+	shown := model.Config{Log: w.log,
 		Accounts: []model.Account{pages.Account(accounts.name(0))}}
 	d.Acts = []admin.Fleet{s.acts(w.log)}
 	d.Acts[0].Pipelines = pages.Acting

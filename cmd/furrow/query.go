@@ -122,12 +122,32 @@ func queryAction(c *cli.Context) error {
 	case c.Bool("raw"):
 		return queryRaw(c, a, all, q)
 	case c.Bool("latest"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] { return f.Outputs().Latest(ctx, f.question) },
-			answers.NewestOf, func(f asked) (string, error) {
-				return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
-			})
+		return queryLatest(c, a, all)
 	}
 	return queryRollups(c, a, all)
+}
+
+// queryLatest prints newest values, and when a device was last heard.
+func queryLatest(c *cli.Context, a *accounts, all []asked) error {
+	now, heard := time.Now(), ""
+	err := printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] {
+		return f.stating(f.Outputs().Latest(c.Context, f.question))
+	}, func(n query.Newest) answers.NewestValues {
+		v := answers.NewestOf(n, now)
+		if heard = fmt.Sprintf("%s was last heard at %s", v.Device, v.Heard.Format(time.RFC3339)); !v.OverdueSince.IsZero() {
+			heard += "; it is overdue since " + v.OverdueSince.Format(time.RFC3339)
+		}
+		return v
+	}, func(f asked) (string, error) {
+		if f.unheard(c.Context) {
+			return fmt.Sprintf("%s is new: it has not sent a reading yet", f.question.Scope), nil
+		}
+		return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
+	})
+	if heard != "" && c.NArg() == 1 && !c.IsSet("sensors") && formatOf(c) != answers.JSONL {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", heard)
+	}
+	return err
 }
 
 // queryRaw prints readings. A condition says how many rows it was tried on.

@@ -2,10 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -16,6 +20,32 @@ type asked struct {
 	number   int // of its --storage
 	question query.Question
 	pipeline schema.Pipeline // the first that is configured
+	// every returns the stated interval of a device.
+	every func(schema.Member) (time.Duration, error)
+}
+
+// stating adds the interval that is stated to the newest values of one device. Of several, what enrollments state is
+// not read.
+func (f asked) stating(found iter.Seq2[query.Newest, error]) iter.Seq2[query.Newest, error] {
+	return func(yield func(query.Newest, error) bool) {
+		for n, err := range found {
+			if err == nil && f.question.Scope.OfDevice() && n.Last > 0 {
+				n.Every, err = f.every(f.question.Scope.Member())
+			}
+			if !yield(n, err) {
+				return
+			}
+		}
+	}
+}
+
+// unheard reports whether the question is about one device that has no reading.
+func (f asked) unheard(ctx context.Context) bool {
+	if !f.question.Scope.OfDevice() {
+		return false
+	}
+	waiting, err := f.Progress().Waiting(ctx, f.question.Scope.Member(), "")
+	return waiting == 0 && (err == nil || errors.Is(err, tables.ErrNoTable))
 }
 
 // ask prepares a question for each account. A device is in one of them.
@@ -54,6 +84,16 @@ func (a *accounts) askOne(i int, q query.Question) (asked, error) {
 		return one, err
 	}
 	one.question.Models, one.pipeline = modelsOf(held.Config), held.Config.Pipelines[0].Name
+	one.every = func(m schema.Member) (time.Duration, error) {
+		if every := held.Config.Model(m).Every; every > 0 || m.Enrollment == "" {
+			return every, nil
+		}
+		e, err := s.enrollments(sas.SealingKey{}).Get(a.c.Context, m.Enrollment)
+		if errors.Is(err, sas.ErrNoEnrollment) {
+			return 0, nil
+		}
+		return sas.StatedInterval(e), err
+	}
 	if q.Filter.Model != "" {
 		_, err = modelNamed(held.Config, q.Filter.Model)
 	}

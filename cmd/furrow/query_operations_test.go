@@ -55,7 +55,7 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 		most int  // requests; a query begins with that of the configuration, and of the record
 		each bool // for each device as well
 	}{
-		{"query d0001 --latest", 2 + 1, false},
+		{"query d0001 --latest", 2 + 1 + 1, false}, // and the enrollment
 		{"query d0001 --raw SPAN", 2 + 1, false},
 		{"query d0001 --raw SPAN --where temperature>0", 2 + 1, false},
 		{"query d0001 --states SPAN", 2 + 1 + 1, false}, // there are none: the newest value says so

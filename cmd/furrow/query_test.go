@@ -555,3 +555,31 @@ models:
 	}
 	f.says(",speed,3,", "query tall --raw --sensors speed --format csv")
 }
+
+// TestNewestValuesSayWhenADeviceWasHeard: also that it is overdue, and that a new one has not sent.
+func TestNewestValuesSayWhenADeviceWasHeard(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant acme --send-every 1h")
+	f.must("device add pump-7 --enrollment plant1")
+	_, errs := f.both("query pump-7 --latest")
+	if !strings.Contains(errs, "pump-7 is new: it has not sent a reading yet") {
+		t.Errorf("of a new device: %s", errs)
+	}
+	heard := time.Now().Add(-5 * time.Hour).UTC().Truncate(time.Second)
+	_, err := f.client.Table("readings").Do(t.Context(), tables.Insert(oil("pump-7", heard, 20)))
+	must(t, err)
+	if _, errs = f.both("query pump-7 --latest"); !strings.Contains(errs, "has to fold readings first") {
+		t.Errorf("before a run: %s", errs)
+	}
+	f.must("schedule --once --pipeline live")
+	f.work()
+	due := heard.Add(3 * time.Hour).Format(time.RFC3339)
+	_, errs = f.both("query pump-7 --latest")
+	if !strings.Contains(errs, "pump-7 was last heard at "+heard.Format(time.RFC3339)+"; it is overdue since "+due) {
+		t.Errorf("of a silent device: %s", errs)
+	}
+	if out := f.must("query pump-7 --latest --json"); !strings.Contains(out, `"overdueSince":"`+due+`"`) {
+		t.Errorf("as JSON: %s", out)
+	}
+}

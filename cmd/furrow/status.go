@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -26,8 +29,9 @@ func statusCommand() *cli.Command {
 		Description: `Lag is the age of the last completed run: older readings are folded. Devices, claims and refolds are those
 that the last run counted when it planned. Rows, rejects and late rows include what workers have reported since
 then, every few seconds. The command warns when the fleet needs 70 % of a limit of storage (furrow help
-limits). It takes a few requests for each pipeline, whatever the size of the fleet; with --tenants one more
-for each thousand devices.` + examples("status", "status --pipeline live --json",
+limits). Where nothing states how often devices send, it proposes what a few of them tell. It takes a few requests
+for each pipeline, and at most 50 for these devices, whatever the size of the fleet; with --tenants one more for
+each thousand devices.` + examples("status", "status --pipeline live --json",
 			"status --tenants"),
 		Flags: append(append(accountsFlags(), pipelineFlags()...),
 			boolFlag("tenants", "Also count the devices of each tenant: far behind, failing, held"), jsonFlag()),
@@ -78,6 +82,8 @@ type pipelineStatus struct {
 	// of all pipelines of the storage, the same in each line; absent if the configuration has none
 	Budget *budget.Budget `json:"budget,omitempty"`
 	Runs   []runStatus    `json:"runs"`
+	// how often devices send that state nothing, as some of them tell; the same in each line
+	Proposals []query.Interval `json:"proposals,omitempty"`
 	// the embedded storage takes nothing new
 	DiskFull bool `json:"diskFull"`
 }
@@ -167,6 +173,10 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		}
 		reads = append(reads, statusRead{p, s})
 	}
+	proposals, err := proposalsOf(c.Context, stores, f)
+	if err != nil {
+		return nil, nil, err
+	}
 	spent := budgetOf(reads)
 	own, shared, err := limitsOf(directoryOf(a.where[number]), reads)
 	if err != nil {
@@ -178,7 +188,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 			return nil, nil, err
 		}
 		out := statusOf(s.pipeline, s.Status, audited)
-		out.Limits, out.Budget = slices.Concat(own[i], shared), spent
+		out.Limits, out.Budget, out.Proposals = slices.Concat(own[i], shared), spent, proposals
 		out.DiskFull = stores.DiskFull()
 		out.NeedsApply = f.Format < archive.Format && slices.ContainsFunc(s.pipeline.Processors, isArchive)
 		if a.several() {
@@ -192,6 +202,36 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		all = append(all, out)
 	}
 	return all, slices.Concat(append(own, shared)...), nil
+}
+
+// proposalsOf returns how often devices send that state nothing.
+func proposalsOf(ctx context.Context, s *stores, f *roles.Fleet) ([]query.Interval, error) {
+	if len(f.Pipelines) == 0 {
+		return nil, nil
+	}
+	stated, err := s.enrollments(sas.SealingKey{}).StatedIntervals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	model := f.Pipelines[0].ModelOf
+	return f.Reader().Rows().Intervals(ctx, func(m schema.Member) time.Duration {
+		return cmp.Or(model(m).Every, stated[m.Enrollment])
+	}, func(m schema.Member) string { return model(m).Name })
+}
+
+// writeProposals prints the proposals of each storage for people.
+func writeProposals(w io.Writer, all []pipelineStatus) error {
+	for i, s := range all {
+		if i > 0 && s.Storage == all[i-1].Storage {
+			continue
+		}
+		for _, one := range s.Proposals {
+			if _, err := io.WriteString(w, "\n"+wrapped(one.String(), 2)+"\n"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // tenantsOf counts the devices of each tenant.
@@ -226,7 +266,7 @@ func printStatuses(c *cli.Context, all []pipelineStatus, of []limits.Limit) erro
 	if c.Bool("json") {
 		return nil
 	}
-	if err := writeBudgets(c.App.Writer, all); err != nil {
+	if err := cmp.Or(writeBudgets(c.App.Writer, all), writeProposals(c.App.Writer, all)); err != nil {
 		return err
 	}
 	return writeLimits(c.App.Writer, of)

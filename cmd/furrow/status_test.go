@@ -7,6 +7,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func TestStatusShowsRuns(t *testing.T) {
@@ -115,5 +116,17 @@ func TestStatusTellsWhatTheArchiveWaitsFor(t *testing.T) {
 		if got := w.status.waitingText(); got != w.want {
 			t.Errorf("%+v: %q, want %q", w.status, got, w.want)
 		}
+	}
+}
+
+// TestStatusProposesHowOftenDevicesSend once for each storage.
+func TestStatusProposesHowOftenDevicesSend(t *testing.T) {
+	var out strings.Builder
+	of := []query.Interval{{Model: "probe", Devices: 87, Looked: 6, Seconds: 3600}}
+	must(t, writeProposals(&out, []pipelineStatus{{Proposals: of}, {Proposals: of}, {Storage: "b"}}))
+	const want = "87 devices of model probe send about every 1h, as 6 of them tell: state every: 1h in the model, and " +
+		"they are silent after three of these"
+	if got := strings.Join(strings.Fields(out.String()), " "); got != want {
+		t.Errorf("%s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs/fold"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
@@ -101,6 +102,10 @@ func finite(f float64) any {
 type NewestValues struct {
 	Device  string                `json:"device" column:"device"`
 	Sensors BySensor[NewestValue] `json:"sensors" each:"sensor" behind:"time"` // by name
+	// time of its newest reading, heartbeats included; absent where some sensors alone are asked for
+	Heard time.Time `json:"heard,omitzero"`
+	// since when it is silent by its stated interval; absent: it is not, or that is unknown
+	OverdueSince time.Time `json:"overdueSince,omitzero"`
 }
 
 // A NewestValue is the newest one of a sensor.
@@ -112,9 +117,15 @@ type NewestValue struct {
 	Unit     string `json:"unit,omitempty" column:"unit"`
 }
 
-// NewestOf returns the newest values of a device.
-func NewestOf(n query.Newest) NewestValues {
+// NewestOf returns the newest values of a device at a time.
+func NewestOf(n query.Newest, now time.Time) NewestValues {
 	out := NewestValues{Device: string(n.Device), Sensors: make(BySensor[NewestValue], 0, len(n.Values))}
+	if n.Last > 0 {
+		out.Heard = n.Last.Time()
+		if due := out.Heard.Add(schema.Overdue * n.Every); n.Every > 0 && due.Before(now) {
+			out.OverdueSince = due
+		}
+	}
 	for i := range n.Values {
 		v := &n.Values[i]
 		out.Sensors.set(v.Sensor, NewestValueOf(v.At, v.SensorValue, n.Model.UnitOf(v.Sensor)))

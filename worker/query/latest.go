@@ -17,6 +17,8 @@ type Newest struct {
 	Device schema.DeviceID
 	Values []latest.Value // in the order of the sensors
 	Heard  tables.Ticks   // of its newest reading without values, if that is newer than all values; zero: none
+	Last   tables.Ticks   // of its newest reading; zero: unknown, because some sensors alone were asked for
+	Every  time.Duration  // stated interval of the device; zero: none, or unknown
 	Model  *Model         // of the device; nil: unknown
 }
 
@@ -50,7 +52,19 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 		}
 		n.Values = append(n.Values, v)
 	}
+	if len(q.Sensors) == 0 {
+		n.Last = n.newest()
+	}
 	return n, len(n.Values) > 0 || n.Heard > 0
+}
+
+// newest returns the time of the newest reading that is known.
+func (n Newest) newest() tables.Ticks {
+	newest := n.Heard
+	for _, v := range n.Values {
+		newest = max(newest, v.At)
+	}
+	return newest
 }
 
 // latestRanges are the rows of the scope's devices in a table with keys as in latest. A tenant's are the ranges that it
@@ -153,10 +167,7 @@ func (f Outputs) NewestTime(ctx context.Context, scope Scope) (newest tables.Tic
 		if err != nil && !isUnreadable(err) {
 			return 0, err
 		}
-		newest = max(newest, n.Heard)
-		for _, v := range n.Values {
-			newest = max(newest, v.At)
-		}
+		newest = max(newest, n.newest())
 	}
 	return newest, nil
 }

@@ -62,6 +62,9 @@ func ScopeOf(m schema.Member) Scope {
 	return Scope{text: string(m.Device), device: &m, ids: id, homes: []Home{home}}
 }
 
+// OfDevice reports whether the scope is one device.
+func (s Scope) OfDevice() bool { return s.device != nil }
+
 // Member returns the membership of the one device of the scope.
 func (s Scope) Member() schema.Member { return *s.device }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
@@ -15,6 +16,7 @@ import (
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/jobs/rules"
+	"furrow/sas"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/dashboard/model"
@@ -44,7 +46,12 @@ func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string)
 // Account returns an account whose pipelines the pages show.
 func (p Pages) Account(name string) model.Account {
 	return model.Account{Name: name, Tables: p.clients.Tables, Queues: p.clients.Queues, Names: p.clients.Names,
-		Pipelines: p.first, Newer: p.newer, DiskFull: p.clients.DiskFull}
+		Pipelines: p.first, Newer: p.newer, Stated: p.clients.stated, DiskFull: p.clients.DiskFull}
+}
+
+// stated returns the intervals that enrollments state.
+func (c *Clients) stated(ctx context.Context) (map[schema.EnrollmentID]time.Duration, error) {
+	return (&sas.Enrollments{Table: c.Tables.Table(c.Names.Enrollments())}).StatedIntervals(ctx)
 }
 
 // newer looks for a newer configuration.
@@ -86,7 +93,7 @@ func (c *Clients) LaterPages(
 // Account returns an account without pipelines, which follow.
 func (l *LaterPages) Account(name string) model.Account {
 	return model.Account{Name: name, Tables: l.clients.Tables, Queues: l.clients.Queues, Names: l.clients.Names,
-		Newer: l.newer, DiskFull: l.clients.DiskFull}
+		Newer: l.newer, Stated: l.clients.stated, DiskFull: l.clients.DiskFull}
 }
 
 func (l *LaterPages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
@@ -135,7 +142,8 @@ func viewed(g generations.Loaded, names []string) (all []model.Pipeline, err err
 
 func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
-		Model: func(d schema.Member) string { return c.Model(d).Name }, Reports: p.Reported(), Budget: p.Budget,
+		Model: func(d schema.Member) string { return c.Model(d).Name },
+		Every: func(d schema.Member) time.Duration { return c.Model(d).Every }, Reports: p.Reported(), Budget: p.Budget,
 		Verifies: p.Verify != nil}
 	if p.Reports != nil {
 		v.By = p.Reports.By

@@ -90,7 +90,7 @@ func parameters() map[string]parameter {
 			"Only incidents of devices that were at this site when they opened."},
 		"sort": {"sort", "query",
 			`{"type": "string", "enum": ["device", "time", "value", "state"], "default": "device"}`,
-			"By ID, by the newest value, by the greatest value, or by state: held, silent, revoked, then ok."},
+			"By ID, by the newest value, by the greatest value, or by state: held, silent, revoked, new, then ok."},
 		"span": {"span", "query", `{"type": "string", "enum": ["1h", "6h", "24h", "7d", "30d", "1y"]}`,
 			"Length up to now, instead of from and to. Default: 24h."},
 		"spanOfSeries": {"span", "query", `{"type": "string", "enum": ["1h", "6h", "24h", "7d", "30d", "1y"]}`,

@@ -156,7 +156,8 @@ func (p *Params) parse(name, text string) (err error) {
 		_, err = schema.IDsWithPrefix(text)
 	case "state":
 		p.State = model.State(text)
-		err = oneOf(text, string(model.OK), string(model.Silent), string(model.Held), string(model.Revoked))
+		err = oneOf(text, string(model.OK), string(model.Unheard), string(model.Silent), string(model.Held),
+			string(model.Revoked))
 	case "sort":
 		p.Sort, err = text, oneOf(text, model.SortDevice, model.SortTime, model.SortValue, model.SortState)
 	case "after":

@@ -46,7 +46,7 @@ func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 		"/v1/sensors?zoom=1":                                   "tenant",
 		"/v1/devices?limit=0":                                  "from 1 to 1000",
 		"/v1/devices?limit=1001":                               "from 1 to 1000",
-		"/v1/devices?state=asleep":                             "ok, silent, held, revoked",
+		"/v1/devices?state=asleep":                             "ok, new, silent, held, revoked",
 		"/v1/devices?label==x":                                 "NAME=TEXT",
 		"/v1/devices?sort=colour":                              "device, time, value",
 		"/v1/devices?prefix=a%00":                              "prefix",

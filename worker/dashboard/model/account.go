@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -22,6 +23,9 @@ type Account struct {
 	// Newer returns the pipelines of a newer configuration, and whether there is one. It is called every
 	// 10 s while somebody uses the dashboard. nil: the pipelines never change.
 	Newer func(context.Context) ([]Pipeline, bool, error)
+	// Stated returns the intervals between readings that enrollments state. It is called every 30 s while somebody uses
+	// the dashboard. nil: none states any.
+	Stated func(context.Context) (map[schema.EnrollmentID]time.Duration, error)
 	// DiskFull reports whether the storage takes nothing new because its disk is full. nil: it never is.
 	DiskFull func() bool
 }
@@ -32,7 +36,8 @@ type account struct {
 	number  uint16 // place among those of the store
 	fleet   query.Fleet
 	current atomic.Pointer[[]Pipeline] // of the newest known configuration
-	loaded  chan struct{}              // closed when all records were read once
+	stated  atomic.Pointer[map[schema.EnrollmentID]time.Duration]
+	loaded  chan struct{} // closed when all records were read once
 	poller  *poller
 	failed  atomic.Bool // it could not be read the last time
 }
@@ -74,6 +79,22 @@ func (a *account) modelOf(m schema.Member) string {
 		}
 	}
 	return ""
+}
+
+// every returns the interval between readings that is stated for a device: by its model, or else by its enrollment.
+func (a *account) every(m schema.Member) time.Duration {
+	for _, p := range a.configured() {
+		if p.Every == nil {
+			continue
+		}
+		if every := p.Every(m); every > 0 {
+			return every
+		}
+	}
+	if stated := a.stated.Load(); stated != nil {
+		return (*stated)[m.Enrollment]
+	}
+	return 0
 }
 
 func (a *account) diskFull() bool { return a.DiskFull != nil && a.DiskFull() }

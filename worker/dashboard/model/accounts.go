@@ -13,11 +13,10 @@ import (
 // Accounts are where a fleet is stored, in one or in several whose answers are joined, and what the poller keeps of it
 // in memory.
 type Accounts struct {
-	all    []*account
-	index  *index
-	watch  *watch
-	log    *slog.Logger
-	silent time.Duration // Config.Silent
+	all   []*account
+	index *index
+	watch *watch
+	log   *slog.Logger
 }
 
 // several reports whether the fleet is in several accounts.
@@ -134,15 +133,11 @@ func (as *Accounts) current(ctx context.Context) (Read, error) {
 	return Read{At: at, Operations: as.operations(), Cached: true}, err
 }
 
-// silence returns the Unix time before which a newest value makes a device silent. Until all values were read
-// once, no device is.
-func (as *Accounts) silence() uint32 {
+// now returns the Unix time that states are of. It is zero until all values were read once: no device is silent or
+// new then.
+func (as *Accounts) now() uint32 {
 	if !as.complete() {
 		return 0
 	}
-	return as.silentBefore()
-}
-
-func (as *Accounts) silentBefore() uint32 {
-	return uint32(max(0, time.Now().Add(-as.silent).Unix()))
+	return uint32(time.Now().Unix())
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"furrow/jobs/latest"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -33,10 +34,17 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, Read, e
 	for _, r := range r.rates {
 		a.Rates = append(a.Rates, ds.newestRate(r, now))
 	}
-	if unix(newest) < ds.accounts.silentBefore() {
-		a.State = Silent
+	every := ds.accounts.accountOf(o.member.Device).every(o.member)
+	a.Heard, a.EverySeconds = timeOfUnix(unix(newest)), every.Seconds()
+	if due := dueAt(unix(newest), seconds(every)); due == 0 {
+		a.State = Unheard
+	} else if due < unix(tables.TicksOf(now)) {
+		a.State, a.OverdueSince = Silent, timeOfUnix(due)
 	}
 	for _, t := range r.tracks {
+		if t.waiting != 0 && a.State == Unheard {
+			a.State = OK // it has sent what is not folded yet
+		}
 		a.Pipelines = append(a.Pipelines, t.answer(now))
 		if t.Failing() {
 			a.State = Held

@@ -11,6 +11,7 @@ type sum struct {
 	from, before int // range in the layer
 	n, numbers   int
 	silent, held int
+	fresh        int   // new devices
 	incidents    int   // devices with open ones
 	severity     uint8 // the greatest of these
 	total        float64
@@ -20,8 +21,8 @@ type sum struct {
 	one          int // the last device
 }
 
-// sum sums a cell. A device whose newest value is older than silence is silent, unless it is revoked or held.
-func (l *layer) sum(c cell, of *selection, silence uint32) sum {
+// sum sums a cell at a time.
+func (l *layer) sum(c cell, of *selection, now uint32) sum {
 	s := sum{cell: c, min: math.Inf(1), max: math.Inf(-1), box: [4]float32{180, 90, -180, -90}}
 	s.from, s.before = c.within(l.codes)
 	for i := s.from; i < s.before; i++ {
@@ -46,7 +47,9 @@ func (l *layer) sum(c cell, of *selection, silence uint32) sum {
 		case flags&isRevoked != 0:
 		case flags&isHeld != 0:
 			s.held++
-		case l.newest[i] < silence:
+		case l.due[i] == 0 && now > 0:
+			s.fresh++
+		case l.due[i] < now:
 			s.silent++
 		}
 	}
@@ -68,7 +71,7 @@ func (s *sum) crowded(zoom float64) bool {
 const splits = 3
 
 // split divides cells that have several devices but are not crowded, because a part may be crowded.
-func (l *layer) split(sums []sum, zoom float64, of *selection, silence uint32) (all []sum) {
+func (l *layer) split(sums []sum, zoom float64, of *selection, now uint32) (all []sum) {
 	for range splits {
 		all = make([]sum, 0, 2*len(sums))
 		for _, s := range sums {
@@ -77,7 +80,7 @@ func (l *layer) split(sums []sum, zoom float64, of *selection, silence uint32) (
 				continue
 			}
 			for i := range uint32(4) {
-				if part := l.sum(cell{s.level + 1, 2*s.x + i%2, 2*s.y + i/2}, of, silence); part.n > 0 {
+				if part := l.sum(cell{s.level + 1, 2*s.x + i%2, 2*s.y + i/2}, of, now); part.n > 0 {
 					all = append(all, part)
 				}
 			}
@@ -91,7 +94,7 @@ func (l *layer) split(sums []sum, zoom float64, of *selection, silence uint32) (
 func (s *sum) cluster() Cluster {
 	n := float64(s.n)
 	c := Cluster{ID: fmt.Sprintf("z%d/%d/%d", s.level, s.x, s.y), N: s.n, Lat: round(s.lat / n), Lon: round(s.lon / n),
-		Silent: s.silent, Held: s.held, Incidents: s.incidents, Severity: severityText(s.severity)}
+		New: s.fresh, Silent: s.silent, Held: s.held, Incidents: s.incidents, Severity: severityText(s.severity)}
 	for i, degrees := range s.box {
 		c.BBox[i] = round(float64(degrees))
 	}

@@ -28,6 +28,7 @@ type Pipeline struct {
 	Sensors func(schema.Member) *fold.Sensors // what a device's rows mean; nil: nothing is known
 	Unit    func(sensor string) string        // nil: none is known
 	Model   func(schema.Member) string        // name of a device's model; nil: there are none
+	Every   func(schema.Member) time.Duration // interval between readings that a device's model states; nil: none
 	Budget  float64                           // US dollars a month of all pipelines; zero: none
 	Keep    []retain.Keep                     // what it deletes; none: it folds
 	Archive bool                              // it keeps tables of the readings

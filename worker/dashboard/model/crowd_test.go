@@ -27,12 +27,16 @@ func seeded(t testing.TB) *rand.Rand {
 
 func deviceID(i int) string { return fmt.Sprintf("d%06d", i) }
 
+// crowdSilent is when devices of a crowd are silent.
+const crowdSilent = 30 * time.Minute
+
 // crowd returns a store with random devices in its index. It reads nothing.
 func crowd(r *rand.Rand, n int) *Store { return crowdAt(r, n, time.Now()) }
 
 // crowdAt has the devices say something in the last minutes before a time.
 func crowdAt(r *rand.Rand, n int, now time.Time) *Store {
-	s := New(Config{Accounts: make([]Account, 1)})
+	every := func(schema.Member) time.Duration { return crowdSilent / schema.Overdue }
+	s := New(Config{Accounts: []Account{{Pipelines: []Pipeline{{Every: every}}}}})
 	s.Accounts.all[0].poller.complete.Store(true)
 	for i := range n {
 		s.arrive(r, i, now)
@@ -89,7 +93,7 @@ func (s *Store) say(r *rand.Rand, i int, now time.Time) {
 	d := &x.devices[at]
 	ago := time.Duration(r.IntN(600)) * time.Second // so that no device becomes silent during the test
 	if r.IntN(2) == 0 {
-		ago += 2 * DefaultSilent
+		ago += crowdSilent
 	}
 	n := query.Newest{Device: schema.DeviceID(d.id), Values: []latest.Value{
 		numberAt(now.Add(-ago), "temperature", math.Round(r.NormFloat64()*20))}}

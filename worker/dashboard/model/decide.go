@@ -53,7 +53,7 @@ func (d *decider) decide(ctx context.Context, f Filter) (Filter, error) {
 	defer d.shares.Give(1, owners...)
 	limited, stop := context.WithTimeout(ctx, d.limit)
 	defer stop()
-	f.holds = d.accounts.index.holding(limited, f, d.accounts.silence())
+	f.holds = d.accounts.index.holding(limited, f, d.accounts.now())
 	if limited.Err() != nil {
 		return f, unlessEnded(ctx, ErrSlow)
 	}
@@ -92,13 +92,13 @@ func unlessEnded(ctx context.Context, err error) error {
 
 // holding returns the devices that a filter with a condition selects; some of them if ctx ends. The lock is held while
 // values are read, and not while the condition is decided.
-func (x *index) holding(ctx context.Context, f Filter, silence uint32) *selection {
+func (x *index) holding(ctx context.Context, f Filter, now uint32) *selection {
 	where := f.Where
 	f.Where = nil
 	s := &selection{}
 	for more := true; more && ctx.Err() == nil; {
 		var some []undecided
-		some, more = x.undecided(f, silence, where, len(s.has))
+		some, more = x.undecided(f, now, where, len(s.has))
 		for _, d := range some {
 			holds := d.selected && where.Holds(d.row(ctx, where.Sensors()))
 			if ctx.Err() != nil {
@@ -122,11 +122,11 @@ type undecided struct {
 
 // undecided returns the next devices from a position on, and whether there are more.
 func (x *index) undecided(
-	f Filter, silence uint32, where *condition.Condition, from int,
+	f Filter, now uint32, where *condition.Condition, from int,
 ) (some []undecided, more bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	m := x.matcher(f, silence)
+	m := x.matcher(f, now)
 	for i := from; i < min(from+decidedLocks, len(x.devices)); i++ {
 		d, one := &x.devices[i], undecided{}
 		if one.selected = m.matches(i); one.selected {

@@ -26,14 +26,14 @@ type matcher struct {
 	model        *uint32
 	label, text  string
 	state        State
-	silence      uint32
+	now          uint32
 	holds        *selection // nil: all
 	index        *index
 }
 
 // matcher returns what selects the devices of a filter. The lock is held.
-func (x *index) matcher(f Filter, silence uint32) *matcher {
-	m := &matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, silence: silence,
+func (x *index) matcher(f Filter, now uint32) *matcher {
+	m := &matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, now: now,
 		none: f.Where != nil && f.holds == nil, holds: f.holds, index: x}
 	number := func(n *names, text string) *uint32 {
 		if text == "" {
@@ -121,7 +121,7 @@ func (m *matcher) matches(i int) bool {
 		m.text):
 		return false
 	default:
-		return (m.state == "" || d.state(m.silence) == m.state) && (m.model == nil || uint32(d.model) == *m.model)
+		return (m.state == "" || d.state(m.now) == m.state) && (m.model == nil || uint32(d.model) == *m.model)
 	}
 }
 
@@ -137,14 +137,14 @@ func (s *selection) includes(device int32) bool {
 }
 
 // selected returns what a filter selects. Without a filter that takes no time.
-func (x *index) selected(f Filter, silence uint32) *selection {
+func (x *index) selected(f Filter, now uint32) *selection {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if f == (Filter{}) {
 		return &selection{all: true, total: len(x.devices)}
 	}
 	s := &selection{has: make([]bool, len(x.devices))}
-	m := x.matcher(f, silence)
+	m := x.matcher(f, now)
 	for i := range x.devices {
 		if m.matches(i) {
 			s.has[i] = true

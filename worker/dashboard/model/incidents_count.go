@@ -45,7 +45,7 @@ func (is *IncidentAnswers) openOf(f Filter) (all []query.Incident, more bool) {
 	x := is.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	m := x.matcher(f, is.accounts.silence())
+	m := x.matcher(f, is.accounts.now())
 	return slices.DeleteFunc(all, func(i query.Incident) bool {
 		at, known := x.at[string(i.ID.Device)]
 		return !known || !m.matches(int(at))

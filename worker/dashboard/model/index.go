@@ -2,9 +2,12 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
@@ -21,7 +24,8 @@ type index struct {
 
 	tenants, sites, sensors, texts, models names
 
-	modelOf func(in uint16, m schema.Member) string // name of the model of a device in an account
+	modelOf func(in uint16, m schema.Member) string        // name of the model of a device in an account
+	everyOf func(in uint16, m schema.Member) time.Duration // its stated interval
 	months  map[monthIn]uint16
 	monthOf []monthIn
 	members []int // devices of each month, by its number
@@ -44,6 +48,8 @@ type device struct {
 	lat, lon float64
 	values   []value // at most maxValues
 	newest   uint32  // Unix time of the newest reading; 0: none
+	every    uint32  // stated seconds between two readings; 0: none are
+	gap      uint32  // seconds between the last two that were seen to arrive; 0: unknown
 	site     uint32
 	tenant   uint16
 	month    uint16
@@ -88,7 +94,8 @@ type monthIn struct {
 
 func newIndex(accounts int) *index {
 	return &index{modelOf: func(uint16, schema.Member) string { return "" }, at: map[string]int32{},
-		months: map[monthIn]uint16{}, former: map[string][]uint16{}, ready: make([]bool, accounts),
+		everyOf: func(uint16, schema.Member) time.Duration { return 0 },
+		months:  map[monthIn]uint16{}, former: map[string][]uint16{}, ready: make([]bool, accounts),
 		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
@@ -216,7 +223,7 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 	}
 	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
 	model, _ := x.models.of(x.modelOf(in, r.Member()), math.MaxUint16)
-	d.model, d.labels = uint16(model), ""
+	d.model, d.labels, d.every = uint16(model), "", seconds(x.everyOf(in, r.Member()))
 	if len(r.Labels) > 0 {
 		text, _ := json.Marshal(r.Labels) // texts can always be encoded
 		d.labels = string(text)
@@ -235,8 +242,11 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		x.placed++
 	}
 	return known < len(x.devices) || moved || d.tenant != was.tenant || d.flags != was.flags || d.site != was.site ||
-		d.labels != was.labels || d.model != was.model
+		d.labels != was.labels || d.model != was.model || d.every != was.every
 }
+
+// seconds returns the whole seconds of a stated interval.
+func seconds(d time.Duration) uint32 { return uint32(d / time.Second) }
 
 // newest takes the newest values of devices of one tenant and month in an account.
 func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) {
@@ -248,9 +258,13 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 		if x.tenants.text(uint32(d.tenant)) != string(p.Tenant) || x.in(d) != in {
 			continue // it has moved from there, or to there, or is shown from another account
 		}
+		was := d.newest
 		changed = x.values(d, n.Values) || changed
 		if n.Heard > 0 && unix(n.Heard) > d.newest {
 			d.newest, changed = unix(n.Heard), true
+		}
+		if was > 0 && d.newest > was {
+			d.gap = d.newest - was
 		}
 	}
 	if changed {
@@ -300,6 +314,29 @@ func (d *device) value(sensor uint16) *value {
 		}
 	}
 	return nil
+}
+
+// proposals returns how often devices send that state nothing, by model.
+func (x *index) proposals() (all []query.Interval) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	devices, gaps := map[uint16]int{}, map[uint16][]time.Duration{}
+	for i := range x.devices {
+		d := &x.devices[i]
+		if d.every != 0 || d.flags&isRevoked != 0 {
+			continue
+		}
+		if devices[d.model]++; d.gap > 0 {
+			gaps[d.model] = append(gaps[d.model], time.Duration(d.gap)*time.Second)
+		}
+	}
+	for _, model := range slices.Sorted(maps.Keys(gaps)) {
+		one := query.Interval{Model: x.models.text(uint32(model)), Devices: devices[model], Looked: len(gaps[model])}
+		if one.Seconds = query.Agreed(gaps[model]).Seconds(); one.Seconds > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // unix returns the Unix time, limited to 32 bits.

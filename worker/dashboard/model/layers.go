@@ -19,7 +19,7 @@ type ground struct {
 type layer struct {
 	*ground
 	numbers []float64 // NaN: the device has none
-	newest  []uint32
+	due     []uint32  // as of devices
 	flags   []uint8
 
 	doubtful []bool // not in the scale
@@ -40,12 +40,12 @@ func (ms *Maps) layer(sensor string) *layer {
 			ms.ground = x.ground()
 		}
 		n := len(ms.ground.devices)
-		k := &layer{ground: ms.ground, numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n),
+		k := &layer{ground: ms.ground, numbers: make([]float64, n), due: make([]uint32, n), flags: make([]uint8, n),
 			doubtful: make([]bool, n)}
 		number, known := x.sensors.number[sensor]
 		for i, at := range k.devices {
 			d := &x.devices[at]
-			k.newest[i], k.flags[i] = d.newest, d.flags
+			k.due[i], k.flags[i] = d.due(), d.flags
 			k.numbers[i] = math.NaN()
 			if !known {
 				continue

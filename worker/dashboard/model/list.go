@@ -21,7 +21,7 @@ type ListQuery struct {
 }
 
 // Orders of a list: by ID, the newest value first, the greatest value first, or the exceptions first: held, silent,
-// then revoked devices.
+// revoked, then new devices.
 const (
 	SortDevice = "device"
 	SortTime   = "time"
@@ -64,9 +64,9 @@ func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, er
 func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
 	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
-	x, silence := ls.accounts.index, ls.accounts.silence()
+	x, now := ls.accounts.index, ls.accounts.now()
 	if q.Sensor == "" {
-		of := x.selected(q.Filter, silence)
+		of := x.selected(q.Filter, now)
 		q.Sensor = ls.sensors.shown(q.Tenant, func(i int) bool {
 			return of.includes(int32(i)) && (q.Box == nil || x.devices[i].in(*q.Box))
 		})
@@ -80,7 +80,7 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	sensor, sensed := x.sensors.number[q.Sensor]
-	matcher := x.matcher(q.Filter, silence)
+	matcher := x.matcher(q.Filter, now)
 	first := smallest{limit: q.Limit + 1}
 	for i := range x.devices {
 		d := &x.devices[i]
@@ -93,7 +93,7 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		case q.Sort == SortTime:
 			rank.Number = float64(d.newest)
 		case q.Sort == SortState:
-			rank.Number = d.state(silence).urgency()
+			rank.Number = d.state(now).urgency()
 		case q.Sort == SortValue && sensed:
 			rank.value(x, d.value(uint16(sensor)))
 		case q.Sort == SortValue:
@@ -109,7 +109,7 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		out.Next = chosen[len(chosen)-1].rank.text(cursor)
 	}
 	for _, c := range chosen {
-		out.Devices = append(out.Devices, x.row(&x.devices[c.at], uint16(sensor), sensed, silence))
+		out.Devices = append(out.Devices, x.row(&x.devices[c.at], uint16(sensor), sensed, now))
 	}
 	return out, nil
 }
@@ -126,7 +126,7 @@ func (ls *Lists) Newest(ctx context.Context, device, sensor string) *Dot {
 	if !known {
 		return nil
 	}
-	return &x.dots([]int32{i}, sensor, ls.accounts.silence())[0]
+	return &x.dots([]int32{i}, sensor, ls.accounts.now())[0]
 }
 
 func (d *device) in(b Box) bool {
@@ -140,11 +140,12 @@ func (d *device) in(b Box) bool {
 }
 
 // row returns a row of a list. The lock is held.
-func (x *index) row(d *device, sensor uint16, sensed bool, silence uint32) Row {
+func (x *index) row(d *device, sensor uint16, sensed bool, now uint32) Row {
 	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site),
 		Labels: labelsOf(d.labels), Model: x.models.text(uint32(d.model)),
-		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest),
-		Severity: severityText(severityIn(d.flags))}
+		Month: x.monthOf[d.month].String(), State: d.state(now), Time: timeOfUnix(d.newest),
+		OverdueSince: d.overdueSince(now),
+		Severity:     severityText(severityIn(d.flags))}
 	if d.flags&isPlaced != 0 {
 		lat, lon := d.lat, d.lon
 		r.Lat, r.Lon = &lat, &lon

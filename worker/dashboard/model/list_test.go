@@ -90,7 +90,7 @@ func meets(s *Store, d *device, ask ListQuery) bool {
 		(ask.Site == "" || x.sites.text(d.site) == ask.Site) && hasLabel(d, ask.Label) &&
 		strings.Contains(d.id, strings.ToLower(ask.Text)) &&
 		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) &&
-		(ask.State == "" || d.state(s.Accounts.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
+		(ask.State == "" || d.state(s.Accounts.now()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
 }
 
 func hasLabel(d *device, label string) bool {
@@ -116,7 +116,7 @@ func order(by string, a, b Row) int {
 	return cmp.Compare(a.Device, b.Device)
 }
 
-var worstFirst = []State{Held, Silent, Revoked, OK}
+var worstFirst = []State{Held, Silent, Revoked, Unheard, OK}
 
 func newestOf(r Row) (t time.Time) {
 	if r.Time != nil {

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
+
+	"furrow/tables/schema"
 )
 
 // A MapQuery asks for a map. The zero MapQuery is the whole world.
@@ -46,8 +49,8 @@ func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 // mapAt returns the map of the index as it is.
 func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	q.Box = cmp.Or(q.Box, World())
-	silence := ms.accounts.silence()
-	of := ms.accounts.index.selected(q.Filter, silence)
+	now := ms.accounts.now()
+	of := ms.accounts.index.selected(q.Filter, now)
 	if q.Sensor == "" {
 		q.Sensor = ms.sensors.shown(q.Tenant, func(i int) bool {
 			return of.includes(int32(i)) && ms.accounts.index.devices[i].in(q.Box)
@@ -59,14 +62,14 @@ func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	l := ms.layer(q.Sensor)
 	sums := make([]sum, 0, 256)
 	for _, c := range q.Box.cells(q.Zoom) {
-		if sum := l.sum(c, of, silence); sum.n > 0 {
+		if sum := l.sum(c, of, now); sum.n > 0 {
 			sums = append(sums, sum)
 			m.InView += sum.n
 		}
 	}
 	m.Scale = l.scale(sums, of)
 	if m.InView <= maxDots {
-		sums = l.split(sums, q.Zoom, of, silence)
+		sums = l.split(sums, q.Zoom, of, now)
 	}
 	var single []int32
 	for i := range sums {
@@ -83,7 +86,7 @@ func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 			m.Clusters = append(m.Clusters, sum.cluster())
 		}
 	}
-	m.Devices = ms.accounts.index.dots(single, q.Sensor, silence)
+	m.Devices = ms.accounts.index.dots(single, q.Sensor, now)
 	return m
 }
 
@@ -130,14 +133,14 @@ func (x *index) total(of tenantFilter) (n int) {
 	return n
 }
 
-func (x *index) dots(devices []int32, sensor string, silence uint32) []Dot {
+func (x *index) dots(devices []int32, sensor string, now uint32) []Dot {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	number, known := x.sensors.number[sensor]
 	dots := make([]Dot, 0, len(devices))
 	for _, i := range devices {
 		d := &x.devices[i]
-		dot := Dot{Device: d.id, Lat: d.lat, Lon: d.lon, State: d.state(silence), Time: timeOfUnix(d.newest),
+		dot := Dot{Device: d.id, Lat: d.lat, Lon: d.lon, State: d.state(now), Time: timeOfUnix(d.newest),
 			Severity: severityText(severityIn(d.flags))}
 		if known {
 			if v := d.value(uint16(number)); v != nil {
@@ -149,17 +152,40 @@ func (x *index) dots(devices []int32, sensor string, silence uint32) []Dot {
 	return dots
 }
 
-// state returns a device's state. Revoked comes before held, and held before silent.
-func (d *device) state(silence uint32) State {
+// state returns a device's state at a time. Revoked comes before held, and held before new and silent.
+func (d *device) state(now uint32) State {
 	switch {
 	case d.flags&isRevoked != 0:
 		return Revoked
 	case d.flags&isHeld != 0:
 		return Held
-	case d.newest < silence:
+	case d.due() == 0 && now > 0:
+		return Unheard
+	case d.due() < now:
 		return Silent
 	}
 	return OK
+}
+
+// due returns the Unix time from which a device is silent: zero if it is new, and never if nobody states its interval.
+func (d *device) due() uint32 { return dueAt(d.newest, d.every) }
+
+func dueAt(newest, every uint32) uint32 {
+	switch {
+	case newest == 0:
+		return 0
+	case every == 0:
+		return math.MaxUint32
+	}
+	return uint32(min(uint64(newest)+schema.Overdue*uint64(every), math.MaxUint32))
+}
+
+// overdueSince returns since when a device is silent, or nil.
+func (d *device) overdueSince(now uint32) *time.Time {
+	if d.state(now) != Silent {
+		return nil
+	}
+	return timeOfUnix(d.due())
 }
 
 func (x *index) shown(v *value) any {

@@ -34,7 +34,7 @@ func TestMapHasExactlyTheDevicesInView(t *testing.T) {
 					continue
 				}
 				if inAny(cells, d) {
-					want.add(d.state(s.Accounts.silence()), number(s.Accounts.index, d, m.Sensor))
+					want.add(d.state(s.Accounts.now()), number(s.Accounts.index, d, m.Sensor))
 				} else if d.in(ask.Box) {
 					t.Fatalf("%+v: %s at %v, %v is in the box and in none of its cells", ask, d.id, d.lat, d.lon)
 				}
@@ -56,7 +56,8 @@ func TestMapHasExactlyTheDevicesInView(t *testing.T) {
 				}
 				got.add(d.State, v)
 			}
-			if got.n != want.n || got.silent != want.silent || got.held != want.held || got.numbers != want.numbers ||
+			if got.n != want.n || got.fresh != want.fresh || got.silent != want.silent || got.held != want.held ||
+				got.numbers != want.numbers ||
 				math.Abs(got.total-want.total) > 1e-6*(1+math.Abs(want.total)) {
 				t.Fatalf("%+v: the map has %+v, want %+v", ask, got, want)
 			}
@@ -78,13 +79,15 @@ func TestMapHasExactlyTheDevicesInView(t *testing.T) {
 
 // sumOf sums the devices in a part of the world.
 type sumOf struct {
-	n, silent, held, numbers int
-	total                    float64
+	n, fresh, silent, held, numbers int
+	total                           float64
 }
 
 func (s *sumOf) add(state State, v float64) {
 	s.n++
 	switch state {
+	case Unheard:
+		s.fresh++
 	case Silent:
 		s.silent++
 	case Held:
@@ -98,7 +101,7 @@ func (s *sumOf) add(state State, v float64) {
 
 // cluster adds a cluster, where every device with a number counts with the mean.
 func (s *sumOf) cluster(c Cluster) {
-	s.n, s.silent, s.held = s.n+c.N, s.silent+c.Silent, s.held+c.Held
+	s.n, s.fresh, s.silent, s.held = s.n+c.N, s.fresh+c.New, s.silent+c.Silent, s.held+c.Held
 	if c.Mean != nil {
 		s.numbers += c.Numbers
 		s.total += *c.Mean * float64(c.Numbers)
@@ -180,9 +183,15 @@ func marksOf(m Map) map[string]any {
 	return marks
 }
 
-// TestStatesOfADevice proves their precedence: a revoked device is not silent.
+// TestStatesOfADevice proves their precedence: a revoked device is not silent. A device is new until it has sent, and
+// silent after three of the intervals that are stated for it.
 func TestStatesOfADevice(t *testing.T) {
-	s := New(Config{Accounts: make([]Account, 1), Silent: 10 * time.Minute})
+	s := New(Config{Accounts: []Account{{Pipelines: []Pipeline{{Every: func(m schema.Member) time.Duration {
+		if m.Device == "unstated" {
+			return 0
+		}
+		return 4 * time.Minute
+	}}}}}})
 	s.Accounts.all[0].poller.complete.Store(true)
 	now := time.Now()
 	for id, c := range map[string]struct {
@@ -192,8 +201,11 @@ func TestStatesOfADevice(t *testing.T) {
 		want   State
 	}{
 		"fresh":           {time.Minute, schema.Active, false, OK},
-		"old":             {11 * time.Minute, schema.Active, false, Silent},
-		"never":           {0, schema.Active, false, Silent},
+		"late":            {11 * time.Minute, schema.Active, false, OK},
+		"old":             {13 * time.Minute, schema.Active, false, Silent},
+		"unstated":        {100 * time.Hour, schema.Active, false, OK},
+		"never":           {0, schema.Active, false, Unheard},
+		"never, revoked":  {0, schema.Revoked, false, Revoked},
 		"held":            {time.Minute, schema.Active, true, Held},
 		"held-and-old":    {time.Hour, schema.Active, true, Held},
 		"revoked":         {time.Minute, schema.Revoked, false, Revoked},
@@ -216,6 +228,14 @@ func TestStatesOfADevice(t *testing.T) {
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
 			t.Errorf("%s: %+v, %v; want %s", id, list, err, c.want)
 		}
+		var overdue *time.Time
+		if c.want == Silent {
+			since := now.Add(12*time.Minute - c.ago).UTC().Truncate(time.Second)
+			overdue = &since
+		}
+		if got := list.Devices[0].OverdueSince; !reflect.DeepEqual(got, overdue) {
+			t.Errorf("%s is overdue since %v, want %v", id, got, overdue)
+		}
 	}
 	// One device is released, and another is active again.
 	s.Accounts.index.held(monthOf{"live", monthIn{0, schema.Month{Year: 2026, Month: 11}}}, nil)
@@ -227,10 +247,10 @@ func TestStatesOfADevice(t *testing.T) {
 	}
 }
 
-func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
+func TestNobodyIsNewBeforeTheNewestValuesAreRead(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1)})
 	s.Accounts.index.records(0, []schema.Device{{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}})
-	for _, want := range []State{OK, Silent} {
+	for _, want := range []State{OK, Unheard} {
 		if list, err := s.Lists.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
 		}
@@ -255,5 +275,27 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	}
 	if m = s.Maps.mapAt(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
 		t.Errorf("at street level: %+v", m)
+	}
+}
+
+// TestIntervalsAreProposedFromWhatArrives for devices that state nothing.
+func TestIntervalsAreProposedFromWhatArrives(t *testing.T) {
+	s := New(Config{Accounts: make([]Account, 1)})
+	x, month, now := s.Accounts.index, schema.Month{Year: 2026, Month: 11}, time.Now()
+	for i := range 4 {
+		id := schema.DeviceID(fmt.Sprint("d", i))
+		x.records(0, []schema.Device{{ID: id, Tenant: "t", Month: month}})
+		for n := range 2 {
+			at := now.Add(time.Duration(n)*time.Hour + time.Duration(i)*time.Second)
+			if i == 3 && n == 1 {
+				break // nothing of it has arrived since
+			}
+			x.newest(0, schema.LatestPartition{Tenant: "t", Month: month},
+				[]query.Newest{{Device: id, Values: []latest.Value{numberAt(at, "x", 1)}}})
+		}
+	}
+	want := []query.Interval{{Devices: 4, Looked: 3, Seconds: 3600}}
+	if got := x.proposals(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -70,7 +70,7 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 				}
 				out.RowsRead, out.Count, after = out.RowsRead+1, out.Count+1, id
 				newest.Model = units
-				if !yield(answers.NewestOf(newest), nil) {
+				if !yield(answers.NewestOf(newest, time.Now()), nil) {
 					return
 				}
 			}
@@ -82,7 +82,10 @@ func (x *index) newestOf(id string, sensors []string) query.Newest {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	d := &x.devices[x.at[id]]
-	row := query.Newest{Device: schema.DeviceID(id)}
+	row := query.Newest{Device: schema.DeviceID(id), Every: time.Duration(d.every) * time.Second}
+	if d.newest > 0 {
+		row.Last = tables.TicksOf(time.Unix(int64(d.newest), 0))
+	}
 	values := slices.Clone(d.values)
 	slices.SortFunc(values, func(a, b value) int {
 		return strings.Compare(x.sensors.all[a.sensor], x.sensors.all[b.sensor])

@@ -12,6 +12,7 @@ import (
 type Overview struct {
 	At      time.Time `json:"at"`
 	Devices int       `json:"devices"`
+	New     int       `json:"new"` // devices that have not sent their first reading
 	Silent  int       `json:"silent"`
 	Held    int       `json:"held"`
 	Revoked int       `json:"revoked"`
@@ -40,7 +41,7 @@ func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
 	if f, err = ms.decider.decide(ctx, f); err != nil {
 		return Overview{}, err
 	}
-	out := ms.accounts.index.overview(f, ms.accounts.silence())
+	out := ms.accounts.index.overview(f, ms.accounts.now())
 	out.Incidents = ms.incidents.countOpen(f)
 	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
 	if perMinute, lag, known := ms.accounts.pace(time.Now()); known && f == (Filter{}) {
@@ -50,10 +51,10 @@ func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
 	return out, nil
 }
 
-func (x *index) overview(f Filter, silence uint32) (out Overview) {
+func (x *index) overview(f Filter, now uint32) (out Overview) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	m := x.matcher(f, silence)
+	m := x.matcher(f, now)
 	for i := range x.devices {
 		d := &x.devices[i]
 		if !m.matches(i) {
@@ -63,7 +64,9 @@ func (x *index) overview(f Filter, silence uint32) (out Overview) {
 		if d.flags&isPlaced != 0 {
 			out.Placed++
 		}
-		switch d.state(silence) {
+		switch d.state(now) {
+		case Unheard:
+			out.New++
 		case Silent:
 			out.Silent++
 		case Held:

@@ -19,7 +19,7 @@ func TestOverviewCountsWhatTheListShows(t *testing.T) {
 	s := crowd(r, 900)
 	for range 40 {
 		f := someFilter(r)
-		got := s.Accounts.index.overview(f, s.Accounts.silence())
+		got := s.Accounts.index.overview(f, s.Accounts.now())
 		counts := map[State]int{}
 		list := must.Have(s.Lists.list(ListQuery{Filter: f, Limit: MaxListed}))(t)
 		placed := 0
@@ -29,8 +29,9 @@ func TestOverviewCountsWhatTheListShows(t *testing.T) {
 				placed++
 			}
 		}
-		want := Overview{Devices: list.Total, Silent: counts[Silent], Held: counts[Held], Revoked: counts[Revoked],
-			Placed: placed}
+		want := Overview{Devices: list.Total, New: counts[Unheard], Silent: counts[Silent], Held: counts[Held],
+			Revoked: counts[Revoked],
+			Placed:  placed}
 		if got != want {
 			t.Errorf("%+v: %+v, want %+v", f, got, want)
 		}

@@ -48,7 +48,7 @@ func (ps *Pipelines) All(ctx context.Context) (PipelinesAnswer, Read, error) {
 			read = read.And(r)
 		}
 	}
-	out.Budget, out.Operations = newBudget(spent), read.Operations
+	out.Budget, out.Proposals, out.Operations = newBudget(spent), ps.accounts.index.proposals(), read.Operations
 	return out, read, err
 }
 

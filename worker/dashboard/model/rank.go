@@ -35,10 +35,12 @@ func (r *rank) value(x *index, v *value) {
 func (s State) urgency() float64 {
 	switch s {
 	case Held:
-		return 3
+		return 4
 	case Silent:
-		return 2
+		return 3
 	case Revoked:
+		return 2
+	case Unheard:
 		return 1
 	}
 	return 0

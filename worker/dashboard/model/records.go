@@ -104,7 +104,8 @@ func (x *index) add(in uint16, m schema.Member) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, known := x.at[string(m.Device)]; !known {
-		x.device(string(m.Device), m.Tenant, monthIn{in, m.Month})
+		i := x.device(string(m.Device), m.Tenant, monthIn{in, m.Month})
+		x.devices[i].every = seconds(x.everyOf(in, m))
 		x.touch()
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -157,6 +158,9 @@ func (p *poller) status(ctx context.Context) error {
 	if time.Since(p.statuses) < statusInterval {
 		return nil
 	}
+	if err := p.intervals(ctx); err != nil {
+		return err
+	}
 	changes, err := collect(p.account.fleet.Devices().StatusChanges(ctx), new(query.Skipped))
 	if err != nil {
 		return err
@@ -166,4 +170,20 @@ func (p *poller) status(ctx context.Context) error {
 	}
 	p.statuses = time.Now()
 	return nil
+}
+
+// intervals reads what enrollments state, and the records of all devices again where that has changed.
+func (p *poller) intervals(ctx context.Context) error {
+	if p.account.Stated == nil {
+		return nil
+	}
+	is, err := p.account.Stated(ctx)
+	if err != nil {
+		p.accounts.log.WarnContext(ctx, "enrollments unavailable; intervals are those read before", "error", err)
+		return nil
+	}
+	if was := p.account.stated.Swap(&is); was == nil && len(is) == 0 || was != nil && maps.Equal(*was, is) {
+		return nil
+	}
+	return p.allRecords(ctx)
 }

@@ -51,7 +51,7 @@ func (fr *FleetRows) selectedHomes(ctx context.Context, q FleetQuery, apart int,
 	if q.Filter, err = fr.decider.decide(ctx, q.Filter); err != nil {
 		return nil, err
 	}
-	all := fr.accounts.index.candidates(q, fr.accounts.silence())
+	all := fr.accounts.index.candidates(q, fr.accounts.now())
 	var homes []home
 	if former {
 		for at, ids := range fr.accounts.index.left(q) {
@@ -86,10 +86,10 @@ func (fr *FleetRows) selectedHomes(ctx context.Context, q FleetQuery, apart int,
 }
 
 // candidates returns all devices where they are now, and which of them a question selects.
-func (x *index) candidates(q FleetQuery, silence uint32) map[place][]candidate {
+func (x *index) candidates(q FleetQuery, now uint32) map[place][]candidate {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	m := x.matcher(q.Filter, silence)
+	m := x.matcher(q.Filter, now)
 	all := map[place][]candidate{}
 	for i := range x.devices {
 		d := &x.devices[i]

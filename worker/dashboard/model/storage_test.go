@@ -43,7 +43,8 @@ func look(t *testing.T, s *Store) {
 func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	now := time.Now()
-	f.Add(t, schema.Device{ID: "bottle-1", Tenant: "clinic"}, schema.Device{ID: "rig-1"})
+	f.Add(t, schema.Device{ID: "bottle-1", Tenant: "clinic"}, schema.Device{ID: "rig-1"},
+		schema.Device{ID: "rig-2"})
 	f.Send(t, "bottle-1", now.Add(-time.Hour), map[string]any{"mass": 20.0})
 	f.Send(t, "bottle-1", now.Add(-time.Minute), nil)
 	for i, sensor := range []string{"rpm", "temperature", "rpm", "vibration"} {
@@ -53,12 +54,21 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	list, _, err := s.Lists.Devices(t.Context(), ListQuery{})
-	if err != nil || len(list.Devices) != 2 || list.Devices[0].State != OK ||
+	if err != nil || len(list.Devices) != 3 || list.Devices[0].State != OK || list.Devices[2].State != Unheard ||
 		now.Sub(*list.Devices[0].Time) > 2*time.Minute {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if d, _, err := s.Devices.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 {
+	if d, _, err := s.Devices.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 ||
+		now.Sub(*d.Heard) > 2*time.Minute {
 		t.Errorf("%+v, %v", d, err)
+	}
+	if d, _, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != Unheard || d.Heard != nil {
+		t.Errorf("a new device: %+v, %v", d, err)
+	}
+	f.Send(t, "rig-2", now.Add(-time.Minute), map[string]any{"rpm": 1.0})
+	s.Devices.kept = newCache[deviceRead]()
+	if d, _, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != OK {
+		t.Errorf("a device whose first reading is not folded: %+v, %v", d, err)
 	}
 	if c, _, err := s.Tenants.Tenant(t.Context(), "contoso"); err != nil || c.ReadingsToday != 4 && now.UTC().Hour() > 0 {
 		t.Errorf("%+v, %v", c, err)

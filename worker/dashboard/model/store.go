@@ -17,15 +17,10 @@ import (
 type Config struct {
 	Accounts []Account // of the fleet; at least one
 
-	// Silent is the age of a device's newest reading from which it counts as silent; zero means DefaultSilent.
-	Silent time.Duration
 	// Interval is the time between two polls; zero means 3 s.
 	Interval time.Duration
 	Log      *slog.Logger // nil: slog.Default()
 }
-
-// DefaultSilent is the default of Config.Silent.
-const DefaultSilent = 15 * time.Minute
 
 // A Store answers questions about a fleet: each of its parts, those of one subject. It is safe for concurrent use.
 type Store struct {
@@ -54,8 +49,7 @@ type Store struct {
 func New(c Config) *Store {
 	x, open := newIndex(len(c.Accounts)), &openSet{of: map[tenantIn]*tenantOpen{}}
 	interval := cmp.Or(c.Interval, pollInterval)
-	all := &Accounts{index: x, watch: newWatch(2*interval, len(c.Accounts)), log: cmp.Or(c.Log, slog.Default()),
-		silent: cmp.Or(c.Silent, DefaultSilent)}
+	all := &Accounts{index: x, watch: newWatch(2*interval, len(c.Accounts)), log: cmp.Or(c.Log, slog.Default())}
 	for i, a := range c.Accounts {
 		one := newAccount(i, a)
 		one.poller = &poller{accounts: all, account: one, open: open, interval: interval, runs: newRunLog(one),
@@ -63,6 +57,7 @@ func New(c Config) *Store {
 		all.all = append(all.all, one)
 	}
 	x.modelOf = func(in uint16, m schema.Member) string { return all.all[in].modelOf(m) }
+	x.everyOf = func(in uint16, m schema.Member) time.Duration { return all.all[in].every(m) }
 	s := &Store{Accounts: all, decider: newDecider(all),
 		Sensors:    &Census{all, newMemo[sensed](x, maxCensus, censusAge)},
 		Owners:     &Owners{all, newCache[owner]()},

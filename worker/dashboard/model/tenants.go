@@ -89,14 +89,14 @@ func (ts *Tenants) Names(ctx context.Context) []string {
 
 // tallies returns the tenants that ctx may see, by name.
 func (ts *Tenants) tallies(ctx context.Context) []Tenant {
-	all := ts.accounts.index.tallies(ts.accounts.silence())
+	all := ts.accounts.index.tallies(ts.accounts.now())
 	if only := within(ctx); only != "" {
 		all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant != only })
 	}
 	return all
 }
 
-func (x *index) tallies(silence uint32) []Tenant {
+func (x *index) tallies(now uint32) []Tenant {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	all := make([]Tenant, len(x.tenants.all))
@@ -107,7 +107,9 @@ func (x *index) tallies(silence uint32) []Tenant {
 		d := &x.devices[i]
 		t := &all[d.tenant]
 		t.Devices++
-		switch d.state(silence) {
+		switch d.state(now) {
+		case Unheard:
+			t.New++
 		case Silent:
 			t.Silent++
 		case Held:

@@ -21,9 +21,9 @@ type DeviceList struct {
 // A Row is a device in a list.
 type Row struct {
 	Device string            `json:"device" column:"device"`
-	State  State             `json:"state" column:"state" enum:"ok silent held revoked"`
+	State  State             `json:"state" column:"state" enum:"ok new silent held revoked"`
 	Value  any               `json:"value" column:"value,text"`    // a number, a text, or null
-	Time   *time.Time        `json:"time,omitempty" column:"time"` // time of its newest value
+	Time   *time.Time        `json:"time,omitempty" column:"time"` // when it was last heard, heartbeats included
 	Tenant string            `json:"tenant" column:"tenant"`
 	Site   string            `json:"site,omitempty" column:"site"`
 	Model  string            `json:"model,omitempty" column:"model"` // name of its model
@@ -31,6 +31,8 @@ type Row struct {
 	Lat    *float64          `json:"lat,omitempty" column:"lat"`
 	Lon    *float64          `json:"lon,omitempty" column:"lon"`
 	Month  string            `json:"month" column:"month"` // month of deployment
+	// since when it is silent; absent if it is not
+	OverdueSince *time.Time `json:"overdueSince,omitempty" column:"overdue_since"`
 
 	// the greatest of its open incidents that are not muted
 	Severity string `json:"severity,omitempty" column:"severity" enum:"critical warning info"`
@@ -38,9 +40,15 @@ type Row struct {
 
 // A DeviceAnswer is the answer of /v1/devices/{id}.
 type DeviceAnswer struct {
-	Device    answers.Record   `json:"device"`
-	State     State            `json:"state" enum:"ok silent held revoked moved"`
-	Severity  string           `json:"severity,omitempty" enum:"critical warning info"` // the greatest of its open incidents that are not muted
+	Device answers.Record `json:"device"`
+	State  State          `json:"state" enum:"ok new silent held revoked moved"`
+	Heard  *time.Time     `json:"heard,omitempty"` // time of its newest reading, heartbeats included
+	// interval between two readings that its model or its enrollment states; absent: none
+	EverySeconds float64 `json:"everySeconds,omitempty"`
+	// since when it is silent; absent if it is not
+	OverdueSince *time.Time `json:"overdueSince,omitempty"`
+	// the greatest of its open incidents that are not muted
+	Severity  string           `json:"severity,omitempty" enum:"critical warning info"`
 	Latest    []Latest         `json:"latest"`
 	Rates     []Rate           `json:"rates,omitempty"` // if a pipeline keeps rates
 	Pipelines []DevicePipeline `json:"pipelines"`

@@ -46,6 +46,7 @@ type Cluster struct {
 	Mean    *float64 `json:"mean,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
+	New     int      `json:"new,omitempty"` // devices that have not sent their first reading
 	Silent  int      `json:"silent,omitempty"`
 	Held    int      `json:"held,omitempty"`
 	BBox    Box      `json:"bbox"` // west, south, east and north, in degrees
@@ -60,7 +61,8 @@ type State string
 // All states.
 const (
 	OK      State = "ok"
-	Silent  State = "silent"
+	Unheard State = "new"    // it has not sent its first reading
+	Silent  State = "silent" // nothing was heard for three of the intervals that are stated for it
 	Held    State = "held"
 	Revoked State = "revoked"
 	Moved   State = "moved" // of a single device, for a tenant that had it
@@ -73,7 +75,7 @@ type Dot struct {
 	Lon    float64    `json:"lon"`
 	Value  any        `json:"value"` // a number, a text, or null
 	Time   *time.Time `json:"time,omitempty"`
-	State  State      `json:"state" enum:"ok silent held revoked"`
+	State  State      `json:"state" enum:"ok new silent held revoked"`
 
 	Severity string `json:"severity,omitempty" enum:"critical warning info"` // the greatest of its open incidents that are not muted
 }

@@ -4,12 +4,15 @@ import (
 	"time"
 
 	"furrow/worker/budget"
+	"furrow/worker/query"
 )
 
 // PipelinesAnswer is the answer of /v1/pipelines.
 type PipelinesAnswer struct {
 	Pipelines []PipelineStatus `json:"pipelines"`
 	Budget    *Budget          `json:"budget,omitempty"` // absent: the configuration has none
+	// How often devices send that state nothing, as some of them tell by what has arrived while somebody looked.
+	Proposals []query.Interval `json:"proposals,omitempty"`
 	// storage operations that reading this took, possibly for another request
 	Operations int `json:"operations"`
 }
@@ -110,6 +113,7 @@ type Tenant struct {
 	Devices       int    `json:"devices"`
 	ReadingsToday int64  `json:"readingsToday"`       // folded readings of numbers since midnight UTC
 	Estimated     bool   `json:"estimated,omitempty"` // ReadingsToday is extrapolated from some devices
+	New           int    `json:"new"`                 // devices that have not sent their first reading
 	Silent        int    `json:"silent"`
 	Held          int    `json:"held"`
 }

@@ -204,7 +204,7 @@ func near(lat, lon *float64) string {
 
 func stateClass(s any) model.State {
 	switch s := model.State(fmt.Sprint(s)); s {
-	case model.Silent, model.Held, model.Revoked:
+	case model.Unheard, model.Silent, model.Held, model.Revoked:
 		return s
 	}
 	return model.OK
@@ -218,7 +218,9 @@ func severityClass(s any) string {
 	return "info"
 }
 
-func states() []model.State { return []model.State{model.OK, model.Silent, model.Held, model.Revoked} }
+func states() []model.State {
+	return []model.State{model.OK, model.Unheard, model.Silent, model.Held, model.Revoked}
+}
 
 func sorts() []Option {
 	return []Option{{model.SortState, "exceptions first"}, {model.SortDevice, "name"}, {model.SortValue, "value"},
@@ -247,6 +249,9 @@ func clusterText(c model.Cluster, unit string) string {
 	text := plural(c.N, "device")
 	if c.Mean != nil {
 		text += ", mean " + value(c.Mean, unit)
+	}
+	if c.New > 0 {
+		text += ", " + count(c.New) + " new"
 	}
 	if c.Silent > 0 {
 		text += ", " + count(c.Silent) + " silent"

@@ -1,7 +1,7 @@
 import { count, short, value } from "./text.js";
 
 const svg = "http://www.w3.org/2000/svg";
-const states = new Set(["ok", "silent", "held", "revoked"]);
+const states = new Set(["ok", "new", "silent", "held", "revoked"]);
 const severities = new Set(["critical", "warning", "info"]);
 
 // A List lists the devices in view, a page at a time.

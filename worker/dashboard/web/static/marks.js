@@ -194,7 +194,7 @@ function apart(laid, small) {
 
 function joined(a, b) {
   const sum = (name) => (a[name] ?? 0) + (b[name] ?? 0);
-  const numbers = sum("numbers"), all = { ...a, n: a.n + b.n, numbers, silent: sum("silent"), held: sum("held"), incidents: sum("incidents") };
+  const numbers = sum("numbers"), all = { ...a, n: a.n + b.n, numbers, new: sum("new"), silent: sum("silent"), held: sum("held"), incidents: sum("incidents") };
   all.severity = ["critical", "warning", "info"].find((s) => s === a.severity || s === b.severity);
   if (numbers) all.mean = ((a.mean ?? 0) * (a.numbers ?? 0) + (b.mean ?? 0) * (b.numbers ?? 0)) / numbers;
   for (const [name, pick] of [["min", Math.min], ["max", Math.max]]) all[name] = pick(a[name] ?? b[name], b[name] ?? a[name]);

@@ -72,6 +72,12 @@ function drawState(c, { m: { device }, x, y, r }, colour, name) {
   c.lineWidth = 1.5;
   c.strokeStyle = colour("--mark-edge");
   switch (device.state) {
+    case "new":
+      circle(c, x, y, r - 1);
+      c.fillStyle = colour("--card");
+      c.fill();
+      c.strokeStyle = colour("--silent-mark");
+      return c.stroke();
     case "silent":
       c.beginPath();
       for (const [dx, dy] of [[0, -r - 1], [r + 1, 0], [0, r + 1], [-r - 1, 0]]) c.lineTo(x + dx, y + dy);

@@ -33,7 +33,7 @@ function ofCluster(c, unit) {
     if (c.numbers && c.numbers < c.n) lines.push(line("small", `of ${count(c.numbers)} that have a number`));
     lines.push(line("small", `${value(c.min, unit)} to ${value(c.max, unit)}`));
   }
-  const troubles = [c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`, c.incidents && `${count(c.incidents)} with open incidents`].filter(Boolean);
+  const troubles = [c.new && `${count(c.new)} new`, c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`, c.incidents && `${count(c.incidents)} with open incidents`].filter(Boolean);
   if (troubles.length) lines.push(line("small", troubles.join(", ")));
   return lines;
 }
