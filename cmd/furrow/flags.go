@@ -28,7 +28,7 @@ func verboseFlag() cli.Flag { return boolFlag("verbose", "Log every message, slo
 
 // logFormatFlag belongs to every command that runs until it is stopped.
 func logFormatFlag() cli.Flag {
-	return &cli.StringFlag{Name: logFormat, Value: "text", EnvVars: []string{"FURROW_LOG_FORMAT"},
+	return &cli.StringFlag{Name: logFormat, Value: "text", EnvVars: []string{logFormatVariable},
 		Usage: "`FORMAT` of the log: text or json, an object a line",
 		Action: func(c *cli.Context, format string) error {
 			if format != "text" && format != "json" {
@@ -38,7 +38,11 @@ func logFormatFlag() cli.Flag {
 		}}
 }
 
-const logFormat = "log-format"
+// The names of the format of the log, as a flag and in the environment.
+const (
+	logFormat         = "log-format"
+	logFormatVariable = "FURROW_LOG_FORMAT"
+)
 
 func caFlag() cli.Flag {
 	return &cli.StringFlag{Name: "ca",

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -111,8 +112,8 @@ func TestRunsAreTracedAndNoSecretIsTold(t *testing.T) {
 	for _, role := range []string{"up", "worker", "dashboard"} {
 		for line := range strings.Lines(said[role].String()) {
 			var l struct{ Time, Level, Msg string }
-			if !strings.HasSuffix(line, "\n") || strings.HasPrefix(line, "warning: ") {
-				continue // a line that is being written, and advice to people
+			if !strings.HasSuffix(line, "\n") {
+				continue // it is being written
 			}
 			if json.Unmarshal([]byte(line), &l) != nil || l.Time == "" || l.Level == "" || l.Msg == "" {
 				t.Errorf("%s logs %q", role, line)
@@ -193,4 +194,37 @@ func (o *outsideWorld) String() string {
 		b.WriteString(s.String() + "\n")
 	}
 	return b.String()
+}
+
+// TestEveryLineOfALogInJSONIsJSON: also warnings, and the error that ends a process. Durations say their unit.
+func TestEveryLineOfALogInJSONIsJSON(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ line, format string }{
+		{"up --storage " + t.TempDir() + " --listen 0.0.0.0:0 --storage-port 0 --no-dashboard --metrics nonsense", "json"},
+		{"worker --storage AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a --log-format=json", ""},
+		{"sas --storage nowhere --log-format json", "text"},
+		{"schedule --nothing", "json"},
+	} {
+		said := &lockedBuffer{}
+		cmd := startProcess(t, io.Discard, said, []string{logFormatVariable + "=" + c.format}, strings.Fields(c.line)...)
+		if err := cmd.Wait(); err == nil {
+			t.Errorf("%s ends well", c.line)
+		}
+		lines := 0
+		for line := range strings.Lines(said.String()) {
+			var l struct{ Time, Level, Msg string }
+			lines++
+			if json.Unmarshal([]byte(line), &l) != nil || l.Time == "" || l.Level == "" || l.Msg == "" {
+				t.Errorf("%s logs %q", c.line, line)
+			}
+		}
+		if lines == 0 {
+			t.Errorf("%s says nothing", c.line)
+		}
+	}
+	var log strings.Builder
+	newLog(&log, "json", slog.LevelInfo).Info("x", "took", 1500*time.Millisecond)
+	if !strings.Contains(log.String(), `"took":"1.5s"`) {
+		t.Errorf("a duration is %s", &log)
+	}
 }

@@ -37,6 +37,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		defer stop()
 	}
 	app := newApp(stdin, stdout, stderr)
+	if logsJSON(app.Commands, args) {
+		stderr = jsonWriter{stderr}
+		app.ErrWriter = stderr
+	}
 	if len(args) > 1 && args[1] == completeCommand {
 		return complete(ctx, app, args[2:])
 	}

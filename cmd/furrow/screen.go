@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"unicode/utf8"
 
@@ -93,19 +92,6 @@ func (t *tlsScreen) text(who string) string {
 		text += fmt.Sprintf("%s have to trust %s, SHA-256\n  %s\n", who, t.CAFile, t.CAFingerprint)
 	}
 	return text
-}
-
-// logFor returns a log on standard error.
-func logFor(c *cli.Context) *slog.Logger {
-	level := slog.LevelInfo
-	if c.Bool("verbose") {
-		level = slog.LevelDebug
-	}
-	options := &slog.HandlerOptions{Level: level}
-	if c.String(logFormat) == "json" {
-		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options))
-	}
-	return slog.New(slog.NewTextHandler(c.App.ErrWriter, options))
 }
 
 // quoted quotes a word for a POSIX shell.
