@@ -38,6 +38,7 @@ func needMonitoring(t *testing.T) {
 type alert struct {
 	Alert       string
 	Expr        string
+	Status      string // firing or resolved
 	Labels      map[string]string
 	Annotations map[string]string
 }
@@ -144,7 +145,7 @@ func TestAlertsReachAlertmanagerOnce(t *testing.T) {
 
 	healthy := scrapedRoles(t)
 	targets := append(slices.Clone(healthy), strings.TrimPrefix(troubled.URL, "http://"))
-	manager := startAlertmanager(t, dir, receiver.URL)
+	manager, _ := startAlertmanager(t, dir, receiver.URL, false)
 	prometheus := startPrometheus(t, dir, manager, targets, downAt)
 	for _, q := range panelQueries(t, text(t, "deploy/monitoring/dashboard.json")) {
 		await(t, q, func() bool { return ran(t, prometheus, q) > 0 || strings.Contains(q, "> 0") })
@@ -197,8 +198,8 @@ func scrapedRoles(t *testing.T) (targets []string) {
 	return targets
 }
 
-// listening starts a server of the Prometheus project, and returns its URL.
-func listening(t *testing.T, name string, args ...string) string {
+// listening starts a server of the Prometheus project, and returns its URL, and what stops it in good order.
+func listening(t *testing.T, name string, args ...string) (server string, stop func()) {
 	t.Helper()
 	errs := &lockedBuffer{}
 	cmd := exec.Command(name, append(args, "--web.listen-address=127.0.0.1:0")...)
@@ -207,18 +208,19 @@ func listening(t *testing.T, name string, args ...string) string {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	at := regexp.MustCompile(`msg="Listening on" address=(\S+)`)
 	await(t, errs, func() bool { return at.MatchString(errs.String()) })
-	server := "http://" + at.FindStringSubmatch(errs.String())[1]
+	server = "http://" + at.FindStringSubmatch(errs.String())[1]
 	await(t, errs, func() bool { status, _ := fetched(t, server+"/-/ready"); return status == http.StatusOK })
-	return server
+	return server, func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() }
 }
 
-func startAlertmanager(t *testing.T, dir, receiver string) string {
+// startAlertmanager starts one that tells a receiver of alerts, and if resolved of their end. It keeps what it told.
+func startAlertmanager(t *testing.T, dir, receiver string, resolved bool) (server string, stop func()) {
 	t.Helper()
 	config := filepath.Join(dir, "alertmanager.yaml")
 	writeFile(t, config, fmt.Sprintf(`
-route: {receiver: test, group_by: ["..."], group_wait: 0s, repeat_interval: 1h}
-receivers: [{name: test, webhook_configs: [{url: %q, send_resolved: false}]}]
-`, receiver))
+route: {receiver: test, group_by: ["..."], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}
+receivers: [{name: test, webhook_configs: [{url: %q, send_resolved: %v}]}]
+`, receiver, resolved))
 	return listening(t, "prometheus-alertmanager", "--config.file="+config, "--cluster.listen-address=",
 		"--storage.path="+filepath.Join(dir, "alerts"))
 }
@@ -234,7 +236,8 @@ rule_files: [rules.yaml]
 alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}
 scrape_configs: [{job_name: furrow, static_configs: [{targets: %s}]}]
 `, strings.TrimPrefix(manager, "http://"), list))
-	return listening(t, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "series"))
+	server, _ := listening(t, "prometheus", "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "series"))
+	return server
 }
 
 // ran runs a query, and returns the number of series in its answer.
