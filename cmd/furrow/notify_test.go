@@ -82,9 +82,19 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 		t.Errorf("it is gone: %+v", off)
 	}
 	f.says("turned off, last failure: it answered 410", "status")
+	about := jsonOf[answers.Incident](t, f.must("incident list --tenant furrow --json"))
+	if len(about) != 1 || about[0].Rule != "target-off" || about[0].Device != "furrow:live" {
+		t.Fatalf("incidents of furrow: %+v", about)
+	}
+	f.says("target ops is turned off", "incident list")
+	f.says("tickets", "incident show", about[0].ID)
+	f.must("incident ack", about[0].ID)
 	gone.Store(false)
 	f.says("ops: put back 0 notifications; what waits is tried now", "notify redrive ops")
 	f.work() // no run is needed
+	if open := jsonOf[answers.Incident](t, f.must("incident list --tenant furrow --json")); len(open) > 0 {
+		t.Errorf("when it is on again: %+v", open)
+	}
 	id := jsonOf[answers.Incident](t, f.must("incident list --tenant acme --json"))[0].ID
 	if !strings.Contains(got(), `"delivery":"`+id+`~1~ops","id":"`+id+`","what":"opened"`) {
 		t.Errorf("the webhook has got %s", got())

@@ -223,6 +223,22 @@ func TestTargetThatIsGoneAgainIsAnotherIncident(t *testing.T) {
 	}
 }
 
+// TestTargetsThatAreGoneTogetherAreTwoIncidents: in the same second, of the same pipeline.
+func TestTargetsThatAreGoneTogetherAreTwoIncidents(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	other := f.hook(rec.server.URL)
+	other.Name = "other"
+	n := f.notifier(f.client, f.hook(rec.server.URL), other)
+	rec.refuse = func(*http.Request, cloudEvent) int { return http.StatusGone }
+	f.happenAtOnce(n, 1, "ops", "other")
+	for _, target := range []schema.Target{"ops", "other", "ops", "other"} {
+		deliver(t, n, target)
+	}
+	if open := f.open("furrow"); len(open) != 2 || open[0].ID.Device != "furrow:live" {
+		t.Errorf("open: %+v", open)
+	}
+}
+
 // open returns the open incidents of a tenant, by their index.
 func (f *fixture) open(tenant schema.Tenant) (all []schema.Transition) {
 	f.t.Helper()

@@ -19,6 +19,9 @@ type Notifier struct {
 	Format   int64 // of rows, as schema.Format
 	// Enqueue puts a text into a queue of the account. It may be nil.
 	Enqueue func(ctx context.Context, queue, text string) error
+	// Itself returns the device furrow:PIPELINE, whose incidents those of Furrow itself are, and registers it first. It
+	// may be nil: the device is registered, or nobody looks.
+	Itself func(ctx context.Context, now tables.Ticks) (schema.Member, error)
 	// Roots returns the authorities of certificates of targets. It, and what it returns, may be nil: those of the system.
 	Roots func() *x509.CertPool
 }

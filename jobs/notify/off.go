@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -27,8 +29,13 @@ func (j *job) turn(ctx context.Context) error {
 	if s.OffAt == 0 {
 		return nil
 	}
-	t := schema.Transition{Home: schema.LatestPartition{Tenant: schema.Itself, Month: schema.MonthOf(s.OffAt.Time(), 0)},
-		ID:     schema.IncidentID{Rule: OffRule, Device: schema.DeviceID("furrow:" + j.target.Name), First: s.OffAt},
+	about, err := j.itself(ctx)
+	if err != nil {
+		return err
+	}
+	first := s.OffAt + tables.Ticks(crc32.ChecksumIEEE([]byte(j.target.Name))%uint32(time.Second/100)) // of this target
+	t := schema.Transition{Home: schema.LatestPartition{Tenant: about.Tenant, Month: about.Month},
+		ID:     schema.IncidentID{Rule: OffRule, Device: about.Device, First: first},
 		Number: 1, What: schema.Opened, At: s.OffAt, Since: s.OffAt, Found: s.OffAt, Severity: "critical",
 		Text: fmt.Sprintf("target %s is turned off: %s. Its messages are kept; once it is right, turn it on by 'furrow "+
 			"notify redrive %[1]s', or by another url in the configuration", j.target.Name, s.Error),
@@ -43,6 +50,15 @@ func (j *job) turn(ctx context.Context) error {
 	}
 	s.Off, s.OffAt, s.Failures, s.Pause, s.Retry = "", 0, 0, 0, j.now
 	return nil
+}
+
+// itself returns the device that the incident is about.
+func (j *job) itself(ctx context.Context) (schema.Member, error) {
+	if j.Itself != nil {
+		return j.Itself(ctx, j.state.OffAt)
+	}
+	return schema.Member{Tenant: schema.Itself, Month: schema.MonthOf(j.state.OffAt.Time(), 0),
+		Device: schema.ItselfOf(j.Pipeline)}, nil
 }
 
 // tell writes a transition of the incident and its deliveries to the other targets. It can be repeated.

@@ -79,6 +79,9 @@ type Tenant string
 // pipelines, and the incidents of targets that are turned off.
 const Itself = "furrow"
 
+// ItselfOf returns the device that stands for a pipeline.
+func ItselfOf(p Pipeline) DeviceID { return DeviceID("furrow:" + p) }
+
 // ParseTenant returns s as a Tenant, or why it is invalid.
 func ParseTenant(s string) (Tenant, error) {
 	if s == "." || s == ".." {

@@ -118,6 +118,10 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	if built != nil {
 		built.Generation = f.Generation
 		built.Notifier.Roots = f.Roots
+		built.Notifier.Itself = func(ctx context.Context, now tables.Ticks) (schema.Member, error) {
+			d, err := f.itself(ctx, p.Name, now)
+			return d.Member(), err
+		}
 		if f.Queues != nil {
 			built.Notifier.Enqueue = f.Queues.PutText
 		}

@@ -126,14 +126,9 @@ func (f *Fleet) writeFigures(
 	if err != nil {
 		return err
 	}
-	d, err := sas.NewRegistry(f.Tables, f.Names).Register(ctx, schema.Device{ID: schema.DeviceID("furrow:" + p.Name),
-		Month: schema.MonthOf(slot.Time(), 0), Tenant: schema.Itself, Readings: f.Names.Readings(), Status: schema.Active})
+	d, err := f.itself(ctx, p.Name, slot)
 	if err != nil {
 		return err
-	}
-	if d.Tenant != schema.Itself {
-		return fmt.Errorf("device %s belongs to tenant %q; remove it, so that the pipeline's figures can have its place",
-			d.ID, d.Tenant)
 	}
 	e := tables.Entity{PartitionKey: string(d.ID), RowKey: slot.String()}
 	for _, figures := range []map[string]float64{monitor.Figures(status), monitor.TargetFigures(targets), more} {
@@ -152,4 +147,15 @@ func (f *Fleet) writeFigures(
 		return nil
 	}
 	return err
+}
+
+// itself registers the device furrow:PIPELINE, unless it is there.
+func (f *Fleet) itself(ctx context.Context, p schema.Pipeline, now tables.Ticks) (schema.Device, error) {
+	d, err := sas.NewRegistry(f.Tables, f.Names).Register(ctx, schema.Device{ID: schema.ItselfOf(p),
+		Month: schema.MonthOf(now.Time(), 0), Tenant: schema.Itself, Readings: f.Names.Readings(), Status: schema.Active})
+	if err == nil && d.Tenant != schema.Itself {
+		err = fmt.Errorf("device %s belongs to tenant %q; remove it, so that what is about the pipeline can have its place",
+			d.ID, d.Tenant)
+	}
+	return d, err
 }
