@@ -210,7 +210,7 @@ func TestTenantsSeeTheirOwnArchiveAlone(t *testing.T) {
 		}
 	}
 	for page, say := range map[string]string{"/archive": "Choose a tenant", "/archive?tenant=gone": "rollups-1h",
-		"/tenants": `"/archive"`, "/tenants/contoso": "/archive?tenant=contoso"} {
+		"/pipelines": `"/archive"`, "/tenants/contoso": "/archive?tenant=contoso"} {
 		if _, body, _ := operator.ask(http.MethodGet, page, ""); !strings.Contains(body, say) {
 			t.Errorf("%s does not have %s: %s", page, say, body)
 		}

@@ -34,7 +34,7 @@ func TestTenantsSeeTheirOwnCostsAlone(t *testing.T) {
 		return code, costs
 	}
 	operator := g.signIn(t, g.add(t, "root", schema.Operator, ""))
-	contoso := g.signIn(t, g.add(t, "contoso-viewer", schema.Viewer, "contoso"))
+	contoso := g.signIn(t, g.add(t, "contoso-admin", schema.Admin, "contoso"))
 	_, all := ask(operator, "/v1/costs")
 	if len(all.Tenants) != 2 || all.Fleet == nil || all.Fleet.Operations["tables query"] != 800 || all.Through == nil {
 		t.Fatalf("%+v", all)

@@ -46,7 +46,7 @@ func TestTenantsSeeTheirOwnRetentionAlone(t *testing.T) {
 	g := newGuarded(t, 8, Config{Loopback: true})
 	g.run(t, 8)
 	operator := g.signIn(t, g.add(t, "root", schema.Operator, ""))
-	contoso := g.signIn(t, g.add(t, "contoso-viewer", schema.Viewer, "contoso"))
+	contoso := g.signIn(t, g.add(t, "contoso-admin", schema.Admin, "contoso"))
 	ask := func(v visitor, target string) (found model.Retention) {
 		t.Helper()
 		code, body, _ := v.ask(http.MethodGet, target, "")

@@ -228,7 +228,7 @@ func withoutNames(body, name string) string {
 		body = strings.ReplaceAll(body, text, "NAME")
 	}
 	for _, changing := range []string{`\d{4}-\d\d-\d\dT[\d:.]+Z`, `\d{1,2} \w{3} \d\d:\d\d(:\d\d)?`, `"requestId":"\w+"`,
-		`"operations":\d+`, `read with [^,<]*`, `\d+(\.\d+)?\x{202f}\w+ ago`, `"(age|lag)Seconds":[\d.e-]+`, `data-(from|to)="\d+"`,
+		`"operations":\d+`, `Read with [^,<]*`, `\d+(\.\d+)?\x{202f}\w+ ago`, `"(age|lag)Seconds":[\d.e-]+`, `data-(from|to)="\d+"`,
 		`\d{13}`} {
 		body = regexp.MustCompile(changing).ReplaceAllString(body, "…")
 	}

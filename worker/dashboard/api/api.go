@@ -87,11 +87,17 @@ func (a *API) Routes() []Route {
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
 		// the fleet one or two. Shared for five minutes.
 		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
+			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
+				return cost.Costs{}, model.Read{}, err
+			}
 			return m.Costs.OfMonth(r.Context(), p.Costs(time.Now()))
 		})},
 		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
 		// Shared for five minutes.
 		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, model.Read, error) {
+			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
+				return model.Retention{}, model.Read{}, err
+			}
 			return m.Retentions.OfTenant(r.Context(), p.Tenant)
 		})},
 		// About nine operations per table, one per thousand of its files, and two per thousand files and days of the answer.

@@ -33,6 +33,16 @@ func PersonOf(ctx context.Context) Person {
 	return p
 }
 
+// MaySeeTerms returns a problem unless the person may see what tenants cost, and what is kept of theirs: of a tenant's
+// people, its admins may.
+func (p Person) MaySeeTerms() error {
+	if p.Tenant == "" || p.Role == schema.Admin {
+		return nil
+	}
+	return NewProblem(Forbidden, "Not shown to you", "Of a tenant, its admins see costs and retention: whoever runs this "+
+		"fleet can give you that role with furrow access.")
+}
+
 // May returns a problem unless the person has the role that is needed to act.
 func (p Person) May(needed schema.Role) error {
 	switch {

@@ -94,6 +94,11 @@ func ProblemOf(err error) *Problem {
 		return badParam(q.Param, q.Detail)
 	}
 	switch {
+	case errors.Is(err, model.ErrWholeFleet):
+		return NewProblem(NotFound, "About the whole fleet",
+			"This is about the whole fleet, and you see one tenant of it. The overview has its devices.")
+	case errors.Is(err, model.ErrNoIncident):
+		return NewProblem(NotFound, "Incident not found", "There is no such incident, or retention has deleted it.")
 	case errors.Is(err, model.ErrUnknown):
 		return NewProblem(NotFound, "Device or tenant not found",
 			"There is no such device or tenant. A new one can take a minute to appear.")

@@ -53,7 +53,7 @@ func (is *IncidentAnswers) Now(ctx context.Context, id schema.IncidentID) (i que
 	}
 	read.Operations = int(meter.Load())
 	if errors.Is(err, query.ErrNoIncident) {
-		err = ErrUnknown
+		err = ErrNoIncident
 	}
 	return i, first.And(read), err
 }

@@ -34,10 +34,10 @@ type Pipelines struct {
 	budgets  cache[*Budget]
 }
 
-// All returns the state of all pipelines. They are about all tenants: who may see only one gets ErrUnknown.
+// All returns the state of all pipelines. They are about all tenants: who may see only one gets ErrWholeFleet.
 func (ps *Pipelines) All(ctx context.Context) (PipelinesAnswer, Read, error) {
 	if within(ctx) != "" {
-		return PipelinesAnswer{}, Read{}, ErrUnknown
+		return PipelinesAnswer{}, Read{}, ErrWholeFleet
 	}
 	ps.accounts.watch.touch()
 	found, err := everywhere(ctx, ps.accounts, ps.pipelinesIn)

@@ -16,6 +16,14 @@ import (
 // ErrUnknown means that there is no such device or tenant.
 var ErrUnknown = errors.New("not found")
 
+// What is unknown, too.
+var (
+	// ErrWholeFleet means that a question is about all tenants, and whoever asks may see one.
+	ErrWholeFleet = fmt.Errorf("about the whole fleet: %w", ErrUnknown)
+	// ErrNoIncident means that there is no such incident.
+	ErrNoIncident = fmt.Errorf("incident: %w", ErrUnknown)
+)
+
 // A QueryError says what is wrong with a query and what is allowed.
 type QueryError struct {
 	Detail string

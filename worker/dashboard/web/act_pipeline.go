@@ -98,7 +98,7 @@ func (s *Site) doRewind(ctx context.Context, device schema.Device, to time.Time)
 
 func (s *Site) redrive(r *http.Request, params api.Params) (one prepared, err error) {
 	if api.PersonOf(r.Context()).Tenant != "" {
-		return one, model.ErrUnknown // as the page of the pipelines
+		return one, model.ErrWholeFleet
 	}
 	in, known := s.c.Model.Accounts.NumberNamed(params.Storage)
 	if !known {

@@ -42,6 +42,11 @@ func (f Form) Set() (n int) {
 	return n
 }
 
+// Wrong reports whether a value is not applied.
+func (f Form) Wrong() bool {
+	return slices.ContainsFunc(f.Fields, func(field Field) bool { return field.Wrong != "" })
+}
+
 // Filters reports whether the form has a filter, and not only choices.
 func (f Form) Filters() bool { return slices.ContainsFunc(f.Fields, Field.filters) }
 

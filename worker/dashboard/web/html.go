@@ -217,19 +217,23 @@ func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Tenants.List(r.Context(), p.After, p.Limit)
-	has := s.c.Model.Accounts.Configured()
-	return &TenantsPage{Answer: a, Costs: has.ReportsTenants(), Retention: has.HasRetention(),
-		Archive: has.HasArchive()}, read, err
+	return &TenantsPage{Answer: a}, read, err
 }
 
 // retention shows what is kept, and what stays longer.
 func (s *Site) retention(r *http.Request, p api.Params) (Page, model.Read, error) {
+	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
+		return nil, model.Read{}, err
+	}
 	a, read, err := s.c.Model.Retentions.OfTenant(r.Context(), p.Tenant)
 	return &RetentionPage{Tenant: p.Tenant, Answer: a}, read, err
 }
 
 // costs shows what tenants cost.
 func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
+	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
+		return nil, model.Read{}, err
+	}
 	now := time.Now().UTC()
 	q := p.Costs(now)
 	costs, read, err := s.c.Model.Costs.OfMonth(r.Context(), q)
@@ -239,7 +243,7 @@ func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
 
 // cost returns what a tenant costs this month, or nil where that is not known.
 func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
-	if !s.c.Model.Accounts.Configured().ReportsTenants() {
+	if !s.c.Model.Accounts.Configured().ReportsTenants() || api.PersonOf(r.Context()).MaySeeTerms() != nil {
 		return nil
 	}
 	costs, _, err := s.c.Model.Costs.OfMonth(r.Context(), model.CostQuery{Tenant: tenant})
@@ -268,8 +272,9 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	has := s.c.Model.Accounts.Configured()
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Series: s.charted(series, err),
-		Reports: has.ReportsTenants(), Retains: has.HasRetention(), Archives: has.HasArchive(),
-		Cost: s.cost(r, name)}, read.And(charted), nil
+		Reports: has.ReportsTenants(), Archives: has.HasArchive(),
+		Retains: has.HasRetention() && api.PersonOf(r.Context()).MaySeeTerms() == nil,
+		Cost:    s.cost(r, name)}, read.And(charted), nil
 }
 
 // report shows a tenant's day, week or month.

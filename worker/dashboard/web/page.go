@@ -16,6 +16,7 @@ type Page interface {
 	file() string
 	setFooter(Footer)
 	setPerson(api.Person)
+	setLocation(location)
 }
 
 // A Footer is what every page says at its end about its data.
@@ -31,6 +32,7 @@ type Footer struct {
 }
 
 type foot struct {
+	location
 	Footer   Footer
 	Person   api.Person // who sees the page
 	Stranger bool       // nobody who may see anything of the fleet
@@ -127,10 +129,6 @@ type PipelinesPage struct {
 type TenantsPage struct {
 	foot
 	Answer model.TenantsAnswer
-	Costs  bool // costs can be asked for
-
-	Retention bool // something is deleted in the end
-	Archive   bool // a pipeline keeps an archive
 }
 
 // A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.

@@ -79,7 +79,7 @@ func TestLongNamesBreakAfterSeparators(t *testing.T) {
 
 func TestNumbersAndDurationsAreReadable(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 21.53: "21.5", -0.25: "−0.25", 5.678: "5.68", 12345: "12\u202f345",
-		100: "100", 1e12: "1e+12", -40: "−40", 0.00001: "1e-05", math.NaN(): "–"} {
+		100: "100", 1e12: "1e12", -40: "−40", 0.00001: "1e−5", math.NaN(): "–"} {
 		if got := number(v); got != want {
 			t.Errorf("%g is %q instead of %q", v, got, want)
 		}

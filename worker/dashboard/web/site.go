@@ -88,6 +88,7 @@ func (s *Site) actsOn(id schema.DeviceID) admin.Fleet {
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
 	person := api.PersonOf(r.Context())
 	page.setPerson(person)
+	s.locate(page, person)
 	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached,
 		Storage: s.c.Storage,
 		Version: s.c.Version, Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()})

@@ -68,19 +68,27 @@ func number(v float64) string {
 	case !finite(v):
 		return "–"
 	case size >= 1e9 || size > 0 && size < 1e-4:
-		return strconv.FormatFloat(v, 'g', 4, 64)
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 3, 64), "e")
+		power, _ := strconv.Atoi(exponent)
+		mantissa = strings.TrimSuffix(strings.TrimRight(mantissa, "0"), ".")
+		return strings.ReplaceAll(fmt.Sprintf("%se%d", mantissa, power), "-", "−")
 	case size >= 10000:
 		return count(v)
+	case size < 1:
+		return rounded(v, 1000)
+	case size < 10:
+		return rounded(v, 100)
 	}
-	digits := 1
-	if size < 1 {
-		digits = 3
-	} else if size < 10 {
-		digits = 2
+	return rounded(v, 10)
+}
+
+// rounded writes v in steps of a fraction, as text.js does to the digit.
+func rounded(v, steps float64) string {
+	text := strconv.FormatFloat(math.Round(math.Abs(v)*steps)/steps, 'f', -1, 64)
+	if v < 0 && text != "0" {
+		return "−" + text
 	}
-	text := strconv.FormatFloat(v, 'f', digits, 64)
-	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
-	return strings.Replace(text, "-", "−", 1)
+	return text
 }
 
 func count(n any) string {
@@ -121,19 +129,22 @@ func seconds(s any) string {
 }
 
 func span(d time.Duration) string {
-	switch d = max(d, -d); {
-	case d > 0 && d < 100*time.Millisecond:
-		return strconv.FormatFloat(d.Seconds()*1000, 'g', 2, 64) + "\u202fms"
-	case d < 9950*time.Millisecond:
-		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + "\u202fs"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f\u202fs", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f\u202fmin", d.Minutes())
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%.0f\u202fh", d.Hours())
+	switch s := max(d, -d).Seconds(); {
+	case s > 0 && s < 0.01:
+		return rounded(s*1000, 10) + "\u202fms"
+	case s > 0 && s < 0.1:
+		return rounded(s*1000, 1) + "\u202fms"
+	case s < 9.95:
+		return rounded(s, 10) + "\u202fs"
+	case s < 120:
+		return rounded(s, 1) + "\u202fs"
+	case s < 7200:
+		return rounded(s/60, 1) + "\u202fmin"
+	case s < 48*3600:
+		return rounded(s/3600, 1) + "\u202fh"
+	default:
+		return rounded(s/86400, 1) + "\u202fdays"
 	}
-	return fmt.Sprintf("%.0f\u202fdays", d.Hours()/24)
 }
 
 // ago formats the time since t, or until it.
@@ -150,8 +161,12 @@ func ago(now time.Time, t *time.Time) template.HTML {
 }
 
 func when(t time.Time) template.HTML {
+	layout := "2 Jan 15:04:05"
+	if t.UTC().Year() != time.Now().UTC().Year() {
+		layout = "2 Jan 2006 15:04:05"
+	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339),
-		t.UTC().Format("2 Jan 15:04:05")))
+		t.UTC().Format(layout)))
 }
 
 // local formats a time as a field for date and time has it, in UTC.
@@ -162,7 +177,7 @@ func percent(share float64) string {
 	if !finite(share) {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f %%", 100*share)
+	return rounded(100*share, 1) + "\u202f%"
 }
 
 func dollars(v float64) string {
@@ -185,7 +200,7 @@ func place(lat, lon *float64) string {
 	if !onEarth(lat, lon) {
 		return ""
 	}
-	return fmt.Sprintf("%.4f,\u00a0%.4f", *lat, *lon)
+	return strings.ReplaceAll(fmt.Sprintf("%.4f,\u00a0%.4f", *lat, *lon), "-", "−")
 }
 
 func onEarth(lat, lon *float64) bool {

@@ -119,6 +119,8 @@ function address() {
   if (sort.value !== "state") q.set("sort", sort.value);
   history.replaceState(null, "", `?${q}` + (nowhere ? "" : `#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`));
   by("whole").href = `/devices?${filter.asked()}`;
+  const set = filter.asked().size;
+  filter.form.querySelector(".opens").textContent = set ? `Filters (${set})` : "Filters";
 }
 
 const list = new List(by("rows"), by("none"), by("more"));
@@ -129,7 +131,7 @@ const live = new Live({
     map = m;
     if (before !== m.sensor) marks.words = [];
     if (m.sensor && ![...filter.fields.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
-    filter.fields.sensor.value = m.sensor;
+    if (!sensorChosen) filter.fields.sensor.value = m.sensor;
     skew = Date.parse(m.at) - Date.now() || 0;
     marks.show(m, performance.now());
     chosen = marks.all.has(chosen) ? chosen : null;
@@ -199,6 +201,7 @@ async function figures() {
   for (const figure of document.querySelectorAll("[data-figure]")) {
     const name = figure.dataset.figure;
     figure.textContent = (by[name] ?? count)(all[name]);
+    figure.closest("div").hidden = all[name] === undefined;
     if (name === "held") figure.closest("div").classList.toggle("warn", all.held > 0);
   }
   if (nowhere && all.placed) location.reload(); // now there is something for a map
@@ -276,12 +279,12 @@ by("rows").addEventListener("pointerleave", () => choosing(null));
 filter.form.querySelector("[type=submit]").hidden = true;
 filter.form.addEventListener("submit", (e) => { e.preventDefault(); refilter(); });
 filter.form.addEventListener("input", (e) => {
+  sensorChosen ||= e.target.name === "sensor";
   clearTimeout(refilter.timer);
   refilter.timer = setTimeout(() => refilter(e.target.name), 250);
 });
 async function refilter(name = "text") {
   if (name === "sort") return address(), list.look(listed());
-  if (name === "sensor") sensorChosen = true;
   if (name === "tenant") {
     sensorChosen = false;
     await sensors(map?.sensor);

@@ -5,11 +5,22 @@ import { charts } from "./chart.js";
 import { localize } from "./time.js";
 
 localize(document);
+label(document);
 const to = document.querySelector("form.signin [name=to]");
 if (to) to.value += location.hash; // the server does not see where the map was
 charts();
 
 const every = 10e3;
+
+// label names the cells of tables after their columns: on a phone, each row is a card.
+function label(page) {
+  for (const table of page.querySelectorAll("table.rows")) {
+    const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+    for (const row of table.tBodies[0].rows) {
+      for (const cell of row.cells) if (cell.colSpan === 1) cell.dataset.label = names[cell.cellIndex] ?? "";
+    }
+  }
+}
 
 // match updates an element to its newer version. Children correspond by their order; a
 // child with another data-key is replaced.
@@ -48,6 +59,7 @@ async function refresh() {
     if (!got.ok) return;
     const young = new DOMParser().parseFromString(await got.text(), "text/html");
     localize(young);
+    label(young);
     for (const part of document.querySelectorAll("[data-live][id]")) {
       const now = young.getElementById(part.id);
       if (now && !selectedIn(part)) match(part, now);
@@ -60,6 +72,14 @@ async function refresh() {
 
 setInterval(refresh, every);
 document.addEventListener("visibilitychange", refresh);
+
+// On a phone, menus and filters open and close.
+document.addEventListener("click", (e) => {
+  const button = e.target.closest(".opens");
+  if (!button) return;
+  const open = document.getElementById(button.getAttribute("aria-controls")).classList.toggle("open");
+  button.setAttribute("aria-expanded", open);
+});
 
 // A command can be copied, where the page may write to the clipboard: over HTTPS, and on the machine itself.
 for (const code of document.querySelectorAll("[data-copy]")) {

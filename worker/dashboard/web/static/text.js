@@ -1,14 +1,21 @@
-// Formats of numbers and times, the same as in text.go.
+// Formats of numbers and times, the same as in text.go: testdata/texts.json has examples of both.
 
 const thin = "\u202f";
 
 export function number(v) {
   if (!Number.isFinite(v)) return "–";
   const size = Math.abs(v);
-  if (size >= 1e9 || size > 0 && size < 1e-4) return v.toExponential(3).replace("-", "−");
-  if (size >= 10000) return count(v);
-  const digits = size < 1 ? 3 : size < 10 ? 2 : 1;
-  return v.toFixed(digits).replace(/\.?0+$/, "").replace("-", "−");
+  if (size >= 1e9 || size > 0 && size < 1e-4) {
+    const [mantissa, power] = v.toExponential(3).split("e");
+    return `${mantissa.replace(/\.?0+$/, "")}e${Number(power)}`.replaceAll("-", "−");
+  }
+  return size >= 10000 ? count(v) : rounded(v, size < 1 ? 1000 : size < 10 ? 100 : 10);
+}
+
+// rounded writes v in steps of a fraction.
+function rounded(v, steps) {
+  const text = String(Math.round(Math.abs(v) * steps) / steps);
+  return v < 0 && text !== "0" ? "−" + text : text;
 }
 
 export function count(n) {
@@ -29,10 +36,11 @@ export function plural(n, one, many) {
 // span formats a duration in seconds.
 export function span(s) {
   s = Math.abs(s);
-  if (s < 120) return Math.round(s) + thin + "s";
-  if (s < 7200) return Math.round(s / 60) + thin + "min";
-  if (s < 48 * 3600) return Math.round(s / 3600) + thin + "h";
-  return Math.round(s / 86400) + thin + "days";
+  if (s > 0 && s < 0.1) return rounded(s * 1000, s < 0.01 ? 10 : 1) + thin + "ms";
+  if (s < 120) return rounded(s, s < 9.95 ? 10 : 1) + thin + "s";
+  if (s < 7200) return rounded(s / 60, 1) + thin + "min";
+  if (s < 48 * 3600) return rounded(s / 3600, 1) + thin + "h";
+  return rounded(s / 86400, 1) + thin + "days";
 }
 
 // short returns the end of a long name, which differs from that of its neighbours.

@@ -3,6 +3,7 @@
 "use strict";
 (() => {
   const root = document.documentElement;
+  root.dataset.scripted = ""; // what buttons open is closed on a phone
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const kept = () => { try { return localStorage.getItem("theme"); } catch { return null; } };
   const keep = (theme) => { try { localStorage.setItem("theme", theme); } catch { /* a private window */ } };

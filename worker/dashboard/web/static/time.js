@@ -11,7 +11,8 @@ const shifted = (t) => local ? new Date(t.getTime() - t.getTimezoneOffset() * 60
 // instant formats a time as the server does.
 export function instant(t) {
   const s = shifted(t);
-  return `${s.getUTCDate()} ${months[s.getUTCMonth()]} ${two(s.getUTCHours())}:${two(s.getUTCMinutes())}:${two(s.getUTCSeconds())}`;
+  const year = s.getUTCFullYear() === shifted(new Date()).getUTCFullYear() ? "" : ` ${s.getUTCFullYear()}`;
+  return `${s.getUTCDate()} ${months[s.getUTCMonth()]}${year} ${two(s.getUTCHours())}:${two(s.getUTCMinutes())}:${two(s.getUTCSeconds())}`;
 }
 
 // localize rewrites the times of a page, or of a newer version of it, where local time is chosen.
