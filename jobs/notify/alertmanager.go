@@ -53,10 +53,10 @@ func (t *Target) repeat() time.Duration {
 // leastOpen is how long an alert fires at least after it was posted last, so that it outlasts a stop of Furrow.
 const leastOpen = time.Hour
 
-// alerts returns the newest state of each incident of a message. The labels of an alert identify it, and are the same
-// when it opens and closes.
+// alerts returns the newest state of each alert of a message. The labels of an alert identify it, and are the same when
+// it opens and closes. An incident that opens again may have others by then.
 func (m message) alerts() (all []alert) {
-	at := map[schema.IncidentID]int{}
+	at := map[string]int{}
 	for _, d := range m.deliveries {
 		a := alert{Labels: map[string]string{"alertname": string(d.Transition.ID.Rule),
 			"device": string(d.Transition.ID.Device), "tenant": string(d.Home.Tenant), "severity": d.Severity},
@@ -74,11 +74,12 @@ func (m message) alerts() (all []alert) {
 		if d.Opens() {
 			a.EndsAt = m.now.Add(max(leastOpen, 4*m.target.repeat()))
 		}
-		if i, again := at[d.Transition.ID]; again {
+		labels := fmt.Sprint(a.Labels)
+		if i, again := at[labels]; again {
 			all[i] = a
 			continue
 		}
-		at[d.Transition.ID] = len(all)
+		at[labels] = len(all)
 		all = append(all, a)
 	}
 	return all

@@ -1,11 +1,16 @@
 package notify_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +18,7 @@ import (
 
 	"furrow/jobs/notify"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -234,5 +240,103 @@ func TestOpeningThatArrivesLateFires(t *testing.T) {
 	deliver(t, n, "am")
 	if len(am.firing(f.now())) != 1 {
 		t.Errorf("alerts: %+v", am.alerts)
+	}
+}
+
+// TestAlertmanagerHasWhatIsOpenWhateverHappens: incidents open and close again and again, workers are killed and lose
+// answers, and the Alertmanager is restarted. In the end, it has the alerts that are open, and no other.
+func TestAlertmanagerHasWhatIsOpenWhateverHappens(t *testing.T) {
+	first := cmp.Or(*seedFrom, uint64(time.Now().UnixNano()))
+	for seed := range uint64(*seeds) {
+		t.Run(fmt.Sprint("seed=", first+seed), func(t *testing.T) {
+			t.Parallel()
+			alertsOfARandomLife(t, first+seed)
+		})
+	}
+}
+
+func alertsOfARandomLife(t *testing.T, seed uint64) {
+	f, am := newFixture(t), newAlertmanager(t)
+	calm := f.notifier(f.client, am.target())
+	random, numbers := rand.New(rand.NewPCG(seed, 2)), map[string]int{}
+	incidents := f.client.Table(f.names.Output("incidents"))
+	for range 15 {
+		for i := range 5 {
+			device := fmt.Sprint("pump-", i)
+			if random.IntN(3) > 0 {
+				continue
+			}
+			numbers[device]++
+			tr := f.transition(device, numbers[device])
+			tr.Labels["moved"] = fmt.Sprint(random.IntN(3))
+			f.happen(calm, "am", tr)
+			op := tables.Insert(tr.IndexEntity())
+			if pk, rk := tr.IndexRow(); !tr.Opens() {
+				op = tables.Delete(pk, rk, tables.AnyETag)
+			}
+			must.Have(incidents.Do(t.Context(), op))(t)
+		}
+		ctx, kill := context.WithCancel(t.Context())
+		storm := &faults.Transport{Delay: time.Millisecond, Plan: faults.Random{Seed: random.Uint64(),
+			Rates: map[faults.Fault]float64{faults.AnswerLost: .03, faults.Twice: .03, faults.Cut: .02, faults.ServerBusy: .03,
+				faults.EmptyPage: .1}}}
+		left := random.IntN(60) // requests until it is killed
+		n := f.notifier(f.connect(faults.Func(func(r *http.Request) (*http.Response, error) {
+			if left--; left < 0 {
+				kill()
+				return nil, ctx.Err()
+			}
+			return storm.RoundTrip(r)
+		})), am.target())
+		_, _ = n.Deliver(ctx, "am") // storage fails, and the worker may die
+		kill()
+		f.advance(time.Duration(1+random.IntN(200)) * time.Second)
+		if random.IntN(3) == 0 {
+			am.restart()
+		}
+	}
+	want := map[string]bool{}
+	for device, number := range numbers {
+		if number%2 == 1 {
+			want[device] = true
+		}
+	}
+	for range 10 {
+		f.advance(notify.AlertmanagerRepeat)
+		deliver(t, calm, "am")
+	}
+	if got := am.firing(f.now()); !maps.Equal(got, want) || len(f.rows("am")) != len(want) {
+		t.Errorf("firing: %v; want %v, rows %+v", got, want, f.rows("am"))
+	}
+	for _, a := range am.alerts {
+		if a.EndsAt.Sub(f.now()) > 2*time.Hour {
+			t.Errorf("%v fires until %v", a.Labels, a.EndsAt)
+		}
+	}
+}
+
+// TestReopeningComesAfterTheClosingBefore: a receiver that resolves a page with the closing would resolve the new one.
+func TestReopeningComesAfterTheClosingBefore(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	refused := false
+	rec.refuse = func(_ *http.Request, e cloudEvent) int {
+		if e.Data.Incidents[0].What == schema.Closed && !refused {
+			refused = true
+			return 500
+		}
+		return 204
+	}
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	var ids []string
+	for number := range 4 {
+		ids = append(ids, f.happen(n, "ops", f.transition("pump-1", number+1))...)
+		deliver(t, n, "ops")
+	}
+	for range 5 {
+		f.advance(time.Minute)
+		deliver(t, n, "ops")
+	}
+	if got := rec.ids(); !slices.Equal(got, ids) || !refused {
+		t.Errorf("arrived: %q; want %q", got, ids)
 	}
 }

@@ -45,9 +45,35 @@ func (j *job) isReady(ctx context.Context, d schema.Delivery, before []schema.De
 		return false, nil
 	}
 	if d.Opens() {
-		return true, nil
+		return j.openingReady(ctx, d, before)
 	}
 	return j.closingReady(ctx, d, b, before)
+}
+
+// openingReady holds an opening back while the closing before it waits: a receiver would take it for that of this one.
+func (j *job) openingReady(ctx context.Context, d schema.Delivery, before []schema.Delivery) (bool, error) {
+	if d.Number == 1 || d.Repeat > 0 || slices.ContainsFunc(before, func(o schema.Delivery) bool {
+		return o.Transition.ID == d.Transition.ID && o.Number == d.Number-1
+	}) {
+		return true, nil
+	}
+	closing := d
+	closing.Number, closing.What = d.Number-1, schema.Closed
+	waits, err := j.waits(ctx, closing)
+	return !waits, err
+}
+
+// waits reports whether a delivery is still to be sent, and has the job look again after it was.
+func (j *job) waits(ctx context.Context, d schema.Delivery) (bool, error) {
+	pk, rk := d.Keys()
+	e, err := j.deliveries().Get(ctx, pk, rk)
+	if errors.Is(err, tables.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		j.next = min(j.next, max(tables.Ticks(e.Get("Due").Int()), j.now.Add(openingFor)))
+	}
+	return err == nil, err
 }
 
 // closingReady decides about a closing by what became of its opening.
@@ -68,14 +94,7 @@ func (j *job) closingReady(ctx context.Context, d schema.Delivery, b *besides, b
 	// The opening was written before the closing. If it has neither a row nor a record, this target was not to be told.
 	for _, what := range []string{schema.Opened, schema.Announced} {
 		opening.What = what
-		pk, rk := opening.Keys()
-		e, err := j.deliveries().Get(ctx, pk, rk)
-		if err == nil {
-			due := tables.Ticks(e.Get("Due").Int())
-			j.next = min(j.next, max(due, j.now.Add(openingFor)))
-			return false, nil
-		}
-		if !errors.Is(err, tables.ErrNotFound) {
+		if waits, err := j.waits(ctx, opening); waits || err != nil {
 			return false, err
 		}
 	}
