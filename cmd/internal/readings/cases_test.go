@@ -282,24 +282,6 @@ func TestAPlanSaysWhatWasUnderstood(t *testing.T) {
 	}
 }
 
-func FuzzOpen(f *testing.F) {
-	files := must.Have(filepath.Glob("testdata/cases/*"))(f)
-	for _, file := range files {
-		f.Add(string(must.Have(os.ReadFile(file))(f)))
-	}
-	f.Add("m,host=a v=1i,s=\"x\" 1735689600000000000\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		if strings.HasPrefix(text, "PAR1") {
-			t.Skip() // a damaged Parquet file has its own test
-		}
-		rows, _, err := rowsOf(t, strings.NewReader(text), Columns{})
-		again, _, errAgain := rowsOf(t, strings.NewReader(text), Columns{})
-		if !slices.Equal(rows, again) || (err == nil) != (errAgain == nil) {
-			t.Errorf("%q and %q, %v and %v", rows, again, err, errAgain)
-		}
-	})
-}
-
 func influxRows() []string {
 	return []string{"d-1 2025-01-01T00:00:10Z temp=21.5", "d-1 2025-01-01T00:00:10Z hum=45",
 		`d-2 2025-01-01T00:00:10Z door="open"`}

@@ -40,8 +40,10 @@ func (s *survey) guessTime(r *roles) error {
 	if len(found) == 0 {
 		found = s.timesOf(all(s.columns, likely))
 	}
-	if len(found) == 0 && len(all(s.columns, sure)) == 1 && s.columns[all(s.columns, sure)[0]].clocks == 0 {
-		found = all(s.columns, sure) // the error says why its values are no times
+	if only := all(s.columns, sure); len(found) == 0 && len(only) == 1 {
+		if c := s.columns[only[0]]; c.clocks == 0 && c.guess != nil {
+			found = only // the error says why its values are no times
+		}
 	}
 	if len(found) == 0 {
 		for i, c := range s.columns {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -34,7 +36,7 @@ type measured struct {
 	} `parquet:"station"`
 }
 
-func measuredFile(t *testing.T, rows int) []byte {
+func measuredFile(t testing.TB, rows int) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := parquet.NewGenericWriter[measured](&b, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy))
@@ -128,4 +130,39 @@ func TestDamagedParquetIsAnError(t *testing.T) {
 		changed[i] ^= 0x55
 		_ = read(changed) // it neither panics nor blocks
 	}
+}
+
+// FuzzParquet reads damaged files: they are errors, and take a bounded amount of memory.
+func FuzzParquet(f *testing.F) {
+	f.Add(measuredFile(f, 3))
+	for _, file := range must.Have(filepath.Glob("../readings/testdata/cases/*.parquet"))(f) {
+		f.Add(must.Have(os.ReadFile(file))(f))
+	}
+	debug.SetGCPercent(20)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !bytes.HasPrefix(b, []byte(parquetMagic)) {
+			return
+		}
+		before := taken()
+		in, err := Open(bytes.NewReader(b), Options{})
+		for n := 0; err == nil && n < 10_000; n++ {
+			_, err = in.Next()
+			if _, wrong := errors.AsType[*LineError](err); wrong {
+				err = nil
+			}
+		}
+		if in != nil {
+			must.Succeed(t, in.Close())
+		}
+		if grown := taken() - before; grown > 64<<20 {
+			t.Errorf("it takes %d MiB", grown>>20)
+		}
+	})
+}
+
+// taken returns the memory that the process has ever got from the system.
+func taken() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapSys)
 }
