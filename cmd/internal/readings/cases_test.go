@@ -220,6 +220,13 @@ func TestFormsThatProgramsWriteAreKnown(t *testing.T) {
 		{"device,time,v\nd,1/2/2025,1\n", Columns{}, []string{`!--time-format "dmy"`}},
 		{"device,time,v\nd,2025010100,1\n", Columns{}, []string{`!--time-format "iso"`}},
 		{"device;time;a;b\nd;01.01.2025;1,5;1.234\n", Columns{}, []string{`!column b`}},
+		{"station,time,tmp\n1,2025-01-01T00:15:00,\"+0105,1\"\n1,2025-01-01T00:35:00,\"-0012,5\"\n", Columns{},
+			[]string{`1 2025-01-01T00:15:00Z tmp="+0105,1"`, `1 2025-01-01T00:35:00Z tmp="-0012,5"`}},
+		{"device,date,hour,t\nd,2025-01-01,0,1\nd,2025-01-01,1,2\n", Columns{}, []string{`!--time-column "date"`}},
+		{"device,datetime,tz_cd,t\nd,2025-01-01 00:00,EST,1\n", Columns{},
+			[]string{`!column tz_cd says "EST": decide with --zone`}},
+		{"Tag,Timestamp,Value\na,05-Jan-2025 08:00:00,1\nb,05-Jan-2025 08:00:00,2\n", Columns{OneDevice: true},
+			[]string{" 2025-01-05T08:00:00Z a=1", " 2025-01-05T08:00:00Z b=2"}},
 	} {
 		rows, wrong, err := rowsOf(t, strings.NewReader(c.text), c.columns)
 		slices.Sort(rows)

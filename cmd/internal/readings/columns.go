@@ -68,9 +68,18 @@ func timeNames() (sure, likely []string) {
 
 func sensorNames() (sensor, value, lat, lon []string) {
 	return []string{"sensor", "sensorname", "metric", "measurement", "parameter", "variable", "quantity", "field",
-			"channel",
-			"property"}, []string{"value", "val", "reading"},
+			"channel", "property", "tag", "tagname", "measurename", "signal", "point", "pointname"},
+		[]string{"value", "val", "reading", "measurevaluedouble"},
 		[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}
+}
+
+// hourNames are names of columns of hours beside a date, and zoneNames of columns that say in which zone times are.
+func hourNames() []string {
+	return []string{"hour", "hh", "hr", "hours", "stunde", "heure", "hora", "uur"}
+}
+
+func zoneNames() []string {
+	return []string{"tz", "tzcd", "tzcode", "timezone", "zone", "timezoneabbreviation", "utcoffset", "utcoffsetseconds"}
 }
 
 // plain returns a name without case and punctuation.

@@ -75,17 +75,29 @@ func (s *survey) guessTime(r *roles) error {
 		return unclear
 	}
 	r.time = []role{{column: found[0]}}
-	if best := s.columns[found[0]].guess.Found(); len(best) == 1 && best[0].IsDate() {
+	if s.areDays(found[0]) {
 		for i, c := range s.columns { // 2025-01-01 and 08:30
 			if i != found[0] && c.guess != nil && c.values > 0 && c.clocks == c.values {
 				r.time = append(r.time, role{column: i})
 			}
 		}
 	}
+	if hours := all(s.columns, hourNames()); len(r.time) == 1 && len(hours) == 1 && s.areDays(found[0]) {
+		day, hour := s.columns[found[0]].name, s.columns[hours[0]].name
+		return &tabular.UnclearError{What: "times are days alone, and column " + hour + " may have the hours",
+			Flag: "time-column", Choices: []tabular.Choice{{Value: day, Means: "days alone"}, {Value: day + "," + hour,
+				Means: `with a --time-format such as "%Y-%m-%d %H"`}}}
+	}
 	if len(r.time) > 2 {
 		return &tabular.UnclearError{What: "several columns are times of day", Flag: "time-column"}
 	}
 	return nil
+}
+
+// areDays reports whether the times of a column have no time of day.
+func (s *survey) areDays(column int) bool {
+	found := s.columns[column].guess.Found()
+	return len(found) == 1 && found[0].IsDate()
 }
 
 // timesOf returns the columns whose values are times in some format.

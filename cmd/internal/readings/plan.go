@@ -343,6 +343,11 @@ func (r *Reader) sample(s *survey) error {
 		r.Plan.Times = []PlanTime{{"first", text, moment(first)}, {"earliest", "", moment(early)}, {"latest", "",
 			moment(late)}}
 	}
+	if zones := all(s.columns, zoneNames()); zoneless && r.options.Terms.Zone == nil && len(zones) > 0 {
+		c := s.columns[zones[0]]
+		return &tabular.UnclearError{What: fmt.Sprintf("times have no zone, and column %s says %q", c.name,
+			tabular.Printable(c.first, 40)), Flag: "zone"}
+	}
 	if zoneless {
 		r.Plan.Zone, r.Plan.ZoneGuess = "UTC", r.options.Terms.Zone == nil
 		if r.options.Terms.Zone != nil {

@@ -21,7 +21,7 @@ func (n numeral) differs(text string) bool {
 
 var (
 	withPoint = regexp.MustCompile(`^[+-]?(\d+|\d{1,3}(,\d{3})+)?(\.\d*)?([eE][+-]?\d+)?$`)
-	withComma = regexp.MustCompile(`^[+-]?(\d+|\d{1,3}(\.\d{3})+)?(,\d*)?([eE][+-]?\d+)?$`)
+	withComma = regexp.MustCompile(`^[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(\.\d{3})+)?(,\d*)?([eE][+-]?\d+)?$`) // +0105,1 is two codes
 	spaced    = regexp.MustCompile(`^[+-]?\d{1,3}(?:[\x{a0}\x{202f}\x{2009}]\d{3})+(?:[.,]\d*)?$`)
 	codeLike  = regexp.MustCompile(`^\d+[eE]\d+$`)
 )
