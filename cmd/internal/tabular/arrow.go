@@ -23,15 +23,15 @@ const arrowMagic = "\xff\xff\xff\xff"
 type arrowReader struct {
 	*Reader
 	stream *ipc.Reader
+	memory *bounded
 	batch  arrow.RecordBatch
 	row    int
 }
 
 func (f *Reader) openArrow(in *bufio.Reader) (err error) {
 	defer rescueArrow(&err)
-	a := &arrowReader{Reader: f}
-	memory := ipc.WithAllocator(&bounded{Allocator: memory.DefaultAllocator})
-	if a.stream, err = ipc.NewReader(&arrowStream{in: in}, memory); err != nil {
+	a := &arrowReader{Reader: f, memory: &bounded{Allocator: memory.DefaultAllocator}}
+	if a.stream, err = ipc.NewReader(&arrowStream{in: in}, ipc.WithAllocator(a.memory)); err != nil {
 		return fmt.Errorf("the stream of Arrow is damaged: %w", err)
 	}
 	for _, field := range a.stream.Schema().Fields() {
@@ -64,7 +64,7 @@ func readable(t arrow.DataType) bool {
 func (a *arrowReader) next() (r Record, err error) {
 	defer rescueArrow(&err)
 	for a.batch == nil || a.row == int(a.batch.NumRows()) {
-		if !a.stream.Next() {
+		if a.memory.used = 0; !a.stream.Next() {
 			if err := a.stream.Err(); err != nil && !errors.Is(err, io.EOF) {
 				return nil, fmt.Errorf("the stream of Arrow is damaged: %w", err)
 			}
@@ -123,13 +123,13 @@ func arrowCell(of arrow.Array, i int) (Cell, error) {
 	return Cell{of.ValueStr(i), '0'}, nil // a whole number
 }
 
-// mostBatch bounds the memory of a stream of Arrow: a record batch, with what it refers to.
+// mostBatch bounds the memory of a record batch, with what it refers to.
 const mostBatch = 64 << 20
 
 // A bounded allocator refuses what a damaged stream asks for.
 type bounded struct {
 	memory.Allocator
-	used int
+	used int // by the current batch
 }
 
 var errBatch = fmt.Errorf("a record batch takes more than %d MiB", mostBatch>>20)
@@ -146,11 +146,6 @@ func (b *bounded) Reallocate(size int, was []byte) []byte {
 		panic(errBatch)
 	}
 	return b.Allocator.Reallocate(size, was)
-}
-
-func (b *bounded) Free(was []byte) {
-	b.used -= len(was)
-	b.Allocator.Free(was)
 }
 
 // rescueArrow makes a panic of the library about a damaged stream an error.

@@ -7,7 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
@@ -29,6 +31,11 @@ type parquetReader struct {
 	leaves  []*leaf // in the order of the file
 	group   int     // the next one
 	left    int64   // rows of the current one
+	buffers sync.Pool
+
+	from       io.ReaderAt
+	size       int64 // of the file
+	properties *parquet.ReaderProperties
 }
 
 // openParquet opens a Parquet file. Reading begins at the end of the file, so a stream is first copied to a temporary
@@ -49,7 +56,7 @@ func (f *Reader) openParquet(r, stream io.Reader) (err error) {
 		}
 		from = file
 	}
-	p := &parquetReader{Reader: f}
+	p := &parquetReader{Reader: f, buffers: buffers()}
 	if err = p.open(from); err != nil {
 		return errors.Join(err, f.close())
 	}
@@ -59,9 +66,9 @@ func (f *Reader) openParquet(r, stream io.Reader) (err error) {
 
 func (p *parquetReader) open(from parquet.ReaderAtSeeker) (err error) {
 	defer rescue(&err)
-	properties := parquet.NewReaderProperties(nil)
-	properties.BufferedStreamEnabled = true // or a whole column of a row group is in memory
-	p.file, err = file.NewParquetReader(from, file.WithReadProps(properties))
+	p.from, p.properties = from, parquet.NewReaderProperties(limited{memory.DefaultAllocator})
+	p.properties.BufferedStreamEnabled = true // or a whole column of a row group is in memory
+	p.file, err = file.NewParquetReader(from, file.WithReadProps(p.properties))
 	if err != nil {
 		return fmt.Errorf("the Parquet file is damaged or encrypted: %w", err)
 	}
@@ -110,11 +117,18 @@ func (p *parquetReader) add(n *node, name string) {
 
 // check refuses what arrow-go does not read, or reads wrongly, before the first row.
 func (p *parquetReader) check(from parquet.ReaderAtSeeker) error {
+	var err error
+	if p.size, err = from.Seek(0, io.SeekEnd); err != nil {
+		return err
+	}
 	for g := range p.file.NumRowGroups() {
 		for i, leaf := range p.leaves {
 			chunk, err := p.file.MetaData().RowGroup(g).ColumnChunk(i)
 			if err != nil {
 				return fmt.Errorf("the Parquet file is damaged: %w", err)
+			}
+			if from, bytes := placeOf(chunk); from < 0 || bytes < 0 || from > p.size || bytes > p.size-from {
+				return fmt.Errorf("the Parquet file is damaged: column %s is not in it", leaf.column.Path())
 			}
 			switch codec := chunk.Compression(); codec {
 			case compress.Codecs.Lz4, compress.Codecs.Lzo:
@@ -160,7 +174,7 @@ func (p *parquetReader) next() (r Record, err error) {
 			if p.left == 0 {
 				break
 			}
-			chunk, err := group.Column(i)
+			chunk, err := p.columnOf(group, i, leaf.column)
 			if err != nil {
 				return nil, fmt.Errorf("the Parquet file is damaged: column %s: %v", leaf.column.Path(), err)
 			}
