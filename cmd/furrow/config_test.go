@@ -124,7 +124,7 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 	c, err := config.Parse("default.yaml", []byte(commented))
 	must(t, err)
 	others := c.Models[len(c.Models)-1]
-	if len(others.Sensors) != 5 || len(c.Pipelines[0].Processors) != 4 || len(c.Rules) != 2 || len(c.Notify) != 1 ||
+	if len(others.Sensors) != 7 || len(c.Pipelines[0].Processors) != 4 || len(c.Rules) != 2 || len(c.Notify) != 1 ||
 		c.Reports == nil ||
 		others.Quality.Sensor == "" || others.Position.Lat == "" || others.Heartbeat == "" || len(c.Models) != 2 {
 		t.Errorf("the commented part of the default is %+v", c)
