@@ -47,9 +47,15 @@ func budgetText(b budget.Budget) string {
 	if b.From == nil {
 		return "budget: no run of this month is counted yet: the scheduler counts those that are an hour old"
 	}
-	text := fmt.Sprintf("budget: $%.2f from %s to %s, $%.2f until the end of the month at this rate: %.0f %% of $%.2f. "+
-		"Counted are jobs and the inserts of readings", b.Spent, b.From.Format(time.DateTime),
-		b.Through.Format(time.DateTime), b.Projected, 100*b.Share, b.USDPerMonth)
+	text := fmt.Sprintf("budget: $%.2f from %s to %s", b.Spent, b.From.Format(time.DateTime),
+		b.Through.Format(time.DateTime))
+	if b.Share > 0 {
+		text += fmt.Sprintf(", $%.2f until the end of the month at this rate: %.0f %% of $%.2f", b.Projected, 100*b.Share,
+			b.USDPerMonth)
+	} else {
+		text += fmt.Sprintf(" of $%.2f; the month is projected when a day is counted", b.USDPerMonth)
+	}
+	text += ". Counted are jobs and the inserts of readings"
 	if limits.Close(b.Share) {
 		return "warning: " + text + " (furrow help limits)"
 	}

@@ -64,7 +64,7 @@ func TestStatusWarnsAt70PercentOfALimit(t *testing.T) {
 	}
 }
 
-// TestBudgetIsCountedOnceAndProjected has a scheduler count the runs of two hours, again and again, and a rule for the
+// TestBudgetIsCountedOnceAndProjected has a scheduler count the runs of a day, again and again, and a rule for the
 // share that is projected.
 func TestBudgetIsCountedOnceAndProjected(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ budget: {usdPerMonth: 0.005}
 	awayFromMidnight(0)
 	now := time.Now().UTC().Truncate(time.Minute)
 	runs := 0.0 // of this month: all, unless it has just begun
-	for minutes := 61; minutes <= 120; minutes++ {
+	for minutes := 61; minutes <= 61+26*60; minutes += 26 {
 		slot := now.Add(-time.Duration(minutes) * time.Minute)
 		f.largeRun(slot, 1000)
 		if slot.Month() == now.Month() {
@@ -103,9 +103,14 @@ budget: {usdPerMonth: 0.005}
 		}
 		// each with 3,000 requests to tables, 40 to queues, and 1,000 inserts of devices
 		spent := runs * (4000*0.00036 + 40*0.004) / 10_000
-		if b.Spent != first.Spent || math.Abs(b.Spent-spent) > spent/1000 || b.Share < 1 || b.From == nil {
+		if b.Spent != first.Spent || math.Abs(b.Spent-spent) > spent/1000 || b.From == nil ||
+			(b.Share >= 1) != (b.Through.Sub(*b.From) >= 24*time.Hour) {
 			t.Errorf("%+v, want %.5f", b, spent)
 		}
+	}
+	if first.Share == 0 { // the month has just begun
+		f.says("the month is projected when a day is counted", "status")
+		return
 	}
 	f.says("warning: budget: $0.01 from", "status")
 	f.work()

@@ -12,14 +12,20 @@ import (
 // of jobs, and an insert for each reading that they folded. It does not have tokens, the dashboard, queries, stored
 // bytes and traffic.
 type Budget struct {
-	USDPerMonth float64    `json:"usdPerMonth"` // the budget of the configuration
-	Spent       float64    `json:"spent"`       // since from
-	Projected   float64    `json:"projected"`   // until the end of the month, at the rate so far
-	Share       float64    `json:"share"`       // part of usdPerMonth that is projected; above 1 it is exceeded
-	From        *time.Time `json:"from"`        // null if nothing is counted yet
-	Through     *time.Time `json:"through"`     // counted until then
-	Prices      string     `json:"prices"`      // source of the prices
+	USDPerMonth float64 `json:"usdPerMonth"` // the budget of the configuration
+	Spent       float64 `json:"spent"`       // since from
+	// until the end of the month, at the rate so far; absent until a day is counted
+	Projected float64 `json:"projected,omitzero"`
+	// part of usdPerMonth that is projected; above 1 it is exceeded; absent until a day is counted
+	Share   float64    `json:"share,omitzero"`
+	From    *time.Time `json:"from"`    // null if nothing is counted yet
+	Through *time.Time `json:"through"` // counted until then
+	Prices  string     `json:"prices"`  // source of the prices
 }
+
+// least is how long must be counted before anything is projected: a fleet that begins sends its past, and days differ
+// from nights.
+const least = 24 * time.Hour
 
 // Of returns the budget of a fleet, given what each of its pipelines has done. All pipelines fold the same readings.
 func Of(usd float64, all []schema.Spending) Budget {
@@ -32,7 +38,10 @@ func Of(usd float64, all []schema.Spending) Budget {
 		}
 		from, through := s.From.Time(), s.Through.Time()
 		_, work := prices.Monthly(s.Operations, price.Month) // of a month: as they are
-		whole := float64(s.MonthEnd().Sub(from)) / float64(through.Sub(from))
+		whole := 0.0
+		if counted := through.Sub(from); counted >= least {
+			whole = float64(s.MonthEnd().Sub(from)) / float64(counted)
+		}
 		readings := float64(s.Rows) * prices.Operation("tables insert")
 		b.Spent, b.Projected = b.Spent+work, b.Projected+work*whole
 		inserts, projected = max(inserts, readings), max(projected, readings*whole)

@@ -23,6 +23,17 @@ func TestMonthIsProjectedAtTheRateSoFar(t *testing.T) {
 		!b.From.Equal(from) || !b.Through.Equal(from.Add(3*24*time.Hour)) {
 		t.Errorf("%+v", b)
 	}
+	first := spent // is told nothing by 17 ms of counting, nor by a morning
+	for _, counted := range []time.Duration{17 * time.Millisecond, 23 * time.Hour} {
+		first.Through = first.From.Add(counted)
+		if b := budget.Of(1, []schema.Spending{first}); b.Spent == 0 || b.Projected != 0 || b.Share != 0 || b.From == nil {
+			t.Errorf("after %v: %+v", counted, b)
+		}
+	}
+	both := budget.Of(100, []schema.Spending{spent, first})
+	if alone := budget.Of(100, []schema.Spending{spent}); both.Projected != alone.Projected {
+		t.Errorf("with a pipeline that began this morning: %+v, want what the other projects: %+v", both, alone)
+	}
 	if b := budget.Of(100, nil); b.Share != 0 || b.From != nil {
 		t.Errorf("nothing counted: %+v", b)
 	}

@@ -104,7 +104,7 @@ func accountShare() *prometheus.Desc {
 
 func budgetShare() *prometheus.Desc {
 	return prometheus.NewDesc("furrow_budget_share", "Share of the configuration's budget that this month's operations "+
-		"will cost at the rate so far; absent without a budget.", nil, nil)
+		"will cost at the rate so far, 0 until a day is counted; absent without a budget.", nil, nil)
 }
 
 // Figures returns the metrics of a pipeline, by their names without furrow_pipeline_.

@@ -64,9 +64,9 @@ func (f *Fleet) onSlot(p config.Pipeline) func(context.Context, worker.Slot) {
 		for i, p := range all {
 			more := map[string]float64{}
 			if i == 0 && p.Budget > 0 { // one pipeline has it, so that there is one incident
-				if b, err := f.budget(within, all); err == nil {
+				if b, err := f.budget(within, all); err == nil && b.Share > 0 {
 					more["budget_share"] = b.Share
-				} else if ctx.Err() == nil {
+				} else if err != nil && ctx.Err() == nil {
 					f.Log.WarnContext(ctx, "budget not read", "error", err)
 				}
 			}
