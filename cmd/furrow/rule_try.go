@@ -71,7 +71,7 @@ func ruleTry(c *cli.Context) error {
 				return
 			}
 			own, known := span, fold.Known{New: true}
-			if known.Heard, err = f.Rows().Before(c.Context, m, span.From); err != nil {
+			if _, known.Heard, err = f.Rows().Before(c.Context, m, span.From); err != nil {
 				yield(trialLine{}, err)
 				return
 			}

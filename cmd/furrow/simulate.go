@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/lab/simulate/fleets"
@@ -18,6 +21,7 @@ import (
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/sas/device"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -27,7 +31,8 @@ func simulateCommand() *cli.Command {
 		Usage: "Simulate a fleet of devices",
 		Description: `Enrolls and registers soil probes all over the world, a fleet of another kind, or the devices of a file. They
 get tokens from the endpoint and send readings as real devices do: first their history, as fast as possible,
-then live readings until Ctrl-C. The same --seed gives the same devices and readings.
+then live readings until Ctrl-C. The same --seed gives the same devices and readings. Repeated, devices do
+not send again what they have sent.
 
 With --fleet, the example configuration of that name says what the documents mean (furrow config init
 --example). It has its own number of devices, cadence, history and faults, which are listed at the end.` + examples(
@@ -117,6 +122,9 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.skipSent(c.Context, d, late.devices); err != nil {
+		return err
+	}
 	show.Stage("sending readings", 0)
 	report, err := newSimulationReport(c)
 	if err != nil {
@@ -133,6 +141,45 @@ func runSimulation(c *cli.Context) error {
 	}
 	return s.end(c, sum, report, err)
 }
+
+// skipSent has devices that were there not send again what lies between their first reading and their last.
+func (s *simulation) skipSent(ctx context.Context, d *deviceAdmin, devices map[schema.DeviceID]*sentBy) error {
+	now, sendings := tables.TicksOf(time.Now()), s.run.Sendings
+	var mu sync.Mutex
+	sent := map[schema.DeviceID][2]time.Time{}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(simulatedReads)
+	for id, by := range devices {
+		if !by.known {
+			continue
+		}
+		g.Go(func() error {
+			scope, err := d.reader().Devices().ScopeOfDevice(ctx, string(id))
+			if err != nil {
+				return err
+			}
+			first, last, err := d.reader().Rows().Before(ctx, scope.Member(), now)
+			mu.Lock()
+			sent[id] = [2]time.Time{first.Time(), last.Time()}
+			mu.Unlock()
+			return err
+		})
+	}
+	s.run.Sendings = func(m simulate.Member) simulate.Stream {
+		return func(yield func(simulate.Sending) bool) {
+			of := sent[m.ID]
+			for one := range sendings(m) {
+				if at := one.Reading.Time; (at.Before(of[0]) || at.After(of[1])) && !yield(one) {
+					return
+				}
+			}
+		}
+	}
+	return g.Wait()
+}
+
+// simulatedReads is how many devices are looked up at a time.
+const simulatedReads = 16
 
 // newSimulation reads the flags. It sends nothing yet.
 func newSimulation(c *cli.Context) (*simulation, error) {

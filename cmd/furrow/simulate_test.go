@@ -50,6 +50,11 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 		t.Errorf("the report is %+v", devices)
 	}
 
+	before := line.Stored
+	if line, _ = f.simulated("--devices 12 --history 1h --for 2s"); line.Stored >= before/4 {
+		t.Errorf("repeated, %d readings are sent after %d", line.Stored, before)
+	}
+
 	// A longer history widens the enrollment; a fleet that grows keeps its devices.
 	line, _ = f.simulated("--devices 16 --history 8d --every 6h --for 2s --pace 1000000")
 	if line.Devices != 16 || line.Made < 16*20 || line.Stored != line.Made {

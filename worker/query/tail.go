@@ -48,12 +48,12 @@ func (f Rows) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq2
 	}
 }
 
-// Before returns the time of a device's last reading before a moment; zero: it has none.
-func (f Rows) Before(ctx context.Context, m schema.Member, at tables.Ticks) (last tables.Ticks, err error) {
-	q, first := Question{Scope: ScopeOf(m), Span: Span{To: at}, Limit: 1}, tables.Ticks(0)
+// Before returns the times of a device's first and last reading before a moment; zero: it has none.
+func (f Rows) Before(ctx context.Context, m schema.Member, at tables.Ticks) (first, last tables.Ticks, err error) {
+	q := Question{Scope: ScopeOf(m), Span: Span{To: at}, Limit: 1}
 	for r, err := range f.Readings(ctx, q) {
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		first = r.Time
 	}
@@ -66,7 +66,7 @@ func (f Rows) Before(ctx context.Context, m schema.Member, at tables.Ticks) (las
 		}
 		q.Span.To = q.Span.From
 	}
-	return last, err
+	return first, last, err
 }
 
 // newest returns the last readings of a span, at most so many, the newest last.

@@ -46,10 +46,25 @@ func (u *unit) suffers(fault, sensor string, at time.Time) (model.Span, bool) {
 	span, ok := model.SpanAt(at, share, u.history/2, func(part uint64) model.Fate {
 		return model.Fate(model.Hash(u.key, hash.Sum64(), part))
 	})
+	if least := span.From.Add(time.Duration(u.readingsOf(fault)) * u.Every); !span.From.IsZero() && least.After(span.To) {
+		span.To = least
+		ok = !at.Before(span.From) && at.Before(span.To)
+	}
 	if ok {
 		u.note(fault, sensor, span.From, at)
 	}
 	return span, ok
+}
+
+// readingsOf returns how many documents a fault lasts at least, so that it can be told from chance.
+func (u *unit) readingsOf(fault string) int {
+	switch fault {
+	case silence:
+		return 5
+	case stuckSensor:
+		return 12 * max(1, u.slow)
+	}
+	return 1
 }
 
 // note notes that the device has a fault at a time.

@@ -21,6 +21,7 @@ type kind struct {
 	every   time.Duration // between the documents of a device
 	history time.Duration // that is sent first, by default
 	tenants []schema.Tenant
+	slow    int // intervals between two values of a slow sensor; zero: there is none
 
 	// identify gives a member that has a position and labels of its place its ID, site and other labels.
 	identify func(m *simulate.Member, number int)

@@ -11,7 +11,7 @@ import (
 
 // oil are rigs of oil and gas fields. A document is one value of a tag.
 func oil() kind {
-	return kind{file: "oil.csv", devices: 10, every: 5 * time.Second, history: time.Hour,
+	return kind{file: "oil.csv", devices: 10, every: 5 * time.Second, history: time.Hour, slow: 12,
 		tenants: []schema.Tenant{"permian", "northsea"},
 		identify: func(m *simulate.Member, number int) {
 			m.ID = numbered("rig-", 7+number)
@@ -50,7 +50,7 @@ func sendTags(u *unit, at time.Time) {
 		}
 	}
 	u.tag("temperature", rounded(temperature, 1), at, true)
-	if at.Truncate(u.Every).UnixMilli()/u.Every.Milliseconds()%12 != 0 {
+	if at.Truncate(u.Every).UnixMilli()/u.Every.Milliseconds()%int64(u.slow) != 0 {
 		return
 	}
 	read := at
