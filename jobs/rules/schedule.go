@@ -23,6 +23,8 @@ type Schedule struct {
 	Before time.Duration        `yaml:"before" least:"1s" most:"1d"`
 	After  time.Duration        `yaml:"after,required" least:"1m" most:"1d"`
 	Expect *condition.Condition `yaml:"expect,required"`
+	// Pause has the dates on which nothing is expected, in the device's own zone; empty: there are none.
+	Pause string `yaml:"pause" want:"dates such as 2026-12-20..2027-01-03, separated by commas, or labels.NAME"`
 
 	zones sync.Map // locations by name
 }
@@ -41,8 +43,12 @@ func (*Schedule) Name() string { return "schedule" }
 func (*Schedule) room() int    { return 9*maxDoses + 20 }
 
 func (k *Schedule) String() string {
-	return fmt.Sprintf("%s at %s, %s, from %s before to %s after", k.Expect, k.Times, k.Zone,
+	text := fmt.Sprintf("%s at %s, %s, from %s before to %s after", k.Expect, k.Times, k.Zone,
 		schema.FormatDuration(k.Before), schema.FormatDuration(k.After))
+	if k.Pause != "" {
+		text += ", but not on " + k.Pause
+	}
+	return text
 }
 
 func (k *Schedule) says(_ *work, t *tracked) string { return "nothing as expected at " + t.value }
@@ -61,7 +67,45 @@ func (k *Schedule) check() error {
 			return err
 		}
 	}
+	if !strings.HasPrefix(k.Pause, ofLabel) {
+		if _, err := parsePauses(k.Pause); err != nil {
+			return err
+		}
+	}
 	return hasSensors(k.Expect)
+}
+
+// A pause is a time, as a clock on the wall shows it.
+type pause struct{ from, to tables.Ticks }
+
+// parsePauses parses dates and ranges of dates, such as 2026-12-20..2027-01-03, 2027-02-01.
+func parsePauses(s string) (all []pause, err error) {
+	for one := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' || r == ';' }) {
+		first, last, is := strings.Cut(one, "..")
+		if !is {
+			last = first
+		}
+		from, errFrom := time.Parse(time.DateOnly, first)
+		to, errTo := time.Parse(time.DateOnly, last)
+		if errFrom != nil || errTo != nil || to.Before(from) {
+			return nil, fmt.Errorf("pause %q; want dates such as 2026-12-20..2027-01-03", clip(one, 30))
+		}
+		all = append(all, pause{tables.TicksOf(from), tables.TicksOf(to) + tables.Day})
+	}
+	return all, nil
+}
+
+// pauses returns those of a device. Without the label, or with one that cannot be read, there are none.
+func (k *Schedule) pauses(d schema.Member) []pause {
+	text := k.Pause
+	if name, is := strings.CutPrefix(text, ofLabel); is {
+		text = d.Labels[name]
+	}
+	all, err := parsePauses(text)
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 // parseTimes parses times of the day, such as 08:00, 20:00.
@@ -146,13 +190,16 @@ func (k *Schedule) unjudged(w *work, t *tracked, around tables.Ticks) (all []dos
 	if err != nil {
 		return nil
 	}
-	day := wallOf(around, zone)
+	day, pauses := wallOf(around, zone), k.pauses(w.member)
 	day -= day % tables.Day
 	for n := tables.Ticks(-1); n <= 2; n++ {
 		for _, of := range times {
 			d := dose{of: day + n*tables.Day + ticks(of)}
 			d.at = atWall(d.of, zone)
 			d.wall = wallOf(d.at, zone)
+			if slices.ContainsFunc(pauses, func(p pause) bool { return p.from <= d.of && d.of < p.to }) {
+				continue
+			}
 			if d.wall > t.judged && d.at-ticks(k.Before) >= t.from && d.at+ticks(k.After) >= t.heard {
 				all = append(all, d)
 			}

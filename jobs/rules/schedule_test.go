@@ -106,6 +106,34 @@ func TestWindowsOfSchedulesAreHalfOpen(t *testing.T) {
 	}
 }
 
+// TestNothingIsExpectedDuringAPause that a label states, by the dates of the device's own clock.
+func TestNothingIsExpectedDuringAPause(t *testing.T) {
+	r := doses(t, "11:00", "America/New_York") // 16:00 UTC, 8 hours after the start
+	r.When.(*Schedule).Pause = "labels.away"
+	both := []string{"dose opened 9h0m0s (11:00)", "dose closed 33h0m0s the next one is due",
+		"dose opened 33h0m0s (11:00)"}
+	for away, want := range map[string][]string{
+		"":                                   both,
+		"2026-11-20":                         {"dose opened 33h0m0s (11:00)"},
+		"2026-11-21..2026-11-30":             {"dose opened 9h0m0s (11:00)"},
+		"2026-11-01..2026-11-20, 2026-11-21": nil,
+		"tomorrow":                           both,
+	} {
+		b := newBench(t, r)
+		b.known.Heard, b.member.Labels = at("0s"), map[string]string{"away": away}
+		b.run(at("1m"))
+		b.run(at("10h"))
+		b.run(at("34h"))
+		if b.want(want...); t.Failed() {
+			t.Fatalf("away %q", away)
+		}
+	}
+	r.When.(*Schedule).Pause = "next week"
+	if err := (&Config{Rules: []Rule{r}}).Check(); err == nil || !strings.Contains(err.Error(), "2026-12-20..2027-01-03") {
+		t.Errorf("a pause of next week: %v", err)
+	}
+}
+
 func TestDoseIsTakenEarlyLateOrNot(t *testing.T) {
 	b := newBench(t, doses(t, "09:00,12:00", "Etc/UTC"))
 	b.run(at("0s"))
