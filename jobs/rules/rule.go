@@ -32,6 +32,9 @@ type Match struct {
 
 func (m Match) of(d schema.Member) bool { return !m.Some() || m.Of(d) }
 
+// Watches reports whether a rule watches a device, as far as its match says without models.
+func (r *Rule) Watches(d schema.Member) bool { return r.watches(d) }
+
 // watches reports whether a rule watches a device.
 func (r *Rule) watches(d schema.Member) bool { return r.Match.of(d) && !(d.Revoked && r.expects()) }
 

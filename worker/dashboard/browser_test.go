@@ -156,7 +156,8 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 		for _, path := range []string{"", "?text=nothing", "devices", "devices/" + string(f.id(0)) +
 			"?sensor=temperature&with=humidity",
 			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso",
-			"tenants/contoso/report?period=week&sensor=temperature", "costs", "retention", "archive", "completeness"} {
+			"tenants/contoso/report?period=week&sensor=temperature", "costs", "retention", "rules",
+			"configuration", "archive", "completeness"} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(f.url + path)
 				b.sees(path+" is there", `document.readyState === "complete"`)

@@ -74,7 +74,8 @@ func overAccounts(t testing.TB, fleets []*modeltest.Fixture, c Config, also ...m
 func livePipeline() model.Pipeline {
 	return model.Pipeline{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
 		Watches: []model.Rule{{Name: "hot", When: "temperature above 30", Sensor: "temperature", Limits: []float64{30},
-			Notify: []string{"ops"}}, {Name: "silent", When: "silence for 1h"}},
+			Notify: []string{"ops"}, Watches: func(schema.Member, string) bool { return true }},
+			{Name: "silent", When: "silence for 1h"}},
 		Stored:  time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC),
 		Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
@@ -155,7 +156,7 @@ func (d *Dashboard) do(method, target string, headers ...string) *httptest.Respo
 func addresses() []string {
 	return []string{
 		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
-		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso",
+		"/devices/d0001?span=7d&sensor=temperature", "/rules", "/configuration", "/pipelines", "/tenants", "/tenants/contoso",
 		"/tenants/contoso/report?period=week", "/archive?tenant=contoso", "/completeness", "/activity",
 		"/v1/tenants/contoso/summary?period=month",
 		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors",

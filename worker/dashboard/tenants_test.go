@@ -144,7 +144,7 @@ func noRouteTells(t *testing.T, g *guarded, other *modeltest.Fixture) {
 		"devices": {"secret-9", "absent-9"}, "model": {"vault-model", "attic-model"},
 		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "absent"}, "device": inPath["id"]}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
-		"newest", "format", "severity", "by", "period", "month", "storage"}
+		"newest", "format", "severity", "by", "period", "month", "storage", "generation"}
 	tried := 0
 	for _, route := range g.routes {
 		method, pattern, has := strings.Cut(route.Pattern, " ")

@@ -169,6 +169,11 @@ func watched(all []rules.Rule) (shown []model.Rule) {
 		r := &all[i]
 		one := model.Rule{Name: string(r.Name), Kind: r.When.Name(), When: r.When.String(), Match: config.RuleMatch(r),
 			Severity: string(r.Severity), Tenants: r.Match.Tenant}
+		if len(r.Match.Enrollment) == 0 {
+			one.Watches = func(d schema.Member, model string) bool {
+				return r.Watches(d) && (len(r.Match.Model) == 0 || slices.Contains(r.Match.Model, model))
+			}
+		}
 		switch k := r.When.(type) {
 		case *rules.Threshold:
 			one.Sensor, one.Limits = k.Sensor, k.Limit.Numbers()

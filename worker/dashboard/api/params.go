@@ -40,6 +40,7 @@ type Params struct {
 	Rule, Severity, Device string
 	States                 []string       // of incidents
 	Newest                 int            // rows
+	Generation             int64          // of the configuration
 	Format                 answers.Format // empty: as the Accept header says
 	Asked                  string         // what determines the answer, without limit, after and format
 }
@@ -164,6 +165,10 @@ func (p *Params) parse(name, text string) (err error) {
 		p.After = text // checked by whatever reads the list
 	case "limit":
 		p.Limit, err = parseCount(text, model.MaxRows)
+	case "generation":
+		var n int
+		n, err = parseCount(text, schema.MaxGeneration)
+		p.Generation = int64(n)
 	case "newest":
 		p.Newest, err = parseCount(text, model.MaxNewest)
 	case "format":

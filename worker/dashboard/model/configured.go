@@ -79,17 +79,6 @@ func (c Configured) HasRules() bool {
 	return slices.ContainsFunc(c, func(p Pipeline) bool { return p.Rules })
 }
 
-// A Rule is what the devices of a fleet are watched for.
-type Rule struct {
-	Name, Kind, When string
-	Match            string // the devices that it watches, as in a configuration; empty: all
-	Severity         string
-	Notify           []string // targets
-	Tenants          []string // whose devices it can watch; none: of any
-	Sensor           string   // whose values it is about; empty: of any, or of several
-	Limits           []float64
-}
-
 // Rule returns the rule of a name; the zero Rule where it is no longer configured.
 func (c Configured) Rule(name string) (r Rule) {
 	for _, p := range c {

@@ -34,6 +34,7 @@ type IncidentAnswers struct {
 	open     *openSet
 	counted  cache[[]query.Incident] // of a tenant's day
 	ofDevice cache[[]query.Incident]
+	watched  *memo[[]int] // devices of rules, by tenant
 }
 
 // IncidentStates returns the states of incidents.

@@ -42,6 +42,8 @@ type Store struct {
 	Retentions *Retentions
 	Verified   *Verified
 
+	Configurations *Configurations
+
 	decider *decider
 }
 
@@ -59,20 +61,21 @@ func New(c Config) *Store {
 	x.modelOf = func(in uint16, m schema.Member) string { return all.all[in].modelOf(m) }
 	x.everyOf = func(in uint16, m schema.Member) time.Duration { return all.all[in].every(m) }
 	s := &Store{Accounts: all, decider: newDecider(all),
-		Sensors:    &Census{all, newMemo[sensed](x, maxCensus, censusAge)},
-		Owners:     &Owners{all, newCache[owner]()},
-		Tenants:    &Tenants{all, newCache[today]()},
-		Pipelines:  &Pipelines{all, newCache[pipelineRead](), newCache[*Budget]()},
-		Costs:      &Costs{all, newCache[cost.Costs]()},
-		Retentions: &Retentions{all, newCache[retained]()},
-		Verified:   &Verified{all, newCache[verified]()}}
+		Sensors:        &Census{all, newMemo[sensed](x, maxCensus, censusAge)},
+		Owners:         &Owners{all, newCache[owner]()},
+		Tenants:        &Tenants{all, newCache[today]()},
+		Pipelines:      &Pipelines{all, newCache[pipelineRead](), newCache[*Budget]()},
+		Costs:          &Costs{all, newCache[cost.Costs]()},
+		Retentions:     &Retentions{all, newCache[retained]()},
+		Verified:       &Verified{all, newCache[verified]()},
+		Configurations: &Configurations{all, newCache[[]schema.Configuration](), newCache[schema.Configuration]()}}
 	s.Devices = &Devices{all, s.Owners, newCache[deviceRead](), newCache[commands.All]()}
 	s.Charts = &Charts{all, s.Devices, s.Sensors, newCache[points](), newCache[stateSpans](), newCache[tenantDay]()}
 	s.DeviceRows = &DeviceRows{all, s.Devices, s.Sensors, s.decider, newCache[RecentGaps]()}
 	s.FleetRows = &FleetRows{all, s.Sensors, s.decider}
 	s.Lists = &Lists{all, s.Sensors, s.decider}
 	s.Incidents = &IncidentAnswers{all, s.Owners, s.decider, open, newCache[[]query.Incident](),
-		newCache[[]query.Incident]()}
+		newCache[[]query.Incident](), newMemo[[]int](x, maxCensus, watchedAge)}
 	s.Maps = &Maps{all, s.Sensors, s.Incidents, s.decider, newMemo[*layer](x, maxLayers, layerAge), nil}
 	s.Reports = &ReportAnswers{all, s.Tenants, s.Sensors, newCache[summed](), newCache[Outliers]()}
 	s.Archives = &Archives{all, s.Pipelines, newCache[Archive]()}

@@ -20,6 +20,8 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
 		s.withForm("/incidents", api.IncidentParams(), s.incidents),
 		{Pattern: "/incidents/{incident}", Handle: s.page(s.incident)},
+		{Pattern: "/rules", Handle: s.page(s.rules)},
+		{Pattern: "/configuration", Params: []string{"generation"}, Handle: s.page(s.configuration)},
 		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
@@ -83,11 +85,11 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 		return nil, read, err
 	}
 	newest, err := s.c.Model.Incidents.Newest(r.Context(), filter, newestIncidents)
-	rules, since := s.c.Model.Accounts.Configured().RulesOf(string(api.PersonOf(r.Context()).Tenant))
+	rules, since := s.c.Model.Incidents.Watching(r.Context())
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
 		Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
-		Newest: newest, Rules: len(rules), Watched: since,
+		Newest: newest, Rules: rules, Watched: since,
 		Budget: s.c.Model.Pipelines.CloseBudget(r.Context())}, read, err
 }
 

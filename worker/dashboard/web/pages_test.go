@@ -56,6 +56,8 @@ func allPages() map[string]web.Page {
 		"archive/choose":  &web.ArchivePage{Tenants: []string{"contoso", "x"}, Answer: model.Archive{Archives: true}},
 		"archive/new":     &web.ArchivePage{Answer: model.Archive{Archives: true, Tenant: "contoso"}},
 		"report/empty":    &web.ReportPage{},
+		"rules/empty":     &web.RulesPage{},
+		"config/empty":    &web.ConfigurationPage{},
 		"problem/empty":   &web.ProblemPage{},
 	})
 	return all
@@ -99,6 +101,8 @@ func usualPages() map[string]web.Page {
 			Notes:       []model.IncidentNote{{What: "note", Who: "olga", Text: "the fan", At: theTime()}}}},
 		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{Budget: spent(0.81),
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
+		"rules":   rulesPage("hot"),
+		"config":  configurationPage("live"),
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
 		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
 			Series: series("1h", time.Hour, 24), Cost: &costs("contoso").Tenants[0]},
@@ -118,6 +122,18 @@ func usualPages() map[string]web.Page {
 					{Device: "pump-7", Site: "north", Count: 80, Mean: 1, Score: -4.2}}}}},
 		"problem": &web.ProblemPage{Status: 404, Title: "Device not found", Detail: "There is no device x."},
 	}
+}
+
+func rulesPage(name string) web.Page {
+	return &web.RulesPage{Now: theTime(), Answer: model.RulesAnswer{Since: theTime(), More: true,
+		Rules: []model.RuleStatus{{Rule: model.Rule{Name: name, Kind: name, When: name, Match: name, Severity: name,
+			Notify: []string{name}}, Devices: -1, Open: 2, Month: 5}, {Rule: model.Rule{Name: "b"}, Devices: 3}},
+		Mutes: []schema.Mute{{Rule: schema.Rule(name), Site: schema.Site(name), Device: name, Who: name, Text: name}, {}}}}
+}
+
+func configurationPage(name string) web.Page {
+	return &web.ConfigurationPage{Now: theTime(), Generation: 2, Text: name, Diff: []string{"+" + name, "-" + name, name},
+		History: []schema.Configuration{{Generation: 2, By: name, Change: name}, {Generation: 1}}}
 }
 
 // hostilePages returns pages with hostile texts and numbers wherever storage or an address could have them.
@@ -195,6 +211,8 @@ func hostilePages() map[string]web.Page {
 				Groups: []model.GroupTotal{{Group: nasty, Devices: -1, Min: *nan, Max: *inf}, {Group: long}},
 				Outliers: model.Outliers{Median: nan, Devices: []model.Outlier{{Device: nasty, Site: nasty, Mean: *nan,
 					Score: *inf}, {Device: long}}}}},
+		"rules/hostile":   rulesPage(nasty),
+		"config/hostile":  configurationPage(nasty),
 		"problem/hostile": &web.ProblemPage{Status: -1, Title: nasty, Detail: nasty},
 	}
 }

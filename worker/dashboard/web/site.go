@@ -62,7 +62,8 @@ func New(c Config) (*Site, error) {
 	}
 	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &IncidentsPage{}, &IncidentPage{},
 		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{},
-		&ArchivePage{}, &CompletenessPage{}, &ProblemPage{}, &SignInPage{}, &ActivityPage{}, &ActPage{}} {
+		&ArchivePage{}, &CompletenessPage{}, &RulesPage{}, &ConfigurationPage{}, &ProblemPage{}, &SignInPage{},
+		&ActivityPage{}, &ActPage{}} {
 		t, err := base.Clone()
 		if err == nil {
 			t, err = t.ParseFS(files, "templates/"+page.file())

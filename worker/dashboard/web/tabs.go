@@ -15,9 +15,12 @@ func tabOf(file string) (tab, part string) {
 		return "/devices", ""
 	case "incidents.html", "incident.html":
 		return "/incidents", ""
+	case "rules.html":
+		return "/rules", ""
 	case "tenants.html", "tenant.html", "report.html":
 		return "/tenants", ""
-	case "pipelines.html", "costs.html", "retention.html", "archive.html", "completeness.html":
+	case "pipelines.html", "costs.html", "retention.html", "archive.html", "completeness.html",
+		"configuration.html":
 		return operations, "/" + file[:len(file)-len(".html")]
 	}
 	return "", ""
@@ -29,7 +32,7 @@ const operations = "/pipelines"
 // tabs returns the pages that a person can choose from: addresses and names. A tenant's people have no use for a list
 // of tenants, and see nothing of the operation of the fleet.
 func tabs(p api.Person) []Option {
-	all := []Option{{"/", "Overview"}, {"/devices", "Devices"}, {"/incidents", "Incidents"}}
+	all := []Option{{"/", "Overview"}, {"/devices", "Devices"}, {"/incidents", "Incidents"}, {"/rules", "Rules"}}
 	if p.Tenant != "" {
 		return append(all, Option{tenantPath(string(p.Tenant)), "Reports"})
 	}
@@ -53,7 +56,7 @@ func (s *Site) parts(p api.Person) []Option {
 	if has.HasArchive() {
 		all = append(all, Option{"/archive", "Archive"})
 	}
-	return append(all, Option{"/completeness", "Completeness"})
+	return append(all, Option{"/completeness", "Completeness"}, Option{"/configuration", "Configuration"})
 }
 
 // locate says where a page is among the others.

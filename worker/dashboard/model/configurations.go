@@ -1,0 +1,67 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Configurations are the generations of a fleet's configuration, as the first account has them.
+type Configurations struct {
+	accounts *Accounts
+	kept     cache[[]schema.Configuration]
+	texts    cache[schema.Configuration]
+}
+
+const configurationsAge = 10 * time.Second
+
+// History returns all generations without their texts, the newest first. They are about all tenants: who may see only
+// one gets ErrWholeFleet.
+func (cs *Configurations) History(ctx context.Context) ([]schema.Configuration, Read, error) {
+	if within(ctx) != "" {
+		return nil, Read{}, ErrWholeFleet
+	}
+	return cs.kept.get(ctx, "", configurationsAge, func(ctx context.Context) (all []schema.Configuration, err error) {
+		q := tables.Query{Range: schema.ConfigurationsAfter(0), Select: schema.ConfigurationHead()}
+		for e, err := range cs.table().Entities(ctx, q) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return nil, nil // the configuration is built in
+			}
+			if err != nil {
+				return nil, err
+			}
+			c, err := schema.ConfigurationHeadOf(e)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+		return all, nil
+	})
+}
+
+// Text returns a generation. It never changes.
+func (cs *Configurations) Text(ctx context.Context, generation int64) (string, Read, error) {
+	if within(ctx) != "" {
+		return "", Read{}, ErrWholeFleet
+	}
+	c, read, err := cs.texts.get(ctx, fmt.Sprint(generation), time.Hour,
+		func(ctx context.Context) (schema.Configuration, error) {
+			pk, rk := schema.ConfigurationKeys(generation)
+			e, err := cs.table().Get(ctx, pk, rk)
+			if err != nil {
+				return schema.Configuration{}, err
+			}
+			return schema.ConfigurationOf(e)
+		})
+	return c.Text, read, err
+}
+
+func (cs *Configurations) table() *tables.Table {
+	a := cs.accounts.all[0]
+	return a.Tables.Table(a.Names.Config())
+}
