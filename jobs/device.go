@@ -16,8 +16,8 @@ import (
 // aloneAfter is how long a device that failed within its batch waits before it is tried alone.
 const aloneAfter = 5 * time.Second
 
-// lostAfter is how long devices wait that somebody else has claimed during their job. That may have been a job that folds
-// nothing, such as an audit, and then their rows would wait for the next run.
+// lostAfter is how long devices wait that somebody else has claimed during their job. That may have been a job that
+// folds nothing, such as an audit, and then their rows would wait for the next run.
 const lostAfter = time.Second
 
 // suspicious is how often a batch fails as a whole before its devices are tried one by one, and how often a single

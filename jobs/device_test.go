@@ -376,8 +376,8 @@ func TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues(t *testing.T) {
 	}
 }
 
-// TestAnOvertakenJobLeavesNothingToTheNextRun has somebody write the tracking row of a device between the job's read and
-// its claim without folding anything, as the audit of the same run does.
+// TestAnOvertakenJobLeavesNothingToTheNextRun has somebody write the tracking row of a device between the job's read
+// and its claim without folding anything, as the audit of the same run does.
 func TestAnOvertakenJobLeavesNothingToTheNextRun(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 40)
 	want, f := calm(t, w), w.NewFleet(t)

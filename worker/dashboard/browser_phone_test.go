@@ -38,8 +38,8 @@ func TestBrowserFitsAPhone(t *testing.T) {
 	b.clicks(`[aria-controls="fields"]`)
 	b.enters("site", "south")
 	b.sees("the overview's button counts, too", `document.querySelector('[aria-controls="fields"]').textContent === "Filters (1)"`)
-	for _, page := range []string{"/", "/devices", "/devices/odd-1", "/incidents", "/rules", "/tenants", "/tenants/contoso",
-		"/pipelines", "/archive", "/completeness", "/activity"} {
+	for _, page := range []string{"/", "/devices", "/devices/odd-1", "/incidents", "/rules", "/tenants",
+		"/tenants/contoso", "/pipelines", "/archive", "/completeness", "/activity"} {
 		b.open(at + page)
 		b.sees(page+" is there", `document.readyState === "complete" && innerWidth === 390`)
 		b.sees(page+" cuts nothing off", `document.documentElement.scrollWidth <= 390 && `+
