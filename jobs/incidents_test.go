@@ -110,10 +110,10 @@ func (f *watched) pipeline(through policy.Transporter) *jobs.Pipeline {
 	closed := must.Have(condition.Parse(`action == "closed"`))(f.t)
 	above, rising := 195.0, 5.0
 	c := &rules.Config{Rules: []rules.Rule{
-		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}},
+		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &rules.Bound{Number: above}}},
 			Notify: []schema.Target{"ops", "phone"}},
-		{Name: "hot-for", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &above}, For: 2 * time.Minute}},
-		{Name: "rising", When: &rules.Rate{Sensor: "oil", Over: 12 * time.Minute, Limit: rules.Limit{Above: &rising}}},
+		{Name: "hot-for", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &rules.Bound{Number: above}}, For: 2 * time.Minute}},
+		{Name: "rising", When: &rules.Rate{Sensor: "oil", Over: 12 * time.Minute, Limit: rules.Limit{Above: &rules.Bound{Number: rising}}}},
 		{Name: "silent", When: &rules.Silence{After: 15 * time.Minute}, Severity: rules.Critical,
 			Notify: []schema.Target{"ops"}},
 		{Name: "left-open", When: &rules.Condition{Where: opened, For: 3 * time.Minute}},

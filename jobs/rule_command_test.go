@@ -30,7 +30,7 @@ func coolingFleet(t *testing.T, values ...float64) (*jobstest.Fleet, func(policy
 		p := f.Pipeline(t, through)
 		limit := 120.0
 		p.Processors = append(p.Processors, jobstest.With(t, rules.Processor, &rules.Config{Rules: []rules.Rule{{
-			Name: "hot", When: &rules.Threshold{Sensor: "temperature", Limit: rules.Limit{Above: &limit}},
+			Name: "hot", When: &rules.Threshold{Sensor: "temperature", Limit: rules.Limit{Above: &rules.Bound{Number: limit}}},
 			Command: &rules.Command{On: rules.OnOpen, Body: `{"rpm":900}`, TTL: 10 * time.Minute}}}}))
 		return p
 	}

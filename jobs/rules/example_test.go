@@ -13,7 +13,7 @@ import (
 func ExampleProcessor() {
 	above := 13.0
 	much, err := rules.Processor.With(&rules.Config{Rules: []rules.Rule{{Name: "much", When: &rules.Threshold{
-		Sensor: "litres", Limit: rules.Limit{Above: &above}, For: 10 * time.Minute}}}}, fold.Setup{})
+		Sensor: "litres", Limit: rules.Limit{Above: &rules.Bound{Number: above}}, For: 10 * time.Minute}}}}, fold.Setup{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,16 +11,64 @@ import (
 
 	"furrow/jobs/fold"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Limit is what a number must not pass: one of Above, Below and Outside. An incident closes when the number is back
 // within, or where ClearBelow or ClearAbove say so.
 type Limit struct {
-	Above      *float64    `yaml:"above"`
-	Below      *float64    `yaml:"below"`
+	Above      *Bound      `yaml:"above"`
+	Below      *Bound      `yaml:"below"`
 	Outside    *[2]float64 `yaml:"outside"`
-	ClearBelow *float64    `yaml:"clearBelow"`
-	ClearAbove *float64    `yaml:"clearAbove"`
+	ClearBelow *Bound      `yaml:"clearBelow"`
+	ClearAbove *Bound      `yaml:"clearAbove"`
+}
+
+// A Bound is a number, or that of a label of the device.
+type Bound struct {
+	Number float64
+	Label  string // empty: it is Number
+}
+
+// ParseBound parses a number, or labels.NAME.
+func ParseBound(text string) (b Bound, ok bool) {
+	if name, is := strings.CutPrefix(text, ofLabel); is {
+		return Bound{Label: name}, name != ""
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return Bound{Number: n}, err == nil && n-n == 0 // finite
+}
+
+func (b *Bound) String() string {
+	if b.Label != "" {
+		return ofLabel + b.Label
+	}
+	return shown(b.Number)
+}
+
+// bounded returns the bounds that are stated.
+func (l *Limit) bounded() (all []**Bound) {
+	for _, b := range []**Bound{&l.Above, &l.Below, &l.ClearBelow, &l.ClearAbove} {
+		if *b != nil {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// of returns the limit of a device. There is none if a label is missing, is no number, or contradicts another.
+func (l Limit) of(d schema.Member) (Limit, bool) {
+	labels := false
+	for _, b := range l.bounded() {
+		if name := (*b).Label; name != "" {
+			one, ok := ParseBound(d.Labels[name])
+			if !ok || one.Label != "" {
+				return l, false
+			}
+			*b, labels = &one, true
+		}
+	}
+	return l, !labels || l.check() == nil
 }
 
 func (l Limit) check() error {
@@ -31,6 +79,7 @@ func (l Limit) check() error {
 		}
 	}
 	low, high := l.bounds()
+	labels := slices.ContainsFunc(l.bounded(), func(b **Bound) bool { return (*b).Label != "" })
 	switch {
 	case n == 0:
 		return errors.New("no limit; want above, below or outside")
@@ -42,15 +91,16 @@ func (l Limit) check() error {
 		return errors.New("clearBelow of a lower limit; want clearAbove")
 	case l.ClearAbove != nil && l.Above != nil:
 		return errors.New("clearAbove of an upper limit; want clearBelow")
-	case l.ClearBelow != nil && *l.ClearBelow > high:
+	case labels: // each device has its own
+	case l.ClearBelow != nil && l.ClearBelow.Number > high:
 		return fmt.Errorf("clearBelow %s is above the limit of %s, so an incident would open and close at once",
-			shown(*l.ClearBelow), shown(high))
-	case l.ClearAbove != nil && *l.ClearAbove < low:
+			l.ClearBelow, shown(high))
+	case l.ClearAbove != nil && l.ClearAbove.Number < low:
 		return fmt.Errorf("clearAbove %s is below the limit of %s, so an incident would open and close at once",
-			shown(*l.ClearAbove), shown(low))
-	case l.ClearAbove != nil && l.ClearBelow != nil && *l.ClearAbove >= *l.ClearBelow:
+			l.ClearAbove, shown(low))
+	case l.ClearAbove != nil && l.ClearBelow != nil && l.ClearAbove.Number >= l.ClearBelow.Number:
 		return fmt.Errorf("clearAbove %s is not below clearBelow %s, so an incident would never close",
-			shown(*l.ClearAbove), shown(*l.ClearBelow))
+			l.ClearAbove, l.ClearBelow)
 	}
 	return nil
 }
@@ -66,9 +116,9 @@ func (l Limit) bounds() (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	switch {
 	case l.Above != nil:
-		high = *l.Above
+		high = l.Above.Number
 	case l.Below != nil:
-		low = *l.Below
+		low = l.Below.Number
 	case l.Outside != nil:
 		low, high = l.Outside[0], l.Outside[1]
 	}
@@ -83,7 +133,8 @@ func (l Limit) holds(f float64) bool {
 
 // clears reports whether a number closes an incident.
 func (l Limit) clears(f float64) bool {
-	return !l.holds(f) && (l.ClearBelow == nil || f < *l.ClearBelow) && (l.ClearAbove == nil || f > *l.ClearAbove)
+	return !l.holds(f) && (l.ClearBelow == nil || f < l.ClearBelow.Number) &&
+		(l.ClearAbove == nil || f > l.ClearAbove.Number)
 }
 
 func (l Limit) String() string {
@@ -91,23 +142,24 @@ func (l Limit) String() string {
 	low, high := l.bounds()
 	switch {
 	case l.Above != nil:
-		all = append(all, "above "+shown(high))
+		all = append(all, "above "+l.Above.String())
 	case l.Below != nil:
-		all = append(all, "below "+shown(low))
+		all = append(all, "below "+l.Below.String())
 	default:
 		all = append(all, "outside "+shown(low)+" to "+shown(high))
 	}
 	if l.ClearBelow != nil {
-		all = append(all, "until below "+shown(*l.ClearBelow))
+		all = append(all, "until below "+l.ClearBelow.String())
 	}
 	if l.ClearAbove != nil {
-		all = append(all, "until above "+shown(*l.ClearAbove))
+		all = append(all, "until above "+l.ClearAbove.String())
 	}
 	return strings.Join(all, ", ")
 }
 
-// limit returns the limit without what clears it.
-func (l Limit) limit() string {
+// limit returns the limit of a device without what clears it.
+func (l Limit) limit(d schema.Member) string {
+	l, _ = l.of(d)
 	l.ClearAbove, l.ClearBelow = nil, nil
 	return l.String()
 }
@@ -128,13 +180,14 @@ func (k *Threshold) String() string      { return k.Sensor + " " + k.Limit.Strin
 func (k *Threshold) check() error        { return k.Limit.check() }
 func (*Threshold) room() int             { return 0 }
 func (*Threshold) begin(*work, *tracked) {}
-func (k *Threshold) says(_ *work, t *tracked) string {
-	return k.Sensor + " is " + t.value + ", " + k.limit() + forText(k.For)
+func (k *Threshold) says(w *work, t *tracked) string {
+	return k.Sensor + " is " + t.value + ", " + k.limit(w.member) + forText(k.For)
 }
 
 func (k *Threshold) row(w *work, t *tracked, s *fold.Sample) {
-	if f, ok := number(s, k.Sensor); ok {
-		w.level(t, s.Key.Ticks, ticks(k.For), k.holds(f), k.clears(f), shown(f))
+	f, ok := number(s, k.Sensor)
+	if l, has := k.of(w.member); ok && has {
+		w.level(t, s.Key.Ticks, ticks(k.For), l.holds(f), l.clears(f), shown(f))
 	}
 }
 

@@ -88,7 +88,7 @@ func everyKind(t *testing.T, r *rand.Rand) map[string]struct {
 	}
 	above, cleared := high, high-float64(r.IntN(4))
 	rate := func(above float64, counter bool) both {
-		return both{&Rate{Sensor: "x", Over: within, Limit: Limit{Above: &above}, For: waits},
+		return both{&Rate{Sensor: "x", Over: within, Limit: Limit{Above: &Bound{Number: above}}, For: waits},
 			func(s script) []string { return naiveRate(s, span, wait, above, counter) }}
 	}
 	silence := func(sensor string, says func(told) bool) both {
@@ -96,9 +96,9 @@ func everyKind(t *testing.T, r *rand.Rand) map[string]struct {
 			func(s script) []string { return naiveSilence(s, span, says) }}
 	}
 	return map[string]both{
-		"above": numbers(Limit{Above: &above, ClearBelow: &cleared}, func(x float64) bool { return x > above },
+		"above": numbers(Limit{Above: &Bound{Number: above}, ClearBelow: &Bound{Number: cleared}}, func(x float64) bool { return x > above },
 			func(x float64) bool { return x < cleared }),
-		"below": numbers(Limit{Below: &high}, func(x float64) bool { return x < high },
+		"below": numbers(Limit{Below: &Bound{Number: high}}, func(x float64) bool { return x < high },
 			func(x float64) bool { return x >= high }),
 		"outside": numbers(Limit{Outside: &[2]float64{low, high}}, func(x float64) bool { return x < low || x > high },
 			func(x float64) bool { return x >= low && x <= high }),

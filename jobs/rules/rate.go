@@ -36,8 +36,8 @@ func (k *Rate) String() string {
 	return k.Sensor + " changing by " + k.Limit.String() + " in " + schema.FormatDuration(k.Over) + forText(k.For)
 }
 
-func (k *Rate) says(_ *work, t *tracked) string {
-	return k.Sensor + " changed by " + t.value + " in " + schema.FormatDuration(k.Over) + ", " + k.limit() + forText(k.For)
+func (k *Rate) says(w *work, t *tracked) string {
+	return k.Sensor + " changed by " + t.value + " in " + schema.FormatDuration(k.Over) + ", " + k.limit(w.member) + forText(k.For)
 }
 
 func (k *Rate) check() error {
@@ -67,8 +67,8 @@ func (k *Rate) row(w *work, t *tracked, s *fold.Sample) {
 	t.last, t.heard = f, 0
 	change, known := k.change(t.points, point{at, value})
 	t.points = k.with(t.points, point{at, value})
-	if known {
-		w.level(t, at, ticks(k.For), k.holds(change), k.clears(change), shown(change))
+	if l, has := k.of(w.member); known && has {
+		w.level(t, at, ticks(k.For), l.holds(change), l.clears(change), shown(change))
 	}
 }
 

@@ -51,7 +51,7 @@ func (b *bench) configure(all ...Rule) {
 
 func rule(name string, k Kind) Rule { return Rule{Name: schema.Rule(name), When: k} }
 
-func number64(f float64) *float64 { return &f }
+func number64(f float64) *Bound { return &Bound{Number: f} }
 
 func where(t testing.TB, text string) *condition.Condition {
 	t.Helper()
@@ -156,6 +156,32 @@ func TestThresholdOpensAndCloses(t *testing.T) {
 	}
 	if text := b.all[0].Text; text != "oil is 191, above 190" {
 		t.Errorf("it says %q", text)
+	}
+}
+
+// TestLimitsCanBeLabelsOfADevice: each device has its own, and one without them is not watched.
+func TestLimitsCanBeLabelsOfADevice(t *testing.T) {
+	limit := Limit{Above: &Bound{Label: "max"}, ClearBelow: &Bound{Label: "good"}}
+	for _, c := range []struct {
+		labels map[string]string
+		want   []string
+	}{
+		{map[string]string{"max": "190", "good": "180"}, []string{"hot opened 1m0s (191)", "hot closed 3m0s"}},
+		{map[string]string{"max": "200", "good": "180"}, []string{"hot opened 4m0s (201)"}},
+		{map[string]string{"max": "190", "good": "195"}, nil}, // it would open and close at once
+		{map[string]string{"max": "much", "good": "180"}, nil},
+		{map[string]string{"max": "190"}, nil},
+	} {
+		b := newBench(t, rule("hot", &Threshold{Sensor: "oil", Limit: limit}))
+		b.member.Labels = c.labels
+		b.run(at("9m"), sample(at("1m"), "oil", 191), sample(at("2m"), "oil", 185), sample(at("3m"), "oil", 179),
+			sample(at("4m"), "oil", 201))
+		if len(c.want) > 0 && c.labels["max"] == "190" {
+			c.want = append(c.want, "hot opened 4m0s (201)")
+		}
+		if b.want(c.want...); len(b.all) > 0 && b.all[0].Text != "oil is "+b.all[0].Value+", above "+c.labels["max"] {
+			t.Errorf("it says %q", b.all[0].Text)
+		}
 	}
 }
 
@@ -365,7 +391,9 @@ func TestHistoryIsQuietUnlessItIsStillOpen(t *testing.T) {
 }
 
 func TestChangedAndRemovedRulesCloseTheirIncidents(t *testing.T) {
-	hot := func(above float64) Rule { return rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: &above}}) }
+	hot := func(above float64) Rule {
+		return rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: &Bound{Number: above}}})
+	}
 	b := newBench(t, hot(190))
 	b.run(at("1m"), sample(at("0s"), "oil", 195))
 	b.configure(hot(192))

@@ -180,7 +180,7 @@ func TestFullOutboxLosesNothing(t *testing.T) {
 	var all []Rule
 	for n := range 12 {
 		limit := float64(n)
-		all = append(all, rule(fmt.Sprint("r", n), &Threshold{Sensor: "x", Limit: Limit{Above: &limit}}))
+		all = append(all, rule(fmt.Sprint("r", n), &Threshold{Sensor: "x", Limit: Limit{Above: &Bound{Number: limit}}}))
 	}
 	all = append(all, doses(t, "06:00,12:00,18:00", "Europe/Rome"))
 	var samples []fold.Sample

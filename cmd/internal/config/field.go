@@ -50,8 +50,8 @@ func (f field) kind(v reflect.Value) kind {
 		return f.boolean(to)
 	case *float64:
 		return f.number(to)
-	case **float64:
-		return f.optionalNumber(to)
+	case **rules.Bound:
+		return f.bound(to)
 	case **[2]float64:
 		return f.twoNumbers(to)
 	case **condition.Condition:
@@ -208,19 +208,18 @@ func (f field) number(to *float64) kind {
 	})
 }
 
-// optionalNumber is the kind of a number that may be absent, and zero.
-func (f field) optionalNumber(to **float64) kind {
-	var n float64
-	k := f.number(&n)
-	read := k.read
-	k.read = func(node ast.Node) {
-		before := f.r.said
-		if read(node); f.r.said == before {
-			*to = &n
+// bound is the kind of a number, or of a label that has one.
+func (f field) bound(to **rules.Bound) kind {
+	return f.word("a number, such as 190 or -0.5, or labels.NAME", func(text string) bool {
+		b, ok := rules.ParseBound(text)
+		*to = &b
+		return ok
+	}, func() any {
+		if b := *to; b.Label == "" {
+			return b.Number
 		}
-	}
-	k.shown = func() any { return **to }
-	return k
+		return (*to).String()
+	})
 }
 
 // twoNumbers is the kind of two numbers.

@@ -1,10 +1,13 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 const measured = `
@@ -132,5 +135,24 @@ func TestNewFormatOfAProcessorFoldsAgainOnceTheFleetHasIt(t *testing.T) {
 	}
 	if changed != 1 {
 		t.Errorf("in a fleet of format 2 they are %v, before %s", now, old)
+	}
+}
+
+// TestLimitsAreNumbersOrLabels as a file has them.
+func TestLimitsAreNumbersOrLabels(t *testing.T) {
+	const file = "pipelines: [{name: live, processors: [latest, rules]}]\n" +
+		"rules: {hot: {when: {threshold: {sensor: oil, above: %s}}}}\n"
+	for text, want := range map[string]string{"190": "oil above 190", "0": "oil above 0",
+		"labels.max": "oil above labels.max"} {
+		c := must.Have(Parse("site.yaml", fmt.Appendf(nil, file, text)))(t)
+		if got := c.Rules[0].When.String(); got != want {
+			t.Errorf("above %s is %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"labels.", "much", ".inf"} {
+		if _, err := Parse("site.yaml", fmt.Appendf(nil, file, text)); err == nil ||
+			!strings.Contains(err.Error(), "want a number, such as 190 or -0.5, or labels.NAME") {
+			t.Errorf("above %s: %v", text, err)
+		}
 	}
 }

@@ -44,7 +44,7 @@ func (c *Config) watched() []rules.Rule {
 	none := 0.0
 	return append(slices.Clone(c.Rules), rules.Rule{Name: VerifyRule, Severity: rules.Critical, Notify: c.Verify.Notify,
 		Match: rules.Match{Match: fold.Match{Tenant: []string{schema.Itself}}},
-		When:  &rules.Threshold{Sensor: Unexplained, Limit: rules.Limit{Above: &none}},
+		When:  &rules.Threshold{Sensor: Unexplained, Limit: rules.Limit{Above: &rules.Bound{Number: none}}},
 		Text: "{value} differences between readings and outputs that nothing explains; the page Completeness names " +
 			"the devices, and furrow verify DEVICE --values says what differs"})
 }
