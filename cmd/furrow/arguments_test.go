@@ -44,3 +44,10 @@ func TestRepeatedStorageIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestPortAloneSuggestsAnAddress: people give a port where an address is wanted.
+func TestPortAloneSuggestsAnAddress(t *testing.T) {
+	for _, flags := range []string{"--listen 24080", "--metrics 24080"} {
+		refused(t, exitUsage, "did you mean 127.0.0.1:24080", "up --storage "+t.TempDir()+" --storage-port 0 "+flags)
+	}
+}

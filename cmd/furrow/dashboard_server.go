@@ -47,9 +47,9 @@ func openDashboard(
 			return nil, usagef(c, "--tiles: %v", err)
 		}
 	}
-	address := c.String(flag)
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, usagef(c, "--%s: %v", flag, err)
+	address, err := addressFlag(c, flag)
+	if err != nil {
+		return nil, err
 	}
 	admits.Tiles = tiles
 	w := &dashboardServer{c: c, config: admits, log: log, monitor: m}

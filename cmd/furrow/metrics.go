@@ -36,8 +36,8 @@ func openMonitor(c *cli.Context) (*monitor.Server, error) {
 	if address == "" {
 		return s, nil
 	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, usagef(c, "--metrics: %v", err)
+	if _, err := addressFlag(c, "metrics"); err != nil {
+		return nil, err
 	}
 	var err error
 	if s.Listener, err = net.Listen("tcp", address); err != nil {

@@ -211,9 +211,9 @@ func (o *tokenService) followKey(log *slog.Logger) func(context.Context) error {
 
 // listenForDevices listens on --listen. It refuses to send tokens over a network unencrypted.
 func listenForDevices(c *cli.Context) (net.Listener, error) {
-	address := c.String("listen")
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return nil, usagef(c, "--listen: %v", err)
+	address, err := addressFlag(c, "listen")
+	if err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {

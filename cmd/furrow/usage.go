@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -56,6 +58,20 @@ func flagNames(c *cli.Context) []string {
 		names = append(names, flag.Names()...)
 	}
 	return names
+}
+
+// addressFlag returns the address to listen on that a flag gives.
+func addressFlag(c *cli.Context, flag string) (string, error) {
+	address := c.String(flag)
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		advice := ""
+		if _, wrong := strconv.ParseUint(address, 10, 16); wrong == nil {
+			advice = fmt.Sprintf("; did you mean 127.0.0.1:%[1]s, for this machine only, or 0.0.0.0:%[1]s, for all addresses?",
+				address)
+		}
+		return "", usagef(c, "--%s: %v%s", flag, err, advice)
+	}
+	return address, nil
 }
 
 // didYouMean returns "; did you mean …?", or nothing if no name is similar.

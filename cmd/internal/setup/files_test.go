@@ -133,9 +133,16 @@ func TestDirectoryIsFoundWhileItIsServed(t *testing.T) {
 	if !errors.Is(err, ErrNotServed) || !strings.Contains(err.Error(), "furrow up --storage "+dir) {
 		t.Errorf("a directory that nobody serves: %v", err)
 	}
+	if _, err := Find(dir + "/absent"); !errors.Is(err, ErrNotServed) ||
+		!strings.Contains(err.Error(), "there is no such directory") {
+		t.Errorf("a directory that does not exist: %v", err)
+	}
 	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
 	account := PathStyle("http", "furrow", "a2V5", "127.0.0.1:1", "127.0.0.1:2", l.Addr().String())
 	must.Succeed(t, WriteConnection(dir, account))
+	if got := string(must.Have(os.ReadFile(filepath.Join(dir, connectionFile)))(t)); got != ConnectionString(account) {
+		t.Errorf("the file has %q, which an SDK does not take as it is", got)
+	}
 	found, err := Find(dir)
 	if err != nil || found.Account != account || found.CAFile != "" {
 		t.Errorf("it is %+v, %v", found, err)

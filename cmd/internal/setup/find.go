@@ -18,9 +18,9 @@ import (
 const connectionFile = "connection"
 
 // WriteConnection stores the connection string in the data directory. It contains the key, so only the owner can read
-// it.
+// it. It ends without a line break, so that other programs can take the content as it is.
 func WriteConnection(dir string, a tables.Account) error {
-	return writeFile(filepath.Join(dir, connectionFile), []byte(ConnectionString(a)+"\n"))
+	return writeFile(filepath.Join(dir, connectionFile), []byte(ConnectionString(a)))
 }
 
 // ErrNotServed means that no storage serves a directory.
@@ -77,6 +77,9 @@ func IsDirectory(text string) bool {
 func findServed(dir string) (Found, error) {
 	content, err := os.ReadFile(filepath.Join(dir, connectionFile))
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return Found{}, notServed(dir, errors.New("there is no such directory"))
+		}
 		return Found{}, notServed(dir, errors.New("it has no file "+connectionFile))
 	}
 	if err != nil {
