@@ -105,8 +105,11 @@ func (l Limit) check() error {
 	return nil
 }
 
-// Numbers returns the one or two numbers of the limit, the lower first.
+// Numbers returns the one or two numbers of the limit, the lower first. There are none where a label has it.
 func (l Limit) Numbers() []float64 {
+	if l.Above != nil && l.Above.Label != "" || l.Below != nil && l.Below.Label != "" {
+		return nil
+	}
 	low, high := l.bounds()
 	return slices.DeleteFunc([]float64{low, high}, func(f float64) bool { return math.IsInf(f, 0) })
 }

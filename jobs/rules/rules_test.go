@@ -437,3 +437,13 @@ func TestNoisyThreshold(t *testing.T) {
 		t.Error("want many, 1 and 1")
 	}
 }
+
+// TestNumbersOfALimitAreThoseStated: that of a label is another one for each device.
+func TestNumbersOfALimitAreThoseStated(t *testing.T) {
+	for want, limit := range map[string]Limit{"[5]": {Above: &Bound{Number: 5}}, "[2 8]": {Outside: &[2]float64{2, 8}},
+		"[]": {Below: &Bound{Label: "least"}}} {
+		if got := fmt.Sprint(limit.Numbers()); got != want {
+			t.Errorf("%+v has %s, want %s", limit, got, want)
+		}
+	}
+}
