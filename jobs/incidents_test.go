@@ -108,12 +108,13 @@ func (f *watched) pipeline(through policy.Transporter) *jobs.Pipeline {
 	p := f.Pipeline(f.t, f.clock.over(next))
 	opened := must.Have(condition.Parse(`action == "opened"`))(f.t)
 	closed := must.Have(condition.Parse(`action == "closed"`))(f.t)
-	above, rising := 195.0, 5.0
+	limit, rising := rules.Limit{Above: &rules.Bound{Number: 195}}, 5.0
 	c := &rules.Config{Rules: []rules.Rule{
-		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &rules.Bound{Number: above}}},
+		{Name: "hot", When: &rules.Threshold{Sensor: "oil", Limit: limit},
 			Notify: []schema.Target{"ops", "phone"}},
-		{Name: "hot-for", When: &rules.Threshold{Sensor: "oil", Limit: rules.Limit{Above: &rules.Bound{Number: above}}, For: 2 * time.Minute}},
-		{Name: "rising", When: &rules.Rate{Sensor: "oil", Over: 12 * time.Minute, Limit: rules.Limit{Above: &rules.Bound{Number: rising}}}},
+		{Name: "hot-for", When: &rules.Threshold{Sensor: "oil", Limit: limit, For: 2 * time.Minute}},
+		{Name: "rising", When: &rules.Rate{Sensor: "oil", Over: 12 * time.Minute,
+			Limit: rules.Limit{Above: &rules.Bound{Number: rising}}}},
 		{Name: "silent", When: &rules.Silence{After: 15 * time.Minute}, Severity: rules.Critical,
 			Notify: []schema.Target{"ops"}},
 		{Name: "left-open", When: &rules.Condition{Where: opened, For: 3 * time.Minute}},

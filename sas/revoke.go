@@ -117,13 +117,16 @@ func (p *Policies) change(ctx context.Context, c schema.Change) error {
 		return fmt.Errorf("device %s: the change to %s is recorded but not completed; try again, "+
 			"or wait for the endpoint or scheduler to complete it: %w", c.Device, c.To, err)
 	}
-	// A later change of the device removes an older one from the record, done or not.
 	d, err := p.registry().Get(ctx, c.Device)
-	if err == nil && d.Status != c.To {
-		err = fmt.Errorf("device %s: %w: it is %s", c.Device, ErrOvertaken, d.Status)
-	}
 	if err == nil && !d.Status.Left() { // rules expect nothing of a revoked device
 		err = p.registry().follow(ctx, d)
+	}
+	if err == nil || errors.Is(err, tables.ErrNoTable) { // without a table there is no fleet yet
+		d, err = p.registry().Get(ctx, c.Device)
+	}
+	// A later change of the device removes an older one from the record, done or not.
+	if err == nil && d.Status != c.To {
+		err = fmt.Errorf("device %s: %w: it is %s", c.Device, ErrOvertaken, d.Status)
 	}
 	return err
 }

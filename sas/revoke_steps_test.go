@@ -90,7 +90,8 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 			try(readAt, writeAt, true)
 		}
 	}
-	if len(alone.writes) < 5 || issued < requests || refused < requests {
+	// The last requests come after the end of all tokens.
+	if len(alone.writes) < 5 || issued < requests/2 || refused < requests {
 		t.Errorf("%d tokens issued and %d refused during %d requests: not all orders were tried", issued, refused, requests)
 	}
 }

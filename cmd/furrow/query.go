@@ -144,7 +144,7 @@ func queryLatest(c *cli.Context, a *accounts, all []asked) error {
 		}
 		return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
 	})
-	if heard != "" && c.NArg() == 1 && !c.IsSet("sensors") && formatOf(c) != answers.JSONL {
+	if heard != "" && c.NArg() == 1 && !c.IsSet("sensors") && formatOf(c) == answers.Table {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", heard)
 	}
 	return err

@@ -64,11 +64,11 @@ func oddRows(f *fixture, random *rand.Rand, id schema.DeviceID) (rows []tables.E
 	return rows
 }
 
-// query runs a query that must succeed without a word on standard error.
+// query runs a query that must succeed without a word on standard error, but for when a device was last heard.
 func (f *fixture) query(args ...string) string {
 	f.t.Helper()
 	out, errs := f.both("query", args...)
-	if errs != "" {
+	if errs != "" && !(strings.Contains(errs, " was last heard at ") && strings.Count(errs, "\n") == 1) {
 		f.t.Fatalf("furrow query %q: %s", args, errs)
 	}
 	return out

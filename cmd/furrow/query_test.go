@@ -384,7 +384,7 @@ func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
 		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "for these sensors",
 		"idle":                      "idle has no rollups yet",
 		"idle --raw":                "idle has no readings from",
-		"idle --latest":             "idle has no newest values",
+		"idle --latest":             "idle is new: it has not sent a reading yet",
 		"--tenant idle":             "tenant idle has no rollups",
 		"--tenant idle --latest":    "tenant idle has no newest values",
 		"--tenant idle --window 1h": "tenant idle has no rollups",
@@ -575,7 +575,7 @@ func TestNewestValuesSayWhenADeviceWasHeard(t *testing.T) {
 	f.must("schedule --once --pipeline live")
 	f.work()
 	due := heard.Add(3 * time.Hour).Format(time.RFC3339)
-	_, errs = f.both("query pump-7 --latest")
+	_, errs = f.both("query pump-7 --latest --format table")
 	if !strings.Contains(errs, "pump-7 was last heard at "+heard.Format(time.RFC3339)+"; it is overdue since "+due) {
 		t.Errorf("of a silent device: %s", errs)
 	}

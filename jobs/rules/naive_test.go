@@ -96,7 +96,8 @@ func everyKind(t *testing.T, r *rand.Rand) map[string]struct {
 			func(s script) []string { return naiveSilence(s, span, says) }}
 	}
 	return map[string]both{
-		"above": numbers(Limit{Above: &Bound{Number: above}, ClearBelow: &Bound{Number: cleared}}, func(x float64) bool { return x > above },
+		"above": numbers(Limit{Above: &Bound{Number: above}, ClearBelow: &Bound{Number: cleared}},
+			func(x float64) bool { return x > above },
 			func(x float64) bool { return x < cleared }),
 		"below": numbers(Limit{Below: &Bound{Number: high}}, func(x float64) bool { return x < high },
 			func(x float64) bool { return x >= high }),

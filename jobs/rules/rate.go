@@ -37,7 +37,8 @@ func (k *Rate) String() string {
 }
 
 func (k *Rate) says(w *work, t *tracked) string {
-	return k.Sensor + " changed by " + t.value + " in " + schema.FormatDuration(k.Over) + ", " + k.limit(w.member) + forText(k.For)
+	return k.Sensor + " changed by " + t.value + " in " + schema.FormatDuration(k.Over) + ", " + k.limit(w.member) +
+		forText(k.For)
 }
 
 func (k *Rate) check() error {
