@@ -43,7 +43,7 @@ func TestHistoryNeverDelaysLiveWork(t *testing.T) {
 			t.Errorf("%d of 4 live jobs are done beside a full catch-up queue", f.liveDone.Load())
 		}
 		q.fill(t, many(80, deviceJob)...)
-		time.Sleep(6 * time.Second)
+		time.Sleep(6500 * time.Millisecond) // in the midst of jobs
 		if f.live.Load() != 8 || f.catchup.Load() != 0 {
 			t.Errorf("with a live backlog, %d live and %d catch-up jobs in flight; want 8 and 0", f.live.Load(),
 				f.catchup.Load())
