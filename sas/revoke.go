@@ -35,7 +35,7 @@ func (p *Policies) Restore(ctx context.Context, d schema.Device) error {
 // endpoint then heeds at once. After an error the policies may have been replaced, and then any
 // process with Run ends the tokens.
 func (p *Policies) EndTokens(ctx context.Context, readings string, cohorts [schema.Cohorts]bool) error {
-	return p.end(ctx, readings, func(record *schema.Policies, before schema.Policies) {
+	return p.replacePolicies(ctx, readings, func(record *schema.Policies, before schema.Policies) {
 		left := cohorts
 		for i := range left { // a cohort that was moved meanwhile, by us or by another process, need not move again
 			left[i] = left[i] && record.Cohorts[i].ID == before.Cohorts[i].ID
@@ -50,7 +50,7 @@ func (p *Policies) EndTokens(ctx context.Context, readings string, cohorts [sche
 func (p *Policies) EndAllTokens(ctx context.Context) (ended int, err error) {
 	names, err := p.list(ctx)
 	for _, readings := range names {
-		if err := p.end(ctx, readings, func(record *schema.Policies, before schema.Policies) {
+		if err := p.replacePolicies(ctx, readings, func(record *schema.Policies, before schema.Policies) {
 			for _, policy := range record.All() {
 				if !before.Ended(schema.Token{Policy: policy.ID}) {
 					*policy = newPolicy()
@@ -64,9 +64,9 @@ func (p *Policies) EndAllTokens(ctx context.Context) (ended int, err error) {
 	return ended, err
 }
 
-// end replaces policies of a readings table and raises its number. It may call change several times, with
+// replacePolicies replaces policies of a readings table and raises its number. It may call change several times, with
 // the current record and with the one before the first attempt.
-func (p *Policies) end(
+func (p *Policies) replacePolicies(
 	ctx context.Context, readings string, change func(record *schema.Policies, before schema.Policies),
 ) error {
 	before, _, err := p.read(ctx, readings)

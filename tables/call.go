@@ -44,8 +44,8 @@ func dateOf(answer http.Header) time.Time {
 	return t
 }
 
-// take takes the answer to c, whose body has been read.
-func (c *call) take(resp *http.Response) error {
+// takeAnswer takes the answer to c, whose body has been read.
+func (c *call) takeAnswer(resp *http.Response) error {
 	c.header = resp.Header
 	if c.parse == nil {
 		return nil

@@ -88,7 +88,7 @@ func (s *sender) send(ctx context.Context, c *call, r request) error {
 	if !s.entra {
 		found := s.try(ctx, c, r)
 		if found.err == nil && c.kind.succeeds(found.resp.StatusCode) {
-			return c.take(found.resp)
+			return c.takeAnswer(found.resp)
 		}
 		c.first = &found
 	}
@@ -127,7 +127,7 @@ func (s *sender) rest(ctx context.Context, c *call, r request) error {
 	} else if c.answer, err = runtime.Payload(resp); err != nil {
 		return err
 	}
-	return c.take(resp)
+	return c.takeAnswer(resp)
 }
 
 // succeeds reports whether an answer to a call of this kind is a success. A proxy's page under status 200 is none of a

@@ -12,7 +12,7 @@ type asks struct {
 	over  chan struct{} // closed when the pool has ended
 }
 
-func (a *asks) of(who int) chan chan<- bool {
+func (a *asks) queueFor(who int) chan chan<- bool {
 	a.once.Do(a.open)
 	return a.lanes[who]
 }
@@ -36,7 +36,7 @@ func (p *Pool) Empty(ctx context.Context) bool {
 	for who := range p.asks.lanes {
 		answer, empty := make(chan bool, 1), true
 		select {
-		case p.asks.of(who) <- answer:
+		case p.asks.queueFor(who) <- answer:
 			select {
 			case empty = <-answer:
 			case <-p.asks.ended():

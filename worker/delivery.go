@@ -27,10 +27,10 @@ var (
 	errDeadly  = errors.New("the message seems to crash its workers")
 )
 
-// take runs the job of a message and finishes the message.
-func (p *Pool) take(ctx context.Context, l *Lease) Result {
+// runJob runs the job of a message and finishes the message.
+func (p *Pool) runJob(ctx context.Context, l *Lease) Result {
 	start := time.Now()
-	l.heed = p.heed
+	l.heed = p.countBusy
 	m, err := jobs.Decode(l.Text())
 	m.Deaths = max(0, l.Taken-m.Taken-1)
 	t := &delivery{pool: p, lease: l, message: m}
@@ -136,7 +136,7 @@ func (t *delivery) renew(ctx context.Context, returned <-chan struct{}) {
 			t.lost(fmt.Errorf("%w: it ended before it could be renewed: %w", ErrLeaseLost, err))
 			return
 		default:
-			t.pool.heed(err)
+			t.pool.countBusy(err)
 			t.pool.Log.WarnContext(ctx, "a lease could not be renewed yet", "message", t.lease.Text(), "error", err)
 			pause = min(lease/12, max(0, time.Until(t.lease.Until())))
 		}

@@ -35,7 +35,7 @@ func (t *delivery) finish(ctx context.Context, err error, stopped bool) Result {
 	case errors.Is(err, tables.ErrBusy):
 		// It counts as an attempt, so that pauses grow and a batch is split if one of its devices has a busy partition. But
 		// it never makes the message poison, or a busy storage account would poison every message.
-		t.pool.heed(err)
+		t.pool.countBusy(err)
 		return t.fail(ctx, err, attempts, busy+1)
 	case attempts-busy >= t.pool.MaxAttempts:
 		return t.poison(ctx, err, attempts)
@@ -72,7 +72,7 @@ func (t *delivery) poison(ctx context.Context, cause error, attempts int) Result
 	err := t.pool.Source.Poison(ctx, Poisoned{Text: t.lease.Text(), Cause: cause.Error(), At: time.Now(),
 		Attempts: attempts, Worker: t.pool.Name})
 	if err != nil {
-		t.pool.heed(err)
+		t.pool.countBusy(err)
 		err = fmt.Errorf("the message is poison (%w) and could not be moved to the poison queue: %w", cause, err)
 		return t.ended(OutcomeFailed, err, t.giveBack(ctx, t.message, t.pool.pauseAfter(attempts)))
 	}
@@ -88,7 +88,7 @@ func (t *delivery) ended(o Outcome, err, ending error) Result {
 	case errors.Is(ending, ErrLeaseLost):
 		return Result{Outcome: OutcomeLost, Err: both(err, ending)}
 	}
-	t.pool.heed(ending)
+	t.pool.countBusy(ending)
 	return Result{Outcome: o, Err: both(err, fmt.Errorf("the message comes again when its lease ends: %w", ending))}
 }
 

@@ -27,9 +27,9 @@ func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 	put, history := p.Source.Fresh()
 	return [2]*lane{
 		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, put: put,
-			asked: p.asks.of(live), running: running, slower: 1, idle: growing{from: shortest}},
+			asked: p.asks.queueFor(live), running: running, slower: 1, idle: growing{from: shortest}},
 		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: history,
-			asked: p.asks.of(catchup), running: running, slower: catchupSlower, idle: growing{from: shortest}},
+			asked: p.asks.queueFor(catchup), running: running, slower: catchupSlower, idle: growing{from: shortest}},
 	}
 }
 
@@ -37,7 +37,7 @@ func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 func (l *lane) run(ctx context.Context) {
 	var asker chan<- bool // of the next look
 	for ctx.Err() == nil {
-		places := l.pool.room.take(l.who, MaxGet)
+		places := l.pool.room.reserve(l.who, MaxGet)
 		if places == 0 {
 			received(ctx, l.pool.room.freed[l.who], min(time.Second, recovery/time.Duration(l.pool.Size)))
 			continue
@@ -47,7 +47,7 @@ func (l *lane) run(ctx context.Context) {
 		for _, lease := range got {
 			l.running.Go(func() {
 				defer l.pool.room.leave(l.who)
-				l.pool.end(l.pool.take(ctx, lease))
+				l.pool.recordResult(l.pool.runJob(ctx, lease))
 			})
 		}
 		if asker != nil {
@@ -87,7 +87,7 @@ func (l *lane) hasPut() bool {
 // alone receives when this process has put messages while no job runs: the end of a job is a better time to look for
 // what it has put.
 func (l *lane) alone() <-chan struct{} {
-	if l.pool.room.of(l.who) > 0 {
+	if l.pool.room.takenBy(l.who) > 0 {
 		return nil
 	}
 	return l.put
@@ -100,7 +100,7 @@ func (l *lane) look(ctx context.Context, n int) ([]*Lease, error) {
 	defer cancel()
 	got, err := l.get(linger, n, l.pool.Lease)
 	if err != nil && ctx.Err() == nil {
-		l.pool.heed(err)
+		l.pool.countBusy(err)
 		l.pool.Log.WarnContext(ctx, "messages could not be received", "error", err)
 	}
 	return got, err
@@ -135,7 +135,7 @@ func (l *lane) expects(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, takeover)
 	defer cancel()
 	n, err := l.depth(ctx)
-	if err != nil || n <= l.pool.room.of(l.who) {
+	if err != nil || n <= l.pool.room.takenBy(l.who) {
 		return false
 	}
 	l.expect()

@@ -106,15 +106,15 @@ func (p *Pool) setDefaults() {
 // InFlight returns how many jobs are running.
 func (p *Pool) InFlight() int { return p.room.running() }
 
-// heed counts an error that says that storage is busy. If nobody calls Answered, these are the only answers that count.
-func (p *Pool) heed(err error) {
+// countBusy counts an error that says that storage is busy. If nobody calls Answered, only these answers count.
+func (p *Pool) countBusy(err error) {
 	if errors.Is(err, tables.ErrBusy) {
 		p.limit.answered(true)
 	}
 }
 
-// end records the result of a delivery.
-func (p *Pool) end(r Result) {
+// recordResult records the result of a delivery.
+func (p *Pool) recordResult(r Result) {
 	p.Outcomes.count(r.Outcome)
 	p.limit.answered(false) // the answer that ended the message; a busy one is already counted
 	if p.OnResult != nil {

@@ -51,7 +51,7 @@ type Assigned struct {
 	Cadence time.Duration
 }
 
-func (c Configuration) of(name schema.Pipeline) *Assigned {
+func (c Configuration) pipeline(name schema.Pipeline) *Assigned {
 	for i := range c.Pipelines {
 		if c.Pipelines[i].Name == name {
 			return &c.Pipelines[i]
@@ -70,13 +70,13 @@ type runningPool struct {
 func (p *Pools) Run(ctx context.Context, c Configuration, next func(context.Context) (Configuration, bool)) error {
 	defer p.running.Wait()
 	for more := true; more; c, more = next(ctx) {
-		p.take(ctx, c)
+		p.adopt(ctx, c)
 	}
 	return nil
 }
 
-// take makes c the configuration that jobs use, starts the pools of new pipelines and stops those of removed ones.
-func (p *Pools) take(ctx context.Context, c Configuration) {
+// adopt makes c the configuration that jobs use, starts the pools of new pipelines and stops those of removed ones.
+func (p *Pools) adopt(ctx context.Context, c Configuration) {
 	p.mu.Lock()
 	if p.held = c; p.pools == nil {
 		p.pools = map[schema.Pipeline]*runningPool{}
@@ -87,7 +87,7 @@ func (p *Pools) take(ctx context.Context, c Configuration) {
 	p.newer = make(chan struct{})
 	p.mu.Unlock()
 	for name, running := range p.pools {
-		if c.of(name) == nil {
+		if c.pipeline(name) == nil {
 			p.Log.InfoContext(ctx, "pool stopping", "pipeline", name, "generation", c.Generation)
 			running.stop()
 			delete(p.pools, name)
@@ -161,7 +161,7 @@ func (p *Pools) assigned(ctx context.Context, name schema.Pipeline, generation i
 		p.mu.Lock()
 		held, newer := p.held, p.newer
 		p.mu.Unlock()
-		a := held.of(name)
+		a := held.pipeline(name)
 		switch {
 		case a != nil && a.Generation >= generation:
 			return a, nil

@@ -32,9 +32,9 @@ func (r *room) open(full func() int, long time.Duration) {
 	r.freed = [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}
 }
 
-// take reserves up to most places for a get, and returns how many. Call settle afterwards. If live work gets none, it
-// is the next to get one.
-func (r *room) take(who, most int) int {
+// reserve reserves up to most places for a get, and returns how many. Call settle afterwards. If live work gets none,
+// it is the next to get one.
+func (r *room) reserve(who, most int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := max(0, min(most, r.free(who)))
@@ -74,7 +74,7 @@ func (r *room) settle(who, asked, got int) {
 	} else {
 		r.last = time.Now()
 	}
-	r.tell()
+	r.tellFreed()
 }
 
 // leave frees the place of a job that has ended.
@@ -86,18 +86,18 @@ func (r *room) leave(who int) {
 	if who == catchup {
 		r.last = time.Now()
 	}
-	r.tell()
+	r.tellFreed()
 	poke(r.ended)
 }
 
-func (r *room) tell() {
+func (r *room) tellFreed() {
 	for _, freed := range r.freed {
 		poke(freed)
 	}
 }
 
-// of returns how many places live or catch-up work has taken.
-func (r *room) of(who int) int {
+// takenBy returns how many places live or catch-up work has taken.
+func (r *room) takenBy(who int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.taken[who]

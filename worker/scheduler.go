@@ -170,7 +170,7 @@ func (s *Scheduler) step(ctx context.Context, at tables.Ticks) (slot Slot, wait 
 		if err := s.enqueue(ctx, r); err != nil {
 			return slot, 0, err
 		}
-		s.tell(ctx, Slot{r, SlotRepaired})
+		s.reportSlot(ctx, Slot{r, SlotRepaired})
 		if r.Slot == at {
 			slot.Outcome = SlotRepaired
 		}
@@ -178,7 +178,7 @@ func (s *Scheduler) step(ctx context.Context, at tables.Ticks) (slot Slot, wait 
 	if slot.Outcome != 0 {
 		return slot, wait, nil
 	}
-	slot, err = s.take(ctx, slot.Run, recent)
+	slot, err = s.ownSlot(ctx, slot.Run, recent)
 	if slot.Outcome == SlotTaken {
 		wait = settled
 	}
@@ -202,8 +202,8 @@ func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.
 	return runs, jumped, now, err
 }
 
-// take tries to own the slot of run, and then skips it or puts its master job.
-func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Run) (Slot, error) {
+// ownSlot tries to own the slot of run, and then skips it or puts its master job.
+func (s *Scheduler) ownSlot(ctx context.Context, run schema.Run, recent []schema.Run) (Slot, error) {
 	var err error
 	if run.Skipped, err = s.skip(ctx, run.Slot, recent); err != nil {
 		return Slot{Run: run}, err
@@ -217,13 +217,13 @@ func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Ru
 	case !mine:
 		return Slot{run, SlotTaken}, nil
 	case run.Skipped != "":
-		s.tell(ctx, Slot{run, SlotSkipped})
+		s.reportSlot(ctx, Slot{run, SlotSkipped})
 		return Slot{run, SlotSkipped}, nil
 	}
 	if err := s.enqueue(ctx, run); err != nil {
 		return Slot{Run: run}, err
 	}
-	s.tell(ctx, Slot{run, SlotEnqueued})
+	s.reportSlot(ctx, Slot{run, SlotEnqueued})
 	return Slot{run, SlotEnqueued}, nil
 }
 
@@ -253,7 +253,7 @@ func (s *Scheduler) enqueue(ctx context.Context, run schema.Run) error {
 	return s.Runs.MarkEnqueued(ctx, run, tables.TicksOf(time.Now()))
 }
 
-func (s *Scheduler) tell(ctx context.Context, slot Slot) {
+func (s *Scheduler) reportSlot(ctx context.Context, slot Slot) {
 	level, args := slog.LevelDebug, []any{"pipeline", s.Pipeline, "slot", slot.Run.Slot.Time(), "outcome",
 		slot.Outcome.String()}
 	if slot.Outcome == SlotSkipped {

@@ -58,7 +58,7 @@ func deviceList(c *cli.Context) error {
 		return err
 	}
 	list := deviceListing{fleet: s.reader(), filter: filter, removed: c.IsSet("status"), limit: c.Int("limit")}
-	devices := list.of(c.Context, s.Tables.Table(s.Names.Devices()).Rows(c.Context, q))
+	devices := list.recordsOf(c.Context, s.Tables.Table(s.Names.Devices()).Rows(c.Context, q))
 	if err := answer(c, devices, func() (string, error) {
 		return "no such device", knownTenant(c, s.reader().Devices(), schema.Tenant(c.String("tenant")))
 	}); err != nil {
@@ -134,8 +134,10 @@ type deviceListing struct {
 	more bool            // there may be others
 }
 
-// of returns the devices of pages of records, up to the limit.
-func (l *deviceListing) of(ctx context.Context, pages iter.Seq2[tables.Page, error]) iter.Seq2[answers.Record, error] {
+// recordsOf returns the devices of pages of records, up to the limit.
+func (l *deviceListing) recordsOf(
+	ctx context.Context, pages iter.Seq2[tables.Page, error],
+) iter.Seq2[answers.Record, error] {
 	return func(yield func(answers.Record, error) bool) {
 		n := 0
 		for page, err := range pages {

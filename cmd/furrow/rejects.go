@@ -68,7 +68,7 @@ func rejectsAction(c *cli.Context) error {
 	} else {
 		err = answer(c, printed(rejects, answers.RejectOf), empty)
 	}
-	dropped.say(c.App.ErrWriter)
+	dropped.print(c.App.ErrWriter)
 	return err
 }
 
@@ -91,7 +91,7 @@ func (t *rejectTotals) add(r query.RejectTotal) {
 	}
 }
 
-func (t *rejectTotals) say(w io.Writer) {
+func (t *rejectTotals) print(w io.Writer) {
 	for _, r := range t.first {
 		fmt.Fprintf(w, "furrow: %s\n", r)
 	}

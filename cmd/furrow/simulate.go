@@ -139,7 +139,7 @@ func runSimulation(c *cli.Context) error {
 	if s.late, failed = late.count(c, d, s.members); failed != nil && err == nil {
 		err = failed
 	}
-	return s.end(c, sum, report, err)
+	return s.finish(c, sum, report, err)
 }
 
 // skipSent has devices that were there not send again what lies between their first reading and their last.

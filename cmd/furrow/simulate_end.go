@@ -31,8 +31,8 @@ type simulationLine struct {
 	Faults []fleets.Fault `json:"faults,omitempty"` // that --fleet has put in
 }
 
-// end prints the result. Readings that could not be sent are an error.
-func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
+// finish prints the result. Readings that could not be sent are an error.
+func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
 	line := simulationLine{Summary: sum, lateLine: s.late, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
 	if sum.Newest != nil {
 		line.Error = sum.Newest.Error()

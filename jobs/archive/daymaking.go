@@ -188,7 +188,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 	if !whole {
 		return false, g.giveUp(ctx)
 	}
-	if err := errors.Join(g.end(ctx, to), g.sums.close(ctx)); err != nil {
+	if err := errors.Join(g.putFile(ctx, to), g.sums.close(ctx)); err != nil {
 		return false, err
 	}
 	return true, g.unraised(ctx, day)

@@ -301,7 +301,7 @@ func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalo
 		}
 	}
 	if err == nil {
-		err = g.end(ctx, to)
+		err = g.putFile(ctx, to)
 	}
 	return gone, g.made, err
 }

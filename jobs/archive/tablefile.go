@@ -52,7 +52,7 @@ func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.De
 		to.device = d
 		return to, nil
 	}
-	if err := g.end(ctx, to); err != nil {
+	if err := g.putFile(ctx, to); err != nil {
 		return nil, err
 	}
 	f, err := g.table.Pend(ctx, g.of.Day)
@@ -79,8 +79,8 @@ func (f *tableFile) write(one *groups.DayReading, about map[string]string) error
 	return f.to.Write(string(one.Member.Device), about, &one.Sample)
 }
 
-// end puts a file in its place.
-func (g *readingsMaking) end(ctx context.Context, to *tableFile) error {
+// putFile puts a file in its place.
+func (g *readingsMaking) putFile(ctx context.Context, to *tableFile) error {
 	if to == nil {
 		return nil
 	}

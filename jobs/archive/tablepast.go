@@ -101,15 +101,15 @@ func (f *pastFile) seek(ctx context.Context, g *readingsMaking, device schema.De
 		}
 	}
 	for f.ahead != nil && f.ahead.Device < device {
-		if err := f.pass(g); err != nil {
+		if err := f.passOver(g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// pass passes over a reading.
-func (f *pastFile) pass(g *readingsMaking) error {
+// passOver passes over a reading.
+func (f *pastFile) passOver(g *readingsMaking) error {
 	if g.passedOver != nil {
 		g.passedOver(f)
 	}
@@ -124,7 +124,7 @@ func (f *pastFile) rest(ctx context.Context, g *readingsMaking) error {
 		}
 	}
 	for f.ahead != nil {
-		if err := f.pass(g); err != nil {
+		if err := f.passOver(g); err != nil {
 			return err
 		}
 	}

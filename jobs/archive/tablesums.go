@@ -188,7 +188,7 @@ func (s *tableSums) add(ctx context.Context, one *groups.DayReading) error {
 		return nil
 	}
 	if s.member == nil || s.member.Device != one.Member.Device {
-		if err := s.end(ctx); err != nil {
+		if err := s.endDevice(ctx); err != nil {
 			return err
 		}
 		s.member, s.series = one.Member, rollup.NewSeries(s.windows()...)
@@ -209,8 +209,8 @@ func (s *tableSums) windows() (all []schema.Window) {
 	return all
 }
 
-// end ends a device.
-func (s *tableSums) end(ctx context.Context) error {
+// endDevice ends a device.
+func (s *tableSums) endDevice(ctx context.Context) error {
 	if s.series == nil {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (s *tableSums) buckets(ctx context.Context, ended []rollup.Bucket) error {
 
 // close ends the last device and puts the files.
 func (s *tableSums) close(ctx context.Context) error {
-	if err := s.end(ctx); err != nil {
+	if err := s.endDevice(ctx); err != nil {
 		return err
 	}
 	for _, a := range s.all {

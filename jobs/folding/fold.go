@@ -48,7 +48,7 @@ func (d *Device) foldRows(rows []tables.Entity) (taken int, err error) {
 	if n := len(samples) - left; n < len(samples) {
 		rows, samples = rows[:of[n]], samples[:n]
 	}
-	byKey := d.pass(rows, read)
+	byKey := d.moveCheckpoint(rows, read)
 	for _, processor := range d.Model.Processors {
 		if processor.Once || d.Again && !processor.Refolds() {
 			continue
@@ -111,8 +111,8 @@ func (d *Device) emptied(processor fold.Configured, own fold.Result, foreign []f
 	return d.EffectsOf(processor, all)
 }
 
-// pass counts rows, moves the checkpoint to the last of them, and refuses what is no value.
-func (d *Device) pass(rows []tables.Entity, read []rowRead) (byKey map[string]*tables.Entity) {
+// moveCheckpoint counts rows, moves the checkpoint to the last of them, and refuses what is no value.
+func (d *Device) moveCheckpoint(rows []tables.Entity, read []rowRead) (byKey map[string]*tables.Entity) {
 	byKey = make(map[string]*tables.Entity, len(rows))
 	for i := range rows {
 		e := &rows[i]

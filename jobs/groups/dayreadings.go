@@ -101,12 +101,12 @@ func (d TenantDay) Readings(ctx context.Context, first, before schema.DeviceID,
 func (d TenantDay) samples(device *deviceDay) iter.Seq2[fold.Sample, error] {
 	own := device.stored(d.Strange)
 	if device.past != nil {
-		own = device.of(device.past)
+		own = device.samplesWithin(device.past)
 	}
 	if d.Also == nil {
 		return own
 	}
-	return fold.Union(own, device.of(d.Also(&device.member)))
+	return fold.Union(own, device.samplesWithin(d.Also(&device.member)))
 }
 
 // A deviceDay is a device whose rows are read ahead, or what ends the devices, or says when reading began.
@@ -210,8 +210,8 @@ func (d *deviceDay) stored(strange func()) iter.Seq2[fold.Sample, error] {
 	}
 }
 
-// of yields the samples from when the device belonged to the tenant.
-func (d *deviceDay) of(all iter.Seq2[fold.Sample, error]) iter.Seq2[fold.Sample, error] {
+// samplesWithin yields the samples from when the device belonged to the tenant.
+func (d *deviceDay) samplesWithin(all iter.Seq2[fold.Sample, error]) iter.Seq2[fold.Sample, error] {
 	return func(yield func(fold.Sample, error) bool) {
 		for sample, err := range all {
 			if err == nil && !d.member.Has(sample.Key.Ticks) {

@@ -55,11 +55,11 @@ func (Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.Res
 	changed := false
 	for i := range samples {
 		if len(samples[i].Values) == 0 {
-			changed = newest.hear(samples[i].Key.Ticks) || changed
+			changed = newest.hearReading(samples[i].Key.Ticks) || changed
 			continue
 		}
 		for _, m := range samples[i].Values {
-			changed = newest.take(value{samples[i].Key, m}) || changed
+			changed = newest.replace(value{samples[i].Key, m}) || changed
 		}
 		newest.trim()
 	}
@@ -83,11 +83,11 @@ func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (fold.
 		newest.raise(added.floor)
 	}
 	if added.hasHeard && added.heard >= from {
-		newest.hear(added.heard)
+		newest.hearReading(added.heard)
 	}
 	for _, v := range added.all {
 		if v.key.Ticks >= from {
-			newest.take(v)
+			newest.replace(v)
 		}
 	}
 	newest.trim()
@@ -103,7 +103,7 @@ func (Fold) Below(state []byte, before tables.Ticks, keep func(sensor string) bo
 	kept := &values{heard: old.heard, hasHeard: old.hasHeard && old.heard < before}
 	for _, v := range old.all {
 		if v.key.Ticks < before && keep(v.Sensor) {
-			kept.take(v)
+			kept.replace(v)
 		}
 	}
 	return kept.encode(), nil

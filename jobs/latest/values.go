@@ -63,9 +63,9 @@ func byAge(a, b value) int {
 	return cmp.Or(b.key.Compare(a.key), strings.Compare(b.Sensor, a.Sensor))
 }
 
-// take replaces the value of n's sensor by n, and reports whether it did. Of two values of one reading the later one
+// replace replaces the value of n's sensor by n, and reports whether it did. Of two values of one reading the later one
 // counts, because the reading was then read under other settings.
-func (v *values) take(n value) bool {
+func (v *values) replace(n value) bool {
 	if v.hasFloor && byAge(n, v.floor) >= 0 {
 		return false
 	}
@@ -86,8 +86,8 @@ func (v *values) take(n value) bool {
 	return true
 }
 
-// hear takes the time of a reading without values, and reports whether it is the newest one.
-func (v *values) hear(at tables.Ticks) bool {
+// hearReading takes the time of a reading without values, and reports whether it is the newest one.
+func (v *values) hearReading(at tables.Ticks) bool {
 	if v.hasHeard && at <= v.heard {
 		return false
 	}

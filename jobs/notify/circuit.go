@@ -19,8 +19,8 @@ const (
 // paused reports whether nothing is to be sent now. No pause is longer than a receiver can ask for.
 func (j *job) paused() bool { return j.state.Pause.ComesWithin(maxWait, j.now) }
 
-// heed counts the outcome of a sending.
-func (j *job) heed(err error) {
+// countOutcome counts the outcome of a sending.
+func (j *job) countOutcome(err error) {
 	s := &j.state
 	if err == nil {
 		if s.Failures >= tripAt { // it answers again, and what waits for it is due

@@ -17,7 +17,7 @@ func (n *Notifier) Deliver(ctx context.Context, name schema.Target) (Result, err
 	j := &job{Notifier: n, target: target, began: time.Now(), claim: rand.Text(), next: tables.MaxTicks,
 		beside: map[incidentKey]*besides{}, standing: map[openingKey]schema.Delivery{},
 		mutes: map[schema.Tenant][]schema.Mute{}, result: Result{Strange: map[string]error{}}}
-	ours, err := j.take(ctx)
+	ours, err := j.claimTarget(ctx)
 	if err != nil || !ours {
 		return Result{}, err
 	}

@@ -52,8 +52,8 @@ func (j *job) read(ctx context.Context) (found bool, err error) {
 	return false, nil
 }
 
-// take claims the target, if something is due. An answer may be lost, so the row tells whose the claim is.
-func (j *job) take(ctx context.Context) (ours bool, err error) {
+// claimTarget claims the target, if something is due. An answer may be lost, so the row tells whose the claim is.
+func (j *job) claimTarget(ctx context.Context) (ours bool, err error) {
 	for try := range tries {
 		found, err := j.read(ctx)
 		switch {

@@ -41,11 +41,11 @@ func (j *job) turn(ctx context.Context) error {
 			"notify redrive %[1]s', or by another url in the configuration", j.target.Name, s.Error),
 		Labels: map[string]string{"target": string(j.target.Name)}, Notify: true}
 	if j.off() {
-		return j.tell(ctx, t)
+		return j.writeTransition(ctx, t)
 	}
 	t.Number, t.What, t.At, t.Found = 2, schema.Closed, j.now, j.now
 	t.Text = fmt.Sprintf("target %s is turned on again", j.target.Name)
-	if err := j.tell(ctx, t); err != nil {
+	if err := j.writeTransition(ctx, t); err != nil {
 		return err
 	}
 	s.Off, s.OffAt, s.Failures, s.Pause, s.Retry = "", 0, 0, 0, j.now
@@ -61,8 +61,8 @@ func (j *job) itself(ctx context.Context) (schema.Member, error) {
 		Device: schema.ItselfOf(j.Pipeline)}, nil
 }
 
-// tell writes a transition of the incident and its deliveries to the other targets. It can be repeated.
-func (j *job) tell(ctx context.Context, t schema.Transition) error {
+// writeTransition writes a transition of the incident and its deliveries to the other targets. It can be repeated.
+func (j *job) writeTransition(ctx context.Context, t schema.Transition) error {
 	index := tables.Insert(t.IndexEntity())
 	if pk, rk := t.IndexRow(); !t.Opens() {
 		index = tables.Delete(pk, rk, tables.AnyETag)

@@ -39,7 +39,7 @@ func (j *job) isReady(ctx context.Context, d schema.Delivery, before []schema.De
 	case err != nil:
 		return false, err
 	case muted && b.closed(d.Number):
-		return false, j.end(ctx, d, schema.WasMuted, nil)
+		return false, j.recordOutcome(ctx, d, schema.WasMuted, nil)
 	case until > j.now:
 		j.next = min(j.next, until, j.now.Add(mutedFor))
 		return false, nil
@@ -87,9 +87,9 @@ func (j *job) closingReady(ctx context.Context, d schema.Delivery, b *besides, b
 	case together || r != nil && r.Outcome == schema.Delivered:
 		return true, nil
 	case r != nil && r.Outcome == schema.WasMuted:
-		return false, j.end(ctx, d, schema.WasMuted, nil)
+		return false, j.recordOutcome(ctx, d, schema.WasMuted, nil)
 	case r != nil && r.Outcome == schema.GaveUp:
-		return false, j.end(ctx, d, schema.GaveUp, errors.New("its opening was given up"))
+		return false, j.recordOutcome(ctx, d, schema.GaveUp, errors.New("its opening was given up"))
 	}
 	// The opening was written before the closing. If it has neither a row nor a record, this target was not to be told.
 	for _, what := range []string{schema.Opened, schema.Announced} {

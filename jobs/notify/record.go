@@ -57,7 +57,7 @@ func (j *job) succeeded(ctx context.Context, all []schema.Delivery) {
 func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 	for _, d := range all {
 		if d.Error = why.Error(); isHopeless(d, why, j.now) {
-			if err := j.end(ctx, d, schema.GaveUp, why); err != nil {
+			if err := j.recordOutcome(ctx, d, schema.GaveUp, why); err != nil {
 				j.next = min(j.next, d.Due)
 			}
 			continue
@@ -80,8 +80,8 @@ func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 	}
 }
 
-// end records an outcome of a delivery that was not sent, and removes it.
-func (j *job) end(ctx context.Context, d schema.Delivery, outcome string, why error) error {
+// recordOutcome records an outcome of a delivery that was not sent, and removes it.
+func (j *job) recordOutcome(ctx context.Context, d schema.Delivery, outcome string, why error) error {
 	if d.Erased {
 		j.advance(ctx, []schema.Delivery{d}, false, 0)
 		return nil

@@ -29,7 +29,7 @@ func (j *job) refresh(ctx context.Context) error {
 			j.state.Most, j.next = (len(some)+1)/2, 0
 			return nil
 		}
-		if j.heed(err); err != nil {
+		if j.countOutcome(err); err != nil {
 			j.next = min(j.next, j.now.Add(openingFor))
 			return nil
 		}

@@ -47,7 +47,7 @@ func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
 		j.divide(ctx, all)
 		return false
 	}
-	j.heed(err)
+	j.countOutcome(err)
 	if err == nil {
 		j.succeeded(ctx, all)
 		return true

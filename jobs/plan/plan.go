@@ -65,7 +65,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 		}
 		pl.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
-			marks, err := tracks.of(e)
+			marks, err := tracks.rowOf(e)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 			return err
 		}
 	}
-	if err := pl.end(ctx); err != nil {
+	if err := pl.endPartition(ctx); err != nil {
 		return err
 	}
 	if err := pl.flush(ctx, &pl.whole); err != nil {
@@ -93,7 +93,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		return nil // between the partitions of a range; the master has reported it
 	}
 	if month != pl.month {
-		if err := pl.end(ctx); err != nil {
+		if err := pl.endPartition(ctx); err != nil {
 			return err
 		}
 		pl.month, pl.cut, pl.at = month, month == pl.resumed, pl.figuresOf(month)
@@ -169,9 +169,9 @@ func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
 	return pl.figures[month]
 }
 
-// end ends a partition. Its devices share a batch with the partitions before if all of them fit. A batch over several
-// partitions has each of them completely, so that reading it reads nothing else.
-func (pl *plan) end(ctx context.Context) error {
+// endPartition ends a partition. Its devices share a batch with the partitions before if all of them fit. A batch over
+// several partitions has each of them completely, so that reading it reads nothing else.
+func (pl *plan) endPartition(ctx context.Context) error {
 	if pl.cut || pl.whole.devices+pl.part.devices > pl.Size {
 		if err := pl.flush(ctx, &pl.whole); err != nil {
 			return err

@@ -29,12 +29,12 @@ func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *
 	return t
 }
 
-// of returns the tracking row with the keys of a row of the fleet, which must come after that of the last call. If
+// rowOf returns the tracking row with the keys of a row of the fleet, which must come after that of the last call. If
 // there is none, the entity has no properties. Rows of devices outside the fleet are skipped.
-func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
+func (t *trackRows) rowOf(member tables.Entity) (tables.Entity, error) {
 	for {
 		for len(t.rows) > 0 && compareKeys(t.rows[0], member) < 0 {
-			t.see(t.rows[0])
+			t.noteGroups(t.rows[0])
 			t.rows = t.rows[1:]
 		}
 		switch {
@@ -51,13 +51,13 @@ func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
 	}
 }
 
-// see notes what a row says about the groups of its partition, if it is not that of a device.
-func (t *trackRows) see(e tables.Entity) {
+// noteGroups notes what a row says about the groups of its partition, if it is not that of a device.
+func (t *trackRows) noteGroups(e tables.Entity) {
 	if strings.HasPrefix(e.RowKey, schema.Separator) {
 		if t.seen[e.PartitionKey] == nil {
 			t.seen[e.PartitionKey] = &seenGroups{}
 		}
-		t.seen[e.PartitionKey].see(e)
+		t.seen[e.PartitionKey].noteRow(e)
 	}
 }
 
@@ -72,8 +72,8 @@ type seenGroups struct {
 	marked map[schema.MarkKind]bool
 }
 
-// see notes a row before those of the devices.
-func (s *seenGroups) see(e tables.Entity) {
+// noteRow notes a row before those of the devices.
+func (s *seenGroups) noteRow(e tables.Entity) {
 	if s.turns == nil {
 		s.turns, s.marked = map[schema.MarkKind]schema.GroupTurn{}, map[schema.MarkKind]bool{}
 	}

@@ -108,7 +108,7 @@ func (p *Retainer) decide(ctx context.Context, all []*retained, now, sure tables
 	}
 	for _, d := range all {
 		for i, o := range p.Others {
-			d.heed(o, d.rows[i], now)
+			d.keepNeeded(o, d.rows[i], now)
 		}
 		if err := p.unfolded(ctx, d, now); err != nil {
 			return err
@@ -152,8 +152,8 @@ func (p *Retainer) readOther(ctx context.Context, o Folding, all []*retained) er
 	return nil
 }
 
-// heed keeps what a pipeline still needs.
-func (d *retained) heed(o Folding, t *tracking.Row, now tables.Ticks) {
+// keepNeeded keeps what a pipeline still needs.
+func (d *retained) keepNeeded(o Folding, t *tracking.Row, now tables.Ticks) {
 	if t == nil {
 		return
 	}

@@ -58,8 +58,8 @@ func (f *Fold) reports(w schema.Window) bool { return slices.Contains(f.reported
 
 // due reports whether a bucket is to be written for reports when all readings until a time are folded.
 func (b *bucket) due(until tables.Ticks) bool {
-	if until >= b.end() {
-		return b.pending || b.reported > 0 && b.reported < b.end()
+	if until >= b.endsAt() {
+		return b.pending || b.reported > 0 && b.reported < b.endsAt()
 	}
 	return b.pending && until/pace(b.window) > b.reported/pace(b.window)
 }
@@ -67,7 +67,7 @@ func (b *bucket) due(until tables.Ticks) bool {
 // report asks for a bucket to be written for reports.
 func (w *foldRun) report(b *bucket, until tables.Ticks, closed bool) {
 	d := w.member
-	e := fold.Effect{Closed: closed, From: b.start, To: b.end(), Output: fold.Output{
+	e := fold.Effect{Closed: closed, From: b.start, To: b.endsAt(), Output: fold.Output{
 		Table: BucketsTable,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
 			Month: d.Month}.String(),
@@ -94,8 +94,8 @@ func (w *foldRun) report(b *bucket, until tables.Ticks, closed bool) {
 
 // reportClosed reports a bucket that gets no more samples, if that was not done when it ended.
 func (w *foldRun) reportClosed(b *bucket) {
-	due := b.due(b.end()) || b.sensors == 0 && b.stored.Rows == 0
-	w.report(b, b.end(), true)
+	due := b.due(b.endsAt()) || b.sensors == 0 && b.stored.Rows == 0
+	w.report(b, b.endsAt(), true)
 	if !due { // it was written when it ended
 		last := &w.out.Effects[len(w.out.Effects)-1]
 		last.Properties, last.Mark = nil, schema.Mark{}

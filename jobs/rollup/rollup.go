@@ -242,7 +242,7 @@ func (w *foldRun) refuse(s *fold.Sample, sensor string, full *bucket) {
 // effect asks for a bucket to be written. One that has not changed since it was last written is only reported closed.
 func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
-	e := fold.Effect{Closed: closed, From: b.start, To: b.end(), Output: fold.Output{
+	e := fold.Effect{Closed: closed, From: b.start, To: b.endsAt(), Output: fold.Output{
 		Table: table,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
 			Month: d.Month}.String(),

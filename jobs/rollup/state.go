@@ -54,7 +54,7 @@ type bucket struct {
 	stored   schema.Stored
 }
 
-func (b *bucket) end() tables.Ticks { return b.start.Add(time.Duration(b.window)) }
+func (b *bucket) endsAt() tables.Ticks { return b.start.Add(time.Duration(b.window)) }
 
 // most returns the greatest count of a sensor.
 func (b *bucket) most() (n int64) {

@@ -32,7 +32,7 @@ func (k *Condition) row(w *work, t *tracked, s *fold.Sample) {
 	}
 }
 
-func (k *Condition) pass(w *work, t *tracked, at tables.Ticks) {
+func (k *Condition) judge(w *work, t *tracked, at tables.Ticks) {
 	w.level(t, at, ticks(k.For), true, false, t.value)
 }
 

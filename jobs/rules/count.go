@@ -73,7 +73,7 @@ func (k *Count) next(_ *work, t *tracked) tables.Ticks {
 	return t.times[0] + ticks(k.Within)
 }
 
-func (k *Count) pass(w *work, t *tracked, at tables.Ticks) {
+func (k *Count) judge(w *work, t *tracked, at tables.Ticks) {
 	t.times = t.times[1:]
 	t.value = strconv.Itoa(len(t.times))
 	w.close(t, at, "")

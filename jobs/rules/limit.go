@@ -196,6 +196,6 @@ func (k *Threshold) row(w *work, t *tracked, s *fold.Sample) {
 
 func (k *Threshold) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }
 
-func (k *Threshold) pass(w *work, t *tracked, at tables.Ticks) {
+func (k *Threshold) judge(w *work, t *tracked, at tables.Ticks) {
 	w.level(t, at, ticks(k.For), true, false, t.value)
 }

@@ -107,6 +107,6 @@ func (k *Rate) with(points []point, p point) []point {
 
 func (k *Rate) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }
 
-func (k *Rate) pass(w *work, t *tracked, at tables.Ticks) {
+func (k *Rate) judge(w *work, t *tracked, at tables.Ticks) {
 	w.level(t, at, ticks(k.For), true, false, t.value)
 }

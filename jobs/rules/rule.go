@@ -30,13 +30,15 @@ type Match struct {
 	Model []string // any of them
 }
 
-func (m Match) of(d schema.Member) bool { return !m.Some() || m.Of(d) }
+func (m Match) matches(d schema.Member) bool { return !m.Some() || m.Of(d) }
 
 // Watches reports whether a rule watches a device, as far as its match says without models.
 func (r *Rule) Watches(d schema.Member) bool { return r.watches(d) }
 
 // watches reports whether a rule watches a device.
-func (r *Rule) watches(d schema.Member) bool { return r.Match.of(d) && !(d.Revoked && r.expects()) }
+func (r *Rule) watches(d schema.Member) bool {
+	return r.Match.matches(d) && !(d.Revoked && r.expects())
+}
 
 // A Severity says how bad an incident is.
 type Severity string
@@ -68,7 +70,7 @@ type Kind interface {
 	// next returns the next moment at which time alone may change something, MaxTicks if there is none.
 	next(w *work, t *tracked) tables.Ticks
 	// pass is called when that moment is over.
-	pass(w *work, t *tracked, at tables.Ticks)
+	judge(w *work, t *tracked, at tables.Ticks)
 	// says describes an incident.
 	says(w *work, t *tracked) string
 }

@@ -137,8 +137,8 @@ func (k *Schedule) location(name string) (*time.Location, error) {
 	return l, nil
 }
 
-// of returns the times and the zone of a device.
-func (k *Schedule) of(d schema.Member) (times []time.Duration, zone *time.Location, err error) {
+// timesOf returns the times and the zone of a device.
+func (k *Schedule) timesOf(d schema.Member) (times []time.Duration, zone *time.Location, err error) {
 	valueOf := func(what string) (string, error) {
 		name, is := strings.CutPrefix(what, ofLabel)
 		if !is {
@@ -167,7 +167,7 @@ func (*Schedule) begin(w *work, t *tracked) { t.from = w.begins }
 // moved heeds another zone or other times of a device. What has passed by them already is not looked at.
 func (k *Schedule) moved(w *work, t *tracked) {
 	is := ""
-	if times, zone, err := k.of(w.member); err == nil {
+	if times, zone, err := k.timesOf(w.member); err == nil {
 		is = fmt.Sprint(zone, times)
 	}
 	is = fmt.Sprintf("%016x", hashOf(is))
@@ -186,7 +186,7 @@ type dose struct {
 
 // unjudged returns the doses of the days around a moment that are not judged yet, by the clock.
 func (k *Schedule) unjudged(w *work, t *tracked, around tables.Ticks) (all []dose) {
-	times, zone, err := k.of(w.member)
+	times, zone, err := k.timesOf(w.member)
 	if err != nil {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (k *Schedule) unjudged(w *work, t *tracked, around tables.Ticks) (all []dos
 // start returns the moment from which doses are looked at.
 func (k *Schedule) start(w *work, t *tracked) tables.Ticks {
 	start := max(t.from, t.heard, w.to-missedFor)
-	if _, zone, err := k.of(w.member); err == nil && t.judged > 0 {
+	if _, zone, err := k.timesOf(w.member); err == nil && t.judged > 0 {
 		start = max(start, atWall(t.judged, zone))
 	}
 	return start
@@ -242,8 +242,8 @@ func (k *Schedule) next(w *work, t *tracked) tables.Ticks {
 	return tables.MaxTicks
 }
 
-// pass judges a dose that is over.
-func (k *Schedule) pass(w *work, t *tracked, at tables.Ticks) {
+// judge judges a dose that is over.
+func (k *Schedule) judge(w *work, t *tracked, at tables.Ticks) {
 	at++ // the end of the window
 	all := k.unjudged(w, t, k.start(w, t))
 	d := all[0]

@@ -76,7 +76,7 @@ func (k *Silence) next(w *work, t *tracked) tables.Ticks {
 	return t.heard + ticks(after)
 }
 
-func (k *Silence) pass(w *work, t *tracked, at tables.Ticks) {
+func (k *Silence) judge(w *work, t *tracked, at tables.Ticks) {
 	if w.New { // an earlier release counted from when it first saw the device
 		t.heard = 0
 		return
@@ -122,7 +122,7 @@ func (k *Never) next(_ *work, t *tracked) tables.Ticks {
 	return t.heard + ticks(k.After)
 }
 
-func (*Never) pass(w *work, t *tracked, at tables.Ticks) {
+func (*Never) judge(w *work, t *tracked, at tables.Ticks) {
 	t.since = t.heard
 	w.open(t, at, false)
 }

@@ -69,8 +69,8 @@ func identityOf(v *fold.SensorValue) string {
 	}
 }
 
-func (*Stuck) next(*work, *tracked) tables.Ticks  { return tables.MaxTicks }
-func (*Stuck) pass(*work, *tracked, tables.Ticks) {}
+func (*Stuck) next(*work, *tracked) tables.Ticks   { return tables.MaxTicks }
+func (*Stuck) judge(*work, *tracked, tables.Ticks) {}
 
 func errBetween(what string, is, least, most time.Duration) error {
 	return fmt.Errorf("%s %s; want %s to %s", what, schema.FormatDuration(is), schema.FormatDuration(least),

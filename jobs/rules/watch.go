@@ -90,7 +90,7 @@ func (w *work) advance(t *tracked, to tables.Ticks) bool {
 		case w.full():
 			return false
 		}
-		t.rule.When.pass(w, t, at)
+		t.rule.When.judge(w, t, at)
 	}
 }
 
@@ -180,7 +180,7 @@ func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 	switch {
 	case i < 0:
 		return reasonRemoved
-	case !f.rules[i].Match.of(d):
+	case !f.rules[i].Match.matches(d):
 		return reasonMatch
 	case !f.rules[i].watches(d):
 		return reasonRevoked

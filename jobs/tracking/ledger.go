@@ -31,14 +31,14 @@ type span struct {
 	count int64
 }
 
-func (s span) end() tables.Ticks {
+func (s span) endsAt() tables.Ticks {
 	if s.long {
 		return s.start + tables.Day
 	}
 	return s.start + tables.Hour
 }
 
-func (s span) window() coverage.Window { return coverage.Window{From: s.start, To: s.end()} }
+func (s span) window() coverage.Window { return coverage.Window{From: s.start, To: s.endsAt()} }
 
 // Clone returns a copy.
 func (l *Ledger) Clone() *Ledger { return &Ledger{spans: slices.Clone(l.spans)} }
@@ -50,7 +50,7 @@ func (l *Ledger) Add(rowKey string) { l.add(tables.TicksBefore(rowKey), 1) }
 func (l *Ledger) find(at tables.Ticks) (int, bool) {
 	return slices.BinarySearchFunc(l.spans, at, func(s span, at tables.Ticks) int {
 		switch {
-		case s.end() <= at:
+		case s.endsAt() <= at:
 			return -1
 		case s.start > at:
 			return 1
@@ -71,7 +71,7 @@ func (l *Ledger) add(at tables.Ticks, n int64) {
 // Count returns the number of rows with row keys in [from, to). Both must be bounds of spans, such as Spans returns.
 func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 	for _, s := range l.spans {
-		if s.start >= from && s.end() <= to {
+		if s.start >= from && s.endsAt() <= to {
 			n += s.count
 		}
 	}
@@ -152,14 +152,14 @@ func (l *Ledger) from(at tables.Ticks) *Ledger {
 // at the bounds of days.
 func (l *Ledger) replace(w coverage.Window, counted *Ledger) (more int64) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool {
-		gone := s.start >= w.From && s.end() <= w.To
+		gone := s.start >= w.From && s.endsAt() <= w.To
 		if gone {
 			more -= s.count
 		}
 		return gone
 	})
 	for _, s := range counted.spans {
-		if s.start >= w.From && s.end() <= w.To {
+		if s.start >= w.From && s.endsAt() <= w.To {
 			l.add(s.start, s.count)
 			more += s.count
 		}
@@ -174,10 +174,10 @@ func (l *Ledger) Compact(now tables.Ticks) {
 	limit -= limit % tables.Day
 	var out []span
 	for _, s := range l.spans {
-		if s.end() <= limit && !s.long {
+		if s.endsAt() <= limit && !s.long {
 			s = span{start: s.start - s.start%tables.Day, long: true, count: s.count}
 		}
-		if last := len(out) - 1; last >= 0 && out[last].long && s.start < out[last].end() {
+		if last := len(out) - 1; last >= 0 && out[last].long && s.start < out[last].endsAt() {
 			out[last].count += s.count
 			continue
 		}
@@ -188,14 +188,14 @@ func (l *Ledger) Compact(now tables.Ticks) {
 
 // Drop removes the spans of a window of whole days. They are sealed.
 func (l *Ledger) Drop(w coverage.Window) {
-	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.start >= w.From && s.end() <= w.To })
+	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.start >= w.From && s.endsAt() <= w.To })
 }
 
 // Spans returns the bounds of the counted spans in order, each as [from, to).
 func (l *Ledger) Spans() [][2]tables.Ticks {
 	out := make([][2]tables.Ticks, len(l.spans))
 	for i, s := range l.spans {
-		out[i] = [2]tables.Ticks{s.start, s.end()}
+		out[i] = [2]tables.Ticks{s.start, s.endsAt()}
 	}
 	return out
 }
@@ -234,7 +234,7 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	for range r.Count() {
 		hours := r.Int()
 		s := span{start: before + tables.Ticks(hours)*tables.Hour, long: r.Int() == 1, count: r.Int()}
-		overlaps := len(l.spans) > 0 && s.start < l.spans[len(l.spans)-1].end()
+		overlaps := len(l.spans) > 0 && s.start < l.spans[len(l.spans)-1].endsAt()
 		if hours < 0 || hours > int64(tables.MaxTicks/tables.Hour) || s.start > tables.MaxTicks || s.count <= 0 || overlaps ||
 			s.long && s.start%tables.Day != 0 {
 			return nil, errLedger

@@ -10,9 +10,9 @@ type bucket struct {
 	burst int
 }
 
-// pass admits one more request and returns the new state, or returns the state unchanged
+// admit admits one more request and returns the new state, or returns the state unchanged
 // and how long the request has to wait.
-func (b bucket) pass(paid, now time.Time) (time.Time, time.Duration) {
+func (b bucket) admit(paid, now time.Time) (time.Time, time.Duration) {
 	next := later(paid, now).Add(b.every)
 	if wait := next.Sub(now) - b.full(); wait > 0 {
 		return paid, wait

@@ -35,14 +35,14 @@ func (c *connections) track(conn net.Conn, s http.ConnState) {
 	switch s {
 	case http.StateNew:
 		c.all.Add(1)
-		c.take(conn)
+		c.adopt(conn)
 	case http.StateClosed, http.StateHijacked:
 		c.give(conn)
 		c.all.Done()
 	}
 }
 
-func (c *connections) take(conn net.Conn) {
+func (c *connections) adopt(conn net.Conn) {
 	owners := ownersOf(conn)
 	if !c.room.Take(1, owners...) {
 		shares.Abort(conn)

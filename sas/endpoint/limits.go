@@ -63,8 +63,8 @@ const (
 
 func newFleet(b bucket) *fleet { return &fleet{bucket: b, tenants: map[schema.Tenant]*share{}} }
 
-// pass admits a request of a tenant, or returns when to retry.
-func (f *fleet) pass(of schema.Tenant, now time.Time) (wait time.Duration) {
+// admit admits a request of a tenant, or returns when to retry.
+func (f *fleet) admit(of schema.Tenant, now time.Time) (wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if reserve := f.burst / reservePart; reserve > 0 && f.left(f.paid, now) <= reserve {
@@ -74,11 +74,11 @@ func (f *fleet) pass(of schema.Tenant, now time.Time) (wait time.Duration) {
 			f.tenants[of] = own
 		}
 		b := bucket{every: f.every * tenantPart, burst: max(1, f.burst/tenantPart)}
-		if own.paid, wait = b.pass(own.paid, now); wait > 0 {
+		if own.paid, wait = b.admit(own.paid, now); wait > 0 {
 			return own.retry.next(now, wait, f.every)
 		}
 	}
-	if f.paid, wait = f.bucket.pass(f.paid, now); wait > 0 {
+	if f.paid, wait = f.bucket.admit(f.paid, now); wait > 0 {
 		return f.retry.next(now, wait, f.every)
 	}
 	return 0
@@ -107,8 +107,8 @@ type enrollmentLimit struct {
 	retry retrySchedule
 }
 
-// pass admits a request of an enrollment's device, or returns when to retry. A changed rate applies at once.
-func (n *enrollments) pass(e schema.Enrollment, now time.Time) (wait time.Duration) {
+// admit admits a request of an enrollment's device, or returns when to retry. A changed rate applies at once.
+func (n *enrollments) admit(e schema.Enrollment, now time.Time) (wait time.Duration) {
 	if e.Rate == 0 {
 		return 0
 	}
@@ -119,7 +119,7 @@ func (n *enrollments) pass(e schema.Enrollment, now time.Time) (wait time.Durati
 		l = &enrollmentLimit{bucket: b}
 		n.all[e.ID] = l
 	}
-	if l.paid, wait = l.bucket.pass(l.paid, now); wait > 0 {
+	if l.paid, wait = l.bucket.admit(l.paid, now); wait > 0 {
 		return l.retry.next(now, wait, l.every)
 	}
 	return 0
@@ -154,13 +154,13 @@ func newDevices(b bucket, most int) *devices {
 	return &devices{bucket: b, seed: maphash.MakeSeed(), paid: paid}
 }
 
-// pass admits a request of a device, or returns when to retry.
-func (d *devices) pass(p proven, now time.Time) time.Duration {
+// admit admits a request of a device, or returns when to retry.
+func (d *devices) admit(p proven, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := maphash.Comparable(d.seed, p)
 	paid, _ := d.paid.Get(key)
-	next, wait := d.bucket.pass(paid, now)
+	next, wait := d.bucket.admit(paid, now)
 	d.paid.Add(key, next)
 	return wait
 }

@@ -108,7 +108,7 @@ func TestDeviceLimitsUseBoundedMemory(t *testing.T) {
 	before := heap()
 	now := time.Now()
 	for i := range 3 * maxDevices {
-		d.pass(proven{schema.DeviceID("a-device-with-a-name-of-usual-length-" + strconv.Itoa(i)), "furrow"}, now)
+		d.admit(proven{schema.DeviceID("a-device-with-a-name-of-usual-length-" + strconv.Itoa(i)), "furrow"}, now)
 	}
 	took := heap() - before
 	t.Logf("%d MB in use", took>>20)
@@ -130,10 +130,10 @@ func TestActiveDeviceKeepsItsStateWhenOthersCrowdIn(t *testing.T) {
 	now := time.Now()
 	passed := 0
 	for i := range 1000 {
-		if d.pass(proven{device: "pump-7"}, now) == 0 {
+		if d.admit(proven{device: "pump-7"}, now) == 0 {
 			passed++
 		}
-		d.pass(proven{device: schema.DeviceID(strconv.Itoa(i))}, now)
+		d.admit(proven{device: schema.DeviceID(strconv.Itoa(i))}, now)
 	}
 	if passed != DeviceBurst {
 		t.Errorf("%d passed", passed)

@@ -48,12 +48,12 @@ func newLines() *lines {
 	return &lines{paid: map[slog.Level]time.Time{}, left: map[slog.Level]int{}, devices: devices, keys: keys}
 }
 
-// pass reports whether a line is within the limits, and how many were not since the last one. One at info is about a
+// admit reports whether a line is within the limits, and how many were not since the last one. One at info is about a
 // refused device.
-func (l *lines) pass(level slog.Level, of refusedDevice, now time.Time) (leftOut int, within bool) {
+func (l *lines) admit(level slog.Level, of refusedDevice, now time.Time) (leftOut int, within bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	paid, wait := lineLimit().pass(l.paid[level], now)
+	paid, wait := lineLimit().admit(l.paid[level], now)
 	if wait > 0 || level == slog.LevelInfo && !l.passRefused(of, now) {
 		l.left[level]++
 		return 0, false
@@ -69,7 +69,7 @@ func (l *lines) passRefused(of refusedDevice, now time.Time) (within bool) {
 		return false
 	}
 	paid, _ := l.keys.Get(of.key)
-	paid, wait := keyLimit().pass(paid, now)
+	paid, wait := keyLimit().admit(paid, now)
 	if wait > 0 {
 		return false
 	}
@@ -114,7 +114,7 @@ func (l *requestLog) panicked(x *exchange, cause any) {
 func (l *requestLog) write(x *exchange, level slog.Level, message string, attrs ...slog.Attr) {
 	ctx := x.r.Context()
 	if level > slog.LevelDebug {
-		leftOut, within := l.lines.pass(level, refusedDevice{x.key, clip(x.id)}, time.Now())
+		leftOut, within := l.lines.admit(level, refusedDevice{x.key, clip(x.id)}, time.Now())
 		if !within {
 			level = slog.LevelDebug
 		} else if leftOut > 0 {

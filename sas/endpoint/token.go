@@ -30,16 +30,16 @@ func (h *Handler) token(x *exchange) *refusal {
 	if no != nil {
 		return no
 	}
-	if wait := h.devices.pass(proven{device, e.ID}, x.began); wait > 0 {
+	if wait := h.devices.admit(proven{device, e.ID}, x.began); wait > 0 {
 		return &refusal{code: TooManyRequests, detail: "the device requests tokens too often: keep a token until renewAfter",
 			after: wait}
 	}
-	if wait := h.perEnrollment.pass(e, x.began); wait > 0 {
+	if wait := h.perEnrollment.admit(e, x.began); wait > 0 {
 		return &refusal{code: TooManyRequests,
 			detail: "the devices of the enrollment request tokens at a higher rate than it allows: retry after Retry-After",
 			after:  wait}
 	}
-	if wait := h.fleet.pass(e.Tenant, x.began); wait > 0 {
+	if wait := h.fleet.admit(e.Tenant, x.began); wait > 0 {
 		return &refusal{code: TooManyRequests,
 			detail: "many devices request tokens at the same time: retry after Retry-After", after: wait}
 	}

@@ -48,7 +48,7 @@ func (waits) UpdateRenewsTheLease(t *testing.T, a Account) {
 	second := value(renew(t, q, m.MessageID, first.PopReceipt, "end", 3*short))(t)
 	off := second.TimeNextVisible.Sub(*second.Date) - time.Duration(3*short)*time.Second
 	expect(t, a, "next visible in time", off.Abs() <= time.Duration(short)*time.Second, true)
-	a.pass(1.5)
+	a.letPass(1.5)
 	expect(t, a, "past its first time", get(t, q, 1) == nil, true)
 	again := getSoon(t, a, q)
 	expect(t, a, "text", *again.MessageText, "end")

@@ -37,8 +37,8 @@ func (a Account) short() int32 {
 	return 30
 }
 
-// pass lets so many short times pass.
-func (a Account) pass(n float64) {
+// letPass lets so many short times pass.
+func (a Account) letPass(n float64) {
 	passes := time.Duration(n * float64(a.short()) * float64(time.Second))
 	if a.Clock == nil {
 		time.Sleep(passes)
@@ -54,7 +54,7 @@ func getSoon(t *testing.T, a Account, q *azqueue.QueueClient) *azqueue.DequeuedM
 		if m := get(t, q, 3600); m != nil {
 			return m
 		}
-		a.pass(.1)
+		a.letPass(.1)
 	}
 	t.Fatal("no message within ten times its time")
 	return nil
@@ -84,7 +84,7 @@ func (waits) MessageExpires(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "short", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(a.short())})
 	put(t, q, "long", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr(60 * a.short())})
-	a.pass(2.2)
+	a.letPass(2.2)
 	expect(t, a, "message", *get(t, q, 60).MessageText, "long")
 	expect(t, a, "no other", get(t, q, 60) == nil, true)
 }
@@ -94,7 +94,7 @@ func (waits) DelayedMessageComesLater(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr(2 * a.short())})
 	expect(t, a, "at once", get(t, q, 1) == nil, true)
-	a.pass(.7)
+	a.letPass(.7)
 	expect(t, a, "too early", get(t, q, 1) == nil, true)
 	expect(t, a, "later", *getSoon(t, a, q).MessageText, "x")
 }
@@ -205,6 +205,6 @@ func (waits) ClearRemovesAll(t *testing.T, a Account) {
 	must(t, errOf(q.ClearMessages(t.Context(), nil)))
 	deleted := outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil))
 	expect(t, a, "delete of the held message", deleted, "404 MessageNotFound")
-	a.pass(1.5)
+	a.letPass(1.5)
 	expect(t, a, "nothing left", get(t, q, 1) == nil, true)
 }

@@ -21,8 +21,8 @@ type stretch struct {
 	first, last tables.Ticks // times of the rows of from and to
 }
 
-// take adds a number. It returns false if there is a row with it already.
-func (b *boot) take(n uint64, at tables.Ticks) bool {
+// addNumber adds a number. It returns false if there is a row with it already.
+func (b *boot) addNumber(n uint64, at tables.Ticks) bool {
 	i, found := slices.BinarySearchFunc(b.seen, n, func(s stretch, n uint64) int {
 		switch {
 		case s.to < n:
@@ -59,8 +59,8 @@ type boots struct {
 	stretches int       // of all of them
 }
 
-// of returns a boot that has a row now; nil where it is not followed.
-func (all *boots) of(name string) *boot {
+// named returns a boot that has a row now; nil where it is not followed.
+func (all *boots) named(name string) *boot {
 	e := all.byName[name]
 	if e == nil {
 		return nil

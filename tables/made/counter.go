@@ -34,8 +34,8 @@ func (c *Counter) Take(key schema.RowKey, number uint64, has bool) {
 	case numbered:
 		d.ByKey++
 		d.count(n.N)
-		c.take(c.boot(n, d), n.N, key.Ticks)
-		if has && c.boots.of(inProperty) != nil { // the device numbers in two ways, and may go back to this one
+		c.countIn(c.boot(n, d), n.N, key.Ticks)
+		if has && c.boots.named(inProperty) != nil { // the device numbers in two ways, and may go back to this one
 			c.takeAnew(number, key.Ticks)
 		}
 	case has:
@@ -97,7 +97,7 @@ func (c *Counter) day(at tables.Ticks) *Day {
 // boot returns the boot of a number. The first one may have begun before the span, and so may any one while some are
 // forgotten.
 func (c *Counter) boot(n schema.Number, d *Day) *boot {
-	b := c.boots.of(n.Boot)
+	b := c.boots.named(n.Boot)
 	if b != nil {
 		return b
 	}
@@ -110,10 +110,10 @@ func (c *Counter) boot(n schema.Number, d *Day) *boot {
 	return b
 }
 
-// take counts a number in its boot.
-func (c *Counter) take(b *boot, n uint64, at tables.Ticks) {
+// countIn counts a number in its boot.
+func (c *Counter) countIn(b *boot, n uint64, at tables.Ticks) {
 	before := len(b.seen)
-	if !b.take(n, at) {
+	if !b.addNumber(n, at) {
 		c.day(at).Repeated++
 	}
 	c.boots.stretches += len(b.seen) - before

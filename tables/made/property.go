@@ -34,14 +34,14 @@ func NumberOf(v tables.Value) (n uint64, is bool) {
 
 // takeProperty counts the next number in a property.
 func (c *Counter) takeProperty(n uint64, at tables.Ticks, d *Day) {
-	b := c.boots.of(inProperty)
+	b := c.boots.named(inProperty)
 	if b == nil {
-		c.take(c.boots.add(&boot{name: inProperty}), n, at)
+		c.countIn(c.boots.add(&boot{name: inProperty}), n, at)
 		return
 	}
 	newest, last := b.newest(), b.seen[len(b.seen)-1].last
 	if n >= newest || n > 0 && newest-n < shortly {
-		c.take(b, n, at)
+		c.countIn(b, n, at)
 		return
 	}
 	c.takeAnew(n, at)
@@ -58,8 +58,8 @@ func (c *Counter) takeProperty(n uint64, at tables.Ticks, d *Day) {
 
 // takeAnew has the numbers in the property begin again.
 func (c *Counter) takeAnew(n uint64, at tables.Ticks) {
-	c.close(c.boots.of(inProperty), false)
-	c.take(c.boots.add(&boot{name: inProperty}), n, at)
+	c.close(c.boots.named(inProperty), false)
+	c.countIn(c.boots.add(&boot{name: inProperty}), n, at)
 }
 
 // wrap returns how many numbers are missing if a counter has begun again between two numbers, and how many numbers the

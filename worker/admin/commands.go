@@ -26,7 +26,7 @@ func (f Fleet) SendCommand(
 	ctx context.Context, by Actor, d schema.Device, body string, ttl time.Duration,
 ) (c schema.Command, err error) {
 	c = schema.Command{Device: d.ID, Body: body, Who: by.Name}
-	err = f.tell(ctx, by, schema.Act{What: CommandAct, Detail: body + ", ttl " + schema.FormatDuration(ttl)}, d,
+	err = f.tellDevice(ctx, by, schema.Act{What: CommandAct, Detail: body + ", ttl " + schema.FormatDuration(ttl)}, d,
 		func(ctx context.Context, to commands.Table) (_ string, err error) {
 			c, err = to.Send(ctx, c, ttl)
 			return string(c.ID), err
@@ -48,7 +48,7 @@ func (f Fleet) CancelCommand(
 
 // SetDesired replaces the configuration that a device is to have.
 func (f Fleet) SetDesired(ctx context.Context, by Actor, d schema.Device, body string) (c schema.Command, err error) {
-	err = f.tell(ctx, by, schema.Act{What: DesiredAct, Detail: body}, d,
+	err = f.tellDevice(ctx, by, schema.Act{What: DesiredAct, Detail: body}, d,
 		func(ctx context.Context, to commands.Table) (_ string, err error) {
 			c, err = to.SetDesired(ctx, d.ID, body, by.Name)
 			return string(c.ID), err
@@ -76,8 +76,8 @@ func (f Fleet) TakesCommands(ctx context.Context, d schema.Device) error {
 	return err
 }
 
-// tell does an act that tells a device something, if the device would ever read it.
-func (f Fleet) tell(ctx context.Context, by Actor, act schema.Act, d schema.Device,
+// tellDevice does an act that tells a device something, if the device would ever read it.
+func (f Fleet) tellDevice(ctx context.Context, by Actor, act schema.Act, d schema.Device,
 	do func(context.Context, commands.Table) (string, error),
 ) error {
 	if err := f.TakesCommands(ctx, d); err != nil {

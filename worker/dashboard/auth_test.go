@@ -246,10 +246,10 @@ func TestNobodyEndsTheSessionsOfOthers(t *testing.T) {
 	for range 2 * maxSessions / ownSessions {
 		begin("bob")
 	}
-	if _, is := s.of(ann); !is || s.byID.Len() != 1+ownSessions {
+	if _, is := s.sessionOf(ann); !is || s.byID.Len() != 1+ownSessions {
 		t.Errorf("ann is signed in: %v; there are %d sessions", is, s.byID.Len())
 	}
-	if _, is := s.of(first); is {
+	if _, is := s.sessionOf(first); is {
 		t.Error("bob's first session has not ended")
 	}
 }

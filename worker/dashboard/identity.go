@@ -88,7 +88,7 @@ func (d *Dashboard) identify(r *http.Request) (who identity, err error) {
 	if r.Header.Get("Authorization") != "" {
 		return d.authorization(r)
 	}
-	s, ok := d.sessions.of(r)
+	s, ok := d.sessions.sessionOf(r)
 	if !ok {
 		return identity{}, nil
 	}
@@ -141,7 +141,7 @@ func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err err
 	from := d.origin(r)
 	counted, wait := d.tries.begin(from, secret, time.Now())
 	if wait > 0 {
-		d.tries.say(from, r.URL.Path, time.Now())
+		d.tries.logWrong(from, r.URL.Path, time.Now())
 		return who, api.NewProblem(api.TooManyRequests, "Too many attempts",
 			"There were many wrong passwords or tokens from this address. Try again in a moment.").RetryIn(wait)
 	}
@@ -151,7 +151,7 @@ func (d *Dashboard) prove(r *http.Request, secret string) (who identity, err err
 		who.access, _, err = d.c.Access.Find(r.Context(), secret)
 	}
 	if !who.known() && err == nil {
-		d.tries.say(from, r.URL.Path, time.Now())
+		d.tries.logWrong(from, r.URL.Path, time.Now())
 		return who, unauthorized("This password or token is wrong, or it has ended.")
 	}
 	// While access cannot be read, a secret that is not the password may still be somebody's token. It counts as wrong

@@ -61,8 +61,8 @@ func (s *sessions) begin(w http.ResponseWriter, who identity) {
 	s.set(w, one.id, sessionLife)
 }
 
-// of returns the session of a request.
-func (s *sessions) of(r *http.Request) (session, bool) {
+// sessionOf returns the session of a request.
+func (s *sessions) sessionOf(r *http.Request) (session, bool) {
 	c, err := r.Cookie(s.cookieName())
 	if err != nil {
 		return session{}, false
@@ -77,8 +77,8 @@ func (s *sessions) of(r *http.Request) (session, bool) {
 	return one, ok
 }
 
-// end ends the session of a request, if it has one, and removes the cookie.
-func (s *sessions) end(w http.ResponseWriter, r *http.Request) {
+// signOut ends the session of a request, if it has one, and removes the cookie.
+func (s *sessions) signOut(w http.ResponseWriter, r *http.Request) {
 	c, err := r.Cookie(s.cookieName())
 	if err != nil {
 		return

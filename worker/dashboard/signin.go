@@ -32,14 +32,14 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request, _ api.Params)
 	if err != nil {
 		return err
 	}
-	d.sessions.end(w, r)
+	d.sessions.signOut(w, r)
 	d.sessions.begin(w, who)
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }
 
 func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request, _ api.Params) error {
-	d.sessions.end(w, r)
+	d.sessions.signOut(w, r)
 	http.Redirect(w, r, web.SignInPath, http.StatusSeeOther)
 	return nil
 }

@@ -102,8 +102,8 @@ func (t *tries) notWrong(from origin, secret string, right bool) {
 	}
 }
 
-// say logs wrong secrets: at once, and then how many there were, at most once a minute.
-func (t *tries) say(from origin, path string, now time.Time) {
+// logWrong logs wrong secrets: at once, and then how many there were, at most once a minute.
+func (t *tries) logWrong(from origin, path string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.wrong++; now.Sub(t.said) >= sayWrong {

@@ -67,8 +67,8 @@ func (m *Model) renames() bool {
 	return len(m.Sensors.Patterns) > 0 || m.Sensors.Long != (fold.Long{})
 }
 
-// of returns the model of a device; nil where none is known. m may be nil.
-func (m *Models) of(d schema.Member) *Model {
+// modelOf returns the model of a device; nil where none is known. m may be nil.
+func (m *Models) modelOf(d schema.Member) *Model {
 	if m == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (q Question) SelectsMember(d schema.Member) bool {
 	if q.Filter.Model == "" {
 		return true
 	}
-	m := q.Models.of(d)
+	m := q.Models.modelOf(d)
 	return m != nil && m.Name == q.Filter.Model
 }
 
@@ -157,7 +157,7 @@ func (s *selection) selects(
 	if s.members == nil { // the condition knows no labels, so it holds
 		return s.only, true, nil
 	}
-	m, found, err := s.members.of(ctx, d)
+	m, found, err := s.members.memberOf(ctx, d)
 	if err != nil || s.q.Filter.byMember() && (!found || !s.q.SelectsMember(m)) {
 		return nil, false, err
 	}
@@ -167,7 +167,7 @@ func (s *selection) selects(
 	if !found {
 		return nil, true, nil
 	}
-	return s.q.Models.of(m), true, nil
+	return s.q.Models.modelOf(m), true, nil
 }
 
 // selected yields the records that keep wants. It may change them.
@@ -206,7 +206,7 @@ type memberRow struct {
 	err error // it cannot be read
 }
 
-func (p *memberPages) of(ctx context.Context, d schema.DeviceID) (schema.Member, bool, error) {
+func (p *memberPages) memberOf(ctx context.Context, d schema.DeviceID) (schema.Member, bool, error) {
 	if p.known != nil {
 		return *p.known, true, nil
 	}

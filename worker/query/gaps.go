@@ -62,7 +62,7 @@ func (f Rows) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
 
 // gapsOf reads the row keys of a device, and its sequence numbers.
 func (f Rows) gapsOf(q Question, m schema.Member) source[GapDay] {
-	sequence := sequenceOf(q.Models.of(m))
+	sequence := sequenceOf(q.Models.modelOf(m))
 	if q.Sensors = nil; sequence != "" {
 		q.Sensors = []string{sequence}
 	}

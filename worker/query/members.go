@@ -209,7 +209,7 @@ func (f Devices) MembersAmong(
 	return func(yield func(schema.Member, error) bool) {
 		pages := memberPages{devices: f, at: at}
 		for _, id := range ids {
-			m, found, err := pages.of(ctx, schema.DeviceID(id))
+			m, found, err := pages.memberOf(ctx, schema.DeviceID(id))
 			if (found || err != nil) && !yield(m, err) {
 				return
 			}

@@ -135,7 +135,7 @@ func (f Outputs) deviceRates(ctx context.Context, q Question, m schema.Member) i
 	past := f.pastRates(q)
 	return func(yield func(RateBucket, error) bool) {
 		for sums, err := range f.summaries(ctx, q) {
-			b := RateBucket{Tenant: m.Tenant, Device: m.Device, Window: q.Window, Start: sums.start, Model: q.Models.of(m)}
+			b := RateBucket{Tenant: m.Tenant, Device: m.Device, Window: q.Window, Start: sums.start, Model: q.Models.modelOf(m)}
 			for i := 0; i < len(sums.names) && err == nil; i++ {
 				var t rate.Tally
 				if t, err = past.since(ctx, sums.names[i], &sums.all[i]); t.Count > 0 {

@@ -55,7 +55,7 @@ func (f Rows) readingSources(ctx context.Context, q Question) iter.Seq2[source[R
 
 // readingsOf reads those of a device. The condition is on whole rows, before other sensors are left out.
 func (f Rows) readingsOf(q Question, m schema.Member) source[Reading] {
-	model := q.Models.of(m)
+	model := q.Models.modelOf(m)
 	return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[Reading, error] {
 		rows := q.readings(f, m, model).entities(ctx, afterPage)
 		return decoded(nil, rows, func(e tables.Entity, _ report) (Reading, bool) {
@@ -88,7 +88,7 @@ func (f Rows) Reading(ctx context.Context, q Question, row string) (Reading, boo
 	if absent(err) {
 		return Reading{}, false, nil
 	}
-	model := q.Models.of(m)
+	model := q.Models.modelOf(m)
 	return Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: q.valuesAsSent(model, e),
 		Model: model}, err == nil, err
 }

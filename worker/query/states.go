@@ -40,7 +40,7 @@ func (f Rows) States(ctx context.Context, q Question) iter.Seq2[StateSpan, error
 				continue
 			}
 			s := func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[StateSpan, error] {
-				h := history{named: named, model: q.Models.of(m), open: map[string]*StateSpan{}}
+				h := history{named: named, model: q.Models.modelOf(m), open: map[string]*StateSpan{}}
 				return h.spans(f.readingsOf(q, m)(ctx, afterPage))
 			}
 			if !yield(s, err) {
@@ -76,7 +76,7 @@ func (h *history) spans(readings iter.Seq2[Reading, error]) iter.Seq2[StateSpan,
 				continue // no fold takes it either
 			}
 			for _, v := range sample.Values {
-				if !h.take(r, v, yield) {
+				if !h.addReading(r, v, yield) {
 					return
 				}
 			}
@@ -89,8 +89,8 @@ func (h *history) spans(readings iter.Seq2[Reading, error]) iter.Seq2[StateSpan,
 	}
 }
 
-// take takes the value of a reading, and yields the state that it ends.
-func (h *history) take(r Reading, v fold.SensorValue, yield func(StateSpan, error) bool) bool {
+// addReading takes the value of a reading, and yields the state that it ends.
+func (h *history) addReading(r Reading, v fold.SensorValue, yield func(StateSpan, error) bool) bool {
 	if v.Doubtful || len(h.named) > 0 && !slices.Contains(h.named, v.Sensor) {
 		return true
 	}

@@ -260,7 +260,7 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 	if err := d.extra(ctx, m, &archivedRow{device: string(m.Device), key: "\x7f"}); err != nil || d.torn {
 		return err
 	}
-	return sums.end(ctx)
+	return sums.compareRest(ctx)
 }
 
 // cells compares the cells of the row that comes next with those of a reading, and returns why they may differ: empty

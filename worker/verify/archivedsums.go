@@ -100,8 +100,8 @@ func (d *archivedDay) closeRollups() {
 	}
 }
 
-// of yields the buckets of a device as rows of rollups. Devices come in order: those before are passed over.
-func (r *archivedRollups) of(d *archivedDay, device schema.DeviceID) iter.Seq2[tables.Entity, error] {
+// rowsOf yields the buckets of a device as rows of rollups. Devices come in order: those before are passed over.
+func (r *archivedRollups) rowsOf(d *archivedDay, device schema.DeviceID) iter.Seq2[tables.Entity, error] {
 	return func(yield func(tables.Entity, error) bool) {
 		for _, f := range slices.Clone(r.files) {
 			var e tables.Entity
@@ -193,7 +193,7 @@ func (d *archivedDay) beginSums(m schema.Member) (*deviceSums, error) {
 			return archivedSums{&sums{sensors: map[string]*sum{}, left: room}}
 		}}
 		of.series = append(of.series, s)
-		if err := s.begin(r.of(d, m.Device)); err != nil {
+		if err := s.begin(r.rowsOf(d, m.Device)); err != nil {
 			return of, err
 		}
 	}
@@ -214,10 +214,10 @@ func (s *deviceSums) add(r *reading, watermark tables.Ticks) error {
 	return nil
 }
 
-// end compares what is left, and notes the differences.
-func (s *deviceSums) end(ctx context.Context) error {
+// compareRest compares what is left, and notes the differences.
+func (s *deviceSums) compareRest(ctx context.Context) error {
 	for _, one := range s.series {
-		if err := one.end(s.pipe); err != nil {
+		if err := one.finish(s.pipe); err != nil {
 			return err
 		}
 	}

@@ -133,7 +133,7 @@ func (k *look) do(ctx context.Context) error {
 	}
 	k.made(k.numbers.counter.End())
 	for _, p := range k.pipes {
-		if err := p.end(ctx); err != nil {
+		if err := p.finish(ctx); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (m *Model) read(e *tables.Entity) reading {
 		}
 		left -= len(found)
 		for _, l := range found {
-			m.take(&r, l.Name, l.Value)
+			m.addValue(&r, l.Name, l.Value)
 		}
 	}
 	r.clear()
@@ -118,8 +118,8 @@ func (m *Model) tag(e *tables.Entity) string {
 	return schema.PropertyName(tag[:min(len(tag), mostName+1)])
 }
 
-// take adds the value of a property, or refuses it.
-func (m *Model) take(r *reading, name string, v tables.Value) {
+// addValue adds the value of a property, or refuses it.
+func (m *Model) addValue(r *reading, name string, v tables.Value) {
 	if name == m.Sequence && name != "" {
 		r.number, r.numbered = made.NumberOf(v)
 	}

@@ -132,14 +132,14 @@ func (p *pipe) waits(at tables.Ticks) Reason {
 	return InFlight
 }
 
-func (p *pipe) end(ctx context.Context) error {
+func (p *pipe) finish(ctx context.Context) error {
 	for _, s := range p.series {
-		if err := s.end(p); err != nil {
+		if err := s.finish(p); err != nil {
 			return err
 		}
 	}
 	for _, b := range p.buckets {
-		if err := b.end(ctx, p); err != nil {
+		if err := b.finish(ctx, p); err != nil {
 			return err
 		}
 	}

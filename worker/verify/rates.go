@@ -134,7 +134,7 @@ func (m *Model) steps(before int) *steps {
 func (b *steps) add(r *reading) {
 	b.locate(r)
 	for i := range r.values {
-		b.take(r, &r.values[i])
+		b.addValue(r, &r.values[i])
 	}
 	b.n++
 }
@@ -148,8 +148,8 @@ func (b *steps) locate(r *reading) {
 	}
 }
 
-// take adds a value, and reports whether it did: of several at one time only the first counts.
-func (b *steps) take(r *reading, v *Value) bool {
+// addValue adds a value, and reports whether it did: of several at one time only the first counts.
+func (b *steps) addValue(r *reading, v *Value) bool {
 	if v.IsText || v.Doubtful || v.Sensor == b.model.Lat || v.Sensor == b.model.Lon {
 		return false
 	}
@@ -252,7 +252,7 @@ func (c *changes) add(r *reading) {
 	}
 	for i := range r.values {
 		v := &r.values[i]
-		if !c.day.take(r, v) {
+		if !c.day.addValue(r, v) {
 			continue
 		}
 		t := c.trails[v.Sensor]

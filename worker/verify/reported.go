@@ -59,7 +59,7 @@ func (b *reported) row(p *pipe, r *reading) error {
 	return nil
 }
 
-func (b *reported) end(ctx context.Context, p *pipe) error {
+func (b *reported) finish(ctx context.Context, p *pipe) error {
 	if b.open != nil {
 		b.ended = append(b.ended, ended{b.start, b.open, true})
 	}

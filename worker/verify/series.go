@@ -108,8 +108,8 @@ func (s *series) close(p *pipe) error {
 	return nil
 }
 
-// end compares the last bucket, and what is stored after it.
-func (s *series) end(p *pipe) error {
+// finish compares the last bucket, and what is stored after it.
+func (s *series) finish(p *pipe) error {
 	defer s.stop()
 	if err := s.close(p); err != nil {
 		return err

@@ -27,11 +27,11 @@ const (
 // parse returns the only document of a file.
 func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 	if len(text) > maxFile {
-		r.say(1, 1, "the file has more than %d bytes, the most that is read", maxFile)
+		r.addProblem(1, 1, "the file has more than %d bytes, the most that is read", maxFile)
 		return nil, false
 	}
 	if line, column, bad := unreadable(text); bad {
-		r.say(line, column, "a character that is not text; want UTF-8 without control characters")
+		r.addProblem(line, column, "a character that is not text; want UTF-8 without control characters")
 		return nil, false
 	}
 	tokens := lexer.Tokenize(plain(string(text)))
@@ -85,12 +85,12 @@ func (r *reader) bounded(tokens token.Tokens) bool {
 			dashes++
 		}
 		if i >= maxTokens {
-			r.say(line, t.Position.Column, "the file has more than %d words and signs, the most that is read",
+			r.addProblem(line, t.Position.Column, "the file has more than %d words and signs, the most that is read",
 				maxTokens)
 			return false
 		}
 		if brackets+dashes > maxDepth {
-			r.say(line, t.Position.Column, "nested more than %d levels deep, the most that is read", maxDepth)
+			r.addProblem(line, t.Position.Column, "nested more than %d levels deep, the most that is read", maxDepth)
 			return false
 		}
 	}
@@ -101,12 +101,12 @@ func (r *reader) bounded(tokens token.Tokens) bool {
 func (r *reader) syntax(err error) {
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok || e.GetToken() == nil || e.GetToken().Position == nil {
-		r.say(1, 1, "not YAML: %v", err)
+		r.addProblem(1, 1, "not YAML: %v", err)
 		return
 	}
 	at := e.GetToken().Position
 	message := strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage())
-	r.say(max(at.Line, 1), max(at.Column, 1), "not YAML: %s%s", message, hint(message))
+	r.addProblem(max(at.Line, 1), max(at.Column, 1), "not YAML: %s%s", message, hint(message))
 }
 
 func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
@@ -118,7 +118,7 @@ func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
 	}
 	switch len(bodies) {
 	case 0:
-		r.say(1, 1, "the file is empty; want pipelines: and a list of them ('furrow config init' writes an example)")
+		r.addProblem(1, 1, "the file is empty; want pipelines: and a list of them ('furrow config init' writes an example)")
 		return nil, false
 	case 1:
 		r.anchors = map[string]ast.Node{}

@@ -23,7 +23,7 @@ func (r *reader) unquoted(tokens token.Tokens) bool {
 		default:
 			continue
 		}
-		r.say(t.Position.Line, t.Position.Column, "not YAML: %s; quote it: %q", why, word)
+		r.addProblem(t.Position.Line, t.Position.Column, "not YAML: %s; quote it: %q", why, word)
 	}
 	return len(r.problems) > 0
 }

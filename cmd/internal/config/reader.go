@@ -23,7 +23,7 @@ type reader struct {
 	config   *Config // what has been read
 }
 
-func (r *reader) say(line, column int, format string, args ...any) {
+func (r *reader) addProblem(line, column int, format string, args ...any) {
 	if r.said++; r.said > maxProblems {
 		return
 	}
@@ -34,7 +34,7 @@ func (r *reader) say(line, column int, format string, args ...any) {
 // problem records a problem of a node.
 func (r *reader) problem(n ast.Node, format string, args ...any) {
 	line, column := place(n)
-	r.say(line, column, format, args...)
+	r.addProblem(line, column, format, args...)
 }
 
 // mistake records a problem of a node, if there is one.

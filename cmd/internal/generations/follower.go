@@ -55,9 +55,9 @@ func (f *Follower) Current() (Loaded, <-chan struct{}) {
 func (f *Follower) Run(ctx context.Context) error {
 	failing, every := false, cmp.Or(f.Every, Pace)
 	f.process.begin()
-	defer f.process.end(ctx)
+	defer f.process.remove(ctx)
 	for {
-		if err := f.process.say(ctx); err != nil && !failing && ctx.Err() == nil {
+		if err := f.process.writeIfDue(ctx); err != nil && !failing && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "process not registered", "error", err)
 		}
 		select {

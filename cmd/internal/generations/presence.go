@@ -27,8 +27,8 @@ func (p *presence) begin() {
 	p.running++
 }
 
-// say writes the row when it is due.
-func (p *presence) say(ctx context.Context) error {
+// writeIfDue writes the row when it is due.
+func (p *presence) writeIfDue(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.process.Name == "" || time.Since(p.said) < schema.ProcessPace {
@@ -47,8 +47,8 @@ func (p *presence) say(ctx context.Context) error {
 	return err
 }
 
-// end tries to delete the row. A row that stays expires.
-func (p *presence) end(ctx context.Context) {
+// remove tries to delete the row. A row that stays expires.
+func (p *presence) remove(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running--; p.running > 0 || p.said.IsZero() {

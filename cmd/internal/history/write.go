@@ -28,7 +28,7 @@ func (r *running) device(ctx context.Context, d device, batches <-chan []reading
 	stored := r.storedBetween(ctx, record, d.from, d.to)
 	defer stored.stop()
 	w := &writer{running: r, device: d, record: record}
-	defer func() { err = errors.Join(err, w.end(ctx)) }()
+	defer func() { err = errors.Join(err, w.endNote(ctx)) }()
 	for batch := range batches {
 		missing, err := stored.missing(batch)
 		if err == nil {
@@ -145,8 +145,8 @@ func (w *writer) submit(ctx context.Context, ops []tables.Op, from tables.Ticks)
 	return err
 }
 
-// end ends the note, also of an import that fails, so that what it has written is folded at once.
-func (w *writer) end(ctx context.Context) error {
+// endNote ends the note, also of an import that fails, so that what it has written is folded at once.
+func (w *writer) endNote(ctx context.Context) error {
 	if w.noted.IsZero() {
 		return nil
 	}

@@ -23,8 +23,8 @@ type admission struct {
 // that is cut shorter before that has no rows of its devices yet.
 const admissionEvery = time.Minute
 
-// of returns the age for an enrollment, and the largest of all for an unknown one.
-func (a *admission) of(id schema.EnrollmentID) (longest time.Duration) {
+// ageFor returns the age for an enrollment, and the largest of all for an unknown one.
+func (a *admission) ageFor(id schema.EnrollmentID) (longest time.Duration) {
 	spans := a.spans.Load()
 	if spans == nil {
 		return 0
@@ -79,5 +79,5 @@ func (a *admission) run(ctx context.Context) error {
 func (f *Fleet) Admits(ctx context.Context) (func(schema.EnrollmentID) time.Duration, error) {
 	a := &admission{enrollments: &sas.Enrollments{Table: f.Tables.Table(f.Names.Enrollments())}, log: f.Log}
 	err := a.read(ctx)
-	return a.of, err
+	return a.ageFor, err
 }

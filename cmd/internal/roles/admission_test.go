@@ -19,8 +19,8 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 		Table: storage.TableURL}}))(t)
 	enrollments := &sas.Enrollments{Table: client.Table(schema.Names{}.Enrollments()), SealingKey: sas.NewSealingKey()}
 	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
-	if err := a.read(t.Context()); err != nil || a.of("short") != 0 {
-		t.Errorf("without enrollments: %v, %v", a.of("short"), err)
+	if err := a.read(t.Context()); err != nil || a.ageFor("short") != 0 {
+		t.Errorf("without enrollments: %v, %v", a.ageFor("short"), err)
 	}
 	must.Succeed(t, enrollments.Table.Create(t.Context()))
 	const days = 24 * time.Hour
@@ -31,7 +31,7 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	must.Succeed(t, a.read(t.Context()))
 	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days,
 		"unknown": 30 * days} {
-		if got, want := a.of(id), backfill+time.Hour+sas.ClockSkew; got != want {
+		if got, want := a.ageFor(id), backfill+time.Hour+sas.ClockSkew; got != want {
 			t.Errorf("enrollment %s: %v, want %v", id, got, want)
 		}
 	}

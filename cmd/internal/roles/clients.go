@@ -43,7 +43,7 @@ type Hooks struct {
 // Connect makes clients. It sends nothing yet.
 func Connect(a tables.Account, names schema.Names, transport *http.Client, hooks ...Hooks) (c *Clients, err error) {
 	c = &Clients{Account: a, Names: names, hooks: hooks, disk: &disk{}}
-	transport = c.disk.on(transport)
+	transport = c.disk.watching(transport)
 	c.HTTP = transport
 	c.Tables, err = tables.Connect(tables.Config{Account: a, Transport: transport,
 		OnOperation: func(ctx context.Context, o tables.Operation) {

@@ -15,8 +15,8 @@ type disk struct {
 	full atomic.Bool
 }
 
-// on returns a client that notes it.
-func (d *disk) on(c *http.Client) *http.Client {
+// watching returns a client that notes it.
+func (d *disk) watching(c *http.Client) *http.Client {
 	noting := *c
 	d.next = cmp.Or(c.Transport, http.DefaultTransport)
 	noting.Transport = d

@@ -111,8 +111,8 @@ func (l *leaf) peek() (def, rep int16, err error) {
 	return def, rep, nil
 }
 
-// take returns the next entry.
-func (l *leaf) take() (def int16, c Cell, err error) {
+// nextEntry returns the next entry.
+func (l *leaf) nextEntry() (def int16, c Cell, err error) {
 	if l.fixed != nil {
 		b, err := l.fixed.next()
 		if err == nil && b != nil {

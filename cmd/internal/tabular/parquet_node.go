@@ -34,7 +34,7 @@ var errShort = errors.New("it has fewer values than the file has rows")
 // cell returns the value of the next row.
 func (n *node) cell() (Cell, error) {
 	if n.leaf != nil && n.kind == scalar {
-		_, c, err := n.leaf.take()
+		_, c, err := n.leaf.nextEntry()
 		return c, err
 	}
 	text, err := n.value(nil)
@@ -63,7 +63,7 @@ func (n *node) value(b []byte) ([]byte, error) {
 func (n *node) one(b []byte) (_ []byte, err error) {
 	switch {
 	case n.leaf != nil:
-		_, c, err := n.leaf.take()
+		_, c, err := n.leaf.nextEntry()
 		if c.Kind == '"' {
 			b, _ = jsontext.AppendQuote(b, c.Text) // invalid UTF-8 is replaced
 		} else if c.Kind == 0 {
@@ -143,7 +143,7 @@ func (n *node) member(b []byte) ([]byte, error) {
 // skip takes the entries of a value that is not there.
 func (n *node) skip() error {
 	if n.leaf != nil {
-		_, _, err := n.leaf.take()
+		_, _, err := n.leaf.nextEntry()
 		return err
 	}
 	for _, child := range n.children {

@@ -262,7 +262,7 @@ func (s *scanner) weekday() {
 	s.rest = before
 }
 
-func (s *scanner) take(n int) (taken string) {
+func (s *scanner) takeDigits(n int) (taken string) {
 	taken, s.rest = s.rest[:n], s.rest[n:]
 	return taken
 }
@@ -272,7 +272,7 @@ func (s *scanner) digits(most int) string {
 	for n < len(s.rest) && n < most && s.rest[n] >= '0' && s.rest[n] <= '9' {
 		n++
 	}
-	return s.take(n)
+	return s.takeDigits(n)
 }
 
 func (s *scanner) letters() string {
@@ -280,12 +280,12 @@ func (s *scanner) letters() string {
 	if n < 0 {
 		n = len(s.rest)
 	}
-	return s.take(n)
+	return s.takeDigits(n)
 }
 
 // skip takes characters of a set.
 func (s *scanner) skip(set string) string {
-	return s.take(len(s.rest) - len(strings.TrimLeft(s.rest, set)))
+	return s.takeDigits(len(s.rest) - len(strings.TrimLeft(s.rest, set)))
 }
 
 // number parses at most 18 digits. An empty text is -1.

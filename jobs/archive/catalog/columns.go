@@ -74,7 +74,7 @@ func (t *Table) Columns(ctx context.Context, wanted []Series) (map[Series]string
 		if err != nil || len(missing) == 0 {
 			return names, t.wrap("its columns", err)
 		}
-		if err = t.take(ctx, missing); err == nil {
+		if err = t.takeNames(ctx, missing); err == nil {
 			continue // a transaction has room for so many
 		}
 		if try++; !taken(err) || try == manyTries {
@@ -143,9 +143,9 @@ func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err erro
 	return all, nil
 }
 
-// take takes names for as many series as one transaction has room for. The number of columns changes with them: by that
-// row alone, a commit sees whether there are new ones.
-func (t *Table) take(ctx context.Context, missing []Series) error {
+// takeNames takes names for as many series as one transaction has room for. The number of columns changes with them:
+// by that row alone, a commit sees whether there are new ones.
+func (t *Table) takeNames(ctx context.Context, missing []Series) error {
 	h, err := t.head(ctx)
 	if err != nil {
 		return err

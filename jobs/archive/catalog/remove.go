@@ -55,7 +55,7 @@ func (t *Table) removeIf(ctx context.Context, objects Container, may func(contex
 }
 
 func (t *Table) remove(ctx context.Context, objects Container, may func(context.Context) error) error {
-	if err := t.end(ctx, may); err != nil {
+	if err := t.raiseEpoch(ctx, may); err != nil {
 		return err
 	}
 	if err := t.endFiles(ctx); err != nil {
@@ -73,9 +73,9 @@ func (t *Table) remove(ctx context.Context, objects Container, may func(context.
 	return errors.Join(t.clean(ctx, objects), t.cleanLog(ctx, objects, 0))
 }
 
-// end raises the epoch, and has the head say that the table was removed, if it may be: what that looks at has not
-// changed then.
-func (t *Table) end(ctx context.Context, may func(context.Context) error) error {
+// raiseEpoch raises the epoch, and has the head say that the table was removed, if it may be: what that looks at has
+// not changed then.
+func (t *Table) raiseEpoch(ctx context.Context, may func(context.Context) error) error {
 	for try := 0; ; try++ {
 		h, err := t.anyHead(ctx)
 		if err != nil || h.removed {

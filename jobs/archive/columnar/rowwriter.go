@@ -81,8 +81,8 @@ func (w *rowWriter) begin() (row parquet.Row) {
 	return row
 }
 
-// end adds a row.
-func (w *rowWriter) end(row parquet.Row, bytes int) error {
+// addRow adds a row.
+func (w *rowWriter) addRow(row parquet.Row, bytes int) error {
 	w.rows = append(w.rows, row)
 	w.grouped++
 	w.bytes += bytes

@@ -170,7 +170,7 @@ func (w *ReadingsWriter) Write(device string, about map[string]string, s *fold.S
 	if err := w.setMore(row); err != nil {
 		return err
 	}
-	return w.rows.end(row, firstSeries*8+len(key))
+	return w.rows.addRow(row, firstSeries*8+len(key))
 }
 
 // values sets the values of a reading.

@@ -79,7 +79,7 @@ func (t *TableWriter) Write(values ...any) error {
 		}
 	}
 	t.Rows++
-	return t.rows.end(row, bytes)
+	return t.rows.addRow(row, bytes)
 }
 
 // Close ends the file.

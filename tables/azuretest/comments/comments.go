@@ -24,12 +24,14 @@ func Of(t testing.TB, root string) *Comments {
 }
 
 // Type returns the comment of a type, in one line.
-func (c *Comments) Type(of reflect.Type) string { return c.of(of)[of.Name()] }
+func (c *Comments) Type(of reflect.Type) string { return c.ofStruct(of)[of.Name()] }
 
 // Field returns the comment above a field, and beside it.
-func (c *Comments) Field(of reflect.Type, field string) string { return c.of(of)[of.Name()+"."+field] }
+func (c *Comments) Field(of reflect.Type, field string) string {
+	return c.ofStruct(of)[of.Name()+"."+field]
+}
 
-func (c *Comments) of(of reflect.Type) map[string]string {
+func (c *Comments) ofStruct(of reflect.Type) map[string]string {
 	path := of.PkgPath()
 	known, is := c.byPath[path]
 	if !is {

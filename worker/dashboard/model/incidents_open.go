@@ -64,7 +64,7 @@ func (p *poller) incidents(ctx context.Context) error {
 		g.Go(func() error {
 			x, err := fleet.Incidents().OpenIndex(within, t.Tenant, maxOpen)
 			if err == nil {
-				open.take(t, x, mutes)
+				open.replace(t, x, mutes)
 			}
 			return err
 		})
@@ -129,8 +129,8 @@ func (o *openSet) due(all []tenantIn, interval time.Duration) []tenantIn {
 	return all[:min(len(all), openTenants)]
 }
 
-// take takes what was read of a tenant.
-func (o *openSet) take(tenant tenantIn, x query.OpenIndex, mutes []schema.Mute) {
+// replace takes what was read of a tenant.
+func (o *openSet) replace(tenant tenantIn, x query.OpenIndex, mutes []schema.Mute) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	t := o.of[tenant]

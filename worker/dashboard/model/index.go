@@ -105,8 +105,8 @@ type names struct {
 	number map[string]uint32
 }
 
-// of returns the number of a text. An unknown text gets a new one while there are fewer than limit.
-func (n *names) of(text string, limit int) (uint32, bool) {
+// numberOf returns the number of a text. An unknown text gets a new one while there are fewer than limit.
+func (n *names) numberOf(text string, limit int) (uint32, bool) {
 	if i, ok := n.number[text]; ok {
 		return i, true
 	}
@@ -151,10 +151,10 @@ func (x *index) device(id string, tenant schema.Tenant, month monthIn) int32 {
 	id = strings.Clone(id)
 	i := int32(len(x.devices))
 	d := device{id: id, month: x.month(month)}
-	t, _ := x.tenants.of(string(tenant), math.MaxUint16)
+	t, _ := x.tenants.numberOf(string(tenant), math.MaxUint16)
 	d.tenant = uint16(t)
-	d.site, _ = x.sites.of("", math.MaxUint32)
-	x.models.of("", math.MaxUint16) // number 0: of a device without a record
+	d.site, _ = x.sites.numberOf("", math.MaxUint32)
+	x.models.numberOf("", math.MaxUint16) // number 0: of a device without a record
 	x.devices = append(x.devices, d)
 	x.at[id] = i
 	x.members[d.month]++
@@ -211,18 +211,18 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		d.month, d.values, d.newest = x.month(monthIn{in, r.Month}), nil, 0
 		x.members[d.month]++
 	}
-	if tenant, _ := x.tenants.of(string(r.Tenant), math.MaxUint16); d.tenant != uint16(tenant) { // it has moved
+	if tenant, _ := x.tenants.numberOf(string(r.Tenant), math.MaxUint16); d.tenant != uint16(tenant) { // it has moved
 		d.tenant, d.values, d.newest = uint16(tenant), nil, 0
 	}
 	if len(r.Former) > 0 {
 		x.former[d.id] = nil
 	}
 	for _, t := range r.Tenants()[1:] {
-		tenant, _ := x.tenants.of(string(t), math.MaxUint16)
+		tenant, _ := x.tenants.numberOf(string(t), math.MaxUint16)
 		x.former[d.id] = append(x.former[d.id], uint16(tenant))
 	}
-	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
-	model, _ := x.models.of(x.modelOf(in, r.Member()), math.MaxUint16)
+	d.site, _ = x.sites.numberOf(string(r.Site), math.MaxUint32)
+	model, _ := x.models.numberOf(x.modelOf(in, r.Member()), math.MaxUint16)
 	d.model, d.labels, d.every = uint16(model), "", seconds(x.everyOf(in, r.Member()))
 	if len(r.Labels) > 0 {
 		text, _ := json.Marshal(r.Labels) // texts can always be encoded
@@ -274,13 +274,13 @@ func (x *index) newest(in uint16, p schema.LatestPartition, all []query.Newest) 
 
 func (x *index) values(d *device, all []latest.Value) (changed bool) {
 	for _, v := range all {
-		sensor, ok := x.sensors.of(v.Sensor, maxSensors)
+		sensor, ok := x.sensors.numberOf(v.Sensor, maxSensors)
 		if !ok {
 			continue
 		}
 		new := value{number: v.Number, time: unix(v.At), sensor: uint16(sensor)}
 		if v.Is == fold.State {
-			text, ok := x.texts.of(v.State, maxTexts)
+			text, ok := x.texts.numberOf(v.State, maxTexts)
 			if !ok {
 				text = maxTexts
 			}

@@ -33,7 +33,7 @@ func (ms *Maps) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
 	m, _, err := ms.Map(ctx, q)
 	l := &Live{maps: ms, query: q}
-	l.take(m)
+	l.takeMap(m)
 	return l, m, err
 }
 
@@ -47,7 +47,7 @@ func (l *Live) Next(ctx context.Context) (c Change, whole *Map, any bool) {
 	l.query.Filter = decided
 	m := l.maps.mapAt(l.query, l.maps.accounts.watch.touch())
 	if m.Sensor != l.last.Sensor || m.Unit != l.last.Unit {
-		l.take(m)
+		l.takeMap(m)
 		return c, &m, true
 	}
 	if m.Scale != nil && l.last.Scale != nil && time.Since(l.scaled) < scaleAge {
@@ -56,11 +56,11 @@ func (l *Live) Next(ctx context.Context) (c Change, whole *Map, any bool) {
 	c = l.change(m)
 	any = len(c.Clusters)+len(c.Devices)+len(c.Gone) > 0 || c.Scale != nil || m.Total != l.last.Total ||
 		m.InView != l.last.InView
-	l.take(m)
+	l.takeMap(m)
 	return c, nil, any
 }
 
-func (l *Live) take(m Map) {
+func (l *Live) takeMap(m Map) {
 	if m.Scale != nil && (l.last.Scale == nil || *m.Scale != *l.last.Scale) {
 		l.scaled = time.Now()
 	}

@@ -139,7 +139,7 @@ const few = 16
 
 // changed returns the partitions that may have changed, the longest unread first.
 func (p *poller) changed() (dirty []*part) {
-	folded, months := p.runs.take()
+	folded, months := p.runs.newlyFolded()
 	for _, part := range p.parts {
 		part.dirty = part.dirty || months[part.Month] || folded && (len(p.parts) <= few || p.runs.active(part.Month))
 		if part.dirty {

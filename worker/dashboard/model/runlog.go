@@ -16,7 +16,7 @@ type runLog struct {
 	account *account
 	folded  map[runKey]int64 // rows
 	months  map[monthOf]*month
-	dirty   map[schema.Month]bool // something was folded there since take was last called
+	dirty   map[schema.Month]bool // something was folded there since newlyFolded was last called
 	any     bool                  // something was folded anywhere since then
 }
 
@@ -92,8 +92,8 @@ func (l *runLog) month(p Pipeline, f schema.MonthFigures) {
 	}
 }
 
-// take returns what was folded since the last call: whether anything was, and the months that surely changed.
-func (l *runLog) take() (any bool, months map[schema.Month]bool) {
+// newlyFolded returns what was folded since the last call: whether anything was, and the months that surely changed.
+func (l *runLog) newlyFolded() (any bool, months map[schema.Month]bool) {
 	any, months = l.any, l.dirty
 	l.any, l.dirty = false, map[schema.Month]bool{}
 	return any, months

@@ -213,7 +213,7 @@ func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r Fanout
 			r.Operations[name] = n
 		}
 	}
-	wire, err := wireTime(ctx, f.wire.take(), f.cfg.Clients)
+	wire, err := wireTime(ctx, f.wire.recorded(), f.cfg.Clients)
 	r.WireCPU = wire.Seconds()
 	return r, err
 }

@@ -64,8 +64,8 @@ func newFanoutReport(cfg FanoutConfig) *FanoutReport {
 		Rows: []FanoutRow{}}
 }
 
-// of counts the operations on a service.
-func (r FanoutRound) of(service string) (n int64) {
+// operationsOn counts the operations on a service.
+func (r FanoutRound) operationsOn(service string) (n int64) {
 	for name, count := range r.Operations {
 		if strings.HasPrefix(name, service) {
 			n += count
@@ -84,8 +84,8 @@ func (r *FanoutReport) add(name string, every time.Duration, rounds []FanoutRoun
 		WorkerCPU:        mid(func(x FanoutRound) float64 { return x.WorkerCPU * 1e6 / devices }),
 		StorageCPU:       mid(func(x FanoutRound) float64 { return x.StorageCPU * 1e6 / devices }),
 		WireCPU:          mid(func(x FanoutRound) float64 { return x.WireCPU * 1e6 / devices }),
-		Tables:           mid(func(x FanoutRound) float64 { return float64(x.of("tables ")) / devices }),
-		Queues:           mid(func(x FanoutRound) float64 { return float64(x.of("queues ")) / devices }),
+		Tables:           mid(func(x FanoutRound) float64 { return float64(x.operationsOn("tables ")) / devices }),
+		Queues:           mid(func(x FanoutRound) float64 { return float64(x.operationsOn("queues ")) / devices }),
 		Dollars: mid(func(x FanoutRound) float64 {
 			_, total := price.Azure().Monthly(x.Operations, every)
 			return total / devices

@@ -41,8 +41,8 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// take ends recording and returns what was seen. All answers must have been read.
-func (r *recorder) take() []*exchange {
+// recorded ends recording and returns what was seen. All answers must have been read.
+func (r *recorder) recorded() []*exchange {
 	r.on.Store(false)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func TestWireRepeatsEveryExchangeInItsSize(t *testing.T) {
 		must.Succeed(t, finish(client.Get(storage.URL+path)))
 		must.Succeed(t, finish(client.Post(storage.URL+path, "text/plain", strings.NewReader(path))))
 	}
-	found := real.take()
+	found := real.recorded()
 	null := httptest.NewServer(http.HandlerFunc(doNothing))
 	defer null.Close()
 	again := &recorder{next: http.DefaultTransport}
@@ -36,7 +36,7 @@ func TestWireRepeatsEveryExchangeInItsSize(t *testing.T) {
 		must.Succeed(t, x.repeat(t.Context(), again, null.URL))
 		sent, received = sent+x.sent, received+x.received
 	}
-	repeated := again.take()
+	repeated := again.recorded()
 	if len(found) != 6 || len(repeated) != 6 || sent != 50_003 || received < 2*4*50_000 {
 		t.Fatalf("%d exchanges of %d and %d bytes, %d repeated", len(found), sent, received, len(repeated))
 	}
@@ -46,7 +46,7 @@ func TestWireRepeatsEveryExchangeInItsSize(t *testing.T) {
 		}
 	}
 	must.Succeed(t, finish(client.Get(storage.URL)))
-	if rest := real.take(); len(rest) != 0 {
+	if rest := real.recorded(); len(rest) != 0 {
 		t.Errorf("%d exchanges were recorded after the end", len(rest))
 	}
 	if spent := must.Have(wireTime(t.Context(), found, 4))(t); spent > time.Minute {

@@ -80,7 +80,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 			}
 		})
 	}
-	told := r.tell(func() {
+	told := r.reportWhile(func() {
 		feeds.Wait()
 		over := make(chan struct{})
 		go r.grace(feeding, over, func() { end(errGrace) })
@@ -144,8 +144,8 @@ func newRunner(c Config) *runner {
 // lasting is a transport whose idle connections no client closes, because all share them.
 type lasting struct{ http.RoundTripper }
 
-// tell calls run, reports progress meanwhile, and returns the final summary.
-func (r *runner) tell(run func()) Summary {
+// reportWhile calls run, reports progress meanwhile, and returns the final summary.
+func (r *runner) reportWhile(run func()) Summary {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -21,7 +21,7 @@ func (f Fleet) Sendings(m Member, from, to time.Time) Stream {
 				}
 				waiting = waiting[1:]
 			}
-			r := s.take(t)
+			r := s.readingAt(t)
 			for _, due := range s.due(t) {
 				if !to.IsZero() && due.After(to) {
 					due = to

@@ -26,8 +26,8 @@ type sensing struct {
 	since  time.Time      // when that was
 }
 
-// take returns the reading of a time, with dirt.
-func (s *sensing) take(t time.Time) device.Reading {
+// readingAt returns the reading of a time, with dirt.
+func (s *sensing) readingAt(t time.Time) device.Reading {
 	r := s.read(s.probe, t)
 	s.stick(r, t)
 	s.misspell(r, t)

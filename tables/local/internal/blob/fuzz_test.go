@@ -62,7 +62,7 @@ func FuzzParseRange(f *testing.F) {
 			}
 			return
 		}
-		s, err := b.of(size)
+		s, err := b.spanIn(size)
 		if err != nil {
 			if err != errRange || b.from < size {
 				t.Fatalf("%+v of %d bytes: %v", b, size, err)

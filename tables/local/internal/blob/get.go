@@ -47,13 +47,13 @@ func (s *Service) open(at target, choose func(*record) (span, error)) (v *view, 
 	key := blobKey(in.ID, at.blob)
 	defer s.locks.Lock(key)()
 	v = &view{service: s, owner: in.ID, snapshot: s.store.Snapshot(), unpin: func() {}}
-	if err := v.take(at.blob, choose); err != nil {
+	if err := v.readVersion(at.blob, choose); err != nil {
 		return nil, errors.Join(err, v.close())
 	}
 	return v, nil
 }
 
-func (v *view) take(name string, choose func(*record) (span, error)) error {
+func (v *view) readVersion(name string, choose func(*record) (span, error)) error {
 	value, found, err := v.snapshot.Get(blobKey(v.owner, name))
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *Service) getBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		if err := cond.forRead(rec.Changed); err != nil || head {
 			return span{}, err
 		}
-		part, err := ask.of(rec.Size)
+		part, err := ask.spanIn(rec.Size)
 		if errors.Is(err, errRange) {
 			wire.Set(w.Header(), "Content-Range", fmt.Sprintf("bytes */%d", rec.Size)) // SDKs take the size from it
 		}

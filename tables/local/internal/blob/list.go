@@ -84,7 +84,7 @@ func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Gran
 	if err := s.fill(p, c.ID); err != nil {
 		return err
 	}
-	return wire.XML(w, http.StatusOK, p.end())
+	return wire.XML(w, http.StatusOK, p.document())
 }
 
 // fill adds blobs to the page until it is full or the range ends.
@@ -151,5 +151,5 @@ func (s *Service) listContainers(w http.ResponseWriter, r *wire.Request, g *auth
 		}
 		p.addContainer(c)
 	}
-	return wire.XML(w, http.StatusOK, p.end())
+	return wire.XML(w, http.StatusOK, p.document())
 }

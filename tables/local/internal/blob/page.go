@@ -41,8 +41,8 @@ func newPage(r *wire.Request, l *listing, kind, container string) *page {
 
 func (p *page) full() bool { return p.items >= p.most || len(p.out) >= maxPage }
 
-// end completes the document.
-func (p *page) end() []byte {
+// document completes the document.
+func (p *page) document() []byte {
 	p.out = append(p.out, "</"+p.kind+">"...)
 	p.out = wire.AppendElement(p.out, "NextMarker", encodeMarker(p.next))
 	p.out = append(p.out, "</EnumerationResults>"...)

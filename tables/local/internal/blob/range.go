@@ -80,8 +80,8 @@ func parseOffset(text string) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// of returns the span of the range in a blob of size bytes.
-func (b byteRange) of(size int64) (span, error) {
+// spanIn returns the span of the range in a blob of size bytes.
+func (b byteRange) spanIn(size int64) (span, error) {
 	if !b.given {
 		return span{0, size}, nil
 	}

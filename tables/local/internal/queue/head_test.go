@@ -49,7 +49,7 @@ func TestHeadSeekSkipsDeadMessages(t *testing.T) {
 			must(h.inTransaction("dead", func(u *transaction) (err error) {
 				n := f.walked(u, u.head)
 				total, most = total+n, max(most, n)
-				held, _, err = u.take(5, u.now.ns+int64(time.Second))
+				held, _, err = u.deliver(5, u.now.ns+int64(time.Second))
 				return err
 			}))
 			must(h.inTransaction("dead", func(u *transaction) error {

@@ -97,7 +97,7 @@ func (s *Service) get(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at 
 		return err
 	}
 	return s.next(w, r, at.queue, true, func(t *transaction, most int) ([]*message, bool, error) {
-		return t.take(most, after(t.now.ns, visibility))
+		return t.deliver(most, after(t.now.ns, visibility))
 	})
 }
 

@@ -124,7 +124,7 @@ func (w *walk) get(u *transaction, most int, visible int64) error {
 		}
 		want, taken[id] = append(want, id), true
 	}
-	got, _, err := u.take(most, visible)
+	got, _, err := u.deliver(most, visible)
 	if err != nil {
 		return err
 	}

@@ -176,8 +176,8 @@ func (t *transaction) peek(most int) (found []*message, more bool, err error) {
 	return found, more, err
 }
 
-// take delivers up to most messages, which are invisible until visible.
-func (t *transaction) take(most int, visible int64) (found []*message, more bool, err error) {
+// deliver delivers up to most messages, which are invisible until visible.
+func (t *transaction) deliver(most int, visible int64) (found []*message, more bool, err error) {
 	found, t.head, more, err = t.due(most)
 	for _, m := range found {
 		m.dequeued++

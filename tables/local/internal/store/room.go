@@ -81,15 +81,15 @@ func (r *Room) Check(owner bool) error {
 		least /= 2
 	}
 	full := free < 2*r.unit // as Full has it
-	r.say(full, free)
+	r.logChange(full, free)
 	if owner && free >= least || !full {
 		return nil
 	}
 	return wire.ErrFull
 }
 
-// say logs that the disk is full or has room again, once.
-func (r *Room) say(full bool, free uint64) {
+// logChange logs that the disk is full or has room again, once.
+func (r *Room) logChange(full bool, free uint64) {
 	switch {
 	case !r.refuses.CompareAndSwap(!full, full):
 	case full:
@@ -102,7 +102,7 @@ func (r *Room) say(full bool, free uint64) {
 // failed logs an error of a compaction, which Pebble tries again.
 func (r *Room) failed(err error) {
 	if errors.Is(err, syscall.ENOSPC) {
-		r.say(true, r.look())
+		r.logChange(true, r.look())
 		return
 	}
 	r.log.Error("background error of the database", "error", FirstLine(err))

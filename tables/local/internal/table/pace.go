@@ -23,8 +23,8 @@ type pace struct {
 
 type written struct{ entities, bytes int }
 
-// take counts a write, or returns an error that tells the client to wait.
-func (p *pace) take(partition string, now time.Time, w written) error {
+// countWrite counts a write, or returns an error that tells the client to wait.
+func (p *pace) countWrite(partition string, now time.Time, w written) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if second := now.Unix(); second != p.second {

@@ -94,7 +94,7 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
 		return nil, 0, nil, err
 	}
 	if !g.Owner {
-		if err := s.pace.take(string(partition), r.Clock(), written{len(ops), r.BodySize}); err != nil {
+		if err := s.pace.countWrite(string(partition), r.Clock(), written{len(ops), r.BodySize}); err != nil {
 			return nil, 0, nil, err
 		}
 	}

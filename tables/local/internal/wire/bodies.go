@@ -80,8 +80,8 @@ func ownersOf(r *Request) []string {
 	return []string{"tenant " + tenant, "device " + device}
 }
 
-// take counts n more bytes, or returns ErrBusy and counts nothing.
-func (h *hold) take(ctx context.Context, n int64) error {
+// holdMore counts n more bytes, or returns ErrBusy and counts nothing.
+func (h *hold) holdMore(ctx context.Context, n int64) error {
 	b := h.bodies
 	if b == nil {
 		return nil
@@ -155,7 +155,7 @@ func (b *Bodies) endSlowest(h *hold, n int64, tenant string, of func(held) int64
 		if n <= 0 {
 			break
 		}
-		if body.end() {
+		if body.endIfSlow() {
 			n -= of(b.arriving[body])
 		}
 	}
@@ -183,5 +183,5 @@ func (r *Request) Hold(n int64) error {
 	if r.hold.bodies != nil && r.hold.owners == nil {
 		r.hold.owners = ownersOf(r)
 	}
-	return r.hold.take(r.Context(), n)
+	return r.hold.holdMore(r.Context(), n)
 }

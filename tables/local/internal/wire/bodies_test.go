@@ -260,7 +260,7 @@ func TestWholeBodyIsNotEnded(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", strings.NewReader("abc"))
 	body := timeBody(&w, r)
 	must.Have(io.ReadAll(body))(t)
-	if body.(*timedBody).end(); !w.last.IsZero() {
+	if body.(*timedBody).endIfSlow(); !w.last.IsZero() {
 		t.Errorf("its connection may be read until %v", w.last)
 	}
 }
@@ -296,11 +296,11 @@ func TestTokensLeaveRoomForTheAccountKey(t *testing.T) {
 	b := NewBodies()
 	for i := range 100 {
 		h := hold{bodies: b, owners: []string{fmt.Sprint(i), fmt.Sprint(i)}}
-		for h.take(t.Context(), 32<<10) == nil && h.bytes < smallBody {
+		for h.holdMore(t.Context(), 32<<10) == nil && h.bytes < smallBody {
 		}
 	}
 	key := hold{bodies: b}
-	if err := key.take(t.Context(), maxBodies-tokenBodies); err != nil {
+	if err := key.holdMore(t.Context(), maxBodies-tokenBodies); err != nil {
 		t.Error(err)
 	}
 }

@@ -46,8 +46,8 @@ type timedBody struct {
 // slow network would lose to one that sent much at once and then stalled.
 const bodyPace = time.Second
 
-// end ends a body that arrives too slowly. It reports whether it did: a body that has become whole goes on.
-func (b *timedBody) end() bool {
+// endIfSlow ends a body that arrives too slowly. It reports whether it did: a body that has become whole goes on.
+func (b *timedBody) endIfSlow() bool {
 	b.deciding.Lock()
 	defer b.deciding.Unlock()
 	if b.whole.Load() {

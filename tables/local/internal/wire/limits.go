@@ -29,7 +29,7 @@ func (l *Limits) request(now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turn(now)
-	return l.take(1)
+	return l.admit(1)
 }
 
 // part counts n entities or messages of a part. The request is counted already.
@@ -43,14 +43,14 @@ func (l *Limits) part(name string, n int, now time.Time) error {
 	if l.parts[name]+n > maxPart {
 		return ErrBusy
 	}
-	err := l.take(n - 1)
+	err := l.admit(n - 1)
 	if err == nil {
 		l.parts[name] += n
 	}
 	return err
 }
 
-func (l *Limits) take(n int) error {
+func (l *Limits) admit(n int) error {
 	if l.all+n > maxAccount {
 		return ErrBusy
 	}

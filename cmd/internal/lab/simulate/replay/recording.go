@@ -95,7 +95,7 @@ func (r *reader) all() error {
 			return nil
 		}
 		if err == nil {
-			err = r.take(row)
+			err = r.addLine(row)
 		}
 		if wrong, ok := errors.AsType[*tabular.LineError](err); ok {
 			r.Wrong++
@@ -112,8 +112,8 @@ func (r *reader) all() error {
 	}
 }
 
-// take adds a line, or reports why it is invalid.
-func (r *reader) take(row readings.Row) error {
+// addLine adds a line, or reports why it is invalid.
+func (r *reader) addLine(row readings.Row) error {
 	d, err := r.device(row)
 	if err != nil {
 		return tabular.NewLineError(err)
