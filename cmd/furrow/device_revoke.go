@@ -71,7 +71,7 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	case c.Bool("json"):
 		return writeJSONLine(c.App.Writer, affectedLine{n})
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s need a new token, and get it when they request it.\n",
+	_, err = fmt.Fprintf(c.App.Writer, "%s must request a new token, and will get it.\n",
 		many(int64(n), "other device"))
 	return err
 }
