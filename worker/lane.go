@@ -60,6 +60,11 @@ func (l *lane) run(ctx context.Context) {
 			continue
 		}
 		select {
+		case asker = <-l.asked: // before what was put: it is about the next look
+			continue
+		default:
+		}
+		select {
 		case <-l.more:
 			l.idle.reset()
 			if !l.hasPut() {
