@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -337,7 +338,13 @@ func TestAMessageThatCrashesItsWorkersIsPoison(t *testing.T) {
 func TestWhatThisProcessPutsIsFoundAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t)
+		var mu sync.Mutex
 		var ends []time.Time
+		looks := func() int {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			return len(q.gets)
+		}
 		pool := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, _ save) error {
 			if m.Kind == jobs.Master {
 				for range 3 {
@@ -348,21 +355,25 @@ func TestWhatThisProcessPutsIsFoundAtOnce(t *testing.T) {
 					}
 				}
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			ends = append(ends, time.Now())
 			return nil
 		}}
 		stop := start(t, t.Context(), pool)
 		defer stop()
 		time.Sleep(17 * time.Minute) // the pauses have become long
-		began, looks := time.Now(), len(q.gets)
+		began, before := time.Now(), looks()
 		if err := q.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: 1}, 0); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		if len(ends) != 4 || !ends[3].Equal(began) {
 			t.Errorf("jobs ended at %v, and the first was put at %v", ends, began)
 		}
-		if n := len(q.gets) - looks; n > 4 { // two found messages, and the last two none
+		if n := looks() - before; n > 4 { // two found messages, and the last two none
 			t.Errorf("%d looks", n)
 		}
 	})
