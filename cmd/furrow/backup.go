@@ -85,7 +85,7 @@ func takeBackup(c *cli.Context) (err error) {
 	return err
 }
 
-// sizeOf returns the bytes of the files in a directory, about as many as its backup has; 0 if that is unknown.
+// sizeOf returns how many bytes the files of a directory have, which is about the size of its backup. Zero: unknown.
 func sizeOf(dir string) (bytes int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if info, bad := d.Info(); err == nil && bad == nil && !d.IsDir() {

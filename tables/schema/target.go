@@ -33,7 +33,7 @@ type TargetState struct {
 	Next tables.Ticks `row:"Next,int64"`
 	// Retry makes what failed before due at once: the target answered again then, or somebody redrove it.
 	Retry tables.Ticks `row:"Retry,int64"`
-	// Most is how many deliveries a message has at most, as larger ones were refused; zero: as many as its kind takes.
+	// Most limits the deliveries of a message, since the receiver refused a larger one. Zero: the limit of its kind.
 	Most int `row:"Most"`
 	// Refreshed is when an Alertmanager was told of all open alerts last.
 	Refreshed tables.Ticks `row:"Refreshed,int64"`

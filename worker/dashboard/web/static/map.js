@@ -189,7 +189,7 @@ async function sensors(chosen) {
   filter.fields.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
 }
 
-// figures reloads the numbers above the map. Invalid filters are said to be so, and left out.
+// figures reloads the numbers above the map. It says which filters are invalid, and leaves these out.
 async function figures() {
   if (document.hidden) return;
   const q = filter.applied(), by = { readingsPerMinute: (v) => value(v), lagSeconds: (v) => v === undefined ? "–" : span(v) };
