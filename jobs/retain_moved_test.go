@@ -122,3 +122,27 @@ func TestRetentionWaitsForTheRefoldOfAFormerTenant(t *testing.T) {
 		t.Errorf("afterwards %d rows are left, want %d", len(got), len(kept))
 	}
 }
+
+// TestADeviceThatMovesAndFallsSilentKeepsNoRows: the new membership never has a row, and is heeded all the same.
+func TestADeviceThatMovesAndFallsSilentKeepsNoRows(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	f, p := fleetOfDays(t, 1, 200)
+	withRecords(t, f)
+	d := f.World.Devices[0]
+	must.Have(sas.NewRegistry(f.World.Connect(t, nil), f.Names).Move(t.Context(), sas.Move{Device: d, To: "t9"}))(t)
+	must.Succeed(t, f.Settle(t.Context(), p))
+	r := retaining(t, f, nil, p)
+	r.Retention.Keep = []retain.Keep{{Readings: 9 * days}}
+	for e, err := range r.Retained(t.Context(), f.Batch) {
+		must.Succeed(t, err)
+		if e.Wait.Cause == retain.CauseMove {
+			t.Errorf("tenant %s keeps rows: %s", e.Member.Tenant, e.Wait.Reason)
+		}
+	}
+	kept := slices.DeleteFunc(rowsOf(t, f, d), func(key string) bool { return key < nineDaysAgo() })
+	must.Succeed(t, f.Drain(t.Context(), r))
+	if got := rowsOf(t, f, d); len(kept) == 0 || !slices.Equal(got, kept) {
+		t.Errorf("%d rows are left, want %d", len(got), len(kept))
+	}
+}

@@ -12,7 +12,8 @@ import (
 //
 // The tracking row says for which spans it was folded, and is read before the membership. So a job that read the
 // membership before a move commits the old spans with what it has folded, and the next job finds the difference:
-// whatever is killed or late, no pipeline needs to be told of a move.
+// whatever is killed or late, no pipeline needs to be told of a move. A membership without rows gets a tracking row for
+// its spans, too: retention keeps the device's rows until all of its memberships have been heeded.
 func heedSpans(d *folding.Device, at times) (heeded bool, err error) {
 	t, spans := d.Row, d.Member.Spans
 	from, differ := t.Spans.Differ(spans)
@@ -24,9 +25,6 @@ func heedSpans(d *folding.Device, at times) (heeded bool, err error) {
 		return false, err
 	}
 	t.Spans, t.Uncut, d.Look = spans, max(t.Uncut, t.Fence), true
-	if t.ETag == "" && !ended {
-		return false, nil
-	}
 	if err := newestBelow(d, from); err != nil || t.Last == "" {
 		return true, err
 	}
