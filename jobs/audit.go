@@ -10,7 +10,7 @@ import (
 // refolder returns what audits the pipeline's devices and folds them again.
 func (p *Pipeline) refolder() *refold.Refolder {
 	return &refold.Refolder{Writer: p.writer(), Outbox: p.outbox(), Late: p.late, Steady: p.ranBefore,
-		Portion: p.portion(), Most: p.most()}
+		Rests: p.rests(), Portion: p.portion(), Most: p.most()}
 }
 
 // audit does an audit job. It commits what it folds again device by device and portion by portion. Repeated, it finds
@@ -35,6 +35,13 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	for _, f := range followUps(m, r.Claimed, read.now) {
 		f.Claim = "" // a later claim does not do the work of an audit
 		if err := put.Put(ctx, f.Message, f.delay); err != nil {
+			return r, err
+		}
+	}
+	for _, d := range done.Unheard {
+		look := Message{Kind: Device, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: true,
+			First: d.Place(), Last: d.Place()}
+		if err := put.Put(ctx, look, 0); err != nil {
 			return r, err
 		}
 	}

@@ -121,6 +121,11 @@ func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]ret
 // folder returns what folds new rows for the pipeline. Devices that keep up with an hourly one may have thousands of
 // rows in each run, so it is three cadences before they are far behind.
 func (p *Pipeline) folder() *live.Folder {
+	var rester *live.Rester
+	if p.rests() {
+		rester = &live.Rester{Client: p.Client, Others: p.others, Generation: p.Generation}
+	}
 	return &live.Folder{Client: p.Client, Clock: p.Clock, Late: p.late, Every: p.every, Steady: p.ranBefore,
+		Rester: rester,
 		Settle: p.settle(), Long: max(10*time.Minute, 3*p.Cadence), Portion: p.portion(), Most: p.most()}
 }

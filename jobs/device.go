@@ -28,7 +28,8 @@ const suspicious = 2
 // so does the part of the batch that was too much for one job. A device that failed for the first time is tried again
 // alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Slot: m.Run, Tried: m.tried()}
+	b := Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting, Mark: m.Mark, Claim: m.Claim, Slot: m.Run,
+		Tried: m.tried()}
 	if m.Attempts >= suspicious && !b.alone() {
 		return Result{}, p.split(ctx, m, put)
 	}
@@ -52,8 +53,8 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	m = m.Untried()
 	m.Claim = ""
 	of := func(first, last schema.Place, mark string) Message {
-		next := m
-		next.First, next.Last, next.Mark = first, last, mark
+		next := m.from(first, last)
+		next.Mark = mark
 		return next
 	}
 	if r.Rest != (schema.Place{}) {
@@ -82,7 +83,7 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	all = append(all, followUps(m, r.Claimed, r.now)...)
 	refold := func(first, last schema.Place, mark string) Message {
 		next := of(first, last, mark)
-		next.Kind, next.Audit, next.Extra = Audit, refold.Refold, false
+		next.Kind, next.Audit, next.Extra, next.Only, next.Resting = Audit, refold.Refold, false, nil, 0
 		return next
 	}
 	for _, o := range r.Orphaned {
@@ -104,14 +105,13 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 
 // split puts a job for each device of a batch.
 func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
-	read, err := p.read(ctx, Batch{First: m.First, Last: m.Last})
+	read, err := p.read(ctx, Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting})
 	if err != nil {
 		return err
 	}
 	m = m.Untried()
 	for _, d := range read.work {
-		m.First, m.Last = d.Member.Place(), d.Member.Place()
-		if err := put.Put(ctx, m, 0); err != nil {
+		if err := put.Put(ctx, m.from(d.Member.Place(), d.Member.Place()), 0); err != nil {
 			return err
 		}
 	}
@@ -146,7 +146,7 @@ func (m Message) isDeadly() bool {
 
 // disarm splits a batch that crashed its workers, and holds a device that was alone with it. It reads no readings.
 func (p *Pipeline) disarm(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}
+	b := Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting, Mark: m.Mark, Claim: m.Claim}
 	if b.alone() {
 		return p.blame(ctx, b, fmt.Errorf("its job has crashed %d workers, perhaps for lack of memory: see their logs",
 			m.Deaths))

@@ -69,6 +69,10 @@
 //     a new id, so a message that was put twice finds another id and does nothing. A job puts the message of a mark
 //     again when the mark has expired, or when its own message was received before: the worker that had it may have
 //     died between its commit and its put.
+//   - A device without a token rests: no job looks at it and nothing is written for it, from the commit that has folded
+//     every row of its last token until the note of the next one, a change, or a time at which something is due. One
+//     that states how often it sends rests until its next row is expected. See package live. Rests are an economy:
+//     nothing counts on a rest to be right, as audits look above the checkpoints of devices that rest.
 //   - A tenant that is far behind delays no other. Live jobs fold no row of a device with more than a page of rows that
 //     are long past. Such a device waits for its turn, without a message, and a tenant has only so many turns in each
 //     partition. A device that has caught up passes its turn on. In each run, the first waiting device of a tenant is
@@ -105,6 +109,8 @@
 //	batch         the devices that one message carries
 //	lease         how long a message, or a claim of a device, belongs to one worker
 //	checkpoint    the row key up to which a pipeline has folded a device
+//	rest          the time for which runs need not look at a device, as its last commit says
+//	awake         of a device: it may hold a token that lets it write
 //	claim         the right to write for a device, taken on its tracking row before writing
 //	fence         the number that ranks claims; every output carries its writer's
 //	ledger        counts of the rows that the checkpoint has passed, by hour of row key

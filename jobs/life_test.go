@@ -41,8 +41,10 @@ type weeks struct {
 	coming  []coming        // rows that devices have yet to send
 	hidden  []tables.Entity // rows that devices keep until somebody finds them
 	audited map[schema.Pipeline]tables.Ticks
-	cut     tables.Ticks // below it, rows were old enough for retention
-	looks   *rand.Rand   // when furrow verify looks, which changes nothing in the life of a seed
+	planned map[schema.Pipeline]tables.Ticks // slot of the last run
+	cut     tables.Ticks                     // below it, rows were old enough for retention
+	stated  bool                             // how often devices send
+	looks   *rand.Rand                       // when furrow verify looks, which changes nothing in the life of a seed
 	steps   []string
 }
 
@@ -64,9 +66,11 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	w := jobstest.NewWorldSince(t, lifeDays*days, 4, lifeRows)
 	readings := w.Readings + "life"
 	l := &weeks{now: time.Now().Add(-lifeDays * days), admits: 4 * days, audited: map[schema.Pipeline]tables.Ticks{},
-		looks: rand.New(rand.NewPCG(seed, 1))}
+		planned: map[schema.Pipeline]tables.Ticks{},
+		looks:   rand.New(rand.NewPCG(seed, 1))}
 	l.keptFleet = keptFleet{Fleet: w.NewFleetOf(t, readings), t: t, random: rand.New(rand.NewPCG(seed, 0)),
 		all: readings + "all", settings: map[schema.Pipeline]int{}}
+	l.stated = l.random.IntN(2) == 0
 	l.finish = func(ctx context.Context, p *jobs.Pipeline) (err error) { // by what runs plan alone
 		for range 3 {
 			err = l.run(ctx, p, refold.Full)
@@ -76,6 +80,10 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	l.change = func(p *jobs.Pipeline) {
 		p.Admits = func(schema.EnrollmentID) time.Duration { return l.admits }
 		p.Clock = func() time.Time { return l.now.Add(l.worker) }
+		p.Format, p.Generation = schema.Format, 1
+		if l.stated {
+			p.SendEvery = func(schema.EnrollmentID) time.Duration { return 3 * time.Hour }
+		}
 		n := l.settings[p.Name]
 		p.Settings = fmt.Sprintf("latest:%d,rollup:%d,archive:%d", n, n, n)
 		if n%2 == 1 && p.Name != "archive" {
@@ -172,7 +180,22 @@ func (l *weeks) send(at time.Time, row tables.Entity) {
 	if row.RowKey < from.String() {
 		l.past = append(l.past, row)
 	} else {
+		l.wake(schema.DeviceID(row.PartitionKey), at)
 		l.arrive(row)
+	}
+}
+
+// wake has a device get a token before it sends, unless it has one. Storage admits no token that has ended by its own
+// clock. A device of an earlier release's endpoint has no note at all.
+func (l *weeks) wake(device schema.DeviceID, at time.Time) {
+	now := tables.TicksOf(at.Add(l.storage))
+	for _, m := range membersOf(l.t, l.Fleet) {
+		if m.Device != device || m.Spans.End() != 0 || m.Awake >= now || m.Awake == 0 && l.random.IntN(3) == 0 {
+			continue
+		}
+		until := now.Add(time.Duration(l.random.Int64N(int64(3 * time.Hour))))
+		must.Have(l.World.Connect(l.t, nil).Table(l.Names.Fleet()).Do(l.t.Context(), tables.Merge(m.Waking(until),
+			tables.AnyETag)))(l.t)
 	}
 }
 
@@ -196,6 +219,10 @@ func (l *weeks) run(ctx context.Context, p *jobs.Pipeline, depth refold.Depth) (
 	if depth == refold.Late {
 		m.Since = l.audited[p.Name]
 	}
+	if before := l.planned[p.Name]; before < slot && l.looks.IntN(4) > 0 {
+		m.Before = before
+	}
+	l.planned[p.Name] = slot
 	line := &jobstest.Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}
 	for n := 0; ctx.Err() == nil; n++ {
 		m, _, more := line.Take()
@@ -379,6 +406,13 @@ func TestLives(t *testing.T) {
 			client := l.World.Connect(t, nil)
 			left, all := jobstest.Rows(t, client.Table(l.Readings), tables.Query{}), jobstest.Rows(t, client.Table(l.all),
 				tables.Query{})
+			rested := int64(0)
+			for _, e := range jobstest.Rows(t, client.Table(l.Names.Runs()), tables.Query{}) {
+				if strings.HasPrefix(e.RowKey, "month!") {
+					rested += e.Get("Resting").Int()
+				}
+			}
+			t.Logf("devices rested %d times", rested)
 			t.Logf("retention has left %d of %d rows", len(left), len(all))
 			below := time.Now().Add(-max(9*days, l.admits+refold.TokenGrace))
 			l.end(schema.DayOf(tables.TicksOf(below)).Start().String(), l.cut.String())

@@ -12,10 +12,17 @@ import (
 // savedEvery is how many month jobs a master job puts between two saves.
 const savedEvery = 20
 
+// runsBack is how many cadences a master job looks back for the run before.
+const runsBack = 10
+
 // master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
 // one out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	run, err := p.runs().begin(ctx, m.Run)
+	back := m.Run
+	if p.rests() {
+		back = m.Run.Add(-runsBack * p.cadence())
+	}
+	run, err := p.runs().begin(ctx, m.Run, back)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
@@ -64,7 +71,8 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			return r, err
 		}
 		after = names[len(names)-1]
-		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: m.Audit != ""}
+		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: m.Audit != "",
+			Before: run.before}
 		due := false
 		for _, name := range names {
 			month, err := schema.ParseMonth(name)

@@ -51,6 +51,14 @@ type Message struct {
 	First schema.Place `json:"first,omitzero"`
 	Last  schema.Place `json:"last,omitzero"`
 
+	// Only are the devices of a Device batch, in order, where others between First and Last rest; none: all of them.
+	// Resting is how many these others are.
+	Only    []schema.Place `json:"only,omitempty"`
+	Resting int            `json:"resting,omitzero"`
+
+	// Before is the slot of the run before a Month's; zero: nobody knows.
+	Before tables.Ticks `json:"before,omitzero"`
+
 	// Progress is the last device that a Month job has put into a batch; zero before the first.
 	Progress schema.Place `json:"progress,omitzero"`
 
@@ -117,8 +125,9 @@ func (m Message) CatchUp() bool { return m.Mark != "" && m.Kind != Group || m.Ki
 // maxID is the maximum length of a Mark or Claim in bytes; rand.Text has 26.
 const maxID = 64
 
-// MaxSize is the maximum length of a Message's text in bytes. IDs have at most 128 characters, and the rest is short.
-const MaxSize = 2 << 10
+// MaxSize is the maximum length of a Message's text in bytes: a queue takes 48 KiB before they are encoded. A list that
+// would be longer is left out.
+const MaxSize = 44 << 10
 
 // Encode returns m as text, or an error if Decode would not read it.
 func (m Message) Encode() (string, error) {
@@ -189,6 +198,9 @@ func (m Message) checkWork() error {
 		{"target", m.Target != "", m.Kind == Deliver, false},
 		{"mark", m.Mark != "", m.Audit == refold.Refold || m.Kind == Group, batch},
 		{"claim", m.Claim != "", false, batch},
+		{"only", len(m.Only) > 0, false, m.Kind == Device},
+		{"resting", m.Resting != 0, false, len(m.Only) > 0},
+		{"before", m.Before != 0, false, m.Kind == Month},
 		{"extra", m.Extra, false, m.Kind == Device || m.Kind == Month},
 	} {
 		switch {
@@ -233,10 +245,47 @@ func (m Message) checkKeys() error {
 			return fmt.Errorf("%s has %d bytes; at most %d are allowed", member.name, len(member.id), maxID)
 		}
 	}
+	if err := m.checkOnly(); err != nil {
+		return err
+	}
 	if m.First.Compare(m.Last) > 0 {
 		return fmt.Errorf("first %s comes after last %s", tables.Quote(m.First.String()), tables.Quote(m.Last.String()))
 	}
 	return nil
+}
+
+// checkOnly checks that the devices of a batch are listed in order, from First to Last.
+func (m Message) checkOnly() error {
+	if len(m.Only) == 0 {
+		return nil
+	}
+	if len(m.Only) > MaxBatch || m.Resting < 0 {
+		return fmt.Errorf("only has %d devices, and resting is %d; want at most %d", len(m.Only), m.Resting, MaxBatch)
+	}
+	for i, d := range m.Only {
+		if _, err := schema.ParsePlace(d.String()); err != nil {
+			return fmt.Errorf("only: %w", err)
+		}
+		if i > 0 && m.Only[i-1].Compare(d) >= 0 {
+			return fmt.Errorf("only has %s after %s", tables.Quote(d.String()), tables.Quote(m.Only[i-1].String()))
+		}
+	}
+	if m.Only[0] != m.First || m.Only[len(m.Only)-1] != m.Last {
+		return errors.New("only does not go from first to last")
+	}
+	return nil
+}
+
+// from returns the same message for the part of the batch between two of its devices.
+func (m Message) from(first, last schema.Place) Message {
+	m.First, m.Last = first, last
+	m.Only = slices.DeleteFunc(slices.Clone(m.Only), func(d schema.Place) bool {
+		return d.Compare(first) < 0 || d.Compare(last) > 0
+	})
+	if len(m.Only) < 2 {
+		m.Only, m.Resting = nil, 0
+	}
+	return m
 }
 
 // A Putter takes the messages that jobs put; a worker.Queue is one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -15,15 +16,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// messages returns one of each kind, by the name of its golden file.
-func messages() map[string]Message {
+// messages returns one of each kind that a format has, by the name of its golden file.
+func messages(format int64) map[string]Message {
 	run := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
 	month := schema.Month{Year: 2026, Month: time.November, Shard: 3}
 	a := schema.Place{Month: month, Key: "contoso!a"}
 	b := schema.Place{Month: month, Key: "contoso!us-5260:Giles-7163712301905"}
 	c := schema.Place{Month: schema.Month{Year: 2026, Month: time.December}, Key: "fabrikam!a-1"}
 	const id = "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"
-	return map[string]Message{
+	all := map[string]Message{
 		"master":          {Kind: Master, Pipeline: "live", Run: run},
 		"master-going-on": {Kind: Master, Pipeline: "live", Run: run, Month: month},
 		"month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: refold.Full},
@@ -34,6 +35,12 @@ func messages() map[string]Message {
 		"device":          {Kind: Device, Pipeline: "live", Run: run, First: a, Last: c, Attempts: 1},
 		"audit":           {Kind: Audit, Pipeline: "live", Run: run, First: a, Last: a, Audit: refold.Late, Claim: id},
 	}
+	if format >= schema.RestFormat {
+		all["some"] = Message{Kind: Device, Pipeline: "live", Run: run, First: a, Last: c, Only: []schema.Place{a, b, c},
+			Resting: 12}
+		all["month-before"] = Message{Kind: Month, Pipeline: "live", Run: run, Month: month, Before: run - 600_000_000}
+	}
+	return all
 }
 
 // TestMessagesOfEveryFormatAreRead: a different file is a change of the format. Then raise schema.Format, put the new
@@ -42,17 +49,17 @@ func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 	for format := int64(1); format <= schema.Format; format++ {
 		folder := fmt.Sprintf("testdata/format-%d", format)
 		files, err := filepath.Glob(folder + "/message-*.json")
-		if err != nil || len(files) != len(messages()) {
-			t.Fatalf("%d golden files, %v; want one for each of %d messages", len(files), err, len(messages()))
+		if err != nil || len(files) != len(messages(format)) {
+			t.Fatalf("%d golden files, %v; want one for each of %d messages", len(files), err, len(messages(format)))
 		}
-		for name, m := range messages() {
+		for name, m := range messages(format) {
 			m.Format = format
 			golden := must.Have(os.ReadFile(filepath.Join(folder, "message-"+name+".json")))(t)
 			want := strings.TrimSpace(string(golden))
 			if text, err := m.Encode(); err != nil || text != want {
 				t.Errorf("%s:\ngot  %s, %v\nwant %s", name, text, err, want)
 			}
-			if got, err := Decode(want); err != nil || got != m {
+			if got, err := Decode(want); err != nil || !reflect.DeepEqual(got, m) {
 				t.Errorf("%s: got %+v, %v; want %+v", name, got, err, m)
 			}
 		}
@@ -86,7 +93,22 @@ func TestTheLongestMessageFits(t *testing.T) {
 		First: at, Last: at, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
 	text := must.Have(m.Encode())(t)
-	if got, err := Decode(text); err != nil || got != m || len(text) > MaxSize/2 {
+	if got, err := Decode(text); err != nil || !reflect.DeepEqual(got, m) || len(text) > 1<<10 {
+		t.Errorf("%d bytes come back as %+v, %v", len(text), got, err)
+	}
+}
+
+// TestTheLongestListFits in a message of a queue, which holds 64 KiB encoded: as many devices as a batch may have, each
+// with the longest name.
+func TestTheLongestListFits(t *testing.T) {
+	m := Message{Format: schema.Format, Kind: Device, Pipeline: "live", Run: tables.MaxTicks, Resting: 1 << 40}
+	for n := range MaxBatch {
+		m.Only = append(m.Only, schema.Place{Month: schema.Month{Year: 9999, Month: 12, Shard: 99}, Key: schema.Member{
+			Tenant: schema.Tenant(strings.Repeat("t", 64)), Device: schema.DeviceID(fmt.Sprintf("%0128d", n))}.Key()})
+	}
+	m.First, m.Last = m.Only[0], m.Only[MaxBatch-1]
+	text := must.Have(m.Encode())(t)
+	if got, err := Decode(text); err != nil || !reflect.DeepEqual(got, m) || len(text) > 48<<10 {
 		t.Errorf("%d bytes come back as %+v, %v", len(text), got, err)
 	}
 }
@@ -132,7 +154,7 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 		batch + `,"colour":"red"}`:                      "colour",
 		batch + `,"first":` + b + `}`:                   "duplicate",
 		batch + `} {}`:                                  "after top-level value",
-		batch + strings.Repeat(" ", 3000) + `}`:         "at most 2048 are allowed",
+		batch + strings.Repeat(" ", 45<<10) + `}`:       "at most 45056 are allowed",
 		head + `,"first":` + a + `,"last":"2026-11/t!` + strings.Repeat("b", 129) + `"}`: "at most 128 are allowed",
 		batch + `,"progress":"` + "\x80" + `"}`:                                          "UTF-8",
 		`{"v":1,"kind":"` + strings.Repeat("k", 1000) + `","pipeline":"a"}`:              `k"… is not known`,
@@ -145,7 +167,7 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 }
 
 func TestNothingUnreadableIsWritten(t *testing.T) {
-	for name, m := range messages() {
+	for name, m := range messages(schema.Format) {
 		for what, spoil := range map[string]func(*Message){
 			"kind":       func(m *Message) { m.Kind = "other" },
 			"pipeline":   func(m *Message) { m.Pipeline = "a-b" },
@@ -166,7 +188,7 @@ func TestNothingUnreadableIsWritten(t *testing.T) {
 }
 
 func FuzzWhatDecodesEncodesToTheSame(f *testing.F) {
-	for _, m := range messages() {
+	for _, m := range messages(schema.Format) {
 		text := must.Have(m.Encode())(f)
 		f.Add(text)
 		f.Add(strings.Replace(text, `"v":`, `"v":999`, 1))
@@ -183,7 +205,7 @@ func FuzzWhatDecodesEncodesToTheSame(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q is read and not written: %v", text, err)
 		}
-		if back, err := Decode(again); err != nil || back != m {
+		if back, err := Decode(again); err != nil || !reflect.DeepEqual(back, m) {
 			t.Errorf("%q is %+v, then %+v, %v", text, m, back, err)
 		}
 	})

@@ -16,6 +16,8 @@ func (p *Pipeline) planner() *plan.Planner {
 		settings[kind] = g.Settings()
 	}
 	return &plan.Planner{Pipeline: p.Name, Client: p.Client, Names: p.Names, Size: p.batch(), Late: p.late,
+		Every: p.everyOf, Others: p.others, Rests: p.rests(), Generation: p.Generation, Cadence: p.cadence(),
+		Settle:   p.settle(),
 		Settings: func(m schema.Member) string { return p.modelOf(m).Settings }, Marks: p.marks(), Groups: settings}
 }
 
@@ -23,7 +25,7 @@ func (p *Pipeline) planner() *plan.Planner {
 // Repeated, it puts at most those batches twice that were put since the last save.
 func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
 	t := plan.Task{First: m.Month, Last: m.last(), Slot: m.Run, Audit: m.Audit, Since: m.Since, Extra: m.Extra,
-		Progress: m.Progress, Tried: m.Attempts+m.Deaths > 0}
+		Before: m.Before, Progress: m.Progress, Tried: m.Attempts+m.Deaths > 0}
 	planned, err := p.planner().Do(ctx, t, planning{m, put, save})
 	if err == nil {
 		err = p.runs().putFigures(ctx, m.Run, planned.Figures)
@@ -42,19 +44,19 @@ type planning struct {
 	save    Save
 }
 
-func (s planning) Batch(ctx context.Context, b plan.Batch) error {
-	m := Message{Kind: Device, Pipeline: s.message.Pipeline, Run: s.message.Run, Generation: s.message.Generation,
-		First: b.First, Last: b.Last}
-	if b.Folded {
-		if err := s.put.Put(ctx, m, 0); err != nil {
-			return err
-		}
-	}
-	if !b.Audit {
-		return nil
-	}
-	m.Kind, m.Audit, m.Since = Audit, s.message.Audit, s.message.Since
+func (s planning) Fold(ctx context.Context, b plan.Batch) error {
+	return s.put.Put(ctx, s.batch(Device, b), 0)
+}
+
+func (s planning) Audit(ctx context.Context, b plan.Batch) error {
+	m := s.batch(Audit, b)
+	m.Audit, m.Since = s.message.Audit, s.message.Since
 	return s.put.Put(ctx, m, 0)
+}
+
+func (s planning) batch(kind Kind, b plan.Batch) Message {
+	return Message{Kind: kind, Pipeline: s.message.Pipeline, Run: s.message.Run, Generation: s.message.Generation,
+		First: b.First, Last: b.Last, Only: b.Only, Resting: b.Resting}
 }
 
 func (s planning) Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error {

@@ -109,7 +109,8 @@ func followUps(m Message, over []claimed, now tables.Ticks) (all []follower) {
 			all[n].First, all[n].Claim = c.Place, c.Claim
 		}
 		last := &all[len(all)-1]
-		last.Last = c.Place
+		last.Message = m.from(last.First, c.Place)
+		last.Claim = c.Claim
 		last.delay = max(last.delay, c.Until.Time().Sub(now.Time())+time.Second) // storage's time has whole seconds
 	}
 	return all

@@ -59,6 +59,9 @@ type Pipeline struct {
 	Admits func(schema.EnrollmentID) time.Duration
 	// SendEvery returns the interval that an enrollment states for its devices; zero: it states none. It may be nil.
 	SendEvery func(schema.EnrollmentID) time.Duration
+	// Others reports whether somebody writes rows of an enrollment's devices with the account's key. Then no note of a
+	// token says that nothing can have come. It may be nil.
+	Others func(schema.EnrollmentID) bool
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// OnFold is told of each call of a processor, repeated ones included. It may be nil.
@@ -75,11 +78,12 @@ type Pipeline struct {
 // MaxBatch is the maximum number of devices in a message: their claims and commits must fit one transaction.
 const MaxBatch = 99
 
-func (p *Pipeline) marks() time.Duration  { return cmp.Or(p.Marks, 5*time.Minute) }
-func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxBatch) }
-func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
-func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
-func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
+func (p *Pipeline) marks() time.Duration   { return cmp.Or(p.Marks, 5*time.Minute) }
+func (p *Pipeline) batch() int             { return min(cmp.Or(p.Batch, 50), MaxBatch) }
+func (p *Pipeline) cadence() time.Duration { return cmp.Or(p.Cadence, time.Minute) }
+func (p *Pipeline) settle() time.Duration  { return cmp.Or(p.Settle, 10*time.Second) }
+func (p *Pipeline) portion() int           { return cmp.Or(p.Portion, 5000) }
+func (p *Pipeline) most() int              { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
 
@@ -122,6 +126,20 @@ func (p *Pipeline) every(m schema.Member) time.Duration {
 		return 0
 	}
 	return p.SendEvery(m.Enrollment)
+}
+
+// rests reports whether devices rest: all processes of the fleet know what that is, and the configuration is stored, so
+// that its number says when it changes.
+func (p *Pipeline) rests() bool {
+	return p.Format >= schema.RestFormat && p.Generation > 0 && p.Retention == nil
+}
+
+// others reports whether somebody else may write rows of a device.
+func (p *Pipeline) others(m schema.Member) bool { return p.Others != nil && p.Others(m.Enrollment) }
+
+// everyOf returns the interval between two readings that is stated for a device.
+func (p *Pipeline) everyOf(m schema.Member) time.Duration {
+	return cmp.Or(p.modelOf(m).Every, p.every(m))
 }
 
 // late returns the age of the oldest row that a living token of a device admits.

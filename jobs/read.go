@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"furrow/jobs/folding"
 	"furrow/jobs/tracking"
@@ -21,9 +23,8 @@ type devices struct {
 // read reads the tracking rows of a batch, and then its rows of the fleet. A device without a tracking row is at its
 // beginning. A tracking row that cannot be read is an error of its device alone.
 func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
-	part := schema.Between(b.First, b.Last)
-	rows := map[[2]string]tables.Entity{}
-	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: part}) {
+	rows, parts := map[[2]string]tables.Entity{}, b.parts()
+	for page, err := range rowsOf(ctx, p.tracking(), parts) {
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +33,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 		}
 	}
 	read := &devices{strange: map[string]error{}}
-	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: part}) {
+	for page, err := range rowsOf(ctx, p.Client.Table(p.Names.Fleet()), parts) {
 		if err != nil {
 			return nil, err
 		}
@@ -46,8 +47,8 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 				read.strange[e.PartitionKey+"/"+e.RowKey] = fmt.Errorf("table %s: %w", p.Names.Fleet(), err)
 				continue
 			}
-			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
-				continue // outside the batch, in a partition at either end
+			if !b.has(m.Place()) {
+				continue
 			}
 			d := folding.NewDevice(m, tracking.New(), p.modelOf(m), p.OnFold)
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
@@ -66,9 +67,11 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 	return read, nil
 }
 
-// A Batch is the devices of the fleet from First to Last.
+// A Batch is the devices of the fleet from First to Last, or some of them.
 type Batch struct {
 	First, Last schema.Place
+	Only        []schema.Place // these alone, in order; none: all
+	Resting     int            // how many others there are, where Only lists some
 
 	// Mark selects devices like Message.Mark. If it is empty, the batch is for all devices without a chain.
 	Mark string
@@ -82,3 +85,50 @@ type Batch struct {
 }
 
 func (b Batch) alone() bool { return b.First == b.Last }
+
+// has reports whether a device between First and Last, or in a partition at either end, belongs to the batch.
+func (b Batch) has(at schema.Place) bool {
+	if len(b.Only) == 0 {
+		return at.Compare(b.First) >= 0 && at.Compare(b.Last) <= 0
+	}
+	_, is := slices.BinarySearchFunc(b.Only, at, schema.Place.Compare)
+	return is
+}
+
+// together is how many rows a query names. Azure takes 15 comparisons in a filter, and the range has three.
+const together = 10
+
+// parts returns the queries that read a batch: all from First to Last at once, unless most of these rest.
+func (b Batch) parts() (all []tables.Query) {
+	if b.Resting <= len(b.Only) {
+		return []tables.Query{{Range: schema.Between(b.First, b.Last)}}
+	}
+	for left := b.Only; len(left) > 0; {
+		n := 1
+		for n < min(together, len(left)) && left[n].Month == left[0].Month {
+			n++
+		}
+		q := tables.Query{Range: schema.Between(left[0], left[n-1])}
+		for i, d := range left[:n] {
+			if i > 0 {
+				q.Filter += " or "
+			}
+			q.Filter += "RowKey eq " + tables.Literal(string(d.Key))
+		}
+		all, left = append(all, q), left[n:]
+	}
+	return all
+}
+
+// rowsOf yields the pages of some queries, one after the other.
+func rowsOf(ctx context.Context, t *tables.Table, parts []tables.Query) iter.Seq2[tables.Page, error] {
+	return func(yield func(tables.Page, error) bool) {
+		for _, q := range parts {
+			for page, err := range t.Rows(ctx, q) {
+				if !yield(page, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}

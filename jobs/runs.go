@@ -25,12 +25,13 @@ type begun struct {
 	now       tables.Ticks    // of the service
 	targets   []tables.Entity // states of targets
 	scheduled bool            // the run has a row; that of a master job that was put by hand has none
+	before    tables.Ticks    // slot of the last run before that has begun, if it is one of the last few
 }
 
-// begin marks the run as begun, unless it is already.
-func (r runTable) begin(ctx context.Context, slot tables.Ticks) (b begun, err error) {
+// begin marks the run as begun, unless it is already. It looks back to a time for the run before.
+func (r runTable) begin(ctx context.Context, slot, back tables.Ticks) (b begun, err error) {
 	var own *tables.Entity
-	for page, err := range r.table.Rows(ctx, tables.Query{Range: schema.RunAndTargets(r.pipeline, slot)}) {
+	for page, err := range r.table.Rows(ctx, tables.Query{Range: schema.RunAndTargets(r.pipeline, back)}) {
 		if err != nil {
 			return b, err
 		}
@@ -44,6 +45,10 @@ func (r runTable) begin(ctx context.Context, slot tables.Ticks) (b begun, err er
 				own = &e
 			case schema.IsTargetState(e.RowKey):
 				b.targets = append(b.targets, e)
+			case e.RowKey < slot.String():
+				if run, err := schema.RunOf(e); err == nil && run.Started != 0 {
+					b.before = run.Slot
+				}
 			}
 		}
 	}

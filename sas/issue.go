@@ -266,6 +266,9 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 		return Answer{}, err
 	}
 	d.Tokens = lastOf(append(d.Tokens[:len(d.Tokens):len(d.Tokens)], token))
+	if err := i.wake(ctx, &d, time.Now()); err != nil {
+		return Answer{}, err
+	}
 	if err := i.Registry.store(ctx, &d); err != nil {
 		return Answer{}, err
 	}

@@ -165,6 +165,7 @@ func (p *movePlan) change(next schema.Member, exists bool, to schema.Tenant, at 
 	old.Spans, old.Next = old.Spans.Until(at), to
 	now.Tenant, now.Spans, now.Next, now.ETag = to, slices.Clone(next.Spans), "", ""
 	now.Spans = append(now.Spans, schema.Span{From: at})
+	now.Awake = 0 // nobody knows until its next note
 	if exists {
 		now.Imports, now.Watermark = next.Imports, max(next.Watermark, now.Watermark)
 		now.Admits = max(next.Admits, now.Admits)

@@ -148,7 +148,8 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 			continue // it has moved meanwhile
 		}
 		want := d.Member()
-		want.Spans, want.Imports, want.Watermark, want.Admits = stored.Spans, stored.Imports, stored.Watermark, stored.Admits
+		want.Spans, want.Imports, want.Watermark = stored.Spans, stored.Imports, stored.Watermark
+		want.Admits, want.Awake = stored.Admits, stored.Awake
 		was := stored
 		was.Relocate(want.Site, want.Labels, now)
 		want.Placements = was.Placements

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -92,7 +93,7 @@ func (t *delivery) save(ctx context.Context, m jobs.Message) error {
 		return context.Cause(ctx)
 	}
 	m.Attempts, m.Busy, m.Taken, m.Deaths = t.message.Attempts, t.message.Busy, t.message.Taken, t.message.Deaths
-	if m != t.message {
+	if !reflect.DeepEqual(m, t.message) {
 		m = m.Untried()
 		m.Taken = t.lease.Taken - 1 // all but this get, which has not ended yet
 	}

@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func TestMessagesArriveUnchangedAndNeverExpire(t *testing.T) {
 	l := get(t, q, time.Minute)
 	want := batch("contoso:us-5260:Giles-7163712301905")
 	want.Format = 1
-	if m, err := jobs.Decode(l.Text()); err != nil || m != want || l.Taken != 1 || l.ID == "" {
+	if m, err := jobs.Decode(l.Text()); err != nil || !reflect.DeepEqual(m, want) || l.Taken != 1 || l.ID == "" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if left := time.Until(l.Until()); left < 50*time.Second || left > time.Minute {

@@ -162,6 +162,7 @@ type enrollmentLine struct {
 	Shards     int     `json:"shards"`
 	SendEvery  int64   `json:"sendEverySeconds"`
 	Batch      int     `json:"batch"`
+	Others     bool    `json:"writtenByOthers,omitempty"`       // somebody else writes rows of its devices
 	Revocation string  `json:"revocation"`                      // at-once or at-expiry
 	Commands   bool    `json:"commands"`                        // devices read commands
 	PollPrice  float64 `json:"pollUSDPerDeviceMonth,omitempty"` // what that costs
@@ -173,7 +174,7 @@ func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 		Site: e.Site, Labels: e.Labels, Prefix: e.Prefix, MaxDevices: e.MaxDevices, Rate: e.Rate, ImportOnly: e.ImportOnly,
 		Disabled: e.Disabled, Shards: max(1, e.Shards),
 		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch, Revocation: revocationAtOnce,
-		Commands: e.Commands}
+		Others: e.Others, Commands: e.Commands}
 	l.Lives, l.Fills = lengthText(l.Life), lengthText(l.Backfill)
 	if e.AtExpiry {
 		l.Revocation = revocationAtExpiry
@@ -215,6 +216,9 @@ func (l enrollmentLine) text() string {
 		{"readings", "table " + l.Readings},
 		{"devices", first},
 		{"advice", fmt.Sprintf("send every %s, at most %d rows at a time", lengthText(l.SendEvery), l.Batch)},
+	}
+	if l.Others {
+		fields = append(fields, [2]string{"rows", "somebody else writes them, too: every run looks at all devices"})
 	}
 	if l.Commands {
 		fields = append(fields, [2]string{"commands", fmt.Sprintf("each device reads its own every %s: about %.0f "+

@@ -39,6 +39,8 @@ func policyFlags() []cli.Flag {
 		boolFlag("commands", fmt.Sprintf("Give devices a second token that reads their commands and desired configuration; "+
 			"each reads every %s, for about $%.4f a month", short(sas.PollEvery), pollPrice())),
 		boolFlag("import-only", "Issue tokens only to devices that were added or imported"),
+		boolFlag("written-by-others", "Somebody else writes rows of its devices, with the account's key: every run looks "+
+			"at all of them, also at those without a token"),
 		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for " +
 			"about 5,000 devices"},
 		durationFlag("send-every", defaultSendEvery, time.Second,
@@ -103,7 +105,8 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 			*to = c.Int(name)
 		}
 	}
-	for name, to := range map[string]*bool{"import-only": &e.ImportOnly, "commands": &e.Commands} {
+	for name, to := range map[string]*bool{"import-only": &e.ImportOnly, "commands": &e.Commands,
+		"written-by-others": &e.Others} {
 		if c.IsSet(name) {
 			*to = c.Bool(name)
 		}

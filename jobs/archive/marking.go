@@ -70,6 +70,14 @@ func (m *marking) Close(d schema.Member, state []byte, _ tables.Ticks) (fold.Res
 	return out, nil
 }
 
+// Next returns zero while a state has days to mark.
+func (m *marking) Next(state []byte) (tables.Ticks, error) {
+	if waiting, err := daysOf(state); err != nil || len(waiting) > 0 {
+		return 0, err
+	}
+	return tables.MaxTicks, nil
+}
+
 func (m *marking) wrap(d schema.Member, err error) error {
 	if err == nil {
 		return nil

@@ -51,6 +51,8 @@ type Closer interface {
 	Fold
 	// Close is called after Fold with the time, in the service's clock, before which every row in storage was folded.
 	Close(d schema.Member, state []byte, until tables.Ticks) (Result, error)
+	// Next returns a time up to which Close has no effect on a state that was closed: tables.MaxTicks if it never has.
+	Next(state []byte) (tables.Ticks, error)
 }
 
 // A Watcher is a Fold that takes each sample once and acts on time as well. Refolds never call it. What it has to say
@@ -62,6 +64,9 @@ type Watcher interface {
 	// Posts returns the entities that a committed state wants inserted, or deleted if they have no properties, and the
 	// state without them. An entity that exists already counts as inserted, and one that does not as deleted.
 	Posts(d schema.Member, state []byte) (posts []Effect, rest []byte, err error)
+	// Next returns a time up to which nothing happens without samples, after Watch has taken the passing of time:
+	// tables.MaxTicks if nothing ever does, and zero if there is something to be done or posted.
+	Next(d schema.Member, state []byte, k Known) tables.Ticks
 	// Leave closes what is open of a device that has left the fleet, for a reason, as far as the state has room. It
 	// returns how much it has closed.
 	Leave(d schema.Member, state []byte, at tables.Ticks, reason string) (left []byte, closed int, err error)

@@ -25,9 +25,10 @@ type Device struct {
 	// Again says that rows are folded again. Processors that take each row once are skipped, and watchers see nothing.
 	Again bool
 
-	Folded int // rows
-	Bytes  int // of these rows
-	Weight int // approximate bytes of effects and rejects
+	Folded  int          // rows
+	Arrived tables.Ticks // when the last of them did, by storage's clock
+	Bytes   int          // of these rows
+	Weight  int          // approximate bytes of effects and rejects
 
 	refused map[string]*schema.Reject // of the rows being folded, by row key
 	began   time.Time                 // when folding began

@@ -117,7 +117,7 @@ func (d *Device) moveCheckpoint(rows []tables.Entity, read []rowRead) (byKey map
 	for i := range rows {
 		e := &rows[i]
 		byKey[e.RowKey] = e
-		d.Bytes += e.Size()
+		d.Bytes, d.Arrived = d.Bytes+e.Size(), max(d.Arrived, e.Timestamp)
 		d.Row.Last = e.RowKey
 		if read[i].foreign {
 			continue

@@ -3,6 +3,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -24,6 +25,7 @@ type Folder struct {
 	Every  func(schema.Member) time.Duration // stated interval of a device whose model states none; zero: none is
 	// Steady reports whether runs before a moment show that time passes.
 	Steady  func(ctx context.Context, at tables.Ticks) (bool, error)
+	Rester  *Rester       // nil: no process of the fleet may count on it
 	Settle  time.Duration // younger rows wait
 	Long    time.Duration // a device with a portion of rows that are older is left to a chain
 	Portion int           // rows of one device that are folded at a time
@@ -111,7 +113,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	}
 	if d.Err == nil {
 		d.ClearMarks()
-		err = f.settle(ctx, d, at)
+		err = cmp.Or(f.settle(ctx, d, at), f.Rester.rest(ctx, d))
 	}
 	if d.Folded > 0 {
 		d.Row.Batch = tracking.Batch{Rows: d.Folded, Took: time.Since(began)}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"furrow/jobs/coverage"
-	"furrow/jobs/refold"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -19,8 +18,13 @@ import (
 // Do plans. Repeated, it plans at most those batches twice that were planned since the last save.
 func (p *Planner) Do(ctx context.Context, t Task, sink Sink) (Result, error) {
 	before := t.Progress
-	pl := &plan{Planner: p, task: t, sink: sink, last: before, saved: before, savedAt: time.Now(),
+	pl := &plan{Planner: p, task: t, sink: sink, seenLast: before, saved: before, savedAt: time.Now(),
 		figures: map[schema.Month]*schema.MonthFigures{}, result: Result{Strange: map[string]error{}}}
+	pl.folds = batches{size: p.Size, put: pl.fold}
+	pl.audits = batches{size: p.Size, put: pl.audit}
+	if err := pl.findPlanned(ctx); err != nil {
+		return pl.result, err
+	}
 	all := tables.Range{Partitions: tables.Keys{From: t.First.String(), To: t.Last.String()}}
 	rest := all
 	if before != (schema.Place{}) {
@@ -80,8 +84,10 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	if err := pl.endPartition(ctx); err != nil {
 		return err
 	}
-	if err := pl.flush(ctx, &pl.whole); err != nil {
-		return err
+	for _, b := range []*batches{&pl.folds, &pl.audits} {
+		if err := b.flush(ctx, &b.whole); err != nil {
+			return err
+		}
 	}
 	return pl.progress(ctx)
 }
@@ -96,7 +102,8 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		if err := pl.endPartition(ctx); err != nil {
 			return err
 		}
-		pl.month, pl.cut, pl.at = month, month == pl.resumed, pl.figuresOf(month)
+		pl.month, pl.at = month, pl.figuresOf(month)
+		pl.folds.cut, pl.audits.cut = month == pl.resumed, month == pl.resumed
 		if seen := pl.seen[e.PartitionKey]; month != pl.resumed {
 			if err := pl.groups(ctx, month, cmp.Or(seen, &seenGroups{})); err != nil {
 				return err
@@ -121,18 +128,20 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	if tables.Ticks(e.Get(schema.MemberWatermark).Int()) > pl.now {
 		pl.at.Ahead++
 	}
-	if !pl.look(track) {
-		return nil
+	due := pl.look(track)
+	if due && pl.task.Audit != "" {
+		err = pl.audits.add(ctx, place, pl.seenLast)
 	}
-	pl.part.add(group{place, place, 1})
-	if pl.part.devices < pl.Size {
-		return nil
+	if due && err == nil && !pl.task.Extra {
+		if pl.rests(e, track) {
+			pl.at.Resting++
+			pl.folds.passed++
+		} else {
+			err = pl.folds.add(ctx, place, pl.seenLast)
+		}
 	}
-	pl.cut = true
-	if err := pl.flush(ctx, &pl.whole); err != nil {
-		return err
-	}
-	return pl.flush(ctx, &pl.part)
+	pl.seenLast = place
+	return err
 }
 
 // done reports whether nothing has come up for a membership that was settled, and nothing waits for its time.
@@ -167,24 +176,6 @@ func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
 		pl.figures[month] = &schema.MonthFigures{Pipeline: pl.Pipeline, Slot: pl.task.Slot, Month: month}
 	}
 	return pl.figures[month]
-}
-
-// endPartition ends a partition. Its devices share a batch with the partitions before if all of them fit. A batch over
-// several partitions has each of them completely, so that reading it reads nothing else.
-func (pl *plan) endPartition(ctx context.Context) error {
-	if pl.cut || pl.whole.devices+pl.part.devices > pl.Size {
-		if err := pl.flush(ctx, &pl.whole); err != nil {
-			return err
-		}
-	}
-	if pl.cut {
-		return pl.flush(ctx, &pl.part)
-	}
-	if pl.part.devices > 0 {
-		pl.whole.add(pl.part)
-		pl.part = group{}
-	}
-	return nil
 }
 
 // look counts what a tracking row says, and reports whether the device should be in a batch. The device job reports
@@ -233,62 +224,6 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 		return first
 	}
 	return !held && !behind
-}
-
-// flush puts a batch, and its audit after it. If this job ends before the next save, another one puts both again.
-func (pl *plan) flush(ctx context.Context, g *group) error {
-	if g.devices == 0 {
-		return nil
-	}
-	b := Batch{First: g.first, Last: g.last, Folded: !pl.task.Extra,
-		Audit: pl.task.Audit != "" && (pl.task.Audit != refold.Late || pl.auditDue(*g))}
-	*g = group{}
-	if b.Folded {
-		pl.at.Batches++
-	}
-	if b.Audit {
-		pl.at.Audits++
-	}
-	if pl.sink == nil {
-		return nil
-	}
-	if err := pl.sink.Batch(ctx, b); err != nil {
-		return err
-	}
-	if b.Folded {
-		pl.result.Batches++
-	}
-	if pl.last = b.Last; time.Since(pl.savedAt) < saveAfter {
-		return nil
-	}
-	return pl.progress(ctx)
-}
-
-// auditDue reports whether an audit is due in any partition of a batch. The audit itself looks only at devices of
-// these.
-func (pl *plan) auditDue(g group) bool {
-	for month := range pl.figures {
-		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && refold.TurnOf(pl.Pipeline, month,
-			pl.task.Since, pl.task.Slot).Due() {
-			return true
-		}
-	}
-	return false
-}
-
-// saveAfter is a third of a lease, the longest time without a save.
-const saveAfter = 10 * time.Second
-
-// progress saves how far batches were put, if that has changed.
-func (pl *plan) progress(ctx context.Context) error {
-	if pl.last == pl.saved {
-		return nil
-	}
-	if err := pl.sink.Save(ctx, pl.last); err != nil {
-		return err
-	}
-	pl.saved, pl.savedAt = pl.last, time.Now()
-	return nil
 }
 
 // strange reports a row that no program wrote. Nothing else waits for it.

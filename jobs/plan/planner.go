@@ -17,8 +17,15 @@ type Planner struct {
 	Size     int                               // most devices in a batch
 	Late     func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
 	Settings func(schema.Member) string        // of what a device is folded with
-	Marks    time.Duration                     // how long the mark of a group job keeps others from repeating it
-	Groups   map[schema.MarkKind]string        // settings of what is made of many devices
+	// Every returns the stated interval of a device; zero: none is.
+	Every      func(schema.Member) time.Duration
+	Others     func(schema.Member) bool   // somebody else may write rows of a device
+	Rests      bool                       // devices rest that have said so in their last commits
+	Generation int64                      // of the configuration
+	Cadence    time.Duration              // from one run to the next
+	Settle     time.Duration              // younger rows wait
+	Marks      time.Duration              // how long the mark of a group job keeps others from repeating it
+	Groups     map[schema.MarkKind]string // settings of what is made of many devices
 }
 
 // A Task is what one job is to plan.
@@ -27,20 +34,23 @@ type Task struct {
 	Slot        tables.Ticks
 	Audit       refold.Depth // of the audits that it plans beside batches; empty: none
 	Since       tables.Ticks // slot of the last run with Late audits
+	Before      tables.Ticks // slot of the run before; 0: nobody knows
 	Extra       bool         // it plans audits alone
 	Progress    schema.Place // the last device that an earlier attempt has put into a batch
 	Tried       bool         // an earlier attempt may have planned a part without saving that
 }
 
-// A Batch is successive devices that share jobs.
+// A Batch is devices that share a job: all of the fleet from First to Last, unless Only lists some of them.
 type Batch struct {
-	First, Last   schema.Place
-	Folded, Audit bool // it has a device job, and an audit
+	First, Last schema.Place
+	Only        []schema.Place
+	Resting     int // how many others there are, where Only lists some
 }
 
 // A Sink takes what is planned.
 type Sink interface {
-	Batch(context.Context, Batch) error
+	Fold(context.Context, Batch) error
+	Audit(context.Context, Batch) error
 	Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error
 	// Save notes that all devices up to one are in batches.
 	Save(context.Context, schema.Place) error
@@ -58,8 +68,7 @@ type Result struct {
 type plan struct {
 	*Planner
 	task    Task
-	sink    Sink         // nil if batches are only counted
-	last    schema.Place // the last device in a batch
+	sink    Sink // nil if batches are only counted
 	saved   schema.Place
 	savedAt time.Time
 
@@ -68,28 +77,15 @@ type plan struct {
 	resumed schema.Month // the partition that an earlier attempt has put in part
 	at      *schema.MonthFigures
 	figures map[schema.Month]*schema.MonthFigures
+	planned map[schema.Month]bool  // to its end, in the run before
 	seen    map[string]*seenGroups // by partition
 	waiting schema.Place           // first waiting device of its tenant and partition
 
-	whole group // devices of whole partitions before the current one
-	part  group // devices of the current partition
-	cut   bool  // a batch ends within the current partition, so its rest shares none with the next
+	seenLast schema.Place // the last device that was put into a batch, or passed over
+	folds    batches
+	audits   batches
 
 	result Result
-}
-
-// A group is successive devices.
-type group struct {
-	first, last schema.Place
-	devices     int
-}
-
-func (g *group) add(o group) {
-	if g.devices == 0 {
-		g.first = o.first
-	}
-	g.last = o.last
-	g.devices += o.devices
 }
 
 func (p *Planner) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Pipeline)) }

@@ -23,7 +23,7 @@ type trackRows struct {
 // newTrackRows reads the properties that a plan needs. The states would be many times as much.
 func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
 	q := tables.Query{Range: part, Select: append(schema.TrackProperties(), append(schema.GroupTurnProperties(),
-		schema.TrackCoverage, schema.TrackSettings, schema.TrackUncut, schema.TrackFence)...)}
+		schema.TrackCoverage, schema.TrackSettings, schema.TrackUncut, schema.TrackFence, schema.TrackRest)...)}
 	t := &trackRows{}
 	t.next, t.stop = iter.Pull2(table.Rows(ctx, q))
 	return t

@@ -16,10 +16,10 @@ import (
 
 // turnTo audits a device that concerns this message. Its error is the job's.
 func (a *auditor) turnTo(ctx context.Context, d *folding.Device) error {
-	if !a.concerns(d) {
-		return nil
+	err := a.listen(ctx, d)
+	if err == nil && a.concerns(d) {
+		err = a.insist(ctx, d)
 	}
-	err := a.insist(ctx, d)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -28,8 +28,9 @@ type Refolder struct {
 	Late func(schema.Member) time.Duration
 	// Steady reports whether runs before a moment show that time passes.
 	Steady  func(ctx context.Context, at tables.Ticks) (bool, error)
-	Portion int // rows of one device that are folded at a time
-	Most    int // rows that a job folds in all
+	Rests   bool // devices rest, as package live says
+	Portion int  // rows of one device that are folded at a time
+	Most    int  // rows that a job folds in all
 }
 
 // A Task is what one job is to do.
@@ -60,6 +61,7 @@ type Result struct {
 	Failed  map[schema.Place]error
 	Held    []*folding.Device // other jobs keep them claimed for too long to wait
 	Unended []Unended
+	Unheard []schema.Member // devices that rest, and have rows above their checkpoints: no token can be of them
 }
 
 // An Unended device has more to refold than one job may do. Another message is to continue.

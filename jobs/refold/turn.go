@@ -62,6 +62,12 @@ func (t Turn) last() bool {
 	return due
 }
 
+// beyond reports whether it is time to look at devices that rest above their checkpoints.
+func (t Turn) beyond() bool {
+	_, _, due := t.periods(3 * tables.Hour)
+	return due
+}
+
 // periods returns the last ends of periods at both slots, and whether one lies between them.
 func (t Turn) periods(every tables.Ticks) (from, to tables.Ticks, due bool) {
 	offset := tables.Ticks(t.seed % uint64(every))

@@ -54,6 +54,28 @@ func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (fold.Re
 	return work.out, nil
 }
 
+// Next returns when a bucket of a state is to be written next for reports.
+func (f *Fold) Next(state []byte) (tables.Ticks, error) {
+	next := tables.MaxTicks
+	if len(f.reported) == 0 || len(state) == 0 {
+		return next, nil
+	}
+	st, err := f.decode(state)
+	if err != nil {
+		return 0, fmt.Errorf("rollup: %w", err)
+	}
+	for i := range st.open {
+		switch b := &st.open[i]; {
+		case !f.reports(b.window):
+		case b.pending:
+			next = min(next, (b.reported/pace(b.window)+1)*pace(b.window), b.endsAt())
+		case b.reported > 0 && b.reported < b.endsAt():
+			next = min(next, b.endsAt())
+		}
+	}
+	return next, nil
+}
+
 func (f *Fold) reports(w schema.Window) bool { return slices.Contains(f.reported, w) }
 
 // due reports whether a bucket is to be written for reports when all readings until a time are folded.

@@ -51,6 +51,7 @@ func RowOf(e tables.Entity) (*Row, error) {
 		return t, err
 	}
 	t.Remember()
+	t.Was.Rest, _ = schema.RestOf(&e)
 	if t.Hold.unfinished() {
 		t.Uncut = max(t.Uncut, t.Fence)
 	}
@@ -74,6 +75,10 @@ func (t *Row) Claimed(m schema.Member, fence tables.Ticks, h Hold) tables.Op {
 func (t *Row) Committed(m schema.Member, claim string) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackCommitted, tables.String(claim))
+	if t.Rest != (schema.Rest{}) {
+		t.Rest.Claim = claim
+		e.Set(schema.TrackRest, tables.String(t.Rest.String()))
+	}
 	if t.Hold.Takeovers > 0 {
 		e.Set(schema.TrackTakeovers, tables.Int64(0))
 	}

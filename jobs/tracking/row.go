@@ -43,7 +43,8 @@ type Row struct {
 	Spans    schema.Spans // of the membership, as the rows are folded or will be when no day is stale
 	Uncut    tables.Ticks // an attempt that knew other spans or settings may have left outputs of rows up to here
 
-	Waits Wait // of retention
+	Rest  schema.Rest // that the next commit leaves; never that of an earlier one
+	Waits Wait        // of retention
 	Batch Batch
 
 	Marks

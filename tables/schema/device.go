@@ -27,11 +27,14 @@ type Device struct {
 	Status     Status            `row:"Status,omitzero"`
 	// Former are the tenants that the device has belonged to, the oldest first, perhaps with its current one. If there are
 	// any, only its memberships say when it belonged to which.
-	Former []Tenant    `row:"Former,omitzero"`
-	Kept   Kept        // of its memberships, while it is not in the fleet
-	Change int64       `row:"Change,omitzero"` // number of the change of policies that set Status last, or 0
-	Tokens []Token     `row:"Tokens,omitzero"` // the last few, oldest first
-	ETag   tables.ETag // of the version that was read
+	Former []Tenant `row:"Former,omitzero"`
+	Kept   Kept     // of its memberships, while it is not in the fleet
+	Change int64    `row:"Change,omitzero"` // number of the change of policies that set Status last, or 0
+	Tokens []Token  `row:"Tokens,omitzero"` // the last few, oldest first
+	// Noted is the Awake that its membership has at least: until when tokens let the device write. It is written after
+	// that one.
+	Noted tables.Ticks `row:"Noted,int64,omitzero"`
+	ETag  tables.ETag  // of the version that was read
 }
 
 // A Position is in degrees, as in WGS 84.

@@ -62,7 +62,9 @@ type Enrollment struct {
 	Shards   int  `row:"Shards"` // of a month; zero means one
 
 	SendEvery time.Duration `row:"SendEvery"` // suggested to devices
-	Batch     int           `row:"Batch"`     // rows a transaction, suggested to devices
+	// Others says that somebody else writes rows of the devices, with the account's key.
+	Others bool `row:"WrittenByOthers,omitzero"`
+	Batch  int  `row:"Batch"` // rows a transaction, suggested to devices
 
 	// The sealed keys: storage never has one in the clear.
 	Primary   []byte      `row:"Primary,omitzero"`

@@ -32,15 +32,21 @@ type Member struct {
 	// Admits is how old a row may be when it is stored with a token of the device, if that may be more than retention
 	// keeps; else zero. It is written before such a token is issued, so that retention, which raises Watermark on the
 	// version of the row that it has read, knows of the token, or the token of the watermark.
-	Admits  time.Duration `row:"Admits,omitzero"`
-	Written tables.Ticks  // when storage wrote the version that was read
-	ETag    tables.ETag   // of that version
+	Admits time.Duration `row:"Admits,omitzero"`
+	// Awake is until when tokens let the device write. It is written before such a token is issued. Zero: nobody knows,
+	// and every run looks at the device.
+	Awake   tables.Ticks `row:"Awake,int64,omitzero"`
+	Written tables.Ticks // when storage wrote the version that was read
+	ETag    tables.ETag  // of that version
 }
 
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
 const MemberWatermark = "Watermark"
 
-const memberAdmits = "Admits"
+const (
+	memberAdmits = "Admits"
+	memberAwake  = "Awake"
+)
 
 // A MemberKey is the RowKey of a membership, and of its rows in the tracking tables:
 // tenant!device. Rows of a partition are in the order of tenants, so that the devices
@@ -86,7 +92,8 @@ func (d Device) Member() Member {
 	return d.Of(d.Tenant)
 }
 
-// Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks, Admits and ETags.
+// Agrees reports whether m and o are equal apart from their spans, placements, imports, watermarks, Admits, Awake and
+// ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
 		m.Site == o.Site && m.Model == o.Model && m.Revoked == o.Revoked &&
@@ -104,6 +111,13 @@ func (m Member) Entity() (tables.Entity, error) {
 func (m Member) Admitting(age time.Duration) tables.Entity {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(memberAdmits, tables.Int64(seconds(age)))
+	return e
+}
+
+// Waking returns the part of the row of m that says until when the device may write.
+func (m Member) Waking(until tables.Ticks) tables.Entity {
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	e.Set(memberAwake, tables.Int64(int64(until)))
 	return e
 }
 

@@ -117,11 +117,15 @@ func Memberships(after string) tables.Range {
 // raises Format. The program then still writes the old form if the configuration's number
 // is lower. Keys have no format: see Layout.
 //
-// Format 2 has the archive in tables: no worker may still make days of it in another form.
-const Format = 2
+// Format 2 has the archive in tables: no worker may still make days of it in another form. Format 3 has devices that
+// rest: every endpoint says until when it lets a device write, and messages may list their devices.
+const Format = 3
+
+// RestFormat is the first format with devices that rest.
+const RestFormat = 3
 
 // sameRows is the format up to which the rows that jobs write are those of format 1.
-const sameRows = 2
+const sameRows = 3
 
 // FormatProperty is the property with the format of an entity; without it the format is 1.
 const FormatProperty = "_format"

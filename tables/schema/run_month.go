@@ -26,6 +26,8 @@ type MonthFigures struct {
 	Claimed int64 `row:"Claimed,omitzero"` // devices that a job had claimed and not yet committed
 	Ahead   int64 `row:"Ahead,omitzero"`   // devices with a watermark in the future: a clock was ahead, and nothing folds
 
+	Resting int64 `row:"Resting,omitzero"` // devices that no job need look at: see Rest
+
 	Rows    int64 `row:"Rows,omitzero"`    // folded, since the beginning
 	Rejects int64 `row:"Rejects,omitzero"` // rows that were rejected, or some of their values, since the beginning
 	Dropped int64 `row:"Dropped,omitzero"` // rejects that are no longer kept

@@ -71,7 +71,7 @@ func TargetStates(p Pipeline) tables.Range {
 	return tables.Range{Partitions: tables.Is(string(p)), Rows: tables.KeysWithPrefix(targetRow)}
 }
 
-// RunAndTargets returns the rows of a run, of the runs after it, and of the states of all targets.
+// RunAndTargets returns the rows of the runs from a slot on, and of the states of all targets.
 func RunAndTargets(p Pipeline, slot tables.Ticks) tables.Range {
 	return tables.Range{Partitions: tables.Is(string(p)),
 		Rows: tables.Keys{From: slot.String(), Before: tables.KeysWithPrefix(targetRow).Before}}

@@ -11,12 +11,13 @@ import (
 )
 
 // An admission knows what enrollments say of their devices: how old a row may be when it is stored with a token, as far
-// back audits look, and how often they send.
+// back audits look, how often they send, and whether others write for them.
 type admission struct {
 	enrollments *sas.Enrollments
 	log         *slog.Logger
 	spans       atomic.Pointer[map[schema.EnrollmentID]time.Duration]
 	stated      atomic.Pointer[map[schema.EnrollmentID]time.Duration]
+	others      atomic.Pointer[map[schema.EnrollmentID]bool]
 }
 
 // admissionEvery is how often enrollments are read. A new enrollment may admit older rows than all others; a ledger
@@ -44,11 +45,14 @@ func (a *admission) read(ctx context.Context) error {
 		return err
 	}
 	spans, stated := map[schema.EnrollmentID]time.Duration{}, map[schema.EnrollmentID]time.Duration{}
+	others := map[schema.EnrollmentID]bool{}
 	for _, e := range all {
 		spans[e.ID], stated[e.ID] = e.Admits+sas.ClockSkew, sas.StatedInterval(e)
+		others[e.ID] = e.Others
 	}
 	a.spans.Store(&spans)
 	a.stated.Store(&stated)
+	a.others.Store(&others)
 	return nil
 }
 
@@ -58,6 +62,13 @@ func (a *admission) every(id schema.EnrollmentID) time.Duration {
 		return (*stated)[id]
 	}
 	return 0
+}
+
+// writtenByOthers reports whether somebody writes for the devices of an enrollment. While enrollments are unknown,
+// somebody may.
+func (a *admission) writtenByOthers(id schema.EnrollmentID) bool {
+	others := a.others.Load()
+	return others == nil || (*others)[id]
 }
 
 // run reads the enrollments periodically until ctx ends, and keeps the last ones if that fails.

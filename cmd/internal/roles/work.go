@@ -96,7 +96,8 @@ func (w Work) configuration(f *Fleet, pools *worker.Pools, admitted *admission) 
 			err = wrong
 			continue
 		}
-		built.Admits, built.SendEvery, built.Hold = admitted.ageFor, admitted.every, w.Lease
+		built.Admits, built.SendEvery, built.Others = admitted.ageFor, admitted.every, admitted.writtenByOthers
+		built.Hold = w.Lease
 		if m := w.Monitor; m != nil {
 			built.OnFold = func(f fold.Folded) { m.CountFold(p.Name, f) }
 			m.Works(built)

@@ -1,0 +1,89 @@
+package live
+
+import (
+	"context"
+
+	"furrow/jobs/folding"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Rester has commits say until when no run need look at their devices.
+type Rester struct {
+	Client     *tables.Client
+	Others     func(schema.Member) bool // somebody else may write rows of a device
+	Generation int64                    // of the configuration
+}
+
+// rest has the commit say until when no run need look at the device. A device rests for one of two reasons:
+//
+//	asleep    It has no token, and all rows are folded that the last one let it write:
+//
+//	          the token ends, on the membership ─┐   ┌─ storage's time minus settle, of this job
+//	          rows ──•──•───•────────────────────┴───┴──────────────────────────────►
+//	          The issuer notes the end of each token before it hands it out. So a later token changes the note, and the
+//	          next run sees that. A row that is ahead of its time waits above the horizon: such a device stays awake.
+//
+//	expected  It is stated how often the device sends. The next row is expected so long after the arrival of the last:
+//	          by storage's clock, as that of a device may be wrong. While it is overdue, runs look at growing steps.
+//
+// Either ends when something is due without a row, or when the membership or the configuration changes. An error in
+// any of this costs time, not rows: audits look above the checkpoint, too.
+func (r *Rester) rest(ctx context.Context, d *folding.Device) error {
+	if r == nil || !mayRest(d) {
+		return nil
+	}
+	was, every, asleep := d.Row.Was.Rest, d.Known.Every, r.asleep(d)
+	if d.Row.Last == "" {
+		every = 0 // the first row of a new device may come at any time
+	}
+	if !asleep && every == 0 {
+		return nil
+	}
+	is := schema.Rest{Of: d.Member.Fingerprint(d.Model.Settings, r.Generation, d.Known.Every)}
+	if asleep && was.Until != d.Member.Awake {
+		ahead, err := folding.HasRow(ctx, r.Client, d.Member, tables.Keys{After: d.Horizon.String()})
+		if err != nil {
+			return err
+		}
+		asleep = !ahead
+	}
+	if asleep {
+		is.Until = d.Member.Awake
+	}
+	switch {
+	case every == 0:
+	case d.Arrived != 0:
+		is.Expected = d.Arrived.Add(every)
+	case was.Of == is.Of && was.Expected != 0:
+		is.Expected = was.Expected
+	default:
+		is.Expected = d.Horizon
+	}
+	if is.Next, d.Err = d.Next(); d.Err != nil || is.Until == 0 && is.Expected == 0 {
+		return nil
+	}
+	was.Claim = ""
+	d.Row.Rest = is
+	d.Dirty = d.Dirty || is != was && is.Next >= d.Horizon
+	return nil
+}
+
+// asleep reports whether no token of the device can be in use.
+func (r *Rester) asleep(d *folding.Device) bool {
+	return d.Member.Awake != 0 && d.Member.Awake.Add(skew) <= d.Horizon && !r.Others(d.Member)
+}
+
+// mayRest reports whether rows and time are all that the device waits for.
+func mayRest(d *folding.Device) bool {
+	t, m := d.Row, d.Member
+	switch {
+	case d.Err != nil || d.Behind || t.Chain.ID != "" || m.Spans.End() != 0:
+		return false
+	case !t.Coverage.Next().Empty() || !t.Coverage.Repeat.Empty() || m.Imports.Unknown(t.Imported):
+		return false
+	case t.Uncut != 0 && t.Uncut.String() > t.Last || tables.TicksBefore(t.Last) > d.Horizon:
+		return false
+	}
+	return t.Settings == d.Model.Settings && t.Spans.String() == m.Spans.String()
+}

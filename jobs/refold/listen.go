@@ -1,0 +1,26 @@
+package refold
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs/folding"
+	"furrow/tables"
+)
+
+// listen looks for rows above the checkpoint of a device that rests because it has no token. Somebody else has written
+// them, with the account's key, or an older release or a clock that was wrong has kept its note from being right. A
+// device job is put for it then: no row waits for longer than the turn of such a look.
+func (a *auditor) listen(ctx context.Context, d *folding.Device) error {
+	r, turn := d.Row.Was.Rest, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
+	if !a.Rests || d.Err != nil || r.Until == 0 || r.Until != d.Member.Awake ||
+		a.task.Depth != Full && (a.task.Depth != Late || !turn.beyond()) {
+		return nil
+	}
+	above := tables.Keys{After: d.Row.Last, To: a.now.Add(-time.Minute).String()}
+	has, err := folding.HasRow(ctx, a.Writer.Client, d.Member, above)
+	if has {
+		a.result.Unheard = append(a.result.Unheard, d.Member)
+	}
+	return err
+}

@@ -1,0 +1,387 @@
+package jobs_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/fold"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/latest"
+	"furrow/jobs/processors"
+	"furrow/jobs/refold"
+	"furrow/jobs/rollup"
+	"furrow/jobs/rules"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// A night is a fleet whose devices rest, and whose storage has the time of the night. Devices send at the time of their
+// row keys.
+type night struct {
+	t       *testing.T
+	clock   clock
+	p       *jobs.Pipeline
+	devices []schema.Member
+	looks   atomic.Int32 // requests for readings
+	writes  atomic.Int32 // to the tracking table
+	folded  int          // rows, so far
+	audits  bool         // they are done, too
+}
+
+func newNight(t *testing.T, devices int, every time.Duration) *night {
+	t.Helper()
+	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
+	n := &night{t: t}
+	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: n.clock.over(n)}))(t)
+	n.p = &jobs.Pipeline{Name: "live", Client: client, Format: schema.Format, Generation: 1, Every: every,
+		Clock: func() time.Time { return time.Unix(n.clock.now.Load(), 0) },
+		Processors: []fold.Configured{latest.Processor.Default(), rollup.Processor.Default(),
+			jobstest.With(t, rules.Processor, &rules.Config{Rules: []rules.Rule{
+				{Name: "silent", When: &rules.Silence{After: 45 * time.Minute}}}})}}
+	for _, name := range append(processors.Tables(n.p.Names, "live"), "readings") {
+		must.Succeed(t, client.Table(name).Create(t.Context()))
+	}
+	n.clock.set(evening)
+	for i := range devices {
+		m := schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: "contoso",
+			Readings: "readings"}
+		n.devices = append(n.devices, m)
+		jobstest.Insert(t, client.Table(n.p.Names.Fleet()), must.Have(m.Entity())(t))
+	}
+	return n
+}
+
+var evening = time.Date(2026, 11, 20, 18, 0, 0, 0, time.UTC)
+
+// RoundTrip counts requests, and has every reading arrive at the time of its row key.
+func (n *night) RoundTrip(r *http.Request) (*http.Response, error) {
+	reads := r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/readings(")
+	if reads {
+		n.looks.Add(1)
+	}
+	if r.Method != http.MethodGet && r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Contains(body, []byte("partitionslive")) || strings.Contains(r.URL.Path, "partitionslive") {
+			n.writes.Add(1)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || !reads || answer.StatusCode != http.StatusOK {
+		return answer, err
+	}
+	var page struct {
+		Value []map[string]any `json:"value"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil {
+		return nil, err
+	}
+	for _, e := range page.Value {
+		at, err := schema.ParseRowKey(e["RowKey"].(string))
+		if err != nil {
+			return nil, err
+		}
+		e["Timestamp"] = at.Ticks.Time().Format(time.RFC3339Nano)
+	}
+	text, err := json.Marshal(page)
+	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	answer.Header.Del("Content-Length")
+	return answer, err
+}
+
+// run does a run at a time, and returns how often it asked for readings.
+func (n *night) run(at time.Time) (looks int32) {
+	n.t.Helper()
+	n.clock.set(at.Add(2 * time.Second))
+	slot, before := tables.TicksOf(at), n.looks.Load()
+	run := schema.Run{Pipeline: "live", Slot: slot, Enqueued: slot}
+	jobstest.Insert(n.t, n.p.Client.Table(n.p.Names.Runs()), must.Have(run.Entity())(n.t))
+	line := &jobstest.Line{Queue: []jobs.Message{{Kind: jobs.Master, Pipeline: "live", Run: slot, Generation: 1}},
+		Delays: []time.Duration{0}}
+	for {
+		m, _, more := line.Take()
+		if !more {
+			return n.looks.Load() - before
+		}
+		if m.Kind == jobs.Audit && m.Audit == refold.Late && !n.audits {
+			continue
+		}
+		text := must.Have(m.Encode())(n.t)
+		m = must.Have(jobs.Decode(text))(n.t)
+		r, err := n.p.Do(n.t.Context(), m, line, saveInto(&m))
+		must.Succeed(n.t, err)
+		for _, why := range r.Failed {
+			n.t.Fatal(why)
+		}
+		n.folded += r.Rows
+	}
+}
+
+// send has a device send a reading with a token that ends some time later; zero: it has one already.
+func (n *night) send(device int, at time.Time, token time.Duration) {
+	n.t.Helper()
+	n.wake(device, at, token)
+	n.store(device, at)
+}
+
+// wake notes a token that a device gets, if it lives for some time.
+func (n *night) wake(device int, at time.Time, token time.Duration) {
+	n.t.Helper()
+	if token > 0 {
+		e := n.devices[device].Waking(tables.TicksOf(at.Add(token)))
+		must.Have(n.p.Client.Table(n.p.Names.Fleet()).Do(n.t.Context(), tables.Merge(e, tables.AnyETag)))(n.t)
+	}
+}
+
+// store stores a reading.
+func (n *night) store(device int, at time.Time) {
+	n.t.Helper()
+	e := tables.Entity{PartitionKey: string(n.devices[device].Device), RowKey: tables.TicksOf(at).String()}
+	e.Set("oil", tables.Double(180))
+	jobstest.Insert(n.t, n.p.Client.Table("readings"), e)
+}
+
+// TestADeviceWithoutATokenIsNotLookedAt: it is, once, after its token has ended; then nobody asks for its readings or
+// writes anything for it, until it gets another token. It falls silent in time all the same.
+func TestADeviceWithoutATokenIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	const devices = 12
+	n := newNight(t, devices, 0)
+	for d := range devices {
+		n.send(d, evening, 5*time.Minute)
+	}
+	at := evening
+	minute := func() int32 { at = at.Add(time.Minute); return n.run(at) }
+	for range 5 {
+		if looks := minute(); looks != devices {
+			t.Fatalf("%v: %d looks at %d devices with tokens", at.Sub(evening), looks, devices)
+		}
+	}
+	asleep := minute() + minute() + minute()
+	writes := n.writes.Load()
+	for range 30 {
+		if looks := minute(); looks != 0 {
+			t.Fatalf("%v: %d looks at devices without tokens", at.Sub(evening), looks)
+		}
+	}
+	if n.writes.Load() != writes || asleep < devices || asleep > 4*devices {
+		t.Errorf("%d looks until all are asleep, and then %d writes", asleep, n.writes.Load()-writes)
+	}
+	n.send(7, at.Add(time.Second), time.Minute)
+	if looks := minute(); looks != 1 || n.folded != devices+1 {
+		t.Errorf("%d looks at the device that woke, and %d rows are folded", looks, n.folded)
+	}
+	for at.Before(evening.Add(47 * time.Minute)) {
+		minute()
+	}
+	opened := 0
+	for _, e := range jobstest.Rows(t, n.p.Client.Table(n.p.Names.Output(rules.Table)), tables.Query{}) {
+		if strings.HasSuffix(e.PartitionKey, "!open") {
+			opened++
+		}
+	}
+	if opened != devices-1 {
+		t.Errorf("%d incidents are open of %d silent devices", opened, devices-1)
+	}
+}
+
+// TestADeviceThatSendsEvery: it is looked at when its next row has come, about once for each, and rarely while it is
+// overdue. No row waits for longer than a run and a cadence.
+func TestADeviceThatStatesItsIntervalIsLookedAtWhenItSends(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	const devices, rounds = 10, 6
+	n := newNight(t, devices, 30*time.Minute)
+	sends := map[time.Time][]int{} // by the minute after it
+	total := 0
+	for d := range devices {
+		for r := range rounds {
+			at := evening.Add(time.Duration(3*d+30*r) * time.Minute)
+			sends[at] = append(sends[at], d)
+			total++
+		}
+	}
+	looks := int32(0)
+	for at := evening; at.Before(evening.Add(rounds * 30 * time.Minute)); at = at.Add(time.Minute) {
+		due := n.folded
+		for _, d := range sends[at] {
+			n.send(d, at.Add(time.Duration(rng.IntN(2000))*time.Millisecond), 24*time.Hour)
+			due++
+		}
+		count := n.run(at.Add(time.Minute))
+		if at.Sub(evening) > 31*time.Minute {
+			looks += count
+			if n.folded != due {
+				t.Errorf("%v: %d rows are folded of %d", at.Sub(evening), n.folded, due)
+			}
+		}
+	}
+	if n.folded != total || looks > int32(total)*3/2 {
+		t.Errorf("%d rows are folded of %d, with %d looks", n.folded, total, looks)
+	}
+	silent := int32(0)
+	for at := evening.Add(rounds * 30 * time.Minute); at.Before(evening.Add((rounds + 4) * 30 * time.Minute)); {
+		at = at.Add(time.Minute)
+		silent += n.run(at)
+	}
+	if silent < 5*devices || silent > 14*devices {
+		t.Errorf("%d devices that are overdue for two hours are looked at %d times", devices, silent)
+	}
+}
+
+// TestNoRowOfATokenWaits: devices wake, get a token, send, and fall asleep at random, with clocks that are behind or
+// ahead. After each run everything is folded that was stored before its horizon; no audit helps.
+func TestNoRowOfATokenWaits(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	const devices, minutes = 15, 150
+	n := newNight(t, devices, 0)
+	var until, last [devices]time.Time
+	var rows []time.Time
+	for minute := range minutes {
+		began := evening.Add(time.Duration(minute) * time.Minute)
+		for d := range devices {
+			if rng.IntN(12) > 0 {
+				continue
+			}
+			at, token := began.Add(time.Duration(rng.IntN(50))*time.Second), time.Duration(0)
+			if until[d].Before(at) {
+				token = time.Duration(1+rng.IntN(5*60)) * time.Second
+				until[d] = at.Add(token)
+			}
+			n.wake(d, at, token)
+			for range 1 + rng.IntN(3) {
+				key := at.Add(time.Duration(rng.IntN(180)-40) * time.Second)
+				if !key.After(last[d]) {
+					key = last[d].Add(time.Second)
+				}
+				if last[d] = key; key.After(began.Add(-5 * time.Second)) { // else a row of before that was folded
+					n.store(d, key)
+					rows = append(rows, key)
+				}
+			}
+		}
+		n.run(began.Add(time.Minute))
+		due, horizon := 0, began.Add(52*time.Second)
+		for _, key := range rows {
+			if !key.After(horizon) {
+				due++
+			}
+		}
+		if n.folded != due {
+			t.Fatalf("minute %d: %d rows are folded of %d", minute, n.folded, due)
+		}
+	}
+	if looks := n.looks.Load(); looks > devices*minutes*2/3 {
+		t.Errorf("%d looks at %d devices in %d runs: they never rest", looks, devices, minutes)
+	}
+}
+
+// TestAChangeEndsARest, once: of the settings, of the configuration as a whole, of the stated interval, and of the
+// membership.
+func TestAChangeEndsARest(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 1, 0)
+	n.p.Processors = n.p.Processors[:2] // no rule
+	fleet := n.p.Client.Table(n.p.Names.Fleet())
+	change := func(change func(*schema.Member)) {
+		t.Helper()
+		m := n.devices[0]
+		found := must.Have(fleet.Get(t.Context(), m.Month.String(), string(m.Key())))(t)
+		m = must.Have(schema.MemberOf(found))(t)
+		change(&m)
+		e := must.Have(m.Entity())(t)
+		must.Have(fleet.Do(t.Context(), tables.InsertOrReplace(e)))(t)
+	}
+	n.send(0, evening, time.Second)
+	at := evening
+	minute := func() int32 { at = at.Add(time.Minute); return n.run(at) }
+	for range 4 {
+		minute()
+	}
+	past := tables.TicksOf(evening.Add(-time.Hour))
+	for _, c := range []struct {
+		what string
+		do   func()
+	}{
+		{"settings", func() { n.p.Settings = "latest:1" }},
+		{"generation", func() { n.p.Generation++ }},
+		{"interval", func() { n.p.SendEvery = func(schema.EnrollmentID) time.Duration { return time.Hour } }},
+		{"label", func() { change(func(m *schema.Member) { m.Labels = map[string]string{"floor": "1"} }) }},
+		{"another label", func() { change(func(m *schema.Member) { m.Labels = map[string]string{"floor": "2"} }) }},
+		{"site", func() { change(func(m *schema.Member) { m.Site = "hall" }) }},
+		{"model", func() { change(func(m *schema.Member) { m.Model = "x" }) }},
+		{"enrollment", func() { change(func(m *schema.Member) { m.Enrollment = "plant" }) }},
+		{"import", func() {
+			change(func(m *schema.Member) { m.Imports = schema.Imports{{ID: past, From: past, To: past + 1}} })
+		}},
+		{"revocation", func() { change(func(m *schema.Member) { m.Revoked = true }) }},
+		{"token", func() { change(func(m *schema.Member) { m.Awake++ }) }},
+	} {
+		if looks := minute(); looks != 0 {
+			t.Errorf("before a new %s there are %d looks", c.what, looks)
+		}
+		c.do()
+		first := minute()
+		for range 3 { // days that are made again, posts that are taken out of a state
+			minute()
+		}
+		if again := minute(); first == 0 || again != 0 {
+			t.Errorf("%s: %d looks at once, and %d some runs later", c.what, first, again)
+		}
+	}
+}
+
+// TestRowsThatNoTokenWroteAreFound: those of an enrollment that says so in the next run, and others by an audit, which
+// comes for each partition every three hours.
+func TestRowsThatNoTokenWroteAreFound(t *testing.T) {
+	t.Parallel()
+	for _, said := range []bool{true, false} {
+		n := newNight(t, 3, 0)
+		n.p.Others = func(schema.EnrollmentID) bool { return said }
+		for d := range n.devices {
+			n.send(d, evening, time.Second)
+		}
+		at := evening
+		for range 10 {
+			at = at.Add(time.Minute)
+			n.run(at)
+		}
+		n.store(1, at)
+		n.run(at.Add(time.Minute))
+		if found := n.folded == 4; found != said {
+			t.Errorf("whether others write is said: %t; and found in the next run: %t", said, found)
+		}
+		if said {
+			continue
+		}
+		audits := 0
+		n.audits = true
+		for n.folded < 4 && audits < 4*60/5 {
+			at = at.Add(5 * time.Minute)
+			n.run(at)
+			audits++
+		}
+		if n.folded != 4 || audits > 3*60/5+1 {
+			t.Errorf("after %d runs with audits %d rows are folded of 4", audits, n.folded)
+		}
+	}
+}

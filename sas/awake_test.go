@@ -1,0 +1,124 @@
+package sas_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+// awake returns until when the membership of a device says that it may write.
+func (y *fixture) awake(device schema.DeviceID) tables.Ticks {
+	y.t.Helper()
+	d := must.Have(y.registry.Get(y.t.Context(), device))(y.t)
+	e := must.Have(y.registry.Fleet.Get(y.t.Context(), d.Month.String(), string(d.Member().Key())))(y.t)
+	return must.Have(schema.MemberOf(e))(y.t).Awake
+}
+
+// TestNoTokenOutlivesItsNote: whatever issuers do at a time, and whatever becomes of their requests, the membership
+// says nothing, or that the device may write until at least the end of every token that was handed out.
+func TestNoTokenOutlivesItsNote(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	var handed sync.Mutex
+	last := tables.Ticks(0)
+	var issuing sync.WaitGroup
+	for n := range 4 {
+		broken := &faults.Transport{Plan: faults.Random{Seed: uint64(n), Rates: map[faults.Fault]float64{
+			faults.AnswerLost: .1, faults.Twice: .1, faults.ServerBusy: .1, faults.Cut: .1}}}
+		config := y.issuer.IssuerConfig
+		config.Registry = y.registryOf(y.connect(broken))
+		other := must.Have(sas.NewIssuer(config))(t)
+		issuing.Go(func() {
+			for k := range 10 {
+				e := y.enrollment
+				e.Life = time.Duration(1+(7*k+3*n)%11) * time.Hour
+				a, err := other.Issue(context.Background(), "pump-7", e)
+				if err != nil {
+					continue // the device asks again
+				}
+				handed.Lock()
+				last = max(last, tables.TicksOf(a.Expires))
+				if awake := y.awake("pump-7"); awake != 0 && awake < last {
+					t.Errorf("a token ends at %v, and the note says %v", last.Time(), awake.Time())
+				}
+				handed.Unlock()
+			}
+		})
+	}
+	issuing.Wait()
+	if y.mustIssue("pump-7"); y.awake("pump-7") < last || last == 0 {
+		t.Errorf("afterwards the note says %v, and the last token ends at %v", y.awake("pump-7"), last.Time())
+	}
+}
+
+// TestADeviceThatIsAlwaysAwakeIsNotedSeldom: forty renewals in an hour take two notes.
+func TestADeviceThatIsAlwaysAwakeIsNotedSeldom(t *testing.T) {
+	var requests recorder
+	y := newFixture(t, &requests)
+	y.enrollment.Life = 2 * time.Minute
+	y.mustIssue("pump-7")
+	requests = nil
+	for range 40 {
+		y.mustIssue("pump-7")
+	}
+	notes := 0
+	for _, method := range requests {
+		if method == "PATCH" {
+			notes++
+		}
+	}
+	if notes != 1 || len(requests) != 42 {
+		t.Errorf("%d notes in %d requests: %v", notes, len(requests), requests[:4])
+	}
+	d := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
+	d.Noted = tables.TicksOf(time.Now().Add(-time.Minute)) // it has just passed
+	y.update("pump-7", func(stored *schema.Device) { stored.Noted, stored.Tokens = d.Noted, nil })
+	requests = nil
+	fresh := must.Have(sas.NewIssuer(y.issuer.IssuerConfig))(t)
+	for range 40 {
+		must.Have(fresh.Issue(t.Context(), "pump-7", y.enrollment))(t)
+	}
+	if ahead := time.Until(y.awake("pump-7").Time()); ahead < time.Hour || !slices.Contains(requests, "PATCH") {
+		t.Errorf("a device that asks all the time is noted for %v", ahead)
+	}
+}
+
+// TestTokensOfAnEarlierReleaseCount: their ends are in the record, and nobody has noted them.
+func TestTokensOfAnEarlierReleaseCount(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	long := tables.TicksOf(time.Now().Add(30 * 24 * time.Hour))
+	y.update("pump-7", func(d *schema.Device) { d.Tokens[0].Expiry = long })
+	issuer := must.Have(sas.NewIssuer(y.issuer.IssuerConfig))(t)
+	must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+	if got := y.awake("pump-7"); got < long {
+		t.Errorf("one ends at %v, and the note says %v", long.Time(), got.Time())
+	}
+}
+
+// TestAMoveMakesTheNoteUnknown: the membership that the device comes back to may have one that is long over, while its
+// record says that it is noted.
+func TestAMoveMakesTheNoteUnknown(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	y.mustIssue("pump-7")
+	if y.awake("pump-7") == 0 {
+		t.Fatal("nothing is noted")
+	}
+	for n, to := range []schema.Tenant{"fabrikam", "contoso", "fabrikam"} {
+		at := tables.TicksOf(time.Now().Add(time.Duration(n-10) * time.Second))
+		must.Have(y.registry.Move(t.Context(), sas.Move{Device: "pump-7", To: to, At: at}))(t)
+		if got := y.awake("pump-7"); got != 0 {
+			t.Errorf("%s: after the move the note says %v", fmt.Sprint(to), got.Time())
+		}
+	}
+}
