@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
+	"furrow/jobs/tracking"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -213,5 +215,46 @@ func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 		if late != 5 && early < schema.RejectSlots {
 			t.Errorf("%d of the 5 late rejects are kept", late)
 		}
+	}
+}
+
+// TestADayWhoseSealWasBrokenLosesNoReject: a day was sealed, so that nothing says how many rows it had. Then tokens
+// admit rows of it once more, and bad ones come.
+func TestADayWhoseSealWasBrokenLosesNoReject(t *testing.T) {
+	t.Parallel()
+	at := tables.TicksOf(time.Now().Add(-5 * days))
+	f := seedDevice(t, 20, badRows(1000, at))
+	p, admits := f.Pipeline(t, nil), time.Hour
+	p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
+	must.Succeed(t, f.Settle(t.Context(), p))
+	jobstest.Do(t, p, f.Audit(refold.Full), jobstest.NoPut{})
+	if n := must.Have(tracking.RowOf(f.Track(t, f.World.Devices[0])))(t).Ledger.Count(0, tables.MaxTicks); n != 0 {
+		t.Fatalf("the day is not sealed: %d rows are counted", n)
+	}
+	admits = 12 * days
+	send(t, f, 5, badRows(0, at))
+	must.Succeed(t, f.Settle(t.Context(), p))
+	jobstest.Do(t, p, f.Audit(refold.Full), jobstest.NoPut{})
+	if n, kept := rejectCount(t, f), ring(t, f, "live"); n != 25 || len(kept) != 25 {
+		t.Errorf("%d rejects are counted and %d kept, of 20 and 5 late ones", n, len(kept))
+	}
+}
+
+// TestRejectsOfChangedSettingsAreKept: rows were folded, and are refused under the settings that follow.
+func TestRejectsOfChangedSettingsAreKept(t *testing.T) {
+	t.Parallel()
+	at := time.Now().Add(-time.Hour)
+	f := seedDevice(t, 20, func(n int) tables.Entity { return temperature(at.Add(time.Duration(n)*time.Second), 20) })
+	p := f.Pipeline(t, nil)
+	p.Settings = "latest:1,rollup:1,rate:1"
+	must.Succeed(t, f.Settle(t.Context(), p))
+	p.Sensors.Long = fold.Long{Name: "tag", Value: "temperature"} // which no row has
+	p.Settings = "latest:2,rollup:2,rate:2"
+	for range 2 {
+		must.Succeed(t, f.Settle(t.Context(), p))
+		jobstest.Do(t, p, f.Audit(refold.Full), jobstest.NoPut{})
+	}
+	if n, kept := rejectCount(t, f), ring(t, f, "live"); n != 20 || len(kept) != 20 {
+		t.Errorf("%d rejects are counted and %d kept, of 20", n, len(kept))
 	}
 }

@@ -210,7 +210,9 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 	if !r.stale {
 		g.Row.StartDayAgain(passed)
 	}
-	g.Rejects.AtMost(fresh) // the others were counted when first folded
+	if int64(len(f.Rejects.Known)) != d.Row.Rejects { // the ring lacks some that were counted when first folded
+		g.Rejects.AtMost(fresh)
+	}
 	for o, e := range f.Effects {
 		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {
