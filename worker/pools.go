@@ -95,7 +95,7 @@ func (p *Pools) adopt(ctx context.Context, c Configuration) {
 	}
 	for _, a := range c.Pipelines {
 		if running := p.pools[a.Name]; running != nil {
-			running.pool.SetIdle(idlePause(a.Cadence))
+			running.pool.SetIdle(IdlePause(a.Cadence))
 		} else {
 			p.pools[a.Name] = p.start(ctx, a)
 		}
@@ -122,7 +122,7 @@ func (p *Pools) start(ctx context.Context, a Assigned) *runningPool {
 
 // poolOf returns a pool that does the jobs of a pipeline, each with the newest configuration.
 func (p *Pools) poolOf(a Assigned) *Pool {
-	pool := &Pool{Source: a.Queue, Name: p.Name, Size: p.Size, Lease: p.Lease, Idle: idlePause(a.Cadence),
+	pool := &Pool{Source: a.Queue, Name: p.Name, Size: p.Size, Lease: p.Lease, Idle: IdlePause(a.Cadence),
 		Log: p.Log.With("pipeline", a.Name)}
 	if a.Retention != nil {
 		pool.Size = 1

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// idlePause is the longest pause between two polls of an empty queue: a sixth of the cadence, so that a run does not
+// IdlePause is the longest pause between two polls of an empty queue: a sixth of the cadence, so that a run does not
 // wait long.
-func idlePause(cadence time.Duration) time.Duration {
+func IdlePause(cadence time.Duration) time.Duration {
 	return min(max(cadence/6, time.Second), 30*time.Second)
 }
 

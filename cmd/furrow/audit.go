@@ -146,11 +146,7 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 		}
 		if time.Since(told) > auditReport {
 			told = time.Now()
-			text := fmt.Sprintf("%d of %d audit messages are done", done, put)
-			if put == 0 {
-				text = "no worker has begun yet: is one running? See furrow status"
-			}
-			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", p.Name, text)
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", p.Name, auditProgress(figures, p.Cadence))
 		}
 		select {
 		case <-c.Context.Done():
@@ -158,6 +154,20 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 		case <-time.After(auditPoll):
 		}
 	}
+}
+
+// auditProgress says how far the audits of a run are, and what it waits for. A worker writes what it does in a run
+// before its first job has ended.
+func auditProgress(figures worker.RunFigures, cadence time.Duration) string {
+	put, done := figures.Audits()
+	switch {
+	case put > 0:
+		return fmt.Sprintf("%d of %d audit messages are done", done, put)
+	case len(figures.Workers.Operations) > 0:
+		return "a worker plans the audits"
+	}
+	return fmt.Sprintf("no worker has begun yet. An idle one looks every %s: is one running? See furrow status",
+		short(worker.IdlePause(cadence)))
 }
 
 func nothingQueued(ctx context.Context, q *worker.Queue) (bool, error) {

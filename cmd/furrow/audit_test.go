@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/worker"
 )
 
 // TestAuditRunFoldsLateReadings: a late reading is in no output until somebody asks for an audit.
@@ -46,4 +47,21 @@ func TestAuditRunWaitsForTheResults(t *testing.T) {
 	}
 	must(t, working.Process.Signal(os.Interrupt))
 	must(t, working.Wait())
+}
+
+// TestAuditProgressSaysWhatItWaitsFor: a worker that has begun and not ended a job yet is none that is missing.
+func TestAuditProgressSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	var figures worker.RunFigures
+	says := func(want string) {
+		t.Helper()
+		if is := auditProgress(figures, time.Hour); is != want {
+			t.Errorf("it says %q, want %q", is, want)
+		}
+	}
+	says("no worker has begun yet. An idle one looks every 30s: is one running? See furrow status")
+	figures.Workers.Operations = map[string]int64{"tables query": 1}
+	says("a worker plans the audits")
+	figures.Months.Audits, figures.Workers.Jobs = 3, map[string]int64{"audit done": 1}
+	says("1 of 3 audit messages are done")
 }
