@@ -31,9 +31,10 @@ how many are in the newest values, in each window of rollups, in the buckets of 
 archive. With --values it computes every value again, and compares to the last digit. It shares no code with the
 workers. Where devices number their readings, it says how many they made, and which of them storage does not have.
 
-It prints a line for each device that differs and each reason. A reading can be late and wait for the next audit, not
-be due yet, be in flight to the next run, have moved with its device, wait to be folded again, or be gone by retention.
-What nothing explains is "unexplained", and the exit code is then 1; it is 4 if something could not be read.
+It prints a line for each device that differs and each reason. A reading can be late and wait for the next audit, be in
+flight, have moved with its device, wait to be folded again, or be gone by retention. One whose run is still to come is
+not due yet: it counts in the sums alone, and is no lack. What nothing explains is "unexplained", and
+the exit code is then 1; it is 4 if something could not be read.
 
 It changes nothing, and workers may go on: what changes while it looks is looked at again. Ctrl-C stops it; --after
 continues behind the last device. It says first about how many requests it takes, and what they cost on Azure.` +
@@ -237,58 +238,4 @@ func printVerified(c *cli.Context, d *verify.Device) error {
 		}
 	}
 	return nil
-}
-
-func (t verifiedTotals) text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s stored", many(t.Devices, "device"), many(t.Stored, "reading"))
-	if t.Rejected > 0 {
-		fmt.Fprintf(&b, ", %s rejected or in part", grouped(t.Rejected))
-	}
-	if t.Made > 0 {
-		fmt.Fprintf(&b, "\n  %-14s %s by their numbers", "made", grouped(t.Made))
-		if t.Missing > 0 {
-			fmt.Fprintf(&b, ", %s of them missing in storage", grouped(t.Missing))
-		}
-	}
-	for _, output := range t.Outputs() {
-		fmt.Fprintf(&b, "\n  %-14s %s", output, grouped(t.Counts[output]))
-		if t.Want[output] != t.Counts[output] {
-			fmt.Fprintf(&b, " of %s", grouped(t.Want[output]))
-		}
-	}
-	for _, reason := range t.Reasons() {
-		fmt.Fprintf(&b, "\n%s: %s", many(t.Differences[reason], "difference"), reason)
-	}
-	if len(t.Differences) == 0 {
-		b.WriteString("\nNothing differs.")
-	}
-	b.WriteString(t.shares())
-	fmt.Fprintf(&b, "\n%s in %s", many(t.Requests, "request"), short(time.Duration(t.Seconds*float64(time.Second))))
-	return b.String()
-}
-
-// shares says how much of what devices made was stored, and how much of that was folded, as far as that is known. A
-// sealed day has left the ledger.
-func (t verifiedTotals) shares() string {
-	var all []string
-	if t.Made > 0 {
-		all = append(all, percentOf(t.Made-t.Missing, t.Made)+" of what devices made was stored")
-	}
-	if want := t.Want["folded"]; want > 0 {
-		all = append(all, percentOf(t.Counts["folded"], want)+" of what was stored was folded")
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return "\n" + strings.Join(all, ", ") + "."
-}
-
-// percentOf returns a share in percent, rounded down: 100 % is all.
-func percentOf(n, all int64) string {
-	hundredths := int64(10_000)
-	if n < all {
-		hundredths = int64(float64(n) / float64(all) * 10_000)
-	}
-	return strconv.FormatFloat(float64(hundredths)/100, 'f', -1, 64) + " %"
 }

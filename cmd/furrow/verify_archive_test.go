@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -108,6 +110,27 @@ func TestVerifyReadsTheFilesOfTheArchive(t *testing.T) {
 	verify(exitFailed, "live archive files "+day+": unexplained; without file readings/date="+day)
 }
 
+// TestVerifyEstimatesItsRequests before it begins, with those of the archive: at most half as many too many or too few.
+func TestVerifyEstimatesItsRequests(t *testing.T) {
+	t.Parallel()
+	f, yesterday := newArchivedFixture(t)
+	f.must("archive rewrite --from", (yesterday - 20).String())
+	for _, what := range []string{"--all", "--all --values", "acme:0 --values"} {
+		code, out, errs := f.run("verify --pipeline live --json " + what)
+		said := regexp.MustCompile(`about ([0-9,]+) requests? of tables`).FindStringSubmatch(errs)
+		did := regexp.MustCompile(`"requests":([0-9]+)`).FindStringSubmatch(out)
+		if code != exitOK || said == nil || did == nil {
+			t.Fatalf("%s: exit %d\n%s%s", what, code, out, errs)
+		}
+		about, err := strconv.ParseFloat(strings.ReplaceAll(said[1], ",", ""), 64)
+		must(t, err)
+		is, err := strconv.ParseFloat(did[1], 64)
+		if must(t, err); about < 0.5*is || about > 1.5*is {
+			t.Errorf("%s: about %v requests, and %v were made", what, about, is)
+		}
+	}
+}
+
 // TestVerifyCountsTheArchive: what lags is explained, and what is lost or doubled is named with tenant and day.
 func TestVerifyCountsTheArchive(t *testing.T) {
 	t.Parallel()
@@ -126,7 +149,7 @@ func TestVerifyCountsTheArchive(t *testing.T) {
 			}
 		}
 	}
-	verify(exitOK, "  archived ", "100 % of what was stored was folded.")
+	verify(exitOK, "  archived ", "100 % of what was due was folded.")
 	set := func(rows int64) func(*tables.Entity) bool {
 		return func(e *tables.Entity) bool {
 			e.Set("Rows", tables.Int64(rows))
@@ -149,7 +172,7 @@ func TestVerifyCountsTheArchive(t *testing.T) {
 	_, err = f.client.Table(f.names.Partitions("live")).Do(t.Context(), tables.Delete(mark.Month.String(), mark.Key(),
 		tables.AnyETag))
 	must(t, err)
-	verify(exitOK, "100 % of what was stored was folded.")
+	verify(exitOK, "100 % of what was due was folded.")
 
 	late := reading(f.devices[0].ID, yesterday.Start().Time().Add(100), 1)
 	_, err = f.client.Table(f.names.Readings()).Do(t.Context(), tables.Insert(late))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/worker/verify"
 )
 
 // newVerified returns a fleet of three devices, whose imported readings are folded.
@@ -39,7 +40,7 @@ func TestVerifyEndsWithWhatItFound(t *testing.T) {
 	f := newVerified(t)
 	out := f.must("verify --all --values --pipeline live")
 	for _, want := range []string{"3 devices, 270 readings stored", "folded         270\n", "Nothing differs.",
-		"\n100 % of what was stored was folded."} {
+		"\n100 % of what was due was folded."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
@@ -65,6 +66,40 @@ func TestVerifyEndsWithWhatItFound(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotDueIsNoLack: a pipeline that runs once a day has not run since the readings came. Only the sums say so.
+func TestWhatIsNotDueIsNoLack(t *testing.T) {
+	f := newVerified(t)
+	awayFromMidnight(time.Minute)
+	writeFile(t, "furrow.yaml", "pipelines:\n- {name: live, cadence: 1s, processors: [latest, rollup]}\n"+
+		"- {name: files, cadence: 24h, processors: [archive]}\n")
+	f.must("config apply furrow.yaml")
+	out := f.must("verify --all")
+	for _, want := range []string{"\n  folded         270\n", "not yet due, 270 readings for files to fold\n",
+		"\n100 % of what was due was folded."} {
+		if !strings.Contains(out, want) || strings.Contains(out, "in flight") || strings.Contains(out, "pump-1 files") {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+// TestEachPipelineHasAShare of what it had to fold.
+func TestEachPipelineHasAShare(t *testing.T) {
+	var sum verifiedTotals
+	sum.Add(&verify.Device{Device: "pump-1", Days: []verify.Day{{Stored: 100, Counts: []verify.Count{
+		{Pipeline: "archives", Output: "folded", Rows: 50, Want: 100},
+		{Pipeline: "live", Output: "folded", Rows: 100, Want: 100}}}},
+		Differences: []verify.Difference{{Pipeline: "archives", Output: "folded", Reason: verify.Late, Rows: 50}}})
+	const want = `1 device, 100 readings stored
+  folded by archives 50 of 100
+  folded by live     100
+1 difference: late and waiting, 50 readings for archives to fold
+50 % of what was due was folded by archives, 100 % of what was due was folded by live.
+`
+	if is := sum.text(); !strings.HasPrefix(is, want) {
+		t.Errorf("the sums are\n%s", is)
+	}
+}
+
 // TestVerifyCountsWhatDevicesMade: missing numbers are shown, and are the fault of no pipeline.
 func TestVerifyCountsWhatDevicesMade(t *testing.T) {
 	f := newFixture(t)
@@ -86,7 +121,7 @@ func TestVerifyCountsWhatDevicesMade(t *testing.T) {
 	for _, want := range []string{"pump-1 made ", ": missing; 19 readings in storage instead of 20: no row has ",
 		"number 107",
 		"made           20 by their numbers, 1 of them missing in storage\n",
-		"\n95 % of what devices made was stored, 100 % of what was stored was folded."} {
+		"\n95 % of what devices made was stored, 100 % of what was due was folded."} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}

@@ -180,31 +180,38 @@ func (s *shelf) compare(ctx context.Context) (Device, error) {
 			continue
 		}
 		reason := s.known(day, marked)
-		if reason != NotDue && !s.part {
-			s.found.Days = append(s.found.Days, Day{Day: day.String(), Counts: []Count{{Pipeline: s.Archive.Pipeline,
-				Output: archivedOutput, Rows: has.rows, Want: want.rows}}})
-		}
 		if reason != NotDue {
 			if err := s.compareFiles(ctx, day, reason); err != nil {
 				return s.found, err
 			}
 		}
-		if has.rows == want.rows || s.part {
+		if s.part {
 			continue
 		}
-		if reason == "" {
-			if reason, err = s.explain(ctx, day, has, want); err != nil {
-				return s.found, err
-			}
+		if err := s.compareDay(ctx, day, has, want, reason); err != nil {
+			return s.found, err
 		}
-		s.differ(day, Difference{Rows: want.rows - has.rows, Is: readings(has.rows), Want: readings(want.rows),
-			Reason: reason})
 	}
 	return s.found, nil
 }
 
-func (s *shelf) differ(day schema.Day, d Difference) {
-	s.found.Differences = append(s.found.Differences, s.about(day, archivedOutput, d))
+// compareDay compares the numbers of a day's readings. Without a reason, it looks for one.
+func (s *shelf) compareDay(ctx context.Context, day schema.Day, has shelved, want *storedDay, reason Reason,
+) (err error) {
+	if has.rows != want.rows {
+		if reason == "" {
+			if reason, err = s.explain(ctx, day, has, want); err != nil {
+				return err
+			}
+		}
+		s.found.Differences = append(s.found.Differences, s.about(day, archivedOutput, Difference{
+			Rows: want.rows - has.rows, Is: readings(has.rows), Want: readings(want.rows), Reason: reason}))
+	}
+	if reason != NotDue {
+		s.found.Days = append(s.found.Days, Day{Day: day.String(), Counts: []Count{{Pipeline: s.Archive.Pipeline,
+			Output: archivedOutput, Rows: has.rows, Want: want.rows}}})
+	}
+	return nil
 }
 
 // about completes a difference in the archive.

@@ -46,6 +46,7 @@ const (
 type Pipeline struct {
 	Name     schema.Pipeline
 	Settle   time.Duration
+	Cadence  time.Duration              // between its runs; zero: it is not known
 	Settings func(schema.Member) string // of the last fold, if that was done under this configuration
 
 	Latest   bool

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"slices"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -18,10 +19,13 @@ type Estimate struct {
 // Estimate counts the devices, and computes from the ledgers of some of them how many requests it takes to verify all.
 func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	const some = 20
-	rows, days := int64(0), int64(0)
+	rows, days, busy, homes, home := int64(0), int64(0), int64(0), int64(0), schema.LatestPartition{}
 	for m, err := range c.members(ctx) {
 		if err != nil {
 			return e, err
+		}
+		if at := (schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}); at != home {
+			home, homes = at, homes+1
 		}
 		if e.Devices++; e.Devices > some || len(c.Pipelines) == 0 {
 			continue
@@ -37,24 +41,80 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 				last, days = day, days+1
 			}
 		}
+		busy += c.busy(&t, m)
 	}
 	e.Days = int64((c.To - c.From) / tables.Day)
+	asked := max(1, min(e.Devices, some))
 	if days > 0 {
-		e.Readings = rows * e.Devices * e.Days / days
+		e.Readings = rows * e.Devices / asked * busy / days
 	}
-	each := int64(1) // raw rows
+	busy = (busy + asked - 1) / asked // of a device
+	each := int64(1)                  // raw rows
 	for i := range c.Pipelines {
-		each += c.Pipelines[i].requests(c.Values, e.Days)
+		each += c.Pipelines[i].requests(c.Values, e.Days, busy)
 	}
-	e.Requests = e.Devices/pageRows + 1 + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
+	cells := c.Archive != nil && c.Values && c.Archive.Read != nil
+	pages := int64(1 + c.pages())
+	if cells { // each device's day is read once more
+		each, pages = each+busy, pages+1
+	}
+	e.Requests = 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*pages/pageRows
+	if !c.part() {
+		e.Requests += homes * c.ofHome(e.Days, busy)
+	}
+	if c.Archive != nil && (cells || !c.part()) {
+		e.Requests += homes * c.ofShelf(busy, cells)
+	}
 	return e, nil
+}
+
+// busy returns on how many of the days a device may have readings: on those of the ledger, and on sealed ones since the
+// month in which it was registered, which have left the ledger.
+func (c *Config) busy(t *track, m schema.Member) (days int64) {
+	for day := schema.DayOf(c.From); day.Start() < c.To; day++ {
+		_, sealed := t.over(day.Start(), (day + 1).Start())
+		if sealed && day.String() >= m.Month.String() || slices.ContainsFunc(t.counted, func(n counted) bool {
+			return schema.DayOf(n.from) == day
+		}) {
+			days++
+		}
+	}
+	return days
+}
+
+// ofHome returns about how many requests the outputs take that devices of a tenant and a partition of the fleet share.
+// Each is read beside the fleet.
+func (c *Config) ofHome(days, busy int64) (n int64) {
+	for _, p := range c.Pipelines {
+		if p.Latest {
+			n += 2
+		}
+		windows, reported := p.Windows, p.Reported
+		if !c.Values {
+			windows, reported = windows[:min(len(windows), 1)], reported[max(len(reported)-1, 0):]
+		}
+		n += 2 * days * int64(len(windows))
+		for _, w := range reported {
+			n += days + busy*int64(schema.Daily/w)*int64(1+len(p.By))
+		}
+	}
+	return n
+}
+
+// ofShelf returns about how many requests the catalog of the archive takes.
+func (c *Config) ofShelf(days int64, cells bool) int64 {
+	n := 2 + days
+	if cells {
+		n += days * int64(2+3*len(c.Archive.Rollups))
+	}
+	return n
 }
 
 // pageRows is how many rows a request reads.
 const pageRows = 1000
 
 // requests returns how many requests a device takes at least.
-func (p *Pipeline) requests(values bool, days int64) (n int64) {
+func (p *Pipeline) requests(values bool, days, busy int64) (n int64) {
 	n = 1 + days*int64(len(p.Windows)) // tracking row; a partition for each window and day
 	if p.Latest {
 		n++
@@ -64,7 +124,7 @@ func (p *Pipeline) requests(values bool, days int64) (n int64) {
 	}
 	for i, w := range p.Reported {
 		if values || i == len(p.Reported)-1 {
-			n += days * int64(schema.Daily/w)
+			n += busy * int64(schema.Daily/w)
 		}
 	}
 	return n

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -83,7 +84,7 @@ func (p *pipe) stop() {
 func (p *pipe) row(r *reading) error {
 	at := tables.TicksBefore(r.row)
 	if !p.track.has(r.row) {
-		p.waiting[waits{schema.DayOf(at), p.waits(at)}]++
+		p.waiting[waits{schema.DayOf(at), p.waits(r)}]++
 		return nil
 	}
 	h := p.hours[at.Floor(tables.Hour)]
@@ -122,14 +123,24 @@ func (p *pipe) refuse(r *reading) {
 }
 
 // waits returns why a row above the checkpoint is not folded yet.
-func (p *pipe) waits(at tables.Ticks) Reason {
+func (p *pipe) waits(r *reading) Reason {
 	switch {
-	case at > p.now.Add(-p.Settle):
+	case p.due(r) > p.now:
 		return NotDue
 	case p.track.Attempts > 0:
 		return Held
 	}
 	return InFlight
+}
+
+// due returns the time of the first run that reads a row. Runs are at multiples of the cadence since 1970.
+func (p *pipe) due(r *reading) tables.Ticks {
+	at := tables.TicksBefore(r.row).Add(p.Settle)
+	if at > p.now || p.Cadence == 0 {
+		return at
+	}
+	at = max(at, r.stored)
+	return at.Add(p.Cadence) - (at-tables.TicksOf(time.Unix(0, 0)))%tables.Ticks(p.Cadence/100)
 }
 
 func (p *pipe) finish(ctx context.Context) error {

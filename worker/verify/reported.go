@@ -91,10 +91,11 @@ func (b *reported) compare(ctx context.Context, p *pipe, e ended) error {
 		due: p.deleted(Buckets, b.window)}
 	is, want := stored(row), e.want.properties()
 	p.compared(b.output, len(is), row.Size())
+	due := e.want.rows
 	if b.begun = b.begun || count.Rows > 0; d.rows >= 0 && (e.last || !b.begun || untimed(is, e.start)) {
-		d.reason = NotDue
+		d.reason, due = NotDue, count.Rows
 	}
-	p.counted(schema.DayOf(e.start), b.output, count.Rows, e.want.rows)
+	p.counted(schema.DayOf(e.start), b.output, count.Rows, due)
 	if d.rows != 0 || count.Bytes != e.want.size && count.Rows > 0 {
 		p.differ(d)
 	}

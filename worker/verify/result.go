@@ -51,8 +51,11 @@ func (d Difference) String() string {
 	if d.At.Equal(d.At.Truncate(24 * time.Hour)) {
 		at = d.At.UTC().Format(time.DateOnly)
 	}
-	about := strings.Join(strings.Fields(fmt.Sprint(d.Device, " ", d.Pipeline, " ", d.Output, " ", at, " ",
-		d.Sensor)), " ")
+	of := string(d.Device)
+	if of == "" {
+		of = "tenant " + string(d.Tenant)
+	}
+	about := strings.Join(strings.Fields(fmt.Sprint(of, " ", d.Pipeline, " ", d.Output, " ", at, " ", d.Sensor)), " ")
 	if strings.HasSuffix(d.Want, " readings") { // lines fit a terminal
 		is = strings.TrimSuffix(strings.TrimSuffix(is, " readings"), " reading")
 	}
@@ -146,24 +149,33 @@ func (d *Device) Unexplained() (n int) {
 	return n
 }
 
+// Folded is how many readings a pipeline has folded, and how many were due.
+type Folded struct {
+	Rows  int64            `json:"rows"`            // readings
+	Want  int64            `json:"want"`            // those that were due
+	Lacks map[Reason]int64 `json:"lacks,omitempty"` // readings that it has not folded, by reason
+}
+
 // Totals sums up devices.
 type Totals struct {
-	Devices     int64            `json:"devices"`
-	Made        int64            `json:"made"`    // readings with a number, and numbers that are missing
-	Missing     int64            `json:"missing"` // of these
-	Stored      int64            `json:"stored"`
-	Rejected    int64            `json:"rejected"`
-	Counts      map[string]int64 `json:"counts"`      // readings by output
-	Want        map[string]int64 `json:"want"`        // what they should be
-	Differences map[Reason]int64 `json:"differences"` // by reason
-	Unexplained int64            `json:"unexplained"`
-	Last        schema.DeviceID  `json:"last,omitempty"` // the last device that was verified
+	Devices     int64                       `json:"devices"`
+	Made        int64                       `json:"made"`    // readings with a number, and numbers that are missing
+	Missing     int64                       `json:"missing"` // of these
+	Stored      int64                       `json:"stored"`
+	Rejected    int64                       `json:"rejected"`
+	Counts      map[string]int64            `json:"counts"`      // readings by output
+	Want        map[string]int64            `json:"want"`        // what they should be
+	Pipelines   map[schema.Pipeline]*Folded `json:"pipelines"`   // what each has folded
+	Differences map[Reason]int64            `json:"differences"` // by reason
+	Unexplained int64                       `json:"unexplained"`
+	Last        schema.DeviceID             `json:"last,omitempty"` // the last device that was verified
 }
 
 // Add adds a device.
 func (t *Totals) Add(d *Device) {
 	if t.Counts == nil {
 		t.Counts, t.Want, t.Differences = map[string]int64{}, map[string]int64{}, map[Reason]int64{}
+		t.Pipelines = map[schema.Pipeline]*Folded{}
 	}
 	if d.Device != "" {
 		t.Devices, t.Last = t.Devices+1, d.Device
@@ -176,12 +188,26 @@ func (t *Totals) Add(d *Device) {
 		for _, c := range day.Counts {
 			t.Counts[c.Output] += c.Rows
 			t.Want[c.Output] += c.Want
+			if c.Output == folded {
+				f := t.pipeline(c.Pipeline)
+				f.Rows, f.Want = f.Rows+c.Rows, f.Want+c.Want
+			}
 		}
 	}
 	for _, x := range d.Differences {
 		t.Differences[x.Reason] += 1 + int64(x.More)
+		if x.Output == folded {
+			t.pipeline(x.Pipeline).Lacks[x.Reason] += max(x.Rows, 0)
+		}
 	}
 	t.Unexplained += int64(d.Unexplained())
+}
+
+func (t *Totals) pipeline(name schema.Pipeline) *Folded {
+	if t.Pipelines[name] == nil {
+		t.Pipelines[name] = &Folded{Lacks: map[Reason]int64{}}
+	}
+	return t.Pipelines[name]
 }
 
 // Outputs returns the names of the outputs, in order.

@@ -92,7 +92,7 @@ func shorter(a, b time.Duration) time.Duration {
 }
 
 func pipelineOf(p config.Pipeline) verify.Pipeline {
-	of := verify.Pipeline{Name: p.Name, Settle: p.Settle, Reported: p.Reported(),
+	of := verify.Pipeline{Name: p.Name, Settle: p.Settle, Cadence: p.Cadence, Reported: p.Reported(),
 		Settings: func(m schema.Member) string { return p.Settings(p.ModelOf(m)) }}
 	if p.Reports != nil {
 		of.By = p.Reports.By
