@@ -204,7 +204,7 @@ func runCases() []rowCase {
 		rowOf("TenantDevices", sure(TenantDevices.Entity), TenantDevicesOf, nil),
 		rowOf("Verified", sure(Verified.Entity), VerifiedOf, nil),
 		rowOf("Verification", Verification.Entity, VerificationOf, func(v *Verification) {
-			v.Last.Day, v.Last.Tenant, v.Last.At, v.Last.Reasons = 0, "", 0, nil
+			v.Last.Day, v.Last.Tenant, v.Last.At, v.Last.UpTo, v.Last.Reasons = 0, "", 0, "", nil
 		}),
 	}
 }

@@ -11,8 +11,9 @@ import (
 type Verified struct {
 	Day    Day
 	Tenant Tenant       // empty: the sum
-	At     tables.Ticks `row:"At"`    // when the readings had been counted
-	Share  float64      `row:"Share"` // of the devices that were to be in the sample
+	At     tables.Ticks `row:"At"`            // when the readings had been counted
+	Share  float64      `row:"Share"`         // of the devices that were to be in the sample
+	UpTo   string       `row:"UpTo,omitzero"` // last device of those that it counts, while there are more; see Verification
 
 	Devices  int64 `row:"Devices,omitzero"` // of the sample that had something of the day
 	Made     int64 `row:"Made,omitzero"`    // readings, by the numbers that devices give them
@@ -67,6 +68,12 @@ type Verification struct {
 	At      tables.Ticks // when the last sample had been verified; 0: none was
 	By      string       `row:"By,omitzero"`    // who verifies; empty: nobody
 	Until   tables.Ticks `row:"Until,omitzero"` // how long nobody else does
+
+	// A sample that has begun continues there, whoever does: the rows UpTo that device have what it counted.
+	After string       `row:"After,omitzero"` // place of the last device; empty: at the first one
+	Ends  tables.Ticks `row:"Ends,omitzero"`  // of its days
+	Found []Differing  `row:"Found,omitzero"` // as Differ
+	More  int64        `row:"More,omitzero"`  // as Unexplained
 
 	Last        Verified    // the sum of the last sample, without its day
 	Unexplained int64       `row:"Open,omitzero"`   // differences in the last sample, and still in devices of earlier ones

@@ -36,7 +36,9 @@ func (f Progress) Verified(ctx context.Context, from, to schema.Day) (all []sche
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, v)
+		if v.UpTo == "" { // otherwise a sample has not ended
+			all = append(all, v)
+		}
 	}
 	return all, nil
 }

@@ -63,16 +63,23 @@ type storedDay struct {
 }
 
 // shelf reads what the archive has. It is nil where nothing can be compared with it: of a part of the devices, without
-// their values.
+// their values. A sample has a share of the tenants' partitions, with all of their devices, as a file has many.
 func (c *Config) shelf(ctx context.Context, at schema.LatestPartition) (*shelf, error) {
 	after := c.After.Key != "" && c.After.Month == at.Month && c.After.Key.Tenant() == at.Tenant
-	if c.Archive == nil || after || c.part() && (!c.Values || c.Archive.Read == nil) {
+	if c.Archive == nil || after && !c.part() || c.part() && !c.cells(at) {
 		return nil, nil
 	}
-	s := &shelf{Config: c, at: at, stored: map[schema.Day]*storedDay{}, part: c.part(), found: homeOf(at)}
+	all := *c
+	all.Share = 0
+	s := &shelf{Config: &all, at: at, stored: map[schema.Day]*storedDay{}, part: c.part(), found: homeOf(at)}
 	var err error
 	s.days, s.now, err = s.readDays(ctx)
 	return s, err
+}
+
+// cells reports whether the files of a tenant and a partition of the fleet are read.
+func (c *Config) cells(at schema.LatestPartition) bool {
+	return c.Archive != nil && c.Archive.Read != nil && c.Values && c.samples(at.String())
 }
 
 // part reports whether some devices of a tenant are verified, and others are not.

@@ -167,7 +167,7 @@ func (k *look) compared(output string, values, bytes int) {
 func (k *look) found() Device {
 	d := Device{Tenant: k.member.Tenant, Device: k.member.Device, Days: []Day{},
 		Differences: append([]Difference{}, k.numbers.missing...), Compared: []Compared{},
-		stored: k.stored}
+		Place: k.member.Place(), stored: k.stored}
 	for _, name := range slices.Sorted(maps.Keys(k.seen)) {
 		d.Compared = append(d.Compared, *k.seen[name])
 	}

@@ -19,13 +19,24 @@ type Estimate struct {
 // Estimate counts the devices, and computes from the ledgers of some of them how many requests it takes to verify all.
 func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	const some = 20
-	rows, days, busy, homes, home := int64(0), int64(0), int64(0), int64(0), schema.LatestPartition{}
+	var rows, days, busy, homes, read, inRead int64
+	var home schema.LatestPartition
 	for m, err := range c.members(ctx) {
 		if err != nil {
 			return e, err
 		}
-		if at := (schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}); at != home {
-			home, homes = at, homes+1
+		at := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
+		cells := c.cells(at)
+		if at != home {
+			if home, homes = at, homes+1; cells {
+				read++
+			}
+		}
+		if cells {
+			inRead++
+		}
+		if !c.samples(string(m.Device)) {
+			continue
 		}
 		if e.Devices++; e.Devices > some || len(c.Pipelines) == 0 {
 			continue
@@ -53,17 +64,15 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	for i := range c.Pipelines {
 		each += c.Pipelines[i].requests(c.Values, e.Days, busy)
 	}
-	cells := c.Archive != nil && c.Values && c.Archive.Read != nil
-	pages := int64(1 + c.pages())
-	if cells { // each device's day is read once more
-		each, pages = each+busy, pages+1
-	}
-	e.Requests = 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*pages/pageRows
+	e.Requests = 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
 	if !c.part() {
 		e.Requests += homes * c.ofHome(e.Days, busy)
 	}
-	if c.Archive != nil && (cells || !c.part()) {
-		e.Requests += homes * c.ofShelf(busy, cells)
+	if c.Archive != nil {
+		if !c.part() {
+			e.Requests += homes * (2 + busy)
+		}
+		e.Requests += read*(2+busy*int64(3+3*len(c.Archive.Rollups))) + inRead*busy // each device's day once more
 	}
 	return e, nil
 }
@@ -97,15 +106,6 @@ func (c *Config) ofHome(days, busy int64) (n int64) {
 		for _, w := range reported {
 			n += days + busy*int64(schema.Daily/w)*int64(1+len(p.By))
 		}
-	}
-	return n
-}
-
-// ofShelf returns about how many requests the catalog of the archive takes.
-func (c *Config) ofShelf(days int64, cells bool) int64 {
-	n := 2 + days
-	if cells {
-		n += days * int64(2+3*len(c.Archive.Rollups))
 	}
 	return n
 }

@@ -69,20 +69,20 @@ func (c *Config) membersOfMonth(ctx context.Context, month string, yield func(sc
 			yield(m, err)
 			return false
 		}
-		if c.samples(m.Device) && !yield(m, nil) {
+		if !yield(m, nil) {
 			return false
 		}
 	}
 	return true
 }
 
-// samples reports whether a device is in the sample.
-func (c *Config) samples(d schema.DeviceID) bool {
+// samples reports whether a device is in the sample, or what devices share.
+func (c *Config) samples(name string) bool {
 	if c.Share <= 0 || c.Share >= 1 {
 		return true
 	}
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(d)) // a hash takes all
+	_, _ = h.Write([]byte(name)) // a hash takes all
 	sum := h.Sum64()
 	sum ^= sum >> 33 // IDs that differ in their last digits alone have hashes that do, too
 	sum *= 0xff51afd7ed558ccd

@@ -106,6 +106,7 @@ type Device struct {
 	Looks       int             `json:"looks"` // how often it was looked at: more than once if it changed meanwhile
 	Compared    []Compared      `json:"compared"`
 
+	Place  schema.Place              `json:"-"` // zero without a device
 	stored map[schema.Day]*storedDay // for the archive
 }
 

@@ -35,7 +35,9 @@ func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 				yield(Device{}, err)
 				return
 			}
-			batch, home = append(batch, m), at
+			if home = at; c.samples(string(m.Device)) {
+				batch = append(batch, m)
+			}
 		}
 		if c.batch(ctx, s, batch, yield) {
 			c.ended(ctx, home, s, yield)

@@ -96,8 +96,8 @@ func (f *Fleet) current() (all []config.Pipeline, format int64) {
 
 // nightly returns what verifies a sample of the devices each night.
 func (f *Fleet) nightly() *verification.Nightly {
-	return &verification.Nightly{Client: f.Tables, Names: f.Names, Config: f.current, Name: WorkerName(), Log: f.Log,
-		Now: time.Now}
+	return &verification.Nightly{Client: f.Tables, Names: f.Names, Archive: f.Archive, Config: f.current,
+		Name: WorkerName(), Log: f.Log, Now: time.Now}
 }
 
 // budget returns what the month costs, as far as it is counted.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -17,20 +18,23 @@ import (
 // counts in the table runs. Several processes may run one: whoever has the row of schema.Verification verifies.
 //
 // A sample is a share of the devices, the next one the share after it. So after 100 samples of 1 % each device that
-// stayed has been verified. A sample is of the days since the one before, with values. Devices that differed are looked
-// at again with the next samples until they do not.
+// stayed has been verified. A sample is of the days since the one before, with values. It reads the archive's files of
+// the same share of the tenants' partitions of the fleet. Devices that differed are looked at again with the next
+// samples until they do not. A sample that was interrupted continues with the partition that it was at.
 type Nightly struct {
-	Client *tables.Client
-	Names  schema.Names
-	Config func() (all []config.Pipeline, format int64) // the current configuration
-	Name   string                                       // of the process
-	Log    *slog.Logger
-	Now    func() time.Time
+	Client  *tables.Client
+	Names   schema.Names
+	Archive *archive.Store                               // nil if the account has none
+	Config  func() (all []config.Pipeline, format int64) // the current configuration
+	Name    string                                       // of the process
+	Log     *slog.Logger
+	Now     func() time.Time
 }
 
 const (
 	looksEvery = time.Minute      // whether a sample is due
 	nightAt    = 3 * time.Hour    // after midnight (UTC): late rows of the day before are folded
+	keepEvery  = time.Minute      // what a sample has counted
 	holdFor    = 15 * time.Minute // a process that dies leaves its sample to another one after that
 )
 
@@ -66,6 +70,9 @@ func (n *Nightly) Once(ctx context.Context) (verified bool, err error) {
 	}
 	v.From, v.To, v.Values, v.Share = from.Start(), to.Start(), true, block.Sample
 	v.Begin = begin(state.Number, block.Sample)
+	if v.Archive != nil && n.Archive != nil {
+		v.Archive.Read = FilesOf(n.Archive)
+	}
 	v.Pause = func() { pause(ctx, againAfter) }
 	s := &sample{Nightly: n, runs: runs, config: v, state: state, from: from, to: to,
 		rows: map[rowOf]*schema.Verified{}}
@@ -83,12 +90,14 @@ func (n *Nightly) Once(ctx context.Context) (verified bool, err error) {
 // span returns the days that are due: those since the last sample, and not more of them than every.
 func span(s schema.Verification, every time.Duration, now time.Time) (from, to schema.Day, due bool) {
 	at := tables.TicksOf(now)
-	to = schema.DayOf(at)
+	if to = schema.DayOf(at); s.After != "" { // it has begun
+		to = schema.DayOf(s.Ends)
+	}
 	days := schema.Day(every / (24 * time.Hour))
 	if from = s.Through; s.At == 0 || from > to { // none yet, or a clock was ahead
 		return to - days, to, true
 	}
-	return max(from, to-days), to, to-from >= days && at >= to.Start().Add(nightAt)
+	return max(from, to-days), to, s.After != "" || to-from >= days && at >= to.Start().Add(nightAt)
 }
 
 // begin returns where the share of a sample begins: where that of the one before has ended.

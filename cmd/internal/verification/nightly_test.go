@@ -1,16 +1,24 @@
 package verification_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/verification"
+	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -20,6 +28,9 @@ import (
 type nights struct {
 	*verification.Nightly
 	client   *tables.Client
+	world    *jobstest.World
+	config   *config.Config
+	files    config.Pipeline // an archive, which is not in the configuration
 	now      time.Time
 	first    schema.Day // with readings
 	readings string
@@ -30,13 +41,14 @@ const nightDays = 6
 
 func newNights(t *testing.T, devices int, verify string) *nights {
 	t.Helper()
-	c := must.Have(config.Parse("furrow.yaml", []byte("pipelines: [{name: live, settle: 1s, processors: [latest, "+
-		"rollup: {windows: [1h, 1d]}, rules]}]\nverify: "+verify)))(t)
+	c := must.Have(config.Parse("furrow.yaml", []byte("pipelines:\n- {name: live, settle: 1s, processors: [latest, "+
+		"rollup: {windows: [1h, 1d]}, rules]}\n- {name: files, settle: 1s, processors: [archive: {closeAfter: 1s}]}\n"+
+		"verify: "+verify)))(t)
 	w := jobstest.NewWorldSince(t, time.Hour, devices, 0)
 	w.Create(t, w.Readings)
 	fleet, client := w.NewFleet(t), w.Connect(t, nil)
-	n := &nights{client: client, first: schema.DayOf(tables.TicksOf(time.Now())) - nightDays - 1, readings: fleet.Readings,
-		devices: w.Devices}
+	n := &nights{client: client, world: w, config: c, first: schema.DayOf(tables.TicksOf(time.Now())) - nightDays - 1,
+		readings: fleet.Readings, devices: w.Devices}
 	w.Create(t, fleet.Names.Devices())
 	for _, d := range w.Devices {
 		m := w.Member(d, fleet.Readings)
@@ -51,6 +63,8 @@ func newNights(t *testing.T, devices int, verify string) *nights {
 		jobstest.Insert(t, client.Table(fleet.Readings), rows...)
 	}
 	must.Succeed(t, fleet.Drain(t.Context(), must.Have(c.Pipelines[0].Build(client, fleet.Names, nil))(t)))
+	n.files = c.Pipelines[1]
+	c.Pipelines = c.Pipelines[:1]
 	n.now = (n.first + 1).Start().Time().Add(4 * time.Hour)
 	n.Nightly = &verification.Nightly{Client: client, Names: fleet.Names, Name: "a", Log: slog.New(slog.DiscardHandler),
 		Config: func() ([]config.Pipeline, int64) { return c.Pipelines, 0 }, Now: func() time.Time { return n.now }}
@@ -182,5 +196,99 @@ func TestNothingIsVerifiedByDay(t *testing.T) {
 	}
 	if days != 4 {
 		t.Errorf("%d days were verified", days)
+	}
+}
+
+// TestSampleContinuesWhereItWasKilled: a process dies among the devices of the second tenant. The next one reads none
+// of the first one again, and knows what was found there.
+func TestSampleContinuesWhereItWasKilled(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 24, "{sample: 100%}") // eight are read at a time
+	table, differs := n.client.Table(n.readings), n.devices[0]
+	must.Have(table.Do(t.Context(), tables.Delete(string(differs), (n.first.Start()+tables.Hour).String(),
+		tables.AnyETag)))(t)
+	n.Now = func() time.Time {
+		n.now = n.now.Add(30 * time.Second)
+		return n.now
+	}
+	killed, kill := context.WithCancel(t.Context())
+	reads := map[schema.DeviceID]int{}
+	watch := func(then func(schema.DeviceID) error) *tables.Client {
+		var mu sync.Mutex
+		return n.world.Connect(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, d := range n.devices {
+				text, _ := url.QueryUnescape(r.URL.RawQuery)
+				if strings.Contains(r.URL.Path, n.readings) && strings.Contains(text, "'"+string(d)+"'") {
+					if reads[d]++; then != nil && then(d) != nil {
+						return nil, context.Canceled
+					}
+				}
+			}
+			return http.DefaultClient.Do(r)
+		}))
+	}
+	n.Client = watch(func(d schema.DeviceID) error {
+		if d == n.devices[23] {
+			kill()
+		}
+		return killed.Err()
+	})
+	if _, err := n.Once(killed); err == nil || reads[differs] == 0 {
+		t.Fatalf("it was not killed: %v, %v", err, reads)
+	}
+	if s := n.state(t); s.Number != 0 || s.At != 0 || s.After == "" {
+		t.Fatalf("after it was killed: %+v", s)
+	}
+	if rows := must.Have(n.progress().Verified(t.Context(), n.first, n.first))(t); len(rows) != 0 {
+		t.Errorf("half a sample is shown: %+v", rows)
+	}
+	clear(reads)
+	n.now, n.Client = n.now.Add(time.Hour), watch(nil)
+	s := n.night(t)
+	if reads[differs] != 0 || reads[n.devices[23]] == 0 {
+		t.Errorf("it reads again: %v", reads)
+	}
+	if s.Unexplained == 0 || len(s.Differ) == 0 || s.Differ[0].Device != differs || s.Last.Devices != 24 ||
+		s.Last.Stored != 23 || s.After != "" || len(s.Found) != 0 {
+		t.Errorf("after both: %+v", s)
+	}
+}
+
+// TestSamplesReachTheArchive: no file is there, and each tenant's are looked for on one of two nights.
+func TestSamplesReachTheArchive(t *testing.T) {
+	t.Parallel()
+	n := newNights(t, 4, "{sample: 50%}")
+	store := must.Have(archive.Connect(archive.StoreConfig{Account: n.world.Account, Container: n.Names.Archive()}))(t)
+	must.Succeed(t, store.Create(t.Context()))
+	n.files.Format = archive.Format
+	built := must.Have(n.files.Build(n.client, n.Names, store))(t)
+	for _, d := range n.devices {
+		m := n.world.Member(d, "")
+		for day := n.first; day < n.first+2; day++ {
+			must.Succeed(t, built.Groups[schema.ArchiveMark].(*archive.Tables).MakeDay(t.Context(), archive.TableDay{
+				Tenant: m.Tenant, Month: m.Month, Day: day}))
+		}
+	}
+	for o, err := range store.List(t.Context(), "") {
+		if must.Succeed(t, err); strings.HasSuffix(o.Name, ".parquet") {
+			must.Succeed(t, store.Delete(t.Context(), o.Name))
+		}
+	}
+	n.config.Pipelines = append(n.config.Pipelines, n.files)
+	n.Nightly.Archive, n.Nightly.Config = store, func() ([]config.Pipeline, int64) {
+		return n.config.Pipelines, archive.Format
+	}
+	found := map[schema.Tenant]int{}
+	for range 2 {
+		for _, of := range n.night(t).Differ {
+			if of.Output == "archive files" {
+				found[of.Tenant]++
+			}
+		}
+	}
+	if want := map[schema.Tenant]int{"t0": 1, "t1": 1}; !maps.Equal(found, want) {
+		t.Errorf("found are %v, want %v", found, want)
 	}
 }

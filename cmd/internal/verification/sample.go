@@ -24,6 +24,8 @@ type sample struct {
 	rows        map[rowOf]*schema.Verified
 	unexplained int64
 	differ      []schema.Differing
+	last        schema.Place // device
+	kept        time.Time    // when that was stored last
 }
 
 type rowOf struct {
@@ -36,24 +38,31 @@ const folded = "folded"
 
 func (s *sample) verify(ctx context.Context) error {
 	began := s.Now()
+	s.kept = began
 	if err := s.hold(ctx); err != nil {
 		return err
 	}
-	if err := s.again(ctx); err != nil {
+	if err := s.resume(ctx); err != nil {
 		return err
 	}
-	if err := s.each(ctx, s.config, s.count); err != nil {
+	if s.last.Key == "" {
+		if err := s.again(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.each(ctx, s.config, func(d *verify.Device) error { return s.next(ctx, d) }); err != nil {
 		return err
 	}
 	if err := s.hold(ctx); err != nil { // nobody else verifies, so that nobody else writes
 		return err
 	}
-	sum, err := s.write(ctx)
+	sum, err := s.write(ctx, "")
 	if err != nil {
 		return err
 	}
 	s.state.Number, s.state.Through, s.state.At = s.state.Number+1, s.to, tables.TicksOf(s.Now())
 	s.state.By, s.state.Until, s.state.Unexplained, s.state.Differ = "", 0, s.unexplained, s.differ
+	s.state.After, s.state.Ends, s.state.Found, s.state.More = "", 0, nil, 0
 	s.state.Last, s.state.Last.Share = sum, s.config.Share
 	s.Log.InfoContext(ctx, "sample verified", "from", s.from, "to", s.to, "devices", sum.Devices, "stored", sum.Stored,
 		"unexplained", s.unexplained, "took", s.Now().Sub(began).Round(time.Millisecond))
@@ -61,12 +70,14 @@ func (s *sample) verify(ctx context.Context) error {
 }
 
 // each calls do with each device of a verification, and keeps the row of the sample meanwhile.
-func (s *sample) each(ctx context.Context, c *verify.Config, do func(*verify.Device)) error {
+func (s *sample) each(ctx context.Context, c *verify.Config, do func(*verify.Device) error) error {
 	for d, err := range c.Run(ctx) {
 		if err != nil {
 			return err
 		}
-		do(&d)
+		if err := do(&d); err != nil {
+			return err
+		}
 		if s.state.Until < tables.TicksOf(s.Now()).Add(holdFor/2) {
 			if err := s.hold(ctx); err != nil {
 				return err
@@ -76,11 +87,70 @@ func (s *sample) each(ctx context.Context, c *verify.Config, do func(*verify.Dev
 	return nil
 }
 
-// count adds a device of the sample.
+// next adds what comes next. Between two partitions of the fleet, it now and then keeps what it has counted.
+func (s *sample) next(ctx context.Context, d *verify.Device) error {
+	defer s.count(d)
+	if d.Device == "" {
+		return nil
+	}
+	was := s.last
+	ends := was.Key != "" && (was.Month != d.Place.Month || was.Key.Tenant() != d.Place.Key.Tenant())
+	if ends && s.Now().Sub(s.kept) >= keepEvery {
+		if err := s.keep(ctx); err != nil {
+			return err
+		}
+	}
+	s.last = d.Place
+	return nil
+}
+
+// keep stores what was counted, and up to where.
+func (s *sample) keep(ctx context.Context) error {
+	if err := s.hold(ctx); err != nil {
+		return err
+	}
+	if _, err := s.write(ctx, s.last.String()); err != nil {
+		return err
+	}
+	s.state.After, s.state.Ends, s.state.Found, s.state.More = s.last.String(), s.to.Start(), s.differ, s.unexplained
+	s.kept = s.Now()
+	return s.hold(ctx)
+}
+
+// resume takes over what keep has stored. It begins with the first device if there is nothing, if the share has
+// changed, or if the rows are of a keep that did not get to its end.
+func (s *sample) resume(ctx context.Context) error {
+	at, err := schema.ParsePlace(s.state.After)
+	if err != nil || at.Key == "" {
+		return err
+	}
+	rows := map[rowOf]*schema.Verified{}
+	for e, err := range s.runs.Entities(ctx, tables.Query{Range: schema.VerifiedIn(s.from, s.to-1)}) {
+		if err != nil {
+			return err
+		}
+		v, err := schema.VerifiedOf(e)
+		if err != nil {
+			return err
+		}
+		if v.UpTo != "" && (v.UpTo != s.state.After || v.Share != s.config.Share) {
+			return nil
+		}
+		if v.UpTo != "" {
+			rows[rowOf{v.Day, v.Tenant}] = &v
+		}
+	}
+	s.rows, s.differ, s.unexplained, s.last, s.config.After = rows, s.state.Found, s.state.More, at, at
+	return nil
+}
+
+// count adds a device of the sample, or what devices share.
 func (s *sample) count(d *verify.Device) {
 	for _, day := range d.Days {
 		row := s.row(day.Day, d.Tenant)
-		row.Devices++
+		if d.Device != "" {
+			row.Devices++
+		}
 		row.Stored, row.Rejected = row.Stored+day.Stored, row.Rejected+day.Rejected
 		if day.Made != nil {
 			row.Made, row.Missing = row.Made+day.Made.Rows, row.Missing+day.Made.Missing
@@ -136,15 +206,20 @@ func (s *sample) again(ctx context.Context) error {
 		}
 		c := *s.config
 		c.Tenant, c.Device, c.Share, c.From = d.Tenant, d.Device, 0, min(c.From, day.Start())
-		if err := s.each(ctx, &c, s.differs); err != nil && !errors.Is(err, verify.ErrNoDevice) {
+		each := func(d *verify.Device) error {
+			s.differs(d)
+			return nil
+		}
+		if err := s.each(ctx, &c, each); err != nil && !errors.Is(err, verify.ErrNoDevice) {
 			return err
 		}
 	}
 	return nil
 }
 
-// write writes the rows, and then for each day their sum, which it returns for all days.
-func (s *sample) write(ctx context.Context) (all schema.Verified, err error) {
+// write writes the rows, which count up to a place. At the end, where that is empty, it then writes for each day their
+// sum, which it returns for all days.
+func (s *sample) write(ctx context.Context, upTo string) (all schema.Verified, err error) {
 	sums, now := map[schema.Day]*schema.Verified{}, tables.TicksOf(s.Now())
 	for day := s.from; day < s.to; day++ {
 		sums[day] = &schema.Verified{Day: day, At: now, Share: s.config.Share}
@@ -154,11 +229,11 @@ func (s *sample) write(ctx context.Context) (all schema.Verified, err error) {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.tenant, b.tenant))
 	}) {
 		row := s.rows[of]
-		row.At = now
+		row.At, row.UpTo = now, upTo
 		sums[of.day].Add(*row)
 		ops = append(ops, tables.InsertOrReplace(row.Entity()))
 	}
-	for day := s.from; day < s.to; day++ {
+	for day := s.from; day < s.to && upTo == ""; day++ {
 		all.Add(*sums[day])
 		ops = append(ops, tables.InsertOrReplace(sums[day].Entity()))
 	}
