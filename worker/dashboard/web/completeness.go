@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"time"
@@ -48,15 +49,16 @@ func (p CompletenessPage) beside(months int) string {
 		month.AddDate(0, months, 0).Format("2006-01"))
 }
 
-// Exactly formats a share so that what is not all is never shown as 100 %.
+// Exactly formats a share, rounded down: what is shown as 100 % is all.
 func (p CompletenessPage) Exactly(share *float64) string {
-	switch {
-	case share == nil || !finite(*share):
+	if share == nil || !finite(*share) {
 		return "–"
-	case *share < 1 && *share > 0.9999:
-		return "99.99 %"
 	}
-	return fmt.Sprintf("%.2f %%", 100**share)
+	most := 10_000.0
+	if *share < 1 {
+		most--
+	}
+	return fmt.Sprintf("%.2f %%", min(most, math.Floor(10_000**share+1e-6))/100)
 }
 
 // Sample formats the share of devices.
