@@ -51,7 +51,8 @@ counts readings twice: read the table, or these files.` +
 			Description: `Compares the rows of days with those of their files, and with the rows that the fleet has counted in the last days,
 without reading a file. With --files it also lists the container: files that are missing, or that belong to nothing.
 With --readings it reads all files, and compares each value with the readings in storage, and rollups and reports with
-the readings. A day that is being made again can seem wrong.` +
+the readings. A day that is being made again can seem wrong. Columns of sites and labels are not compared: they say what
+a device had when its file was made.` +
 				examples("archive verify", "archive verify --files", "archive verify --tenant contoso --from -7d --readings"),
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				boolFlag("files", "Compare files with the container, too"),
