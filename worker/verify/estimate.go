@@ -66,7 +66,7 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	}
 	e.Requests = 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
 	if !c.part() {
-		e.Requests += homes * c.ofHome(e.Days, busy)
+		e.Requests += homes * (c.ofHome(e.Days, busy) + int64(len(c.outputs())))
 	}
 	if c.Archive != nil {
 		if !c.part() {

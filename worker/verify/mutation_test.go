@@ -206,6 +206,17 @@ func mutations() []mutation {
 			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
 			f.put(f.Names.Latest(), e)
 		}, "latest", -60 * 24 * 3, true},
+		{"an output is of a tenant that nobody has", func(f *fixture) {
+			partition := schema.RollupPartition{Tenant: "nobody", Window: schema.Hour, Day: 7, Month: f.member().Month}
+			e := tables.Entity{PartitionKey: partition.String(), RowKey: "contoso:d00!0000000000000000007"}
+			e.Set("t", tables.String("[1,2,2,2,2,2]"))
+			f.put(f.Names.Rollups(), e)
+		}, "rollups", -1, true},
+		{"the newest reading of a tenant that nobody has", func(f *fixture) {
+			e := tables.Entity{PartitionKey: "zeta!" + f.member().Month.String(), RowKey: "contoso:d00"}
+			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
+			f.put(f.Names.Latest(), e)
+		}, "latest", -1, true},
 		{"a day has a row of another tenant's device", func(f *fixture) {
 			partition, _ := f.bucket(schema.Daily, 5)
 			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: f.first.Floor(tables.Day)}

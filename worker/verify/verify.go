@@ -20,6 +20,7 @@ func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 		var batch []schema.Member
 		var home schema.LatestPartition
 		var s *shelf
+		known := map[schema.Tenant]bool{}
 		for m, err := range c.members(ctx) {
 			at := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
 			if ends := at != home; err != nil || ends || len(batch) == atOnce {
@@ -35,12 +36,13 @@ func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 				yield(Device{}, err)
 				return
 			}
+			known[m.Tenant] = true
 			if home = at; c.samples(string(m.Device)) {
 				batch = append(batch, m)
 			}
 		}
-		if c.batch(ctx, s, batch, yield) {
-			c.ended(ctx, home, s, yield)
+		if c.batch(ctx, s, batch, yield) && c.ended(ctx, home, s, yield) {
+			c.tenants(ctx, known, yield)
 		}
 	}
 }

@@ -1,0 +1,86 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// tenants verifies that no output is of a tenant without devices. Keys of outputs begin with the tenant, so that a
+// table takes a request for each tenant.
+func (c *Config) tenants(ctx context.Context, known map[schema.Tenant]bool, yield func(Device, error) bool) {
+	if c.part() || c.Tenant != "" || c.After.Key != "" {
+		return
+	}
+	for output, table := range c.outputs() {
+		for after := (tables.Keys{}); ; {
+			e, err := first(ctx, c.Client.Table(table), after)
+			if err != nil || e.PartitionKey == "" {
+				if err != nil {
+					yield(Device{}, err)
+					return
+				}
+				break
+			}
+			key, _, _ := strings.Cut(e.PartitionKey, schema.Separator)
+			after = tables.Keys{From: tables.KeysWithPrefix(key + schema.Separator).Before}
+			t, err := schema.ParseTenantKey(key)
+			if known[t] && err == nil {
+				continue
+			}
+			d, err := c.ofNoTenant(ctx, t, output, e)
+			if !yield(d, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// outputs returns the tables of outputs whose rows have devices, by the name of the output.
+func (c *Config) outputs() map[string]string {
+	all := map[string]string{}
+	for _, p := range c.Pipelines {
+		if p.Latest {
+			all[latest] = c.Names.Latest()
+		}
+		if len(p.Windows) > 0 {
+			all["rollups"] = c.Names.Rollups()
+		}
+		if len(p.Reported) > 0 {
+			all["buckets"] = c.Names.Output(schema.BucketsTable)
+		}
+	}
+	return all
+}
+
+// first returns the first row of a range of partitions; it has no keys if there is none.
+func first(ctx context.Context, t *tables.Table, in tables.Keys) (tables.Entity, error) {
+	for e, err := range t.Entities(ctx, tables.Query{Range: tables.Range{Partitions: in}, Size: 1}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			break
+		}
+		return e, err
+	}
+	return tables.Entity{}, nil
+}
+
+// ofNoTenant says that a row is of a tenant without devices.
+func (c *Config) ofNoTenant(ctx context.Context, t schema.Tenant, output string, e tables.Entity) (Device, error) {
+	at := schema.LatestPartition{Tenant: t}
+	d, of := homeOf(at), deviceOf(e.RowKey)
+	if output == "buckets" {
+		row, err := schema.ParseBucketRow(e.RowKey)
+		if err != nil {
+			return d, err
+		}
+		of = row.Device
+	}
+	reason, err := (&home{Config: c, at: at}).left(ctx, of)
+	d.Differences = append(d.Differences, Difference{Tenant: t, Device: of, Day: schema.DayOf(c.From).String(),
+		Output: output, At: c.From.Time(), Is: "there, in partition " + e.PartitionKey,
+		Want: "absent: no device belongs to the tenant", Reason: reason})
+	return d, err
+}
