@@ -16,27 +16,30 @@ func TestMachinesTakeTurns(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
 	tried := 0
-	turns := func(w *world, what, first, second string, n, m int) (more bool) {
-		if more = w.turns(t, what, first, second, n, m); t.Failed() {
+	turns := func(w *world, what, first, second string, n, m int) (one, two bool) {
+		if one, two = w.turns(t, what, first, second, n, m); t.Failed() {
 			t.FailNow()
 		}
 		tried++
-		return more
+		return one, two
 	}
 	for n, more := 0, true; more; n += effort.Step(3) { // while the day has no file
 		for _, m := range effort.Of(20, 7) {
 			what := fmt.Sprintf("late rows stop at %d, an erasure at %d", n, m)
 			w := emptyWorld(t, a, fmt.Sprint("e", tried))
 			w.send(june, "a/1", "b/1")
-			more = turns(w, what, "late", "erase", n, m)
+			more, _ = turns(w, what, "late", "erase", n, m)
 		}
 	}
 	for _, first := range names() {
 		for _, second := range names() {
-			for _, n := range effort.Of(30, 2) {
-				for _, m := range effort.Of(30, 2) {
+			for n, more := 0, true; more && n < 30; n += effort.Step(29) { // beyond its operations, neither stops
+				more = false
+				for m, two := 0, true; two && m < 30; m += effort.Step(29) {
 					what := fmt.Sprintf("%s stops at %d, %s at %d", first, n, second, m)
-					turns(newWorld(t, a, fmt.Sprint("w", tried)), what, first, second, n, m)
+					one := false
+					one, two = turns(newWorld(t, a, fmt.Sprint("w", tried)), what, first, second, n, m)
+					more = more || one
 				}
 			}
 		}
@@ -44,8 +47,8 @@ func TestMachinesTakeTurns(t *testing.T) {
 	t.Logf("%d worlds", tried)
 }
 
-// turns reports whether the first machine had more operations.
-func (w *world) turns(t testing.TB, what, first, second string, n, m int) bool {
+// turns reports which of the two machines had more operations.
+func (w *world) turns(t testing.TB, what, first, second string, n, m int) (bool, bool) {
 	t.Helper()
 	one, two := w.start(t, first, n), w.start(t, second, m)
 	for _, turn := range []*turn{one, two, one, two} {
@@ -55,7 +58,7 @@ func (w *world) turns(t testing.TB, what, first, second string, n, m int) bool {
 		w.must(t, what, turn.err)
 	}
 	w.finish(t, what)
-	return int(one.gate.N.Load()) > n
+	return int(one.gate.N.Load()) > n, int(two.gate.N.Load()) > m
 }
 
 // A turn is a machine that works until it stops, and then to its end, each when it is told to.
