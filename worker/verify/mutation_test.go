@@ -217,6 +217,18 @@ func mutations() []mutation {
 			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
 			f.put(f.Names.Latest(), e)
 		}, "latest", -1, true},
+		{"a reject is counted that nobody keeps", func(f *fixture) {
+			f.track(func(e *tables.Entity) { e.Set("Rejects", tables.Int64(e.Get("Rejects").Int()+1)) })
+		}, "rejects", -1, true},
+		{"the newest reject is forgotten", func(f *fixture) {
+			var last tables.Entity
+			for _, e := range jobstest.Rows(f.t, f.client().Table(f.Names.Rejects()), tables.Query{}) {
+				if e.PartitionKey == string(f.member().Device) {
+					last = e
+				}
+			}
+			f.remove(f.Names.Rejects(), last.PartitionKey, last.RowKey)
+		}, "rejects", -1, true},
 		{"a day has a row of another tenant's device", func(f *fixture) {
 			partition, _ := f.bucket(schema.Daily, 5)
 			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: f.first.Floor(tables.Day)}
