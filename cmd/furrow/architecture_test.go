@@ -130,6 +130,7 @@ func arrows() []arrow {
 		{"worker/budget", "tables/schema worker/price"},
 		{"worker/cost", "tables/schema worker/price"},
 		{"worker/verify", "tables tables/made tables/schema"}, // shares no code with what it verifies
+		{"worker/outliers", ""},
 		{"worker/query", "jobs/... tables tables/made tables/schema worker worker/cost"},
 		{"worker/admin", "jobs jobs/refold sas sas/access tables tables/commands tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema tables/shares worker/admin worker/dashboard/..."},
