@@ -131,14 +131,15 @@ func arrows() []arrow {
 		{"worker/cost", "tables/schema worker/price"},
 		{"worker/verify", "tables tables/made tables/schema"}, // shares no code with what it verifies
 		{"worker/outliers", ""},
-		{"worker/query", "jobs/... tables tables/made tables/schema worker worker/cost"},
+		{"worker/query", "jobs/... tables tables/made tables/schema worker worker/cost worker/outliers"},
 		{"worker/admin", "jobs jobs/refold sas sas/access tables tables/commands tables/schema worker worker/query"},
 		{"worker/dashboard", "sas/access tables/schema tables/shares worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/commands tables/schema tables/shares worker worker/budget " +
-			"worker/cost worker/answers worker/limits worker/price worker/query"}, // no HTML, no HTTP
+			"worker/cost worker/answers worker/limits worker/outliers worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "jobs/condition sas/access tables tables/commands tables/schema tables/shares " +
 			"worker/admin worker/cost worker/answers worker/dashboard/model worker/query"},
-		{"worker/answers", "jobs/fold jobs/rate jobs/rollup tables tables/commands tables/schema worker/query"},
+		{"worker/answers", "jobs/fold jobs/rate jobs/rollup tables tables/commands tables/schema " +
+			"worker/outliers worker/query"},
 		{"worker/dashboard/web/...", "sas/access tables tables/commands tables/schema worker/admin " +
 			"worker/cost worker/dashboard/api worker/answers worker/dashboard/model worker/dashboard/web/... " +
 			"worker/query"},

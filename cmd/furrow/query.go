@@ -23,12 +23,14 @@ import (
 func queryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "query",
-		Usage:     "Print readings, rollups, rates, latest values or reports",
+		Usage:     "Print readings, rollups, rates, latest values, reports, or devices that stand out",
 		ArgsUsage: "[DEVICE]",
 		Description: `Prints rollups, or with --raw readings, with --latest the newest values, or with --rate rates of change: of one
 DEVICE, of the devices that --prefix selects, or of a --tenant. --site, --label and --model select among those.
 --by prints reports instead, if they are configured: of all devices of a tenant together, of each of its sites, or of
 those with each value of a label; of all tenants without --tenant. A device is where it was when a bucket began.
+--outliers prints the devices that stand out from their neighbours (furrow help outliers), of all tenants without
+--tenant.
 Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A span includes its beginning and excludes
 its end. Rollups include every bucket that overlaps the span; the newest buckets may still change.
 
@@ -50,6 +52,8 @@ the model of the device names and converts it. What a record does not have is ni
 			"query --tenant contoso --site us-5260 --window 1h --where 'oil.max > 190'",
 			"query --by tenant --window 1h",
 			"query --by labels.class --tenant contoso --window 1d --last 30d",
+			"query --outliers",
+			"query --outliers --tenant contoso --by labels.class",
 			"query pump-7 --rate --latest",
 			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
 		Flags: append(accountsFlags(),
@@ -69,6 +73,8 @@ the model of the device names and converts it. What a record does not have is ni
 			boolFlag("gaps", "Print by day how many readings were numbered, which numbers are missing, and restarts"),
 			boolFlag("latest", "Print the newest value of each sensor"),
 			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
+			boolFlag("outliers", "Print the devices that stand out from those of their site, of a --tenant or of the whole "+
+				"fleet; where a site is too small, by --by"),
 			&cli.StringFlag{Name: "by", Usage: "Print reports of many devices together: by `GROUP` tenant, site or labels.NAME"},
 			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
 				Usage: "`LENGTH` of the buckets of rollups or reports, such as 1m, 1h or 1d"},
@@ -84,7 +90,10 @@ the model of the device names and converts it. What a record does not have is ni
 }
 
 func queryAction(c *cli.Context) error {
-	if c.IsSet("by") {
+	switch {
+	case c.Bool("outliers"):
+		return queryOutliers(c)
+	case c.IsSet("by"):
 		return queryReports(c)
 	}
 	q, err := queryQuestion(c)

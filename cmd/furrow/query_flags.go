@@ -16,11 +16,8 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 	if err := checkQuery(c); err != nil {
 		return q, err
 	}
-	if q.Sensors = words(c.String("sensors")); c.IsSet("sensors") && len(q.Sensors) == 0 {
-		return q, usagef(c, "--sensors is empty")
-	}
-	if err := query.CheckSensors(q.Sensors); err != nil {
-		return q, usagef(c, "--sensors: %v", err)
+	if q.Sensors, err = sensorsOf(c); err != nil {
+		return q, err
 	}
 	if text := c.String("window"); text != "" {
 		if q.Window, err = schema.ParseWindow(text); err != nil {
@@ -33,6 +30,18 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 	}
 	q.Span, err = querySpan(c)
 	return q, err
+}
+
+// sensorsOf reads --sensors.
+func sensorsOf(c *cli.Context) ([]string, error) {
+	names := words(c.String("sensors"))
+	if c.IsSet("sensors") && len(names) == 0 {
+		return nil, usagef(c, "--sensors is empty")
+	}
+	if err := query.CheckSensors(names); err != nil {
+		return nil, usagef(c, "--sensors: %v", err)
+	}
+	return names, nil
 }
 
 // queryFilter reads the flags that leave out devices and records.

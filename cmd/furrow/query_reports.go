@@ -144,11 +144,8 @@ func reportQuestion(c *cli.Context) (q query.ReportQuestion, err error) {
 	if q.Group, err = reportGroup(c, q.By); err != nil {
 		return q, err
 	}
-	if q.Sensors = words(c.String("sensors")); c.IsSet("sensors") && len(q.Sensors) == 0 {
-		return q, usagef(c, "--sensors is empty")
-	}
-	if err := query.CheckSensors(q.Sensors); err != nil {
-		return q, usagef(c, "--sensors: %v", err)
+	if q.Sensors, err = sensorsOf(c); err != nil {
+		return q, err
 	}
 	if text := c.String("window"); text != "" {
 		if q.Window, err = schema.ParseWindow(text); err != nil {

@@ -45,9 +45,9 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw`, `--tail` and `--row-key` for each " +
 			"reading; with `--latest` for each device; with `--states` for each state; with `--gaps` for each day of a " +
 			"device; with `--rate` for each bucket of rates; with `--rate --latest` for each device; with `--by` for each " +
-			"bucket of a group.",
+			"bucket of a group; with `--outliers` for each device that stands out.",
 			[]any{answers.SensorWindows{}, answers.Reading{}, answers.NewestValues{}, answers.State{}, answers.GapDay{},
-				answers.RateWindows{}, answers.NewestRates{}, answers.Report{}}},
+				answers.RateWindows{}, answers.NewestRates{}, answers.Report{}, answers.Outlier{}}},
 		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
 			[]any{answers.Reject{}, answers.Reason{}}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},

@@ -56,6 +56,9 @@ type Position struct {
 	Lon string `yaml:"lon,required" is:"sensor" want:"the name of a sensor, in degrees"`
 }
 
+// Has reports whether a sensor is one of the position.
+func (p Position) Has(sensor string) bool { return sensor == p.Lat || sensor == p.Lon }
+
 // Meaning returns what a property means, with the sensor's name.
 func (s *Sensors) Meaning(property string) Meaning {
 	m, named := s.Named[property]
@@ -72,6 +75,12 @@ func (s *Sensors) Meaning(property string) Meaning {
 		m.As = property
 	}
 	return m
+}
+
+// Compares reports whether numbers of a sensor say how a device is beside others. Counters and positions do not. s may
+// be nil.
+func (s *Sensors) Compares(sensor string) bool {
+	return s == nil || s.Counter(sensor) == nil && sensor != s.Sequence && !s.Position.Has(sensor)
 }
 
 // Counter returns which counter a sensor is, or nil.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"time"
 
 	"furrow/tables"
@@ -133,6 +134,9 @@ func DeviceTracks() tables.Keys { return tables.Keys{From: tables.KeysWithPrefix
 
 // TracksFailing returns the filter for the tracking rows of failing devices.
 func TracksFailing() string { return TrackAttempts + " gt 0L" }
+
+// TracksRejecting returns the filter for the tracking rows of devices with so many rejects since the beginning.
+func TracksRejecting(least int) string { return fmt.Sprintf("%s ge %dL", TrackRejects, least) }
 
 // TracksWaiting returns the filter for the tracking rows of devices that wait for their turn to catch up: the time of
 // their marks is the earliest one that storage accepts.

@@ -72,7 +72,7 @@ func TestFleetInTwoAccountsLooksLikeOneInOne(t *testing.T) {
 		"to": {now.Add(time.Minute).UTC().Format(time.RFC3339)}}.Encode()
 	day := now.UTC().Format(time.DateOnly)
 	targets := []string{"/v1/map", "/v1/map?zoom=8&sensor=door", "/v1/map?tenant=contoso&bbox=0,0,90,20", "/v1/overview",
-		"/v1/overview?tenant=fabrikam", "/v1/sensors", "/v1/sensors?tenant=contoso", "/v1/devices",
+		"/v1/overview?tenant=fabrikam", "/v1/outliers", "/v1/sensors", "/v1/sensors?tenant=contoso", "/v1/devices",
 		"/v1/devices?sort=value&limit=5", "/v1/devices?sort=time&site=hall1&limit=2", "/v1/devices?label=floor%3D1",
 		"/v1/devices?where=temperature%3E45", "/v1/query?limit=7&window=1h&" + span, "/v1/query?window=newest&limit=5",
 		"/v1/query?tenant=contoso&window=1h&limit=100&" + span,

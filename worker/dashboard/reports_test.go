@@ -186,24 +186,32 @@ func TestReportsSayWhatIsConfigured(t *testing.T) {
 	wantProblem(t, "an unknown tenant", f.get("/v1/reports?tenant=nobody"), api.NotFound)
 }
 
-// TestSummaryTellsWhichDevicesStandOut has one device differ from all others, and compares the totals of the sites of a
-// tenant's day, week and month with those of the tenant.
+// TestSummaryTellsWhichDevicesStandOut has one device differ from the others of its site, though not from those of a
+// warmer one, and compares the totals of the sites of a tenant's day, week and month with those of the tenant.
 func TestSummaryTellsWhichDevicesStandOut(t *testing.T) {
 	const n = 16
 	f := newFixture(t, n, Config{Loopback: true})
-	f.Add(t, schema.Device{ID: "odd-1", Site: "hall4", Position: &schema.Position{}})
 	at := time.Now().Add(-time.Hour) // as all others
-	f.Send(t, "odd-1", at, map[string]any{"temperature": 1e4})
+	add := func(id, site string, temperature float64) {
+		f.Add(t, schema.Device{ID: schema.DeviceID(id), Site: schema.Site(site), Position: &schema.Position{}})
+		f.Send(t, schema.DeviceID(id), at, map[string]any{"temperature": temperature})
+	}
+	const mates = 7
+	for i := range mates {
+		add(fmt.Sprintf("cold-%d", i), "hall8", 8.1+float64(i)/20)
+		add(fmt.Sprintf("warm-%d", i), "hall9", 31.2+float64(i)/10)
+	}
+	add("odd-1", "hall8", 31.5)
 	f.Fold(t)
 	f.Report(t)
-	f.run(t, n+1)
+	f.run(t, n+1+2*mates)
 	for _, period := range model.Periods() {
 		var s model.Summary
 		query := fmt.Sprintf("sensor=temperature&period=%s&day=%s", period, at.UTC().Format(time.DateOnly))
 		w := f.get("/v1/tenants/contoso/summary?" + query)
 		must.Succeed(t, json.Unmarshal(w.Body.Bytes(), &s))
-		if o := s.Outliers; o.Compared != n/2+1 || len(o.Devices) != 1 || o.Devices[0].Device != "odd-1" ||
-			o.Devices[0].Score < 3.5 || o.Devices[0].Site != "hall4" {
+		if o := s.Outliers; o.Compared != 2*mates+1 || len(o.Devices) != 1 || o.Devices[0].Device != "odd-1" ||
+			o.Devices[0].Neighbours != mates || o.Devices[0].Median > 8.4 || o.Devices[0].Site != "hall8" {
 			t.Errorf("%s: %+v stand out", period, o)
 		}
 		var all, points int64
@@ -213,8 +221,8 @@ func TestSummaryTellsWhichDevicesStandOut(t *testing.T) {
 		for _, p := range s.Points {
 			points += p.Count
 		}
-		if s.All == nil || s.All.Count != all || all != points || s.All.Max != 1e4 || len(s.Groups) != 5 ||
-			s.Groups[0].Group != "hall4" || s.By != "site" || s.Unit != "°C" {
+		if s.All == nil || s.All.Count != all || all != points || len(s.Groups) != 7 ||
+			s.Groups[0].Group != "hall9" || s.By != "site" || s.Unit != "°C" {
 			t.Errorf("%s: %s", period, w.Body)
 		}
 		if w := f.get("/tenants/contoso/report?" + query); w.Code != 200 ||

@@ -1,5 +1,5 @@
-// Package outliers finds the devices that stand out from their neighbours: that are off, stuck, drifting, noisy or
-// silent. Its functions are pure.
+// Package outliers finds the devices that stand out from their neighbours: that are off, stuck, drifting, noisy,
+// rejected or silent. Its functions are pure.
 //
 // Neighbours are the devices of a group, such as those of a site, that are of one class, such as a model. A device is
 // compared in the first of its groups that has at least six devices with the sensor; without one it is not.
@@ -20,5 +20,6 @@
 //	noisy     what values vary within a window stands out, and is three times as much as of others in each of the last
 //	          three windows
 //	stuck     it had one value in the last four windows, and the values of nine in ten others changed in each of them
+//	rejected  at least ten of its readings were rejected within a day, wholly or in part
 //	silent    nothing was heard for three of the stated intervals
 package outliers

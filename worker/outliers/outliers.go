@@ -17,6 +17,7 @@ type Device struct {
 	Class   string    // of devices that have the same sensors, such as those of a model
 	Groups  []string  // whose devices are its neighbours, the nearest first
 	Silent  time.Time // since when it is; zero: it is not
+	Rejects int       // readings of the last day that were rejected, wholly or in part
 	Sensors []Sensor
 }
 
@@ -40,6 +41,7 @@ type Kind string
 // All kinds.
 const (
 	Silent   Kind = "silent"
+	Rejected Kind = "rejected"
 	Stuck    Kind = "stuck"
 	Drifting Kind = "drifting"
 	Off      Kind = "off"
@@ -47,15 +49,20 @@ const (
 )
 
 // Kinds returns all kinds, the most urgent first.
-func Kinds() []Kind { return []Kind{Silent, Stuck, Drifting, Off, Noisy} }
+func Kinds() []Kind { return []Kind{Silent, Rejected, Stuck, Drifting, Off, Noisy} }
+
+// ManyRejects is how many readings of a day are rejected of a device that stands out.
+const ManyRejects = 10
 
 // An Outlier is a device that stands out.
 type Outlier struct {
-	Device     string
-	Kind       Kind
-	Since      time.Time // of a silent device
-	Sensor     string
-	Value      float64 // the newest; of drifting, the growth per window; of noisy, the greatest difference in a window
+	Device string
+	Kind   Kind
+	Since  time.Time // of a silent device
+	Sensor string
+	// Value is the newest; of drifting, the growth per window; of noisy, what values vary within a window; of rejected,
+	// the number of rejects.
+	Value      float64
 	Median     float64 // the same, of the neighbours
 	Score      float64 // their distance, in spreads; zero where there is none
 	Neighbours int
@@ -68,11 +75,15 @@ type Found struct {
 	Compared int       // devices with a sensor that was compared
 }
 
-// Find finds the devices that stand out. Each sensor of a device has one kind at most; a silent device is silent only.
+// Find finds the devices that stand out. Each sensor of a device has one kind at most. The values of a silent device
+// say nothing.
 func Find(devices []Device) (found Found) {
 	sensors := map[[2]string][]member{}
 	for i := range devices {
 		d := &devices[i]
+		if d.Rejects >= ManyRejects {
+			found.Outliers = append(found.Outliers, Outlier{Device: d.ID, Kind: Rejected, Value: float64(d.Rejects)})
+		}
 		if !d.Silent.IsZero() {
 			found.Outliers = append(found.Outliers, Outlier{Device: d.ID, Kind: Silent, Since: d.Silent})
 			continue
@@ -96,11 +107,14 @@ func Find(devices []Device) (found Found) {
 		}
 	}
 	found.Compared = len(compared)
-	kinds := Kinds()
-	slices.SortFunc(found.Outliers, func(a, b Outlier) int {
-		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
-			cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)), strings.Compare(a.Device, b.Device),
-			strings.Compare(a.Sensor, b.Sensor))
-	})
+	slices.SortFunc(found.Outliers, Compare)
 	return found
+}
+
+// Compare orders outliers by kind, then the greatest score first.
+func Compare(a, b Outlier) int {
+	kinds := Kinds()
+	return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+		cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)), cmp.Compare(b.Value, a.Value),
+		strings.Compare(a.Device, b.Device), strings.Compare(a.Sensor, b.Sensor))
 }

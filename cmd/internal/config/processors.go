@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
+	"furrow/jobs/rollup"
 	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml"
@@ -155,6 +156,16 @@ func (p Processor) Sizes() []schema.Window {
 
 // Writes tells whether the processor writes to a table of outputs, named without a prefix.
 func (p Processor) Writes(table string) bool { return slices.Contains(p.Tables, table) }
+
+// Rollups returns the windows of the rollups that a pipeline writes.
+func (p Pipeline) Rollups() (all []schema.Window) {
+	for _, processor := range p.Processors {
+		if processor.Writes(rollup.Processor.Tables[0]) {
+			all = append(all, processor.Sizes()...)
+		}
+	}
+	return all
+}
 
 // outputs returns what only one pipeline may write.
 func (p Processor) outputs() (all []string) {

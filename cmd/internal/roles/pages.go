@@ -14,7 +14,6 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
-	"furrow/jobs/rollup"
 	"furrow/jobs/rules"
 	"furrow/sas"
 	"furrow/tables/schema"
@@ -144,7 +143,7 @@ func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
 		Model: func(d schema.Member) string { return c.Model(d).Name },
 		Every: func(d schema.Member) time.Duration { return c.Model(d).Every }, Reports: p.Reported(), Budget: p.Budget,
-		Verifies: p.Verify != nil}
+		Verifies: p.Verify != nil, Windows: p.Rollups()}
 	if p.Reports != nil {
 		v.By = p.Reports.By
 	}
@@ -153,9 +152,6 @@ func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 		v.Archive = v.Archive || processor.Marks
 		v.Rates = v.Rates || processor.Writes(rate.Table)
 		v.Rules = v.Rules || processor.Writes(rules.Table)
-		if processor.Writes(rollup.Processor.Tables[0]) {
-			v.Windows = append(v.Windows, processor.Sizes()...)
-		}
 	}
 	if v.Rules {
 		v.Watches = watched(c.Rules)

@@ -59,6 +59,10 @@ func (a *API) Routes() []Route {
 			o, err = m.Maps.Overview(r.Context(), p.Filter)
 			return o, model.Read{}, err
 		})},
+		// Eight per thousand devices, shared for five minutes; at most about 120, and 22 for each tenant.
+		{"/v1/outliers", OutlierParams(), data(func(r *http.Request, p Params) (model.OutlierList, model.Read, error) {
+			return m.Outliers.List(r.Context(), p.Outliers())
+		})},
 		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
 			return m.Sensors.List(r.Context(), p.Tenant)
 		})},

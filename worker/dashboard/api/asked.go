@@ -91,6 +91,11 @@ func (p Params) Summary(tenant string, now time.Time) model.SummaryQuery {
 	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
 }
 
+// Outliers returns the query for devices that stand out.
+func (p Params) Outliers() model.OutlierQuery {
+	return model.OutlierQuery{Filter: p.Filter, By: p.By, Limit: cmp.Or(p.Limit, model.DefaultListed)}
+}
+
 // Costs returns the query for what tenants cost in a month; by default of this one.
 func (p Params) Costs(now time.Time) model.CostQuery {
 	return model.CostQuery{Tenant: p.Tenant, Month: p.monthOf(now), Window: p.Window}

@@ -32,6 +32,17 @@ func operations() []operation {
 			answer:  model.Overview{},
 			tagged:  true,
 		},
+		{route: "/v1/outliers", id: "outliers",
+			summary: "Devices that stand out from their neighbours",
+			about: "As furrow query --outliers finds them; furrow help outliers says how. Newest values and states " +
+				"are in memory. For each thousand devices it takes about eight storage operations: for six " +
+				"windows, and to find devices with rejects, at most twenty of a tenant with one more each. " +
+				"Requests within five minutes share what it reads. Windows are read of at most about 20,000 " +
+				"devices, and at most about 200,000 devices are compared: ask for a tenant.",
+			takes:  "tenant site label text state model where byOfOutliers limitOfOutliers",
+			answer: model.OutlierList{},
+			tagged: true,
+		},
 		{route: "/v1/sensors", id: "sensors",
 			summary: "The sensors that devices have",
 			takes:   "tenant",

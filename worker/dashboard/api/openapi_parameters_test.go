@@ -13,6 +13,9 @@ func parameters() map[string]parameter {
 		"by": {"by", "query", `{"examples": ["tenant", "site", "labels.class"], "type": "string"}`,
 			"What is reported together: tenant, site or labels.NAME, one of those that are configured. " +
 				"Default: as site or label, otherwise tenant."},
+		"byOfOutliers": {"by", "query", `{"type": "string", "examples": ["labels.class", "tenant"]}`,
+			"With what devices are compared whose site has fewer than six: labels.NAME for those with the same " +
+				"value of a label, or tenant for all of the tenant. Default: with none."},
 		"byOfTenantSummary": {"by", "query", `{"type": "string", "examples": ["site", "labels.class"]}`,
 			"What is side by side, of what is reported: site or labels.NAME. Default: site, if it is " +
 				"reported."},
@@ -60,6 +63,8 @@ func parameters() map[string]parameter {
 			"Most rows of the answer. Default: 1000 in JSON, otherwise 1,000,000."},
 		"limitOfDevices": {"limit", "query", `{"type": "integer", "minimum": 1, "maximum": 1000000}`,
 			"Most devices of the answer. Default: 50 in JSON, where it is at most 1000, otherwise 1,000,000."},
+		"limitOfOutliers": {"limit", "query", `{"type": "integer", "minimum": 1, "maximum": 1000, "default": 50}`,
+			"Most rows of the answer."},
 		"limitOfTenants": {"limit", "query", `{"type": "integer", "minimum": 1, "maximum": 1000}`,
 			"Devices per page."},
 		"model": {"model", "query", `{"type": "string"}`,

@@ -32,8 +32,9 @@ func Register(mux *http.ServeMux, routes []Route, fail func(http.ResponseWriter,
 func FilterParams() []string {
 	return []string{"tenant", "site", "label", "model", "text", "state", "where"}
 }
-func MapParams() []string    { return append(FilterParams(), "bbox", "zoom", "sensor") }
-func SeriesParams() []string { return []string{"sensor", "from", "to", "window", "span"} }
+func MapParams() []string     { return append(FilterParams(), "bbox", "zoom", "sensor") }
+func OutlierParams() []string { return append(FilterParams(), "by", "limit") }
+func SeriesParams() []string  { return []string{"sensor", "from", "to", "window", "span"} }
 func ReadingsParams() []string {
 	return []string{"from", "to", "span", "newest", "sensors", "where", "after", "limit", "format"}
 }

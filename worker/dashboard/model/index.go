@@ -26,6 +26,8 @@ type index struct {
 
 	modelOf func(in uint16, m schema.Member) string        // name of the model of a device in an account
 	everyOf func(in uint16, m schema.Member) time.Duration // its stated interval
+	meantOf func(in uint16, m schema.Member) *fold.Sensors // what its rows mean
+	meant   map[uint16]*fold.Sensors                       // by model; nil: nothing is known
 	months  map[monthIn]uint16
 	monthOf []monthIn
 	members []int // devices of each month, by its number
@@ -95,7 +97,8 @@ type monthIn struct {
 func newIndex(accounts int) *index {
 	return &index{modelOf: func(uint16, schema.Member) string { return "" }, at: map[string]int32{},
 		everyOf: func(uint16, schema.Member) time.Duration { return 0 },
-		months:  map[monthIn]uint16{}, former: map[string][]uint16{}, ready: make([]bool, accounts),
+		meantOf: func(uint16, schema.Member) *fold.Sensors { return &fold.Sensors{} }, meant: map[uint16]*fold.Sensors{},
+		months: map[monthIn]uint16{}, former: map[string][]uint16{}, ready: make([]bool, accounts),
 		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
@@ -223,6 +226,7 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 	}
 	d.site, _ = x.sites.numberOf(string(r.Site), math.MaxUint32)
 	model, _ := x.models.numberOf(x.modelOf(in, r.Member()), math.MaxUint16)
+	x.meant[uint16(model)] = x.meantOf(in, r.Member())
 	d.model, d.labels, d.every = uint16(model), "", seconds(x.everyOf(in, r.Member()))
 	if len(r.Labels) > 0 {
 		text, _ := json.Marshal(r.Labels) // texts can always be encoded

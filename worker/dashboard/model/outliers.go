@@ -1,153 +1,223 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/answers"
+	"furrow/worker/outliers"
 	"furrow/worker/query"
 )
 
-// Outliers are the devices of a tenant whose means of a sensor differ most from the median of all devices' means.
-// How much that is says the modified z-score of Iglewicz and Hoaglin: 0.6745 times the difference by the median of all
-// absolute differences, or the difference by 1.2533 times their mean where that median is zero. From 3.5 on, a device
-// stands out. A few devices with large differences do not hide each other, as they would with the standard deviation.
-type Outliers struct {
-	// Devices with a number in the period. Fewer than five are not compared.
-	Compared int      `json:"compared"`
-	Some     bool     `json:"some,omitempty"`   // there are more devices than can be read at once
-	Median   *float64 `json:"median,omitempty"` // Of the means of devices. Absent without any.
-	// at most 20 with a score of at least 3.5 or at most -3.5, the greatest first
-	Devices []Outlier `json:"devices"`
+// An OutlierQuery asks for devices that stand out.
+type OutlierQuery struct {
+	Filter
+	By    schema.By // groups of the devices whose site has too few; empty: none
+	Limit int
 }
 
-// An Outlier is a device that stands out.
-type Outlier struct {
-	Device string  `json:"device"`
-	Site   string  `json:"site,omitempty"`
-	Count  int64   `json:"count"`
-	Mean   float64 `json:"mean"`
-	// the modified z-score: 0.6745 times the difference to the median by the median of all absolute differences
-	Score float64 `json:"score"`
+// An OutlierList is the answer of /v1/outliers.
+type OutlierList struct {
+	Rows     []answers.Outlier `json:"rows"`     // the most urgent first
+	Total    int               `json:"total"`    // that stand out
+	Compared int               `json:"compared"` // devices with enough neighbours
+	// Some devices were not compared, or by their newest values only, because there are too many.
+	Some bool `json:"some,omitempty"`
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
+}
+
+// OutlierAnswers find the devices that stand out.
+type OutlierAnswers struct {
+	accounts *Accounts
+	tenants  *Tenants
+	sensors  *Census
+	decider  *decider
+	found    cache[tenantOutliers]
+	recent   cache[recentWindows]
+	rejects  cache[map[schema.DeviceID]int]
 }
 
 const (
-	outlierScore = 3.5
-	maxOutliers  = 20
-	fewDevices   = 5 // fewer than these are not compared
-	// outlierPages limits the pages that are read to compare devices: a day of 120,000 or a month of 3,900. Of a
-	// larger
-	// tenant, some devices of each month are read.
-	outlierPages = 120
-	outlierAge   = 5 * time.Minute
+	recentAge   = 5 * time.Minute  // of windows and rejects, which storage is asked for
+	foundAge    = 15 * time.Second // of what is found by newest values, which are in memory
+	mostAtATime = 200_000          // devices that are compared for one answer
+	// comparedPages limits the pages of windows that are read for one answer: all of 20,000 devices.
+	comparedPages = 120
 )
 
-// A deviceMean is what a device has measured in a period.
-type deviceMean struct {
-	count int64
-	sum   float64
+// recentWindows are those of a tenant.
+type recentWindows struct {
+	*query.Recent
+	some bool // of some devices
 }
 
-// outliers compares the devices of a tenant.
-func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) (Outliers, Read, error) {
-	window, any := rs.accounts.Configured().windowNear(schema.Daily)
-	if !any {
-		return Outliers{Devices: []Outlier{}}, Read{}, nil
+// tenantOutliers are those of a tenant.
+type tenantOutliers struct {
+	all      []query.Outlier
+	compared int
+	some     bool
+}
+
+// List returns the devices that stand out. Newest values and states are in memory; windows and rejects are read from
+// storage, and shared by all requests for five minutes.
+func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList, Read, error) {
+	out := OutlierList{Rows: []answers.Outlier{}}
+	read, err := oa.accounts.current(ctx)
+	if err != nil {
+		return out, read, err
 	}
-	key := fmt.Sprintf("%q %s %s", of.Tenant, of.Span, of.Sensors)
-	return rs.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {
-		means := map[schema.DeviceID]*deviceMean{}
-		ask := query.Question{Span: of.Span, Window: window, Sensors: of.Sensors}
-		homes, missing := rs.spreadFor(&ask, of.Tenant)
-		out.Some = missing
-		for b, err := range query.Readable(rs.accounts.rollups(ctx, ask, of.Tenant, homes), new(query.Skipped)) {
-			if errors.Is(err, query.ErrMore) {
-				out.Some = true
-				continue
-			}
-			if err != nil {
-				return out, err
-			}
-			if means[b.Device] == nil {
-				means[b.Device] = &deviceMean{}
-			}
-			means[b.Device].count += b.Sensors[0].Count
-			means[b.Device].sum += b.Sensors[0].Sum
+	q.Tenant = scoped(ctx, q.Tenant)
+	if err := oa.sensors.checkFilter(q.Filter); err != nil {
+		return out, read, err
+	}
+	if q.Filter, err = oa.decider.decide(ctx, q.Filter); err != nil {
+		return out, read, err
+	}
+	tenants, devices := oa.tenants.tallies(ctx), 0
+	if q.Tenant != "" {
+		tenants = slices.DeleteFunc(tenants, func(t Tenant) bool { return t.Tenant != q.Tenant })
+	}
+	for i, t := range tenants {
+		if devices += t.Devices; i > 0 && devices > mostAtATime {
+			tenants, devices, out.Some = tenants[:i], devices-t.Devices, true
+			break
 		}
-		out.compare(means)
-		for i := range out.Devices {
-			out.Devices[i].Site = rs.accounts.index.siteOf(out.Devices[i].Device)
+	}
+	found, reads := make([]tenantOutliers, len(tenants)), make([]Read, len(tenants))
+	err = each(ctx, len(tenants), func(ctx context.Context, i int) (err error) {
+		pages := comparedPages * tenants[i].Devices / max(1, devices)
+		found[i], reads[i], err = oa.ofTenant(ctx, schema.Tenant(tenants[i].Tenant), q.By, max(2, pages))
+		return err
+	})
+	if err != nil {
+		return out, read, err
+	}
+	var all []query.Outlier
+	for i, one := range found {
+		all, read = append(all, one.all...), read.And(reads[i])
+		out.Compared, out.Some = out.Compared+one.compared, out.Some || one.some
+	}
+	slices.SortStableFunc(all, func(a, b query.Outlier) int { return outliers.Compare(a.Outlier, b.Outlier) })
+	of := oa.accounts.index.selected(q.Filter, oa.accounts.now())
+	for _, o := range all {
+		if !oa.accounts.index.includes(of, o.Device) {
+			continue
+		}
+		if out.Total++; len(out.Rows) < q.Limit {
+			out.Rows = append(out.Rows, answers.OutlierOf(o))
+		}
+	}
+	out.Operations = read.Operations
+	return out, read, nil
+}
+
+// ofTenant finds those of a tenant.
+func (oa *OutlierAnswers) ofTenant(
+	ctx context.Context, tenant schema.Tenant, by schema.By, pages int,
+) (tenantOutliers, Read, error) {
+	key := fmt.Sprintf("%q %s", tenant, by)
+	return oa.found.get(ctx, key, foundAge, func(ctx context.Context) (tenantOutliers, error) {
+		recent, _, err := oa.recent.get(ctx, string(tenant), recentAge, func(ctx context.Context) (recentWindows, error) {
+			return oa.accounts.recentOf(ctx, tenant, pages)
+		})
+		if err != nil {
+			return tenantOutliers{}, err
+		}
+		rejects, _, err := oa.rejects.get(ctx, string(tenant), recentAge, func(
+			ctx context.Context,
+		) (map[schema.DeviceID]int, error) {
+			return oa.accounts.rejecting(ctx, tenant)
+		})
+		if err != nil {
+			return tenantOutliers{}, err
+		}
+		x, configured := oa.accounts.index, oa.accounts.Configured()
+		found := outliers.Find(x.compared(tenant, by, oa.accounts.now(), recent.Recent, rejects))
+		out := tenantOutliers{compared: found.Compared, some: recent.some}
+		for _, o := range found.Outliers {
+			out.all = append(out.all, query.Outlier{Outlier: o, Tenant: tenant, Site: schema.Site(x.siteOf(o.Device)),
+				Window: recent.Window, Unit: configured.unit(o.Sensor)})
 		}
 		return out, nil
 	})
 }
 
-// spreadFor returns some homes of a tenant for a question where it has too many devices; nil: all are asked for.
-func (rs *ReportAnswers) spreadFor(ask *query.Question, tenant schema.Tenant) (homes []homeIn, missing bool) {
-	of, _ := rs.accounts.index.only(string(tenant))
-	windows := int(ask.Span.Length() / time.Duration(ask.Window))
-	days := max(1, int(ask.Span.Length()/(24*time.Hour)))
-	if rs.accounts.index.total(of)*windows <= (outlierPages-days)*1000 {
-		return nil, false
+// recentOf reads the last windows of a tenant.
+func (as *Accounts) recentOf(ctx context.Context, tenant schema.Tenant, pages int) (r recentWindows, err error) {
+	r.Recent = query.RecentOf(as.Configured().windows(), time.Now())
+	if r.Window == 0 {
+		return r, nil
 	}
-	ask.Pages = 1
-	return rs.accounts.index.spread(tenant, of, max(1, outlierPages/days))
+	ask := query.Question{Span: r.Span, Window: r.Window}
+	homes, missing := as.spreadFor(&ask, tenant, pages)
+	r.some = missing
+	all := query.Readable(as.rollups(ctx, ask, tenant, homes), new(query.Skipped))
+	return r, r.Take(func(yield func(query.Bucket, error) bool) {
+		for b, err := range all {
+			if errors.Is(err, query.ErrMore) {
+				r.some = true
+				continue
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	})
 }
 
-// siteOf returns the site of a device.
-func (x *index) siteOf(id string) string {
+// rejecting returns how many readings of devices of a tenant were rejected in the last day.
+func (as *Accounts) rejecting(ctx context.Context, tenant schema.Tenant) (map[schema.DeviceID]int, error) {
+	all, err := everywhere(ctx, as, func(ctx context.Context, a *account) (map[schema.DeviceID]int, error) {
+		return a.fleet.Rejecting(ctx, a.anyPipeline(), query.DeviceSelector{Tenant: tenant}, time.Now())
+	})
+	rejects := map[schema.DeviceID]int{}
+	for _, own := range all {
+		maps.Copy(rejects, own)
+	}
+	return rejects, err
+}
+
+// compared returns what of the devices of a tenant is compared.
+func (x *index) compared(
+	tenant schema.Tenant, by schema.By, now uint32, recent *query.Recent, rejects map[schema.DeviceID]int,
+) (all []outliers.Device) {
+	of, known := x.only(string(tenant))
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if i, known := x.at[id]; known {
-		return x.sites.text(x.devices[i].site)
-	}
-	return ""
-}
-
-// compare finds the devices that stand out.
-func (out *Outliers) compare(means map[schema.DeviceID]*deviceMean) {
-	out.Devices, out.Compared = []Outlier{}, len(means)
-	var all []float64
-	for _, m := range means {
-		all = append(all, m.sum/float64(m.count))
-	}
-	if len(all) == 0 {
-		return
-	}
-	median := medianOf(all)
-	if out.Median = &median; len(all) < fewDevices {
-		return
-	}
-	sum := 0.0
-	for i := range all {
-		all[i] = math.Abs(all[i] - median)
-		sum += all[i] / float64(len(all))
-	}
-	spread := medianOf(all) / 0.6745
-	if spread <= 1e-9*math.Abs(median) { // most devices have the same mean, but for rounding
-		spread = sum * 1.2533
-	}
-	for device, m := range means {
-		mean := m.sum / float64(m.count)
-		score := (mean - median) / spread
-		if math.Abs(score) >= outlierScore && math.Abs(mean-median) > 1e-9*math.Abs(median) && !math.IsInf(score, 0) {
-			out.Devices = append(out.Devices, Outlier{Device: string(device), Count: m.count, Mean: mean, Score: score})
+	for i := range x.devices {
+		d := &x.devices[i]
+		state := d.state(now)
+		if !known || !of.includes(d.tenant) || state == Revoked || state == Unheard {
+			continue
 		}
+		one := x.neighbours(d, by)
+		one.Rejects = rejects[schema.DeviceID(d.id)]
+		if since := d.overdueSince(now); since != nil {
+			one.Silent = *since
+		}
+		for _, v := range d.values {
+			name := x.sensors.all[v.sensor]
+			if _, is := Rated(name); is || v.flags&(isText|isDoubtful) != 0 || !x.meant[d.model].Compares(name) {
+				continue
+			}
+			one.Sensors = append(one.Sensors, outliers.Sensor{Name: name, Value: v.number,
+				At: time.Unix(int64(v.time), 0), Windows: recent.WindowsOf(schema.DeviceID(d.id), name)})
+		}
+		all = append(all, one)
 	}
-	slices.SortFunc(out.Devices, func(a, b Outlier) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.Score), math.Abs(a.Score)), cmp.Compare(a.Device, b.Device))
-	})
-	out.Devices = out.Devices[:min(len(out.Devices), maxOutliers)]
+	return all
 }
 
-// medianOf returns the median of numbers, which it sorts.
-func medianOf(all []float64) float64 {
-	slices.Sort(all)
-	n := len(all)
-	return all[n/2]/2 + all[(n-1)/2]/2
+// includes reports whether a selection has a device.
+func (x *index) includes(of *selection, id string) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i, known := x.at[id]
+	return known && of.includes(i)
 }

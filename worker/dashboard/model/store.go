@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/cost"
@@ -36,6 +37,7 @@ type Store struct {
 	Incidents  *IncidentAnswers
 	Tenants    *Tenants
 	Reports    *ReportAnswers
+	Outliers   *OutlierAnswers
 	Pipelines  *Pipelines
 	Costs      *Costs
 	Archives   *Archives
@@ -59,6 +61,7 @@ func New(c Config) *Store {
 		all.all = append(all.all, one)
 	}
 	x.modelOf = func(in uint16, m schema.Member) string { return all.all[in].modelOf(m) }
+	x.meantOf = func(in uint16, m schema.Member) *fold.Sensors { return all.all[in].sensorsOf(m) }
 	x.everyOf = func(in uint16, m schema.Member) time.Duration { return all.all[in].every(m) }
 	s := &Store{Accounts: all, decider: newDecider(all),
 		Sensors:        &Census{all, newMemo[sensed](x, maxCensus, censusAge)},
@@ -78,6 +81,8 @@ func New(c Config) *Store {
 		newCache[[]query.Incident](), newMemo[[]int](x, maxCensus, watchedAge)}
 	s.Maps = &Maps{all, s.Sensors, s.Incidents, s.decider, newMemo[*layer](x, maxLayers, layerAge), nil}
 	s.Reports = &ReportAnswers{all, s.Tenants, s.Sensors, newCache[summed](), newCache[Outliers]()}
+	s.Outliers = &OutlierAnswers{all, s.Tenants, s.Sensors, s.decider, newCache[tenantOutliers](),
+		newCache[recentWindows](), newCache[map[schema.DeviceID]int]()}
 	s.Archives = &Archives{all, s.Pipelines, newCache[Archive]()}
 	return s
 }

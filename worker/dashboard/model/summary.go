@@ -117,7 +117,7 @@ func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, 
 	}
 	out := Summary{Period: q.Period, By: string(by), Groups: []GroupTotal{}, Series: Series{Sensor: q.Sensor,
 		Unit: rs.accounts.Configured().unit(q.Sensor), Window: ask.Window.String(), From: ask.Span.From.Time(),
-		To: ask.Span.To.Time(), Points: []Point{}}, Outliers: Outliers{Devices: []Outlier{}}}
+		To: ask.Span.To.Time(), Points: []Point{}}, Outliers: Outliers{Devices: []MeanOutlier{}}}
 	if q.Sensor == "" {
 		return out, Read{}, nil
 	}

@@ -64,6 +64,7 @@ type MapPage struct {
 	Sensors  []model.Sensor
 	Overview model.Overview
 	Newest   []answers.Incident // open ones, the greatest severity first
+	Outliers model.OutlierList  // the first ones; empty until what they are found by was read
 	Rules    int                // how many can watch what the person sees
 	Watched  time.Time          // since when; zero: that is not known
 	Map      model.Map

@@ -49,6 +49,9 @@ func (p MapPage) Address(changes ...string) string {
 
 func (p MapPage) Filtered() bool { return p.Filter != (model.Filter{}) }
 
+// MoreOutliers returns how many devices stand out that the page does not show.
+func (p MapPage) MoreOutliers() int { return p.Outliers.Total - len(p.Outliers.Rows) }
+
 // Empty reports whether there is nothing to show, and nothing that could hide it.
 func (p MapPage) Empty() bool { return p.Overview.Devices == 0 && !p.Filtered() }
 

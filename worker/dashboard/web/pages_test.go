@@ -72,7 +72,7 @@ func usualPages() map[string]web.Page {
 		"world": &web.MapPage{Budget: spent(0.81), Filter: model.Filter{Tenant: "contoso"}, Overview: overview,
 			Tenants: []string{"contoso",
 				"fabrikam"}, Sensors: sensors,
-			Map: world, List: list, Newest: incidents(), Rules: 3, Watched: theTime()},
+			Map: world, List: list, Newest: incidents(), Rules: 3, Watched: theTime(), Outliers: standOut("pump-7")},
 		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world,
 			List: list},
 		"world/date": &web.MapPage{BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
@@ -118,8 +118,8 @@ func usualPages() map[string]web.Page {
 			Groups: []schema.By{schema.BySite, "labels.class"}, Summary: model.Summary{Series: *series("1h", time.Hour, 24),
 				Period: "week", All: &model.GroupTotal{Devices: 12, Count: 960, Min: 1, Max: 9, Mean: 5}, By: "labels.class",
 				Groups: []model.GroupTotal{{Group: "Fryer", Devices: 2, Count: 90, Min: 2, Max: 4, Mean: 3}},
-				Outliers: model.Outliers{Compared: 12, Some: true, Median: number(5), Devices: []model.Outlier{
-					{Device: "pump-7", Site: "north", Count: 80, Mean: 1, Score: -4.2}}}}},
+				Outliers: model.Outliers{Compared: 12, Some: true, Devices: []model.MeanOutlier{
+					{Device: "pump-7", Site: "north", Count: 80, Mean: 1, Median: 5, Score: -14.2, Neighbours: 11}}}}},
 		"problem": &web.ProblemPage{Status: 404, Title: "Device not found", Detail: "There is no device x."},
 	}
 }
@@ -153,7 +153,7 @@ func hostilePages() map[string]web.Page {
 	return map[string]web.Page{
 		"world/hostile": &web.MapPage{Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty,
 			State: nasty}, Sort: nasty, Overview: model.Overview{Devices: -1, LagSeconds: nan, ReadingsPerMinute: inf},
-			Tenants: []string{nasty, long}, Sensors: sensors, Newest: []answers.Incident{incident},
+			Tenants: []string{nasty, long}, Sensors: sensors, Newest: []answers.Incident{incident}, Outliers: standOut(nasty),
 			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
 			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
 				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
@@ -209,7 +209,7 @@ func hostilePages() map[string]web.Page {
 			Groups: []schema.By{nasty}, Summary: model.Summary{Series: *series, Period: nasty, By: nasty,
 				All:    &model.GroupTotal{Devices: -1, Min: *nan, Max: *inf, Mean: *nan},
 				Groups: []model.GroupTotal{{Group: nasty, Devices: -1, Min: *nan, Max: *inf}, {Group: long}},
-				Outliers: model.Outliers{Median: nan, Devices: []model.Outlier{{Device: nasty, Site: nasty, Mean: *nan,
+				Outliers: model.Outliers{Devices: []model.MeanOutlier{{Device: nasty, Site: nasty, Mean: *nan,
 					Score: *inf}, {Device: long}}}}},
 		"rules/hostile":   rulesPage(nasty),
 		"config/hostile":  configurationPage(nasty),
@@ -443,4 +443,11 @@ func TestStaticFilesAreNamedByTheirHash(t *testing.T) {
 			t.Errorf("%s: %s", wrong, got.Status)
 		}
 	}
+}
+
+// standOut returns a device that stands out, and says that there is another one.
+func standOut(device string) model.OutlierList {
+	return model.OutlierList{Compared: 2000, Total: 2, Rows: []answers.Outlier{{Device: device, Tenant: device,
+		Site: device, Kind: "off", Sensor: device, Value: number(31.5), Unit: device, Median: number(8.2), Score: number(157),
+		Neighbours: 12, Group: device, Text: device}}}
 }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/sas"
+	"furrow/tables/schema"
+	"furrow/worker/answers"
+	"furrow/worker/query"
+)
+
+// queryOutliers prints the devices that stand out, tenant after tenant. Devices in several accounts have their
+// neighbours in each.
+func queryOutliers(c *cli.Context) error {
+	q, err := outlierQuestion(c)
+	if err != nil {
+		return err
+	}
+	a, err := accountsOf(c)
+	if err != nil {
+		return err
+	}
+	compared := 0
+	found := func(yield func(query.Outlier, error) bool) {
+		for i := range a.where {
+			all, n, err := a.outliers(i, q)
+			if err = a.missing(i, err); err != nil {
+				yield(query.Outlier{}, err)
+				return
+			}
+			compared += n
+			for _, o := range all {
+				if !yield(o, nil) {
+					return
+				}
+			}
+		}
+	}
+	err = answer(c, printed(query.Limited(found, c.Int("limit")), answers.OutlierOf), func() (string, error) {
+		return fmt.Sprintf("no device stands out: %s compared", many(int64(compared), "device")), nil
+	})
+	return cmp.Or(err, a.complete())
+}
+
+// outliers returns those of an account, and how many devices were compared.
+func (a *accounts) outliers(i int, q query.OutlierQuestion) (all []query.Outlier, compared int, err error) {
+	s, err := a.open(i)
+	if err != nil {
+		return nil, 0, err
+	}
+	held, err := s.Generations().Holding(a.c.Context, config.File{})
+	if err != nil {
+		return nil, 0, err
+	}
+	if q.Filter.Model != "" {
+		if _, err := modelNamed(held.Config, q.Filter.Model); err != nil {
+			return nil, 0, err
+		}
+	}
+	stated, err := s.enrollments(sas.SealingKey{}).StatedIntervals(a.c.Context)
+	if err != nil {
+		return nil, 0, err
+	}
+	q.Models, q.Pipeline = modelsOf(held.Config), held.Config.Pipelines[0].Name
+	q.Every = func(m schema.Member) time.Duration { return cmp.Or(held.Config.Model(m).Every, stated[m.Enrollment]) }
+	for _, p := range held.Config.Pipelines {
+		q.Windows = append(q.Windows, p.Rollups()...)
+	}
+	var skipped query.Skipped
+	for tenant, err := range outlierTenants(a.c, s.reader()) {
+		if err != nil {
+			return nil, 0, err
+		}
+		q.Scope = query.ScopeOfTenant(tenant)
+		found, n, err := s.reader().Outliers(a.c.Context, q, &skipped)
+		if err != nil {
+			return nil, 0, err
+		}
+		all, compared = append(all, found...), compared+n
+	}
+	return all, compared, unreadable(a.c, skipped)
+}
+
+// outlierTenants yields the tenant that is asked for, or all.
+func outlierTenants(c *cli.Context, f query.Fleet) iter.Seq2[schema.Tenant, error] {
+	if !c.IsSet("tenant") {
+		return f.Devices().Tenants(c.Context)
+	}
+	return func(yield func(schema.Tenant, error) bool) {
+		tenant := schema.Tenant(c.String("tenant"))
+		yield(tenant, knownTenant(c, f.Devices(), tenant))
+	}
+}
+
+// outlierQuestion reads the flags.
+func outlierQuestion(c *cli.Context) (q query.OutlierQuestion, err error) {
+	if c.NArg() > 0 {
+		return q, usagef(c, "--outliers compares many devices: name no DEVICE")
+	}
+	for _, other := range []string{"prefix", "where", "raw", "tail", "row-key", "states", "gaps", "latest", "rate",
+		"window", "from", "to", "last"} {
+		if c.IsSet(other) {
+			return q, usagef(c, "--outliers and --%s exclude each other", other)
+		}
+	}
+	if c.IsSet("tenant") {
+		if _, err := schema.ParseTenant(c.String("tenant")); err != nil {
+			return q, usagef(c, "--tenant: %v", err)
+		}
+	}
+	if c.IsSet("by") {
+		if q.By, err = schema.ParseBy(c.String("by")); err != nil {
+			return q, usagef(c, "--by: %v", err)
+		}
+	}
+	if q.Filter, err = queryFilter(c); err != nil {
+		return q, err
+	}
+	if q.Sensors, err = sensorsOf(c); err != nil {
+		return q, err
+	}
+	q.Now = time.Now()
+	return q, checkAnswer(c)
+}

@@ -1,0 +1,135 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables/schema"
+	"furrow/worker/outliers"
+	"furrow/worker/query"
+)
+
+// Outliers are the devices of a tenant whose means of a sensor stand out from those of the devices of their site and
+// model; furrow help outliers. Of a site with fewer than six devices, none is compared.
+type Outliers struct {
+	Compared int  `json:"compared"`       // devices with enough neighbours
+	Some     bool `json:"some,omitempty"` // there are more devices than can be read at once
+	// at most 20, the greatest score first
+	Devices []MeanOutlier `json:"devices"`
+}
+
+// A MeanOutlier is a device whose mean stands out.
+type MeanOutlier struct {
+	Device     string  `json:"device"`
+	Site       string  `json:"site,omitempty"`
+	Count      int64   `json:"count"`
+	Mean       float64 `json:"mean"`
+	Median     float64 `json:"median"` // of the means of the neighbours
+	Score      float64 `json:"score"`  // distance of both, in spreads
+	Neighbours int     `json:"neighbours"`
+}
+
+const (
+	maxOutliers = 20
+	// outlierPages limits the pages that are read to compare devices: a day of 120,000 or a month of 3,900. Of a
+	// larger tenant, some devices of each month are read.
+	outlierPages = 120
+	outlierAge   = 5 * time.Minute
+)
+
+// A deviceMean is what a device has measured in a period.
+type deviceMean struct {
+	count int64
+	sum   float64
+}
+
+// outliers compares the devices of a tenant.
+func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) (Outliers, Read, error) {
+	window, any := rs.accounts.Configured().windowNear(schema.Daily)
+	if !any {
+		return Outliers{Devices: []MeanOutlier{}}, Read{}, nil
+	}
+	key := fmt.Sprintf("%q %s %s", of.Tenant, of.Span, of.Sensors)
+	return rs.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {
+		means := map[schema.DeviceID]*deviceMean{}
+		ask := query.Question{Span: of.Span, Window: window, Sensors: of.Sensors}
+		homes, missing := rs.accounts.spreadFor(&ask, of.Tenant, outlierPages)
+		out.Some = missing
+		for b, err := range query.Readable(rs.accounts.rollups(ctx, ask, of.Tenant, homes), new(query.Skipped)) {
+			if errors.Is(err, query.ErrMore) {
+				out.Some = true
+				continue
+			}
+			if err != nil {
+				return out, err
+			}
+			if means[b.Device] == nil {
+				means[b.Device] = &deviceMean{}
+			}
+			means[b.Device].count += b.Sensors[0].Count
+			means[b.Device].sum += b.Sensors[0].Sum
+		}
+		out.compare(means, rs.accounts.index)
+		return out, nil
+	})
+}
+
+// spreadFor returns some homes of a tenant for a question where it has too many devices to read all with so many pages;
+// nil: all are asked for.
+func (as *Accounts) spreadFor(ask *query.Question, tenant schema.Tenant, pages int) (homes []homeIn, missing bool) {
+	of, _ := as.index.only(string(tenant))
+	windows := int(ask.Span.Length() / time.Duration(ask.Window))
+	days := max(1, int(ask.Span.Length()/(24*time.Hour)))
+	if as.index.total(of)*windows <= (pages-days)*1000 {
+		return nil, false
+	}
+	ask.Pages = 1
+	return as.index.spread(tenant, of, max(1, pages/days))
+}
+
+// compare finds the devices that stand out.
+func (out *Outliers) compare(means map[schema.DeviceID]*deviceMean, x *index) {
+	out.Devices = []MeanOutlier{}
+	var all []outliers.Device
+	for id, m := range means {
+		d := x.neighbourhood(string(id), "")
+		d.Sensors = []outliers.Sensor{{Value: m.sum / float64(m.count)}}
+		all = append(all, d)
+	}
+	found := outliers.Find(all)
+	out.Compared = found.Compared
+	for _, o := range found.Outliers[:min(len(found.Outliers), maxOutliers)] {
+		m := means[schema.DeviceID(o.Device)]
+		out.Devices = append(out.Devices, MeanOutlier{o.Device, x.siteOf(o.Device), m.count, o.Value, o.Median, o.Score,
+			o.Neighbours})
+	}
+}
+
+// siteOf returns the site of a device.
+func (x *index) siteOf(id string) string {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if i, known := x.at[id]; known {
+		return x.sites.text(x.devices[i].site)
+	}
+	return ""
+}
+
+// neighbourhood returns a device, and with which others it is compared.
+func (x *index) neighbourhood(id string, by schema.By) outliers.Device {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i, known := x.at[id]
+	if !known {
+		return outliers.Device{ID: id}
+	}
+	return x.neighbours(&x.devices[i], by)
+}
+
+// neighbours returns a device, and with which others it is compared. The lock is held.
+func (x *index) neighbours(d *device, by schema.By) outliers.Device {
+	return outliers.Device{ID: d.id, Class: x.tenants.text(uint32(d.tenant)) + "\n" + x.models.text(uint32(d.model)),
+		Groups: query.Neighbours(x.sites.text(d.site), labelsOf(d.labels), by)}
+}
