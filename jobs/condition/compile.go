@@ -37,6 +37,10 @@ func (c *Condition) compile(n ast.Node) (eval, error) {
 		return c.binary(n)
 	case *ast.BuiltinNode:
 		return c.call(n)
+	case *ast.CallNode:
+		if name, is := n.Callee.(*ast.IdentifierNode); is && name.Value == "distance" {
+			return c.distance(n)
+		}
 	}
 	return nil, fmt.Errorf("%s cannot be part of a condition", n)
 }
@@ -226,7 +230,8 @@ func (c *Condition) in(left eval, n ast.Node) (eval, error) {
 // call compiles abs(number) and lower(text).
 func (c *Condition) call(n *ast.BuiltinNode) (eval, error) {
 	if len(n.Arguments) != 1 || n.Name != "abs" && n.Name != "lower" {
-		return nil, fmt.Errorf("%s is not known in conditions; there are abs(number) and lower(text)", n.Name)
+		return nil, fmt.Errorf("%s is not known in conditions; there are abs(number), lower(text) and "+
+			"distance(lat, lon, lat, lon)", n.Name)
 	}
 	of, err := c.compile(n.Arguments[0])
 	if err != nil {

@@ -3,6 +3,7 @@
 //	oil > 190 and quality == "good"
 //	action == nil && mass_of_contents == nil
 //	state in ["open", "ajar"] or labels.class startsWith "fry"
+//	distance(lat, lon, 57.15, -2.09) > 500
 //
 // It is written as github.com/expr-lang/expr is, and has the part of it that takes a bounded time and knows no clock.
 // A name is a sensor: a number, a text, or nil where the reading does not have it. labels.NAME is a label of the

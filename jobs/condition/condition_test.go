@@ -7,10 +7,13 @@ import (
 	"testing"
 )
 
-// row has the sensors oil (191.5), mode ("open"), door (true) and zero (0), and the label class.
+// row has the sensors oil (191.5), mode ("open"), door (true) and zero (0), and the label class; and the position of
+// Aberdeen, with labels that have that of Edinburgh.
 func row() Row {
-	values := map[string]Value{"oil": Number(191.5), "mode": Text("open"), "door": truth(true), "zero": Number(0)}
-	return Row{Sensor: func(name string) Value { return values[name] }, Labels: map[string]string{"class": "Fryer"}}
+	values := map[string]Value{"oil": Number(191.5), "mode": Text("open"), "door": truth(true), "zero": Number(0),
+		"lat": Number(57.1497), "lon": Number(-2.0943)}
+	return Row{Sensor: func(name string) Value { return values[name] }, Labels: map[string]string{"class": "Fryer",
+		"lat": "55.9533", "lon": "-3.1883"}}
 }
 
 func TestConditionsOnARow(t *testing.T) {
@@ -36,6 +39,20 @@ func TestConditionsOnARow(t *testing.T) {
 		"abs(-oil) * 2 == 383":                     true,
 		"7 % 4 == 3":                               true,
 		"true":                                     true,
+		// Aberdeen and Edinburgh are 148 km apart, and half of the equator is 20,015 km long.
+		"distance(lat, lon, 57.1497, -2.0943) < 1":                     true,
+		"distance(lat, lon, 55.9533, -3.1883) > 148000":                true,
+		"distance(lat, lon, 55.9533, -3.1883) < 150000":                true,
+		"distance(lat, lon, labels.lat, labels.lon) > 148000":          true,
+		"distance(lat, lon) > 148000 and distance(lat, lon) < 150000":  true,
+		"distance(zero, zero, zero, 180) > 20015000":                   true,
+		"distance(zero, 180, zero, -180) < 1":                          true,
+		"distance(90, 0, 90, 77) < 1":                                  true,
+		"distance(lat, lon, 91, 0) == nil":                             true,
+		"distance(lat, gone, 55, -3) == nil":                           true,
+		"distance(lat, lon, labels.class, -3) == nil":                  true,
+		"distance(lat, lon, gone, gone) > 0":                           false,
+		"distance(lat, lon, 0, 0) < 0 or distance(lat, lon, 0, 0) > 0": true,
 		// What is absent, or of another type.
 		"gone == nil":                   true,
 		"oil == nil":                    false,
@@ -106,14 +123,16 @@ func TestWrongConditionsAreExplained(t *testing.T) {
 		"labels == nil": "labels alone; want one of them, as in labels.class",
 		"data.oil > 3": "data.oil; only labels have members, as in labels.class: nested values are sensors, " +
 			"their names joined by _",
-		"now() > 3":                 "now is not known in conditions; there are abs(number) and lower(text)",
-		"all([1], # > 0)":           "all is not known in conditions; there are abs(number) and lower(text)",
+		"now() > 3":                 "now is not known in conditions; there are abs(number), lower(text) and distance(lat, ",
+		"all([1], # > 0)":           "all is not known in conditions; there are abs(number), lower(text) and distance(lat, ",
 		"oil in 1..3":               `in 1..3; want a list, as in state in ["open", "ajar"]`,
 		`mode matches oil`:          "matches oil; want a regular expression in quotes",
 		`mode matches "("`:          "matches \"(\": error parsing regexp: missing closing ): `(`",
 		"oil ** 2 > 3":              "operator ** is not known in conditions",
 		"let x = 1; x > 0":          "let x = 1; x > 0 cannot be part of a condition",
 		strings.Repeat("x", 1001):   "the condition has 1001 bytes; want at most 1000",
+		"distance(oil) > 3":         "distance takes two points, as in distance(lat, lon, 57.15, -2.09), or one",
+		"distance(lat, lon, 57, 2)": "distance(lat, lon, 57, 2) is no condition",
 		"frobnicate(oil) > 3":       "frobnicate(oil) cannot be part of a condition",
 		`mode == "open" ? 1 : zero`: `mode == "open" ? 1 : zero cannot be part of a condition`,
 	} {

@@ -334,6 +334,15 @@ func TestConditionHoldsUntilAReadingSaysOtherwise(t *testing.T) {
 	b.want("left-open opened 5m0s (action is opened)", "left-open closed 8m0s")
 }
 
+// TestDeviceLeavesWhereItBelongs has a device that is first carried 300 m, and then 1.1 km from its place.
+func TestDeviceLeavesWhereItBelongs(t *testing.T) {
+	b := newBench(t, rule("taken", &Condition{Where: where(t, "distance(lat, lon) > 500")}))
+	b.member.Labels = map[string]string{"lat": "57.15", "lon": "-2.09"}
+	b.run(at("9m"), sample(at("1m"), "lat", 57.1527, "lon", -2.09), sample(at("2m"), "lat", 57.16, "lon", -2.09),
+		sample(at("3m"), "oil", 190), sample(at("4m"), "lat", 57.15, "lon", -2.09))
+	b.want("taken opened 2m0s (lat is 57.16, lon is -2.09)", "taken closed 4m0s")
+}
+
 func TestStuckNeedsReadings(t *testing.T) {
 	b := newBench(t, rule("stuck", &Stuck{Sensor: "h", For: time.Hour}))
 	b.run(at("1m"), sample(at("0s"), "h", 40))
