@@ -237,10 +237,10 @@ func (x *index) record(in uint16, r *schema.Device, surely bool) (changed bool) 
 		d.flags |= isRevoked
 	}
 	d.lat, d.lon = 0, 0
-	if p := r.Position; p != nil && math.Abs(p.Lat) <= 90 && math.Abs(p.Lon) <= 180 {
-		d.flags |= isPlaced
-		d.lat, d.lon = p.Lat, p.Lon
+	if p := r.Position; p != nil {
+		d.place(p.Lat, p.Lon)
 	}
+	x.follow(d)
 	moved := d.lat != was.lat || d.lon != was.lon
 	if moved || d.flags&isPlaced != was.flags&isPlaced {
 		x.placed++
@@ -308,7 +308,42 @@ func (x *index) values(d *device, all []latest.Value) (changed bool) {
 		}
 		changed = true
 	}
+	if was := *d; changed && x.follow(d) && (d.lat != was.lat || d.lon != was.lon || d.flags != was.flags) {
+		x.placed++
+	}
 	return changed
+}
+
+// follow moves a device to where its newest values are, if its model says which of them tell that, and reports whether
+// it does. The lock is held.
+func (x *index) follow(d *device) bool {
+	meant := x.meant[d.model]
+	if meant == nil || meant.Position == (fold.Position{}) {
+		return false
+	}
+	lat, lon := d.value(x.sensor(meant.Position.Lat)), d.value(x.sensor(meant.Position.Lon))
+	return lat.tells() && lon.tells() && d.place(lat.number, lon.number)
+}
+
+// sensor returns the number of a sensor; one that no value has for an unknown one. The lock is held.
+func (x *index) sensor(name string) uint16 {
+	if number, known := x.sensors.number[name]; known {
+		return uint16(number)
+	}
+	return maxSensors
+}
+
+// tells reports whether a value is a number that can be trusted. v may be nil.
+func (v *value) tells() bool { return v != nil && v.flags&(isText|isDoubtful) == 0 }
+
+// place puts a device on the map, unless that is nowhere on earth.
+func (d *device) place(lat, lon float64) bool {
+	if !(math.Abs(lat) <= 90 && math.Abs(lon) <= 180) {
+		return false
+	}
+	d.flags |= isPlaced
+	d.lat, d.lon = lat, lon
+	return true
 }
 
 func (d *device) value(sensor uint16) *value {

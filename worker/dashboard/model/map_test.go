@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/fold"
 	"furrow/jobs/latest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -298,4 +299,39 @@ func TestIntervalsAreProposedFromWhatArrives(t *testing.T) {
 	if got := x.proposals(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+}
+
+// TestDeviceIsWhereItSaysThatItIs has the position of the record until readings tell another one, also where the record
+// is read again, and never one that is nowhere on earth.
+func TestDeviceIsWhereItSaysThatItIs(t *testing.T) {
+	s := New(Config{Accounts: make([]Account, 1)})
+	x := s.Accounts.index
+	x.meantOf = func(uint16, schema.Member) *fold.Sensors {
+		return &fold.Sensors{Position: fold.Position{Lat: "lat", Lon: "lon"}}
+	}
+	month := schema.Month{Year: 2026, Month: 11}
+	record := schema.Device{ID: "van", Tenant: "t", Month: month, Position: &schema.Position{Lat: 1, Lon: 2}}
+	sends := func(values ...latest.Value) {
+		x.newest(0, schema.LatestPartition{Tenant: "t", Month: month}, []query.Newest{{Device: "van", Values: values}})
+	}
+	is := func(when string, lat, lon float64) {
+		t.Helper()
+		m := s.Maps.mapAt(MapQuery{Zoom: 3}, time.Now())
+		if len(m.Devices) != 1 || m.Devices[0].Lat != lat || m.Devices[0].Lon != lon {
+			t.Errorf("%s it is at %+v; want %v, %v", when, m.Devices, lat, lon)
+		}
+	}
+	at := time.Now()
+	x.records(0, []schema.Device{record})
+	is("at first", 1, 2)
+	sends(numberAt(at, "lat", 57), numberAt(at, "speed", 3))
+	is("with half a position", 1, 2)
+	sends(numberAt(at, "lon", -2))
+	is("with a position", 57, -2)
+	x.records(0, []schema.Device{record})
+	is("after its record was read again", 57, -2)
+	sends(numberAt(at.Add(time.Second), "lat", 58))
+	is("later", 58, -2)
+	sends(numberAt(at.Add(2*time.Second), "lat", 98))
+	is("with a position that is nowhere", 58, -2)
 }
