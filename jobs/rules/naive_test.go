@@ -221,6 +221,17 @@ func naiveSilence(s script, span int, says func(told) bool) (said []string) {
 
 func (r told) found() int { return r.at + r.late }
 
+func (r told) sample(at tables.Ticks) fold.Sample {
+	var pairs []any
+	if r.x != nil {
+		pairs = append(pairs, "x", *r.x)
+	}
+	if r.y != "" {
+		pairs = append(pairs, "y", r.y)
+	}
+	return sample(at, pairs...)
+}
+
 // random returns a script of some minutes. Readings come in the order of their times, perhaps late.
 func random(r *rand.Rand, late bool) script {
 	s := script{end: 300 + r.IntN(300)}
@@ -259,14 +270,7 @@ func (s script) play(b *bench) (said []string) {
 	for _, job := range s.jobs {
 		var own []fold.Sample
 		for ; len(rest) > 0 && rest[0].found() <= job; rest = rest[1:] {
-			var pairs []any
-			if rest[0].x != nil {
-				pairs = append(pairs, "x", *rest[0].x)
-			}
-			if rest[0].y != "" {
-				pairs = append(pairs, "y", rest[0].y)
-			}
-			own = append(own, sample(second(rest[0].at), pairs...))
+			own = append(own, rest[0].sample(second(rest[0].at)))
 		}
 		for ; len(own) > 3; own = own[2:] { // a job folds a portion at a time
 			b.rows(second(job), own[:2]...)
