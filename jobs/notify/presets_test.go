@@ -198,7 +198,7 @@ func takePagerDuty(r *http.Request, body map[string]any) (string, error) {
 }
 
 // serve returns a tool's server, and the texts that it was told.
-func (a tool) serve(t *testing.T) (url string, texts func() []string) {
+func (a tool) serve(t *testing.T, form form) (url string, texts func() []string) {
 	var mu sync.Mutex
 	var all []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -210,6 +210,9 @@ func (a tool) serve(t *testing.T) (url string, texts func() []string) {
 		said := ""
 		if err == nil && len(text) > a.size {
 			err = fmt.Errorf("a body of %d bytes", len(text))
+		}
+		if err == nil {
+			err = conforms(any(body), form)
 		}
 		if err == nil {
 			said, err = a.take(r, body)
@@ -236,7 +239,7 @@ func TestToolsTakeWhatTheirPresetsSend(t *testing.T) {
 	for name, a := range tools() {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
-			url, texts := a.serve(t)
+			url, texts := a.serve(t, published()[name])
 			hook := a.hook(f, url)
 			n := f.notifier(f.client, notify.Target{Name: "team", Kind: &hook, GroupBy: []string{"rule"},
 				GroupWait: time.Second})
@@ -286,7 +289,7 @@ func TestToolsTakeWhatTheirPresetsSend(t *testing.T) {
 func TestTestOfAPresetShowsNoSecret(t *testing.T) {
 	for name, a := range tools() {
 		f := newFixture(t)
-		url, texts := a.serve(t)
+		url, texts := a.serve(t, published()[name])
 		hook := a.hook(f, url)
 		seen, err := f.notifier(f.client, notify.Target{Name: "team", Kind: &hook}).Test(t.Context(), "team", "")
 		if err != nil || len(texts()) != 1 {
