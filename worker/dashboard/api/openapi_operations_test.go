@@ -38,7 +38,7 @@ func operations() []operation {
 				"are in memory. For each thousand devices it takes about eight storage operations: for six " +
 				"windows, and to find devices with rejects, at most twenty of a tenant with one more each. " +
 				"Requests within five minutes share what it reads. Windows are read of at most about 20,000 " +
-				"devices, and at most about 200,000 devices are compared: ask for a tenant.",
+				"devices, and at most about 200,000 devices of 100 tenants are compared: ask for a tenant.",
 			takes:  "tenant site label text state model where byOfOutliers limitOfOutliers",
 			answer: model.OutlierList{},
 			tagged: true,

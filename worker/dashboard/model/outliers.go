@@ -47,6 +47,7 @@ const (
 	recentAge   = 5 * time.Minute  // of windows and rejects, which storage is asked for
 	foundAge    = 15 * time.Second // of what is found by newest values, which are in memory
 	mostAtATime = 200_000          // devices that are compared for one answer
+	mostTenants = 100              // of these devices
 	// comparedPages limits the pages of windows that are read for one answer: all of 20,000 devices.
 	comparedPages = 120
 )
@@ -84,15 +85,17 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 		tenants = slices.DeleteFunc(tenants, func(t Tenant) bool { return t.Tenant != q.Tenant })
 	}
 	for i, t := range tenants {
-		if devices += t.Devices; i > 0 && devices > mostAtATime {
+		if devices += t.Devices; i > 0 && devices > mostAtATime || i == mostTenants {
 			tenants, devices, out.Some = tenants[:i], devices-t.Devices, true
 			break
 		}
 	}
+	own := oa.accounts.index.ofTenants()
 	found, reads := make([]tenantOutliers, len(tenants)), make([]Read, len(tenants))
 	err = each(ctx, len(tenants), func(ctx context.Context, i int) (err error) {
 		pages := comparedPages * tenants[i].Devices / max(1, devices)
-		found[i], reads[i], err = oa.ofTenant(ctx, schema.Tenant(tenants[i].Tenant), q.By, max(2, pages))
+		name := tenants[i].Tenant
+		found[i], reads[i], err = oa.ofTenant(ctx, schema.Tenant(name), own[name], q.By, max(2, pages))
 		return err
 	})
 	if err != nil {
@@ -119,7 +122,7 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 
 // ofTenant finds those of a tenant.
 func (oa *OutlierAnswers) ofTenant(
-	ctx context.Context, tenant schema.Tenant, by schema.By, pages int,
+	ctx context.Context, tenant schema.Tenant, devices []int32, by schema.By, pages int,
 ) (tenantOutliers, Read, error) {
 	key := fmt.Sprintf("%q %s", tenant, by)
 	return oa.found.get(ctx, key, foundAge, func(ctx context.Context) (tenantOutliers, error) {
@@ -138,7 +141,7 @@ func (oa *OutlierAnswers) ofTenant(
 			return tenantOutliers{}, err
 		}
 		x, configured := oa.accounts.index, oa.accounts.Configured()
-		found := outliers.Find(x.compared(tenant, by, oa.accounts.now(), recent.Recent, rejects))
+		found := outliers.Find(x.compared(devices, by, oa.accounts.now(), recent.Recent, rejects))
 		out := tenantOutliers{compared: found.Compared, some: recent.some}
 		for _, o := range found.Outliers {
 			out.all = append(out.all, query.Outlier{Outlier: o, Tenant: tenant, Site: schema.Site(x.siteOf(o.Device)),
@@ -183,17 +186,27 @@ func (as *Accounts) rejecting(ctx context.Context, tenant schema.Tenant) (map[sc
 	return rejects, err
 }
 
-// compared returns what of the devices of a tenant is compared.
-func (x *index) compared(
-	tenant schema.Tenant, by schema.By, now uint32, recent *query.Recent, rejects map[schema.DeviceID]int,
-) (all []outliers.Device) {
-	of, known := x.only(string(tenant))
+// ofTenants returns the positions of the devices of each tenant.
+func (x *index) ofTenants() map[string][]int32 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	all := map[string][]int32{}
 	for i := range x.devices {
+		tenant := x.tenants.text(uint32(x.devices[i].tenant))
+		all[tenant] = append(all[tenant], int32(i))
+	}
+	return all
+}
+
+// compared returns what of some devices of a tenant is compared.
+func (x *index) compared(
+	devices []int32, by schema.By, now uint32, recent *query.Recent, rejects map[schema.DeviceID]int,
+) (all []outliers.Device) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, i := range devices {
 		d := &x.devices[i]
-		state := d.state(now)
-		if !known || !of.includes(d.tenant) || state == Revoked || state == Unheard {
+		if state := d.state(now); state == Revoked || state == Unheard {
 			continue
 		}
 		one := x.neighbours(d, by)
