@@ -234,3 +234,32 @@ func withoutNames(body, name string) string {
 	}
 	return body
 }
+
+// TestMistypedTenantIsNotFound, as on the command line, and a person's own tenant is known before it has devices.
+func TestMistypedTenantIsNotFound(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 4, Config{Loopback: true})
+	g.run(t, 4)
+	viewer, new := g.add(t, "root", schema.Viewer, ""), g.add(t, "nora", schema.Viewer, "northwind")
+	for _, address := range []string{"map", "stream", "overview", "sensors", "devices", "devices?format=csv", "query",
+		"query?window=newest", "incidents", "incidents?state=closed", "reports?window=1h", "archive", "verify", "costs",
+		"retention"} {
+		u := must.Have(url.Parse("/v1/" + address))(t)
+		q := u.Query()
+		q.Set("tenant", "contosso")
+		u.RawQuery = q.Encode()
+		wantProblem(t, u.String(), g.as(viewer, u.String()), "not-found")
+		if address == "map" || address == "overview" || address == "devices" || address == "query?window=newest" {
+			if w := g.as(new, "/v1/"+address); w.Code != http.StatusOK {
+				t.Errorf("%s for somebody whose tenant has no devices: %d %s", address, w.Code, w.Body)
+			}
+		}
+	}
+	for _, page := range []string{"/", "/devices", "/incidents"} {
+		w := g.as(viewer, page+"?tenant=contosso")
+		if body := w.Body.String(); w.Code != http.StatusNotFound || !strings.Contains(body, `id="wrong-tenant"`) ||
+			!strings.Contains(body, "There is no tenant") {
+			t.Errorf("%s: %d %s", page, w.Code, body)
+		}
+	}
+}

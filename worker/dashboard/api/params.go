@@ -200,7 +200,10 @@ func (p *Params) parse(name, text string) (err error) {
 			err = errors.New("must be auto, raw, newest, or the size of a window such as 1m, 1h or 1d")
 		}
 	case "span":
-		p.Span, err = text, oneOf(text, SpanNames()...)
+		p.Span = text
+		if span, wrong := parseSpan(text); wrong != nil || span <= 0 {
+			err = errors.New("must be a duration such as 90m, 3h, 7d, 2w or 1y")
+		}
 	case "month":
 		month, wrong := time.Parse("2006-01", text)
 		if p.Month = &month; wrong != nil || month.Year() < 1 {
@@ -315,9 +318,18 @@ func SpanNames() []string { return []string{"10m", "1h", "6h", DefaultSpan, "7d"
 // DefaultSpan is the span of a chart when the request names no time.
 const DefaultSpan = "24h"
 
-// SpanOf returns the length of a span; zero for an empty name.
-func SpanOf(name string) time.Duration {
-	const day = 24 * time.Hour
-	return map[string]time.Duration{"10m": 10 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour, DefaultSpan: day,
-		"7d": 7 * day, "30d": 30 * day, "1y": 365 * day}[name]
+// SpanOf returns the length of a valid span; zero for an empty one.
+func SpanOf(span string) time.Duration {
+	d, _ := parseSpan(span)
+	return d
+}
+
+// parseSpan parses a duration, or a number of years, of 365 days each.
+func parseSpan(text string) (time.Duration, error) {
+	years, are := strings.CutSuffix(text, "y")
+	if !are {
+		return schema.ParseDuration(text)
+	}
+	n, err := parseCount(years, int(schema.MaxDuration/(365*24*time.Hour)))
+	return time.Duration(n) * 365 * 24 * time.Hour, err
 }

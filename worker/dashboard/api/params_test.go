@@ -55,7 +55,9 @@ func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 		"/v1/devices/d/series?from=yesterday":                  "2026-11-21T08:00:00Z",
 		"/v1/devices/d/series?from=-2x":                        "-2h",
 		"/v1/devices/d/series?window=7x":                       "auto, raw",
-		"/v1/devices/d/series?span=2y":                         "1h, 6h",
+		"/v1/devices/d/series?span=2x":                         "3h, 7d, 2w or 1y",
+		"/v1/devices/d/series?span=0":                          "3h, 7d, 2w or 1y",
+		"/v1/devices/d/series?span=900y":                       "3h, 7d, 2w or 1y",
 		"/v1/devices/d/series?span=1h&to=2026-11-21T08:00:00Z": "leave one out",
 		"/v1/devices/d/series?from=2026-11-21T08:00:00Z&to=2026-11-20T08:00:00Z": "swap",
 		"/v1/devices/d/readings?newest=1001":                                     "from 1 to 1000",
@@ -80,6 +82,17 @@ func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 		w := answer(New(nil, []admin.Fleet{{}}, access.Log{}, quiet()), target)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%.80s: %d %s, want %q", target, w.Code, w.Body, want)
+		}
+	}
+}
+
+// TestAnySpanIsTaken asks for spans that no page offers.
+func TestAnySpanIsTaken(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90m": 90 * time.Minute, "3h": 3 * time.Hour, "1d12h": 36 * time.Hour,
+		"2w": 14 * 24 * time.Hour, "3y": 3 * 365 * 24 * time.Hour} {
+		p, err := ParseParams("span="+text, SeriesParams())
+		if q := p.Series("d", time.Now()); err != nil || q.To.Sub(q.From) != want {
+			t.Errorf("span=%s: %v to %v, %v", text, q.From, q.To, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -92,6 +93,12 @@ func ProblemOf(err error) *Problem {
 	}
 	if q, ok := errors.AsType[*model.QueryError](err); ok {
 		return badParam(q.Param, q.Detail)
+	}
+	if t, ok := errors.AsType[*model.TenantError](err); ok {
+		p := NewProblem(NotFound, "Tenant not found",
+			fmt.Sprintf("There is no tenant %s. A new one can take a minute to appear.", quote(t.Tenant)))
+		p.Param = "tenant"
+		return p
 	}
 	switch {
 	case errors.Is(err, model.ErrWholeFleet):

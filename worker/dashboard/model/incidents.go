@@ -72,7 +72,9 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 	if err != nil {
 		return Export{}, err
 	}
-	q.Tenant = scoped(ctx, q.Tenant)
+	if q.Tenant, err = is.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return Export{}, err
+	}
 	cursor, after := is.accounts.cursorFor("incidents", within(ctx), q.Asked), ""
 	if q.After != "" {
 		if after, err = cursor.place(q.After); err != nil {

@@ -49,7 +49,9 @@ func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, er
 	if err != nil {
 		return DeviceList{}, read, err
 	}
-	q.Tenant = scoped(ctx, q.Tenant)
+	if q.Tenant, err = ls.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return DeviceList{}, read, err
+	}
 	if err := ls.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
 		return DeviceList{}, read, ofParam("sensor", err)
 	}

@@ -30,8 +30,8 @@ type mark struct {
 
 // Live returns a map and what follows its changes.
 func (ms *Maps) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
-	q.Tenant = scoped(ctx, q.Tenant)
 	m, _, err := ms.Map(ctx, q)
+	q.Tenant = scoped(ctx, q.Tenant)
 	l := &Live{maps: ms, query: q}
 	l.takeMap(m)
 	return l, m, err

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -36,7 +35,9 @@ func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 	if err != nil {
 		return Map{}, read, err
 	}
-	q.Tenant = scoped(ctx, q.Tenant)
+	if q.Tenant, err = ms.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return Map{}, read, err
+	}
 	if err := ms.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
 		return Map{}, read, ofParam("sensor", err)
 	}
@@ -109,12 +110,12 @@ func (x *index) only(tenant string) (tenantFilter, bool) {
 	return tenantFilter{tenant: uint16(i)}, ok
 }
 
-// tenantFor returns the tenant whose devices answer a question about asked, which is empty for all. It is ErrUnknown
-// where ctx may not see that tenant, or it has no devices.
+// tenantFor returns the tenant whose devices answer a question about asked, which is empty for all. It is a TenantError
+// where ctx may not see that tenant, or no device belongs to it. A person's own tenant need not have any.
 func (x *index) tenantFor(ctx context.Context, asked string) (string, error) {
 	tenant := scoped(ctx, asked)
-	if _, known := x.only(tenant); !known {
-		return "", fmt.Errorf("tenant %s: %w", asked, ErrUnknown)
+	if _, known := x.only(tenant); !known && tenant != within(ctx) {
+		return "", &TenantError{asked}
 	}
 	return tenant, nil
 }

@@ -34,7 +34,9 @@ func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
 	if err != nil {
 		return Overview{}, err
 	}
-	f.Tenant = scoped(ctx, f.Tenant)
+	if f.Tenant, err = ms.accounts.index.tenantFor(ctx, f.Tenant); err != nil {
+		return Overview{}, err
+	}
 	if err := ms.sensors.checkFilter(f, ""); err != nil {
 		return Overview{}, err
 	}

@@ -24,6 +24,14 @@ var (
 	ErrNoIncident = fmt.Errorf("incident: %w", ErrUnknown)
 )
 
+// A TenantError means that there is no such tenant, or that whoever asks may not see it.
+type TenantError struct{ Tenant string }
+
+func (e *TenantError) Error() string { return fmt.Sprintf("tenant %s: %v", e.Tenant, ErrUnknown) }
+
+// Unwrap returns ErrUnknown.
+func (*TenantError) Unwrap() error { return ErrUnknown }
+
 // A QueryError says what is wrong with a query and what is allowed.
 type QueryError struct {
 	Detail string

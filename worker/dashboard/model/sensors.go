@@ -79,6 +79,9 @@ func (c *Census) List(ctx context.Context, tenant string) (Sensors, Read, error)
 	if err != nil {
 		return Sensors{}, read, err
 	}
+	if _, err := c.accounts.index.tenantFor(ctx, tenant); err != nil {
+		return Sensors{}, read, err
+	}
 	return Sensors{Sensors: append([]Sensor{}, c.OfTenant(ctx, tenant)...)}, read, nil
 }
 

@@ -60,7 +60,9 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	if err != nil {
 		return Export{}, err
 	}
-	q.Tenant = scoped(ctx, q.Tenant)
+	if q.Tenant, err = fr.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return Export{}, err
+	}
 	if err := fr.sensors.checkMeasured(q); err != nil {
 		return Export{}, err
 	}
