@@ -112,7 +112,23 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 	if both != 16 {
 		t.Errorf("the windows of all tenants have %d readings, want 16", both)
 	}
-	var counts, queried, charted, reported []int64
+	seen := map[string]bool{}
+	after = "" // a row a part
+	for n := 0; n == 0 || after != "" && n < 30; n++ {
+		part := answer[model.FleetReadings](t, root, "/v1/readings?from=-24h&limit=1&after="+url.QueryEscape(after))
+		for _, r := range part.Rows {
+			if at := r.Device + " " + r.Row; seen[at] {
+				t.Errorf("%s comes twice", at)
+			} else {
+				seen[at] = true
+			}
+		}
+		after = part.Next
+	}
+	if len(seen) != 16 {
+		t.Errorf("the parts have %d readings, want 16", len(seen))
+	}
+	var counts, queried, charted, reported, wide []int64
 	for _, v := range tenants {
 		var raw, buckets, points, groups int64
 		for _, d := range []string{"d0000", "d0001", "d0002", "d0003"} {
@@ -120,6 +136,8 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 				raw += int64(len(answer[model.Readings](t, v, "/v1/devices/"+d+"/readings?from=-24h").Rows))
 			}
 		}
+		rows := answer[model.FleetReadings](t, v, "/v1/readings?from=-24h&sensors=temperature").Rows
+		wide = append(wide, int64(len(rows)))
 		for _, w := range answer[model.Windows](t, v, "/v1/query?window=1h&from=-24h&sensors=temperature").Rows {
 			buckets += w.Sensors.Map()["temperature"].Count
 		}
@@ -137,6 +155,9 @@ func TestTenantsOfAMovedDeviceShareItsReadings(t *testing.T) {
 		charted, reported = append(charted, points), append(reported, groups)
 	}
 	want := []int64{5, 11}
+	if !slices.Equal(wide, want) {
+		t.Errorf("the readings of all devices are %d, want %d", wide, want)
+	}
 	if !slices.Equal(counts, want) || !slices.Equal(queried, want) || !slices.Equal(reported, want) {
 		t.Errorf("readings %d, by windows %d, in reports %d, want %d", counts, queried, reported, want)
 	}

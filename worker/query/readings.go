@@ -15,7 +15,8 @@ type Reading struct {
 	Row    string       // its RowKey
 	Time   tables.Ticks // of the RowKey; zero where it has none
 	Values []tables.Property
-	Model  *Model // of the device; nil: unknown
+	Model  *Model         // of the device; nil: unknown
+	Member *schema.Member // whose span it is in; nil: unknown
 }
 
 // Read checks the reading as a job does.
@@ -63,10 +64,29 @@ func (f Rows) readingsOf(q Question, m schema.Member) source[Reading] {
 				return Reading{}, false
 			}
 			values := q.valuesAsSent(model, e)
-			r := Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: values, Model: model}
+			r := Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: values, Model: model,
+				Member: &m}
 			return r, len(values) > 0 || len(q.Sensors) == 0
 		})
 	}
+}
+
+// A MemberQuestion asks for the readings of one membership. The scope of its question does not matter.
+type MemberQuestion struct {
+	Question
+	Member schema.Member
+	Rows   Rows // where they are
+}
+
+// ReadingsOf yields the readings of memberships, one after the other, each in row order.
+func ReadingsOf(ctx context.Context, all iter.Seq2[MemberQuestion, error]) iter.Seq2[Reading, error] {
+	return inOrder(ctx, func(yield func(source[Reading], error) bool) {
+		for q, err := range all {
+			if !yield(q.Rows.readingsOf(q.Question, q.Member), err) {
+				return
+			}
+		}
+	}, false)
 }
 
 // holds reports whether the condition holds for a row. It holds for none that is not a reading.

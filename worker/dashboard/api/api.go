@@ -86,6 +86,8 @@ func (a *API) Routes() []Route {
 		{"/v1/devices/{id}/gaps", GapsParams(), a.export(a.gaps)},
 		// For windows, one operation per day and per thousand rows of neighbouring devices.
 		{"/v1/query", QueryParams(), a.export(a.query)},
+		// One operation per device and thousand rows, and one for neighbouring devices.
+		{"/v1/readings", FleetReadingsParams(), a.export(a.fleetReadings)},
 		// For each tenant and partition of the fleet, one operation per period and per thousand rows, and one to find it.
 		{"/v1/reports", ReportParams(), a.export(a.reports)},
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of

@@ -101,6 +101,14 @@ func (a *API) query(r *http.Request, p Params, f answers.Format) (answer model.E
 	return a.model.FleetRows.Windows(r.Context(), q)
 }
 
+func (a *API) fleetReadings(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
+	q, err := p.Fleet(f, time.Now())
+	if err != nil {
+		return answer, err
+	}
+	return a.model.FleetRows.Readings(r.Context(), q)
+}
+
 func (a *API) reports(r *http.Request, p Params, f answers.Format) (model.Export, error) {
 	return a.model.Reports.List(r.Context(), p.Reports(f, time.Now()))
 }

@@ -120,6 +120,20 @@ func operations() []operation {
 			answer: either{"QueryAnswer", model.Windows{}, model.Newest{}},
 			rows:   []any{answers.SensorWindows{}, answers.NewestValues{}},
 		},
+		{route: "/v1/readings", id: "fleetReadings",
+			summary: "Rows that many devices have written",
+			about: "The devices that tenant, site, label, text, state, prefix and devices select: rows of a former " +
+				"tenant by what the device was when it left that tenant. They come by tenant, month of deployment and " +
+				"device, and for each device the oldest first, with their values as the device's model understands them. " +
+				"An answer reads at most 1,000,000 rows, one storage operation per device and thousand. Where there is " +
+				"more, next continues: over all parts, each row that exists throughout comes once. JSON lines, CSV and " +
+				"Arrow have a line for each row or sensor. A part ends at the latest after about 4 MiB or 5 seconds, " +
+				"perhaps without rows: go on while there is next, which is in the header Furrow-Next, too.",
+			takes: "tenant site label text state prefix devices sensorsOfReadings from to span after limit format model " +
+				"whereOfReadings",
+			answer: model.FleetReadings{},
+			rows:   []any{answers.Reading{}},
+		},
 		{route: "/v1/reports", id: "reports",
 			summary: "What the devices of tenants, of their sites or with the values of a label have measured " +
 				"together",

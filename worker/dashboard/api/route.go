@@ -38,10 +38,10 @@ func SeriesParams() []string  { return []string{"sensor", "from", "to", "window"
 func ReadingsParams() []string {
 	return []string{"from", "to", "span", "newest", "sensors", "where", "after", "limit", "format"}
 }
-func GapsParams() []string { return []string{"from", "to", "span", "format"} }
-func QueryParams() []string {
-	return append(FilterParams(), "prefix", "devices", "sensors", "window", "from", "to", "span", "after", "limit",
-		"format")
+func GapsParams() []string  { return []string{"from", "to", "span", "format"} }
+func QueryParams() []string { return append(FleetReadingsParams(), "window") }
+func FleetReadingsParams() []string {
+	return append(FilterParams(), "prefix", "devices", "sensors", "from", "to", "span", "after", "limit", "format")
 }
 func ReportParams() []string {
 	return []string{"tenant", "by", "site", "label", "sensors", "window", "from", "to", "span", "after", "limit", "format"}

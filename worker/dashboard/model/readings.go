@@ -69,7 +69,8 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 		return Export{}, err
 	}
 	cursor := dr.accounts.cursorFor("readings", within(ctx), q.Device, q.Asked)
-	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To), Rows: new(atomic.Int64)}
+	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To), Rows: new(atomic.Int64),
+		Models: dr.accounts.models()}
 	if q.After != "" {
 		if ask.Span, ask.After, err = cursor.rows(q.After); err != nil {
 			return Export{}, err
@@ -81,47 +82,63 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
 	}
-	m := &measuring{reader: dr, member: o.member, q: q, where: rowCondition{decider: dr.decider, where: q.Where}, ask: ask,
-		cursor: cursor, units: dr.accounts.Configured().units(), out: &out.Extent}
+	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: dr.decider, where: q.Where}, limit: q.Limit,
+		whole: q.Newest > 0, rowsRead: ask.Rows, out: &out.Extent,
+		read: func(ctx context.Context) iter.Seq2[query.Reading, error] { return dr.read(ctx, o.member, q, ask) },
+		next: func(last query.Reading) string { return cursor.textOfRow(ask.Span, last.Row) }}
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
 		Row: answers.Reading{}, Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
+}
+
+func (dr *DeviceRows) read(
+	ctx context.Context, m schema.Member, q ReadingsQuery, ask query.Question,
+) iter.Seq2[query.Reading, error] {
+	a := dr.accounts.accountOf(m.Device)
+	if q.Newest > 0 {
+		ask.Limit = q.Newest
+		return a.fleet.Rows().Tail(ctx, a.anyPipeline(), ask)
+	}
+	if len(q.Sensors) == 0 && q.Where == nil {
+		ask.Limit = q.Limit + 1 // to see whether there is more
+	}
+	return a.fleet.Rows().Readings(ctx, ask)
 }
 
 func spanOf(from, to time.Time) query.Span {
 	return query.Span{From: tables.TicksOf(from), To: tables.TicksOf(to)}
 }
 
-// measuring reads one part of an answer of Readings.
+// measuring reads one part of an answer with rows that devices have written.
 type measuring struct {
-	reader *DeviceRows
-	member schema.Member
-	q      ReadingsQuery
-	where  rowCondition
-	ask    query.Question
-	cursor cursor
-	units  *query.Model
-	out    *Extent
+	sensors  []string // none: all
+	where    rowCondition
+	limit    int
+	whole    bool // it has no other parts
+	rowsRead *atomic.Int64
+	out      *Extent
+	read     func(context.Context) iter.Seq2[query.Reading, error]
+	next     func(last query.Reading) string // the cursor after a row
 }
 
 func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := m.out.metered(ctx, m.ask.Rows)
+	ctx, end := m.out.metered(ctx, m.rowsRead)
 	defer end()
-	model, last, n := &query.Model{Sensors: m.reader.accounts.sensorsOf(m.member)}, "", 0
+	last, n := query.Reading{}, 0
 	for r, err := range m.read(ctx) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		if m.q.Newest == 0 && (m.out.Count == int64(m.q.Limit) || n == maxRead || m.where.over() || n > 0 && m.out.Ends()) {
-			m.out.Next = m.cursor.textOfRow(m.ask.Span, last)
+		if !m.whole && (m.out.Count == int64(m.limit) || n == maxRead || m.where.over() || n > 0 && m.out.Ends()) {
+			m.out.Next = m.next(last)
 			return
 		}
 		if m.where.over() {
 			yield(nil, ErrSlow)
 			return
 		}
-		n, last = n+1, r.Row
-		row, keep := m.row(ctx, model, r)
+		n, last = n+1, r
+		row, keep := m.row(ctx, r)
 		if ctx.Err() != nil {
 			yield(nil, context.Cause(ctx))
 			return
@@ -136,31 +153,18 @@ func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
 }
 
 // row returns a reading as the model understands it, and whether it is asked for.
-func (m *measuring) row(ctx context.Context, model *query.Model, r query.Reading) (row answers.Reading, keep bool) {
+func (m *measuring) row(ctx context.Context, r query.Reading) (row answers.Reading, keep bool) {
 	reading, err := r.Read()
 	if err != nil {
 		m.out.Unreadable++
 		return row, false
 	}
-	if m.q.Where != nil && !m.where.holds(ctx, model.Row(reading, m.member.Labels)) {
+	if m.where.where != nil && !m.where.holds(ctx, r.Model.Row(reading, r.Member.Labels)) {
 		return row, false
 	}
-	sample, _ := model.Sensors.Sample(reading)
-	r.Model = m.units
-	row = answers.ReadingOf(r, wanted(sample.Values, m.q.Sensors))
-	return row, len(m.q.Sensors) == 0 || len(row.Values) > 0
-}
-
-func (m *measuring) read(ctx context.Context) iter.Seq2[query.Reading, error] {
-	a := m.reader.accounts.accountOf(m.member.Device)
-	if m.q.Newest > 0 {
-		m.ask.Limit = m.q.Newest
-		return a.fleet.Rows().Tail(ctx, a.anyPipeline(), m.ask)
-	}
-	if len(m.q.Sensors) == 0 && m.q.Where == nil {
-		m.ask.Limit = m.q.Limit + 1 // to see whether there is more
-	}
-	return a.fleet.Rows().Readings(ctx, m.ask)
+	sample, _ := r.Model.Sensors.Sample(reading)
+	row = answers.ReadingOf(r, wanted(sample.Values, m.sensors))
+	return row, len(m.sensors) == 0 || len(row.Values) > 0
 }
 
 // wanted returns the values of some sensors, or all where none are named.

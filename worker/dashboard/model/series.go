@@ -269,6 +269,14 @@ func (as *Accounts) sensorsOf(m schema.Member) *fold.Sensors {
 	return as.accountOf(m.Device).sensorsOf(m)
 }
 
+// models returns the meaning of all devices' rows. It is for one answer.
+func (as *Accounts) models() *query.Models {
+	units := as.Configured().units()
+	return &query.Models{Of: func(m schema.Member) *query.Model {
+		return &query.Model{Sensors: as.sensorsOf(m), Unit: units.Unit}
+	}}
+}
+
 func (cs *Charts) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
 	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Outputs().Rollups(ctx, q), &found.skipped)
