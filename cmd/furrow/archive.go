@@ -22,7 +22,7 @@ import (
 func archiveCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "archive",
-		Usage: "List, verify, copy and rewrite the tables of the archive",
+		Usage: "List, download, verify, copy and rewrite the tables of the archive",
 		Description: `The processor archive keeps the readings of each tenant in a Delta table, which polars, DuckDB, pandas, Spark
 and Fabric read, and rollups and reports in others: see furrow help delta.` + examples(
 			"archive list --tenant contoso", "archive verify --from -7d"),
@@ -45,7 +45,7 @@ counts readings twice: read the table, or these files.` +
 			Flags: append(append(fleetFlags(), archiveFlags()...),
 				tableFlag(), listFlags()[0], listFlags()[1]),
 			Action: archiveFiles,
-		}, archiveCopyCommand(), {
+		}, archiveDownloadCommand(), archiveCopyCommand(), {
 			Name:  "verify",
 			Usage: "Count the tables, and compare them with their files and with storage",
 			Description: `Compares the rows of days with those of their files, and with the rows that the fleet has counted in the last days,

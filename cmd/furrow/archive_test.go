@@ -80,6 +80,7 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	f.archivePageShows(lines)
 	f.archiveNotesWhatWaits()
 	f.must("archive verify --readings --files")
+	f.downloads()
 	copied := jsonOf[archiveCopyLine](t, f.must("archive copy --tenant acme --container acme-tables --token 1d --json"))
 	if len(copied) != 1 || copied[0].Written < 20 || !strings.Contains(copied[0].URL, "/acme-tables?") ||
 		!strings.Contains(copied[0].URL, "sp=rl") {

@@ -92,8 +92,10 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	w.stores, w.pages = s, pages
 	d := w.config
 	activity := access.NewLog(s.Tables, s.Names)
-	shown := model.Config{Log: w.log,
-		Accounts: []model.Account{pages.Account(accounts.name(0))}}
+	shown := model.Config{Log: w.log, Accounts: make([]model.Account, len(accounts.where))}
+	if shown.Accounts[0], err = s.withObjects(pages.Account(accounts.name(0))); err != nil {
+		return nil, err
+	}
 	d.Acts = []admin.Fleet{s.acts(w.log)}
 	d.Acts[0].Pipelines = pages.Acting
 	d.Storage = s.Account.Table
@@ -107,7 +109,9 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		acts := other.acts(w.log)
 		acts.Pipelines, acts.Log = later.Acting, &activity // people look for all acts in one log
 		w.others, d.Acts = append(w.others, other), append(d.Acts, acts)
-		shown.Accounts = append(shown.Accounts, later.Account(accounts.name(i)))
+		if shown.Accounts[i], err = other.withObjects(later.Account(accounts.name(i))); err != nil {
+			return nil, err
+		}
 		d.Storage += ", " + other.Account.Table
 	}
 	d.Model = model.New(shown)
@@ -117,6 +121,16 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	d.Version, d.Log = readVersion().Version, w.log
 	served, err := dashboard.New(d)
 	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
+}
+
+// withObjects adds the container of the archive to an account of the dashboard, if there can be one.
+func (s *stores) withObjects(a model.Account) (model.Account, error) {
+	objects, err := s.Objects()
+	if objects != nil {
+		s.keys.used(objects)
+		a.Objects = objects
+	}
+	return a, err
 }
 
 // hooks count what the dashboard reads.

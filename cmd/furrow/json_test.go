@@ -58,7 +58,7 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"access remove": "alice", "model try": "--device pump-7", "device remove": "pump-9 --yes",
 		"token revoke": "--all --yes", "command send": "pump-7 1", "command list": "pump-7",
 		"device desired set": "pump-7 1", "device desired show": "pump-7", "mute add": "--rule hot --until 1h",
-		"archive files": "--tenant acme", "archive copy": "--tenant acme",
+		"archive files": "--tenant acme", "archive copy": "--tenant acme", "archive download": "--tenant acme here",
 		"verify": "--all"}
 	allCommands(func(name string, c *cli.Command) {
 		if others[name] || flagOf(c, "json") == nil {

@@ -97,6 +97,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"archive list"}, "A line for each tenant and day; with `--versions`, for each version of a table.",
 			[]any{archiveLine{}, versionLine{}}},
 		{[]string{"archive files"}, "A line for each file of the table.", []any{archiveFileLine{}}},
+		{[]string{"archive download"}, "One object.", []any{downloadedLine{}}},
 		{[]string{"archive copy"}, "A line for each run.", []any{archiveCopyLine{}}},
 		{[]string{"verify"}, "A line for each device, and one with the sums at the end.",
 			[]any{verify.Device{}, verifiedTotals{}}},

@@ -35,7 +35,7 @@ func (m *Tables) Mirror(
 	}
 	for _, table := range every {
 		for try := range commit.Tries {
-			if err = to.mirror(ctx, m.Store, table.Folder(), &n, progress); !errors.Is(err, errNoObject) &&
+			if err = to.mirror(ctx, m.Store, table.Folder(), &n, progress); !errors.Is(err, ErrNoObject) &&
 				!errors.Is(err, tables.ErrConflict) {
 				break // or a file was cleaned, or a checkpoint was made meanwhile
 			}

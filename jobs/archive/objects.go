@@ -31,7 +31,7 @@ func (s *Store) Put(ctx context.Context, name string, file []byte, on tables.ETa
 // Get returns a blob and its version, which is empty if there is none.
 func (s *Store) Get(ctx context.Context, name string) (content []byte, etag tables.ETag, err error) {
 	got, err := s.container.NewBlobClient(name).DownloadStream(call{KindGet, name}.within(ctx), nil)
-	if err = named(err); errors.Is(err, errNoObject) {
+	if err = named(err); errors.Is(err, ErrNoObject) {
 		return nil, "", nil
 	}
 	if err == nil {
@@ -47,10 +47,22 @@ func (s *Store) Get(ctx context.Context, name string) (content []byte, etag tabl
 	return content, *got.ETag, nil
 }
 
+// Read opens an object, and tells its size.
+func (s *Store) Read(ctx context.Context, name string) (content io.ReadCloser, size int64, err error) {
+	got, err := s.container.NewBlobClient(name).DownloadStream(call{KindGet, name}.within(ctx), nil)
+	if err = named(err); err == nil && got.ContentLength == nil {
+		err = errors.Join(errors.New("storage sent no length"), got.Body.Close())
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %s/%s: %w", KindGet, s.name, name, err)
+	}
+	return got.NewRetryReader(call{KindGet, name}.within(ctx), nil), *got.ContentLength, nil
+}
+
 // size returns how many bytes a blob has; -1: there is none.
 func (s *Store) size(ctx context.Context, name string) (int64, error) {
 	found, err := s.container.NewBlobClient(name).GetProperties(call{KindLook, name}.within(ctx), nil)
-	if err = named(err); errors.Is(err, errNoObject) {
+	if err = named(err); errors.Is(err, ErrNoObject) {
 		return -1, nil
 	}
 	if err == nil && found.ContentLength == nil {
@@ -73,7 +85,7 @@ func condition(on tables.ETag) *blob.ModifiedAccessConditions {
 // Delete deletes a blob, if there is one.
 func (s *Store) Delete(ctx context.Context, name string) error {
 	_, err := s.container.NewBlobClient(name).Delete(call{KindDelete, name}.within(ctx), nil)
-	if err = named(err); err != nil && !errors.Is(err, errNoObject) {
+	if err = named(err); err != nil && !errors.Is(err, ErrNoObject) {
 		return fmt.Errorf("%s %s/%s: %w", KindDelete, s.name, name, err)
 	}
 	return nil

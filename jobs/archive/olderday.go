@@ -135,7 +135,7 @@ func (d *olderDay) open(ctx context.Context, name string) (err error) {
 		return err
 	}
 	d.copied, size, err = d.Store.temporary(ctx, name)
-	if errors.Is(err, errNoObject) {
+	if errors.Is(err, ErrNoObject) {
 		err = fmt.Errorf("%w: it has gone", catalog.ErrStale) // somebody else has taken it over
 	}
 	if err == nil {

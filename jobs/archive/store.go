@@ -116,7 +116,8 @@ func (s *Store) Create(ctx context.Context) error {
 // tables.ErrBusy.
 var ErrNoContainer = errors.New("no such container")
 
-var errNoObject = errors.New("no such object")
+// ErrNoObject says that there is no such object.
+var ErrNoObject = errors.New("no such object")
 
 // named wraps an error of the blob service in one of the errors above, if one fits, and keeps the original.
 func named(err error) error { return service.Read(err, nameOf) }
@@ -127,7 +128,7 @@ func nameOf(f *service.Failure) error {
 	case bloberror.ContainerNotFound, bloberror.ContainerBeingDeleted:
 		return ErrNoContainer
 	case bloberror.BlobNotFound:
-		return errNoObject
+		return ErrNoObject
 	case bloberror.ContainerAlreadyExists, bloberror.BlobAlreadyExists:
 		return tables.ErrExists
 	case bloberror.ConditionNotMet:

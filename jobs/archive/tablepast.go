@@ -136,7 +136,7 @@ func (f *pastFile) open(ctx context.Context, g *readingsMaking) (err error) {
 	f.opened = true
 	size := int64(0)
 	f.copied, size, err = g.Store.temporary(ctx, g.table.Path(&f.File))
-	if errors.Is(err, errNoObject) {
+	if errors.Is(err, ErrNoObject) {
 		return fmt.Errorf("%w: it has gone", catalog.ErrStale)
 	}
 	if err == nil {
@@ -187,7 +187,7 @@ func (p *tablePast) close() error {
 	return errors.Join(errs...)
 }
 
-// temporary copies a blob into a file, which the caller closes and removes. The error may be errNoObject.
+// temporary copies a blob into a file, which the caller closes and removes. The error may be ErrNoObject.
 func (s *Store) temporary(ctx context.Context, name string) (copied *os.File, size int64, err error) {
 	if copied, err = os.CreateTemp("", "furrow-*.parquet"); err != nil {
 		return nil, 0, err
@@ -200,11 +200,10 @@ func (s *Store) temporary(ctx context.Context, name string) (copied *os.File, si
 
 // download copies a blob, and returns its size and its SHA-256 in hexadecimal.
 func (s *Store) download(ctx context.Context, name string, to io.Writer) (size int64, sum string, err error) {
-	got, err := s.container.NewBlobClient(name).DownloadStream(call{KindGet, name}.within(ctx), nil)
+	body, _, err := s.Read(ctx, name)
 	if err != nil {
-		return 0, "", fmt.Errorf("%s: %w", KindGet, named(err))
+		return 0, "", err
 	}
-	body := got.NewRetryReader(call{KindGet, name}.within(ctx), nil)
 	defer body.Close()
 	hash := sha256.New()
 	size, err = io.Copy(io.MultiWriter(to, hash), body)

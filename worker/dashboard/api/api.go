@@ -111,6 +111,13 @@ func (a *API) Routes() []Route {
 		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, model.Read, error) {
 			return m.Archives.OfTenant(r.Context(), p.Archive())
 		})},
+		// One operation per thousand files of the table.
+		{"/v1/archive/files", ArchiveFilesParams(),
+			a.export(func(r *http.Request, p Params, f answers.Format) (model.Export, error) {
+				return m.Archives.Files(r.Context(), p.ArchiveFiles(f))
+			})},
+		// One operation.
+		{"/v1/archive/file", []string{"path"}, a.archiveFile},
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
 		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, model.Read, error) {
 			return m.Verified.Completeness(r.Context(), p.Completeness(time.Now()))

@@ -118,6 +118,12 @@ func (p Params) Archive() model.ArchiveQuery {
 	return model.ArchiveQuery{Tenant: p.Tenant, From: p.From, To: p.To}
 }
 
+// ArchiveFiles returns the query for the files of a table; without days, of all.
+func (p Params) ArchiveFiles(f answers.Format) model.ArchiveFilesQuery {
+	return model.ArchiveFilesQuery{ArchiveQuery: p.Archive(), Table: p.Table, After: p.After, Limit: p.limit(f),
+		Asked: p.Asked}
+}
+
 // Incidents returns the query for incidents; without a time, of all that are kept.
 func (p Params) Incidents(f answers.Format, now time.Time) model.IncidentQuery {
 	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,

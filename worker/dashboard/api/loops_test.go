@@ -45,7 +45,7 @@ func loopOf(t *testing.T, language, end string) string {
 func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 	python := os.Getenv("FURROW_TABLE_READERS")
 	if python == "" {
-		t.Skip("FURROW_TABLE_READERS names a Python that has pandas")
+		t.Skip("FURROW_TABLE_READERS names a Python that has pyarrow")
 	}
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	mux, answered := http.NewServeMux(), 0
@@ -74,15 +74,15 @@ func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 		}
 		t.Logf("%s: %v, %d answers", name, time.Since(began), answered)
 	}
-	run("Python", loopOf(t, "python", "url = ")+fmt.Sprintf(`
+	run("Python", loopOf(t, "python", "readings = ")+fmt.Sprintf(`
 for limit in (1000, 5000, 100000):
-    readings = pandas.concat(rows(%q, limit=limit, format="csv"))
-    print(len(readings), readings["n"].sum())
+    all = table(%q, limit=limit)
+    print(len(all), sum(all["n"].to_pylist()))
 `, url), python, "-")
 	run("Node", loopOf(t, "js", "for await")+fmt.Sprintf(`
 for (const limit of [1000, 5000, 100000]) {
   let n = 0, sum = 0;
-  for await (const row of rows(%q, { limit, format: "jsonl" })) n++, sum += row.n;
+  for await (const row of rows(%q, { limit })) n++, sum += row.n;
   console.log(n, sum);
 }
 `, url), "node", "--input-type=module", "-")

@@ -42,10 +42,11 @@ type operation struct {
 	takes                     string // names of parameters, separated by spaces
 	body                      string // name of a request's schema
 	answer                    any
-	rows                      []any // of an answer in other formats, too
-	events                    []any // of a stream
-	tagged                    bool  // the answer has an ETag
-	conflict                  bool  // it can be refused for what is stored
+	rows                      []any  // of an answer in other formats, too
+	events                    []any  // of a stream
+	tagged                    bool   // the answer has an ETag
+	media                     string // of an answer that is a file
+	conflict                  bool   // it can be refused for what is stored
 }
 
 // either is an answer that is one of two types. A program tells them apart by members that only one of them has.
@@ -140,6 +141,8 @@ func (g *generator) operation(o operation) object {
 		good["content"] = content("text/event-stream", object{"type": "string", "description": g.events(o.events)})
 	case o.rows != nil:
 		good["headers"], good["content"] = extent(), g.formats(o)
+	case o.media != "":
+		good["content"] = content(o.media, object{"type": "string", "format": "binary"})
 	default:
 		good["content"] = content("application/json", g.answer(o.answer))
 	}

@@ -184,6 +184,22 @@ func operations() []operation {
 			answer: model.Archive{},
 			tagged: true,
 		},
+		{route: "/v1/archive/files", id: "archiveFiles",
+			summary: "The Parquet files of a table of the archive as it is now",
+			about: "For tools that cannot read Delta, and without a key of the storage account. Files that left the " +
+				"table are not among them. It takes one storage operation per thousand files. Where there is more, next " +
+				"continues.",
+			takes:  "tenantOfArchiveFiles table fromOfArchiveFiles toOfArchiveFiles after limit format",
+			answer: model.ArchiveFiles{},
+			rows:   []any{model.ArchiveFile{}},
+		},
+		{route: "/v1/archive/file", id: "archiveFile",
+			summary: "A Parquet file of the archive",
+			about: "A file never changes. Who sees the tenant may read it. It takes one storage operation. 404 if it left " +
+				"the table more than a day ago: ask for the files again.",
+			takes: "path",
+			media: "application/vnd.apache.parquet",
+		},
 		{route: "/v1/verify", id: "verify",
 			summary: "What samples of the devices have counted in a month",
 			about: "Where the configuration has a block verify, the scheduler verifies a share of the devices " +

@@ -35,6 +35,8 @@ type Params struct {
 	By      schema.By // what is reported together
 	Period  string
 	Storage string // name of an account of the fleet
+	Table   string // of the archive
+	Path    string // of a file of the archive
 
 	Rule, Severity, Device string
 	States                 []string       // of incidents
@@ -176,6 +178,10 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
 	case "storage":
 		p.Storage = text
+	case "table":
+		p.Table = text
+	case "path":
+		p.Path = text
 	case "period":
 		p.Period, err = text, oneOf(text, model.Periods()...)
 	case "by":

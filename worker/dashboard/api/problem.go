@@ -106,6 +106,9 @@ func ProblemOf(err error) *Problem {
 			"This is about the whole fleet, and you see one tenant of it. The overview has its devices.")
 	case errors.Is(err, model.ErrNoIncident):
 		return NewProblem(NotFound, "Incident not found", "There is no such incident, or retention has deleted it.")
+	case errors.Is(err, model.ErrNoFile):
+		return NewProblem(NotFound, "File not found", "The archive has no such file. /v1/archive/files has the paths of "+
+			"the files that a table has now; those that left it stay for a day.")
 	case errors.Is(err, model.ErrUnknown):
 		return NewProblem(NotFound, "Device or tenant not found",
 			"There is no such device or tenant. A new one can take a minute to appear.")

@@ -53,10 +53,13 @@ func IncidentParams() []string {
 func CostParams() []string      { return []string{"tenant", "month", "window"} }
 func RetentionParams() []string { return []string{"tenant"} }
 func ArchiveParams() []string   { return []string{"tenant", "from", "to"} }
-func VerifyParams() []string    { return []string{"tenant", "month"} }
-func DayParams() []string       { return []string{"sensor", "day"} }
-func SummaryParams() []string   { return append(DayParams(), "period", "by") }
-func TenantsParams() []string   { return []string{"after", "limit"} }
+func ArchiveFilesParams() []string {
+	return append(ArchiveParams(), "table", "after", "limit", "format")
+}
+func VerifyParams() []string  { return []string{"tenant", "month"} }
+func DayParams() []string     { return []string{"sensor", "day"} }
+func SummaryParams() []string { return append(DayParams(), "period", "by") }
+func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {
 	return append(MapParams(), "prefix", "sort", "after", "limit")
 }

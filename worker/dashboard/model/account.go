@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"furrow/jobs/archive"
 	"furrow/jobs/fold"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -28,6 +29,8 @@ type Account struct {
 	Stated func(context.Context) (map[schema.EnrollmentID]time.Duration, error)
 	// DiskFull reports whether the storage takes nothing new because its disk is full. nil: it never is.
 	DiskFull func() bool
+
+	Objects *archive.Store // of the archive; nil: its files are not served
 }
 
 // An account is what the store knows of one.

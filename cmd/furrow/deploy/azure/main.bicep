@@ -43,6 +43,7 @@ var tableDataContributor = '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
 var tableDelegator = '965033a5-c8eb-4f35-b82f-fef460a3606d'
 var queueDataContributor = '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
 var blobDataContributor = 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
+var blobDataReader = '2a2b9908-6ea1-4ae2-8e65-a410df84e7d1'
 var keyVaultSecretsUser = '4633458b-17de-408a-b874-0445c86b69e6'
 
 resource storage 'Microsoft.Storage/storageAccounts@2024-01-01' = {
@@ -107,15 +108,21 @@ resource onAccount 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   }
 ]
 
-// Of blobs, the scheduler and the workers reach the archive alone.
+// Of blobs, apps reach the archive alone: the dashboard sends its files to those who may read them.
+var rolesOnArchive = [
+  { app: 1, role: blobDataContributor }
+  { app: 2, role: blobDataContributor }
+  { app: 3, role: blobDataReader }
+]
+
 resource onArchive 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
-  for app in [1, 2]: {
-    name: guid(archive.id, apps[app], blobDataContributor)
+  for r in rolesOnArchive: {
+    name: guid(archive.id, apps[r.app], r.role)
     scope: archive
     properties: {
-      principalId: identities[app].properties.principalId
+      principalId: identities[r.app].properties.principalId
       principalType: 'ServicePrincipal'
-      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', blobDataContributor)
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', r.role)
     }
   }
 ]
