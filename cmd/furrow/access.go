@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -96,7 +98,25 @@ func accessAdd(c *cli.Context) error {
 		return err
 	}
 	a.Created = tables.TicksOf(time.Now())
-	return errors.Join(err, printToken(c, a, token))
+	sleep(c.Context, access.Pause)
+	if err := errors.Join(err, printToken(c, a, token)); err != nil {
+		return err
+	}
+	return noteNobodyActs(c, s, a)
+}
+
+// noteNobodyActs says that from now on everybody signs in and nobody can act, where that is so.
+func noteNobodyActs(c *cli.Context, s *stores, a schema.Access) error {
+	if a.Role != schema.Viewer {
+		return nil
+	}
+	all, err := access.NewStore(s.Tables, s.Names).All(c.Context)
+	if err != nil || slices.ContainsFunc(all, func(a schema.Access) bool { return a.Role != schema.Viewer }) {
+		return err
+	}
+	_, err = io.WriteString(c.App.ErrWriter, "furrow: everybody signs in now, and nobody can acknowledge, mute or send "+
+		"commands: all who have access are viewers. furrow access add NAME --role operator, or admin, lets somebody act.\n")
+	return err
 }
 
 // accessName returns the single argument.

@@ -66,3 +66,17 @@ func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
 		t.Errorf("before anything was done: %s", errs)
 	}
 }
+
+// TestFirstViewerIsNotedToLeaveNobodyWhoActs, until somebody can.
+func TestFirstViewerIsNotedToLeaveNobodyWhoActs(t *testing.T) {
+	f := newFixture(t)
+	for _, c := range []struct {
+		line  string
+		noted bool
+	}{{"vera --role viewer", true}, {"vic --role viewer --tenant acme", true}, {"olga --role operator", false},
+		{"vito --role viewer", false}} {
+		if _, note := f.both("access add " + c.line); strings.Contains(note, "nobody can acknowledge") != c.noted {
+			t.Errorf("access add %s: %s", c.line, note)
+		}
+	}
+}

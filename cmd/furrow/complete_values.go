@@ -23,13 +23,14 @@ type wordSource func(ctx context.Context, c completion, s *stores, prefix string
 // themselves: see choice.
 func flagSources() map[string]wordSource {
 	return map[string]wordSource{"tenant": tenantWords, "prefix": deviceWords, "after": deviceWords,
-		"enrollment": enrollmentWords, "pipeline": pipelineWords, "sensors": sensorWords, "model": modelWords}
+		"enrollment": enrollmentWords, "pipeline": pipelineWords, "sensors": sensorWords, "model": modelWords,
+		"device": deviceWords, "rule": ruleWords}
 }
 
 // argumentSources complete arguments, by their names in the usage of a command.
 func argumentSources() map[string]wordSource {
 	return map[string]wordSource{"DEVICE": deviceWords, "ENROLLMENT": enrollmentWords, "TARGET": targetWords,
-		"[TARGET]": targetWords}
+		"[TARGET]": targetWords, "RULE": ruleWords, "INCIDENT": incidentWords, "MODEL": modelWords}
 }
 
 // fileWord finds the names that files and directories have in usages.
@@ -167,6 +168,29 @@ func modelWords(ctx context.Context, _ completion, s *stores, _ string) (names [
 		}
 	}
 	return names, nil
+}
+
+func ruleWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
+	held, err := s.Generations().Holding(ctx, config.File{})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range held.Config.Rules {
+		names = append(names, string(r.Name))
+	}
+	return names, nil
+}
+
+// incidentWords are those of incidents that are not closed.
+func incidentWords(ctx context.Context, _ completion, s *stores, _ string) (ids []string, err error) {
+	of := query.IncidentSelector{States: []string{query.IncidentOpen, query.IncidentAcknowledged}, Limit: mostWords}
+	for i, err := range s.reader().Incidents().List(ctx, of) {
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, i.ID.String())
+	}
+	return ids, nil
 }
 
 func targetWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {

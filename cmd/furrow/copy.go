@@ -59,8 +59,10 @@ func copyFleet(c *cli.Context) error {
 	}
 	if w.begin("copying table"); !c.Bool("finish") {
 		all, err := job.Once(c.Context)
-		return w.ended(errors.Join(printPasses(c, all, "Run it again to copy what has changed since, or with --finish."),
-			err), copyAgain)
+		if err == nil {
+			err = printPasses(c, all, "Run it again to copy what has changed since, or with --finish.")
+		}
+		return w.ended(err, copyAgain)
 	}
 	done, err := job.Finished(c.Context)
 	if err != nil {
@@ -68,8 +70,11 @@ func copyFleet(c *cli.Context) error {
 	}
 	if !done {
 		all, err := job.Finish(c.Context)
-		if err := errors.Join(printPasses(c, all, "Both are equal. Start schedulers, workers and endpoint on TO now; "+
-			"readings that still come to FROM follow."), err); err != nil {
+		if err == nil {
+			err = printPasses(c, all, "Both are equal. Start schedulers, workers and endpoint on TO now; "+
+				"readings that still come to FROM follow.")
+		}
+		if err != nil {
 			return w.ended(err, copyAgain)
 		}
 	}

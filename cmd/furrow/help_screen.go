@@ -14,20 +14,24 @@ import (
 func printHelp(w io.Writer, template string, command any) {
 	var b bytes.Buffer
 	cli.HelpPrinterCustom(&b, template, command, nil)
-	_, _ = io.WriteString(w, fitted(b.String())) // cli's own printer reports no error either
+	_, first := command.(*cli.App)
+	_, _ = io.WriteString(w, fitted(b.String(), first)) // cli's own printer reports no error either
 }
 
 // helpIndent begins the lines of a help text below their heading.
 const helpIndent = "   "
 
-// fitted breaks the long lines of a help text: lists beside their first column, and paragraphs as a whole.
-func fitted(help string) string {
+// fitted breaks the long lines of a help text: lists beside their first column, and paragraphs as a whole. On the first
+// screen, commands are in groups.
+func fitted(help string, first bool) string {
 	blocks := strings.Split(help, "\n\n")
 	for i, block := range blocks {
 		title, lines, titled := strings.Cut(block, ":\n")
 		switch {
 		case !titled || strings.HasPrefix(title, " "):
 			blocks[i] = fittedProse(block)
+		case title == "COMMANDS" && first:
+			blocks[i] = title + ":\n" + groupedCommands(fittedList(lines))
 		case strings.HasSuffix(title, "OPTIONS") || title == "COMMANDS":
 			blocks[i] = title + ":\n" + fittedList(lines)
 		case title == "NAME" || title == "DESCRIPTION":
@@ -67,4 +71,40 @@ func fittedList(lines string) string {
 		out = append(out, "")
 	}
 	return strings.Join(out, "\n")
+}
+
+// A commandGroup has the commands of the first screen that belong together, by their names.
+type commandGroup struct{ title, names string }
+
+func commandGroups() []commandGroup {
+	return []commandGroup{
+		{"A fleet on this machine", "up demo simulate storage"},
+		{"Devices", "enrollment device token import model command"},
+		{"Readings", "query rejects verify archive"},
+		{"Incidents", "rule incident mute notify"},
+		{"Operation", "status jobs config rewind audit retention access activity"},
+		{"Copies and costs", "backup restore copy estimate cost"},
+		{"Roles, one by one", "schedule worker sas dashboard deploy health"},
+		{"This program", "completion version"},
+	}
+}
+
+// groupedCommands puts the lines of a list of commands into groups.
+func groupedCommands(list string) string {
+	lines := map[string]string{}
+	last := ""
+	for line := range strings.Lines(list) {
+		if strings.HasPrefix(line, helpIndent) && !strings.HasPrefix(line, helpIndent+" ") {
+			last = strings.Fields(line)[0]
+		}
+		lines[last] += "  " + strings.TrimSuffix(line, "\n") + "\n"
+	}
+	var b strings.Builder
+	for _, g := range commandGroups() {
+		b.WriteString(helpIndent + g.title + "\n")
+		for name := range strings.FieldsSeq(g.names) {
+			b.WriteString(lines[name])
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -271,9 +271,9 @@ func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processo
 	if err := knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))); err != nil {
 		return "", err
 	}
-	if text := selection(c); text != "" {
+	if text := selection(c); text != "" || len(q.Sensors) > 0 {
 		unknown, err := unknownSensors(c, f, q)
-		return fmt.Sprintf("%s has no %s %s%s", q.Scope, what, text, unknown), err
+		return fmt.Sprintf("%s has no %s %s%s", q.Scope, what, cmp.Or(text, "of these sensors"), unknown), err
 	}
 	s := stores{Clients: &roles.Clients{Tables: f.Tables, Names: f.Names}}
 	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
@@ -294,9 +294,17 @@ func selection(c *cli.Context) string {
 	return "that " + strings.Join(flags, ", ") + " let through"
 }
 
-// unknownSensors says which sensors of a condition none of the first hundred devices has; empty: none.
+// mostNamed is how many sensors a note lists.
+const mostNamed = 40
+
+// unknownSensors says which of a question's sensors none of the first hundred devices has, and which they have; empty:
+// they have all.
 func unknownSensors(c *cli.Context, f query.Fleet, q query.Question) (string, error) {
-	if q.Filter.Where == nil {
+	asked := slices.Clone(q.Sensors)
+	if q.Filter.Where != nil {
+		asked = append(asked, q.Filter.Where.Sensors()...)
+	}
+	if len(asked) == 0 {
 		return "", nil
 	}
 	var names []string
@@ -311,10 +319,19 @@ func unknownSensors(c *cli.Context, f query.Fleet, q query.Question) (string, er
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	for _, name := range q.Filter.Where.Sensors() {
-		if len(names) > 0 && !slices.Contains(names, name) {
-			return fmt.Sprintf("; no newest value is of a sensor %q%s", name, didYouMean(name, names, "")), nil
+	for _, name := range asked {
+		if len(names) == 0 || slices.Contains(names, name) {
+			continue
 		}
+		text := fmt.Sprintf("; no newest value is of a sensor %q", name)
+		if near := didYouMean(name, names, ""); near != "" {
+			return text + near, nil
+		}
+		text += ": there are " + strings.Join(names[:min(len(names), mostNamed)], ", ")
+		if more := len(names) - mostNamed; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		return text, nil
 	}
 	return "", nil
 }
@@ -343,9 +360,11 @@ func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) (stri
 	if len(q.Sensors) > 0 {
 		text += " for these sensors"
 	}
-	if chosen := selection(c); chosen != "" {
-		unknown, err := unknownSensors(c, f, q)
-		return text + " " + chosen + unknown, cmp.Or(knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))), err)
+	chosen := selection(c)
+	unknown, err := unknownSensors(c, f, q)
+	if chosen != "" || unknown != "" || err != nil {
+		text = strings.TrimSpace(text+" "+chosen) + unknown
+		return text, cmp.Or(knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))), err)
 	}
 	newest, err := f.Outputs().NewestTime(c.Context, q.Scope)
 	if err == nil && newest > 0 {

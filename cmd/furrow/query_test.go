@@ -360,7 +360,8 @@ func TestUnknownDeviceSuggestsSimilarIDs(t *testing.T) {
 	for id, want := range map[string]string{
 		"contoso:us-1:zz":      "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
 		"contoso:us-1":         "begin with it (--prefix selects all of them): contoso:us-1:a, contoso:us-1:b\n",
-		"Contoso":              "similar IDs: -2:odd, contoso:us-1:a, contoso:us-1:b, contoso:us-2:c, fabrikam:x\n",
+		"Contoso":              "similar IDs: contoso:us-1:a, contoso:us-1:b, contoso:us-2:c\n",
+		"CONTOSO:us-2:C":       "similar IDs: contoso:us-2:c\n",
 		"--prefix=contoso:eu-": "similar IDs: contoso:us-1:a, contoso:us-1:b, contoso:us-2:c\n",
 	} {
 		f.refused(exitFailed, `no device "`+strings.TrimPrefix(id, "--prefix=")+`"`, "query", id)
@@ -381,7 +382,7 @@ func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
 			"rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is from " +
 			f.end.Format(time.RFC3339),
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",
-		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "for these sensors",
+		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": `for these sensors; no newest value is of a sensor "nothing": there are `,
 		"idle":                      "idle has no rollups yet",
 		"idle --raw":                "idle has no readings from",
 		"idle --latest":             "idle is new: it has not sent a reading yet",

@@ -220,22 +220,10 @@ func retentionRun(c *cli.Context) error {
 		"%s; furrow status --pipeline %s shows what they did", run.Time().Format(time.RFC3339), p.Name))
 }
 
-// retentionDryRun prints a line for each tenant.
+// retentionDryRun prints a line for each tenant, and one for each of its other tables with rows that go.
 func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
-	line, own, batch := retentionLine{}, []retentionLine{}, []schema.Member{}
-	end := func() error {
-		if line.Tenant == "" {
-			return nil
-		}
-		err := printLine(c, line, line.text())
-		for _, l := range own {
-			if err == nil && l.Rows > 0 {
-				err = printLine(c, l, l.text())
-			}
-		}
-		own = nil
-		return err
-	}
+	var lines retentionLines
+	var batch []schema.Member
 	flush := func() error {
 		if len(batch) == 0 {
 			return nil
@@ -246,14 +234,7 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 			if err != nil {
 				return err
 			}
-			if r.Member.Tenant != line.Tenant {
-				if err := end(); err != nil {
-					return err
-				}
-				line = retentionLine{Tenant: r.Member.Tenant, Table: retain.ReadingsTable}
-			}
-			line.add(r)
-			own = addOwn(own, r)
+			lines.add(r)
 		}
 		return nil
 	}
@@ -268,34 +249,57 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 		}
 		batch = append(batch, m)
 	}
-	if err := errors.Join(flush(), end()); err != nil {
+	if err := flush(); err != nil {
 		return err
-	}
-	return outdatedDryRun(c, p)
-}
-
-// outdatedDryRun prints a line for each tenant and table with rows that go.
-func outdatedDryRun(c *cli.Context, p *jobs.Pipeline) error {
-	var line retentionLine
-	end := func() error {
-		if line.Rows == 0 {
-			return nil
-		}
-		return printLine(c, line, line.text())
 	}
 	for old, err := range p.Outdated(c.Context, tables.TicksOf(time.Now())) {
 		if err != nil {
 			return err
 		}
-		if old.Tenant != line.Tenant || old.Table != line.Table {
-			if err := end(); err != nil {
-				return err
-			}
-			line = retentionLine{Tenant: old.Tenant, Table: old.Table}
-		}
-		line.Rows += old.Rows
+		lines.of(old.Tenant, old.Table).Rows += old.Rows
 	}
-	return end()
+	return lines.print(c)
+}
+
+// retentionLines are those of a dry run. A tenant's devices come month by month, so it has one line for all of them.
+type retentionLines []*retentionLine
+
+// of returns the line of a table of a tenant.
+func (all *retentionLines) of(t schema.Tenant, table string) *retentionLine {
+	at := slices.IndexFunc(*all, func(l *retentionLine) bool { return l.Tenant == t && l.Table == table })
+	if at < 0 {
+		at = len(*all)
+		*all = append(*all, &retentionLine{Tenant: t, Table: table})
+	}
+	return (*all)[at]
+}
+
+func (all *retentionLines) add(r retain.Retained) {
+	all.of(r.Member.Tenant, retain.ReadingsTable).add(r)
+	for _, t := range r.Own {
+		own := all.of(r.Member.Tenant, t.Table)
+		if own.Rows += t.Rows; t.Rows > 0 {
+			own.Devices++
+		}
+	}
+}
+
+// print prints the lines tenant by tenant, readings first, and the fleet last.
+func (all retentionLines) print(c *cli.Context) error {
+	others := func(is bool) int { return map[bool]int{true: 1}[is] }
+	slices.SortStableFunc(all, func(a, b *retentionLine) int {
+		return cmp.Or(cmp.Compare(others(a.Tenant == ""), others(b.Tenant == "")), cmp.Compare(a.Tenant, b.Tenant),
+			cmp.Compare(others(a.Table != retain.ReadingsTable), others(b.Table != retain.ReadingsTable)))
+	})
+	for _, l := range all {
+		if l.Rows == 0 && l.Table != retain.ReadingsTable {
+			continue
+		}
+		if err := printLine(c, *l, l.text()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *retentionLine) add(r retain.Retained) {
@@ -306,20 +310,6 @@ func (l *retentionLine) add(r retain.Retained) {
 		l.Waiting++
 		l.Why = retainedLineOf(r).Why
 	}
-}
-
-// addOwn adds what goes of the device's other tables to the lines of its tenant.
-func addOwn(all []retentionLine, r retain.Retained) []retentionLine {
-	for _, t := range r.Own {
-		i := slices.IndexFunc(all, func(l retentionLine) bool { return l.Table == t.Table })
-		if i < 0 {
-			i, all = len(all), append(all, retentionLine{Tenant: r.Member.Tenant, Table: t.Table})
-		}
-		if all[i].Rows += t.Rows; t.Rows > 0 {
-			all[i].Devices++
-		}
-	}
-	return all
 }
 
 func (l retentionLine) text() string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -224,4 +225,22 @@ func TestWatermarksOfTheFutureAreLowered(t *testing.T) {
 		t.Errorf("lowered: %+v", lowered)
 	}
 	said(f.must("retention lower-watermarks"), "no watermark lies in the future")
+}
+
+// TestDryRunHasOneLineATenant, although its devices come month by month.
+func TestDryRunHasOneLineATenant(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	writeFile(t, "keep.yaml", keepsTenDays)
+	f.must("config apply keep.yaml")
+	f.createTables()
+	for n, tenant := range []schema.Tenant{"acme", "globex", "acme", "globex"} {
+		d := newDevice(schema.DeviceID(fmt.Sprint("bottle-", n)), tenant, 2026, time.Month(1+n/2))
+		f.add(d, reading(d.ID, time.Now().Add(-time.Hour), 1))
+	}
+	f.must("schedule --once")
+	lines := jsonOf[retentionLine](t, f.must("retention run --dry-run --json"))
+	if len(lines) != 2 || lines[0].Tenant != "acme" || lines[1].Tenant != "globex" {
+		t.Errorf("%+v", lines)
+	}
 }

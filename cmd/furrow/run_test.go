@@ -104,11 +104,39 @@ func TestHelpShowsNoHiddenFlagAndNoKeyOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestFirstScreenHasEveryCommandInAGroup, and each once.
+func TestFirstScreenHasEveryCommandInAGroup(t *testing.T) {
+	_, out, _ := furrow(t.Context(), "--help")
+	_, commands, _ := strings.Cut(out, "COMMANDS:\n")
+	for _, c := range newApp(nil, nil, nil).Commands {
+		if n := strings.Count(commands, "\n     "+c.Name+" "); n != 1 {
+			t.Errorf("%s is there %d times: %s", c.Name, n, commands)
+		}
+	}
+	for _, g := range commandGroups() {
+		if !strings.Contains("\n"+commands, "\n   "+g.title+"\n     ") {
+			t.Errorf("no group %q: %s", g.title, commands)
+		}
+	}
+}
+
+func TestTextFitsANarrowTerminal(t *testing.T) {
+	text := wrappedTo(44, strings.Repeat("as wide as the terminal is ", 9), 10)
+	for i, line := range strings.Split(text, "\n") {
+		if i == 0 {
+			line = strings.Repeat(" ", 10) + line
+		}
+		if len(line) > 44 || len(line) < 30 && i < 5 {
+			t.Errorf("%q has %d columns", line, len(line))
+		}
+	}
+}
+
 func TestHelpKeepsEveryWord(t *testing.T) {
 	long := strings.Repeat("a hundred columns are enough for everybody, ", 4)
 	help := "NAME:\n   f\n\nDESCRIPTION:\n   " + long + "\n   and more\n\n   Examples:\n     f  --x\n\nOPTIONS:\n" +
 		"   --x X [ --x X ]  " + long + "\n   --help, -h       show help\n"
-	got := fitted(help)
+	got := fitted(help, false)
 	words := strings.Fields(strings.Replace(help, " [ --x X ]", "", 1)) // that the library adds to flags that repeat
 	if !slices.Equal(strings.Fields(got), words) {
 		t.Errorf("not every word is kept in\n%s", got)

@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"furrow/cmd/internal/setup"
 )
@@ -29,8 +31,20 @@ func printScreen(c *cli.Context, screen any, text string) error {
 	return err
 }
 
-// screenWidth is the number of columns that text for people takes at most.
-const screenWidth = 100
+// Text for people takes at most screenWidth columns, or those of a narrower terminal down to leastWidth.
+const (
+	screenWidth = 100
+	leastWidth  = 40
+)
+
+// columnsOfScreen returns the number of columns that text for people takes.
+func columnsOfScreen() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return screenWidth // standard output is no terminal
+	}
+	return min(screenWidth, max(leastWidth, width))
+}
 
 // fieldLines formats names and values as indented lines, and leaves out empty values. Long values take several lines.
 func fieldLines(width int, fields [][2]string) string {
@@ -43,15 +57,19 @@ func fieldLines(width int, fields [][2]string) string {
 	return b.String()
 }
 
-// wrapped breaks text between words so that it fits beside an indentation. Words that are too long stay whole.
-func wrapped(text string, indent int) string {
+// wrapped breaks text between words so that it fits on the screen beside an indentation.
+func wrapped(text string, indent int) string { return wrappedTo(columnsOfScreen(), text, indent) }
+
+// wrappedTo breaks text between words so that it fits into columns beside an indentation. Words that are too long stay
+// whole.
+func wrappedTo(width int, text string, indent int) string {
 	var b strings.Builder
 	column := indent
 	for i, word := range strings.Split(text, " ") {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
-		case column+1+n > screenWidth:
+		case column+1+n > width:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
 			column = indent
 		default:

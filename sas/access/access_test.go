@@ -94,7 +94,7 @@ func TestRemovedAndReplacedTokensEndWithinRecent(t *testing.T) {
 		t.Fatal(any, err)
 	}
 	alice, bob := f.add(t, "alice"), f.add(t, "bob")
-	d.age(pause)
+	d.age(Pause)
 	a, found, err := d.Find(t.Context(), alice)
 	if !found || err != nil || a.Name != "alice" {
 		t.Fatalf("a second after it was added: %+v %v %v", a, found, err)
@@ -153,7 +153,7 @@ func (s *slowTable) Do(r *http.Request) (*http.Response, error) {
 // TestSlowReadsForWrongTokensDelayNobody: a read takes longer than the pause between two.
 func TestSlowReadsForWrongTokensDelayNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := &slowTable{takes: pause + 100*time.Millisecond}
+		slow := &slowTable{takes: Pause + 100*time.Millisecond}
 		client := must.Have(tables.Connect(tables.Config{Transport: slow,
 			Account: tables.Account{Name: "x", Key: "eA==", Table: "http://127.0.0.1:1/x"}}))(t)
 		d := &Directory{Store: NewStore(client, schema.Names{})}
@@ -164,7 +164,7 @@ func TestSlowReadsForWrongTokensDelayNobody(t *testing.T) {
 		if reads := slow.reads.Load(); reads != 1 {
 			t.Errorf("20 wrong tokens took %d reads", reads)
 		}
-		time.Sleep(pause)
+		time.Sleep(Pause)
 		var guess sync.WaitGroup
 		guess.Go(func() { d.Find(t.Context(), "wrong") })
 		synctest.Wait()

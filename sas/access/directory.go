@@ -36,8 +36,9 @@ const (
 	readTimeout = 10 * time.Second
 	// patience is how old it may be while storage does not answer.
 	patience = time.Minute
-	// pause is the time between two reads for names and tokens that the copy does not have.
-	pause = time.Second
+	// Pause is the time between two reads for names and tokens that the copy does not have: a token that was added so
+	// long ago is known to every Directory.
+	Pause = time.Second
 )
 
 // Find returns who has a token.
@@ -83,7 +84,7 @@ func (d *Directory) look(
 	if a, found, err = d.search(ctx, maxAge, in); found || err != nil {
 		return a, found, err
 	}
-	return d.search(ctx, pause, in)
+	return d.search(ctx, Pause, in)
 }
 
 // search searches a copy of at most some age.
@@ -149,5 +150,5 @@ func (d *Directory) readTable(ctx context.Context, r *reading) {
 // held.
 func (d *Directory) fresh(age time.Duration) bool {
 	now := time.Now()
-	return now.Sub(d.read) < age || now.Sub(d.asked) < pause && now.Sub(d.read) < patience
+	return now.Sub(d.read) < age || now.Sub(d.asked) < Pause && now.Sub(d.read) < patience
 }

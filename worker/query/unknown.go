@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sort"
@@ -35,26 +36,41 @@ func (e *UnknownError) Error() string {
 // fewNear is the number of IDs that are suggested.
 const fewNear = 5
 
-// unknown returns an UnknownError. It finds the longest known prefix by binary search.
+// unknown returns an UnknownError. It looks for the ID in other cases, too.
 func (f Devices) unknown(ctx context.Context, id string) error {
-	unknown := &UnknownError{ID: id}
-	var failed error
-	lengths := sort.Search(len(id), func(n int) bool {
-		near, err := f.some(ctx, id[:n+1])
-		if failed = err; err != nil || len(near) == 0 {
+	unknown, longest := &UnknownError{ID: id}, 0
+	for _, form := range []string{id, strings.ToUpper(id), strings.ToLower(id)} {
+		length, near, err := f.longestKnown(ctx, form)
+		if err != nil {
+			return err
+		}
+		if length > longest {
+			longest, unknown.Near, unknown.Prefix = length, near, form == id && length == len(id)
+		}
+	}
+	if longest > 0 {
+		return unknown
+	}
+	var err error
+	if unknown.Near, err = f.some(ctx, ""); err != nil {
+		return err
+	}
+	return unknown
+}
+
+// longestKnown returns the length of the longest prefix of an ID that others have, and some of these. It is found by
+// binary search.
+func (f Devices) longestKnown(ctx context.Context, id string) (length int, near []schema.DeviceID, err error) {
+	length = sort.Search(len(id), func(n int) bool {
+		found, failed := f.some(ctx, id[:n+1])
+		if failed != nil || len(found) == 0 {
+			err = cmp.Or(err, failed)
 			return true
 		}
-		unknown.Near = near
+		near = found
 		return false
 	})
-	if failed == nil && lengths == 0 {
-		unknown.Near, failed = f.some(ctx, "")
-	}
-	if failed != nil {
-		return failed
-	}
-	unknown.Prefix = lengths == len(id)
-	return unknown
+	return length, near, err
 }
 
 // some returns the first few IDs with a prefix.
