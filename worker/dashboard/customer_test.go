@@ -49,3 +49,28 @@ func TestCustomerSeesWhatIsTheirs(t *testing.T) {
 		}
 	}
 }
+
+// TestDevicesAreCompared in one chart and one file, as far as somebody may see them.
+func TestDevicesAreCompared(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 4, Config{Loopback: true})
+	g.run(t, 4)
+	all, one := g.add(t, "root", schema.Viewer, ""), g.add(t, "vera", schema.Viewer, "contoso")
+	const page = "/devices/d0000?span=24h&sensor=temperature&against="
+	both := g.as(all, page+"d0001").Body.String()
+	if !strings.Contains(both, "temperature of d0001") || !strings.Contains(both, `value="d0001"`) ||
+		!strings.Contains(both, "series.csv?against=d0001") || strings.Contains(both, "with=temperature") {
+		t.Errorf("the page of two devices: %s", both)
+	}
+	csv := g.as(all, "/devices/d0000/series.csv?window=raw&span=24h&sensor=temperature&against=d0001").Body.String()
+	if strings.Count(csv, "\nd0000,temperature,") != 4 || strings.Count(csv, "\nd0001,temperature,") != 4 {
+		t.Errorf("the file of two devices: %s", csv)
+	}
+	for against, token := range map[string]string{"nosuch": all, "d0001": one} {
+		w := g.as(token, page+against)
+		if body := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(body, "There is no such device") ||
+			strings.Contains(body, "temperature of d0001") {
+			t.Errorf("against %s: %d %s", against, w.Code, body)
+		}
+	}
+}

@@ -27,8 +27,10 @@ type Params struct {
 	Window string
 	Span   string
 	With   []string // other sensors of a chart
-	Day    *schema.Day
-	Month  *time.Time // it is in the month
+
+	Against string // another device of a chart
+	Day     *schema.Day
+	Month   *time.Time // it is in the month
 
 	Devices []string
 	Sensors []string
@@ -99,6 +101,10 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 		values.Del(name)
 	}
 	p.Asked = values.Encode()
+	if p.Against != "" && len(p.With) == MaxWith {
+		return p, badRequest(fmt.Sprintf("A chart has at most %d other lines, and another device is one: leave out a sensor.",
+			MaxWith))
+	}
 	if p.From != nil && p.To != nil && !p.From.Before(*p.To) {
 		return p, badParam("to", "from must be before to: swap them.")
 	}
@@ -178,6 +184,8 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
 	case "storage":
 		p.Storage = text
+	case "against":
+		p.Against, err = text, checkDevice(text)
 	case "table":
 		p.Table = text
 	case "path":

@@ -44,23 +44,29 @@ func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) err
 	return writeCSV(w, r, "devices", rows)
 }
 
-// seriesCSV answers with the points of a chart and of the sensors drawn over it.
+// seriesCSV answers with the points of a chart, of the sensors drawn over it, and of another device.
 func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
 	id, err := api.DeviceID(r)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	sensors := append([]string{p.Sensor}, p.With...)
-	rows := [][]string{{"device", "sensor", "unit", "window", "time", "to", "value", "min", "max", "count"}}
-	for _, sensor := range sensors {
-		q := p.Series(id, now)
+	all := []model.SeriesQuery{p.Series(id, now)}
+	for _, sensor := range p.With {
+		q := all[0]
 		q.Sensor = sensor
+		all = append(all, q)
+	}
+	if p.Against != "" {
+		all = append(all, p.Series(p.Against, now))
+	}
+	rows := [][]string{{"device", "sensor", "unit", "window", "time", "to", "value", "min", "max", "count"}}
+	for _, q := range all {
 		series, _, err := s.c.Model.Charts.Series(r.Context(), q)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, seriesCells(id, series)...)
+		rows = append(rows, seriesCells(q.Device, series)...)
 	}
 	return writeCSV(w, r, id, rows)
 }

@@ -35,7 +35,7 @@ func (s *Site) Routes() []api.Route {
 	}...)
 }
 
-func chartParams() []string { return append(api.SeriesParams(), "with") }
+func chartParams() []string { return append(api.SeriesParams(), "with", "against") }
 
 // A reader reads what a page shows.
 type reader func(*http.Request, api.Params) (Page, model.Read, error)
@@ -169,9 +169,22 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 			return nil, read, err
 		}
 		if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
-			page.Overlays = append(page.Overlays, overlay)
+			page.Overlays, page.With = append(page.Overlays, overlay), append(page.With, sensor)
 		}
 		read = read.And(charted)
+	}
+	if p.Against != "" && p.Against != id {
+		q := p.Series(p.Against, now)
+		q.Sensor, page.Against = page.Sensor(), p.Against
+		other, charted, err := s.c.Model.Charts.Series(r.Context(), q)
+		_, invalid := errors.AsType[*model.QueryError](err)
+		if page.NoOther = invalid || errors.Is(err, model.ErrUnknown); !page.NoOther {
+			if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
+				overlay.Sensor += " of " + p.Against
+				page.Overlays = append(page.Overlays, overlay)
+			}
+			read = read.And(charted)
+		}
 	}
 	q := p.Series(id, now)
 	incidents, found, err := s.c.Model.Incidents.OfDevice(r.Context(), id, q.From, q.To)

@@ -90,7 +90,10 @@ type DevicePage struct {
 	Span     string // as in the address; empty where from and to were given
 	Window   string // as in the address
 	Series   *model.Series
-	Overlays []*model.Series   // other sensors of the same time
+	Overlays []*model.Series   // other sensors of the same time, and then the same sensor of another device
+	With     []string          // the other sensors
+	Against  string            // the other device; empty: none
+	NoOther  bool              // there is no such device, or it does not have the sensor
 	Gaps     *model.RecentGaps // nil: its readings have no numbers, or they could not be read
 	// Incidents are those of the time of the chart, the newest first.
 	Incidents []answers.Incident

@@ -176,8 +176,9 @@ func (p DevicePage) query(timed bool) url.Values {
 		q.Set("from", p.Series.From.UTC().Format(time.RFC3339))
 		q.Set("to", p.Series.To.UTC().Format(time.RFC3339))
 	}
-	for _, o := range p.Overlays {
-		q.Add("with", o.Sensor)
+	q["with"] = slices.Clone(p.With)
+	if !p.NoOther {
+		q.Set("against", p.Against)
 	}
 	return q
 }
@@ -195,9 +196,7 @@ type Comparison struct {
 func (p DevicePage) Comparisons() (all []Comparison) {
 	for _, v := range p.Answer.Latest {
 		if _, isNumber := v.Value.(float64); isNumber && v.Sensor != p.Sensor() {
-			all = append(all, Comparison{v.Sensor, v.Unit, slices.ContainsFunc(p.Overlays, func(o *model.Series) bool {
-				return o.Sensor == v.Sensor
-			})})
+			all = append(all, Comparison{v.Sensor, v.Unit, slices.Contains(p.With, v.Sensor)})
 		}
 	}
 	return all
