@@ -88,6 +88,7 @@ func builtInRoles() map[string]string {
 		"965033a5-c8eb-4f35-b82f-fef460a3606d": "Storage Table Delegator",
 		"974c5e8b-45b9-4653-ba55-5f855dd0fb88": "Storage Queue Data Contributor",
 		"ba92f5b4-2d11-453d-a403-e96b0029c9fe": "Storage Blob Data Contributor",
+		"2a2b9908-6ea1-4ae2-8e65-a410df84e7d1": "Storage Blob Data Reader",
 		"4633458b-17de-408a-b874-0445c86b69e6": "Key Vault Secrets User",
 	}
 }
@@ -111,12 +112,13 @@ func TestBicepGivesTheRolesThatItsReadmeLists(t *testing.T) {
 	give := func(app, variable, to string) {
 		given = append(given, fmt.Sprintf("furrow-%s: %s on %s", apps[app[0]-'0'], names[variable], to))
 	}
-	for _, line := range all(main, `\{ app: (\d), role: (\w+) \}`) {
-		app, role, _ := strings.Cut(line, " ")
-		give(app, role, "the account")
-	}
-	for _, app := range all(all(main, `for app in \[(.*)\]: \{`)[0], `(\d)`) {
-		give(app, "blobDataContributor", "the container of the archive")
+	onArchive := all(main, `(?s)(var rolesOnArchive = \[.*?\n\])`)[0]
+	for to, part := range map[string]string{"the container of the archive": onArchive,
+		"the account": strings.Replace(main, onArchive, "", 1)} {
+		for _, line := range all(part, `\{ app: (\d), role: (\w+) \}`) {
+			app, role, _ := strings.Cut(line, " ")
+			give(app, role, to)
+		}
 	}
 	give(all(main, `guid\(vault\.id, apps\[(\d)\]`)[0], "keyVaultSecretsUser", "the key vault")
 	var listed []string
@@ -134,7 +136,7 @@ func TestBicepGivesTheRolesThatItsReadmeLists(t *testing.T) {
 	if !slices.Equal(short, withoutScopes(given)) {
 		t.Errorf("it gives\n%s\nand help azure lists\n%s", strings.Join(given, "\n"), strings.Join(short, "\n"))
 	}
-	if len(given) != 11 || !slices.Equal(given, listed) {
+	if len(given) != 12 || !slices.Equal(given, listed) {
 		t.Errorf("it gives\n%s\nand README.md lists\n%s", strings.Join(given, "\n"), strings.Join(listed, "\n"))
 	}
 	ofEndpoint := all(main, `(?s)var rolesOfEndpoint = accountKeys \? \[\] : \[(.*?)\n\]`)

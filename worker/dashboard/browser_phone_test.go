@@ -30,6 +30,9 @@ func TestBrowserFitsAPhone(t *testing.T) {
 	b.clicks(`#menu a[href="/devices"]`)
 	b.sees("rows are cards", `(() => { const cells = [...byId("rows").querySelector("tbody tr").cells]; return cells.length > 4 && `+
 		`cells[0].getBoundingClientRect().bottom <= cells[1].getBoundingClientRect().top + 1 && cells[1].dataset.label === "State"; })()`)
+	b.open(at + "/devices/odd-1?span=24h")
+	b.sees("fields of a card keep apart", `(() => { const cells = [...document.querySelectorAll("#incidents tbody td")]; `+
+		`return cells.length > 3 && cells.every((e) => parseFloat(getComputedStyle(e).paddingRight) > 7); })()`)
 	b.open(at + "/devices?site=south&model=south-model")
 	b.sees("the button says how many filters are set", `document.querySelector('[aria-controls="fields"]').textContent === "Filters (2)"`)
 	b.clicks(`[aria-controls="fields"]`)
@@ -45,6 +48,17 @@ func TestBrowserFitsAPhone(t *testing.T) {
 		b.sees(page+" cuts nothing off", `document.documentElement.scrollWidth <= 390 && `+
 			`[...document.querySelectorAll(".rows, main, .top")].every((e) => e.scrollWidth <= e.clientWidth + 1)`)
 	}
+}
+
+// TestBrowserShowsNamesInOneLine on a wide screen, however little room the other columns leave.
+func TestBrowserShowsNamesInOneLine(t *testing.T) {
+	t.Parallel()
+	_, at := newOddFleet(t)
+	b := newBrowser(t)
+	b.must("be narrow", chromedp.Do(b.ctx, chromedp.EmulateViewport(830, 800)))
+	b.open(at + "/devices")
+	b.sees("names are in one line", `(() => { const names = [...document.querySelectorAll("#rows tbody th a")]; `+
+		`return names.length === 4 && names.every((e) => e.offsetHeight < 30); })()`)
 }
 
 // TestBrowserWritesNumbersAsPagesDo has the script format the examples that the pages' tests have.

@@ -42,6 +42,12 @@ func TestCustomerSeesWhatIsTheirs(t *testing.T) {
 		strings.Contains(page, "/retention") {
 		t.Errorf("a viewer's page of the tenant leads to what is not shown: %s", page)
 	}
+	if page = g.as(viewer, "/devices/d0000").Body.String(); strings.Contains(page, `href="/pipelines`) {
+		t.Errorf("a customer's page of a device leads to pipelines: %s", page)
+	}
+	if page = g.as(operator, "/devices/d0000").Body.String(); !strings.Contains(page, `href="/pipelines#live"`) {
+		t.Errorf("an operator's page of a device does not lead to its pipeline: %s", page)
+	}
 	for address, want := range map[string]string{"/pipelines": "This is about the whole fleet",
 		"/incidents/hot~d0000~20260101T000000Z": "There is no such incident", "/devices/d0001": "There is no such device"} {
 		if w := g.as(viewer, address); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), want) {
