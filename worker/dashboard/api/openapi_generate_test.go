@@ -300,8 +300,6 @@ type member struct {
 	owner    reflect.Type
 }
 
-func (m *member) named(other member) bool { return m.name == other.name }
-
 func membersOf(of reflect.Type) (all []member) {
 	for f := range of.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
