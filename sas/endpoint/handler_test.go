@@ -170,7 +170,7 @@ func TestPanicIsAnsweredAndLogged(t *testing.T) {
 
 func TestBodyMayBeAnObjectWithUnknownMembers(t *testing.T) {
 	h, _ := mustNew(t, Config{})
-	for _, body := range []string{"", "{}", ` {"firmware": {"version": [1, 2]}} `, `{"a":"` +
+	for _, body := range []string{"", "{}", "null", ` {"firmware": {"version": [1, 2]}} `, `{"a":"` +
 		strings.Repeat("x", maxBody-8) + `"}`} {
 		if w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(body))); w.Code != 200 {
 			t.Errorf("a body of %d bytes: %s", len(body), w.Body)
