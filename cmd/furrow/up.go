@@ -38,8 +38,8 @@ generation.` + examples(
 				"tables are on the host of --listen; 0 picks three free ports"},
 			allServicesFlag(), azureLimitsFlag(),
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen",
-				Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless " +
-					"--table-url is given"},
+				Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, with the port " +
+					"of --storage-port, unless --table-url is given"},
 			upConcurrencyFlag(),
 			boolFlag("no-worker", "Run no worker in this process"),
 			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard,

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 
 	"furrow/cmd/internal/roles"
@@ -43,7 +45,20 @@ func (h upServer) announce(ctx context.Context, o *tokenService, f *roles.Fleet)
 		return err
 	}
 	noteMaster(h.c, s.MasterKey, s.Data)
+	h.notePorts(s.Table)
 	return printScreen(h.c, s, s.text(h.storageFlag(), len(all) > 0))
+}
+
+// notePorts tells that the Table service may have another port for devices, too, if the endpoint has one.
+func (h upServer) notePorts(table string) {
+	public, _ := url.Parse(h.c.String("public-url")) // checkUp has parsed it
+	_, listens, _ := net.SplitHostPort(h.devices.Addr().String())
+	if public.Host == "" || public.Port() == listens || h.c.IsSet("table-url") || storageDirectory(h.c) == "" {
+		return
+	}
+	fmt.Fprintf(h.c.App.ErrWriter, "note: devices reach the endpoint at another port than that of --listen, and are told "+
+		"to write to %s, with the port that storage has on this machine: if they reach it at another, set "+
+		"--table-url.\n", table)
 }
 
 // storageFlag returns the flag with which other commands find this storage.

@@ -45,6 +45,28 @@ func TestUpOverTLSServesDevicesAndThisMachine(t *testing.T) {
 	u.mustEnd(t)
 }
 
+// TestUpNotesThatStorageMayHaveAnotherPortToo where a proxy or a container's ports stand before the endpoint.
+func TestUpNotesThatStorageMayHaveAnotherPortToo(t *testing.T) {
+	for _, c := range []struct {
+		flags []string
+		notes bool
+	}{
+		{[]string{"--public-url", "https://furrow.example"}, true},
+		{[]string{"--public-url", "https://furrow.example", "--table-url", "https://furrow.example/devices"}, false},
+		{nil, false},
+	} {
+		dir := t.TempDir()
+		u := startUp(t, append(c.flags, "--storage", dir, "--tls", "self-signed", "--no-worker", "--no-dashboard")...)
+		u.mustEnd(t)
+		if notes := strings.Contains(u.stderr.String(), "set --table-url"); notes != c.notes {
+			t.Errorf("%q: it notes %t: %s", c.flags, notes, u.stderr)
+		}
+		if c.notes && !strings.HasPrefix(u.said.Table, "https://furrow.example:") {
+			t.Errorf("devices are told to write to %s", u.said.Table)
+		}
+	}
+}
+
 func TestUpErrorsSayWhatToDo(t *testing.T) {
 	dir := t.TempDir()
 	u := startUp(t, "--storage", dir, "--no-worker")
