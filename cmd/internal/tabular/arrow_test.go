@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime/debug"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -61,16 +62,21 @@ func FuzzArrow(f *testing.F) {
 	whole := streamOf(f)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
+	debug.SetGCPercent(20)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !bytes.HasPrefix(b, []byte(arrowMagic)) {
 			return
 		}
+		before := taken()
 		r, err := Open(bytes.NewReader(b), Options{})
 		for n := 0; err == nil && n < 10_000; n++ {
 			_, err = r.Next()
 			if _, wrong := errors.AsType[*LineError](err); wrong {
 				err = nil
 			}
+		}
+		if grown := taken() - before; grown > 64<<20 {
+			t.Errorf("it takes %d MiB", grown>>20)
 		}
 	})
 }

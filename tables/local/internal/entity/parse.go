@@ -24,6 +24,7 @@ import (
 type Body struct {
 	Partition, Row       string
 	HasPartition, HasRow bool
+	KeyError             error // a key has a type that keys do not have: where the URL has the keys, it is ignored
 	Properties           []Property
 }
 
@@ -88,7 +89,12 @@ func (p *Parser) setKey(b *Body, m *member) error {
 		return nil
 	}
 	if m.kind != '"' || m.about != "" && m.about != "Edm.String" {
-		return Invalid("The value of " + m.name + " must be a string.")
+		err := Invalid("The value of " + m.name + " must be a string.")
+		if m.kind != '"' {
+			return err
+		}
+		b.KeyError = err
+		return nil
 	}
 	isPartition := m.name == "PartitionKey"
 	if isPartition && p.key == string(m.text) && p.key != "" {

@@ -106,6 +106,13 @@ func TestKeysHaveNoOtherType(t *testing.T) {
 	if w := send(t, s, http.MethodPost, "/furrow/rows", typed, nil); w.Code != http.StatusCreated {
 		t.Errorf("%s: %d %s", typed, w.Code, w.Body)
 	}
+	// The keys of an update are those of its URL. Azure's SDK for Python sends them in the body, too, with their types.
+	typed = `{"PartitionKey":"p","PartitionKey@odata.type":"Edm.DateTime","RowKey":"2","RowKey@odata.type":"Edm.Guid"}`
+	for _, method := range []string{http.MethodPut, http.MethodPatch} {
+		if w := send(t, s, method, "/furrow/rows(PartitionKey='p',RowKey='2')", typed, nil); w.Code != http.StatusNoContent {
+			t.Errorf("%s %s: %d %s", method, typed, w.Code, w.Body)
+		}
+	}
 }
 
 // Rust's azure_data_tables always sends the outer end without its last two dashes.

@@ -78,6 +78,9 @@ func parseOperation(method string, p target, h header, body func() (*entity.Body
 	}
 	op.properties = b.Properties
 	if op.kind == insert {
+		if b.KeyError != nil {
+			return nil, b.KeyError
+		}
 		if !b.HasPartition || !b.HasRow {
 			return nil, &wire.Error{Status: 400, Code: "PropertiesNeedValue",
 				Message: "The values are not specified for all properties in the entity."}
