@@ -101,5 +101,8 @@ func cut(text string, at byte) (parts []string) {
 }
 
 func unescaped(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text // a replacer costs more than all else about a line
+	}
 	return strings.NewReplacer(`\,`, ",", `\=`, "=", `\ `, " ").Replace(text)
 }
