@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func writtenBefore(by time.Duration) faults.Func {
 		})
 		answer.Body = io.NopCloser(bytes.NewReader(body))
 		answer.ContentLength = int64(len(body))
-		answer.Header.Del("Content-Length")
+		answer.Header.Set("Content-Length", strconv.Itoa(len(body)))
 		return answer, errors.Join(err, answer.Request.Context().Err())
 	}
 }

@@ -51,6 +51,7 @@ type pipelineStatus struct {
 	BehindSeconds  float64         `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
 	// devices that a job had claimed and not committed when the last run planned
 	Claimed        int64    `json:"claimed"`
+	Resting        int64    `json:"resting"`        // the last run needed not look at them
 	PlannedSeconds *float64 `json:"plannedSeconds"` // since the last run planned; null if none has
 	Held           int64    `json:"held"`
 	Failing        int64    `json:"failing"`
@@ -276,7 +277,7 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 	fleet := s.Fleet()
 	out := pipelineStatus{
 		Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
-		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
+		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed, Resting: fleet.Resting,
 		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects,
 		RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Ahead: fleet.Ahead, ClockAheadSeconds: s.Ahead.Seconds(), Waiting: fleet.Waiting,

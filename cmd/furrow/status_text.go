@@ -138,8 +138,8 @@ func (s pipelineStatus) workText() string {
 	text := fmt.Sprintf("about %s for current runs, %d for catching up (devices far behind, audits, refolds)",
 		many(int64(s.Queue), "message"), s.Catchup)
 	if s.PlannedSeconds != nil {
-		text += fmt.Sprintf("; %s claimed when the last run planned %s ago", many(s.Claimed, "device"),
-			short(time.Duration(*s.PlannedSeconds)*time.Second))
+		text += fmt.Sprintf("; %s claimed and %d resting when the last run planned %s ago", many(s.Claimed, "device"),
+			s.Resting, short(time.Duration(*s.PlannedSeconds)*time.Second))
 	}
 	return text
 }

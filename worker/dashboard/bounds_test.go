@@ -38,7 +38,8 @@ func worst() map[string][]string {
 		"from":   {"0001-01-01", long("9")}, "to": {"9999-12-31", "0001-01-02"}, "span": {"366d", long("9") + "d"},
 		"window": {"1m", "raw", long("9") + "m"}, "day": {"0001-01-01", "9999-12-31", long("9")},
 		"month": {"0001-01", "9999-12", long("9")}, "period": {"month", long("p")}, "by": {"labels." + long("x"), "tenant"},
-		"severity": {long("critical,")}, "rule": {long("r")}, "device": {long("d")}, "storage": {long("s")},
+		"table": {"readings", long("t")}, "path": {"archive/contoso/" + long("p") + ".parquet", long("../")},
+		"against": {"d0001", long("d")}, "severity": {long("critical,")}, "rule": {long("r")}, "device": {long("d")}, "storage": {long("s")},
 	}
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"furrow/tables/azuretest/must"
@@ -13,13 +14,14 @@ import (
 // TestExampleOfTheReferenceWorks asks what the example asks, and reads the answer as it does.
 func TestExampleOfTheReferenceWorks(t *testing.T) {
 	text := must.Have(os.ReadFile("../../cmd/furrow/reference/pages.md"))(t)
-	url := regexp.MustCompile(`url = "http://localhost:\d+(/v1/query\?[^"]*)"`).FindSubmatch(text)
-	if url == nil {
+	asked := regexp.MustCompile(`table\("http://localhost:\d+(/v1/query)", (.*)\)`).FindSubmatch(text)
+	if asked == nil {
 		t.Fatal("the reference has no example")
 	}
+	parameters := strings.NewReplacer(`"`, "", ", ", "&").Replace(string(asked[2]))
 	f := newFixture(t, 4, Config{Loopback: true})
 	f.run(t, 4)
-	w := f.get(string(url[1]))
+	w := f.get(string(asked[1]) + "?format=arrow&" + parameters)
 	r, err := ipc.NewReader(w.Body)
 	if err != nil {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)

@@ -142,9 +142,10 @@ func noRouteTells(t *testing.T, g *guarded, other *modeltest.Fixture) {
 		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque",
 			"absent"}, "sensors": {"torque", "absent"},
 		"devices": {"secret-9", "absent-9"}, "model": {"vault-model", "attic-model"},
-		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "absent"}, "device": inPath["id"]}
+		"where": {"torque != nil", "absent != nil"}, "rule": {"melt", "absent"}, "device": inPath["id"],
+		"against": inPath["id"], "path": {"archive/fabrikam/readings/x.parquet", "archive/nobody-1/readings/x.parquet"}}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
-		"newest", "format", "severity", "by", "period", "month", "storage", "generation"}
+		"newest", "format", "severity", "by", "period", "month", "storage", "generation", "table"}
 	tried := 0
 	for _, route := range g.routes {
 		method, pattern, has := strings.Cut(route.Pattern, " ")

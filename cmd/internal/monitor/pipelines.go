@@ -65,6 +65,8 @@ func figures() []figure {
 			fleet(func(f schema.MonthFigures) int64 { return f.Failing })},
 		{"claims_open", "Devices that were claimed when the fleet was last planned.", gauge,
 			fleet(func(f schema.MonthFigures) int64 { return f.Claimed })},
+		{"devices_resting", "Devices that the last run needed not look at.", gauge,
+			fleet(func(f schema.MonthFigures) int64 { return f.Resting })},
 		{"refolds_open", "Devices that are to be folded again.", gauge,
 			fleet(func(f schema.MonthFigures) int64 { return f.Refolds })},
 		{"devices_ahead", "Devices with a watermark in the future: nothing new of theirs is folded.", gauge,

@@ -17,6 +17,7 @@ type Accounts struct {
 	index *index
 	watch *watch
 	log   *slog.Logger
+	clock func() time.Time // by which devices are silent
 }
 
 // several reports whether the fleet is in several accounts.
@@ -139,5 +140,5 @@ func (as *Accounts) now() uint32 {
 	if !as.complete() {
 		return 0
 	}
-	return uint32(time.Now().Unix())
+	return uint32(as.clock().Unix())
 }

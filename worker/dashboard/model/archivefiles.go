@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path"
 	"strings"
 
 	"furrow/jobs/archive"
@@ -106,16 +107,17 @@ func (ar *Archives) files(
 }
 
 // File opens a file of the archive, and tells its size. It is ErrNoFile for one that ctx may not see.
-func (ar *Archives) File(ctx context.Context, path string) (content io.ReadCloser, size int64, err error) {
+func (ar *Archives) File(ctx context.Context, name string) (content io.ReadCloser, size int64, err error) {
 	only := within(ctx)
-	if only != "" && !strings.HasPrefix(path, delta.Folder(only)+"/") || !strings.HasSuffix(path, ".parquet") {
+	if only != "" && !strings.HasPrefix(name, delta.Folder(only)+"/") || !strings.HasSuffix(name, ".parquet") ||
+		path.Clean(name) != name { // who reads it might take .. for a way out of the folder
 		return nil, 0, ErrNoFile
 	}
 	for _, a := range ar.accounts.all {
 		if a.Objects == nil {
 			continue
 		}
-		content, size, err = a.Objects.Read(ctx, path)
+		content, size, err = a.Objects.Read(ctx, name)
 		if !errors.Is(err, archive.ErrNoObject) && !errors.Is(err, archive.ErrNoContainer) {
 			return content, size, err
 		}

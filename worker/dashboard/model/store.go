@@ -53,7 +53,8 @@ type Store struct {
 func New(c Config) *Store {
 	x, open := newIndex(len(c.Accounts)), &openSet{of: map[tenantIn]*tenantOpen{}}
 	interval := cmp.Or(c.Interval, pollInterval)
-	all := &Accounts{index: x, watch: newWatch(2*interval, len(c.Accounts)), log: cmp.Or(c.Log, slog.Default())}
+	all := &Accounts{index: x, watch: newWatch(2*interval, len(c.Accounts)), log: cmp.Or(c.Log, slog.Default()),
+		clock: time.Now}
 	for i, a := range c.Accounts {
 		one := newAccount(i, a)
 		one.poller = &poller{accounts: all, account: one, open: open, interval: interval, runs: newRunLog(one),
