@@ -382,6 +382,8 @@ func (l *weeks) tell() {
 			if err != nil {
 				continue
 			}
+			rest, stands := schema.RestOf(&e)
+			l.t.Logf("  %s rests: %v %v %v, awake until %v", p.Name, stands, rest.Until.Time(), rest, m.Awake.Time())
 			row, err := tracking.RowOf(e)
 			l.t.Logf("  %s: checkpoint %v, spans %v, uncut %v, settings %s, %+v, %v", p.Name,
 				tables.TicksBefore(row.Last).Time(), row.Spans, row.Uncut.Time(), row.Settings, row.Coverage, err)

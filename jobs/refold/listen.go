@@ -6,15 +6,17 @@ import (
 
 	"furrow/jobs/folding"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // listen looks for rows above the checkpoint of a device that rests because it has no token. Somebody else has written
 // them, with the account's key, or an older release or a clock that was wrong has kept its note from being right. A
-// device job is put for it then: no row waits for longer than the turn of such a look.
+// device job is put for it then: no row waits for longer than the turn of such a look. A full audit looks at
+// those, too, whose next row is not expected yet.
 func (a *auditor) listen(ctx context.Context, d *folding.Device) error {
 	r, turn := d.Row.Was.Rest, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
-	if !a.Rests || d.Err != nil || r.Until == 0 || r.Until != d.Member.Awake ||
-		a.task.Depth != Full && (a.task.Depth != Late || !turn.beyond()) {
+	full, asleep := a.task.Depth == Full, a.task.Depth == Late && r.Until != 0 && r.Until == d.Member.Awake
+	if !a.Rests || d.Err != nil || r == (schema.Rest{}) || !full && !(asleep && turn.beyond()) {
 		return nil
 	}
 	above := tables.Keys{After: d.Row.Last, To: a.now.Add(-time.Minute).String()}

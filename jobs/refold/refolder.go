@@ -61,7 +61,7 @@ type Result struct {
 	Failed  map[schema.Place]error
 	Held    []*folding.Device // other jobs keep them claimed for too long to wait
 	Unended []Unended
-	Unheard []schema.Member // devices that rest, and have rows above their checkpoints: no token can be of them
+	Unheard []schema.Member // devices that rest, and have rows above their checkpoints
 }
 
 // An Unended device has more to refold than one job may do. Another message is to continue.

@@ -39,7 +39,8 @@ func worst() map[string][]string {
 		"window": {"1m", "raw", long("9") + "m"}, "day": {"0001-01-01", "9999-12-31", long("9")},
 		"month": {"0001-01", "9999-12", long("9")}, "period": {"month", long("p")}, "by": {"labels." + long("x"), "tenant"},
 		"table": {"readings", long("t")}, "path": {"archive/contoso/" + long("p") + ".parquet", long("../")},
-		"against": {"d0001", long("d")}, "severity": {long("critical,")}, "rule": {long("r")}, "device": {long("d")}, "storage": {long("s")},
+		"against":  {"d0001", long("d")},
+		"severity": {long("critical,")}, "rule": {long("r")}, "device": {long("d")}, "storage": {long("s")},
 	}
 }
 

@@ -3,6 +3,7 @@ package generations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -41,7 +42,8 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 	awaitProcess(1)
 
 	_, err := newer.Apply(ctx, "b.yaml", text(2), "bob")
-	if !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "worker-1 (version v1.2.3 reads up to format 2)") {
+	who := fmt.Sprintf("worker-1 (version v1.2.3 reads up to format %d)", schema.Format)
+	if !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), who) {
 		t.Errorf("while an older worker lives: %v", err)
 	}
 	offered := must.Have(newer.Offer(ctx, "b.yaml", text(2), "bob"))(t)
@@ -56,7 +58,7 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 
 	raised := must.Have(newer.Apply(ctx, "a.yaml", text(1), "bob"))(t)
 	if !raised.Stored || raised.Holds.Format != schema.Format+1 || !strings.Contains(raised.Holds.Change,
-		"format 2 becomes 3") {
+		fmt.Sprintf("format %d becomes %d", schema.Format, schema.Format+1)) {
 		t.Errorf("the same text again: %+v", raised)
 	}
 	if again := must.Have(newer.Apply(ctx, "a.yaml", text(1), "bob"))(t); again.Stored {
