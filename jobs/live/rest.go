@@ -28,7 +28,8 @@ type Rester struct {
 //	          by storage's clock, as that of a device may be wrong. While it is overdue, runs look at growing steps.
 //
 // Either ends when something is due without a row, or when the membership or the configuration changes. An error in
-// any of this costs time, not rows: audits look above the checkpoint, too.
+// any of this costs time, not rows: audits look above the checkpoint, too. So does a row that storage accepts after the
+// end of its token, within the slack that its clocks have beyond skew.
 func (r *Rester) rest(ctx context.Context, d *folding.Device) error {
 	if r == nil || !mayRest(d) {
 		return nil
