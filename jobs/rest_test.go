@@ -368,7 +368,7 @@ func TestRowsThatNoTokenWroteAreFound(t *testing.T) {
 		n.store(1, at)
 		n.run(at.Add(time.Minute))
 		if found := n.folded == 4; found != said {
-			t.Errorf("whether others write is said: %t; and found in the next run: %t", said, found)
+			t.Errorf("an enrollment says that others write: %t; the next run finds their row: %t", said, found)
 		}
 		if said {
 			continue
