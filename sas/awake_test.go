@@ -76,7 +76,8 @@ func TestADeviceThatIsAlwaysAwakeIsNotedSeldom(t *testing.T) {
 			notes++
 		}
 	}
-	if notes != 1 || len(requests) != 42 {
+	// Tokens end at a full second: where one passes meanwhile, the first note is followed by the one that is hours ahead.
+	if notes < 1 || notes > 2 || len(requests) != 40+2*notes {
 		t.Errorf("%d notes in %d requests: %v", notes, len(requests), requests[:4])
 	}
 	d := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
