@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,8 @@ type operation struct {
 	conflict                  bool   // it can be refused for what is stored
 }
 
-// either is an answer that is one of two types. A program tells them apart by members that only one of them has.
+// either is an answer that is one of two types. Of a choice, Java's clients and those of typescript-fetch lose values or
+// fail, so its schema has the members of both: those that only one has are optional, and tell it from the other.
 type either struct {
 	name string
 	a, b any
@@ -91,7 +93,7 @@ type generator struct {
 
 func renamed(name string) string {
 	if other, is := map[string]string{"Map": "WorldMap", "Record": "DeviceRecord", "Token": "IssuedToken",
-		"Sensors": "SensorList", "Newest": "LatestAnswer", "NewestValues": "LatestValues", "NewestValue": "SensorLatest",
+		"Sensors": "SensorList", "Newest": "LatestAnswer", "NewestValues": "LatestValues", "NewestValue": "LatestValue",
 		"NewestRate": "LatestRate", "Problem": "ProblemDetails", "Tenant": "TenantStatus",
 		"Commands": "DeviceCommands"}[name]; is {
 		return other
@@ -227,12 +229,37 @@ func header(about, kind string) object {
 }
 
 func (g *generator) answer(of any) object {
-	two, is := of.(either)
-	if !is {
-		return g.schema(reflect.TypeOf(of))
+	if two, is := of.(either); is {
+		return g.union(two.name, reflect.TypeOf(two.a), reflect.TypeOf(two.b))
 	}
-	g.schemas[two.name] = object{"oneOf": []object{g.schema(reflect.TypeOf(two.a)), g.schema(reflect.TypeOf(two.b))}}
-	return object{"$ref": "#/components/schemas/" + two.name}
+	return g.schema(reflect.TypeOf(of))
+}
+
+// union adds the schema of what is of one of two types.
+func (g *generator) union(name string, a, b reflect.Type) object {
+	inA, inB := membersOf(a), membersOf(b)
+	properties, required := ordered{}, []string{}
+	for n, m := range slices.Concat(inA, inB) {
+		i := slices.IndexFunc(inA, m.named)
+		j := slices.IndexFunc(inB, m.named)
+		if n >= len(inA) && i >= 0 {
+			continue // of both
+		}
+		schema := g.property(m)
+		switch {
+		case i < 0 || j < 0 || inA[i].of == inB[j].of:
+		case sensorsOf(inA[i].of) != nil:
+			schema["additionalProperties"] = g.union("QueryValue", sensorsOf(inA[i].of), sensorsOf(inB[j].of))
+		default:
+			schema["items"] = g.union("QueryRow", inA[i].of.Elem(), inB[j].of.Elem())
+		}
+		properties = append(properties, orderedMember{m.name, schema})
+		if i >= 0 && j >= 0 && !m.optional && !inB[j].optional {
+			required = append(required, m.name)
+		}
+	}
+	g.schemas[name] = object{"type": "object", "properties": properties, "required": required}
+	return object{"$ref": "#/components/schemas/" + name}
 }
 
 // schema returns that of a type. A struct has one with a name.
@@ -300,6 +327,8 @@ type member struct {
 	owner    reflect.Type
 }
 
+func (m *member) named(other member) bool { return m.name == other.name }
+
 func membersOf(of reflect.Type) (all []member) {
 	for f := range of.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -322,32 +351,10 @@ func (g *generator) property(m member) object {
 	if values := m.field.Tag.Get("enum"); values != "" {
 		schema["enum"] = strings.Fields(values)
 	}
-	about := g.comments.Field(m.owner, m.field.Name)
-	if sensor, is := schema["additionalProperties"].(object); is && len(sensor) == 0 {
-		schema["additionalProperties"] = choiceOf(about)
-	} else if len(schema) == 0 {
-		schema = choiceOf(about)
-	}
-	if about != "" {
+	if about := g.comments.Field(m.owner, m.field.Name); about != "" {
 		schema["description"] = sentence(about)
 	}
 	return schema
-}
-
-// choiceOf returns the schema of what has no type in Go, by its comment: a number or a text, or null. Other comments
-// are about any JSON.
-func choiceOf(about string) object {
-	var kinds []object
-	for _, kind := range []struct{ word, name string }{{"number", "number"}, {"text", "string"}, {"null", "null"}} {
-		if strings.Contains(about, kind.word) {
-			kinds = append(kinds, object{"type": kind.name})
-		}
-	}
-	if len(kinds) < 2 {
-		return object{}
-	}
-	kinds[0]["format"] = "double"
-	return object{"oneOf": kinds}
 }
 
 func sentence(text string) string {
