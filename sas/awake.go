@@ -9,12 +9,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// Notes of until when a device may write. A device that asks again before the last note is long over is awake all the
-// time: its note is for longer than its tokens, so that forty renewals in an hour do not take forty notes.
-const (
-	noteAhead = 2 * time.Hour
-	noteOver  = 10 * time.Minute
-)
+// NoteAhead is how far ahead it is noted that a device may write which asks again before the last note is long over. It
+// is awake all the time: its note is for longer than its tokens, so that forty renewals in an hour do not take forty
+// notes.
+const NoteAhead = 2 * time.Hour
+
+// noteOver is how long a note may be over then.
+const noteOver = 10 * time.Minute
 
 // wake has the membership of a device say until when its tokens let it write, before the last of them is handed out:
 // those of the record count as well, as an earlier release may have issued them. The record of a new device is inserted
@@ -32,7 +33,7 @@ func (i *Issuer) wake(ctx context.Context, d *schema.Device, now time.Time) erro
 		return nil
 	}
 	if d.Noted >= tables.TicksOf(now.Add(-noteOver)) {
-		until = max(until, tables.TicksOf(now.Add(noteAhead)))
+		until = max(until, tables.TicksOf(now.Add(NoteAhead)))
 	}
 	for range tries {
 		m, _, err := i.Registry.member(ctx, *d)

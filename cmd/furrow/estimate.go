@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/estimate"
+	"furrow/tables/schema"
 )
 
 func estimateCommand() *cli.Command {
@@ -22,12 +23,19 @@ func estimateCommand() *cli.Command {
 		Description: `Folds a day of made-up readings with the processors of the configuration, and prints rows, partitions, shards,
 messages, workers, operations and dollars a month, for the fleet and for a device, and which limits of storage
 come close. It needs no storage. Operations agree with what the engine was counted to do within 5 %; polling,
-the time that storage takes and prices of other regions differ from case to case.` + examples(
+the time that storage takes and prices of other regions differ from case to case. Devices that send at another
+interval than a minute are taken to state it, and to keep it: runs look only at those whose next reading has come
+(see furrow help limits). --fresh adds what would make the fleet cheaper, that which saves most first.` + examples(
 			"estimate --devices 1000 --every 1m --sensors 6",
-			"estimate --devices 50000 --every 5m --tenants 40 --months 24 --config furrow.yaml"),
+			"estimate --devices 50000 --every 5m --tenants 40 --months 24 --config furrow.yaml",
+			"estimate --devices 50000 --every 5m --fresh 10m"),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "devices", Required: true, Usage: "`NUMBER` of devices"},
 			durationFlag("every", time.Minute, time.Millisecond, "`TIME` between two readings of a device"),
+			&cli.IntFlag{Name: "at-once", Value: 1, Usage: "`NUMBER` of readings that a device sends in one transaction"},
+			durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife, "`TIME` for which a token is valid"),
+			withDefaultText("no advice", durationFlag("fresh", 0, time.Second,
+				"`TIME` after which a reading should be among the live values")),
 			&cli.IntFlag{Name: "sensors", Value: 6, Usage: "`NUMBER` of numbers in a reading"},
 			&cli.IntFlag{Name: "tenants", Value: 1, Usage: "`NUMBER` of tenants among which devices are divided"},
 			&cli.IntFlag{Name: "months", Value: 1, Usage: "`NUMBER` of months in which devices were deployed: the devices of " +
@@ -38,7 +46,7 @@ the time that storage takes and prices of other regions differ from case to case
 }
 
 func showEstimate(c *cli.Context) error {
-	if err := cmp.Or(between(c, 1, 100_000_000, "devices"), between(c, 1, 1000, "sensors"),
+	if err := cmp.Or(between(c, 1, 100_000_000, "devices"), between(c, 1, 1000, "sensors"), between(c, 1, 100, "at-once"),
 		between(c, 1, 100_000, "tenants"), between(c, 1, 1200, "months")); err != nil {
 		return err
 	}
@@ -50,8 +58,12 @@ func showEstimate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := estimate.Of(estimate.Fleet{Devices: c.Int("devices"), Every: durationOf(c, "every"),
-		Sensors: c.Int("sensors"), Tenants: c.Int("tenants"), Months: c.Int("months")}, configured)
+	fleet := estimate.Fleet{Devices: c.Int("devices"), Every: durationOf(c, "every"), AtOnce: c.Int("at-once"),
+		Token: durationOf(c, "life"), Sensors: c.Int("sensors"), Tenants: c.Int("tenants"), Months: c.Int("months")}
+	e, err := estimate.Of(fleet, configured)
+	if err == nil && c.IsSet("fresh") {
+		e.Advice, err = estimate.Advise(fleet, configured, durationOf(c, "fresh"))
+	}
 	if err != nil {
 		return err
 	}
@@ -93,6 +105,9 @@ func estimateText(e estimate.Estimate) string {
 	fmt.Fprintf(w, "writes of devices\t%s\t%.2f\t\ntokens\t\t%.2f\t\na month's storage\t\t%.2f\t\ntotal\t\t%.2f\t\n"+
 		"for a device\t\t%.4f\t\n", grouped(int64(e.Rows)), c.Writes, c.Tokens, c.Storage, c.Total, c.PerDevice)
 	_ = w.Flush() // writes to memory
+	for _, a := range e.Advice {
+		fmt.Fprintf(&b, "$%s with %s.\n", grouped(int64(a.Total)), a.Change)
+	}
 	for _, l := range e.Limits {
 		if l.Close {
 			fmt.Fprintf(&b, "Close to a limit: %.0f of %.0f %s a second; %s.\n", l.Used, l.Limit, l.What, l.ToDo)

@@ -18,15 +18,20 @@ func TestEstimateOfALargeFleetNamesItsLimits(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(errs)
 	}
-	for _, want := range []string{"--shards 10", "120 of the fleet", "Close to a limit", "several accounts", "total"} {
+	for _, want := range []string{"--shards 10", "120 of the fleet", "Close to a limit", "3 accounts", "total"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
+	}
+	_, out, _ = furrow(t.Context(), "estimate", "--devices", "1000", "--fresh", "5m")
+	if !strings.Contains(out, "$") || !strings.Contains(out, "in one transaction.\n") {
+		t.Errorf("no advice for five minutes:\n%s", out)
 	}
 	for line, want := range map[string]string{
 		"estimate":                            "devices",
 		"estimate --devices 0":                "--devices is 0",
 		"estimate --devices 5 --sensors 1001": "--sensors is 1001",
+		"estimate --devices 5 --at-once 101":  "--at-once is 101",
 		"estimate --devices 5 --config /no":   "/no",
 	} {
 		refused(t, anyFailure, want, line)

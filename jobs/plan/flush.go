@@ -26,6 +26,7 @@ func (pl *plan) fold(ctx context.Context, g group) error {
 	if g.passed > 0 && g.text() <= maxList {
 		b.Only, b.Resting = g.devices, g.passed
 	}
+	pl.unsaved = true
 	if err := pl.sink.Fold(ctx, b); err != nil {
 		return err
 	}
@@ -42,6 +43,7 @@ func (pl *plan) audit(ctx context.Context, g group) error {
 	if pl.sink == nil {
 		return nil
 	}
+	pl.unsaved = true
 	if err := pl.sink.Audit(ctx, Batch{First: g.first, Last: g.last}); err != nil {
 		return err
 	}
@@ -70,7 +72,8 @@ func (pl *plan) saveSometimes(ctx context.Context) error {
 	return pl.progress(ctx)
 }
 
-// progress saves up to which device all are in batches, if that has changed.
+// progress saves up to which device all are in batches, if any batch has been put since, or the lease needs it: devices
+// that rest are as soon passed as read.
 func (pl *plan) progress(ctx context.Context) error {
 	if pl.sink == nil {
 		return nil
@@ -81,12 +84,12 @@ func (pl *plan) progress(ctx context.Context) error {
 			last = after
 		}
 	}
-	if last == pl.saved || last == (schema.Place{}) {
+	if last == pl.saved || last == (schema.Place{}) || !pl.unsaved && time.Since(pl.savedAt) < saveAfter {
 		return nil
 	}
 	if err := pl.sink.Save(ctx, last); err != nil {
 		return err
 	}
-	pl.saved, pl.savedAt = last, time.Now()
+	pl.saved, pl.savedAt, pl.unsaved = last, time.Now(), false
 	return nil
 }

@@ -49,5 +49,6 @@ func (pl *plan) group(ctx context.Context, month schema.Month, kind schema.MarkK
 	if placed, err := commit.Place(ctx, pl.tracking(), op); !placed {
 		return err // nil: somebody else has put one
 	}
+	pl.unsaved = true
 	return pl.sink.Group(ctx, month, kind, t.ID)
 }

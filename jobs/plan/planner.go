@@ -71,6 +71,7 @@ type plan struct {
 	sink    Sink // nil if batches are only counted
 	saved   schema.Place
 	savedAt time.Time
+	unsaved bool // something has been put since
 
 	now     tables.Ticks // of the service, when the page was read
 	month   schema.Month // the current partition

@@ -52,6 +52,11 @@ func (f Fleet) reading(at time.Time) (fold.Sample, tables.Entity) {
 	return s, e
 }
 
+// sent returns when a device sends the reading of a time: with the last of those that go together.
+func (f Fleet) sent(at time.Time) time.Time {
+	return began().Add(at.Sub(began()).Truncate(f.sends()) + f.sends() - f.Every)
+}
+
 // day folds the readings of a day as the pipeline's runs do, from midnight on.
 func (f Fleet) day(p config.Pipeline) (d day, err error) {
 	built, err := p.Build(nil, schema.Names{}, &archive.Store{})
@@ -63,7 +68,7 @@ func (f Fleet) day(p config.Pipeline) (d day, err error) {
 	at := began()
 	for end := at.Add(p.Cadence); !end.After(began().Add(24 * time.Hour)); end = end.Add(p.Cadence) {
 		var samples []fold.Sample
-		for ; at.Before(end); at = at.Add(f.Every) {
+		for ; f.sent(at).Before(end); at = at.Add(f.Every) {
 			s, _ := f.reading(at)
 			samples = append(samples, s)
 		}

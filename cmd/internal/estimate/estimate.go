@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/sas"
 	"furrow/tables/schema"
 	"furrow/worker/price"
 )
@@ -17,6 +18,26 @@ type Fleet struct {
 	Sensors int           // numbers in a reading
 	Tenants int           // each has devices in every month
 	Months  int           // in which devices were deployed, as many in each
+	Token   time.Duration // life of a token; a device asks for the next one when it has readings to send
+	AtOnce  int           // readings that a device sends in one transaction
+}
+
+// sends is the time between two requests of a device that insert readings.
+func (f Fleet) sends() time.Duration { return f.Every * time.Duration(f.AtOnce) }
+
+// stated is whether the enrollment says how often the devices send: a minute is what it says where nobody stated it.
+func (f Fleet) stated() bool { return f.sends() != time.Minute }
+
+// tokens returns how many tokens a device asks for in a month.
+func (f Fleet) tokens() float64 { return float64(price.Month) / float64(max(f.Token, f.sends())) }
+
+// notes returns how often the issuer notes in a month until when a device may write: before each token, or for hours
+// ahead where one token follows the other.
+func (f Fleet) notes() float64 {
+	if f.Token < f.sends() {
+		return f.tokens()
+	}
+	return float64(price.Month) / float64(max(f.Token, sas.NoteAhead))
 }
 
 // PerShard is the number of devices above which a month should have one more shard.
@@ -26,6 +47,8 @@ const PerShard = 5000
 type Estimate struct {
 	Devices      int                `json:"devices"`
 	EverySeconds float64            `json:"everySeconds"` // between two readings of a device
+	TokenSeconds float64            `json:"tokenSeconds"` // life of a token
+	AtOnce       int                `json:"atOnce"`       // readings that a device sends in one transaction
 	Sensors      int                `json:"sensors"`
 	Tenants      int                `json:"tenants"`
 	Months       int                `json:"months"` // in which the devices were deployed
@@ -38,6 +61,7 @@ type Estimate struct {
 	StoredGB     float64            `json:"storedGB"`   // what a month adds, without an archive
 	Limits       []Limit            `json:"limits"`
 	Cost         Cost               `json:"costPerMonth"`
+	Advice       []Advice           `json:"advice,omitempty"`  // with --fresh: changes that make it cheaper, each with those before it
 	Without      []string           `json:"without,omitempty"` // what the configuration has and the estimate does not count
 }
 
@@ -52,8 +76,8 @@ type Pipeline struct {
 
 // A Cost is in US dollars.
 type Cost struct {
-	Writes    float64            `json:"writes"` // of the devices, one request per reading
-	Tokens    float64            `json:"tokens"` // that they ask for, one an hour
+	Writes    float64            `json:"writes"` // of the devices
+	Tokens    float64            `json:"tokens"` // that they ask for
 	Work      float64            `json:"work"`   // of the scheduler and the workers
 	ByKind    map[string]float64 `json:"workByKind"`
 	Storage   float64            `json:"storage"` // of what one month adds, for a month
@@ -65,8 +89,9 @@ type Cost struct {
 // Of estimates a fleet under a configuration.
 func Of(f Fleet, c *config.Config) (e Estimate, err error) {
 	shards := (f.Devices/f.Months + PerShard - 1) / PerShard
-	e = Estimate{Devices: f.Devices, EverySeconds: f.Every.Seconds(), Sensors: f.Sensors, Tenants: f.Tenants,
-		Months: f.Months, Shards: max(1, shards), Operations: map[string]float64{}}
+	e = Estimate{Devices: f.Devices, EverySeconds: f.Every.Seconds(), TokenSeconds: f.Token.Seconds(),
+		AtOnce: f.AtOnce, Sensors: f.Sensors, Tenants: f.Tenants, Months: f.Months, Shards: max(1, shards),
+		Operations: map[string]float64{}}
 	e.Partitions = e.Months * e.Shards
 	e.Rows = float64(f.Devices) * float64(price.Month) / float64(f.Every)
 	_, row := f.reading(began())
@@ -104,17 +129,18 @@ func without(p config.Pipeline) (all []string) {
 	return all
 }
 
-// tokenOperations are those of storage for one token: the policies, the enrollment, the record, and writing it.
-const tokenOperations = 4
-
-// tokenLife is the default.
-const tokenLife = time.Hour
+// What storage is asked for a token: the policies, the enrollment, the record, and writing it. A note reads the
+// membership and changes it.
+const (
+	tokenOperations = 4
+	noteOperations  = 2
+)
 
 func (e *Estimate) cost(f Fleet) {
 	c := Cost{ByKind: map[string]float64{}, Prices: price.Azure()}
-	c.Writes = c.Prices.Operation("tables insert") * e.Rows
-	tokens := float64(f.Devices) * float64(price.Month) / float64(tokenLife)
-	c.Tokens = tokens * tokenOperations * c.Prices.Operation("tables query")
+	c.Writes = c.Prices.Operation("tables insert") * e.Rows / float64(f.AtOnce)
+	asked := f.tokens()*tokenOperations + f.notes()*noteOperations
+	c.Tokens = float64(f.Devices) * asked * c.Prices.Operation("tables query")
 	counted := map[string]int64{}
 	for kind, n := range e.Operations {
 		counted[kind] = int64(math.Round(n))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -47,8 +48,52 @@ type putter struct {
 }
 
 func (p putter) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	if m.Kind == jobs.Audit { // they have a test of their own
+		return nil
+	}
 	p.add("queues put")
 	return p.line.Put(ctx, m, delay)
+}
+
+// A fleet is one pipeline over the devices of a world, and counts what it asks of storage.
+type fleet struct {
+	t     *testing.T
+	world *jobstest.World
+	c     *counted
+	p     *jobs.Pipeline
+	names schema.Names
+}
+
+func newFleet(t *testing.T, devices int, every time.Duration) *fleet {
+	t.Helper()
+	w := jobstest.NewWorldSince(t, 96*time.Hour, devices, 0)
+	f := &fleet{t: t, world: w, c: &counted{all: map[string]float64{}}, names: w.NewFleet(t).Names}
+	client := must.Have(tables.Connect(tables.Config{Account: w.Account, Transport: f,
+		OnOperation: func(_ context.Context, o tables.Operation) { f.c.add("tables " + o.Kind.String()) }}))(t)
+	f.p = must.Have(minutely(t).Pipelines[0].Build(client, f.names, nil))(t)
+	f.p.Every, f.p.Format, f.p.Generation = every, schema.Format, 1
+	return f
+}
+
+// Do has each reading arrive at the time of its row key.
+func (f *fleet) Do(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/"+f.world.Readings+"(") {
+		return answer, err
+	}
+	return jobstest.Arrived(answer)
+}
+
+// send has devices send a reading each at a time.
+func (f *fleet) send(at time.Time, sensors int, devices ...schema.DeviceID) {
+	f.t.Helper()
+	var all []tables.Entity
+	for _, d := range devices {
+		_, e := Fleet{Sensors: sensors}.reading(at)
+		e.PartitionKey = string(d)
+		all = append(all, e)
+	}
+	jobstest.Insert(f.t, f.world.Connect(f.t, nil).Table(f.world.Readings), all...)
 }
 
 // TestEstimateAgreesWithCountedOperations has the engine do runs of three fleets, and counts what it asks of storage.
@@ -57,53 +102,107 @@ func TestEstimateAgreesWithCountedOperations(t *testing.T) {
 	const runs, sensors = 2, 6
 	for _, devices := range []int{15, 60, 130} {
 		t.Run(fmt.Sprint(devices), func(t *testing.T) {
-			w := jobstest.NewWorldSince(t, 48*time.Hour, devices, 0)
-			f := w.NewFleet(t)
-			c := &counted{all: map[string]float64{}}
-			client := must.Have(tables.Connect(tables.Config{Account: w.Account,
-				OnOperation: func(_ context.Context, o tables.Operation) { c.add("tables " + o.Kind.String()) }}))(t)
-			p := must.Have(minutely(t).Pipelines[0].Build(client, f.Names, nil))(t)
-			w.Create(t, f.Names.Runs())
+			f := newFleet(t, devices, 0)
 			began := time.Now().Add(-20 * time.Minute).Truncate(time.Minute)
 			for n := range runs + 1 {
 				if n == 1 { // the first run finds the past, and begins the audits
-					c.all = map[string]float64{}
+					f.c.all = map[string]float64{}
 				}
 				at := began.Add(time.Duration(n) * time.Minute)
-				var all []tables.Entity
-				for _, d := range w.Devices {
-					_, e := Fleet{Sensors: sensors}.reading(at)
-					e.PartitionKey = string(d)
-					all = append(all, e)
-				}
-				jobstest.Insert(t, w.Connect(t, nil).Table(w.Readings), all...)
-				oneRun(t, c, p, client, f.Names, tables.TicksOf(at))
+				f.send(at, sensors, f.world.Devices...)
+				f.run(at)
 			}
-			for kind := range c.all {
-				c.all[kind] /= runs
+			for kind := range f.c.all {
+				f.c.all[kind] /= runs
 			}
-			e := must.Have(Of(Fleet{Devices: devices, Every: time.Minute, Sensors: sensors, Tenants: 2, Months: 1},
-				minutely(t)))(t)
-			mustAgree(t, e.Pipelines[0].Operations, c.all)
+			e := must.Have(Of(Fleet{Devices: devices, Every: time.Minute, Sensors: sensors, Tenants: 2, Months: 1,
+				Token: time.Hour, AtOnce: 1}, minutely(t)))(t)
+			mustAgree(t, e.Pipelines[0].Operations, f.c.all)
 		})
 	}
 }
 
-// oneRun does what the scheduler and the workers do for a slot.
-func oneRun(t *testing.T, c *counted, p *jobs.Pipeline, client *tables.Client, names schema.Names, slot tables.Ticks) {
+// TestEstimateAgreesWithCountedRests has devices that state their interval: each run has a tenth of them to look at.
+func TestEstimateAgreesWithCountedRests(t *testing.T) {
+	t.Parallel()
+	const every, sensors = 10 * time.Minute, 6
+	for _, devices := range []int{30, 200} {
+		t.Run(fmt.Sprint(devices), func(t *testing.T) {
+			f := newFleet(t, devices, every)
+			began := time.Now().Add(-50 * time.Minute).Truncate(10 * time.Minute)
+			for n := range 40 {
+				if n == 20 { // all devices rest, and audits have begun
+					f.c.all = map[string]float64{}
+				}
+				var due []schema.DeviceID
+				for i, d := range f.world.Devices {
+					if i%10 == n%10 {
+						due = append(due, d)
+					}
+				}
+				at := began.Add(time.Duration(n) * time.Minute)
+				f.send(at.Add(-30*time.Second), sensors, due...)
+				f.run(at)
+			}
+			for kind := range f.c.all {
+				f.c.all[kind] /= 20
+			}
+			e := must.Have(Of(Fleet{Devices: devices, Every: every, Sensors: sensors, Tenants: 2, Months: 1,
+				Token: time.Hour, AtOnce: 1}, minutely(t)))(t)
+			mustAgree(t, e.Pipelines[0].Operations, f.c.all)
+		})
+	}
+}
+
+// TestEstimateAgreesWithCountedAudits counts what a day of audits asks of storage.
+func TestEstimateAgreesWithCountedAudits(t *testing.T) {
+	t.Parallel()
+	const devices, every = 12, 10 * time.Minute
+	f := newFleet(t, devices, 0)
+	began := time.Now().Add(-25 * time.Hour).Truncate(time.Hour)
+	for at := began.Add(-70 * time.Hour); at.Before(began.Add(25 * time.Hour)); at = at.Add(every) {
+		f.send(at, 1, f.world.Devices...)
+	}
+	f.run(began)
+	all := map[string]float64{}
+	for n := range 24 {
+		l := &jobstest.Line{}
+		at := tables.TicksOf(began.Add(time.Duration(n+1) * time.Hour))
+		must.Succeed(t, l.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: f.p.Name, Run: at}, 0))
+		for m, _, ok := l.Take(); ok; m, _, ok = l.Take() {
+			f.c.all = map[string]float64{}
+			must.Have(f.p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil }))(t)
+			if m.Kind != jobs.Audit {
+				continue
+			}
+			all["queues put"], all["queues delete"] = all["queues put"]+1, all["queues delete"]+1
+			for kind, n := range f.c.all {
+				all[kind] += n
+			}
+		}
+	}
+	mustAgree(t, audits(Fleet{Devices: devices, Every: every, AtOnce: 1}, 1, minutely(t).Pipelines[0]), all)
+}
+
+// run does what the scheduler and the workers do for a slot.
+func (f *fleet) run(at time.Time) {
+	t, slot := f.t, tables.TicksOf(at)
 	t.Helper()
-	r := worker.Runs{Table: client.Table(names.Runs())}
-	must.Succeed(t, r.Take(t.Context(), schema.Run{Pipeline: p.Name, Slot: slot}))
+	r := worker.Runs{Table: f.p.Client.Table(f.names.Runs())}
+	must.Succeed(t, r.Take(t.Context(), schema.Run{Pipeline: f.p.Name, Slot: slot}))
 	l := &jobstest.Line{}
-	put := c.put(l)
-	must.Succeed(t, put.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: slot}, 0))
-	must.Succeed(t, r.MarkEnqueued(t.Context(), schema.Run{Pipeline: p.Name, Slot: slot}, slot))
+	put := f.c.put(l)
+	must.Succeed(t, put.Put(t.Context(), jobs.Message{Kind: jobs.Master, Pipeline: f.p.Name, Run: slot, Generation: 1}, 0))
+	must.Succeed(t, r.MarkEnqueued(t.Context(), schema.Run{Pipeline: f.p.Name, Slot: slot}, slot))
 	for m, _, ok := l.Take(); ok; m, _, ok = l.Take() {
-		r, err := p.Do(t.Context(), m, put, func(context.Context, jobs.Message) error { c.add("queues update"); return nil })
+		r, err := f.p.Do(t.Context(), m, put, func(context.Context, jobs.Message) error {
+			f.c.add("queues update")
+			return nil
+		})
 		if err != nil || len(r.Failed) > 0 {
 			t.Fatalf("%+v: %v, %v", m, err, r.Failed)
 		}
-		c.add("queues delete")
+		f.c.add("queues delete")
 	}
 }
 

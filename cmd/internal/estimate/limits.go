@@ -1,6 +1,8 @@
 package estimate
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"furrow/worker/limits"
@@ -16,7 +18,7 @@ type Limit struct {
 }
 
 func (e *Estimate) limits(f Fleet) {
-	requests, messages := float64(f.Devices)/f.Every.Seconds(), 0.0
+	requests, messages := float64(f.Devices)/f.sends().Seconds(), 0.0
 	for _, p := range e.Pipelines {
 		within := p.CadenceSeconds * limits.UseOfTime
 		for kind, n := range p.Operations {
@@ -28,7 +30,8 @@ func (e *Estimate) limits(f Fleet) {
 	}
 	for _, l := range []Limit{
 		{What: "requests of the account", Used: requests, Limit: limits.Account,
-			ToDo: "spread the devices over several accounts, or send and fold less often"},
+			ToDo: fmt.Sprintf("spread the devices over %.0f accounts, or send and fold less often",
+				math.Ceil(requests/limits.Account/limits.Warn))},
 		{What: "entities of one device's partition", Used: float64(time.Second) / float64(f.Every), Limit: limits.Partition,
 			ToDo: "send several values in one reading"},
 		{What: "messages of one pipeline's queue", Used: messages, Limit: limits.Queue,

@@ -16,20 +16,30 @@ const (
 	pageBytes = 4 << 20
 )
 
-// A shape is how a run's devices share batches, partitions and tenants.
+// A shape is how a run's devices share batches, partitions and tenants. Of a fleet that states how often its devices
+// send, a run looks at those whose next reading has come, and the others rest.
 type shape struct {
-	devices, partitions int
-	batches             float64
-	tracked             float64 // transactions for claims: a batch has one for each of its partitions
-	segments            float64 // the devices of one batch, partition and tenant share their outputs' transactions
-	months              float64 // month jobs
-	active              float64 // share of the devices that have new readings in a run
+	devices    float64 // that the run looks at
+	resting    float64
+	partitions int
+	batches    float64
+	tracked    float64 // transactions for claims: a batch has one for each of its partitions
+	segments   float64 // the devices of one batch, partition and tenant share their outputs' transactions
+	months     float64 // month jobs
+	active     float64 // share of the devices that are looked at which have new readings
 }
 
 func shapeOf(f Fleet, partitions int, p config.Pipeline) shape {
-	s := shape{devices: f.Devices, partitions: partitions,
-		active: math.Min(1, float64(p.Cadence)/float64(f.Every))}
-	each := float64(f.Devices) / float64(partitions)
+	active := math.Min(1, float64(p.Cadence)/float64(f.sends()))
+	if !f.stated() {
+		return shapeFor(f, partitions, p, float64(f.Devices), active)
+	}
+	return shapeFor(f, partitions, p, float64(f.Devices)*active, 1)
+}
+
+func shapeFor(f Fleet, partitions int, p config.Pipeline, devices, active float64) shape {
+	s := shape{devices: devices, resting: float64(f.Devices) - devices, partitions: partitions, active: active}
+	each := devices / float64(partitions)
 	tenants := math.Min(float64(f.Tenants), math.Max(1, each))
 	all := float64(partitions)
 	if each >= float64(p.Batch) {
@@ -39,29 +49,27 @@ func shapeOf(f Fleet, partitions int, p config.Pipeline) shape {
 		s.batches = math.Ceil(all / math.Max(1, math.Floor(float64(p.Batch)/each)))
 		s.tracked, s.segments = all, all*tenants
 	}
-	s.months = math.Ceil(all / math.Max(1, math.Floor(page/each)))
+	s.months = math.Ceil(all / math.Max(1, math.Floor(page*all/float64(f.Devices))))
 	return s
 }
 
 // busy returns how many of some groups of devices have a device with new readings, and how many such devices each of
 // those has on average.
 func (s shape) busy(groups float64) (n, devices float64) {
-	share := 1 - math.Pow(1-s.active, float64(s.devices)/groups)
+	share := 1 - math.Pow(1-s.active, s.devices/groups)
 	n = groups * share
 	if n == 0 {
 		return 0, 0
 	}
-	return n, float64(s.devices) * s.active / n
+	return n, s.devices * s.active / n
 }
 
 // run returns the operations of one run.
 func (s shape) run(f Fleet, p config.Pipeline, d day) map[string]float64 {
-	devices, each := float64(s.devices), float64(s.devices)/s.batches
-	rows := math.Max(1, float64(p.Cadence)/float64(f.Every))
+	rows := math.Max(float64(f.AtOnce), float64(p.Cadence)/float64(f.Every))
 	reads := math.Ceil(rows / page)
-	queries := devices*(1+s.active*(reads-1)) + // the new readings of each
-		s.batches*(1+math.Ceil(each*float64(d.state)/pageBytes)) + // its memberships and tracking rows
-		2*math.Ceil(devices/page) + s.months + // the plan, and the batches that it counts
+	queries := s.devices*(1+s.active*(reads-1)) + // the new readings of each
+		s.found(d) + 2*math.Ceil(float64(f.Devices)/page) + s.months + // the plan, and the batches that it counts
 		s.months + 1 + // the partitions of the fleet
 		masterQueries
 	busy, claimed := s.busy(s.tracked)
@@ -84,19 +92,31 @@ func (s shape) run(f Fleet, p config.Pipeline, d day) map[string]float64 {
 		"tables merge":             2 + s.months, // the run is enqueued, begun, planned
 		"queues put":               1 + s.months + s.batches,
 		"queues delete":            1 + s.months + s.batches,
-		"queues update":            s.saves(p),
+		"queues update":            s.saves(f, p),
 	}
+}
+
+// listed is how many devices a request names that reads those of a list, where most of the devices between them rest.
+const listed = 10
+
+// found returns the requests that read the memberships and the tracking rows of all batches.
+func (s shape) found(d day) float64 {
+	if s.resting > s.devices {
+		return 2 * s.batches * math.Ceil(s.devices/s.batches/listed)
+	}
+	between := (s.devices + s.resting) / s.batches
+	return s.batches * (1 + math.Ceil(between*float64(d.state)/pageBytes))
 }
 
 // masterQueries are the run with its targets, and old runs.
 const masterQueries = 2
 
 // saves returns how often month jobs save their progress: at the end, and with each page in which a batch ends.
-func (s shape) saves(p config.Pipeline) float64 {
-	if s.devices/s.partitions < p.Batch {
+func (s shape) saves(f Fleet, p config.Pipeline) float64 {
+	if s.devices/float64(s.partitions) < float64(p.Batch) {
 		return s.months
 	}
-	return s.months + math.Ceil(float64(s.devices)/page)
+	return s.months + math.Min(s.batches, math.Ceil(float64(f.Devices)/page))
 }
 
 // transactions returns how many a write takes for some devices together.
@@ -105,19 +125,16 @@ func transactions(w write, devices float64) float64 {
 		math.Ceil(devices*float64(w.bytes)/mostBytes))
 }
 
-// What audits do in a day: rows are counted at 1, 3 and 12 hours in one job an hour, and twice more in a job a day.
-const (
-	hourlyCounts = 3
-	dailyCounts  = 2
-)
-
-// audits returns the operations of a day's audits.
-func (s shape) audits(f Fleet) map[string]float64 {
-	perHour := float64(time.Hour) / float64(f.Every)
-	counts := 24*hourlyCounts*math.Max(1, math.Ceil(perHour/page)) +
-		dailyCounts*math.Max(1, math.Ceil(24*perHour/page))
-	messages := s.batches * (24 + dailyCounts)
-	return map[string]float64{"tables query": float64(s.devices)*counts + 2*messages,
+// audits returns the operations of a day's audits. They count the rows of every hour at the age of an hour, of every
+// three hours at three, of twelve at twelve, and those of a day twice more; each hour has one job for a batch of all
+// devices.
+func audits(f Fleet, partitions int, p config.Pipeline) map[string]float64 {
+	counts := 0.0
+	for _, hours := range []float64{1, 3, 12, 24, 24} {
+		counts += 24 / hours * math.Max(1, math.Ceil(hours*float64(time.Hour)/float64(f.Every)/page))
+	}
+	messages := 24 * shapeFor(f, partitions, p, float64(f.Devices), 1).batches
+	return map[string]float64{"tables query": float64(f.Devices)*counts + 2*messages,
 		"queues put": messages, "queues delete": messages}
 }
 
@@ -147,7 +164,7 @@ func (e *Estimate) pipeline(f Fleet, p config.Pipeline, d day) {
 	for kind, n := range run {
 		e.Operations[kind] += n * float64(price.Month) / float64(p.Cadence)
 	}
-	for kind, n := range s.audits(f) {
+	for kind, n := range audits(f, e.Partitions, p) {
 		e.Operations[kind] += n * days
 	}
 	e.Operations["queues get"] += polls(p, workers) + s.batches/8*float64(price.Month)/float64(p.Cadence)

@@ -50,8 +50,8 @@ type operation struct {
 	conflict                  bool   // it can be refused for what is stored
 }
 
-// either is an answer that is one of two types. Of a choice, Java's clients and those of typescript-fetch lose values or
-// fail, so its schema has the members of both: those that only one has are optional, and tell it from the other.
+// either is an answer that is one of two types. Of a choice, clients in Java and those of typescript-fetch lose values
+// or fail, so its schema has the members of both: those that only one has are optional, and tell it from the other.
 type either struct {
 	name string
 	a, b any
