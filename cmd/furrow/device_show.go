@@ -70,7 +70,7 @@ func tracksOf(ctx context.Context, f query.Progress, m schema.Member) (all []ans
 		}
 		if begun && p != config.Retention { // which folds nothing
 			all = append(all, answers.DeviceTrack{Pipeline: string(p), Checkpoint: t.Checkpoint, Rows: t.Rows, Late: t.Late,
-				BatchRows: t.BatchRows, BatchSeconds: t.BatchTook.Seconds()})
+				BatchRows: t.BatchRows, BatchSeconds: t.BatchTook.Seconds(), Rest: answers.RestOf(t, m)})
 		}
 	}
 	return all, err
@@ -82,6 +82,9 @@ func trackText(t answers.DeviceTrack) string {
 	if t.BatchRows > 0 {
 		took := time.Duration(t.BatchSeconds * float64(time.Second)).Round(10 * time.Microsecond)
 		text += fmt.Sprintf("; the last batch had %d rows and took %v", t.BatchRows, took)
+	}
+	if t.Rest != nil {
+		text += "; " + t.Rest.String()
 	}
 	return text
 }

@@ -42,17 +42,17 @@ func RestOf(track *tables.Entity) (r Rest, stands bool) {
 	parts := strings.Split(track.Get(TrackRest).Text(), " ")
 	if len(parts) != 5 || parts[0] == "" || parts[0] != track.Get(TrackCommitted).Text() ||
 		parts[0] != track.Get(TrackClaim).Text() {
-		return r, false
+		return Rest{}, false
 	}
 	of, err := strconv.ParseUint(parts[1], 16, 64)
 	if err != nil {
-		return r, false
+		return Rest{}, false
 	}
 	r.Claim, r.Of = parts[0], of
 	for i, t := range []*tables.Ticks{&r.Until, &r.Next, &r.Expected} {
 		n, err := strconv.ParseInt(parts[2+i], 10, 64)
 		if err != nil {
-			return r, false
+			return Rest{}, false
 		}
 		*t = tables.Ticks(n)
 	}

@@ -86,6 +86,8 @@ type Track struct {
 	Waiting     bool         // it is far behind, and waits for its turn to catch up
 	Refolding   bool         // rows are still to be folded again
 
+	Rest Rest // what the last commit says, if it stands; TrackProperties has none
+
 	Waits     string       // of retention: the cause for which readings stay that are old enough to go
 	WaitsFrom tables.Ticks // those that do are from here on
 }
@@ -164,6 +166,7 @@ func TrackOf(e tables.Entity) (Track, error) {
 		BatchRows: f.Int(TrackBatchRows), BatchTook: time.Duration(f.Int(TrackBatchTook)) * time.Microsecond,
 		Waits: f.String(TrackWaits), WaitsFrom: tables.Ticks(f.Int(TrackWaitsFrom)),
 	}
+	t.Rest, _ = RestOf(&e)
 	t.Waiting = f.String(TrackChainMark) != "" && t.BehindUntil.Time().Year() == 1601
 	var err error
 	t.Place.Month, err = ParseMonth(e.PartitionKey)

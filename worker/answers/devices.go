@@ -53,6 +53,40 @@ type DeviceTrack struct {
 	Late         int64   `json:"late"`
 	BatchRows    int64   `json:"batchRows"`    // rows that the last job with rows has folded
 	BatchSeconds float64 `json:"batchSeconds"` // time to read and to fold them
+	Rest         *Rest   `json:"rest,omitempty"`
+}
+
+// A Rest is why runs do not look at a device, as the last job that folded it has found.
+type Rest struct {
+	Why   string     `json:"why"`             // asleep: it has no token; expected: its next reading is not due yet
+	Until *time.Time `json:"until,omitempty"` // if nothing changes; absent: until it gets a token
+}
+
+// RestOf returns why runs do not look at a device now, or nil where the next one does.
+func RestOf(t schema.Track, m schema.Member) *Rest {
+	r, until := Rest{Why: "expected"}, min(t.Rest.Expected, t.Rest.Next)
+	if t.Rest.Until != 0 {
+		r.Why, until = "asleep", t.Rest.Next
+	}
+	if t.Rest == (schema.Rest{}) || t.Rest.Until != 0 && t.Rest.Until != m.Awake {
+		return nil
+	}
+	if until != tables.MaxTicks {
+		at := until.Time()
+		r.Until = &at
+	}
+	return &r
+}
+
+// String says it to people.
+func (r Rest) String() string {
+	switch {
+	case r.Until == nil:
+		return "rests until it gets a token"
+	case r.Why == "asleep":
+		return "rests until it gets a token, or something is due at " + r.Until.UTC().Format(time.RFC3339)
+	}
+	return "rests until its next reading, expected at " + r.Until.UTC().Format(time.RFC3339)
 }
 
 // RecordOf returns the record of a device as lists have it.

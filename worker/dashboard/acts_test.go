@@ -176,6 +176,33 @@ func TestHeldDeviceIsReleasedFromThePage(t *testing.T) {
 	}
 }
 
+// TestThePageSaysUntilWhenADeviceRests, and why.
+func TestThePageSaysUntilWhenADeviceRests(t *testing.T) {
+	g := newGuarded(t, 2, Config{Loopback: true})
+	g.run(t, 2)
+	v := g.signIn(t, g.add(t, "alice", schema.Viewer, "contoso"))
+	tracks := g.Client.Table(g.Names.Partitions("live"))
+	for _, d := range g.Devices {
+		if d.ID != "d0000" {
+			continue
+		}
+		m := d.Member()
+		e := must.Have(tracks.Get(t.Context(), m.Month.String(), string(m.Key())))(t)
+		claim := e.Get(schema.TrackCommitted).Text()
+		rest := schema.Rest{Claim: claim, Expected: tables.TicksOf(time.Now().Add(time.Hour)), Next: tables.MaxTicks}
+		change := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
+		change.Set(schema.TrackClaim, tables.String(claim))
+		change.Set(schema.TrackRest, tables.String(rest.String()))
+		must.Have(tracks.Do(t.Context(), tables.Merge(change, tables.AnyETag)))(t)
+	}
+	if page := v.get("/devices/d0000").Body.String(); !strings.Contains(page, "rests until its next reading, expected") {
+		t.Errorf("the page does not say that the device rests: %s", page)
+	}
+	if page := v.get("/devices/d0001").Body.String(); strings.Contains(page, "rests until") {
+		t.Errorf("another device rests: %s", page)
+	}
+}
+
 func TestRewindShowsWhatItWouldDoFirst(t *testing.T) {
 	g := newGuarded(t, 2, Config{Loopback: true})
 	g.run(t, 2)

@@ -87,7 +87,8 @@ func rejectOf(r query.Reject) answers.Reject {
 
 func (t tracked) answer(now time.Time) DevicePipeline {
 	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.Checkpoint, CheckpointTime: timeOf(t.Checkpoint),
-		Rows: t.Rows, Rejects: t.Rejects, RejectsKept: min(t.Rejects, schema.RejectSlots), Late: t.Late}
+		Rows: t.Rows, Rejects: t.Rejects, RejectsKept: min(t.Rejects, schema.RejectSlots), Late: t.Late,
+		Rest: t.rest}
 	if lag := 0.0; t.Checkpoint != "" || t.waiting != 0 {
 		if t.waiting != 0 {
 			lag = max(0, now.Sub(t.waiting.Time())).Seconds()

@@ -12,6 +12,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -38,6 +39,7 @@ type tracked struct {
 	schema.Track // zero: the pipeline has not come to the device yet, or its row is unreadable
 	pipeline     schema.Pipeline
 	waiting      tables.Ticks // the oldest row that is not folded; zero: none
+	rest         *answers.Rest
 	skipped      query.Skipped
 }
 
@@ -125,6 +127,7 @@ func (ds *Devices) track(ctx context.Context, p schema.Pipeline, m schema.Member
 		}
 		return t, err
 	}
+	t.rest = answers.RestOf(t.Track, m)
 	t.waiting, err = fleet.Progress().Waiting(ctx, m, t.Checkpoint)
 	return t, err
 }

@@ -79,13 +79,14 @@ type DevicePipeline struct {
 	Checkpoint     string     `json:"checkpoint,omitempty"` // a row key: rows up to it are folded
 	CheckpointTime *time.Time `json:"checkpointTime,omitempty"`
 	// age of the oldest reading after the checkpoint; 0 if there is none
-	LagSeconds  *float64   `json:"lagSeconds,omitempty"`
-	Rows        int64      `json:"rows"`
-	Rejects     int64      `json:"rejects"`     // rows with a reject, in total
-	RejectsKept int64      `json:"rejectsKept"` // rejects in storage, the newest
-	Late        int64      `json:"late"`
-	LastBatch   *LastBatch `json:"lastBatch,omitempty"`
-	Held        *Hold      `json:"held,omitempty"`
+	LagSeconds  *float64      `json:"lagSeconds,omitempty"`
+	Rows        int64         `json:"rows"`
+	Rejects     int64         `json:"rejects"`     // rows with a reject, in total
+	RejectsKept int64         `json:"rejectsKept"` // rejects in storage, the newest
+	Late        int64         `json:"late"`
+	LastBatch   *LastBatch    `json:"lastBatch,omitempty"`
+	Held        *Hold         `json:"held,omitempty"`
+	Rest        *answers.Rest `json:"rest,omitempty"`
 }
 
 // A LastBatch is the rows that the last job with rows of the device has folded.
