@@ -228,6 +228,31 @@ func TestADeviceThatStatesItsIntervalIsLookedAtWhenItSends(t *testing.T) {
 	}
 }
 
+// TestADeviceThatWakesEarlyIsLookedAt: of one that states its interval, a reading before its time waits for the next
+// one unless a new note of its token, or a ring, which changes the note, has come.
+func TestADeviceThatWakesEarlyIsLookedAt(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 3, time.Hour)
+	for d := range n.devices {
+		n.send(d, evening, 24*time.Hour)
+	}
+	at := evening
+	minute := func() int32 { at = at.Add(time.Minute); return n.run(at) }
+	minute()
+	minute()
+	if looks := minute(); looks != 0 || n.folded != 3 {
+		t.Fatalf("%d looks at devices that send once an hour, and %d rows are folded", looks, n.folded)
+	}
+	n.store(0, at.Add(time.Second))
+	n.send(1, at.Add(time.Second), 25*time.Hour)
+	if looks := minute(); looks != 1 || n.folded != 4 {
+		t.Errorf("one of two has a new note: %d looks, and %d rows are folded", looks, n.folded)
+	}
+	if looks := minute(); looks != 0 {
+		t.Errorf("%d looks in the run after that", looks)
+	}
+}
+
 // TestNoRowOfATokenWaits: devices wake, get a token, send, and fall asleep at random, with clocks that are behind or
 // ahead. After each run everything is folded that was stored before its horizon; no audit helps.
 func TestNoRowOfATokenWaits(t *testing.T) {

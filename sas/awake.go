@@ -35,24 +35,41 @@ func (i *Issuer) wake(ctx context.Context, d *schema.Device, now time.Time) erro
 	if d.Noted >= tables.TicksOf(now.Add(-noteOver)) {
 		until = max(until, tables.TicksOf(now.Add(NoteAhead)))
 	}
+	noted, err := i.note(ctx, *d, func(awake tables.Ticks) tables.Ticks { return max(awake, until) })
+	if err == nil && noted {
+		d.Noted = until
+	}
+	return err
+}
+
+// Ring has the next run of every pipeline look at a device which has a token, whatever it rests for: its note changes,
+// by less than matters. A device without one that is known is looked at in every run.
+func (i *Issuer) Ring(ctx context.Context, device schema.DeviceID) error {
+	d, err := i.Registry.Get(ctx, device)
+	if err == nil {
+		_, err = i.note(ctx, d, func(awake tables.Ticks) tables.Ticks { return awake + min(awake, 1) })
+	}
+	return err
+}
+
+// note changes until when the membership of a device says that its tokens let it write. It reports false where somebody
+// else maintains it.
+func (i *Issuer) note(ctx context.Context, d schema.Device, change func(tables.Ticks) tables.Ticks) (bool, error) {
 	for range tries {
-		m, _, err := i.Registry.member(ctx, *d)
+		m, _, err := i.Registry.member(ctx, d)
 		switch {
 		case errors.Is(err, schema.ErrNewer), missing(err): // a newer program maintains it, or it is being removed
-			return nil
+			return false, nil
 		case err == nil && m.Next != "": // the record does not name its new tenant yet
 			if _, err = i.Registry.finishMove(ctx, m); err == nil {
-				return tables.ErrConflict
+				return false, tables.ErrConflict
 			}
-		case err == nil && m.Awake < until:
-			_, err = i.Registry.Fleet.Do(ctx, tables.Merge(m.Waking(until), m.ETag))
+		case err == nil && change(m.Awake) != m.Awake:
+			_, err = i.Registry.Fleet.Do(ctx, tables.Merge(m.Waking(change(m.Awake)), m.ETag))
 		}
 		if !errors.Is(err, tables.ErrConflict) {
-			if err == nil {
-				d.Noted = until
-			}
-			return err
+			return err == nil, err
 		}
 	}
-	return tables.ErrConflict
+	return false, tables.ErrConflict
 }

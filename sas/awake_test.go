@@ -2,6 +2,7 @@ package sas_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -90,6 +91,27 @@ func TestADeviceThatIsAlwaysAwakeIsNotedSeldom(t *testing.T) {
 	}
 	if ahead := time.Until(y.awake("pump-7").Time()); ahead < time.Hour || !slices.Contains(requests, "PATCH") {
 		t.Errorf("a device that asks all the time is noted for %v", ahead)
+	}
+}
+
+// TestARingChangesTheNote, whenever it is, by less than matters; a device without one is looked at anyway.
+func TestARingChangesTheNote(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7"))
+	if got := y.awake("pump-7"); got != 0 {
+		t.Errorf("nobody knew until when the device may write, and after a ring it is %v", got.Time())
+	}
+	y.mustIssue("pump-7")
+	for range 3 {
+		before := y.awake("pump-7")
+		must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7"))
+		if got := y.awake("pump-7"); got <= before || got > before.Add(time.Second) {
+			t.Errorf("a ring changes the note from %v to %v", before.Time(), got.Time())
+		}
+	}
+	if err := y.issuer.Ring(t.Context(), "pump-8"); !errors.Is(err, tables.ErrNotFound) {
+		t.Errorf("a device that is not registered: %v", err)
 	}
 }
 

@@ -51,13 +51,25 @@ const (
 	storage  = "storage"
 )
 
+// Ring waits until every reading accepted before the call is stored or reported, and has the next run look at the
+// device then. It is for readings that come before the next one is expected, of a device whose enrollment or model
+// states its interval: they would wait for as long otherwise. It needs a concurrent Run, and may be repeated after an
+// error.
+func (c *Client) Ring(ctx context.Context) error {
+	err := c.Flush(ctx)
+	if err == nil {
+		_, err = c.requestToken(ctx, `{"ring":true}`)
+	}
+	return err
+}
+
 // requestToken gets a token. If the device's clock is wrong, the endpoint responds with the
 // right time, and the request is repeated with that.
-func (c *Client) requestToken(ctx context.Context) (*token, error) {
+func (c *Client) requestToken(ctx context.Context, body string) (*token, error) {
 	defer c.clock.setCertificateTime(time.Time{})
-	t, again, err := c.tryToken(ctx)
+	t, again, err := c.tryToken(ctx, body)
 	for try := 0; again && try < 2; try++ { // once for the certificate's time, once for the proof's
-		t, again, err = c.tryToken(ctx)
+		t, again, err = c.tryToken(ctx, body)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
@@ -65,14 +77,14 @@ func (c *Client) requestToken(ctx context.Context) (*token, error) {
 	return t, nil
 }
 
-func (c *Client) tryToken(ctx context.Context) (t *token, again bool, err error) {
+func (c *Client) tryToken(ctx context.Context, body string) (t *token, again bool, err error) {
 	sent, now := c.clock.since(), c.clock.now()
 	path := c.config.Endpoint + "/v1/devices/" + url.PathEscape(string(c.config.Device)) + "/token"
 	header := http.Header{"Accept": {"application/json"}}
 	if c.key != nil {
 		header.Set("Authorization", c.prove(now))
 	}
-	r, err := c.post(ctx, path, header)
+	r, err := c.post(ctx, path, header, body)
 	if err != nil {
 		day, ok := notYetValid(err, now)
 		if again = ok && !c.clock.known(); again {

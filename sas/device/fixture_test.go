@@ -49,6 +49,7 @@ type fixture struct {
 	backfill time.Duration
 	batch    int
 	offline  bool
+	rang     func()                             // called for each ring; may be nil
 	refuse   func(now time.Time) *problem       // the endpoint's response instead of a token
 	storage  func(*http.Request) *http.Response // replaces storage's response unless nil
 	revoked  map[string]bool                    // by signature
@@ -133,6 +134,9 @@ func (f *fixture) RoundTrip(req *http.Request) (*http.Response, error) {
 	case f.offline:
 		return nil, errors.New("no route to host")
 	case req.URL.Host == "endpoint.test":
+		if string(body) == `{"ring":true}` && f.rang != nil {
+			f.rang()
+		}
 		return f.issue(req, now), nil
 	}
 	query := req.URL.Query()

@@ -39,6 +39,27 @@ func TestRevokedDeviceKeepsItsReadingsAndAsksSlowly(t *testing.T) {
 	})
 }
 
+// TestARingComesAfterTheReadings: they are stored when the endpoint is told.
+func TestARingComesAfterTheReadings(t *testing.T) {
+	f := newFixture(t)
+	f.bubble(3, func() {
+		c := f.start(nil)
+		stored := -1
+		f.set(func(f *fixture) { f.rang = func() { stored = int(c.Stats().Stored) } })
+		for range 3 {
+			f.mustSend(c)
+		}
+		if err := c.Ring(t.Context()); err != nil || stored != 3 {
+			t.Errorf("%d readings are stored when the device rings: %v", stored, err)
+		}
+		f.set(func(f *fixture) { f.offline = true })
+		if err := c.Ring(t.Context()); err == nil {
+			t.Error("a ring that nobody heard is no error")
+		}
+		f.set(func(f *fixture) { f.offline = false })
+	})
+}
+
 func TestRevokedTokenIsReplacedAtOnce(t *testing.T) {
 	f := newFixture(t)
 	f.bubble(2, func() {

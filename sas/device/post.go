@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -30,11 +31,11 @@ const (
 
 var errSlow = errors.New("no response in time")
 
-// post sends a request without a body to the endpoint.
-func (c *Client) post(ctx context.Context, to string, header http.Header) (reply, error) {
+// post sends a request to the endpoint.
+func (c *Client) post(ctx context.Context, to string, header http.Header, body string) (reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(body))
 	if err != nil {
 		return reply{}, err
 	}

@@ -84,7 +84,7 @@ func (s *sender) ensureToken(ctx context.Context) error {
 	if s.token != nil && now < s.token.renew {
 		return nil
 	}
-	t, err := s.requestToken(ctx)
+	t, err := s.requestToken(ctx, "")
 	if err == nil {
 		s.token, s.denied = t, s.refused > 1
 		s.poller.renewed(t)

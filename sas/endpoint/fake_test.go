@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ type fakeIssuer struct {
 	authenticate error                       // for every right proof
 	issue        func(context.Context) error // nil: succeeds at once
 	rate         int                         // of the enrollment
+	rung         *atomic.Int32               // how often devices rang; may be nil
 }
 
 func (f fakeIssuer) Authenticate(_ context.Context, _ schema.DeviceID, header string) (schema.Enrollment, error) {
@@ -50,6 +52,13 @@ func (f fakeIssuer) AuthenticateCertificate(
 		return schema.Enrollment{}, sas.ErrCertificateDevice
 	}
 	return schema.Enrollment{ID: "furrow", Rate: f.rate}, f.authenticate
+}
+
+func (f fakeIssuer) Ring(context.Context, schema.DeviceID) error {
+	if f.rung != nil {
+		f.rung.Add(1)
+	}
+	return nil
 }
 
 func (f fakeIssuer) Issue(ctx context.Context, device schema.DeviceID, _ schema.Enrollment) (sas.Answer, error) {

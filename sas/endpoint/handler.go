@@ -28,6 +28,9 @@ type Issuer interface {
 
 	// Issue issues the token and records it.
 	Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (sas.Answer, error)
+
+	// Ring has the next run look at a device that has a token.
+	Ring(ctx context.Context, device schema.DeviceID) error
 }
 
 // Config configures a Handler.

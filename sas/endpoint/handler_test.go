@@ -178,6 +178,22 @@ func TestBodyMayBeAnObjectWithUnknownMembers(t *testing.T) {
 	}
 }
 
+// TestADeviceRings: only where it asks for that.
+func TestADeviceRings(t *testing.T) {
+	var rung atomic.Int32
+	h, _ := mustNew(t, Config{Issuer: fakeIssuer{rung: &rung}})
+	for _, body := range []string{"", "null", "{}", `{"ring": false}`, `{"ring": true}`} {
+		if w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(body))); w.Code != 200 {
+			t.Errorf("%s: %s", body, w.Body)
+		}
+	}
+	w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(`{"ring": "now"}`)))
+	wantProblem(t, w.Result(), BadBody)
+	if rung.Load() != 1 {
+		t.Errorf("the device rang %d times", rung.Load())
+	}
+}
+
 func TestRequestIDIsOurOwnAndTheClientsIsClipped(t *testing.T) {
 	h, log := mustNew(t, Config{})
 	r := request("POST", "/v1/devices/pump-7/token", rightProof, nil)

@@ -9,7 +9,7 @@ import (
 
 	"furrow/tables/schema"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/go-json-experiment/json"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -43,10 +43,11 @@ func (h *Handler) token(x *exchange) *refusal {
 		return &refusal{code: TooManyRequests,
 			detail: "many devices request tokens at the same time: retry after Retry-After", after: wait}
 	}
-	if no := checkBody(x); no != nil {
+	asked, no := readBody(x)
+	if no != nil {
 		return no
 	}
-	return h.issue(x, device, e)
+	return h.issue(x, device, e, asked)
 }
 
 // authenticate verifies the device's proof, or its certificate if it sends no proof.
@@ -70,24 +71,30 @@ func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (e schema.En
 	return e, nil
 }
 
-// checkBody reads the body, which has no defined members yet. Reading all of it first keeps
-// slow senders from holding a storage slot, and lets the connection be reused.
-func checkBody(x *exchange) *refusal {
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return &refusal{code: BodyTooLarge, detail: "the body is larger than 16 KiB; send none or a small JSON object"}
-	}
-	if err != nil {
-		return &refusal{code: BadBody, detail: "the body is incomplete, or was sent too slowly", cause: err}
-	}
-	// Generated clients send null where their caller gives no body.
-	if v := jsontext.Value(body); len(body) > 0 && (!v.IsValid() || v.Kind() != '{' && v.Kind() != 'n') {
-		return &refusal{code: BadBody, detail: "the body is not a JSON object; send an object or no body"}
-	}
-	return nil
+// A tokenBody is what a device may ask for with its token.
+type tokenBody struct {
+	Ring bool `json:"ring"`
 }
 
-func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment) *refusal {
+// readBody reads the body. Reading all of it first keeps slow senders from holding a storage slot, and lets the
+// connection be reused.
+func readBody(x *exchange) (a tokenBody, _ *refusal) {
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return a, &refusal{code: BodyTooLarge, detail: "the body is larger than 16 KiB; send none or a small JSON object"}
+	}
+	if err != nil {
+		return a, &refusal{code: BadBody, detail: "the body is incomplete, or was sent too slowly", cause: err}
+	}
+	// Generated clients send null where their caller gives no body.
+	if len(body) > 0 && (json.Unmarshal(body, &a) != nil) {
+		return a, &refusal{code: BadBody,
+			detail: "the body is not a JSON object, or its ring is neither true nor false; send an object or no body"}
+	}
+	return a, nil
+}
+
+func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment, a tokenBody) *refusal {
 	release, wait := h.storage.acquire(x.r.Context(), e.Tenant)
 	if release == nil {
 		return &refusal{code: StorageBusy, detail: busy, after: wait}
@@ -96,6 +103,9 @@ func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment
 	ctx, cancel := context.WithTimeout(x.r.Context(), issueTimeout)
 	defer cancel()
 	answer, err := h.issuer.Issue(ctx, device, e)
+	if err == nil && a.Ring {
+		err = h.issuer.Ring(ctx, device)
+	}
 	if err != nil {
 		return h.refusalOf(err)
 	}

@@ -59,9 +59,9 @@ func RestOf(track *tables.Entity) (r Rest, stands bool) {
 	return r, true
 }
 
-// Fingerprint stands for everything in the row of a device, and in the configuration, that its jobs heed besides rows,
-// the time and Awake: where it differs, a job looks. The watermark does not count: the next job that folds a row heeds
-// it before.
+// Fingerprint stands for everything in the row of a device, and in the configuration, that its jobs heed besides rows
+// and the time: where it differs, a job looks. A note of a token is one of these, so that a device which wakes before
+// its time is looked at. The watermark does not count: the next job that folds a row heeds it before.
 func (m Member) Fingerprint(settings string, generation int64, every time.Duration) uint64 {
 	h := fnv.New64a()
 	b := make([]byte, 0, 512)
@@ -78,7 +78,9 @@ func (m Member) Fingerprint(settings string, generation int64, every time.Durati
 			b = binary.AppendVarint(b, int64(t))
 		}
 	}
-	b = binary.AppendVarint(binary.AppendVarint(b, generation), int64(every))
+	for _, n := range []int64{generation, int64(every), int64(m.Awake)} {
+		b = binary.AppendVarint(b, n)
+	}
 	if m.Revoked {
 		b = append(b, 1)
 	}
