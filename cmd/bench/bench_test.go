@@ -2,70 +2,86 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
-	"furrow/cmd/internal/lab/bench"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 )
 
-// benched runs a benchmark, which must succeed. It checks and names the rows of the report.
-func benched(t *testing.T, line string) (report bench.Report, rows []string) {
+// A line is what a benchmark prints of a measurement.
+type line struct {
+	name    string // without the number of processors
+	n       int
+	figures map[string]float64 // by unit
+}
+
+// benched runs a benchmark, which must succeed, and returns its lines.
+func benched(t *testing.T, command string) (all []line) {
 	t.Helper()
-	code, out, errs := benchmark(t.Context(), line+" --json")
+	code, out, errs := benchmark(t.Context(), command)
 	if code != 0 || errs != "" {
 		t.Fatalf("exit %d, stderr %q\n%s", code, errs, out)
 	}
-	must.Succeed(t, json.Unmarshal([]byte(out), &report))
-	for _, x := range report.Rows {
-		rows = append(rows, strings.TrimSuffix(fmt.Sprint(x.Name, " ", x.Target, " ", x.TableRows), " 0"))
-		if x.Operations == 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Errors > 0 {
-			t.Errorf("row %+v", x)
+	for text := range strings.Lines(out) {
+		fields := strings.Fields(text)
+		if !strings.HasPrefix(text, "Benchmark") {
+			continue
 		}
+		l := line{name: fields[0][len("Benchmark"):strings.LastIndexByte(fields[0], '-')],
+			n: must.Have(strconv.Atoi(fields[1]))(t), figures: map[string]float64{}}
+		for i := 2; i < len(fields); i += 2 {
+			l.figures[fields[i+1]] = must.Have(strconv.ParseFloat(fields[i], 64))(t)
+		}
+		all = append(all, l)
 	}
-	return report, rows
+	return all
 }
 
-func TestBenchMeasuresEveryTargetSizeAndRound(t *testing.T) {
-	effort.OnlyLong(t, "TestLocalStorageServesEveryRowOfTheBench measures less")
+func TestBenchMeasuresEveryTargetAndRound(t *testing.T) {
+	effort.OnlyLong(t, "TestLocalStorageServesEveryWorkload measures less")
 	t.Parallel()
-	for line, want := range map[string]string{
-		"storage --target local --target other=local --only insert,range --rows 200,1000 --clients 2"://
-		"insert local, insert other, range local 200, range other 200, range local 1000, range other 1000",
-		"storage --target local --target null --only insert,get --rows 1000 --clients 2"://
-		"insert local, insert null, get local 1000",
-		"tokens --only kept,first,fresh --clients 3 --devices 8"://
-		"kept http, kept https, first http, first https, fresh https",
+	for command, want := range map[string]string{
+		"storage --target local --target other=local --only insert,range --rows 200 --clients 2"://
+		"Storage/insert/target=local, Storage/insert/target=other, Storage/range/target=local, Storage/range/target=other",
+		"tokens --only kept,first,fresh --clients 3 --devices 8": //
+		"Tokens/kept/target=http, Tokens/kept/target=https, Tokens/first/target=http, Tokens/first/target=https, " +
+			"Tokens/fresh/target=https",
 	} {
-		report, rows := benched(t, line+" --for 100ms --rounds 2")
-		if got := strings.Join(rows, ", "); got != want {
-			t.Errorf("rows are %s; want %s", got, want)
+		all := benched(t, command+" --for 100ms --rounds 2")
+		var names []string
+		for _, l := range all[:len(all)/2] {
+			names = append(names, l.name)
 		}
-		for _, x := range report.Rows {
-			if x.OpsPerSecond <= 0 || len(x.EachRound) != 2 {
-				t.Errorf("row %+v", x)
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("the first round measures %s; want %s", got, want)
+		}
+		for i, l := range all {
+			if l.n == 0 || l.figures["ns/op"] <= 0 || l.figures["p50-ns"] <= 0 || l.name != all[len(all)-1-i].name {
+				t.Errorf("line %+v", l)
 			}
 		}
 	}
 }
 
-func TestLocalStorageServesEveryRowOfTheBench(t *testing.T) {
+func TestLocalStorageServesEveryWorkload(t *testing.T) {
 	t.Parallel()
-	_, rows := benched(t, "storage --rows 1000 --for 100ms --clients 4")
-	measured := "\n" + strings.Join(rows, "\n")
-	names, _ := bench.Names()
-	for _, name := range append(names, "message/put", "message/get", "message/delete", "blob/stage", "blob/commit") {
-		if !strings.Contains(measured, "\n"+name+" local") {
+	measured := map[string]bool{}
+	for _, l := range benched(t, "storage --rows 1000 --for 100ms --clients 4") {
+		measured[l.name] = l.n > 0 && l.figures["p50-ns"] > 0 && l.figures["p99-ns"] >= l.figures["p50-ns"]
+	}
+	for _, name := range append(namesOf(storageWorkloads()), "message/put", "message/get", "message/delete", "blob/stage",
+		"blob/commit") {
+		if !measured["Storage/"+name+"/target=local"] {
 			t.Errorf("%s was not measured", name)
 		}
 	}
@@ -76,8 +92,8 @@ func TestBenchComparesTargetsAndCleansUp(t *testing.T) {
 	t.Setenv("FURROW_TEST_TARGET", a.ConnectionString())
 	code, out, errs := benchmark(t.Context(), "storage --target one=env:FURROW_TEST_TARGET --target two="+
 		a.ConnectionString()+" --only transaction --for 100ms --clients 2")
-	if code != 0 || errs != "" || !strings.Contains(out, "one: transaction") ||
-		!strings.Contains(out, "two: transaction") {
+	if code != 0 || errs != "" || !strings.Contains(out, "transaction/target=one-") ||
+		!strings.Contains(out, "transaction/target=two-") {
 		t.Errorf("exit %d, %s\n%s", code, errs, out)
 	}
 	interrupted(t, a, "storage --only insert --for 10m --clients 2")
@@ -128,13 +144,18 @@ func TestBenchReportsWhichTargetIsUnreachable(t *testing.T) {
 	}
 }
 
-func TestTokenBenchPrintsText(t *testing.T) {
+func TestTokenBenchMeasuresAStorm(t *testing.T) {
 	t.Parallel()
-	code, out, errs := benchmark(t.Context(), "tokens --only kept,storm --storm 3 --for 100ms --clients 1 --devices 2")
-	for _, want := range []string{"http: kept", "https: kept", "storm on http: 3 of 3 devices"} {
-		if code != 0 || errs != "" || !strings.Contains(out, want) {
-			t.Errorf("exit %d, %s, no %q in\n%s", code, errs, want, out)
+	all := benched(t, "tokens --only kept,storm --storm 3 --for 100ms --clients 1 --devices 2")
+	want := []string{"Tokens/kept/target=http", "Tokens/kept/target=https", "Tokens/storm/target=http",
+		"Tokens/storm/target=https"}
+	for i, l := range all {
+		if l.name != want[i] || strings.Contains(l.name, stormName) && (l.n != 3 || l.figures["requests"] < 3) {
+			t.Errorf("line %+v", l)
 		}
+	}
+	if len(all) != 4 {
+		t.Errorf("%+v", all)
 	}
 }
 
@@ -145,28 +166,23 @@ func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
 		"storage all":                           `takes no arguments; "all" is one`,
 		"storage --clients many":                `invalid value "many" for flag -clients`,
 		"storage --clients 0":                   "--clients is 0",
-		"storage --size 1":                      "--size is 1",
 		"storage --for 1ms":                     "it must be at least 100ms",
 		"storage --rounds 0":                    "--rounds is 0",
-		"storage --rows 150":                    `--rows: "150" is not a multiple of 100`,
-		"storage --rows 100,100":                "--rows: 100 is given twice",
-		"storage --only inset":                  `there is no row "inset"; did you mean "insert"?`,
+		"storage --rows 50":                     "--rows is 50",
+		"storage --only inset":                  `there is no workload "inset"; did you mean "insert"?`,
 		"storage --target local --target local": `two targets are called "local"`,
 		"storage --target env:FURROW_NONE":      "FURROW_NONE holds no connection string",
 		"storage --target rubbish":              "--target",
 		"storage --target embedded":             "for bench fanout",
-		"storage --ca /nowhere.pem":             "/nowhere.pem",
 		"tokens --only keept":                   `did you mean "kept"?`,
 		"tokens --for 10ms":                     "it must be at least 100ms",
 		"tokens --clients 4001 --devices 5000":  "--clients is 4001",
 		"tokens --devices 63":                   "--devices is 63",
 		"tokens --storm -1":                     "--storm is -1",
-		"tokens --storm-rate 0":                 "--storm-rate is 0",
 		"fanout --tenants 3 --devices 2":        "--tenants",
 		"fanout --batch 100":                    "--batch",
-		"fanout --only rest":                    `no row "rest"`,
+		"fanout --only rest":                    `no workload "rest"`,
 		"fanout --target nowhere":               "--target",
-		"fanout --format csv":                   "it takes text or go",
 		"tokens --furrow /nowhere/furrow":       "/nowhere/furrow",
 	} {
 		if code, _, errs := benchmark(t.Context(), line); code != 2 || !strings.Contains(errs, says) {

@@ -4,6 +4,10 @@
 //	go run ./cmd/bench fanout --target embedded --only idle,active
 //	go run ./cmd/bench tokens --furrow /usr/local/bin/furrow
 //
+// It prints a line for each measurement in each round, as go test -bench does, and benchstat summarizes and compares
+// them. Many clients work at a time, with Azure's own SDKs, over connections that stay open. Targets take turns, so
+// that other load on the machine affects all of them alike.
+//
 // The exit code is 0 if all was measured, 1 if something failed, and 2 if the command line was invalid.
 package main
 

@@ -8,9 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,27 +18,18 @@ func pagesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "pages",
 		Usage: "Measure how long the pages of a dashboard take",
-		Description: `Loads each page of a dashboard that runs, one after the other, and prints the median and the 95th percentile from
-the request to the last byte. Pages are to take at most 250 ms, and the overview 400 ms, of ten thousand devices that
-send once a minute, on two cores that do nothing else:
+		Description: `Loads each page of a dashboard that runs, one after the other, and measures from the request to the last
+byte. Pages are to take at most 250 ms, and the overview 400 ms, of ten thousand devices that send once a minute, on two
+cores that do nothing else:
 
   furrow up & furrow simulate --devices 10000 --tenants 3 &` + examples("pages", "pages --loads 100"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "dashboard", Value: "http://127.0.0.1:10090", Usage: "`URL` of the dashboard"},
 			&cli.StringFlag{Name: "token", Usage: "`TOKEN` of furrow access add, where somebody has access"},
 			&cli.IntFlag{Name: "loads", Value: 20, Usage: "`NUMBER` of loads of each page"},
-			jsonFlag(),
 		},
 		Action: pages,
 	}
-}
-
-// pageLine is how long a page takes, in JSON.
-type pageLine struct {
-	Page  string  `json:"page"`
-	P50   float64 `json:"p50"` // milliseconds
-	P95   float64 `json:"p95"`
-	Bytes int     `json:"bytes"`
 }
 
 func pages(c *cli.Context) error {
@@ -52,21 +41,22 @@ func pages(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(out, "p50 ms\tp95 ms\tKiB\t  page\n")
-	var lines []pageLine
 	for _, path := range all {
-		line, err := p.measure(c.Context, path, c.Int("loads"))
-		if err != nil {
+		took, bytes := make([]time.Duration, c.Int("loads")), 0
+		for i := range took {
+			began := time.Now()
+			body, err := p.load(c.Context, path)
+			if err != nil {
+				return err
+			}
+			took[i], bytes = time.Since(began), len(body)
+		}
+		if err := printLine(c.App.Writer, "Page"+path, len(took),
+			append(quantiles(took), figure{float64(bytes), "B"})...); err != nil {
 			return err
 		}
-		lines = append(lines, line)
-		fmt.Fprintf(out, "%.1f\t%.1f\t%d\t  %s\n", line.P50, line.P95, line.Bytes>>10, path)
 	}
-	if c.Bool("json") {
-		return json.NewEncoder(c.App.Writer).Encode(lines)
-	}
-	return out.Flush()
+	return nil
 }
 
 // A pageLoader loads pages of a dashboard.
@@ -93,21 +83,6 @@ func (p pageLoader) paths(ctx context.Context) ([]string, error) {
 		"/devices?sort=time&state=ok", device, device + "?against=" + url.QueryEscape(other), "/incidents", "/tenants",
 		"/tenants/" + tenant, "/pipelines", "/rules", "/configuration", "/archive?tenant=" + tenant, "/completeness",
 		"/activity", "/v1/map", "/v1/overview", "/v1/devices?limit=1000"}, nil
-}
-
-func (p pageLoader) measure(ctx context.Context, path string, loads int) (pageLine, error) {
-	line, took := pageLine{Page: path}, make([]float64, loads)
-	for i := range took {
-		began := time.Now()
-		body, err := p.load(ctx, path)
-		if err != nil {
-			return line, err
-		}
-		took[i], line.Bytes = float64(time.Since(began).Microseconds())/1000, len(body)
-	}
-	slices.Sort(took)
-	line.P50, line.P95 = took[loads/2], took[min(loads-1, loads*95/100)]
-	return line, nil
 }
 
 func (p pageLoader) load(ctx context.Context, path string) ([]byte, error) {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"furrow/tables/azuretest/must"
 )
 
 // TestPagesAreLoadedAsOftenAsAsked, with the token, and a page that fails is no page that was fast.
@@ -27,17 +24,11 @@ func TestPagesAreLoadedAsOftenAsAsked(t *testing.T) {
 		code = run(t.Context(), append([]string{"bench"}, strings.Fields(line)...), &stdout, &stderr)
 		return code, stdout.String(), stderr.String()
 	}
-	line := "pages --loads 3 --token secret --json --dashboard " + server.URL
+	line := "pages --loads 3 --token secret --dashboard " + server.URL
 	code, out, errs := load(line)
-	var lines []pageLine
-	must.Succeed(t, json.Unmarshal([]byte(out), &lines))
-	if code != 0 || len(lines) < 15 || loads["/devices/pump%207?against=pump-8"] != 3 || loads["/?site=hall+1"] != 3 {
+	if code != 0 || strings.Count(out, "\nBenchmarkPage/") < 15 || !strings.Contains(out, "BenchmarkPage/-") ||
+		loads["/devices/pump%207?against=pump-8"] != 3 || loads["/?site=hall+1"] != 3 {
 		t.Errorf("exit %d, %s%s, %v", code, out, errs, loads)
-	}
-	for _, l := range lines {
-		if l.P50 <= 0 || l.P95 < l.P50 {
-			t.Errorf("%+v", l)
-		}
 	}
 	if code, _, errs := load(strings.Replace(line, "secret", "wrong", 1)); code != 1 ||
 		!strings.Contains(errs, "401") {

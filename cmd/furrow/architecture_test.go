@@ -154,7 +154,7 @@ func arrows() []arrow {
 		{"cmd/internal/backup", "tables/local"}, // for locks
 		{"cmd/internal/...", "jobs/... sas/... tables tables/schema worker/... cmd/internal/..."},
 		{"cmd/furrow", "jobs/... sas/... tables/... worker/... cmd/internal/..."},
-		{"cmd/bench", "sas/endpoint tables/local worker cmd/internal/..."},
+		{"cmd/bench", "jobs/... sas tables tables/local tables/schema worker worker/price cmd/internal/..."},
 	}
 }
 
@@ -219,7 +219,7 @@ func TestEachAzureSDKHasOneHome(t *testing.T) {
 		"github.com/cockroachdb/pebble": "tables/local",
 	}
 	for _, s := range sources(t) {
-		if s.test || s.pkg == "cmd/internal/lab/bench" {
+		if s.test || s.pkg == "cmd/bench" {
 			continue
 		}
 		for _, name := range s.imports {

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -31,7 +31,7 @@ const runTime = 30 * time.Minute
 
 // A fanoutFleet is a fleet with names of its own, and the pipeline that folds its rows.
 type fanoutFleet struct {
-	cfg      FanoutConfig
+	fanoutSettings
 	workload fanout
 	fleet    *roles.Fleet
 	pipeline *jobs.Pipeline
@@ -48,12 +48,12 @@ type fanoutFleet struct {
 }
 
 // openFanout creates the fleet's tables and queues, and its devices.
-func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.Account) (*fanoutFleet, error) {
+func openFanout(ctx context.Context, s fanoutSettings, w fanout, account tables.Account) (*fanoutFleet, error) {
 	names, err := schema.ParseNames(randomName()[:16])
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := w.loaded(cfg.Batch)
+	loaded, err := w.loaded(s.batch)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 	if err != nil {
 		return nil, err
 	}
-	f := &fanoutFleet{cfg: cfg, workload: w, counted: map[string]int64{},
+	f := &fanoutFleet{fanoutSettings: s, workload: w, counted: map[string]int64{},
 		wire:   &recorder{next: transport.Transport},
-		newest: w.start(cfg, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
+		newest: w.start(s, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
 	transport.Transport = setup.Direct(ctx, f.wire)
 	clients, err := roles.Connect(account, names, transport, roles.Hooks{
 		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
@@ -84,7 +84,6 @@ func openFanout(ctx context.Context, cfg FanoutConfig, w fanout, account tables.
 		days.Quiet = -1 // a day in the past does not wait for more rows
 	}
 	f.queue = f.fleet.Queue(f.fleet.Pipelines[0])
-	cfg.progress("%s: creating %d devices", w.name, cfg.Devices)
 	return f, errors.Join(f.fleet.Create(context.WithoutCancel(ctx)), f.join(ctx))
 }
 
@@ -102,8 +101,8 @@ func (f *fanoutFleet) operations() map[string]int64 {
 
 // join makes the devices members of the fleet.
 func (f *fanoutFleet) join(ctx context.Context) error {
-	for n := range f.cfg.Devices {
-		m := schema.Member{Month: f.cfg.monthOf(n), Tenant: f.cfg.tenantOf(n), Readings: f.fleet.Names.Readings(),
+	for n := range f.devices {
+		m := schema.Member{Month: f.monthOf(n), Tenant: f.tenantOf(n), Readings: f.fleet.Names.Readings(),
 			Device: schema.DeviceID(fmt.Sprintf("device-%07d", n))}
 		e, err := m.Entity()
 		if err != nil {
@@ -121,12 +120,12 @@ func (f *fanoutFleet) join(ctx context.Context) error {
 }
 
 // send gives every device new rows, and returns how many they are.
-func (f *fanoutFleet) send(ctx context.Context, of func(c FanoutConfig, device int) int) (sent int, err error) {
+func (f *fanoutFleet) send(ctx context.Context, of func(c fanoutSettings, device int) int) (sent int, err error) {
 	most := 0
 	writing, ctx := errgroup.WithContext(ctx)
-	writing.SetLimit(f.cfg.Clients)
+	writing.SetLimit(f.clients)
 	for i, m := range f.members {
-		rows := of(f.cfg, i)
+		rows := of(f.fanoutSettings, i)
 		sent, most = sent+rows, max(most, rows)
 		writing.Go(func() error {
 			for first := 0; first < rows; first += tables.MaxOps {
@@ -210,7 +209,7 @@ func (f *fanoutFleet) work(ctx context.Context, todo goal) (seen time.Time, err 
 	working, reached := context.WithCancelCause(ctx)
 	defer reached(nil)
 	did := progress{devices: map[jobs.Kind]int{}}
-	pool := &worker.Pool{Source: f.queue, Size: f.cfg.Clients, Idle: time.Second, Log: f.fleet.Log}
+	pool := &worker.Pool{Source: f.queue, Size: f.clients, Idle: time.Second, Log: f.fleet.Log}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		r, err := f.pipeline.Do(ctx, m, f.queue, save)
 		for device, why := range r.Failed {
@@ -219,7 +218,7 @@ func (f *fanoutFleet) work(ctx context.Context, todo goal) (seen time.Time, err 
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		did.add(m, r)
-		looked := did.looked(todo.kinds, f.cfg.Devices)
+		looked := did.looked(todo.kinds, f.devices)
 		if looked && seen.IsZero() {
 			seen = time.Now()
 		}

@@ -1,54 +1,43 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/process"
-	"furrow/cmd/internal/setup"
 	"furrow/jobs"
 	"furrow/jobs/refold"
 	"furrow/tables/schema"
+	"furrow/worker/price"
 )
-
-// A FanoutConfig says which fleet is run, and where.
-type FanoutConfig struct {
-	Settings // without For; Clients are jobs at a time
-	Target   Target
-	Devices  int
-	Batch    int // devices of a message
-	Tenants  int // that the devices belong to, in turn
-	Months   int // of deployment, in turn
-	Rows     int // of each device that are behind, in the workload backlog
-	History  int // days of hourly rows that each device has when measuring begins
-
-	Embed func(directory string) (*setup.Embedded, error) // opens the storage of the target Embedded
-}
 
 // A fanout is one kind of run that is measured over and over.
 type fanout struct {
 	workload
-	processors string                               // of the pipeline, in the configuration file's words
-	also       string                               // the rest of the file
-	rows       func(c FanoutConfig, device int) int // new ones of a device in each round
-	audit      refold.Depth                         // of the run; empty: none, it folds
-	after      bool                                 // a round has a day of its own, and the run after its fold is measured
+	processors string                                 // of the pipeline, in the configuration file's words
+	also       string                                 // the rest of the file
+	rows       func(c fanoutSettings, device int) int // new ones of a device in each round
+	audit      refold.Depth                           // of the run; empty: none, it folds
+	after      bool                                   // the run after the fold of a round is measured; each has a day
 }
 
-func newRows(n int) func(FanoutConfig, int) int { return func(FanoutConfig, int) int { return n } }
+func newRows(n int) func(fanoutSettings, int) int { return func(fanoutSettings, int) int { return n } }
 
-func manyRows(c FanoutConfig, _ int) int { return c.Rows }
+func manyRows(c fanoutSettings, _ int) int { return c.rows }
 
 // laggards is how many devices there are for each one that is far behind, and how much farther than others it is.
 const laggards = 20
 
-func laggingRows(c FanoutConfig, device int) int {
+func laggingRows(c fanoutSettings, device int) int {
 	if device%laggards == 0 {
-		return laggards * c.Rows
+		return laggards * c.rows
 	}
 	return 1
 }
@@ -80,48 +69,25 @@ func fanouts() []fanout {
 }
 
 // start is before the first rows. Where a round has a day of its own, even the last one was over yesterday.
-func (w fanout) start(c FanoutConfig, now time.Time) time.Time {
+func (w fanout) start(c fanoutSettings, now time.Time) time.Time {
 	if w.after {
-		return now.Truncate(day).Add(-time.Duration(2+max(1, c.History)+c.Rounds)*day - time.Hour/2)
+		return now.Truncate(day).Add(-time.Duration(2+max(1, c.history)+c.rounds)*day - time.Hour/2)
 	}
-	return now.Add(-time.Duration(1+c.History) * day)
+	return now.Add(-time.Duration(1+c.history) * day)
 }
 
 const day = 24 * time.Hour
 
-// FanoutNames returns the names of the workloads, with a line about each.
-func FanoutNames() (all, abouts []string) {
-	var found []workload
+// run measures whole runs: from a master job in the queue to the last commit, by one worker, one workload after the
+// other.
+func (c fanoutSettings) run(ctx context.Context, storage *fanoutStorage) error {
 	for _, w := range fanouts() {
-		found = append(found, w.workload)
-	}
-	return names(found)
-}
-
-// RunFanout measures whole runs: from a master job in the queue to the last commit, by one worker. When ctx ends, it
-// cleans up and returns what it has measured so far, with an error that says so.
-func RunFanout(ctx context.Context, cfg FanoutConfig) (report *FanoutReport, err error) {
-	report = newFanoutReport(cfg)
-	storage, err := openFanoutStorage(ctx, cfg)
-	if err != nil {
-		return report, err
-	}
-	defer func() {
-		report.StorageMemory = storage.peakMemory()
-		err = errors.Join(err, storage.close())
-	}()
-	return report, storage.while(ctx, func(ctx context.Context) error { return runFanouts(ctx, cfg, storage, report) })
-}
-
-// runFanouts measures one workload after the other.
-func runFanouts(ctx context.Context, cfg FanoutConfig, storage *fanoutStorage, report *FanoutReport) error {
-	for _, w := range fanouts() {
-		if !cfg.wants(w.name) {
+		if !c.wants(w.name) {
 			continue
 		}
-		f, err := openFanout(ctx, cfg, w, storage.account)
+		f, err := openFanout(ctx, c, w, storage.account)
 		if err == nil {
-			err = f.measure(ctx, storage, report)
+			err = f.measure(ctx, storage)
 		}
 		if f != nil && storage.stays() {
 			err = errors.Join(err, f.remove(ctx))
@@ -146,8 +112,8 @@ func (w fanout) loaded(batch int) (generations.Loaded, error) {
 
 // measure makes a first run, which creates the devices' tracking rows, and then those that count. The first run of a
 // fleet puts audits of all devices, which would else be counted with whatever is measured next.
-func (f *fanoutFleet) measure(ctx context.Context, storage *fanoutStorage, report *FanoutReport) error {
-	rows := max(1, 24*f.cfg.History)
+func (f *fanoutFleet) measure(ctx context.Context, storage *fanoutStorage) error {
+	rows := max(1, 24*f.history)
 	all, err := f.send(ctx, newRows(rows))
 	if err != nil {
 		return err
@@ -159,32 +125,56 @@ func (f *fanoutFleet) measure(ctx context.Context, storage *fanoutStorage, repor
 	often := time.Minute
 	if f.workload.after {
 		often = day
-		f.every = day / time.Duration(f.cfg.Rows)
-		if _, err := f.work(ctx, goal{marks: max(1, f.cfg.History) * f.tenantDays()}); err != nil {
+		f.every = day / time.Duration(f.rows)
+		if _, err := f.work(ctx, goal{marks: max(1, f.history) * f.tenantDays()}); err != nil {
 			return err
 		}
 		f.newest = f.newest.Truncate(day).Add(day - f.every/2)
 	}
-	var rounds []FanoutRound
-	for n := range f.cfg.Rounds {
-		f.cfg.progress("%s: round %d", f.workload.name, n+1)
+	for range f.rounds {
 		found, err := f.run(ctx, storage)
+		if err == nil {
+			err = f.print(found, often)
+		}
 		if err != nil {
 			return err
 		}
-		rounds = append(rounds, found)
 	}
-	report.WorkerMemory = process.PeakMemory(0)
-	report.add(f.workload.name, often, rounds)
 	return nil
 }
 
+// A fanoutRound is one run of the whole fleet.
+type fanoutRound struct {
+	took       time.Duration // from the master job to the last commit
+	seen       time.Duration // until no device waited for a first look
+	rows       int           // new ones of all devices
+	workerCPU  time.Duration
+	storageCPU time.Duration    // of storage in a process of its own
+	wireCPU    time.Duration    // of the same requests to a service that does nothing
+	operations map[string]int64 // by service and kind
+}
+
+// print prints the line of a round. The price is that of these operations on Azure, as often.
+func (f *fanoutFleet) print(r fanoutRound, often time.Duration) error {
+	n := float64(f.devices)
+	each := func(d time.Duration, unit string) figure { return figure{float64(d.Nanoseconds()) / n, unit} }
+	_, dollars := price.Azure().Monthly(r.operations, often)
+	figures := []figure{each(r.took, "ns/op"), {n / r.seen.Seconds(), "devices/s"},
+		{float64(r.rows) / r.took.Seconds(), "rows/s"}, each(r.workerCPU, "worker-cpu-ns/op"),
+		each(r.storageCPU, "storage-cpu-ns/op"), each(r.wireCPU, "wire-cpu-ns/op"), {dollars / n, "$/device-month"}}
+	for _, name := range slices.Sorted(maps.Keys(r.operations)) {
+		figures = append(figures, figure{float64(r.operations[name]) / n, strings.ReplaceAll(name, " ", "-") + "/op"})
+	}
+	return printLine(f.out, fmt.Sprintf("Fanout/%s/devices=%d/batch=%d/tenants=%d/months=%d/history=%d", f.workload.name,
+		f.devices, f.batch, f.tenants, f.months, f.history), f.devices, figures...)
+}
+
 // run gives devices new rows, and measures the run that folds them, an audit, or the run after.
-func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r FanoutRound, err error) {
-	if r.Rows, err = f.send(ctx, f.workload.rows); err != nil {
+func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r fanoutRound, err error) {
+	if r.rows, err = f.send(ctx, f.workload.rows); err != nil {
 		return r, err
 	}
-	todo := goal{rows: r.Rows, kinds: []jobs.Kind{jobs.Device}}
+	todo := goal{rows: r.rows, kinds: []jobs.Kind{jobs.Device}}
 	switch {
 	case f.workload.audit != "":
 		todo = goal{audit: f.workload.audit, kinds: []jobs.Kind{jobs.Audit}}
@@ -204,17 +194,15 @@ func (f *fanoutFleet) run(ctx context.Context, storage *fanoutStorage) (r Fanout
 	if err != nil {
 		return r, err
 	}
-	r.Seconds, r.SeenSeconds = time.Since(began).Seconds(), seen.Sub(began).Seconds()
-	r.WorkerCPU = (process.CPU(0) - cpu).Seconds()
-	r.StorageCPU = (storage.cpu() - storageCPU).Seconds()
-	r.Operations = map[string]int64{}
+	r.took, r.seen = time.Since(began), seen.Sub(began)
+	r.workerCPU, r.storageCPU = process.CPU(0)-cpu, storage.cpu()-storageCPU
+	r.operations = map[string]int64{}
 	for name, n := range f.operations() {
 		if n -= before[name]; n > 0 {
-			r.Operations[name] = n
+			r.operations[name] = n
 		}
 	}
-	wire, err := wireTime(ctx, f.wire.recorded(), f.cfg.Clients)
-	r.WireCPU = wire.Seconds()
+	r.wireCPU, err = wireTime(ctx, f.wire.recorded(), f.clients)
 	return r, err
 }
 
@@ -228,11 +216,11 @@ func (f *fanoutFleet) tenantDays() int {
 }
 
 // tenantOf spreads devices over tenants in turn, and month over months of deployment.
-func (c FanoutConfig) tenantOf(n int) schema.Tenant {
-	return schema.Tenant(fmt.Sprint("tenant-", n%c.Tenants))
+func (c fanoutSettings) tenantOf(n int) schema.Tenant {
+	return schema.Tenant(fmt.Sprint("tenant-", n%c.tenants))
 }
 
-func (c FanoutConfig) monthOf(n int) schema.Month {
-	month := n / c.Tenants % c.Months
+func (c fanoutSettings) monthOf(n int) schema.Month {
+	month := n / c.tenants % c.months
 	return schema.Month{Year: 2016 + month/12, Month: time.Month(1 + month%12)}
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -44,38 +44,42 @@ func TestDevicesOfAStormObeyRetryAfter(t *testing.T) {
 			l.left = 200
 		})
 		defer refill.Stop()
-		s := must.Have(newStorm("http", 300, l.ask).run(t.Context()))(t)
-		if s.Tokens != 300 || s.TooMany < 200 || s.Requests != 300+s.TooMany || s.Errors+s.Broken+s.Unavailable > 0 {
+		s := newStorm(300, l.ask)
+		must.Succeed(t, s.run(t.Context()))
+		if len(s.waits) != 300 || s.tooMany < 200 || s.requests != 300+s.tooMany || s.errors+s.broken+s.unavailable > 0 {
 			t.Errorf("the storm is %+v", s)
 		}
-		if s.Seconds < 60 || s.P50 < 60_000 || s.P99 < s.P50 || s.P99 > s.Seconds*1000 {
-			t.Errorf("two of three devices wait longer than a minute, but the storm is %+v", s)
+		minute := float64(time.Minute)
+		if f := s.figures(); f[0].value < minute || f[1].value < f[0].value || f[2].value < f[1].value {
+			t.Errorf("two of three devices wait longer than a minute, but the storm is %+v", f)
 		}
 	})
 }
 
 func TestStormLimitsItsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := newStorm("http", 2*stormConnections, func(context.Context, int) error {
+		s := newStorm(2*stormConnections, func(context.Context, int) error {
 			time.Sleep(time.Second)
 			return nil
-		}).run(t.Context())
-		if err != nil || s.Connections != stormConnections || s.Seconds != 2 || s.P50 != 1000 {
-			t.Errorf("%v, %+v; half of the devices wait for a connection, which counts as their time", err, s)
+		})
+		must.Succeed(t, s.run(t.Context()))
+		if f := s.figures(); s.connections != stormConnections || f[2].value != 2e9 || f[0].value != 1e9 {
+			t.Errorf("%+v; half of the devices wait for a connection, which counts as their time", f)
 		}
 	})
 }
 
 func TestStormEndsAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := newStorm("http", 2, func(_ context.Context, device int) error {
+		s := newStorm(2, func(_ context.Context, device int) error {
 			if device == 0 {
 				return errors.New("connection refused")
 			}
 			return &refusal{status: http.StatusForbidden, code: "revoked"}
-		}).run(t.Context())
-		if err == nil || errors.Is(err, errInterrupted) || s.Tokens != 0 || s.Broken == 0 || s.Errors == 0 ||
-			s.FirstError == "" {
+		})
+		err := s.run(t.Context())
+		if err == nil || errors.Is(err, errInterrupted) || len(s.waits) != 0 || s.broken == 0 || s.errors == 0 ||
+			s.firstError == nil {
 			t.Errorf("%v, %+v", err, s)
 		}
 	})
@@ -85,14 +89,14 @@ func TestInterruptedStormReportsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
 		defer interrupt()
-		s, err := newStorm("http", 10, func(ctx context.Context, device int) error {
+		s := newStorm(10, func(ctx context.Context, device int) error {
 			if device < 4 {
 				return nil
 			}
 			<-ctx.Done()
 			return ctx.Err()
-		}).run(ctx)
-		if !errors.Is(err, errInterrupted) || s.Tokens != 4 || s.Broken+s.Errors > 0 {
+		})
+		if err := s.run(ctx); !errors.Is(err, errInterrupted) || len(s.waits) != 4 || s.broken+s.errors > 0 {
 			t.Errorf("%v, %+v", err, s)
 		}
 	})

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import "testing"
 
@@ -17,41 +17,34 @@ func TestTargetsCanBeNamed(t *testing.T) {
 		"env:FURROW_TEST_TARGET":             {"contoso", "http://127.0.0.1:2/contoso"},
 		"x=env:FURROW_TEST_TARGET":           {"x", "http://127.0.0.1:2/contoso"},
 	} {
-		got, err := ParseTarget(text)
-		if err != nil || got.Null || got.Name != want.name ||
-			got.Local != (want.table == "") || got.Account.Table != want.table {
+		got, err := parseTarget(text)
+		if err != nil || got.embedded || got.name != want.name ||
+			got.local != (want.table == "") || got.account.Table != want.table {
 			t.Errorf("%s is parsed as %+v, %v", text, got, err)
 		}
 	}
 }
 
-func TestPeersAreTargets(t *testing.T) {
-	for text, want := range map[string]Target{
-		"embedded":  {Name: "embedded", Embedded: true},
-		"null":      {Name: "null", Null: true},
-		"none=null": {Name: "none", Null: true},
-	} {
-		if got, err := ParseTarget(text); err != nil || got != want {
-			t.Errorf("%s is parsed as %+v, %v", text, got, err)
-		}
+func TestEmbeddedStorageIsATarget(t *testing.T) {
+	want := target{name: "embedded", embedded: true}
+	if got, err := parseTarget("embedded"); err != nil || got != want {
+		t.Errorf("it is parsed as %+v, %v", got, err)
 	}
 }
 
-func TestEntitiesHaveTheRequestedSize(t *testing.T) {
+func TestEntitiesHaveOneSizeAndDiffer(t *testing.T) {
 	fill := newFiller()
 	seen := map[string]bool{}
-	for _, size := range []int{MinSize, 250, 1000, MaxSize} {
-		for _, n := range []int64{0, 1, 99, 1<<63 - 1} {
-			e := fill.entity(partition(999_999), n, size)
-			text := e.Get("text").String()
-			if len(text)+overhead != size {
-				t.Errorf("size %d: the text has %d bytes", size, len(text))
-			}
-			seen[text] = true
+	for _, n := range []int64{0, 1, 99, 1<<63 - 1} {
+		e := fill.entity(partition(999_999), n)
+		text := e.Get("text").String()
+		if len(text)+overhead != entitySize {
+			t.Errorf("the text has %d bytes", len(text))
 		}
+		seen[text] = true
 	}
-	if len(seen) != 16 {
-		t.Errorf("%d of 16 texts differ", len(seen))
+	if len(seen) != 4 {
+		t.Errorf("%d of 4 texts differ", len(seen))
 	}
 }
 

@@ -1,14 +1,16 @@
-package bench
+package main
 
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"time"
 
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
 	"furrow/tables"
+	"furrow/tables/local"
 )
 
 // A fanoutStorage is what the runs of a fleet are measured on. At most one of started and embedded is there.
@@ -19,23 +21,24 @@ type fanoutStorage struct {
 	directory string          // of embedded
 }
 
-func openFanoutStorage(ctx context.Context, cfg FanoutConfig) (s *fanoutStorage, err error) {
-	s = &fanoutStorage{account: cfg.Target.Account}
+func openFanoutStorage(ctx context.Context, t target, executable string) (s *fanoutStorage, err error) {
+	s = &fanoutStorage{account: t.account}
 	switch {
-	case cfg.Target.Local:
-		s.started, s.account, err = startStorage(ctx, cfg.Executable)
-	case cfg.Target.Embedded:
-		err = s.embed(cfg.Embed)
+	case t.local:
+		s.started, s.account, err = startStorage(ctx, executable)
+	case t.embedded:
+		err = s.embed()
 	}
 	return s, err
 }
 
-// embed opens storage in a temporary directory.
-func (s *fanoutStorage) embed(open func(directory string) (*setup.Embedded, error)) (err error) {
+// embed opens storage in a temporary directory, as furrow up does, without its log.
+func (s *fanoutStorage) embed() (err error) {
 	if s.directory, err = os.MkdirTemp("", "furrow-bench-"); err != nil {
 		return err
 	}
-	if s.embedded, err = open(s.directory); err != nil {
+	config := local.Config{Dir: s.directory, Log: slog.New(slog.DiscardHandler)}
+	if s.embedded, err = setup.OpenEmbedded(config, "127.0.0.1:0", true, nil); err != nil {
 		return errors.Join(err, os.RemoveAll(s.directory))
 	}
 	found, err := setup.Find(s.directory)
@@ -67,12 +70,12 @@ func (s *fanoutStorage) close() error {
 // stays reports whether the storage is still there after the benchmark, and what was created there would be, too.
 func (s *fanoutStorage) stays() bool { return s.started == nil && s.embedded == nil }
 
-// peakMemory returns the peak resident bytes of storage in a process of its own.
-func (s *fanoutStorage) peakMemory() int64 {
-	if s.started == nil {
-		return 0
+// printMemory prints the peak memory of this process, which also sends the rows, and of storage in one of its own.
+func (s *fanoutStorage) printMemory(of settings) {
+	of.printMemory("the worker", 0)
+	if s.started != nil {
+		of.printMemory("storage", s.started.PID())
 	}
-	return process.PeakMemory(s.started.PID())
 }
 
 // cpu returns the CPU time of storage in a process of its own. What it takes within this one is the worker's, too.

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
-	"furrow/cmd/internal/process"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -71,15 +70,10 @@ func (s *tokenSite) enroll(ctx context.Context, account tables.Account, master s
 	return err
 }
 
-// close stops everything that runs, and reports the peak memory of the endpoints.
-func (s *tokenSite) close(report *Report) error {
+// close stops everything that runs.
+func (s *tokenSite) close() error {
 	var errs []error
 	for _, e := range s.issuers {
-		for i := range report.Targets {
-			if t := &report.Targets[i]; t.URL == e.url {
-				t.PeakMemory = process.PeakMemory(e.process.PID())
-			}
-		}
 		errs = append(errs, e.process.Stop())
 	}
 	if s.storage != nil {

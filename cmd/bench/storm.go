@@ -1,18 +1,14 @@
-package bench
+package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-
-	"furrow/cmd/internal/process"
 )
 
 // stormConnections is the most connections that are open at a time: fewer than the files that most
@@ -24,50 +20,62 @@ const stormTime = 10 * time.Minute
 
 // A storm is many devices that ask for their first token at once.
 type storm struct {
-	target  string
 	devices int
 	ask     func(ctx context.Context, device int) error // over a new connection
 	slots   chan struct{}                               // one for each open connection
 
-	began time.Time
-	mu    sync.Mutex
-	found Storm
-	waits []time.Duration // until a token, of devices that have one
+	began       time.Time
+	mu          sync.Mutex
+	waits       []time.Duration // until a token, including the wait for a connection, of devices that have one
+	requests    int
+	connections int // most that were open at a time
+	tooMany     int // answers with 429
+	unavailable int // answers with 503
+	errors      int // other answers
+	broken      int // requests without an answer
+	firstError  error
 }
 
-func newStorm(target string, devices int, ask func(context.Context, int) error) *storm {
-	return &storm{
-		target: target, devices: devices, ask: ask, slots: make(chan struct{}, stormConnections),
-		found: Storm{Target: target, Devices: devices},
-	}
+func newStorm(devices int, ask func(context.Context, int) error) *storm {
+	return &storm{devices: devices, ask: ask, slots: make(chan struct{}, stormConnections)}
 }
 
-// storm boots many devices at once against a new endpoint, which has the default limits. It returns
-// the zero Storm if the storm did not begin.
-func (cfg TokenConfig) storm(ctx context.Context, s *tokenSite, name string) (Storm, error) {
-	var limits []string
-	if cfg.StormRate > 0 {
-		limits = []string{"--rate", strconv.Itoa(cfg.StormRate)}
-	}
-	e, err := s.openIssuer(ctx, name, 0, limits...)
+// runStorm boots many devices at once against a new endpoint, which has the default limits.
+func (s tokenSettings) runStorm(ctx context.Context, site *tokenSite, name string) error {
+	e, err := site.openIssuer(ctx, name, 0)
 	if err != nil {
-		return Storm{}, err
+		return err
 	}
-	devices := make([]*http.Request, cfg.Storm)
+	devices := make([]*http.Request, s.storm)
 	for n := range devices {
 		if devices[n], err = e.request(fmt.Sprintf("%s-storm-%09d", name, n)); err != nil {
-			return Storm{}, err
+			return err
 		}
 	}
-	x := newStorm(name, len(devices), func(ctx context.Context, n int) error { return e.ask(ctx, devices[n], e.fresh) })
-	cfg.progress("%s: storm", name)
-	found, err := x.run(ctx)
-	found.PeakMemory = process.PeakMemory(e.process.PID())
-	return found, err
+	x := newStorm(len(devices), func(ctx context.Context, n int) error { return e.ask(ctx, devices[n], e.fresh) })
+	err = x.run(ctx)
+	if x.firstError != nil {
+		fmt.Fprintf(s.errs, "storm on %s: the first error: %v\n", name, x.firstError)
+	}
+	if len(x.waits) > 0 {
+		err = errors.Join(err, printLine(s.out, "Tokens/storm/target="+name, len(x.waits), x.figures()...))
+	}
+	s.printMemory("the endpoint on "+name, e.process.PID())
+	return err
+}
+
+// figures returns how long devices waited for their tokens, and how many requests that took.
+func (x *storm) figures() []figure {
+	waits := quantiles(x.waits)
+	last := x.waits[len(x.waits)-1]
+	return append(waits, figure{float64(last.Nanoseconds()), "last-ns"}, figure{float64(x.requests), "requests"},
+		figure{float64(x.connections), "connections"}, figure{float64(x.tooMany), "answers-429"},
+		figure{float64(x.unavailable), "answers-503"}, figure{float64(x.errors), "errors"},
+		figure{float64(x.broken), "broken"})
 }
 
 // run lasts until every device has its token.
-func (x *storm) run(ctx context.Context) (Storm, error) {
+func (x *storm) run(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, stormTime)
 	defer cancel()
 	x.began = time.Now()
@@ -76,30 +84,14 @@ func (x *storm) run(ctx context.Context) (Storm, error) {
 		booting.Go(func() { x.boot(limited, device) })
 	}
 	booting.Wait()
-	found := x.sum()
 	switch {
 	case ctx.Err() != nil:
-		return found, errInterrupted
-	case found.Tokens < found.Devices:
-		return found, fmt.Errorf("%d of %d devices got no token within %v", found.Devices-found.Tokens, found.Devices,
-			stormTime)
+		return errInterrupted
+	case len(x.waits) < x.devices:
+		return fmt.Errorf("%d of %d devices got no token within %v", x.devices-len(x.waits), x.devices, stormTime)
 	}
-	return found, nil
+	return nil
 }
-
-// sum returns the result once all devices are done.
-func (x *storm) sum() Storm {
-	slices.Sort(x.waits)
-	if n := len(x.waits); n > 0 {
-		x.found.Tokens = n
-		x.found.Seconds = x.waits[n-1].Seconds()
-		x.found.P50 = milliseconds(x.waits[(n-1)*50/100])
-		x.found.P99 = milliseconds(x.waits[(n-1)*99/100])
-	}
-	return x.found
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // boot asks until there is a token. It pauses as package device does: as long as Retry-After says,
 // and for a random time that grows with each failure.
@@ -128,8 +120,8 @@ func (x *storm) once(ctx context.Context, device int) error {
 	}
 	defer func() { <-x.slots }()
 	x.mu.Lock()
-	x.found.Requests++
-	x.found.Connections = max(x.found.Connections, len(x.slots))
+	x.requests++
+	x.connections = max(x.connections, len(x.slots))
 	x.mu.Unlock()
 	return x.ask(ctx, device)
 }
@@ -146,18 +138,16 @@ func (x *storm) note(err error) bool {
 	refused, answered := errors.AsType[*refusal](err)
 	switch {
 	case answered && refused.status == http.StatusTooManyRequests:
-		x.found.TooMany++
+		x.tooMany++
 		return false
 	case answered && refused.status == http.StatusServiceUnavailable:
-		x.found.Unavailable++
+		x.unavailable++
 		return false
 	case answered:
-		x.found.Errors++
+		x.errors++
 	default:
-		x.found.Broken++
+		x.broken++
 	}
-	if x.found.FirstError == "" {
-		x.found.FirstError, _, _ = strings.Cut(err.Error(), "\n")
-	}
+	x.firstError = cmp.Or(x.firstError, err)
 	return false
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -10,17 +10,16 @@ import (
 	"furrow/tables"
 )
 
-// perRange is how many rows a range read returns. The size of a table to read is
-// a multiple of it, so that every range is full.
+// perRange is how many rows a range read returns. Every device of a table to read has as many, so that each range is
+// full.
 const perRange = 100
 
 // reading is a workload on a filled table.
 func reading(w workload, read func(context.Context, *dataset) error) storageWorkload {
-	prepare := func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
-		d, err := e.dataset(ctx, tableRows)
+	return storageWorkload{w, func(ctx context.Context, e *endpoint) (operation, error) {
+		d, err := e.dataset(ctx)
 		return func(ctx context.Context, _ int, _ func()) error { return read(ctx, d) }, err
-	}
-	return storageWorkload{workload: w, reads: true, prepare: prepare}
+	}}
 }
 
 func gets() storageWorkload {
@@ -60,17 +59,18 @@ type dataset struct {
 
 const rowsPerDevice = 1000
 
-// dataset returns the table with so many rows, which it fills on the first call.
-func (e *endpoint) dataset(ctx context.Context, rows int) (*dataset, error) {
-	if d := e.datasets[rows]; d != nil {
+// dataset returns the table to read, which it fills on the first call.
+func (e *endpoint) dataset(ctx context.Context) (*dataset, error) {
+	d := &e.filled
+	if d.table != nil {
 		return d, nil
 	}
 	name, err := e.newTable(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &dataset{table: e.tables.Table(name), rows: rows}
-	e.datasets[rows] = d
+	d.rows -= d.rows % perRange
+	d.table = e.tables.Table(name)
 	return d, d.fill(ctx, e)
 }
 
@@ -84,7 +84,7 @@ func (d *dataset) fill(ctx context.Context, e *endpoint) error {
 			rows := make([]tables.Entity, min(perTransaction, d.rows-n))
 			for i := range rows {
 				device, row := (n+i)/rowsPerDevice, (n+i)%rowsPerDevice
-				rows[i] = text.entity(partition(device), int64(row), e.size)
+				rows[i] = text.entity(partition(device), int64(row))
 			}
 			return insertTogether(ctx, d.table, rows)
 		})

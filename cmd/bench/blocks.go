@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ func blocks() storageWorkload {
 		rows:  blocksPerBlob,
 		parts: []string{"stage", "commit"},
 	}}
-	w.prepare = func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
 		if e.account.Blob == "" {
 			return nil, errors.New("the connection string has no BlobEndpoint: add it, or leave out blob with --only")
 		}

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -17,7 +17,7 @@ func inserts() storageWorkload {
 	w := storageWorkload{workload: workload{
 		name: "insert", about: "Insert one row with a token that can only add to the client's own partition",
 	}}
-	w.prepare = func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
 		name, err := e.newTable(ctx)
 		if err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func transactions() storageWorkload {
 	w := storageWorkload{workload: workload{
 		name: "transaction", about: "Insert 100 rows into the client's own partition, all or none", rows: perTransaction,
 	}}
-	w.prepare = func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
 		name, err := e.newTable(ctx)
 		if err != nil {
 			return nil, err
@@ -95,12 +95,11 @@ func insertTogether(ctx context.Context, to *tables.Table, rows []tables.Entity)
 // in another run.
 type rows struct {
 	filler
-	size int
 	last []int64
 }
 
 func (e *endpoint) newRows() *rows {
-	r := &rows{newFiller(), e.size, make([]int64, e.clients)}
+	r := &rows{newFiller(), make([]int64, e.clients)}
 	for i := range r.last {
 		r.last[i] = int64(tables.TicksOf(time.Now()))
 	}
@@ -109,7 +108,7 @@ func (e *endpoint) newRows() *rows {
 
 func (r *rows) next(client int) tables.Entity {
 	r.last[client]++
-	return r.entity(partition(client), r.last[client], r.size)
+	return r.entity(partition(client), r.last[client])
 }
 
 func (r *rows) many(client, n int) []tables.Entity {

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"crypto/rand"
@@ -26,21 +26,24 @@ func newFiller() filler {
 // text returns n characters; successive seeds give unrelated texts.
 func (f filler) text(n int, seed int64) string {
 	const golden = 0x9E3779B97F4A7C15
-	start := int((uint64(seed) * golden >> 32) % uint64(len(f)-MaxSize))
+	start := int((uint64(seed) * golden >> 32) % uint64(len(f)-n))
 	return string(f[start : start+n])
 }
+
+// entitySize is the size in bytes of a row's JSON, and of a message.
+const entitySize = 250
 
 // overhead is the length of an entity's JSON without its text.
 const overhead = len(`{"PartitionKey":"bench-device-000000","RowKey":"0000000000000000000",` +
 	`"temperature":12.25,"humidity":34.5,"battery":3.75,"open":true,"text":""}`)
 
-// entity returns a reading whose JSON has size bytes.
-func (f filler) entity(partition string, n int64, size int) tables.Entity {
+// entity returns a reading.
+func (f filler) entity(partition string, n int64) tables.Entity {
 	return tables.Entity{PartitionKey: partition, RowKey: rowKey(n), Properties: []tables.Property{
 		{Name: "temperature", Value: tables.Double(float64(10+n%30) + .25)},
 		{Name: "humidity", Value: tables.Double(float64(30+n%60) + .5)},
 		{Name: "battery", Value: tables.Double(3.75)},
 		{Name: "open", Value: tables.Boolean(true)},
-		{Name: "text", Value: tables.String(f.text(size-overhead, n))},
+		{Name: "text", Value: tables.String(f.text(entitySize-overhead, n))},
 	}}
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -27,17 +27,14 @@ import (
 type endpoint struct {
 	name    string
 	account tables.Account
-	null    *nullService
-	http    *http.Client
 	options azcore.ClientOptions
 	clients int
-	size    int
 	server  *server // nil if the benchmark did not start it
 
 	tables   *tables.Client
 	queues   *azqueue.ServiceClient
 	blobs    *azblob.Client
-	datasets map[int]*dataset // by number of rows
+	filled   dataset
 	cleanups []func(context.Context) error
 }
 
@@ -90,31 +87,25 @@ func start(ctx context.Context, said any, executable, dir, name string, args ...
 
 func (s *server) stop() error { return errors.Join(s.Stop(), os.RemoveAll(s.directory)) }
 
-func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
-	var ends []*endpoint
-	for _, t := range cfg.Targets {
-		e := &endpoint{
-			name: t.Name, account: t.Account, http: cfg.HTTP, clients: cfg.Clients, size: cfg.Size,
-			datasets: map[int]*dataset{},
+// openAll opens targets, whose filled tables have so many rows.
+func (s settings) openAll(ctx context.Context, targets []target, rows int) (ends []*endpoint, err error) {
+	client, err := setup.Transport("")
+	if err != nil {
+		return nil, err
+	}
+	client.Transport.(*http.Transport).MaxIdleConnsPerHost = s.clients
+	for _, t := range targets {
+		e := &endpoint{name: t.name, account: t.account, clients: s.clients, filled: dataset{rows: rows},
 			// An error that is retried would not be seen, and its time would count as the operation's.
-			options: azcore.ClientOptions{Transport: cfg.HTTP, Retry: policy.RetryOptions{MaxRetries: -1}},
-		}
-		if t.Local {
-			var err error
-			if e.server, e.account, err = startStorage(ctx, cfg.Executable); err != nil {
-				return ends, fmt.Errorf("%s: %w", t.Name, err)
+			options: azcore.ClientOptions{Transport: client, Retry: policy.RetryOptions{MaxRetries: -1}}}
+		if t.local {
+			if e.server, e.account, err = startStorage(ctx, s.executable); err != nil {
+				return ends, fmt.Errorf("%s: %w", t.name, err)
 			}
-		}
-		if t.Null {
-			var err error
-			if e.null, err = startNull(ctx); err != nil {
-				return ends, fmt.Errorf("%s: %w", t.Name, err)
-			}
-			e.account = e.null.account()
 		}
 		ends = append(ends, e)
 		if err := e.open(); err != nil {
-			return ends, fmt.Errorf("%s: %w", t.Name, err)
+			return ends, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
 	return ends, nil
@@ -163,15 +154,14 @@ func (e *endpoint) make(ctx context.Context, create, remove func(context.Context
 	return ctx.Err()
 }
 
-// closeAll deletes what was created, even after ctx has ended, and reports the
-// peak memory of servers.
-func closeAll(ctx context.Context, ends []*endpoint, report *Report) error {
+// closeAll deletes what was created, even after ctx has ended.
+func (s settings) closeAll(ctx context.Context, ends []*endpoint) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	var errs []error
-	for i, e := range ends {
+	for _, e := range ends {
 		if e.server != nil {
-			report.Targets[i].PeakMemory = process.PeakMemory(e.server.PID())
+			s.printMemory(e.name, e.server.PID())
 			errs = append(errs, e.server.stop()) // its directory is deleted as a whole
 			continue
 		}
@@ -179,9 +169,6 @@ func closeAll(ctx context.Context, ends []*endpoint, report *Report) error {
 			if err := cleanup(ctx); err != nil {
 				errs = append(errs, fmt.Errorf("%s: cleaning up: %w", e.name, brief(err)))
 			}
-		}
-		if e.null != nil {
-			e.null.stop()
 		}
 	}
 	return errors.Join(errs...)
