@@ -66,7 +66,7 @@ type accessLine struct {
 }
 
 func accessAdd(c *cli.Context) error {
-	name, err := accessName(c)
+	name, err := argument(c, 0, schema.ParseAccessName)
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,9 @@ func accessAdd(c *cli.Context) error {
 	if err != nil {
 		return usagef(c, "--%v", err)
 	}
-	tenant := schema.Tenant(c.String("tenant"))
-	if tenant != "" {
-		if _, err := schema.ParseTenant(string(tenant)); err != nil {
-			return usagef(c, "--%v", err)
-		}
+	tenant, err := parsed(c, "tenant", schema.ParseTenant)
+	if err != nil {
+		return err
 	}
 	s, err := openStorage(c)
 	if err != nil {
@@ -119,18 +117,6 @@ func noteNobodyActs(c *cli.Context, s *stores, a schema.Access) error {
 	return err
 }
 
-// accessName returns the single argument.
-func accessName(c *cli.Context) (string, error) {
-	if c.NArg() != 1 {
-		return "", usagef(c, "give one NAME")
-	}
-	name, err := schema.ParseAccessName(c.Args().First())
-	if err != nil {
-		return "", usagef(c, "%v", err)
-	}
-	return name, nil
-}
-
 func printToken(c *cli.Context, a schema.Access, token string) error {
 	if c.Bool("json") {
 		line := accessLineOf(a)
@@ -165,9 +151,6 @@ func accessListCommand() *cli.Command {
 }
 
 func accessList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err
@@ -233,7 +216,7 @@ func accessRemove(c *cli.Context) error {
 
 // changeAccess changes the access of the named person, and records that.
 func changeAccess(c *cli.Context, what string, change func(context.Context, access.Store, string) error) error {
-	name, err := accessName(c)
+	name, err := argument(c, 0, schema.ParseAccessName)
 	if err != nil {
 		return err
 	}

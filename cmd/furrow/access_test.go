@@ -11,10 +11,10 @@ import (
 func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
 	f := newFixture(t)
 	for line, want := range map[string]string{
-		"add a": "role", "add --role=viewer": "give one NAME", "add a b --role=viewer": "give one NAME",
+		"add a": "role", "add --role=viewer": "name the NAME", "add a b --role=viewer": `"b" is one argument too many`,
 		"add a --role=king":              "viewer, operator, admin",
 		"add a --role=admin --tenant=..": "tenant",
-		"remove":                         "give one NAME",
+		"remove":                         "name the NAME",
 	} {
 		f.refused(anyFailure, want, "access "+line)
 	}

@@ -49,9 +49,6 @@ type actLine struct {
 }
 
 func activity(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	now := time.Now()
 	to := now.Add(time.Minute) // the clock of whoever acted may be ahead
 	from, err := query.ParseMoment(c.String("from"), now)
@@ -65,11 +62,9 @@ func activity(c *cli.Context) error {
 		}
 		to = at.Time()
 	}
-	tenant := schema.Tenant(c.String("tenant"))
-	if tenant != "" {
-		if _, err := schema.ParseTenant(string(tenant)); err != nil {
-			return usagef(c, "--%v", err)
-		}
+	tenant, err := parsed(c, "tenant", schema.ParseTenant)
+	if err != nil {
+		return err
 	}
 	s, err := openStorage(c)
 	if err != nil {

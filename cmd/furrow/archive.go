@@ -97,11 +97,8 @@ type archiveScope struct {
 }
 
 func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
-	s.tenant = schema.Tenant(c.String("tenant"))
-	if s.tenant != "" {
-		if _, err := schema.ParseTenant(string(s.tenant)); err != nil {
-			return s, usagef(c, "--tenant: %v", err)
-		}
+	if s.tenant, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
+		return s, err
 	}
 	from := c.String("from")
 	if from == "" {
@@ -184,9 +181,6 @@ func openArchive(c *cli.Context) (has *archive.Tables, scope archiveScope, f *ro
 }
 
 func archiveList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
@@ -226,9 +220,6 @@ type archiveFileLine struct {
 }
 
 func archiveFiles(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err

@@ -45,9 +45,6 @@ type downloadedLine struct {
 }
 
 func archiveDownload(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "want a directory")
-	}
 	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err

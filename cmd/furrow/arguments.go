@@ -35,6 +35,24 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 	return slices.Concat(path, flags, []string{"--"}, others)
 }
 
+// checkArguments compares the number of arguments with the usage of the command, such as "FROM TO", "[FILE]" or
+// "DEVICE...".
+func checkArguments(c *cli.Context) error {
+	form, usage, n := c.Command.HelpName+" "+c.Command.ArgsUsage, strings.Fields(c.Command.ArgsUsage), c.NArg()
+	for _, word := range usage[min(n, len(usage)):] {
+		if !strings.HasPrefix(word, "[") {
+			return usagef(c, "name the %s: %s", strings.TrimRight(word, "."), form)
+		}
+	}
+	switch extra := c.Args().Get(len(usage)); {
+	case n > 0 && len(usage) == 0:
+		return usagef(c, "%s takes no arguments; %q is one", c.Command.HelpName, extra)
+	case n > len(usage) && !strings.Contains(form, "..."):
+		return usagef(c, "%q is one argument too many: %s", extra, form)
+	}
+	return nil
+}
+
 // findCommand follows the names of commands up to the first other word.
 func findCommand(commands []*cli.Command, args []string) (path, rest []string, command *cli.Command) {
 	for n := 1; ; n++ {

@@ -57,9 +57,6 @@ func (l backupLine) size() string {
 }
 
 func takeBackup(c *cli.Context) (err error) {
-	if c.NArg() != 1 {
-		return usagef(c, "furrow backup takes the directory to write: furrow backup DIR")
-	}
 	to := c.Args().First()
 	from, err := openBackup(c)
 	if err != nil {

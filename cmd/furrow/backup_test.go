@@ -112,9 +112,9 @@ func TestUpWritesBackupsAndKeepsTheLast(t *testing.T) {
 func TestBackupErrorsSayWhatToDo(t *testing.T) {
 	dir, empty := t.TempDir(), t.TempDir()
 	for line, want := range map[string]string{
-		"backup":                            "takes the directory",
-		"backup a b":                        "takes the directory",
-		"restore":                           "takes the backup",
+		"backup":                            "name the DIR: furrow backup DIR",
+		"backup a b":                        "too many: furrow backup DIR",
+		"restore":                           "name the DIR",
 		"restore " + empty:                  "not a complete backup",
 		"restore /no/where":                 "not a complete backup",
 		"backup /tmp/x --storage " + empty:  "not a storage directory",

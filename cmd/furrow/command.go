@@ -60,9 +60,6 @@ func commandSend(c *cli.Context) error {
 
 // openToTell opens the fleet and reads the device that a command names before its JSON.
 func openToTell(c *cli.Context) (*deviceAdmin, schema.Device, error) {
-	if c.NArg() != 2 {
-		return nil, schema.Device{}, usagef(c, `name one device, and then the JSON in quotes, such as '{"heater": "off"}'`)
-	}
 	if err := schema.CheckCommandBody(c.Args().Get(1)); err != nil {
 		return nil, schema.Device{}, usagef(c, "%v", err)
 	}
@@ -71,11 +68,7 @@ func openToTell(c *cli.Context) (*deviceAdmin, schema.Device, error) {
 
 // openNamedDevice opens the fleet and reads the device that the first argument names.
 func openNamedDevice(c *cli.Context) (*deviceAdmin, schema.Device, error) {
-	id, err := schema.ParseDeviceID(c.Args().First())
-	if err != nil {
-		return nil, schema.Device{}, usagef(c, "%v", err)
-	}
-	d, err := openDeviceAdmin(c)
+	d, id, err := openForDevice(c)
 	if err != nil {
 		return nil, schema.Device{}, err
 	}
@@ -96,12 +89,6 @@ func commandListCommand() *cli.Command {
 }
 
 func commandList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
-	if c.NArg() != 1 {
-		return usagef(c, "name one device")
-	}
 	d, device, err := openNamedDevice(c)
 	if err != nil {
 		return err
@@ -129,12 +116,9 @@ func commandCancelCommand() *cli.Command {
 }
 
 func commandCancel(c *cli.Context) error {
-	if c.NArg() != 2 {
-		return usagef(c, "name a device, and then the ID of a command")
-	}
-	id, err := schema.ParseCommandID(c.Args().Get(1))
+	id, err := argument(c, 1, schema.ParseCommandID)
 	if err != nil {
-		return usagef(c, "%v", err)
+		return err
 	}
 	d, device, err := openNamedDevice(c)
 	if err != nil {

@@ -56,7 +56,7 @@ func completionCommand() *cli.Command {
 			"  furrow completion fish > ~/.config/fish/completions/furrow.fish",
 		Action: func(c *cli.Context) error {
 			script := scripts[c.Args().First()]
-			if script == "" || c.NArg() != 1 {
+			if script == "" {
 				return usagef(c, "name one shell: bash, zsh or fish")
 			}
 			_, err := fmt.Fprint(c.App.Writer, script)

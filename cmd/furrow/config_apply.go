@@ -50,9 +50,6 @@ scheduler runs.` + examples("config apply site.yaml", "config apply site.yaml --
 }
 
 func configApply(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "name the FILE to apply")
-	}
 	file, err := config.Open(c.Args().First())
 	if err != nil {
 		return err
@@ -87,7 +84,7 @@ func configRollbackCommand() *cli.Command {
 
 func configRollback(c *cli.Context) error {
 	n, is := generationOf(c.Args().First())
-	if c.NArg() != 1 || !is {
+	if !is {
 		return usagef(c, "name the GENERATION to go back to; 'furrow config history' lists them")
 	}
 	s, err := openStorage(c)

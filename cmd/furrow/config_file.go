@@ -22,12 +22,7 @@ var defaultConfig string
 var exampleConfigs embed.FS
 
 // configPath returns the file that the argument or --config names.
-func configPath(c *cli.Context) (string, error) {
-	if c.NArg() > 1 {
-		return "", usagef(c, "%s takes one file; %q is another", c.Command.HelpName, c.Args().Get(1))
-	}
-	return cmp.Or(c.Args().First(), c.String("config")), nil
-}
+func configPath(c *cli.Context) string { return cmp.Or(c.Args().First(), c.String("config")) }
 
 func configCheckCommand() *cli.Command {
 	return &cli.Command{
@@ -60,10 +55,7 @@ type (
 )
 
 func configCheck(c *cli.Context) error {
-	path, err := configPath(c)
-	if err != nil {
-		return err
-	}
+	path := configPath(c)
 	checked, err := config.Load(path)
 	if problems, ok := errors.AsType[config.Problems](err); ok {
 		return reportProblems(c, problems)
@@ -114,11 +106,7 @@ func configInitCommand() *cli.Command {
 
 // configInit creates the file exclusively, so that it never replaces one.
 func configInit(c *cli.Context) error {
-	path, err := configPath(c)
-	if err != nil {
-		return err
-	}
-	path = cmp.Or(path, config.DefaultPath)
+	path := cmp.Or(configPath(c), config.DefaultPath)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already; remove it, or name another file", path)

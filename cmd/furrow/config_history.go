@@ -20,9 +20,6 @@ func configHistoryCommand() *cli.Command {
 }
 
 func configHistory(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err
@@ -60,9 +57,6 @@ type diffLine struct {
 }
 
 func configDiff(c *cli.Context) error {
-	if c.NArg() > 2 {
-		return usagef(c, "%s compares two texts; %q is another", c.Command.HelpName, c.Args().Get(2))
-	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func configShow(c *cli.Context) error {
 	if c.Bool("json") && c.Bool("original") {
 		return usagef(c, "--json and --original exclude each other")
 	}
-	shown, err := textToShow(c)
+	shown, err := namedText(c, configPath(c))
 	if err != nil {
 		return err
 	}
@@ -68,15 +68,7 @@ func configShow(c *cli.Context) error {
 	return err
 }
 
-// textToShow returns the file or generation that a command names, or else the current configuration.
-func textToShow(c *cli.Context) (shownText, error) {
-	what, err := configPath(c)
-	if err != nil {
-		return shownText{}, err
-	}
-	return namedText(c, what)
-}
-
+// namedText returns a file or generation, or else the current configuration.
 func namedText(c *cli.Context, what string) (shownText, error) {
 	if what == "" {
 		return heldText(c)

@@ -61,11 +61,11 @@ func TestConfigCommandsRefuseInvalidArguments(t *testing.T) {
 	writeFile(t, "good.yaml", batches(1))
 	for line, want := range map[string]string{
 		"config apply":                  "name the FILE",
-		"config apply good.yaml more":   "name the FILE",
+		"config apply good.yaml more":   "too many",
 		"config rollback":               "name the GENERATION",
 		"config rollback good.yaml":     "name the GENERATION",
 		"config show --json --original": "exclude each other",
-		"config diff 1 2 3":             `"3" is another`,
+		"config diff 1 2 3":             `"3" is one argument too many`,
 		"config history more":           "takes no arguments",
 	} {
 		f.refused(exitUsage, want, line)

@@ -76,7 +76,7 @@ func TestConfigComesFromArgumentFlagVariableDirectoryOrDefault(t *testing.T) {
 	for _, line := range []string{"config check none.yaml", "config show --config none.yaml"} {
 		refused(t, exitFailed, "none.yaml: there is no such file; 'furrow config init none.yaml' creates one", line)
 	}
-	refused(t, exitUsage, `"b" is another`, "config check a b")
+	refused(t, exitUsage, `"b" is one argument too many`, "config check a b")
 }
 
 func TestConfigCheckListsAllProblems(t *testing.T) {

@@ -98,9 +98,6 @@ const copyAgain = "what is written stays: run the same command again to continue
 const followPause = time.Minute
 
 func openCopy(c *cli.Context) (*copying.Copy, error) {
-	if c.NArg() != 2 {
-		return nil, usagef(c, "furrow copy takes two storages: furrow copy FROM TO")
-	}
 	names, err := namesOf(c)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func TestCopiedFleetGoesOnElsewhere(t *testing.T) {
 	there.work()
 	there.says("22.5", "query pump-7 --latest")
 	there.says("plant1", "enrollment list")
-	refused(t, exitUsage, "takes two storages", "copy "+f.storage)
+	refused(t, exitUsage, "name the TO: furrow copy FROM TO", "copy "+f.storage)
 	refused(t, anyFailure, "there is no fleet", "copy "+newFixture(t).storage+" "+newFixture(t).storage)
 }
 

@@ -63,10 +63,8 @@ func showCost(c *cli.Context) error {
 
 // costQuestion reads the flags.
 func costQuestion(c *cli.Context, now time.Time) (q query.CostQuestion, err error) {
-	if c.IsSet("tenant") {
-		if q.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
-			return q, usagef(c, "--tenant: %v", err)
-		}
+	if q.Tenant, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
+		return q, err
 	}
 	month := now.UTC()
 	if text := c.String("month"); text != "" {

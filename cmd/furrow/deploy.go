@@ -86,9 +86,6 @@ type deployedRole struct {
 const metricsPort = 10091
 
 func deployInit(c *cli.Context) error {
-	if c.NArg() != 2 {
-		return usagef(c, "%s takes a kind (%s) and a directory", c.Command.HelpName, strings.Join(deployKinds(), ", "))
-	}
 	kind, dir := c.Args().Get(0), c.Args().Get(1)
 	if !slices.Contains(deployKinds(), kind) {
 		return usagef(c, "unknown kind %q; there are %s%s", kind, strings.Join(deployKinds(), ", "),

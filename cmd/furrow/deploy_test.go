@@ -171,7 +171,7 @@ func TestDeployReplacesNoFile(t *testing.T) {
 		t.Error("a refused command wrote files")
 	}
 	refused(t, exitUsage, `did you mean "compose"`, "deploy init composed .")
-	refused(t, exitUsage, "a kind (systemd, compose, kubernetes, azure, monitoring) and a directory",
+	refused(t, exitUsage, "name the DIR: furrow deploy init systemd|compose|kubernetes|azure|monitoring DIR",
 		"deploy init systemd")
 	refused(t, exitUsage, "--names-prefix", "deploy init systemd . --names-prefix A!")
 }

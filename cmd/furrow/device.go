@@ -60,9 +60,6 @@ command reads the tracking rows of all pipelines, a thousand per request.` + exa
 }
 
 func deviceHeld(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	f, _, err := openFleet(c)
 	if err != nil {
 		return err
@@ -145,8 +142,8 @@ func deviceRelease(c *cli.Context) error {
 		return usagef(c, "name one of DEVICE, --prefix and --all")
 	}
 	if device != "" {
-		if _, err := schema.ParseDeviceID(device); err != nil {
-			return usagef(c, "%v", err)
+		if _, err := argument(c, 0, schema.ParseDeviceID); err != nil {
+			return err
 		}
 	}
 	f, s, err := openFleet(c)

@@ -117,51 +117,22 @@ func endpointFor(c *cli.Context) (url, caFile string, err error) {
 
 // deliveryOf reads the flags that describe a device.
 func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
-	if v.Device, err = deviceArgument(c); err != nil {
-		return v, err
-	}
-	if c.IsSet("tenant") {
-		if v.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
-			return v, usagef(c, "--tenant: %v", err)
-		}
-	}
-	if c.IsSet("site") {
-		if v.Site, err = schema.ParseSite(c.String("site")); err != nil {
-			return v, usagef(c, "--site: %v", err)
-		}
-	}
 	if v.Position, err = factory.ParsePosition(c.String("lat"), c.String("lon")); err != nil {
 		return v, usagef(c, "--lat, --lon: %v", err)
 	}
-	if c.IsSet("deployed") {
-		if v.Deployed, err = factory.ParseDeployed(c.String("deployed")); err != nil {
-			return v, usagef(c, "--deployed: %v", err)
-		}
-	}
-	if c.IsSet("model") {
-		if v.Model, err = schema.ParseModel(c.String("model")); err != nil {
-			return v, usagef(c, "--model %q: %v", c.String("model"), err)
-		}
-	}
-	v.Labels, err = labelsOf(c)
-	return v, err
-}
-
-// deviceArgument reads the single argument of commands about a device.
-func deviceArgument(c *cli.Context) (schema.DeviceID, error) {
-	if c.NArg() != 1 {
-		return "", usagef(c, "name one device")
-	}
-	id, err := schema.ParseDeviceID(c.Args().First())
-	if err != nil {
-		return "", usagef(c, "%v", err)
-	}
-	return id, nil
+	var errs [6]error
+	v.Device, errs[0] = argument(c, 0, schema.ParseDeviceID)
+	v.Tenant, errs[1] = parsed(c, "tenant", schema.ParseTenant)
+	v.Site, errs[2] = parsed(c, "site", schema.ParseSite)
+	v.Deployed, errs[3] = parsed(c, "deployed", factory.ParseDeployed)
+	v.Model, errs[4] = parsed(c, "model", schema.ParseModel)
+	v.Labels, errs[5] = labelsOf(c)
+	return v, cmp.Or(errs[:]...)
 }
 
 // openForDevice parses the single argument and opens the fleet.
 func openForDevice(c *cli.Context) (*deviceAdmin, schema.DeviceID, error) {
-	id, err := deviceArgument(c)
+	id, err := argument(c, 0, schema.ParseDeviceID)
 	if err != nil {
 		return nil, "", err
 	}

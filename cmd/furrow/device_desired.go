@@ -56,12 +56,6 @@ func deviceDesiredShowCommand() *cli.Command {
 }
 
 func deviceDesiredShow(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
-	if c.NArg() != 1 {
-		return usagef(c, "name one device")
-	}
 	d, device, err := openNamedDevice(c)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestTokenByHandIsLikeTheEndpoints(t *testing.T) {
 		"token pump-7 --life soon": "is not a duration",
 		"token pump-9":             "furrow device add pump-9",
 		"token a/b":                "'/'",
-		"token":                    "name one device",
+		"token":                    "name the DEVICE",
 		"token pump-7 --table-url http://10.0.0.7/furrow": "intercepted",
 	} {
 		f.refused(anyFailure, want, line)

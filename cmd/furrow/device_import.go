@@ -93,8 +93,6 @@ func importFormat(c *cli.Context) (tabular.Format, error) {
 		return "", err
 	}
 	switch {
-	case c.NArg() != 1:
-		return "", usagef(c, "name one FILE, or - for the standard input")
 	case format != "":
 		return tabular.Format(format), nil
 	case strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson"):

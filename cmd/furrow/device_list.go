@@ -39,16 +39,13 @@ and labels of each device, as 'furrow query --latest' does.` + examples(
 				"Only devices with this `STATUS`: active, revoked, removed (their data is kept), erased or removing"),
 			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=TEXT`; if repeated, with all of them"},
 			&cli.StringFlag{Name: "where", Usage: "Only devices for which `CONDITION` holds, such as 'oil > 190'"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "At most `NUMBER` devices"},
+			limitFlag("At most `NUMBER` devices"),
 			listFlags()[0], listFlags()[1]),
 		Action: deviceList,
 	}
 }
 
 func deviceList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	q, filter, err := listQuestion(c)
 	if err != nil {
 		return err

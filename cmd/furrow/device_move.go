@@ -130,7 +130,7 @@ func movesOf(c *cli.Context) ([]lineMove, error) {
 		}
 		return readMoves(c)
 	}
-	id, err := deviceArgument(c)
+	id, err := argument(c, 0, schema.ParseDeviceID)
 	if err != nil {
 		return nil, err
 	}

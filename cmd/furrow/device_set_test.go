@@ -32,7 +32,7 @@ func TestDeviceSetChangesSitePositionAndLabels(t *testing.T) {
 		"--no-position --lat=1 --lon=1 p7": "excludes",
 		"pump-7 --label a=1 --no-label a":  "both name",
 		"pump-7 --model Rig":               "want 1 to 40 lowercase letters",
-		"--site hall":                      "name one device",
+		"--site hall":                      "name the DEVICE",
 		"pump-8 --site hall":               `pump-8`,
 	} {
 		f.refused(anyFailure, want, "device set "+flags)

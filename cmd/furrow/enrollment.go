@@ -115,21 +115,9 @@ func enrollmentIDs(all []schema.Enrollment) (ids []string) {
 	return ids
 }
 
-// enrollmentArgument reads the single argument of commands about an enrollment.
-func enrollmentArgument(c *cli.Context) (schema.EnrollmentID, error) {
-	if c.NArg() != 1 {
-		return "", usagef(c, "name one enrollment")
-	}
-	id, err := schema.ParseEnrollmentID(c.Args().First())
-	if err != nil {
-		return "", usagef(c, "%v", err)
-	}
-	return id, nil
-}
-
 // openForEnrollment opens the fleet and gets the enrollment that the single argument names.
 func openForEnrollment(c *cli.Context) (d *deviceAdmin, e schema.Enrollment, err error) {
-	if _, err = enrollmentArgument(c); err != nil {
+	if _, err = argument(c, 0, schema.ParseEnrollmentID); err != nil {
 		return nil, e, err
 	}
 	if d, err = openDeviceAdmin(c); err == nil {
@@ -238,9 +226,6 @@ func enrollmentListCommand() *cli.Command {
 }
 
 func enrollmentList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err

@@ -95,14 +95,14 @@ func enrollmentAdd(c *cli.Context) error {
 
 // newEnrollment reads the flags of a new enrollment. Without --readings it has no table yet.
 func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
-	if e.ID, err = enrollmentArgument(c); err != nil {
+	if e.ID, err = argument(c, 0, schema.ParseEnrollmentID); err != nil {
 		return e, err
 	}
 	if !c.IsSet("tenant") {
 		return e, usagef(c, "--tenant is required: the tenant that owns the devices")
 	}
-	if e.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
-		return e, usagef(c, "--tenant: %v", err)
+	if e.Tenant, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
+		return e, err
 	}
 	if e.AtExpiry, err = atExpiry(c); err != nil {
 		return e, err

@@ -124,7 +124,7 @@ old secondary key ends, and devices with keys derived from it get no more tokens
 }
 
 func enrollmentRotate(c *cli.Context) error {
-	if _, err := enrollmentArgument(c); err != nil {
+	if _, err := argument(c, 0, schema.ParseEnrollmentID); err != nil {
 		return err
 	}
 	if !c.Bool("yes") {
@@ -177,7 +177,7 @@ type keyLine struct {
 }
 
 func enrollmentKey(c *cli.Context) error {
-	if _, err := enrollmentArgument(c); err != nil {
+	if _, err := argument(c, 0, schema.ParseEnrollmentID); err != nil {
 		return err
 	}
 	if !c.Bool("show-key") {

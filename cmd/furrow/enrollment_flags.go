@@ -88,8 +88,8 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 		}
 	}
 	if c.IsSet("site") {
-		if e.Site, err = schema.ParseSite(c.String("site")); err != nil {
-			return usagef(c, "--site: %v", err)
+		if e.Site, err = parsed(c, "site", schema.ParseSite); err != nil {
+			return err
 		}
 	}
 	if c.IsSet("label") {

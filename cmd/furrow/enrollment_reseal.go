@@ -30,9 +30,6 @@ type resealedLine struct {
 }
 
 func enrollmentReseal(c *cli.Context) error {
-	if c.NArg() != 0 {
-		return usagef(c, "furrow enrollment reseal takes no argument: it is for all enrollments")
-	}
 	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err

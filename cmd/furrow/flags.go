@@ -84,6 +84,25 @@ func concurrencyFlag() *cli.IntFlag {
 	return &cli.IntFlag{Name: "jobs", Value: worker.DefaultSize, Usage: "Maximum concurrent `JOBS` per pipeline"}
 }
 
+// parsed returns the value of a flag, and the zero value of one that is not given.
+func parsed[T any](c *cli.Context, flag string, parse func(string) (T, error)) (v T, err error) {
+	if c.IsSet(flag) {
+		if v, err = parse(c.String(flag)); err != nil {
+			err = usagef(c, "--%s: %v", flag, err)
+		}
+	}
+	return v, err
+}
+
+// argument returns the value of an argument, counted from 0.
+func argument[T any](c *cli.Context, i int, parse func(string) (T, error)) (T, error) {
+	v, err := parse(c.Args().Get(i))
+	if err != nil {
+		err = usagef(c, "%v", err)
+	}
+	return v, err
+}
+
 // between checks the numbers of flags.
 func between(c *cli.Context, least, most int, flags ...string) error {
 	for _, flag := range flags {

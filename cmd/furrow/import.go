@@ -58,16 +58,12 @@ type historyLine struct {
 }
 
 func importHistory(c *cli.Context) (err error) {
-	if c.NArg() != 1 {
-		return usagef(c, "name one FILE, or - for the standard input")
-	}
 	if err := between(c, 1, 1000, "workers"); err != nil {
 		return err
 	}
-	if text := c.String("device"); text != "" {
-		if _, err := schema.ParseDeviceID(text); err != nil {
-			return usagef(c, "--device: %v", err)
-		}
+	device, err := parsed(c, "device", schema.ParseDeviceID)
+	if err != nil {
+		return err
 	}
 	d, err := openDeviceAdmin(c)
 	if err != nil {
@@ -98,7 +94,7 @@ func importHistory(c *cli.Context) (err error) {
 	defer func() { err = errors.Join(err, out.close()) }()
 	file.begin("reading")
 	i := history.Import{Registry: d.Registry, Readings: d.Tables.Table(e.Readings), Enrollment: e,
-		Device: schema.DeviceID(c.String("device")), Now: began, DryRun: c.Bool("dry-run"), Workers: c.Int("workers"),
+		Device: device, Now: began, DryRun: c.Bool("dry-run"), Workers: c.Int("workers"),
 		Wrong: out.add, Conflict: out.clash, Registered: out.register, Progress: file.progress}
 	if in.HasKeys() {
 		held, err := d.Generations().Holding(c.Context, config.File{})

@@ -47,15 +47,11 @@ func columnsOf(c *cli.Context) (r readings.Columns, err error) {
 	r = readings.Columns{Device: c.String("device-column"), Time: words(c.String("time-column")),
 		Sensor: words(c.String("sensor-column")), Value: c.String("value-column"), Sensors: words(c.String("columns")),
 		File: tabular.Options{Encoding: c.String("encoding"), Skip: c.Int("skip"), Header: words(c.String("header"))}}
-	if name := c.String("time-format"); name != "" {
-		if r.Format, err = times.Named(name); err != nil {
-			return r, usagef(c, "--time-format: %v", err)
-		}
+	if r.Format, err = parsed(c, "time-format", times.Named); err != nil {
+		return r, err
 	}
-	if zone := c.String("zone"); zone != "" {
-		if r.Terms.Zone, err = times.ParseZone(zone); err != nil {
-			return r, usagef(c, "--zone: %v", err)
-		}
+	if r.Terms.Zone, err = parsed(c, "zone", times.ParseZone); err != nil {
+		return r, err
 	}
 	if years := c.String("years"); years != "" {
 		if r.Terms.First, r.Terms.Last, err = times.ParseYears(years); err != nil {

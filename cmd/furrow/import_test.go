@@ -54,7 +54,7 @@ func TestImportedRowsAreFoldedAndTheirGapsReported(t *testing.T) {
 		!strings.Contains(out, "01-02,2,1,1,0,0,5,5,2,0,0,false\n") {
 		t.Errorf("with a late row the gaps are\n%s", out)
 	}
-	f.refused(exitUsage, "name one FILE", "import")
+	f.refused(exitUsage, "name the FILE", "import")
 	writeFile(t, "nobody.csv", "time,temp\n2026-01-01,1\n")
 	f.refused(exitUsage, "no column names the device", "import", "nobody.csv")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,16 +47,13 @@ func incidentListCommand() *cli.Command {
 			&cli.StringFlag{Name: "from", DefaultText: "all", Usage: "Beginning of the span in which they opened first, as " +
 				"`TIME`, as in furrow query"},
 			&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of incidents"},
+			limitFlag("Maximum `NUMBER` of incidents"),
 			listFlags()[0], listFlags()[1]),
 		Action: incidentList,
 	}
 }
 
 func incidentList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	s, err := incidentSelector(c)
 	if err != nil {
 		return err
@@ -74,31 +72,18 @@ func incidentList(c *cli.Context) error {
 }
 
 func incidentSelector(c *cli.Context) (s query.IncidentSelector, err error) {
-	s = query.IncidentSelector{Tenant: schema.Tenant(c.String("tenant")), Device: schema.DeviceID(c.String("device")),
-		Rule: schema.Rule(c.String("rule")), Severity: c.String("severity"), Limit: c.Int("limit")}
+	s = query.IncidentSelector{Severity: c.String("severity"), Limit: c.Int("limit")}
 	if !c.Bool("all") {
 		s.States = []string{query.IncidentOpen, query.IncidentAcknowledged}
 	}
-	var errs []error
-	if s.Tenant != "" {
-		_, err := schema.ParseTenant(string(s.Tenant))
-		errs = append(errs, err)
-	}
-	if s.Device != "" {
-		_, err := schema.ParseDeviceID(string(s.Device))
-		errs = append(errs, err)
-	}
-	if s.Rule != "" {
-		_, err := schema.ParseRule(string(s.Rule))
-		errs = append(errs, err)
-	}
-	if err := errors.Join(errs...); err != nil {
-		return s, usagef(c, "%v", err)
-	}
+	var errs [4]error
+	s.Tenant, errs[0] = parsed(c, "tenant", schema.ParseTenant)
+	s.Device, errs[1] = parsed(c, "device", schema.ParseDeviceID)
+	s.Rule, errs[2] = parsed(c, "rule", schema.ParseRule)
 	if c.IsSet("from") || c.IsSet("to") {
-		s.Span, err = rejectsSpan(c)
+		s.Span, errs[3] = rejectsSpan(c)
 	}
-	return s, err
+	return s, cmp.Or(errs[:]...)
 }
 
 func incidentOf(i query.Incident) answers.Incident { return answers.IncidentOf(&i) }
@@ -115,10 +100,7 @@ func incidentShowCommand() *cli.Command {
 }
 
 func incidentShow(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
-	_, i, err := namedIncident(c, c.NArg() == 1)
+	_, i, err := namedIncident(c)
 	if err != nil {
 		return err
 	}
@@ -171,13 +153,10 @@ func deliveryText(d schema.DeliveryRecord) string {
 }
 
 // namedIncident reads the incident that a command names first.
-func namedIncident(c *cli.Context, named bool) (*stores, query.Incident, error) {
-	if !named {
-		return nil, query.Incident{}, usagef(c, "name one incident, such as hot~pump-7~20261120T081500Z")
-	}
-	id, err := schema.ParseIncidentID(c.Args().First())
+func namedIncident(c *cli.Context) (*stores, query.Incident, error) {
+	id, err := argument(c, 0, schema.ParseIncidentID)
 	if err != nil {
-		return nil, query.Incident{}, usagef(c, "%v", err)
+		return nil, query.Incident{}, err
 	}
 	s, err := openStorage(c)
 	if err != nil {
@@ -195,11 +174,9 @@ func incidentAckCommand() *cli.Command {
 		Name:        "ack",
 		Usage:       "Acknowledge an incident: somebody takes care of it",
 		Description: "It stays open until its rule no longer holds." + examples("incident ack hot~pump-7~20261120T081500Z"),
-		ArgsUsage:   "INCIDENT [TEXT]",
+		ArgsUsage:   "INCIDENT [TEXT...]",
 		Flags:       append(storageFlags(), jsonFlag()),
-		Action: func(c *cli.Context) error {
-			return addNote(c, schema.Acknowledged, c.NArg() >= 1)
-		},
+		Action:      func(c *cli.Context) error { return addNote(c, schema.Acknowledged) },
 	}
 }
 
@@ -208,19 +185,14 @@ func incidentNoteCommand() *cli.Command {
 		Name:        "note",
 		Usage:       "Write a note beside an incident",
 		Description: examples("incident note hot~pump-7~20261120T081500Z 'the fan was off'"),
-		ArgsUsage:   "INCIDENT TEXT",
+		ArgsUsage:   "INCIDENT TEXT...",
 		Flags:       append(storageFlags(), jsonFlag()),
-		Action: func(c *cli.Context) error {
-			if c.NArg() < 2 {
-				return usagef(c, "name an incident, and then the text of the note")
-			}
-			return addNote(c, schema.Noted, true)
-		},
+		Action:      func(c *cli.Context) error { return addNote(c, schema.Noted) },
 	}
 }
 
-func addNote(c *cli.Context, what string, named bool) error {
-	s, i, err := namedIncident(c, named)
+func addNote(c *cli.Context, what string) error {
+	s, i, err := namedIncident(c)
 	if err != nil {
 		return err
 	}

@@ -46,9 +46,6 @@ func jobsListCommand() *cli.Command {
 }
 
 func jobsList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	f, _, err := openFleet(c)
 	if err != nil {
 		return err

@@ -31,9 +31,6 @@ func modelListCommand() *cli.Command {
 }
 
 func modelList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	loaded, err := configurationFor(c)
 	if err != nil {
 		return err
@@ -50,7 +47,7 @@ func modelList(c *cli.Context) error {
 
 // configurationFor reads the file or generation that a command names, or else the current configuration.
 func configurationFor(c *cli.Context) (*config.Config, error) {
-	shown, err := textToShow(c)
+	shown, err := namedText(c, configPath(c))
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +84,6 @@ func modelShowCommand() *cli.Command {
 }
 
 func modelShow(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "name one model")
-	}
 	shown, err := namedText(c, c.String("config"))
 	if err != nil {
 		return err

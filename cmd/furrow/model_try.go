@@ -33,9 +33,6 @@ heartbeat, or rejected and why. Without an argument it tries the current configu
 }
 
 func modelTry(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	if c.String("device") == "" {
 		return usagef(c, "name the device with --device, such as --device pump-7")
 	}
@@ -50,9 +47,9 @@ func modelTry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := schema.ParseDeviceID(c.String("device"))
+	id, err := parsed(c, "device", schema.ParseDeviceID)
 	if err != nil {
-		return usagef(c, "--device: %v", err)
+		return err
 	}
 	scope, err := s.reader().Devices().ScopeOfDevice(c.Context, string(id))
 	if err != nil {

@@ -110,9 +110,6 @@ func muteListCommand() *cli.Command {
 }
 
 func muteList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err
@@ -158,9 +155,6 @@ func muteRemoveCommand() *cli.Command {
 		ArgsUsage:   "MUTE",
 		Flags:       append(storageFlags(), jsonFlag()),
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 1 {
-				return usagef(c, "name one mute by its ID; 'furrow mute list' shows them")
-			}
 			s, err := openStorage(c)
 			if err != nil {
 				return err

@@ -39,9 +39,6 @@ func notifyListCommand() *cli.Command {
 }
 
 func notifyList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	_, n, s, err := openNotifier(c)
 	if err != nil {
 		return err
@@ -173,9 +170,6 @@ func notifyTestCommand() *cli.Command {
 }
 
 func notifyTest(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "name one target; 'furrow notify list' shows them")
-	}
 	_, n, _, err := openNotifier(c)
 	if err != nil {
 		return err

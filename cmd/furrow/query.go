@@ -83,7 +83,7 @@ the model of the device names and converts it. What a record does not have is ni
 			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
 			&cli.StringFlag{Name: "sensors", DefaultText: "all", Usage: "`NAMES` of sensors, separated by commas; with --raw " +
 				"as devices send them or as models name them"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of readings, buckets or devices"},
+			limitFlag("Maximum `NUMBER` of readings, buckets or devices"),
 			listFlags()[0], listFlags()[1]),
 		Action: queryAction,
 	}

@@ -19,19 +19,23 @@ import (
 
 func formatFlag() cli.Flag {
 	formats := []string{string(answers.Table), string(answers.CSV), string(answers.JSONL)}
-	return choiceFlag("format", "table on a terminal, otherwise csv", formats,
-		"`FORMAT` of the output: table, csv or jsonl")
+	f := choiceFlag("format", "table on a terminal, otherwise csv", formats, "`FORMAT` of the output: table, csv or jsonl")
+	f.Action = func(c *cli.Context, _ any) error {
+		if c.Bool("json") {
+			return usagef(c, "--json and --format exclude each other")
+		}
+		return nil
+	}
+	return f
 }
 
-// checkAnswer checks --json and --limit.
-func checkAnswer(c *cli.Context) error {
-	switch {
-	case c.IsSet("limit") && c.Int("limit") < 1:
-		return usagef(c, "--limit is %d; it must be at least 1", c.Int("limit"))
-	case c.Bool("json") && c.IsSet("format"):
-		return usagef(c, "--json and --format exclude each other")
-	}
-	return nil
+func limitFlag(usage string) cli.Flag {
+	return &cli.IntFlag{Name: "limit", DefaultText: "all", Usage: usage, Action: func(c *cli.Context, limit int) error {
+		if limit < 1 {
+			return usagef(c, "--limit is %d; it must be at least 1", limit)
+		}
+		return nil
+	}}
 }
 
 // answer prints rows, and reports rows that cannot be read on standard error. Without rows it prints empty, or

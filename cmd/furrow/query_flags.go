@@ -19,10 +19,8 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 	if q.Sensors, err = sensorsOf(c); err != nil {
 		return q, err
 	}
-	if text := c.String("window"); text != "" {
-		if q.Window, err = schema.ParseWindow(text); err != nil {
-			return q, usagef(c, "--window: %v", err)
-		}
+	if q.Window, err = parsed(c, "window", schema.ParseWindow); err != nil {
+		return q, err
 	}
 	q.Limit = c.Int("limit")
 	if q.Filter, err = queryFilter(c); err != nil {
@@ -46,10 +44,8 @@ func sensorsOf(c *cli.Context) ([]string, error) {
 
 // queryFilter reads the flags that leave out devices and records.
 func queryFilter(c *cli.Context) (f query.Filter, err error) {
-	if c.IsSet("site") {
-		if f.Site, err = schema.ParseSite(c.String("site")); err != nil {
-			return f, usagef(c, "--site: %v", err)
-		}
+	if f.Site, err = parsed(c, "site", schema.ParseSite); err != nil {
+		return f, err
 	}
 	if f.Labels, err = labelsOf(c); err != nil {
 		return f, err
@@ -100,7 +96,7 @@ func checkQuery(c *cli.Context) error {
 			}
 		}
 	}
-	return checkAnswer(c)
+	return nil
 }
 
 // excluded says why two flags make no sense together.

@@ -124,13 +124,11 @@ func reportsOf(c *cli.Context, all []query.Fleet, q query.ReportQuestion) iter.S
 
 // reportQuestion reads the flags.
 func reportQuestion(c *cli.Context) (q query.ReportQuestion, err error) {
-	switch {
-	case c.NArg() > 0:
+	if c.NArg() > 0 {
 		return q, usagef(c, "--by is of many devices: name no DEVICE")
-	case c.IsSet("tenant"):
-		if q.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
-			return q, usagef(c, "--tenant: %v", err)
-		}
+	}
+	if q.Tenant, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
+		return q, err
 	}
 	for _, other := range []string{"prefix", "model", "where", "raw", "tail", "row-key", "states", "gaps", "latest",
 		"rate"} {
@@ -138,8 +136,8 @@ func reportQuestion(c *cli.Context) (q query.ReportQuestion, err error) {
 			return q, usagef(c, "--by and --%s exclude each other", other)
 		}
 	}
-	if q.By, err = schema.ParseBy(c.String("by")); err != nil {
-		return q, usagef(c, "--by: %v", err)
+	if q.By, err = parsed(c, "by", schema.ParseBy); err != nil {
+		return q, err
 	}
 	if q.Group, err = reportGroup(c, q.By); err != nil {
 		return q, err
@@ -147,15 +145,11 @@ func reportQuestion(c *cli.Context) (q query.ReportQuestion, err error) {
 	if q.Sensors, err = sensorsOf(c); err != nil {
 		return q, err
 	}
-	if text := c.String("window"); text != "" {
-		if q.Window, err = schema.ParseWindow(text); err != nil {
-			return q, usagef(c, "--window: %v", err)
-		}
-	}
-	if q.Span, err = querySpan(c); err != nil {
+	if q.Window, err = parsed(c, "window", schema.ParseWindow); err != nil {
 		return q, err
 	}
-	return q, checkAnswer(c)
+	q.Span, err = querySpan(c)
+	return q, err
 }
 
 // reportGroup returns the one group that --site or --label names, or an empty text.

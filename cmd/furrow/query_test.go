@@ -437,7 +437,7 @@ func TestRawKnowsTheSensorsOfLatest(t *testing.T) {
 func TestQueryRefusesContradictoryFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"query":                                  "name one DEVICE, a --prefix of IDs, or a --tenant",
-		"query a b":                              "name one DEVICE",
+		"query a b":                              "too many: furrow query [DEVICE]",
 		"query a --tenant b":                     "name one DEVICE",
 		"query a --raw --latest":                 "exclude each other",
 		"query a --raw --window 1h":              "--window applies to rollups",
@@ -479,7 +479,7 @@ func TestQueryRefusesContradictoryFlags(t *testing.T) {
 		"query --prefix=a?":                      `character '?'`,
 		"query --prefix=":                        "--prefix is empty",
 		"query --tenant=":                        "tenant is empty",
-		"rejects a b":                            "name one DEVICE",
+		"rejects a b":                            "too many: furrow rejects [DEVICE]",
 		"rejects a --prefix b":                   "name one DEVICE",
 		"rejects a --format x":                   "--format",
 		"rejects a --from x":                     "--from",

@@ -30,16 +30,13 @@ span applies to row keys.`, schema.RejectSlots) +
 			&cli.StringFlag{Name: "from", DefaultText: "all", Usage: "Beginning of the span as `TIME`, as in furrow query"},
 			&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
 			boolFlag("summary", "Count rejects by reason, with sensors and values left out"),
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of rejects"},
+			limitFlag("Maximum `NUMBER` of rejects"),
 			listFlags()[0], listFlags()[1]),
 		Action: rejectsAction,
 	}
 }
 
 func rejectsAction(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	selector, of, err := rejectsScope(c)
 	if err != nil {
 		return err
@@ -109,7 +106,7 @@ func rejectsScope(c *cli.Context) (s query.DeviceSelector, of string, err error)
 	var errs [3]error
 	n := 0
 	if c.NArg() > 0 {
-		n, of = n+c.NArg(), string(s.Device)
+		n, of = 1, string(s.Device)
 		_, errs[0] = schema.ParseDeviceID(of)
 	}
 	if c.IsSet("prefix") {

@@ -47,9 +47,6 @@ type restoredLine struct {
 }
 
 func restore(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "furrow restore takes the backup: furrow restore DIR")
-	}
 	to, ended := c.String("storage"), 0
 	if !setup.IsDirectory(to) {
 		return usagef(c, "--storage takes the directory to make")

@@ -79,9 +79,9 @@ func openRetention(c *cli.Context) (*roles.Fleet, *stores, config.Pipeline, *job
 }
 
 func retentionExplain(c *cli.Context) error {
-	id, err := schema.ParseDeviceID(c.Args().First())
+	id, err := argument(c, 0, schema.ParseDeviceID)
 	if err != nil {
-		return usagef(c, "name a DEVICE: %v", err)
+		return err
 	}
 	_, s, _, p, err := openRetention(c)
 	if err != nil {

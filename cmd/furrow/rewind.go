@@ -47,8 +47,8 @@ func rewind(c *cli.Context) error {
 		return usagef(c, "name a DEVICE, a --prefix or a --tenant")
 	}
 	if devices.Device != "" {
-		if _, err := schema.ParseDeviceID(string(devices.Device)); err != nil {
-			return usagef(c, "%v", err)
+		if _, err := argument(c, 0, schema.ParseDeviceID); err != nil {
+			return err
 		}
 	}
 	if !c.IsSet("to") {

@@ -33,9 +33,6 @@ func ruleListCommand() *cli.Command {
 }
 
 func ruleList(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	loaded, err := configurationFor(c)
 	if err != nil {
 		return err
@@ -80,7 +77,7 @@ func ruleConfigFlag() cli.Flag {
 }
 
 func ruleShow(c *cli.Context) error {
-	_, r, shown, err := namedRule(c, c.NArg() == 1)
+	_, r, shown, err := namedRule(c)
 	if err != nil {
 		return err
 	}
@@ -96,10 +93,7 @@ func ruleShow(c *cli.Context) error {
 }
 
 // namedRule returns the rule that a command names first, with the configuration that has it.
-func namedRule(c *cli.Context, named bool) (*config.Config, *rules.Rule, shownText, error) {
-	if !named {
-		return nil, nil, shownText{}, usagef(c, "name one rule")
-	}
+func namedRule(c *cli.Context) (*config.Config, *rules.Rule, shownText, error) {
 	shown, err := namedText(c, c.String("config"))
 	if err != nil {
 		return nil, nil, shown, err

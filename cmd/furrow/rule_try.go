@@ -40,14 +40,11 @@ known to the rule, so a rate needs a while to begin.` + examples(
 }
 
 func ruleTry(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
 	last, err := schema.ParseDuration(c.String("last"))
 	if err != nil || last <= 0 {
 		return usagef(c, "--last %q; give a duration such as 7d", c.String("last"))
 	}
-	loaded, r, _, err := namedRule(c, c.NArg() == 1)
+	loaded, r, _, err := namedRule(c)
 	if err != nil {
 		return err
 	}
@@ -124,13 +121,7 @@ input. Columns that say one thing of a device are its labels.` + examples(
 }
 
 func ruleTest(c *cli.Context) error {
-	if err := checkAnswer(c); err != nil {
-		return err
-	}
-	if c.NArg() != 2 {
-		return usagef(c, "name a rule, and a file of readings")
-	}
-	loaded, r, _, err := namedRule(c, true)
+	loaded, r, _, err := namedRule(c)
 	if err != nil {
 		return err
 	}

@@ -116,8 +116,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// strict makes a command and its subcommands refuse unknown words. A command takes arguments only if it has an
-// ArgsUsage.
+// strict makes a command and its subcommands refuse unknown words, and arguments that its ArgsUsage does not have.
 func strict(c *cli.Command) {
 	c.Description = strings.TrimSpace(c.Description)
 	c.HideHelpCommand = true
@@ -131,12 +130,9 @@ func strict(c *cli.Command) {
 		c.Action = unknownCommand
 		return
 	}
-	if c.ArgsUsage != "" {
-		return
-	}
 	c.Action = func(c *cli.Context) error {
-		if c.Args().Present() {
-			return usagef(c, "%s takes no arguments; %q is one", c.Command.HelpName, c.Args().First())
+		if err := checkArguments(c); err != nil {
+			return err
 		}
 		return action(c)
 	}

@@ -34,7 +34,7 @@ type allRevokedLine struct {
 }
 
 func revokeAllTokens(c *cli.Context) error {
-	if c.NArg() > 0 || !c.Bool("all") {
+	if !c.Bool("all") {
 		return usagef(c, "furrow token revoke ends the tokens of all devices: confirm with --all; furrow device revoke ends "+
 			"those of one")
 	}

@@ -110,14 +110,12 @@ func verifyFlags(c *cli.Context) (span query.Span, share float64, err error) {
 		return span, 0, usagef(c, "name one DEVICE, a --tenant, or --all")
 	}
 	if c.NArg() == 1 {
-		if _, err := schema.ParseDeviceID(c.Args().First()); err != nil {
-			return span, 0, usagef(c, "%v", err)
+		if _, err := argument(c, 0, schema.ParseDeviceID); err != nil {
+			return span, 0, err
 		}
 	}
-	if c.IsSet("tenant") {
-		if _, err := schema.ParseTenant(c.String("tenant")); err != nil {
-			return span, 0, usagef(c, "--tenant: %v", err)
-		}
+	if _, err := parsed(c, "tenant", schema.ParseTenant); err != nil {
+		return span, 0, err
 	}
 	if span, err = parseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now()); err != nil {
 		return span, 0, usagef(c, "%v", err)
@@ -139,9 +137,9 @@ func continueAfter(c *cli.Context, f query.Devices, v *verify.Config) error {
 	if !c.IsSet("after") {
 		return nil
 	}
-	id, err := schema.ParseDeviceID(c.String("after"))
+	id, err := parsed(c, "after", schema.ParseDeviceID)
 	if err != nil {
-		return usagef(c, "--after: %v", err)
+		return err
 	}
 	d, found, err := f.Record(c.Context, id)
 	if err != nil {
