@@ -205,12 +205,8 @@ func accessRemove(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.Bool("json") {
-			return writeJSONLine(c.App.Writer, accessLineOf(a))
-		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s has no access any more; open pages end within %s.\n", name,
-			short(access.Recent))
-		return err
+		return printLine(c, accessLineOf(a), fmt.Sprintf("%s has no access any more; open pages end within %s.", name,
+			short(access.Recent)))
 	})
 }
 

@@ -71,15 +71,11 @@ func takeBackup(c *cli.Context) (err error) {
 		return w.ended(err, to+" is no backup, and nothing is left there: run the same command again")
 	}
 	line := lineOfBackup(to, m)
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, line)
-	}
 	text := fmt.Sprintf("Backup written to %s: %s.\n", to, line.size())
 	if !line.MasterKey {
 		text += "The master key is kept elsewhere, and only it opens the keys of enrollments: save it, too.\n"
 	}
-	_, err = io.WriteString(c.App.Writer, text)
-	return err
+	return printLine(c, line, text)
 }
 
 // sizeOf returns how many bytes the files of a directory have, which is about the size of its backup. Zero: unknown.

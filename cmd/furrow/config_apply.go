@@ -116,14 +116,10 @@ func changeConfig(
 
 func reportChange(c *cli.Context, change generations.Change) error {
 	holds := change.Holds
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, changeLine{lineOf(holds), change.Stored})
-	}
 	text := fmt.Sprintf("generation %d is current, and has this content already", holds.Generation)
 	if change.Stored {
 		text = fmt.Sprintf("generation %d is stored: %s\nRunning processes follow within about 10 seconds.", holds.Generation,
 			holds.Change)
 	}
-	_, err := fmt.Fprintln(c.App.Writer, text)
-	return err
+	return printLine(c, changeLine{lineOf(holds), change.Stored}, text)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -80,15 +79,12 @@ func copyFleet(c *cli.Context) error {
 	}
 	w.begin("inserting readings that still come to FROM")
 	n, err := job.Follow(c.Context)
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, copiedLine{Table: job.Names.Readings(), Written: n, Finished: true}),
-			err)
-	}
-	_, errPrint := fmt.Fprintf(c.App.Writer, "%s followed.\n", many(n, "reading"))
+	text := many(n, "reading") + " followed."
 	if err == nil {
-		_, errPrint = io.WriteString(c.App.Writer, "The last token for FROM has ended: it can be removed.\n")
+		text += "\nThe last token for FROM has ended: it can be removed."
 	}
-	return w.ended(errors.Join(errPrint, err), copyAgain)
+	line := copiedLine{Table: job.Names.Readings(), Written: n, Finished: true}
+	return w.ended(errors.Join(printLine(c, line, text), err), copyAgain)
 }
 
 // copyAgain says how a copy goes on that was told to stop.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -55,10 +54,7 @@ func showCost(c *cli.Context) error {
 	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, costs)
-	}
-	return writeCosts(c.App.Writer, costs)
+	return printLine(c, costs, costsText(costs))
 }
 
 // costQuestion reads the flags.
@@ -91,8 +87,8 @@ func costWindow(f *roles.Fleet) (w schema.Window, err error) {
 	return w, nil
 }
 
-// writeCosts prints costs for people.
-func writeCosts(to io.Writer, costs cost.Costs) error {
+// costsText formats costs for people.
+func costsText(costs cost.Costs) string {
 	var b strings.Builder
 	counted := "no run of this time is counted yet"
 	if costs.Through != nil {
@@ -119,6 +115,5 @@ func writeCosts(to io.Writer, costs cost.Costs) error {
 	}
 	_ = w.Flush() // writes to memory
 	fmt.Fprintf(&b, "\nPrices: %s.\n", costs.Prices)
-	_, err := io.WriteString(to, b.String())
-	return err
+	return b.String()
 }

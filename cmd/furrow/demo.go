@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -77,12 +76,7 @@ func playDemo(c *cli.Context) (err error) {
 	if err != nil {
 		return interruptedOr(c.Context, err)
 	}
-	if c.Bool("json") {
-		err = writeJSONLine(c.App.Writer, report)
-	} else {
-		_, err = io.WriteString(c.App.Writer, demoText(report))
-	}
-	if err == nil && config.Keep {
+	if err = printLine(c, report, demoText(report)); err == nil && config.Keep {
 		err = keepDemo(c, d, config)
 	}
 	if !report.OK && err == nil {

@@ -104,8 +104,7 @@ func heldLineOf(p schema.Pipeline, h schema.Track) heldLine {
 	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts,
 		Reason: h.Reason}
 	if h.HeldAt(tables.TicksOf(time.Now())) {
-		at := h.HeldUntil.Time()
-		line.Until = &at
+		line.Until = new(h.HeldUntil.Time())
 	}
 	return line
 }

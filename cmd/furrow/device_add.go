@@ -83,17 +83,13 @@ func deviceAdd(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	if c.Bool("json") {
-		r := answers.RecordOf(device)
-		r.Outcome = string(outcome)
-		return errors.Join(writeJSONLine(c.App.Writer, r), err)
-	}
+	r := answers.RecordOf(device)
+	r.Outcome = string(outcome)
 	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed",
 		sas.Same: "was already registered"}[outcome]
-	_, errPrint := fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
+	return errors.Join(printLine(c, r, fmt.Sprintf("# Device %s of tenant %s %s: month %s, table %s.\n%s",
 		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID,
-			key.Of(string(device.ID)), endpoint, caFile))
-	return errors.Join(errPrint, err)
+			key.Of(string(device.ID)), endpoint, caFile))), err)
 }
 
 // endpointFor returns the token endpoint and, if that uses the certificate authority of the

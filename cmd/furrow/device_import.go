@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +55,7 @@ func deviceImport(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in, err := importInput(c)
+	in, err := openInput(c, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -101,39 +99,29 @@ func importFormat(c *cli.Context) (tabular.Format, error) {
 	return tabular.CSV, nil
 }
 
-// importInput opens the file.
-func importInput(c *cli.Context) (io.ReadCloser, error) {
-	if name := c.Args().First(); name != "-" {
-		return os.Open(name)
+// openInput opens a file; - is the standard input.
+func openInput(c *cli.Context, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.App.Reader), nil
 	}
-	return io.NopCloser(c.App.Reader), nil
+	return os.Open(name)
 }
 
 // importNotes writes notes to where the flags say.
 type importNotes struct {
 	c    *cli.Context
 	said int
-	file *os.File // nil without --errors
-	out  *bufio.Writer
-	err  error // of writing to the file
+	file *jsonFile // nil without --errors
+	err  error     // of printing
 }
 
 func newNotes(c *cli.Context) (*importNotes, error) {
-	n := &importNotes{c: c}
-	name := c.String("errors")
-	if name == "" {
-		return n, nil
-	}
-	var err error
-	n.file, err = os.Create(name)
-	n.out = bufio.NewWriter(n.file)
-	return n, err
+	file, err := createJSON(c.String("errors"))
+	return &importNotes{c: c, file: file}, err
 }
 
 func (n *importNotes) add(note factory.Note) {
-	if n.file != nil && n.err == nil {
-		n.err = json.NewEncoder(n.out).Encode(note)
-	}
+	n.file.write(note)
 	if n.c.Bool("json") {
 		n.err = errors.Join(n.err, writeJSONLine(n.c.App.Writer, note))
 		return
@@ -156,12 +144,7 @@ func noteText(n factory.Note) string {
 	return fmt.Sprintf("line %d%s: %s", n.Line, device, n.Error)
 }
 
-func (n *importNotes) close() error {
-	if n.file == nil {
-		return n.err
-	}
-	return errors.Join(n.err, n.out.Flush(), n.file.Close())
-}
+func (n *importNotes) close() error { return errors.Join(n.err, n.file.close()) }
 
 // importLine is the summary of an import in JSON: its last line.
 type importLine struct {
@@ -179,18 +162,13 @@ func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *impo
 	if unknown := f.Unknown(); len(unknown) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: unknown columns were ignored: %q\n", unknown)
 	}
-	if c.Bool("json") {
-		if err := writeJSONLine(c.App.Writer, importLine{Summary: sum, Enrollment: e.ID, DryRun: c.Bool("dry-run"),
-			Unknown: f.Unknown()}); err != nil {
-			return err
-		}
-	} else {
-		verb := "are"
-		if c.Bool("dry-run") {
-			verb = "would be"
-		}
-		fmt.Fprintf(c.App.Writer, "%d lines: %d devices %s added, %d changed, %d unchanged; %d lines are invalid\n",
-			sum.Lines, sum.Added, verb, sum.Changed, sum.Same, sum.Wrong)
+	line, verb := importLine{Summary: sum, Enrollment: e.ID, DryRun: c.Bool("dry-run"), Unknown: f.Unknown()}, "are"
+	if line.DryRun {
+		verb = "would be"
+	}
+	if err := printLine(c, line, fmt.Sprintf("%d lines: %d devices %s added, %d changed, %d unchanged; %d lines are "+
+		"invalid", sum.Lines, sum.Added, verb, sum.Changed, sum.Same, sum.Wrong)); err != nil {
+		return err
 	}
 	switch {
 	case c.Context.Err() != nil:

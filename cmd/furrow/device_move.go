@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -82,17 +81,11 @@ func (d *deviceAdmin) move(c *cli.Context, m lineMove) error {
 		return m.fail(err)
 	}
 	line := movedLine{Device: m.Device, From: moved.From, Tenant: moved.Device.Tenant}
-	if moved.At > 0 {
-		at := moved.At.Time()
-		line.At = &at
-	}
+	line.At = ticksTime(moved.At)
 	return errors.Join(line.print(c), err)
 }
 
 func (l movedLine) print(c *cli.Context) error {
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, l)
-	}
 	verb := "moved from tenant " + string(l.From) + " to tenant " + string(l.Tenant) + ":"
 	since := "from the beginning"
 	if l.From == l.Tenant {
@@ -101,8 +94,7 @@ func (l movedLine) print(c *cli.Context) error {
 	if l.At != nil {
 		since = "from " + l.At.UTC().Format(time.RFC3339Nano) + " on"
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s %s %s\n", l.Device, verb, since)
-	return err
+	return printLine(c, l, fmt.Sprintf("%s %s %s", l.Device, verb, since))
 }
 
 // A lineMove is a move, and the line of the file that asks for it.
@@ -161,11 +153,9 @@ func moveOf(id, tenant, at string) (m sas.Move, err error) {
 // readMoves reads the file, and reports all of its lines that are wrong.
 func readMoves(c *cli.Context) (moves []lineMove, err error) {
 	name := c.String("file")
-	in := io.NopCloser(c.App.Reader)
-	if name != "-" {
-		if in, err = os.Open(name); err != nil {
-			return nil, err
-		}
+	in, err := openInput(c, name)
+	if err != nil {
+		return nil, err
 	}
 	defer in.Close() // it was only read
 	format := tabular.CSV

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -104,11 +102,9 @@ func removedIDs(c *cli.Context) (ids []string, err error) {
 	if c.NArg() > 0 {
 		return nil, usagef(c, "name devices or a --file, not both")
 	}
-	in := io.NopCloser(c.App.Reader)
-	if name != "-" {
-		if in, err = os.Open(name); err != nil {
-			return nil, err
-		}
+	in, err := openInput(c, name)
+	if err != nil {
+		return nil, err
 	}
 	defer in.Close() // it was only read
 	lines := bufio.NewScanner(in)
@@ -184,9 +180,6 @@ func (d *deviceAdmin) remove(
 }
 
 func (l removedLine) print(c *cli.Context) error {
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, l)
-	}
 	told := "is removed; its data is kept"
 	if l.Incidents > 0 {
 		told += ", and " + many(int64(l.Incidents), "open incident") + " closed"
@@ -202,6 +195,5 @@ func (l removedLine) print(c *cli.Context) error {
 			told += "; the copy in container " + name + " has it until furrow archive copy runs again"
 		}
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", l.Device, told)
-	return err
+	return printLine(c, l, fmt.Sprintf("%s %s", l.Device, told))
 }

@@ -65,15 +65,10 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 		return err
 	}
 	n, err := d.others(c, ending, true)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("the devices are revoked, but the others that need a new token cannot be counted: %w", err)
-	case c.Bool("json"):
-		return writeJSONLine(c.App.Writer, affectedLine{n})
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s must request a new token, and will get it.\n",
-		many(int64(n), "other device"))
-	return err
+	return printLine(c, affectedLine{n}, many(int64(n), "other device")+" must request a new token, and will get it.")
 }
 
 // ending returns the devices whose tokens a change ends at once.
@@ -185,12 +180,9 @@ func (d *deviceAdmin) printStatus(
 		}
 		until = admin.LastExpiry(now)
 	}
-	if c.Bool("json") {
-		line := statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: atExpiry}
-		if !until.IsZero() {
-			line.Until = &until
-		}
-		return writeJSONLine(c.App.Writer, line)
+	line := statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: atExpiry}
+	if !until.IsZero() {
+		line.Until = &until
 	}
 	told := "can get tokens again"
 	switch {
@@ -204,8 +196,7 @@ func (d *deviceAdmin) printStatus(
 	default:
 		told = "is revoked: it gets no new token, and its tokens no longer work"
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", device.ID, told)
-	return err
+	return printLine(c, line, fmt.Sprintf("%s %s", device.ID, told))
 }
 
 // checkLockout refuses a revocation that locks out other devices for long.

@@ -58,9 +58,8 @@ func deviceSet(c *cli.Context) error {
 	if undone(errLog) {
 		return fmt.Errorf("device %s: %w", id, errLog)
 	}
-	inFleet := true
 	r := answers.RecordOf(device)
-	r.InFleet, r.Tokens = &inFleet, answers.TokensOf(device, nil)
+	r.InFleet, r.Tokens = new(true), answers.TokensOf(device, nil)
 	return errors.Join(printLine(c, r, recordText(r)), errLog)
 }
 

@@ -43,8 +43,7 @@ func deviceShow(c *cli.Context) error {
 	if err != nil && !absent {
 		return err
 	}
-	inFleet := !absent
-	r.InFleet = &inFleet
+	r.InFleet = new(!absent)
 	policies, found, err := d.reader().Devices().Policies(c.Context, device.Readings)
 	if err != nil {
 		return err

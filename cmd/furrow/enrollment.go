@@ -248,14 +248,9 @@ func enrollmentList(c *cli.Context) error {
 	})
 }
 
-func printEnrollment(c *cli.Context, e schema.Enrollment) error { return enrollmentLineOf(e).print(c) }
-
-func (l enrollmentLine) print(c *cli.Context) error {
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, l)
-	}
-	_, err := fmt.Fprint(c.App.Writer, l.text())
-	return err
+func printEnrollment(c *cli.Context, e schema.Enrollment) error {
+	line := enrollmentLineOf(e)
+	return printLine(c, line, line.text())
 }
 
 // checkReadings returns why devices cannot write to a table. A token for a table of the fleet itself would let

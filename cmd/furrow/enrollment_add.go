@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -140,16 +139,12 @@ func givenKeys(c *cli.Context) (primary, secondary sas.Key, err error) {
 // givenKey reads a key from a file. Its errors do not quote the file's name, because a user may
 // have given the key itself by mistake.
 func givenKey(c *cli.Context, file string) (sas.Key, error) {
-	in := c.App.Reader
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, errors.New("no such file, or it cannot be read; give a file or - for the standard input, never the " +
-				"key itself")
-		}
-		defer f.Close() // it was only read
-		in = f
+	in, err := openInput(c, file)
+	if err != nil {
+		return nil, errors.New("no such file, or it cannot be read; give a file or - for the standard input, never the " +
+			"key itself")
 	}
+	defer in.Close() // it was only read
 	text, err := io.ReadAll(io.LimitReader(in, 1<<10))
 	if err != nil {
 		return nil, errors.New("it cannot be read")

@@ -145,13 +145,9 @@ func enrollmentRotate(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, enrollmentLineOf(e)), err)
-	}
-	fmt.Fprintf(c.App.Writer, "%s has a new primary key; furrow enrollment key %s --show-key prints it for the factory.\n"+
-		"The old one is now the secondary key, and its devices continue to work. Takes effect within %s.\n", e.ID, e.ID,
-		short(sas.Recent))
-	return err
+	return errors.Join(printLine(c, enrollmentLineOf(e), fmt.Sprintf("%[1]s has a new primary key; furrow enrollment key "+
+		"%[1]s --show-key prints it for the factory.\nThe old one is now the secondary key, and its devices continue to "+
+		"work. Takes effect within %[2]s.", e.ID, short(sas.Recent))), err)
 }
 
 func enrollmentKeyCommand() *cli.Command {

@@ -49,12 +49,8 @@ func enrollmentReseal(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, line), err)
-	}
-	fmt.Fprintf(c.App.Writer, "Sealed again: %s. All are sealed with the first master key in %s; no former one is needed "+
-		"any more.\n", line.text(), source)
-	return err
+	return errors.Join(printLine(c, line, fmt.Sprintf("Sealed again: %s. All are sealed with the first master key in %s; "+
+		"no former one is needed any more.", line.text(), source)), err)
 }
 
 func (l resealedLine) text() string { return "keys of " + many(int64(l.Resealed), "enrollment") }

@@ -80,12 +80,8 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 	if undone(err) {
 		return err
 	}
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, line), err)
-	}
-	_, errPrint := fmt.Fprintf(c.App.Writer, "The tokens of %s of %s ended, and those of %s of other enrollments.\n",
-		many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))
-	return errors.Join(errPrint, err)
+	return errors.Join(printLine(c, line, fmt.Sprintf("The tokens of %s of %s ended, and those of %s of other "+
+		"enrollments.", many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))), err)
 }
 
 // sayLastExpiry says when the tokens of an enrollment end that no revocation ends.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -67,11 +66,7 @@ func showEstimate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, e)
-	}
-	_, err = io.WriteString(c.App.Writer, estimateText(e))
-	return err
+	return printLine(c, e, estimateText(e))
 }
 
 // estimateText formats an estimate for people.

@@ -116,26 +116,31 @@ type importFiles struct {
 	registered []schema.DeviceID
 }
 
-// A jsonFile has a value on each line.
+// A jsonFile has a value on each line. Nil ignores all of them.
 type jsonFile struct {
 	file *os.File
 	out  *bufio.Writer
 	err  error
 }
 
+// createJSON creates the file that a flag names; nil if it names none.
+func createJSON(name string) (*jsonFile, error) {
+	if name == "" {
+		return nil, nil
+	}
+	file, err := os.Create(name)
+	return &jsonFile{file: file, out: bufio.NewWriter(file)}, err
+}
+
 func newImportFiles(c *cli.Context) (f *importFiles, err error) {
 	f = &importFiles{c: c}
 	for flag, into := range map[string]**jsonFile{"errors": &f.problems, "conflicts": &f.conflicts,
 		"registered": &f.list} {
-		name := c.String(flag)
-		if name == "" {
-			continue
-		}
-		file, err := os.Create(name)
+		file, err := createJSON(c.String(flag))
 		if err != nil {
 			return nil, errors.Join(err, f.close())
 		}
-		*into = &jsonFile{file: file, out: bufio.NewWriter(file)}
+		*into = file
 	}
 	return f, nil
 }
@@ -168,11 +173,13 @@ func (j *jsonFile) write(value any) {
 	}
 }
 
-func (f *importFiles) close() (err error) {
-	for _, j := range []*jsonFile{f.problems, f.conflicts, f.list} {
-		if j != nil {
-			err = errors.Join(err, j.err, j.out.Flush(), j.file.Close())
-		}
+func (j *jsonFile) close() error {
+	if j == nil {
+		return nil
 	}
-	return err
+	return errors.Join(j.err, j.out.Flush(), j.file.Close())
+}
+
+func (f *importFiles) close() error {
+	return errors.Join(f.problems.close(), f.conflicts.close(), f.list.close())
 }

@@ -86,23 +86,16 @@ type targetLine struct {
 }
 
 func targetLineOf(s schema.TargetState) targetLine {
-	at := func(t tables.Ticks) *time.Time {
-		if t == 0 {
-			return nil
-		}
-		moment := t.Time()
-		return &moment
-	}
 	line := targetLine{Target: s.Target, Waiting: s.Waiting, Sent: s.Sent, Failed: s.Failed, GivenUp: s.GivenUp,
-		Last: at(s.Last), Error: s.Error}
+		Last: ticksTime(s.Last), Error: s.Error}
 	if s.Waiting > 0 {
-		line.Oldest, line.Next = at(s.Oldest), at(s.Next)
+		line.Oldest, line.Next = ticksTime(s.Oldest), ticksTime(s.Next)
 	}
 	if s.Off != "" {
-		line.Off = at(s.OffAt)
+		line.Off = ticksTime(s.OffAt)
 	}
 	if s.Pause.Time().After(time.Now()) {
-		line.Paused = at(s.Pause)
+		line.Paused = ticksTime(s.Pause)
 	}
 	return line
 }

@@ -67,11 +67,7 @@ func restore(c *cli.Context) error {
 		return w.ended(err, "nothing is restored: run the same command again")
 	}
 	line := restoredLine{lineOfBackup(to, m), ended}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, line)
-	}
-	_, err = io.WriteString(c.App.Writer, line.text())
-	return err
+	return printLine(c, line, line.text())
 }
 
 func (l restoredLine) text() string {

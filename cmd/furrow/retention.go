@@ -161,8 +161,7 @@ func retentionLower(c *cli.Context) error {
 				if err != nil {
 					return "", fmt.Errorf("device %s: %w; run the command again", m.Device, err)
 				}
-				at := to.Time()
-				line.To = &at
+				line.To = new(to.Time())
 			}
 			n++
 			if err := printLine(c, line, line.text()); err != nil {

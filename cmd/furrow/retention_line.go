@@ -29,12 +29,12 @@ type retainedLine struct {
 	Why       string       `json:"why,omitempty"`       // they stay
 }
 
+// ticksTime returns the time of ticks; nil for zero.
 func ticksTime(t tables.Ticks) *time.Time {
 	if t == 0 {
 		return nil
 	}
-	at := t.Time()
-	return &at
+	return new(t.Time())
 }
 
 func retainedLineOf(r retain.Retained) retainedLine {

@@ -223,8 +223,7 @@ func (t *trial) device(
 			open = &trialLine{ID: one.ID.String(), Device: one.ID.Device, Opened: one.At.Time(), Since: one.Since.Time(),
 				Value: one.Value, Text: one.Text}
 		case one.What == schema.Closed && open != nil:
-			at := one.At.Time()
-			open.Closed, open.Reason = &at, one.Reason
+			open.Closed, open.Reason = new(one.At.Time()), one.Reason
 		case one.What == schema.Reopened && open != nil:
 			open.Closed, open.Reason = nil, ""
 		}

@@ -13,22 +13,18 @@ import (
 	"furrow/cmd/internal/setup"
 )
 
-// printLine prints the result of a command: a line as JSON, or text.
+// printLine prints the result of a command: a line as JSON, or text, which may lack the end of its last line.
 func printLine(c *cli.Context, line any, text string) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, line)
 	}
-	_, err := io.WriteString(c.App.Writer, text+"\n")
+	_, err := io.WriteString(c.App.Writer, strings.TrimSuffix(text, "\n")+"\n")
 	return err
 }
 
 // printScreen prints what a server says when it has started: a screen as JSON, or text.
 func printScreen(c *cli.Context, screen any, text string) error {
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, screen)
-	}
-	_, err := io.WriteString(c.App.Writer, text+"\nStop it with Ctrl-C.\n")
-	return err
+	return printLine(c, screen, text+"\nStop it with Ctrl-C.")
 }
 
 // Text for people takes at most screenWidth columns, or those of a narrower terminal down to leastWidth.

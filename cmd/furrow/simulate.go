@@ -126,12 +126,12 @@ func runSimulation(c *cli.Context) error {
 		return err
 	}
 	show.Stage("sending readings", 0)
-	report, err := newSimulationReport(c)
+	report, err := createJSON(c.String("report"))
 	if err != nil {
 		return err
 	}
 	s.run.OnAccepted = late.accepted
-	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.ended(m, stats); late.ended(m, stats) }
+	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.write(deviceEndOf(m, stats)); late.ended(m, stats) }
 	s.run.Progress = show.simulation
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var failed error

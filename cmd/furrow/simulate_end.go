@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +29,7 @@ type simulationLine struct {
 }
 
 // finish prints the result. Readings that could not be sent are an error.
-func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
+func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *jsonFile, failed error) error {
 	line := simulationLine{Summary: sum, lateLine: s.late, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
 	if sum.Newest != nil {
 		line.Error = sum.Newest.Error()
@@ -40,12 +37,7 @@ func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *simula
 	if s.faults != nil {
 		line.Faults = s.faults(time.Now())
 	}
-	var err error
-	if c.Bool("json") {
-		err = writeJSONLine(c.App.Writer, line)
-	} else {
-		_, err = fmt.Fprint(c.App.Writer, line.text())
-	}
+	err := printLine(c, line, line.text())
 	if sum.Waiting > 0 && failed == nil {
 		failed = fmt.Errorf("%s readings of %s devices were not sent", grouped(sum.Waiting), grouped(int64(sum.Behind)))
 		if sum.Newest != nil {
@@ -81,25 +73,6 @@ func (l simulationLine) text() string {
 	return b.String() + faultList(l.Faults) + l.lateLine.text()
 }
 
-// A simulationReport is the file of --report.
-type simulationReport struct {
-	file *os.File // nil without --report
-	out  *bufio.Writer
-	err  error
-}
-
-func newSimulationReport(c *cli.Context) (*simulationReport, error) {
-	r := &simulationReport{}
-	if name := c.String("report"); name != "" {
-		var err error
-		if r.file, err = os.Create(name); err != nil {
-			return nil, err
-		}
-		r.out = bufio.NewWriter(r.file)
-	}
-	return r, nil
-}
-
 // deviceEnd is the result of a device in JSON.
 type deviceEnd struct {
 	Device   schema.DeviceID `json:"device"`
@@ -113,21 +86,11 @@ type deviceEnd struct {
 	Error    string          `json:"error,omitempty"`
 }
 
-func (r *simulationReport) ended(m simulate.Member, s device.Stats) {
-	if r.file == nil || r.err != nil {
-		return
-	}
+func deviceEndOf(m simulate.Member, s device.Stats) deviceEnd {
 	e := deviceEnd{Device: m.ID, Tenant: m.Tenant, Tokens: s.Tokens, Accepted: s.Accepted, Stored: s.Stored,
 		SetAside: s.SetAside, Waiting: s.Waiting, Acks: s.Acks.Stored}
 	if s.Err != nil {
 		e.Error = s.Err.Error()
 	}
-	r.err = json.NewEncoder(r.out).Encode(e)
-}
-
-func (r *simulationReport) close() error {
-	if r.file == nil {
-		return nil
-	}
-	return errors.Join(r.err, r.out.Flush(), r.file.Close())
+	return e
 }

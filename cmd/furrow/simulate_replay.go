@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -100,15 +98,11 @@ func readRecording(c *cli.Context, name string, now time.Time) (*replay.Recordin
 	if err != nil {
 		return nil, "", usagef(c, "--tenant: %v", err)
 	}
-	in := io.Reader(c.App.Reader)
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, "", err
-		}
-		defer f.Close() // it was only read
-		in = f
+	in, err := openInput(c, name)
+	if err != nil {
+		return nil, "", err
 	}
+	defer in.Close() // it was only read
 	columns, err := columnsOf(c)
 	if err != nil {
 		return nil, "", err

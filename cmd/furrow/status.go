@@ -288,22 +288,16 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 		out.Targets = append(out.Targets, targetLineOf(t))
 	}
 	if lag, known := s.Lag(); known {
-		seconds := lag.Seconds()
-		out.LagSeconds = &seconds
+		out.LagSeconds = new(lag.Seconds())
 	}
-	if audited != 0 {
-		at := audited.Time()
-		out.Audited = &at
-	}
+	out.Audited = ticksTime(audited)
 	if ago, known := s.Planned(); known {
-		seconds := ago.Seconds()
-		out.PlannedSeconds = &seconds
+		out.PlannedSeconds = new(ago.Seconds())
 	}
 	now := time.Now()
 	for _, r := range s.Runs {
 		if out.Runs = append(out.Runs, runOf(r)); now.Sub(r.Run.Slot.Time()) < 2*p.Cadence && !r.ByHand() {
-			left := untilNextRun(p.Cadence, now).Seconds()
-			out.NextSeconds = &left
+			out.NextSeconds = new(untilNextRun(p.Cadence, now).Seconds())
 		}
 	}
 	return out

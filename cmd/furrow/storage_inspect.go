@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,9 +52,6 @@ func storageStats(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, found)
-	}
 	var text strings.Builder
 	lines := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, kind := range []struct {
@@ -71,8 +67,7 @@ func storageStats(c *cli.Context) error {
 	}
 	_ = lines.Flush() // writes to memory
 	fmt.Fprintf(&text, "\nThe database has %s on disk, compressed.\n", humanize.IBytes(found.Disk))
-	_, err = io.WriteString(c.App.Writer, text.String())
-	return err
+	return printLine(c, found, text.String())
 }
 
 func storageCheck(c *cli.Context) error {
@@ -82,9 +77,6 @@ func storageCheck(c *cli.Context) error {
 	}
 	if n := int64(len(found.Problems)) + found.More; n > 0 {
 		err = fmt.Errorf("%s: restore the newest backup that has none", many(n, "problem"))
-	}
-	if c.Bool("json") {
-		return errors.Join(err, writeJSONLine(c.App.Writer, found))
 	}
 	var text strings.Builder
 	for _, p := range found.Problems {
@@ -96,8 +88,7 @@ func storageCheck(c *cli.Context) error {
 			many(allRows(found.Queues), "message"), many(int64(len(found.Queues)), "queue"),
 			many(allRows(found.Containers), "blob"), many(int64(len(found.Containers)), "container"))
 	}
-	_, wrong := io.WriteString(c.App.Writer, text.String())
-	return errors.Join(err, wrong)
+	return errors.Join(err, printLine(c, found, text.String()))
 }
 
 func allRows(all []local.Usage) (rows int64) {

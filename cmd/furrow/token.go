@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -70,10 +69,7 @@ func issueToken(c *cli.Context) error {
 	if undone(err) {
 		return err
 	}
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, a), err)
-	}
-	return errors.Join(printAnswer(c.App.Writer, a), err)
+	return errors.Join(printLine(c, a, answerText(a)), err)
 }
 
 // admitLonger returns an enrollment with another life, after storing that audits must look back as far.
@@ -106,8 +102,8 @@ func (d *deviceAdmin) enrollmentForToken(c *cli.Context, device schema.DeviceID)
 	return e, err
 }
 
-func printAnswer(w io.Writer, a sas.Answer) error {
-	_, err := fmt.Fprintf(w, `Token for %s, until %s
+func answerText(a sas.Answer) string {
+	return fmt.Sprintf(`Token for %s, until %s
 
   %s?%s
 
@@ -118,5 +114,4 @@ Anyone with this token can write as the device: keep it like a password.
 `, a.Device, a.Expires.Format(time.RFC3339), a.URL, a.SAS, a.PartitionKey,
 		a.EarliestRowKey, a.EarliestRowKey.Time().Format(time.RFC3339), a.LatestRowKey,
 		a.LatestRowKey.Time().Format(time.RFC3339))
-	return err
 }

@@ -59,16 +59,12 @@ func revokeAllTokens(c *cli.Context) error {
 	if undone(err) {
 		return fmt.Errorf("some tokens may not have ended; try again: %w", err)
 	}
-	if c.Bool("json") {
-		return errors.Join(writeJSONLine(c.App.Writer, line), err)
-	}
 	when := ""
 	if policies.Delay > 0 {
 		when = " within " + short(policies.Delay)
 	}
-	_, errPrint := fmt.Fprintf(c.App.Writer, "All tokens for %s stop working%s. %s must request a new one.\n",
-		many(int64(line.Tables), "readings table"), when, many(int64(line.NeedNewToken), "device"))
-	return errors.Join(errPrint, err)
+	return errors.Join(printLine(c, line, fmt.Sprintf("All tokens for %s stop working%s. %s must request a new one.",
+		many(int64(line.Tables), "readings table"), when, many(int64(line.NeedNewToken), "device"))), err)
 }
 
 // withValidToken counts the devices that have a token that neither expired nor ended. It reads all

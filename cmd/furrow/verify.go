@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -73,7 +72,7 @@ func verifyAction(c *cli.Context) error {
 	if v.Archive != nil && f.Archive != nil {
 		v.Archive.Read = verification.FilesOf(f.Archive)
 	}
-	v.Pause = func() { pauseFor(c.Context, verifyPause) }
+	v.Pause = func() { sleep(c.Context, verifyPause) }
 	if err := continueAfter(c, f.Reader().Devices(), v); err != nil {
 		return err
 	}
@@ -90,13 +89,6 @@ func blind(err error) error {
 
 // verifyPause is how long a device is left alone that changes while it is looked at.
 const verifyPause = 200 * time.Millisecond
-
-func pauseFor(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
 
 // verifyFlags reads the flags that need no storage.
 func verifyFlags(c *cli.Context) (span query.Span, share float64, err error) {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -63,13 +62,12 @@ func describeBuild(info *debug.BuildInfo, release string) version {
 		Formats:  formatNumbers(),
 	}
 	if modified, ok := settings["vcs.modified"]; ok {
-		isModified := modified == "true"
-		v.Modified = &isModified
+		v.Modified = new(modified == "true")
 	}
 	return v
 }
 
-func (v version) print(w io.Writer) error {
+func (v version) text() string {
 	revision := v.Revision
 	if v.Modified != nil && *v.Modified {
 		revision += ", modified"
@@ -78,9 +76,8 @@ func (v version) print(w io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(v.Formats)) {
 		numbers = append(numbers, fmt.Sprintf("%s %d", name, v.Formats[name]))
 	}
-	_, err := fmt.Fprintf(w, "furrow %s\nrevision   %s\ncommitted  %s\nbuilt with %s for %s\nformats    %s\n",
+	return fmt.Sprintf("furrow %s\nrevision   %s\ncommitted  %s\nbuilt with %s for %s\nformats    %s\n",
 		v.Version, revision, v.Time, v.Go, v.Platform, strings.Join(numbers, ", "))
-	return err
 }
 
 func versionCommand() *cli.Command {
@@ -92,10 +89,8 @@ and the number of each stored format. What the build did not record is "unknown"
 commit.` + examples("version", "version --json"),
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if c.Bool("json") {
-				return writeJSONLine(c.App.Writer, readVersion())
-			}
-			return readVersion().print(c.App.Writer)
+			v := readVersion()
+			return printLine(c, v, v.text())
 		},
 	}
 }

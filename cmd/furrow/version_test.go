@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"runtime"
 	"runtime/debug"
@@ -39,12 +38,10 @@ func TestVersionSaysOnlyWhatTheBuildRecorded(t *testing.T) {
 		"no build information": {&debug.BuildInfo{}, "",
 			"furrow unknown\nrevision   unknown\ncommitted  unknown\nbuilt with unknown for unknown/unknown\n"},
 	} {
-		var out bytes.Buffer
 		v := describeBuild(test.info, test.release)
 		v.Formats = map[string]int{"message": 3, "directory": 2}
-		must(t, v.print(&out))
-		if want := test.want + "formats    directory 2, message 3\n"; out.String() != want {
-			t.Errorf("%s: version prints\n%swant\n%s", name, &out, want)
+		if want := test.want + "formats    directory 2, message 3\n"; v.text() != want {
+			t.Errorf("%s: version prints\n%swant\n%s", name, v.text(), want)
 		}
 	}
 }
