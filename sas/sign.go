@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Version is the version of the signature's format (sv). It is independent of the x-ms-version
@@ -150,4 +151,12 @@ func instant(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02T15:04:05Z")
+}
+
+// Cohort returns the number of the policy, among its table's policies, that a device's tokens
+// refer to. It is a hash, so that all processes agree and devices with similar IDs are spread.
+// It must never change: revocation would then replace the wrong policy.
+func Cohort(device schema.DeviceID) int {
+	sum := sha256.Sum256([]byte(device))
+	return int(sum[0]) % schema.Cohorts
 }

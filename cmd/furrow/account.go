@@ -4,11 +4,19 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
 
@@ -92,4 +100,71 @@ func withAuthorityAdvice(err error) error {
 		return fmt.Errorf("%w (name the file of its authority with --ca; that of furrow storage is DIR/tls/ca.pem)", err)
 	}
 	return err
+}
+
+// warnOfPlainSecrets warns of secrets on the command line, where every user of the machine can see them.
+func warnOfPlainSecrets(c *cli.Context) error {
+	for _, f := range []struct {
+		flag, variable string
+		instead        string
+		secret         func(string) bool
+	}{
+		{"storage", "FURROW_STORAGE", "set FURROW_STORAGE, or use --storage env:NAME", namesSecret},
+		{"account-key", "FURROW_ACCOUNT_KEY", "set FURROW_ACCOUNT_KEY", func(string) bool { return true }},
+	} {
+		given := append(c.StringSlice(f.flag), c.String(f.flag))
+		if slices.ContainsFunc(given, func(text string) bool {
+			return text != "" && text != os.Getenv(f.variable) && f.secret(text)
+		}) {
+			fmt.Fprintf(c.App.ErrWriter, "warning: --%s contains a secret, and every user of this machine can see it in the "+
+				"list of processes: %s.\n", f.flag, f.instead)
+		}
+	}
+	return nil
+}
+
+// namesSecret reports whether storage is named by a connection string or a URL that contains a key or a token.
+func namesSecret(storage string) bool {
+	if !strings.Contains(storage, "=") {
+		return false
+	}
+	a, err := tables.ParseAccount(storage)
+	return err == nil && (a.Key != "" || a.SAS != "")
+}
+
+// policyDelay is how long Azure takes until a change of a stored access policy is in force
+// everywhere.
+// learn.microsoft.com: "Define a stored access policy".
+const policyDelay = 30 * time.Second
+
+// policies returns the stored access policies of the account's tokens.
+func (s *stores) policies(log *slog.Logger) *sas.Policies {
+	p := &sas.Policies{Client: s.Tables, Names: s.Names, Delay: policyDelay, Log: log}
+	if s.Account.PathStyle() {
+		p.Delay = 0 // local storage or an emulator
+	}
+	return p
+}
+
+// enrollments returns the fleet's enrollments. Their keys are usable with the sealing key.
+func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
+	return &sas.Enrollments{Table: s.Tables.Table(s.Names.Enrollments()), SealingKey: m}
+}
+
+// issuer returns an issuer for the Table service at a URL; empty is the account's own.
+func (s *stores) issuer(url string, n *sas.Enrollments, p *sas.Policies) (*sas.Issuer, error) {
+	config := sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
+		Registry: sas.NewRegistry(s.Tables, s.Names), Commands: commands.Of(s.Tables, s.Names)}
+	if s.Account.Key == "" && s.Account.SAS == "" {
+		config.Delegate = s.Tables.DelegationKey
+	}
+	i, err := sas.NewIssuer(config)
+	s.keys.used(i)
+	return i, err
+}
+
+// tableURLFlag belongs to commands that issue tokens.
+func tableURLFlag() cli.Flag {
+	return &cli.StringFlag{Name: "table-url", DefaultText: "the account's own",
+		Usage: "`URL` of the Table service as devices reach it, if it differs from the one of this machine"}
 }

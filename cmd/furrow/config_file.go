@@ -2,14 +2,13 @@ package main
 
 import (
 	"cmp"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/urfave/cli/v2"
-
-	"embed"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/lab/simulate/fleets"
@@ -128,3 +127,30 @@ func configInit(c *cli.Context) error {
 		"with "+
 		"'furrow config apply %s'.", path, path))
 }
+
+func configCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "config",
+		Usage: "Check, show, apply and roll back the configuration",
+		Description: `The configuration defines the pipelines. It starts as a file; 'config apply' stores it in the fleet's
+storage as a new generation, and the newest generation holds: all processes of the fleet follow it.`,
+		Subcommands: []*cli.Command{
+			configCheckCommand(),
+			configInitCommand(),
+			configShowCommand(),
+			configApplyCommand(),
+			configHistoryCommand(),
+			configDiffCommand(),
+			configRollbackCommand(),
+		},
+	}
+}
+
+// configFlag belongs to every command that follows the configuration. See config.Open for an empty value.
+func configFlag() cli.Flag {
+	return &cli.StringFlag{Name: "config", EnvVars: []string{configVariable},
+		DefaultText: "./" + config.DefaultPath + ", or built in",
+		Usage:       "Configuration `FILE`, used while no configuration is stored (see furrow config)"}
+}
+
+const configVariable = "FURROW_CONFIG"

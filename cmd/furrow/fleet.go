@@ -11,6 +11,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/tracing"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 )
@@ -106,4 +107,10 @@ func configFile(c *cli.Context) (config.File, error) {
 		_, err = f.Config()
 	}
 	return f, err
+}
+
+// trace has a fleet's runs traced if the environment asks for it. Call end when the process stops.
+func trace(ctx context.Context, c *cli.Context, f *roles.Fleet, s *stores) (end func(), err error) {
+	f.Tracer, err = tracing.New(ctx, s.Account.Name, c.String("names-prefix"), readVersion().Version, f.Log)
+	return f.Tracer.Close, err
 }

@@ -50,3 +50,8 @@ func topicAsked(args []string) (text string, ok bool) {
 	}
 	return "", false
 }
+
+// examples ends the description of a command with lines that a person could type.
+func examples(lines ...string) string {
+	return "\n\nExamples:\n  furrow " + strings.Join(lines, "\n  furrow ")
+}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
@@ -110,3 +112,9 @@ func (t *tlsScreen) text(who string) string {
 
 // quoted quotes a word for a POSIX shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// grouped formats a number as 1,234,567.
+func grouped(n int64) string { return humanize.Comma(n) }
+
+// many counts things: "1 device", "1,234 devices".
+func many(n int64, one string) string { return grouped(n) + " " + english.PluralWord(int(n), one, "") }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	_ "embed"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -182,3 +183,8 @@ func (h *Handler) recovered(x *exchange) {
 
 // took records the duration of a token request.
 func (h *Handler) took(x *exchange) { h.metrics.duration.Observe(time.Since(x.began).Seconds()) }
+
+// openAPI describes the API to authors of clients.
+//
+//go:embed openapi.json
+var openAPI []byte

@@ -171,3 +171,59 @@ func (d *devices) known() int {
 	defer d.mu.Unlock()
 	return d.paid.Len()
 }
+
+// A bucket is a rate limit: a burst of requests at once, then one per every. It is the
+// generic cell rate algorithm (GCRA): its only state is a time that the caller keeps,
+// at which every request that passed is paid for. One time.Time per device is enough.
+type bucket struct {
+	every time.Duration
+	burst int
+}
+
+// admit admits one more request and returns the new state, or returns the state unchanged
+// and how long the request has to wait.
+func (b bucket) admit(paid, now time.Time) (time.Time, time.Duration) {
+	next := later(paid, now).Add(b.every)
+	if wait := next.Sub(now) - b.full(); wait > 0 {
+		return paid, wait
+	}
+	return next, 0
+}
+
+// full is how long an empty bucket takes to refill. Older state can be forgotten.
+func (b bucket) full() time.Duration { return time.Duration(b.burst) * b.every }
+
+// left is how many requests may pass at once now.
+func (b bucket) left(paid, now time.Time) int {
+	return int((b.full() - later(paid, now).Sub(now)) / b.every)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// A retrySchedule tells rejected clients when to retry, each a little later than the one
+// before. If all were told the same time, a fleet that boots at once would return at once,
+// again and again. It stores no clients: one that returns early, or finds the limit used up
+// again, gets a new time at the end.
+type retrySchedule struct{ end time.Time }
+
+// maxRetryDelay bounds the schedule. A client beyond it gets the earliest time instead:
+// some are then rejected once more, which costs less than devices that stay away for hours.
+const maxRetryDelay = 5 * time.Minute
+
+// next returns how long the next client should wait: at least soonest, and at least every
+// longer than the client before it.
+func (s *retrySchedule) next(now time.Time, soonest, every time.Duration) time.Duration {
+	s.end = s.end.Add(every)
+	if first := now.Add(soonest); s.end.Before(first) || s.end.Sub(now) > maxRetryDelay {
+		s.end = first
+	}
+	return s.end.Sub(now)
+}
+
+// delay is how long the last client still has to wait.
+func (s *retrySchedule) delay(now time.Time) time.Duration { return max(0, s.end.Sub(now)) }

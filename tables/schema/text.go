@@ -132,3 +132,21 @@ func IDsWithPrefix(prefix string) (tables.Keys, error) {
 	}
 	return tables.KeysWithPrefix(prefix), nil
 }
+
+// ParseModel checks the name of a model.
+func ParseModel(s string) (string, error) {
+	const letters, others = "abcdefghijklmnopqrstuvwxyz", "0123456789-"
+	if s == "" || len(s) > 40 || strings.Trim(s, letters+others) != "" || !strings.Contains(letters, s[:1]) {
+		return "", errors.New("want 1 to 40 lowercase letters, digits and -, beginning with a letter")
+	}
+	return s, nil
+}
+
+// DoubtfulProperty is the property of a reading that was imported from an output of Furrow, and that is of bad quality,
+// whatever its model says: true.
+const DoubtfulProperty = "_doubtful"
+
+// SaysDoubtful reports whether a property says that its reading is of bad quality.
+func SaysDoubtful(p tables.Property) bool {
+	return p.Name == DoubtfulProperty && p.Value.String() == "true"
+}

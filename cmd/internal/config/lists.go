@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"furrow/jobs/notify"
+	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/schema"
 
@@ -186,4 +188,61 @@ func textsOf[T ~string](all []T) (texts []string) {
 		texts = append(texts, string(one))
 	}
 	return texts
+}
+
+// defaultGroupWait is how long a group waits if the configuration does not say it.
+const defaultGroupWait = 30 * time.Second
+
+// checkTarget checks a target, and fills in what is missing. It reports everything that is wrong at once, also of a
+// target that is not clean, as its keys already had problems.
+func (r *reader) checkTarget(t *notify.Target, at, n ast.Node, clean bool) {
+	kinds := 0
+	names := namesOf(keysOf(nil, t))[:4]
+	for _, name := range names {
+		if r.child(n, name) != nil {
+			kinds++
+		}
+	}
+	if kinds != 1 {
+		if clean {
+			r.problem(at, "%d kinds of target; want one: %s", kinds, list(names))
+		}
+		return
+	}
+	if len(t.GroupBy) > 0 && t.GroupWait == 0 {
+		t.GroupWait = defaultGroupWait
+	}
+	for _, fault := range notify.Faults(t.Check()) {
+		r.mistake(at, fault)
+	}
+}
+
+// Rules are what devices are watched for.
+type Rules []rules.Rule
+
+func (all *Rules) check(r *reader, _, n ast.Node, clean bool) {
+	if !clean {
+		return
+	}
+	if err := (&rules.Config{Rules: *all}).Check(); err != nil {
+		r.mistake(n, fmt.Errorf("rules: %w", err))
+	}
+	if len(*all) > 0 && !slices.ContainsFunc(r.config.Pipelines, Pipeline.Watches) {
+		r.problem(n, "rules: no pipeline has the processor rules; add it to a list with latest, as in "+
+			"processors: [latest, rollup, rules]")
+	}
+}
+
+// WatchesItself reports whether the pipeline evaluates a rule for the tenant schema.Itself, by name.
+func (p Pipeline) WatchesItself() bool {
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool {
+		c, ok := p.Config.(*rules.Config)
+		itself := func(r rules.Rule) bool { return slices.Contains(r.Match.Tenant, schema.Itself) }
+		return ok && slices.ContainsFunc(c.Rules, itself)
+	})
+}
+
+// Watches reports whether the pipeline has the processor rules.
+func (p Pipeline) Watches() bool {
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Name == rules.Processor.Name })
 }

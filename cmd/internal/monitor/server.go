@@ -10,9 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
+
+	"furrow/cmd/internal/setup"
+	"furrow/worker/dashboard"
 )
 
 // Limits of the server. Scrapers and probes need little.
@@ -100,4 +104,33 @@ func answer(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text+"\n") // a client that has left needs no answer
+}
+
+// Certificate adds the end of a server's certificate. Without TLS it is zero.
+func (m *Monitor) Certificate(t *setup.TLS) {
+	m.Gauge("furrow_certificate_end_seconds", "When the server's certificate ends, in seconds since 1970; 0 without one.",
+		func() float64 {
+			if t == nil || t.End().IsZero() {
+				return 0
+			}
+			return float64(t.End().Unix())
+		})
+}
+
+// CountAnswers adds the metrics of the dashboard, and returns what counts its answers, for a dashboard.Config.
+func (m *Monitor) CountAnswers() func(dashboard.Answer) {
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_dashboard_requests_total",
+		Help: "Requests that the dashboard answered, by route and class of the status."}, []string{"route", "status"})
+	seconds := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_dashboard_seconds_total",
+		Help: "Time that the dashboard took for its answers; a stream counts when it has ended."}, []string{"route"})
+	m.MustRegister(requests, seconds)
+	count := func(a dashboard.Answer) {
+		requests.WithLabelValues(a.Route, class(a.Status)).Inc()
+		seconds.WithLabelValues(a.Route).Add(a.Took.Seconds())
+	}
+	for _, status := range []int{200, 400, 500} { // so that rates are zero, not absent
+		requests.WithLabelValues("none", class(status))
+	}
+	seconds.WithLabelValues("none")
+	return count
 }

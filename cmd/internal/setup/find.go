@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xrash/smetrics"
+
 	"furrow/tables"
 )
 
@@ -114,4 +116,16 @@ func listens(service string) error {
 		return err
 	}
 	return c.Close()
+}
+
+// Nearest returns the name that is the fewest edits away from a misspelled word, and "" if
+// even that would change more than half of the word.
+func Nearest(word string, names []string) string {
+	best, fewest := "", max(len(word), 2)/2+1
+	for _, name := range names {
+		if d := smetrics.WagnerFischer(strings.ToLower(word), strings.ToLower(name), 1, 1, 1); d < fewest {
+			best, fewest = name, d
+		}
+	}
+	return best
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"furrow/sas"
 )
@@ -99,4 +101,28 @@ func syncDirectory(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// FollowMaster returns a function that returns the master key in a file as it is now. The file must be one that
+// OpenMaster has read.
+func FollowMaster(file string, log *slog.Logger) (func() sas.SealingKey, error) {
+	w, err := Watch(file, log, func([]byte) (sas.SealingKey, error) { return ReadMaster(file) })
+	if err != nil {
+		return nil, err
+	}
+	return w.Get, nil
+}
+
+// ReadSecret reads a file that only its owner may read, without white space around its text.
+func ReadSecret(file string) (string, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" { // which has no such modes
+		return "", fmt.Errorf("%s holds a secret, and users other than its owner may read it (mode %04o): chmod 600 %s", file,
+			mode, file)
+	}
+	text, err := os.ReadFile(file)
+	return strings.TrimSpace(string(text)), err
 }

@@ -4,8 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 )
 
@@ -71,4 +73,29 @@ func (t *trusting) current() *http.Transport {
 		t.transport.TLSClientConfig = &tls.Config{RootCAs: roots}
 	}
 	return t.transport
+}
+
+// Transport returns a client for the services of an account that keeps enough connections for all jobs of a worker. It
+// trusts the system's certificate authorities and those in caFile, which may be empty.
+func Transport(caFile string) (*http.Client, error) {
+	t := transport()
+	if caFile == "" {
+		return &http.Client{Transport: t}, nil
+	}
+	pem, err := os.ReadFile(caFile)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := rootsWith(pem)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", caFile, err)
+	}
+	t.TLSClientConfig = &tls.Config{RootCAs: roots}
+	return &http.Client{Transport: t}, nil
+}
+
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	return t
 }

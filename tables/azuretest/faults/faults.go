@@ -6,7 +6,10 @@ package faults
 import (
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"sync/atomic"
+	"time"
 )
 
 // A Fault is a fault of storage or of the network.
@@ -58,4 +61,42 @@ func (r Random) Fault(n int) Fault {
 		}
 	}
 	return None
+}
+
+// Later has storage say that it is so much later. What it writes into rows stays as it is.
+func Later(by time.Duration) Func {
+	return func(r *http.Request) (*http.Response, error) {
+		answer, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		at, err := http.ParseTime(answer.Header.Get("Date"))
+		answer.Header.Set("Date", at.Add(by).Format(http.TimeFormat))
+		return answer, err
+	}
+}
+
+// A Func is a transport that a function makes.
+type Func func(*http.Request) (*http.Response, error)
+
+// Do is RoundTrip, as policy.Transporter has it.
+func (f Func) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+// RoundTrip calls the function.
+func (f Func) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A Gate is a transport that stops at one operation.
+type Gate struct {
+	At   int
+	Stop func(send func() (*http.Response, error)) (*http.Response, error)
+	N    atomic.Int32
+}
+
+// Do sends a request, or stops.
+func (g *Gate) Do(r *http.Request) (*http.Response, error) {
+	send := func() (*http.Response, error) { return http.DefaultClient.Do(r) }
+	if int(g.N.Add(1))-1 == g.At {
+		return g.Stop(send)
+	}
+	return send()
 }

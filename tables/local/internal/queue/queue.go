@@ -146,3 +146,41 @@ func deleteMessages(b *store.Batch, id store.ID) {
 		b.DeleteRange(keys, store.After(keys))
 	}
 }
+
+func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	var policies []auth.Policy
+	err := s.with(at.queue, func(q *queue) (func() error, error) {
+		policies = q.record.Policies
+		return nil, nil
+	})
+	if err != nil {
+		return err
+	}
+	return wire.XML(w, http.StatusOK, auth.FormatPolicies(policies))
+}
+
+// setACL replaces the stored access policies. The change is in force when it is
+// answered; on Azure it takes up to 30 s.
+func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	policies, err := auth.ReadPolicies(r, "raup")
+	if err != nil {
+		return err
+	}
+	if err := s.edit(at.queue, func(c *record) { c.Policies = policies }); err != nil {
+		return err
+	}
+	return wire.Empty(w, http.StatusNoContent)
+}
+
+// Errors of the Queue service
+// (learn.microsoft.com/rest/api/storageservices/queue-service-error-codes).
+var (
+	errQueueNotFound = &wire.Error{Status: http.StatusNotFound, Code: "QueueNotFound",
+		Message: "The specified queue does not exist."}
+	errQueueExists = &wire.Error{Status: http.StatusConflict, Code: "QueueAlreadyExists",
+		Message: "The specified queue already exists."}
+	errMessageNotFound = &wire.Error{Status: http.StatusNotFound, Code: "MessageNotFound",
+		Message: "The specified message does not exist."}
+	errReceipt = &wire.Error{Status: http.StatusBadRequest, Code: "PopReceiptMismatch",
+		Message: "The specified pop receipt did not match the pop receipt for a dequeued message."}
+)

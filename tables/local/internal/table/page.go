@@ -2,12 +2,17 @@ package table
 
 import (
 	"bytes"
+	"encoding/base64"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/entity"
 	"furrow/tables/local/internal/odata"
 	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
 )
 
 // Limits of a page (learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
@@ -156,4 +161,25 @@ func (p *page) add(value entity.Stored) error {
 func splitKey(key []byte) (partition, row []byte) {
 	partition, row, _ = bytes.Cut(key[headSize:], []byte{0})
 	return partition, row
+}
+
+// encodeToken encodes a key for a continuation header as the service does: a version,
+// a length, and base64. Clients return it unchanged.
+func encodeToken(key string) string {
+	text := base64.URLEncoding.EncodeToString([]byte(key))
+	return "1!" + strconv.Itoa(len(text)) + "!" + text
+}
+
+// decodeToken decodes a token. An empty one is the start.
+func decodeToken(parameter, token string) (string, error) {
+	if token == "" {
+		return "", nil
+	}
+	parts := strings.SplitN(token, "!", 3)
+	if len(parts) == 3 && parts[0] == "1" && parts[1] == strconv.Itoa(len(parts[2])) {
+		if key, err := base64.URLEncoding.DecodeString(parts[2]); err == nil && utf8.Valid(key) {
+			return string(key), nil
+		}
+	}
+	return "", wire.BadQuery(parameter, token, "Not a continuation token of this service.")
 }
