@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 type exampleDevice struct {
 	name    string
 	dir     string // its working directory
+	every   int    // seconds between two readings
 	command []string
 	env     []string
 	cmd     *exec.Cmd
@@ -41,7 +43,7 @@ func exampleDevices(t *testing.T) []*exampleDevice {
 				return
 			}
 		}
-		all = append(all, &exampleDevice{name: name, dir: t.TempDir(), command: command,
+		all = append(all, &exampleDevice{name: name, dir: t.TempDir(), every: 1, command: command,
 			env: append(env, "CLOCK_BEHIND="+clockBehind)})
 	}
 	add("shell", []string{"sh", "curl", "openssl", "od", "sync"},
@@ -124,8 +126,8 @@ func missingTool(t *testing.T, what string) {
 // configure writes the device's configuration.
 func (d *exampleDevice) configure(t *testing.T, endpoint, key, caFile string) {
 	t.Helper()
-	conf := "endpoint=" + endpoint + "\ndevice=" + d.id() + "\nenrollment=plant1\nevery=1\nkey=" +
-		strings.TrimSpace(key) + "\n"
+	conf := fmt.Sprintf("endpoint=%s\ndevice=%s\nenrollment=plant1\nevery=%d\nkey=%s\n", endpoint, d.id(), d.every,
+		strings.TrimSpace(key))
 	if caFile != "" {
 		conf += "ca=" + caFile + "\n"
 	}
@@ -167,6 +169,9 @@ func (d *exampleDevice) said(word string) (all []string) {
 	}
 	return all
 }
+
+// now returns what its present process said.
+func (d *exampleDevice) now(word string) []string { return saidIn(d.out[len(d.out)-1], word) }
 
 func saidIn(out *lockedBuffer, word string) (all []string) {
 	text := out.String()

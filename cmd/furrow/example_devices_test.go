@@ -18,7 +18,7 @@ func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
 	t.Parallel()
 	devices := exampleDevices(t)
 	dir := t.TempDir()
-	u := startUpProcess(t, dir)
+	u := startUpProcess(t, dir, "--tls", "self-signed")
 	f := fixtureIn(t, dir)
 	f.must("enrollment add plant1 --tenant contoso --send-every 1s --batch 10")
 	ids := []string{}
@@ -81,13 +81,14 @@ func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
 	f = fixtureIn(t, dir) // at its new address
 	for _, d := range devices {
 		d.kill(t)
-		d.check(t, f)
+		rows := d.check(t, f)
+		t.Logf("%s: %d kept, %d rows, %d failures", d.name, len(d.said("kept")), rows, len(d.said("failed")))
 	}
 }
 
-// check compares what the device printed with what its partition has. It was killed, perhaps after it had stored
-// a reading and before it could say so.
-func (d *exampleDevice) check(t *testing.T, f *fixture) {
+// check compares what the device printed with what its partition has, and returns the number of its rows. It was
+// killed, perhaps after it had stored a reading and before it could say so.
+func (d *exampleDevice) check(t *testing.T, f *fixture) (rows int) {
 	t.Helper()
 	stored := map[string]string{} // row keys by what distinguishes readings
 	query := tables.Query{Range: tables.Partition(d.id())}
@@ -110,5 +111,5 @@ func (d *exampleDevice) check(t *testing.T, f *fixture) {
 			t.Errorf("%s: reading %s is lost", d.name, name)
 		}
 	}
-	t.Logf("%s: %d kept, %d rows, %d failures", d.name, len(d.said("kept")), len(stored), len(d.said("failed")))
+	return len(stored)
 }

@@ -19,11 +19,11 @@ type upProcess struct {
 	said upScreen
 }
 
-func startUpProcess(t *testing.T, dir string) *upProcess {
+func startUpProcess(t *testing.T, dir string, more ...string) *upProcess {
 	t.Helper()
 	port := fourPorts(t)
-	u := &upProcess{errs: &lockedBuffer{}, args: []string{"up", "--json", "--storage", dir, "--tls", "self-signed",
-		"--no-dashboard", "--storage-port", strconv.Itoa(port), "--listen", "127.0.0.1:" + strconv.Itoa(port+3)}}
+	u := &upProcess{errs: &lockedBuffer{}, args: append([]string{"up", "--json", "--storage", dir, "--no-dashboard",
+		"--storage-port", strconv.Itoa(port), "--listen", "127.0.0.1:" + strconv.Itoa(port+3)}, more...)}
 	u.start(t)
 	return u
 }
