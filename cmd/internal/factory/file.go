@@ -113,7 +113,7 @@ func (f *File) line(r tabular.Record, wrong error) Line {
 func (f *File) fields(r tabular.Record) (map[string]string, error) {
 	fields := map[string]string{}
 	for i, cell := range r {
-		if i >= len(f.columns) || f.columns[i] == "" || cell.Kind == 0 {
+		if i >= len(f.columns) || f.columns[i] == "" || cell.IsBlank() {
 			continue
 		}
 		column := f.columns[i]

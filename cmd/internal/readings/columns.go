@@ -63,7 +63,7 @@ func timeNames() (sure, likely []string) {
 			"when",
 			"at", "recordedat", "measuredat", "observedat", "eventtime", "epoch", "unixtime", "zeitstempel", "messdatum"},
 		[]string{"date", "dt", "createdat", "receivedat", "lastchanged", "lastupdated", "zeit", "datum", "zeitpunkt", "fecha",
-			"horodatage", "hour"}
+			"horodatage", "hour", "uhrzeit", "heure", "hora", "clock", "timeofday"}
 }
 
 func sensorNames() (sensor, value, lat, lon []string) {
@@ -163,8 +163,10 @@ func (s *survey) device() (role, error) {
 	}
 	for _, names := range [][]string{likely, weak} {
 		found := all(s.columns, names)
-		found = slices.DeleteFunc(found, func(i int) bool { return s.isSensor(i) })
-		if len(found) == 1 && len(doubtful) == 0 && s.columns[found[0]].repeats() && s.columns[found[0]].onlyDot == 0 {
+		found = slices.DeleteFunc(found, func(i int) bool {
+			return s.isSensor(i) || plain(s.columns[i].name) == "name" && find(s.columns, []string{"tags"}) >= 0 // InfluxQL
+		})
+		if len(found) == 1 && len(doubtful) == 0 && s.columns[found[0]].repeats() && s.columns[found[0]].points == "" {
 			return role{column: found[0]}, nil
 		}
 		doubtful = append(doubtful, found...)

@@ -75,21 +75,32 @@ func (s *survey) guessTime(r *roles) error {
 		return unclear
 	}
 	r.time = []role{{column: found[0]}}
-	if s.areDays(found[0]) {
-		for i, c := range s.columns { // 2025-01-01 and 08:30
-			if i != found[0] && c.guess != nil && c.values > 0 && c.clocks == c.values {
+	if !s.areDays(found[0]) {
+		return nil
+	}
+	day, clocks := s.columns[found[0]].name, []string{}
+	for i, c := range s.columns { // 2025-01-01 and 08:30
+		if i != found[0] && c.guess != nil && c.values > 0 && c.clocks == c.values {
+			if clocks = append(clocks, c.name); mayBeTime(c.name) {
 				r.time = append(r.time, role{column: i})
 			}
 		}
 	}
-	if hours := all(s.columns, hourNames()); len(r.time) == 1 && len(hours) == 1 && s.areDays(found[0]) {
-		day, hour := s.columns[found[0]].name, s.columns[hours[0]].name
+	hours := all(s.columns, hourNames())
+	switch {
+	case len(r.time) == 2:
+	case len(clocks) > 0:
+		unclear := &tabular.UnclearError{What: "times are days alone, and columns are times of day", Flag: "time-column",
+			Choices: []tabular.Choice{{Value: day, Means: "days alone"}}}
+		for _, name := range clocks {
+			unclear.Choices = append(unclear.Choices, tabular.Choice{Value: day + "," + name})
+		}
+		return unclear
+	case len(hours) == 1:
+		hour := s.columns[hours[0]].name
 		return &tabular.UnclearError{What: "times are days alone, and column " + hour + " may have the hours",
 			Flag: "time-column", Choices: []tabular.Choice{{Value: day, Means: "days alone"}, {Value: day + "," + hour,
 				Means: `with a --time-format such as "%Y-%m-%d %H"`}}}
-	}
-	if len(r.time) > 2 {
-		return &tabular.UnclearError{What: "several columns are times of day", Flag: "time-column"}
 	}
 	return nil
 }
@@ -171,7 +182,7 @@ func (r *Reader) at(rec tabular.Record) (at tables.Ticks, zoned bool, err error)
 	parts := make([]string, 0, 2)
 	for _, of := range r.roles.time {
 		c := cellOf(rec, of)
-		if c.Kind == 0 {
+		if c.IsBlank() {
 			return 0, false, errors.New("no time")
 		}
 		parts = append(parts, c.Text)

@@ -71,6 +71,7 @@ type survey struct {
 	rows     int
 	homes    map[string]string // measurement of a field of InfluxDB
 	badPlace int
+	wrong    error // of the first invalid line
 }
 
 // surveyOf reads the whole file.
@@ -87,6 +88,7 @@ func surveyOf(in *source, c Columns) (*survey, error) {
 			break
 		}
 		if _, wrong := errors.AsType[*tabular.LineError](err); wrong {
+			s.wrong = cmp.Or(s.wrong, fmt.Errorf("line %d: %w", in.Line, err))
 			continue
 		}
 		if err != nil {
@@ -140,7 +142,7 @@ func (s *survey) add(rec tabular.Record) error {
 			c.typed = c.typed || cell.Kind != '"'
 			_, ignored := s.shape.ignored[c.name]
 			if !ignored && (mayBeTime(c.name) || slices.Contains(s.options.Time, c.name) || s.shape.time == c.name ||
-				numeralOf(cell.Text) == numeral{} && isTime(cell.Text)) {
+				numeralOf(cell.Text) == numeral{} && (isTime(cell.Text) || times.IsClock(cell.Text))) {
 				c.guess = s.newGuess()
 			}
 		}
@@ -199,7 +201,7 @@ func isTime(text string) bool {
 func sensorOf(rec tabular.Record, r roles) string {
 	parts := make([]string, 0, 2)
 	for _, i := range r.sensor {
-		if i < len(rec) && rec[i].Kind != 0 {
+		if i < len(rec) && !rec[i].IsBlank() {
 			parts = append(parts, rec[i].Text)
 		}
 	}
@@ -218,13 +220,16 @@ func valueOf(rec tabular.Record, r roles) tabular.Cell {
 func (s *survey) decide() (err error) {
 	r := &s.roles
 	if len(s.columns) == 0 {
-		return errors.New("the file has no records")
+		return cmp.Or(s.wrong, errors.New("the file has no records"))
 	}
 	if r.device, err = s.device(); err != nil {
 		return err
 	}
 	if err := s.time(r); err != nil {
 		return err
+	}
+	if r.lat < 0 || r.lon < 0 {
+		r.lat, r.lon = -1, -1 // of a place, both are known
 	}
 	r.site = find(s.columns, []string{"site"})
 	r.doubtful = slices.IndexFunc(s.columns, func(c *column) bool { return c.name == "doubtful" })
@@ -361,7 +366,7 @@ func (r *Reader) sample(s *survey) error {
 func (r *Reader) describe(s *survey) {
 	fit := newNames()
 	for i, c := range r.columns {
-		own := PlanColumn{Column: c.name, Type: string(c.kind), Values: c.values - c.missing(), Misfits: c.misfits,
+		own := PlanColumn{Column: c.name, Type: string(c.kind), Values: c.stored(), Misfits: c.misfits,
 			Missing: c.missing()}
 		if i < len(r.in.Types) {
 			own.Type += ", " + r.in.Types[i]
@@ -394,7 +399,7 @@ func (r *Reader) describe(s *survey) {
 	for _, name := range slices.Sorted(maps.Keys(s.bySensor)) {
 		c := s.bySensor[name]
 		n, _ := fit.number(name)
-		own := PlanColumn{Column: r.Plan.Value, Sensor: fit.fit[n], Type: string(c.kind), Values: c.values - c.missing(),
+		own := PlanColumn{Column: r.Plan.Value, Sensor: fit.fit[n], Type: string(c.kind), Values: c.stored(),
 			Misfits: c.misfits, Missing: c.missing()}
 		if c.misfits > 0 {
 			own.Misfit = c.misfit

@@ -174,7 +174,7 @@ func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
 	}
 	if r.NamesDevices() {
 		device := cellOf(rec, r.roles.device)
-		if row.Device = device.Text; device.Kind == 0 || device.Kind == '{' || device.Kind == '[' {
+		if row.Device = device.Text; device.IsBlank() || device.Kind == '{' || device.Kind == '[' {
 			return errors.New("no device")
 		}
 	}
@@ -192,7 +192,7 @@ func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
 		return ErrEmpty
 	}
 	row.Position, _ = position(rec, r.roles)
-	if site := cellOf(rec, role{column: r.roles.site}); site.Kind != 0 {
+	if site := cellOf(rec, role{column: r.roles.site}); !site.IsBlank() {
 		row.Site = site.Text
 	}
 	return nil
@@ -201,7 +201,7 @@ func (r *Reader) read(rec tabular.Record, row *Row) (err error) {
 // position returns where the device is, and reports whether what the line says of it makes sense.
 func position(rec tabular.Record, r roles) (p *schema.Position, fits bool) {
 	lat, lon := cellOf(rec, role{column: r.lat}), cellOf(rec, role{column: r.lon})
-	if lat.Kind == 0 && lon.Kind == 0 {
+	if lat.IsBlank() && lon.IsBlank() {
 		return nil, true
 	}
 	y, isLat := number(lat.Text, decimalOf(lat.Text))

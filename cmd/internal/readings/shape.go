@@ -130,15 +130,28 @@ type source struct {
 	ahead []tabular.Record // of ThingsBoard
 	first tabular.Record   // read ahead to find the shape
 	err   error
+	early []invalid // lines before it
+	line  int       // of it
 }
+
+// An invalid line is no record.
+type invalid struct {
+	line int
+	err  error
+}
+
+// mostEarly bounds the invalid lines before the first record.
+const mostEarly = 1000
 
 func newSource(in *tabular.Reader) *source {
 	s := &source{Reader: in, index: map[string]int{}}
 	for {
 		s.first, s.err = in.Next()
-		if _, wrong := errors.AsType[*tabular.LineError](s.err); !wrong || len(in.Names) > 0 {
+		s.line = in.Line
+		if _, wrong := errors.AsType[*tabular.LineError](s.err); !wrong || len(in.Names) > 0 || len(s.early) == mostEarly {
 			break
 		}
+		s.early = append(s.early, invalid{s.line, s.err})
 	}
 	if s.shape = shapeOf(in, s.first); s.shape.form == thingsBoard {
 		s.names = []string{"sensor", "ts", "value"}
@@ -164,6 +177,12 @@ func (s *source) columns() []string {
 }
 
 func (s *source) next() (r tabular.Record, err error) {
+	if len(s.early) > 0 {
+		s.Line, err = s.early[0].line, s.early[0].err
+		s.early = s.early[1:]
+		return nil, err
+	}
+	s.Line = max(s.Line, s.line)
 	if len(s.ahead) > 0 {
 		r, s.ahead = s.ahead[0], s.ahead[1:]
 		return r, nil

@@ -1,6 +1,7 @@
 package readings
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,18 +27,17 @@ type column struct {
 	typed bool // the format tells the types of values
 
 	values   int // that are not empty
+	blanks   int // texts without characters
 	words    int // of values that mean that there is none
 	bools    int
 	point    int // numbers with a decimal point
 	comma    int
-	onlyDot  int // numbers that only a point explains
-	onlyCom  int
-	unclear  int // numbers that a point and a comma explain differently
 	fraction int
 	codes    int // digits that begin with zero
 	long     int // digits that a double does not hold
 	digits   int // texts with digits that are no numbers
 	natives  int // numbers of a typed format
+	texts    int // of a typed format
 	counts   int // values that count rows, from 0 or 1
 	base     int // of them
 	clocks   int
@@ -45,6 +45,8 @@ type column struct {
 	first    string
 
 	separated string // the first number that a point and a comma explain differently
+	points    string // the first one that only a point explains
+	commas    string // the first one that only a comma explains
 
 	guess *times.Guess // if it may be the time
 	seen  map[string]bool
@@ -59,7 +61,8 @@ type column struct {
 const maxSeen = 50_000
 
 func (c *column) add(cell tabular.Cell, row int) {
-	if cell.Kind == 0 {
+	if cell.IsBlank() {
+		count(&c.blanks, cell.Kind != 0)
 		return
 	}
 	text := cell.Text
@@ -85,8 +88,13 @@ func (c *column) add(cell tabular.Cell, row int) {
 		return
 	case c.typed && cell.Kind == '"':
 		n = numeral{}
+		c.texts++
 	case c.typed:
-		c.natives++
+		if c.natives++; strings.ContainsAny(text, "eE") {
+			if _, fits := number(text, '.'); !fits {
+				c.misfits, c.misfit = c.misfits+1, text
+			}
+		}
 	}
 	switch {
 	case n.point || n.comma:
@@ -102,14 +110,16 @@ func (c *column) add(cell tabular.Cell, row int) {
 	}
 	count(&c.point, n.point)
 	count(&c.comma, n.comma)
-	count(&c.onlyDot, n.point && !n.comma)
-	count(&c.onlyCom, n.comma && !n.point)
-	count(&c.unclear, n.differs(text))
 	count(&c.fraction, n.fraction)
 	count(&c.codes, n.code)
 	count(&c.long, n.long)
-	if c.separated == "" && n.differs(text) {
-		c.separated = text
+	switch {
+	case n.differs(text):
+		c.separated = cmp.Or(c.separated, text)
+	case n.point && !n.comma:
+		c.points = cmp.Or(c.points, text)
+	case n.comma && !n.point:
+		c.commas = cmp.Or(c.commas, text)
 	}
 	if row == 1 && text == "1" {
 		c.base = 1
@@ -158,10 +168,10 @@ func (c *column) decideDecimal(decimal, forced rune) error {
 			c.kind, c.misfits = texts, 0
 		}
 	case c.point > c.comma:
-		c.decimal = '.'
+		c.decimal, c.misfit = '.', cmp.Or(c.misfit, c.commas)
 	case c.comma > c.point:
-		c.decimal = ','
-	case c.unclear == 0, decimal != ',' && !strings.Contains(c.separated, ","):
+		c.decimal, c.misfit = ',', cmp.Or(c.misfit, c.points)
+	case c.separated == "", decimal != ',' && !strings.Contains(c.separated, ","):
 		c.decimal = '.'
 	case decimal != 0 && strings.Contains(c.separated, string(decimal)):
 		c.decimal = decimal
@@ -179,7 +189,7 @@ func (c *column) decideDecimal(decimal, forced rune) error {
 func (c *column) value(cell tabular.Cell) any {
 	text := cell.Text
 	switch {
-	case cell.Kind == 0 || c.kind == "":
+	case cell.Kind == 0 || c.kind == "", cell.IsBlank() && !c.ofTexts():
 		return nil
 	case c.kind == numbers && !c.typed:
 		if n, ok := number(text, c.decimal); ok && !codeLike.MatchString(text) {
@@ -216,6 +226,17 @@ func (c *column) value(cell tabular.Cell) any {
 	return text
 }
 
+// ofTexts reports whether a typed format has texts alone in the column: an empty one is one of them.
+func (c *column) ofTexts() bool { return c.typed && c.texts > 0 && c.texts == c.values }
+
+// stored returns how many values are not missing.
+func (c *column) stored() int {
+	if c.ofTexts() {
+		return c.values + c.blanks
+	}
+	return c.values - c.missing()
+}
+
 // missing returns how many values stand for none.
 func (c *column) missing() int {
 	if c.kind == numbers || c.kind == booleans || c.typed && c.natives > 0 {
@@ -229,17 +250,15 @@ func (c *column) repeats() bool { return !c.more && 10*len(c.seen) <= 9*c.values
 
 // decideAll finds the types of columns. If all that are clear have one decimal separator, it is that of the file.
 func decideAll(columns []*column, forced rune) error {
-	commas := slices.ContainsFunc(columns, func(c *column) bool {
-		return c.onlyCom > 0 && c.onlyDot == 0 &&
-			c.digits == 0
+	comma := slices.ContainsFunc(columns, func(c *column) bool {
+		return c.commas != "" && c.points == "" && c.digits == 0
 	})
-	points := slices.ContainsFunc(columns, func(c *column) bool {
-		return c.onlyDot > 0 && c.onlyCom == 0 &&
-			c.digits == 0
+	point := slices.ContainsFunc(columns, func(c *column) bool {
+		return c.points != "" && c.commas == "" && c.digits == 0
 	})
 	decimal := rune(0)
-	if commas != points {
-		decimal = map[bool]rune{true: ',', false: '.'}[commas]
+	if comma != point {
+		decimal = map[bool]rune{true: ',', false: '.'}[comma]
 	}
 	for _, c := range columns {
 		if err := c.decide(decimal, forced); err != nil {

@@ -49,12 +49,12 @@ func numeralOf(text string) (n numeral) {
 	}
 	if _, plain := number(text, '.'); plain && !strings.Contains(text, ".") {
 		n.point, n.comma = true, true
-	} else {
+	} else if plain || !strings.ContainsAny(text, "eE") || strings.Contains(text, ",") {
 		n.point = withPoint.MatchString(text)
 		n.comma = withComma.MatchString(text)
 	}
 	n.fraction = strings.ContainsAny(text, ".,eE")
-	if digits := strings.TrimLeft(text, "+-"); !n.fraction {
+	if digits, _, _ := strings.Cut(strings.TrimLeft(text, "+-"), "."); !strings.ContainsAny(text, ",eE") && digits != "" {
 		f, err := strconv.ParseFloat(digits, 64)
 		n.code = len(digits) > 1 && digits[0] == '0' && digits == text
 		n.long = err != nil || len(digits) > 15 && strconv.FormatFloat(f, 'f', -1, 64) != strings.TrimLeft(digits, "0")
@@ -66,6 +66,9 @@ func numeralOf(text string) (n numeral) {
 func number(text string, decimal rune) (float64, bool) {
 	text = cleaned(text)
 	if decimal == ',' {
+		if strings.Contains(text, ".") && !withComma.MatchString(text) {
+			return 0, false
+		}
 		text = strings.Replace(strings.ReplaceAll(text, ".", ""), ",", ".", 1)
 	} else if strings.Contains(text, ",") {
 		if !withPoint.MatchString(text) {

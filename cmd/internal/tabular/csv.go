@@ -18,6 +18,7 @@ type table struct {
 	columns  []int    // where the cells of a line belong in Names
 	defaults []string // of InfluxDB's columns
 	fresh    bool     // the next line may be a header of InfluxDB
+	comments int      // lines after the header that begin with #
 }
 
 // ahead is how many lines decide about the separator.
@@ -286,6 +287,9 @@ func (t *table) next() (Record, error) {
 			t.Line = line.number
 			return nil, &LineError{err}
 		case err != nil:
+			if t.comments > 0 {
+				t.Notes = append(t.Notes, fmt.Sprintf("lines that begin with # are skipped: %d", t.comments))
+			}
 			return nil, err
 		}
 		text := string(line.text)
@@ -298,7 +302,9 @@ func (t *table) next() (Record, error) {
 			continue
 		}
 		if t.isComment(text) {
-			t.fresh = true
+			if t.fresh = true; strings.HasPrefix(text, "#") {
+				t.comments++
+			}
 			continue
 		}
 		if !strings.Contains(text, `"`) {

@@ -16,7 +16,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
-// seriesKey is the metadata of a file of Furrow's archive. An empty text in it is a value.
+// seriesKey is the metadata of a file of Furrow's archive.
 const seriesKey = "furrow.series"
 
 // parquetMagic begins and ends a Parquet file.
@@ -90,9 +90,6 @@ func (p *parquetReader) open(from parquet.ReaderAtSeeker) (err error) {
 	}
 	if series := p.file.MetaData().KeyValueMetadata().FindValue(seriesKey); series != nil {
 		p.Series = *series
-		for _, leaf := range p.leaves {
-			leaf.blanks = true
-		}
 	}
 	if len(p.Names) > MaxColumns {
 		return fmt.Errorf("the file has %d columns; at most %d are read", len(p.Names), MaxColumns)

@@ -22,7 +22,6 @@ import (
 // A leaf reads the entries of a column: a value, or the level down to which there is one.
 type leaf struct {
 	column     *schema.Column
-	blanks     bool // an empty text is a value
 	defs, reps []int16
 	at, n      int
 	value      int // the next of the values that were read
@@ -220,16 +219,13 @@ func float(v float64, size int) (Cell, error) {
 
 // bytes returns bytes by their logical type: without one they are no text, whatever they look like.
 func (l *leaf) bytes(v []byte) (Cell, error) {
-	if len(v) == 0 && !l.blanks {
-		return Cell{}, nil
-	}
 	switch logical := l.column.LogicalType().(type) {
 	case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
-		if strings.TrimSpace(string(v)) == "" && !l.blanks {
-			return Cell{}, nil
-		}
 		return Cell{strings.ToValidUTF8(string(v), "\ufffd"), '"'}, nil
 	case schema.DecimalLogicalType:
+		if len(v) == 0 {
+			return Cell{}, nil
+		}
 		n := new(big.Int).SetBytes(v) // two's complement, the highest byte first
 		if len(v) > 0 && v[0] >= 0x80 {
 			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(v))))

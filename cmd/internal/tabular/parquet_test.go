@@ -30,6 +30,7 @@ type measured struct {
 	Big     int64     `parquet:"big"`
 	Price   int64     `parquet:"price,decimal(2:9)"`
 	List    []int32   `parquet:"list,list"`
+	Texts   []string  `parquet:"texts,list"`
 	Bytes   []byte    `parquet:"bytes"`
 	Station struct {
 		Site string `parquet:"site,dict"`
@@ -44,9 +45,9 @@ func measuredFile(t testing.TB, rows int) []byte {
 		temp := float64(n) + 0.5
 		m := measured{Device: "d", At: time.Date(2026, 11, 20, 10, 0, n, 5e6, time.UTC), Micros: int64(n)*1e6 + 1,
 			Day: 20_000, Temp: &temp, Single: 0.1, Open: n%2 == 0, Count: 1 << 31, Big: 1<<62 + 1, Price: -1205,
-			List: []int32{1, 2}, Bytes: []byte{0xff, 1}}
+			List: []int32{1, 2}, Texts: []string{"", "a"}, Bytes: []byte{0xff, 1}}
 		if m.Station.Site = "hall"; n == 1 {
-			m.Temp, m.List, m.Bytes, m.Station.Site = nil, nil, nil, ""
+			m.Temp, m.List, m.Texts, m.Bytes, m.Station.Site = nil, nil, nil, nil, ""
 		}
 		must.Have(w.Write([]measured{m}))(t)
 	}
@@ -67,7 +68,7 @@ func all(t *testing.T, in io.Reader) (rows []map[string]string) {
 		must.Succeed(t, err)
 		row := map[string]string{}
 		for i, cell := range r {
-			if cell.Kind != 0 {
+			if !cell.IsBlank() {
 				row[f.Names[i]] = string(cell.Kind) + cell.Text
 			}
 		}
@@ -87,7 +88,7 @@ func TestParquetHasTheValuesOfItsColumns(t *testing.T) {
 		rows := all(t, in)
 		want := map[string]string{"device": `"d`, "at": `"2026-11-20T10:00:00.005Z`, "micros": `"1970-01-01T00:00:00.000001Z`,
 			"day": `"2024-10-04`, "temp": "00.5", "single": "00.1", "open": "ttrue", "count": "02147483648",
-			"big": "04611686018427387905", "price": "0-12.05", "list": "[[1,2]", "bytes": `"/wE=`, "station.site": `"hall`}
+			"big": "04611686018427387905", "price": "0-12.05", "list": "[[1,2]", "texts": `[["","a"]`, "bytes": `"/wE=`, "station.site": `"hall`}
 		if len(rows) != 250 {
 			t.Fatalf("%s: %d rows", name, len(rows))
 		}

@@ -76,7 +76,7 @@ func fieldValue(text string) (Cell, error) {
 		return Cell{"false", 'f'}, nil
 	}
 	if len(text) > 1 && text[0] == '"' && text[len(text)-1] == '"' {
-		return CellOf([]byte(strings.ReplaceAll(strings.ReplaceAll(text, "\t", `\t`), "\n", `\n`))), nil
+		return Cell{strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(text[1 : len(text)-1]), '"'}, nil
 	}
 	if number := strings.TrimRight(text, "iu"); isNumber(number) && !strings.Contains(number, ",") {
 		return Cell{number, '0'}, nil

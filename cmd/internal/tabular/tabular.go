@@ -52,6 +52,9 @@ type Cell struct {
 	Kind jsontext.Kind
 }
 
+// IsBlank reports whether there is no value, or a text without characters: that is a value of a sensor of texts alone.
+func (c Cell) IsBlank() bool { return c.Kind == 0 || c.Kind == '"' && strings.TrimSpace(c.Text) == "" }
+
 // A Record holds the cells of a line in the order of [Reader.Names]. It may be shorter.
 type Record []Cell
 
@@ -197,9 +200,7 @@ func CellOf(v jsontext.Value) Cell {
 		return Cell{}
 	case '"':
 		var text string
-		if json.Unmarshal(v, &text) != nil || strings.TrimSpace(text) == "" {
-			return Cell{}
-		}
+		_ = json.Unmarshal(v, &text) // it is a text
 		return Cell{text, '"'}
 	}
 	return Cell{string(v), v.Kind()}

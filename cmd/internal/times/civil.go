@@ -157,6 +157,9 @@ func (c *civil) half(s *scanner) bool {
 	s.skip(" ")
 	switch strings.ToLower(s.letters()) {
 	case "am":
+		if c.hour > 12 {
+			return false // 15:00 AM is neither
+		}
 		c.hour %= 12
 	case "pm":
 		c.hour = c.hour%12 + 12

@@ -12,7 +12,8 @@ type Guess struct {
 	Terms  Terms
 	Values int
 
-	candidates []Candidate
+	candidates           []Candidate
+	dayFirst, monthFirst bool // a value begins with the day for sure, or with the month
 }
 
 // A Candidate is a format, and what the values mean in it.
@@ -55,9 +56,15 @@ func (g *Guess) Add(text string) {
 			return c.Fits == 0 || same // all begin with the year: the order of day and month does not matter
 		})
 	}
+	var dmy, mdy bool
 	for i := range g.candidates {
-		g.candidates[i].add(text, g.Terms)
+		c := &g.candidates[i]
+		before := c.Fits
+		c.add(text, g.Terms)
+		dmy = dmy || c.order == "dmy" && c.Fits > before
+		mdy = mdy || c.order == guessedMonthFirst && c.Fits > before
 	}
+	g.dayFirst, g.monthFirst = g.dayFirst || dmy && !mdy, g.monthFirst || mdy && !dmy
 }
 
 func (c *Candidate) add(text string, t Terms) {
@@ -94,8 +101,10 @@ func (g *Guess) Found() (best []Candidate) {
 	if most == 0 || 2*most < g.Values {
 		return nil
 	}
+	mixed := g.dayFirst && g.monthFirst // somebody has to decide what 02/03 is
 	for _, c := range g.candidates {
-		if c.Fits == most && !slices.ContainsFunc(best, func(o Candidate) bool { return o.sum == c.sum }) {
+		twin := slices.ContainsFunc(best, func(o Candidate) bool { return o.sum == c.sum })
+		if c.Fits == most && !twin || mixed && (c.order == "dmy" || c.order == guessedMonthFirst) {
 			best = append(best, c)
 		}
 	}

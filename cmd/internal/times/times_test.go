@@ -62,7 +62,8 @@ func TestWhatIsNoTimeIsRefused(t *testing.T) {
 	berlin := Terms{Zone: must.Have(ParseZone("Europe/Berlin"))(t)}
 	for _, text := range []string{"", "now", "2025-13-01", "2025-02-30", "2025-01-01T25:00Z", "2025-01-01T24:00:01Z",
 		"2025-01-01T10:00:61Z", "1404-11-11 13:05:07", "0001-01-01T00:00:00", "2025-01-01 08:00 XYZ", "2025-01-01x",
-		"2025-01-01T10:00+25:00", "2025-03-30 02:30", "2025-10-26 02:30", "10:00", "2025", "12345"} {
+		"2025-01-01T10:00+25:00", "2025-03-30 02:30", "2025-10-26 02:30", "10:00", "2025", "12345",
+		"2025-01-01 15:00 AM"} {
 		if at, _, err := must.Have(Named("iso"))(t).Parse(text, berlin); err == nil {
 			t.Errorf("%q is %s", text, at.Time())
 		}
@@ -121,8 +122,9 @@ func TestAGuessNeedsValuesThatAgree(t *testing.T) {
 		"202301120000": "iso", "0638712864000000000": "ticks", "638712864000000000": "ns ticks",
 		"131922246173139818": "filetime",
 		"0.0 0.1":            "", "0005 0010": "", "now": "", "2025010100": "iso s", "02.01.25": "dmy ymd",
-		"01.02.2025": "dmy",
-		"2-Jan-2025": "iso", "01/02/2025 02.01.2025": "dmy mdy",
+		"01.02.2025":                       "dmy",
+		"13/01/2025 01/13/2025 14/01/2025": "dmy mdy",
+		"2-Jan-2025":                       "iso", "01/02/2025 02.01.2025": "dmy mdy",
 	} {
 		g := NewGuess(Terms{})
 		for text := range strings.FieldsSeq(texts) {

@@ -1,0 +1,76 @@
+package readings
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"furrow/tables/azuretest/must"
+)
+
+// TestOddValuesAreReadAsTheyAreOrRefused has files in which something is easily taken for something else.
+func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
+	one := Columns{OneDevice: true}
+	const at, later = " 2025-01-01T00:00:00Z", " 2025-01-01T00:01:00Z"
+	for name, c := range map[string]struct {
+		text  string
+		want  []string // rows; or what an error has, after an exclamation mark
+		wrong []int    // lines
+		notes string   // and the first misfit of each column
+	}{
+		"a point among decimal commas": {"time;v\n2025-01-01;1,5\n2025-01-01;1.234,5\n2025-01-01;1.5\n",
+			[]string{at + " v=1.5", at + " v=1234.5", at + ` v="1.5"`}, nil, "1.5"},
+		"a comma among decimal points": {"time;v\n2025-01-01;1.5\n2025-01-01;2.5\n2025-01-01;1,5\n",
+			[]string{at + " v=1.5", at + " v=2.5", at + ` v="1,5"`}, nil, "1,5"},
+		"long digits with decimals": {"time,v\n2025-01-01,123456789012345678.5\n2025-01-01,2\n",
+			[]string{at + ` v="123456789012345678.5"`, at + ` v="2"`}, nil, ""},
+		"a number that no double holds": {`{"time":"2025-01-01","v":1.5e400}` + "\n" + `{"time":"2025-01-01","v":1E5}`,
+			[]string{at + ` v="1.5e400"`, at + " v=100000"}, nil, "1.5e400"},
+		"an empty text of a sensor of texts": {`{"time":"2025-01-01","s":"","n":"","b":""}` + "\n" +
+			`{"time":"2025-01-01","s":"a","n":5,"b":true}` + "\n" + `{"time":"2025-01-01","s":null,"n":""}`,
+			[]string{at + ` s=""`, at + ` b=true n=5 s="a"`}, []int{3}, ""},
+		"a time of day in a column of another name": {"Datum;Uhrzeit;v\n01.01.2025;00:00;1\n31.12.2024;23:50;2\n",
+			[]string{at + " v=1", " 2024-12-31T23:50:00Z v=2"}, nil, ""},
+		"what may be a time of day": {"date,sunrise,v\n2025-01-01,08:10,1\n2025-01-02,08:11,2\n",
+			[]string{`!--time-column "date" (days alone) or "date,sunrise"`}, nil, ""},
+		"days and months in both orders": {"time,v\n13/01/2025,1\n01/14/2025,2\n02/03/2025,3\n",
+			[]string{`!--time-format "dmy"`}, nil, ""},
+		"a longitude without a latitude": {"time,long,v\n2025-01-01,17,1\n", []string{at + " long=17 v=1"}, nil, ""},
+		"a name beside tags of InfluxQL": {"name,tags,time,value\ncpu,host=a,1735689600,1\ncpu,host=b,1735689660,2\n",
+			[]string{at + ` name="cpu" tags="host=a" value=1`, later + ` name="cpu" tags="host=b" value=2`}, nil, ""},
+		"invalid lines before the first record": {"{\"time\":\"2025-01-01\",\"v\":1,\"v\":2}\nx\n" +
+			`{"time":"2025-01-01","v":1}`, []string{at + " v=1"}, []int{1, 2}, ""},
+		"invalid lines alone": {`{"time":"2025-01-01","v":1}{"time":"2025-01-01","v":2}`,
+			[]string{"!line 1: not a JSON object"}, nil, ""},
+		"a cell that begins like a comment": {"tag,time,v\n#A,2025-01-01,1\nB,2025-01-01,2\n",
+			[]string{at + ` tag="B" v=2`}, nil, "lines that begin with # are skipped: 1"},
+	} {
+		rows, wrong, err := rowsOf(t, strings.NewReader(c.text), one)
+		if c.want[0][0] == '!' {
+			if err == nil || !strings.Contains(err.Error(), c.want[0][1:]) {
+				t.Errorf("%s: %v, want %s", name, err, c.want)
+			}
+			continue
+		}
+		lines := []int{}
+		for line := range wrong {
+			lines = append(lines, line)
+		}
+		slices.Sort(lines)
+		if err != nil || !slices.Equal(lines, c.wrong) {
+			t.Errorf("%s: %v, wrong %v", name, err, wrong)
+			continue
+		}
+		if !slices.Equal(rows, c.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", name, rows, c.want)
+		}
+		r := must.Have(Open(strings.NewReader(c.text), one))(t)
+		said := strings.Join(r.Plan.Notes, " ")
+		for _, column := range r.Plan.Columns {
+			said += column.Misfit
+		}
+		if must.Succeed(t, r.Close()); c.notes != "" && said != c.notes {
+			t.Errorf("%s: it says %q, want %q", name, said, c.notes)
+		}
+	}
+}
