@@ -133,7 +133,7 @@ func (m *metrics) check() error {
 
 func (s switched) check() error {
 	if s.Enabled && (s.Days < 1 || s.Days > maxDays) {
-		return wire.BadNode("Days", strconv.Itoa(s.Days))
+		return wire.BadXML("the days of a policy are from 1 to 365") // as Azure says it, not InvalidXmlNodeValue
 	}
 	return nil
 }

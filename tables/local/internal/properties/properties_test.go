@@ -80,7 +80,7 @@ func TestWrongPropertiesAreRefused(t *testing.T) {
 		rules(corsRule("*", "GET", "", "a\r\nb")):                                    "InvalidXmlNodeValue",
 		rules(strings.Repeat(corsRule(many, "GET", many, ""), 5)):                    "InvalidXmlDocument",
 		properties("<HourMetrics>" + enabled + "</HourMetrics>"):                     "InvalidXmlDocument",
-		properties("<Logging>" + days + "</Logging>"):                                "InvalidXmlNodeValue",
+		properties("<Logging>" + days + "</Logging>"):                                "InvalidXmlDocument",
 		properties("<DeleteRetentionPolicy>" + enabled + "</DeleteRetentionPolicy>"): "NotImplemented",
 		properties("<StaticWebsite>" + enabled + "</StaticWebsite>"):                 "NotImplemented",
 	} {
