@@ -213,6 +213,8 @@ func TestFormsThatProgramsWriteAreKnown(t *testing.T) {
 		{`m,host=a p="C:\temp",q="a\d",r="x\"y\\z",s="" 1735689600000000000` + "\n" + `m,host=a s="b" 1735689600000000000`,
 			Columns{}, []string{`a 2025-01-01T00:00:00Z m_p="C:\\temp" m_q="a\\d" m_r="x\"y\\z" m_s=""`,
 				`a 2025-01-01T00:00:00Z m_s="b"`}},
+		{`{"device":"d","row":"0624824064000000000-a","values":{"t":1}}`, Columns{},
+			[]string{"d 1980-12-28T00:00:00Z 0624824064000000000-a t=1"}},
 		{"\"date\",\"t\"\n\"1\",\"2015-02-04 17:51:00\",23.18\n\"2\",\"2015-02-04 17:51:59\",23.15\n",
 			Columns{OneDevice: true}, []string{" 2015-02-04T17:51:00Z t=23.18", " 2015-02-04T17:51:59Z t=23.15"}},
 		{"entity_id,state,last_changed\ns.t,21.5,2025-01-01T00:00:00Z\ns.t,unavailable,2025-01-01T00:01:00Z\n",

@@ -14,9 +14,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/go-json-experiment/json"
 
 	"furrow/cmd/internal/tabular"
+	"furrow/cmd/internal/times"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -29,7 +34,9 @@ func FuzzOpen(f *testing.F) {
 	for _, file := range must.Have(filepath.Glob("testdata/cases/*"))(f) {
 		f.Add(must.Have(os.ReadFile(file))(f))
 	}
+	f.Add(arrowStream(f))
 	f.Add([]byte("m,host=a v=1i,s=\"x\" 1735689600000000000\n"))
+	berlin := must.Have(times.ParseZone("Europe/Berlin"))(f)
 	debug.SetGCPercent(20)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		before := taken()
@@ -41,8 +48,26 @@ func FuzzOpen(f *testing.F) {
 		if grown := taken() - before; grown > mostMemory {
 			t.Errorf("it takes %d MiB", grown>>20)
 		}
-		sameInOurs(t, text)
+		sameInOurs(t, text, Columns{})
+		sameInOurs(t, text, Columns{OneDevice: true, Decimal: ',', Terms: times.Terms{Zone: berlin, First: 1, Last: 9999},
+			File: tabular.Options{Encoding: "windows-1252", Skip: 1}})
 	})
+}
+
+// arrowStream returns a stream of Arrow with a text, a time and a number.
+func arrowStream(t testing.TB) []byte {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "device", Type: arrow.BinaryTypes.String},
+		{Name: "time", Type: arrow.FixedWidthTypes.Timestamp_ns}, {Name: "v", Type: arrow.PrimitiveTypes.Float64}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	b.Field(0).(*array.StringBuilder).Append("d-1")
+	b.Field(1).(*array.TimestampBuilder).Append(1735689600123456700)
+	b.Field(2).(*array.Float64Builder).Append(21.5)
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	must.Succeed(t, w.Write(b.NewRecordBatch()))
+	must.Succeed(t, w.Close())
+	return out.Bytes()
 }
 
 // taken returns the memory that the process has ever got from the system.
@@ -53,9 +78,9 @@ func taken() int64 {
 }
 
 // sameInOurs writes the first rows of a file as queries do, and reads them again.
-func sameInOurs(t *testing.T, text []byte) {
+func sameInOurs(t *testing.T, text []byte, c Columns) {
 	t.Helper()
-	r, err := Open(bytes.NewReader(text), Columns{})
+	r, err := Open(bytes.NewReader(text), c)
 	if err != nil {
 		return
 	}

@@ -71,6 +71,10 @@ func Open(r io.Reader, c Columns) (_ *Reader, err error) {
 	if err = reader.rewind(); err != nil {
 		return nil, err
 	}
+	if reader.in.shape.own { // keys are what they are
+		c.Terms.First, c.Terms.Last = 1, 9999
+		reader.options = c
+	}
 	s, err := surveyOf(reader.in, c)
 	if err != nil {
 		return nil, err

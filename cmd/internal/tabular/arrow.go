@@ -31,7 +31,11 @@ type arrowReader struct {
 func (f *Reader) openArrow(in *bufio.Reader) (err error) {
 	defer rescueArrow(&err)
 	a := &arrowReader{Reader: f, memory: &bounded{Allocator: memory.DefaultAllocator}}
-	if a.stream, err = ipc.NewReader(&arrowStream{in: in}, ipc.WithAllocator(a.memory)); err != nil {
+	checked := &arrowStream{in: in}
+	if a.stream, err = ipc.NewReader(checked, ipc.WithAllocator(a.memory)); checked.refused != nil {
+		return checked.refused
+	}
+	if err != nil {
 		return fmt.Errorf("the stream of Arrow is damaged: %w", err)
 	}
 	for _, field := range a.stream.Schema().Fields() {

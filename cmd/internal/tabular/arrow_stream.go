@@ -20,6 +20,8 @@ type arrowStream struct {
 	in    *bufio.Reader
 	ahead []byte // of the message that was checked
 	body  int64  // bytes that follow it
+
+	refused error // of columns that are not read
 }
 
 func (s *arrowStream) Read(p []byte) (n int, err error) {
@@ -68,7 +70,8 @@ func (s *arrowStream) message() (err error) {
 	const schema, dictionary, batch, dataOf = 1, 2, 3, 6
 	switch m.number(typeOf) {
 	case schema:
-		return m.child(headerOf).columns()
+		s.refused = m.child(headerOf).columns()
+		return s.refused
 	case dictionary:
 		m.child(headerOf).child(dataOf).buffers()
 	case batch:
