@@ -17,6 +17,7 @@ import (
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
+	"furrow/worker/limits"
 )
 
 // A dashboardServer serves the dashboard. Nil serves none.
@@ -93,7 +94,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	d := w.config
 	activity := access.NewLog(s.Tables, s.Names)
 	shown := model.Config{Log: w.log, Accounts: make([]model.Account, len(accounts.where))}
-	if shown.Accounts[0], err = s.withObjects(pages.Account(accounts.name(0))); err != nil {
+	if shown.Accounts[0], err = accounts.shown(0, s, pages); err != nil {
 		return nil, err
 	}
 	d.Acts = []admin.Fleet{s.acts(w.log)}
@@ -109,7 +110,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		acts := other.acts(w.log)
 		acts.Pipelines, acts.Log = later.Acting, &activity // people look for all acts in one log
 		w.others, d.Acts = append(w.others, other), append(d.Acts, acts)
-		if shown.Accounts[i], err = other.withObjects(later.Account(accounts.name(i))); err != nil {
+		if shown.Accounts[i], err = accounts.shown(i, other, later); err != nil {
 			return nil, err
 		}
 		d.Storage += ", " + other.Account.Table
@@ -123,14 +124,20 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
 }
 
-// withObjects adds the container of the archive to an account of the dashboard, if there can be one.
-func (s *stores) withObjects(a model.Account) (model.Account, error) {
+// shown returns an account for the dashboard, with the container of the archive, if there can be one, and its disk.
+func (a *accounts) shown(
+	number int, s *stores, pages interface{ Account(string) model.Account },
+) (model.Account, error) {
+	shown := pages.Account(a.name(number))
+	if dir := directoryOf(a.where[number]); dir != "" {
+		shown.Disk = func() ([]limits.Limit, error) { return diskLimits(dir) }
+	}
 	objects, err := s.Objects()
 	if objects != nil {
 		s.keys.used(objects)
-		a.Objects = objects
+		shown.Objects = objects
 	}
-	return a, err
+	return shown, err
 }
 
 // hooks count what the dashboard reads.

@@ -26,6 +26,11 @@ func TestDashboardAgreesWithDeviceShow(t *testing.T) {
 	if page := get(t, http.DefaultClient, d.said.Dashboard+"devices/pump-7", ""); !strings.Contains(page, "pump-7") {
 		t.Errorf("the page is %s", page)
 	}
+	for _, limit := range jsonOf[pipelineStatus](t, f.must("status --json --pipeline live"))[0].Limits {
+		if page := get(t, http.DefaultClient, d.said.Dashboard+"limits", ""); !strings.Contains(page, limit.What[1:]) {
+			t.Errorf("Limits lacks %s, which furrow status has: %s", limit.What, page)
+		}
+	}
 	if files, _ := filepath.Glob(filepath.Join(f.storage, "tls")); len(files) > 0 {
 		t.Error("it creates certificates without being asked to")
 	}

@@ -24,30 +24,28 @@ func limitsOf(dir string, all []statusRead) (own [][]limits.Limit, shared []limi
 	var loads []limits.Load
 	for _, s := range all {
 		l := limits.Of(s.Runs, s.Cadence)
-		loads = append(loads, l)
-		name := string(s.pipeline.Name)
-		own = append(own, []limits.Limit{
-			limits.New("entities a second in the largest partition of "+name, l.PartitionShare(),
-				"raise the cadence, or give enrollments more shards for new devices (furrow enrollment set --shards)"),
-			limits.New("messages a second in the queue of "+name, l.QueueShare(), "raise the batch or the cadence"),
-		})
+		loads, own = append(loads, l), append(own, l.Own(s.pipeline.Name))
 	}
-	shared = []limits.Limit{limits.New("requests a second of the account", limits.AccountShare(loads),
-		"fold or send less often, or put new devices into another account")}
+	disk, err := diskLimits(dir)
+	return own, append(limits.Shared(loads), disk...), err
+}
+
+// diskLimits returns the limits of the disk of a storage directory; none where dir is empty, or of another user.
+func diskLimits(dir string) ([]limits.Limit, error) {
 	if dir == "" {
-		return own, shared, nil
+		return nil, nil
 	}
 	disk, err := local.Disk(dir)
 	switch {
-	case errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported): // it belongs to another user
-		return own, shared, nil
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, errors.ErrUnsupported):
+		return nil, nil
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	}
 	const toDo = "make room, move the directory to a larger disk, or keep less (retention)"
-	return own, append(shared,
-		limits.New("the disk, without what other files have", shareOf(disk.Stored, disk.Free+disk.Stored), toDo),
-		limits.New("the free space without which devices are refused", shareOf(disk.Refused, disk.Free), toDo)), nil
+	return []limits.Limit{
+		limits.New("the disk, without what other files have", shareOf(disk.Stored, disk.Free+disk.Stored), 0, toDo),
+		limits.New("the free space without which devices are refused", shareOf(disk.Refused, disk.Free), 0, toDo)}, nil
 }
 
 // shareOf returns part/whole, at most 1.

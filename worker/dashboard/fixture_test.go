@@ -157,7 +157,8 @@ func addresses() []string {
 	return []string{
 		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
 		"/devices/d0001?span=7d&sensor=temperature", "/rules", "/configuration", "/pipelines", "/tenants", "/tenants/contoso",
-		"/tenants/contoso/report?period=week", "/archive?tenant=contoso", "/completeness", "/activity",
+		"/tenants/contoso/report?period=week", "/archive?tenant=contoso", "/limits", "/completeness",
+		"/activity",
 		"/v1/tenants/contoso/summary?period=month",
 		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors",
 		"/v1/overview?label=floor&text=D0",

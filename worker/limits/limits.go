@@ -76,6 +76,21 @@ func busiest(r worker.RunFigures) float64 {
 	return float64(most) * (1 + 2*folded)
 }
 
+// Own returns the limits that a pipeline has for itself.
+func (l Load) Own(pipeline schema.Pipeline) []Limit {
+	return []Limit{
+		New("entities a second in the largest partition of "+string(pipeline), l.PartitionShare(), Partition,
+			"raise the cadence, or give enrollments more shards for new devices (furrow enrollment set --shards)"),
+		New("messages a second in the queue of "+string(pipeline), l.QueueShare(), Queue, "raise the batch or the cadence"),
+	}
+}
+
+// Shared returns the limits that pipelines share.
+func Shared(all []Load) []Limit {
+	return []Limit{New("requests a second of the account", AccountShare(all), Account,
+		"fold or send less often, or put new devices into another account")}
+}
+
 // PartitionShare returns the share of the limit of a partition that the pipeline uses.
 func (l Load) PartitionShare() float64 { return l.Entities / Partition }
 
@@ -97,6 +112,7 @@ func AccountShare(all []Load) float64 {
 type Limit struct {
 	What  string  `json:"what"`
 	Share float64 `json:"share"`          // 0.7 is 70 %
+	Most  float64 `json:"most,omitempty"` // that Azure allows a second; absent for a disk
 	Close bool    `json:"close"`          // at 70 % or beyond
 	ToDo  string  `json:"toDo,omitempty"` // where it is close
 }
@@ -104,9 +120,9 @@ type Limit struct {
 // Close returns whether a share is at 70 % or beyond.
 func Close(share float64) bool { return share >= Warn }
 
-// New returns a limit, with what to do where it is close.
-func New(what string, share float64, toDo string) Limit {
-	l := Limit{What: what, Share: share, Close: Close(share)}
+// New returns a limit, with what to do where it is close. A most of zero has no number for people.
+func New(what string, share, most float64, toDo string) Limit {
+	l := Limit{What: what, Share: share, Most: most, Close: Close(share)}
 	if l.Close {
 		l.ToDo = toDo
 	}

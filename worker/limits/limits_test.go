@@ -47,7 +47,7 @@ func TestPipelinesShareTheAccountAndTheReadings(t *testing.T) {
 	if math.Abs(share-0.7) > 1e-9 || !limits.Close(share) || limits.Close(0.69) {
 		t.Errorf("the share is %v", share)
 	}
-	if l := limits.New("a", 0.5, "less"); l.Close || l.ToDo != "" {
+	if l := limits.New("a", 0.5, 2000, "less"); l.Close || l.ToDo != "" {
 		t.Errorf("%+v", l)
 	}
 	if l := (limits.Load{Entities: 1500, Messages: 500}); l.PartitionShare() != 0.75 || l.QueueShare() != 0.25 {

@@ -11,6 +11,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/limits"
 	"furrow/worker/query"
 )
 
@@ -29,6 +30,8 @@ type Account struct {
 	Stated func(context.Context) (map[schema.EnrollmentID]time.Duration, error)
 	// DiskFull reports whether the storage takes nothing new because its disk is full. nil: it never is.
 	DiskFull func() bool
+	// Disk returns how far the storage is from the limits of its disk. nil: nothing is known of the disk.
+	Disk func() ([]limits.Limit, error)
 
 	Objects *archive.Store // of the archive; nil: its files are not served
 }

@@ -10,6 +10,7 @@ import (
 
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/limits"
 	"furrow/worker/price"
 	"furrow/worker/query"
 )
@@ -32,6 +33,7 @@ type Pipelines struct {
 	accounts *Accounts
 	kept     cache[pipelineRead]
 	budgets  cache[*Budget]
+	disks    cache[[]limits.Limit]
 }
 
 // All returns the state of all pipelines. They are about all tenants: who may see only one gets ErrWholeFleet.
@@ -41,9 +43,11 @@ func (ps *Pipelines) All(ctx context.Context) (PipelinesAnswer, Read, error) {
 	}
 	ps.accounts.watch.touch()
 	found, err := everywhere(ctx, ps.accounts, ps.pipelinesIn)
-	out, read, spent := PipelinesAnswer{Pipelines: []PipelineStatus{}}, Read{Cached: true}, []spending{}
+	out, read := PipelinesAnswer{Pipelines: []PipelineStatus{}, Limits: []StorageLimit{}}, Read{Cached: true}
+	var spent []spending
 	for _, of := range found {
 		out.Pipelines, spent = append(out.Pipelines, of.all...), append(spent, of.spent)
+		out.Limits = append(out.Limits, of.limits...)
 		for _, r := range of.reads {
 			read = read.And(r)
 		}
@@ -57,6 +61,8 @@ type pipelinesRead struct {
 	all   []PipelineStatus
 	reads []Read
 	spent spending
+
+	limits []StorageLimit
 }
 
 func (ps *Pipelines) pipelinesIn(ctx context.Context, a *account) (found pipelinesRead, err error) {
@@ -72,10 +78,36 @@ func (ps *Pipelines) pipelinesIn(ctx context.Context, a *account) (found pipelin
 	if err != nil && ps.accounts.several() {
 		return pipelinesRead{}, err
 	}
+	found.limits = ps.limitsOf(ctx, a, all, states)
 	for _, p := range states {
 		found.spent.usd, found.spent.spent = max(found.spent.usd, p.Budget), append(found.spent.spent, p.Spent)
 	}
 	return found, err
+}
+
+// limitsOf returns how far an account is from the limits of storage. A disk that cannot be read has none.
+func (ps *Pipelines) limitsOf(
+	ctx context.Context, a *account, pipelines []Pipeline, states []pipelineRead,
+) (all []StorageLimit) {
+	var found []limits.Limit
+	var loads []limits.Load
+	for i, p := range pipelines {
+		l := limits.Of(states[i].Runs, p.Cadence)
+		loads, found = append(loads, l), append(found, l.Own(p.Name)...)
+	}
+	found = append(found, limits.Shared(loads)...)
+	if a.Disk != nil {
+		disk, _, err := ps.disks.get(ctx, strconv.Itoa(int(a.number)), pipelinesAge,
+			func(context.Context) ([]limits.Limit, error) { return a.Disk() })
+		if err != nil {
+			ps.accounts.log.Warn("disk cannot be read", "error", err)
+		}
+		found = append(found, disk...)
+	}
+	for _, l := range found {
+		all = append(all, StorageLimit{ps.accounts.nameOf(a), l})
+	}
+	return all
 }
 
 // pipelineOf returns what was read of a pipeline within a few seconds.

@@ -11,6 +11,7 @@ import (
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/cost"
+	"furrow/worker/limits"
 	"furrow/worker/query"
 )
 
@@ -68,7 +69,7 @@ func New(c Config) *Store {
 		Sensors:        &Census{all, newMemo[sensed](x, maxCensus, censusAge)},
 		Owners:         &Owners{all, newCache[owner]()},
 		Tenants:        &Tenants{all, newCache[today]()},
-		Pipelines:      &Pipelines{all, newCache[pipelineRead](), newCache[*Budget]()},
+		Pipelines:      &Pipelines{all, newCache[pipelineRead](), newCache[*Budget](), newCache[[]limits.Limit]()},
 		Costs:          &Costs{all, newCache[cost.Costs]()},
 		Retentions:     &Retentions{all, newCache[retained]()},
 		Verified:       &Verified{all, newCache[verified]()},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"furrow/worker/budget"
+	"furrow/worker/limits"
 	"furrow/worker/query"
 )
 
@@ -13,8 +14,16 @@ type PipelinesAnswer struct {
 	Budget    *Budget          `json:"budget,omitempty"` // absent: the configuration has none
 	// How often devices send that state nothing, as some of them tell by what has arrived while somebody looked.
 	Proposals []query.Interval `json:"proposals,omitempty"`
+	Limits    []StorageLimit   `json:"limits"`
 	// storage operations that reading this took, possibly for another request
 	Operations int `json:"operations"`
+}
+
+// A StorageLimit is one of an account, by the last runs.
+type StorageLimit struct {
+	// the storage account, as --storage names it; absent if the fleet is in one
+	Storage string `json:"storage,omitempty"`
+	limits.Limit
 }
 
 // A Budget is that of the configuration for the current month.

@@ -27,6 +27,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
 		s.withForm("/tenants/{tenant}/report", api.SummaryParams(), s.report),
+		{Pattern: "/limits", Handle: s.page(s.limits)},
 		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
 		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
 		s.withForm("/archive", api.ArchiveParams(), s.archive),
@@ -254,6 +255,12 @@ func (s *Site) charted(series model.Series, err error) *model.Series {
 func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Pipelines.All(r.Context())
 	return &PipelinesPage{Now: time.Now().UTC(), Answer: a}, read, err
+}
+
+// limits shows how far the fleet is from the limits of storage.
+func (s *Site) limits(r *http.Request, _ api.Params) (Page, model.Read, error) {
+	a, read, err := s.c.Model.Pipelines.All(r.Context())
+	return &LimitsPage{Limits: a.Limits}, read, err
 }
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {

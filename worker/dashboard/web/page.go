@@ -129,6 +129,12 @@ type PipelinesPage struct {
 	Answer model.PipelinesAnswer
 }
 
+// A LimitsPage shows how far the fleet is from the limits of storage.
+type LimitsPage struct {
+	foot
+	Limits []model.StorageLimit
+}
+
 // A TenantsPage lists tenants.
 type TenantsPage struct {
 	foot
@@ -194,6 +200,7 @@ func (DevicePage) file() string    { return "device.html" }
 func (IncidentsPage) file() string { return "incidents.html" }
 func (IncidentPage) file() string  { return "incident.html" }
 func (PipelinesPage) file() string { return "pipelines.html" }
+func (LimitsPage) file() string    { return "limits.html" }
 func (TenantsPage) file() string   { return "tenants.html" }
 func (TenantPage) file() string    { return "tenant.html" }
 func (ReportPage) file() string    { return "report.html" }

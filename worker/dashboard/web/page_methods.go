@@ -242,6 +242,21 @@ func (p TenantsPage) MaxDevices() (n int) {
 	return n
 }
 
+// Several reports whether the limits are those of several storage accounts.
+func (p LimitsPage) Several() bool { return len(p.Limits) > 0 && p.Limits[0].Storage != "" }
+
+// Needed returns what the fleet needs of a limit a second; empty where the limit has no number.
+func (LimitsPage) Needed(l model.StorageLimit) string {
+	switch needed := l.Share * l.Most; {
+	case l.Most == 0:
+		return ""
+	case !(needed >= 10):
+		return number(needed)
+	default:
+		return count(needed)
+	}
+}
+
 func (p TenantPage) Sensor() string { return sensorOf(p.Series) }
 
 func (p TenantPage) Title() string { return p.Sensor() + " of " + p.Tenant.Tenant + " on " + p.Day }

@@ -22,6 +22,7 @@ import (
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
+	"furrow/worker/limits"
 )
 
 func newPages(t testing.TB) *web.Site {
@@ -47,6 +48,7 @@ func allPages() map[string]web.Page {
 		"pipelines/empty": &web.PipelinesPage{},
 		"pipeline/new": &web.PipelinesPage{
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
+		"limits/empty":    &web.LimitsPage{},
 		"tenants/empty":   &web.TenantsPage{},
 		"tenant/empty":    &web.TenantPage{},
 		"costs/empty":     &web.CostsPage{},
@@ -101,6 +103,7 @@ func usualPages() map[string]web.Page {
 			Notes:       []model.IncidentNote{{What: "note", Who: "olga", Text: "the fan", At: theTime()}}}},
 		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{Budget: spent(0.81),
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
+		"limits":  limitsPage("requests a second", 0.81),
 		"rules":   rulesPage("hot"),
 		"config":  configurationPage("live"),
 		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
@@ -122,6 +125,11 @@ func usualPages() map[string]web.Page {
 					{Device: "pump-7", Site: "north", Count: 80, Mean: 1, Median: 5, Score: -14.2, Neighbours: 11}}}}},
 		"problem": &web.ProblemPage{Status: 404, Title: "Device not found", Detail: "There is no device x."},
 	}
+}
+
+func limitsPage(name string, share float64) web.Page {
+	return &web.LimitsPage{Limits: []model.StorageLimit{{Storage: name, Limit: limits.New(name, share, 2000, name)},
+		{Storage: name, Limit: limits.New("the disk", share, 0, name)}}}
 }
 
 func rulesPage(name string) web.Page {
@@ -211,6 +219,7 @@ func hostilePages() map[string]web.Page {
 				Groups: []model.GroupTotal{{Group: nasty, Devices: -1, Min: *nan, Max: *inf}, {Group: long}},
 				Outliers: model.Outliers{Devices: []model.MeanOutlier{{Device: nasty, Site: nasty, Mean: *nan,
 					Score: *inf}, {Device: long}}}}},
+		"limits/hostile":  limitsPage(nasty, *nan),
 		"rules/hostile":   rulesPage(nasty),
 		"config/hostile":  configurationPage(nasty),
 		"problem/hostile": &web.ProblemPage{Status: -1, Title: nasty, Detail: nasty},

@@ -61,7 +61,7 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &IncidentsPage{}, &IncidentPage{},
-		&PipelinesPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{},
+		&PipelinesPage{}, &LimitsPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{},
 		&ArchivePage{}, &CompletenessPage{}, &RulesPage{}, &ConfigurationPage{}, &ProblemPage{}, &SignInPage{},
 		&ActivityPage{}, &ActPage{}} {
 		t, err := base.Clone()

@@ -20,7 +20,7 @@ func tabOf(file string) (tab, part string) {
 	case "tenants.html", "tenant.html", "report.html":
 		return "/tenants", ""
 	case "pipelines.html", "costs.html", "retention.html", "archive.html", "completeness.html",
-		"configuration.html":
+		"configuration.html", "limits.html":
 		return operations, "/" + file[:len(file)-len(".html")]
 	}
 	return "", ""
@@ -56,7 +56,8 @@ func (s *Site) parts(p api.Person) []Option {
 	if has.HasArchive() {
 		all = append(all, Option{"/archive", "Archive"})
 	}
-	return append(all, Option{"/completeness", "Completeness"}, Option{"/configuration", "Configuration"})
+	return append(all, Option{"/limits", "Limits"}, Option{"/completeness", "Completeness"},
+		Option{"/configuration", "Configuration"})
 }
 
 // locate says where a page is among the others.
