@@ -96,7 +96,6 @@ func accessAdd(c *cli.Context) error {
 		return err
 	}
 	a.Created = tables.TicksOf(time.Now())
-	sleep(c.Context, access.Pause)
 	if err := errors.Join(err, printToken(c, a, token)); err != nil {
 		return err
 	}
@@ -117,7 +116,9 @@ func noteNobodyActs(c *cli.Context, s *stores, a schema.Access) error {
 	return err
 }
 
+// printToken prints a new token when every dashboard takes it.
 func printToken(c *cli.Context, a schema.Access, token string) error {
+	sleep(c.Context, access.Pause)
 	if c.Bool("json") {
 		line := accessLineOf(a)
 		line.Token = token

@@ -3,7 +3,9 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"furrow/sas/access"
 	"furrow/tables/schema"
 )
 
@@ -33,7 +35,11 @@ func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
 		strings.Contains(list, token) {
 		t.Errorf("the list is %s", list)
 	}
+	began := time.Now()
 	fresh := strings.TrimSpace(f.must("access rotate alice@contoso.example"))
+	if took := time.Since(began); took < access.Pause {
+		t.Errorf("the new token is printed after %v, when a dashboard may not know it", took)
+	}
 	if fresh == token || len(fresh) != len(token) {
 		t.Errorf("the token %q becomes %q", token, fresh)
 	}

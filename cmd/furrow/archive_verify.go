@@ -33,7 +33,7 @@ func (l verifiedLine) text() string {
 }
 
 func archiveVerify(c *cli.Context) error {
-	has, scope, _, err := openArchive(c)
+	has, scope, f, err := openArchive(c)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,11 @@ func archiveVerify(c *cli.Context) error {
 	}
 	if wrong > 0 {
 		return fmt.Errorf("%s; furrow archive rewrite makes days again", many(int64(wrong), "problem"))
+	}
+	if rows == 0 {
+		if err := knownTenant(c, f.Reader().Devices(), scope.tenant); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintf(c.App.ErrWriter, "furrow: %s in tables that are as they should be\n", many(rows, "row"))
 	return nil

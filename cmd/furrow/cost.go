@@ -54,8 +54,15 @@ func showCost(c *cli.Context) error {
 	if err = cmp.Or(err, unreadable(c, skipped)); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(costs.Tenants, costsSomething) {
+		if err := knownTenant(c, f.Reader().Devices(), q.Tenant); err != nil {
+			return err
+		}
+	}
 	return printLine(c, costs, costsText(costs))
 }
+
+func costsSomething(t cost.TenantCost) bool { return t.Devices > 0 || t.Readings > 0 }
 
 // costQuestion reads the flags.
 func costQuestion(c *cli.Context, now time.Time) (q query.CostQuestion, err error) {

@@ -66,6 +66,7 @@ func TestTenantsCostWhatTheFleetHasCounted(t *testing.T) {
 	t.Parallel()
 	awayFromMidnight(0)
 	f, counted := newCostlyFleet(t)
+	f.refused(exitFailed, `no device belongs to tenant "contosoo"; did you mean "contoso"?`, "cost --tenant contosoo")
 	f.asked()
 	requests := 0
 	for range 3 { // the first folds, the others report

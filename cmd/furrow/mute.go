@@ -69,6 +69,9 @@ func muteAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := knownTenant(c, s.reader().Devices(), m.Tenant); err != nil {
+		return err
+	}
 	if m, err = (admin.Fleet{Tables: s.Tables, Names: s.Names}).Mute(c.Context, commandActor(), m); err != nil {
 		return err
 	}

@@ -110,6 +110,9 @@ func TestOutliersOfAFleetAreItsWrongDevices(t *testing.T) {
 	f.refused(exitUsage, "name no DEVICE", "query pump-7 --outliers")
 	f.refused(exitUsage, "exclude each other", "query --outliers --latest")
 	f.refused(anyFailure, "no device belongs", "query --outliers --tenant nobody")
+	if _, errs := f.both("query --outliers --site nowhere"); !strings.Contains(errs, ": 0 devices compared") {
+		t.Errorf("of a site without devices: %s", errs)
+	}
 }
 
 func TestNoDeviceStandsOutOfAFleetWithoutAFault(t *testing.T) {

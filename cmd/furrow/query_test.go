@@ -404,12 +404,13 @@ func TestUnknownTenantIsAnError(t *testing.T) {
 	f := newFoldedFixture(t)
 	for _, line := range []string{"query --latest --tenant", "query --tenant", "query --rate --tenant",
 		"query --rate --latest --tenant", "query --window 1h --tenant", "rejects --tenant", "device list --tenant",
-		"rewind --to -1h --tenant"} {
+		"rewind --to -1h --tenant", "mute add --until 1h --tenant", "archive verify --tenant"} {
 		code, _, errs := f.run(line, "acmee")
 		if code != exitFailed || !strings.Contains(errs, `no device belongs to tenant "acmee"; did you mean "acme"?`) {
 			t.Errorf("furrow %s acmee: exit %d, %s", line, code, errs)
 		}
 	}
+	f.refused(anyFailure, `did you mean "acme"?`, "verify --tenant acmee")
 }
 
 // TestRawKnowsTheSensorsOfLatest: a device may send objects, whose parts are sensors.

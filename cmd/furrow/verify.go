@@ -69,6 +69,9 @@ func verifyAction(c *cli.Context) error {
 	}
 	v.From, v.To, v.Share, v.Values = span.From, span.To, share, c.Bool("values")
 	v.Device, v.Tenant = schema.DeviceID(c.Args().First()), schema.Tenant(c.String("tenant"))
+	if err := knownTenant(c, f.Reader().Devices(), v.Tenant); err != nil {
+		return blind(err)
+	}
 	if v.Archive != nil && f.Archive != nil {
 		v.Archive.Read = verification.FilesOf(f.Archive)
 	}

@@ -47,6 +47,7 @@ func TestOutliersAreThoseOfTheCommand(t *testing.T) {
 		second.Total != 1 || second.Rows[0].Device != "hall9-2" {
 		t.Errorf("%+v and of a site %+v", first, second)
 	}
+	wantProblem(t, "of a mistyped tenant", f.get("/v1/outliers?tenant=contosoo"), api.NotFound)
 	q := query.OutlierQuestion{Question: query.Question{Scope: query.ScopeOfTenant("contoso"), Models: &query.Models{
 		Of: func(m schema.Member) *query.Model {
 			return &query.Model{Name: livePipeline().Model(m), Sensors: sensorsOf(m.Device), Unit: livePipeline().Unit}

@@ -73,7 +73,9 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 	if err != nil {
 		return out, read, err
 	}
-	q.Tenant = scoped(ctx, q.Tenant)
+	if q.Tenant, err = oa.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return out, read, err
+	}
 	if err := oa.sensors.checkFilter(q.Filter); err != nil {
 		return out, read, err
 	}
