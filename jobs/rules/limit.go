@@ -105,12 +105,14 @@ func (l Limit) check() error {
 	return nil
 }
 
-// Numbers returns the one or two numbers of the limit, the lower first. There are none where a label has it.
-func (l Limit) Numbers() []float64 {
-	if l.Above != nil && l.Above.Label != "" || l.Below != nil && l.Below.Label != "" {
+// Numbers returns the one or two numbers of the limit of a device with some labels, the lower first. There are none
+// where the limit is that of a label which the device does not have.
+func (l Limit) Numbers(labels map[string]string) []float64 {
+	of, has := l.of(schema.Member{Labels: labels})
+	if !has {
 		return nil
 	}
-	low, high := l.bounds()
+	low, high := of.bounds()
 	return slices.DeleteFunc([]float64{low, high}, func(f float64) bool { return math.IsInf(f, 0) })
 }
 

@@ -447,11 +447,12 @@ func TestNoisyThreshold(t *testing.T) {
 	}
 }
 
-// TestNumbersOfALimitAreThoseStated: that of a label is another one for each device.
-func TestNumbersOfALimitAreThoseStated(t *testing.T) {
+// TestNumbersOfALimitAreThoseOfTheDevice: that of a label is another one for each.
+func TestNumbersOfALimitAreThoseOfTheDevice(t *testing.T) {
 	for want, limit := range map[string]Limit{"[5]": {Above: &Bound{Number: 5}}, "[2 8]": {Outside: &[2]float64{2, 8}},
-		"[]": {Below: &Bound{Label: "least"}}} {
-		if got := fmt.Sprint(limit.Numbers()); got != want {
+		"[3]": {Below: &Bound{Label: "least"}}, "[]": {Above: &Bound{Label: "most"}}, "[7]": {Above: &Bound{Number: 7},
+			ClearBelow: &Bound{Label: "least"}}} {
+		if got := fmt.Sprint(limit.Numbers(map[string]string{"least": "3", "most": "much"})); got != want {
 			t.Errorf("%+v has %s, want %s", limit, got, want)
 		}
 	}

@@ -81,10 +81,13 @@ func TestBrowserFiltersByEveryField(t *testing.T) {
 				name, value))
 			if page == "/" {
 				b.sees("the map is, too", `byId("total").textContent === "1"`)
+				b.sees("every link keeps "+name, fmt.Sprintf(`(() => { const links = [...document.querySelectorAll(`+
+					`"main a[href^='/?'], main a[href^='/devices?'], main a[href^='/incidents?'], main a[href^='/outliers?']")]; return links.length > 5 && `+
+					`links.every((a) => %q === "state" || new URL(a.href).searchParams.get(%q) === %q); })()`, name, name, value))
 			}
 		}
 	}
-	for _, page := range []string{"/", "/devices"} {
+	for _, page := range []string{"/", "/devices", "/incidents"} {
 		b.open(at + page + "?site=south")
 		b.enters("where", "nosuch > 5")
 		b.sees(page+" says what is wrong beside the field", `byId("wrong-where").textContent.includes("nosuch") && `+
@@ -93,6 +96,52 @@ func TestBrowserFiltersByEveryField(t *testing.T) {
 		b.enters("where", "temperature < 50")
 		b.sees("it can be corrected there", `byId("wrong-where").hidden && !document.querySelector("#rows a[href^='/devices/']")`)
 	}
+}
+
+// TestLinksKeepTheFilters follows no link of a page with filters that leads to another list without them.
+func TestLinksKeepTheFilters(t *testing.T) {
+	f, _ := newOddFleet(t)
+	filters := url.Values{"text": {"ODD"}, "tenant": {"fabrikam"}, "site": {"south"}, "label": {"floor=2"},
+		"model": {"south-model"}, "where": {"temperature > 50"}}
+	for page, also := range map[string]string{"/": "&state=revoked", "/devices": "&state=revoked", "/outliers": "",
+		"/incidents": "&rule=hot"} {
+		links := 0
+		for _, to := range listsLinked(t, f.get(page+"?"+filters.Encode()+also)) {
+			links++
+			for name, texts := range filters {
+				if to.Query().Get(name) != texts[0] {
+					t.Errorf("%s leads to %s without the filter %s", page, to, name)
+				}
+			}
+			if w := f.get(to.Path + "?" + to.RawQuery); w.Code != http.StatusOK {
+				t.Errorf("%s leads to %s: %d %s", page, to, w.Code, w.Body)
+			}
+		}
+		if links < 1 {
+			t.Errorf("%s has only %d links to lists", page, links)
+		}
+	}
+}
+
+// listsLinked returns the lists with parameters that the main part of a page leads to.
+func listsLinked(t *testing.T, w *httptest.ResponseRecorder) (all []*url.URL) {
+	t.Helper()
+	root, within := must.Have(html.Parse(strings.NewReader(w.Body.String())))(t), false
+	for n := range root.Descendants() {
+		within = within || n.Data == "main"
+		for _, a := range n.Attr {
+			if !within || n.Data != "a" || a.Key != "href" {
+				continue
+			}
+			to := must.Have(url.Parse(a.Val))(t)
+			clears := n.FirstChild != nil && (n.FirstChild.Data == "Clear" || strings.HasPrefix(n.FirstChild.Data, "Show "))
+			lists := []string{"/", "/devices", "/devices.csv", "/outliers", "/incidents", "/v1/incidents"}
+			if slices.Contains(lists, to.Path) && !clears {
+				all = append(all, to)
+			}
+		}
+	}
+	return all
 }
 
 // enters sets a field of the page's form, and sends it where the page does not follow by itself.
@@ -121,7 +170,7 @@ func TestEveryFormKeepsWhatIsWrong(t *testing.T) {
 		"by": "height", "from": "soon", "to": "2001-01-01T00:00", "sort": "beauty"}
 	valid := map[string]string{"text": "pump", "model": "x"}
 	seen := map[string]bool{}
-	for _, page := range []string{"/", "/devices", "/incidents", "/tenants/contoso/report", "/archive"} {
+	for _, page := range []string{"/", "/devices", "/outliers", "/incidents", "/tenants/contoso/report", "/archive"} {
 		for _, field := range formOf(t, f.get(page)) {
 			if _, any := valid[field.name]; any {
 				continue

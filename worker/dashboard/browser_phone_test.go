@@ -42,7 +42,7 @@ func TestBrowserFitsAPhone(t *testing.T) {
 	b.enters("site", "south")
 	b.sees("the overview's button counts, too", `document.querySelector('[aria-controls="fields"]').textContent === "Filters (1)"`)
 	for _, page := range []string{"/", "/devices", "/devices/odd-1", "/incidents", "/rules", "/tenants",
-		"/tenants/contoso", "/pipelines", "/archive", "/limits",
+		"/tenants/contoso", "/pipelines", "/archive", "/limits", "/outliers",
 		"/completeness", "/activity"} {
 		b.open(at + page)
 		b.sees(page+" is there", `document.readyState === "complete" && innerWidth === 390`)

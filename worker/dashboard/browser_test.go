@@ -157,7 +157,8 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 			"?sensor=temperature&with=humidity",
 			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso",
 			"tenants/contoso/report?period=week&sensor=temperature", "costs", "retention", "rules",
-			"configuration", "archive", "completeness", "limits", "activity", "incidents"} {
+			"configuration", "archive", "completeness", "limits", "activity", "incidents", "outliers",
+			"devices/" + string(f.id(0)) + "?sensor=temperature&against=" + string(f.id(1))} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(f.url + path)
 				b.sees(path+" is there", `document.readyState === "complete"`)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/rules"
 	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables/azuretest"
@@ -72,8 +73,9 @@ func overAccounts(t testing.TB, fleets []*modeltest.Fixture, c Config, also ...m
 }
 
 func livePipeline() model.Pipeline {
+	hot := rules.Limit{Above: &rules.Bound{Number: 30}}
 	return model.Pipeline{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
-		Watches: []model.Rule{{Name: "hot", When: "temperature above 30", Sensor: "temperature", Limits: []float64{30},
+		Watches: []model.Rule{{Name: "hot", When: "temperature above 30", Sensor: "temperature", Limits: hot.Numbers,
 			Notify: []string{"ops"}, Watches: func(schema.Member, string) bool { return true }},
 			{Name: "silent", When: "silence for 1h"}},
 		Stored:  time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC),
@@ -156,7 +158,8 @@ func (d *Dashboard) do(method, target string, headers ...string) *httptest.Respo
 func addresses() []string {
 	return []string{
 		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
-		"/devices/d0001?span=7d&sensor=temperature", "/rules", "/configuration", "/pipelines", "/tenants", "/tenants/contoso",
+		"/devices/d0001?span=7d&sensor=temperature", "/outliers", "/rules", "/configuration", "/pipelines",
+		"/tenants", "/tenants/contoso",
 		"/tenants/contoso/report?period=week", "/archive?tenant=contoso", "/limits", "/completeness",
 		"/activity",
 		"/v1/tenants/contoso/summary?period=month",

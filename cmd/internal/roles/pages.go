@@ -172,7 +172,7 @@ func watched(all []rules.Rule) (shown []model.Rule) {
 		}
 		switch k := r.When.(type) {
 		case *rules.Threshold:
-			one.Sensor, one.Limits = k.Sensor, k.Limit.Numbers()
+			one.Sensor, one.Limits = k.Sensor, k.Limit.Numbers
 		case *rules.Rate:
 			one.Sensor = k.Sensor
 		case *rules.Stuck:

@@ -126,8 +126,8 @@ func (p Params) ArchiveFiles(f answers.Format) model.ArchiveFilesQuery {
 
 // Incidents returns the query for incidents; without a time, of all that are kept.
 func (p Params) Incidents(f answers.Format, now time.Time) model.IncidentQuery {
-	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,
-		Severity: p.Severity, States: p.States, After: p.After, Limit: p.limit(f), Asked: p.Asked}
+	q := model.IncidentQuery{Filter: p.Filter, Rule: p.Rule, Device: p.Device, Severity: p.Severity,
+		States: p.States, After: p.After, Limit: p.limit(f), Asked: p.Asked}
 	if p.hasSpan() {
 		series := p.Series("", now)
 		q.From, q.To = &series.From, &series.To

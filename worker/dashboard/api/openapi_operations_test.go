@@ -250,8 +250,8 @@ func operations() []operation {
 				"closed ones, the answer is read from storage, one tenant after the other: two operations per " +
 				"tenant and month in which its devices were deployed, and one per thousand rows; after 100 " +
 				"operations it ends with a cursor.",
-			takes: "stateOfIncidents severity rule tenantOfIncidents siteOfIncidents labelOfIncidents device " +
-				"fromOfIncidents toOfIncidents spanOfIncidents after limit format",
+			takes: "stateOfIncidents severity rule tenantOfIncidents siteOfIncidents labelOfIncidents model text " +
+				"where device fromOfIncidents toOfIncidents spanOfIncidents after limit format",
 			answer: model.Incidents{},
 			rows:   []any{answers.Incident{}},
 		},

@@ -47,8 +47,8 @@ func ReportParams() []string {
 	return []string{"tenant", "by", "site", "label", "sensors", "window", "from", "to", "span", "after", "limit", "format"}
 }
 func IncidentParams() []string {
-	return []string{"state", "severity", "rule", "tenant", "site", "label", "device", "from", "to", "span", "after",
-		"limit"}
+	return []string{"state", "severity", "rule", "tenant", "site", "label", "model", "text", "where", "device",
+		"from", "to", "span", "after", "limit"}
 }
 func CostParams() []string      { return []string{"tenant", "month", "window"} }
 func RetentionParams() []string { return []string{"tenant"} }

@@ -13,10 +13,10 @@ import (
 	"furrow/worker/query"
 )
 
-// An IncidentQuery asks for incidents. An empty field does not filter.
+// An IncidentQuery asks for incidents. An empty field does not filter. Tenant, site and labels are those that the
+// device had when the incident opened; its model and the values for Where are those of now.
 type IncidentQuery struct {
-	Tenant, Site string
-	Label        string // NAME=TEXT, or NAME for any text
+	Filter       // its State is not looked at
 	Rule, Device string
 	Severity     string
 	States       []string   // any of them; none: open and acknowledged
@@ -24,12 +24,15 @@ type IncidentQuery struct {
 	After        string     // Next of the part before
 	Limit        int
 	Asked        string // the question, without limit and after
+
+	of func(schema.DeviceID) bool // selects devices; see choose
 }
 
 // IncidentAnswers have open incidents, which the poller has in memory, and closed ones, which are read from storage.
 type IncidentAnswers struct {
 	accounts *Accounts
 	owners   *Owners
+	sensors  *Census
 	decider  *decider
 	open     *openSet
 	counted  cache[[]query.Incident] // of a tenant's day
@@ -58,8 +61,36 @@ func (q *IncidentQuery) selects(i *query.Incident) bool {
 	}
 	return (q.Tenant == "" || string(i.Home.Tenant) == q.Tenant) && (q.Site == "" || string(i.Site) == q.Site) &&
 		(q.Rule == "" || string(i.ID.Rule) == q.Rule) && (q.Device == "" || string(i.ID.Device) == q.Device) &&
-		(q.Severity == "" || i.Severity == q.Severity) && slices.Contains(states, i.State()) &&
+		(q.Severity == "" || i.Severity == q.Severity) && slices.Contains(states, i.State()) && q.of(i.ID.Device) &&
 		(q.From == nil || i.ID.First >= tables.TicksOf(*q.From)) && (q.To == nil || i.ID.First < tables.TicksOf(*q.To))
+}
+
+// choose finds out which devices a question is about, by what only devices have.
+func (is *IncidentAnswers) choose(ctx context.Context, q *IncidentQuery) (err error) {
+	if q.Tenant, err = is.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+		return err
+	}
+	f := Filter{Tenant: q.Tenant, Model: q.Model, Where: q.Where, Text: q.Text}
+	if f.Model == "" && f.Where == nil { // those that have left the fleet have an ID, too
+		text := strings.ToLower(f.Text)
+		q.of = func(id schema.DeviceID) bool { return strings.Contains(strings.ToLower(string(id)), text) }
+		return nil
+	}
+	if err = is.sensors.checkFilter(f, ""); err != nil {
+		return err
+	}
+	if f, err = is.decider.decide(ctx, f); err != nil {
+		return err
+	}
+	x := is.accounts.index
+	chosen := x.selected(f, is.accounts.now())
+	q.of = func(id schema.DeviceID) bool {
+		x.mu.RLock()
+		defer x.mu.RUnlock()
+		at, known := x.at[string(id)]
+		return known && chosen.includes(at)
+	}
+	return nil
 }
 
 // maxIncidentReads is how many storage operations a part of an answer takes at most before it ends with a cursor.
@@ -72,7 +103,7 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 	if err != nil {
 		return Export{}, err
 	}
-	if q.Tenant, err = is.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	if err = is.choose(ctx, &q); err != nil {
 		return Export{}, err
 	}
 	cursor, after := is.accounts.cursorFor("incidents", within(ctx), q.Asked), ""

@@ -96,7 +96,10 @@ const (
 // Counts counts the incidents that a question selects, in any state. A tenant takes three storage operations,
 // two for each month in which its devices were deployed, and one per thousand rows, shared by all requests of a minute.
 func (is *IncidentAnswers) Counts(ctx context.Context, q IncidentQuery) (n IncidentCounts, read Read, err error) {
-	q.Tenant, q.States, q.From, q.To = scoped(ctx, q.Tenant), IncidentStates(), nil, nil
+	q.States, q.From, q.To = IncidentStates(), nil, nil
+	if err := is.choose(ctx, &q); err != nil {
+		return n, read, err
+	}
 	n = IncidentCounts{From: time.Now().UTC().Truncate(time.Hour).Add((1 - countedHours) * time.Hour),
 		Hours: make([]int, countedHours)}
 	read = Read{At: time.Now(), Cached: true}

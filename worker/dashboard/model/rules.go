@@ -18,7 +18,8 @@ type Rule struct {
 	Notify           []string // targets
 	Tenants          []string // whose devices it can watch; none: of any
 	Sensor           string   // whose values it is about; empty: of any, or of several
-	Limits           []float64
+	// Limits returns the limits of a device with some labels. nil: the rule has none.
+	Limits func(labels map[string]string) []float64
 	// Watches reports whether it is for a device of a model. nil: what is known of devices here does not say.
 	Watches func(d schema.Member, model string) bool
 }
@@ -119,7 +120,7 @@ func countRule(all []query.Incident, name string) (n int) {
 func (is *IncidentAnswers) ofMonth(ctx context.Context, tenant string, out *RulesAnswer) (
 	all []query.Incident, read Read, err error,
 ) {
-	tenants := is.tenantsOf(&IncidentQuery{Tenant: tenant})
+	tenants := is.tenantsOf(&IncidentQuery{Filter: Filter{Tenant: tenant}})
 	if out.None = len(tenants) > countedTenants; out.None {
 		return nil, read, nil
 	}

@@ -90,12 +90,13 @@ func sensorField(chosen string, all []model.Sensor) Field {
 	return f
 }
 
-// deviceFields are the filters of devices, which the overview and the list have.
-func deviceFields(f model.Filter, tenants []string) []Field {
+// deviceFields are the filters of devices: all pages that list something of devices have them. State is that of what
+// the page lists.
+func deviceFields(f model.Filter, state Field, tenants []string) []Field {
+	state.Name, state.Label, state.Type = "state", "State", "select"
 	return []Field{
 		{Name: "text", Label: "Device", Value: f.Text, Type: "search", Hint: "text in any part of the ID", Shortcut: true},
-		{Name: "state", Label: "State", Value: string(f.State), Type: "select",
-			Options: options(states(), Option{"", "any"})},
+		state,
 		tenantField(f.Tenant, tenants, Option{"", "all"}),
 		{Name: "site", Label: "Site", Value: f.Site, Type: "text"},
 		{Name: "label", Label: "Label", Value: f.Label, Type: "text", Hint: "name=text"},
@@ -104,32 +105,33 @@ func deviceFields(f model.Filter, tenants []string) []Field {
 	}
 }
 
+// stateOf lets people choose a state of devices.
+func stateOf(f model.Filter) Field {
+	return Field{Value: string(f.State), Options: options(states(), Option{"", "any"})}
+}
+
 func (p MapPage) Form() Form {
 	sort := Field{Name: "sort", Label: "Sort by", Value: p.Sort, Type: "select", Options: sorts(), Choice: true}
 	return p.form(Form{Path: "/", Button: "Filter",
-		Fields: append(deviceFields(p.Filter, p.Tenants), sensorField(p.Map.Sensor, p.Sensors), sort)})
+		Fields: append(deviceFields(p.Filter, stateOf(p.Filter), p.Tenants), sensorField(p.Map.Sensor, p.Sensors), sort)})
 }
 
 func (p DevicesPage) Form() Form {
 	sort := Field{Name: "sort", Value: p.Query.Sort, Type: "hidden"}
 	return p.form(Form{Path: "/devices", Button: "Filter", Links: []Option{{p.MapAddress(), "On the map"}},
-		Fields: append(deviceFields(p.Query.Filter, p.Tenants), sensorField(p.Query.Sensor, p.Sensors), sort)})
+		Fields: append(deviceFields(p.Query.Filter, stateOf(p.Query.Filter), p.Tenants),
+			sensorField(p.Query.Sensor, p.Sensors), sort)})
 }
 
 func (p IncidentsPage) Form() Form {
-	any := Option{"", "any"}
-	return p.form(Form{Path: "/incidents", Button: "Filter", Fields: []Field{
-		{Name: "state", Label: "State", Value: p.State(), Type: "select", Options: p.States()},
-		{Name: "severity", Label: "Severity", Value: p.Query.Severity, Type: "select",
-			Options: options(model.Severities(), any)},
-		tenantField(p.Query.Tenant, p.Tenants, Option{"", "all"}),
-		{Name: "rule", Label: "Rule", Value: p.Query.Rule, Type: "text"},
-		{Name: "device", Label: "Device", Value: p.Query.Device, Type: "text", Shortcut: true},
-		{Name: "site", Label: "Site", Value: p.Query.Site, Type: "text"},
-		{Name: "label", Label: "Label", Value: p.Query.Label, Type: "text", Hint: "name=text"},
-		{Name: "span", Label: "Opened within", Value: p.Span, Type: "select",
-			Options: options(api.SpanNames(), Option{"", "any time"})},
-	}})
+	state := Field{Value: p.State(), Options: p.States()}
+	return p.form(Form{Path: "/incidents", Button: "Filter", Fields: append(deviceFields(p.Query.Filter, state, p.Tenants),
+		Field{Name: "device", Label: "Whole ID", Value: p.Query.Device, Type: "text"},
+		Field{Name: "severity", Label: "Severity", Value: p.Query.Severity, Type: "select",
+			Options: options(model.Severities(), Option{"", "any"})},
+		Field{Name: "rule", Label: "Rule", Value: p.Query.Rule, Type: "text"},
+		Field{Name: "span", Label: "Opened within", Value: p.Span, Type: "select",
+			Options: options(api.SpanNames(), Option{"", "any time"})})})
 }
 
 func (p ReportPage) Form() Form {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -19,6 +18,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
 		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
 		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
+		s.withForm("/outliers", api.OutlierParams(), s.outliersPage),
 		s.withForm("/incidents", api.IncidentParams(), s.incidents),
 		{Pattern: "/incidents/{incident}", Handle: s.page(s.incident)},
 		{Pattern: "/rules", Handle: s.page(s.rules)},
@@ -91,33 +91,8 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
 		Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
-		Newest: newest, Outliers: s.outliers(r.Context(), filter), Rules: rules, Watched: since,
+		Newest: newest, Outliers: s.firstOutliers(r.Context(), filter), Rules: rules, Watched: since,
 		Budget: s.c.Model.Pipelines.CloseBudget(r.Context())}, read, err
-}
-
-// How many devices that stand out the overview shows, and how long it waits for them: the first look of some minutes
-// reads from storage.
-const (
-	shownOutliers = 10
-	outliersWait  = time.Second
-)
-
-// outliers returns the devices that stand out; none where that takes long, and the next look has them.
-func (s *Site) outliers(ctx context.Context, f model.Filter) model.OutlierList {
-	found := make(chan model.OutlierList, 1)
-	go func() {
-		list, _, err := s.c.Model.Outliers.List(ctx, model.OutlierQuery{Filter: f, Limit: shownOutliers})
-		if err != nil && ctx.Err() == nil {
-			s.c.Log.Warn("devices that stand out cannot be read", "error", err)
-		}
-		found <- list
-	}()
-	select {
-	case list := <-found:
-		return list
-	case <-time.After(outliersWait):
-		return model.OutlierList{}
-	}
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {

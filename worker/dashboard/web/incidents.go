@@ -77,8 +77,14 @@ func (p IncidentPage) Bands() []chart.Band {
 	return bands(p.Now, []answers.Incident{p.Answer.Incident})
 }
 
-// Limits returns the limits of the rule. Those of a rate are not of the values.
-func (p IncidentPage) Limits() []float64 { return p.Rule.Limits }
+// Limits returns the limits of the rule for the device, as its labels were when the incident opened. Those of a rate
+// are not of the values.
+func (p IncidentPage) Limits() []float64 {
+	if p.Rule.Limits == nil {
+		return nil
+	}
+	return p.Rule.Limits(p.Answer.Labels)
+}
 
 // DeviceAddress returns the page of the device, with the time of the incident.
 func (p IncidentPage) DeviceAddress() string {
@@ -88,9 +94,11 @@ func (p IncidentPage) DeviceAddress() string {
 }
 
 func (p IncidentsPage) query() url.Values {
-	q := url.Values{"state": {p.State()}, "severity": {p.Query.Severity}, "rule": {p.Query.Rule},
-		"tenant": {p.Query.Tenant}, "site": {p.Query.Site}, "label": {p.Query.Label}, "device": {p.Query.Device},
-		"span": {p.Span}}
+	q := filterQuery(p.Query.Filter)
+	for name, text := range map[string]string{"state": p.State(), "severity": p.Query.Severity, "rule": p.Query.Rule,
+		"device": p.Query.Device, "span": p.Span} {
+		q.Set(name, text)
+	}
 	if p.Span == "" && p.Query.From != nil && p.Query.To != nil {
 		q.Set("from", p.Query.From.UTC().Format(time.RFC3339))
 		q.Set("to", p.Query.To.UTC().Format(time.RFC3339))
@@ -131,8 +139,7 @@ func (p IncidentsPage) Busiest() (n int) {
 
 // IncidentsOf returns the address of the open incidents of what the page shows.
 func (p MapPage) IncidentsOf(severity string) string {
-	return address("/incidents", url.Values{"tenant": {p.Filter.Tenant}, "site": {p.Filter.Site},
-		"label": {p.Filter.Label}}, "severity", severity)
+	return address("/incidents", filterQuery(p.Filter), "state", "", "severity", severity)
 }
 
 // An openCount is how many open incidents have a severity.

@@ -124,6 +124,11 @@ func (p DevicesPage) Address(changes ...string) string {
 	return address("/devices", q, changes...)
 }
 
+// Near returns the address of the map around a device of the list.
+func (p DevicesPage) Near(d model.Row) string {
+	return nearAmong(filterQuery(p.Query.Filter), d.Lat, d.Lon)
+}
+
 func (p DevicesPage) MapAddress() string { return address("/", filterQuery(p.Query.Filter)) }
 
 func (p DevicesPage) Unit() string {

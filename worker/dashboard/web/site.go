@@ -60,7 +60,8 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &IncidentsPage{}, &IncidentPage{},
+	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &OutliersPage{}, &IncidentsPage{},
+		&IncidentPage{},
 		&PipelinesPage{}, &LimitsPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{},
 		&ArchivePage{}, &CompletenessPage{}, &RulesPage{}, &ConfigurationPage{}, &ProblemPage{}, &SignInPage{},
 		&ActivityPage{}, &ActPage{}} {

@@ -11,7 +11,7 @@ func tabOf(file string) (tab, part string) {
 	switch file {
 	case "map.html":
 		return "/", ""
-	case "devices.html", "device.html":
+	case "devices.html", "device.html", "outliers.html":
 		return "/devices", ""
 	case "incidents.html", "incident.html":
 		return "/incidents", ""

@@ -208,13 +208,16 @@ func onEarth(lat, lon *float64) bool {
 }
 
 // near returns the address of the map around a position, for browsers with and without scripts.
-func near(lat, lon *float64) string {
+func near(lat, lon *float64) string { return nearAmong(url.Values{}, lat, lon) }
+
+// nearAmong returns the address of the map around a place, with what a filter selects.
+func nearAmong(filter url.Values, lat, lon *float64) string {
 	if !onEarth(lat, lon) {
-		return "/"
+		return address("/", filter)
 	}
 	const around = 0.02
-	return fmt.Sprintf("/?bbox=%.5f,%.5f,%.5f,%.5f&zoom=14#14/%.5f/%.5f", *lon-around, *lat-around, *lon+around, *lat+
-		around, *lat, *lon)
+	box := boxText(model.Box{*lon - around, *lat - around, *lon + around, *lat + around})
+	return address("/", filter, "bbox", box, "zoom", "14") + fmt.Sprintf("#14/%.5f/%.5f", *lat, *lon)
 }
 
 func stateClass(s any) model.State {

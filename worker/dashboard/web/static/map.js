@@ -118,7 +118,11 @@ function address() {
   if (sensorChosen) q.set("sensor", sensor.value);
   if (sort.value !== "state") q.set("sort", sort.value);
   history.replaceState(null, "", `?${q}` + (nowhere ? "" : `#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`));
-  by("whole").href = `/devices?${filter.asked()}`;
+  for (const link of document.querySelectorAll("[data-keeps]")) { // keeps the filter, and what the attribute adds
+    const keeps = filter.asked();
+    for (const [name, value] of new URLSearchParams(link.dataset.keeps)) value ? keeps.set(name, value) : keeps.delete(name);
+    link.setAttribute("href", `${link.pathname}?${keeps}`);
+  }
   const set = filter.asked().size;
   filter.form.querySelector(".opens").textContent = set ? `Filters (${set})` : "Filters";
 }
@@ -291,6 +295,8 @@ async function refilter(name = "text") {
   }
   marks.words = [];
   filter.changed();
+  address();
+  dispatchEvent(new Event("filtered"));
   await figures();
   moved();
   if (name !== "sensor") fit();

@@ -72,6 +72,7 @@ async function refresh() {
 
 setInterval(refresh, every);
 document.addEventListener("visibilitychange", refresh);
+addEventListener("filtered", refresh); // the address has another filter
 
 // On a phone, menus and filters open and close.
 document.addEventListener("click", (e) => {
