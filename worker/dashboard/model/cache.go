@@ -45,6 +45,20 @@ func newCache[V any]() cache[V] {
 	return cache[V]{kept, &singleflight.Group{}}
 }
 
+// lately is get for what may be twice as old: a value older than age is returned while it is read again for the next
+// request.
+func (c cache[V]) lately(
+	ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error),
+) (V, Read, error) {
+	e, ok := c.kept.Get(key)
+	if now := time.Now(); !ok || now.Before(e.until) || now.After(e.until.Add(age)) {
+		return c.get(ctx, key, age, read)
+	}
+	go func() { _, _, _ = c.get(context.WithoutCancel(ctx), key, age, read) }() // the next request has its error
+	e.read.Cached = true
+	return e.value, e.read, nil
+}
+
 // get returns the value of a key, which it reads when the kept one is older than age. Errors are not kept.
 func (c cache[V]) get(
 	ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error),

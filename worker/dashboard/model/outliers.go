@@ -127,7 +127,7 @@ func (oa *OutlierAnswers) ofTenant(
 	ctx context.Context, tenant schema.Tenant, devices []int32, by schema.By, pages int,
 ) (tenantOutliers, Read, error) {
 	key := fmt.Sprintf("%q %s", tenant, by)
-	return oa.found.get(ctx, key, foundAge, func(ctx context.Context) (tenantOutliers, error) {
+	return oa.found.lately(ctx, key, foundAge, func(ctx context.Context) (tenantOutliers, error) {
 		recent, _, err := oa.recent.get(ctx, string(tenant), recentAge, func(ctx context.Context) (recentWindows, error) {
 			return oa.accounts.recentOf(ctx, tenant, pages)
 		})

@@ -122,7 +122,7 @@ func (x *index) tallies(now uint32) []Tenant {
 
 // countToday counts the readings of a tenant's day, or estimates them from some of its devices.
 func (ts *Tenants) countToday(ctx context.Context, t *Tenant) (Read, error) {
-	r, read, err := ts.todays.get(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
+	r, read, err := ts.todays.lately(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
 		return ts.today(ctx, schema.Tenant(t.Tenant))
 	})
 	t.ReadingsToday, t.Estimated = r.readings, !r.whole

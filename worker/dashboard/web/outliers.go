@@ -57,7 +57,7 @@ func (p MapPage) OutliersOf() string { return address("/outliers", filterQuery(p
 // reads from storage.
 const (
 	shownOutliers = 10
-	outliersWait  = time.Second
+	outliersWait  = 300 * time.Millisecond
 )
 
 // firstOutliers returns the most urgent ones; none where that takes long, and the next look has them.
