@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestBrowserIsToldByKeyboardAlone which of the devices is wrong: from the overview by the list of devices and the device
-// to its incident, with nothing but Tab and Enter. What has the focus can be seen.
+// TestBrowserIsToldByKeyboardAlone which of the devices is wrong: from the overview by the list of devices and the
+// device to its incident, with nothing but Tab and Enter. What has the focus can be seen.
 func TestBrowserIsToldByKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	_, at := newOddFleet(t)
