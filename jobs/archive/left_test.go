@@ -20,6 +20,7 @@ import (
 // the erasure of another device, and one that was never made has the readings of devices that were removed, also those
 // that retention has deleted, and each tenant its part of one that had moved. So has one that is made of hours.
 func TestTablesKeepDevicesThatLeftTheFleetWithTheirData(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, hourly := range []bool{false, true} {
 		x := newTables(t)

@@ -20,6 +20,7 @@ import (
 )
 
 func TestOlderDaysAreTakenOver(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for what, before := range map[string]func(x *olderFleet){
 		"all rows are there": func(*olderFleet) {},
@@ -103,6 +104,7 @@ func TestKilledTakeoversLoseNothing(t *testing.T) {
 
 // TestHeldArchivesStayAsTheyAre: as long as workers of an earlier release may run, marks wait and nothing changes.
 func TestHeldArchivesStayAsTheyAre(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	x := newOlder(t)
 	m := x.maker(t, nil)

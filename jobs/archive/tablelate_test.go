@@ -136,6 +136,7 @@ func TestManyLateRowsHaveTheDayMadeOfItsFiles(t *testing.T) {
 
 // TestALateDeviceIsInASmallFileAlone and stays there, whatever comes for others, and when retention deletes its rows.
 func TestALateDeviceIsInASmallFileAlone(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	l := newLate(t, 0, false)
 	m := l.maker(t, nil)

@@ -13,6 +13,7 @@ import (
 	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -50,6 +51,7 @@ func (x *mergeFleet) erases(t testing.TB, n int) {
 
 // TestEachPartitionHasItsRows of a file that has several, also after an erasure.
 func TestEachPartitionHasItsRows(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, summed := range []bool{false, true} {
 		x := newMerge(t, 5, summed)
@@ -210,6 +212,7 @@ func TestPartitionsThatShareFilesWaitForThemselves(t *testing.T) {
 // and become one with them. One version still replaces all files of a partition, and of those that share some with it,
 // where rollups are asked for.
 func TestADayOfManyPartitionsIsMadeInOneVersion(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	x := newMerge(t, 110, false)
 	x.merge(t)

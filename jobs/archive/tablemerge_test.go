@@ -132,6 +132,7 @@ func (x *mergeFleet) newestVersion(t testing.TB) (v delta.Version) {
 // TestSmallFilesOfPartitionsBecomeOne: of readings, rollups and reports. Whoever follows the table of readings reads
 // no row again, and what is made afterwards of one partition leaves the others as they are.
 func TestSmallFilesOfPartitionsBecomeOne(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, summed := range []bool{false, true} {
 		x := newMerge(t, 30, summed)

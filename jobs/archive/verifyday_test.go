@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -78,6 +79,7 @@ func (d *damaged) row(t *testing.T, prefix, property string, by int64) {
 
 // TestVerifyingTellsWhatIsDamaged in each of these ways, with the file, the day or the device that it is about.
 func TestVerifyingTellsWhatIsDamaged(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, w := range []struct {
 		what, table string
@@ -177,6 +179,7 @@ func (d *damaged) rewritten(t *testing.T, keep func(n int, one *columnar.StoredR
 // TestVerifyingTellsOfDevicesThatStorageDoesNotHave: readings of one that is no device of the fleet, wherever it is in
 // the files, and of one that has lost all of its rows otherwise than by retention.
 func TestVerifyingTellsOfDevicesThatStorageDoesNotHave(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, bytes := range []int{0, 1} {
 		for n := range 3 {
@@ -203,6 +206,7 @@ func TestVerifyingTellsOfDevicesThatStorageDoesNotHave(t *testing.T) {
 
 // TestHeldDaysSayWhatTheTablesHave: a day is open as long as one of its partitions of the fleet is.
 func TestHeldDaysSayWhatTheTablesHave(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	x := newTables(t)
 	m := x.maker(t, nil)

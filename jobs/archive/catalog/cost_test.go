@@ -24,6 +24,7 @@ const checkpointMemory = 64 << 20
 // TestWhatLargeTablesCost has the rows of tables, and no files, and logs what their logs and checkpoints take. A day of
 // a partition of the fleet has a file, and up to three more with its late rows.
 func TestWhatLargeTablesCost(t *testing.T) {
+	effort.Alone(t)
 	for _, of := range []struct {
 		what                  string
 		days, partitions, per int
