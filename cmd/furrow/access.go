@@ -157,11 +157,7 @@ func accessList(c *cli.Context) error {
 		return err
 	}
 	all, err := access.NewStore(s.Tables, s.Names).All(c.Context)
-	var lines []accessLine
-	for _, a := range all {
-		lines = append(lines, accessLineOf(a))
-	}
-	return answer(c, recordsOf(lines, err), func() (string, error) {
+	return answer(c, printed(recordsOf(all, err), accessLineOf), func() (string, error) {
 		return "nobody has access: furrow access add gives it", nil
 	})
 }

@@ -146,9 +146,9 @@ func (s *stores) policies(log *slog.Logger) *sas.Policies {
 	return p
 }
 
-// enrollments returns the fleet's enrollments. Their keys are usable with the sealing key.
-func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
-	return &sas.Enrollments{Table: s.Tables.Table(s.Names.Enrollments()), SealingKey: m}
+// enrollments returns the fleet's enrollments. Their keys stay sealed.
+func (s *stores) enrollments() *sas.Enrollments {
+	return &sas.Enrollments{Table: s.Tables.Table(s.Names.Enrollments())}
 }
 
 // issuer returns an issuer for the Table service at a URL; empty is the account's own.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
@@ -95,5 +94,5 @@ func undone(err error) bool { return err != nil && !errors.Is(err, access.ErrNoO
 // acts returns the fleet for acts on devices.
 func (s *stores) acts(log *slog.Logger) admin.Fleet {
 	return admin.Fleet{Tables: s.Tables, Names: s.Names, Policies: s.policies(log),
-		Enrollments: s.enrollments(sas.SealingKey{})}
+		Enrollments: s.enrollments()}
 }

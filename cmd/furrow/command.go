@@ -89,19 +89,21 @@ func commandListCommand() *cli.Command {
 }
 
 func commandList(c *cli.Context) error {
+	return answerCommands(c, func(all commands.All) []commands.Command {
+		slices.Reverse(all.Commands)
+		return all.Commands
+	}, "no command for "+c.Args().First())
+}
+
+// answerCommands prints some of the commands of the device that the first argument names.
+func answerCommands(c *cli.Context, of func(commands.All) []commands.Command, none string) error {
 	d, device, err := openNamedDevice(c)
 	if err != nil {
 		return err
 	}
 	all, err := d.acts(logFor(c)).Commands(c.Context, device.ID, c.Bool("all"))
-	if err != nil {
-		return err
-	}
-	var lines []answers.Command
-	for _, one := range slices.Backward(all.Commands) {
-		lines = append(lines, answers.CommandOf(one, all.Now))
-	}
-	return answer(c, recordsOf(lines, nil), func() (string, error) { return "no command for " + string(device.ID), nil })
+	line := func(one commands.Command) answers.Command { return answers.CommandOf(one, all.Now) }
+	return answer(c, printed(recordsOf(of(all), err), line), func() (string, error) { return none, nil })
 }
 
 func commandCancelCommand() *cli.Command {

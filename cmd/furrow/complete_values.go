@@ -12,7 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
-	"furrow/sas"
+	"furrow/jobs/notify"
+	"furrow/jobs/rules"
 	"furrow/worker/query"
 )
 
@@ -140,7 +141,7 @@ func tenantWords(ctx context.Context, _ completion, s *stores, _ string) (tenant
 }
 
 func enrollmentWords(ctx context.Context, _ completion, s *stores, _ string) ([]string, error) {
-	all, err := s.enrollments(sas.SealingKey{}).All(ctx)
+	all, err := s.enrollments().All(ctx)
 	return enrollmentIDs(all), err
 }
 
@@ -157,28 +158,32 @@ func pipelineWords(ctx context.Context, c completion, s *stores, _ string) (name
 	return names, err
 }
 
-func modelWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
-	held, err := s.Generations().Holding(ctx, config.File{})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range held.Config.Models {
-		if m.Name != "" {
-			names = append(names, m.Name)
-		}
-	}
-	return names, nil
+func modelWords(ctx context.Context, _ completion, s *stores, _ string) ([]string, error) {
+	return configured(ctx, s, func(c *config.Config) []config.Model { return c.Models },
+		func(m config.Model) string { return m.Name })
 }
 
-func ruleWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
+func ruleWords(ctx context.Context, _ completion, s *stores, _ string) ([]string, error) {
+	return configured(ctx, s, func(c *config.Config) []rules.Rule { return c.Rules },
+		func(r rules.Rule) string { return string(r.Name) })
+}
+
+func targetWords(ctx context.Context, _ completion, s *stores, _ string) ([]string, error) {
+	return configured(ctx, s, func(c *config.Config) []notify.Target { return c.Notify },
+		func(t notify.Target) string { return string(t.Name) })
+}
+
+// configured returns the names of what the stored configuration has.
+func configured[T any](ctx context.Context, s *stores, of func(*config.Config) []T,
+	name func(T) string) (names []string, err error) {
 	held, err := s.Generations().Holding(ctx, config.File{})
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range held.Config.Rules {
-		names = append(names, string(r.Name))
+	for _, one := range of(held.Config) {
+		names = append(names, name(one))
 	}
-	return names, nil
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
 // incidentWords are those of incidents that are not closed.
@@ -191,17 +196,6 @@ func incidentWords(ctx context.Context, _ completion, s *stores, _ string) (ids 
 		ids = append(ids, i.ID.String())
 	}
 	return ids, nil
-}
-
-func targetWords(ctx context.Context, _ completion, s *stores, _ string) (names []string, err error) {
-	held, err := s.Generations().Holding(ctx, config.File{})
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range held.Config.Notify {
-		names = append(names, string(t.Name))
-	}
-	return names, nil
 }
 
 // sensorWords completes the last name of a list, for the devices that the command line selects.

@@ -25,14 +25,7 @@ func configHistory(c *cli.Context) error {
 		return err
 	}
 	all, err := s.Generations().History(c.Context)
-	if err != nil {
-		return err
-	}
-	var lines []generationLine
-	for _, g := range all {
-		lines = append(lines, lineOf(g))
-	}
-	return answer(c, recordsOf(lines, nil), func() (string, error) {
+	return answer(c, printed(recordsOf(all, err), lineOf), func() (string, error) {
 		return "no configuration is stored yet: 'furrow up', 'furrow schedule' or 'furrow config apply' stores one", nil
 	})
 }

@@ -56,19 +56,10 @@ func deviceDesiredShowCommand() *cli.Command {
 }
 
 func deviceDesiredShow(c *cli.Context) error {
-	d, device, err := openNamedDevice(c)
-	if err != nil {
-		return err
-	}
-	all, err := d.acts(logFor(c)).Commands(c.Context, device.ID, false)
-	if err != nil {
-		return err
-	}
-	var lines []answers.Command
-	if all.Desired != nil {
-		lines = append(lines, answers.CommandOf(*all.Desired, all.Now))
-	}
-	return answer(c, recordsOf(lines, nil), func() (string, error) {
-		return "no configuration is set; furrow device desired set sets one", nil
-	})
+	return answerCommands(c, func(all commands.All) []commands.Command {
+		if all.Desired == nil {
+			return nil
+		}
+		return []commands.Command{*all.Desired}
+	}, "no configuration is set; furrow device desired set sets one")
 }

@@ -122,7 +122,7 @@ func openForRemoval(c *cli.Context) (*deviceAdmin, []*jobs.Pipeline, *removal.Er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables,
+	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(), Registry: sas.NewRegistry(s.Tables,
 		s.Names)}
 	pipelines, err := allPipelines(f)
 	if !c.Bool("data") {

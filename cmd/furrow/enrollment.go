@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/processors"
 	"furrow/sas"
@@ -44,15 +43,15 @@ type deviceAdmin struct {
 }
 
 // openDeviceAdmin opens the storage that the flags name. Keys stay sealed: see unseal.
-func openDeviceAdmin(c *cli.Context, watchers ...roles.Hooks) (*deviceAdmin, error) {
-	s, err := openStorage(c, watchers...)
+func openDeviceAdmin(c *cli.Context) (*deviceAdmin, error) {
+	s, err := openStorage(c)
 	if err != nil {
 		return nil, err
 	}
 	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
 		return nil, err
 	}
-	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{})}
+	d := &deviceAdmin{stores: s, Enrollments: s.enrollments()}
 	d.Registry = sas.NewRegistry(s.Tables, s.Names)
 	d.Registry.Prefixes = d.Enrollments
 	return d, nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -35,14 +34,8 @@ func modelList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var models iter.Seq2[modelLine, error] = func(yield func(modelLine, error) bool) {
-		for i := range loaded.Models {
-			if !yield(modelLineOf(&loaded.Models[i]), nil) {
-				return
-			}
-		}
-	}
-	return answer(c, models, nil) // there is always the model of devices of no other
+	// there is always the model of devices of no other
+	return answer(c, printed(recordsOf(loaded.Models, nil), modelLineOf), nil)
 }
 
 // configurationFor reads the file or generation that a command names, or else the current configuration.
@@ -63,7 +56,7 @@ type modelLine struct {
 	Form    string `json:"-" column:"form"`
 }
 
-func modelLineOf(m *config.Model) modelLine {
+func modelLineOf(m config.Model) modelLine {
 	l := modelLine{Model: m.Name, Match: m.MatchText(), Sensors: len(m.Sensors), Long: m.Long.Name != "", Form: "wide"}
 	if l.Long {
 		l.Form = fmt.Sprintf("long: %s, %s", m.Long.Name, m.Long.Value)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -70,6 +71,15 @@ func (a *accounts) ask(q query.Question) (all []asked, err error) {
 	return all, nil
 }
 
+// holding reads the configuration of an account, which has to have the model that a question selects.
+func (s *stores) holding(ctx context.Context, selected query.Filter) (held generations.Loaded, err error) {
+	held, err = s.Generations().Holding(ctx, config.File{})
+	if err == nil && selected.Model != "" {
+		_, err = modelNamed(held.Config, selected.Model)
+	}
+	return held, err
+}
+
 func (a *accounts) askOne(i int, q query.Question) (asked, error) {
 	s, err := a.open(i)
 	if err != nil {
@@ -79,7 +89,7 @@ func (a *accounts) askOne(i int, q query.Question) (asked, error) {
 	if one.question.Scope, err = queryScope(a.c, one.Devices()); err != nil {
 		return one, err
 	}
-	held, err := s.Generations().Holding(a.c.Context, config.File{})
+	held, err := s.holding(a.c.Context, q.Filter)
 	if err != nil {
 		return one, err
 	}
@@ -88,16 +98,13 @@ func (a *accounts) askOne(i int, q query.Question) (asked, error) {
 		if every := held.Config.Model(m).Every; every > 0 || m.Enrollment == "" {
 			return every, nil
 		}
-		e, err := s.enrollments(sas.SealingKey{}).Get(a.c.Context, m.Enrollment)
+		e, err := s.enrollments().Get(a.c.Context, m.Enrollment)
 		if errors.Is(err, sas.ErrNoEnrollment) {
 			return 0, nil
 		}
 		return sas.StatedInterval(e), err
 	}
-	if q.Filter.Model != "" {
-		_, err = modelNamed(held.Config, q.Filter.Model)
-	}
-	return one, err
+	return one, nil
 }
 
 // printEach prints the records of all accounts, one account after the other. Without records it prints what none says

@@ -8,8 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
-	"furrow/sas"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -54,16 +52,11 @@ func (a *accounts) outliers(i int, q query.OutlierQuestion) (all []query.Outlier
 	if err != nil {
 		return nil, 0, err
 	}
-	held, err := s.Generations().Holding(a.c.Context, config.File{})
+	held, err := s.holding(a.c.Context, q.Filter)
 	if err != nil {
 		return nil, 0, err
 	}
-	if q.Filter.Model != "" {
-		if _, err := modelNamed(held.Config, q.Filter.Model); err != nil {
-			return nil, 0, err
-		}
-	}
-	stated, err := s.enrollments(sas.SealingKey{}).StatedIntervals(a.c.Context)
+	stated, err := s.enrollments().StatedIntervals(a.c.Context)
 	if err != nil {
 		return nil, 0, err
 	}

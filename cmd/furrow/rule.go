@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -37,14 +36,9 @@ func ruleList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var found iter.Seq2[ruleLine, error] = func(yield func(ruleLine, error) bool) {
-		for i := range loaded.Rules {
-			if !yield(ruleLineOf(&loaded.Rules[i]), nil) {
-				return
-			}
-		}
-	}
-	return answer(c, found, func() (string, error) { return "the configuration has no rules", nil })
+	return answer(c, printed(recordsOf(loaded.Rules, nil), ruleLineOf), func() (string, error) {
+		return "the configuration has no rules", nil
+	})
 }
 
 // A ruleLine is a rule in lists.
@@ -57,8 +51,8 @@ type ruleLine struct {
 	Severity string `json:"severity" column:"severity"`     // info, warning or critical
 }
 
-func ruleLineOf(r *rules.Rule) ruleLine {
-	return ruleLine{r.Name, r.When.Name(), r.When.String(), config.RuleMatch(r), string(r.Severity)}
+func ruleLineOf(r rules.Rule) ruleLine {
+	return ruleLine{r.Name, r.When.Name(), r.When.String(), config.RuleMatch(&r), string(r.Severity)}
 }
 
 func ruleShowCommand() *cli.Command {

@@ -14,7 +14,6 @@ import (
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/jobs/fold"
 	"furrow/jobs/rules"
-	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -52,7 +51,7 @@ func ruleTry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	stated, err := s.enrollments(sas.SealingKey{}).StatedIntervals(c.Context)
+	stated, err := s.enrollments().StatedIntervals(c.Context)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ type tokenService struct {
 func openTokenService(ctx context.Context, c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*tokenService,
 	error) {
 	o := &tokenService{stores: s, Policies: s.policies(log)}
-	n := s.enrollments(sas.SealingKey{})
+	n := s.enrollments()
 	dir, isNew := storageDirectory(c), false
 	if dir != "" { // elsewhere no master key is created, and an endpoint starts even if storage is unavailable
 		all, err := n.All(ctx)
@@ -198,7 +198,7 @@ func (o *tokenService) followKey(log *slog.Logger) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return o.keys.follow(ctx, log, func(ctx context.Context) {
 			var life time.Duration = schema.MaxLife
-			if all, err := o.enrollments(sas.SealingKey{}).All(ctx); err == nil {
+			if all, err := o.enrollments().All(ctx); err == nil {
 				life = 0
 				for _, e := range all {
 					life = max(life, e.Life)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
-	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -210,7 +208,7 @@ func proposalsOf(ctx context.Context, s *stores, f *roles.Fleet) ([]query.Interv
 	if len(f.Pipelines) == 0 {
 		return nil, nil
 	}
-	stated, err := s.enrollments(sas.SealingKey{}).StatedIntervals(ctx)
+	stated, err := s.enrollments().StatedIntervals(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -220,19 +218,17 @@ func proposalsOf(ctx context.Context, s *stores, f *roles.Fleet) ([]query.Interv
 	}, func(m schema.Member) string { return model(m).Name })
 }
 
-// writeProposals prints the proposals of each storage for people.
-func writeProposals(w io.Writer, all []pipelineStatus) error {
+// proposalsText formats the proposals of each storage for people.
+func proposalsText(all []pipelineStatus) (text string) {
 	for i, s := range all {
 		if i > 0 && s.Storage == all[i-1].Storage {
 			continue
 		}
 		for _, one := range s.Proposals {
-			if _, err := io.WriteString(w, "\n"+wrapped(one.String(), 2)+"\n"); err != nil {
-				return err
-			}
+			text += "\n" + wrapped(one.String(), 2) + "\n"
 		}
 	}
-	return nil
+	return text
 }
 
 // tenantsOf counts the devices of each tenant.
@@ -250,27 +246,18 @@ func tenantsOf(c *cli.Context, f *roles.Fleet, p schema.Pipeline) (all []tenantS
 }
 
 func printStatuses(c *cli.Context, all []pipelineStatus, of []limits.Limit) error {
-	for i, s := range all {
-		if c.Bool("json") {
-			if err := writeJSONLine(c.App.Writer, s); err != nil {
-				return err
-			}
-			continue
-		}
-		if i > 0 {
-			fmt.Fprintln(c.App.Writer)
-		}
-		if err := s.text(c.App.Writer); err != nil {
+	between := ""
+	for _, s := range all {
+		if err := printLine(c, s, between+s.text()); err != nil {
 			return err
 		}
+		between = "\n"
 	}
 	if c.Bool("json") {
 		return nil
 	}
-	if err := cmp.Or(writeBudgets(c.App.Writer, all), writeProposals(c.App.Writer, all)); err != nil {
-		return err
-	}
-	return writeLimits(c.App.Writer, of)
+	_, err := io.WriteString(c.App.Writer, budgetsText(all)+proposalsText(all)+limitsText(of))
+	return err
 }
 
 func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineStatus {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"furrow/tables/schema"
@@ -24,8 +23,8 @@ func budgetOf(all []statusRead) *budget.Budget {
 	return &b
 }
 
-// writeBudgets prints the budget of each storage for people.
-func writeBudgets(w io.Writer, all []pipelineStatus) error {
+// budgetsText formats the budget of each storage for people.
+func budgetsText(all []pipelineStatus) (text string) {
 	var last *budget.Budget
 	for _, s := range all {
 		if s.Budget == nil || s.Budget == last {
@@ -36,11 +35,9 @@ func writeBudgets(w io.Writer, all []pipelineStatus) error {
 		if s.Storage != "" {
 			where = s.Storage + ": "
 		}
-		if _, err := io.WriteString(w, "\n"+wrapped(where+budgetText(*s.Budget), 2)+"\n"); err != nil {
-			return err
-		}
+		text += "\n" + wrapped(where+budgetText(*s.Budget), 2) + "\n"
 	}
-	return nil
+	return text
 }
 
 func budgetText(b budget.Budget) string {

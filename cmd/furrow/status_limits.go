@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"furrow/cmd/internal/config"
@@ -56,16 +55,13 @@ func shareOf(part, whole uint64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// writeLimits prints the limits that are close, for people.
-func writeLimits(w io.Writer, all []limits.Limit) error {
+// limitsText formats the limits that are close, for people.
+func limitsText(all []limits.Limit) (text string) {
 	for _, l := range all {
-		if !l.Close {
-			continue
-		}
-		text := fmt.Sprintf("warning: %.0f %% of a limit: %s; %s (furrow help limits)", 100*l.Share, l.What, l.ToDo)
-		if _, err := io.WriteString(w, "\n"+wrapped(text, 2)+"\n"); err != nil {
-			return err
+		if l.Close {
+			text += "\n" + wrapped(fmt.Sprintf("warning: %.0f %% of a limit: %s; %s (furrow help limits)", 100*l.Share, l.What,
+				l.ToDo), 2) + "\n"
 		}
 	}
-	return nil
+	return text
 }

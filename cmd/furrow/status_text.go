@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// text prints the status for people.
-func (s pipelineStatus) text(w io.Writer) error {
+// text formats the status for people.
+func (s pipelineStatus) text() string {
 	lag := "unknown: no recent run is done"
 	if s.LagSeconds != nil {
 		lag = time.Duration(*s.LagSeconds * float64(time.Second)).Round(time.Second).String()
@@ -50,8 +49,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 	for _, r := range s.Runs {
 		text += "  " + wrapped(r.text(), 4) + "\n"
 	}
-	_, err := io.WriteString(w, text)
-	return err
+	return text
 }
 
 // waitingText says what of an archive, or of reports, is to be made.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"furrow/cmd/internal/roles"
-	"furrow/sas"
 )
 
 // An upScreen is printed when up has started.
@@ -40,7 +39,7 @@ func (h upServer) announce(ctx context.Context, o *tokenService, f *roles.Fleet)
 	if err := s.record(h.c, h.devices); err != nil {
 		return err
 	}
-	all, err := o.enrollments(sas.SealingKey{}).All(ctx)
+	all, err := o.enrollments().All(ctx)
 	if err != nil {
 		return err
 	}

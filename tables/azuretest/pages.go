@@ -19,7 +19,7 @@ func numbered(n int) []string {
 // A page has at most 1,000 rows. Its token leads to the rest, with no row lost or doubled.
 func (tables) PageIsAtMostAThousandRows(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	insertAll(t, c, "p", numbered(1050), nil)
+	insertAll(t, c, "p", numbered(1050))
 	var sizes []int
 	next := 0
 	for page := range pagesOf(t, c.NewListEntitiesPager(filter("PartitionKey eq 'p'"))) {
@@ -36,7 +36,7 @@ func (tables) PageIsAtMostAThousandRows(t *testing.T, a Account) {
 // empty page; that is not documented.
 func (tables) TopIsPerPage(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	insertAll(t, c, "p", numbered(10), nil)
+	insertAll(t, c, "p", numbered(10))
 	rows := 0
 	for page := range pagesOf(t, c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](4)})) {
 		expect(t, a, "page of at most 4", len(page.Entities) <= 4, true)
@@ -48,7 +48,7 @@ func (tables) TopIsPerPage(t *testing.T, a Account) {
 // $top may be 0: the answer has no entities.
 func (tables) TopOfZeroHasNoEntities(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	insertAll(t, c, "p", numbered(3), nil)
+	insertAll(t, c, "p", numbered(3))
 	pager := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](0)})
 	page, err := pager.NextPage(t.Context())
 	expect(t, a, "answer", answer(err), "ok")
@@ -68,7 +68,7 @@ func (tables) TopBeyondAThousandIsRefused(t *testing.T, a Account) {
 func (tables) TokenWorksInAnotherPager(t *testing.T, a Account) {
 	name := Name("t")
 	c := a.MakeTable(t, name)
-	insertAll(t, c, "p", numbered(10), nil)
+	insertAll(t, c, "p", numbered(10))
 	o := &aztables.ListEntitiesOptions{Filter: to.Ptr("RowKey ge '0002'"), Top: to.Ptr[int32](3)}
 	page := value(c.NewListEntitiesPager(o).NextPage(t.Context()))(t)
 	o.NextPartitionKey, o.NextRowKey = page.NextPartitionKey, page.NextRowKey
@@ -82,7 +82,7 @@ func (tables) TokenWorksInAnotherPager(t *testing.T, a Account) {
 func (tables) TokenCrossesPartitions(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, pk := range []string{"a", "b", "c"} {
-		insertAll(t, c, pk, numbered(2), nil)
+		insertAll(t, c, pk, numbered(2))
 	}
 	rows := value(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1)}))(t)
 	got := ""
@@ -95,7 +95,7 @@ func (tables) TokenCrossesPartitions(t *testing.T, a Account) {
 // A token is a position between rows: it stays valid when its row is deleted.
 func (tables) TokenOutlivesItsRow(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	insertAll(t, c, "p", numbered(6), nil)
+	insertAll(t, c, "p", numbered(6))
 	p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](2)})
 	must(t, errOf(p.NextPage(t.Context())))
 	for _, rk := range []string{"0001", "0002"} {

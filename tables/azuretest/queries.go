@@ -50,7 +50,7 @@ func (tables) PrefixIsARange(t *testing.T, a Account) {
 func (tables) NextPartitionIsOneQuery(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, pk := range []string{"2026-01", "2026-02", "2026-11"} {
-		insertAll(t, c, pk, []string{"a", "b", "c"}, nil)
+		insertAll(t, c, pk, []string{"a", "b", "c"})
 	}
 	found, last := "", ""
 	for {

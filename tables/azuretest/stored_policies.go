@@ -22,7 +22,7 @@ func policied(t *testing.T, a Account, p *aztables.AccessPolicy,
 	return owner, c
 }
 
-func inForce(permission string) *aztables.AccessPolicy { return policyOf("", permission).AccessPolicy }
+func inForce() *aztables.AccessPolicy { return policyOf("", "a").AccessPolicy }
 
 func addOne(t *testing.T, c *aztables.Client) error {
 	return errOf(c.AddEntity(t.Context(), row(t, "p", Name("r"), nil), nil))
@@ -52,7 +52,7 @@ func endsAccess(t *testing.T, a Account, what string, c *aztables.Client) {
 
 // A token with only a policy's ID permits what the policy permits.
 func (tables) PolicyGrantsItsPermissions(t *testing.T, a Account) {
-	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
+	_, c := policied(t, a, inForce(), aztables.SASSignatureValues{})
 	expect(t, a, "add", answer(addOne(t, c)), "ok")
 	expect(t, a, "delete", outcome(c.DeleteEntity(t.Context(), "p", "r", nil)), "403 AuthorizationPermissionMismatch")
 }
@@ -71,7 +71,7 @@ func (tables) PolicyAndTokenShareTheTerms(t *testing.T, a Account) {
 
 // The tokens of a removed policy are refused.
 func (tables) RemovedPolicyEndsItsTokens(t *testing.T, a Account) {
-	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
+	owner, c := policied(t, a, inForce(), aztables.SASSignatureValues{})
 	expect(t, a, "before", answer(addOne(t, c)), "ok")
 	setPolicies(t, owner)
 	endsAccess(t, a, "after the removal", c)
@@ -95,8 +95,8 @@ func (tables) RenamedPolicyEndsItsTokens(t *testing.T, a Account) {
 
 // So are those of a policy with an expiry in the past.
 func (tables) ExpiredPolicyEndsItsTokens(t *testing.T, a Account) {
-	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
-	p := inForce("a")
+	owner, c := policied(t, a, inForce(), aztables.SASSignatureValues{})
+	p := inForce()
 	p.Expiry = to.Ptr(time.Now().UTC().Add(-time.Hour))
 	setPolicies(t, owner, &aztables.SignedIdentifier{ID: to.Ptr("cohort"), AccessPolicy: p})
 	endsAccess(t, a, "after its expiry", c)
@@ -105,7 +105,7 @@ func (tables) ExpiredPolicyEndsItsTokens(t *testing.T, a Account) {
 // A policy that is created again with its old ID makes its old tokens valid: an ID must
 // never be used twice.
 func (tables) PolicyWithAnOldIDRevivesItsTokens(t *testing.T, a Account) {
-	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
+	owner, c := policied(t, a, inForce(), aztables.SASSignatureValues{})
 	setPolicies(t, owner)
 	endsAccess(t, a, "removed", c)
 	setPolicies(t, owner, policyOf("cohort", "a"))
@@ -117,6 +117,6 @@ func (tables) PolicyWithAnOldIDRevivesItsTokens(t *testing.T, a Account) {
 
 // A token must not repeat a term of its policy, even with the same value.
 func (tables) PolicyAndTokenDoNotOverlap(t *testing.T, a Account) {
-	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a", ExpiryTime: inAnHour()})
+	_, c := policied(t, a, inForce(), aztables.SASSignatureValues{Permissions: "a", ExpiryTime: inAnHour()})
 	expect(t, a, "add", addOne(t, c) == nil, false, differs(Azurite, true, "lets the policy override the token"))
 }

@@ -78,7 +78,7 @@ func (tables) RangeLimitsQueries(t *testing.T, a Account) {
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r",
 		StartPartitionKey: "b", StartRowKey: "2", EndPartitionKey: "c", EndRowKey: "2"})
 	for _, pk := range []string{"a", "b", "c", "d"} {
-		insertAll(t, owner, pk, []string{"1", "2", "3"}, nil)
+		insertAll(t, owner, pk, []string{"1", "2", "3"})
 	}
 	for f, want := range map[string][2]string{
 		"RowKey ge ''":                          {"b/2 b/3 c/1 c/2", "a/1 a/2 a/3 b/1 b/2 b/3 c/1 c/2 c/3 d/1 d/2 d/3 p/r"},
@@ -135,7 +135,7 @@ func (tables) RangeLimitsPages(t *testing.T, a Account) {
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r",
 		StartPartitionKey: "b", StartRowKey: "0003", EndPartitionKey: "c", EndRowKey: "0003"})
 	for _, pk := range []string{"a", "b", "c", "d"} {
-		insertAll(t, owner, pk, numbered(8), nil)
+		insertAll(t, owner, pk, numbered(8))
 	}
 	rows := value(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](2)}))(t)
 	got := ""

@@ -43,56 +43,43 @@ func (m *Monitor) Watch(read Pipelines) error {
 	return m.Register(c)
 }
 
-// A figure is a metric of a pipeline.
+// A figure is a metric of a pipeline, with its value.
 type figure struct {
 	name, help string
 	kind       prometheus.ValueType
-	of         func(query.Status, schema.MonthFigures) float64
+	value      float64
 }
 
-func figures() []figure {
-	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	fleet := func(of func(schema.MonthFigures) int64) func(query.Status, schema.MonthFigures) float64 {
-		return func(_ query.Status, f schema.MonthFigures) float64 { return float64(of(f)) }
-	}
+// figures returns the metrics of a pipeline with a status.
+func figures(s query.Status) []figure {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	f, l := s.Fleet(), load(s)
 	return []figure{
-		{"devices", "Devices when the fleet was last planned.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Devices })},
-		{"devices_behind", "Devices far behind.", gauge, fleet(func(f schema.MonthFigures) int64 { return f.Behind })},
-		{"devices_held", "Devices that are not folded until their hold ends.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Held })},
-		{"devices_failing", "Devices whose last fold failed.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Failing })},
-		{"claims_open", "Devices that were claimed when the fleet was last planned.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Claimed })},
-		{"devices_resting", "Devices that the last run needed not look at.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Resting })},
-		{"refolds_open", "Devices that are to be folded again.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Refolds })},
+		{"devices", "Devices when the fleet was last planned.", gauge, float64(f.Devices)},
+		{"devices_behind", "Devices far behind.", gauge, float64(f.Behind)},
+		{"devices_held", "Devices that are not folded until their hold ends.", gauge, float64(f.Held)},
+		{"devices_failing", "Devices whose last fold failed.", gauge, float64(f.Failing)},
+		{"claims_open", "Devices that were claimed when the fleet was last planned.", gauge, float64(f.Claimed)},
+		{"devices_resting", "Devices that the last run needed not look at.", gauge, float64(f.Resting)},
+		{"refolds_open", "Devices that are to be folded again.", gauge, float64(f.Refolds)},
 		{"devices_ahead", "Devices with a watermark in the future: nothing new of theirs is folded.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Ahead })},
-		{"waiting", "Days of the archive, or of reports, that are to be made.", gauge,
-			fleet(func(f schema.MonthFigures) int64 { return f.Waiting })},
-		{"waiting_seconds", "How long the first of these has waited.", gauge,
-			func(_ query.Status, f schema.MonthFigures) float64 { return f.WaitingLag.Seconds() }},
+			float64(f.Ahead)},
+		{"waiting", "Days of the archive, or of reports, that are to be made.", gauge, float64(f.Waiting)},
+		{"waiting_seconds", "How long the first of these has waited.", gauge, f.WaitingLag.Seconds()},
 		{"clock_ahead_seconds", "How far the clock of this process is ahead of storage's; 0 below a minute.", gauge,
-			func(s query.Status, _ schema.MonthFigures) float64 { return s.Ahead.Seconds() }},
-		{"rows_total", "Rows folded.", counter, fleet(func(f schema.MonthFigures) int64 { return f.Rows })},
-		{"late_rows_total", "Rows that audits found.", counter, fleet(func(f schema.MonthFigures) int64 { return f.Late })},
-		{"rejects_total", "Rows that could not be folded completely.", counter,
-			fleet(func(f schema.MonthFigures) int64 { return f.Rejects })},
-		{"cadence_seconds", "Time between two runs.", gauge,
-			func(s query.Status, _ schema.MonthFigures) float64 { return s.Cadence.Seconds() }},
-		{"messages", "Messages for current runs, approximately.", gauge,
-			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Queue) }},
+			s.Ahead.Seconds()},
+		{"rows_total", "Rows folded.", counter, float64(f.Rows)},
+		{"late_rows_total", "Rows that audits found.", counter, float64(f.Late)},
+		{"rejects_total", "Rows that could not be folded completely.", counter, float64(f.Rejects)},
+		{"cadence_seconds", "Time between two runs.", gauge, s.Cadence.Seconds()},
+		{"messages", "Messages for current runs, approximately.", gauge, float64(s.Queue)},
 		{"catchup_messages", "Messages for devices far behind, audits and refolds, approximately.", gauge,
-			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Catchup) }},
-		{"poison_messages", "Messages that were given up, approximately.", gauge,
-			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Poison) }},
+			float64(s.Catchup)},
+		{"poison_messages", "Messages that were given up, approximately.", gauge, float64(s.Poison)},
 		{"partition_share", "Share of what Azure allows a partition (2,000 entities/s) that runs need, if they take half " +
-			"of the cadence.", gauge, func(s query.Status, _ schema.MonthFigures) float64 { return load(s).PartitionShare() }},
+			"of the cadence.", gauge, l.PartitionShare()},
 		{"queue_share", "Share of what Azure allows a queue (2,000 messages/s) that runs need, if they take half of the " +
-			"cadence.", gauge, func(s query.Status, _ schema.MonthFigures) float64 { return load(s).QueueShare() }},
+			"cadence.", gauge, l.QueueShare()},
 	}
 }
 
@@ -111,12 +98,12 @@ func budgetShare() *prometheus.Desc {
 
 // Figures returns the metrics of a pipeline, by their names without furrow_pipeline_.
 func Figures(s query.Status) map[string]float64 {
-	all, fleet := map[string]float64{}, s.Fleet()
+	all := map[string]float64{}
 	if d, known := s.Lag(); known {
 		all[lagSeconds] = d.Seconds()
 	}
-	for _, f := range figures() {
-		all[f.name] = f.of(s, fleet)
+	for _, f := range figures(s) {
+		all[f.name] = f.value
 	}
 	return all
 }
@@ -137,11 +124,11 @@ func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
 	to <- accountShare()
 	to <- budgetShare()
 	describeVerified(to)
-	for _, f := range figures() {
+	for _, f := range figures(query.Status{}) {
 		to <- describe(f.name, f.help)
 	}
-	for _, f := range targetFigures() {
-		to <- f.desc()
+	for _, f := range targetFigures(schema.TargetState{}, time.Time{}) {
+		to <- f.descOfTarget()
 	}
 }
 
@@ -157,12 +144,11 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 		if s.Verified != nil {
 			verified = s.Verified // one for all pipelines
 		}
-		values := Figures(s)
-		if d, known := values[lagSeconds]; known {
-			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d, string(p))
+		if d, known := s.Lag(); known {
+			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d.Seconds(), string(p))
 		}
-		for _, f := range figures() {
-			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, values[f.name], string(p))
+		for _, f := range figures(s) {
+			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, f.value, string(p))
 		}
 		collectTargets(to, s.Targets, s.At)
 	}

@@ -5,9 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/lab/demo/check"
+	"furrow/cmd/internal/setup"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )
@@ -157,20 +156,13 @@ func (d *Demo) cook(ctx context.Context) (a Alarm, err error) {
 	if err := d.awaitStored(ctx, 1); err != nil { // the endpoint knows its enrollment then
 		return a, err
 	}
-	client, err := device.Open(device.Config{Endpoint: d.Said.Endpoint, Device: d.oven.id,
-		Enrollment: string(d.ovens.enrollment), Key: d.ovens.key.Of(string(d.oven.id)).Base64(), Transport: d.recorded,
-		OnCommand: d.oven.obey, PollEvery: time.Second, Log: slog.New(slog.DiscardHandler)})
+	client, stop, err := d.sending(ctx, device.Config{Device: d.oven.id, Enrollment: string(d.ovens.enrollment),
+		Key: d.ovens.key.Of(string(d.oven.id)).Base64(), Transport: d.recorded, OnCommand: d.oven.obey,
+		PollEvery: time.Second})
 	if err != nil {
 		return a, err
 	}
-	running, stop := context.WithCancel(ctx)
-	var sending sync.WaitGroup
-	sending.Go(func() { _ = client.Run(running) }) // it returns nil
-	defer func() {
-		stop()
-		sending.Wait()
-		err = errors.Join(err, client.Close())
-	}()
+	defer setup.Closing(&err, stop)
 	steps := int64(0)
 	err = await(ctx, d.Screen, ovenEvery, func(context.Context) (s waitState, err error) {
 		was := a

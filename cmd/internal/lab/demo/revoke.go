@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/setup"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )
@@ -38,8 +39,8 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 	heard := &refusals{next: d.recorded}
 	denied := make(chan error, 1)
 	enrollment, key := d.credential(m)
-	client, err := device.Open(device.Config{Endpoint: d.Said.Endpoint, Device: m.ID, Enrollment: string(enrollment),
-		Key: key, Transport: heard,
+	client, stop, err := d.sending(ctx, device.Config{Device: m.ID, Enrollment: string(enrollment), Key: key,
+		Transport: heard,
 		OnReport: func(r device.Report) {
 			if r.Reason != device.Denied {
 				return
@@ -48,18 +49,11 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 			case denied <- r.Err:
 			default: // reported before
 			}
-		}, Log: slog.New(slog.DiscardHandler)})
+		}})
 	if err != nil {
 		return r, err
 	}
-	running, stop := context.WithCancel(ctx)
-	var sending sync.WaitGroup
-	sending.Go(func() { _ = client.Run(running) }) // it returns nil
-	defer func() {
-		stop()
-		sending.Wait()
-		err = errors.Join(err, client.Close())
-	}()
+	defer setup.Closing(&err, stop)
 	if err := writeOnce(ctx, client); err != nil {
 		return r, fmt.Errorf("before it was revoked, %s could not write: %w", m.ID, err)
 	}
@@ -67,6 +61,22 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 		return r, err
 	}
 	return r, d.refuse(ctx, client, heard, denied, &r)
+}
+
+// sending opens a device, which sends until it is stopped.
+func (d *Demo) sending(ctx context.Context, c device.Config) (client *device.Client, stop func() error, err error) {
+	c.Endpoint, c.Log = d.Said.Endpoint, slog.New(slog.DiscardHandler)
+	if client, err = device.Open(c); err != nil {
+		return nil, nil, err
+	}
+	running, cancel := context.WithCancel(ctx)
+	var sending sync.WaitGroup
+	sending.Go(func() { _ = client.Run(running) }) // it returns nil
+	return client, func() error {
+		cancel()
+		sending.Wait()
+		return client.Close()
+	}, nil
 }
 
 // awaitStored waits until n readings are stored.
