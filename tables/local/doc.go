@@ -22,8 +22,8 @@
 // These requests are refused with 501 NotImplemented and a message that names the
 // operation: user delegation SAS of blobs; Microsoft Entra (Bearer) tokens and anonymous reads;
 // the secondary endpoint, except for its statistics; page blobs, and sealing append
-// blobs; static websites and soft delete; leases, snapshots, versions, tags, tiers,
-// copies, batches and queries of blobs; blobs and blocks copied from a URL;
+// blobs; static websites and soft delete; leases, snapshots, versions, tags, tiers and
+// queries of blobs; copies from other accounts, and blobs and blocks copied from a URL;
 // customer-provided encryption keys; structured (checksummed) bodies; functions in
 // $filter; $metadata and the service document of tables. Atom is refused with 415, as
 // Azure does today.
