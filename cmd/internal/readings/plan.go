@@ -79,9 +79,6 @@ func surveyOf(in *source, c Columns) (*survey, error) {
 	s := &survey{options: c, shape: in.shape, bySensor: map[string]*column{}, nested: map[role]*times.Guess{},
 		homes: map[string]string{}, roles: roles{sensor: nil, value: -1, text: -1, key: -1}}
 	s.grow(in)
-	if err := s.long(&s.roles); err != nil {
-		return nil, err
-	}
 	for {
 		rec, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -96,6 +93,11 @@ func surveyOf(in *source, c Columns) (*survey, error) {
 		}
 		if s.rows++; len(s.columns) < len(in.columns()) {
 			s.grow(in)
+		}
+		if s.rows == 1 {
+			if err := s.long(&s.roles); err != nil {
+				return nil, err
+			}
 		}
 		if err := s.add(rec); err != nil {
 			return nil, err
@@ -142,7 +144,7 @@ func (s *survey) add(rec tabular.Record) error {
 			c.typed = c.typed || cell.Kind != '"'
 			_, ignored := s.shape.ignored[c.name]
 			if !ignored && (mayBeTime(c.name) || slices.Contains(s.options.Time, c.name) || s.shape.time == c.name ||
-				numeralOf(cell.Text) == numeral{} && (isTime(cell.Text) || times.IsClock(cell.Text))) {
+				numeralOf(cell.Text) == numeral{} && (times.IsTime(cell.Text) || times.IsClock(cell.Text))) {
 				c.guess = s.newGuess()
 			}
 		}
@@ -189,12 +191,6 @@ func (s *survey) measured(rec tabular.Record, field string) error {
 	}
 	s.homes[field] = rec[i].Text
 	return nil
-}
-
-func isTime(text string) bool {
-	g := times.NewGuess(times.Terms{})
-	g.Add(text)
-	return len(g.Found()) > 0
 }
 
 // sensorOf returns the name of the sensor of a line of the long form.

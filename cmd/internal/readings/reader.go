@@ -113,21 +113,33 @@ func seekable(r io.Reader) (io.ReadSeeker, func() error, error) {
 
 // rewind begins to read the file.
 func (r *Reader) rewind() error {
+	form := shape{}
 	if r.in != nil {
+		form = r.in.shape
 		if err := r.in.Close(); err != nil {
 			return err
 		}
 	}
-	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
-		return err
+	in, err := r.open()
+	if err == nil && r.in == nil {
+		form = firstShape(in)
+		if err = in.Close(); err == nil {
+			in, err = r.open()
+		}
 	}
-	file := r.options.File
-	file.Readings = true
-	in, err := tabular.Open(r.file, file)
 	if err == nil {
-		r.in = newSource(in)
+		r.in = newSource(in, form)
 	}
 	return err
+}
+
+func (r *Reader) open() (*tabular.Reader, error) {
+	file := r.options.File
+	file.Readings = true
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return tabular.Open(r.file, file)
 }
 
 // Close frees what the reader holds. The file stays open.

@@ -128,37 +128,22 @@ type source struct {
 	names []string
 	index map[string]int
 	ahead []tabular.Record // of ThingsBoard
-	first tabular.Record   // read ahead to find the shape
-	err   error
-	early []invalid // lines before it
-	line  int       // of it
 }
 
-// An invalid line is no record.
-type invalid struct {
-	line int
-	err  error
-}
-
-// mostEarly bounds the invalid lines before the first record.
-const mostEarly = 1000
-
-func newSource(in *tabular.Reader) *source {
-	s := &source{Reader: in, index: map[string]int{}}
+// firstShape recognizes the form of a file by its first record.
+func firstShape(in *tabular.Reader) shape {
 	for {
-		s.first, s.err = in.Next()
-		s.line = in.Line
-		if _, wrong := errors.AsType[*tabular.LineError](s.err); !wrong || len(in.Names) > 0 || len(s.early) == mostEarly {
-			break
+		first, err := in.Next()
+		if _, wrong := errors.AsType[*tabular.LineError](err); !wrong || len(in.Names) > 0 {
+			return shapeOf(in, first)
 		}
-		s.early = append(s.early, invalid{s.line, s.err})
 	}
-	if s.shape = shapeOf(in, s.first); s.shape.form == thingsBoard {
+}
+
+func newSource(in *tabular.Reader, form shape) *source {
+	s := &source{Reader: in, shape: form, index: map[string]int{}}
+	if form.form == thingsBoard {
 		s.names = []string{"sensor", "ts", "value"}
-		s.ahead, s.err = s.points(s.first)
-		s.first = nil
-	} else if s.first != nil && !s.plain() {
-		s.first, s.err = s.shaped(s.first)
 	}
 	return s
 }
@@ -177,19 +162,9 @@ func (s *source) columns() []string {
 }
 
 func (s *source) next() (r tabular.Record, err error) {
-	if len(s.early) > 0 {
-		s.Line, err = s.early[0].line, s.early[0].err
-		s.early = s.early[1:]
-		return nil, err
-	}
-	s.Line = max(s.Line, s.line)
 	if len(s.ahead) > 0 {
 		r, s.ahead = s.ahead[0], s.ahead[1:]
 		return r, nil
-	}
-	if r, err = s.first, s.err; r != nil || err != nil {
-		s.first, s.err = nil, nil
-		return r, err
 	}
 	r, err = s.Reader.Next()
 	switch {

@@ -271,12 +271,7 @@ func isNumber(text string) bool {
 }
 
 func isTime(text string) bool {
-	if len(text) < 6 || isNumber(text) {
-		return false
-	}
-	g := times.NewGuess(times.Terms{})
-	g.Add(text)
-	return len(g.Found()) > 0
+	return len(text) >= 6 && !isNumber(text) && times.IsTime(text)
 }
 
 func (t *table) next() (Record, error) {

@@ -44,6 +44,13 @@ func NewGuess(t Terms, formats ...Format) *Guess {
 	return g
 }
 
+// IsTime reports whether a text is a time in some format.
+func IsTime(text string) bool {
+	g := NewGuess(Terms{})
+	g.Add(text)
+	return len(g.Found()) > 0
+}
+
 // enough is how many values decide that a format which reads none of them is tried no more.
 const enough = 100
 
