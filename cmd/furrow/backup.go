@@ -94,16 +94,13 @@ func ownFiles() []string { return []string{setup.MasterFile, setup.TLSFolder} }
 
 // openBackup has storage write a backup: by the server of the directory or, if there is none, in this process.
 func openBackup(c *cli.Context) (io.ReadCloser, error) {
-	s, err := openStorage(c)
-	if dir := storageDirectory(c); errors.Is(err, setup.ErrNotServed) && dir != "" {
-		return openUnserved(c, dir)
-	}
+	s, opened, err := openEmbedded(c)
 	if err != nil {
 		return nil, err
 	}
-	if s.Account.Blob == "" || s.Account.Key == "" {
-		return nil, errors.New("a backup needs the key and the Blob endpoint of embedded storage: name its directory, or " +
-			"its connection string")
+	if opened != nil {
+		from := streamBackup(c.Context, opened)
+		return readCloser{from, func() error { return errors.Join(from.Close(), opened.Close()) }}, nil
 	}
 	from, err := local.FetchBackup(c.Context, s.HTTP, s.Account.Name, s.Account.Key, s.Account.Blob)
 	if err != nil {
@@ -111,23 +108,6 @@ func openBackup(c *cli.Context) (io.ReadCloser, error) {
 	}
 	return from, nil
 }
-
-// openUnserved opens a storage directory that no process serves.
-func openUnserved(c *cli.Context, dir string) (io.ReadCloser, error) {
-	server, err := openDirectory(c, dir)
-	if err != nil {
-		return nil, err
-	}
-	return &unserved{streamBackup(c.Context, server), server}, nil
-}
-
-// An unserved directory is open for its backup alone.
-type unserved struct {
-	io.ReadCloser
-	server *local.Server
-}
-
-func (u *unserved) Close() error { return errors.Join(u.ReadCloser.Close(), u.server.Close()) }
 
 // streamBackup returns the backup of a server in this process. Closing it waits until the server has stopped writing.
 func streamBackup(ctx context.Context, s *local.Server) io.ReadCloser {
@@ -137,16 +117,17 @@ func streamBackup(ctx context.Context, s *local.Server) io.ReadCloser {
 		defer close(ended)
 		w.CloseWithError(s.Backup(ctx, w)) // nil is the end
 	}()
-	return &stream{r, ended}
+	return readCloser{r, func() error {
+		err := r.Close()
+		<-ended
+		return err
+	}}
 }
 
-type stream struct {
-	*io.PipeReader
-	ended chan struct{}
+// A readCloser is a reader with a function that closes it.
+type readCloser struct {
+	io.Reader
+	close func() error
 }
 
-func (s *stream) Close() error {
-	err := s.PipeReader.Close()
-	<-s.ended
-	return err
-}
+func (r readCloser) Close() error { return r.close() }

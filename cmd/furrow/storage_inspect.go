@@ -105,16 +105,13 @@ func inspect(c *cli.Context) (found local.Inspection, err error) {
 			return found, err
 		}
 	}
-	s, err := openStorage(c)
-	if dir := storageDirectory(c); errors.Is(err, setup.ErrNotServed) && dir != "" {
-		return inspectUnserved(c, dir)
-	}
+	s, opened, err := openEmbedded(c)
 	if err != nil {
 		return found, err
 	}
-	if s.Account.Blob == "" || s.Account.Key == "" {
-		return found, errors.New("this needs the key and the Blob endpoint of embedded storage: name its directory, or its " +
-			"connection string")
+	if opened != nil {
+		defer setup.Closing(&err, opened.Close)
+		return opened.Inspect(c.Context)
 	}
 	found, err = local.FetchInspection(c.Context, s.HTTP, s.Account.Name, s.Account.Key, s.Account.Blob)
 	if err != nil {
@@ -123,13 +120,18 @@ func inspect(c *cli.Context) (found local.Inspection, err error) {
 	return found, nil
 }
 
-func inspectUnserved(c *cli.Context, dir string) (found local.Inspection, err error) {
-	server, err := openDirectory(c, dir)
-	if err != nil {
-		return found, err
+// openEmbedded returns clients of the process that serves embedded storage. A directory that none serves is opened.
+func openEmbedded(c *cli.Context) (s *stores, opened *local.Server, err error) {
+	s, err = openStorage(c)
+	if dir := storageDirectory(c); errors.Is(err, setup.ErrNotServed) && dir != "" {
+		opened, err = openDirectory(c, dir)
+		return nil, opened, err
 	}
-	defer setup.Closing(&err, server.Close)
-	return server.Inspect(c.Context)
+	if err == nil && (s.Account.Blob == "" || s.Account.Key == "") {
+		err = errors.New("this needs the key and the Blob endpoint of embedded storage: name its directory, or its " +
+			"connection string")
+	}
+	return s, nil, err
 }
 
 // openDirectory opens a storage directory that no process serves.
