@@ -8,7 +8,6 @@ import (
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/model"
 )
 
 // An Activity is the answer of /v1/activity.
@@ -63,7 +62,7 @@ func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts [
 	return a, acts, nil
 }
 
-func (a *API) readActivity(r *http.Request, p Params) (Activity, model.Read, error) {
+func (a *API) readActivity(r *http.Request, p Params) (Activity, error) {
 	activity, _, err := ReadActs(r.Context(), a.activity, p)
-	return activity, model.Read{}, err
+	return activity, err
 }

@@ -51,34 +51,31 @@ func (a *API) Routes() []Route {
 	m := a.model
 	return append(a.commandRoutes(), []Route{
 		// An open map asks for these all the time. They cost nothing themselves: the poller reads for all.
-		{"/v1/map", MapParams(), data(func(r *http.Request, p Params) (model.Map, model.Read, error) {
+		{"/v1/map", MapParams(), data(func(r *http.Request, p Params) (model.Map, error) {
 			return m.Maps.Map(r.Context(), p.Map())
 		})},
 		{"/v1/stream", MapParams(), a.stream},
-		{"/v1/overview", FilterParams(), data(func(r *http.Request, p Params) (o model.Overview, _ model.Read, err error) {
-			o, err = m.Maps.Overview(r.Context(), p.Filter)
-			return o, model.Read{}, err
+		{"/v1/overview", FilterParams(), data(func(r *http.Request, p Params) (model.Overview, error) {
+			return m.Maps.Overview(r.Context(), p.Filter)
 		})},
 		// Eight per thousand devices, shared for five minutes; at most about 120, and 22 for each tenant.
-		{"/v1/outliers", OutlierParams(), data(func(r *http.Request, p Params) (model.OutlierList, model.Read, error) {
+		{"/v1/outliers", OutlierParams(), data(func(r *http.Request, p Params) (model.OutlierList, error) {
 			return m.Outliers.List(r.Context(), p.Outliers())
 		})},
-		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
+		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, error) {
 			return m.Sensors.List(r.Context(), p.Tenant)
 		})},
 		{"/v1/devices", append(ListParams(), "format"), a.devices},
 		// About ten operations, shared by all requests within a few seconds.
 		{"/v1/devices/{id}", nil, named(DeviceID, func(r *http.Request, id string, _ Params) (model.DeviceAnswer, error) {
-			a, _, err := m.Devices.Device(r.Context(), id)
-			return a, err
+			return m.Devices.Device(r.Context(), id)
 		})},
 		// One operation every three seconds while it is open.
 		{"/v1/devices/{id}/stream", nil, a.streamDevice},
 		// One operation per day and per thousand points.
 		{"/v1/devices/{id}/series", SeriesParams(),
 			named(DeviceID, func(r *http.Request, id string, p Params) (model.Series, error) {
-				s, _, err := m.Charts.Series(r.Context(), p.Series(id, time.Now()))
-				return s, err
+				return m.Charts.Series(r.Context(), p.Series(id, time.Now()))
 			})},
 		// One operation per thousand rows.
 		{"/v1/devices/{id}/readings", ReadingsParams(), a.export(a.readings)},
@@ -92,23 +89,23 @@ func (a *API) Routes() []Route {
 		{"/v1/reports", ReportParams(), a.export(a.reports)},
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
 		// the fleet one or two. Shared for five minutes.
-		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
+		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, error) {
 			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
-				return cost.Costs{}, model.Read{}, err
+				return cost.Costs{}, err
 			}
 			return m.Costs.OfMonth(r.Context(), p.Costs(time.Now()))
 		})},
 		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
 		// Shared for five minutes.
-		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, model.Read, error) {
+		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, error) {
 			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
-				return model.Retention{}, model.Read{}, err
+				return model.Retention{}, err
 			}
 			return m.Retentions.OfTenant(r.Context(), p.Tenant)
 		})},
 		// About nine operations per table, one per thousand of its files, and two per thousand files and days of the answer.
 		// Shared for half a minute.
-		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, model.Read, error) {
+		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, error) {
 			return m.Archives.OfTenant(r.Context(), p.Archive())
 		})},
 		// One operation per thousand files of the table.
@@ -119,28 +116,26 @@ func (a *API) Routes() []Route {
 		// One operation.
 		{"/v1/archive/file", []string{"path"}, a.archiveFile},
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
-		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, model.Read, error) {
+		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, error) {
 			return m.Verified.Completeness(r.Context(), p.Completeness(time.Now()))
 		})},
 		// About five operations per pipeline.
-		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
+		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, error) {
 			return m.Pipelines.All(r.Context())
 		})},
 		// At most three operations per tenant.
-		{"/v1/tenants", TenantsParams(), data(func(r *http.Request, p Params) (model.TenantsAnswer, model.Read, error) {
+		{"/v1/tenants", TenantsParams(), data(func(r *http.Request, p Params) (model.TenantsAnswer, error) {
 			return m.Tenants.List(r.Context(), p.After, p.Limit)
 		})},
 		// At most about forty operations.
 		{"/v1/tenants/{tenant}/day", DayParams(),
 			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Series, error) {
-				s, _, err := m.Charts.Day(r.Context(), p.DayOf(tenant, time.Now()))
-				return s, err
+				return m.Charts.Day(r.Context(), p.DayOf(tenant, time.Now()))
 			})},
 		// About four operations for each partition of the fleet and at most 150 besides, shared for up to five minutes.
 		{"/v1/tenants/{tenant}/summary", SummaryParams(),
 			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Summary, error) {
-				s, _, err := m.Reports.Summary(r.Context(), p.Summary(tenant, time.Now()))
-				return s, err
+				return m.Reports.Summary(r.Context(), p.Summary(tenant, time.Now()))
 			})},
 		// None for incidents that are not closed: the poller reads for all. Otherwise two per month of deployment, and one
 		// per thousand rows.
@@ -158,11 +153,14 @@ func (a *API) Routes() []Route {
 }
 
 // data returns a handler that writes what read returns as JSON.
-func data[T any](read func(*http.Request, Params) (T, model.Read, error)) Handler {
+func data[T any](read func(*http.Request, Params) (T, error)) Handler {
 	return func(w http.ResponseWriter, r *http.Request, p Params) error {
-		v, _, err := read(r, p)
+		v, err := read(r, p)
 		if err != nil {
 			return err
+		}
+		if counted, is := any(&v).(interface{ SetOperations(int) }); is {
+			counted.SetOperations(model.ReadOf(r.Context()).Operations())
 		}
 		return writeJSON(w, r, v)
 	}
@@ -172,12 +170,12 @@ func data[T any](read func(*http.Request, Params) (T, model.Read, error)) Handle
 func named[T any](
 	name func(*http.Request) (string, error), read func(*http.Request, string, Params) (T, error),
 ) Handler {
-	return data(func(r *http.Request, p Params) (v T, _ model.Read, err error) {
+	return data(func(r *http.Request, p Params) (v T, err error) {
 		id, err := name(r)
 		if err == nil {
 			v, err = read(r, id, p)
 		}
-		return v, model.Read{}, err
+		return v, err
 	})
 }
 

@@ -41,6 +41,7 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 				return err
 			}
 		}
+		answer.Extent.SetOperations(model.ReadOf(ctx).Operations())
 		if err := to.End(); err != nil {
 			return err
 		}
@@ -61,12 +62,10 @@ func (a *API) devices(w http.ResponseWriter, r *http.Request, p Params) error {
 		return badRequest(fmt.Sprintf("In JSON, limit must be a whole number from 1 to %d; other formats take more.",
 			model.MaxListed))
 	}
-	list, _, err := a.model.Lists.Devices(r.Context(), p.ListQuery)
-	if err != nil {
-		return err
-	}
 	w.Header().Add("Vary", "Accept")
-	return writeJSON(w, r, list)
+	return data(func(r *http.Request, p Params) (model.DeviceList, error) {
+		return a.model.Lists.Devices(r.Context(), p.ListQuery)
+	})(w, r, p)
 }
 
 func (a *API) readings(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {

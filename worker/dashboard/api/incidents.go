@@ -29,10 +29,10 @@ func IncidentID(r *http.Request) (schema.IncidentID, error) {
 	return id, nil
 }
 
-func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, read model.Read, err error) {
+func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, err error) {
 	id, err := IncidentID(r)
 	if err != nil {
-		return answer, read, err
+		return answer, err
 	}
 	return a.model.Incidents.Incident(r.Context(), id)
 }
@@ -42,7 +42,7 @@ const MaxNote = 1000
 
 // note returns the handler of an act on an incident. It answers with what the incident is then.
 func (a *API) note(what string) Handler {
-	return func(w http.ResponseWriter, r *http.Request, _ Params) error {
+	return func(w http.ResponseWriter, r *http.Request, p Params) error {
 		person := PersonOf(r.Context())
 		if err := person.May(schema.Operator); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (a *API) note(what string) Handler {
 		if err != nil {
 			return err
 		}
-		i, _, err := a.model.Incidents.Now(r.Context(), id)
+		i, err := a.model.Incidents.Now(r.Context(), id)
 		if err != nil {
 			return err
 		}
@@ -71,11 +71,7 @@ func (a *API) note(what string) Handler {
 		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 			return err
 		}
-		answer, _, err := a.model.Incidents.Incident(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		return writeJSON(w, r, answer)
+		return data(a.incident)(w, r, p)
 	}
 }
 

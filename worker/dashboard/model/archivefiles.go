@@ -42,8 +42,7 @@ type ArchiveFile struct {
 
 // Files returns the files of a table, as far as ctx may see it. Files that left the table are not among them.
 func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, error) {
-	read, err := ar.accounts.current(ctx)
-	if err != nil {
+	if err := ar.accounts.current(ctx); err != nil {
 		return Export{}, err
 	}
 	tenant := scoped(ctx, q.Tenant)
@@ -55,12 +54,12 @@ func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, err
 	}
 	cursor, after := ar.accounts.cursorFor("archive files", within(ctx), q.Asked), ""
 	if q.After != "" {
+		var err error
 		if after, err = cursor.place(q.After); err != nil {
 			return Export{}, err
 		}
 	}
-	out := &ArchiveFiles{Bounds: Bounds{q.From, q.To, q.Limit}, Rows: []ArchiveFile{},
-		Extent: Extent{Operations: read.Operations}}
+	out := &ArchiveFiles{Bounds: Bounds{q.From, q.To, q.Limit}, Rows: []ArchiveFile{}}
 	if q.From == nil || q.To == nil {
 		out.From, out.To = nil, nil
 	}

@@ -29,7 +29,7 @@ type Extent struct {
 	Next string `json:"next,omitempty"`
 	// rows that were left out: in an unknown format, or refused by their model
 	Unreadable int64 `json:"unreadable,omitempty"`
-	Operations int   `json:"operations"` // storage operations that the answer took
+	Counted
 
 	full  bool
 	until time.Time
@@ -43,6 +43,15 @@ func (e *Extent) End() { e.full = true }
 
 // Ends reports whether the answer is to end.
 func (e *Extent) Ends() bool { return e.full || !e.until.IsZero() && time.Now().After(e.until) }
+
+// Counted is part of answers that tell what reading them took.
+type Counted struct {
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
+}
+
+// SetOperations notes what an answer took.
+func (c *Counted) SetOperations(n int) { c.Operations = n }
 
 // Limits of an answer. Where there is more, it ends with a cursor.
 const (

@@ -33,12 +33,12 @@ type Gaps struct {
 
 // Gaps returns the gaps in the numbers of a device's readings, from all rows of the span.
 func (dr *DeviceRows) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
-	o, read, err := dr.devices.owners.holder(ctx, q.Device)
+	o, err := dr.devices.owners.holder(ctx, q.Device)
 	if err != nil {
 		return Export{}, err
 	}
-	out := &Gaps{Device: q.Device, Sequence: dr.accounts.sensorsOf(o.member).Sequence, Rows: []answers.GapDay{},
-		Extent: Extent{Operations: read.Operations}}
+	out := &Gaps{Device: q.Device, Sequence: dr.accounts.sensorsOf(o.member).Sequence,
+		Rows: []answers.GapDay{}}
 	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
 	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.GapDay{},
 		Rows: dr.gapDays(ctx, o.member, q, &out.Extent)}, nil
@@ -60,13 +60,12 @@ const (
 
 // RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages, and none
 // if no model names a sequence number and the reading that a pipeline folded last has none in its row key.
-func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
-	o, first, err := dr.devices.owners.holder(ctx, id)
+func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, error) {
+	o, err := dr.devices.owners.holder(ctx, id)
 	if err != nil {
-		return RecentGaps{}, first, err
+		return RecentGaps{}, err
 	}
-	d, known, err := dr.devices.device(ctx, o.member)
-	first = first.And(known)
+	d, err := dr.devices.device(ctx, o.member)
 	means := dr.accounts.sensorsOf(o.member)
 	numbered := means.Sequence != "" || slices.ContainsFunc(d.tracks, func(t tracked) bool {
 		key, err := schema.ParseRowKey(t.Checkpoint)
@@ -74,11 +73,10 @@ func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, Re
 		return err == nil && has
 	})
 	if err != nil || !numbered {
-		return RecentGaps{}, first, err
+		return RecentGaps{}, err
 	}
-	found, read, err := dr.recent.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
+	return dr.recent.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
 		func(ctx context.Context) (RecentGaps, error) { return dr.recentGaps(ctx, o.member, means) })
-	return found, first.And(read), err
 }
 
 func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fold.Sensors) (RecentGaps, error) {
@@ -113,8 +111,7 @@ func (dr *DeviceRows) gapDays(
 ) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		rows := new(atomic.Int64)
-		ctx, end := out.metered(ctx, rows)
-		defer end()
+		defer func() { out.RowsRead = rows.Load() }()
 		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), q)
 		ask.Rows = rows
 		for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {

@@ -68,11 +68,8 @@ const maxIncidentReads = 100
 // List returns incidents, the newest first. Those that are not closed take no storage operations of their own.
 // Closed ones are read from storage, one tenant after the other.
 func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, error) {
-	read, err := is.accounts.current(ctx)
-	if err != nil {
-		return Export{}, err
-	}
-	if q.Tenant, err = is.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	var err error
+	if q.Tenant, err = is.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
 	cursor, after := is.accounts.cursorFor("incidents", within(ctx), q.Asked), ""
@@ -81,8 +78,7 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 			return Export{}, err
 		}
 	}
-	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{},
-		Extent: Extent{Operations: read.Operations}}
+	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{}}
 	out.From, out.To = q.From, q.To
 	all := is.openOnes(&q, after, &out.Extent)
 	if q.closed() {
@@ -113,22 +109,19 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 }
 
 // ListPart returns a part of an answer as a whole.
-func (is *IncidentAnswers) ListPart(ctx context.Context, q IncidentQuery) (Incidents, Read, error) {
-	read := Read{At: time.Now(), Cached: true}
+func (is *IncidentAnswers) ListPart(ctx context.Context, q IncidentQuery) (Incidents, error) {
 	answer, err := is.List(ctx, q)
 	if err != nil {
-		return Incidents{}, read, err
+		return Incidents{}, err
 	}
 	rows := []answers.Incident{}
 	for row, err := range answer.Rows {
 		if err != nil {
-			return Incidents{}, read, err
+			return Incidents{}, err
 		}
 		rows = append(rows, row.(answers.Incident))
 	}
-	out := Incidents{*answer.Bounds, rows, *answer.Extent}
-	read.Operations, read.Cached = out.Operations, !q.closed()
-	return out, read, nil
+	return Incidents{*answer.Bounds, rows, *answer.Extent}, nil
 }
 
 // placeOf is where an incident is among those of an answer: by tenant, and then the newest first.
@@ -167,9 +160,7 @@ func (is *IncidentAnswers) storedOnes(
 		ask.Span = spanOf(*q.From, *q.To)
 	}
 	return func(yield func(query.Incident, error) bool) {
-		ctx, meter := metered(ctx)
-		before := out.Operations
-		defer func() { out.Operations = before + int(meter.Load()) }()
+		before := ReadOf(ctx).Operations()
 		for _, t := range is.tenantsOf(q) {
 			if after != "" && t.Key() < tenant.Key() {
 				continue
@@ -182,7 +173,7 @@ func (is *IncidentAnswers) storedOnes(
 				if out.RowsRead++; !yield(i, err) || err != nil {
 					return
 				}
-				if meter.Load() > maxIncidentReads {
+				if ReadOf(ctx).Operations()-before > maxIncidentReads {
 					out.Next = "more"
 					return
 				}

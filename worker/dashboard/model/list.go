@@ -44,23 +44,12 @@ type Lists struct {
 
 // Devices returns a page of a list of devices. Over all pages, each device that exists throughout and keeps its
 // place in the order comes once.
-func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, error) {
-	read, err := ls.accounts.current(ctx)
-	if err != nil {
-		return DeviceList{}, read, err
+func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, error) {
+	var err error
+	if q.Filter, err = ls.decider.ready(ctx, q.Filter, q.Sensor); err != nil {
+		return DeviceList{}, err
 	}
-	if q.Tenant, err = ls.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return DeviceList{}, read, err
-	}
-	if err := ls.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
-		return DeviceList{}, read, ofParam("sensor", err)
-	}
-	if q.Filter, err = ls.decider.decide(ctx, q.Filter); err != nil {
-		return DeviceList{}, read, err
-	}
-	list, err := ls.list(q)
-	list.Operations = read.Operations
-	return list, read, err
+	return ls.list(q)
 }
 
 func (ls *Lists) list(q ListQuery) (DeviceList, error) {

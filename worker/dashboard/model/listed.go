@@ -18,12 +18,12 @@ const listedAtOnce = 5_000
 func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 	limit := q.Limit
 	q.Limit = min(limit, listedAtOnce)
-	list, read, err := ls.Devices(ctx, q)
+	list, err := ls.Devices(ctx, q)
 	if err != nil {
 		return Export{}, err
 	}
 	q.Tenant, q.Sensor = scoped(ctx, q.Tenant), list.Sensor
-	out := &Extent{Operations: read.Operations}
+	out := &Extent{}
 	rows := func(yield func(any, error) bool) {
 		for err == nil {
 			for _, row := range list.Devices {

@@ -55,7 +55,7 @@ type Readings struct {
 // Readings returns rows that a device has written, as the pipelines understand them. Over all parts, each row of the
 // span that exists throughout comes once.
 func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
-	o, read, err := dr.devices.owners.holder(ctx, q.Device)
+	o, err := dr.devices.owners.holder(ctx, q.Device)
 	if err != nil {
 		return Export{}, err
 	}
@@ -76,8 +76,7 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 			return Export{}, err
 		}
 	}
-	out := &Readings{Device: q.Device, Rows: []answers.Reading{},
-		Extent: Extent{Operations: read.Operations}}
+	out := &Readings{Device: q.Device, Rows: []answers.Reading{}}
 	if out.Limit = cmp.Or(q.Newest, q.Limit); q.Newest == 0 {
 		from, to := ask.Span.From.Time(), ask.Span.To.Time()
 		out.From, out.To = &from, &to
@@ -121,8 +120,7 @@ type measuring struct {
 }
 
 func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := m.out.metered(ctx, m.rowsRead)
-	defer end()
+	defer func() { m.out.RowsRead = m.rowsRead.Load() }()
 	last, n := query.Reading{}, 0
 	for r, err := range m.read(ctx) {
 		if err != nil {

@@ -81,7 +81,7 @@ type reportPlace struct {
 
 // List returns reports. Over all parts, each comes once.
 func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, error) {
-	read, err := rs.accounts.current(ctx)
+	err := rs.accounts.current(ctx)
 	if err != nil {
 		return Export{}, err
 	}
@@ -106,7 +106,7 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
 	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
-		Rows: []answers.Report{}, Extent: Extent{Operations: read.Operations}}
+		Rows: []answers.Report{}}
 	w.out = &out.Extent
 	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Row: answers.Report{},
 		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
@@ -142,8 +142,7 @@ func (w *reporting) resume() error {
 
 // rows yields the reports of one tenant after the other.
 func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := w.out.metered(ctx, w.ask.Rows)
-	defer end()
+	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
 	for r, err := range query.Readable(w.all(ctx, w.reader.reportedTenants(ctx, w.q.Tenant)), &skipped) {

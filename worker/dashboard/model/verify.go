@@ -38,19 +38,16 @@ type Verified struct {
 }
 
 // Completeness returns what samples have counted in a month, as far as ctx may see it.
-func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Completeness, Read, error) {
-	read, err := vs.accounts.current(ctx)
-	if err != nil {
-		return Completeness{}, read, err
-	}
-	if q.Tenant, err = vs.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return Completeness{}, read, err
+func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Completeness, error) {
+	var err error
+	if q.Tenant, err = vs.accounts.tenantFor(ctx, q.Tenant); err != nil {
+		return Completeness{}, err
 	}
 	from, to := query.MonthDays(q.Month, time.Now())
 	ask := func(ctx context.Context) (verified, error) { return vs.read(ctx, from, to) }
-	found, read, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
+	found, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
 	if err != nil {
-		return Completeness{}, read, err
+		return Completeness{}, err
 	}
 	out := Completeness{Tenant: q.Tenant, Verifies: vs.accounts.Configured().Verifies(), From: from.String(),
 		To: to.String(), Differ: []VerifyDiffers{}}
@@ -58,7 +55,7 @@ func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Comp
 		out.newest(state)
 	}
 	out.Tenants, out.Days = sumsOf(found.rows, q.Tenant)
-	return out, read, nil
+	return out, nil
 }
 
 // read reads the counts of all accounts.

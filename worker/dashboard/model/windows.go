@@ -56,11 +56,8 @@ const (
 // Windows returns what devices have measured, by windows of time. Over all parts, each window comes once, of devices
 // that are selected throughout.
 func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) {
-	read, err := fr.accounts.current(ctx)
-	if err != nil {
-		return Export{}, err
-	}
-	if q.Tenant, err = fr.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	var err error
+	if q.Tenant, err = fr.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
 	if err := fr.sensors.checkMeasured(q); err != nil {
@@ -89,16 +86,15 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 		return Export{}, err
 	}
 	apart := int(pageRows * time.Duration(w.ask.Window) / (24 * time.Hour))
-	selecting, meter := metered(ctx)
-	if w.homes, err = fr.selectedHomes(selecting, q, apart, true); err != nil {
+	if w.homes, err = fr.selectedHomes(ctx, q, apart, true); err != nil {
 		return Export{}, err
 	}
-	if err := w.fit(selecting); err != nil {
+	if err := w.fit(ctx); err != nil {
 		return Export{}, err
 	}
 	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit}, Rows: []answers.SensorWindows{},
-		Extent: Extent{Operations: read.Operations + int(meter.Load())}}
+	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
+		Rows: []answers.SensorWindows{}}
 	w.out = &out.Extent
 	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out },
 		Row: answers.SensorWindows{}, Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
@@ -193,8 +189,7 @@ func (w *windowed) checkSize() error {
 
 // rows yields the rest of the day on which the part before has ended, and then the other days.
 func (w *windowed) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := w.out.metered(ctx, w.ask.Rows)
-	defer end()
+	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
 	rest := w.ask
 	if w.after.Device != "" {
 		day := schema.DayOf(w.after.Start)

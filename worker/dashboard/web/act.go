@@ -13,7 +13,6 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 )
 
 // An ActPage says what an act will do. After it is confirmed, the page says what was done.
@@ -105,12 +104,11 @@ func (s *Site) confirm(a act) api.Handler {
 		if err != nil {
 			return err
 		}
-		began := time.Now()
 		one.page.Once = newOnce()
 		if err := one.plan(r.Context(), &one.page); err != nil {
 			return err
 		}
-		s.showAct(w, r, http.StatusOK, one, began)
+		s.showAct(w, r, http.StatusOK, one)
 		return nil
 	}
 }
@@ -136,7 +134,6 @@ func (s *Site) perform(a act) api.Handler {
 		if err != nil {
 			return err
 		}
-		began := time.Now()
 		once := r.PostForm.Get(OnceField)
 		if once == "" {
 			return api.NewProblem(api.BadRequest, "Invalid request", "Open the page of this act, and confirm it there.")
@@ -152,16 +149,16 @@ func (s *Site) perform(a act) api.Handler {
 		case <-time.After(actPatience):
 			one.page.Did = []string{"It is still under way. The activity page will have its outcome."}
 			one.page.Done = true
-			s.showAct(w, r, http.StatusAccepted, one, began)
+			s.showAct(w, r, http.StatusAccepted, one)
 			return nil
 		}
-		return s.showDone(w, r, one, done, first, began)
+		return s.showDone(w, r, one, done, first)
 	}
 }
 
 // showDone answers with what an act did.
 func (s *Site) showDone(
-	w http.ResponseWriter, r *http.Request, one prepared, done *performed, first bool, began time.Time,
+	w http.ResponseWriter, r *http.Request, one prepared, done *performed, first bool,
 ) error {
 	if r.Context().Err() != nil {
 		return r.Context().Err()
@@ -181,14 +178,14 @@ func (s *Site) showDone(
 		status, page.Problem = http.StatusServiceUnavailable, done.err.Error()
 		s.c.Log.Warn("act failed", "path", r.URL.Path, "error", done.err)
 	}
-	s.showAct(w, r, status, one, began)
+	s.showAct(w, r, status, one)
 	return nil
 }
 
-func (s *Site) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared, began time.Time) {
+func (s *Site) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared) {
 	one.page.Now = time.Now().UTC()
 	one.page.Recent = s.recent(r.Context(), one)
-	s.show(w, r, status, &one.page, model.Read{At: began})
+	s.show(w, r, status, &one.page)
 }
 
 const (

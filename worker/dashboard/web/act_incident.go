@@ -23,7 +23,7 @@ func (s *Site) aboutIncident(r *http.Request, verb string, names ...string) (pre
 	if err != nil {
 		return prepared{}, query.Incident{}, err
 	}
-	i, _, err := s.c.Model.Incidents.Now(r.Context(), id)
+	i, err := s.c.Model.Incidents.Now(r.Context(), id)
 	one := prepared{names: names, about: schema.Act{Device: i.ID.Device, Tenant: i.Home.Tenant},
 		page: ActPage{Title: fmt.Sprintf("%s %s of %s", verb, i.ID.Rule, i.ID.Device), Button: verb,
 			Back: "/incidents/" + url.PathEscape(id.String()), BackName: fmt.Sprintf("%s of %s", i.ID.Rule, i.ID.Device)}}

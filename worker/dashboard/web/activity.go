@@ -6,7 +6,6 @@ import (
 
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 )
 
 // An ActivityPage lists who did what, the newest first.
@@ -21,8 +20,8 @@ type ActivityPage struct {
 func (ActivityPage) file() string { return "activity.html" }
 
 // activity shows the acts that are about the person's tenant, or all.
-func (s *Site) activity(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) activity(r *http.Request, p api.Params) (Page, error) {
 	now := time.Now()
 	a, acts, err := api.ReadActs(r.Context(), s.c.Activity, p)
-	return &ActivityPage{Now: now.UTC(), From: a.From, To: a.To, Acts: acts, More: a.More}, model.Read{At: now}, err
+	return &ActivityPage{Now: now.UTC(), From: a.From, To: a.To, Acts: acts, More: a.More}, err
 }

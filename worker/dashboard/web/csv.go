@@ -29,7 +29,7 @@ func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) err
 	q := p.ListQuery
 	q.Limit = model.MaxListed
 	for len(rows) <= maxCSVRows {
-		list, _, err := s.c.Model.Lists.Devices(r.Context(), q)
+		list, err := s.c.Model.Lists.Devices(r.Context(), q)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) e
 	}
 	rows := [][]string{{"device", "sensor", "unit", "window", "time", "to", "value", "min", "max", "count"}}
 	for _, q := range all {
-		series, _, err := s.c.Model.Charts.Series(r.Context(), q)
+		series, err := s.c.Model.Charts.Series(r.Context(), q)
 		if err != nil {
 			return err
 		}

@@ -218,7 +218,7 @@ func (s *Site) showWithout(w http.ResponseWriter, r *http.Request, problem *api.
 			problem = api.ProblemOf(err)
 			continue
 		}
-		page, at, err := route.read(r, params)
+		page, err := route.read(r, params)
 		if err != nil {
 			problem = api.ProblemOf(err)
 			continue
@@ -228,7 +228,7 @@ func (s *Site) showWithout(w http.ResponseWriter, r *http.Request, problem *api.
 			return false
 		}
 		form.setWrong(wrong)
-		s.show(w, r, status, form, at)
+		s.show(w, r, status, form)
 		return true
 	}
 	return false
