@@ -16,7 +16,6 @@ func (s *Site) Routes() []api.Route {
 	return append(s.actRoutes(), []api.Route{
 		s.withForm("/{$}", append(api.MapParams(), "sort", "after", "limit"), s.mapPage),
 		s.withForm("/devices", api.ListParams(), s.devices),
-		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
 		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
 		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
 		s.withForm("/incidents", api.IncidentParams(), s.incidents),

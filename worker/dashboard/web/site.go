@@ -34,8 +34,6 @@ type Config struct {
 	Storage  string // shown in the footer
 	Version  string // shown in the footer
 	Tiles    Tiles  // a street map; the zero Tiles: none
-	// Question begins a question for many rows, and returns what to call at its end. See API.Question.
-	Question func(api.Person) (end func(), err error)
 }
 
 // A Site serves all pages and the static files that they load.
