@@ -172,12 +172,10 @@ func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ Params) error
 
 // actedOn answers with what an act has changed, or says why it was not done.
 func (a *API) actedOn(w http.ResponseWriter, r *http.Request, c commands.Command, err error) error {
-	switch {
-	case errors.Is(err, commands.ErrFull), errors.Is(err, commands.ErrTaken), errors.Is(err, admin.ErrNoCommands):
-		return NewProblem(Conflict, "Not possible now", err.Error()+".")
-	case errors.Is(err, tables.ErrNotFound):
+	if errors.Is(err, tables.ErrNotFound) {
 		return NewProblem(NotFound, "Command not found", "The device has no such command.")
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	return writeJSON(w, r, answers.CommandOf(c, tables.TicksOf(time.Now())))

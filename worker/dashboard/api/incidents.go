@@ -61,12 +61,6 @@ func (a *API) note(what string) Handler {
 		}
 		by := admin.Actor{Name: person.Name, From: "dashboard"}
 		_, err = a.actsOn(i.ID.Device).NoteIncident(r.Context(), by, i, what, text)
-		if errors.Is(err, admin.ErrIncidentClosed) {
-			return NewProblem(Conflict, "The incident is closed", err.Error()+".")
-		}
-		if errors.Is(err, admin.ErrNoText) {
-			return badRequest(err.Error() + ".")
-		}
 		a.model.Incidents.Forget(i)
 		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 			return err

@@ -72,7 +72,13 @@ type act struct {
 	prepare func(*http.Request, api.Params) (prepared, error)
 }
 
-func (s *Site) actRoutes() (all []api.Route) {
+// acting has the pages with which people act.
+type acting struct {
+	*Site
+	sent *sent
+}
+
+func (s *acting) routes() (all []api.Route) {
 	for _, a := range s.acts() {
 		all = append(all, api.Route{Pattern: "GET " + a.pattern, Params: a.params, Handle: s.confirm(a)},
 			// A form is sent to the address of its page.
@@ -81,7 +87,7 @@ func (s *Site) actRoutes() (all []api.Route) {
 	return all
 }
 
-func (s *Site) acts() []act {
+func (s *acting) acts() []act {
 	return []act{
 		{pattern: "/devices/{id}/revoke", role: schema.Operator, prepare: s.revoke},
 		{pattern: "/devices/{id}/restore", role: schema.Operator, prepare: s.restore},
@@ -98,7 +104,7 @@ func (s *Site) acts() []act {
 }
 
 // confirm shows what an act will do.
-func (s *Site) confirm(a act) api.Handler {
+func (s *acting) confirm(a act) api.Handler {
 	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
 		one, err := s.prepared(a, r, p)
 		if err != nil {
@@ -113,7 +119,7 @@ func (s *Site) confirm(a act) api.Handler {
 	}
 }
 
-func (s *Site) prepared(a act, r *http.Request, p api.Params) (prepared, error) {
+func (s *acting) prepared(a act, r *http.Request, p api.Params) (prepared, error) {
 	if err := api.PersonOf(r.Context()).May(a.role); err != nil {
 		return prepared{}, err
 	}
@@ -128,7 +134,7 @@ const (
 )
 
 // perform does an act, once for each form.
-func (s *Site) perform(a act) api.Handler {
+func (s *acting) perform(a act) api.Handler {
 	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
 		one, err := s.prepared(a, r, p)
 		if err != nil {
@@ -157,7 +163,7 @@ func (s *Site) perform(a act) api.Handler {
 }
 
 // showDone answers with what an act did.
-func (s *Site) showDone(
+func (s *acting) showDone(
 	w http.ResponseWriter, r *http.Request, one prepared, done *performed, first bool,
 ) error {
 	if r.Context().Err() != nil {
@@ -168,12 +174,11 @@ func (s *Site) showDone(
 	if !first {
 		page.Did = append(page.Did, "The form was sent twice; this was done once.")
 	}
-	problem, is := errors.AsType[*api.Problem](done.err)
 	switch {
-	case is:
-		return problem
 	case errors.Is(done.err, access.ErrNoOutcome):
 		page.Did = append(page.Did, "The activity log could not be written afterwards, so it does not have this outcome.")
+	case done.err != nil && api.ProblemOf(done.err).Status < http.StatusInternalServerError:
+		return done.err
 	case done.err != nil:
 		status, page.Problem = http.StatusServiceUnavailable, done.err.Error()
 		s.c.Log.Warn("act failed", "path", r.URL.Path, "error", done.err)
@@ -182,7 +187,7 @@ func (s *Site) showDone(
 	return nil
 }
 
-func (s *Site) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared) {
+func (s *acting) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared) {
 	one.page.Now = time.Now().UTC()
 	one.page.Recent = s.recent(r.Context(), one)
 	s.show(w, r, status, &one.page)
@@ -194,7 +199,7 @@ const (
 )
 
 // recent returns the last acts that are like one, so that people see what others have just done.
-func (s *Site) recent(ctx context.Context, one prepared) (acts []schema.Act) {
+func (s *acting) recent(ctx context.Context, one prepared) (acts []schema.Act) {
 	now := time.Now()
 	for a, err := range s.c.Activity.Acts(ctx, one.about.Tenant, now.Add(-recentSpan), now.Add(time.Minute)) {
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func (s *Site) Routes() []api.Route {
-	return append(s.actRoutes(), []api.Route{
+	return append((&acting{s, newSent()}).routes(), []api.Route{
 		s.withForm("/{$}", append(api.MapParams(), "sort", "after", "limit"), s.mapPage),
 		s.withForm("/devices", api.ListParams(), s.devices),
 		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},

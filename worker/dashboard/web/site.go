@@ -40,7 +40,6 @@ type Config struct {
 type Site struct {
 	c      Config
 	static *static
-	sent   *sent
 	pages  map[string]*template.Template // by file
 	forms  map[string]formRoute          // by pattern
 }
@@ -51,7 +50,7 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{c: c, static: static, sent: newSent(), pages: map[string]*template.Template{},
+	s := &Site{c: c, static: static, pages: map[string]*template.Template{},
 		forms: map[string]formRoute{}}
 	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
 		"templates/parts.html", "templates/person.html")
