@@ -32,7 +32,7 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 		if r.Method == http.MethodHead {
 			return nil
 		}
-		to := answers.NewWriter(format, out, answer.Row, answer.Whole)
+		to := answers.NewWriter(format, out, answer.Row, func() any { return answer.Answer })
 		for row, err := range answer.Rows {
 			if err == nil {
 				err = to.Row(row)
@@ -41,7 +41,7 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 				return err
 			}
 		}
-		answer.Extent.SetOperations(model.ReadOf(ctx).Operations())
+		answer.Answer.Reach().SetOperations(model.ReadOf(ctx).Operations())
 		if err := to.End(); err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func countingFrom(first, n int, failure error) model.Export {
 			yield(nil, failure)
 		}
 	}
-	return model.Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: numbered{},
+	return model.Export{Answer: out, Row: numbered{},
 		Rows: rows}
 }
 
@@ -241,7 +241,7 @@ func TestSlowClientHoldsNothing(t *testing.T) {
 		must.Have(io.WriteString(client, "GET /rows?format=csv HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
 		must.Have(client.Read(make([]byte, 100)))(t)
 		synctest.Wait()
-		if asked, read := a.questions.Used(), answer.Extent.Count; asked != 1 || read == 0 || read > 100_000 {
+		if asked, read := a.questions.Used(), answer.Answer.Reach().Count; asked != 1 || read == 0 || read > 100_000 {
 			t.Errorf("%d questions, %d rows read for a client that takes none", asked, read)
 		}
 		time.Sleep(sendTimeout + time.Second)

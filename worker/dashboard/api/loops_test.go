@@ -54,7 +54,7 @@ func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 			first, _ := strconv.Atoi(p.After)
 			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, p.limit(f)))
 			if answered++; answered%5 == 0 {
-				answer.Extent.End() // after a row
+				answer.Answer.Reach().End() // after a row
 			}
 			return answer, nil
 		})}}, a.Fail)
@@ -94,8 +94,8 @@ func upTo(answer model.Export, end int) model.Export {
 	answer.Rows = func(yield func(any, error) bool) {
 		rows(func(row any, err error) bool {
 			if r, is := row.(numbered); is && r.N == end {
-				answer.Extent.Count--
-				answer.Extent.Next = strconv.Itoa(end)
+				answer.Answer.Reach().Count--
+				answer.Answer.Reach().Next = strconv.Itoa(end)
 				return false
 			}
 			return yield(row, err)

@@ -52,18 +52,16 @@ func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, err
 	case tenant == noTenant:
 		return Export{}, &TenantError{q.Tenant}
 	}
-	cursor, after := ar.accounts.cursorFor("archive files", within(ctx), q.Asked), ""
-	if q.After != "" {
-		var err error
-		if after, err = cursor.place(q.After); err != nil {
-			return Export{}, err
-		}
+	cursor := ar.accounts.cursorFor("archive files", within(ctx), q.Asked)
+	after, err := cursor.place(q.After)
+	if err != nil {
+		return Export{}, err
 	}
 	out := &ArchiveFiles{Bounds: Bounds{q.From, q.To, q.Limit}, Rows: []ArchiveFile{}}
 	if q.From == nil || q.To == nil {
 		out.From, out.To = nil, nil
 	}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: ArchiveFile{},
+	return Export{Answer: out, Row: ArchiveFile{},
 		Rows: func(yield func(any, error) bool) {
 			for f, err := range ar.files(ctx, schema.Tenant(tenant), q) {
 				if err != nil {

@@ -3,15 +3,21 @@ package model
 import (
 	"iter"
 	"time"
+
+	"furrow/worker/query"
 )
 
 // An Export is a long answer, whose rows are read while they are written.
 type Export struct {
-	Bounds *Bounds
-	Extent *Extent    // complete when Rows has ended
-	Whole  func() any // the JSON object, without its rows
-	Row    any        // of the type of all rows
+	Answer Whole // the JSON object, without its rows; complete when Rows has ended
+	Row    any   // of the type of all rows
 	Rows   iter.Seq2[any, error]
+}
+
+// A Whole is an answer with Bounds and an Extent.
+type Whole interface {
+	Limits() *Bounds
+	Reach() *Extent
 }
 
 // Bounds are what limits an answer, as it was understood.
@@ -19,6 +25,15 @@ type Bounds struct {
 	From  *time.Time `json:"from,omitempty"` // Start of the span (inclusive). Absent for newest.
 	To    *time.Time `json:"to,omitempty"`   // End of the span (exclusive). Absent for newest.
 	Limit int        `json:"limit"`          // most rows that the answer can have
+}
+
+// Limits returns b.
+func (b *Bounds) Limits() *Bounds { return b }
+
+// boundsOf returns those of a span.
+func boundsOf(span query.Span, limit int) Bounds {
+	from, to := span.From.Time(), span.To.Time()
+	return Bounds{&from, &to, limit}
 }
 
 // An Extent is how far an answer reaches.
@@ -34,6 +49,9 @@ type Extent struct {
 	full  bool
 	until time.Time
 }
+
+// Reach returns e.
+func (e *Extent) Reach() *Extent { return e }
 
 // EndAfter has the answer end with a cursor when it has taken as long, if it has got anywhere.
 func (e *Extent) EndAfter(d time.Duration) { e.until = time.Now().Add(d) }

@@ -161,7 +161,7 @@ func TestDearConditionEndsItsPart(t *testing.T) {
 				}
 				rows++
 			}
-			after = out.Extent.Next
+			after = out.Answer.Reach().Next
 		}
 		return n, rows
 	}

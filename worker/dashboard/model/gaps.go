@@ -40,8 +40,7 @@ func (dr *DeviceRows) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
 	out := &Gaps{Device: q.Device, Sequence: dr.accounts.sensorsOf(o.member).Sequence,
 		Rows: []answers.GapDay{}}
 	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.GapDay{},
-		Rows: dr.gapDays(ctx, o.member, q, &out.Extent)}, nil
+	return Export{Answer: out, Row: answers.GapDay{}, Rows: dr.gapDays(ctx, o.member, q, &out.Extent)}, nil
 }
 
 // RecentGaps are those of a page: of the last days.

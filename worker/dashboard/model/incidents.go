@@ -72,11 +72,10 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 	if q.Tenant, err = is.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
-	cursor, after := is.accounts.cursorFor("incidents", within(ctx), q.Asked), ""
-	if q.After != "" {
-		if after, err = cursor.place(q.After); err != nil {
-			return Export{}, err
-		}
+	cursor := is.accounts.cursorFor("incidents", within(ctx), q.Asked)
+	after, err := cursor.place(q.After)
+	if err != nil {
+		return Export{}, err
 	}
 	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{}}
 	out.From, out.To = q.From, q.To
@@ -84,7 +83,7 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 	if q.closed() {
 		all = is.storedOnes(ctx, &q, after, &out.Extent)
 	}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.Incident{},
+	return Export{Answer: out, Row: answers.Incident{},
 		Rows: func(yield func(any, error) bool) {
 			for i, err := range all {
 				if err != nil {
@@ -121,7 +120,7 @@ func (is *IncidentAnswers) ListPart(ctx context.Context, q IncidentQuery) (Incid
 		}
 		rows = append(rows, row.(answers.Incident))
 	}
-	return Incidents{*answer.Bounds, rows, *answer.Extent}, nil
+	return Incidents{*answer.Answer.Limits(), rows, *answer.Answer.Reach()}, nil
 }
 
 // placeOf is where an incident is among those of an answer: by tenant, and then the newest first.

@@ -63,10 +63,11 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		})
 	}
 	out.Sensor, out.Unit = q.Sensor, ls.accounts.Configured().unit(q.Sensor)
-	cursor := ls.cursor(q)
-	after, err := cursor.rank(q.After)
-	if err != nil {
-		return out, err
+	cursor, after := ls.cursor(q), rank{}
+	if q.After != "" {
+		if err := cursor.find(q.After, &after); err != nil {
+			return out, err
+		}
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -90,14 +91,14 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		case q.Sort == SortValue:
 			rank.value(x, nil)
 		}
-		if after == nil || rank.compare(*after) > 0 {
+		if q.After == "" || rank.compare(after) > 0 {
 			first.add(rank, int32(i))
 		}
 	}
 	chosen := first.sorted()
 	if len(chosen) > q.Limit {
 		chosen = chosen[:q.Limit]
-		out.Next = chosen[len(chosen)-1].rank.text(cursor)
+		out.Next = cursor.mark(chosen[len(chosen)-1].rank)
 	}
 	for _, c := range chosen {
 		out.Devices = append(out.Devices, x.row(&x.devices[c.at], uint16(sensor), sensed, now))

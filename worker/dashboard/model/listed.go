@@ -23,7 +23,10 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 		return Export{}, err
 	}
 	q.Tenant, q.Sensor = scoped(ctx, q.Tenant), list.Sensor
-	out := &Extent{}
+	out := &struct {
+		Bounds
+		Extent
+	}{Bounds: Bounds{Limit: limit}}
 	rows := func(yield func(any, error) bool) {
 		for err == nil {
 			for _, row := range list.Devices {
@@ -44,6 +47,5 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 		}
 		yield(nil, err)
 	}
-	return Export{Bounds: &Bounds{Limit: limit}, Extent: out, Whole: func() any { return list }, Row: listed{},
-		Rows: rows}, nil
+	return Export{Answer: out, Row: listed{}, Rows: rows}, nil
 }

@@ -34,11 +34,10 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 	if err := fr.sensors.checkFilter(q.Filter, q.Sensors...); err != nil {
 		return Export{}, err
 	}
-	cursor, after := fr.accounts.cursorFor("newest", within(ctx), q.Asked), ""
-	if q.After != "" {
-		if after, err = cursor.place(q.After); err != nil {
-			return Export{}, err
-		}
+	cursor := fr.accounts.cursorFor("newest", within(ctx), q.Asked)
+	after, err := cursor.place(q.After)
+	if err != nil {
+		return Export{}, err
 	}
 	homes, err := fr.selectedHomes(ctx, q, 0, false)
 	if err != nil {
@@ -54,7 +53,7 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 		at++
 	}
 	out := &Newest{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.NewestValues{}}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.NewestValues{},
+	return Export{Answer: out, Row: answers.NewestValues{},
 		Rows: func(yield func(any, error) bool) {
 			units := fr.accounts.Configured().units()
 			for _, id := range ids[at:] {

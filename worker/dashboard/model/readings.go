@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -77,16 +76,15 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 		}
 	}
 	out := &Readings{Device: q.Device, Rows: []answers.Reading{}}
-	if out.Limit = cmp.Or(q.Newest, q.Limit); q.Newest == 0 {
-		from, to := ask.Span.From.Time(), ask.Span.To.Time()
-		out.From, out.To = &from, &to
+	if out.Limit = q.Newest; q.Newest == 0 {
+		out.Bounds = boundsOf(ask.Span, q.Limit)
 	}
 	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: dr.decider, where: q.Where}, limit: q.Limit,
 		whole: q.Newest > 0, rowsRead: ask.Rows, out: &out.Extent,
 		read: func(ctx context.Context) iter.Seq2[query.Reading, error] { return dr.read(ctx, o.member, q, ask) },
 		next: func(last query.Reading) string { return cursor.textOfRow(ask.Span, last.Row) }}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
-		Row: answers.Reading{}, Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
+	return Export{Answer: out, Row: answers.Reading{},
+		Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
 }
 
 func (dr *DeviceRows) read(

@@ -3,14 +3,12 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -74,8 +72,8 @@ type ReportAnswers struct {
 
 // A reportPlace is the place of a report among those of all tenants, and the span of the question.
 type reportPlace struct {
-	From, To tables.Ticks
-	Tenant   schema.Tenant
+	query.Span
+	Tenant schema.Tenant
 	query.ReportPlace
 }
 
@@ -94,9 +92,10 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	w := &reporting{reader: rs, q: q, cursor: rs.accounts.cursorFor("reports", within(ctx), q.Asked)}
 	w.ask = query.ReportQuestion{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if q.After != "" {
-		if err := w.resume(); err != nil {
+		if err := w.cursor.find(q.After, &w.after); err != nil {
 			return Export{}, err
 		}
+		w.ask.Span, w.last = w.after.Span, w.after
 	}
 	if w.ask.By, w.ask.Group, err = q.group(); err != nil {
 		return Export{}, err
@@ -104,11 +103,10 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	if w.ask.Window, err = rs.accounts.Configured().reportedWindow(w.ask.By, q.Window, w.ask.Span); err != nil {
 		return Export{}, err
 	}
-	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
+	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
 		Rows: []answers.Report{}}
 	w.out = &out.Extent
-	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Row: answers.Report{},
+	return Export{Answer: out, Row: answers.Report{},
 		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
 }
 
@@ -131,15 +129,6 @@ type reporting struct {
 	out    *Extent
 }
 
-func (w *reporting) resume() error {
-	text, err := w.cursor.place(w.q.After)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &w.after)
-	}
-	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
-	return err
-}
-
 // rows yields the reports of one tenant after the other.
 func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
 	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
@@ -151,13 +140,10 @@ func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
 			return
 		}
 		if w.out.Count == int64(w.q.Limit) || w.out.Count > 0 && (w.ask.Rows.Load() >= maxRead || w.out.Ends()) {
-			text, err := json.Marshal(w.last)
-			if w.out.Next = w.cursor.text(string(text)); err != nil {
-				yield(nil, err)
-			}
+			w.out.Next = w.cursor.mark(w.last)
 			return
 		}
-		w.last = reportPlace{w.ask.Span.From, w.ask.Span.To, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
+		w.last = reportPlace{w.ask.Span, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
 		if w.out.Count++; !yield(answers.ReportOf(r), nil) {
 			return
 		}

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"slices"
 	"sync/atomic"
@@ -78,9 +77,10 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
 	}
 	if q.After != "" {
-		if err := w.resume(); err != nil {
+		if err := w.cursor.find(q.After, &w.after); err != nil {
 			return Export{}, err
 		}
+		w.ask.Span, w.last = w.after.Span, w.after
 	}
 	if w.ask.Window, err = fr.accounts.Configured().chosenWindow(q.Window, w.ask.Span); err != nil {
 		return Export{}, err
@@ -92,12 +92,11 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	if err := w.fit(ctx); err != nil {
 		return Export{}, err
 	}
-	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
+	out := &Windows{Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
 		Rows: []answers.SensorWindows{}}
 	w.out = &out.Extent
-	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out },
-		Row: answers.SensorWindows{}, Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
+	return Export{Answer: out, Row: answers.SensorWindows{},
+		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
 }
 
 // checkMeasured returns an error for a sensor that none of the tenant's devices has, and for rates.
@@ -132,18 +131,10 @@ type windowed struct {
 
 // A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
 type windowPlace struct {
-	From, To, Start tables.Ticks
-	Tenant          schema.Tenant // that the device had then
-	Device          schema.DeviceID
-}
-
-func (w *windowed) resume() error {
-	text, err := w.cursor.place(w.q.After)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &w.after)
-	}
-	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
-	return err
+	query.Span
+	Start  tables.Ticks
+	Tenant schema.Tenant // that the device had then
+	Device schema.DeviceID
 }
 
 // maxBegins is of how many tenants somebody looks for the first windows.
@@ -241,14 +232,11 @@ func (w *windowed) read(
 			return false
 		}
 		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead || w.where.over() || w.buckets > 0 && w.out.Ends() {
-			text, err := json.Marshal(w.last)
-			if w.out.Next = w.cursor.text(string(text)); err != nil {
-				yield(nil, err)
-			}
+			w.out.Next = w.cursor.mark(w.last)
 			return false
 		}
 		w.buckets++
-		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Tenant, b.Device}
+		w.last = windowPlace{w.ask.Span, b.Start, b.Tenant, b.Device}
 		if b.Device != before.Device || b.Tenant != before.Tenant {
 			before = b
 			labels, selected = w.selects(b.Tenant, string(b.Device))
