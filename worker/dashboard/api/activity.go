@@ -38,7 +38,7 @@ const (
 )
 
 // ReadActs reads the acts of the chosen time that are about the person's tenant, or all.
-func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts []schema.Act, err error) {
+func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, acts []schema.Act, err error) {
 	latest := time.Now().Add(time.Minute).UTC() // the clock of whoever acted may be ahead
 	a = Activity{To: latest, Acts: []Act{}}
 	if p.To != nil && p.To.Before(latest) {
@@ -62,7 +62,7 @@ func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts [
 	return a, acts, nil
 }
 
-func (a *API) readActivity(r *http.Request, p Params) (Activity, error) {
+func (a *API) readActivity(r *http.Request, p Times) (Activity, error) {
 	activity, _, err := ReadActs(r.Context(), a.activity, p)
 	return activity, err
 }

@@ -66,8 +66,8 @@ func countingFrom(first, n int, failure error) model.Export {
 // serveExport serves an answer for each request.
 func serveExport(a *API, answer func() model.Export) http.Handler {
 	mux := http.NewServeMux()
-	Register(mux, []Route{{"/rows", []string{"format"}, a.export(
-		func(*http.Request, Params, answers.Format) (model.Export, error) { return answer(), nil })}}, a.Fail)
+	Register(mux, []Route{Take("/rows", export(a,
+		func(*http.Request, Form, answers.Format) (model.Export, error) { return answer(), nil }))}, a.Fail)
 	return mux
 }
 

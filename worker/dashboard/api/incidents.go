@@ -16,8 +16,8 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-func (a *API) incidents(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-	return a.model.Incidents.List(r.Context(), p.Incidents(f, time.Now()))
+func (a *API) incidents(r *http.Request, p incidents, f answers.Format) (model.Export, error) {
+	return a.model.Incidents.List(r.Context(), p.Query(p.After, p.limit(f), p.Asked, time.Now()))
 }
 
 // IncidentID returns the incident in the path.
@@ -29,7 +29,7 @@ func IncidentID(r *http.Request) (schema.IncidentID, error) {
 	return id, nil
 }
 
-func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, err error) {
+func (a *API) incident(r *http.Request, _ None) (answer model.IncidentAnswer, err error) {
 	id, err := IncidentID(r)
 	if err != nil {
 		return answer, err
@@ -41,8 +41,8 @@ func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, 
 const MaxNote = 1000
 
 // note returns the handler of an act on an incident. It answers with what the incident is then.
-func (a *API) note(what string) Handler {
-	return func(w http.ResponseWriter, r *http.Request, p Params) error {
+func (a *API) note(what string) func(http.ResponseWriter, *http.Request, None) error {
+	return func(w http.ResponseWriter, r *http.Request, p None) error {
 		person := PersonOf(r.Context())
 		if err := person.May(schema.Operator); err != nil {
 			return err

@@ -49,15 +49,15 @@ func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 	}
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	mux, answered := http.NewServeMux(), 0
-	Register(mux, []Route{{"/rows", []string{"format", "limit", "after"}, a.export(
-		func(_ *http.Request, p Params, f answers.Format) (model.Export, error) {
+	Register(mux, []Route{Take("/rows", export(a,
+		func(_ *http.Request, p Part, f answers.Format) (model.Export, error) {
 			first, _ := strconv.Atoi(p.After)
 			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, p.limit(f)))
 			if answered++; answered%5 == 0 {
 				answer.Answer.Reach().End() // after a row
 			}
 			return answer, nil
-		})}}, a.Fail)
+		}))}, a.Fail)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	url := server.URL + "/rows"

@@ -69,7 +69,18 @@ type act struct {
 	pattern string
 	params  []string
 	role    schema.Role // that it needs
-	prepare func(*http.Request, api.Params) (prepared, error)
+	prepare func(*http.Request) (prepared, error)
+}
+
+// acts returns an act of operators, with the parameters that its page takes.
+func acts[Q any](pattern string, prepare func(*http.Request, Q) (prepared, error)) act {
+	return act{pattern, api.NamesOf[Q](), schema.Operator, func(r *http.Request) (prepared, error) {
+		q, err := api.Parse[Q](r.URL.RawQuery)
+		if err != nil {
+			return prepared{}, err
+		}
+		return prepare(r, q)
+	}}
 }
 
 // acting has the pages with which people act.
@@ -89,24 +100,24 @@ func (s *acting) routes() (all []api.Route) {
 
 func (s *acting) acts() []act {
 	return []act{
-		{pattern: "/devices/{id}/revoke", role: schema.Operator, prepare: s.revoke},
-		{pattern: "/devices/{id}/restore", role: schema.Operator, prepare: s.restore},
-		{pattern: "/devices/{id}/release", role: schema.Operator, prepare: s.release},
-		{pattern: "/devices/{id}/command", role: schema.Operator, prepare: s.sendCommand},
-		{pattern: "/devices/{id}/commands/{command}/cancel", role: schema.Operator, prepare: s.cancelCommand},
-		{pattern: "/devices/{id}/desired", role: schema.Operator, prepare: s.setDesired},
-		{pattern: "/devices/{id}/rewind", params: []string{"to"}, role: schema.Operator, prepare: s.rewind},
-		{pattern: "/incidents/{incident}/ack", role: schema.Operator, prepare: s.acknowledge},
-		{pattern: "/incidents/{incident}/note", role: schema.Operator, prepare: s.note},
-		{pattern: "/incidents/{incident}/mute", role: schema.Operator, prepare: s.mute},
-		{pattern: "/pipelines/{pipeline}/redrive", params: []string{"storage"}, role: schema.Operator, prepare: s.redrive},
+		acts("/devices/{id}/revoke", s.revoke),
+		acts("/devices/{id}/restore", s.restore),
+		acts("/devices/{id}/release", s.release),
+		acts("/devices/{id}/command", s.sendCommand),
+		acts("/devices/{id}/commands/{command}/cancel", s.cancelCommand),
+		acts("/devices/{id}/desired", s.setDesired),
+		acts("/devices/{id}/rewind", s.rewind),
+		acts("/incidents/{incident}/ack", s.acknowledge),
+		acts("/incidents/{incident}/note", s.note),
+		acts("/incidents/{incident}/mute", s.mute),
+		acts("/pipelines/{pipeline}/redrive", s.redrive),
 	}
 }
 
 // confirm shows what an act will do.
 func (s *acting) confirm(a act) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
-		one, err := s.prepared(a, r, p)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		one, err := s.prepared(a, r)
 		if err != nil {
 			return err
 		}
@@ -119,11 +130,11 @@ func (s *acting) confirm(a act) api.Handler {
 	}
 }
 
-func (s *acting) prepared(a act, r *http.Request, p api.Params) (prepared, error) {
+func (s *acting) prepared(a act, r *http.Request) (prepared, error) {
 	if err := api.PersonOf(r.Context()).May(a.role); err != nil {
 		return prepared{}, err
 	}
-	return a.prepare(r, p)
+	return a.prepare(r)
 }
 
 const (
@@ -135,8 +146,8 @@ const (
 
 // perform does an act, once for each form.
 func (s *acting) perform(a act) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
-		one, err := s.prepared(a, r, p)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		one, err := s.prepared(a, r)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func (s *acting) planTelling(ctx context.Context, page *ActPage, device schema.D
 	return err
 }
 
-func (s *acting) sendCommand(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) sendCommand(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.telling(r, "Send a command to", admin.CommandAct)
 	one.page.Button = "Send the command"
 	one.plan = func(ctx context.Context, page *ActPage) error {
@@ -58,7 +58,7 @@ func (s *acting) sendCommand(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *acting) setDesired(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) setDesired(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.telling(r, "Configure", admin.DesiredAct)
 	one.page.Button = "Set the configuration"
 	one.plan = func(ctx context.Context, page *ActPage) error {
@@ -83,7 +83,7 @@ func (s *acting) setDesired(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *acting) cancelCommand(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) cancelCommand(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Cancel a command of", admin.CancelAct)
 	if err != nil {
 		return one, err

@@ -40,7 +40,7 @@ const (
 	howAtExpiry = "expiry"
 )
 
-func (s *acting) revoke(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) revoke(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Revoke", admin.RevokeAct, admin.RestoreAct)
 	one.plan = func(ctx context.Context, page *ActPage) error { return s.planRevoke(ctx, page, device) }
 	one.do = func(ctx context.Context, form url.Values) ([]string, error) {
@@ -173,7 +173,7 @@ func (s *acting) expiry(ctx context.Context, device schema.Device) string {
 	return " at " + until.UTC().Format("2 Jan 15:04:05") + " UTC"
 }
 
-func (s *acting) restore(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) restore(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Restore", admin.RevokeAct, admin.RestoreAct)
 	one.plan = func(_ context.Context, page *ActPage) error {
 		if device.Status != schema.Revoked {
@@ -194,7 +194,7 @@ func (s *acting) restore(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *acting) release(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) release(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Release", admin.ReleaseAct)
 	one.plan = func(ctx context.Context, page *ActPage) error {
 		held, err := s.held(ctx, device)

@@ -30,7 +30,7 @@ func (s *acting) aboutIncident(r *http.Request, verb string, names ...string) (p
 	return one, i, err
 }
 
-func (s *acting) acknowledge(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) acknowledge(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Acknowledge", admin.AckAct, admin.NoteAct)
 	one.plan = func(_ context.Context, page *ActPage) error {
 		if i.Closed != nil {
@@ -44,7 +44,7 @@ func (s *acting) acknowledge(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *acting) note(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) note(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Add a note to", admin.AckAct, admin.NoteAct)
 	one.page.Button = "Add the note"
 	one.plan = func(_ context.Context, page *ActPage) error {
@@ -71,7 +71,7 @@ func (s *acting) noting(i query.Incident, what, said string) func(context.Contex
 // muteTimes are how long a mute can last.
 func muteTimes() []string { return []string{"1h", "8h", "1d", "7d"} }
 
-func (s *acting) mute(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) mute(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Mute", admin.MuteAct)
 	one.about.Device = "" // a mute is in the log with what it matches
 	one.plan = func(_ context.Context, page *ActPage) error {

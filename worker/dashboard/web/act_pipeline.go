@@ -21,7 +21,12 @@ import (
 // rewindSpan is how far back the page of a rewind goes unless somebody chooses another time.
 const rewindSpan = 24 * time.Hour
 
-func (s *acting) rewind(r *http.Request, p api.Params) (prepared, error) {
+// rewindTo is the time that a rewind goes back to.
+type rewindTo struct {
+	To *time.Time `query:"to"`
+}
+
+func (s *acting) rewind(r *http.Request, p rewindTo) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Rewind", admin.RewindAct)
 	if err == nil {
 		err = whole(api.PersonOf(r.Context()))
@@ -96,7 +101,12 @@ func (s *acting) doRewind(ctx context.Context, device schema.Device, to time.Tim
 	return did, err
 }
 
-func (s *acting) redrive(r *http.Request, params api.Params) (one prepared, err error) {
+// ofStorage names an account of the fleet.
+type ofStorage struct {
+	Storage string `query:"storage"`
+}
+
+func (s *acting) redrive(r *http.Request, params ofStorage) (one prepared, err error) {
 	if api.PersonOf(r.Context()).Tenant != "" {
 		return one, model.ErrWholeFleet
 	}

@@ -20,7 +20,7 @@ type ActivityPage struct {
 func (ActivityPage) file() string { return "activity.html" }
 
 // activity shows the acts that are about the person's tenant, or all.
-func (s *Site) activity(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) activity(r *http.Request, p api.Times) (Page, error) {
 	now := time.Now()
 	a, acts, err := api.ReadActs(r.Context(), s.c.Activity, p)
 	return &ActivityPage{Now: now.UTC(), From: a.From, To: a.To, Acts: acts, More: a.More}, err

@@ -19,12 +19,12 @@ type ArchivePage struct {
 }
 
 // archive shows the archive of a tenant: of the only one where there are no others.
-func (s *Site) archive(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) archive(r *http.Request, p api.Archive) (Page, error) {
 	tenants := s.c.Model.Tenants.Names(r.Context())
 	if p.Tenant == "" && len(tenants) == 1 {
 		p.Tenant = tenants[0]
 	}
-	a, err := s.c.Model.Archives.OfTenant(r.Context(), p.Archive())
+	a, err := s.c.Model.Archives.OfTenant(r.Context(), p.Query())
 	if a.Tenant != "" && !slices.Contains(tenants, a.Tenant) {
 		tenants = append(tenants, a.Tenant) // it has no devices any more
 	}

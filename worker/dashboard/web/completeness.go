@@ -20,7 +20,7 @@ type CompletenessPage struct {
 	Answer model.Completeness
 }
 
-func (s *Site) completeness(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) completeness(r *http.Request, p api.InMonth) (Page, error) {
 	now := time.Now().UTC()
 	q := p.Completeness(now)
 	a, err := s.c.Model.Verified.Completeness(r.Context(), q)

@@ -29,7 +29,7 @@ type seriesLine struct {
 }
 
 // seriesCSV answers with the points of a chart, of the sensors drawn over it, and of another device.
-func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Compared) error {
 	id, err := api.DeviceID(r)
 	if err != nil {
 		return err

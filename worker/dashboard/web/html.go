@@ -14,41 +14,37 @@ import (
 
 func (s *Site) Routes() []api.Route {
 	return append((&acting{s, newSent()}).routes(), []api.Route{
-		s.withForm("/{$}", append(api.MapParams(), "sort", "after", "limit"), s.mapPage),
-		s.withForm("/devices", api.ListParams(), s.devices),
-		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
-		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
-		s.withForm("/incidents", api.IncidentParams(), s.incidents),
-		{Pattern: "/incidents/{incident}", Handle: s.page(s.incident)},
-		{Pattern: "/rules", Handle: s.page(s.rules)},
-		{Pattern: "/configuration", Params: []string{"generation"}, Handle: s.page(s.configuration)},
-		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
-		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
-		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
-		s.withForm("/tenants/{tenant}/report", api.SummaryParams(), s.report),
-		{Pattern: "/limits", Handle: s.page(s.limits)},
-		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
-		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
-		s.withForm("/archive", api.ArchiveParams(), s.archive),
-		{Pattern: "/completeness", Params: api.VerifyParams(), Handle: s.page(s.completeness)},
-		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
+		withForm(s, "/{$}", s.mapPage),
+		withForm(s, "/devices", s.devices),
+		page(s, "/devices/{id}", s.device),
+		api.Take("/devices/{id}/series.csv", s.seriesCSV),
+		withForm(s, "/incidents", s.incidents),
+		page(s, "/incidents/{incident}", s.incident),
+		page(s, "/rules", s.rules),
+		page(s, "/configuration", s.configuration),
+		page(s, "/pipelines", s.pipelines),
+		page(s, "/tenants", s.tenants),
+		page(s, "/tenants/{tenant}", s.tenant),
+		withForm(s, "/tenants/{tenant}/report", s.report),
+		page(s, "/limits", s.limits),
+		page(s, "/costs", s.costs),
+		page(s, "/retention", s.retention),
+		withForm(s, "/archive", s.archive),
+		page(s, "/completeness", s.completeness),
+		page(s, "/activity", s.activity),
 	}...)
 }
 
-func chartParams() []string { return append(api.SeriesParams(), "with", "against") }
-
-// A reader reads what a page shows.
-type reader func(*http.Request, api.Params) (Page, error)
-
-func (s *Site) page(read reader) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
-		page, err := read(r, p)
+// page returns the route of a page, with what reads what it shows.
+func page[Q any](s *Site, pattern string, read func(*http.Request, Q) (Page, error)) api.Route {
+	return api.Take(pattern, func(w http.ResponseWriter, r *http.Request, q Q) error {
+		page, err := read(r, q)
 		if err != nil {
 			return err
 		}
 		s.show(w, r, http.StatusOK, page)
 		return nil
-	}
+	})
 }
 
 // Fail answers a request with a page about err, or with the page itself where err is about a field of its form.
@@ -62,15 +58,22 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // known forgets a sensor that no device of the chosen tenant has: the form of a page still has the one before.
-func (s *Site) known(r *http.Request, p *api.Params) {
+func (s *Site) known(r *http.Request, p *api.Map) {
 	if p.Sensor != "" && p.Tenant != "" && !s.c.Model.Sensors.Has(r.Context(), p.Tenant, p.Sensor) {
 		p.Sensor = ""
 	}
 }
 
-func (s *Site) mapPage(r *http.Request, p api.Params) (Page, error) {
-	s.known(r, &p)
-	m, err := s.c.Model.Maps.Map(r.Context(), p.Map())
+// overview is the parameters of the first page.
+type overview struct {
+	api.Map
+	Sort string `query:"sort"`
+	api.Page
+}
+
+func (s *Site) mapPage(r *http.Request, p overview) (Page, error) {
+	s.known(r, &p.Map)
+	m, err := s.c.Model.Maps.Map(r.Context(), p.Map.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, error) {
 		return nil, err
 	}
 	p.Sort = cmp.Or(p.Sort, model.SortState)
-	list, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
+	list, err := s.c.Model.Lists.Devices(r.Context(), api.List{Map: p.Map, Sort: p.Sort}.Query(p.After, p.Limit))
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +123,16 @@ func (s *Site) outliers(ctx context.Context, f model.Filter) model.OutlierList {
 	}
 }
 
-func (s *Site) devices(r *http.Request, p api.Params) (Page, error) {
-	s.known(r, &p)
-	list, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
-	query := p.ListQuery
+// devicesPage is the parameters of the page of all devices.
+type devicesPage struct {
+	api.List
+	api.Page
+}
+
+func (s *Site) devices(r *http.Request, p devicesPage) (Page, error) {
+	s.known(r, &p.Map)
+	query := p.Query(p.After, p.Limit)
+	list, err := s.c.Model.Lists.Devices(r.Context(), query)
 	query.Sensor = list.Sensor
 	return &DevicesPage{Query: query, Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant),
@@ -131,7 +140,7 @@ func (s *Site) devices(r *http.Request, p api.Params) (Page, error) {
 }
 
 // device shows a device; without its chart where that cannot be read.
-func (s *Site) device(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) device(r *http.Request, p api.Compared) (Page, error) {
 	now := time.Now()
 	id, err := api.DeviceID(r)
 	if err != nil {
@@ -249,24 +258,24 @@ func (s *Site) charted(series model.Series, err error) *model.Series {
 	return &series
 }
 
-func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, error) {
+func (s *Site) pipelines(r *http.Request, _ api.None) (Page, error) {
 	a, err := s.c.Model.Pipelines.All(r.Context())
 	return &PipelinesPage{Now: time.Now().UTC(), Answer: a}, err
 }
 
 // limits shows how far the fleet is from the limits of storage.
-func (s *Site) limits(r *http.Request, _ api.Params) (Page, error) {
+func (s *Site) limits(r *http.Request, _ api.None) (Page, error) {
 	a, err := s.c.Model.Pipelines.All(r.Context())
 	return &LimitsPage{Limits: a.Limits}, err
 }
 
-func (s *Site) tenants(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) tenants(r *http.Request, p api.Page) (Page, error) {
 	a, err := s.c.Model.Tenants.List(r.Context(), p.After, p.Limit)
 	return &TenantsPage{Answer: a}, err
 }
 
 // retention shows what is kept, and what stays longer.
-func (s *Site) retention(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) retention(r *http.Request, p api.OfTenant) (Page, error) {
 	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
 		return nil, err
 	}
@@ -275,12 +284,12 @@ func (s *Site) retention(r *http.Request, p api.Params) (Page, error) {
 }
 
 // costs shows what tenants cost.
-func (s *Site) costs(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) costs(r *http.Request, p api.Costs) (Page, error) {
 	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	q := p.Costs(now)
+	q := p.Query(now)
 	costs, err := s.c.Model.Costs.OfMonth(r.Context(), q)
 	return &CostsPage{Tenant: q.Tenant, Month: q.Month.Format("2006-01"), Now: now.Format("2006-01"),
 		ByDay: q.Window != "", Costs: costs}, err
@@ -303,7 +312,7 @@ func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
 }
 
 // tenant shows a tenant; without its chart where that cannot be read.
-func (s *Site) tenant(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) tenant(r *http.Request, p api.OnDay) (Page, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
@@ -313,7 +322,7 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := p.DayOf(name, now)
+	query := p.Query(name, now)
 	series, err := s.c.Model.Charts.Day(r.Context(), query)
 	has := s.c.Model.Accounts.Configured()
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
@@ -324,13 +333,13 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, error) {
 }
 
 // report shows a tenant's day, week or month.
-func (s *Site) report(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) report(r *http.Request, p api.Summary) (Page, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
 		return nil, err
 	}
-	q := p.Summary(name, now)
+	q := p.Query(name, now)
 	summary, err := s.c.Model.Reports.Summary(r.Context(), q)
 	return &ReportPage{Tenant: name, Day: q.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Groups: s.c.Model.Accounts.Configured().Compared(),

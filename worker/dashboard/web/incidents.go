@@ -18,11 +18,16 @@ const (
 	listedIncidents = 50
 )
 
+// incidentsPage is the parameters of the page.
+type incidentsPage struct {
+	api.Incidents
+	api.Page
+}
+
 // incidents lists incidents; without counts where these cannot be read.
-func (s *Site) incidents(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) incidents(r *http.Request, p incidentsPage) (Page, error) {
 	now := time.Now()
-	p.Limit = cmp.Or(min(p.Limit, model.MaxListed), listedIncidents)
-	q := p.Incidents(answers.JSON, now)
+	q := p.Query(p.After, cmp.Or(p.Limit, listedIncidents), p.Asked, now)
 	answer, err := s.c.Model.Incidents.ListPart(r.Context(), q)
 	if err != nil {
 		return nil, err
@@ -38,7 +43,7 @@ func (s *Site) incidents(r *http.Request, p api.Params) (Page, error) {
 	return page, nil
 }
 
-func (s *Site) incident(r *http.Request, _ api.Params) (Page, error) {
+func (s *Site) incident(r *http.Request, _ api.None) (Page, error) {
 	id, err := api.IncidentID(r)
 	if err != nil {
 		return nil, err

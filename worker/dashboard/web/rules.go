@@ -22,7 +22,7 @@ type RulesPage struct {
 
 func (RulesPage) file() string { return "rules.html" }
 
-func (s *Site) rules(r *http.Request, _ api.Params) (Page, error) {
+func (s *Site) rules(r *http.Request, _ api.None) (Page, error) {
 	a, err := s.c.Model.Incidents.Rules(r.Context())
 	return &RulesPage{Now: time.Now().UTC(), Answer: a}, err
 }
@@ -51,8 +51,13 @@ type ConfigurationPage struct {
 
 func (ConfigurationPage) file() string { return "configuration.html" }
 
+// ofGeneration names a generation of the configuration; zero: the newest.
+type ofGeneration struct {
+	Generation int64 `query:"generation"`
+}
+
 // configuration shows a generation to those who may act. Others see when it was stored, and by whom.
-func (s *Site) configuration(r *http.Request, p api.Params) (Page, error) {
+func (s *Site) configuration(r *http.Request, p ofGeneration) (Page, error) {
 	history, err := s.c.Model.Configurations.History(r.Context())
 	page := &ConfigurationPage{Now: time.Now().UTC(), History: history}
 	if err != nil || len(history) == 0 {

@@ -41,7 +41,8 @@ type Site struct {
 	c      Config
 	static *static
 	pages  map[string]*template.Template // by file
-	forms  map[string]formRoute          // by pattern
+	// forms reads the pages with forms, by pattern, from a query.
+	forms map[string]func(r *http.Request, query string) (Page, error)
 }
 
 // New parses all templates and reads all static files.
@@ -51,7 +52,7 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{c: c, static: static, pages: map[string]*template.Template{},
-		forms: map[string]formRoute{}}
+		forms: map[string]func(*http.Request, string) (Page, error){}}
 	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
 		"templates/parts.html", "templates/person.html")
 	if err != nil {
