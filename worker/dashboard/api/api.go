@@ -119,7 +119,7 @@ func (a *API) Routes() []Route {
 		Take("/v1/archive/file", a.archiveFile),
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
 		Take("/v1/verify", data(func(r *http.Request, p InMonth) (model.Completeness, error) {
-			return m.Verified.Completeness(r.Context(), p.Completeness(time.Now()))
+			return m.Verified.Completeness(r.Context(), p.Tenant, p.Of(time.Now()))
 		})),
 		// About five operations per pipeline.
 		Take("/v1/pipelines", data(func(r *http.Request, _ None) (model.PipelinesAnswer, error) {

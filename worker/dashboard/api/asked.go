@@ -254,17 +254,12 @@ type InMonth struct {
 	Month *time.Time `query:"month"` // it is in the month
 }
 
-// of returns the month; by default this one.
-func (p InMonth) of(now time.Time) time.Time {
+// Of returns the month; by default this one.
+func (p InMonth) Of(now time.Time) time.Time {
 	if p.Month != nil {
 		return *p.Month
 	}
 	return now.UTC()
-}
-
-// Completeness returns the query for what samples have counted in a month; by default in this one.
-func (p InMonth) Completeness(now time.Time) model.CompletenessQuery {
-	return model.CompletenessQuery{Tenant: p.Tenant, Month: p.of(now)}
 }
 
 // Costs is the parameters of costs.
@@ -275,7 +270,7 @@ type Costs struct {
 
 // Query returns the query for what tenants cost in a month; by default of this one.
 func (p Costs) Query(now time.Time) model.CostQuery {
-	return model.CostQuery{Tenant: p.Tenant, Month: p.of(now), Window: p.Window}
+	return model.CostQuery{Tenant: p.Tenant, Month: p.Of(now), Window: p.Window}
 }
 
 // An Archive is the parameters of the archive of a tenant; by default its newest days.

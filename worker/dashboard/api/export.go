@@ -91,7 +91,7 @@ func (a *API) gaps(r *http.Request, p gaps, _ answers.Format) (answer model.Expo
 		return answer, err
 	}
 	from, to := p.times(time.Now())
-	return a.model.DeviceRows.Gaps(r.Context(), model.GapsQuery{Device: id, From: from, To: to})
+	return a.model.DeviceRows.Gaps(r.Context(), id, from, to)
 }
 
 func (a *API) query(r *http.Request, p fleetWindows, f answers.Format) (answer model.Export, err error) {

@@ -14,12 +14,6 @@ import (
 	"furrow/worker/query"
 )
 
-// A GapsQuery asks for the gaps in the numbers of a device's readings.
-type GapsQuery struct {
-	Device   string
-	From, To time.Time
-}
-
 // Gaps is the answer of /v1/devices/{id}/gaps.
 type Gaps struct {
 	Device string `json:"device"`
@@ -32,15 +26,15 @@ type Gaps struct {
 }
 
 // Gaps returns the gaps in the numbers of a device's readings, from all rows of the span.
-func (dr *DeviceRows) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
-	o, err := dr.devices.owners.holder(ctx, q.Device)
+func (dr *DeviceRows) Gaps(ctx context.Context, device string, from, to time.Time) (Export, error) {
+	o, err := dr.devices.owners.holder(ctx, device)
 	if err != nil {
 		return Export{}, err
 	}
-	out := &Gaps{Device: q.Device, Sequence: dr.accounts.sensorsOf(o.member).Sequence,
+	out := &Gaps{Device: device, Sequence: dr.accounts.sensorsOf(o.member).Sequence,
 		Rows: []answers.GapDay{}}
-	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
-	return Export{Answer: out, Row: answers.GapDay{}, Rows: dr.gapDays(ctx, o.member, q, &out.Extent)}, nil
+	out.Bounds = Bounds{&from, &to, MaxRows}
+	return Export{Answer: out, Row: answers.GapDay{}, Rows: dr.gapDays(ctx, o.member, spanOf(from, to), &out.Extent)}, nil
 }
 
 // RecentGaps are those of a page: of the last days.
@@ -81,7 +75,7 @@ func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, er
 func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fold.Sensors) (RecentGaps, error) {
 	now := time.Now().UTC()
 	from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
-	ask := gapsQuestion(m, means, GapsQuery{string(m.Device), from, now})
+	ask := gapsQuestion(m, means, spanOf(from, now))
 	ask.Pages = recentPages
 	found := RecentGaps{Numbered: true, Sequence: means.Sequence}
 	for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
@@ -98,20 +92,20 @@ func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fo
 	return found, nil
 }
 
-func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Question {
+func gapsQuestion(m schema.Member, means *fold.Sensors, span query.Span) query.Question {
 	of := &query.Model{Sensors: means}
-	return query.Question{Scope: query.ScopeOf(m), Span: spanOf(q.From, q.To),
+	return query.Question{Scope: query.ScopeOf(m), Span: span,
 		Models: &query.Models{Of: func(schema.Member) *query.Model { return of }}}
 }
 
 // gapDays yields the days of a device.
 func (dr *DeviceRows) gapDays(
-	ctx context.Context, m schema.Member, q GapsQuery, out *Extent,
+	ctx context.Context, m schema.Member, span query.Span, out *Extent,
 ) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		rows := new(atomic.Int64)
 		defer func() { out.RowsRead = rows.Load() }()
-		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), q)
+		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), span)
 		ask.Rows = rows
 		for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
 			if err == nil && rows.Load() > maxRead {
