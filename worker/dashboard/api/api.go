@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	_ "embed"
 	"log/slog"
 	"net/http"
@@ -60,9 +59,8 @@ func (a *API) Routes() []Route {
 			return m.Maps.Overview(r.Context(), p)
 		})),
 		// Eight per thousand devices, shared for five minutes; at most about 120, and 22 for each tenant.
-		Take("/v1/outliers", data(func(r *http.Request, p outliers) (model.OutlierList, error) {
-			return m.Outliers.List(r.Context(), model.OutlierQuery{Filter: p.Filter, By: p.By,
-				Limit: cmp.Or(p.Limit, model.DefaultListed)})
+		Take("/v1/outliers", data(func(r *http.Request, p model.OutlierQuery) (model.OutlierList, error) {
+			return m.Outliers.List(r.Context(), p)
 		})),
 		Take("/v1/sensors", data(func(r *http.Request, p OfTenant) (model.Sensors, error) {
 			return m.Sensors.List(r.Context(), p.Tenant)
@@ -108,12 +106,13 @@ func (a *API) Routes() []Route {
 		// About nine operations per table, one per thousand of its files, and two per thousand files and days of the answer.
 		// Shared for half a minute.
 		Take("/v1/archive", data(func(r *http.Request, p Archive) (model.Archive, error) {
-			return m.Archives.OfTenant(r.Context(), p.Query())
+			return m.Archives.OfTenant(r.Context(), p.ArchiveQuery)
 		})),
 		// One operation per thousand files of the table.
 		Take("/v1/archive/files",
 			export(a, func(r *http.Request, p archiveFiles, f answers.Format) (model.Export, error) {
-				return m.Archives.Files(r.Context(), p.query(f))
+				p.Limit = limit(p.Limit, f)
+				return m.Archives.Files(r.Context(), p.ArchiveFilesQuery)
 			})),
 		// One operation.
 		Take("/v1/archive/file", a.archiveFile),

@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
@@ -72,12 +71,12 @@ func (f Form) form() answers.Format { return f.Format }
 const defaultRows = 1000
 
 // limit returns how many rows an answer may have.
-func (p Part) limit(f answers.Format) int {
+func limit(asked int, f answers.Format) int {
 	most := model.MaxRows
 	if f == answers.JSON {
 		most = defaultRows
 	}
-	return cmp.Or(p.Limit, most)
+	return cmp.Or(asked, most)
 }
 
 // A Map is the parameters of a map.
@@ -159,17 +158,15 @@ type gaps struct {
 
 // readings is the parameters of the rows of a device.
 type readings struct {
+	model.ReadingsQuery
 	Within
-	Newest  int                  `query:"newest"`
-	Sensors []string             `query:"sensors"`
-	Where   *condition.Condition `query:"where"`
-	Part
+	Form
 }
 
 // query returns the query for the rows of a device; by default of the last day.
 func (p readings) query(device string, f answers.Format, now time.Time) (model.ReadingsQuery, error) {
-	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, Where: p.Where, After: p.After,
-		Limit: p.limit(f), Asked: p.Asked}
+	q := p.ReadingsQuery
+	q.Device, q.Limit = device, limit(q.Limit, f)
 	if p.Newest > 0 && (p.given() || p.Where != nil || p.After != "" || p.Limit > 0) {
 		return q, badRequest("newest cannot be combined with from, to, span, where, after or limit: leave them out.")
 	}
@@ -179,19 +176,17 @@ func (p readings) query(device string, f answers.Format, now time.Time) (model.R
 
 // fleetReadings is the parameters of the rows of many devices.
 type fleetReadings struct {
-	model.Filter
-	Prefix  string   `query:"prefix"`
-	Devices []string `query:"devices"`
-	Sensors []string `query:"sensors"`
+	model.FleetQuery
 	Within
-	Part
+	Form
 }
 
 // query returns the query about many devices; by default of the last day.
 func (p fleetReadings) query(f answers.Format, now time.Time) model.FleetQuery {
-	from, to := p.times(now)
-	return model.FleetQuery{Filter: p.Filter, Prefix: p.Prefix, Devices: p.Devices, Sensors: p.Sensors, From: from, To: to,
-		After: p.After, Limit: p.limit(f), Asked: p.Asked}
+	q := p.FleetQuery
+	q.From, q.To = p.times(now)
+	q.Limit = limit(q.Limit, f)
+	return q
 }
 
 // fleetWindows is the parameters of the windows of many devices.
@@ -202,39 +197,29 @@ type fleetWindows struct {
 
 // reports is the parameters of reports.
 type reports struct {
-	OfTenant
-	By      schema.By `query:"by"` // what is reported together
-	Site    string    `query:"site"`
-	Label   string    `query:"label"`
-	Sensors []string  `query:"sensors"`
-	Window  string    `query:"window"`
+	model.ReportsQuery
 	Within
-	Part
+	Form
 }
 
 // query returns the query for reports; by default of the last day.
 func (p reports) query(f answers.Format, now time.Time) model.ReportsQuery {
-	from, to := p.times(now)
-	return model.ReportsQuery{Tenant: p.Tenant, By: p.By, Site: p.Site, Label: p.Label, Sensors: p.Sensors, From: from,
-		To: to, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
+	q := p.ReportsQuery
+	q.From, q.To = p.times(now)
+	q.Limit = limit(q.Limit, f)
+	return q
 }
 
 // Incidents is the parameters that select incidents.
 type Incidents struct {
-	States   []string `query:"state,incidents"`
-	Severity string   `query:"severity"`
-	Rule     string   `query:"rule"`
-	OfTenant
-	Site   string `query:"site"`
-	Label  string `query:"label"`
-	Device string `query:"device"`
+	model.IncidentQuery
 	Within
 }
 
 // Query returns the query for a part of the incidents; without a time, of all that are kept.
 func (p Incidents) Query(after string, limit int, asked string, now time.Time) model.IncidentQuery {
-	q := model.IncidentQuery{Tenant: p.Tenant, Site: p.Site, Label: p.Label, Rule: p.Rule, Device: p.Device,
-		Severity: p.Severity, States: p.States, After: after, Limit: limit, Asked: asked}
+	q := p.IncidentQuery
+	q.After, q.Limit, q.Asked = after, limit, asked
 	if p.given() {
 		from, to := p.times(now)
 		q.From, q.To = &from, &to
@@ -274,27 +259,17 @@ func (p Costs) Query(now time.Time) model.CostQuery {
 }
 
 // An Archive is the parameters of the archive of a tenant; by default its newest days.
-type Archive struct {
-	OfTenant
-	Times
-}
+type Archive struct{ model.ArchiveQuery }
 
-// Query returns the query for what the archive has.
-func (p Archive) Query() model.ArchiveQuery {
-	return model.ArchiveQuery{Tenant: p.Tenant, From: p.From, To: p.To}
-}
+func (p Archive) check() error { return Times{p.From, p.To}.check() }
 
 // archiveFiles is the parameters of the files of a table; without days, of all.
 type archiveFiles struct {
-	Archive
-	Table string `query:"table"`
-	Part
+	model.ArchiveFilesQuery
+	Form
 }
 
-func (p archiveFiles) query(f answers.Format) model.ArchiveFilesQuery {
-	return model.ArchiveFilesQuery{ArchiveQuery: p.Query(), Table: p.Table, After: p.After, Limit: p.limit(f),
-		Asked: p.Asked}
-}
+func (p archiveFiles) check() error { return Times{p.From, p.To}.check() }
 
 // OnDay is the parameters of a tenant's day.
 type OnDay struct {
@@ -322,13 +297,6 @@ type Summary struct {
 func (p Summary) Query(tenant string, now time.Time) model.SummaryQuery {
 	day := p.OnDay.Query(tenant, now)
 	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
-}
-
-// outliers is the parameters of devices that stand out.
-type outliers struct {
-	model.Filter
-	By    schema.By `query:"by"`
-	Limit int       `query:"limit,page"`
 }
 
 // archiveFile names a file of the archive.

@@ -60,7 +60,7 @@ func export[Q formed](
 func (a *API) devices(w http.ResponseWriter, r *http.Request, p devices) error {
 	if formatOf(r, p) != answers.JSON {
 		return export(a, func(r *http.Request, p devices, f answers.Format) (model.Export, error) {
-			return a.model.Lists.Listed(r.Context(), p.Query(p.After, p.limit(f)))
+			return a.model.Lists.Listed(r.Context(), p.Query(p.After, limit(p.Limit, f)))
 		})(w, r, p)
 	}
 	if p.Limit > model.MaxListed {

@@ -52,7 +52,7 @@ func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 	Register(mux, []Route{Take("/rows", export(a,
 		func(_ *http.Request, p Part, f answers.Format) (model.Export, error) {
 			first, _ := strconv.Atoi(p.After)
-			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, p.limit(f)))
+			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, limit(p.Limit, f)))
 			if answered++; answered%5 == 0 {
 				answer.Answer.Reach().End() // after a row
 			}

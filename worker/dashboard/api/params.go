@@ -84,11 +84,14 @@ type param struct {
 }
 
 // paramsOf returns the parameters of a struct, in the order of its fields.
-func paramsOf(of reflect.Type) (all []param) {
-	for _, f := range reflect.VisibleFields(of) {
+func paramsOf(of reflect.Type, path ...int) (all []param) {
+	for i := range of.NumField() {
+		f, at := of.Field(i), append(slices.Clone(path), i)
 		if tag, is := f.Tag.Lookup("query"); is {
 			name, _, _ := strings.Cut(tag, ",")
-			all = append(all, param{name, tag, f.Index})
+			all = append(all, param{name, tag, at})
+		} else if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			all = append(all, paramsOf(f.Type, at...)...)
 		}
 	}
 	return all

@@ -18,9 +18,9 @@ import (
 
 // An ArchiveQuery asks what the archive has of a tenant.
 type ArchiveQuery struct {
-	Tenant string     // empty: only what waits
-	From   *time.Time // nil: a month before To
-	To     *time.Time // nil: after the newest day
+	Tenant string     `query:"tenant"` // empty: only what waits
+	From   *time.Time `query:"from"`   // nil: a month before To
+	To     *time.Time `query:"to"`     // nil: after the newest day
 }
 
 const (

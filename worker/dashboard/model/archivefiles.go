@@ -19,9 +19,9 @@ import (
 // An ArchiveFilesQuery asks for the files of a table as it is now.
 type ArchiveFilesQuery struct {
 	ArchiveQuery
-	Table string // empty: readings
-	After string // Next of the part before
-	Limit int
+	Table string `query:"table"` // empty: readings
+	After string `query:"after"` // Next of the part before
+	Limit int    `query:"limit"`
 	Asked string // as in ReadingsQuery
 }
 

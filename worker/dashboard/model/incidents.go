@@ -15,15 +15,17 @@ import (
 
 // An IncidentQuery asks for incidents. An empty field does not filter.
 type IncidentQuery struct {
-	Tenant, Site string
-	Label        string // NAME=TEXT, or NAME for any text
-	Rule, Device string
-	Severity     string
-	States       []string   // any of them; none: open and acknowledged
-	From, To     *time.Time // of the first opening; nil: any
-	After        string     // Next of the part before
-	Limit        int
-	Asked        string // the question, without limit and after
+	Tenant   string     `query:"tenant"`
+	Site     string     `query:"site"`
+	Label    string     `query:"label"` // NAME=TEXT, or NAME for any text
+	Rule     string     `query:"rule"`
+	Device   string     `query:"device"`
+	Severity string     `query:"severity"`
+	States   []string   `query:"state,incidents"` // any of them; none: open and acknowledged
+	From, To *time.Time // of the first opening; nil: any
+	After    string     // Next of the part before
+	Limit    int
+	Asked    string // the question, without limit and after
 }
 
 // IncidentAnswers have open incidents, which the poller has in memory, and closed ones, which are read from storage.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 // An OutlierQuery asks for devices that stand out.
 type OutlierQuery struct {
 	Filter
-	By    schema.By // groups of the devices whose site has too few; empty: none
-	Limit int
+	By    schema.By `query:"by"`         // groups of the devices whose site has too few; empty: none
+	Limit int       `query:"limit,page"` // 0: DefaultListed
 }
 
 // An OutlierList is the answer of /v1/outliers.
@@ -72,7 +73,7 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 	if err != nil {
 		return out, err
 	}
-	q.Tenant = scoped(ctx, q.Tenant)
+	q.Tenant, q.Limit = scoped(ctx, q.Tenant), cmp.Or(q.Limit, DefaultListed)
 	if err := oa.sensors.checkFilter(q.Filter); err != nil {
 		return out, err
 	}

@@ -20,11 +20,11 @@ import (
 type ReadingsQuery struct {
 	Device   string
 	From, To time.Time
-	Newest   int                  // rows, the newest first, instead of those of the span; 0: those of the span
-	Sensors  []string             // none: all; rows without any of them are left out
-	Where    *condition.Condition // on the values of a row, even on those of other sensors; nil: none
-	After    string               // Next of the part before
-	Limit    int
+	Newest   int                  `query:"newest"`  // rows, the newest first, instead of those of the span; 0: those of the span
+	Sensors  []string             `query:"sensors"` // none: all; rows without any of them are left out
+	Where    *condition.Condition `query:"where"`   // on the values of a row, even on those of other sensors; nil: none
+	After    string               `query:"after"`   // Next of the part before
+	Limit    int                  `query:"limit"`
 
 	// Asked is what determined From and To. They may be relative to now, so each part of an answer has the span of its
 	// first.

@@ -16,15 +16,15 @@ import (
 
 // A ReportsQuery asks for reports: of tenants, of their sites, or by the values of a label.
 type ReportsQuery struct {
-	Tenant   string    // empty: all
-	By       schema.By // empty: what Group is of, or tenant
-	Site     string    // the only one; empty: all
-	Label    string    // NAME=TEXT, the only value; empty: all
-	Sensors  []string  // none: all
+	Tenant   string    `query:"tenant"`  // empty: all
+	By       schema.By `query:"by"`      // empty: what Group is of, or tenant
+	Site     string    `query:"site"`    // the only one; empty: all
+	Label    string    `query:"label"`   // NAME=TEXT, the only value; empty: all
+	Sensors  []string  `query:"sensors"` // none: all
 	From, To time.Time
-	Window   string // a size such as 1h, or auto; empty: auto
-	After    string // Next of the part before
-	Limit    int
+	Window   string `query:"window"` // a size such as 1h, or auto; empty: auto
+	After    string `query:"after"`  // Next of the part before
+	Limit    int    `query:"limit"`
 	Asked    string // as in ReadingsQuery
 }
 

@@ -17,13 +17,13 @@ import (
 // A FleetQuery asks about many devices.
 type FleetQuery struct {
 	Filter
-	Prefix   string
-	Devices  []string // none: all that the filter selects
-	Sensors  []string // none: all
+	Prefix   string   `query:"prefix"`
+	Devices  []string `query:"devices"` // none: all that the filter selects
+	Sensors  []string `query:"sensors"` // none: all
 	From, To time.Time
 	Window   string // a size such as 1h, or auto; empty: auto
-	After    string // Next of the part before
-	Limit    int
+	After    string `query:"after"` // Next of the part before
+	Limit    int    `query:"limit"`
 	Asked    string // as in ReadingsQuery
 
 	labels bool // a condition needs those of the devices

@@ -24,7 +24,7 @@ func (s *Site) archive(r *http.Request, p api.Archive) (Page, error) {
 	if p.Tenant == "" && len(tenants) == 1 {
 		p.Tenant = tenants[0]
 	}
-	a, err := s.c.Model.Archives.OfTenant(r.Context(), p.Query())
+	a, err := s.c.Model.Archives.OfTenant(r.Context(), p.ArchiveQuery)
 	if a.Tenant != "" && !slices.Contains(tenants, a.Tenant) {
 		tenants = append(tenants, a.Tenant) // it has no devices any more
 	}
