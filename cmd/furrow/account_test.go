@@ -113,7 +113,10 @@ func TestErrorsOfStorageFlagsShowNoKey(t *testing.T) {
 func TestHooksSeeEveryOperation(t *testing.T) {
 	var onTables tables.Counter
 	var onQueues service.Counts[worker.OperationKind]
-	hooks := roles.Hooks{Table: onTables.Count, Queue: func(_ context.Context, o worker.Operation) { onQueues.Add(o.Kind) }}
+	hooks := roles.Hooks{
+		Table: onTables.Count,
+		Queue: func(_ context.Context, o worker.Operation) { onQueues.Add(o.Kind) },
+	}
 	s, err := opened(t, []roles.Hooks{hooks, {}}, "--storage", azuretest.Local(t).ConnectionString())
 	must(t, err)
 	s.mustReach(t)
