@@ -39,8 +39,8 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 		}
 	}
 	for _, d := range done.Unheard {
-		look := Message{Kind: Device, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: true,
-			First: d.Place(), Last: d.Place()}
+		look := m.next(Device)
+		look.Extra, look.First, look.Last = true, d.Place(), d.Place()
 		if err := put.Put(ctx, look, 0); err != nil {
 			return r, err
 		}

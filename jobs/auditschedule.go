@@ -24,23 +24,15 @@ func (r runTable) auditsDue(ctx context.Context, slot, now tables.Ticks) (due bo
 	if slot > now.Add(time.Hour) {
 		return false, 0, nil // a slot of next year would prevent audits until then
 	}
-	for try := range commit.Tries {
+	err = commit.RetryIf(ctx, commit.Tries, commit.IsChanged, func() error {
 		mark, op, err := r.auditMark(ctx, slot, now)
-		if err != nil || op.Kind == 0 {
-			return mark.Slot == slot && err == nil, mark.Since, err
+		if since = mark.Since; err == nil && op.Kind != 0 {
+			_, err = r.table.Do(ctx, op) // where that fails, the run's next try finds out whether it was written
 		}
-		_, err = r.table.Do(ctx, op)
-		if err == nil {
-			return true, mark.Since, nil
-		}
-		if !commit.IsChanged(err) {
-			return false, 0, err // the next try finds out whether it was written
-		}
-		if err := commit.Pause(ctx, try); err != nil {
-			return false, 0, err
-		}
-	}
-	return false, 0, errors.New("the mark of the last audits changes all the time")
+		due = mark.Slot == slot && err == nil
+		return err
+	})
+	return due, since, err
 }
 
 // auditMark returns the mark as it should be, and the operation that writes it. There is no operation if audits are not

@@ -42,7 +42,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	}
 	looked, deleted := len(work), map[*commit.Device]retain.Done{}
 	if p.Retention != nil {
-		deleted, err = p.retainer().Run(ctx, folding.Changes(work), read.now, p.Clock.Surely(read.now, b.Slot))
+		deleted, err = p.Retainer().Run(ctx, folding.Changes(work), read.now, p.Clock.Surely(read.now, b.Slot))
 	} else {
 		looked, err = p.folder().Do(ctx, work, read.now, b.Slot)
 	}

@@ -51,7 +51,8 @@ func (p *Pipeline) putDeliveries(ctx context.Context, m Message, states []tables
 		if s.Waits(now) {
 			continue
 		}
-		job := Message{Kind: Deliver, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Target: s.Target}
+		job := m.next(Deliver)
+		job.Target = s.Target
 		if err := put.Put(ctx, job, 0); err != nil {
 			return err
 		}

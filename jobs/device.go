@@ -93,9 +93,9 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 		}
 		all = append(all, follower{next(o.Place, o.Place, o.Mark), 0})
 	}
-	for _, target := range r.woken {
-		all = append(all, follower{Message{Kind: Deliver, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation,
-			Target: target}, p.notifier().Wait(target)})
+	tell := m.next(Deliver)
+	for _, tell.Target = range r.woken {
+		all = append(all, follower{tell, p.notifier().Wait(tell.Target)})
 	}
 	if n := len(r.Reset); n > 0 {
 		all = append(all, follower{refold(r.Reset[0], r.Reset[n-1], r.Mark), 0})

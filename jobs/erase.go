@@ -25,26 +25,14 @@ func (p *Pipeline) Forget(ctx context.Context, m schema.Member) (wait time.Durat
 }
 
 func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, error) {
-	part := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
+	t, now, err := p.trackNow(ctx, m)
+	if now == 0 || errors.Is(err, schema.ErrNewer) {
+		return 0, err
+	}
 	row := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	op, t, now := tables.Insert(row), tracking.New(), tables.Ticks(0)
-	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: part}) { // unlike a Get, it has storage's time
-		if errors.Is(err, tables.ErrNoTable) {
-			return 0, nil // the pipeline never ran
-		}
-		if err != nil {
-			return 0, err
-		}
-		if page.Time.IsZero() {
-			return 0, tables.ErrNoDate
-		}
-		now = tables.TicksOf(page.Time)
-		for _, e := range page.Rows {
-			if t, err = tracking.RowOf(e); t == nil || errors.Is(err, schema.ErrNewer) {
-				return 0, err
-			}
-			op = tables.Replace(row, t.ETag)
-		}
+	op := tables.Insert(row)
+	if t.ETag != "" {
+		op = tables.Replace(row, t.ETag)
 	}
 	claim := rand.Text()
 	op.Entity.Set(schema.TrackFence, tables.Int64(int64(max(t.Fence+1, now))))
@@ -57,6 +45,29 @@ func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, 
 		wait = time.Duration(h.Until-now) * 100
 	}
 	schema.SetFormat(&op.Entity, t.Format)
-	_, err := p.tracking().Do(ctx, op)
+	_, err = p.tracking().Do(ctx, op)
 	return wait, err
+}
+
+// trackNow reads the tracking row of a device, and storage's time, which a Get does not tell. The time is zero if the
+// pipeline never ran, or where there is an error of storage. Of a row that cannot be read, there is an error beside it.
+func (p *Pipeline) trackNow(ctx context.Context, m schema.Member) (t *tracking.Row, now tables.Ticks, err error) {
+	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
+	t = tracking.New()
+	for page, failed := range p.tracking().Rows(ctx, tables.Query{Range: own}) {
+		switch {
+		case errors.Is(failed, tables.ErrNoTable):
+			return nil, 0, nil
+		case failed == nil && page.Time.IsZero():
+			failed = tables.ErrNoDate
+		}
+		if failed != nil {
+			return nil, 0, failed
+		}
+		now = tables.TicksOf(page.Time)
+		for _, e := range page.Rows {
+			t, err = tracking.RowOf(e)
+		}
+	}
+	return t, now, err
 }

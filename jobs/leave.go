@@ -38,10 +38,11 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 
 // closeLeft closes as much as fits a state.
 func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
-	d, now, err := p.leftTrack(ctx, m)
-	if d == nil || err != nil {
+	t, now, err := p.trackNow(ctx, m)
+	if now == 0 || err != nil {
 		return 0, err
 	}
+	d := folding.NewDevice(m, t, p.modelOf(m), p.OnFold)
 	for processor, w := range d.Model.Watchers {
 		was := d.Row.State(processor.Name)
 		state, n, err := w.Leave(m, was, now, reason)
@@ -69,29 +70,4 @@ func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string
 	tracking.SetStates(&e, schema.TrackStates, d.Row.States)
 	_, err = p.tracking().Do(ctx, tables.Merge(e, written.ETags[0]))
 	return closed, err
-}
-
-// leftTrack reads the tracking row of a device that has left, and storage's time. It returns nil if the pipeline never
-// ran.
-func (p *Pipeline) leftTrack(ctx context.Context, m schema.Member) (*folding.Device, tables.Ticks, error) {
-	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
-	t, now := tracking.New(), tables.Ticks(0)
-	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: own}) { // unlike a Get, it has storage's time
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, 0, nil
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		if page.Time.IsZero() {
-			return nil, 0, tables.ErrNoDate
-		}
-		now = tables.TicksOf(page.Time)
-		for _, e := range page.Rows {
-			if t, err = tracking.RowOf(e); err != nil {
-				return nil, 0, err
-			}
-		}
-	}
-	return folding.NewDevice(m, t, p.modelOf(m), p.OnFold), now, nil
 }

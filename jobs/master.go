@@ -62,7 +62,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			if p.Retention != nil {
 				err = save(ctx, m)
 				if err == nil {
-					r.Deleted, err = p.retainer().SweepTenants(ctx, p.Clock.Surely(now, m.Run))
+					r.Deleted, err = p.Retainer().SweepTenants(ctx, p.Clock.Surely(now, m.Run))
 					for _, n := range r.Deleted {
 						r.Rows += n
 					}
@@ -71,8 +71,8 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			return r, err
 		}
 		after = names[len(names)-1]
-		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: m.Audit != "",
-			Before: run.before}
+		job := m.next(Month)
+		job.Extra, job.Before = m.Audit != "", run.before
 		due := false
 		for _, name := range names {
 			month, err := schema.ParseMonth(name)

@@ -296,6 +296,11 @@ type Putter interface {
 // A Save stores the progress of a job in its message.
 type Save = func(context.Context, Message) error
 
+// next returns a message of another kind in the same run.
+func (m Message) next(kind Kind) Message {
+	return Message{Kind: kind, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation}
+}
+
 // last returns the last partition that a Month message names.
 func (m Message) last() schema.Month {
 	if m.Through != (schema.Month{}) {

@@ -55,14 +55,15 @@ func (s planning) Audit(ctx context.Context, b plan.Batch) error {
 }
 
 func (s planning) batch(kind Kind, b plan.Batch) Message {
-	return Message{Kind: kind, Pipeline: s.message.Pipeline, Run: s.message.Run, Generation: s.message.Generation,
-		First: b.First, Last: b.Last, Only: b.Only, Resting: b.Resting}
+	m := s.message.next(kind)
+	m.First, m.Last, m.Only, m.Resting = b.First, b.Last, b.Only, b.Resting
+	return m
 }
 
 func (s planning) Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error {
-	m := s.message
-	return s.put.Put(ctx, Message{Kind: Group, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month,
-		Group: kind, Mark: mark}, 0)
+	m := s.message.next(Group)
+	m.Month, m.Group, m.Mark = month, kind, mark
+	return s.put.Put(ctx, m, 0)
 }
 
 func (s planning) Save(ctx context.Context, last schema.Place) error {

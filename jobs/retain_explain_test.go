@@ -249,7 +249,7 @@ func TestWhatIsExplainedGoes(t *testing.T) {
 			add(e.Own)
 		}
 		for _, tenant := range []schema.Tenant{"t0", "t1", "gone", "forever"} {
-			add(must.Have(r.RetainedOf(t.Context(), tenant, tables.TicksOf(time.Now())))(t))
+			add(must.Have(r.Retainer().RetainedOf(t.Context(), tenant, tables.TicksOf(time.Now())))(t))
 		}
 		return rows, stay
 	}

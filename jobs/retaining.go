@@ -6,12 +6,11 @@ import (
 
 	"furrow/jobs/folding"
 	"furrow/jobs/retain"
-	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// retainer returns what deletes for the pipeline.
-func (p *Pipeline) retainer() *retain.Retainer {
+// Retainer returns what deletes for the pipeline.
+func (p *Pipeline) Retainer() *retain.Retainer {
 	r := &retain.Retainer{Policy: &p.Retention.Policy, Client: p.Client, Names: p.Names, Clock: p.Clock,
 		ModelOf: p.modelOf, Late: p.late, Portion: p.portion(), Most: p.most()}
 	for _, o := range p.Retention.Others {
@@ -30,16 +29,6 @@ func (p *Pipeline) Retained(ctx context.Context, b Batch) iter.Seq2[retain.Retai
 			yield(retain.Retained{}, err)
 			return
 		}
-		p.retainer().Retained(ctx, folding.Changes(read.work), read.now)(yield)
+		p.Retainer().Retained(ctx, folding.Changes(read.work), read.now)(yield)
 	}
-}
-
-// RetainedOf says what the pipeline does with what a tenant has as a whole. It changes nothing.
-func (p *Pipeline) RetainedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) ([]retain.RetainedTable, error) {
-	return p.retainer().RetainedOf(ctx, t, now)
-}
-
-// Outdated yields what tenants keep no longer, of tenants with devices and of others.
-func (p *Pipeline) Outdated(ctx context.Context, now tables.Ticks) iter.Seq2[retain.Outdated, error] {
-	return p.retainer().Outdated(ctx, now)
 }

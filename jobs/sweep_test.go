@@ -216,7 +216,7 @@ func TestRetentionSweepsTenants(t *testing.T) {
 		t.Errorf("left are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	r, _ := sweeping(t, f, nil)
-	for old, err := range r.Outdated(t.Context(), tables.TicksOf(time.Now())) {
+	for old, err := range r.Retainer().Outdated(t.Context(), tables.TicksOf(time.Now())) {
 		if err != nil || old.Rows != 0 || old.Table != "incidents" || old.Stay == 0 || old.Wait.Cause != retain.CauseOpen {
 			t.Errorf("afterwards there is %+v %v", old, err)
 		}

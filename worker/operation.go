@@ -38,16 +38,6 @@ type Operation struct {
 	Took   time.Duration // until the answer began
 }
 
-// A Counter counts operations by kind. Use its Count as Config.OnOperation. The zero Counter is ready, and safe for
-// concurrent use.
-type Counter struct{ counts service.Counts[OperationKind] }
-
-// Count counts one operation.
-func (c *Counter) Count(_ context.Context, o Operation) { c.counts.Add(o.Kind) }
-
-// Counts returns the counts of every kind that has occurred.
-func (c *Counter) Counts() map[OperationKind]int64 { return c.counts.Map() }
-
 // A call says what a request is for, and travels to observe in its context.
 type call struct {
 	kind  OperationKind

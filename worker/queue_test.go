@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -147,8 +149,9 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	a := azuretest.FromEnv(t)
 	every := faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}
 	transport := &faults.Transport{Plan: every, Only: ofMessages}
-	var counter Counter
-	q := newQueue(t, a, names(t), Config{Transport: transport, OnOperation: counter.Count})
+	var counts service.Counts[OperationKind]
+	q := newQueue(t, a, names(t), Config{Transport: transport,
+		OnOperation: func(_ context.Context, o Operation) { counts.Add(o.Kind) }})
 	put(t, q, "d1")
 	l := get(t, q, time.Minute)
 	if err := l.Renew(t.Context(), time.Minute); !errors.Is(err, tables.ErrBusy) {
@@ -161,7 +164,7 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 		t.Errorf("delete: %v", err)
 	}
 	want := map[OperationKind]int64{OpCreate: 3, OpPut: 1, OpGet: 1, OpUpdate: 1, OpDelete: 4}
-	if got := counter.Counts(); !maps.Equal(got, want) {
+	if got := counts.Map(); !maps.Equal(got, want) {
 		t.Errorf("operations %v, want %v", got, want)
 	}
 }

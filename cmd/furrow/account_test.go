@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/effort"
+	"furrow/tables/service"
 	"furrow/worker"
 )
 
@@ -110,15 +112,18 @@ func TestErrorsOfStorageFlagsShowNoKey(t *testing.T) {
 
 func TestHooksSeeEveryOperation(t *testing.T) {
 	var onTables tables.Counter
-	var onQueues worker.Counter
-	hooks := roles.Hooks{Table: onTables.Count, Queue: onQueues.Count}
+	var onQueues service.Counts[worker.OperationKind]
+	hooks := roles.Hooks{
+		Table: onTables.Count,
+		Queue: func(_ context.Context, o worker.Operation) { onQueues.Add(o.Kind) },
+	}
 	s, err := opened(t, []roles.Hooks{hooks, {}}, "--storage", azuretest.Local(t).ConnectionString())
 	must(t, err)
 	s.mustReach(t)
 	if all := onTables.Counts(); all[tables.KindCreateTable] != 1 || len(all) != 1 {
 		t.Errorf("one table was created; counted %v", all)
 	}
-	if all := onQueues.Counts(); all[worker.OpCreate] != 3 || len(all) != 1 {
+	if all := onQueues.Map(); all[worker.OpCreate] != 3 || len(all) != 1 {
 		t.Errorf("three queues were created; counted %v", all)
 	}
 }

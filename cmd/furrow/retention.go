@@ -101,7 +101,7 @@ func retentionExplain(c *cli.Context) error {
 			for _, own := range r.Own {
 				lines = append(lines, tableLineOf(r.Member, own))
 			}
-			whole, err := p.RetainedOf(c.Context, m.Tenant, tables.TicksOf(time.Now()))
+			whole, err := p.Retainer().RetainedOf(c.Context, m.Tenant, tables.TicksOf(time.Now()))
 			if err != nil {
 				return err
 			}
@@ -251,7 +251,7 @@ func retentionDryRun(c *cli.Context, s *stores, p *jobs.Pipeline) error {
 	if err := flush(); err != nil {
 		return err
 	}
-	for old, err := range p.Outdated(c.Context, tables.TicksOf(time.Now())) {
+	for old, err := range p.Retainer().Outdated(c.Context, tables.TicksOf(time.Now())) {
 		if err != nil {
 			return err
 		}

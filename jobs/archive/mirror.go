@@ -34,15 +34,12 @@ func (m *Tables) Mirror(
 		return n, err
 	}
 	for _, table := range every {
-		for try := range commit.Tries {
-			if err = to.mirror(ctx, m.Store, table.Folder(), &n, progress); !errors.Is(err, ErrNoObject) &&
-				!errors.Is(err, tables.ErrConflict) {
-				break // or a file was cleaned, or a checkpoint was made meanwhile
-			}
-			if err := commit.Pause(ctx, try); err != nil {
-				return n, err
-			}
+		again := func(err error) bool { // a file was cleaned, or a checkpoint was made meanwhile
+			return errors.Is(err, ErrNoObject) || errors.Is(err, tables.ErrConflict)
 		}
+		err := commit.RetryIf(ctx, commit.Tries, again, func() error {
+			return to.mirror(ctx, m.Store, table.Folder(), &n, progress)
+		})
 		if err != nil {
 			return n, fmt.Errorf("copy of table %s of tenant %s: %w", table.Name, t, err)
 		}

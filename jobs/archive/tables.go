@@ -156,16 +156,8 @@ func (m *Tables) MakeDay(ctx context.Context, of TableDay, asked ...schema.Devic
 }
 
 // again does something until nobody has been faster.
-func again(ctx context.Context, once func() error) (err error) {
-	for try := range commit.Tries {
-		if err = once(); !errors.Is(err, catalog.ErrStale) {
-			break
-		}
-		if err := commit.Pause(ctx, try); err != nil {
-			return err
-		}
-	}
-	return err
+func again(ctx context.Context, once func() error) error {
+	return commit.RetryIf(ctx, commit.Tries, func(err error) bool { return errors.Is(err, catalog.ErrStale) }, once)
 }
 
 // tryDay reports whether the tables have changed, or may have. Beside says that late rows may come into files of their

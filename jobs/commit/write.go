@@ -259,14 +259,18 @@ func (c *Write) settle(found *tables.Entity) {
 	}
 }
 
-// again repeats something harmless until it succeeds or tries are used up.
+// Retry repeats something harmless until it succeeds or tries are used up.
 func Retry(ctx context.Context, do func() error) error {
-	var err error
-	for try := range Tries {
-		if err = do(); err == nil {
-			return nil
+	return RetryIf(ctx, Tries, func(error) bool { return true }, do)
+}
+
+// RetryIf repeats something harmless, with pauses, until it succeeds, fails with another error, or tries are used up.
+func RetryIf(ctx context.Context, tries int, again func(error) bool, do func() error) (err error) {
+	for try := range tries {
+		if err = do(); err == nil || !again(err) || try == tries-1 {
+			return err
 		}
-		if err := Pause(ctx, try); err != nil {
+		if err := Pause(ctx, min(try, Tries)); err != nil {
 			return err
 		}
 	}

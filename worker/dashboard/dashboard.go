@@ -79,7 +79,7 @@ func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
 	served := api.New(c.Model, c.Acts, c.Activity, log)
 	site, err := web.New(web.Config{Model: c.Model, Acts: c.Acts, Activity: c.Activity, Log: log,
-		Storage: c.Storage, Version: c.Version, Tiles: c.Tiles, Question: served.Question})
+		Storage: c.Storage, Version: c.Version, Tiles: c.Tiles})
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (g *fixture) waitForIncidents(t testing.TB, n int) {
 		for _, i := range all {
 			marked[i.Device] = true
 		}
-		list, _, err := g.c.Model.Lists.Devices(t.Context(), model.ListQuery{Limit: model.MaxListed})
+		list, err := g.c.Model.Lists.Devices(t.Context(), model.ListQuery{Limit: model.MaxListed})
 		must.Succeed(t, err)
 		for _, d := range list.Devices {
 			if d.Severity != "" {

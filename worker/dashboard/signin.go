@@ -11,17 +11,17 @@ import (
 
 func (d *Dashboard) signInRoutes() []api.Route {
 	return []api.Route{
-		{Pattern: "GET " + web.SignInPath, Handle: func(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+		api.Take("GET "+web.SignInPath, func(w http.ResponseWriter, r *http.Request, _ api.None) error {
 			d.web.SignIn(w, r, http.StatusOK, "/", "")
 			return nil
-		}},
-		{Pattern: "POST " + web.SignInPath, Handle: d.signIn},
-		{Pattern: "POST " + web.SignOutPath, Handle: d.signOut},
+		}),
+		api.Take("POST "+web.SignInPath, d.signIn),
+		api.Take("POST "+web.SignOutPath, d.signOut),
 	}
 }
 
 // signIn begins a session for a token or password, and shows the page that was asked for.
-func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	secret, to := strings.TrimSpace(r.PostForm.Get("token")), local(r.PostForm.Get("to"))
 	who, err := d.prove(r, secret)
 	if p, is := errors.AsType[*api.Problem](err); is && p.Code == api.Unauthorized {
@@ -38,7 +38,7 @@ func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request, _ api.Params)
 	return nil
 }
 
-func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request, _ api.None) error {
 	d.sessions.signOut(w, r)
 	http.Redirect(w, r, web.SignInPath, http.StatusSeeOther)
 	return nil

@@ -30,51 +30,44 @@ type Listed struct {
 // there, and deletes what the log and the catalog have of earlier ones. A publisher that stood still may put one
 // again: CleanLog deletes that, too, whenever it comes.
 func (t *Table) EndVersions(ctx context.Context, to Objects, all Lister) error {
-	for try := range commit.Tries {
+	var p published
+	err := commit.RetryIf(ctx, commit.Tries, isConflict, func() error {
 		newest, err := t.Publish(ctx, to)
-		if errors.Is(err, ErrForeign) { // what the log says is not ours to end, but what it speaks of is
-			h, errHead := t.head(ctx)
-			return errors.Join(err, errHead, t.wrap("ending its files", t.endAll(ctx, h.version)))
+		if err == nil {
+			err = t.Checkpoint(ctx, to, true)
+		}
+		if err == nil {
+			p, err = t.published(ctx)
 		}
 		if err != nil {
 			return err
 		}
-		if err := t.Checkpoint(ctx, to, true); err != nil {
+		if p.checkpoint < newest { // another erasure has begun meanwhile
+			return tables.ErrConflict
+		}
+		h, err := t.head(ctx)
+		if err != nil {
 			return err
 		}
-		p, err := t.published(ctx)
-		if err == nil && p.checkpoint >= newest { // or another erasure has begun meanwhile
-			h, errHead := t.head(ctx)
-			if errHead != nil {
-				return errHead
-			}
-			p.ended, p.listed = p.checkpoint, h.now+listedFor
-			err = t.save(ctx, &p)
-		} else if err == nil {
-			err = tables.ErrConflict
-		}
-		if err == nil {
-			return errors.Join(t.wrap("ending its files", t.endAll(ctx, p.ended)), t.CleanLog(ctx, all, 0))
-		}
-		if !errors.Is(err, tables.ErrConflict) {
-			return t.wrap("ending its versions", err)
-		}
-		if err := commit.Pause(ctx, try); err != nil {
-			return err
-		}
+		p.ended, p.listed = p.checkpoint, h.now+listedFor
+		return t.save(ctx, &p)
+	})
+	switch {
+	case errors.Is(err, ErrForeign): // what the log says is not ours to end, but what it speaks of is
+		h, errHead := t.head(ctx)
+		return errors.Join(err, errHead, t.wrap("ending its files", t.endAll(ctx, h.version)))
+	case err != nil:
+		return t.wrap("ending its versions", err)
 	}
-	return t.wrap("ending its versions", tables.ErrConflict)
+	return errors.Join(t.wrap("ending its files", t.endAll(ctx, p.ended)), t.CleanLog(ctx, all, 0))
 }
+
+func isConflict(err error) bool { return errors.Is(err, tables.ErrConflict) }
 
 // endAll has the blobs of all files deleted that left with a version or before it, and drops what their rows say of
 // devices, whatever cleaning does with them meanwhile.
 func (t *Table) endAll(ctx context.Context, version int64) (err error) {
-	for range commit.Tries {
-		if err = t.endRemoved(ctx, version); !errors.Is(err, tables.ErrConflict) {
-			break
-		}
-	}
-	return err
+	return commit.RetryIf(ctx, commit.Tries, isConflict, func() error { return t.endRemoved(ctx, version) })
 }
 
 func (t *Table) endRemoved(ctx context.Context, version int64) error {

@@ -80,17 +80,11 @@ func (t *Table) Commit(ctx context.Context, s *Snapshot, c *Change) (int64, erro
 		return 0, t.wrap("a version", err)
 	}
 	a := &attempt{Table: t, snapshot: s, change: c, txn: rand.Text()}
-	var last error
-	for try := range manyTries { // a head that moves is no reason to read rows again
-		if last = a.try(ctx); last == nil || errors.Is(last, ErrStale) || errors.Is(last, ErrAbsent) ||
-			errors.Is(last, ErrRefused) {
-			break
-		}
-		if err := commit.Pause(ctx, min(try, commit.Tries)); err != nil {
-			return 0, err
-		}
+	again := func(err error) bool { // a head that moves is no reason to read rows again
+		return !errors.Is(err, ErrStale) && !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrRefused)
 	}
-	return a.version, t.wrap("a version", last)
+	err := commit.RetryIf(ctx, manyTries, again, func() error { return a.try(ctx) })
+	return a.version, t.wrap("a version", err)
 }
 
 // manyTries is how often a transaction is tried that fails because another job of the tenant was faster: the partitions

@@ -18,26 +18,22 @@ import (
 // A table that was removed is made again: it has another id, and its versions go on where those of the old one ended,
 // as readers and publishers that stand still may know these. Its log begins with its first version.
 func (t *Table) Create(ctx context.Context, fixed []delta.Column) error {
-	for try := 0; ; try++ {
+	again := func(err error) bool { // somebody else's, or our own, whose answer was lost
+		return commit.IsChanged(err) || errors.Is(err, errMadeAgain)
+	}
+	err := commit.RetryIf(ctx, commit.Tries, again, func() error {
 		h, err := t.anyHead(ctx)
 		if err == nil && !h.removed || err != nil && !errors.Is(err, ErrAbsent) {
-			return t.wrap("looking for it", err)
-		}
-		if h.removed { // whoever removed it may have been killed
-			err = t.endRows(ctx)
-		} else {
-			err = nil
-		}
-		if err == nil {
-			err = t.create(ctx, fixed)
-		}
-		if !commit.IsChanged(err) && !errors.Is(err, errMadeAgain) || try >= commit.Tries {
-			return t.wrap("making it", err)
-		}
-		if err := commit.Pause(ctx, try); err != nil { // somebody else's, or our own, whose answer was lost
 			return err
 		}
-	}
+		if h.removed { // whoever removed it may have been killed
+			if err := t.endRows(ctx); err != nil {
+				return err
+			}
+		}
+		return t.create(ctx, fixed)
+	})
+	return t.wrap("making it", err)
 }
 
 // create makes the first version, as long as there is no table, or a removed one that has nothing any more.

@@ -20,16 +20,11 @@ import (
 //
 // What is committed meanwhile is published by Publish, as ever. Repeated, FreshLog begins with another number.
 func (t *Table) FreshLog(ctx context.Context, objects Container) error {
-	for try := 0; ; try++ {
-		err := t.freshLog(ctx, objects)
-		again := commit.IsChanged(err) || errors.Is(err, ErrForeign) // somebody else took the number
-		if !again || try >= commit.Tries {
-			return t.wrap("a fresh log", err)
-		}
-		if err := commit.Pause(ctx, try); err != nil {
-			return err
-		}
+	again := func(err error) bool { // somebody else took the number
+		return commit.IsChanged(err) || errors.Is(err, ErrForeign)
 	}
+	err := commit.RetryIf(ctx, commit.Tries, again, func() error { return t.freshLog(ctx, objects) })
+	return t.wrap("a fresh log", err)
 }
 
 func (t *Table) freshLog(ctx context.Context, objects Container) error {

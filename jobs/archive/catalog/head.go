@@ -90,21 +90,16 @@ func (t *Table) moved(h head) tables.Op {
 // RaiseEpoch begins an erasure: it has every job begin again that has read, and has not
 // committed. Their files, whose rows may be of the device that is erased, are due at once.
 func (t *Table) RaiseEpoch(ctx context.Context) error {
-	for try := 0; ; try++ {
+	err := commit.RetryIf(ctx, commit.Tries, isConflict, func() error {
 		h, err := t.head(ctx)
 		if err == nil {
 			h.epoch++
 			_, err = t.rows.Do(ctx, t.moved(h))
 		}
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, tables.ErrConflict) || try >= commit.Tries {
-			return t.wrap("raising its epoch", err)
-		}
-		if err := commit.Pause(ctx, try); err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return t.wrap("raising its epoch", err)
 	}
 	return t.wrap("ending what is pending", t.endPending(ctx, func(tables.Entity) bool { return true }, true))
 }

@@ -35,20 +35,19 @@ func (t *Table) Publish(ctx context.Context, to Objects) (int64, error) {
 	return t.publishAs(ctx, to, t.head)
 }
 
-func (t *Table) publishAs(ctx context.Context, to Objects, head readHead) (int64, error) {
-	for try := 0; ; try++ {
+func (t *Table) publishAs(ctx context.Context, to Objects, head readHead) (n int64, err error) {
+	again := func(err error) bool { // another publisher has come further
+		return errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists)
+	}
+	err = commit.RetryIf(ctx, commit.Tries, again, func() error {
 		p, err := t.publish(ctx, to, head)
-		n := p.version
+		n = p.version
 		if err == nil && p.ended > max(0, p.checkpoint) && p.version >= p.ended { // readers can only begin at a checkpoint
 			err = t.Checkpoint(ctx, to, true)
 		}
-		if err == nil || !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) || try >= commit.Tries {
-			return n, t.wrap("its log", err)
-		}
-		if err := commit.Pause(ctx, try); err != nil { // another publisher has come further
-			return n, err
-		}
-	}
+		return err
+	})
+	return n, t.wrap("its log", err)
 }
 
 // A readHead reads the head of a table in a state in which it can be published.

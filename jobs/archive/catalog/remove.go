@@ -76,7 +76,7 @@ func (t *Table) remove(ctx context.Context, objects Container, may func(context.
 // raiseEpoch raises the epoch, and has the head say that the table was removed, if it may be: what that looks at has
 // not changed then.
 func (t *Table) raiseEpoch(ctx context.Context, may func(context.Context) error) error {
-	for try := 0; ; try++ {
+	return commit.RetryIf(ctx, manyTries, commit.IsChanged, func() error {
 		h, err := t.anyHead(ctx)
 		if err != nil || h.removed {
 			return err
@@ -92,13 +92,8 @@ func (t *Table) raiseEpoch(ctx context.Context, may func(context.Context) error)
 		e.Set("Removed", tables.Boolean(true))
 		_, err = t.rows.Submit(ctx, []tables.Op{tables.Replace(e, h.etag), tables.Delete(t.key, columnsRow,
 			tables.AnyETag)})
-		if err == nil || !commit.IsChanged(err) || try >= manyTries {
-			return err
-		}
-		if err := commit.Pause(ctx, min(try, commit.Tries)); err != nil {
-			return err
-		}
-	}
+		return err
+	})
 }
 
 // removedHead returns the head of a table that is removed, and errMadeAgain if it is no longer. All changes that a
@@ -213,8 +208,8 @@ func (t *Table) deleteRows(ctx context.Context, kind string) error {
 }
 
 // endLog notes that the log is over, and until when blobs may come that nobody knows.
-func (t *Table) endLog(ctx context.Context) (err error) {
-	for range commit.Tries {
+func (t *Table) endLog(ctx context.Context) error {
+	return commit.RetryIf(ctx, commit.Tries, commit.IsChanged, func() error {
 		p, errRead := t.published(ctx)
 		h, errHead := t.removedHead(ctx) // after p: so a table that was made again has replaced that
 		if err := errors.Join(errRead, errHead); err != nil {
@@ -222,11 +217,8 @@ func (t *Table) endLog(ctx context.Context) (err error) {
 		}
 		over := published{version: h.version, at: h.now, checkpoint: -1, ended: h.version + 1,
 			listed: h.now + listedFor, etag: p.etag}
-		if err = t.save(ctx, &over); !commit.IsChanged(err) {
-			break
-		}
-	}
-	return err
+		return t.save(ctx, &over)
+	})
 }
 
 // emptyLog deletes the log of a table that was removed. Whatever number it has is behind the head from then on.

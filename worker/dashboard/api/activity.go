@@ -7,8 +7,6 @@ import (
 
 	"furrow/sas/access"
 	"furrow/tables"
-	"furrow/tables/schema"
-	"furrow/worker/dashboard/model"
 )
 
 // An Activity is the answer of /v1/activity.
@@ -39,7 +37,7 @@ const (
 )
 
 // ReadActs reads the acts of the chosen time that are about the person's tenant, or all.
-func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts []schema.Act, err error) {
+func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err error) {
 	latest := time.Now().Add(time.Minute).UTC() // the clock of whoever acted may be ahead
 	a = Activity{To: latest, Acts: []Act{}}
 	if p.To != nil && p.To.Before(latest) {
@@ -50,20 +48,18 @@ func ReadActs(ctx context.Context, log access.Log, p Params) (a Activity, acts [
 	}
 	for act, err := range log.Acts(ctx, PersonOf(ctx).Tenant, a.From, a.To) {
 		if err != nil {
-			return a, nil, err
+			return a, err
 		}
-		if a.More = len(acts) == maxActs; a.More {
+		if a.More = len(a.Acts) == maxActs; a.More {
 			break
 		}
-		acts = append(acts, act)
 		a.Acts = append(a.Acts, Act{At: act.At.Time(), Who: act.Who, From: act.From, What: act.What,
 			Device: string(act.Device), Tenant: string(act.Tenant), Detail: act.Detail, Outcome: act.Outcome,
 			Failed: act.Failed})
 	}
-	return a, acts, nil
+	return a, nil
 }
 
-func (a *API) readActivity(r *http.Request, p Params) (Activity, model.Read, error) {
-	activity, _, err := ReadActs(r.Context(), a.activity, p)
-	return activity, model.Read{}, err
+func (a *API) readActivity(r *http.Request, p Times) (Activity, error) {
+	return ReadActs(r.Context(), a.activity, p)
 }

@@ -51,133 +51,132 @@ func (a *API) Routes() []Route {
 	m := a.model
 	return append(a.commandRoutes(), []Route{
 		// An open map asks for these all the time. They cost nothing themselves: the poller reads for all.
-		{"/v1/map", MapParams(), data(func(r *http.Request, p Params) (model.Map, model.Read, error) {
-			return m.Maps.Map(r.Context(), p.Map())
-		})},
-		{"/v1/stream", MapParams(), a.stream},
-		{"/v1/overview", FilterParams(), data(func(r *http.Request, p Params) (o model.Overview, _ model.Read, err error) {
-			o, err = m.Maps.Overview(r.Context(), p.Filter)
-			return o, model.Read{}, err
-		})},
+		Take("/v1/map", data(func(r *http.Request, p Map) (model.Map, error) {
+			return m.Maps.Map(r.Context(), p.Query())
+		})),
+		Take("/v1/stream", a.stream),
+		Take("/v1/overview", data(func(r *http.Request, p model.Filter) (model.Overview, error) {
+			return m.Maps.Overview(r.Context(), p)
+		})),
 		// Eight per thousand devices, shared for five minutes; at most about 120, and 22 for each tenant.
-		{"/v1/outliers", OutlierParams(), data(func(r *http.Request, p Params) (model.OutlierList, model.Read, error) {
-			return m.Outliers.List(r.Context(), p.Outliers())
-		})},
-		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
+		Take("/v1/outliers", data(func(r *http.Request, p model.OutlierQuery) (model.OutlierList, error) {
+			return m.Outliers.List(r.Context(), p)
+		})),
+		Take("/v1/sensors", data(func(r *http.Request, p OfTenant) (model.Sensors, error) {
 			return m.Sensors.List(r.Context(), p.Tenant)
-		})},
-		{"/v1/devices", append(ListParams(), "format"), a.devices},
+		})),
+		Take("/v1/devices", a.devices),
 		// About ten operations, shared by all requests within a few seconds.
-		{"/v1/devices/{id}", nil, named(DeviceID, func(r *http.Request, id string, _ Params) (model.DeviceAnswer, error) {
-			a, _, err := m.Devices.Device(r.Context(), id)
-			return a, err
-		})},
+		Take("/v1/devices/{id}", named(DeviceID, func(r *http.Request, id string, _ None) (model.DeviceAnswer, error) {
+			return m.Devices.Device(r.Context(), id)
+		})),
 		// One operation every three seconds while it is open.
-		{"/v1/devices/{id}/stream", nil, a.streamDevice},
+		Take("/v1/devices/{id}/stream", a.streamDevice),
 		// One operation per day and per thousand points.
-		{"/v1/devices/{id}/series", SeriesParams(),
-			named(DeviceID, func(r *http.Request, id string, p Params) (model.Series, error) {
-				s, _, err := m.Charts.Series(r.Context(), p.Series(id, time.Now()))
-				return s, err
-			})},
+		Take("/v1/devices/{id}/series",
+			named(DeviceID, func(r *http.Request, id string, p Chart) (model.Series, error) {
+				return m.Charts.Series(r.Context(), p.Series(id, time.Now()))
+			})),
 		// One operation per thousand rows.
-		{"/v1/devices/{id}/readings", ReadingsParams(), a.export(a.readings)},
+		Take("/v1/devices/{id}/readings", export(a, a.readings)),
 		// One operation per thousand rows.
-		{"/v1/devices/{id}/gaps", GapsParams(), a.export(a.gaps)},
+		Take("/v1/devices/{id}/gaps", export(a, a.gaps)),
 		// For windows, one operation per day and per thousand rows of neighbouring devices.
-		{"/v1/query", QueryParams(), a.export(a.query)},
+		Take("/v1/query", export(a, a.query)),
 		// One operation per device and thousand rows, and one for neighbouring devices.
-		{"/v1/readings", FleetReadingsParams(), a.export(a.fleetReadings)},
+		Take("/v1/readings", export(a, a.fleetReadings)),
 		// For each tenant and partition of the fleet, one operation per period and per thousand rows, and one to find it.
-		{"/v1/reports", ReportParams(), a.export(a.reports)},
+		Take("/v1/reports", export(a, a.reports)),
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
 		// the fleet one or two. Shared for five minutes.
-		{"/v1/costs", CostParams(), data(func(r *http.Request, p Params) (cost.Costs, model.Read, error) {
+		Take("/v1/costs", data(func(r *http.Request, p Costs) (cost.Costs, error) {
 			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
-				return cost.Costs{}, model.Read{}, err
+				return cost.Costs{}, err
 			}
-			return m.Costs.OfMonth(r.Context(), p.Costs(time.Now()))
-		})},
+			return m.Costs.OfMonth(r.Context(), p.Query(time.Now()))
+		})),
 		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
 		// Shared for five minutes.
-		{"/v1/retention", RetentionParams(), data(func(r *http.Request, p Params) (model.Retention, model.Read, error) {
+		Take("/v1/retention", data(func(r *http.Request, p OfTenant) (model.Retention, error) {
 			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
-				return model.Retention{}, model.Read{}, err
+				return model.Retention{}, err
 			}
 			return m.Retentions.OfTenant(r.Context(), p.Tenant)
-		})},
+		})),
 		// About nine operations per table, one per thousand of its files, and two per thousand files and days of the answer.
 		// Shared for half a minute.
-		{"/v1/archive", ArchiveParams(), data(func(r *http.Request, p Params) (model.Archive, model.Read, error) {
-			return m.Archives.OfTenant(r.Context(), p.Archive())
-		})},
+		Take("/v1/archive", data(func(r *http.Request, p Archive) (model.Archive, error) {
+			return m.Archives.OfTenant(r.Context(), p.ArchiveQuery)
+		})),
 		// One operation per thousand files of the table.
-		{"/v1/archive/files", ArchiveFilesParams(),
-			a.export(func(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-				return m.Archives.Files(r.Context(), p.ArchiveFiles(f))
-			})},
+		Take("/v1/archive/files",
+			export(a, func(r *http.Request, p archiveFiles, f answers.Format) (model.Export, error) {
+				p.Limit = limit(p.Limit, f)
+				return m.Archives.Files(r.Context(), p.ArchiveFilesQuery)
+			})),
 		// One operation.
-		{"/v1/archive/file", []string{"path"}, a.archiveFile},
+		Take("/v1/archive/file", a.archiveFile),
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
-		{"/v1/verify", VerifyParams(), data(func(r *http.Request, p Params) (model.Completeness, model.Read, error) {
-			return m.Verified.Completeness(r.Context(), p.Completeness(time.Now()))
-		})},
+		Take("/v1/verify", data(func(r *http.Request, p InMonth) (model.Completeness, error) {
+			return m.Verified.Completeness(r.Context(), p.Tenant, p.Of(time.Now()))
+		})),
 		// About five operations per pipeline.
-		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
+		Take("/v1/pipelines", data(func(r *http.Request, _ None) (model.PipelinesAnswer, error) {
 			return m.Pipelines.All(r.Context())
-		})},
+		})),
 		// At most three operations per tenant.
-		{"/v1/tenants", TenantsParams(), data(func(r *http.Request, p Params) (model.TenantsAnswer, model.Read, error) {
+		Take("/v1/tenants", data(func(r *http.Request, p Page) (model.TenantsAnswer, error) {
 			return m.Tenants.List(r.Context(), p.After, p.Limit)
-		})},
+		})),
 		// At most about forty operations.
-		{"/v1/tenants/{tenant}/day", DayParams(),
-			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Series, error) {
-				s, _, err := m.Charts.Day(r.Context(), p.DayOf(tenant, time.Now()))
-				return s, err
-			})},
+		Take("/v1/tenants/{tenant}/day",
+			named(Tenant, func(r *http.Request, tenant string, p OnDay) (model.Series, error) {
+				return m.Charts.Day(r.Context(), p.Query(tenant, time.Now()))
+			})),
 		// About four operations for each partition of the fleet and at most 150 besides, shared for up to five minutes.
-		{"/v1/tenants/{tenant}/summary", SummaryParams(),
-			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Summary, error) {
-				s, _, err := m.Reports.Summary(r.Context(), p.Summary(tenant, time.Now()))
-				return s, err
-			})},
+		Take("/v1/tenants/{tenant}/summary",
+			named(Tenant, func(r *http.Request, tenant string, p Summary) (model.Summary, error) {
+				return m.Reports.Summary(r.Context(), p.Query(tenant, time.Now()))
+			})),
 		// None for incidents that are not closed: the poller reads for all. Otherwise two per month of deployment, and one
 		// per thousand rows.
-		{"/v1/incidents", append(IncidentParams(), "format"), a.export(a.incidents)},
+		Take("/v1/incidents", export(a, a.incidents)),
 		// At most five operations.
-		{"/v1/incidents/{incident}", nil, data(a.incident)},
+		Take("/v1/incidents/{incident}", data(a.incident)),
 		// For operators. Repeating them adds a note, and changes nothing else.
-		{"POST /v1/incidents/{incident}/ack", nil, a.note(schema.Acknowledged)},
-		{"POST /v1/incidents/{incident}/note", nil, a.note(schema.Noted)},
+		Take("POST /v1/incidents/{incident}/ack", a.note(schema.Acknowledged)),
+		Take("POST /v1/incidents/{incident}/note", a.note(schema.Noted)),
 		// About one operation per month and thousand acts.
-		{"/v1/activity", []string{"from", "to"}, data(a.readActivity)},
-		{"/openapi.json", nil, describe},
-		{HealthPath, nil, healthz},
+		Take("/v1/activity", data(a.readActivity)),
+		Take("/openapi.json", describe),
+		Take(HealthPath, healthz),
 	}...)
 }
 
 // data returns a handler that writes what read returns as JSON.
-func data[T any](read func(*http.Request, Params) (T, model.Read, error)) Handler {
-	return func(w http.ResponseWriter, r *http.Request, p Params) error {
-		v, _, err := read(r, p)
+func data[Q, T any](read func(*http.Request, Q) (T, error)) func(http.ResponseWriter, *http.Request, Q) error {
+	return func(w http.ResponseWriter, r *http.Request, p Q) error {
+		v, err := read(r, p)
 		if err != nil {
 			return err
+		}
+		if counted, is := any(&v).(interface{ SetOperations(int) }); is {
+			counted.SetOperations(model.ReadOf(r.Context()).Operations())
 		}
 		return writeJSON(w, r, v)
 	}
 }
 
 // named returns a handler for a path that names a device or a tenant.
-func named[T any](
-	name func(*http.Request) (string, error), read func(*http.Request, string, Params) (T, error),
-) Handler {
-	return data(func(r *http.Request, p Params) (v T, _ model.Read, err error) {
+func named[Q, T any](
+	name func(*http.Request) (string, error), read func(*http.Request, string, Q) (T, error),
+) func(http.ResponseWriter, *http.Request, Q) error {
+	return data(func(r *http.Request, p Q) (v T, err error) {
 		id, err := name(r)
 		if err == nil {
 			v, err = read(r, id, p)
 		}
-		return v, model.Read{}, err
+		return v, err
 	})
 }
 
@@ -204,7 +203,7 @@ func Tenant(r *http.Request) (string, error) {
 //go:embed openapi.json
 var description []byte
 
-func describe(w http.ResponseWriter, r *http.Request, _ Params) error {
+func describe(w http.ResponseWriter, r *http.Request, _ None) error {
 	writeTagged(w, r, description)
 	return nil
 }
@@ -212,7 +211,7 @@ func describe(w http.ResponseWriter, r *http.Request, _ Params) error {
 // HealthPath is for process supervisors. It needs no secret and reads no storage.
 const HealthPath = "/healthz"
 
-func healthz(w http.ResponseWriter, r *http.Request, _ Params) error {
+func healthz(w http.ResponseWriter, r *http.Request, _ None) error {
 	w.Header().Set("Cache-Control", "no-store")
 	Write(w, r, http.StatusOK, "application/json", []byte("{\"status\":\"alive\"}\n"))
 	return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // archiveFile sends a file of the archive as it is, in parts that each have a deadline.
-func (a *API) archiveFile(w http.ResponseWriter, r *http.Request, p Params) error {
+func (a *API) archiveFile(w http.ResponseWriter, r *http.Request, p archiveFile) error {
 	end, err := a.Question(PersonOf(r.Context()))
 	if err != nil {
 		return err

@@ -11,14 +11,90 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
+// None is of addresses without parameters.
+type None struct{}
+
+// OfTenant is of addresses that can be asked about one tenant.
+type OfTenant struct {
+	Tenant string `query:"tenant"`
+}
+
+// Times are a span of time. They are pointers: the zero time can be given.
+type Times struct {
+	From *time.Time `query:"from"`
+	To   *time.Time `query:"to"`
+}
+
+// Within is a span of time that may end now.
+type Within struct {
+	Times
+	Span string `query:"span"`
+}
+
+// given reports whether the request has a span of time.
+func (s Within) given() bool { return s.From != nil || s.To != nil || s.Span != "" }
+
+// times returns the span of a request; by default the last day.
+func (s Within) times(now time.Time) (from, to time.Time) {
+	if to = now.Truncate(time.Second).Add(time.Second); s.To != nil { // requests within a second share an answer
+		to = *s.To
+	}
+	if s.From != nil {
+		return *s.From, to
+	}
+	return tables.TicksOf(to.Add(-SpanOf(cmp.Or(s.Span, DefaultSpan)))).Time(), to // not before the year 1
+}
+
+// A Page is a part of a list, for people.
+type Page struct {
+	After string `query:"after"`
+	Limit int    `query:"limit,page"`
+	Asked string // what determines the answer, without limit, after and format
+}
+
+// A Part is a part of a long answer.
+type Part struct {
+	After string `query:"after"`
+	Limit int    `query:"limit"`
+	Form
+	Asked string // as of a Page
+}
+
+// A Form is that of a long answer.
+type Form struct {
+	Format answers.Format `query:"format"` // empty: as the Accept header says
+}
+
+func (f Form) form() answers.Format { return f.Format }
+
+// defaultRows is the limit of an answer in JSON. Other formats are for whole spans.
+const defaultRows = 1000
+
+// limit returns how many rows an answer may have.
+func limit(asked int, f answers.Format) int {
+	most := model.MaxRows
+	if f == answers.JSON {
+		most = defaultRows
+	}
+	return cmp.Or(asked, most)
+}
+
+// A Map is the parameters of a map.
+type Map struct {
+	model.Filter
+	Box    *model.Box `query:"bbox"`
+	Zoom   *float64   `query:"zoom"`
+	Sensor string     `query:"sensor"`
+}
+
 // A map without a zoom is taken to be fitPixels wide; at zoom 0 the world is worldPixels wide.
 const (
 	fitPixels   = 1024.0
 	worldPixels = 256
 )
 
-// Map returns the query for a map. Without a zoom, the box fits the map.
-func (p Params) Map() model.MapQuery {
+// Query returns the query for a map. Without a zoom, the box fits the map.
+func (p Map) Query() model.MapQuery {
 	q := model.MapQuery{Box: model.World(), Sensor: p.Sensor, Filter: p.Filter}
 	if p.Box != nil {
 		q.Box = *p.Box
@@ -35,120 +111,195 @@ func (p Params) Map() model.MapQuery {
 	return q
 }
 
+// A List is the parameters of a list of devices.
+type List struct {
+	Map
+	Prefix string `query:"prefix"`
+	Sort   string `query:"sort"`
+}
+
+// Query returns the query for a part of the list.
+func (p List) Query(after string, limit int) model.ListQuery {
+	return model.ListQuery{Filter: p.Filter, Prefix: p.Prefix, Box: p.Box, Sensor: p.Sensor, Sort: p.Sort, After: after,
+		Limit: limit}
+}
+
+// devices is the parameters of a list in any format.
+type devices struct {
+	List
+	Part
+}
+
+// A Chart is the parameters of a device's chart.
+type Chart struct {
+	Sensor string `query:"sensor"`
+	Within
+	Window string `query:"window"`
+}
+
 // Series returns the query for a device's chart; by default of the last day.
-func (p Params) Series(device string, now time.Time) model.SeriesQuery {
-	q := model.SeriesQuery{Device: device, Sensor: p.Sensor, Window: p.Window}
-	if q.To = now.Truncate(time.Second).Add(time.Second); p.To != nil { // requests within a second share an answer
-		q.To = *p.To
+func (p Chart) Series(device string, now time.Time) model.SeriesQuery {
+	from, to := p.times(now)
+	return model.SeriesQuery{Device: device, Sensor: p.Sensor, Window: p.Window, From: from, To: to}
+}
+
+// A Compared chart has others drawn over it.
+type Compared struct {
+	Chart
+	With    []string `query:"with"`    // other sensors
+	Against string   `query:"against"` // another device
+}
+
+// gaps is the parameters of the gaps of a device.
+type gaps struct {
+	Within
+	Form
+}
+
+// readings is the parameters of the rows of a device.
+type readings struct {
+	model.ReadingsQuery
+	Within
+	Form
+}
+
+// query returns the query for the rows of a device; by default of the last day.
+func (p readings) query(device string, f answers.Format, now time.Time) (model.ReadingsQuery, error) {
+	q := p.ReadingsQuery
+	q.Device, q.Limit = device, limit(q.Limit, f)
+	if p.Newest > 0 && (p.given() || p.Where != nil || p.After != "" || p.Limit > 0) {
+		return q, badRequest("newest cannot be combined with from, to, span, where, after or limit: leave them out.")
 	}
-	q.From = tables.TicksOf(q.To.Add(-SpanOf(cmp.Or(p.Span, DefaultSpan)))).Time() // not before the year 1
-	if p.From != nil {
-		q.From = *p.From
+	q.From, q.To = p.times(now)
+	return q, nil
+}
+
+// fleetReadings is the parameters of the rows of many devices.
+type fleetReadings struct {
+	model.FleetQuery
+	Within
+	Form
+}
+
+// query returns the query about many devices; by default of the last day.
+func (p fleetReadings) query(f answers.Format, now time.Time) model.FleetQuery {
+	q := p.FleetQuery
+	q.From, q.To = p.times(now)
+	q.Limit = limit(q.Limit, f)
+	return q
+}
+
+// fleetWindows is the parameters of the windows of many devices.
+type fleetWindows struct {
+	fleetReadings
+	Window string `query:"window"`
+}
+
+// reports is the parameters of reports.
+type reports struct {
+	model.ReportsQuery
+	Within
+	Form
+}
+
+// query returns the query for reports; by default of the last day.
+func (p reports) query(f answers.Format, now time.Time) model.ReportsQuery {
+	q := p.ReportsQuery
+	q.From, q.To = p.times(now)
+	q.Limit = limit(q.Limit, f)
+	return q
+}
+
+// Incidents is the parameters that select incidents.
+type Incidents struct {
+	model.IncidentQuery
+	Within
+}
+
+// Query returns the query for a part of the incidents; without a time, of all that are kept.
+func (p Incidents) Query(after string, limit int, asked string, now time.Time) model.IncidentQuery {
+	q := p.IncidentQuery
+	q.After, q.Limit, q.Asked = after, limit, asked
+	if p.given() {
+		from, to := p.times(now)
+		q.From, q.To = &from, &to
 	}
 	return q
 }
 
-// hasSpan reports whether the request has a span of time.
-func (p Params) hasSpan() bool { return p.From != nil || p.To != nil || p.Span != "" }
-
-// defaultRows is the limit of an answer in JSON. Other formats are for whole spans.
-const defaultRows = 1000
-
-// Readings returns the query for the rows of a device; by default of the last day.
-func (p Params) Readings(device string, f answers.Format, now time.Time) (model.ReadingsQuery, error) {
-	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, Where: p.Where, After: p.After,
-		Limit: p.limit(f), Asked: p.Asked}
-	if p.Newest > 0 && (p.hasSpan() || p.Where != nil || p.After != "" ||
-		p.Limit > 0) {
-		return q, badRequest("newest cannot be combined with from, to, span, where, after or limit: leave them out.")
-	}
-	series := p.Series(device, now)
-	q.From, q.To = series.From, series.To
-	return q, nil
+// incidents is the parameters of a list of incidents in any format.
+type incidents struct {
+	Incidents
+	Part
 }
 
-// Fleet returns the query about many devices; by default of the last day.
-func (p Params) Fleet(f answers.Format, now time.Time) (model.FleetQuery, error) {
-	series := p.Series("", now)
-	q := model.FleetQuery{Filter: p.Filter, Prefix: p.Prefix, Devices: p.Devices, Sensors: p.Sensors, From: series.From,
-		To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
-	if p.Window == model.WindowNewest && p.hasSpan() {
-		return q, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
-	}
-	return q, nil
+// InMonth is the parameters of what is of a month.
+type InMonth struct {
+	OfTenant
+	Month *time.Time `query:"month"` // it is in the month
 }
 
-// Reports returns the query for reports; by default of the last day.
-func (p Params) Reports(f answers.Format, now time.Time) model.ReportsQuery {
-	series := p.Series("", now)
-	return model.ReportsQuery{Tenant: p.Tenant, By: p.By, Site: p.Site, Label: p.Label, Sensors: p.Sensors,
-		From: series.From, To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
-}
-
-// Summary returns the query for a tenant's day, week or month; by default of today.
-func (p Params) Summary(tenant string, now time.Time) model.SummaryQuery {
-	day := p.DayOf(tenant, now)
-	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
-}
-
-// Outliers returns the query for devices that stand out.
-func (p Params) Outliers() model.OutlierQuery {
-	return model.OutlierQuery{Filter: p.Filter, By: p.By, Limit: cmp.Or(p.Limit, model.DefaultListed)}
-}
-
-// Costs returns the query for what tenants cost in a month; by default of this one.
-func (p Params) Costs(now time.Time) model.CostQuery {
-	return model.CostQuery{Tenant: p.Tenant, Month: p.monthOf(now), Window: p.Window}
-}
-
-// Completeness returns the query for what samples have counted in a month; by default in this one.
-func (p Params) Completeness(now time.Time) model.CompletenessQuery {
-	return model.CompletenessQuery{Tenant: p.Tenant, Month: p.monthOf(now)}
-}
-
-func (p Params) monthOf(now time.Time) time.Time {
+// Of returns the month; by default this one.
+func (p InMonth) Of(now time.Time) time.Time {
 	if p.Month != nil {
 		return *p.Month
 	}
 	return now.UTC()
 }
 
-// Archive returns the query for what the archive has of a tenant; by default of its newest days.
-func (p Params) Archive() model.ArchiveQuery {
-	return model.ArchiveQuery{Tenant: p.Tenant, From: p.From, To: p.To}
+// Costs is the parameters of costs.
+type Costs struct {
+	InMonth
+	Window string `query:"window"`
 }
 
-// ArchiveFiles returns the query for the files of a table; without days, of all.
-func (p Params) ArchiveFiles(f answers.Format) model.ArchiveFilesQuery {
-	return model.ArchiveFilesQuery{ArchiveQuery: p.Archive(), Table: p.Table, After: p.After, Limit: p.limit(f),
-		Asked: p.Asked}
+// Query returns the query for what tenants cost in a month; by default of this one.
+func (p Costs) Query(now time.Time) model.CostQuery {
+	return model.CostQuery{Tenant: p.Tenant, Month: p.Of(now), Window: p.Window}
 }
 
-// Incidents returns the query for incidents; without a time, of all that are kept.
-func (p Params) Incidents(f answers.Format, now time.Time) model.IncidentQuery {
-	q := model.IncidentQuery{Filter: p.Filter, Rule: p.Rule, Device: p.Device, Severity: p.Severity,
-		States: p.States, After: p.After, Limit: p.limit(f), Asked: p.Asked}
-	if p.hasSpan() {
-		series := p.Series("", now)
-		q.From, q.To = &series.From, &series.To
-	}
-	return q
+// An Archive is the parameters of the archive of a tenant; by default its newest days.
+type Archive struct{ model.ArchiveQuery }
+
+func (p Archive) check() error { return Times{p.From, p.To}.check() }
+
+// archiveFiles is the parameters of the files of a table; without days, of all.
+type archiveFiles struct {
+	model.ArchiveFilesQuery
+	Form
 }
 
-// limit returns how many rows an answer may have.
-func (p Params) limit(f answers.Format) int {
-	most := model.MaxRows
-	if f == answers.JSON {
-		most = defaultRows
-	}
-	return cmp.Or(p.Limit, most)
+func (p archiveFiles) check() error { return Times{p.From, p.To}.check() }
+
+// OnDay is the parameters of a tenant's day.
+type OnDay struct {
+	Sensor string      `query:"sensor"`
+	Day    *schema.Day `query:"day"`
 }
 
-// DayOf returns the query for a tenant's day; by default today.
-func (p Params) DayOf(tenant string, now time.Time) model.DayQuery {
+// Query returns the query for a tenant's day; by default today.
+func (p OnDay) Query(tenant string, now time.Time) model.DayQuery {
 	q := model.DayQuery{Tenant: tenant, Sensor: p.Sensor, Day: schema.DayOf(tables.TicksOf(now))}
 	if p.Day != nil {
 		q.Day = *p.Day
 	}
 	return q
+}
+
+// A Summary is the parameters of a tenant's day, week or month.
+type Summary struct {
+	OnDay
+	Period string    `query:"period"`
+	By     schema.By `query:"by"` // what is side by side
+}
+
+// Query returns the query for a tenant's day, week or month; by default of today.
+func (p Summary) Query(tenant string, now time.Time) model.SummaryQuery {
+	day := p.OnDay.Query(tenant, now)
+	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
+}
+
+// archiveFile names a file of the archive.
+type archiveFile struct {
+	Path string `query:"path"`
 }

@@ -51,11 +51,11 @@ type NewCommand struct {
 // commandRoutes returns the routes of what devices are told. Reading costs an operation, and sending about five.
 func (a *API) commandRoutes() []Route {
 	return []Route{
-		{"/v1/devices/{id}/commands", nil, a.listCommands},
-		{"POST /v1/devices/{id}/commands", nil, a.sendCommand},
-		{"DELETE /v1/devices/{id}/commands/{command}", nil, a.cancelCommand},
-		{"/v1/devices/{id}/desired", nil, a.readDesired},
-		{"PUT /v1/devices/{id}/desired", nil, a.setDesired},
+		Take("/v1/devices/{id}/commands", a.listCommands),
+		Take("POST /v1/devices/{id}/commands", a.sendCommand),
+		Take("DELETE /v1/devices/{id}/commands/{command}", a.cancelCommand),
+		Take("/v1/devices/{id}/desired", a.readDesired),
+		Take("PUT /v1/devices/{id}/desired", a.setDesired),
 	}
 }
 
@@ -87,7 +87,7 @@ func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admi
 	return d, admin.Actor{Name: person.Name, From: "API"}, err
 }
 
-func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ None) error {
 	d, _, err := a.told(r, schema.Viewer)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ Params) err
 	return writeJSON(w, r, CommandsOf(string(d.ID), all))
 }
 
-func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ None) error {
 	d, by, err := a.told(r, schema.Operator)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ Params) erro
 	return a.actedOn(w, r, commands.Command{Command: sent}, err)
 }
 
-func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ None) error {
 	d, by, err := a.told(r, schema.Operator)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ Params) er
 	return a.actedOn(w, r, canceled, err)
 }
 
-func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ None) error {
 	d, _, err := a.told(r, schema.Viewer)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ Params) erro
 	return writeJSON(w, r, answers.CommandOf(*all.Desired, all.Now))
 }
 
-func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ None) error {
 	d, by, err := a.told(r, schema.Operator)
 	if err != nil {
 		return err
@@ -172,12 +172,10 @@ func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ Params) error
 
 // actedOn answers with what an act has changed, or says why it was not done.
 func (a *API) actedOn(w http.ResponseWriter, r *http.Request, c commands.Command, err error) error {
-	switch {
-	case errors.Is(err, commands.ErrFull), errors.Is(err, commands.ErrTaken), errors.Is(err, admin.ErrNoCommands):
-		return NewProblem(Conflict, "Not possible now", err.Error()+".")
-	case errors.Is(err, tables.ErrNotFound):
+	if errors.Is(err, tables.ErrNotFound) {
 		return NewProblem(NotFound, "Command not found", "The device has no such command.")
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	return writeJSON(w, r, answers.CommandOf(c, tables.TicksOf(time.Now())))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,9 +14,14 @@ import (
 // exportTimeout bounds an answer with many rows, so that nobody keeps one open by reading it slowly.
 const exportTimeout = 10 * time.Minute
 
+// A formed request says which format its answer has.
+type formed interface{ form() answers.Format }
+
 // export returns a handler that reads rows, writes them, and sends all of them or an error.
-func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Export, error)) Handler {
-	return func(w http.ResponseWriter, r *http.Request, p Params) error {
+func export[Q formed](
+	a *API, open func(*http.Request, Q, answers.Format) (model.Export, error),
+) func(http.ResponseWriter, *http.Request, Q) error {
+	return func(w http.ResponseWriter, r *http.Request, p Q) error {
 		format := formatOf(r, p)
 		end, err := a.Question(PersonOf(r.Context()))
 		if err != nil {
@@ -32,7 +38,7 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 		if r.Method == http.MethodHead {
 			return nil
 		}
-		to := answers.NewWriter(format, out, answer.Row, answer.Whole)
+		to := answers.NewWriter(format, out, answer.Row, func() any { return answer.Answer })
 		for row, err := range answer.Rows {
 			if err == nil {
 				err = to.Row(row)
@@ -41,6 +47,7 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 				return err
 			}
 		}
+		answer.Answer.Reach().SetOperations(model.ReadOf(ctx).Operations())
 		if err := to.End(); err != nil {
 			return err
 		}
@@ -50,72 +57,62 @@ func (a *API) export(open func(*http.Request, Params, answers.Format) (model.Exp
 }
 
 // devices answers with a page of a list in JSON, and with the whole list in other answers.
-func (a *API) devices(w http.ResponseWriter, r *http.Request, p Params) error {
+func (a *API) devices(w http.ResponseWriter, r *http.Request, p devices) error {
 	if formatOf(r, p) != answers.JSON {
-		return a.export(func(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-			p.ListQuery.Limit = p.limit(f)
-			return a.model.Lists.Listed(r.Context(), p.ListQuery)
+		return export(a, func(r *http.Request, p devices, f answers.Format) (model.Export, error) {
+			return a.model.Lists.Listed(r.Context(), p.Query(p.After, limit(p.Limit, f)))
 		})(w, r, p)
 	}
 	if p.Limit > model.MaxListed {
 		return badRequest(fmt.Sprintf("In JSON, limit must be a whole number from 1 to %d; other formats take more.",
 			model.MaxListed))
 	}
-	list, _, err := a.model.Lists.Devices(r.Context(), p.ListQuery)
-	if err != nil {
-		return err
-	}
 	w.Header().Add("Vary", "Accept")
-	return writeJSON(w, r, list)
+	return data(func(r *http.Request, p devices) (model.DeviceList, error) {
+		return a.model.Lists.Devices(r.Context(), p.Query(p.After, p.Limit))
+	})(w, r, p)
 }
 
-func (a *API) readings(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
+func (a *API) readings(r *http.Request, p readings, f answers.Format) (answer model.Export, err error) {
 	id, err := DeviceID(r)
 	if err != nil {
 		return answer, err
 	}
-	q, err := p.Readings(id, f, time.Now())
+	q, err := p.query(id, f, time.Now())
 	if err != nil {
 		return answer, err
 	}
 	return a.model.DeviceRows.Readings(r.Context(), q)
 }
 
-func (a *API) gaps(r *http.Request, p Params, _ answers.Format) (answer model.Export, err error) {
+func (a *API) gaps(r *http.Request, p gaps, _ answers.Format) (answer model.Export, err error) {
 	id, err := DeviceID(r)
 	if err != nil {
 		return answer, err
 	}
-	series := p.Series(id, time.Now())
-	return a.model.DeviceRows.Gaps(r.Context(), model.GapsQuery{Device: id, From: series.From, To: series.To})
+	from, to := p.times(time.Now())
+	return a.model.DeviceRows.Gaps(r.Context(), id, from, to)
 }
 
-func (a *API) query(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
-	q, err := p.Fleet(f, time.Now())
-	switch {
-	case err != nil:
-		return answer, err
-	case q.Window == model.WindowNewest:
+func (a *API) query(r *http.Request, p fleetWindows, f answers.Format) (answer model.Export, err error) {
+	q := p.query(f, time.Now())
+	switch q.Window = p.Window; {
+	case p.Window == model.WindowNewest && p.given():
+		return answer, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
+	case p.Window == model.WindowNewest:
 		return a.model.FleetRows.Newest(r.Context(), q)
 	}
 	return a.model.FleetRows.Windows(r.Context(), q)
 }
 
-func (a *API) fleetReadings(r *http.Request, p Params, f answers.Format) (answer model.Export, err error) {
-	q, err := p.Fleet(f, time.Now())
-	if err != nil {
-		return answer, err
-	}
-	return a.model.FleetRows.Readings(r.Context(), q)
+func (a *API) fleetReadings(r *http.Request, p fleetReadings, f answers.Format) (model.Export, error) {
+	return a.model.FleetRows.Readings(r.Context(), p.query(f, time.Now()))
 }
 
-func (a *API) reports(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-	return a.model.Reports.List(r.Context(), p.Reports(f, time.Now()))
+func (a *API) reports(r *http.Request, p reports, f answers.Format) (model.Export, error) {
+	return a.model.Reports.List(r.Context(), p.query(f, time.Now()))
 }
 
-func formatOf(r *http.Request, p Params) answers.Format {
-	if p.Format != "" {
-		return p.Format
-	}
-	return answers.Accepted(r.Header.Get("Accept"))
+func formatOf(r *http.Request, p formed) answers.Format {
+	return cmp.Or(p.form(), answers.Accepted(r.Header.Get("Accept")))
 }

@@ -59,15 +59,15 @@ func countingFrom(first, n int, failure error) model.Export {
 			yield(nil, failure)
 		}
 	}
-	return model.Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: numbered{},
+	return model.Export{Answer: out, Row: numbered{},
 		Rows: rows}
 }
 
 // serveExport serves an answer for each request.
 func serveExport(a *API, answer func() model.Export) http.Handler {
 	mux := http.NewServeMux()
-	Register(mux, []Route{{"/rows", []string{"format"}, a.export(
-		func(*http.Request, Params, answers.Format) (model.Export, error) { return answer(), nil })}}, a.Fail)
+	Register(mux, []Route{Take("/rows", export(a,
+		func(*http.Request, Form, answers.Format) (model.Export, error) { return answer(), nil }))}, a.Fail)
 	return mux
 }
 
@@ -241,7 +241,7 @@ func TestSlowClientHoldsNothing(t *testing.T) {
 		must.Have(io.WriteString(client, "GET /rows?format=csv HTTP/1.1\r\nHost: x\r\n\r\n"))(t)
 		must.Have(client.Read(make([]byte, 100)))(t)
 		synctest.Wait()
-		if asked, read := a.questions.Used(), answer.Extent.Count; asked != 1 || read == 0 || read > 100_000 {
+		if asked, read := a.questions.Used(), answer.Answer.Reach().Count; asked != 1 || read == 0 || read > 100_000 {
 			t.Errorf("%d questions, %d rows read for a client that takes none", asked, read)
 		}
 		time.Sleep(sendTimeout + time.Second)

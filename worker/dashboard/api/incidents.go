@@ -16,8 +16,8 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-func (a *API) incidents(r *http.Request, p Params, f answers.Format) (model.Export, error) {
-	return a.model.Incidents.List(r.Context(), p.Incidents(f, time.Now()))
+func (a *API) incidents(r *http.Request, p incidents, f answers.Format) (model.Export, error) {
+	return a.model.Incidents.List(r.Context(), p.Query(p.After, limit(p.Limit, f), p.Asked, time.Now()))
 }
 
 // IncidentID returns the incident in the path.
@@ -29,10 +29,10 @@ func IncidentID(r *http.Request) (schema.IncidentID, error) {
 	return id, nil
 }
 
-func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, read model.Read, err error) {
+func (a *API) incident(r *http.Request, _ None) (answer model.IncidentAnswer, err error) {
 	id, err := IncidentID(r)
 	if err != nil {
-		return answer, read, err
+		return answer, err
 	}
 	return a.model.Incidents.Incident(r.Context(), id)
 }
@@ -41,8 +41,8 @@ func (a *API) incident(r *http.Request, _ Params) (answer model.IncidentAnswer, 
 const MaxNote = 1000
 
 // note returns the handler of an act on an incident. It answers with what the incident is then.
-func (a *API) note(what string) Handler {
-	return func(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) note(what string) func(http.ResponseWriter, *http.Request, None) error {
+	return func(w http.ResponseWriter, r *http.Request, p None) error {
 		person := PersonOf(r.Context())
 		if err := person.May(schema.Operator); err != nil {
 			return err
@@ -55,27 +55,17 @@ func (a *API) note(what string) Handler {
 		if err != nil {
 			return err
 		}
-		i, _, err := a.model.Incidents.Now(r.Context(), id)
+		i, err := a.model.Incidents.Now(r.Context(), id)
 		if err != nil {
 			return err
 		}
 		by := admin.Actor{Name: person.Name, From: "dashboard"}
 		_, err = a.actsOn(i.ID.Device).NoteIncident(r.Context(), by, i, what, text)
-		if errors.Is(err, admin.ErrIncidentClosed) {
-			return NewProblem(Conflict, "The incident is closed", err.Error()+".")
-		}
-		if errors.Is(err, admin.ErrNoText) {
-			return badRequest(err.Error() + ".")
-		}
 		a.model.Incidents.Forget(i)
 		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
 			return err
 		}
-		answer, _, err := a.model.Incidents.Incident(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		return writeJSON(w, r, answer)
+		return data(a.incident)(w, r, p)
 	}
 }
 

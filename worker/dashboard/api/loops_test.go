@@ -49,15 +49,15 @@ func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 	}
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	mux, answered := http.NewServeMux(), 0
-	Register(mux, []Route{{"/rows", []string{"format", "limit", "after"}, a.export(
-		func(_ *http.Request, p Params, f answers.Format) (model.Export, error) {
+	Register(mux, []Route{Take("/rows", export(a,
+		func(_ *http.Request, p Part, f answers.Format) (model.Export, error) {
 			first, _ := strconv.Atoi(p.After)
-			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, p.limit(f)))
+			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, limit(p.Limit, f)))
 			if answered++; answered%5 == 0 {
-				answer.Extent.End() // after a row
+				answer.Answer.Reach().End() // after a row
 			}
 			return answer, nil
-		})}}, a.Fail)
+		}))}, a.Fail)
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	url := server.URL + "/rows"
@@ -94,8 +94,8 @@ func upTo(answer model.Export, end int) model.Export {
 	answer.Rows = func(yield func(any, error) bool) {
 		rows(func(row any, err error) bool {
 			if r, is := row.(numbered); is && r.N == end {
-				answer.Extent.Count--
-				answer.Extent.Next = strconv.Itoa(end)
+				answer.Answer.Reach().Count--
+				answer.Answer.Reach().Next = strconv.Itoa(end)
 				return false
 			}
 			return yield(row, err)

@@ -22,8 +22,10 @@ type Person struct {
 
 type personKey struct{}
 
-// With returns a context for a person's request, in which the model answers about the person's tenant only.
+// With returns a context for a person's request, in which the model answers about the person's tenant only, and notes
+// how it has read what it answers.
 func (p Person) With(ctx context.Context) context.Context {
+	ctx, _ = model.Reading(ctx)
 	return model.By(model.Within(context.WithValue(ctx, personKey{}, p), string(p.Tenant)), p.Name)
 }
 

@@ -8,9 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/commands"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard/model"
 )
 
@@ -118,6 +121,12 @@ func ProblemOf(err error) *Problem {
 	case errors.Is(err, model.ErrSlow):
 		return NewProblem(TooManyRequests, "The condition takes too long", "Select devices by tenant, site, model or "+
 			"label, too, or fewer readings. Or try again in a moment.").RetryIn(5 * time.Second)
+	case errors.Is(err, commands.ErrFull), errors.Is(err, commands.ErrTaken), errors.Is(err, admin.ErrNoCommands):
+		return NewProblem(Conflict, "Not possible now", asSentence(err))
+	case errors.Is(err, admin.ErrIncidentClosed):
+		return NewProblem(Conflict, "The incident is closed", asSentence(err))
+	case errors.Is(err, admin.ErrNoText):
+		return badRequest(asSentence(err))
 	case errors.Is(err, context.Canceled):
 		return NewProblem(StorageUnavailable, "Request canceled",
 			"The client closed the connection before the answer was ready.")
@@ -130,6 +139,12 @@ func ProblemOf(err error) *Problem {
 	p := NewProblem(StorageUnavailable, "Storage is unavailable", detail).RetryIn(storageRetry)
 	p.cause = err
 	return p
+}
+
+// asSentence returns an error that people caused.
+func asSentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // Report sets the headers of an answer that is an error, logs its cause, and returns the problem to write.

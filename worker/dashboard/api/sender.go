@@ -44,13 +44,13 @@ func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *se
 	h.Set("Content-Type", f.MediaType())
 	h.Set("Cache-Control", "no-store")
 	h.Add("Vary", "Accept")
-	b := answer.Bounds
+	b := answer.Answer.Limits()
 	if b.From != nil {
 		h.Set(headerFrom, b.From.UTC().Format(time.RFC3339Nano))
 		h.Set(headerTo, b.To.UTC().Format(time.RFC3339Nano))
 	}
 	h.Set(headerLimit, strconv.Itoa(b.Limit))
-	answer.Extent.EndAfter(heldFor)
+	answer.Answer.Reach().EndAfter(heldFor)
 	return &sender{w: w, control: http.NewResponseController(w), answer: answer}
 }
 
@@ -58,7 +58,7 @@ func newSender(w http.ResponseWriter, f answers.Format, answer model.Export) *se
 func (s *sender) Write(p []byte) (int, error) {
 	n, err := s.held.Write(p)
 	if s.held.Len() >= heldBytes {
-		s.answer.Extent.End()
+		s.answer.Answer.Reach().End()
 	}
 	return n, err
 }
@@ -66,7 +66,7 @@ func (s *sender) Write(p []byte) (int, error) {
 // send says how far the answer reaches, and sends it in parts that each have a deadline. A client that is gone, or too
 // slow, sees that it has less than Content-Length says.
 func (s *sender) send() {
-	e, h := s.answer.Extent, s.w.Header()
+	e, h := s.answer.Answer.Reach(), s.w.Header()
 	h.Set(headerCount, strconv.FormatInt(e.Count, 10))
 	h.Set(headerRowsRead, strconv.FormatInt(e.RowsRead, 10))
 	h.Set(headerUnreadable, strconv.FormatInt(e.Unreadable, 10))

@@ -49,13 +49,13 @@ func begin(w http.ResponseWriter) events {
 }
 
 // stream sends a map and then its changes.
-func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
+func (a *API) stream(w http.ResponseWriter, r *http.Request, p Map) error {
 	ctx, end, err := a.openStream(r)
 	if err != nil {
 		return err
 	}
 	defer end()
-	live, m, err := a.model.Maps.Live(ctx, p.Map())
+	live, m, err := a.model.Maps.Live(ctx, p.Query())
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
 }
 
 // streamDevice sends the readings that a device writes from now on.
-func (a *API) streamDevice(w http.ResponseWriter, r *http.Request, _ Params) error {
+func (a *API) streamDevice(w http.ResponseWriter, r *http.Request, _ None) error {
 	id, err := DeviceID(r)
 	if err != nil {
 		return err

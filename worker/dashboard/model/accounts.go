@@ -128,10 +128,25 @@ func (as *Accounts) pace(now time.Time) (perMinute float64, lag time.Duration, k
 	return perMinute, lag, known
 }
 
-// current waits for the poller where that takes a moment, and describes what it has read.
-func (as *Accounts) current(ctx context.Context) (Read, error) {
+// current waits for the poller where that takes a moment.
+func (as *Accounts) current(ctx context.Context) error {
 	at, err := as.watch.await(ctx)
-	return Read{At: at, Operations: as.operations(), Cached: true}, err
+	ReadOf(ctx).addPoll(at, as.operations())
+	return err
+}
+
+// tenantFor waits for the poller, and returns the tenant whose devices answer a question about asked, which is empty
+// for all. It is a TenantError where ctx may not see that tenant, or no device belongs to it. A person's own tenant
+// need not have any.
+func (as *Accounts) tenantFor(ctx context.Context, asked string) (string, error) {
+	if err := as.current(ctx); err != nil {
+		return "", err
+	}
+	tenant := scoped(ctx, asked)
+	if _, known := as.index.only(tenant); !known && tenant != within(ctx) {
+		return "", &TenantError{asked}
+	}
+	return tenant, nil
 }
 
 // now returns the Unix time that states are of. It is zero until all values were read once: no device is silent or

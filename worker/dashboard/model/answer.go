@@ -12,20 +12,19 @@ import (
 )
 
 // Device returns everything about a device, or ErrUnknown. A tenant that had the device once gets what is of its time.
-func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
-	o, first, err := ds.owners.holder(ctx, id)
+func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, error) {
+	o, err := ds.owners.holder(ctx, id)
 	if err != nil {
-		return DeviceAnswer{}, first, err
+		return DeviceAnswer{}, err
 	}
-	r, second, err := ds.device(ctx, o.member)
-	read := first.And(second)
+	r, err := ds.device(ctx, o.member)
 	if err != nil {
-		return DeviceAnswer{}, read, err
+		return DeviceAnswer{}, err
 	}
 	now := time.Now()
 	a := DeviceAnswer{Device: recordOf(o, r.inFleet), State: OK, Latest: []Latest{}, Pipelines: []DevicePipeline{},
 		Rejects:    []answers.Reject{},
-		Unreadable: append(unreadableOf(o.skipped), r.unreadable...), Operations: read.Operations}
+		Unreadable: append(unreadableOf(o.skipped), r.unreadable...)}
 	newest := r.heard
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
@@ -62,7 +61,7 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, Read, e
 	for _, e := range r.rejects {
 		a.Rejects = append(a.Rejects, rejectOf(e))
 	}
-	return a, read, nil
+	return a, nil
 }
 
 func (ds *Devices) newestValue(v latest.Value, now time.Time) Latest {

@@ -18,9 +18,9 @@ import (
 
 // An ArchiveQuery asks what the archive has of a tenant.
 type ArchiveQuery struct {
-	Tenant string     // empty: only what waits
-	From   *time.Time // nil: a month before To
-	To     *time.Time // nil: after the newest day
+	Tenant string     `query:"tenant"` // empty: only what waits
+	From   *time.Time `query:"from"`   // nil: a month before To
+	To     *time.Time `query:"to"`     // nil: after the newest day
 }
 
 const (
@@ -42,27 +42,25 @@ type Archives struct {
 }
 
 // OfTenant returns what the archive has of a tenant, as far as ctx may see it.
-func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, Read, error) {
-	read, err := ar.accounts.current(ctx)
-	if err != nil {
-		return Archive{}, read, err
+func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, error) {
+	if err := ar.accounts.current(ctx); err != nil {
+		return Archive{}, err
 	}
 	unknown := fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
-		return Archive{}, read, unknown
+		return Archive{}, unknown
 	}
 	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []ArchiveVersion{}}
 	if q.Tenant != "" {
 		first, last := q.days(schema.DayOf(tables.MaxTicks))
 		key := fmt.Sprint(q.Tenant, schema.Separator, first, last, q.From == nil)
-		out, read, err = ar.kept.get(ctx, key, archiveAge, func(ctx context.Context) (Archive, error) {
-			return ar.read(ctx, q)
-		})
+		var err error
+		out, err = ar.kept.get(ctx, key, archiveAge, func(ctx context.Context) (Archive, error) { return ar.read(ctx, q) })
 		if err != nil {
-			return out, read, err
+			return out, err
 		}
 		if _, known := ar.accounts.index.only(q.Tenant); !known && len(out.Tables) == 0 {
-			return Archive{}, read, unknown
+			return Archive{}, unknown
 		}
 	}
 	out.Tenant, out.Archives, out.Waiting = q.Tenant, ar.accounts.Configured().HasArchive(), []ArchiveWaiting{}
@@ -74,37 +72,28 @@ func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, Read
 		for i := range out.Versions {
 			out.Versions[i].Storage = ""
 		}
-		return out, read, nil
+		return out, nil
 	}
-	all, err := everywhere(ctx, ar.accounts, ar.archiveWaits)
-	for _, w := range all {
-		out.Waiting, read = append(out.Waiting, w.all...), read.And(w.read)
-	}
-	return out, read, err
+	all, err := everywhere(ctx, ar.accounts, ar.waiting)
+	out.Waiting = append(out.Waiting, slices.Concat(all...)...)
+	return out, err
 }
 
-type archiveWaits struct {
-	all  []ArchiveWaiting
-	read Read
-}
-
-// archiveWaits returns what the pipelines of an account with an archive are to make.
-func (ar *Archives) archiveWaits(ctx context.Context, a *account) (w archiveWaits, err error) {
-	w.read.Cached = true
+// waiting returns what the pipelines of an account with an archive are to make.
+func (ar *Archives) waiting(ctx context.Context, a *account) (all []ArchiveWaiting, err error) {
 	for _, p := range a.configured() {
 		if !p.Archive {
 			continue
 		}
-		state, r, err := ar.pipelines.pipelineOf(ctx, a, p)
+		state, err := ar.pipelines.pipelineOf(ctx, a, p)
 		if err != nil {
-			return archiveWaits{read: w.read}, err
+			return nil, err
 		}
 		fleet := state.Fleet()
-		w.all = append(w.all, ArchiveWaiting{Pipeline: string(p.Name), Storage: ar.accounts.nameOf(a), Days: fleet.Waiting,
+		all = append(all, ArchiveWaiting{Pipeline: string(p.Name), Storage: ar.accounts.nameOf(a), Days: fleet.Waiting,
 			Seconds: fleet.WaitingLag.Seconds()})
-		w.read = w.read.And(r)
 	}
-	return w, nil
+	return all, nil
 }
 
 // read reads what all accounts have of a tenant.

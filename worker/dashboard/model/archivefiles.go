@@ -19,9 +19,9 @@ import (
 // An ArchiveFilesQuery asks for the files of a table as it is now.
 type ArchiveFilesQuery struct {
 	ArchiveQuery
-	Table string // empty: readings
-	After string // Next of the part before
-	Limit int
+	Table string `query:"table"` // empty: readings
+	After string `query:"after"` // Next of the part before
+	Limit int    `query:"limit"`
 	Asked string // as in ReadingsQuery
 }
 
@@ -42,8 +42,7 @@ type ArchiveFile struct {
 
 // Files returns the files of a table, as far as ctx may see it. Files that left the table are not among them.
 func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, error) {
-	read, err := ar.accounts.current(ctx)
-	if err != nil {
+	if err := ar.accounts.current(ctx); err != nil {
 		return Export{}, err
 	}
 	tenant := scoped(ctx, q.Tenant)
@@ -53,18 +52,16 @@ func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, err
 	case tenant == noTenant:
 		return Export{}, &TenantError{q.Tenant}
 	}
-	cursor, after := ar.accounts.cursorFor("archive files", within(ctx), q.Asked), ""
-	if q.After != "" {
-		if after, err = cursor.place(q.After); err != nil {
-			return Export{}, err
-		}
+	cursor := ar.accounts.cursorFor("archive files", within(ctx), q.Asked)
+	after, err := cursor.place(q.After)
+	if err != nil {
+		return Export{}, err
 	}
-	out := &ArchiveFiles{Bounds: Bounds{q.From, q.To, q.Limit}, Rows: []ArchiveFile{},
-		Extent: Extent{Operations: read.Operations}}
+	out := &ArchiveFiles{Bounds: Bounds{q.From, q.To, q.Limit}, Rows: []ArchiveFile{}}
 	if q.From == nil || q.To == nil {
 		out.From, out.To = nil, nil
 	}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: ArchiveFile{},
+	return Export{Answer: out, Row: ArchiveFile{},
 		Rows: func(yield func(any, error) bool) {
 			for f, err := range ar.files(ctx, schema.Tenant(tenant), q) {
 				if err != nil {

@@ -46,7 +46,8 @@ func (ps *Pipelines) CloseBudget(ctx context.Context) *Budget {
 	if !has || within(ctx) != "" {
 		return nil
 	}
-	b, _, err := ps.budgets.get(ctx, "", budgetAge, func(ctx context.Context) (*Budget, error) {
+	aside, _ := Reading(ctx) // the page is as new as the rest of it
+	b, err := ps.budgets.get(aside, "", budgetAge, func(ctx context.Context) (*Budget, error) {
 		all, err := everywhere(ctx, ps.accounts, func(ctx context.Context, a *account) (spending, error) {
 			return a.spending(ctx)
 		})

@@ -15,23 +15,10 @@ type cache[V any] struct {
 }
 
 type entry[V any] struct {
-	value V
-	read  Read
-	until time.Time
-}
-
-// A Read describes how data was read.
-type Read struct {
-	At         time.Time // when storage was asked
-	Operations int       // storage operations that it took
-	Cached     bool      // it was read for another request
-}
-
-func (r Read) And(o Read) Read {
-	if r.At.IsZero() || !o.At.IsZero() && o.At.Before(r.At) {
-		r.At = o.At
-	}
-	return Read{At: r.At, Operations: r.Operations + o.Operations, Cached: r.Cached && o.Cached}
+	value      V
+	at         time.Time // when storage was asked
+	operations int
+	until      time.Time
 }
 
 const (
@@ -49,23 +36,24 @@ func newCache[V any]() cache[V] {
 // request.
 func (c cache[V]) lately(
 	ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error),
-) (V, Read, error) {
+) (V, error) {
 	e, ok := c.kept.Get(key)
 	if now := time.Now(); !ok || now.Before(e.until) || now.After(e.until.Add(age)) {
 		return c.get(ctx, key, age, read)
 	}
-	go func() { _, _, _ = c.get(context.WithoutCancel(ctx), key, age, read) }() // the next request has its error
-	e.read.Cached = true
-	return e.value, e.read, nil
+	again, _ := Reading(context.WithoutCancel(ctx))
+	go func() { _, _ = c.get(again, key, age, read) }() // the next request has its error
+	ReadOf(ctx).add(e.at, e.operations, true)
+	return e.value, nil
 }
 
 // get returns the value of a key, which it reads when the kept one is older than age. Errors are not kept.
 func (c cache[V]) get(
 	ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error),
-) (V, Read, error) {
+) (V, error) {
 	if e, ok := c.kept.Get(key); ok && time.Now().Before(e.until) {
-		e.read.Cached = true
-		return e.value, e.read, nil
+		ReadOf(ctx).add(e.at, e.operations, true)
+		return e.value, nil
 	}
 	mine := false
 	v, err, _ := c.flights.Do(key, func() (any, error) {
@@ -73,14 +61,13 @@ func (c cache[V]) get(
 		// Other requests wait for this read, so it must not end with this request.
 		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
-		reading, meter := metered(reading)
-		reading, partial := partly(reading)
-		e := entry[V]{read: Read{At: time.Now()}}
+		reading, is := Reading(reading)
+		e := entry[V]{at: time.Now()}
 		var err error
 		e.value, err = read(reading)
-		e.read.Operations = int(meter.Load())
+		e.operations = is.Operations()
 		if err == nil {
-			if partial.Load() {
+			if is.partial {
 				age = min(age, partialAge)
 			}
 			e.until = time.Now().Add(age)
@@ -89,6 +76,6 @@ func (c cache[V]) get(
 		return e, err
 	})
 	e := v.(entry[V])
-	e.read.Cached = !mine
-	return e.value, e.read, err
+	ReadOf(ctx).add(e.at, e.operations, !mine)
+	return e.value, err
 }

@@ -13,7 +13,7 @@ func TestCacheReadsAgainWhileItAnswers(t *testing.T) {
 		c, reads := newCache[int](), 0
 		ask := func() (value int, took time.Duration) {
 			began := time.Now()
-			value, _, err := c.lately(t.Context(), "", time.Minute, func(context.Context) (int, error) {
+			value, err := c.lately(t.Context(), "", time.Minute, func(context.Context) (int, error) {
 				time.Sleep(time.Second)
 				reads++
 				return reads, nil

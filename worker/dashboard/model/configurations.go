@@ -21,9 +21,9 @@ const configurationsAge = 10 * time.Second
 
 // History returns all generations without their texts, the newest first. They are about all tenants: who may see only
 // one gets ErrWholeFleet.
-func (cs *Configurations) History(ctx context.Context) ([]schema.Configuration, Read, error) {
+func (cs *Configurations) History(ctx context.Context) ([]schema.Configuration, error) {
 	if within(ctx) != "" {
-		return nil, Read{}, ErrWholeFleet
+		return nil, ErrWholeFleet
 	}
 	return cs.kept.get(ctx, "", configurationsAge, func(ctx context.Context) (all []schema.Configuration, err error) {
 		q := tables.Query{Range: schema.ConfigurationsAfter(0), Select: schema.ConfigurationHead()}
@@ -45,11 +45,11 @@ func (cs *Configurations) History(ctx context.Context) ([]schema.Configuration, 
 }
 
 // Text returns a generation. It never changes.
-func (cs *Configurations) Text(ctx context.Context, generation int64) (string, Read, error) {
+func (cs *Configurations) Text(ctx context.Context, generation int64) (string, error) {
 	if within(ctx) != "" {
-		return "", Read{}, ErrWholeFleet
+		return "", ErrWholeFleet
 	}
-	c, read, err := cs.texts.get(ctx, fmt.Sprint(generation), time.Hour,
+	c, err := cs.texts.get(ctx, fmt.Sprint(generation), time.Hour,
 		func(ctx context.Context) (schema.Configuration, error) {
 			pk, rk := schema.ConfigurationKeys(generation)
 			e, err := cs.table().Get(ctx, pk, rk)
@@ -58,7 +58,7 @@ func (cs *Configurations) Text(ctx context.Context, generation int64) (string, R
 			}
 			return schema.ConfigurationOf(e)
 		})
-	return c.Text, read, err
+	return c.Text, err
 }
 
 func (cs *Configurations) table() *tables.Table {

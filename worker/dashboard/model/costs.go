@@ -29,20 +29,17 @@ const costAge = 5 * time.Minute
 
 // OfMonth returns what tenants cost, as far as ctx may see them. Somebody who sees one tenant gets its share of the
 // fleet's operations, and nothing else of the fleet.
-func (cs *Costs) OfMonth(ctx context.Context, q CostQuery) (cost.Costs, Read, error) {
-	read, err := cs.accounts.current(ctx)
-	if err != nil {
-		return cost.Costs{}, read, err
-	}
-	if q.Tenant, err = cs.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return cost.Costs{}, read, err
+func (cs *Costs) OfMonth(ctx context.Context, q CostQuery) (cost.Costs, error) {
+	var err error
+	if q.Tenant, err = cs.accounts.tenantFor(ctx, q.Tenant); err != nil {
+		return cost.Costs{}, err
 	}
 	ask := query.CostQuestion{Tenant: schema.Tenant(q.Tenant), ByDay: q.Window != ""}
 	if q.Window != "" && q.Window != schema.Daily.String() {
-		return cost.Costs{}, read, queryErrorf("costs come for the whole month, or with window=1d for each day")
+		return cost.Costs{}, queryErrorf("costs come for the whole month, or with window=1d for each day")
 	}
 	if !cs.accounts.Configured().ReportsTenants() {
-		return cost.Costs{}, read, queryErrorf("costs need reports by tenant: add reports: {windows: [1h, 1d], by: " +
+		return cost.Costs{}, queryErrorf("costs need reports by tenant: add reports: {windows: [1h, 1d], by: " +
 			"[tenant]} to the configuration")
 	}
 	windows, _ := cs.accounts.Configured().reports()

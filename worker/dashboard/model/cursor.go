@@ -43,8 +43,29 @@ func (c cursor) text(place string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.sum(place), place...))
 }
 
-// place returns the place in the text of a cursor.
+// mark returns the cursor to a place of many fields.
+func (c cursor) mark(place any) string {
+	text, err := json.Marshal(place)
+	if err != nil {
+		panic(err) // places are texts, times and finite numbers
+	}
+	return c.text(string(text))
+}
+
+// find reads what mark has written.
+func (c cursor) find(text string, place any) error {
+	text, err := c.place(text)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), place)
+	}
+	return err
+}
+
+// place returns the place in the text of a cursor; empty for the first part.
 func (c cursor) place(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(data) < sumSize || c.text(string(data[sumSize:])) != text { // a decoder skips line ends
 		return "", queryErrorf("after is not a cursor of this list or of this question: leave it out for the first part, " +

@@ -45,16 +45,16 @@ const (
 )
 
 // Day returns a sensor's day over the devices of a tenant.
-func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
+func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
 	if _, known := cs.accounts.index.only(q.Tenant); !known || q.Tenant == "" {
-		return Series{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
+		return Series{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if _, is := Rated(q.Sensor); is {
-		return Series{}, Read{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
+		return Series{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
 	}
 	if err := cs.sensors.checkSensor(q.Tenant, q.Sensor); err != nil {
-		return Series{}, Read{}, ofParam("sensor", err)
+		return Series{}, ofParam("sensor", err)
 	}
 	q.Sensor = cmp.Or(q.Sensor, cs.sensors.ofTenant(q.Tenant).first())
 	span := daySpan(q.Day)
@@ -62,20 +62,20 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 		From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
 	window, any := cs.accounts.Configured().windowNear(schema.Hour)
 	if !any || q.Sensor == "" {
-		return out, Read{}, nil
+		return out, nil
 	}
 	out.Window = window.String()
 	key := fmt.Sprintf("%q %s %s %s", q.Tenant, q.Day, window, q.Sensor)
-	d, read, err := cs.days.get(ctx, key, dayAge, func(ctx context.Context) (tenantDay, error) {
+	d, err := cs.days.get(ctx, key, dayAge, func(ctx context.Context) (tenantDay, error) {
 		return cs.day(ctx, schema.Tenant(q.Tenant), query.Question{Span: span, Window: window, Sensors: []string{q.Sensor}})
 	})
-	out.Operations, out.Devices, out.Some, out.Unreadable = read.Operations, d.devices, d.some, int(d.skipped.N)
+	out.Devices, out.Some, out.Unreadable = d.devices, d.some, int(d.skipped.N)
 	for _, at := range slices.Sorted(maps.Keys(d.hours)) {
 		p := pointOf(at, d.hours[at].sum)
 		p.First, p.Last, p.Devices = nil, nil, d.hours[at].devices
 		out.Points = append(out.Points, p)
 	}
-	return out, read, err
+	return out, err
 }
 
 func daySpan(d schema.Day) query.Span {

@@ -28,14 +28,27 @@ const (
 // A decider decides which devices conditions hold for, within a person's share and a limit of time.
 type decider struct {
 	accounts *Accounts
+	sensors  *Census
 	shares   *shares.Shares
 	limit    time.Duration
 }
 
 // newDecider has one more condition decided at a time than there are processors, at least three: those of one person
 // keep no more than about half of them busy, and leave the others to the storage and the workers of the same process.
-func newDecider(accounts *Accounts) *decider {
-	return &decider{accounts, shares.New(int64(max(3, runtime.GOMAXPROCS(0)+1)), 1), decidingTime}
+func newDecider(accounts *Accounts, sensors *Census) *decider {
+	return &decider{accounts, sensors, shares.New(int64(max(3, runtime.GOMAXPROCS(0)+1)), 1), decidingTime}
+}
+
+// ready waits for the poller, and returns a filter of what ctx may see once its condition is decided. Sensors are those
+// that the question names besides.
+func (d *decider) ready(ctx context.Context, f Filter, sensors ...string) (_ Filter, err error) {
+	if f.Tenant, err = d.accounts.tenantFor(ctx, f.Tenant); err != nil {
+		return f, err
+	}
+	if err := d.sensors.checkFilter(f, sensors...); err != nil {
+		return f, ofParam("sensor", err)
+	}
+	return d.decide(ctx, f)
 }
 
 // decide finds out which devices a filter's condition holds for, of those that the rest of the filter selects. Until

@@ -48,7 +48,7 @@ const (
 	maxRejects = 30 // shown per device
 )
 
-func (ds *Devices) device(ctx context.Context, m schema.Member) (deviceRead, Read, error) {
+func (ds *Devices) device(ctx context.Context, m schema.Member) (deviceRead, error) {
 	return ds.kept.get(ctx, ofMember(m), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
 		if m.Spans.End() != 0 {
 			return ds.leftDevice(ctx, m)

@@ -3,15 +3,21 @@ package model
 import (
 	"iter"
 	"time"
+
+	"furrow/worker/query"
 )
 
 // An Export is a long answer, whose rows are read while they are written.
 type Export struct {
-	Bounds *Bounds
-	Extent *Extent    // complete when Rows has ended
-	Whole  func() any // the JSON object, without its rows
-	Row    any        // of the type of all rows
+	Answer Whole // the JSON object, without its rows; complete when Rows has ended
+	Row    any   // of the type of all rows
 	Rows   iter.Seq2[any, error]
+}
+
+// A Whole is an answer with Bounds and an Extent.
+type Whole interface {
+	Limits() *Bounds
+	Reach() *Extent
 }
 
 // Bounds are what limits an answer, as it was understood.
@@ -19,6 +25,15 @@ type Bounds struct {
 	From  *time.Time `json:"from,omitempty"` // Start of the span (inclusive). Absent for newest.
 	To    *time.Time `json:"to,omitempty"`   // End of the span (exclusive). Absent for newest.
 	Limit int        `json:"limit"`          // most rows that the answer can have
+}
+
+// Limits returns b.
+func (b *Bounds) Limits() *Bounds { return b }
+
+// boundsOf returns those of a span.
+func boundsOf(span query.Span, limit int) Bounds {
+	from, to := span.From.Time(), span.To.Time()
+	return Bounds{&from, &to, limit}
 }
 
 // An Extent is how far an answer reaches.
@@ -29,11 +44,14 @@ type Extent struct {
 	Next string `json:"next,omitempty"`
 	// rows that were left out: in an unknown format, or refused by their model
 	Unreadable int64 `json:"unreadable,omitempty"`
-	Operations int   `json:"operations"` // storage operations that the answer took
+	Counted
 
 	full  bool
 	until time.Time
 }
+
+// Reach returns e.
+func (e *Extent) Reach() *Extent { return e }
 
 // EndAfter has the answer end with a cursor when it has taken as long, if it has got anywhere.
 func (e *Extent) EndAfter(d time.Duration) { e.until = time.Now().Add(d) }
@@ -43,6 +61,15 @@ func (e *Extent) End() { e.full = true }
 
 // Ends reports whether the answer is to end.
 func (e *Extent) Ends() bool { return e.full || !e.until.IsZero() && time.Now().After(e.until) }
+
+// Counted is part of answers that tell what reading them took.
+type Counted struct {
+	// storage operations that reading this took, possibly for another request
+	Operations int `json:"operations"`
+}
+
+// SetOperations notes what an answer took.
+func (c *Counted) SetOperations(n int) { c.Operations = n }
 
 // Limits of an answer. Where there is more, it ends with a cursor.
 const (

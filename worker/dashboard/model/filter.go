@@ -9,12 +9,13 @@ import (
 
 // A Filter selects devices of the map and of lists. An empty field does not filter.
 type Filter struct {
-	Tenant, Site string
-	Label        string               // NAME=TEXT, or NAME for any text
-	Model        string               // its name
-	Where        *condition.Condition // on the newest values
-	Text         string               // in any part of the ID, in any case
-	State        State
+	Tenant string               `query:"tenant"`
+	Site   string               `query:"site"`
+	Label  string               `query:"label"` // NAME=TEXT, or NAME for any text
+	Model  string               `query:"model"` // its name
+	Text   string               `query:"text"`  // in any part of the ID, in any case
+	State  State                `query:"state"`
+	Where  *condition.Condition `query:"where"` // on the newest values
 
 	holds *selection // what Where holds for; see decide
 }

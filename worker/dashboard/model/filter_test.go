@@ -48,7 +48,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		{Filter{Model: "Grill", Where: parsed("oil == 200")}, "c"},
 		{Filter{Model: "none"}, ""},
 	} {
-		list, _, err := s.Lists.Devices(t.Context(), ListQuery{Filter: c.filter})
+		list, err := s.Lists.Devices(t.Context(), ListQuery{Filter: c.filter})
 		var got []string
 		for _, d := range list.Devices {
 			got = append(got, d.Device)
@@ -66,7 +66,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		}
 	}
 	for _, where := range []string{"oli > 1", "door == nil and oli == nil", "labels.class == nil or oli > 1"} {
-		_, _, err := s.Lists.Devices(t.Context(), ListQuery{Filter: Filter{Where: parsed(where)}})
+		_, err := s.Lists.Devices(t.Context(), ListQuery{Filter: Filter{Where: parsed(where)}})
 		if q, is := errors.AsType[*QueryError](err); !is || !strings.HasPrefix(q.Detail, `there is no sensor "oli"`) {
 			t.Errorf("%s: %v", where, err)
 		}
@@ -74,7 +74,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 	pipelines[0].Model = func(m schema.Member) string { return fmt.Sprint("new-", m.Device) }
 	s.Accounts.all[0].Newer = func(ctx context.Context) ([]Pipeline, bool, error) { return pipelines, true, nil }
 	look(t, s)
-	list, _, err := s.Lists.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}})
+	list, err := s.Lists.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}})
 	if err != nil || list.Total != 1 {
 		t.Errorf("with other models: %+v, %v", list, err)
 	}
@@ -116,7 +116,7 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	for s.decider.shares.Take(1, owners(ann)...) {
 	}
 	query := ListQuery{Filter: Filter{Where: parsed("oil == 1")}}
-	if list, _, err := s.Lists.Devices(bob, query); err != nil || list.Total != 1 {
+	if list, err := s.Lists.Devices(bob, query); err != nil || list.Total != 1 {
 		t.Errorf("bob gets %+v, %v", list, err)
 	}
 	rows := ReadingsQuery{Device: "a", From: time.Now().Add(-time.Hour), To: time.Now(), Limit: 10,
@@ -126,7 +126,7 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	}
 	left, leave := context.WithCancel(ann)
 	leave()
-	if _, _, err := s.Lists.Devices(left, query); !errors.Is(err, context.Canceled) {
+	if _, err := s.Lists.Devices(left, query); !errors.Is(err, context.Canceled) {
 		t.Errorf("when she is gone: %v", err)
 	}
 	waiting, cancel := context.WithTimeout(ann, 50*time.Millisecond)
@@ -161,7 +161,7 @@ func TestDearConditionEndsItsPart(t *testing.T) {
 				}
 				rows++
 			}
-			after = out.Extent.Next
+			after = out.Answer.Reach().Next
 		}
 		return n, rows
 	}

@@ -3,12 +3,10 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"slices"
 	"sync/atomic"
 
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -35,7 +33,7 @@ func (h holder) compare(p readingPlace) int {
 // A readingPlace is a row among those of many devices, and the span of the question. Without a row, it is behind all of
 // the device.
 type readingPlace struct {
-	From, To tables.Ticks
+	query.Span
 	schema.LatestPartition
 	Device, Row string
 }
@@ -43,11 +41,8 @@ type readingPlace struct {
 // Readings returns the rows that devices have written, as the pipelines understand them. Over all parts, each row of
 // the span that exists throughout comes once, of devices that are selected throughout.
 func (fr *FleetRows) Readings(ctx context.Context, q FleetQuery) (Export, error) {
-	read, err := fr.accounts.current(ctx)
-	if err != nil {
-		return Export{}, err
-	}
-	if q.Tenant, err = fr.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	var err error
+	if q.Tenant, err = fr.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
 	where := q.Where
@@ -62,19 +57,17 @@ func (fr *FleetRows) Readings(ctx context.Context, q FleetQuery) (Export, error)
 		w.ask.Limit = q.Limit + 1 // of a device
 	}
 	if q.After != "" {
-		if err := w.resume(q.After); err != nil {
+		if err := w.cursor.find(q.After, &w.after); err != nil {
 			return Export{}, err
 		}
+		w.ask.Span = w.after.Span
 	}
-	selecting, meter := metered(ctx)
-	homes, err := fr.selectedHomes(selecting, q, 0, true)
+	homes, err := fr.selectedHomes(ctx, q, 0, true)
 	if err != nil {
 		return Export{}, err
 	}
 	w.keep(ctx, homes)
-	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &FleetReadings{Bounds: Bounds{&from, &to, q.Limit}, Rows: []answers.Reading{},
-		Extent: Extent{Operations: read.Operations + int(meter.Load())}}
+	out := &FleetReadings{Bounds: boundsOf(w.ask.Span, q.Limit), Rows: []answers.Reading{}}
 	w.out = &out.Extent
 	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: fr.decider, where: where}, limit: q.Limit,
 		rowsRead: w.ask.Rows, out: w.out, read: w.rows,
@@ -82,7 +75,7 @@ func (fr *FleetRows) Readings(ctx context.Context, q FleetQuery) (Export, error)
 			at := schema.LatestPartition{Tenant: last.Member.Tenant, Month: last.Member.Month}
 			return w.text(at, string(last.Device), last.Row)
 		}}
-	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Row: answers.Reading{},
+	return Export{Answer: out, Row: answers.Reading{},
 		Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
 }
 
@@ -94,15 +87,6 @@ type wideReading struct {
 	after  readingPlace // where the part before has ended
 	left   []holder     // what follows it, in order
 	out    *Extent
-}
-
-func (w *wideReading) resume(text string) error {
-	text, err := w.cursor.place(text)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &w.after)
-	}
-	w.ask.Span = query.Span{From: w.after.From, To: w.after.To}
-	return err
 }
 
 // keep notes what is left of the devices of homes. Accounts that cannot be read are left out.
@@ -172,9 +156,5 @@ func (w *wideReading) members(ctx context.Context, some []holder) iter.Seq2[quer
 
 // text returns the cursor behind a row; behind all of a device without one.
 func (w *wideReading) text(at schema.LatestPartition, device, row string) string {
-	place, err := json.Marshal(readingPlace{w.ask.Span.From, w.ask.Span.To, at, device, row})
-	if err != nil {
-		panic(err) // a device's month can be written
-	}
-	return w.cursor.text(string(place))
+	return w.cursor.mark(readingPlace{w.ask.Span, at, device, row})
 }

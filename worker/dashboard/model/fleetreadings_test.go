@@ -28,7 +28,7 @@ func TestReadingsOfManyDevicesGoOn(t *testing.T) {
 	rows, parts := map[string]string{}, 0
 	for ; parts == 0 || q.After != ""; parts++ {
 		out := must.Have(s.FleetRows.Readings(t.Context(), q))(t)
-		out.Extent.End()
+		out.Answer.Reach().End()
 		last := ""
 		for row, err := range out.Rows {
 			must.Succeed(t, err)
@@ -42,7 +42,7 @@ func TestReadingsOfManyDevicesGoOn(t *testing.T) {
 				t.Errorf("a reading without its unit: %+v", r)
 			}
 		}
-		if q.After = out.Extent.Next; parts > 100 {
+		if q.After = out.Answer.Reach().Next; parts > 100 {
 			t.Fatal("it does not end")
 		}
 	}

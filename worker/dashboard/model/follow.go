@@ -27,7 +27,7 @@ const (
 
 // Follow returns what follows a device, or ErrUnknown.
 func (ds *Devices) Follow(ctx context.Context, id string) (*Follower, error) {
-	o, _, err := ds.owners.owner(ctx, id)
+	o, err := ds.owners.owner(ctx, id)
 	return &Follower{ds.accounts, o.member, schema.RowKey{Ticks: tables.TicksOf(time.Now())}}, err
 }
 

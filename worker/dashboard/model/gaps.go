@@ -14,12 +14,6 @@ import (
 	"furrow/worker/query"
 )
 
-// A GapsQuery asks for the gaps in the numbers of a device's readings.
-type GapsQuery struct {
-	Device   string
-	From, To time.Time
-}
-
 // Gaps is the answer of /v1/devices/{id}/gaps.
 type Gaps struct {
 	Device string `json:"device"`
@@ -32,16 +26,15 @@ type Gaps struct {
 }
 
 // Gaps returns the gaps in the numbers of a device's readings, from all rows of the span.
-func (dr *DeviceRows) Gaps(ctx context.Context, q GapsQuery) (Export, error) {
-	o, read, err := dr.devices.owners.holder(ctx, q.Device)
+func (dr *DeviceRows) Gaps(ctx context.Context, device string, from, to time.Time) (Export, error) {
+	o, err := dr.devices.owners.holder(ctx, device)
 	if err != nil {
 		return Export{}, err
 	}
-	out := &Gaps{Device: q.Device, Sequence: dr.accounts.sensorsOf(o.member).Sequence, Rows: []answers.GapDay{},
-		Extent: Extent{Operations: read.Operations}}
-	out.From, out.To, out.Limit = &q.From, &q.To, MaxRows
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.GapDay{},
-		Rows: dr.gapDays(ctx, o.member, q, &out.Extent)}, nil
+	out := &Gaps{Device: device, Sequence: dr.accounts.sensorsOf(o.member).Sequence,
+		Rows: []answers.GapDay{}}
+	out.Bounds = Bounds{&from, &to, MaxRows}
+	return Export{Answer: out, Row: answers.GapDay{}, Rows: dr.gapDays(ctx, o.member, spanOf(from, to), &out.Extent)}, nil
 }
 
 // RecentGaps are those of a page: of the last days.
@@ -60,13 +53,12 @@ const (
 
 // RecentGaps returns the gaps of the last days of a device, the newest first. It reads at most twelve pages, and none
 // if no model names a sequence number and the reading that a pipeline folded last has none in its row key.
-func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, Read, error) {
-	o, first, err := dr.devices.owners.holder(ctx, id)
+func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, error) {
+	o, err := dr.devices.owners.holder(ctx, id)
 	if err != nil {
-		return RecentGaps{}, first, err
+		return RecentGaps{}, err
 	}
-	d, known, err := dr.devices.device(ctx, o.member)
-	first = first.And(known)
+	d, err := dr.devices.device(ctx, o.member)
 	means := dr.accounts.sensorsOf(o.member)
 	numbered := means.Sequence != "" || slices.ContainsFunc(d.tracks, func(t tracked) bool {
 		key, err := schema.ParseRowKey(t.Checkpoint)
@@ -74,17 +66,16 @@ func (dr *DeviceRows) RecentGaps(ctx context.Context, id string) (RecentGaps, Re
 		return err == nil && has
 	})
 	if err != nil || !numbered {
-		return RecentGaps{}, first, err
+		return RecentGaps{}, err
 	}
-	found, read, err := dr.recent.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
+	return dr.recent.get(ctx, ofMember(o.member)+means.Sequence, gapsAge,
 		func(ctx context.Context) (RecentGaps, error) { return dr.recentGaps(ctx, o.member, means) })
-	return found, first.And(read), err
 }
 
 func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fold.Sensors) (RecentGaps, error) {
 	now := time.Now().UTC()
 	from := now.Truncate(24*time.Hour).AddDate(0, 0, 1-recentDays)
-	ask := gapsQuestion(m, means, GapsQuery{string(m.Device), from, now})
+	ask := gapsQuestion(m, means, spanOf(from, now))
 	ask.Pages = recentPages
 	found := RecentGaps{Numbered: true, Sequence: means.Sequence}
 	for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
@@ -101,21 +92,20 @@ func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fo
 	return found, nil
 }
 
-func gapsQuestion(m schema.Member, means *fold.Sensors, q GapsQuery) query.Question {
+func gapsQuestion(m schema.Member, means *fold.Sensors, span query.Span) query.Question {
 	of := &query.Model{Sensors: means}
-	return query.Question{Scope: query.ScopeOf(m), Span: spanOf(q.From, q.To),
+	return query.Question{Scope: query.ScopeOf(m), Span: span,
 		Models: &query.Models{Of: func(schema.Member) *query.Model { return of }}}
 }
 
 // gapDays yields the days of a device.
 func (dr *DeviceRows) gapDays(
-	ctx context.Context, m schema.Member, q GapsQuery, out *Extent,
+	ctx context.Context, m schema.Member, span query.Span, out *Extent,
 ) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		rows := new(atomic.Int64)
-		ctx, end := out.metered(ctx, rows)
-		defer end()
-		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), q)
+		defer func() { out.RowsRead = rows.Load() }()
+		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), span)
 		ask.Rows = rows
 		for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
 			if err == nil && rows.Load() > maxRead {

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"errors"
-	"time"
 
 	"furrow/tables/schema"
 	"furrow/worker/answers"
@@ -12,13 +11,13 @@ import (
 
 // Incident returns an incident with its transitions and notes, or ErrUnknown. It takes at most five storage operations,
 // those of the device's record among them.
-func (is *IncidentAnswers) Incident(ctx context.Context, id schema.IncidentID) (IncidentAnswer, Read, error) {
-	i, read, err := is.Now(ctx, id)
+func (is *IncidentAnswers) Incident(ctx context.Context, id schema.IncidentID) (IncidentAnswer, error) {
+	i, err := is.Now(ctx, id)
 	if err != nil {
-		return IncidentAnswer{}, read, err
+		return IncidentAnswer{}, err
 	}
 	a := IncidentAnswer{Incident: answers.IncidentOf(&i), Transitions: []Transition{}, Notes: []IncidentNote{},
-		Told: []IncidentTold{}, Operations: read.Operations}
+		Told: []IncidentTold{}}
 	for _, t := range i.Transitions {
 		a.Transitions = append(a.Transitions, Transition{What: t.What, At: t.At.Time().UTC(), Since: t.Since.Time().UTC(),
 			Found: t.Found.Time().UTC(), Value: t.Value, Text: t.Text, Reason: t.Reason, Notify: t.Notify})
@@ -30,32 +29,29 @@ func (is *IncidentAnswers) Incident(ctx context.Context, id schema.IncidentID) (
 		a.Told = append(a.Told, IncidentTold{What: d.What, Target: string(d.Target), Outcome: d.Outcome,
 			At: d.At.Time().UTC(), Attempts: d.Attempts})
 	}
-	return a, read, nil
+	return a, nil
 }
 
 // Now reads an incident from storage, or returns ErrUnknown. For the incident of a tenant that ctx may not see,
 // it does what it does for that of an unknown device.
-func (is *IncidentAnswers) Now(ctx context.Context, id schema.IncidentID) (i query.Incident, read Read, err error) {
-	o, first, err := is.owners.holder(ctx, string(id.Device))
+func (is *IncidentAnswers) Now(ctx context.Context, id schema.IncidentID) (i query.Incident, err error) {
+	o, err := is.owners.holder(ctx, string(id.Device))
 	if err != nil {
-		return i, first, err
+		return i, err
 	}
-	counting, meter := metered(ctx)
-	read = Read{At: time.Now()}
 	fleet := is.accounts.fleetOf(id.Device)
-	i, err = fleet.Incidents().OfMember(counting, o.member, id)
+	i, err = fleet.Incidents().OfMember(ctx, o.member, id)
 	if within(ctx) == "" && o.record != nil {
 		for _, o.member.Tenant = range o.record.Tenants()[1:] { // it may be of a tenant that had the device
 			if errors.Is(err, query.ErrNoIncident) {
-				i, err = fleet.Incidents().OfMember(counting, o.member, id)
+				i, err = fleet.Incidents().OfMember(ctx, o.member, id)
 			}
 		}
 	}
-	read.Operations = int(meter.Load())
 	if errors.Is(err, query.ErrNoIncident) {
 		err = ErrNoIncident
 	}
-	return i, first.And(read), err
+	return i, err
 }
 
 // Forget has the open incidents of a tenant read again at the next poll: somebody has changed one.

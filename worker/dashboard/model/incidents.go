@@ -16,14 +16,15 @@ import (
 // An IncidentQuery asks for incidents. An empty field does not filter. Tenant, site and labels are those that the
 // device had when the incident opened; its model and the values for Where are those of now.
 type IncidentQuery struct {
-	Filter       // its State is not looked at
-	Rule, Device string
-	Severity     string
-	States       []string   // any of them; none: open and acknowledged
-	From, To     *time.Time // of the first opening; nil: any
-	After        string     // Next of the part before
-	Limit        int
-	Asked        string // the question, without limit and after
+	Filter              // its State is not looked at
+	Rule     string     `query:"rule"`
+	Device   string     `query:"device"`
+	Severity string     `query:"severity"`
+	States   []string   `query:"state,incidents"` // any of them; none: open and acknowledged
+	From, To *time.Time // of the first opening; nil: any
+	After    string     // Next of the part before
+	Limit    int
+	Asked    string // the question, without limit and after
 
 	of func(schema.DeviceID) bool // selects devices; see choose
 }
@@ -67,7 +68,7 @@ func (q *IncidentQuery) selects(i *query.Incident) bool {
 
 // choose finds out which devices a question is about, by what only devices have.
 func (is *IncidentAnswers) choose(ctx context.Context, q *IncidentQuery) (err error) {
-	if q.Tenant, err = is.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	if q.Tenant, err = is.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return err
 	}
 	f := Filter{Tenant: q.Tenant, Model: q.Model, Where: q.Where, Text: q.Text}
@@ -99,27 +100,21 @@ const maxIncidentReads = 100
 // List returns incidents, the newest first. Those that are not closed take no storage operations of their own.
 // Closed ones are read from storage, one tenant after the other.
 func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, error) {
-	read, err := is.accounts.current(ctx)
+	if err := is.choose(ctx, &q); err != nil {
+		return Export{}, err
+	}
+	cursor := is.accounts.cursorFor("incidents", within(ctx), q.Asked)
+	after, err := cursor.place(q.After)
 	if err != nil {
 		return Export{}, err
 	}
-	if err = is.choose(ctx, &q); err != nil {
-		return Export{}, err
-	}
-	cursor, after := is.accounts.cursorFor("incidents", within(ctx), q.Asked), ""
-	if q.After != "" {
-		if after, err = cursor.place(q.After); err != nil {
-			return Export{}, err
-		}
-	}
-	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{},
-		Extent: Extent{Operations: read.Operations}}
+	out := &Incidents{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.Incident{}}
 	out.From, out.To = q.From, q.To
 	all := is.openOnes(&q, after, &out.Extent)
 	if q.closed() {
 		all = is.storedOnes(ctx, &q, after, &out.Extent)
 	}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.Incident{},
+	return Export{Answer: out, Row: answers.Incident{},
 		Rows: func(yield func(any, error) bool) {
 			for i, err := range all {
 				if err != nil {
@@ -144,22 +139,19 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 }
 
 // ListPart returns a part of an answer as a whole.
-func (is *IncidentAnswers) ListPart(ctx context.Context, q IncidentQuery) (Incidents, Read, error) {
-	read := Read{At: time.Now(), Cached: true}
+func (is *IncidentAnswers) ListPart(ctx context.Context, q IncidentQuery) (Incidents, error) {
 	answer, err := is.List(ctx, q)
 	if err != nil {
-		return Incidents{}, read, err
+		return Incidents{}, err
 	}
 	rows := []answers.Incident{}
 	for row, err := range answer.Rows {
 		if err != nil {
-			return Incidents{}, read, err
+			return Incidents{}, err
 		}
 		rows = append(rows, row.(answers.Incident))
 	}
-	out := Incidents{*answer.Bounds, rows, *answer.Extent}
-	read.Operations, read.Cached = out.Operations, !q.closed()
-	return out, read, nil
+	return Incidents{*answer.Answer.Limits(), rows, *answer.Answer.Reach()}, nil
 }
 
 // placeOf is where an incident is among those of an answer: by tenant, and then the newest first.
@@ -198,9 +190,7 @@ func (is *IncidentAnswers) storedOnes(
 		ask.Span = spanOf(*q.From, *q.To)
 	}
 	return func(yield func(query.Incident, error) bool) {
-		ctx, meter := metered(ctx)
-		before := out.Operations
-		defer func() { out.Operations = before + int(meter.Load()) }()
+		before := ReadOf(ctx).Operations()
 		for _, t := range is.tenantsOf(q) {
 			if after != "" && t.Key() < tenant.Key() {
 				continue
@@ -213,7 +203,7 @@ func (is *IncidentAnswers) storedOnes(
 				if out.RowsRead++; !yield(i, err) || err != nil {
 					return
 				}
-				if meter.Load() > maxIncidentReads {
+				if ReadOf(ctx).Operations()-before > maxIncidentReads {
 					out.Next = "more"
 					return
 				}

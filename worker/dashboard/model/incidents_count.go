@@ -95,14 +95,13 @@ const (
 
 // Counts counts the incidents that a question selects, in any state. A tenant takes three storage operations,
 // two for each month in which its devices were deployed, and one per thousand rows, shared by all requests of a minute.
-func (is *IncidentAnswers) Counts(ctx context.Context, q IncidentQuery) (n IncidentCounts, read Read, err error) {
+func (is *IncidentAnswers) Counts(ctx context.Context, q IncidentQuery) (n IncidentCounts, err error) {
 	q.States, q.From, q.To = IncidentStates(), nil, nil
-	if err := is.choose(ctx, &q); err != nil {
-		return n, read, err
+	if err = is.choose(ctx, &q); err != nil {
+		return n, err
 	}
 	n = IncidentCounts{From: time.Now().UTC().Truncate(time.Hour).Add((1 - countedHours) * time.Hour),
 		Hours: make([]int, countedHours)}
-	read = Read{At: time.Now(), Cached: true}
 	rules := map[schema.Rule]*RuleCount{}
 	rule := func(i *query.Incident) *RuleCount {
 		if rules[i.ID.Rule] == nil {
@@ -122,9 +121,9 @@ func (is *IncidentAnswers) Counts(ctx context.Context, q IncidentQuery) (n Incid
 		tenants = nil
 	}
 	for _, t := range tenants {
-		all, one, err := is.ofDay(ctx, t, n.From)
-		if read = read.And(one); err != nil {
-			return n, read, err
+		all, err := is.ofDay(ctx, t, n.From)
+		if err != nil {
+			return n, err
 		}
 		n.More = n.More || len(all) == maxCounted
 		for i := range all {
@@ -142,11 +141,11 @@ func (is *IncidentAnswers) Counts(ctx context.Context, q IncidentQuery) (n Incid
 	slices.SortFunc(n.Rules, func(a, b RuleCount) int {
 		return cmp.Or(cmp.Compare(b.Open, a.Open), cmp.Compare(b.Day, a.Day), cmp.Compare(a.Rule, b.Rule))
 	})
-	return n, read, nil
+	return n, nil
 }
 
 // ofDay reads the incidents of a tenant that opened first since a time.
-func (is *IncidentAnswers) ofDay(ctx context.Context, t schema.Tenant, from time.Time) ([]query.Incident, Read, error) {
+func (is *IncidentAnswers) ofDay(ctx context.Context, t schema.Tenant, from time.Time) ([]query.Incident, error) {
 	key := string(t) + schema.Separator + strconv.FormatInt(from.Unix(), 10)
 	return is.counted.get(ctx, key, countAge, func(ctx context.Context) ([]query.Incident, error) {
 		ask := query.IncidentSelector{Tenant: t, Limit: maxCounted,
@@ -166,14 +165,14 @@ const (
 // reads a thousand rows of devices that were deployed in the same month.
 func (is *IncidentAnswers) OfDevice(
 	ctx context.Context, id string, from, to time.Time,
-) ([]answers.Incident, Read, error) {
-	o, first, err := is.owners.holder(ctx, id)
+) ([]answers.Incident, error) {
+	o, err := is.owners.holder(ctx, id)
 	if err != nil {
-		return nil, first, err
+		return nil, err
 	}
 	span := spanOf(from.Add(-max(lookBack, to.Sub(from))), to)
 	key := ofMember(o.member) + from.Truncate(time.Minute).String() + to.Truncate(time.Minute).String()
-	found, read, err := is.ofDevice.get(ctx, key, deviceIncidentsAge,
+	found, err := is.ofDevice.get(ctx, key, deviceIncidentsAge,
 		func(ctx context.Context) (all []query.Incident, err error) {
 			found := is.accounts.fleetOf(o.member.Device).Incidents().OfDevice(ctx, o.member, span)
 			for i, err := range query.Readable(found, new(query.Skipped)) {
@@ -186,7 +185,7 @@ func (is *IncidentAnswers) OfDevice(
 			}
 			return all, nil
 		})
-	return is.within(found, o.member, from, to), first.And(read), err
+	return is.within(found, o.member, from, to), err
 }
 
 // within adds older incidents of a tenant's device that are still open, and leaves out those that closed before a span.

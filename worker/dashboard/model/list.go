@@ -44,23 +44,12 @@ type Lists struct {
 
 // Devices returns a page of a list of devices. Over all pages, each device that exists throughout and keeps its
 // place in the order comes once.
-func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, error) {
-	read, err := ls.accounts.current(ctx)
-	if err != nil {
-		return DeviceList{}, read, err
+func (ls *Lists) Devices(ctx context.Context, q ListQuery) (DeviceList, error) {
+	var err error
+	if q.Filter, err = ls.decider.ready(ctx, q.Filter, q.Sensor); err != nil {
+		return DeviceList{}, err
 	}
-	if q.Tenant, err = ls.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return DeviceList{}, read, err
-	}
-	if err := ls.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
-		return DeviceList{}, read, ofParam("sensor", err)
-	}
-	if q.Filter, err = ls.decider.decide(ctx, q.Filter); err != nil {
-		return DeviceList{}, read, err
-	}
-	list, err := ls.list(q)
-	list.Operations = read.Operations
-	return list, read, err
+	return ls.list(q)
 }
 
 func (ls *Lists) list(q ListQuery) (DeviceList, error) {
@@ -74,10 +63,11 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		})
 	}
 	out.Sensor, out.Unit = q.Sensor, ls.accounts.Configured().unit(q.Sensor)
-	cursor := ls.cursor(q)
-	after, err := cursor.rank(q.After)
-	if err != nil {
-		return out, err
+	cursor, after := ls.cursor(q), rank{}
+	if q.After != "" {
+		if err := cursor.find(q.After, &after); err != nil {
+			return out, err
+		}
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -101,14 +91,14 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 		case q.Sort == SortValue:
 			rank.value(x, nil)
 		}
-		if after == nil || rank.compare(*after) > 0 {
+		if q.After == "" || rank.compare(after) > 0 {
 			first.add(rank, int32(i))
 		}
 	}
 	chosen := first.sorted()
 	if len(chosen) > q.Limit {
 		chosen = chosen[:q.Limit]
-		out.Next = chosen[len(chosen)-1].rank.text(cursor)
+		out.Next = cursor.mark(chosen[len(chosen)-1].rank)
 	}
 	for _, c := range chosen {
 		out.Devices = append(out.Devices, x.row(&x.devices[c.at], uint16(sensor), sensed, now))

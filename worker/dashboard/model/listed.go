@@ -18,12 +18,15 @@ const listedAtOnce = 5_000
 func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 	limit := q.Limit
 	q.Limit = min(limit, listedAtOnce)
-	list, read, err := ls.Devices(ctx, q)
+	list, err := ls.Devices(ctx, q)
 	if err != nil {
 		return Export{}, err
 	}
 	q.Tenant, q.Sensor = scoped(ctx, q.Tenant), list.Sensor
-	out := &Extent{Operations: read.Operations}
+	out := &struct {
+		Bounds
+		Extent
+	}{Bounds: Bounds{Limit: limit}}
 	rows := func(yield func(any, error) bool) {
 		for err == nil {
 			for _, row := range list.Devices {
@@ -44,6 +47,5 @@ func (ls *Lists) Listed(ctx context.Context, q ListQuery) (Export, error) {
 		}
 		yield(nil, err)
 	}
-	return Export{Bounds: &Bounds{Limit: limit}, Extent: out, Whole: func() any { return list }, Row: listed{},
-		Rows: rows}, nil
+	return Export{Answer: out, Row: listed{}, Rows: rows}, nil
 }

@@ -30,7 +30,7 @@ type mark struct {
 
 // Live returns a map and what follows its changes.
 func (ms *Maps) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
-	m, _, err := ms.Map(ctx, q)
+	m, err := ms.Map(ctx, q)
 	q.Tenant = scoped(ctx, q.Tenant)
 	l := &Live{maps: ms, query: q}
 	l.takeMap(m)

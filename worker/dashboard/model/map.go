@@ -30,21 +30,12 @@ type Maps struct {
 // maxDots is the largest number of devices in view that are shown one by one.
 const maxDots = 800
 
-func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
-	read, err := ms.accounts.current(ctx)
-	if err != nil {
-		return Map{}, read, err
+func (ms *Maps) Map(ctx context.Context, q MapQuery) (Map, error) {
+	var err error
+	if q.Filter, err = ms.decider.ready(ctx, q.Filter, q.Sensor); err != nil {
+		return Map{}, err
 	}
-	if q.Tenant, err = ms.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return Map{}, read, err
-	}
-	if err := ms.sensors.checkFilter(q.Filter, q.Sensor); err != nil {
-		return Map{}, read, ofParam("sensor", err)
-	}
-	if q.Filter, err = ms.decider.decide(ctx, q.Filter); err != nil {
-		return Map{}, read, err
-	}
-	return ms.mapAt(q, read.At), read, nil
+	return ms.mapAt(q, ms.accounts.watch.touch()), nil
 }
 
 // mapAt returns the map of the index as it is.
@@ -58,7 +49,7 @@ func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 		})
 	}
 	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: ms.accounts.Configured().unit(q.Sensor),
-		Clusters: []Cluster{}, Devices: []Dot{}, Operations: ms.accounts.operations()}
+		Clusters: []Cluster{}, Devices: []Dot{}, Counted: Counted{ms.accounts.operations()}}
 	m.Total = of.total
 	l := ms.layer(q.Sensor)
 	sums := make([]sum, 0, 256)
@@ -108,16 +99,6 @@ func (x *index) only(tenant string) (tenantFilter, bool) {
 	defer x.mu.RUnlock()
 	i, ok := x.tenants.number[tenant]
 	return tenantFilter{tenant: uint16(i)}, ok
-}
-
-// tenantFor returns the tenant whose devices answer a question about asked, which is empty for all. It is a TenantError
-// where ctx may not see that tenant, or no device belongs to it. A person's own tenant need not have any.
-func (x *index) tenantFor(ctx context.Context, asked string) (string, error) {
-	tenant := scoped(ctx, asked)
-	if _, known := x.only(tenant); !known && tenant != within(ctx) {
-		return "", &TenantError{asked}
-	}
-	return tenant, nil
 }
 
 func (x *index) total(of tenantFilter) (n int) {

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"furrow/worker/query"
 )
@@ -31,20 +30,6 @@ func (as *Accounts) skips(ctx context.Context, a *account) error {
 func (as *Accounts) fails(ctx context.Context, a *account, err error) {
 	if ctx.Err() == nil && !a.failed.Swap(true) {
 		as.log.WarnContext(ctx, "an account of the fleet is left out", "storage", a.Name, "error", err)
-	}
-}
-
-type partialKey struct{}
-
-// partly returns a context, and whether an answer within it has left out an account.
-func partly(ctx context.Context) (context.Context, *atomic.Bool) {
-	partial := new(atomic.Bool)
-	return context.WithValue(ctx, partialKey{}, partial), partial
-}
-
-func leave(ctx context.Context) {
-	if partial, ok := ctx.Value(partialKey{}).(*atomic.Bool); ok {
-		partial.Store(true)
 	}
 }
 

@@ -27,21 +27,17 @@ type Newest struct {
 // Newest returns the newest values of devices. It takes no storage operations of its own. Over all parts, each device
 // comes once that is selected throughout.
 func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
-	read, err := fr.accounts.current(ctx)
-	if err != nil {
-		return Export{}, err
-	}
-	if q.Tenant, err = fr.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	var err error
+	if q.Tenant, err = fr.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
 	if err := fr.sensors.checkFilter(q.Filter, q.Sensors...); err != nil {
 		return Export{}, err
 	}
-	cursor, after := fr.accounts.cursorFor("newest", within(ctx), q.Asked), ""
-	if q.After != "" {
-		if after, err = cursor.place(q.After); err != nil {
-			return Export{}, err
-		}
+	cursor := fr.accounts.cursorFor("newest", within(ctx), q.Asked)
+	after, err := cursor.place(q.After)
+	if err != nil {
+		return Export{}, err
 	}
 	homes, err := fr.selectedHomes(ctx, q, 0, false)
 	if err != nil {
@@ -56,9 +52,8 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 	if found {
 		at++
 	}
-	out := &Newest{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.NewestValues{},
-		Extent: Extent{Operations: read.Operations}}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out }, Row: answers.NewestValues{},
+	out := &Newest{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.NewestValues{}}
+	return Export{Answer: out, Row: answers.NewestValues{},
 		Rows: func(yield func(any, error) bool) {
 			units := fr.accounts.Configured().units()
 			for _, id := range ids[at:] {

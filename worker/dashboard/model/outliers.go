@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 // An OutlierQuery asks for devices that stand out.
 type OutlierQuery struct {
 	Filter
-	By    schema.By // groups of the devices whose site has too few; empty: none
-	Limit int
+	By    schema.By `query:"by"`         // groups of the devices whose site has too few; empty: none
+	Limit int       `query:"limit,page"` // 0: DefaultListed
 }
 
 // An OutlierList is the answer of /v1/outliers.
@@ -28,8 +29,7 @@ type OutlierList struct {
 	Compared int               `json:"compared"` // devices with enough neighbours
 	// Some devices were not compared, or by their newest values only, because there are too many.
 	Some bool `json:"some,omitempty"`
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // OutlierAnswers find the devices that stand out.
@@ -67,20 +67,21 @@ type tenantOutliers struct {
 
 // List returns the devices that stand out. Newest values and states are in memory; windows and rejects are read from
 // storage, and shared by all requests for five minutes.
-func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList, Read, error) {
+func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList, error) {
 	out := OutlierList{Rows: []answers.Outlier{}}
-	read, err := oa.accounts.current(ctx)
+	err := oa.accounts.current(ctx)
 	if err != nil {
-		return out, read, err
+		return out, err
 	}
-	if q.Tenant, err = oa.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return out, read, err
+	if q.Tenant, err = oa.accounts.tenantFor(ctx, q.Tenant); err != nil {
+		return out, err
 	}
+	q.Limit = cmp.Or(q.Limit, DefaultListed)
 	if err := oa.sensors.checkFilter(q.Filter); err != nil {
-		return out, read, err
+		return out, err
 	}
 	if q.Filter, err = oa.decider.decide(ctx, q.Filter); err != nil {
-		return out, read, err
+		return out, err
 	}
 	tenants, devices := oa.tenants.tallies(ctx), 0
 	if q.Tenant != "" {
@@ -93,19 +94,19 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 		}
 	}
 	own := oa.accounts.index.ofTenants()
-	found, reads := make([]tenantOutliers, len(tenants)), make([]Read, len(tenants))
+	found := make([]tenantOutliers, len(tenants))
 	err = each(ctx, len(tenants), func(ctx context.Context, i int) (err error) {
 		pages := comparedPages * tenants[i].Devices / max(1, devices)
 		name := tenants[i].Tenant
-		found[i], reads[i], err = oa.ofTenant(ctx, schema.Tenant(name), own[name], q.By, max(2, pages))
+		found[i], err = oa.ofTenant(ctx, schema.Tenant(name), own[name], q.By, max(2, pages))
 		return err
 	})
 	if err != nil {
-		return out, read, err
+		return out, err
 	}
 	var all []query.Outlier
-	for i, one := range found {
-		all, read = append(all, one.all...), read.And(reads[i])
+	for _, one := range found {
+		all = append(all, one.all...)
 		out.Compared, out.Some = out.Compared+one.compared, out.Some || one.some
 	}
 	slices.SortStableFunc(all, func(a, b query.Outlier) int { return outliers.Compare(a.Outlier, b.Outlier) })
@@ -118,23 +119,22 @@ func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList
 			out.Rows = append(out.Rows, answers.OutlierOf(o))
 		}
 	}
-	out.Operations = read.Operations
-	return out, read, nil
+	return out, nil
 }
 
 // ofTenant finds those of a tenant.
 func (oa *OutlierAnswers) ofTenant(
 	ctx context.Context, tenant schema.Tenant, devices []int32, by schema.By, pages int,
-) (tenantOutliers, Read, error) {
+) (tenantOutliers, error) {
 	key := fmt.Sprintf("%q %s", tenant, by)
 	return oa.found.lately(ctx, key, foundAge, func(ctx context.Context) (tenantOutliers, error) {
-		recent, _, err := oa.recent.get(ctx, string(tenant), recentAge, func(ctx context.Context) (recentWindows, error) {
+		recent, err := oa.recent.get(ctx, string(tenant), recentAge, func(ctx context.Context) (recentWindows, error) {
 			return oa.accounts.recentOf(ctx, tenant, pages)
 		})
 		if err != nil {
 			return tenantOutliers{}, err
 		}
-		rejects, _, err := oa.rejects.get(ctx, string(tenant), recentAge, func(
+		rejects, err := oa.rejects.get(ctx, string(tenant), recentAge, func(
 			ctx context.Context,
 		) (map[schema.DeviceID]int, error) {
 			return oa.accounts.rejecting(ctx, tenant)

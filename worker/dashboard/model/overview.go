@@ -24,28 +24,18 @@ type Overview struct {
 	ReadingsPerMinute *float64 `json:"readingsPerMinute,omitempty"`
 	// greatest age that an unfolded reading can have, of the whole fleet; absent with a filter
 	LagSeconds *float64 `json:"lagSeconds,omitempty"`
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // Overview counts the devices that a filter selects. It takes no storage operations of its own.
 func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
-	read, err := ms.accounts.current(ctx)
+	f, err := ms.decider.ready(ctx, f)
 	if err != nil {
-		return Overview{}, err
-	}
-	if f.Tenant, err = ms.accounts.index.tenantFor(ctx, f.Tenant); err != nil {
-		return Overview{}, err
-	}
-	if err := ms.sensors.checkFilter(f, ""); err != nil {
-		return Overview{}, err
-	}
-	if f, err = ms.decider.decide(ctx, f); err != nil {
 		return Overview{}, err
 	}
 	out := ms.accounts.index.overview(f, ms.accounts.now())
 	out.Incidents = ms.incidents.countOpen(f)
-	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
+	out.At = ms.accounts.watch.touch().UTC().Truncate(time.Millisecond)
 	if perMinute, lag, known := ms.accounts.pace(time.Now()); known && f == (Filter{}) {
 		seconds := lag.Seconds()
 		out.ReadingsPerMinute, out.LagSeconds = &perMinute, &seconds

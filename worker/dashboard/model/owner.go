@@ -33,26 +33,26 @@ const ownerAge = 5 * time.Second
 
 // owner returns the owner of a device. For the device of a tenant that ctx may not see, it does what it does for an
 // unknown device.
-func (own *Owners) owner(ctx context.Context, id string) (owner, Read, error) {
-	o, read, err := own.holder(ctx, id)
+func (own *Owners) owner(ctx context.Context, id string) (owner, error) {
+	o, err := own.holder(ctx, id)
 	if err == nil && o.until != 0 {
-		return owner{}, read, unknownDevice(id)
+		return owner{}, unknownDevice(id)
 	}
-	return o, read, err
+	return o, err
 }
 
 func unknownDevice(id string) error { return fmt.Errorf("device %s: %w", id, ErrUnknown) }
 
 // Check returns ErrUnknown for a device of a tenant that ctx may not see, also if that tenant once had it.
 func (own *Owners) Check(ctx context.Context, id string) error {
-	_, _, err := own.owner(ctx, id)
+	_, err := own.owner(ctx, id)
 	return err
 }
 
 // holder returns the owner of a device, or the tenant that ctx may see if that once had the device: it sees what is of
 // its time. It reads the record of the device, which also updates the index. For a device that the tenant never had it
 // does what it does for an unknown device: it reads one record, and keeps nothing.
-func (own *Owners) holder(ctx context.Context, id string) (owner, Read, error) {
+func (own *Owners) holder(ctx context.Context, id string) (owner, error) {
 	only := within(ctx)
 	return own.kept.get(ctx, id+schema.Separator+only, ownerAge, func(ctx context.Context) (o owner, err error) {
 		unknown := unknownDevice(id)

@@ -37,29 +37,24 @@ type Pipelines struct {
 }
 
 // All returns the state of all pipelines. They are about all tenants: who may see only one gets ErrWholeFleet.
-func (ps *Pipelines) All(ctx context.Context) (PipelinesAnswer, Read, error) {
+func (ps *Pipelines) All(ctx context.Context) (PipelinesAnswer, error) {
 	if within(ctx) != "" {
-		return PipelinesAnswer{}, Read{}, ErrWholeFleet
+		return PipelinesAnswer{}, ErrWholeFleet
 	}
 	ps.accounts.watch.touch()
 	found, err := everywhere(ctx, ps.accounts, ps.pipelinesIn)
-	out, read := PipelinesAnswer{Pipelines: []PipelineStatus{}, Limits: []StorageLimit{}}, Read{Cached: true}
-	var spent []spending
+	out, spent := PipelinesAnswer{Pipelines: []PipelineStatus{}, Limits: []StorageLimit{}}, []spending{}
 	for _, of := range found {
 		out.Pipelines, spent = append(out.Pipelines, of.all...), append(spent, of.spent)
 		out.Limits = append(out.Limits, of.limits...)
-		for _, r := range of.reads {
-			read = read.And(r)
-		}
 	}
-	out.Budget, out.Proposals, out.Operations = newBudget(spent), ps.accounts.index.proposals(), read.Operations
-	return out, read, err
+	out.Budget, out.Proposals = newBudget(spent), ps.accounts.index.proposals()
+	return out, err
 }
 
 // pipelinesRead are the pipelines of an account.
 type pipelinesRead struct {
 	all   []PipelineStatus
-	reads []Read
 	spent spending
 
 	limits []StorageLimit
@@ -68,10 +63,10 @@ type pipelinesRead struct {
 func (ps *Pipelines) pipelinesIn(ctx context.Context, a *account) (found pipelinesRead, err error) {
 	all := a.configured()
 	states := make([]pipelineRead, len(all))
-	found.all, found.reads = make([]PipelineStatus, len(all)), make([]Read, len(all))
+	found.all = make([]PipelineStatus, len(all))
 	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
-		states[i], found.reads[i], err = ps.pipelineOf(ctx, a, p)
+		states[i], err = ps.pipelineOf(ctx, a, p)
 		found.all[i] = ps.pipelineStatus(a, p, states[i])
 		return err
 	})
@@ -97,7 +92,7 @@ func (ps *Pipelines) limitsOf(
 	}
 	found = append(found, limits.Shared(loads)...)
 	if a.Disk != nil {
-		disk, _, err := ps.disks.get(ctx, strconv.Itoa(int(a.number)), pipelinesAge,
+		disk, err := ps.disks.get(ctx, strconv.Itoa(int(a.number)), pipelinesAge,
 			func(context.Context) ([]limits.Limit, error) { return a.Disk() })
 		if err != nil {
 			ps.accounts.log.Warn("disk cannot be read", "error", err)
@@ -111,7 +106,7 @@ func (ps *Pipelines) limitsOf(
 }
 
 // pipelineOf returns what was read of a pipeline within a few seconds.
-func (ps *Pipelines) pipelineOf(ctx context.Context, a *account, p Pipeline) (pipelineRead, Read, error) {
+func (ps *Pipelines) pipelineOf(ctx context.Context, a *account, p Pipeline) (pipelineRead, error) {
 	read := func(ctx context.Context) (pipelineRead, error) { return ps.pipeline(ctx, a, p) }
 	return ps.kept.get(ctx, strconv.Itoa(int(a.number))+schema.Separator+string(p.Name), pipelinesAge, read)
 }

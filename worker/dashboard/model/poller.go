@@ -68,12 +68,12 @@ func (p *poller) run(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	for p.accounts.watch.wait(ctx) {
-		within, meter := metered(ctx)
+		within, is := Reading(ctx)
 		err := p.poll(within)
 		if ctx.Err() != nil {
 			return
 		}
-		p.operations.Store(meter.Load())
+		p.operations.Store(int64(is.Operations()))
 		if a.failed.Swap(err != nil) != (err != nil) && err != nil {
 			p.accounts.log.WarnContext(ctx, "poll failed; pages show older data", "storage", a.Name, "error", err)
 		}

@@ -24,7 +24,7 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 		return []Pipeline{{Name: "quarters", Windows: []schema.Window{schema.Window(15 * time.Minute)}}}, newer, nil
 	}
 	names := func() (all []string) {
-		a, _, err := s.Pipelines.All(t.Context())
+		a, err := s.Pipelines.All(t.Context())
 		must.Succeed(t, err)
 		for _, p := range a.Pipelines {
 			all = append(all, p.Pipeline)
@@ -61,7 +61,7 @@ func TestLongRunIsShown(t *testing.T) {
 		write(schema.Run{Pipeline: "live", Slot: slot(ago), Skipped: "the last run is not done"}.Entity())
 	}
 	s := over(t, f)
-	a, _, err := s.Pipelines.All(t.Context())
+	a, err := s.Pipelines.All(t.Context())
 	must.Succeed(t, err)
 	live := a.Pipelines[0]
 	if last := live.Runs[len(live.Runs)-1]; !last.Done || live.LagSeconds == nil || len(live.Workers) != 1 {
@@ -72,14 +72,14 @@ func TestLongRunIsShown(t *testing.T) {
 func TestMapShowsWhatIsKnownDuringTheFirstPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{Accounts: make([]Account, 1)})
-		m, _, err := s.Maps.Map(t.Context(), MapQuery{})
+		m, err := s.Maps.Map(t.Context(), MapQuery{})
 		if err != nil || !m.At.Equal(time.Now().UTC()) {
 			t.Errorf("a map of %v, %v", m.At, err)
 		}
 		s.Accounts.watch.ended(0, nil)
 		done := time.Now()
 		time.Sleep(time.Second)
-		if m, _, err = s.Maps.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {
+		if m, err = s.Maps.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {
 			t.Errorf("after a poll, a map of %v, %v", m.At, err)
 		}
 	})

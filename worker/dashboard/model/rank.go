@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 )
 
@@ -57,25 +56,4 @@ func (ls *Lists) cursor(q ListQuery) cursor {
 		q.Sensor = "" // it does not matter for the order
 	}
 	return ls.accounts.cursorFor("devices", q.Filter, q.Prefix, q.Box, q.Sensor, q.Sort)
-}
-
-func (r rank) text(c cursor) string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // texts and finite numbers can be encoded
-	}
-	return c.text(string(text))
-}
-
-// rank returns the place of a cursor; nil for the first page.
-func (c cursor) rank(after string) (*rank, error) {
-	if after == "" {
-		return nil, nil
-	}
-	place, err := c.place(after)
-	if err != nil {
-		return nil, err
-	}
-	r := new(rank)
-	return r, json.Unmarshal([]byte(place), r)
 }

@@ -35,7 +35,7 @@ func TestRatesAreShownLikeSensors(t *testing.T) {
 	if len(all) != 2 || all[1].Name != name || all[1].Kind != "rate" || all.first() != "temperature" {
 		t.Errorf("the sensors are %+v", all)
 	}
-	a, _, err := s.Devices.Device(t.Context(), "pump-7")
+	a, err := s.Devices.Device(t.Context(), "pump-7")
 	if err != nil || len(a.Rates) != 1 || len(a.Latest) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -44,17 +44,17 @@ func TestRatesAreShownLikeSensors(t *testing.T) {
 		t.Errorf("its rate is %+v", r)
 	}
 	q := SeriesQuery{Device: "pump-7", Sensor: name, From: start, To: start.Add(2 * time.Hour)}
-	c, _, err := s.Charts.Series(t.Context(), q)
+	c, err := s.Charts.Series(t.Context(), q)
 	if err != nil || c.Window != "1h" || c.Unit != "°C/h" || len(c.Points) != 2 || *c.Points[0].Mean != 2 ||
 		*c.Points[1].Mean != 4 {
 		t.Errorf("its chart is %+v, %v", c, err)
 	}
 	var wrong *QueryError
 	q.Window = raw
-	if _, _, err := s.Charts.Series(t.Context(), q); !errors.As(err, &wrong) {
+	if _, err := s.Charts.Series(t.Context(), q); !errors.As(err, &wrong) {
 		t.Errorf("single readings have a rate: %v", err)
 	}
-	if _, _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: name}); !errors.As(err, &wrong) {
+	if _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: name}); !errors.As(err, &wrong) {
 		t.Errorf("a tenant's day has a rate: %v", err)
 	}
 }

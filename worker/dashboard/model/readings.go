@@ -1,7 +1,6 @@
 package model
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -21,11 +20,11 @@ import (
 type ReadingsQuery struct {
 	Device   string
 	From, To time.Time
-	Newest   int                  // rows, the newest first, instead of those of the span; 0: those of the span
-	Sensors  []string             // none: all; rows without any of them are left out
-	Where    *condition.Condition // on the values of a row, even on those of other sensors; nil: none
-	After    string               // Next of the part before
-	Limit    int
+	Newest   int                  `query:"newest"`  // rows, the newest first, instead of those of the span; 0: those of the span
+	Sensors  []string             `query:"sensors"` // none: all; rows without any of them are left out
+	Where    *condition.Condition `query:"where"`   // on the values of a row, even on those of other sensors; nil: none
+	After    string               `query:"after"`   // Next of the part before
+	Limit    int                  `query:"limit"`
 
 	// Asked is what determined From and To. They may be relative to now, so each part of an answer has the span of its
 	// first.
@@ -55,7 +54,7 @@ type Readings struct {
 // Readings returns rows that a device has written, as the pipelines understand them. Over all parts, each row of the
 // span that exists throughout comes once.
 func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
-	o, read, err := dr.devices.owners.holder(ctx, q.Device)
+	o, err := dr.devices.owners.holder(ctx, q.Device)
 	if err != nil {
 		return Export{}, err
 	}
@@ -76,18 +75,16 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 			return Export{}, err
 		}
 	}
-	out := &Readings{Device: q.Device, Rows: []answers.Reading{},
-		Extent: Extent{Operations: read.Operations}}
-	if out.Limit = cmp.Or(q.Newest, q.Limit); q.Newest == 0 {
-		from, to := ask.Span.From.Time(), ask.Span.To.Time()
-		out.From, out.To = &from, &to
+	out := &Readings{Device: q.Device, Rows: []answers.Reading{}}
+	if out.Limit = q.Newest; q.Newest == 0 {
+		out.Bounds = boundsOf(ask.Span, q.Limit)
 	}
 	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: dr.decider, where: q.Where}, limit: q.Limit,
 		whole: q.Newest > 0, rowsRead: ask.Rows, out: &out.Extent,
 		read: func(ctx context.Context) iter.Seq2[query.Reading, error] { return dr.read(ctx, o.member, q, ask) },
 		next: func(last query.Reading) string { return cursor.textOfRow(ask.Span, last.Row) }}
-	return Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
-		Row: answers.Reading{}, Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
+	return Export{Answer: out, Row: answers.Reading{},
+		Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
 }
 
 func (dr *DeviceRows) read(
@@ -121,8 +118,7 @@ type measuring struct {
 }
 
 func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := m.out.metered(ctx, m.rowsRead)
-	defer end()
+	defer func() { m.out.RowsRead = m.rowsRead.Load() }()
 	last, n := query.Reading{}, 0
 	for r, err := range m.read(ctx) {
 		if err != nil {

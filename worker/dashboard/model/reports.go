@@ -3,14 +3,12 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -18,15 +16,15 @@ import (
 
 // A ReportsQuery asks for reports: of tenants, of their sites, or by the values of a label.
 type ReportsQuery struct {
-	Tenant   string    // empty: all
-	By       schema.By // empty: what Group is of, or tenant
-	Site     string    // the only one; empty: all
-	Label    string    // NAME=TEXT, the only value; empty: all
-	Sensors  []string  // none: all
+	Tenant   string    `query:"tenant"`  // empty: all
+	By       schema.By `query:"by"`      // empty: what Group is of, or tenant
+	Site     string    `query:"site"`    // the only one; empty: all
+	Label    string    `query:"label"`   // NAME=TEXT, the only value; empty: all
+	Sensors  []string  `query:"sensors"` // none: all
 	From, To time.Time
-	Window   string // a size such as 1h, or auto; empty: auto
-	After    string // Next of the part before
-	Limit    int
+	Window   string `query:"window"` // a size such as 1h, or auto; empty: auto
+	After    string `query:"after"`  // Next of the part before
+	Limit    int    `query:"limit"`
 	Asked    string // as in ReadingsQuery
 }
 
@@ -74,14 +72,14 @@ type ReportAnswers struct {
 
 // A reportPlace is the place of a report among those of all tenants, and the span of the question.
 type reportPlace struct {
-	From, To tables.Ticks
-	Tenant   schema.Tenant
+	query.Span
+	Tenant schema.Tenant
 	query.ReportPlace
 }
 
 // List returns reports. Over all parts, each comes once.
 func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, error) {
-	read, err := rs.accounts.current(ctx)
+	err := rs.accounts.current(ctx)
 	if err != nil {
 		return Export{}, err
 	}
@@ -94,9 +92,10 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	w := &reporting{reader: rs, q: q, cursor: rs.accounts.cursorFor("reports", within(ctx), q.Asked)}
 	w.ask = query.ReportQuestion{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if q.After != "" {
-		if err := w.resume(); err != nil {
+		if err := w.cursor.find(q.After, &w.after); err != nil {
 			return Export{}, err
 		}
+		w.ask.Span, w.last = w.after.Span, w.after
 	}
 	if w.ask.By, w.ask.Group, err = q.group(); err != nil {
 		return Export{}, err
@@ -104,11 +103,10 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	if w.ask.Window, err = rs.accounts.Configured().reportedWindow(w.ask.By, q.Window, w.ask.Span); err != nil {
 		return Export{}, err
 	}
-	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit},
-		Rows: []answers.Report{}, Extent: Extent{Operations: read.Operations}}
+	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
+		Rows: []answers.Report{}}
 	w.out = &out.Extent
-	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out }, Row: answers.Report{},
+	return Export{Answer: out, Row: answers.Report{},
 		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
 }
 
@@ -131,19 +129,9 @@ type reporting struct {
 	out    *Extent
 }
 
-func (w *reporting) resume() error {
-	text, err := w.cursor.place(w.q.After)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &w.after)
-	}
-	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
-	return err
-}
-
 // rows yields the reports of one tenant after the other.
 func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := w.out.metered(ctx, w.ask.Rows)
-	defer end()
+	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
 	var skipped query.Skipped
 	defer func() { w.out.Unreadable += skipped.N }()
 	for r, err := range query.Readable(w.all(ctx, w.reader.reportedTenants(ctx, w.q.Tenant)), &skipped) {
@@ -152,13 +140,10 @@ func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
 			return
 		}
 		if w.out.Count == int64(w.q.Limit) || w.out.Count > 0 && (w.ask.Rows.Load() >= maxRead || w.out.Ends()) {
-			text, err := json.Marshal(w.last)
-			if w.out.Next = w.cursor.text(string(text)); err != nil {
-				yield(nil, err)
-			}
+			w.out.Next = w.cursor.mark(w.last)
 			return
 		}
-		w.last = reportPlace{w.ask.Span.From, w.ask.Span.To, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
+		w.last = reportPlace{w.ask.Span, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
 		if w.out.Count++; !yield(answers.ReportOf(r), nil) {
 			return
 		}

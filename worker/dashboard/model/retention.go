@@ -74,13 +74,10 @@ type Retentions struct {
 }
 
 // OfTenant returns what is kept of a tenant's devices, or of all for "", as far as ctx may see them.
-func (rs *Retentions) OfTenant(ctx context.Context, tenant string) (Retention, Read, error) {
-	read, err := rs.accounts.current(ctx)
-	if err != nil {
-		return Retention{}, read, err
-	}
-	if tenant, err = rs.accounts.index.tenantFor(ctx, tenant); err != nil {
-		return Retention{}, read, err
+func (rs *Retentions) OfTenant(ctx context.Context, tenant string) (Retention, error) {
+	var err error
+	if tenant, err = rs.accounts.tenantFor(ctx, tenant); err != nil {
+		return Retention{}, err
 	}
 	out := Retention{Kept: []Kept{}, Waiting: []WaitingDevices{}}
 	now := tables.TicksOf(time.Now())
@@ -95,9 +92,9 @@ func (rs *Retentions) OfTenant(ctx context.Context, tenant string) (Retention, R
 		}
 	}
 	if !rs.accounts.Configured().HasRetention() {
-		return out, read, nil
+		return out, nil
 	}
-	found, read, err := rs.kept.get(ctx, tenant, retentionAge, func(ctx context.Context) (retained, error) {
+	found, err := rs.kept.get(ctx, tenant, retentionAge, func(ctx context.Context) (retained, error) {
 		return rs.read(ctx, schema.Tenant(tenant))
 	})
 	out.Devices, out.More, out.Unreadable = found.Devices, found.More, found.skipped.N
@@ -113,7 +110,7 @@ func (rs *Retentions) OfTenant(ctx context.Context, tenant string) (Retention, R
 		}
 		out.Waiting = append(out.Waiting, one)
 	}
-	return out, read, err
+	return out, err
 }
 
 // retains returns the pipeline that deletes, if there is one.

@@ -47,21 +47,19 @@ const (
 
 // Rules returns the rules, how many devices they watch, and their incidents. A tenant takes as many operations as for
 // Counts, shared by all requests of a minute; the mutes for all tenants take one an account.
-func (is *IncidentAnswers) Rules(ctx context.Context) (out RulesAnswer, read Read, err error) {
-	read, err = is.accounts.current(ctx)
-	if err != nil {
-		return out, read, err
+func (is *IncidentAnswers) Rules(ctx context.Context) (out RulesAnswer, err error) {
+	if err = is.accounts.current(ctx); err != nil {
+		return out, err
 	}
 	tenant := within(ctx)
 	var rules []RuleStatus
 	rules, out.Since = is.rules(tenant)
 	open, more := is.open.ofTenant(tenant)
 	out.More = more
-	month, one, err := is.ofMonth(ctx, tenant, &out)
+	month, err := is.ofMonth(ctx, tenant, &out)
 	if err != nil {
-		return out, read, err
+		return out, err
 	}
-	read = read.And(one)
 	for _, r := range rules {
 		r.Open, r.Month = countRule(open, r.Name), countRule(month, r.Name)
 		if tenant != "" {
@@ -72,7 +70,7 @@ func (is *IncidentAnswers) Rules(ctx context.Context) (out RulesAnswer, read Rea
 		}
 	}
 	out.Mutes, err = is.mutes(ctx, tenant)
-	return out, read, err
+	return out, err
 }
 
 // Watching returns how many rules watch devices that ctx may see, as far as it is known here, and since when.
@@ -117,23 +115,23 @@ func countRule(all []query.Incident, name string) (n int) {
 }
 
 // ofMonth reads the incidents that opened first in the last 30 days.
-func (is *IncidentAnswers) ofMonth(ctx context.Context, tenant string, out *RulesAnswer) (
-	all []query.Incident, read Read, err error,
-) {
+func (is *IncidentAnswers) ofMonth(
+	ctx context.Context, tenant string, out *RulesAnswer,
+) (all []query.Incident, err error) {
 	tenants := is.tenantsOf(&IncidentQuery{Filter: Filter{Tenant: tenant}})
 	if out.None = len(tenants) > countedTenants; out.None {
-		return nil, read, nil
+		return nil, nil
 	}
 	from := time.Now().UTC().Truncate(time.Hour).AddDate(0, 0, -ruleDays)
 	for _, t := range tenants {
-		some, one, err := is.ofDay(ctx, t, from)
+		some, err := is.ofDay(ctx, t, from)
 		if err != nil {
-			return nil, read, err
+			return nil, err
 		}
-		all, read = append(all, some...), read.And(one)
+		all = append(all, some...)
 		out.More = out.More || len(some) == maxCounted
 	}
-	return all, read, nil
+	return all, nil
 }
 
 // mutes returns the mutes of a tenant, or all: those that have not ended, the first to end first.

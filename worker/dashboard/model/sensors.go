@@ -74,15 +74,11 @@ type Census struct {
 }
 
 // List returns the sensors of a tenant's devices, or of all devices, by name.
-func (c *Census) List(ctx context.Context, tenant string) (Sensors, Read, error) {
-	read, err := c.accounts.current(ctx)
-	if err != nil {
-		return Sensors{}, read, err
+func (c *Census) List(ctx context.Context, tenant string) (Sensors, error) {
+	if _, err := c.accounts.tenantFor(ctx, tenant); err != nil {
+		return Sensors{}, err
 	}
-	if _, err := c.accounts.index.tenantFor(ctx, tenant); err != nil {
-		return Sensors{}, read, err
-	}
-	return Sensors{Sensors: append([]Sensor{}, c.OfTenant(ctx, tenant)...)}, read, nil
+	return Sensors{Sensors: append([]Sensor{}, c.OfTenant(ctx, tenant)...)}, nil
 }
 
 const (

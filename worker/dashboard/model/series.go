@@ -26,8 +26,7 @@ type Series struct {
 	// of a sensor whose values are texts, which has no points
 	States []StateSpan `json:"states,omitempty"`
 	More   bool        `json:"more,omitempty"` // there are more points than a series can have
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 
 	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format; the points lack them
 
@@ -92,57 +91,51 @@ func seriesAge(span time.Duration) time.Duration {
 }
 
 // Series returns what a device has measured.
-func (cs *Charts) Series(ctx context.Context, q SeriesQuery) (Series, Read, error) {
-	o, read, err := cs.devices.owners.holder(ctx, q.Device)
+func (cs *Charts) Series(ctx context.Context, q SeriesQuery) (Series, error) {
+	o, err := cs.devices.owners.holder(ctx, q.Device)
 	if err != nil {
-		return Series{}, read, err
+		return Series{}, err
 	}
 	if q.Sensor == "" {
-		var second Read
-		if q.Sensor, second, err = cs.firstSensor(ctx, o.member); err != nil {
-			return Series{}, read, err
+		if q.Sensor, err = cs.firstSensor(ctx, o.member); err != nil {
+			return Series{}, err
 		}
-		read = read.And(second)
 	}
 	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor), From: q.From.UTC(),
-		To: q.To.UTC(), Points: []Point{}, Operations: read.Operations}
+		To: q.To.UTC(), Points: []Point{}}
 	if q.Sensor == "" {
-		return out, read, nil
+		return out, nil
 	}
 	if q, err = cs.withoutEmptyYears(ctx, o.member, q); err != nil {
-		return out, read, err
+		return out, err
 	}
 	out.From, out.To = q.From.UTC(), q.To.UTC()
 	window, err := cs.accounts.Configured().windowFor(q)
 	if err != nil {
-		return out, read, err
+		return out, err
 	}
-	found, second, err := cs.points(ctx, o.member, q, window)
-	read = read.And(second)
+	found, err := cs.points(ctx, o.member, q, window)
 	if err == nil && len(found.all) == 0 {
 		var isState bool
-		isState, second, err = cs.isState(ctx, o.member, q.Sensor)
-		read = read.And(second)
+		isState, err = cs.isState(ctx, o.member, q.Sensor)
 		if err == nil && isState {
-			states, third, err := cs.stateSpans(ctx, o.member, q)
-			read = read.And(third)
-			out.Window, out.Operations, out.Unreadable = raw, read.Operations, int(states.skipped.N)
+			states, err := cs.stateSpans(ctx, o.member, q)
+			out.Window, out.Unreadable = raw, int(states.skipped.N)
 			out.States, out.More = states.all, states.more
-			return out, read, err
+			return out, err
 		}
 	}
 	if window == 0 && found.more && (q.Window == "" || q.Window == auto) {
 		if window = shortest(cs.accounts.Configured().windows(), q.To.Sub(q.From)); window != 0 {
-			found, second, err = cs.points(ctx, o.member, q, window)
-			read = read.And(second)
+			found, err = cs.points(ctx, o.member, q, window)
 		}
 	}
-	out.Window, out.Operations, out.Unreadable = raw, read.Operations, int(found.skipped.N)
+	out.Window, out.Unreadable = raw, int(found.skipped.N)
 	if window != 0 {
 		out.Window = window.String()
 	}
 	out.Points, out.More = append(out.Points, found.all...), found.more
-	return out, read, err
+	return out, err
 }
 
 // withoutEmptyYears shortens the span of a query that is too long for windows of any size to the time that has windows:
@@ -181,30 +174,30 @@ func shortest(windows []schema.Window, span time.Duration) schema.Window {
 
 // firstSensor returns the sensor that maps begin with, or else the first number of the device, or else its
 // first sensor.
-func (cs *Charts) firstSensor(ctx context.Context, m schema.Member) (string, Read, error) {
-	r, read, err := cs.devices.device(ctx, m)
+func (cs *Charts) firstSensor(ctx context.Context, m schema.Member) (string, error) {
+	r, err := cs.devices.device(ctx, m)
 	preferred, best, number := cs.sensors.ofTenant(string(m.Tenant)).first(), "", false
 	for _, v := range r.latest { // by name
 		if v.Sensor == preferred {
-			return preferred, read, err
+			return preferred, err
 		}
 		if is := v.Is != fold.State; best == "" || is && !number {
 			best, number = v.Sensor, is
 		}
 	}
-	return best, read, err
+	return best, err
 }
 
 // isState reports whether the newest value of a sensor is a text. A sensor that the device does not have is an error.
-func (cs *Charts) isState(ctx context.Context, m schema.Member, sensor string) (bool, Read, error) {
-	r, read, err := cs.devices.device(ctx, m)
+func (cs *Charts) isState(ctx context.Context, m schema.Member, sensor string) (bool, error) {
+	r, err := cs.devices.device(ctx, m)
 	if err != nil {
-		return false, read, err
+		return false, err
 	}
 	var known []string
 	for _, v := range r.latest {
 		if v.Sensor == sensor {
-			return v.Is == fold.State, read, nil
+			return v.Is == fold.State, nil
 		}
 		known = append(known, v.Sensor)
 	}
@@ -212,15 +205,15 @@ func (cs *Charts) isState(ctx context.Context, m schema.Member, sensor string) (
 		known = append(known, v.Sensor+perHour)
 	}
 	if len(known) == 0 || slices.Contains(known, sensor) {
-		return false, read, nil
+		return false, nil
 	}
-	return false, read, ofParam("sensor", unknownSensor(sensor, known))
+	return false, ofParam("sensor", unknownSensor(sensor, known))
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.
 func (cs *Charts) points(
 	ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window,
-) (points, Read, error) {
+) (points, error) {
 	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
 	key := fmt.Sprintf("%s %s %d %s %s", ofMember(m), q.Sensor, window, span.From, span.To)
 	ask := query.Question{Scope: query.ScopeOf(m), Span: span, Window: window}

@@ -34,7 +34,7 @@ type stateSpans struct {
 }
 
 // stateSpans reads the states of a sensor.
-func (cs *Charts) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) (stateSpans, Read, error) {
+func (cs *Charts) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) (stateSpans, error) {
 	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
 	key := fmt.Sprintf("%s %s %s %s", ofMember(m), q.Sensor, span.From, span.To)
 	return cs.states.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (found stateSpans, err error) {

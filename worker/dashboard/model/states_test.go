@@ -40,7 +40,7 @@ func TestSeriesOfATextSensorHasItsStates(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	for _, window := range []string{"", "raw", "1m"} {
-		got, _, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "door",
+		got, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "door",
 			From: now.Add(-time.Hour), To: now,
 			Window: window})
 		if err != nil || len(got.Points) > 0 || len(got.States) != 2 || got.States[0].State != "open" ||

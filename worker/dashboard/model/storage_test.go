@@ -53,24 +53,24 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	look(t, s)
-	list, _, err := s.Lists.Devices(t.Context(), ListQuery{})
+	list, err := s.Lists.Devices(t.Context(), ListQuery{})
 	if err != nil || len(list.Devices) != 3 || list.Devices[0].State != OK || list.Devices[2].State != Unheard ||
 		now.Sub(*list.Devices[0].Time) > 2*time.Minute {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if d, _, err := s.Devices.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 ||
+	if d, err := s.Devices.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 ||
 		now.Sub(*d.Heard) > 2*time.Minute {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if d, _, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != Unheard || d.Heard != nil {
+	if d, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != Unheard || d.Heard != nil {
 		t.Errorf("a new device: %+v, %v", d, err)
 	}
 	f.Send(t, "rig-2", now.Add(-time.Minute), map[string]any{"rpm": 1.0})
 	s.Devices.kept = newCache[deviceRead]()
-	if d, _, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != OK {
+	if d, err := s.Devices.Device(t.Context(), "rig-2"); err != nil || d.State != OK {
 		t.Errorf("a device whose first reading is not folded: %+v, %v", d, err)
 	}
-	if c, _, err := s.Tenants.Tenant(t.Context(), "contoso"); err != nil || c.ReadingsToday != 4 && now.UTC().Hour() > 0 {
+	if c, err := s.Tenants.Tenant(t.Context(), "contoso"); err != nil || c.ReadingsToday != 4 && now.UTC().Hour() > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -120,7 +120,7 @@ func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 
 func mustShowPump8(t *testing.T, s *Store) {
 	t.Helper()
-	a, _, err := s.Devices.Device(t.Context(), "pump-8")
+	a, err := s.Devices.Device(t.Context(), "pump-8")
 	if err != nil || a.State != Held || len(a.Latest) != 2 || a.Latest[1].Value != 20.0 || a.Latest[0].Value != "open" ||
 		len(a.Pipelines) != 1 {
 		t.Fatalf("%+v, %v", a, err)
@@ -130,7 +130,7 @@ func mustShowPump8(t *testing.T, s *Store) {
 		p.CheckpointTime == nil || !*a.Device.InFleet {
 		t.Errorf("its pipeline says %+v of %+v", p, a.Device)
 	}
-	all, _, err := s.Pipelines.All(t.Context())
+	all, err := s.Pipelines.All(t.Context())
 	if err != nil || len(all.Pipelines) != 1 {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -147,12 +147,13 @@ func TestLagIsTheAgeOfTheOldestUnfoldedReading(t *testing.T) {
 	f.Send(t, "pump-7", time.Now().Add(-time.Hour), map[string]any{"temperature": 1.0})
 	f.Fold(t)
 	f.Send(t, "pump-7", time.Now().Add(-5*time.Minute), map[string]any{"temperature": 2.0})
-	a, read, err := over(t, f).Devices.Device(t.Context(), "pump-7")
+	ctx, read := Reading(t.Context())
+	a, err := over(t, f).Devices.Device(ctx, "pump-7")
 	if err != nil || a.Pipelines[0].LagSeconds == nil || math.Abs(*a.Pipelines[0].LagSeconds-300) > 30 {
 		t.Errorf("%+v, %v", a.Pipelines, err)
 	}
-	if read.Operations != f.Requests() || read.Operations != a.Operations {
-		t.Errorf("it says %d operations, which is wrong", read.Operations)
+	if read.Operations() != f.Requests() {
+		t.Errorf("it says %d operations, which is wrong", read.Operations())
 	}
 }
 
@@ -170,7 +171,8 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 		ops = append(ops, tables.Insert(e))
 	}
 	must.Have(f.Client.Table(f.Names.Rejects()).Submit(t.Context(), ops))(t)
-	a, read, err := over(t, f).Devices.Device(t.Context(), "pump-7")
+	ctx, read := Reading(t.Context())
+	a, err := over(t, f).Devices.Device(ctx, "pump-7")
 	if err != nil || len(a.Rejects) != maxRejects || a.Rejects[0].Reason != "humidity: reason 2499" ||
 		a.Rejects[29].Reason != "humidity: reason 2470" {
 		t.Errorf("%+v, %v", a.Rejects, err)
@@ -179,8 +181,8 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 		len(r.Value) > 310 {
 		t.Errorf("%+v", r)
 	}
-	if read.Operations > 6 {
-		t.Errorf("it takes %d operations", read.Operations)
+	if read.Operations() > 6 {
+		t.Errorf("it takes %d operations", read.Operations())
 	}
 }
 
@@ -198,7 +200,7 @@ func TestSeriesHasAllReadingsInEveryWindow(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	for _, window := range []string{"raw", "1m", "1h", "1d", "auto"} {
-		got, _, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to,
+		got, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to,
 			Window: window})
 		if err != nil {
 			t.Fatalf("%s: %v", window, err)
@@ -221,12 +223,12 @@ func TestSeriesHasAllReadingsInEveryWindow(t *testing.T) {
 	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to},
 		{Window: "7m", From: from, To: to}, {From: to, To: from}} {
 		ask.Device, ask.Sensor = "pump-7", "temperature"
-		_, _, err := s.Charts.Series(t.Context(), ask)
+		_, err := s.Charts.Series(t.Context(), ask)
 		if _, wrong := errors.AsType[*QueryError](err); !wrong {
 			t.Errorf("%+v: %v", ask, err)
 		}
 	}
-	all, _, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature",
+	all, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature",
 		From: to.AddDate(-1000, 0, 0), To: to.AddDate(1000, 0, 0)})
 	count := int64(0)
 	for _, p := range all.Points {
@@ -243,7 +245,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	day := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Minute)))
-	got, _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: day})
+	got, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: day})
 	if err != nil || len(got.Points) == 0 || got.Some || got.Devices != 15 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -253,15 +255,15 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	one, _, err := s.Tenants.Tenant(t.Context(), "contoso")
+	one, err := s.Tenants.Tenant(t.Context(), "contoso")
 	if err != nil || one.ReadingsToday != count || one.Estimated || one.Devices != 15 {
 		t.Errorf("%+v, %v; its day has %d readings", one, err, count)
 	}
-	if _, _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
+	if _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("unknown tenant: %v", err)
 	}
-	first, _, err := s.Tenants.List(t.Context(), "", 1)
-	second, _, err2 := s.Tenants.List(t.Context(), first.Next, 1)
+	first, err := s.Tenants.List(t.Context(), "", 1)
+	second, err2 := s.Tenants.List(t.Context(), first.Next, 1)
 	if errors.Join(err, err2) != nil || first.Next != "contoso" || second.Next != "" ||
 		second.Tenants[0].Tenant != "fabrikam" || second.Total != 2 {
 		t.Errorf("%+v, then %+v, %v", first, second, err)
@@ -271,7 +273,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 func TestMapFailsWhenNothingWasEverRead(t *testing.T) {
 	s := New(Config{Accounts: make([]Account, 1)})
 	s.Accounts.watch.ended(0, errors.New("away"))
-	if _, _, err := s.Maps.Map(t.Context(), MapQuery{}); err == nil {
+	if _, err := s.Maps.Map(t.Context(), MapQuery{}); err == nil {
 		t.Error("there is a map although nothing was ever read")
 	}
 }
@@ -290,7 +292,7 @@ func TestUnusedDashboardReadsNothing(t *testing.T) {
 	if n := f.Requests(); n != 0 {
 		t.Errorf("%d requests of an unused dashboard", n)
 	}
-	if m, _, err := s.Maps.Map(t.Context(), MapQuery{}); err != nil || f.Requests() == 0 {
+	if m, err := s.Maps.Map(t.Context(), MapQuery{}); err != nil || f.Requests() == 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	stop()

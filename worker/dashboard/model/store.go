@@ -65,8 +65,8 @@ func New(c Config) *Store {
 	x.modelOf = func(in uint16, m schema.Member) string { return all.all[in].modelOf(m) }
 	x.meantOf = func(in uint16, m schema.Member) *fold.Sensors { return all.all[in].sensorsOf(m) }
 	x.everyOf = func(in uint16, m schema.Member) time.Duration { return all.all[in].every(m) }
-	s := &Store{Accounts: all, decider: newDecider(all),
-		Sensors:        &Census{all, newMemo[sensed](x, maxCensus, censusAge)},
+	sensors := &Census{all, newMemo[sensed](x, maxCensus, censusAge)}
+	s := &Store{Accounts: all, Sensors: sensors, decider: newDecider(all, sensors),
 		Owners:         &Owners{all, newCache[owner]()},
 		Tenants:        &Tenants{all, newCache[today]()},
 		Pipelines:      &Pipelines{all, newCache[pipelineRead](), newCache[*Budget](), newCache[[]limits.Limit]()},

@@ -93,18 +93,18 @@ const (
 )
 
 // Summary returns a sensor of a tenant in a day, week or month. It needs reports by tenant.
-func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, Read, error) {
+func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
 	if _, known := rs.accounts.index.only(q.Tenant); !known || q.Tenant == "" {
-		return Summary{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
+		return Summary{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {
-		return Summary{}, Read{}, ofParam("sensor", err)
+		return Summary{}, ofParam("sensor", err)
 	}
 	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, rs.sensors.ofTenant(q.Tenant).first())
 	by, err := rs.accounts.Configured().compared(q.By)
 	if err != nil {
-		return Summary{}, Read{}, err
+		return Summary{}, err
 	}
 	ask := query.ReportQuestion{Tenant: schema.Tenant(q.Tenant), By: schema.ByTenant, Span: q.span(),
 		Sensors: some(q.Sensor)}
@@ -113,25 +113,23 @@ func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, 
 		long = rs.accounts.Configured().longestReported()
 	}
 	if ask.Window, err = rs.accounts.Configured().reportedWindow(schema.ByTenant, long, ask.Span); err != nil {
-		return Summary{}, Read{}, err
+		return Summary{}, err
 	}
 	out := Summary{Period: q.Period, By: string(by), Groups: []GroupTotal{}, Series: Series{Sensor: q.Sensor,
 		Unit: rs.accounts.Configured().unit(q.Sensor), Window: ask.Window.String(), From: ask.Span.From.Time(),
 		To: ask.Span.To.Time(), Points: []Point{}}, Outliers: Outliers{Devices: []MeanOutlier{}}}
 	if q.Sensor == "" {
-		return out, Read{}, nil
+		return out, nil
 	}
 	key := fmt.Sprintf("%q %s %s %s %s", q.Tenant, q.Period, ask.Span, by, q.Sensor)
-	d, read, err := rs.summaries.get(ctx, key, summaryAge, func(ctx context.Context) (summed, error) {
+	d, err := rs.summaries.get(ctx, key, summaryAge, func(ctx context.Context) (summed, error) {
 		return rs.summed(ctx, ask, by)
 	})
 	if err != nil {
-		return out, read, err
+		return out, err
 	}
-	outliers, compared, err := rs.outliers(ctx, ask)
-	read = read.And(compared)
-	out.Points, out.Crowded, out.Unreadable, out.Operations = d.points, d.crowded, int(d.skipped.N), read.Operations
-	out.Outliers = outliers
+	out.Outliers, err = rs.outliers(ctx, ask)
+	out.Points, out.Crowded, out.Unreadable = d.points, d.crowded, int(d.skipped.N)
 	if d.all.Count > 0 {
 		all := d.all.named("")
 		out.All, out.Devices = &all, int(all.Devices)
@@ -142,7 +140,7 @@ func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, 
 	slices.SortFunc(out.Groups, func(a, b GroupTotal) int {
 		return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(a.Group, b.Group))
 	})
-	return out, read, err
+	return out, err
 }
 
 func some(sensor string) []string {

@@ -46,10 +46,10 @@ type deviceMean struct {
 }
 
 // outliers compares the devices of a tenant.
-func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) (Outliers, Read, error) {
+func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) (Outliers, error) {
 	window, any := rs.accounts.Configured().windowNear(schema.Daily)
 	if !any {
-		return Outliers{Devices: []MeanOutlier{}}, Read{}, nil
+		return Outliers{Devices: []MeanOutlier{}}, nil
 	}
 	key := fmt.Sprintf("%q %s %s", of.Tenant, of.Span, of.Sensors)
 	return rs.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {

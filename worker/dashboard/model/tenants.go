@@ -35,10 +35,9 @@ type Tenants struct {
 }
 
 // List lists the tenants after one of them, by name; at most limit, or MaxTenants for zero.
-func (ts *Tenants) List(ctx context.Context, after string, limit int) (TenantsAnswer, Read, error) {
-	at, err := ts.accounts.watch.await(ctx)
-	if err != nil {
-		return TenantsAnswer{}, Read{}, err
+func (ts *Tenants) List(ctx context.Context, after string, limit int) (TenantsAnswer, error) {
+	if err := ts.accounts.current(ctx); err != nil {
+		return TenantsAnswer{}, err
 	}
 	all := ts.tallies(ctx)
 	out := TenantsAnswer{Total: len(all), Tenants: []Tenant{}}
@@ -48,31 +47,21 @@ func (ts *Tenants) List(ctx context.Context, after string, limit int) (TenantsAn
 		out.Next = all[len(all)-1].Tenant
 	}
 	out.Tenants = append(out.Tenants, all...)
-	reads := make([]Read, len(all))
-	err = each(ctx, len(all), func(ctx context.Context, i int) (err error) {
-		reads[i], err = ts.countToday(ctx, &out.Tenants[i])
-		return err
-	})
-	read := Read{At: at, Cached: true}
-	for _, r := range reads {
-		read = read.And(r)
-	}
-	out.Operations = read.Operations
-	return out, read, err
+	return out, each(ctx, len(all), func(ctx context.Context, i int) error { return ts.countToday(ctx, &out.Tenants[i]) })
 }
 
 // Tenant returns one tenant, or ErrUnknown.
-func (ts *Tenants) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
-	if _, err := ts.accounts.watch.await(ctx); err != nil {
-		return Tenant{}, Read{}, err
+func (ts *Tenants) Tenant(ctx context.Context, name string) (Tenant, error) {
+	if err := ts.accounts.current(ctx); err != nil {
+		return Tenant{}, err
 	}
 	for _, t := range ts.tallies(ctx) {
 		if t.Tenant == name {
-			read, err := ts.countToday(ctx, &t)
-			return t, read, err
+			err := ts.countToday(ctx, &t)
+			return t, err
 		}
 	}
-	return Tenant{}, Read{}, ErrUnknown
+	return Tenant{}, ErrUnknown
 }
 
 // Names returns the first thousand tenants by name, to choose from.
@@ -121,15 +110,15 @@ func (x *index) tallies(now uint32) []Tenant {
 }
 
 // countToday counts the readings of a tenant's day, or estimates them from some of its devices.
-func (ts *Tenants) countToday(ctx context.Context, t *Tenant) (Read, error) {
-	r, read, err := ts.todays.lately(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
+func (ts *Tenants) countToday(ctx context.Context, t *Tenant) error {
+	r, err := ts.todays.lately(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
 		return ts.today(ctx, schema.Tenant(t.Tenant))
 	})
 	t.ReadingsToday, t.Estimated = r.readings, !r.whole
 	if !r.whole && r.devices > 0 {
 		t.ReadingsToday = int64(float64(r.readings) * max(1, float64(t.Devices)/float64(r.devices)))
 	}
-	return read, err
+	return err
 }
 
 func (ts *Tenants) today(ctx context.Context, t schema.Tenant) (r today, err error) {

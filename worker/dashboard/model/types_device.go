@@ -14,8 +14,7 @@ type DeviceList struct {
 	Next    string `json:"next,omitempty"` // after of the next page; absent on the last page
 	Total   int    `json:"total"`          // devices on all pages
 
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // A Row is a device in a list.
@@ -55,8 +54,7 @@ type DeviceAnswer struct {
 	Rejects   []answers.Reject `json:"rejects"` // the newest first
 	// rows about the device that this program cannot read, such as rows of a newer program
 	Unreadable []Unreadable `json:"unreadable,omitempty"`
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // An Unreadable is a row about a device that this program cannot read: a newer program wrote it, or it is damaged.

@@ -19,7 +19,7 @@ type IncidentAnswer struct {
 	Transitions []Transition   `json:"transitions"` // the oldest first
 	Notes       []IncidentNote `json:"notes"`       // the oldest first
 	Told        []IncidentTold `json:"told"`        // what became of its notifications, the oldest first
-	Operations  int            `json:"operations"`  // storage operations that the answer took
+	Counted
 }
 
 // A Transition is an opening or a closing of an incident.

@@ -30,8 +30,7 @@ type Map struct {
 	InView   int       `json:"inView"`
 	Clusters []Cluster `json:"clusters"`
 	Devices  []Dot     `json:"devices"`
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // A Cluster is several devices that lie close together.

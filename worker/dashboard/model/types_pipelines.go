@@ -15,8 +15,7 @@ type PipelinesAnswer struct {
 	// How often devices send that state nothing, as some of them tell by what has arrived while somebody looked.
 	Proposals []query.Interval `json:"proposals,omitempty"`
 	Limits    []StorageLimit   `json:"limits"`
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // A StorageLimit is one of an account, by the last runs.
@@ -112,8 +111,7 @@ type TenantsAnswer struct {
 	Tenants []Tenant `json:"tenants"`
 	Next    string   `json:"next,omitempty"` // after of the next page
 	Total   int      `json:"total"`
-	// storage operations that reading this took, possibly for another request
-	Operations int `json:"operations"`
+	Counted
 }
 
 // A Tenant owns devices.

@@ -51,7 +51,7 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 	damage(f.Names.Devices(), tables.Range{}, "Labels", strange)
 	f.Write(t, f.Names.Rejects(), tables.Entity{PartitionKey: "pump-7", RowKey: "of another kind"})
 
-	a, _, err := s.Devices.Device(t.Context(), "pump-7")
+	a, err := s.Devices.Device(t.Context(), "pump-7")
 	if err != nil || len(a.Latest) != 1 || a.Latest[0].Sensor != "temperature" || len(a.Pipelines) != 1 ||
 		a.Device.Tenant != "contoso" {
 		t.Fatalf("%+v, %v", a, err)
@@ -67,17 +67,17 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 			t.Errorf("the row of %s is not listed in %+v", table, a.Unreadable)
 		}
 	}
-	series, _, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "humidity",
+	series, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "humidity",
 		From: to.Add(-6 * time.Hour),
 		To:   to, Window: "1h"})
 	if err != nil || series.Unreadable != 1 || len(series.Points) != 1 {
 		t.Errorf("its series is %+v, %v", series, err)
 	}
-	day, _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "humidity", Day: hours.Day})
+	day, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "humidity", Day: hours.Day})
 	if err != nil || day.Unreadable != 1 || len(day.Points) == 0 {
 		t.Errorf("the tenant's day is %+v, %v", day, err)
 	}
-	if other, _, err := s.Devices.Device(t.Context(), "pump-8"); err != nil || len(other.Latest) != 2 ||
+	if other, err := s.Devices.Device(t.Context(), "pump-8"); err != nil || len(other.Latest) != 2 ||
 		len(other.Unreadable) > 0 {
 		t.Errorf("its neighbour is %+v, %v", other, err)
 	}
@@ -99,19 +99,19 @@ func TestDeviceHasAllOfManySensors(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	look(t, s)
-	a, _, err := s.Devices.Device(t.Context(), "pump-7")
+	a, err := s.Devices.Device(t.Context(), "pump-7")
 	if err != nil || len(a.Latest) != sensors {
 		t.Fatalf("%d newest values, %v", len(a.Latest), err)
 	}
 	for _, sensor := range []string{"v_s0", "v_s449"} {
-		got, _, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: sensor,
+		got, err := s.Charts.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: sensor,
 			From: to.Add(-time.Hour), To: to,
 			Window: "1m"})
 		if err != nil || len(got.Points) != 3 {
 			t.Errorf("%s: %+v, %v", sensor, got, err)
 		}
 	}
-	one, _, err := s.Tenants.Tenant(t.Context(), string(f.Devices[0].Tenant))
+	one, err := s.Tenants.Tenant(t.Context(), string(f.Devices[0].Tenant))
 	if err != nil || one.ReadingsToday > 3 {
 		t.Errorf("%+v, %v", one, err)
 	}

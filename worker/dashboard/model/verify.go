@@ -12,12 +12,6 @@ import (
 	"furrow/worker/query"
 )
 
-// A CompletenessQuery asks what samples have counted.
-type CompletenessQuery struct {
-	Tenant string    // empty: all
-	Month  time.Time // it is in the month
-}
-
 const (
 	// verifiedAge is how long counts are used: there are new ones once a day.
 	verifiedAge = 5 * time.Minute
@@ -37,28 +31,26 @@ type Verified struct {
 	kept     cache[verified]
 }
 
-// Completeness returns what samples have counted in a month, as far as ctx may see it.
-func (vs *Verified) Completeness(ctx context.Context, q CompletenessQuery) (Completeness, Read, error) {
-	read, err := vs.accounts.current(ctx)
+// Completeness returns what samples of a tenant's devices, or of all for "", have counted in the month of a time, as
+// far as ctx may see it.
+func (vs *Verified) Completeness(ctx context.Context, tenant string, month time.Time) (Completeness, error) {
+	tenant, err := vs.accounts.tenantFor(ctx, tenant)
 	if err != nil {
-		return Completeness{}, read, err
+		return Completeness{}, err
 	}
-	if q.Tenant, err = vs.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
-		return Completeness{}, read, err
-	}
-	from, to := query.MonthDays(q.Month, time.Now())
+	from, to := query.MonthDays(month, time.Now())
 	ask := func(ctx context.Context) (verified, error) { return vs.read(ctx, from, to) }
-	found, read, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
+	found, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
 	if err != nil {
-		return Completeness{}, read, err
+		return Completeness{}, err
 	}
-	out := Completeness{Tenant: q.Tenant, Verifies: vs.accounts.Configured().Verifies(), From: from.String(),
+	out := Completeness{Tenant: tenant, Verifies: vs.accounts.Configured().Verifies(), From: from.String(),
 		To: to.String(), Differ: []VerifyDiffers{}}
 	for _, state := range found.states {
 		out.newest(state)
 	}
-	out.Tenants, out.Days = sumsOf(found.rows, q.Tenant)
-	return out, read, nil
+	out.Tenants, out.Days = sumsOf(found.rows, tenant)
+	return out, nil
 }
 
 // read reads the counts of all accounts.

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"iter"
 	"slices"
 	"sync/atomic"
@@ -18,13 +17,13 @@ import (
 // A FleetQuery asks about many devices.
 type FleetQuery struct {
 	Filter
-	Prefix   string
-	Devices  []string // none: all that the filter selects
-	Sensors  []string // none: all
+	Prefix   string   `query:"prefix"`
+	Devices  []string `query:"devices"` // none: all that the filter selects
+	Sensors  []string `query:"sensors"` // none: all
 	From, To time.Time
 	Window   string // a size such as 1h, or auto; empty: auto
-	After    string // Next of the part before
-	Limit    int
+	After    string `query:"after"` // Next of the part before
+	Limit    int    `query:"limit"`
 	Asked    string // as in ReadingsQuery
 
 	labels bool // a condition needs those of the devices
@@ -56,11 +55,8 @@ const (
 // Windows returns what devices have measured, by windows of time. Over all parts, each window comes once, of devices
 // that are selected throughout.
 func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) {
-	read, err := fr.accounts.current(ctx)
-	if err != nil {
-		return Export{}, err
-	}
-	if q.Tenant, err = fr.accounts.index.tenantFor(ctx, q.Tenant); err != nil {
+	var err error
+	if q.Tenant, err = fr.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
 	if err := fr.sensors.checkMeasured(q); err != nil {
@@ -81,27 +77,26 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
 	}
 	if q.After != "" {
-		if err := w.resume(); err != nil {
+		if err := w.cursor.find(q.After, &w.after); err != nil {
 			return Export{}, err
 		}
+		w.ask.Span, w.last = w.after.Span, w.after
 	}
 	if w.ask.Window, err = fr.accounts.Configured().chosenWindow(q.Window, w.ask.Span); err != nil {
 		return Export{}, err
 	}
 	apart := int(pageRows * time.Duration(w.ask.Window) / (24 * time.Hour))
-	selecting, meter := metered(ctx)
-	if w.homes, err = fr.selectedHomes(selecting, q, apart, true); err != nil {
+	if w.homes, err = fr.selectedHomes(ctx, q, apart, true); err != nil {
 		return Export{}, err
 	}
-	if err := w.fit(selecting); err != nil {
+	if err := w.fit(ctx); err != nil {
 		return Export{}, err
 	}
-	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
-	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit}, Rows: []answers.SensorWindows{},
-		Extent: Extent{Operations: read.Operations + int(meter.Load())}}
+	out := &Windows{Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
+		Rows: []answers.SensorWindows{}}
 	w.out = &out.Extent
-	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out },
-		Row: answers.SensorWindows{}, Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
+	return Export{Answer: out, Row: answers.SensorWindows{},
+		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
 }
 
 // checkMeasured returns an error for a sensor that none of the tenant's devices has, and for rates.
@@ -136,18 +131,10 @@ type windowed struct {
 
 // A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
 type windowPlace struct {
-	From, To, Start tables.Ticks
-	Tenant          schema.Tenant // that the device had then
-	Device          schema.DeviceID
-}
-
-func (w *windowed) resume() error {
-	text, err := w.cursor.place(w.q.After)
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &w.after)
-	}
-	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
-	return err
+	query.Span
+	Start  tables.Ticks
+	Tenant schema.Tenant // that the device had then
+	Device schema.DeviceID
 }
 
 // maxBegins is of how many tenants somebody looks for the first windows.
@@ -193,8 +180,7 @@ func (w *windowed) checkSize() error {
 
 // rows yields the rest of the day on which the part before has ended, and then the other days.
 func (w *windowed) rows(ctx context.Context, yield func(any, error) bool) {
-	ctx, end := w.out.metered(ctx, w.ask.Rows)
-	defer end()
+	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
 	rest := w.ask
 	if w.after.Device != "" {
 		day := schema.DayOf(w.after.Start)
@@ -246,14 +232,11 @@ func (w *windowed) read(
 			return false
 		}
 		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead || w.where.over() || w.buckets > 0 && w.out.Ends() {
-			text, err := json.Marshal(w.last)
-			if w.out.Next = w.cursor.text(string(text)); err != nil {
-				yield(nil, err)
-			}
+			w.out.Next = w.cursor.mark(w.last)
 			return false
 		}
 		w.buckets++
-		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Tenant, b.Device}
+		w.last = windowPlace{w.ask.Span, b.Start, b.Tenant, b.Device}
 		if b.Device != before.Device || b.Tenant != before.Tenant {
 			before = b
 			labels, selected = w.selects(b.Tenant, string(b.Device))

@@ -32,8 +32,8 @@ func rowsOf(t *testing.T, a Export, err error) (all []string) {
 			all = append(all, row.Device)
 		}
 	}
-	if int64(len(all)) != a.Extent.Count || a.Extent.RowsRead < a.Extent.Count {
-		t.Errorf("%d rows, and it says %+v", len(all), *a.Extent)
+	if int64(len(all)) != a.Answer.Reach().Count || a.Answer.Reach().RowsRead < a.Answer.Reach().Count {
+		t.Errorf("%d rows, and it says %+v", len(all), *a.Answer.Reach())
 	}
 	return all
 }
@@ -83,7 +83,7 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 		whole := rowsOf(t, answer, err)
 		sorted := slices.Sorted(slices.Values(whole))
 		slices.Sort(want)
-		if !slices.Equal(sorted, want) || len(want) == 0 || answer.Extent.Next != "" {
+		if !slices.Equal(sorted, want) || len(want) == 0 || answer.Answer.Reach().Next != "" {
 			t.Fatalf("%+v: got\n%q, want\n%q", q, sorted, want)
 		}
 		var parts []string
@@ -94,7 +94,7 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 			if parts = append(parts, part...); len(part) > q.Limit || len(parts) > len(whole) {
 				break
 			}
-			if q.After = answer.Extent.Next; q.After == "" {
+			if q.After = answer.Answer.Reach().Next; q.After == "" {
 				break
 			}
 			q.From, q.To = q.From.Add(time.Second), q.To.Add(time.Second) // the cursor knows better
@@ -122,7 +122,7 @@ func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 		for {
 			answer, err := s.FleetRows.Newest(t.Context(), q)
 			parts = append(parts, rowsOf(t, answer, err)...)
-			if q.After = answer.Extent.Next; q.After == "" {
+			if q.After = answer.Answer.Reach().Next; q.After == "" {
 				break
 			}
 		}
@@ -180,10 +180,12 @@ func TestWindowsReadNeighboursTogether(t *testing.T) {
 		most   int // two tenants, three months
 	}{{Filter{}, "1h", 6}, {Filter{Site: "hall3"}, "1h", 6}, {Filter{Tenant: "contoso"}, "1m", 3}} {
 		ask := FleetQuery{Filter: c.filter, From: to.Add(-24 * time.Hour), To: to, Window: c.window, Limit: 1000}
-		answer, err := s.FleetRows.Windows(context.Background(), ask)
-		before := answer.Extent.Operations
-		if rowsOf(t, answer, err); answer.Extent.Operations-before > c.most || answer.Extent.Operations == before {
-			t.Errorf("%+v by %s: %d operations, want at most %d", c.filter, c.window, answer.Extent.Operations-before, c.most)
+		ctx, read := Reading(context.Background())
+		answer, err := s.FleetRows.Windows(ctx, ask)
+		before := read.Operations()
+		rowsOf(t, answer, err)
+		if n := read.Operations() - before; n > c.most || n == 0 {
+			t.Errorf("%+v by %s: %d operations, want at most %d", c.filter, c.window, n, c.most)
 		}
 	}
 }

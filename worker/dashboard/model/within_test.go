@@ -20,13 +20,13 @@ func TestOtherTenantsAreUnknown(t *testing.T) {
 	look(t, s)
 	only := Within(t.Context(), "contoso")
 	series := func(ctx context.Context, id string) error {
-		_, _, err := s.Charts.Series(ctx, SeriesQuery{Device: id, From: time.Now().Add(-time.Hour), To: time.Now()})
+		_, err := s.Charts.Series(ctx, SeriesQuery{Device: id, From: time.Now().Add(-time.Hour), To: time.Now()})
 		return err
 	}
-	device := func(ctx context.Context, id string) error { _, _, err := s.Devices.Device(ctx, id); return err }
-	tenant := func(ctx context.Context, name string) error { _, _, err := s.Tenants.Tenant(ctx, name); return err }
+	device := func(ctx context.Context, id string) error { _, err := s.Devices.Device(ctx, id); return err }
+	tenant := func(ctx context.Context, name string) error { _, err := s.Tenants.Tenant(ctx, name); return err }
 	day := func(ctx context.Context, name string) error {
-		_, _, err := s.Charts.Day(ctx, DayQuery{Tenant: name})
+		_, err := s.Charts.Day(ctx, DayQuery{Tenant: name})
 		return err
 	}
 	for _, c := range []struct {
@@ -68,8 +68,8 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 			}
 			continue
 		}
-		m, _, err := s.Maps.Map(only, MapQuery{Filter: of})
-		list, _, errList := s.Lists.Devices(only, ListQuery{Filter: of})
+		m, err := s.Maps.Map(only, MapQuery{Filter: of})
+		list, errList := s.Lists.Devices(only, ListQuery{Filter: of})
 		live, first, errLive := s.Maps.Live(only, MapQuery{Filter: of})
 		must.Succeed(t, errors.Join(err, errList, errLive))
 		if seen, err := s.Maps.Overview(only, of); err != nil || seen.Devices != want || seen.LagSeconds != nil {
@@ -80,19 +80,19 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 			t.Errorf("tenant %q: %d on the map, %d listed, %d in the stream, %d after it; want %d", asked, m.Total, list.Total,
 				first.Total, change.Total, want)
 		}
-		if sensors, _, err := s.Sensors.List(only, asked); err != nil || len(sensors.Sensors) > 0 != (want > 0) ||
+		if sensors, err := s.Sensors.List(only, asked); err != nil || len(sensors.Sensors) > 0 != (want > 0) ||
 			len(s.Sensors.OfTenant(only, asked)) != len(sensors.Sensors) {
 			t.Errorf("tenant %q: sensors %+v, %v", asked, sensors, err)
 		}
 	}
-	tenants, _, err := s.Tenants.List(only, "", 0)
+	tenants, err := s.Tenants.List(only, "", 0)
 	if err != nil || tenants.Total != 1 || len(tenants.Tenants) != 1 || tenants.Tenants[0].Tenant != "contoso" {
 		t.Errorf("the tenants are %+v, %v", tenants, err)
 	}
 	if names := s.Tenants.Names(only); len(names) != 1 || names[0] != "contoso" {
 		t.Errorf("the tenants to choose from are %q", names)
 	}
-	if _, _, err := s.Pipelines.All(only); !errors.Is(err, ErrUnknown) {
+	if _, err := s.Pipelines.All(only); !errors.Is(err, ErrUnknown) {
 		t.Errorf("pipelines, which are about all tenants: %v", err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 )
 
 // An ActPage says what an act will do. After it is confirmed, the page says what was done.
@@ -70,10 +69,27 @@ type act struct {
 	pattern string
 	params  []string
 	role    schema.Role // that it needs
-	prepare func(*http.Request, api.Params) (prepared, error)
+	prepare func(*http.Request) (prepared, error)
 }
 
-func (s *Site) actRoutes() (all []api.Route) {
+// acts returns an act of operators, with the parameters that its page takes.
+func acts[Q any](pattern string, prepare func(*http.Request, Q) (prepared, error)) act {
+	return act{pattern, api.NamesOf[Q](), schema.Operator, func(r *http.Request) (prepared, error) {
+		q, err := api.Parse[Q](r.URL.RawQuery)
+		if err != nil {
+			return prepared{}, err
+		}
+		return prepare(r, q)
+	}}
+}
+
+// acting has the pages with which people act.
+type acting struct {
+	*Site
+	sent *sent
+}
+
+func (s *acting) routes() (all []api.Route) {
 	for _, a := range s.acts() {
 		all = append(all, api.Route{Pattern: "GET " + a.pattern, Params: a.params, Handle: s.confirm(a)},
 			// A form is sent to the address of its page.
@@ -82,44 +98,43 @@ func (s *Site) actRoutes() (all []api.Route) {
 	return all
 }
 
-func (s *Site) acts() []act {
+func (s *acting) acts() []act {
 	return []act{
-		{pattern: "/devices/{id}/revoke", role: schema.Operator, prepare: s.revoke},
-		{pattern: "/devices/{id}/restore", role: schema.Operator, prepare: s.restore},
-		{pattern: "/devices/{id}/release", role: schema.Operator, prepare: s.release},
-		{pattern: "/devices/{id}/command", role: schema.Operator, prepare: s.sendCommand},
-		{pattern: "/devices/{id}/commands/{command}/cancel", role: schema.Operator, prepare: s.cancelCommand},
-		{pattern: "/devices/{id}/desired", role: schema.Operator, prepare: s.setDesired},
-		{pattern: "/devices/{id}/rewind", params: []string{"to"}, role: schema.Operator, prepare: s.rewind},
-		{pattern: "/incidents/{incident}/ack", role: schema.Operator, prepare: s.acknowledge},
-		{pattern: "/incidents/{incident}/note", role: schema.Operator, prepare: s.note},
-		{pattern: "/incidents/{incident}/mute", role: schema.Operator, prepare: s.mute},
-		{pattern: "/pipelines/{pipeline}/redrive", params: []string{"storage"}, role: schema.Operator, prepare: s.redrive},
+		acts("/devices/{id}/revoke", s.revoke),
+		acts("/devices/{id}/restore", s.restore),
+		acts("/devices/{id}/release", s.release),
+		acts("/devices/{id}/command", s.sendCommand),
+		acts("/devices/{id}/commands/{command}/cancel", s.cancelCommand),
+		acts("/devices/{id}/desired", s.setDesired),
+		acts("/devices/{id}/rewind", s.rewind),
+		acts("/incidents/{incident}/ack", s.acknowledge),
+		acts("/incidents/{incident}/note", s.note),
+		acts("/incidents/{incident}/mute", s.mute),
+		acts("/pipelines/{pipeline}/redrive", s.redrive),
 	}
 }
 
 // confirm shows what an act will do.
-func (s *Site) confirm(a act) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
-		one, err := s.prepared(a, r, p)
+func (s *acting) confirm(a act) api.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		one, err := s.prepared(a, r)
 		if err != nil {
 			return err
 		}
-		began := time.Now()
 		one.page.Once = newOnce()
 		if err := one.plan(r.Context(), &one.page); err != nil {
 			return err
 		}
-		s.showAct(w, r, http.StatusOK, one, began)
+		s.showAct(w, r, http.StatusOK, one)
 		return nil
 	}
 }
 
-func (s *Site) prepared(a act, r *http.Request, p api.Params) (prepared, error) {
+func (s *acting) prepared(a act, r *http.Request) (prepared, error) {
 	if err := api.PersonOf(r.Context()).May(a.role); err != nil {
 		return prepared{}, err
 	}
-	return a.prepare(r, p)
+	return a.prepare(r)
 }
 
 const (
@@ -130,13 +145,12 @@ const (
 )
 
 // perform does an act, once for each form.
-func (s *Site) perform(a act) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
-		one, err := s.prepared(a, r, p)
+func (s *acting) perform(a act) api.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		one, err := s.prepared(a, r)
 		if err != nil {
 			return err
 		}
-		began := time.Now()
 		once := r.PostForm.Get(OnceField)
 		if once == "" {
 			return api.NewProblem(api.BadRequest, "Invalid request", "Open the page of this act, and confirm it there.")
@@ -152,16 +166,16 @@ func (s *Site) perform(a act) api.Handler {
 		case <-time.After(actPatience):
 			one.page.Did = []string{"It is still under way. The activity page will have its outcome."}
 			one.page.Done = true
-			s.showAct(w, r, http.StatusAccepted, one, began)
+			s.showAct(w, r, http.StatusAccepted, one)
 			return nil
 		}
-		return s.showDone(w, r, one, done, first, began)
+		return s.showDone(w, r, one, done, first)
 	}
 }
 
 // showDone answers with what an act did.
-func (s *Site) showDone(
-	w http.ResponseWriter, r *http.Request, one prepared, done *performed, first bool, began time.Time,
+func (s *acting) showDone(
+	w http.ResponseWriter, r *http.Request, one prepared, done *performed, first bool,
 ) error {
 	if r.Context().Err() != nil {
 		return r.Context().Err()
@@ -171,24 +185,23 @@ func (s *Site) showDone(
 	if !first {
 		page.Did = append(page.Did, "The form was sent twice; this was done once.")
 	}
-	problem, is := errors.AsType[*api.Problem](done.err)
 	switch {
-	case is:
-		return problem
 	case errors.Is(done.err, access.ErrNoOutcome):
 		page.Did = append(page.Did, "The activity log could not be written afterwards, so it does not have this outcome.")
+	case done.err != nil && api.ProblemOf(done.err).Status < http.StatusInternalServerError:
+		return done.err
 	case done.err != nil:
 		status, page.Problem = http.StatusServiceUnavailable, done.err.Error()
 		s.c.Log.Warn("act failed", "path", r.URL.Path, "error", done.err)
 	}
-	s.showAct(w, r, status, one, began)
+	s.showAct(w, r, status, one)
 	return nil
 }
 
-func (s *Site) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared, began time.Time) {
+func (s *acting) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared) {
 	one.page.Now = time.Now().UTC()
 	one.page.Recent = s.recent(r.Context(), one)
-	s.show(w, r, status, &one.page, model.Read{At: began})
+	s.show(w, r, status, &one.page)
 }
 
 const (
@@ -197,7 +210,7 @@ const (
 )
 
 // recent returns the last acts that are like one, so that people see what others have just done.
-func (s *Site) recent(ctx context.Context, one prepared) (acts []schema.Act) {
+func (s *acting) recent(ctx context.Context, one prepared) (acts []schema.Act) {
 	now := time.Now()
 	for a, err := range s.c.Activity.Acts(ctx, one.about.Tenant, now.Add(-recentSpan), now.Add(time.Minute)) {
 		if err != nil {

@@ -19,14 +19,14 @@ import (
 func commandTimes() []string { return []string{"10m", "1h", "1d", "7d"} }
 
 // telling prepares an act that tells a device JSON.
-func (s *Site) telling(r *http.Request, verb, name string) (prepared, schema.Device, error) {
+func (s *acting) telling(r *http.Request, verb, name string) (prepared, schema.Device, error) {
 	one, device, err := s.aboutDevice(r, verb, name)
 	one.page.Text, one.page.TextNeeded, one.page.MaxText = "JSON", true, schema.MaxCommandBody
 	return one, device, err
 }
 
 // planTelling says why nothing can be told to a device, if it reads no commands.
-func (s *Site) planTelling(ctx context.Context, page *ActPage, device schema.Device) error {
+func (s *acting) planTelling(ctx context.Context, page *ActPage, device schema.Device) error {
 	err := s.actsOn(device.ID).TakesCommands(ctx, device)
 	if errors.Is(err, admin.ErrNoCommands) {
 		page.Blocked = capital(err.Error()) + "."
@@ -35,7 +35,7 @@ func (s *Site) planTelling(ctx context.Context, page *ActPage, device schema.Dev
 	return err
 }
 
-func (s *Site) sendCommand(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) sendCommand(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.telling(r, "Send a command to", admin.CommandAct)
 	one.page.Button = "Send the command"
 	one.plan = func(ctx context.Context, page *ActPage) error {
@@ -58,7 +58,7 @@ func (s *Site) sendCommand(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *Site) setDesired(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) setDesired(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.telling(r, "Configure", admin.DesiredAct)
 	one.page.Button = "Set the configuration"
 	one.plan = func(ctx context.Context, page *ActPage) error {
@@ -83,7 +83,7 @@ func (s *Site) setDesired(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *Site) cancelCommand(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) cancelCommand(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Cancel a command of", admin.CancelAct)
 	if err != nil {
 		return one, err
@@ -125,10 +125,7 @@ func commandBody(form url.Values) error {
 }
 
 // told returns what an act has told a device, or why it could not.
-func (s *Site) told(device schema.Device, did string, err error) ([]string, error) {
+func (s *acting) told(device schema.Device, did string, err error) ([]string, error) {
 	s.c.Model.Devices.Forget(string(device.ID))
-	if errors.Is(err, commands.ErrFull) || errors.Is(err, commands.ErrTaken) || errors.Is(err, admin.ErrNoCommands) {
-		return nil, api.NewProblem(api.Conflict, "Not possible now", capital(err.Error())+".")
-	}
 	return []string{did}, err
 }

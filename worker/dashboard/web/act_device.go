@@ -16,7 +16,7 @@ import (
 )
 
 // aboutDevice prepares an act on the device in the path.
-func (s *Site) aboutDevice(r *http.Request, verb string, names ...string) (prepared, schema.Device, error) {
+func (s *acting) aboutDevice(r *http.Request, verb string, names ...string) (prepared, schema.Device, error) {
 	id, err := api.DeviceID(r)
 	if err != nil {
 		return prepared{}, schema.Device{}, err
@@ -40,7 +40,7 @@ const (
 	howAtExpiry = "expiry"
 )
 
-func (s *Site) revoke(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) revoke(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Revoke", admin.RevokeAct, admin.RestoreAct)
 	one.plan = func(ctx context.Context, page *ActPage) error { return s.planRevoke(ctx, page, device) }
 	one.do = func(ctx context.Context, form url.Values) ([]string, error) {
@@ -52,7 +52,7 @@ func (s *Site) revoke(r *http.Request, _ api.Params) (prepared, error) {
 // countTime limits counting the devices that a revocation affects. In a large fleet it reads many records.
 const countTime = 10 * time.Second
 
-func (s *Site) planRevoke(ctx context.Context, page *ActPage, device schema.Device) error {
+func (s *acting) planRevoke(ctx context.Context, page *ActPage, device schema.Device) error {
 	over, err := s.actsOn(device.ID).Revoked(ctx, device, false)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Site) planRevoke(ctx context.Context, page *ActPage, device schema.Devi
 }
 
 // others says how many other devices need a new token after a revocation, or needed one after it has ended.
-func (s *Site) others(ctx context.Context, device schema.Device, ended bool) string {
+func (s *acting) others(ctx context.Context, device schema.Device, ended bool) string {
 	counting, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	tenant := api.PersonOf(ctx).Tenant
@@ -119,14 +119,14 @@ func (s *Site) others(ctx context.Context, device schema.Device, ended bool) str
 }
 
 // delay says when a revocation holds.
-func (s *Site) delay(id schema.DeviceID) string {
+func (s *acting) delay(id schema.DeviceID) string {
 	if d := s.actsOn(id).Policies.Delay; d > 0 {
 		return fmt.Sprintf(" Tokens stop working within %s.", seconds(d.Seconds()))
 	}
 	return ""
 }
 
-func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (did []string, err error) {
+func (s *acting) doRevoke(ctx context.Context, device schema.Device, how string) (did []string, err error) {
 	if how != howNow && how != howAtExpiry {
 		return nil, api.NewProblem(api.BadRequest, "Invalid request", "Choose what happens to the tokens of the device.")
 	}
@@ -162,7 +162,7 @@ func (s *Site) doRevoke(ctx context.Context, device schema.Device, how string) (
 }
 
 // expiry says when the last token of a revoked device expires, if one is valid.
-func (s *Site) expiry(ctx context.Context, device schema.Device) string {
+func (s *acting) expiry(ctx context.Context, device schema.Device) string {
 	if now, err := s.actsOn(device.ID).Device(ctx, device.ID); err == nil {
 		device = now // it may have got a token just before
 	}
@@ -173,7 +173,7 @@ func (s *Site) expiry(ctx context.Context, device schema.Device) string {
 	return " at " + until.UTC().Format("2 Jan 15:04:05") + " UTC"
 }
 
-func (s *Site) restore(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) restore(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Restore", admin.RevokeAct, admin.RestoreAct)
 	one.plan = func(_ context.Context, page *ActPage) error {
 		if device.Status != schema.Revoked {
@@ -194,7 +194,7 @@ func (s *Site) restore(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *Site) release(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) release(r *http.Request, _ api.None) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Release", admin.ReleaseAct)
 	one.plan = func(ctx context.Context, page *ActPage) error {
 		held, err := s.held(ctx, device)
@@ -232,7 +232,7 @@ type hold struct {
 }
 
 // held returns the pipelines that hold a device now.
-func (s *Site) held(ctx context.Context, device schema.Device) (held []hold, err error) {
+func (s *acting) held(ctx context.Context, device schema.Device) (held []hold, err error) {
 	pipelines, err := s.actsOn(device.ID).Pipelines()
 	for _, p := range pipelines {
 		track, err := s.actsOn(device.ID).Track(ctx, p, device)

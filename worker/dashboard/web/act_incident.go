@@ -18,19 +18,19 @@ import (
 )
 
 // aboutIncident prepares an act on the incident in the path.
-func (s *Site) aboutIncident(r *http.Request, verb string, names ...string) (prepared, query.Incident, error) {
+func (s *acting) aboutIncident(r *http.Request, verb string, names ...string) (prepared, query.Incident, error) {
 	id, err := api.IncidentID(r)
 	if err != nil {
 		return prepared{}, query.Incident{}, err
 	}
-	i, _, err := s.c.Model.Incidents.Now(r.Context(), id)
+	i, err := s.c.Model.Incidents.Now(r.Context(), id)
 	one := prepared{names: names, about: schema.Act{Device: i.ID.Device, Tenant: i.Home.Tenant},
 		page: ActPage{Title: fmt.Sprintf("%s %s of %s", verb, i.ID.Rule, i.ID.Device), Button: verb,
 			Back: "/incidents/" + url.PathEscape(id.String()), BackName: fmt.Sprintf("%s of %s", i.ID.Rule, i.ID.Device)}}
 	return one, i, err
 }
 
-func (s *Site) acknowledge(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) acknowledge(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Acknowledge", admin.AckAct, admin.NoteAct)
 	one.plan = func(_ context.Context, page *ActPage) error {
 		if i.Closed != nil {
@@ -44,7 +44,7 @@ func (s *Site) acknowledge(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *Site) note(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) note(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Add a note to", admin.AckAct, admin.NoteAct)
 	one.page.Button = "Add the note"
 	one.plan = func(_ context.Context, page *ActPage) error {
@@ -56,7 +56,7 @@ func (s *Site) note(r *http.Request, _ api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *Site) noting(i query.Incident, what, said string) func(context.Context, url.Values) ([]string, error) {
+func (s *acting) noting(i query.Incident, what, said string) func(context.Context, url.Values) ([]string, error) {
 	return func(ctx context.Context, form url.Values) ([]string, error) {
 		text := form.Get("text")
 		if utf8.RuneCountInString(text) > api.MaxNote {
@@ -64,9 +64,6 @@ func (s *Site) noting(i query.Incident, what, said string) func(context.Context,
 		}
 		_, err := s.actsOn(i.ID.Device).NoteIncident(ctx, actor(ctx), i, what, text)
 		s.c.Model.Incidents.Forget(i)
-		if errors.Is(err, admin.ErrIncidentClosed) || errors.Is(err, admin.ErrNoText) {
-			return nil, api.NewProblem(api.BadRequest, "Invalid request", capital(err.Error())+".")
-		}
 		return []string{said}, err
 	}
 }
@@ -74,7 +71,7 @@ func (s *Site) noting(i query.Incident, what, said string) func(context.Context,
 // muteTimes are how long a mute can last.
 func muteTimes() []string { return []string{"1h", "8h", "1d", "7d"} }
 
-func (s *Site) mute(r *http.Request, _ api.Params) (prepared, error) {
+func (s *acting) mute(r *http.Request, _ api.None) (prepared, error) {
 	one, i, err := s.aboutIncident(r, "Mute", admin.MuteAct)
 	one.about.Device = "" // a mute is in the log with what it matches
 	one.plan = func(_ context.Context, page *ActPage) error {
@@ -104,7 +101,7 @@ func (s *Site) mute(r *http.Request, _ api.Params) (prepared, error) {
 }
 
 // doMute mutes what a mute matches in each account that has some of it.
-func (s *Site) doMute(ctx context.Context, i query.Incident, m schema.Mute) (muted schema.Mute, err error) {
+func (s *acting) doMute(ctx context.Context, i query.Incident, m schema.Mute) (muted schema.Mute, err error) {
 	in := s.c.Model.Accounts.NumbersOf(m.Tenant)
 	if m.Device != "" {
 		in = []int{s.c.Model.Accounts.NumberOf(i.ID.Device)}

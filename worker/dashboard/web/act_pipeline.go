@@ -21,7 +21,12 @@ import (
 // rewindSpan is how far back the page of a rewind goes unless somebody chooses another time.
 const rewindSpan = 24 * time.Hour
 
-func (s *Site) rewind(r *http.Request, p api.Params) (prepared, error) {
+// rewindTo is the time that a rewind goes back to.
+type rewindTo struct {
+	To *time.Time `query:"to"`
+}
+
+func (s *acting) rewind(r *http.Request, p rewindTo) (prepared, error) {
 	one, device, err := s.aboutDevice(r, "Rewind", admin.RewindAct)
 	if err == nil {
 		err = whole(api.PersonOf(r.Context()))
@@ -46,7 +51,7 @@ func (s *Site) rewind(r *http.Request, p api.Params) (prepared, error) {
 	return one, err
 }
 
-func (s *Site) planRewind(ctx context.Context, page *ActPage, device schema.Device, now time.Time) error {
+func (s *acting) planRewind(ctx context.Context, page *ActPage, device schema.Device, now time.Time) error {
 	if page.To.After(now) {
 		page.Blocked = "This time is in the future: choose an earlier one."
 		return nil
@@ -78,7 +83,7 @@ func rewindOf(device schema.Device, to time.Time) admin.Rewind {
 	return admin.Rewind{Devices: query.DeviceSelector{Device: device.ID}, Tenant: device.Tenant, To: tables.TicksOf(to)}
 }
 
-func (s *Site) doRewind(ctx context.Context, device schema.Device, to time.Time) (did []string, err error) {
+func (s *acting) doRewind(ctx context.Context, device schema.Device, to time.Time) (did []string, err error) {
 	pipelines, err := s.actsOn(device.ID).Pipelines()
 	for _, p := range pipelines {
 		n, errRewind := s.actsOn(device.ID).Rewind(ctx, actor(ctx), p, rewindOf(device, to))
@@ -96,7 +101,12 @@ func (s *Site) doRewind(ctx context.Context, device schema.Device, to time.Time)
 	return did, err
 }
 
-func (s *Site) redrive(r *http.Request, params api.Params) (one prepared, err error) {
+// ofStorage names an account of the fleet.
+type ofStorage struct {
+	Storage string `query:"storage"`
+}
+
+func (s *acting) redrive(r *http.Request, params ofStorage) (one prepared, err error) {
 	if api.PersonOf(r.Context()).Tenant != "" {
 		return one, model.ErrWholeFleet
 	}

@@ -4,25 +4,20 @@ import (
 	"net/http"
 	"time"
 
-	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 )
 
 // An ActivityPage lists who did what, the newest first.
 type ActivityPage struct {
 	foot
-	Now      time.Time
-	From, To time.Time
-	Acts     []schema.Act
-	More     bool // there are older acts in this time
+	Now time.Time
+	api.Activity
 }
 
 func (ActivityPage) file() string { return "activity.html" }
 
 // activity shows the acts that are about the person's tenant, or all.
-func (s *Site) activity(r *http.Request, p api.Params) (Page, model.Read, error) {
-	now := time.Now()
-	a, acts, err := api.ReadActs(r.Context(), s.c.Activity, p)
-	return &ActivityPage{Now: now.UTC(), From: a.From, To: a.To, Acts: acts, More: a.More}, model.Read{At: now}, err
+func (s *Site) activity(r *http.Request, p api.Times) (Page, error) {
+	a, err := api.ReadActs(r.Context(), s.c.Activity, p)
+	return &ActivityPage{Now: time.Now().UTC(), Activity: a}, err
 }

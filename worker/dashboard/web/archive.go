@@ -19,16 +19,16 @@ type ArchivePage struct {
 }
 
 // archive shows the archive of a tenant: of the only one where there are no others.
-func (s *Site) archive(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) archive(r *http.Request, p api.Archive) (Page, error) {
 	tenants := s.c.Model.Tenants.Names(r.Context())
 	if p.Tenant == "" && len(tenants) == 1 {
 		p.Tenant = tenants[0]
 	}
-	a, read, err := s.c.Model.Archives.OfTenant(r.Context(), p.Archive())
+	a, err := s.c.Model.Archives.OfTenant(r.Context(), p.ArchiveQuery)
 	if a.Tenant != "" && !slices.Contains(tenants, a.Tenant) {
 		tenants = append(tenants, a.Tenant) // it has no devices any more
 	}
-	return &ArchivePage{Now: time.Now().UTC(), Tenants: tenants, Answer: a}, read, err
+	return &ArchivePage{Now: time.Now().UTC(), Tenants: tenants, Answer: a}, err
 }
 
 // The methods below are called by the template.

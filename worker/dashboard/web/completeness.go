@@ -20,11 +20,11 @@ type CompletenessPage struct {
 	Answer model.Completeness
 }
 
-func (s *Site) completeness(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) completeness(r *http.Request, p api.InMonth) (Page, error) {
 	now := time.Now().UTC()
-	q := p.Completeness(now)
-	a, read, err := s.c.Model.Verified.Completeness(r.Context(), q)
-	return &CompletenessPage{Month: q.Month.Format("2006-01"), This: now.Format("2006-01"), Now: now, Answer: a}, read, err
+	month := p.Of(now)
+	a, err := s.c.Model.Verified.Completeness(r.Context(), p.Tenant, month)
+	return &CompletenessPage{Month: month.Format("2006-01"), This: now.Format("2006-01"), Now: now, Answer: a}, err
 }
 
 // The methods below are called by the template.

@@ -2,10 +2,10 @@ package web
 
 import (
 	"bytes"
-	"encoding/csv"
+	"cmp"
 	"fmt"
+	"iter"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,38 +14,22 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// maxCSVRows limits the devices of a file: a larger fleet is read with the API.
-const maxCSVRows = 100_000
-
-// listCSV answers with all pages of a list, as far as the limit. It takes no storage operations of its own.
-func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
-	end, err := s.c.Question(api.PersonOf(r.Context()))
-	if err != nil {
-		return err
-	}
-	defer end()
-	s.known(r, &p)
-	rows := [][]string{{"device", "state", "sensor", "unit", "value", "time", "tenant", "site", "labels", "lat", "lon"}}
-	q := p.ListQuery
-	q.Limit = model.MaxListed
-	for len(rows) <= maxCSVRows {
-		list, _, err := s.c.Model.Lists.Devices(r.Context(), q)
-		if err != nil {
-			return err
-		}
-		for _, d := range list.Devices {
-			rows = append(rows, []string{d.Device, string(d.State), list.Sensor, list.Unit, cell(d.Value), moment(d.Time),
-				answers.Harmless(d.Tenant), answers.Harmless(d.Site), answers.Harmless(labels(d.Labels)), cell(d.Lat), cell(d.Lon)})
-		}
-		if q.After = list.Next; q.After == "" {
-			break
-		}
-	}
-	return writeCSV(w, r, "devices", rows)
+// A seriesLine is a line of the file of a chart.
+type seriesLine struct {
+	Device string     `column:"device"`
+	Sensor string     `column:"sensor"`
+	Unit   string     `column:"unit"`
+	Window string     `column:"window"`
+	Time   time.Time  `column:"time,exact"`
+	To     *time.Time `column:"to,exact"` // of a state
+	Value  any        `column:"value"`    // a number, or a state
+	Min    *float64   `column:"min"`
+	Max    *float64   `column:"max"`
+	Count  int64      `column:"count" json:",omitzero"`
 }
 
 // seriesCSV answers with the points of a chart, of the sensors drawn over it, and of another device.
-func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Compared) error {
 	id, err := api.DeviceID(r)
 	if err != nil {
 		return err
@@ -60,66 +44,45 @@ func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) e
 	if p.Against != "" {
 		all = append(all, p.Series(p.Against, now))
 	}
-	rows := [][]string{{"device", "sensor", "unit", "window", "time", "to", "value", "min", "max", "count"}}
+	var lines []seriesLine
 	for _, q := range all {
-		series, _, err := s.c.Model.Charts.Series(r.Context(), q)
+		series, err := s.c.Model.Charts.Series(r.Context(), q)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, seriesCells(q.Device, series)...)
+		lines = append(lines, seriesLines(q.Device, series)...)
 	}
-	return writeCSV(w, r, id, rows)
-}
-
-func seriesCells(id string, s model.Series) (rows [][]string) {
-	start := []string{id, s.Sensor, s.Unit, s.Window}
-	for _, p := range s.Points {
-		value := p.Value
-		if value == nil {
-			value = p.Mean
-		}
-		count := ""
-		if p.Count > 0 {
-			count = strconv.FormatInt(p.Count, 10)
-		}
-		rows = append(rows, append(start[:4:4], moment(&p.Time), "", cell(value), cell(p.Min), cell(p.Max), count))
-	}
-	for _, p := range s.States {
-		rows = append(rows, append(start[:4:4], moment(&p.From), moment(&p.To), cell(p.State), "", "", ""))
-	}
-	return rows
-}
-
-// cell formats a value exactly.
-func cell(v any) string {
-	switch v := v.(type) {
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	case *float64:
-		if v != nil {
-			return cell(*v)
-		}
-	case string:
-		return answers.Harmless(v)
-	}
-	return ""
-}
-
-func moment(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339Nano)
-}
-
-func writeCSV(w http.ResponseWriter, r *http.Request, name string, rows [][]string) error {
 	var b bytes.Buffer
-	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+	if _, err := answers.Write(&b, answers.CSV, each(lines)); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", strings.ReplaceAll(name, ":",
-		"_")+".csv"))
-	api.Write(w, r, http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", strings.ReplaceAll(id, ":", "_")+".csv"))
+	api.Write(w, r, http.StatusOK, answers.CSV.MediaType(), b.Bytes())
 	return nil
+}
+
+func seriesLines(id string, s model.Series) (lines []seriesLine) {
+	start := seriesLine{Device: id, Sensor: s.Sensor, Unit: s.Unit, Window: s.Window}
+	for _, p := range s.Points {
+		line := start
+		line.Time, line.Value, line.Min, line.Max, line.Count = p.Time, cmp.Or(p.Value, p.Mean), p.Min, p.Max, p.Count
+		lines = append(lines, line)
+	}
+	for _, p := range s.States {
+		line := start
+		line.Time, line.To, line.Value = p.From, &p.To, p.State
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func each[T any](all []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, one := range all {
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
 }

@@ -190,22 +190,22 @@ type formPage interface {
 	setWrong([]wrongValue)
 }
 
-// A formRoute is what reads a page with a form.
-type formRoute struct {
-	params []string
-	read   reader
-}
-
 // withForm returns the route of a page with a form.
-func (s *Site) withForm(pattern string, params []string, read reader) api.Route {
-	s.forms[pattern] = formRoute{params, read}
-	return api.Route{Pattern: pattern, Params: params, Handle: s.page(read)}
+func withForm[Q any](s *Site, pattern string, read func(*http.Request, Q) (Page, error)) api.Route {
+	s.forms[pattern] = func(r *http.Request, query string) (Page, error) {
+		q, err := api.Parse[Q](query)
+		if err != nil {
+			return nil, err
+		}
+		return read(r, q)
+	}
+	return page(s, pattern, read)
 }
 
 // showWithout answers a request with invalid values with the page that the others select. The page's form keeps the
 // invalid values, and says what is wrong with each. It reports whether the page has fields for all of them.
 func (s *Site) showWithout(w http.ResponseWriter, r *http.Request, problem *api.Problem) bool {
-	route, known := s.forms[r.Pattern]
+	read, known := s.forms[r.Pattern]
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if !known || err != nil {
 		return false
@@ -215,12 +215,7 @@ func (s *Site) showWithout(w http.ResponseWriter, r *http.Request, problem *api.
 	for problem.Param != "" && query.Has(problem.Param) {
 		wrong = append(wrong, wrongValue{problem.Param, query.Get(problem.Param), problem.Detail})
 		query.Del(problem.Param)
-		params, err := api.ParseParams(query.Encode(), route.params)
-		if err != nil {
-			problem = api.ProblemOf(err)
-			continue
-		}
-		page, at, err := route.read(r, params)
+		page, err := read(r, query.Encode())
 		if err != nil {
 			problem = api.ProblemOf(err)
 			continue
@@ -230,7 +225,7 @@ func (s *Site) showWithout(w http.ResponseWriter, r *http.Request, problem *api.
 			return false
 		}
 		form.setWrong(wrong)
-		s.show(w, r, status, form, at)
+		s.show(w, r, status, form)
 		return true
 	}
 	return false

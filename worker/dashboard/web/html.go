@@ -12,44 +12,39 @@ import (
 )
 
 func (s *Site) Routes() []api.Route {
-	return append(s.actRoutes(), []api.Route{
-		s.withForm("/{$}", append(api.MapParams(), "sort", "after", "limit"), s.mapPage),
-		s.withForm("/devices", api.ListParams(), s.devices),
-		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
-		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
-		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
-		s.withForm("/outliers", api.OutlierParams(), s.outliersPage),
-		s.withForm("/incidents", api.IncidentParams(), s.incidents),
-		{Pattern: "/incidents/{incident}", Handle: s.page(s.incident)},
-		{Pattern: "/rules", Handle: s.page(s.rules)},
-		{Pattern: "/configuration", Params: []string{"generation"}, Handle: s.page(s.configuration)},
-		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
-		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
-		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
-		s.withForm("/tenants/{tenant}/report", api.SummaryParams(), s.report),
-		{Pattern: "/limits", Handle: s.page(s.limits)},
-		{Pattern: "/costs", Params: api.CostParams(), Handle: s.page(s.costs)},
-		{Pattern: "/retention", Params: api.RetentionParams(), Handle: s.page(s.retention)},
-		s.withForm("/archive", api.ArchiveParams(), s.archive),
-		{Pattern: "/completeness", Params: api.VerifyParams(), Handle: s.page(s.completeness)},
-		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
+	return append((&acting{s, newSent()}).routes(), []api.Route{
+		withForm(s, "/{$}", s.mapPage),
+		withForm(s, "/devices", s.devices),
+		page(s, "/devices/{id}", s.device),
+		api.Take("/devices/{id}/series.csv", s.seriesCSV),
+		withForm(s, "/outliers", s.outliersPage),
+		withForm(s, "/incidents", s.incidents),
+		page(s, "/incidents/{incident}", s.incident),
+		page(s, "/rules", s.rules),
+		page(s, "/configuration", s.configuration),
+		page(s, "/pipelines", s.pipelines),
+		page(s, "/tenants", s.tenants),
+		page(s, "/tenants/{tenant}", s.tenant),
+		withForm(s, "/tenants/{tenant}/report", s.report),
+		page(s, "/limits", s.limits),
+		page(s, "/costs", s.costs),
+		page(s, "/retention", s.retention),
+		withForm(s, "/archive", s.archive),
+		page(s, "/completeness", s.completeness),
+		page(s, "/activity", s.activity),
 	}...)
 }
 
-func chartParams() []string { return append(api.SeriesParams(), "with", "against") }
-
-// A reader reads what a page shows.
-type reader func(*http.Request, api.Params) (Page, model.Read, error)
-
-func (s *Site) page(read reader) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
-		page, read, err := read(r, p)
+// page returns the route of a page, with what reads what it shows.
+func page[Q any](s *Site, pattern string, read func(*http.Request, Q) (Page, error)) api.Route {
+	return api.Take(pattern, func(w http.ResponseWriter, r *http.Request, q Q) error {
+		page, err := read(r, q)
 		if err != nil {
 			return err
 		}
-		s.show(w, r, http.StatusOK, page, read)
+		s.show(w, r, http.StatusOK, page)
 		return nil
-	}
+	})
 }
 
 // Fail answers a request with a page about err, or with the page itself where err is about a field of its form.
@@ -59,32 +54,39 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	page := &ProblemPage{Status: p.Status, Title: p.Heading(), Detail: p.Detail}
-	s.show(w, r, p.Status, page, model.Read{At: time.Now()})
+	s.show(w, r, p.Status, page)
 }
 
 // known forgets a sensor that no device of the chosen tenant has: the form of a page still has the one before.
-func (s *Site) known(r *http.Request, p *api.Params) {
+func (s *Site) known(r *http.Request, p *api.Map) {
 	if p.Sensor != "" && p.Tenant != "" && !s.c.Model.Sensors.Has(r.Context(), p.Tenant, p.Sensor) {
 		p.Sensor = ""
 	}
 }
 
-func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) {
-	s.known(r, &p)
-	m, read, err := s.c.Model.Maps.Map(r.Context(), p.Map())
+// overview is the parameters of the first page.
+type overview struct {
+	api.Map
+	Sort string `query:"sort"`
+	api.Page
+}
+
+func (s *Site) mapPage(r *http.Request, p overview) (Page, error) {
+	s.known(r, &p.Map)
+	m, err := s.c.Model.Maps.Map(r.Context(), p.Map.Query())
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
 	filter := p.Filter
 	filter.State = "" // the figures of the other states are links to them
 	overview, err := s.c.Model.Maps.Overview(r.Context(), filter)
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
 	p.Sort = cmp.Or(p.Sort, model.SortState)
-	list, _, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
+	list, err := s.c.Model.Lists.Devices(r.Context(), api.List{Map: p.Map, Sort: p.Sort}.Query(p.After, p.Limit))
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
 	newest, err := s.c.Model.Incidents.Newest(r.Context(), filter, newestIncidents)
 	rules, since := s.c.Model.Incidents.Watching(r.Context())
@@ -92,29 +94,35 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 		Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant), Overview: overview, Map: m, List: list,
 		Newest: newest, Outliers: s.firstOutliers(r.Context(), filter), Rules: rules, Watched: since,
-		Budget: s.c.Model.Pipelines.CloseBudget(r.Context())}, read, err
+		Budget: s.c.Model.Pipelines.CloseBudget(r.Context())}, err
 }
 
-func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
-	s.known(r, &p)
-	list, read, err := s.c.Model.Lists.Devices(r.Context(), p.ListQuery)
-	query := p.ListQuery
+// devicesPage is the parameters of the page of all devices.
+type devicesPage struct {
+	api.List
+	api.Page
+}
+
+func (s *Site) devices(r *http.Request, p devicesPage) (Page, error) {
+	s.known(r, &p.Map)
+	query := p.Query(p.After, p.Limit)
+	list, err := s.c.Model.Lists.Devices(r.Context(), query)
 	query.Sensor = list.Sensor
 	return &DevicesPage{Query: query, Tenants: s.c.Model.Tenants.Names(r.Context()),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), p.Tenant),
-		List:    list}, read, err
+		List:    list}, err
 }
 
 // device shows a device; without its chart where that cannot be read.
-func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) device(r *http.Request, p api.Compared) (Page, error) {
 	now := time.Now()
 	id, err := api.DeviceID(r)
 	if err != nil {
-		return nil, model.Read{}, err
+		return nil, err
 	}
-	a, read, err := s.c.Model.Devices.Device(r.Context(), id)
+	a, err := s.c.Model.Devices.Device(r.Context(), id)
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
 	page := &DevicePage{Now: now.UTC(), Answer: a}
 	if a.Device.Until != nil { // the chart ends where the tenant's readings do
@@ -124,9 +132,9 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if !chosen {
 		p.Span = spanOfAge(newest(a.Latest, p.Sensor, now), api.DefaultSpan)
 	}
-	series, charted, err := s.c.Model.Charts.Series(r.Context(), p.Series(id, now))
+	series, err := s.c.Model.Charts.Series(r.Context(), p.Series(id, now))
 	if _, invalid := errors.AsType[*model.QueryError](err); invalid {
-		return nil, read, err
+		return nil, err
 	}
 	if began, any := beginning(&series); any && !chosen && err == nil {
 		if short := spanOfAge(now.Sub(began), ""); api.SpanOf(short) < api.SpanOf(p.Span) {
@@ -134,54 +142,51 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 		}
 	}
 	page.Series, page.Span, page.Window = s.charted(series, err), p.Span, p.Window
-	read = read.And(charted)
 	for _, sensor := range p.With {
 		q := p.Series(id, now)
 		if q.Sensor = sensor; sensor == page.Sensor() {
 			continue
 		}
-		other, charted, err := s.c.Model.Charts.Series(r.Context(), q)
+		other, err := s.c.Model.Charts.Series(r.Context(), q)
 		if _, invalid := errors.AsType[*model.QueryError](err); invalid {
-			return nil, read, err
+			return nil, err
 		}
 		if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
 			page.Overlays, page.With = append(page.Overlays, overlay), append(page.With, sensor)
 		}
-		read = read.And(charted)
 	}
 	if p.Against != "" && p.Against != id {
 		q := p.Series(p.Against, now)
 		q.Sensor, page.Against = page.Sensor(), p.Against
-		other, charted, err := s.c.Model.Charts.Series(r.Context(), q)
+		other, err := s.c.Model.Charts.Series(r.Context(), q)
 		_, invalid := errors.AsType[*model.QueryError](err)
 		if page.NoOther = invalid || errors.Is(err, model.ErrUnknown); !page.NoOther {
 			if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
 				overlay.Sensor += " of " + p.Against
 				page.Overlays = append(page.Overlays, overlay)
 			}
-			read = read.And(charted)
 		}
 	}
 	q := p.Series(id, now)
-	incidents, found, err := s.c.Model.Incidents.OfDevice(r.Context(), id, q.From, q.To)
+	incidents, err := s.c.Model.Incidents.OfDevice(r.Context(), id, q.From, q.To)
 	if err != nil {
 		s.c.Log.Warn("incidents cannot be read", "device", id, "error", err)
 	}
-	page.Incidents, read = incidents, read.And(found)
+	page.Incidents = incidents
 	if a.Device.Until == nil {
-		told, listed, err := s.c.Model.Devices.Commands(r.Context(), id)
+		told, err := s.c.Model.Devices.Commands(r.Context(), id)
 		if err != nil {
 			s.c.Log.Warn("commands cannot be read", "device", id, "error", err)
 		}
-		page.Commands, read = api.CommandsOf(id, told), read.And(listed)
+		page.Commands = api.CommandsOf(id, told)
 	}
-	gaps, counted, err := s.c.Model.DeviceRows.RecentGaps(r.Context(), id)
+	gaps, err := s.c.Model.DeviceRows.RecentGaps(r.Context(), id)
 	if err != nil {
 		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)
 	} else if gaps.Numbered {
 		page.Gaps = &gaps
 	}
-	return page, read.And(counted), nil
+	return page, nil
 }
 
 // newest returns the age of a device's newest value, of one sensor or of any.
@@ -227,41 +232,41 @@ func (s *Site) charted(series model.Series, err error) *model.Series {
 	return &series
 }
 
-func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Pipelines.All(r.Context())
-	return &PipelinesPage{Now: time.Now().UTC(), Answer: a}, read, err
+func (s *Site) pipelines(r *http.Request, _ api.None) (Page, error) {
+	a, err := s.c.Model.Pipelines.All(r.Context())
+	return &PipelinesPage{Now: time.Now().UTC(), Answer: a}, err
 }
 
 // limits shows how far the fleet is from the limits of storage.
-func (s *Site) limits(r *http.Request, _ api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Pipelines.All(r.Context())
-	return &LimitsPage{Limits: a.Limits}, read, err
+func (s *Site) limits(r *http.Request, _ api.None) (Page, error) {
+	a, err := s.c.Model.Pipelines.All(r.Context())
+	return &LimitsPage{Limits: a.Limits}, err
 }
 
-func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Tenants.List(r.Context(), p.After, p.Limit)
-	return &TenantsPage{Answer: a}, read, err
+func (s *Site) tenants(r *http.Request, p api.Page) (Page, error) {
+	a, err := s.c.Model.Tenants.List(r.Context(), p.After, p.Limit)
+	return &TenantsPage{Answer: a}, err
 }
 
 // retention shows what is kept, and what stays longer.
-func (s *Site) retention(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) retention(r *http.Request, p api.OfTenant) (Page, error) {
 	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
-		return nil, model.Read{}, err
+		return nil, err
 	}
-	a, read, err := s.c.Model.Retentions.OfTenant(r.Context(), p.Tenant)
-	return &RetentionPage{Tenant: p.Tenant, Answer: a}, read, err
+	a, err := s.c.Model.Retentions.OfTenant(r.Context(), p.Tenant)
+	return &RetentionPage{Tenant: p.Tenant, Answer: a}, err
 }
 
 // costs shows what tenants cost.
-func (s *Site) costs(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) costs(r *http.Request, p api.Costs) (Page, error) {
 	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
-		return nil, model.Read{}, err
+		return nil, err
 	}
 	now := time.Now().UTC()
-	q := p.Costs(now)
-	costs, read, err := s.c.Model.Costs.OfMonth(r.Context(), q)
+	q := p.Query(now)
+	costs, err := s.c.Model.Costs.OfMonth(r.Context(), q)
 	return &CostsPage{Tenant: q.Tenant, Month: q.Month.Format("2006-01"), Now: now.Format("2006-01"),
-		ByDay: q.Window != "", Costs: costs}, read, err
+		ByDay: q.Window != "", Costs: costs}, err
 }
 
 // cost returns what a tenant costs this month, or nil where that is not known.
@@ -269,7 +274,8 @@ func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
 	if !s.c.Model.Accounts.Configured().ReportsTenants() || api.PersonOf(r.Context()).MaySeeTerms() != nil {
 		return nil
 	}
-	costs, _, err := s.c.Model.Costs.OfMonth(r.Context(), model.CostQuery{Tenant: tenant})
+	aside, _ := model.Reading(r.Context()) // they may be older than the rest of the page
+	costs, err := s.c.Model.Costs.OfMonth(aside, model.CostQuery{Tenant: tenant})
 	if err != nil {
 		s.c.Log.Warn("costs cannot be read", "tenant", tenant, "error", err)
 	}
@@ -280,36 +286,36 @@ func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
 }
 
 // tenant shows a tenant; without its chart where that cannot be read.
-func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) tenant(r *http.Request, p api.OnDay) (Page, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
-		return nil, model.Read{}, err
+		return nil, err
 	}
-	t, read, err := s.c.Model.Tenants.Tenant(r.Context(), name)
+	t, err := s.c.Model.Tenants.Tenant(r.Context(), name)
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
-	query := p.DayOf(name, now)
-	series, charted, err := s.c.Model.Charts.Day(r.Context(), query)
+	query := p.Query(name, now)
+	series, err := s.c.Model.Charts.Day(r.Context(), query)
 	has := s.c.Model.Accounts.Configured()
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Series: s.charted(series, err),
 		Reports: has.ReportsTenants(), Archives: has.HasArchive(),
 		Retains: has.HasRetention() && api.PersonOf(r.Context()).MaySeeTerms() == nil,
-		Cost:    s.cost(r, name)}, read.And(charted), nil
+		Cost:    s.cost(r, name)}, nil
 }
 
 // report shows a tenant's day, week or month.
-func (s *Site) report(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) report(r *http.Request, p api.Summary) (Page, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
-		return nil, model.Read{}, err
+		return nil, err
 	}
-	q := p.Summary(name, now)
-	summary, read, err := s.c.Model.Reports.Summary(r.Context(), q)
+	q := p.Query(name, now)
+	summary, err := s.c.Model.Reports.Summary(r.Context(), q)
 	return &ReportPage{Tenant: name, Day: q.Day.String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Groups: s.c.Model.Accounts.Configured().Compared(),
-		Summary: summary}, read, err
+		Summary: summary}, err
 }

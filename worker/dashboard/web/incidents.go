@@ -18,41 +18,46 @@ const (
 	listedIncidents = 50
 )
 
+// incidentsPage is the parameters of the page.
+type incidentsPage struct {
+	api.Incidents
+	api.Page
+}
+
 // incidents lists incidents; without counts where these cannot be read.
-func (s *Site) incidents(r *http.Request, p api.Params) (Page, model.Read, error) {
+func (s *Site) incidents(r *http.Request, p incidentsPage) (Page, error) {
 	now := time.Now()
-	p.Limit = cmp.Or(min(p.Limit, model.MaxListed), listedIncidents)
-	q := p.Incidents(answers.JSON, now)
-	answer, read, err := s.c.Model.Incidents.ListPart(r.Context(), q)
+	q := p.Query(p.After, cmp.Or(p.Limit, listedIncidents), p.Asked, now)
+	answer, err := s.c.Model.Incidents.ListPart(r.Context(), q)
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
 	page := &IncidentsPage{Now: now.UTC(), Query: q, Span: p.Span, Answer: answer,
 		Tenants: s.c.Model.Tenants.Names(r.Context())}
-	counts, counted, err := s.c.Model.Incidents.Counts(r.Context(), q)
+	counts, err := s.c.Model.Incidents.Counts(r.Context(), q)
 	if err != nil {
 		s.c.Log.Warn("incidents cannot be counted", "error", err)
 	} else {
 		page.Counts = &counts
 	}
-	return page, read.And(counted), nil
+	return page, nil
 }
 
-func (s *Site) incident(r *http.Request, _ api.Params) (Page, model.Read, error) {
+func (s *Site) incident(r *http.Request, _ api.None) (Page, error) {
 	id, err := api.IncidentID(r)
 	if err != nil {
-		return nil, model.Read{}, err
+		return nil, err
 	}
-	a, read, err := s.c.Model.Incidents.Incident(r.Context(), id)
+	a, err := s.c.Model.Incidents.Incident(r.Context(), id)
 	if err != nil {
-		return nil, read, err
+		return nil, err
 	}
 	page := &IncidentPage{Now: time.Now().UTC(), Answer: a, Rule: s.c.Model.Accounts.Configured().Rule(a.Rule)}
 	q := page.around()
-	series, charted, err := s.c.Model.Charts.Series(r.Context(), q)
+	series, err := s.c.Model.Charts.Series(r.Context(), q)
 	page.Series = s.charted(series, err)
 	page.Newest = s.c.Model.Lists.Newest(r.Context(), a.Device, sensorOf(page.Series))
-	return page, read.And(charted), nil
+	return page, nil
 }
 
 // around returns the query for the values before, in and after the incident.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
 
@@ -20,11 +19,10 @@ type OutliersPage struct {
 
 func (OutliersPage) file() string { return "outliers.html" }
 
-func (s *Site) outliersPage(r *http.Request, p api.Params) (Page, model.Read, error) {
-	q := p.Outliers()
-	q.Limit = cmp.Or(p.Limit, model.MaxListed)
-	list, read, err := s.c.Model.Outliers.List(r.Context(), q)
-	return &OutliersPage{Query: q, Tenants: s.c.Model.Tenants.Names(r.Context()), List: list}, read, err
+func (s *Site) outliersPage(r *http.Request, q model.OutlierQuery) (Page, error) {
+	q.Limit = cmp.Or(q.Limit, model.MaxListed)
+	list, err := s.c.Model.Outliers.List(r.Context(), q)
+	return &OutliersPage{Query: q, Tenants: s.c.Model.Tenants.Names(r.Context()), List: list}, err
 }
 
 func (p OutliersPage) Form() Form {
@@ -64,7 +62,8 @@ const (
 func (s *Site) firstOutliers(ctx context.Context, f model.Filter) model.OutlierList {
 	found := make(chan model.OutlierList, 1)
 	go func() {
-		list, _, err := s.c.Model.Outliers.List(ctx, model.OutlierQuery{Filter: f, Limit: shownOutliers})
+		ctx, _ := model.Reading(ctx) // they may be older than the rest of the page
+		list, err := s.c.Model.Outliers.List(ctx, model.OutlierQuery{Filter: f, Limit: shownOutliers})
 		if err != nil && ctx.Err() == nil {
 			s.c.Log.Warn("devices that stand out cannot be read", "error", err)
 		}

@@ -232,10 +232,11 @@ func (p DevicePage) IncidentsAddress() string {
 
 func (p DevicePage) Windows() []string { return []string{"auto", "raw", "1m", "1h", "1d"} }
 
+// CSV returns the address of the whole list as a file.
 func (p DevicesPage) CSV() string {
 	q := filterQuery(p.Query.Filter)
 	q.Set("prefix", p.Query.Prefix)
-	return address("/devices.csv", q, "sensor", p.Query.Sensor, "sort", p.Query.Sort)
+	return address("/v1/devices", q, "sensor", p.Query.Sensor, "sort", p.Query.Sort, "format", "csv")
 }
 
 func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }

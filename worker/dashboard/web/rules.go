@@ -22,9 +22,9 @@ type RulesPage struct {
 
 func (RulesPage) file() string { return "rules.html" }
 
-func (s *Site) rules(r *http.Request, _ api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Incidents.Rules(r.Context())
-	return &RulesPage{Now: time.Now().UTC(), Answer: a}, read, err
+func (s *Site) rules(r *http.Request, _ api.None) (Page, error) {
+	a, err := s.c.Model.Incidents.Rules(r.Context())
+	return &RulesPage{Now: time.Now().UTC(), Answer: a}, err
 }
 
 // Muted says which devices a mute is for.
@@ -51,38 +51,41 @@ type ConfigurationPage struct {
 
 func (ConfigurationPage) file() string { return "configuration.html" }
 
+// ofGeneration names a generation of the configuration; zero: the newest.
+type ofGeneration struct {
+	Generation int64 `query:"generation"`
+}
+
 // configuration shows a generation to those who may act. Others see when it was stored, and by whom.
-func (s *Site) configuration(r *http.Request, p api.Params) (Page, model.Read, error) {
-	history, read, err := s.c.Model.Configurations.History(r.Context())
+func (s *Site) configuration(r *http.Request, p ofGeneration) (Page, error) {
+	history, err := s.c.Model.Configurations.History(r.Context())
 	page := &ConfigurationPage{Now: time.Now().UTC(), History: history}
 	if err != nil || len(history) == 0 {
-		return page, read, err
+		return page, err
 	}
 	at := slices.IndexFunc(history, func(c schema.Configuration) bool {
 		return p.Generation == 0 || c.Generation == p.Generation
 	})
 	if at < 0 {
-		return nil, read, api.NewProblem(api.NotFound, "Generation not found",
+		return nil, api.NewProblem(api.NotFound, "Generation not found",
 			"There is no such generation of the configuration.")
 	}
 	page.Generation = history[at].Generation
 	if !api.PersonOf(r.Context()).Role.May(schema.Operator) {
-		return page, read, nil
+		return page, nil
 	}
 	var before string
 	if at+1 < len(history) {
-		var one model.Read
-		if before, one, err = s.c.Model.Configurations.Text(r.Context(), history[at+1].Generation); err != nil {
-			return nil, read, err
+		if before, err = s.c.Model.Configurations.Text(r.Context(), history[at+1].Generation); err != nil {
+			return nil, err
 		}
-		read = read.And(one)
 	}
-	text, one, err := s.c.Model.Configurations.Text(r.Context(), page.Generation)
+	text, err := s.c.Model.Configurations.Text(r.Context(), page.Generation)
 	page.Text = text
 	if before != "" {
 		page.Diff = strings.Split(strings.TrimSpace(udiff.Unified("before", "this", before, text)), "\n")
 	}
-	return page, read.And(one), err
+	return page, err
 }
 
 // Changed returns the class of a line of a difference.

@@ -52,22 +52,6 @@ func TestThinDropsInvalidNumbers(t *testing.T) {
 	}
 }
 
-// TestFilesHoldNoFormulas has texts that a spreadsheet would compute.
-func TestFilesHoldNoFormulas(t *testing.T) {
-	for _, text := range []string{"=1+1", "+a", "'x", "-1", "@x", "\tx", "open", ""} {
-		want := "'" + text
-		if text == "open" || text == "" || text == "-1" {
-			want = text
-		}
-		if got := cell(text); got != want {
-			t.Errorf("%q is %q", text, got)
-		}
-	}
-	if got := cell(-1.5); got != "-1.5" {
-		t.Errorf("a number is %q", got)
-	}
-}
-
 func TestLongNamesBreakAfterSeparators(t *testing.T) {
 	for s, want := range map[string]string{"": "", "a": "a", "a:b-c": "a:<wbr>b-<wbr>c", "<i>:&": "&lt;i&gt;:<wbr>&amp;",
 		"x.": "x."} {

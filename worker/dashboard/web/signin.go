@@ -2,10 +2,8 @@ package web
 
 import (
 	"net/http"
-	"time"
 
 	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 )
 
 // Addresses of signing in and out, and the name of the field that every other form has.
@@ -28,5 +26,5 @@ func (SignInPage) file() string { return "signin.html" }
 func (s *Site) SignIn(w http.ResponseWriter, r *http.Request, status int, to, reason string) {
 	w.Header().Set("Vary", "Cookie")
 	r = r.WithContext(api.Person{}.With(r.Context()))
-	s.show(w, r, status, &SignInPage{To: to, Reason: reason}, model.Read{At: time.Now()})
+	s.show(w, r, status, &SignInPage{To: to, Reason: reason})
 }

@@ -34,17 +34,15 @@ type Config struct {
 	Storage  string // shown in the footer
 	Version  string // shown in the footer
 	Tiles    Tiles  // a street map; the zero Tiles: none
-	// Question begins a question for many rows, and returns what to call at its end. See API.Question.
-	Question func(api.Person) (end func(), err error)
 }
 
 // A Site serves all pages and the static files that they load.
 type Site struct {
 	c      Config
 	static *static
-	sent   *sent
 	pages  map[string]*template.Template // by file
-	forms  map[string]formRoute          // by pattern
+	// forms reads the pages with forms, by pattern, from a query.
+	forms map[string]func(r *http.Request, query string) (Page, error)
 }
 
 // New parses all templates and reads all static files.
@@ -53,8 +51,8 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{c: c, static: static, sent: newSent(), pages: map[string]*template.Template{},
-		forms: map[string]formRoute{}}
+	s := &Site{c: c, static: static, pages: map[string]*template.Template{},
+		forms: map[string]func(*http.Request, string) (Page, error){}}
 	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
 		"templates/parts.html", "templates/person.html")
 	if err != nil {
@@ -87,15 +85,16 @@ func (s *Site) actsOn(id schema.DeviceID) admin.Fleet {
 }
 
 // show answers with a page about data that was read.
-func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
+func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page) {
+	read := model.ReadOf(r.Context())
 	person := api.PersonOf(r.Context())
 	page.setPerson(person)
 	s.locate(page, person)
-	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached,
-		Storage: s.c.Storage,
-		Version: s.c.Version, Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()})
+	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At().UTC(), Operations: read.Operations(),
+		Cached: read.Cached(), Storage: s.c.Storage, Version: s.c.Version,
+		Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()})
 	if person.Role == "" {
-		page.setFooter(Footer{At: read.At.UTC()})
+		page.setFooter(Footer{At: read.At().UTC()})
 	}
 	var b bytes.Buffer
 	if err := s.Render(&b, page); err != nil {
