@@ -17,6 +17,6 @@ func TestGeneratedClientsReadEveryAnswer(t *testing.T) {
 	type params = map[string]any
 	apiclients.Try(t, ask(h, request("GET", "/openapi.json", "", nil)).Body.Bytes(), clients, rightProof, h,
 		func() map[string]apiclients.Arguments {
-			return map[string]apiclients.Arguments{"token": {Params: params{"id": "pump-7"}}}
+			return map[string]apiclients.Arguments{"token": {Params: params{"id": "pump-7"}, Body: params{"ring": true}}}
 		})
 }
