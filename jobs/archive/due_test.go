@@ -27,7 +27,8 @@ type asker struct {
 
 func newAsker(t *testing.T) *asker {
 	t.Helper()
-	a := &asker{tablesFleet: newTables(t), began: tables.TicksOf(time.Now())}
+	// Of three days, as the whole of the day before yesterday has rows then, whatever the time of day.
+	a := &asker{tablesFleet: newTablesSince(t, 3, 45), began: tables.TicksOf(time.Now())}
 	a.m = a.maker(t, faults.Func(func(r *http.Request) (*http.Response, error) {
 		a.sent.Add(1)
 		return http.DefaultClient.Do(r)

@@ -43,7 +43,12 @@ type tablesFleet struct {
 // newTables has a fleet, two tenants with readings of yesterday, and no tables yet.
 func newTables(t testing.TB) *tablesFleet {
 	t.Helper()
-	w := jobstest.NewWorldSince(t, 2*24*time.Hour, 6, 30)
+	return newTablesSince(t, 2, 30)
+}
+
+func newTablesSince(t testing.TB, days, rows int) *tablesFleet {
+	t.Helper()
+	w := jobstest.NewWorldSince(t, time.Duration(days)*24*time.Hour, 6, rows)
 	f := w.NewFleet(t)
 	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	x := &tablesFleet{Fleet: f, source: f.Names, day: archive.TableDay{Tenant: "t0", Month: jobstest.Month,
