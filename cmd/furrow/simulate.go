@@ -81,6 +81,7 @@ type simulation struct {
 	backfill time.Duration // that the enrollments need
 	expected int64         // number of past readings
 	seed     uint64
+	every    time.Duration                        // between two sendings of a device; zero: nobody knows
 	wrong    int                                  // invalid lines of a file
 	faults   func(until time.Time) []fleets.Fault // that --fleet has put in; nil without it
 	late     lateLine
@@ -108,10 +109,12 @@ func runSimulation(c *cli.Context) error {
 	show := newProgress(c.App.ErrWriter, 10*time.Second)
 	show.Stage("registering devices", int64(len(s.members)))
 	var done atomic.Int64
-	late := lateReadings{devices: map[schema.DeviceID]*sentBy{}}
+	late := lateReadings{newest: map[schema.DeviceID]time.Time{}, devices: map[schema.DeviceID]*sentBy{}}
 	registered := func(id schema.DeviceID, o sas.Outcome) {
 		show.Progress(done.Add(1), 0)
-		late.devices[id] = &sentBy{known: o != sas.Added}
+		if o != sas.Added {
+			late.devices[id] = &sentBy{}
+		}
 	}
 	err = simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, registered)
 	if c.Context.Err() != nil {
@@ -135,7 +138,11 @@ func runSimulation(c *cli.Context) error {
 	s.run.Progress = show.simulation
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var failed error
-	sum, err := simulate.Run(c.Context, s.run)
+	var sum simulate.Summary
+	err = whileLimited(c.Context, workerMemory, func(ctx context.Context) error {
+		sum, err = simulate.Run(ctx, s.run)
+		return err
+	})
 	if s.late, failed = late.count(c, d, s.members); failed != nil && err == nil {
 		err = failed
 	}
@@ -144,15 +151,12 @@ func runSimulation(c *cli.Context) error {
 
 // skipSent has devices that were there not send again what lies between their first reading and their last.
 func (s *simulation) skipSent(ctx context.Context, d *deviceAdmin, devices map[schema.DeviceID]*sentBy) error {
-	now, sendings := tables.TicksOf(time.Now()), s.run.Sendings
+	now := tables.TicksOf(time.Now())
 	var mu sync.Mutex
 	sent := map[schema.DeviceID][2]time.Time{}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(simulatedReads)
-	for id, by := range devices {
-		if !by.known {
-			continue
-		}
+	for id := range devices {
 		g.Go(func() error {
 			scope, err := d.reader().Devices().ScopeOfDevice(ctx, string(id))
 			if err != nil {
@@ -165,15 +169,20 @@ func (s *simulation) skipSent(ctx context.Context, d *deviceAdmin, devices map[s
 			return err
 		})
 	}
-	s.run.Sendings = func(m simulate.Member) simulate.Stream {
+	rest := func(m simulate.Member, all simulate.Stream) simulate.Stream {
 		return func(yield func(simulate.Sending) bool) {
 			of := sent[m.ID]
-			for one := range sendings(m) {
+			for one := range all {
 				if at := one.Reading.Time; (at.Before(of[0]) || at.After(of[1])) && !yield(one) {
 					return
 				}
 			}
 		}
+	}
+	sendings, resume := s.run.Sendings, s.run.Resume
+	s.run.Sendings = func(m simulate.Member) simulate.Stream { return rest(m, sendings(m)) }
+	if resume != nil {
+		s.run.Resume = func(m simulate.Member, from time.Time) simulate.Stream { return rest(m, resume(m, from)) }
 	}
 	return g.Wait()
 }
@@ -198,7 +207,8 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	}
 	now := time.Now().UTC()
 	f.Until = now
-	s := &simulation{members: f.Members(), seed: f.Seed, backfill: backfillFor(history)}
+	s := &simulation{members: f.Members(), seed: f.Seed, backfill: backfillFor(history),
+		every: max(f.Every, f.SendEvery)}
 	for i := range min(f.Tenants, f.Devices) {
 		s.addTenant(s.members[i].Tenant)
 	}
@@ -212,6 +222,9 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	}
 	s.run.Members, s.run.Wall, s.run.From, s.run.Pace = s.members, f.Wall, from, c.Float64("pace")
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from, time.Time{}) }
+	if f.Steady() {
+		s.run.Resume = func(m simulate.Member, from time.Time) simulate.Stream { return f.Sendings(m, from, time.Time{}) }
+	}
 	return s, nil
 }
 
@@ -226,7 +239,7 @@ func (s *simulation) addTenant(tenant schema.Tenant) {
 func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, err error) {
 	f = simulate.Fleet{Seed: c.Uint64("seed"), Devices: c.Int("devices"), Tenants: c.Int("tenants"),
 		Sensors: c.Int("sensors"), Months: c.Int("months")}
-	if err := cmp.Or(between(c, 1, 100_000, "devices"), between(c, 1, 1000, "tenants"),
+	if err := cmp.Or(between(c, 1, 1_000_000, "devices"), between(c, 1, 1000, "tenants"),
 		between(c, 1, model.MaxSensors, "sensors"), between(c, 1, 600, "months")); err != nil {
 		return f, 0, err
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -39,7 +39,7 @@ func (d *deviceAdmin) enroll(c *cli.Context, s *simulation) (roll, error) {
 	}
 	r := roll{}
 	for _, tenant := range s.tenants {
-		e, err := d.enrollTenant(c, tenant, s.backfill, s.run.OnCommand != nil)
+		e, err := d.enrollTenant(c, tenant, s)
 		if err != nil {
 			return nil, err
 		}
@@ -63,14 +63,12 @@ func simulatedEnrollment(tenant schema.Tenant) schema.EnrollmentID {
 	return schema.EnrollmentID(name[:min(len(name), 20)])
 }
 
-func (d *deviceAdmin) enrollTenant(
-	c *cli.Context, tenant schema.Tenant, backfill time.Duration, commands bool,
-) (schema.Enrollment, error) {
-	id := simulatedEnrollment(tenant)
+func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, s *simulation) (schema.Enrollment, error) {
+	id, backfill, commands := simulatedEnrollment(tenant), s.backfill, s.run.OnCommand != nil
 	e, err := d.Enrollments.Get(c.Context, id)
 	if errors.Is(err, sas.ErrNoEnrollment) {
 		e = schema.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: defaultLife, Backfill: backfill,
-			SendEvery: defaultSendEvery, Batch: defaultBatch, Commands: commands}
+			SendEvery: cmp.Or(s.every, defaultSendEvery), Batch: defaultBatch, Commands: commands}
 		if err = d.makeTables(c, e); err != nil {
 			return e, err
 		}

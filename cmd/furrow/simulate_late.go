@@ -19,45 +19,42 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// lateReadings records what each device has sent, to count late readings at the end: those below their device's
-// checkpoint, which no run reads.
+// lateReadings records what devices have sent, to count late readings at the end: those below their device's
+// checkpoint, which no run reads. New devices that sent in order have none.
 type lateReadings struct {
 	mu      sync.Mutex
-	devices map[schema.DeviceID]*sentBy
+	newest  map[schema.DeviceID]time.Time // readings
+	devices map[schema.DeviceID]*sentBy   // that were registered before, or did not send in order
 }
 
 // sentBy summarizes the readings of a device.
 type sentBy struct {
-	known      bool      // it was registered before, and may have other readings
-	newest     time.Time // of its readings
-	oldest     time.Time // of those that came after a newer one; if none did, of all
-	disordered bool      // a reading came after a newer one
-	stored     int64     // rows: readings, and acknowledgements of commands
+	oldest time.Time // of those that came after a newer one; if none did, of all
+	late   bool      // a reading came after a newer one
+	stored int64     // rows: readings, and acknowledgements of commands
 }
 
 func (l *lateReadings) accepted(m simulate.Member, r device.Reading) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := l.devices[m.ID]
-	switch {
-	case r.Time.IsZero():
-	case r.Time.Before(d.newest):
-		if !d.disordered || r.Time.Before(d.oldest) {
-			d.oldest = r.Time
-		}
-		d.disordered = true
-	default:
-		if d.newest.IsZero() {
-			d.oldest = r.Time
-		}
-		d.newest = r.Time
+	d, newest := l.devices[m.ID], l.newest[m.ID]
+	late := r.Time.Before(newest) && !r.Time.IsZero()
+	if late && d == nil {
+		d = &sentBy{}
+		l.devices[m.ID] = d
+	}
+	if d != nil && (newest.IsZero() || late && (!d.late || r.Time.Before(d.oldest))) {
+		d.oldest, d.late = r.Time, late
+	}
+	if r.Time.After(newest) {
+		l.newest[m.ID] = r.Time
 	}
 }
 
 func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.devices[m.ID].stored += s.Stored + s.Acks.Stored
+	if d := l.devices[m.ID]; d != nil {
+		d.stored += s.Stored + s.Acks.Stored
+	}
 }
 
 // A lateLine is the number of readings that wait for an audit, in JSON.
@@ -175,10 +172,10 @@ func (d *deviceAdmin) admits(ctx context.Context) (most time.Duration, err error
 	return most, err
 }
 
-// ofDevice counts late readings of a device. A new device that sent its rows in order, which are all folded, has none.
+// ofDevice counts late readings of a device.
 func (l *lateReadings) ofDevice(ctx context.Context, d *deviceAdmin, track schema.Track) (int64, error) {
 	sent, folded, last := l.devices[track.Place.Device()], track.Rows, track.Checkpoint
-	if sent == nil || last == "" || !sent.known && !sent.disordered && folded == sent.stored {
+	if sent == nil || last == "" {
 		return 0, nil
 	}
 	rows := tables.Range{Partitions: tables.Is(string(track.Place.Device())), Rows: tables.Keys{To: last}}

@@ -38,6 +38,8 @@ type Config struct {
 	// twice MaxBytes. Not available on Windows. Zero: memory only.
 	File     string
 	MaxBytes int64 // of all waiting readings, which are also in memory; zero: DefaultMaxBytes
+	// Session is what the device's last client, which had no File, has left. Zero: the device boots.
+	Session *Session
 
 	// OnCommand does what a command says, and returns a result that is sent as JSON, or why it failed. It is called at
 	// least once for each command, one call at a time, while Run runs: again with the same ID if the device was
@@ -62,6 +64,7 @@ type Client struct {
 	clock  *clock
 	buffer *buffer
 	http   *http.Client
+	held   *token // while Run does not run
 
 	running   atomic.Bool
 	reporting sync.Mutex
@@ -97,6 +100,11 @@ func Open(config Config) (*Client, error) {
 		return nil, fmt.Errorf("device %q: %w", config.Device, err)
 	}
 	c.buffer = buffer
+	if config.Session != nil {
+		if err := c.resume(config.Session); err != nil {
+			return nil, fmt.Errorf("device %q: %w", config.Device, err)
+		}
+	}
 	c.report(reports...)
 	return c, nil
 }

@@ -81,6 +81,11 @@
 // The client acknowledges it with readings, as received and then as succeeded or failed, with what the function
 // returned. A device that is killed before its result was processed gets the command again, unless File has the result.
 //
+// # Many devices in one program
+//
+// A gateway opens a client for each of its devices. Where they send seldom, it closes each of them in between and keeps
+// its Session, which is some hundred bytes and has the token: see Config.Session. furrow simulate runs its devices so.
+//
 // # Other languages
 //
 // The folder examples has devices in MicroPython, C, Node and shell, which follow the same rules. Its

@@ -22,7 +22,8 @@ func (c *Client) Run(ctx context.Context) error {
 		return errors.New("run: the client is already running")
 	}
 	defer c.running.Store(false)
-	s := &sender{Client: c, poller: c.newPoller()}
+	s := &sender{Client: c, poller: c.newPoller(), token: c.held}
+	defer func() { c.held = s.token }()
 	var obeying sync.WaitGroup
 	defer obeying.Wait()
 	obeying.Go(func() { s.poller.obey(ctx) })

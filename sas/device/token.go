@@ -24,6 +24,8 @@ import (
 // A token lets the device add rows to its partition. Its times are relative to the boot.
 type token struct {
 	table     *tables.Table
+	url       *url.URL // of the table
+	sas       string
 	partition string
 	first     string // lowest row key that it admits
 	last      string // highest row key that it admits
@@ -140,7 +142,7 @@ func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error)
 		return nil, err
 	}
 	t := &token{
-		table: own, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
+		table: own, url: table, sas: a.SAS, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
 		expires: a.Expires.Sub(zero), renew: max(0, a.RenewAfter.Sub(zero)), batch: min(a.Batch, tables.MaxOps),
 	}
 	if a.CommandsURL != "" {

@@ -95,6 +95,15 @@ func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID,
 	return false, problem.Code + ": " + problem.Detail, nil
 }
 
+// Pause waits for d. It returns false when ctx has ended.
+func Pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
 // admits tells whether a token admits rows as old as Backfill, give or take the minute that the request took.
 func (r *runner) admits(body []byte) (ok bool, why string) {
 	var a sas.Answer

@@ -4,5 +4,8 @@
 //	Fleet.Members ──► Register ──► Run: a device.Client for each Member
 //	Fleet.Sendings, or those of a replay ──────┘
 //
+// A schedule has the devices take their turns. Between two of them a device sleeps: it has no goroutine and no client
+// then, and keeps less than a kilobyte.
+//
 // The readings and their dirt follow from a seed.
 package simulate

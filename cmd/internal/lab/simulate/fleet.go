@@ -61,23 +61,27 @@ func (f Fleet) Members() []Member {
 	f = f.filled()
 	places := model.Places()
 	sites := min(len(places), max(1, f.Devices/f.Tenants/devicesPerSite))
+	labels := make([]map[string]string, len(places))
+	for i, at := range places {
+		labels[i] = map[string]string{"place": at.Name, "country": at.Country, "continent": at.Continent,
+			"model": fmt.Sprint("ground-", f.Sensors)}
+	}
 	all := make([]Member, f.Devices)
 	for tenant := range f.Tenants {
 		order := rand.New(rand.NewPCG(f.Seed, uint64(tenant))).Perm(len(places)) // of the tenant's sites
 		for i := tenant; i < f.Devices; i += f.Tenants {
-			all[i] = f.member(i, tenantName(tenant), places[order[i/f.Tenants%sites]])
+			at := order[i/f.Tenants%sites]
+			all[i] = f.member(i, tenantName(tenant), places[at], labels[at])
 		}
 	}
 	return all
 }
 
-func (f Fleet) member(i int, tenant schema.Tenant, at model.Place) Member {
+func (f Fleet) member(i int, tenant schema.Tenant, at model.Place, labels map[string]string) Member {
 	site := schema.Site(at.Slug)
 	m := Member{
 		ID: schema.DeviceID(fmt.Sprintf("%s:%s:probe-%05d", tenant, site, i+1)), Tenant: tenant, Site: site,
-		Labels: map[string]string{"place": at.Name, "country": at.Country, "continent": at.Continent, "model": "ground-" +
-			fmt.Sprint(f.Sensors)},
-		place: at, key: model.Hash(f.Seed, forMember, uint64(i)),
+		Labels: labels, place: at, key: model.Hash(f.Seed, forMember, uint64(i)),
 	}
 	near := func(n uint64) float64 { return (model.Unit(model.Hash(m.key, forPosition, n)) - 0.5) / 5 }
 	m.place.Lat, m.place.Lon = max(-90, min(90, at.Lat+near(1))), max(-180, min(180, at.Lon+near(2)))
@@ -96,6 +100,9 @@ func (f Fleet) deployed(i int, key uint64) time.Time {
 	_, even := math.Modf((float64(i) + model.Unit(model.Hash(key, forDeployment))) * 0.6180339887498949)
 	return begin.Add(time.Duration(math.Pow(even, 2.0/3) * float64(end.Sub(begin)))).UTC().Truncate(time.Second)
 }
+
+// Steady reports whether Sendings from a reading's time on are the rest of those that contain it.
+func (f Fleet) Steady() bool { return f.Dirt == Dirt{} && f.SendEvery <= f.Every }
 
 func (f Fleet) probe(m Member) *model.Probe {
 	return model.NewProbe(f.Seed, m.key, m.place, m.Deployed, f.Sensors)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"furrow/sas/device"
@@ -13,151 +16,207 @@ const (
 	// portion is how many old readings a device sends before another device gets its lane. It bounds the
 	// readings in memory.
 	portion = 500
-	// behind is how late a reading may be sent without a lane.
-	behind = time.Second
+	// nap is how long a device has to have nothing to do, so that its client is closed.
+	nap = 10 * time.Second
 	// holds is how many bytes a device keeps. When they are full, it takes no readings until some are sent.
 	holds = 1 << 20
 	// pollEvery is how often devices that take commands read them: more often than real ones, for people who wait.
 	pollEvery = 10 * time.Second
 )
 
-// A life is a running device.
+// A life is a device that runs. While it has nothing to send it sleeps, unless it takes commands: then it has no
+// client, and keeps less than a kilobyte.
 type life struct {
-	*runner
-	member Member
-	client *device.Client
-	lane   bool // it may send old readings
-	fresh  int  // readings since the last flush
-	denied bool // under the runner's mu
+	member  *Member
+	session *device.Session // while it sleeps
+	client  *opened         // while it does not
+	stream  *stream         // nil before its first turn, and while a device sleeps that can resume it
+	resume  time.Time       // the time of the reading that it sends next, then
+	old     bool            // its last reading was from before the beginning
+	stalled bool            // it sends no other old readings before those that wait
+	checks  int             // since it woke, whether readings wait
+
+	sum    counts // of clients that are closed
+	denied bool   // under the runner's mu
 }
 
-// live runs a device until it has nothing left to send. When feeding ends, it takes no more readings; when living
-// ends, it stops sending.
-func (r *runner) live(feeding, living context.Context, m Member, fed func()) error {
-	l := &life{runner: r, member: m}
-	if err := l.open(); err != nil {
-		fed()
-		return err
+// An opened is a client that runs.
+type opened struct {
+	*device.Client
+	stop  func()
+	ended chan error
+}
+
+// A stream is what a device has not sent yet.
+type stream struct {
+	next func() (Sending, bool)
+	stop func()
+	head Sending
+	more bool // there is a head
+}
+
+func pull(all Stream) *stream {
+	s := &stream{}
+	s.next, s.stop = iter.Pull(all)
+	s.head, s.more = s.next()
+	return s
+}
+
+// turn has a device send what is due, and puts it to sleep when nothing of it waits. It returns when its next turn is;
+// more is false when it has nothing left to send.
+func (r *runner) turn(ctx context.Context, l *life) (at time.Time, more bool, err error) {
+	switch {
+	case l.stream == nil && l.resume.IsZero():
+		l.stream = pull(r.Sendings(*l.member))
+	case l.stream == nil:
+		l.stream = pull(r.Resume(*l.member, l.resume))
 	}
-	running, stop := context.WithCancel(living)
-	ended := make(chan error, 1)
-	go func() { ended <- l.client.Run(running) }()
-	l.feed(feeding)
-	fed()
-	_ = l.client.Flush(living) // the stats count what still waits
-	stop()
-	err := errors.Join(<-ended, l.client.Close())
-	r.buried(l)
-	return err
+	s := l.stream
+	if l.stalled = l.stalled && l.waits(); l.stalled {
+		return l.nextCheck(), ctx.Err() == nil, nil
+	}
+	if s.more && r.isDue(s.head) || r.OnCommand != nil {
+		if err := r.wake(l); err != nil {
+			return at, false, err
+		}
+		r.sendDue(ctx, l)
+	}
+	if ctx.Err() != nil || !s.more {
+		return l.nextCheck(), ctx.Err() == nil && l.old && l.waits(), nil // what is new has the grace
+	}
+	at = r.when(s.head.Due)
+	switch {
+	case l.client == nil:
+	case at.Before(r.began): // it goes on when others have had their turns
+		if l.stalled = !r.flush(ctx, l); l.stalled {
+			at = l.nextCheck()
+		}
+	case l.waits():
+		if check := l.nextCheck(); check.Before(at) || r.isDue(s.head) {
+			at = check
+		}
+	case r.OnCommand == nil && time.Until(at) > nap:
+		_, err = r.sleep(l)
+	}
+	if l.client == nil && r.Resume != nil {
+		s.stop()
+		l.stream, l.resume = nil, s.head.Reading.Time
+	}
+	return at, true, err
 }
 
-func (l *life) open() (err error) {
-	enrollment, key := l.Credential(l.member)
-	c := device.Config{Endpoint: l.Endpoint, Device: l.member.ID, Enrollment: string(enrollment), Key: key,
-		Transport: l.Transport, MaxBytes: holds, OnReport: func(r device.Report) { l.noted(l, r) }, Log: l.Log}
-	if l.OnCommand != nil {
+func (r *runner) isDue(s Sending) bool { return !r.when(s.Due).After(time.Now()) }
+
+// waits reports whether something of the device waits to be stored.
+func (l *life) waits() bool {
+	if l.client == nil {
+		return false
+	}
+	s := l.client.Stats()
+	return s.Waiting+s.Acks.Waiting > 0
+}
+
+// nextCheck returns when to see whether readings still wait: soon at first.
+func (l *life) nextCheck() time.Time {
+	l.checks++
+	return time.Now().Add(min(time.Second, 10*time.Millisecond<<min(l.checks, 7)))
+}
+
+// wake opens the device's client, unless it is open.
+func (r *runner) wake(l *life) (err error) {
+	if l.client != nil {
+		return nil
+	}
+	l.checks = 0
+	enrollment, key := r.Credential(*l.member)
+	c := device.Config{Endpoint: r.Endpoint, Device: l.member.ID, Enrollment: string(enrollment), Key: key,
+		Transport: r.Transport, MaxBytes: holds, OnReport: func(report device.Report) { r.noted(l, report) }, Log: r.Log,
+		Session: l.session}
+	if r.OnCommand != nil {
 		c.PollEvery = pollEvery
-		c.OnCommand = func(_ context.Context, told device.Command) (any, error) { return l.OnCommand(l.member, told) }
+		c.OnCommand = func(_ context.Context, told device.Command) (any, error) { return r.OnCommand(*l.member, told) }
 	}
-	if l.Wall != nil {
-		c.Wall = l.Wall(l.member)
+	if r.Wall != nil {
+		c.Wall = r.Wall(*l.member)
 	}
-	if l.client, err = device.Open(c); err != nil {
+	client, err := device.Open(c)
+	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.alive[l] = true
+	running, stop := context.WithCancel(r.living)
+	on := &opened{client, stop, make(chan error, 1)}
+	go func() { on.ended <- client.Run(running) }()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.client, r.awake[l] = on, true
 	return nil
 }
 
-// feed sends readings when they are due, until ctx ends.
-func (l *life) feed(ctx context.Context) {
-	defer l.leave()
-	for s := range l.Sendings(l.member) {
-		if !l.await(ctx, l.when(s.Due)) || !l.send(ctx, s.Reading) {
+// sleep closes the device's client, and returns the stats of that.
+func (r *runner) sleep(l *life) (device.Stats, error) {
+	on := l.client
+	on.stop()
+	err := errors.Join(<-on.ended, on.Close())
+	stats := on.Stats()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.awake, l)
+	r.past.add(stats, l.sum.tokens == 0)
+	l.sum.add(stats)
+	l.client, l.session = nil, on.Session()
+	return stats, err
+}
+
+// sendDue sends what is due, at most a portion of it.
+func (r *runner) sendDue(ctx context.Context, l *life) {
+	s := l.stream
+	for n := 0; n < portion && s.more && ctx.Err() == nil && !r.when(s.head.Due).After(time.Now()); n++ {
+		l.old = r.when(s.head.Due).Before(r.began)
+		err := l.client.Send(s.head.Reading)
+		switch {
+		case errors.Is(err, device.ErrFull):
 			return
+		case err != nil:
+			r.refused(l, fmt.Errorf("reading of %s: %w", s.head.Reading.Time.Format(time.RFC3339), err))
+		default:
+			r.made()
+			if r.OnAccepted != nil {
+				r.OnAccepted(*l.member, s.head.Reading)
+			}
 		}
-	}
-	if l.lane {
-		l.flush(ctx)
+		s.head, s.more = s.next()
 	}
 }
 
-// await waits until a time, or for a lane if that is past. It returns false when ctx has ended.
-func (l *life) await(ctx context.Context, at time.Time) bool {
-	switch wait := time.Until(at); {
-	case wait > -behind:
-		if l.lane && wait > 0 { // it has caught up
-			l.flush(ctx)
-			l.leave()
-			wait = time.Until(at)
-		}
-		return Pause(ctx, wait)
-	case l.fresh >= portion:
-		l.flush(ctx)
-		l.leave() // and wait for a lane behind others
-	}
-	return l.enter(ctx)
-}
-
-// Pause waits for d. It returns false when ctx has ended.
-func Pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
-}
-
-func (l *life) enter(ctx context.Context) bool {
-	if l.lane {
-		return ctx.Err() == nil
-	}
-	select {
-	case l.lanes <- struct{}{}:
-		l.lane = true
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (l *life) leave() {
-	if l.lane {
-		<-l.lanes
-		l.lane = false
-	}
-}
-
-// flush waits until all readings are stored or reported. A stalled device gives up its lane.
-func (l *life) flush(ctx context.Context) {
-	l.fresh = 0
-	soon, cancel := context.WithTimeout(ctx, l.Patience)
+// flush waits for a while until old readings are stored or reported, and reports whether they are.
+func (r *runner) flush(ctx context.Context, l *life) bool {
+	soon, cancel := context.WithTimeout(ctx, r.Patience)
 	defer cancel()
-	if l.client.Flush(soon) == nil || ctx.Err() != nil {
-		return
-	}
-	l.leave()
-	_ = l.client.Flush(ctx) // fails only if ctx has ended
+	return l.client.Flush(soon) == nil
 }
 
-// send gives a reading to the client. It returns false when ctx has ended.
-func (l *life) send(ctx context.Context, r device.Reading) bool {
-	err := l.client.Send(r)
-	for errors.Is(err, device.ErrFull) && ctx.Err() == nil {
-		l.flush(ctx)
-		err = l.client.Send(r)
+// endAll has the devices send what waits, until living ends, and closes them.
+func (r *runner) endAll() error {
+	r.mu.Lock()
+	waiting := slices.Collect(maps.Keys(r.awake))
+	r.mu.Unlock()
+	for _, l := range waiting {
+		_ = l.client.Flush(r.living) // the stats count what still waits
 	}
-	switch {
-	case err == nil:
-		l.made()
-		l.fresh++
-		if l.OnAccepted != nil {
-			l.OnAccepted(l.member, r)
+	var errs []error
+	for i := range r.lives {
+		l := &r.lives[i]
+		var last device.Stats
+		if l.client != nil {
+			stats, err := r.sleep(l)
+			last, errs = stats, append(errs, err)
 		}
-	case ctx.Err() == nil:
-		l.refused(l, fmt.Errorf("reading of %s: %w", r.Time.Format(time.RFC3339), err))
+		if l.stream != nil {
+			l.stream.stop()
+		}
+		if r.OnEnd != nil {
+			r.OnEnd(*l.member, l.sum.stats(last))
+		}
 	}
-	return ctx.Err() == nil
+	return errors.Join(errs...)
 }

@@ -47,7 +47,7 @@ type Member struct {
 	Tenant   schema.Tenant
 	Site     schema.Site
 	Position *schema.Position
-	Labels   map[string]string
+	Labels   map[string]string // perhaps those of other members, too
 	Deployed time.Time
 
 	place model.Place // of a Fleet's member

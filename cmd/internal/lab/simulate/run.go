@@ -23,6 +23,9 @@ type Config struct {
 	// Credential returns a device's enrollment and its own key in base64.
 	Credential func(Member) (enrollment schema.EnrollmentID, key string)
 	Sendings   func(Member) Stream
+	// Resume returns what a device sends from the reading of a time on. A device that sleeps then keeps nothing of its
+	// stream; nil: it keeps that.
+	Resume func(m Member, from time.Time) Stream
 	// Backfill is how far back tokens must reach; zero: any token will do.
 	Backfill time.Duration
 	// Wall returns a device's clock. It may be nil or return nil, for the correct clock.
@@ -57,6 +60,11 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if len(c.Members) == 0 {
 		return Summary{}, nil
 	}
+	for _, m := range c.Members {
+		if _, err := schema.ParseDeviceID(string(m.ID)); err != nil {
+			return Summary{}, err
+		}
+	}
 	if err := r.await(ctx); err != nil {
 		return r.summary(), err
 	}
@@ -69,22 +77,16 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	// Clients run on for the grace after ctx has ended.
 	living, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
+	r.living = living
 	feeding, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	var feeds, lives sync.WaitGroup
-	for _, m := range c.Members {
-		feeds.Add(1)
-		lives.Go(func() {
-			if err := r.live(feeding, living, m, feeds.Done); err != nil {
-				stop(err)
-			}
-		})
-	}
 	told := r.reportWhile(func() {
-		feeds.Wait()
+		r.feedAll(feeding, stop)
 		over := make(chan struct{})
 		go r.grace(feeding, over, func() { end(errGrace) })
-		lives.Wait()
+		if err := r.endAll(); err != nil {
+			stop(err)
+		}
 		close(over)
 	})
 	err := context.Cause(feeding)
@@ -92,6 +94,43 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 		err = nil
 	}
 	return told, err
+}
+
+// feedAll has the devices take their turns until none has anything left to send, or ctx ends. An error stops all.
+func (r *runner) feedAll(ctx context.Context, stop func(error)) {
+	past, live := newSchedule(lanes), newSchedule(turns)
+	var left sync.WaitGroup
+	left.Add(len(r.lives))
+	done, over := context.WithCancel(ctx)
+	defer over()
+	go func() {
+		left.Wait()
+		over()
+	}()
+	take := func(l *life) {
+		at, more, err := r.turn(ctx, l)
+		switch {
+		case err != nil:
+			stop(err)
+			fallthrough
+		case !more:
+			left.Done()
+		case at.Before(r.began):
+			past.add(at, l)
+		default:
+			live.add(at, l)
+		}
+	}
+	for i := range r.lives {
+		past.add(r.began.Add(-time.Nanosecond), &r.lives[i]) // what it sends first is not known yet
+	}
+	var both sync.WaitGroup
+	both.Go(func() { past.run(done, take) })
+	both.Go(func() { live.run(done, take) })
+	both.Wait()
+	for range past.left() + live.left() {
+		left.Done()
+	}
 }
 
 // grace calls end when the grace is over, unless over is closed before.
@@ -119,26 +158,33 @@ var errGrace = errors.New("the grace for waiting readings is over")
 
 type runner struct {
 	Config
-	lanes chan struct{}
-	began time.Time
+	began  time.Time
+	living context.Context // of clients
+	lives  []life
 
 	mu     sync.Mutex
-	alive  map[*life]bool
-	past   Summary // of devices that have ended
+	awake  map[*life]bool
+	past   Summary // of clients that are closed
 	aside  map[device.Reason]int64
 	denied int // devices
 }
 
-// lanes is how many devices send old readings at the same time.
-const lanes = 32
+const (
+	lanes = 32   // how many devices send old readings at the same time
+	turns = 1024 // how many others send at the same time: each takes a moment, unless its stream has it wait
+)
 
 func newRunner(c Config) *runner {
 	c.Patience, c.Grace = cmp.Or(c.Patience, 5*time.Second), cmp.Or(c.Grace, 10*time.Second)
 	c.Known = cmp.Or(c.Known, sas.Recent+5*time.Second)
 	c.Transport = lasting{cmp.Or[http.RoundTripper](c.Transport, http.DefaultTransport)}
 	c.Log = cmp.Or(c.Log, slog.Default())
-	return &runner{Config: c, lanes: make(chan struct{}, lanes), began: time.Now(),
-		alive: map[*life]bool{}, aside: map[device.Reason]int64{}}
+	r := &runner{Config: c, began: time.Now(), lives: make([]life, len(c.Members)), awake: map[*life]bool{},
+		aside: map[device.Reason]int64{}}
+	for i := range r.lives {
+		r.lives[i].member = &c.Members[i]
+	}
+	return r
 }
 
 // lasting is a transport whose idle connections no client closes, because all share them.

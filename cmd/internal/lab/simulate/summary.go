@@ -27,10 +27,9 @@ type Summary struct {
 	Seconds  float64                 `json:"seconds"`
 }
 
-// add adds the counts of a client.
-func (s *Summary) add(c device.Stats) {
-	s.Devices++
-	if c.Tokens > 0 {
+// add adds the counts of a client. If its device had no token before, that may be one that gets its first.
+func (s *Summary) add(c device.Stats, first bool) {
+	if first && c.Tokens > 0 {
 		s.Booted++
 	}
 	s.Tokens += c.Tokens
@@ -51,8 +50,8 @@ func (r *runner) summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.past
-	for l := range r.alive {
-		s.add(l.client.Stats())
+	for l := range r.awake {
+		s.add(l.client.Stats(), l.sum.tokens == 0)
 	}
 	s.Devices = len(r.Members)
 	s.Denied, s.SetAside = r.denied, maps.Clone(r.aside)
@@ -61,16 +60,21 @@ func (r *runner) summary() Summary {
 	return s
 }
 
-// buried keeps the counts of a device that has ended.
-func (r *runner) buried(l *life) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.alive, l)
-	stats := l.client.Stats()
-	r.past.add(stats)
-	if r.OnEnd != nil {
-		r.OnEnd(l.member, stats)
+// counts are of a device, by clients that are closed.
+type counts struct{ tokens, accepted, refused, stored, aside, acks int32 }
+
+func (c *counts) add(s device.Stats) {
+	for to, n := range map[*int32]int64{&c.tokens: s.Tokens, &c.accepted: s.Accepted, &c.refused: s.Refused,
+		&c.stored: s.Stored, &c.aside: s.SetAside, &c.acks: s.Acks.Stored} {
+		*to += int32(n)
 	}
+}
+
+// stats returns the counts, with the state of the last client.
+func (c *counts) stats(last device.Stats) device.Stats {
+	return device.Stats{Tokens: int64(c.tokens), Accepted: int64(c.accepted), Refused: int64(c.refused),
+		Stored: int64(c.stored), SetAside: int64(c.aside), Acks: device.Acks{Stored: int64(c.acks)}, Waiting: last.Waiting,
+		Err: last.Err}
 }
 
 func (r *runner) made() {

@@ -1,0 +1,77 @@
+package device
+
+import (
+	"errors"
+	"time"
+	"unique"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Session is what a device goes on with after its client was closed: the token, the time, and the name and number of
+// its last reading, in less than a kilobyte. A program of many devices that send seldom opens their clients only while
+// they send:
+//
+//	config.Session = sessions[id]
+//	client, err := device.Open(config)
+//	... // Send, Run until Flush has returned, Close
+//	sessions[id] = client.Session()
+//
+// A session is used once. That of a client which takes commands has no token: they are read when there is a new one.
+type Session struct {
+	start, zero time.Time // of the clock
+	last        tables.Ticks
+	boot        string
+	sent        uint64 // readings of the boot
+	token       *keptToken
+}
+
+// A keptToken is a token without its client.
+type keptToken struct {
+	url            unique.Handle[string] // most devices have the same
+	sas            string
+	partition      string
+	first, last    schema.RowKey
+	expires, renew time.Duration
+	batch          int
+}
+
+// Session returns what the device's next client goes on with. It is to be called after Close, and it is nil if readings
+// wait, which would be lost.
+func (c *Client) Session() *Session {
+	if len(c.buffer.entries) > 0 {
+		return nil
+	}
+	s := &Session{start: c.clock.start, zero: c.clock.zero, last: c.clock.last, boot: c.buffer.boot.Nonce,
+		sent: c.buffer.added}
+	t := c.held
+	if t == nil || c.config.OnCommand != nil || c.config.OnDesired != nil {
+		return s
+	}
+	first, err := schema.ParseRowKey(t.first)
+	last, err2 := schema.ParseRowKey(t.last)
+	if errors.Join(err, err2) == nil { // parseAnswer has seen to that
+		s.token = &keptToken{url: unique.Make(t.url.String()), sas: t.sas, partition: t.partition, first: first,
+			last: last, expires: t.expires, renew: t.renew, batch: t.batch}
+	}
+	return s
+}
+
+// resume has a client that was just opened go on with a session.
+func (c *Client) resume(s *Session) (err error) {
+	if c.config.File != "" {
+		return errors.New("both a File and a Session are given; a client goes on with one of them")
+	}
+	c.clock.start, c.clock.zero, c.clock.last = s.start, s.zero, s.last
+	c.buffer.boot.Nonce, c.buffer.boot.Zero, c.buffer.added = s.boot, s.zero, s.sent
+	if k := s.token; k != nil {
+		t := &token{sas: k.sas, partition: k.partition, first: k.first.String(), last: k.last.String(), expires: k.expires,
+			renew: k.renew, batch: k.batch}
+		if t.url, err = tableURL(k.url.Value()); err == nil {
+			t.table, err = c.table(t.url, t.sas)
+		}
+		c.held = t
+	}
+	return err
+}
