@@ -39,7 +39,7 @@ func TestOthersRunTheExamples(t *testing.T) {
 			}
 			x.put(t, day, func(catalog.File) bool { return false }, sent...)
 		}
-		must.Have(x.Publish(t.Context(), x.store))(t)
+		must.Have(x.Log(x.store).Publish(t.Context()))(t)
 	}
 	dir := t.TempDir()
 	for path, content := range objects(t, account, "archive") {
@@ -84,8 +84,8 @@ func TestOthersPassOverFiles(t *testing.T) {
 		}
 		must.Have(x.Commit(t.Context(), s, change))(t)
 	}
-	must.Have(x.Publish(t.Context(), x.store))(t)
-	must.Succeed(t, x.Checkpoint(t.Context(), x.store, true))
+	must.Have(x.Log(x.store).Publish(t.Context()))(t)
+	must.Succeed(t, x.Log(x.store).Checkpoint(t.Context(), true))
 	r := &readables{dir: t.TempDir()}
 	one := r.add(t, "", objects(t, x.account, x.container), x.Folder(), nil)
 	python(t, "prune.py", one.Folder, "d42", "2026-03-01")

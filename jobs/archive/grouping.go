@@ -281,7 +281,7 @@ func (m *Tables) know(t schema.Tenant, is bool) {
 // publish publishes the tables of a tenant. ErrForeign comes once all others are published.
 func (m *Tables) publish(ctx context.Context, tenant schema.Tenant) (foreign error) {
 	for _, t := range append(m.Sums(tenant), m.Readings(tenant)) {
-		_, err := t.Publish(ctx, m.Store)
+		_, err := t.Log(m.Store).Publish(ctx)
 		if err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}

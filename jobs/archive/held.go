@@ -189,15 +189,12 @@ func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool,
 		}
 		one.Files, one.Rows, one.Bytes = one.Files+1, one.Rows+f.Stats.Rows, one.Bytes+f.Bytes
 	}
-	var in catalog.Lister
+	var in catalog.Container
 	if files {
 		in = m.Store
 	}
-	for wrong, err := range t.Verify(ctx, in) {
-		if err != nil {
-			return one, err
-		}
-		one.Wrong = append(one.Wrong, wrong)
+	if one.Wrong, err = t.Verify(ctx, in); err != nil {
+		return one, err
 	}
 	s, err := t.State(ctx)
 	if err != nil {
@@ -219,11 +216,11 @@ func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool,
 
 // FreshLog publishes what a table has as a new log, which readers open instead of the one that is there.
 func (m *Tables) FreshLog(ctx context.Context, t schema.Tenant, table string) error {
-	return m.Catalog.Table(t, table).FreshLog(ctx, m.Store)
+	return m.Catalog.Table(t, table).Log(m.Store).FreshLog(ctx)
 }
 
 // Versions yields the versions of a table that can still be told of, from the oldest on.
 func (m *Tables) Versions(ctx context.Context, t schema.Tenant,
 	table string) iter.Seq2[catalog.VersionSummary, error] {
-	return m.Catalog.Table(t, table).Versions(ctx)
+	return m.Catalog.Table(t, table).Versions(ctx, 0)
 }

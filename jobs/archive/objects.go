@@ -16,7 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
-var _ catalog.Objects = (*Store)(nil)
+var _ catalog.Container = (*Store)(nil)
 
 // Put replaces a version of a blob in one request, or makes one where the version is empty.
 func (s *Store) Put(ctx context.Context, name string, file []byte, on tables.ETag) error {

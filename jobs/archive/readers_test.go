@@ -179,7 +179,7 @@ func (r *readables) tenants(t *testing.T) {
 		x := newTableOf(t, account, "tenants", must.Have(schema.ParseTenant(string(tenant)))(t))
 		one := sampleOf("d", at.Start().Time(), map[string]tables.Value{"n": tables.Double(float64(n))})
 		x.put(t, at, func(catalog.File) bool { return false }, one)
-		must.Have(x.Publish(t.Context(), x.store))(t)
+		must.Have(x.Log(x.store).Publish(t.Context()))(t)
 		x.expect(one)
 		r.add(t, fmt.Sprintf("tenant %q", tenant), objects(t, x.account, x.container), x.Folder(), x.rows)
 	}
@@ -269,8 +269,8 @@ func (r *readables) lives(t *testing.T) {
 	must.Have(m.Forget(t.Context(), x.day.Tenant, day))(t)
 	add("a day that was forgotten", day)
 
-	must.Succeed(t, table.Checkpoint(t.Context(), m.Store, true))
-	must.Succeed(t, table.CleanLog(t.Context(), m.Store, 0))
+	must.Succeed(t, table.Log(m.Store).Checkpoint(t.Context(), true))
+	must.Succeed(t, table.Cleaner(m.Store).CleanLog(t.Context(), 0))
 	one, all = add("a checkpoint, and no log below it", day)
 	if all[root+delta.VersionFile(0)] != nil || all[root+delta.LastCheckpoint] == nil {
 		t.Error("the log was not cleaned")
@@ -285,7 +285,7 @@ func (r *readables) lives(t *testing.T) {
 	one.Versions[published] = nil
 	sums("after an erasure")
 
-	must.Succeed(t, table.FreshLog(t.Context(), m.Store))
+	must.Succeed(t, table.Log(m.Store).FreshLog(t.Context()))
 	add("a fresh log", day)
 	late(20, "late", tables.Double(2))
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))

@@ -233,10 +233,10 @@ func filled(t *testing.T) *tableOf {
 	x.put(t, day, none, early[:30]...)
 	x.put(t, day+1, none, late...)
 	x.put(t, day, func(catalog.File) bool { return true }, early...) // late rows
-	must.Have(x.Publish(t.Context(), x.store))(t)
-	must.Succeed(t, x.Checkpoint(t.Context(), x.store, true))
+	must.Have(x.Log(x.store).Publish(t.Context()))(t)
+	must.Succeed(t, x.Log(x.store).Checkpoint(t.Context(), true))
 	x.put(t, day+2, none, sampleOf("contoso:d3", at(day+2, 1), map[string]tables.Value{"newest": tables.Double(1)}))
-	must.Have(x.Publish(t.Context(), x.store))(t)
+	must.Have(x.Log(x.store).Publish(t.Context()))(t)
 	x.names = must.Have(x.Columns(t.Context(), nil))(t)
 	x.expect(early...)
 	x.expect(late...)

@@ -202,9 +202,9 @@ func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, month schema.M
 		found, err = m.erasePass(ctx, t, month, devices, all)
 	}
 	if err == nil {
-		err = t.EndVersions(ctx, m.Store, m.Store)
+		err = t.Cleaner(m.Store).EndVersions(ctx)
 	}
-	if err = errors.Join(err, t.Clean(ctx, m.Store)); errors.Is(err, catalog.ErrAbsent) {
+	if err = errors.Join(err, t.Cleaner(m.Store).Clean(ctx, 0)); errors.Is(err, catalog.ErrAbsent) {
 		return nil
 	}
 	return err

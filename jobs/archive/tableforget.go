@@ -48,7 +48,7 @@ func (m *Tables) forget(ctx context.Context, t *catalog.Table, before schema.Day
 			return rows, err
 		}
 	}
-	if _, err = t.Publish(ctx, m.Store); errors.Is(err, catalog.ErrAbsent) {
+	if _, err = t.Log(m.Store).Publish(ctx); errors.Is(err, catalog.ErrAbsent) {
 		err = nil // it was listed, and never made
 	}
 	return rows, err

@@ -107,7 +107,7 @@ func lateRowsComeBeside(t *testing.T, l *lateFleet) {
 	if told := l.told(t, m); told != "" {
 		t.Error(told)
 	}
-	versions := must.Have(collected(m.Readings(l.day.Tenant).Versions(t.Context())))(t)
+	versions := must.Have(collected(m.Readings(l.day.Tenant).Versions(t.Context(), 0)))(t)
 	if why := versions[len(versions)-1].Why; why != "late rows of 1 devices" {
 		t.Errorf("the last version is about %q", why)
 	}

@@ -103,8 +103,8 @@ func (x *mergeFleet) good(t testing.TB, about ...any) {
 		}
 	}
 	for _, table := range must.Have(m.Catalog.Tables(t.Context(), x.day.Tenant))(t) {
-		for problem, err := range table.Verify(t.Context(), nil) {
-			t.Error(append(about, problem, err)...)
+		for _, problem := range must.Have(table.Verify(t.Context(), nil))(t) {
+			t.Error(append(about, problem)...)
 		}
 	}
 }
@@ -352,8 +352,8 @@ func besideAt(t *testing.T, n int, summed bool, one, other func(*mergeFleet, *te
 	x.merge(t)
 	same(t, x.newest(t), want, "merged after operation ", n)
 	for _, table := range must.Have(m.Catalog.Tables(t.Context(), x.day.Tenant))(t) {
-		for problem, err := range table.Verify(t.Context(), m.Store) {
-			t.Error(n, problem, err)
+		for _, problem := range must.Have(table.Verify(t.Context(), m.Store))(t) {
+			t.Error(n, problem)
 		}
 	}
 	for _, of := range x.parts {

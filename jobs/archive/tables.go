@@ -96,17 +96,17 @@ func (m *Tables) Clean(ctx context.Context, tenant schema.Tenant) (left bool, er
 }
 
 func (m *Tables) clean(ctx context.Context, t *catalog.Table) (left bool, err error) {
-	if err := t.Checkpoint(ctx, m.Store, false); err != nil {
+	if err := t.Log(m.Store).Checkpoint(ctx, false); err != nil {
 		return false, err
 	}
-	t.Kept = m.kept(t)
-	if err := t.Clean(ctx, m.Store); err != nil {
+	cleaner, kept := t.Cleaner(m.Store), m.kept(t)
+	if err := cleaner.Clean(ctx, kept); err != nil {
 		return false, err
 	}
-	if err := t.CleanLog(ctx, m.Store, max(keptLog, t.Kept)); err != nil {
+	if err := cleaner.CleanLog(ctx, max(keptLog, kept)); err != nil {
 		return false, err
 	}
-	return t.Unclean(ctx)
+	return cleaner.Unclean(ctx)
 }
 
 // kept returns how long earlier versions of a table can be read. Those of reports can as long as reports are kept:

@@ -178,10 +178,7 @@ func TestTablesHaveTheReadingsOfADay(t *testing.T) {
 	same(t, x.read(t), x.want(t), "a late row with a sensor that nobody had")
 	table := m.Readings(x.day.Tenant)
 	wrong := func() (all []string) {
-		for one, err := range table.Verify(t.Context(), m.Store) {
-			must.Succeed(t, err)
-			all = append(all, one)
-		}
+		all = append(all, must.Have(table.Verify(t.Context(), m.Store))(t)...)
 		return all
 	}
 	if all := wrong(); len(all) > 0 {

@@ -96,7 +96,7 @@ func (a anArchive) add(t testing.TB, table *catalog.Table, day schema.Day, rows 
 
 func (a anArchive) publish(t testing.TB, table *catalog.Table) {
 	t.Helper()
-	must.Have(table.Publish(t.Context(), a.blobs))(t)
+	must.Have(table.Log(a.blobs).Publish(t.Context()))(t)
 }
 
 // repeat gives a table that has one file the same file on more days before that.
@@ -226,7 +226,7 @@ func TestForeignLogIsShown(t *testing.T) {
 	a.publish(t, table)
 	a.add(t, table, today-1, 5, today.Start())
 	a.blobs[table.Folder()+delta.VersionFile(1)] = []byte(`{"commitInfo":{}}`)
-	if _, err := table.Publish(t.Context(), a.blobs); !errors.Is(err, catalog.ErrForeign) {
+	if _, err := table.Log(a.blobs).Publish(t.Context()); !errors.Is(err, catalog.ErrForeign) {
 		t.Fatal(err)
 	}
 	g.run(t, 2)

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
-	"time"
 
-	"furrow/jobs/archive/delta"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -21,21 +18,14 @@ type Catalog struct{ rows *tables.Table }
 // New returns the catalog that is kept in a table of storage.
 func New(rows *tables.Table) *Catalog { return &Catalog{rows} }
 
-// A Table is one table of a tenant, such as readings.
-type Table struct {
-	Tenant schema.Tenant
-	Name   string
-	// Kept is how long after it was replaced a version can be read, at least a day: its files stay so long.
-	Kept time.Duration
-	rows *tables.Table
-	key  string // PartitionKey of its rows
-}
+// A Table is one table of a tenant, such as readings: jobs read what it has, and commit what they change.
+type Table struct{ *partition }
 
 // Table returns a table of a tenant, whether or not it exists. Its rows are a partition whose key does not tell the
 // tenant, so that nothing names a tenant that was removed.
 func (c *Catalog) Table(t schema.Tenant, name string) *Table {
 	sum := sha256.Sum256([]byte(t.Key() + schema.Separator + name))
-	return &Table{Tenant: t, Name: name, rows: c.rows, key: hex.EncodeToString(sum[:16])}
+	return &Table{&partition{t, name, c.rows, hex.EncodeToString(sum[:16])}}
 }
 
 // listed is the partition that lists all tables: t!TENANT!NAME.
@@ -45,11 +35,6 @@ const listed = "tables"
 const tableRows = "t!"
 
 func tenantRows(t schema.Tenant) string { return tableRows + t.Key() + schema.Separator }
-
-// listing returns the row of the list that has the table.
-func (t *Table) listing() tables.Entity {
-	return tables.Entity{PartitionKey: listed, RowKey: tenantRows(t.Tenant) + t.Name}
-}
 
 // Tables returns all tables of a tenant that were ever made, in the order of their names.
 func (c *Catalog) Tables(ctx context.Context, t schema.Tenant) (all []*Table, err error) {
@@ -91,35 +76,6 @@ func (c *Catalog) list(ctx context.Context, prefix string) iter.Seq2[*Table, err
 	}
 }
 
-// Folder returns the folder of the table's files.
-func (t *Table) Folder() string { return delta.Folder(string(t.Tenant)) + "/" + t.Name + "/" }
-
-// Path returns the name of the blob of a file.
-func (t *Table) Path(f *File) string { return t.Folder() + f.path() }
-
-// Kinds of rows, by what their RowKeys begin with.
-const (
-	headRow    = "head"
-	columnsRow = "head!columns" // beside head, so that one query reads both
-	logRow     = "log"
-
-	columnRows  = "c!"
-	dayRows     = "d!"
-	fileRows    = "f!"
-	pendingRows = "p!"
-	removedRows = "r!"
-	versionRows = "v!"
-)
-
-func (t *Table) entity(row string) tables.Entity {
-	return tables.Entity{PartitionKey: t.key, RowKey: row}
-}
-
-// query asks for the rows of a kind, or of those a part.
-func (t *Table) query(prefix string) tables.Query {
-	return tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: tables.KeysWithPrefix(prefix)}}
-}
-
 // Errors that callers compare.
 var (
 	// ErrStale says that somebody else has changed what a job has read: it begins again, with Begin.
@@ -132,20 +88,3 @@ var (
 	ErrForeign = errors.New("another program writes into this table's log; give it a token that only reads, and have a " +
 		"fresh log published")
 )
-
-func (t *Table) wrap(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("archive, table %s of tenant %s: %s: %w", t.Name, t.Tenant, what, err)
-}
-
-// parse returns the parts of a RowKey behind its kind.
-func parse(row, kind string, parts int) ([]string, error) {
-	rest, is := strings.CutPrefix(row, kind)
-	all := strings.SplitN(rest, schema.Separator, parts)
-	if !is || len(all) != parts {
-		return nil, fmt.Errorf("row %s of the archive's catalog has another form", tables.Quote(row))
-	}
-	return all, nil
-}

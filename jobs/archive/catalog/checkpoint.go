@@ -30,24 +30,24 @@ func (p *published) due(now tables.Ticks) bool {
 // It is made of rows that change meanwhile: all that were added by its version and not removed by it, live ones first
 // and removed ones then. A file that is removed while it is made is among one of them, or both. What an erasure
 // removed meanwhile must not come back: then the checkpoint is thrown away.
-func (t *Table) Checkpoint(ctx context.Context, to Objects, must bool) error {
-	h, err := t.anyHead(ctx)
+func (l *Log) Checkpoint(ctx context.Context, must bool) error {
+	h, err := l.anyHead(ctx)
 	if err != nil || h.removed {
-		return t.wrap("a checkpoint", err)
+		return l.wrap("a checkpoint", err)
 	}
-	p, err := t.published(ctx)
+	p, err := l.published(ctx)
 	if err != nil || p.version < 0 || p.version < p.ended || p.foreign {
-		return t.wrap("a checkpoint", err)
+		return l.wrap("a checkpoint", err)
 	}
 	if p.version == p.checkpoint || !must && !p.due(h.now) {
 		return nil
 	}
-	return t.wrap("a checkpoint", t.checkpoint(ctx, to, p, h))
+	return l.wrap("a checkpoint", l.checkpoint(ctx, p, h))
 }
 
-func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head) error {
+func (l *Log) checkpoint(ctx context.Context, p published, h head) error {
 	var file bytes.Buffer
-	metadata, err := t.metadata(ctx, &h) // perhaps columns that come with a later version: no file of this one has any
+	metadata, err := l.metadata(ctx, &h) // perhaps columns that come with a later version: no file of this one has any
 	if err != nil {
 		return err
 	}
@@ -55,32 +55,32 @@ func (t *Table) checkpoint(ctx context.Context, to Objects, p published, h head)
 	if err != nil {
 		return err
 	}
-	if err := t.rowsAt(ctx, p.version, c.Add, c.Remove); err != nil {
+	if err := l.rowsAt(ctx, p.version, c.Add, c.Remove); err != nil {
 		return err
 	}
 	if err := c.Close(); err != nil {
 		return err
 	}
-	now, err := t.head(ctx)
+	now, err := l.head(ctx)
 	if err != nil || now.epoch != h.epoch || now.now > h.now+checkpointTakes {
 		return err
 	}
-	name, last := t.Folder()+delta.CheckpointFile(p.version), c.Last(p.version, int64(file.Len()))
-	err = to.Put(ctx, name, file.Bytes(), "")
+	name, last := l.Folder()+delta.CheckpointFile(p.version), c.Last(p.version, int64(file.Len()))
+	err = l.objects.Put(ctx, name, file.Bytes(), "")
 	if errors.Is(err, tables.ErrExists) { // of somebody who died before readers began there: it is as good
 		var found []byte
-		if found, _, err = to.Get(ctx, name); err == nil {
+		if found, _, err = l.objects.Get(ctx, name); err == nil {
 			last, err = delta.LastOf(p.version, found)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if err := t.point(ctx, to, last); err != nil {
+	if err := l.point(ctx, last); err != nil {
 		return err
 	}
 	p.checkpoint, p.made, p.bytes, p.since = p.version, h.now, last.Bytes, 0
-	if err := t.save(ctx, &p); !errors.Is(err, tables.ErrConflict) {
+	if err := l.save(ctx, &p); !errors.Is(err, tables.ErrConflict) {
 		return err
 	}
 	return nil // a publisher has come further: its versions count twice
@@ -96,14 +96,10 @@ func shortNameOf(name string) (short shortName) {
 }
 
 // rowsAt passes on the files that a version has, and those that had left by then.
-func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) error,
+func (l *Log) rowsAt(ctx context.Context, version int64, add func(delta.Add) error,
 	remove func(delta.Remove) error) error {
 	seen := map[shortName]bool{}
-	for e, err := range t.rows.Entities(ctx, t.query(fileRows)) {
-		if err != nil {
-			return err
-		}
-		f, err := fileOf(e)
+	for f, err := range read(ctx, l.partition, l.query(fileRows), fileOf) {
 		if err != nil {
 			return err
 		}
@@ -113,11 +109,7 @@ func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) e
 			}
 		}
 	}
-	for e, err := range t.rows.Entities(ctx, t.query(removedRows)) {
-		if err != nil {
-			return err
-		}
-		r, err := removedOf(e)
+	for r, err := range read(ctx, l.partition, l.query(removedRows), removedOf) {
 		switch {
 		case err != nil:
 			return err
@@ -135,14 +127,14 @@ func (t *Table) rowsAt(ctx context.Context, version int64, add func(delta.Add) e
 }
 
 // point makes readers begin at a checkpoint, unless they begin at a later one. A damaged pointer is replaced.
-func (t *Table) point(ctx context.Context, to Objects, last delta.Last) error {
-	name := t.Folder() + delta.LastCheckpoint
+func (l *Log) point(ctx context.Context, last delta.Last) error {
+	name := l.Folder() + delta.LastCheckpoint
 	content, err := last.Marshal()
 	if err != nil {
 		return err
 	}
 	for {
-		found, etag, err := to.Get(ctx, name)
+		found, etag, err := l.objects.Get(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -151,7 +143,8 @@ func (t *Table) point(ctx context.Context, to Objects, last delta.Last) error {
 				return nil
 			}
 		}
-		if err = to.Put(ctx, name, content, etag); !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) {
+		err = l.objects.Put(ctx, name, content, etag)
+		if !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) {
 			return err
 		}
 	}

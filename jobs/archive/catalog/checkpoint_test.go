@@ -25,7 +25,7 @@ func TestCheckpointsComeWhenTheyAreDue(t *testing.T) {
 	at := func(w *world, days time.Duration) *machine {
 		m := w.machine(t, faults.Later(days*24*time.Hour))
 		must.Succeed(t, m.publish(t.Context()))
-		must.Succeed(t, m.table.Checkpoint(t.Context(), m.objects, false))
+		must.Succeed(t, m.table.Log(m.objects).Checkpoint(t.Context(), false))
 		return m
 	}
 	w := newWorld(t, a, "weeks")
@@ -49,7 +49,7 @@ func TestCheckpointsComeWhenTheyAreDue(t *testing.T) {
 	if n := checkpoints(w); n != 1 {
 		t.Errorf("%d checkpoints after a hundred versions", n)
 	}
-	must.Succeed(t, w.machine(t, nil).table.CleanLog(t.Context(), w.machine(t, nil).objects, 0))
+	must.Succeed(t, w.machine(t, nil).table.Cleaner(w.machine(t, nil).objects).CleanLog(t.Context(), 0))
 	for name := range w.blobs(t) {
 		if strings.HasSuffix(name, "00.json") && strings.Contains(name, "00000000000000000000") {
 			t.Errorf("%s, below the checkpoint, is still there", name)

@@ -124,15 +124,9 @@ func sensors(all []sensorColumn) (n int) {
 }
 
 // sensorColumns returns all columns of sensors, in the order in which they came.
-func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err error) {
-	for e, err := range t.rows.Entities(ctx, t.query(columnRows)) {
+func (p *partition) sensorColumns(ctx context.Context) (all []sensorColumn, err error) {
+	for c, err := range read(ctx, p, p.query(columnRows), sensorColumnOf) {
 		if err != nil {
-			return nil, err
-		}
-		f := e.Fields()
-		c := sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type")), f.Boolean("About"),
-			f.Boolean("More")}, e.Timestamp}
-		if err := f.Err(); err != nil {
 			return nil, err
 		}
 		all = append(all, c)
@@ -141,6 +135,12 @@ func (t *Table) sensorColumns(ctx context.Context) (all []sensorColumn, err erro
 		return cmp.Or(cmp.Compare(a.since, b.since), cmp.Compare(a.name, b.name))
 	})
 	return all, nil
+}
+
+func sensorColumnOf(e tables.Entity) (sensorColumn, error) {
+	f := e.Fields()
+	return sensorColumn{f.String("Name"), Series{f.String("Sensor"), delta.Type(f.String("Type")), f.Boolean("About"),
+		f.Boolean("More")}, e.Timestamp}, f.Err()
 }
 
 // takeNames takes names for as many series as one transaction has room for. The number of columns changes with them:
@@ -209,8 +209,8 @@ func (s Series) free(used map[string]bool) string {
 }
 
 // metadata returns what the log says of the columns of a head that there are now, and counts them in it.
-func (t *Table) metadata(ctx context.Context, h *head) (*delta.Metadata, error) {
-	all, err := t.sensorColumns(ctx)
+func (p *partition) metadata(ctx context.Context, h *head) (*delta.Metadata, error) {
+	all, err := p.sensorColumns(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +220,6 @@ func (t *Table) metadata(ctx context.Context, h *head) (*delta.Metadata, error) 
 	}
 	h.columns = len(all)
 	schema, err := delta.SchemaOf(columns)
-	return &delta.Metadata{ID: h.id, Name: t.Name, Format: delta.Format{Provider: "parquet", Options: map[string]string{}},
+	return &delta.Metadata{ID: h.id, Name: p.Name, Format: delta.Format{Provider: "parquet", Options: map[string]string{}},
 		Schema: schema, Partitions: []string{"date"}, Configuration: map[string]string{}, Created: h.created}, err
 }

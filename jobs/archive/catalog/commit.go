@@ -158,20 +158,20 @@ func (a *attempt) ops(ctx context.Context, h head) ([]tables.Op, error) {
 		}
 		v.Metadata = m
 	}
-	ops := []tables.Op{a.moved(next)}
+	ops := []tables.Op{next.move(a.partition)}
 	var errs []error
 	add := func(op tables.Op, err error) { ops, errs = append(ops, op), append(errs, err) }
 	if c.Takes {
 		c.Days[0].Taken = h.now
 	}
 	for i := range c.Days {
-		add(a.writeDay(&c.Days[i]))
+		add(c.Days[i].write(a.partition), nil)
 	}
 	for i := range c.Gone {
 		f := &c.Gone[i]
 		r := &removed{File: *f, version: next.version, at: millis(h.now), due: c.Erases}
 		add(tables.Delete(a.key, f.row(), f.etag), nil)
-		add(a.writeRemoved(r))
+		add(r.write(a.partition))
 		gone := r.remove()
 		gone.DataChange = !c.Same
 		v.Removed, v.rowsGone = append(v.Removed, gone), v.rowsGone+f.Stats.Rows
@@ -182,12 +182,12 @@ func (a *attempt) ops(ctx context.Context, h head) ([]tables.Op, error) {
 			f.Modified = slices.MaxFunc(c.Gone, func(a, b File) int { return cmp.Compare(a.Modified, b.Modified) }).Modified
 		}
 		add(tables.Delete(a.key, pendingRows+f.Name, f.etag), nil)
-		add(a.writeFile(&f))
+		add(f.write(a.partition))
 		come := f.add()
 		come.DataChange = !c.Same
 		v.Added, v.rowsAdded = append(v.Added, come), v.rowsAdded+f.Stats.Rows
 	}
-	row, err := a.versionRow(next.version, &v)
+	row, err := v.row(a.partition, next.version)
 	add(tables.Insert(row), err)
 	return ops, errors.Join(errs...)
 }

@@ -127,7 +127,7 @@ func costOf(t *testing.T, w *world) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	began := time.Now()
-	peak := peakHeap(func() { must.Succeed(t, m.table.Checkpoint(t.Context(), m.objects, true)) })
+	peak := peakHeap(func() { must.Succeed(t, m.table.Log(m.objects).Checkpoint(t.Context(), true)) })
 	took := time.Since(began)
 	state := must.Have(m.table.State(t.Context()))(t)
 	size := 0

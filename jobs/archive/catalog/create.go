@@ -8,8 +8,6 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/commit"
 	"furrow/tables"
-
-	"github.com/go-json-experiment/json"
 )
 
 // Create makes a table with the columns that it has besides those of sensors, unless it exists. Files are partitioned
@@ -27,7 +25,7 @@ func (t *Table) Create(ctx context.Context, fixed []delta.Column) error {
 			return err
 		}
 		if h.removed { // whoever removed it may have been killed
-			if err := t.endRows(ctx); err != nil {
+			if err := (&removal{Table: t}).endRows(ctx); err != nil {
 				return err
 			}
 		}
@@ -59,11 +57,11 @@ func (t *Table) create(ctx context.Context, fixed []delta.Column) error {
 	if first.Metadata, err = t.metadata(ctx, &h); err != nil {
 		return err
 	}
-	row, err := t.versionRow(h.version, &first)
+	row, err := first.row(t.partition, h.version)
 	if err != nil {
 		return err
 	}
-	e, err := t.named(h)
+	e, err := h.whole(t.partition)
 	if err != nil {
 		return err
 	}
@@ -72,7 +70,7 @@ func (t *Table) create(ctx context.Context, fixed []delta.Column) error {
 	ops := []tables.Op{tables.Insert(e), tables.Insert(count), tables.Insert(row)}
 	if old.removed {
 		begun := published{version: h.version - 1, checkpoint: -1, ended: h.version, listed: p.listed, etag: p.etag}
-		log, err := t.writePublished(&begun)
+		log, err := begun.write(t.partition)
 		if err != nil {
 			return err
 		}
@@ -84,15 +82,4 @@ func (t *Table) create(ctx context.Context, fixed []delta.Column) error {
 	}
 	_, err = t.rows.Submit(ctx, ops)
 	return err
-}
-
-// named returns the whole row of a head, with the names of the table.
-func (t *Table) named(h head) (tables.Entity, error) {
-	text, err := json.Marshal(h.fixed, json.Deterministic(true))
-	e := t.moved(h).Entity
-	e.Set("Tenant", tables.String(string(t.Tenant)))
-	e.Set("Table", tables.String(t.Name))
-	e.Set("Created", tables.Int64(h.created))
-	e.Set("Fixed", tables.String(string(text)))
-	return e, err
 }

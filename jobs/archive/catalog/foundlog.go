@@ -15,14 +15,14 @@ type foundLog struct {
 
 // readLog reads a log as a reader does: from its newest checkpoint on. What cannot be read is passed over, as no reader
 // has read that either.
-func (t *Table) readLog(ctx context.Context, objects Container) (found foundLog, err error) {
+func (l *Log) readLog(ctx context.Context) (found foundLog, err error) {
 	found = foundLog{newest: -1, live: delta.Live{}}
 	var checkpoints []int64
-	for one, err := range objects.List(ctx, t.Folder()+delta.LogFolder) {
+	for one, err := range l.objects.List(ctx, l.Folder()+delta.LogFolder) {
 		if err != nil {
 			return found, err
 		}
-		name := one.Name[len(t.Folder()):]
+		name := one.Name[len(l.Folder()):]
 		n, is := delta.VersionOf(name)
 		if !is {
 			continue
@@ -31,7 +31,7 @@ func (t *Table) readLog(ctx context.Context, objects Container) (found foundLog,
 			checkpoints = append(checkpoints, n)
 		}
 	}
-	pointer, _, err := objects.Get(ctx, t.Folder()+delta.LastCheckpoint)
+	pointer, _, err := l.objects.Get(ctx, l.Folder()+delta.LastCheckpoint)
 	if err != nil {
 		return found, err
 	}
@@ -39,14 +39,14 @@ func (t *Table) readLog(ctx context.Context, objects Container) (found foundLog,
 		found.newest = max(found.newest, last.Version)
 	}
 	slices.Sort(checkpoints)
-	return found, t.follow(ctx, objects, &found, checkpoints)
+	return found, l.follow(ctx, &found, checkpoints)
 }
 
 // follow finds which files are live.
-func (t *Table) follow(ctx context.Context, objects Objects, found *foundLog, checkpoints []int64) error {
+func (l *Log) follow(ctx context.Context, found *foundLog, checkpoints []int64) error {
 	next := int64(0)
 	for _, n := range slices.Backward(checkpoints) {
-		file, _, err := objects.Get(ctx, t.Folder()+delta.CheckpointFile(n))
+		file, _, err := l.objects.Get(ctx, l.Folder()+delta.CheckpointFile(n))
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (t *Table) follow(ctx context.Context, objects Objects, found *foundLog, ch
 		}
 	}
 	for ; ; next++ {
-		file, etag, err := objects.Get(ctx, t.Folder()+delta.VersionFile(next))
+		file, etag, err := l.objects.Get(ctx, l.Folder()+delta.VersionFile(next))
 		if err != nil || etag == "" || found.live.Follow(file) != nil {
 			return err
 		}

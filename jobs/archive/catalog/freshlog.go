@@ -19,36 +19,36 @@ import (
 // files; then there is a checkpoint of it. The table has another id, as readers keep what they know by that.
 //
 // What is committed meanwhile is published by Publish, as ever. Repeated, FreshLog begins with another number.
-func (t *Table) FreshLog(ctx context.Context, objects Container) error {
+func (l *Log) FreshLog(ctx context.Context) error {
 	again := func(err error) bool { // somebody else took the number
 		return commit.IsChanged(err) || errors.Is(err, ErrForeign)
 	}
-	err := commit.RetryIf(ctx, commit.Tries, again, func() error { return t.freshLog(ctx, objects) })
-	return t.wrap("a fresh log", err)
+	err := commit.RetryIf(ctx, commit.Tries, again, func() error { return l.freshLog(ctx) })
+	return l.wrap("a fresh log", err)
 }
 
-func (t *Table) freshLog(ctx context.Context, objects Container) error {
-	old, err := t.readLog(ctx, objects)
+func (l *Log) freshLog(ctx context.Context) error {
+	old, err := l.readLog(ctx)
 	if err != nil {
 		return err
 	}
-	b, err := t.beginLog(ctx, old.newest)
+	b, err := l.beginLog(ctx, old.newest)
 	if err != nil {
 		return err
 	}
-	if err := t.describe(ctx, b, old.live); err != nil {
+	if err := l.describe(ctx, b, old.live); err != nil {
 		return err
 	}
-	if err := t.put(ctx, objects, delta.VersionFile(b.head.version), b.version); err != nil {
+	if err := l.put(ctx, delta.VersionFile(b.head.version), b.version); err != nil {
 		return err
 	}
-	if err := t.put(ctx, objects, delta.CheckpointFile(b.head.version), b.checkpoint); err != nil {
+	if err := l.put(ctx, delta.CheckpointFile(b.head.version), b.checkpoint); err != nil {
 		return err
 	}
-	if err := t.point(ctx, objects, b.last); err != nil {
+	if err := l.point(ctx, b.last); err != nil {
 		return err
 	}
-	return t.endFresh(ctx, b)
+	return l.endFresh(ctx, b)
 }
 
 // A beginning is what a log begins with.
@@ -62,12 +62,12 @@ type beginning struct {
 }
 
 // beginLog takes the number of a log's first version. Nobody publishes until that is there.
-func (t *Table) beginLog(ctx context.Context, newest int64) (*beginning, error) {
-	p, err := t.published(ctx)
+func (l *Log) beginLog(ctx context.Context, newest int64) (*beginning, error) {
+	p, err := l.published(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h, err := t.head(ctx)
+	h, err := l.head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +75,12 @@ func (t *Table) beginLog(ctx context.Context, newest int64) (*beginning, error) 
 	b := &beginning{head: h, published: p, first: version{txn: rand.Text(), why: "a fresh log"}}
 	b.first.Info.Operation, b.first.Info.Timestamp, b.published.foreign = "REPLACE TABLE", millis(h.now), true
 	b.first.Begins = true
-	row := t.describedRow(h.version, &b.first)
-	log, err := t.writePublished(&b.published)
+	row := b.first.describe(l.partition, h.version)
+	log, err := b.published.write(l.partition)
 	if err != nil {
 		return nil, err
 	}
-	written, err := t.rows.Submit(ctx, []tables.Op{t.moved(h), tables.Insert(row), log})
+	written, err := l.rows.Submit(ctx, []tables.Op{h.move(l.partition), tables.Insert(row), log})
 	if err == nil {
 		b.published.etag = written.ETags[2]
 	}
@@ -88,8 +88,8 @@ func (t *Table) beginLog(ctx context.Context, newest int64) (*beginning, error) 
 }
 
 // describe makes the files of the first version and of its checkpoint. Rows change meanwhile, as with any checkpoint.
-func (t *Table) describe(ctx context.Context, b *beginning, old delta.Live) error {
-	metadata, err := t.metadata(ctx, &b.head)
+func (l *Log) describe(ctx context.Context, b *beginning, old delta.Live) error {
+	metadata, err := l.metadata(ctx, &b.head)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (t *Table) describe(ctx context.Context, b *beginning, old delta.Live) erro
 	}
 	v := &b.first
 	v.Metadata = metadata
-	err = t.rowsAt(ctx, b.head.version, func(a delta.Add) error {
+	err = l.rowsAt(ctx, b.head.version, func(a delta.Add) error {
 		v.Added = append(v.Added, a)
 		old.Remove(a.Path)
 		return c.Add(a)
@@ -118,7 +118,7 @@ func (t *Table) describe(ctx context.Context, b *beginning, old delta.Live) erro
 		return err
 	}
 	b.checkpoint, b.last = file.Bytes(), c.Last(b.head.version, int64(file.Len()))
-	now, err := t.head(ctx)
+	now, err := l.head(ctx)
 	if err == nil && (now.epoch != b.head.epoch || now.now > b.head.now+checkpointTakes) {
 		err = tables.ErrConflict // an erasure has begun, or rows may have gone that it needs
 	}
@@ -126,8 +126,8 @@ func (t *Table) describe(ctx context.Context, b *beginning, old delta.Live) erro
 }
 
 // endFresh has publishers go on behind the first version.
-func (t *Table) endFresh(ctx context.Context, b *beginning) error {
-	now, err := t.head(ctx)
+func (l *Log) endFresh(ctx context.Context, b *beginning) error {
+	now, err := l.head(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (t *Table) endFresh(ctx context.Context, b *beginning) error {
 	p.foreign, p.marks = false, nil
 	p.checkpoint, p.made, p.bytes, p.since = n, now.now, b.last.Bytes, 0
 	p.note(n, now.now)
-	if err = t.save(ctx, p); errors.Is(err, tables.ErrConflict) {
-		if other, errRead := t.published(ctx); errRead == nil && !other.foreign && other.version >= n {
+	if err = l.save(ctx, p); errors.Is(err, tables.ErrConflict) {
+		if other, errRead := l.published(ctx); errRead == nil && !other.foreign && other.version >= n {
 			return nil // another fresh log, or our own row, whose answer was lost
 		}
 	}

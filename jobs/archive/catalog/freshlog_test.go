@@ -74,7 +74,7 @@ var spoilt = map[string]func(*world, testing.TB){
 }
 
 // fresh makes a fresh log.
-func (m *machine) fresh(ctx context.Context) error { return m.table.FreshLog(ctx, m.objects) }
+func (m *machine) fresh(ctx context.Context) error { return m.table.Log(m.objects).FreshLog(ctx) }
 
 // freshly looks at a fresh log: it has the truth, for readers who open it and for those who had the old one open.
 func (w *world) freshly(t testing.TB, what string, old map[string]bool, newest int) {
@@ -202,7 +202,7 @@ func (w *world) freshAt(t testing.TB, what string, at int, how pause, then strin
 	if problem := w.followed(t); problem != "" {
 		t.Errorf("%s: later: %s", what, problem)
 	}
-	w.must(t, what, m.table.CleanLog(t.Context(), m.objects, 0))
+	w.must(t, what, m.table.Cleaner(m.objects).CleanLog(t.Context(), 0))
 	if problem := w.followed(t); problem != "" {
 		t.Errorf("%s: cleaned: %s", what, problem)
 	}

@@ -32,18 +32,18 @@ type head struct {
 }
 
 // head reads the head. ErrAbsent: there is none, or the table was removed.
-func (t *Table) head(ctx context.Context) (h head, err error) {
-	if h, err = t.anyHead(ctx); err == nil && h.removed {
+func (p *partition) head(ctx context.Context) (h head, err error) {
+	if h, err = p.anyHead(ctx); err == nil && h.removed {
 		err = ErrAbsent
 	}
 	return h, err
 }
 
 // anyHead reads the head, also that of a table that was removed. ErrAbsent: there is none.
-func (t *Table) anyHead(ctx context.Context) (h head, err error) {
+func (p *partition) anyHead(ctx context.Context) (h head, err error) {
 	found := false
-	q := tables.Query{Range: tables.RowsBetween(t.key, headRow, columnsRow)}
-	for page, err := range t.rows.Rows(ctx, q) {
+	q := tables.Query{Range: tables.RowsBetween(p.key, headRow, columnsRow)}
+	for page, err := range p.rows.Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break
 		}
@@ -69,6 +69,17 @@ func (t *Table) anyHead(ctx context.Context) (h head, err error) {
 	return h, nil
 }
 
+// removedHead returns the head of a table that is removed, and errMadeAgain if it is no longer. All changes that a
+// removal makes have it in their transaction: so a machine that stood still changes nothing of a table that was made
+// again.
+func (p *partition) removedHead(ctx context.Context) (head, error) {
+	h, err := p.anyHead(ctx)
+	if err == nil && !h.removed {
+		err = errMadeAgain
+	}
+	return h, err
+}
+
 func (h *head) decode(e tables.Entity) error {
 	f := e.Fields()
 	h.version, h.epoch, h.columns = f.Int("Version"), f.Int("Epoch"), int(f.Int("Columns"))
@@ -77,9 +88,9 @@ func (h *head) decode(e tables.Entity) error {
 	return f.Err()
 }
 
-// moved returns the change of the row that makes h the head: of what transactions change.
-func (t *Table) moved(h head) tables.Op {
-	e := t.entity(headRow)
+// move returns the change of the row that makes h the head: of what transactions change.
+func (h *head) move(p *partition) tables.Op {
+	e := p.entity(headRow)
 	e.Set("Version", tables.Int64(h.version))
 	e.Set("Epoch", tables.Int64(h.epoch))
 	e.Set("Columns", tables.Int64(int64(h.columns)))
@@ -94,7 +105,7 @@ func (t *Table) RaiseEpoch(ctx context.Context) error {
 		h, err := t.head(ctx)
 		if err == nil {
 			h.epoch++
-			_, err = t.rows.Do(ctx, t.moved(h))
+			_, err = t.rows.Do(ctx, h.move(t.partition))
 		}
 		return err
 	})
@@ -102,6 +113,17 @@ func (t *Table) RaiseEpoch(ctx context.Context) error {
 		return t.wrap("raising its epoch", err)
 	}
 	return t.wrap("ending what is pending", t.endPending(ctx, func(tables.Entity) bool { return true }, true))
+}
+
+// whole returns the whole row of a head, with the names of the table.
+func (h *head) whole(p *partition) (tables.Entity, error) {
+	text, err := json.Marshal(h.fixed, json.Deterministic(true))
+	e := h.move(p).Entity
+	e.Set("Tenant", tables.String(string(p.Tenant)))
+	e.Set("Table", tables.String(p.Name))
+	e.Set("Created", tables.Int64(h.created))
+	e.Set("Fixed", tables.String(string(text)))
+	return e, err
 }
 
 func uuid() string {

@@ -109,7 +109,7 @@ func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
 	for n := range 8 {
 		w := newWorld(t, a, fmt.Sprint("p", n))
 		m := w.machine(t, nil)
-		must.Have(m.table.Publish(t.Context(), m.objects))(t)
+		must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 		s := must.Have(m.table.Begin(t.Context(), day))(t)
 		old := s.Files
 		must.Succeed(t, m.merge(t.Context()))
@@ -128,12 +128,12 @@ func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
 			return answer, err
 		})
 		sleepy := w.machine(t, clock)
-		must.Have(sleepy.table.Publish(t.Context(), sleepy.objects))(t)
+		must.Have(sleepy.table.Log(sleepy.objects).Publish(t.Context()))(t)
 		if !asleep || put { // it published before it slept
 			break
 		}
 		p := w.machine(t, clock)
-		_, err := p.table.Publish(t.Context(), p.objects)
+		_, err := p.table.Log(p.objects).Publish(t.Context())
 		must.Succeed(t, err)
 		must.Succeed(t, w.machine(t, faults.Later(26*time.Hour+time.Minute)).clean(t.Context()))
 		if _, err := m.read(t.Context(), old...); err != nil {
@@ -147,7 +147,7 @@ func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, newAccount(t), "abandon")
 	m := w.machine(t, nil)
-	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	dying := faults.Func(func(r *http.Request) (*http.Response, error) {
@@ -171,9 +171,9 @@ func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
 		t.Fatal(err)
 	}
 	must.Succeed(t, m.table.Abandon(t.Context(), c.New)) // as archive.Tables does after every error
-	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 	must.Succeed(t, m.make(t.Context(), gone[0].Months[0])) // replaces it
-	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 	must.Succeed(t, m.clean(t.Context()))
 	if _, err := m.read(t.Context(), f); err != nil {
 		t.Errorf("no day after the log said that it left: %v", err)
@@ -187,11 +187,11 @@ func TestNoCheckpointLacksFilesOfItsVersion(t *testing.T) {
 	for n := range 12 {
 		w := newWorld(t, a, fmt.Sprint("k", n))
 		m := w.machine(t, nil)
-		must.Have(m.table.Publish(t.Context(), m.objects))(t)
+		must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 		asleep := false
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			must.Succeed(t, m.merge(t.Context()))
-			must.Have(m.table.Publish(t.Context(), m.objects))(t)
+			must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 			for days := range 3 {
 				must.Succeed(t, w.machine(t, faults.Later(time.Duration(days+1)*25*time.Hour)).clean(t.Context()))
 			}
@@ -206,7 +206,7 @@ func TestNoCheckpointLacksFilesOfItsVersion(t *testing.T) {
 			}
 			return answer, err
 		}))
-		must.Succeed(t, c.table.Checkpoint(t.Context(), c.objects, true))
+		must.Succeed(t, c.table.Log(c.objects).Checkpoint(t.Context(), true))
 		w.check(t, fmt.Sprint("suspended before operation ", n), false)
 	}
 }
@@ -219,14 +219,14 @@ func TestRowsOfEndedVersionsNameNoDevice(t *testing.T) {
 		w := newWorld(t, a.another(t), fmt.Sprint("r", n))
 		m := w.machine(t, nil)
 		must.Succeed(t, m.merge(t.Context()))
-		must.Have(m.table.Publish(t.Context(), m.objects))(t)
+		must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 			must.Succeed(t, w.machine(t, faults.Later(25*time.Hour)).clean(t.Context())) // the day is over
 			return send()
 		}}
 		e := w.machine(t, gate)
 		must.Succeed(t, e.erase(t.Context(), "a"))
-		must.Succeed(t, e.table.EndVersions(t.Context(), e.objects, e.objects))
+		must.Succeed(t, e.table.Cleaner(e.objects).EndVersions(t.Context()))
 		must.Succeed(t, e.clean(t.Context()))
 		for row, err := range w.catalog(t, nil).rows.Entities(t.Context(), tables.Query{}) {
 			must.Succeed(t, err)
@@ -288,5 +288,5 @@ func TestATableIsMadeOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	must.Have(table().Publish(t.Context(), w.machine(t, nil).objects))(t)
+	must.Have(table().Log(w.machine(t, nil).objects).Publish(t.Context()))(t)
 }

@@ -182,8 +182,8 @@ func (w *world) check(t testing.TB, what string, cleaned bool) {
 	if cleaned {
 		w.checkRows(t, what)
 		m := w.machine(t, nil)
-		for wrong, err := range m.table.Verify(t.Context(), m.objects) {
-			t.Errorf("%s: %s, %v", what, wrong, err)
+		for _, wrong := range must.Have(m.table.Verify(t.Context(), m.objects))(t) {
+			t.Errorf("%s: %s", what, wrong)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 
+	"furrow/jobs/commit"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -28,7 +29,7 @@ func (t *Table) Pend(ctx context.Context, day schema.Day) (File, error) {
 func (t *Table) Abandon(ctx context.Context, files []File) error {
 	for i := range files {
 		f := &files[i]
-		op, err := t.writeRemoved(&removed{File: File{Date: f.Date, Name: f.Name}, due: true})
+		op, err := (&removed{File: File{Date: f.Date, Name: f.Name}, due: true}).write(t.partition)
 		if err != nil {
 			return t.wrap("abandoning a file", err)
 		}
@@ -53,8 +54,8 @@ func (t *Table) Abandon(ctx context.Context, files []File) error {
 }
 
 // endPending ends what is pending and wanted: its blobs are due.
-func (t *Table) endPending(ctx context.Context, wanted func(tables.Entity) bool, due bool) error {
-	for e, err := range t.rows.Entities(ctx, t.query(pendingRows)) {
+func (p *partition) endPending(ctx context.Context, wanted func(tables.Entity) bool, due bool) error {
+	for e, err := range p.rows.Entities(ctx, p.query(pendingRows)) {
 		if err != nil {
 			return err
 		}
@@ -69,15 +70,39 @@ func (t *Table) endPending(ctx context.Context, wanted func(tables.Entity) bool,
 		if err != nil {
 			return err
 		}
-		op, err := t.writeRemoved(&removed{File: File{Date: day, Name: name[0]}, due: due})
+		op, err := (&removed{File: File{Date: day, Name: name[0]}, due: due}).write(p)
 		if err != nil {
 			return err
 		}
-		_, err = t.rows.Submit(ctx, []tables.Op{tables.Delete(t.key, e.RowKey, e.ETag), op})
+		_, err = p.rows.Submit(ctx, []tables.Op{tables.Delete(p.key, e.RowKey, e.ETag), op})
 		if err != nil && !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrExists) &&
 			!errors.Is(err, tables.ErrConflict) { // committed or ended meanwhile
 			return err
 		}
 	}
 	return nil
+}
+
+// endAll has the blobs of all files deleted that left with a version or before it, and drops what their rows say of
+// devices, whatever cleaning does with them meanwhile.
+func (p *partition) endAll(ctx context.Context, version int64) error {
+	return commit.RetryIf(ctx, commit.Tries, isConflict, func() error {
+		for r, err := range read(ctx, p, p.query(removedRows), removedOf) {
+			if err != nil {
+				return err
+			}
+			if r.due || r.version > version {
+				continue
+			}
+			r.due = true
+			op, err := r.write(p)
+			if err == nil {
+				_, err = p.rows.Do(ctx, tables.Merge(op.Entity, r.etag))
+			}
+			if err != nil && !errors.Is(err, tables.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -5,14 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"time"
 
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/commit"
 	"furrow/tables"
 )
 
-// Objects are the blobs of the archive.
-type Objects interface {
+// A Container has the blobs of the archive.
+type Container interface {
 	// Put replaces a version of a blob, or makes one where the version is empty. tables.ErrExists and tables.ErrConflict
 	// say that another version is there. After any other error the blob may have been put.
 	Put(ctx context.Context, name string, content []byte, on tables.ETag) error
@@ -20,41 +22,60 @@ type Objects interface {
 	Get(ctx context.Context, name string) ([]byte, tables.ETag, error)
 	// Delete deletes a blob, if there is one.
 	Delete(ctx context.Context, name string) error
+	// List yields the blobs in a folder.
+	List(ctx context.Context, folder string) iter.Seq2[Listed, error]
 }
 
-// A Container has the blobs of the archive, and lists them.
-type Container interface {
-	Objects
-	Lister
+// A Listed is one blob.
+type Listed struct {
+	Name    string
+	Bytes   int64
+	Written time.Time
+}
+
+// A Log is a table as a container has it: the log of a Delta table, which readers follow.
+type Log struct {
+	*partition
+	objects Container
 }
 
 // Publish puts the versions that the log lacks into it, in order, each as it was committed. Any number of publishers
 // may do that at the same time, and go on whenever they like. It returns the newest published version, and ErrForeign
 // if the log has a version that is not from here: then nothing more is published.
-func (t *Table) Publish(ctx context.Context, to Objects) (int64, error) {
-	return t.publishAs(ctx, to, t.head)
+func (l *Log) Publish(ctx context.Context) (int64, error) {
+	return l.publishAs(ctx, l.head)
 }
 
-func (t *Table) publishAs(ctx context.Context, to Objects, head readHead) (n int64, err error) {
+// publishRemoved publishes the versions of a table that was removed. A log that others write into is left as it is:
+// it goes anyway.
+func (l *Log) publishRemoved(ctx context.Context) error {
+	_, err := l.publishAs(ctx, l.removedHead)
+	if errors.Is(err, ErrForeign) {
+		return nil
+	}
+	return err
+}
+
+func (l *Log) publishAs(ctx context.Context, head readHead) (n int64, err error) {
 	again := func(err error) bool { // another publisher has come further
 		return errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists)
 	}
 	err = commit.RetryIf(ctx, commit.Tries, again, func() error {
-		p, err := t.publish(ctx, to, head)
+		p, err := l.publish(ctx, head)
 		n = p.version
 		if err == nil && p.ended > max(0, p.checkpoint) && p.version >= p.ended { // readers can only begin at a checkpoint
-			err = t.Checkpoint(ctx, to, true)
+			err = l.Checkpoint(ctx, true)
 		}
 		return err
 	})
-	return n, t.wrap("its log", err)
+	return n, l.wrap("its log", err)
 }
 
 // A readHead reads the head of a table in a state in which it can be published.
 type readHead func(context.Context) (head, error)
 
-func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p published, err error) {
-	if p, err = t.published(ctx); err != nil {
+func (l *Log) publish(ctx context.Context, head readHead) (p published, err error) {
+	if p, err = l.published(ctx); err != nil {
 		return p, err
 	}
 	if p.foreign {
@@ -64,9 +85,9 @@ func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p publi
 	if err != nil || p.version >= h.version {
 		return p, err
 	}
-	q := tables.Query{Range: tables.RowsBetween(t.key, versionRow(p.version+1), versionRow(h.version))}
+	q := tables.Query{Range: tables.RowsBetween(l.key, versionRow(p.version+1), versionRow(h.version))}
 	next := p.version + 1
-	for e, err := range t.rows.Entities(ctx, q) {
+	for e, err := range l.rows.Entities(ctx, q) {
 		if err != nil {
 			return p, err
 		}
@@ -80,9 +101,9 @@ func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p publi
 		if len(file) == 0 {
 			return p, fmt.Errorf("%w: a fresh log begins with version %d", tables.ErrConflict, next)
 		}
-		if err := t.put(ctx, to, delta.VersionFile(next), file); err != nil {
+		if err := l.put(ctx, delta.VersionFile(next), file); err != nil {
 			if p.foreign = errors.Is(err, ErrForeign); p.foreign {
-				err = errors.Join(err, t.save(ctx, &p))
+				err = errors.Join(err, l.save(ctx, &p))
 			}
 			return p, err
 		}
@@ -96,17 +117,17 @@ func (t *Table) publish(ctx context.Context, to Objects, head readHead) (p publi
 	if p.note(next-1, put.now); p.made == 0 {
 		p.made = put.now // the first checkpoint comes a week later
 	}
-	return p, t.save(ctx, &p)
+	return p, l.save(ctx, &p)
 }
 
 // put puts a file of the log, unless it is there already.
-func (t *Table) put(ctx context.Context, to Objects, name string, file []byte) error {
-	name = t.Folder() + name
-	err := to.Put(ctx, name, file, "")
+func (l *Log) put(ctx context.Context, name string, file []byte) error {
+	name = l.Folder() + name
+	err := l.objects.Put(ctx, name, file, "")
 	if err == nil {
 		return nil
 	}
-	found, etag, errRead := to.Get(ctx, name)
+	found, etag, errRead := l.objects.Get(ctx, name)
 	switch {
 	case errRead != nil:
 		return errors.Join(err, errRead)

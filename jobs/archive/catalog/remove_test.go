@@ -57,13 +57,13 @@ func (w *world) days(t testing.TB, what string) {
 	for n := range 3 {
 		m := w.machine(t, faults.Later(time.Duration(n+1)*25*time.Hour))
 		w.must(t, what, m.clean(t.Context()))
-		w.must(t, what, m.table.CleanLog(t.Context(), m.objects, 7*24*time.Hour))
+		w.must(t, what, m.table.Cleaner(m.objects).CleanLog(t.Context(), 7*24*time.Hour))
 	}
 }
 
 // unlisted has cleaning come so much later that the table is listed no longer.
 func (m *machine) unlisted(ctx context.Context) error {
-	return m.table.CleanLog(ctx, m.objects, 7*24*time.Hour)
+	return m.table.Cleaner(m.objects).CleanLog(ctx, 7*24*time.Hour)
 }
 
 const monthLater = 31 * 24 * time.Hour
@@ -145,8 +145,8 @@ func (w *world) madeAgain(t testing.TB, what string) {
 			t.Errorf("%s: %s, of the table that was removed, is still there", what, name)
 		}
 	}
-	for wrong, err := range m.table.Verify(t.Context(), m.objects) {
-		t.Errorf("%s: %s, %v", what, wrong, err)
+	for _, wrong := range must.Have(m.table.Verify(t.Context(), m.objects))(t) {
+		t.Errorf("%s: %s", what, wrong)
 	}
 }
 

@@ -19,7 +19,6 @@ type Day struct {
 	Rows      int64
 	Watermark tables.Ticks // every row is in it that storage had accepted then
 	Taken     tables.Ticks // when rows of its own were taken in
-	Moves     []string     // of devices, whose rows were taken in
 	Changed   tables.Ticks // when storage wrote what it is read from; 0: it is new
 	etag      tables.ETag  // empty: it is new
 }
@@ -29,17 +28,16 @@ func (d *Day) row() string {
 }
 
 // write returns the change that makes the row say what d says.
-func (t *Table) writeDay(d *Day) (tables.Op, error) {
-	e := t.entity(d.row())
+func (d *Day) write(p *partition) tables.Op {
+	e := p.entity(d.row())
 	e.Set("Rows", tables.Int64(d.Rows))
 	e.Set("Watermark", tables.Int64(int64(d.Watermark)))
 	e.Set("Taken", tables.Int64(int64(d.Taken)))
-	moves, err := json.Marshal(d.Moves)
-	e.Set("Moves", tables.String(string(moves)))
+	e.Set("Moves", tables.String("null")) // earlier releases want it
 	if d.etag == "" {
-		return tables.Insert(e), err
+		return tables.Insert(e)
 	}
-	return tables.Replace(e, d.etag), err
+	return tables.Replace(e, d.etag)
 }
 
 func dayOf(e tables.Entity) (d Day, err error) {
@@ -54,7 +52,6 @@ func dayOf(e tables.Entity) (d Day, err error) {
 	f.Fail("RowKey", err)
 	d.Month, err = schema.ParseMonth(parts[1])
 	f.Fail("RowKey", err)
-	f.Fail("Moves", json.Unmarshal([]byte(f.String("Moves")), &d.Moves))
 	return d, f.Err()
 }
 
@@ -86,9 +83,9 @@ func (f *File) add() delta.Add {
 		Stats: f.Stats.String()}
 }
 
-// writeFile returns the change that makes a file a live one.
-func (t *Table) writeFile(f *File) (tables.Op, error) {
-	e := t.entity(f.row())
+// write returns the change that makes a file a live one.
+func (f *File) write(p *partition) (tables.Op, error) {
+	e := p.entity(f.row())
 	months := make([]string, len(f.Months))
 	for i, m := range f.Months {
 		months[i] = m.String()
@@ -139,10 +136,9 @@ type removed struct {
 	written tables.Ticks // when storage wrote the row
 }
 
-// writeRemoved returns the change that makes a file a removed one. Nothing in it names a device whose rows were
-// erased.
-func (t *Table) writeRemoved(r *removed) (tables.Op, error) {
-	e := t.entity(fmt.Sprintf("%s%020d%s%s", removedRows, r.version, schema.Separator, r.Name))
+// write returns the change that makes a file a removed one. Nothing in it names a device whose rows were erased.
+func (r *removed) write(p *partition) (tables.Op, error) {
+	e := p.entity(fmt.Sprintf("%s%020d%s%s", removedRows, r.version, schema.Separator, r.Name))
 	e.Set("Date", tables.String(r.Date.String()))
 	e.Set("Bytes", tables.Int64(r.Bytes))
 	e.Set("Modified", tables.Int64(r.Modified))

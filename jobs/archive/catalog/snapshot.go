@@ -26,23 +26,15 @@ func (t *Table) Begin(ctx context.Context, date schema.Day) (*Snapshot, error) {
 		return nil, t.wrap("reading it", err)
 	}
 	s := &Snapshot{Date: date, epoch: h.epoch}
-	for e, err := range t.rows.Entities(ctx, t.query(dayRows+date.String()+schema.Separator)) {
+	for d, err := range t.DaysBetween(ctx, date, date) {
 		if err != nil {
-			return nil, t.wrap("reading it", err)
-		}
-		d, err := dayOf(e)
-		if err != nil {
-			return nil, t.wrap("reading it", err)
+			return nil, err
 		}
 		s.Days = append(s.Days, d)
 	}
-	for e, err := range t.rows.Entities(ctx, t.query(fileRows+date.String()+schema.Separator)) {
+	for f, err := range t.Files(ctx, date, date) {
 		if err != nil {
-			return nil, t.wrap("reading it", err)
-		}
-		f, err := fileOf(e)
-		if err != nil {
-			return nil, t.wrap("reading it", err)
+			return nil, err
 		}
 		s.Files = append(s.Files, f)
 	}
@@ -72,53 +64,29 @@ func (t *Table) Day(ctx context.Context, date schema.Day, m schema.Month) (Day, 
 
 // Days yields what a table has of each day and partition of the fleet.
 func (t *Table) Days(ctx context.Context) iter.Seq2[Day, error] {
-	return t.days(ctx, tables.KeysWithPrefix(dayRows))
+	return wrapped(t, "reading its days", read(ctx, t.partition, t.query(dayRows), dayOf))
 }
 
 // DaysBetween yields what a table has of each partition of the fleet and each day from first to last.
 func (t *Table) DaysBetween(ctx context.Context, first, last schema.Day) iter.Seq2[Day, error] {
-	return t.days(ctx, between(dayRows, first, last))
-}
-
-func (t *Table) days(ctx context.Context, rows tables.Keys) iter.Seq2[Day, error] {
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: rows}}
-	return func(yield func(Day, error) bool) {
-		for e, err := range t.rows.Entities(ctx, q) {
-			d := Day{}
-			if err == nil {
-				d, err = dayOf(e)
-			}
-			if !yield(d, t.wrap("reading its days", err)) || err != nil {
-				return
-			}
-		}
-	}
+	return wrapped(t, "reading its days", read(ctx, t.partition, t.between(dayRows, first, last), dayOf))
 }
 
 // AllFiles yields the live files of a table.
 func (t *Table) AllFiles(ctx context.Context) iter.Seq2[File, error] {
-	return t.files(ctx, tables.KeysWithPrefix(fileRows))
+	return wrapped(t, "reading its files", read(ctx, t.partition, t.query(fileRows), fileOf))
 }
 
 // Files yields the live files of a table, of days from first to last.
 func (t *Table) Files(ctx context.Context, first, last schema.Day) iter.Seq2[File, error] {
-	return t.files(ctx, between(fileRows, first, last))
+	return wrapped(t, "reading its files", read(ctx, t.partition, t.between(fileRows, first, last), fileOf))
 }
 
-// between returns the keys of a kind of rows, of days from first to last.
-func between(kind string, first, last schema.Day) tables.Keys {
-	return tables.Keys{From: kind + first.String(), Before: tables.KeysWithPrefix(kind + last.String()).Before}
-}
-
-func (t *Table) files(ctx context.Context, rows tables.Keys) iter.Seq2[File, error] {
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(t.key), Rows: rows}}
-	return func(yield func(File, error) bool) {
-		for e, err := range t.rows.Entities(ctx, q) {
-			f := File{}
-			if err == nil {
-				f, err = fileOf(e)
-			}
-			if !yield(f, t.wrap("reading its files", err)) || err != nil {
+// wrapped yields what all yields, and names the table in errors.
+func wrapped[T any](t *Table, what string, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for one, err := range all {
+			if !yield(one, t.wrap(what, err)) {
 				return
 			}
 		}

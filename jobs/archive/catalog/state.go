@@ -26,13 +26,8 @@ type VersionSummary struct {
 	Published, BeginsTheLog bool
 }
 
-// Versions yields the versions of a table that the catalog still has, from the oldest on.
-func (t *Table) Versions(ctx context.Context) iter.Seq2[VersionSummary, error] {
-	return t.VersionsFrom(ctx, 0)
-}
-
-// VersionsFrom yields the versions of a table that the catalog still has, from number first on.
-func (t *Table) VersionsFrom(ctx context.Context, first int64) iter.Seq2[VersionSummary, error] {
+// Versions yields the versions of a table that the catalog still has, from number first on.
+func (t *Table) Versions(ctx context.Context, first int64) iter.Seq2[VersionSummary, error] {
 	return func(yield func(VersionSummary, error) bool) {
 		p, err := t.published(ctx)
 		if err != nil {
@@ -43,13 +38,9 @@ func (t *Table) VersionsFrom(ctx context.Context, first int64) iter.Seq2[Version
 		q.Range.Rows.From = versionRow(max(0, first))
 		q.Select = []string{"PartitionKey", "RowKey", "Timestamp", "Why", "Operation", "At", "FilesAdded", "FilesGone",
 			"RowsAdded", "RowsGone", "Begins"}
-		for e, err := range t.rows.Entities(ctx, q) {
-			v := VersionSummary{}
-			if err == nil {
-				v, err = summaryOf(e)
-				v.Published = v.Number <= p.version
-			}
-			if !yield(v, t.wrap("reading its versions", err)) || err != nil {
+		for v, err := range read(ctx, t.partition, q, summaryOf) {
+			v.Published = v.Number <= p.version
+			if !yield(v, t.wrap("reading its versions", err)) {
 				return
 			}
 		}
@@ -85,11 +76,7 @@ type State struct {
 
 // State counts what a table has. It reads the row of every file.
 func (t *Table) State(ctx context.Context) (s State, err error) {
-	s, err = t.state(ctx)
-	return s, t.wrap("its state", err)
-}
-
-func (t *Table) state(ctx context.Context) (s State, err error) {
+	defer func() { err = t.wrap("its state", err) }()
 	p, err := t.published(ctx)
 	if err != nil {
 		return s, err
@@ -107,7 +94,7 @@ func (t *Table) state(ctx context.Context) (s State, err error) {
 			return s, err
 		}
 	}
-	if err := t.countFiles(ctx, &s); err != nil {
+	if err := s.countFiles(ctx, t); err != nil {
 		return s, err
 	}
 	if s.Pending, err = t.countRows(ctx, pendingRows); err == nil {
@@ -116,7 +103,7 @@ func (t *Table) state(ctx context.Context) (s State, err error) {
 	return s, err
 }
 
-func (t *Table) countFiles(ctx context.Context, s *State) error {
+func (s *State) countFiles(ctx context.Context, t *Table) error {
 	q := t.query(fileRows)
 	q.Select = []string{"PartitionKey", "RowKey", "Timestamp", "Bytes", "Stats"}
 	for e, err := range t.rows.Entities(ctx, q) {

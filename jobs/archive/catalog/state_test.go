@@ -35,7 +35,7 @@ func TestATableTellsWhatItHas(t *testing.T) {
 	must.Succeed(t, m.fresh(t.Context()))
 	state(catalog.State{Version: 5, Published: 5, Pending: 1, Left: 3})
 	var got []catalog.VersionSummary
-	for v, err := range m.table.Versions(t.Context()) {
+	for v, err := range m.table.Versions(t.Context(), 0) {
 		must.Succeed(t, err)
 		if time.Since(v.At) > time.Minute || !v.Published {
 			t.Errorf("version %+v", v)
@@ -56,7 +56,7 @@ func TestATableTellsWhatItHas(t *testing.T) {
 			t.Fatalf("its versions are %+v,\nwant %+v", got, want)
 		}
 	}
-	for v, err := range m.table.VersionsFrom(t.Context(), 4) {
+	for v, err := range m.table.Versions(t.Context(), 4) {
 		must.Succeed(t, err)
 		got = append(got, v)
 	}

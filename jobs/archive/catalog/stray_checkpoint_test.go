@@ -30,11 +30,11 @@ func TestAStrayCheckpointMisleadsNobody(t *testing.T) {
 					must.Succeed(t, m.eraseAll(t.Context()))
 				}
 				must.Succeed(t, m.checkpoint(t.Context()))
-				must.Succeed(t, m.table.CleanLog(t.Context(), m.objects, 0))
+				must.Succeed(t, m.table.Cleaner(m.objects).CleanLog(t.Context(), 0))
 				return send()
 			}}
 			c := w.machine(t, gate)
-			must.Succeed(t, c.table.Checkpoint(t.Context(), c.objects, true))
+			must.Succeed(t, c.table.Log(c.objects).Checkpoint(t.Context(), true))
 			more = int(gate.N.Load()) > at
 			m := w.machine(t, nil)
 			must.Succeed(t, m.late(t.Context()))
@@ -52,7 +52,7 @@ func TestAStrayCheckpointMisleadsNobody(t *testing.T) {
 			if problem := w.followedFrom(t, blobs, slices.Max(all)); problem != "" {
 				t.Errorf("%s: by listing: %s", what, problem)
 			}
-			must.Succeed(t, m.table.CleanLog(t.Context(), m.objects, 7*24*3600e9))
+			must.Succeed(t, m.table.Cleaner(m.objects).CleanLog(t.Context(), 7*24*3600e9))
 			for name := range w.blobs(t) {
 				if n, is := delta.VersionOf(name); is && more && erases && int(n) < slices.Max(all) {
 					t.Errorf("%s: %s, of an ended version, is still there", what, name)

@@ -18,13 +18,13 @@ const listedFor = 30 * tables.Day
 // Names are listed first, and rows are read then: a job writes p! before it puts its blob, and rows go from p! to f!
 // to r!, in the order in which they are read. So a blob whose row is in none of them had none when it was listed, or
 // was deleted by Clean since. It gets none later, as names are random.
-func (t *Table) deleteStrays(ctx context.Context, objects Lister) error {
+func (c *Cleaner) deleteStrays(ctx context.Context) error {
 	strays := map[string]string{} // blobs by the names of files
-	for one, err := range objects.List(ctx, t.Folder()) {
+	for one, err := range c.objects.List(ctx, c.Folder()) {
 		if err != nil {
 			return err
 		}
-		if below := one.Name[len(t.Folder()):]; !strings.HasPrefix(below, delta.LogFolder) {
+		if below := one.Name[len(c.Folder()):]; !strings.HasPrefix(below, delta.LogFolder) {
 			strays[strings.TrimSuffix(below[strings.LastIndex(below, "/")+1:], ".parquet")] = one.Name
 		}
 	}
@@ -32,9 +32,9 @@ func (t *Table) deleteStrays(ctx context.Context, objects Lister) error {
 		if len(strays) == 0 {
 			return nil
 		}
-		q := t.query(kind)
+		q := c.query(kind)
 		q.Select = []string{"PartitionKey", "RowKey", "Timestamp"}
-		for e, err := range t.rows.Entities(ctx, q) {
+		for e, err := range c.rows.Entities(ctx, q) {
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ func (t *Table) deleteStrays(ctx context.Context, objects Lister) error {
 		}
 	}
 	for _, name := range strays {
-		if err := objects.Delete(ctx, name); err != nil {
+		if err := c.objects.Delete(ctx, name); err != nil {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func (m *machine) eraseAll(ctx context.Context) error {
 	err := m.erase(ctx, "a")
 	if err == nil {
-		err = m.table.EndVersions(ctx, m.objects, m.objects)
+		err = m.table.Cleaner(m.objects).EndVersions(ctx)
 	}
 	return err
 }
@@ -35,12 +35,12 @@ func TestABlobThatNoRowKnowsGoesAfterAnErasure(t *testing.T) {
 	must.Succeed(t, m.eraseAll(t.Context()))
 	must.Succeed(t, m.objects.Put(t.Context(), m.table.Path(&f), []byte("a/1"), ""))
 	w.days(t, "stray")
-	for wrong, err := range m.table.Verify(t.Context(), m.objects) {
-		t.Errorf("%s, %v", wrong, err)
+	for _, wrong := range must.Have(m.table.Verify(t.Context(), m.objects))(t) {
+		t.Error(wrong)
 	}
 	must.Succeed(t, m.objects.Put(t.Context(), m.table.Path(&f), []byte("a/1"), ""))
 	later := w.machine(t, faults.Later(31*24*time.Hour))
-	must.Succeed(t, later.table.CleanLog(t.Context(), later.objects, 7*24*time.Hour))
+	must.Succeed(t, later.table.Cleaner(later.objects).CleanLog(t.Context(), 7*24*time.Hour))
 	if _, err := m.read(t.Context(), f); err != nil {
 		t.Error("the folder is listed for longer than thirty days")
 	}
@@ -64,15 +64,15 @@ func TestNoFileOfAJobIsTakenForAStray(t *testing.T) {
 					return send()
 				}}
 				m := w.machine(t, gate)
-				must.Succeed(t, m.table.CleanLog(t.Context(), m.objects, 0))
+				must.Succeed(t, m.table.Cleaner(m.objects).CleanLog(t.Context(), 0))
 				more = int(gate.N.Load()) > at
 				turn.next()
 				must.Succeed(t, errors.Join(turn.err, w.machine(t, nil).checkpoint(t.Context())))
 				if problem := w.followed(t); problem != "" {
 					t.Errorf("%s: %s", what, problem)
 				}
-				for wrong, err := range m.table.Verify(t.Context(), w.machine(t, nil).objects) {
-					t.Errorf("%s: %s, %v", what, wrong, err)
+				for _, wrong := range must.Have(m.table.Verify(t.Context(), w.machine(t, nil).objects))(t) {
+					t.Errorf("%s: %s", what, wrong)
 				}
 			}
 		}

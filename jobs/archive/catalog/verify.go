@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,45 +11,23 @@ import (
 	"furrow/tables/schema"
 )
 
-// Verify yields what is wrong with what the catalog says of a table: days whose files have other numbers of rows than
-// the day. With objects, it also lists the container: live files that are not there, or of another size, and blobs
-// that no row knows. Nothing is wrong in a table that nobody works on; in one that somebody does, what changes
-// meanwhile may seem wrong, so ask again. It reads no file.
-func (t *Table) Verify(ctx context.Context, objects Lister) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		wrong, err := t.verify(ctx, objects)
-		for _, one := range wrong {
-			if !yield(one, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield("", t.wrap("verifying it", err))
-		}
-	}
-}
-
-func (t *Table) verify(ctx context.Context, objects Lister) (wrong []string, err error) {
+// Verify returns what is wrong with what the catalog says of a table: days whose files have other numbers of rows than
+// the day. With a container, it also lists that: live files that are not there, or of another size, and blobs that no
+// row knows. Nothing is wrong in a table that nobody works on; in one that somebody does, what changes meanwhile may
+// seem wrong, so ask again. It reads no file.
+func (t *Table) Verify(ctx context.Context, objects Container) (wrong []string, err error) {
 	if _, err := t.head(ctx); err != nil {
-		return nil, err
+		return nil, t.wrap("verifying it", err)
 	}
 	files, counted := map[string]File{}, map[schema.Day]int64{}
-	for e, err := range t.rows.Entities(ctx, t.query(fileRows)) {
-		if err != nil {
-			return nil, err
-		}
-		f, err := fileOf(e)
+	for f, err := range t.AllFiles(ctx) {
 		if err != nil {
 			return nil, err
 		}
 		files[t.Path(&f)] = f
 		counted[f.Date] += f.Stats.Rows
 	}
-	for e, err := range t.rows.Entities(ctx, t.query(dayRows)) {
-		if err != nil {
-			return nil, err
-		}
-		d, err := dayOf(e)
+	for d, err := range t.Days(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -65,11 +42,11 @@ func (t *Table) verify(ctx context.Context, objects Lister) (wrong []string, err
 		return wrong, nil
 	}
 	more, err := t.verifyObjects(ctx, objects, files)
-	return append(wrong, more...), err
+	return append(wrong, more...), t.wrap("verifying it", err)
 }
 
 // verifyObjects compares live files with the container.
-func (t *Table) verifyObjects(ctx context.Context, objects Lister, live map[string]File) (wrong []string, err error) {
+func (t *Table) verifyObjects(ctx context.Context, c Container, live map[string]File) (wrong []string, err error) {
 	known := map[string]bool{}
 	for _, prefix := range []string{pendingRows, removedRows} {
 		for e, err := range t.rows.Entities(ctx, t.query(prefix)) {
@@ -80,7 +57,7 @@ func (t *Table) verifyObjects(ctx context.Context, objects Lister, live map[stri
 		}
 	}
 	missing := maps.Clone(live)
-	for one, err := range objects.List(ctx, t.Folder()) {
+	for one, err := range c.List(ctx, t.Folder()) {
 		if err != nil {
 			return nil, err
 		}

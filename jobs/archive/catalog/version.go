@@ -21,18 +21,18 @@ const engine = "Furrow"
 
 func versionRow(n int64) string { return fmt.Sprintf("%s%020d", versionRows, n) }
 
-// versionRow returns the row of a version.
-func (t *Table) versionRow(n int64, v *version) (tables.Entity, error) {
-	e := t.describedRow(n, v)
+// row returns the row of a version.
+func (v *version) row(p *partition, n int64) (tables.Entity, error) {
+	e := v.describe(p, n)
 	file, err := v.Bytes(n)
 	set(&e, fileProperty, file)
 	return e, err
 }
 
-// describedRow returns the row of a version without its file.
-func (t *Table) describedRow(n int64, v *version) tables.Entity {
+// describe returns the row of a version without its file.
+func (v *version) describe(p *partition, n int64) tables.Entity {
 	v.Info.Engine, v.Info.TxnID, v.Info.Params = engine, v.txn, map[string]string{"why": v.why}
-	e := t.entity(versionRow(n))
+	e := p.entity(versionRow(n))
 	e.Set("Txn", tables.String(v.txn))
 	e.Set("Why", tables.String(v.why))
 	e.Set("At", tables.Int64(v.Info.Timestamp))

@@ -115,7 +115,7 @@ func newWorld(t testing.TB, a *account, name string) *world {
 	w.send(july, "c/1", "c/2", "d/1", "d/2")
 	m := w.machine(t, nil)
 	must.Succeed(t, m.make(t.Context(), june))
-	must.Have(m.table.Publish(t.Context(), m.objects))(t)
+	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 	must.Succeed(t, m.make(t.Context(), july))
 	return w
 }
@@ -315,7 +315,7 @@ func (m *machine) erase(ctx context.Context, device string) error {
 	if err != nil {
 		return err
 	}
-	n, err := m.table.Publish(ctx, m.objects)
+	n, err := m.table.Log(m.objects).Publish(ctx)
 	if err != nil {
 		return err
 	}
@@ -340,15 +340,15 @@ func (m *machine) retire(ctx context.Context) error {
 }
 
 func (m *machine) publish(ctx context.Context) error {
-	_, err := m.table.Publish(ctx, m.objects)
+	_, err := m.table.Log(m.objects).Publish(ctx)
 	return err
 }
 
 func (m *machine) checkpoint(ctx context.Context) error {
-	return errors.Join(m.publish(ctx), m.table.Checkpoint(ctx, m.objects, true))
+	return errors.Join(m.publish(ctx), m.table.Log(m.objects).Checkpoint(ctx, true))
 }
 
-func (m *machine) clean(ctx context.Context) error { return m.table.Clean(ctx, m.objects) }
+func (m *machine) clean(ctx context.Context) error { return m.table.Cleaner(m.objects).Clean(ctx, 0) }
 
 // cleanLater cleans a day later, when what left is deleted, and another day later, when it is deleted again, and once
 // more.

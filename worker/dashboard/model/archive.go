@@ -193,7 +193,7 @@ func (ar *Archives) archiveTable(ctx context.Context, a *account, t *catalog.Tab
 		one.Waiting = &state.Waiting
 	}
 	found.tables = append(found.tables, one)
-	for v, err := range t.VersionsFrom(ctx, state.Version-maxVersions+1) {
+	for v, err := range t.Versions(ctx, state.Version-maxVersions+1) {
 		if err != nil {
 			return found, err
 		}

@@ -33,64 +33,64 @@ type mark struct {
 	Version int64        `json:"version"`
 }
 
-func (t *Table) published(ctx context.Context) (p published, err error) {
-	e, err := t.rows.Get(ctx, t.key, logRow)
+func (p *partition) published(ctx context.Context) (log published, err error) {
+	e, err := p.rows.Get(ctx, p.key, logRow)
 	if errors.Is(err, tables.ErrNotFound) {
 		return published{version: -1, checkpoint: -1}, nil
 	}
 	if err != nil {
-		return p, err
+		return log, err
 	}
 	f := e.Fields()
-	p = published{version: f.Int("Version"), at: tables.Ticks(f.Int("At")), foreign: f.Boolean("Foreign"),
+	log = published{version: f.Int("Version"), at: tables.Ticks(f.Int("At")), foreign: f.Boolean("Foreign"),
 		checkpoint: f.Int("Checkpoint"),
 		made:       tables.Ticks(f.Int("Made")), bytes: f.Int("Bytes"), since: f.Int("Since"), ended: f.Int("Ended"),
 		listed: tables.Ticks(f.Int("Listed")), etag: e.ETag}
-	f.Fail("Marks", json.Unmarshal([]byte(f.String("Marks")), &p.marks))
-	return p, f.Err()
+	f.Fail("Marks", json.Unmarshal([]byte(f.String("Marks")), &log.marks))
+	return log, f.Err()
 }
 
-// save writes p on the version that was read.
-func (t *Table) save(ctx context.Context, p *published) error {
-	op, err := t.writePublished(p)
+// save writes what is known of the log on the version that was read.
+func (p *partition) save(ctx context.Context, log *published) error {
+	op, err := log.write(p)
 	if err != nil {
 		return err
 	}
-	written, err := t.rows.Do(ctx, op)
+	written, err := p.rows.Do(ctx, op)
 	if err == nil {
-		p.etag = written.ETags[0]
+		log.etag = written.ETags[0]
 	}
 	return err
 }
 
-func (t *Table) writePublished(p *published) (tables.Op, error) {
-	marks, err := json.Marshal(p.marks)
-	e := t.entity(logRow)
-	e.Set("Version", tables.Int64(p.version))
-	e.Set("At", tables.Int64(int64(p.at)))
-	e.Set("Foreign", tables.Boolean(p.foreign))
-	e.Set("Checkpoint", tables.Int64(p.checkpoint))
-	e.Set("Made", tables.Int64(int64(p.made)))
-	e.Set("Bytes", tables.Int64(p.bytes))
-	e.Set("Since", tables.Int64(p.since))
-	e.Set("Ended", tables.Int64(p.ended))
+func (log *published) write(p *partition) (tables.Op, error) {
+	marks, err := json.Marshal(log.marks)
+	e := p.entity(logRow)
+	e.Set("Version", tables.Int64(log.version))
+	e.Set("At", tables.Int64(int64(log.at)))
+	e.Set("Foreign", tables.Boolean(log.foreign))
+	e.Set("Checkpoint", tables.Int64(log.checkpoint))
+	e.Set("Made", tables.Int64(int64(log.made)))
+	e.Set("Bytes", tables.Int64(log.bytes))
+	e.Set("Since", tables.Int64(log.since))
+	e.Set("Ended", tables.Int64(log.ended))
 	e.Set("Marks", tables.String(string(marks)))
-	e.Set("Listed", tables.Int64(int64(p.listed)))
-	if p.etag == "" {
+	e.Set("Listed", tables.Int64(int64(log.listed)))
+	if log.etag == "" {
 		return tables.Insert(e), err
 	}
-	return tables.Replace(e, p.etag), err
+	return tables.Replace(e, log.etag), err
 }
 
 // note notes that a version was published by a time. Marks are an hour apart, and for as long as anybody asks: what
 // was removed is due a day after its version was published.
-func (p *published) note(version int64, at tables.Ticks) {
-	p.version, p.at = version, at
-	if n := len(p.marks); n > 0 && at < p.marks[n-1].At+markEvery {
+func (log *published) note(version int64, at tables.Ticks) {
+	log.version, log.at = version, at
+	if n := len(log.marks); n > 0 && at < log.marks[n-1].At+markEvery {
 		return
 	}
-	p.marks = append(p.marks, mark{at, version})
-	p.marks = p.marks[max(0, len(p.marks)-keptMarks):]
+	log.marks = append(log.marks, mark{at, version})
+	log.marks = log.marks[max(0, len(log.marks)-keptMarks):]
 }
 
 const (
@@ -99,11 +99,11 @@ const (
 )
 
 // before reports whether a version was published before a time. It may say so late.
-func (p *published) before(version int64, at tables.Ticks) bool {
-	if p.version >= version && p.at <= at {
+func (log *published) before(version int64, at tables.Ticks) bool {
+	if log.version >= version && log.at <= at {
 		return true
 	}
-	for _, m := range p.marks {
+	for _, m := range log.marks {
 		if m.Version >= version && m.At <= at {
 			return true
 		}
