@@ -116,7 +116,7 @@ func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
 func (s archiveScope) last() schema.Day { return schema.DayOf(s.to - 1) }
 
 // tenants yields those that have tables.
-func (s archiveScope) tenants(ctx context.Context, has *archive.Tables) iter.Seq2[schema.Tenant, error] {
+func (s archiveScope) tenants(ctx context.Context, has archive.Contents) iter.Seq2[schema.Tenant, error] {
 	if s.tenant == "" {
 		return has.Tenants(ctx)
 	}
@@ -147,7 +147,7 @@ func archiveLineOf(d archive.HeldDay) archiveLine {
 	return line
 }
 
-func (s archiveScope) days(ctx context.Context, has *archive.Tables) iter.Seq2[archive.HeldDay, error] {
+func (s archiveScope) days(ctx context.Context, has archive.Contents) iter.Seq2[archive.HeldDay, error] {
 	return func(yield func(archive.HeldDay, error) bool) {
 		for t, err := range s.tenants(ctx, has) {
 			if err != nil {
@@ -175,7 +175,8 @@ func openArchive(c *cli.Context) (has *archive.Tables, scope archiveScope, f *ro
 		return nil, scope, nil, errNoArchive
 	}
 	if has, err = archivist(f); err != nil { // there may be tables of a former configuration
-		has = &archive.Tables{Store: f.Archive, Catalog: catalog.New(f.Tables.Table(f.Names.Catalog()))}
+		has = &archive.Tables{Contents: archive.Contents{Store: f.Archive,
+			Catalog: catalog.New(f.Tables.Table(f.Names.Catalog()))}}
 	}
 	return has, scope, f, nil
 }
@@ -186,9 +187,9 @@ func archiveList(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("versions") {
-		return archiveVersions(c, has, scope, f)
+		return archiveVersions(c, has.Contents, scope, f)
 	}
-	err = answer(c, printed(scope.days(c.Context, has), archiveLineOf), func() (string, error) {
+	err = answer(c, printed(scope.days(c.Context, has.Contents), archiveLineOf), func() (string, error) {
 		return "the archive has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 	return cmp.Or(err, noteArchiveWaits(c, f))

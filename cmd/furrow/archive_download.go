@@ -65,7 +65,7 @@ func archiveDownload(c *cli.Context) error {
 			continue
 		}
 		n++
-		if err := d.table(c.Context, has, t.Name, t.Folder()); err != nil {
+		if err := d.table(c.Context, has.Contents, t.Name, t.Folder()); err != nil {
 			return d.work.ended(err, "what is downloaded stays: run the same command again to continue")
 		}
 	}
@@ -97,7 +97,7 @@ type download struct {
 const downloadsAtOnce = 4
 
 // table downloads what is missing of a table, and then deletes what has left it.
-func (d *download) table(ctx context.Context, has *archive.Tables, name, folder string) error {
+func (d *download) table(ctx context.Context, has archive.Contents, name, folder string) error {
 	live := map[string]bool{}
 	some, within := errgroup.WithContext(ctx)
 	some.SetLimit(downloadsAtOnce)

@@ -43,7 +43,7 @@ func archiveVerify(c *cli.Context) error {
 	rows, wrong, w := int64(0), 0, newLongWork(c)
 	const again = "run the same command again"
 	w.begin("verifying tables")
-	for tenant, err := range scope.tenants(c.Context, has) {
+	for tenant, err := range scope.tenants(c.Context, has.Contents) {
 		if err != nil {
 			return w.ended(err, again)
 		}

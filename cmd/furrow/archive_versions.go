@@ -28,7 +28,7 @@ type versionLine struct {
 }
 
 // archiveVersions lists what versions of a table changed.
-func archiveVersions(c *cli.Context, has *archive.Tables, scope archiveScope, f *roles.Fleet) error {
+func archiveVersions(c *cli.Context, has archive.Contents, scope archiveScope, f *roles.Fleet) error {
 	if scope.tenant == "" {
 		return usagef(c, "--tenant is required with --versions: each tenant has tables of its own")
 	}

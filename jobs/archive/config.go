@@ -66,8 +66,8 @@ const Format = 2
 
 // Grouping returns what makes the days that the marks of a pipeline ask for.
 func (c *Config) Grouping(p *groups.Source, s *Store) *Tables {
-	made := &Tables{Store: s, Source: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups}, CloseAfter: c.CloseAfter,
-		Hourly: c.Every == Hourly, KeepVersions: c.Versions, Settle: p.Settle}
+	made := &Tables{Contents: Contents{Store: s}, Source: p, About: c.Columns, Summed: Summed{Rollups: c.Rollups},
+		CloseAfter: c.CloseAfter, Hourly: c.Every == Hourly, KeepVersions: c.Versions, Settle: p.Settle}
 	if p.Client != nil { // those who only look at a configuration have none
 		made.Catalog = catalog.New(p.Client.Table(p.Names.Catalog()))
 	}

@@ -77,7 +77,7 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if d.Hour > 0 && (!m.Hourly || m.Closed(d.whole(), asked.Now)) {
 		return nil
 	}
-	if !m.isKnown(d.Tenant) {
+	if !m.known.has(d.Tenant) {
 		if has, err := m.Source.Has(ctx, d.Month, d.Tenant); err != nil || !has {
 			return err // the tenant has gone
 		}
@@ -88,18 +88,18 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if !m.Closed(d, asked.Now) {
 		return groups.ErrNotYet
 	}
-	if m.waits(d, asked.Now) {
+	if m.waiting.has(d, asked.Now) {
 		return groups.ErrWaits
 	}
 	due, err := m.due(ctx, d, asked)
 	if err == nil && due > asked.Now {
-		m.wait(d, due)
+		m.waiting.note(d, due)
 		return groups.ErrWaits
 	}
 	if err == nil {
 		err = m.MakeDay(ctx, d, asked.devices...)
 		if errors.Is(err, catalog.ErrAbsent) { // its tables were removed since this process has found them
-			m.know(d.Tenant, false)
+			m.known.note(d.Tenant, false)
 			return m.Make(ctx, marks)
 		}
 	}
@@ -217,23 +217,6 @@ func (m *Tables) counted(ctx context.Context, d TableDay) (n int64, err error) {
 	return n, nil
 }
 
-// wait notes that something is too young to be made again, so that other jobs find that out for nothing.
-func (m *Tables) wait(d TableDay, until tables.Ticks) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.waiting == nil || len(m.waiting) > 10_000 {
-		m.waiting = map[TableDay]tables.Ticks{}
-	}
-	m.waiting[d] = until
-}
-
-func (m *Tables) waits(d TableDay, now tables.Ticks) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	until := m.waiting[d]
-	return until > now && until <= now.Add(replaceAfter+quiet) // unless a clock was ahead when it was noted
-}
-
 // Remake makes a day or hour again. It leaves a mark while it does, as jobs have one.
 func (m *Tables) Remake(ctx context.Context, d TableDay) error {
 	return m.Source.WithMark(ctx, d.mark(), func() error { return m.MakeDay(ctx, d) })
@@ -241,7 +224,7 @@ func (m *Tables) Remake(ctx context.Context, d TableDay) error {
 
 // create makes the tables of a tenant, unless it was found that they are there. ErrForeign comes once all are there.
 func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
-	if m.isKnown(tenant) {
+	if m.known.has(tenant) {
 		return nil
 	}
 	all := m.Sums(tenant)
@@ -258,24 +241,8 @@ func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
 	if err := m.publish(ctx, tenant); err != nil {
 		return err
 	}
-	m.know(tenant, true)
+	m.known.note(tenant, true)
 	return nil
-}
-
-// isKnown reports whether this process has found the tables of a tenant.
-func (m *Tables) isKnown(t schema.Tenant) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.known[t]
-}
-
-func (m *Tables) know(t schema.Tenant, is bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil || len(m.known) > 100_000 {
-		m.known = map[schema.Tenant]bool{}
-	}
-	m.known[t] = is
 }
 
 // publish publishes the tables of a tenant. ErrForeign comes once all others are published.

@@ -20,17 +20,17 @@ import (
 // Mirror makes the tables of a tenant in another container equal to what is published of them. A reader of the mirror
 // sees one version after the other, as readers of the archive do: files come before the versions that name them, and go
 // after all others. It may be stopped and repeated. progress is told before each object how many there were.
-func (m *Tables) Mirror(
+func (c Contents) Mirror(
 	ctx context.Context, t schema.Tenant, to *Store, progress func(Copied),
 ) (n Copied, err error) {
-	every, err := m.Catalog.Tables(ctx, t)
+	every, err := c.Catalog.Tables(ctx, t)
 	if err != nil {
 		return n, err
 	}
 	if err := to.Create(ctx); err != nil {
 		return n, err
 	}
-	if err := m.Catalog.NoteCopy(ctx, t, to.name); err != nil {
+	if err := c.Catalog.NoteCopy(ctx, t, to.name); err != nil {
 		return n, err
 	}
 	for _, table := range every {
@@ -38,7 +38,7 @@ func (m *Tables) Mirror(
 			return errors.Is(err, ErrNoObject) || errors.Is(err, tables.ErrConflict)
 		}
 		err := commit.RetryIf(ctx, commit.Tries, again, func() error {
-			return to.mirror(ctx, m.Store, table.Folder(), &n, progress)
+			return to.mirror(ctx, c.Store, table.Folder(), &n, progress)
 		})
 		if err != nil {
 			return n, fmt.Errorf("copy of table %s of tenant %s: %w", table.Name, t, err)

@@ -29,111 +29,126 @@ type Erased struct {
 // form of an earlier release are taken over into the tables first, without the devices. An error of one table keeps the
 // others from nothing.
 func (m *Tables) Erase(ctx context.Context, month schema.Month, tenant schema.Tenant,
-	devices ...schema.DeviceID) (all Erased, err error) {
-	if m.Source != nil {
-		if err := m.eraseOlder(ctx, month, tenant, devices); err != nil {
-			return all, err
+	devices ...schema.DeviceID) (Erased, error) {
+	e := &erasure{Tables: m, month: month, tenant: tenant, devices: devices}
+	err := e.run(ctx)
+	return e.done, err
+}
+
+// An erasure erases devices of a tenant and a partition of the fleet.
+type erasure struct {
+	*Tables
+	month   schema.Month
+	tenant  schema.Tenant
+	devices []schema.DeviceID
+	done    Erased
+}
+
+func (e *erasure) run(ctx context.Context) (err error) {
+	if e.Source != nil {
+		if err := e.takeOverOlder(ctx); err != nil {
+			return err
 		}
 	}
-	every, err := m.Catalog.Tables(ctx, tenant)
+	every, err := e.Catalog.Tables(ctx, e.tenant)
 	if err == nil {
-		all.Copies, err = m.Catalog.Copies(ctx, tenant)
+		e.done.Copies, err = e.Catalog.Copies(ctx, e.tenant)
 	}
 	if err != nil {
-		return all, err
+		return err
 	}
-	maker := m.with(Summed{Rollups: m.Summed.Rollups, By: m.Summed.By})
+	var reports []schema.Window
 	for _, t := range every { // whoever has read the devices begins again
 		if err := t.RaiseEpoch(ctx); err != nil && !errors.Is(err, catalog.ErrAbsent) {
-			return all, err
+			return err
 		}
 		if kind, w, is := sumsOf(t); is && kind == reportsKind {
-			maker.Summed.Reports = append(maker.Summed.Reports, w)
+			reports = append(reports, w)
 		}
 	}
-	if len(maker.Summed.Reports) > 0 && m.Source == nil {
-		return all, errors.New("the archive has reports that may count the device, and only a pipeline with the processor " +
+	if len(reports) > 0 && e.Source == nil {
+		return errors.New("the archive has reports that may count the device, and only a pipeline with the processor " +
 			"archive makes them again")
 	}
-	if len(maker.Summed.Reports) > 0 {
-		if err := maker.makeAgain(ctx, tenant, every, devices, &all); err != nil {
-			return all, err
+	if len(reports) > 0 {
+		if err := e.makeAgain(ctx, every, reports); err != nil {
+			return err
 		}
 	}
 	var errs []error
 	for _, t := range every {
-		errs = append(errs, m.eraseFrom(ctx, t, month, devices, &all))
+		errs = append(errs, e.eraseFrom(ctx, t))
 	}
-	if m.Source != nil && len(every) > 0 { // blobs go once more a day later
-		errs = append(errs, m.markClean(ctx, TableDay{Tenant: tenant, Month: month}))
+	if e.Source != nil && len(every) > 0 { // blobs go once more a day later
+		errs = append(errs, e.markClean(ctx, TableDay{Tenant: e.tenant, Month: e.month}))
 	}
 	err = errors.Join(errs...)
-	if err == nil && m.Source != nil {
-		err = m.removeEmpty(ctx, every)
+	if err == nil && e.Source != nil {
+		err = e.removeEmpty(ctx, every)
 	}
-	return all, err
+	return err
 }
 
 // removeEmpty removes the tables of a tenant that has neither readings nor devices any more, so that nothing names it.
-func (m *Tables) removeEmpty(ctx context.Context, every []*catalog.Table) error {
-	months, err := m.Source.Months(ctx)
+func (e *erasure) removeEmpty(ctx context.Context, every []*catalog.Table) error {
+	months, err := e.Source.Months(ctx)
 	if err != nil || len(every) == 0 {
 		return err
 	}
 	for _, month := range months {
-		if has, err := m.Source.Has(ctx, month, every[0].Tenant); err != nil || has {
+		if has, err := e.Source.Has(ctx, month, every[0].Tenant); err != nil || has {
 			return err
 		}
 	}
 	for _, t := range every {
-		if err := t.RemoveEmpty(ctx, m.Store); err != nil {
+		if err := t.RemoveEmpty(ctx, e.Store); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eraseOlder takes days in the form of an earlier release over into tables: those have none of a device that has left
-// with its data. Jobs that read the device before it left make the same days again, as their marks are left again.
-func (m *Tables) eraseOlder(ctx context.Context, month schema.Month, tenant schema.Tenant,
-	devices []schema.DeviceID) error {
-	if err := m.Source.RenewMarks(ctx, month, schema.ArchiveMark, tenant); err != nil {
+// takeOverOlder takes days in the form of an earlier release over into tables: those have none of a device that has
+// left with its data. Jobs that read the device before it left make the same days again, as their marks are left again.
+func (e *erasure) takeOverOlder(ctx context.Context) error {
+	if err := e.Source.RenewMarks(ctx, e.month, schema.ArchiveMark, e.tenant); err != nil {
 		return err
 	}
-	for day, err := range m.older.days(ctx, m.Store, tenant, month) {
-		if err == nil && m.Hold {
+	for day, err := range e.older.days(ctx, e.Store, e.tenant, e.month) {
+		if err == nil && e.Hold {
 			err = errors.New("the archive is in the form of an earlier release: once no process of that runs, have it taken " +
 				"over by furrow config apply, and repeat this")
 		}
 		if err == nil {
-			err = m.takeOver(ctx, TableDay{Tenant: tenant, Day: day, Month: month})
+			err = e.takeOver(ctx, TableDay{Tenant: e.tenant, Day: day, Month: e.month})
 		}
 		if err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}
 	}
-	return m.older.erase(ctx, m.Store, tenant, devices)
+	return e.older.erase(ctx, e.Store, e.tenant, e.devices)
 }
 
 // takeOver takes a day over into the tables. Of one that has only hours, storage has all rows: it may be open still.
-func (m *Tables) takeOver(ctx context.Context, of TableDay) error {
-	old, err := m.older.read(ctx, m, of)
+func (e *erasure) takeOver(ctx context.Context, of TableDay) error {
+	old, err := e.older.read(ctx, e.Tables, of)
 	if err != nil || !old.has() {
 		return errors.Join(err, old.delete(ctx))
 	}
-	return m.MakeDay(ctx, of)
+	return e.MakeDay(ctx, of)
 }
 
 // makeAgain makes the days again whose readings have devices, and those with reports of readings that were never
 // committed.
-func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*catalog.Table,
-	devices []schema.DeviceID, all *Erased) error {
+func (e *erasure) makeAgain(ctx context.Context, every []*catalog.Table, reports []schema.Window) error {
+	maker := &Tables{Contents: e.Contents, Source: e.Source, About: e.About, Settle: e.Settle, FileBytes: e.FileBytes,
+		Summed: Summed{Rollups: e.Summed.Rollups, Reports: reports, By: e.Summed.By}}
 	days, read := map[TableDay]bool{}, map[TableDay]tables.Ticks{}
-	for d, err := range m.Readings(tenant).Days(ctx) {
+	for d, err := range e.Readings(e.tenant).Days(ctx) {
 		if err != nil {
 			return err
 		}
-		read[TableDay{Tenant: tenant, Day: d.Date, Month: d.Month}] = d.Watermark
+		read[TableDay{Tenant: e.tenant, Day: d.Date, Month: d.Month}] = d.Watermark
 	}
 	for _, t := range every {
 		if kind, _, _ := sumsOf(t); kind != reportsKind {
@@ -143,42 +158,42 @@ func (m *Tables) makeAgain(ctx context.Context, tenant schema.Tenant, every []*c
 			if err != nil {
 				return err
 			}
-			if of := (TableDay{Tenant: tenant, Day: d.Date, Month: d.Month}); read[of] != d.Watermark {
+			if of := (TableDay{Tenant: e.tenant, Day: d.Date, Month: d.Month}); read[of] != d.Watermark {
 				days[of] = true
 			}
 		}
 	}
-	for f, err := range m.Readings(tenant).AllFiles(ctx) {
+	for f, err := range e.Readings(e.tenant).AllFiles(ctx) {
 		if err != nil {
 			return err
 		}
-		of := TableDay{Tenant: tenant, Day: f.Date, Month: f.Months[0]} // with all others that the file has
-		if mayHave(f, devices) && read[of] > 0 {                        // an open day has no reports
+		of := TableDay{Tenant: e.tenant, Day: f.Date, Month: f.Months[0]} // with all others that the file has
+		if e.mayHave(f) && read[of] > 0 {                                 // an open day has no reports
 			days[of] = true
 		}
 	}
 	for day := range days {
-		before, err := m.rowsOf(ctx, day)
+		before, err := e.rowsOf(ctx, day)
 		if err != nil {
 			return err
 		}
-		if err := m.MakeDay(ctx, day); err != nil && !errors.Is(err, catalog.ErrForeign) {
+		if err := maker.MakeDay(ctx, day); err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}
-		after, err := m.rowsOf(ctx, day)
+		after, err := e.rowsOf(ctx, day)
 		if err != nil {
 			return err
 		}
 		if after < before {
-			all.Rows, all.Files = all.Rows+before-after, all.Files+1
+			e.done.Rows, e.done.Files = e.done.Rows+before-after, e.done.Files+1
 		}
 	}
 	return nil
 }
 
 // rowsOf returns how many readings the table has of a day.
-func (m *Tables) rowsOf(ctx context.Context, of TableDay) (n int64, err error) {
-	for f, err := range m.Readings(of.Tenant).Files(ctx, of.Day, of.Day) {
+func (e *erasure) rowsOf(ctx context.Context, of TableDay) (n int64, err error) {
+	for f, err := range e.Readings(of.Tenant).Files(ctx, of.Day, of.Day) {
 		if err != nil {
 			return n, err
 		}
@@ -187,24 +202,23 @@ func (m *Tables) rowsOf(ctx context.Context, of TableDay) (n int64, err error) {
 	return n, nil
 }
 
-// mayHave reports whether a file may have rows of devices.
-func mayHave(f catalog.File, devices []schema.DeviceID) bool {
+// mayHave reports whether a file may have rows of the devices.
+func (e *erasure) mayHave(f catalog.File) bool {
 	of, is := f.Stats.Ranges[columnar.Device]
-	return is && slices.ContainsFunc(devices, func(d schema.DeviceID) bool {
+	return is && slices.ContainsFunc(e.devices, func(d schema.DeviceID) bool {
 		return string(d) >= of.Min && string(d) <= of.Max
 	})
 }
 
-// eraseFrom erases devices from one table.
-func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, month schema.Month, devices []schema.DeviceID,
-	all *Erased) (err error) {
+// eraseFrom erases the devices from one table.
+func (e *erasure) eraseFrom(ctx context.Context, t *catalog.Table) (err error) {
 	for found := true; err == nil && found; {
-		found, err = m.erasePass(ctx, t, month, devices, all)
+		found, err = e.erasePass(ctx, t)
 	}
 	if err == nil {
-		err = t.Cleaner(m.Store).EndVersions(ctx)
+		err = t.Cleaner(e.Store).EndVersions(ctx)
 	}
-	if err = errors.Join(err, t.Cleaner(m.Store).Clean(ctx, 0)); errors.Is(err, catalog.ErrAbsent) {
+	if err = errors.Join(err, t.Cleaner(e.Store).Clean(ctx, 0)); errors.Is(err, catalog.ErrAbsent) {
 		return nil
 	}
 	return err
@@ -212,19 +226,18 @@ func (m *Tables) eraseFrom(ctx context.Context, t *catalog.Table, month schema.M
 
 // erasePass erases devices from all files that the table has, and reports whether one had any of their rows, or was
 // replaced meanwhile: then another pass looks for what came.
-func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, month schema.Month, devices []schema.DeviceID,
-	all *Erased) (found bool, err error) {
+func (e *erasure) erasePass(ctx context.Context, t *catalog.Table) (found bool, err error) {
 	for f, err := range t.AllFiles(ctx) {
 		if err != nil {
 			return found, err
 		}
-		if !mayHave(f, devices) {
+		if !e.mayHave(f) {
 			continue
 		}
 		err := again(ctx, func() error {
-			gone, replaced, err := m.eraseFile(ctx, t, f, month, devices)
+			gone, replaced, err := e.eraseFile(ctx, t, f)
 			if found = found || replaced; gone > 0 {
-				found, all.Rows, all.Files = true, all.Rows+gone, all.Files+1
+				found, e.done.Rows, e.done.Files = true, e.done.Rows+gone, e.done.Files+1
 			}
 			return err
 		})
@@ -237,8 +250,8 @@ func (m *Tables) erasePass(ctx context.Context, t *catalog.Table, month schema.M
 
 // eraseFile puts a copy without devices in place of a file that the table has, and returns how many rows were left
 // out, or that another has replaced the file.
-func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.File, month schema.Month,
-	devices []schema.DeviceID) (gone int64, replaced bool, err error) {
+func (e *erasure) eraseFile(ctx context.Context, t *catalog.Table,
+	of catalog.File) (gone int64, replaced bool, err error) {
 	s, err := t.Begin(ctx, of.Date)
 	if err != nil {
 		return 0, false, err
@@ -247,11 +260,11 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 	if i < 0 {
 		return 0, true, nil
 	}
-	copied := m.readingsWithout
+	copied := e.readingsWithout
 	if _, _, is := sumsOf(t); is {
-		copied = m.rollupsWithout
+		copied = e.rollupsWithout
 	}
-	gone, made, err := copied(ctx, t, s.Files[i], devices)
+	gone, made, err := copied(ctx, t, s.Files[i])
 	if err != nil || gone == 0 {
 		return 0, false, errors.Join(err, t.Abandon(context.WithoutCancel(ctx), made))
 	}
@@ -263,7 +276,7 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 		made[i].Months = of.Months
 		c.Days[0].Rows += made[i].Stats.Rows
 	}
-	if n := slices.Index(of.Months, month); n > 0 { // a file of several partitions was counted in the first
+	if n := slices.Index(of.Months, e.month); n > 0 { // a file of several partitions was counted in the first
 		c.Days[0].Rows, c.Days[n].Rows = c.Days[0].Rows+gone, c.Days[n].Rows-gone
 	}
 	if _, err = t.Commit(ctx, s, c); errors.Is(err, catalog.ErrStale) {
@@ -276,9 +289,9 @@ func (m *Tables) eraseFile(ctx context.Context, t *catalog.Table, of catalog.Fil
 }
 
 // readingsWithout copies a file of readings.
-func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalog.File,
-	devices []schema.DeviceID) (gone int64, made []catalog.File, err error) {
-	g := &readingsMaking{Tables: m, table: t, gone: []catalog.File{f}, months: f.Months,
+func (e *erasure) readingsWithout(ctx context.Context, t *catalog.Table,
+	f catalog.File) (gone int64, made []catalog.File, err error) {
+	g := &readingsMaking{Tables: e.Tables, table: t, gone: []catalog.File{f}, months: f.Months,
 		of: TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}}
 	from := &pastFile{File: f}
 	defer from.close()
@@ -289,7 +302,7 @@ func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalo
 	var to *tableFile
 	for ; err == nil && from.ahead != nil; err = from.advance() {
 		one := from.ahead
-		if slices.Contains(devices, one.Device) {
+		if slices.Contains(e.devices, one.Device) {
 			gone++
 			continue
 		}
@@ -307,13 +320,13 @@ func (m *Tables) readingsWithout(ctx context.Context, t *catalog.Table, f catalo
 }
 
 // rollupsWithout copies a file of rollups.
-func (m *Tables) rollupsWithout(ctx context.Context, t *catalog.Table, f catalog.File,
-	devices []schema.DeviceID) (gone int64, made []catalog.File, err error) {
+func (e *erasure) rollupsWithout(ctx context.Context, t *catalog.Table,
+	f catalog.File) (gone int64, made []catalog.File, err error) {
 	a := &sumTable{kind: rollupsKind, table: t}
 	for _, name := range f.Columns {
 		a.about = append(a.about, columnar.NamedSeries{Name: name})
 	}
-	content, etag, err := m.Store.Get(ctx, t.Path(&f))
+	content, etag, err := e.Store.Get(ctx, t.Path(&f))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -323,7 +336,7 @@ func (m *Tables) rollupsWithout(ctx context.Context, t *catalog.Table, f catalog
 	of := TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}
 	err = columnar.ReadTable(bytes.NewReader(content), int64(len(content)), func(row []any) error {
 		device, _ := row[0].(string)
-		if slices.Contains(devices, schema.DeviceID(device)) {
+		if slices.Contains(e.devices, schema.DeviceID(device)) {
 			gone++
 			return nil
 		}
@@ -333,7 +346,7 @@ func (m *Tables) rollupsWithout(ctx context.Context, t *catalog.Table, f catalog
 				row[i] = ""
 			}
 		}
-		return a.write(ctx, m, of, device, time.UnixMicro(at), row)
+		return a.write(ctx, e.Tables, of, device, time.UnixMicro(at), row)
 	})
 	if err == nil {
 		err = a.put(ctx)

@@ -43,7 +43,7 @@ func (m *Tables) forget(ctx context.Context, t *catalog.Table, before schema.Day
 				return rows, err
 			}
 		}
-		gone, err := m.forgetDay(ctx, t, first.Date)
+		gone, err := forgetDay(ctx, t, first.Date)
 		if rows += gone; err != nil {
 			return rows, err
 		}
@@ -55,7 +55,7 @@ func (m *Tables) forget(ctx context.Context, t *catalog.Table, before schema.Day
 }
 
 // forgetDay removes as many files of a day as one version has room for.
-func (m *Tables) forgetDay(ctx context.Context, t *catalog.Table, day schema.Day) (rows int64, err error) {
+func forgetDay(ctx context.Context, t *catalog.Table, day schema.Day) (rows int64, err error) {
 	err = again(ctx, func() error {
 		rows = 0
 		s, err := t.Begin(ctx, day)

@@ -85,7 +85,7 @@ func units(files []catalog.File) (all []mergeUnit) {
 }
 
 // small is how large a file is at most that becomes one with others.
-func (m *Tables) small() int64 { return int64(cmp.Or(m.FileBytes, tableFileBytes)) / 2 }
+func (g *readingsMaking) small() int64 { return int64(cmp.Or(g.FileBytes, tableFileBytes)) / 2 }
 
 // fewer divides units into those that become one, if they are enough, and the others.
 func fewer(all []mergeUnit, small int64) (one, others []mergeUnit) {
@@ -192,7 +192,7 @@ func (m *Tables) Merge(ctx context.Context, tenant schema.Tenant, day schema.Day
 		if err != nil {
 			return err
 		}
-		one, _ := fewer(g.mergeable(g.snapshot.Files), m.small())
+		one, _ := fewer(g.mergeable(g.snapshot.Files), g.small())
 		if merged = len(one) > 0; !merged {
 			return nil
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"furrow/jobs/archive/catalog"
@@ -13,17 +12,15 @@ import (
 	"furrow/jobs/commit"
 	"furrow/jobs/groups"
 	"furrow/jobs/retain"
-	"furrow/tables"
 	"furrow/tables/schema"
 )
 
 // Tables makes what the tables of an archive have of tenants' days. It is safe for concurrent use.
 type Tables struct {
-	Catalog *catalog.Catalog
-	Store   *Store
-	Source  *groups.Source
-	About   About
-	Summed  Summed // tables of rollups and reports that there are besides readings
+	Contents
+	Source *groups.Source
+	About  About
+	Summed Summed // tables of rollups and reports that there are besides readings
 	// Hourly asks for files of hours until the day is over. They have no rollups and reports.
 	Hourly bool
 	// CloseAfter is how long after its end a day or an hour stays open.
@@ -44,9 +41,8 @@ type Tables struct {
 	Quiet time.Duration
 
 	older   older
-	mu      sync.Mutex
-	waiting map[TableDay]tables.Ticks // until when what is asked for waits
-	known   map[schema.Tenant]bool    // whose tables there are
+	waiting waiting
+	known   known
 }
 
 // Summed says which tables there are besides readings.
@@ -62,24 +58,12 @@ const (
 	reportsKind = "reports"
 )
 
-// with returns m with other tables besides readings.
-func (m *Tables) with(s Summed) *Tables {
-	return &Tables{Catalog: m.Catalog, Store: m.Store, Source: m.Source, About: m.About, Summed: s, Settle: m.Settle,
-		FileBytes: m.FileBytes}
-}
-
-// ReadingsTable is the name of a tenant's table of readings.
-const ReadingsTable = "readings"
-
 // readingsColumns are those of tables of readings, beside the columns of sensors.
 func readingsColumns() []delta.Column {
 	return []delta.Column{{Name: columnar.Device, Type: delta.Text}, {Name: columnar.Time, Type: delta.Moment},
 		{Name: columnar.Key, Type: delta.Text}, {Name: columnar.Doubtful, Type: delta.Boolean, Nullable: true},
 		{Name: "date", Type: delta.Date}}
 }
-
-// Readings returns a tenant's table of readings, which need not exist.
-func (m *Tables) Readings(t schema.Tenant) *catalog.Table { return m.Catalog.Table(t, ReadingsTable) }
 
 // Clean makes checkpoints of a tenant's tables where they are due, and deletes what the tables no longer need: blobs
 // of files that left a day ago or were never committed, and what of their logs is older than a week. It reports

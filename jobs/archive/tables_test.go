@@ -71,7 +71,8 @@ func (x *tablesFleet) maker(t testing.TB, through policy.Transporter) *archive.T
 	store, source := connected(t, x.Fleet, through)
 	source.Names = x.source
 	source.Keep = []retain.Keep{{Reports: map[schema.Window]time.Duration{schema.Hour: 24 * time.Hour}}}
-	return &archive.Tables{Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: store,
+	return &archive.Tables{Contents: archive.Contents{
+		Catalog: catalog.New(x.World.Connect(t, through).Table(x.rows)), Store: store},
 		Source: source, About: archive.About{"site"}, Settle: time.Second, Summed: archive.Summed{
 			Rollups: []schema.Window{schema.Hour, schema.Daily}, Reports: []schema.Window{schema.Hour},
 			By: []schema.By{schema.ByTenant, schema.BySite}}}

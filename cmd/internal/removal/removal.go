@@ -90,7 +90,8 @@ func (e Eraser) archive(ctx context.Context, d schema.Device, n *Deleted) error 
 	if e.Archive == nil {
 		return nil
 	}
-	has := &archive.Tables{Store: e.Archive, Catalog: catalog.New(e.Tables.Table(e.Names.Catalog()))}
+	has := &archive.Tables{Contents: archive.Contents{Store: e.Archive,
+		Catalog: catalog.New(e.Tables.Table(e.Names.Catalog()))}}
 	for _, p := range e.Pipelines {
 		if made, is := p.Groups[schema.ArchiveMark].(*archive.Tables); is {
 			has = made

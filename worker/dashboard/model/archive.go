@@ -144,8 +144,8 @@ func (q ArchiveQuery) days(newest schema.Day) (first, last schema.Day) {
 }
 
 // archive returns the tables of an account, to read what they have.
-func (a *account) archive() *archive.Tables {
-	return &archive.Tables{Catalog: catalog.New(a.Tables.Table(a.Names.Catalog()))}
+func (a *account) archive() archive.Contents {
+	return archive.Contents{Catalog: catalog.New(a.Tables.Table(a.Names.Catalog()))}
 }
 
 // archived is what an account has of a tenant.

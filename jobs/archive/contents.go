@@ -2,17 +2,26 @@ package archive
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
-	"time"
 
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
+
+// Contents are the tables that an archive has, of all tenants: also those that no pipeline makes any more.
+type Contents struct {
+	Catalog *catalog.Catalog
+	Store   *Store // nil for who reads no file
+}
+
+// ReadingsTable is the name of a tenant's table of readings.
+const ReadingsTable = "readings"
+
+// Readings returns a tenant's table of readings, which need not exist.
+func (c Contents) Readings(t schema.Tenant) *catalog.Table { return c.Catalog.Table(t, ReadingsTable) }
 
 // A HeldDay is what the tables have of a tenant's day.
 type HeldDay struct {
@@ -27,10 +36,10 @@ type HeldDay struct {
 }
 
 // Held yields what the tables have of a tenant's days from first to last.
-func (m *Tables) Held(ctx context.Context, t schema.Tenant, first, last schema.Day) iter.Seq2[HeldDay, error] {
+func (c Contents) Held(ctx context.Context, t schema.Tenant, first, last schema.Day) iter.Seq2[HeldDay, error] {
 	return func(yield func(HeldDay, error) bool) {
 		all := map[schema.Day]*HeldDay{}
-		if err := m.hold(ctx, t, first, last, all); err != nil {
+		if err := c.hold(ctx, t, first, last, all); err != nil {
 			yield(HeldDay{}, err)
 			return
 		}
@@ -42,9 +51,9 @@ func (m *Tables) Held(ctx context.Context, t schema.Tenant, first, last schema.D
 	}
 }
 
-func (m *Tables) hold(ctx context.Context, t schema.Tenant, first, last schema.Day,
+func (c Contents) hold(ctx context.Context, t schema.Tenant, first, last schema.Day,
 	all map[schema.Day]*HeldDay) error {
-	every, err := m.Catalog.Tables(ctx, t)
+	every, err := c.Catalog.Tables(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -71,7 +80,7 @@ func (m *Tables) hold(ctx context.Context, t schema.Tenant, first, last schema.D
 		}
 	}
 	least := map[schema.Day]tables.Ticks{} // of the partitions of the fleet
-	for d, err := range m.Readings(t).DaysBetween(ctx, first, last) {
+	for d, err := range c.Readings(t).DaysBetween(ctx, first, last) {
 		if err != nil {
 			return err
 		}
@@ -86,10 +95,10 @@ func (m *Tables) hold(ctx context.Context, t schema.Tenant, first, last schema.D
 }
 
 // Tenants yields the tenants that have tables, in their order.
-func (m *Tables) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
+func (c Contents) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
 	return func(yield func(schema.Tenant, error) bool) {
 		last := schema.Tenant("")
-		for t, err := range m.Catalog.All(ctx) {
+		for t, err := range c.Catalog.All(ctx) {
 			if err != nil {
 				yield("", err)
 				return
@@ -103,13 +112,13 @@ func (m *Tables) Tenants(ctx context.Context) iter.Seq2[schema.Tenant, error] {
 }
 
 // Parts returns what the table of readings has of a day: all of it, or the hours of an open one that have readings.
-func (m *Tables) Parts(ctx context.Context, t schema.Tenant, d catalog.Day) (all []TableDay, err error) {
+func (c Contents) Parts(ctx context.Context, t schema.Tenant, d catalog.Day) (all []TableDay, err error) {
 	day := TableDay{Tenant: t, Day: d.Date, Month: d.Month}
 	if d.Watermark > 0 {
 		return []TableDay{day}, nil
 	}
 	hours := map[Hour]bool{}
-	for f, err := range m.Readings(t).Files(ctx, d.Date, d.Date) {
+	for f, err := range c.Readings(t).Files(ctx, d.Date, d.Date) {
 		if err != nil {
 			return nil, err
 		}
@@ -135,10 +144,10 @@ type HeldFile struct {
 }
 
 // Files yields the live files of a tenant's table with days from first to last.
-func (m *Tables) Files(ctx context.Context, t schema.Tenant, table string,
+func (c Contents) Files(ctx context.Context, t schema.Tenant, table string,
 	first, last schema.Day) iter.Seq2[HeldFile, error] {
 	return func(yield func(HeldFile, error) bool) {
-		of := m.Catalog.Table(t, table)
+		of := c.Catalog.Table(t, table)
 		for f, err := range of.Files(ctx, first, last) {
 			one := HeldFile{Table: table, Day: f.Date, Path: of.Path(&f), Rows: f.Stats.Rows, Bytes: f.Bytes}
 			if !yield(one, err) || err != nil {
@@ -148,79 +157,13 @@ func (m *Tables) Files(ctx context.Context, t schema.Tenant, table string,
 	}
 }
 
-// A HeldTable is a table of a tenant with what is wrong with it.
-type HeldTable struct {
-	Tenant schema.Tenant
-	Table  string
-	Files  int
-	Rows   int64
-	Bytes  int64
-	Wrong  []string
-}
-
-// Verify counts the tables of a tenant: the days and the files of each, and what the fleet has folded of each closed
-// day. With files, it also lists the container.
-func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool,
-	now tables.Ticks) iter.Seq2[HeldTable, error] {
-	return func(yield func(HeldTable, error) bool) {
-		every, err := m.Catalog.Tables(ctx, t)
-		if err != nil {
-			yield(HeldTable{}, err)
-			return
-		}
-		for _, table := range every {
-			one, err := m.verifyTable(ctx, table, files, now)
-			if errors.Is(err, catalog.ErrAbsent) {
-				continue
-			}
-			if !yield(one, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func (m *Tables) verifyTable(ctx context.Context, t *catalog.Table, files bool,
-	now tables.Ticks) (one HeldTable, err error) {
-	one = HeldTable{Tenant: t.Tenant, Table: t.Name}
-	for f, err := range t.AllFiles(ctx) {
-		if err != nil {
-			return one, err
-		}
-		one.Files, one.Rows, one.Bytes = one.Files+1, one.Rows+f.Stats.Rows, one.Bytes+f.Bytes
-	}
-	var in catalog.Container
-	if files {
-		in = m.Store
-	}
-	if one.Wrong, err = t.Verify(ctx, in); err != nil {
-		return one, err
-	}
-	s, err := t.State(ctx)
-	if err != nil {
-		return one, err
-	}
-	if s.Foreign {
-		one.Wrong = append(one.Wrong, catalog.ErrForeign.Error())
-	} else if s.Published < s.Version {
-		one.Wrong = append(one.Wrong, fmt.Sprintf("version %d is not published since %s", s.Version,
-			s.Waiting.UTC().Format(time.RFC3339)))
-	}
-	if t.Name != ReadingsTable || m.Source == nil {
-		return one, nil
-	}
-	more, err := m.verifyCounts(ctx, t, now)
-	one.Wrong = append(one.Wrong, more...)
-	return one, err
-}
-
 // FreshLog publishes what a table has as a new log, which readers open instead of the one that is there.
-func (m *Tables) FreshLog(ctx context.Context, t schema.Tenant, table string) error {
-	return m.Catalog.Table(t, table).Log(m.Store).FreshLog(ctx)
+func (c Contents) FreshLog(ctx context.Context, t schema.Tenant, table string) error {
+	return c.Catalog.Table(t, table).Log(c.Store).FreshLog(ctx)
 }
 
 // Versions yields the versions of a table that can still be told of, from the oldest on.
-func (m *Tables) Versions(ctx context.Context, t schema.Tenant,
+func (c Contents) Versions(ctx context.Context, t schema.Tenant,
 	table string) iter.Seq2[catalog.VersionSummary, error] {
-	return m.Catalog.Table(t, table).Versions(ctx, 0)
+	return c.Catalog.Table(t, table).Versions(ctx, 0)
 }
