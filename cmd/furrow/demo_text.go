@@ -1,12 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"furrow/cmd/internal/lab/demo"
 )
@@ -41,7 +37,10 @@ func demoText(r demo.Report) string {
 		done = append(done, text)
 	}
 	fmt.Fprintf(&b, "Jobs: %s.\n", strings.Join(done, ", "))
-	demoCosts(&b, r)
+	cost := r.Cost
+	fmt.Fprintf(&b, "\nOn Azure, %s with a reading and a run every minute would cost $%.2f a month: $%.2f for their "+
+		"writes,\n$%.2f for tokens, $%.2f for jobs and $%.2f for what is stored (see furrow estimate).\nPrices: %s.\n",
+		many(int64(r.Devices), "device"), cost.Total, cost.Writes, cost.Tokens, cost.Work, cost.Storage, cost.Prices)
 	return b.String()
 }
 
@@ -64,21 +63,4 @@ func demoReadings(b *strings.Builder, r demo.Report) {
 	for _, d := range c.First {
 		fmt.Fprintf(b, "                %s\n", d)
 	}
-}
-
-func demoCosts(b *strings.Builder, r demo.Report) {
-	c := r.Cost
-	fmt.Fprintf(b, "\nOperations per device in a run with %s from %s, and their cost on Azure if each of %s\nhad a "+
-		"reading and a run every minute:\n\n",
-		many(r.Work.Rows, "new reading"), many(r.Work.Devices, "device"), many(int64(r.Devices), "device"))
-	w := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\tper device\t$ a month\t\n")
-	byCost := func(a, b string) int { return cmp.Or(cmp.Compare(c.ByKind[b], c.ByKind[a]), cmp.Compare(a, b)) }
-	for _, kind := range slices.SortedFunc(maps.Keys(r.Work.PerDevice), byCost) {
-		fmt.Fprintf(w, "%s\t%.3f\t%.2f\t\n", kind, r.Work.PerDevice[kind], c.ByKind[kind])
-	}
-	fmt.Fprintf(w, "writes of devices\t1.000\t%.2f\t\n%.1f GB stored\t\t%.2f\t\ntotal\t\t%.2f\t\n", c.Writes, c.StoredGB,
-		c.Storage, c.Total)
-	_ = w.Flush() // writes to memory
-	fmt.Fprintf(b, "Prices: %s.\n", c.Prices)
 }

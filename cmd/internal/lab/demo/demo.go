@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,14 +60,12 @@ type Screen interface {
 
 const pipeline schema.Pipeline = "live"
 
-// mostBatch is how many devices a message carries by default.
-const mostBatch = 50
-
 // batch is how many devices a message carries in this demo. With the whole fleet in one batch, jobs would run
 // one after the other, and a slot that comes meanwhile would do the same work twice.
-func (c Config) batch() int { return min(mostBatch, max(1, len(c.Cast.Members)/16)) }
+func (c Config) batch() int { return min(50, max(1, len(c.Cast.Members)/16)) }
 
 const (
+	life   = time.Hour       // of tokens
 	settle = time.Second     // settle time of rows; 10 s by default
 	lease  = 3 * time.Second // until another worker gets a dead worker's message; 30 s by default
 
@@ -88,20 +85,16 @@ type Demo struct {
 	ovens    credential
 	workers  []*process.Process
 	audits   tables.Ticks // slot that figures of audits have
-	quiet    tables.Ticks // last slot before the one in which each device has one new reading
 
 	killed chan struct{} // closed when the first worker is dead
-	sent   atomic.Int64  // readings that devices have sent, without the newest of each
-
-	mu     sync.Mutex
-	newest map[schema.DeviceID]simulate.Sending // that devices send last
+	sent   atomic.Int64  // readings that devices have sent
 }
 
 // Open starts furrow up.
 func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
 	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{},
-		newest: map[schema.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
+		killed: make(chan struct{})}
 	d.Screen.Stage("starting furrow up", 0)
 	if err := d.upProcess.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -149,10 +142,10 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	if err := all.Wait(); err != nil {
 		return r, err
 	}
-	if err := d.newestReading(ctx, cancel); err != nil {
+	if err := d.foldAll(ctx); err != nil {
 		return r, err
 	}
-	if err := d.audit(ctx, cancel); err != nil {
+	if err := d.audit(ctx); err != nil {
 		return r, err
 	}
 	if r.Check, err = d.check(ctx); err != nil {
@@ -228,7 +221,7 @@ func (d *Demo) enroll(ctx context.Context) error {
 	}
 	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), SealingKey: d.master}
 	enroll := func(e schema.Enrollment) (credential, error) {
-		e.Readings, e.Life, e.Backfill = d.names.Readings(), time.Hour, d.Cast.Backfill
+		e.Readings, e.Life, e.Backfill = d.names.Readings(), life, d.Cast.Backfill
 		e.SendEvery, e.Batch = time.Minute, d.rowsAtOnce()
 		key := sas.NewKey()
 		_, err := all.Add(ctx, e, key, nil)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/lab/demo/check"
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/verification"
@@ -15,47 +14,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// newestReading lets every device send one more reading while no worker runs, and then a worker fold them in
-// one run. The figures of that run are those of a fleet that keeps up.
-func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc) (err error) {
+// foldAll waits until everything that is stored is folded: until each device's checkpoint has reached its newest row.
+// The clock of a device, which it takes from the endpoint, may be a little ahead.
+func (d *Demo) foldAll(ctx context.Context) error {
 	d.Screen.Stage("folding the rest", 0)
-	if err := d.foldAll(ctx, time.Now()); err != nil {
-		return err
-	}
-	if d.quiet, err = d.lastBegun(ctx); err != nil {
-		return err
-	}
-	d.Screen.Stage("sending one more reading per device", 0)
-	if err := d.sendNewest(ctx); err != nil {
-		return err
-	}
-	ended := time.Now()
-	if !simulate.Pause(ctx, settle) {
-		return context.Cause(ctx)
-	}
-	if err := d.configure(ctx, mostBatch); err != nil {
-		return err
-	}
-	d.Screen.Stage("folding them", 0)
-	if _, err := d.work(failed); err != nil {
-		return err
-	}
-	return d.foldAll(ctx, ended)
-}
-
-// foldAll waits until everything that was stored up to a time is folded, and stops the workers.
-func (d *Demo) foldAll(ctx context.Context, until time.Time) error {
-	if err := d.awaitFolded(ctx, d.receipts.Newest(tables.TicksOf(until))); err != nil {
-		return err
-	}
-	if err := d.awaitGap(ctx); err != nil {
-		return err
-	}
-	return d.stopWorkers()
-}
-
-// awaitFolded waits until each device's checkpoint has reached a row.
-func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]string) error {
+	newest := d.receipts.Newest(tables.TicksOf(time.Now().Add(settle)))
 	return await(ctx, d.Screen, pollEvery, func(ctx context.Context) (s waitState, err error) {
 		rows, err := d.tracks(ctx)
 		left, such := 0, ""
@@ -76,43 +39,12 @@ func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]strin
 	})
 }
 
-// awaitGap waits for a moment between two runs, so that workers that are stopped then leave nothing of a run to
-// others. On a machine that is too slow for such moments it gives up after a while: only figures suffer.
-func (d *Demo) awaitGap(ctx context.Context) error {
-	for began := time.Now(); time.Since(began) < 20*time.Second; {
-		depth, err := d.queue.Depth(ctx)
-		if err != nil || depth == 0 {
-			return err
-		}
-		d.Screen.Wait("between two runs")
-		if !simulate.Pause(ctx, pollEvery) {
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-// lastBegun returns the slot of the newest run that a worker has begun.
-func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
-	runs, _, err := d.runs().Since(ctx, pipeline, tables.TicksOf(d.began.Add(-time.Minute)))
-	for _, r := range runs {
-		if r.Started != 0 {
-			slot = max(slot, r.Slot)
-		}
-	}
-	return slot, err
-}
-
-// audit requests an audit of every device, as furrow audit run does, and starts a worker for it. Audits fold
-// late rows.
-func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error {
+// audit requests an audit of every device, as furrow audit run does. Audits fold late rows.
+func (d *Demo) audit(ctx context.Context) error {
 	d.Screen.Stage("looking for late readings", 0)
 	d.audits = tables.TicksOf(time.Now())
 	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: refold.Full, Pipeline: pipeline, Run: d.audits},
 		0); err != nil {
-		return err
-	}
-	if _, err := d.work(failed); err != nil {
 		return err
 	}
 	return await(ctx, d.Screen, pollEvery, func(ctx context.Context) (s waitState, err error) {
@@ -140,7 +72,7 @@ func (d *Demo) patience() time.Duration {
 // check compares the stored readings with what devices were told, and with the outputs.
 func (d *Demo) check(ctx context.Context) (found check.Result, err error) {
 	devices, _ := d.receipts.Told()
-	c, err := config.Parse(configFile, []byte(d.configuration(mostBatch)))
+	c, err := d.parsed()
 	if err != nil {
 		return found, err
 	}

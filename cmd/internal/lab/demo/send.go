@@ -20,22 +20,10 @@ func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go d.watchFolding(watching, &folded)
-	c := d.devices(func(m simulate.Member) simulate.Stream { return d.untilKilled(ctx, d.allButNewest(m)) })
+	c := d.devices(func(m simulate.Member) simulate.Stream { return d.untilKilled(ctx, d.Cast.Sendings(m)) })
 	c.From, c.Pace = d.Cast.From, pace
 	c.Progress = func(s simulate.Summary) { d.Screen.Progress(s.Stored, folded.Load()) }
 	return d.run(ctx, c)
-}
-
-// sendNewest lets every device send the reading that was kept back.
-func (d *Demo) sendNewest(ctx context.Context) error {
-	_, err := d.run(ctx, d.devices(func(m simulate.Member) simulate.Stream {
-		return func(yield func(simulate.Sending) bool) {
-			if s, is := d.newest[m.ID]; is {
-				yield(s)
-			}
-		}
-	}))
-	return err
 }
 
 // sendOn lets the fleet send until ctx ends.
@@ -53,30 +41,6 @@ func (d *Demo) sendOn(ctx context.Context) error {
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
 	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.recorded, Members: d.Cast.Members,
 		Credential: d.credential, Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
-}
-
-// allButNewest returns what a device sends without its newest reading, which is kept back.
-func (d *Demo) allButNewest(m simulate.Member) simulate.Stream {
-	return func(yield func(simulate.Sending) bool) {
-		var newest *simulate.Sending
-		for s := range d.Cast.Sendings(m) {
-			switch {
-			case newest == nil:
-				newest = &s
-				continue
-			case s.Reading.Time.After(newest.Reading.Time):
-				s, *newest = *newest, s
-			}
-			if !yield(s) {
-				return
-			}
-		}
-		if newest != nil {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.newest[m.ID] = *newest
-		}
-	}
 }
 
 // untilKilled holds a stream when most readings are sent, until the first worker is killed: however fast the

@@ -4,9 +4,9 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"furrow/cmd/internal/estimate"
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/jobs"
 	"furrow/tables"
@@ -38,7 +38,9 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	if err := d.figures(ctx, r); err != nil {
 		return err
 	}
-	r.Cost = r.Work.cost(r.Devices, r.Check)
+	if r.Cost, err = d.cost(*r); err != nil {
+		return err
+	}
 	r.OK = r.Check.Differences+r.Check.Lost+r.Check.Doubled == 0 && r.Check.Readings >= r.Readings.Accepted
 	r.Seconds = time.Since(d.began).Seconds()
 	return nil
@@ -51,20 +53,12 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 		return err
 	}
 	var runs, audits schema.WorkerFigures
-	var quiet, after schema.WorkerFigures
 	for _, run := range all {
 		if run.Run.Slot == d.audits {
 			audits.Add(run.Workers)
 			continue
 		}
 		runs.Add(run.Workers)
-		if run.Run.Slot <= d.quiet || run.Run.Slot > d.audits {
-			continue
-		}
-		after.Add(run.Workers)
-		if run.Workers.Rows > quiet.Rows {
-			quiet = run.Workers
-		}
 	}
 	done := func(w schema.WorkerFigures, k jobs.Kind) int64 {
 		return w.Jobs[string(k)+" "+worker.OutcomeDone.String()]
@@ -74,26 +68,18 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 		{string(jobs.Device), done(runs, jobs.Device), runs.Devices},
 		{string(jobs.Audit), done(audits, jobs.Audit), audits.Devices},
 	}
-	r.Work = workOf(quiet, after)
 	return nil
 }
 
-// workOf returns the work of one run of several. Polling a queue belongs to no single run, so it is shared
-// evenly. Every message that was done was also deleted.
-func workOf(run, several schema.WorkerFigures) Work {
-	w := Work{Batch: mostBatch, Devices: run.Devices, Rows: run.Rows, PerDevice: map[string]float64{}}
-	for kind, n := range run.Operations {
-		w.PerDevice[kind] = float64(n) / float64(max(1, run.Devices))
+// cost estimates what the fleet would cost a month on Azure, if each device sent a reading a minute, and the pipeline
+// ran as often.
+func (d *Demo) cost(r Report) (estimate.Cost, error) {
+	c, err := d.parsed()
+	if err != nil {
+		return estimate.Cost{}, err
 	}
-	for _, kind := range []string{"queues get", "queues update"} {
-		w.PerDevice[kind] = float64(several.Operations[kind]) / float64(max(1, several.Devices))
-	}
-	var done int64
-	for how, n := range run.Jobs {
-		if strings.HasSuffix(how, " "+worker.OutcomeDone.String()) {
-			done += n
-		}
-	}
-	w.PerDevice["queues delete"] = float64(done) / float64(max(1, run.Devices))
-	return w
+	c.Pipelines[0].Cadence = time.Minute
+	e, err := estimate.Of(estimate.Fleet{Devices: r.Devices, Every: time.Minute, AtOnce: 1, Token: life,
+		Sensors: max(1, r.Check.Latest/r.Devices), Tenants: len(r.Tenants), Months: len(r.Months)}, c)
+	return e.Cost, err
 }

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
@@ -62,7 +62,7 @@ func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := c.write(configFile, h.configuration(c.batch())); err != nil {
+	if _, err := c.write(configFile, h.configuration()); err != nil {
 		return err
 	}
 	dashboard := "--no-dashboard"
@@ -105,15 +105,13 @@ const (
 	over = time.Hour
 )
 
-func (h *upProcess) configuration(batch int) string {
-	return fmt.Sprintf(configText, pipeline, h.config.Cadence, settle, batch, over) + h.oven.configuration()
+func (h *upProcess) configuration() string {
+	return fmt.Sprintf(configText, pipeline, h.config.Cadence, settle, h.config.batch(), over) + h.oven.configuration()
 }
 
-// configure stores the configuration for processes that start later.
-func (h *upProcess) configure(ctx context.Context, batch int) error {
-	store := generations.Store{Table: h.client.Table(h.names.Config())}
-	_, err := store.Apply(ctx, configFile, h.configuration(batch), "furrow demo")
-	return err
+// parsed returns the configuration as the processes read it.
+func (h *upProcess) parsed() (*config.Config, error) {
+	return config.Parse(configFile, []byte(h.configuration()))
 }
 
 // start starts a furrow command on the demo's storage. A connection string may hold a key, so it is passed in the

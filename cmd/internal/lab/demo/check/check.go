@@ -85,7 +85,6 @@ func (c *checker) compareReceipts(ctx context.Context, known map[schema.DeviceID
 			found[d] = map[string]bool{}
 		}
 		found[d][e.RowKey] = true
-		c.found.count(func(r *Result) { r.Bytes += int64(e.Size()) })
 		switch sent, is := c.Receipts.sent[d][e.RowKey]; {
 		case c.Except[d]:
 		case !is:

@@ -30,18 +30,16 @@ const Most = 20
 
 // A Result is what was found.
 type Result struct {
-	Devices  int   `json:"devices"`
-	Readings int   `json:"readings"` // in the raw tables
-	Waiting  int   `json:"waiting"`  // of them, those in the future, from a clock that is ahead
-	Bytes    int64 `json:"bytes"`    // of the readings, as Azure counts them
+	Devices  int `json:"devices"`
+	Readings int `json:"readings"` // in the raw tables
+	Waiting  int `json:"waiting"`  // of them, those in the future, from a clock that is ahead
 
-	Buckets     map[string]int `json:"buckets"` // rows of rollups, by the size of their window
-	Aggregates  int            `json:"aggregates"`
-	Latest      int            `json:"latest"`   // sensors
-	Rates       int            `json:"rates"`    // of sensors: the newest, and those of hours and days
-	Rejected    int            `json:"rejected"` // rows
-	Alarms      int            `json:"alarms"`   // changes of incidents
-	OutputBytes int64          `json:"outputBytes"`
+	Buckets    map[string]int `json:"buckets"` // rows of rollups, by the size of their window
+	Aggregates int            `json:"aggregates"`
+	Latest     int            `json:"latest"`   // sensors
+	Rates      int            `json:"rates"`    // of sensors: the newest, and those of hours and days
+	Rejected   int            `json:"rejected"` // rows
+	Alarms     int            `json:"alarms"`   // changes of incidents
 
 	// Lost readings were acknowledged and are not stored, or are stored and in no rollup. Doubled ones
 	// are in a rollup more than once.
@@ -104,7 +102,6 @@ func (f *findings) add(d *verify.Device) {
 			r.Readings, r.Rejected = r.Readings+int(day.Stored), r.Rejected+int(day.Rejected)
 		}
 		for _, c := range d.Compared {
-			r.OutputBytes += c.Bytes
 			switch table, window, _ := strings.Cut(c.Output, " "); table {
 			case "latest":
 				r.Latest += int(c.Values)
