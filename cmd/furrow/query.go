@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/roles"
 	"furrow/jobs/rate"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -104,7 +103,7 @@ func queryAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.ask(q)
+	all, err := a.ask(q, func(f query.Devices) (query.Scope, error) { return queryScope(c, f) })
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func queryAction(c *cli.Context) error {
 	case c.IsSet("tail"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
 			f.question.Limit = c.Int("tail")
-			return f.Rows().Tail(ctx, f.pipeline, f.question)
+			return f.Rows().Tail(ctx, f.config.Pipelines[0].Name, f.question)
 		}, answers.ReadingAsSent, func(f asked) (string, error) {
 			return fmt.Sprintf("no readings of %s", f.question.Scope), nil
 		})
@@ -121,11 +120,11 @@ func queryAction(c *cli.Context) error {
 		return queryRow(c, all[0].Rows(), all[0].question)
 	case c.Bool("states"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] { return f.Rows().States(ctx, f.question) },
-			stateOf(q.Span), func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "states") })
+			stateOf(q.Span), func(f asked) (string, error) { return nothing(c, f, "states") })
 	case c.Bool("gaps"):
 		return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] { return f.Rows().Gaps(ctx, f.question) },
 			answers.GapDayOf,
-			func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "numbered readings") })
+			func(f asked) (string, error) { return nothing(c, f, "numbered readings") })
 	case c.Bool("rate"):
 		return queryRates(c, a, all, q)
 	case c.Bool("raw"):
@@ -140,7 +139,7 @@ func queryAction(c *cli.Context) error {
 func queryLatest(c *cli.Context, a *accounts, all []asked) error {
 	now, heard := time.Now(), ""
 	err := printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] {
-		return f.stating(f.Outputs().Latest(c.Context, f.question))
+		return f.stating(c.Context, f.Outputs().Latest(c.Context, f.question))
 	}, func(n query.Newest) answers.NewestValues {
 		v := answers.NewestOf(n, now)
 		if heard = fmt.Sprintf("%s was last heard at %s", v.Device, v.Heard.Format(time.RFC3339)); !v.OverdueSince.IsZero() {
@@ -151,7 +150,7 @@ func queryLatest(c *cli.Context, a *accounts, all []asked) error {
 		if f.unheard(c.Context) {
 			return fmt.Sprintf("%s is new: it has not sent a reading yet", f.question.Scope), nil
 		}
-		return neverFolded(c, f.Fleet, f.question, "newest values", "latest")
+		return neverFolded(c, f, "newest values", "latest")
 	})
 	if heard != "" && c.NArg() == 1 && !c.IsSet("sensors") && formatOf(c) == answers.Table {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", heard)
@@ -165,7 +164,7 @@ func queryRaw(c *cli.Context, a *accounts, all []asked, q query.Question) error 
 	err := printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
 		f.question.Rows = rows
 		return f.Rows().Readings(c.Context, f.question)
-	}, answers.ReadingAsSent, func(f asked) (string, error) { return nothing(c, f.Fleet, f.question, "readings") })
+	}, answers.ReadingAsSent, func(f asked) (string, error) { return nothing(c, f, "readings") })
 	if q.Filter.Where != nil {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s read\n", many(rows.Load(), "row"))
 	}
@@ -220,9 +219,9 @@ func queryRollups(c *cli.Context, a *accounts, all []asked) (err error) {
 		return f.Outputs().Rollups(c.Context, f.question)
 	}, answers.WindowsOf, func(f asked) (string, error) {
 		if len(windows) == 0 {
-			return neverFolded(c, f.Fleet, f.question, "rollups", "rollup")
+			return neverFolded(c, f, "rollups", "rollup")
 		}
-		return nothing(c, f.Fleet, f.question, one.Window.String()+" rollups")
+		return nothing(c, f, one.Window.String()+" rollups")
 	})
 }
 
@@ -236,7 +235,7 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 		return printEach(a, all, func(f asked) iter.Seq2[query.NewestRates, error] {
 			return f.Outputs().NewestRates(c.Context, f.question)
 		}, answers.NewestRatesOf, func(f asked) (string, error) {
-			return neverFolded(c, f.Fleet, f.question, "newest rates", "rate")
+			return neverFolded(c, f, "newest rates", "rate")
 		})
 	case !slices.Contains(windows, q.Window):
 		return fmt.Errorf("there are no rates of %s; there are rates of %s", q.Window, textOf(windows))
@@ -245,7 +244,7 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 		f.question.Window = q.Window
 		return f.Outputs().Rates(c.Context, f.question)
 	}, answers.RatesOf, func(f asked) (string, error) {
-		return nothing(c, f.Fleet, f.question, q.Window.String()+" rates")
+		return nothing(c, f, q.Window.String()+" rates")
 	})
 }
 
@@ -267,17 +266,16 @@ func queryScope(c *cli.Context, f query.Devices) (scope query.Scope, err error) 
 }
 
 // neverFolded says that a processor has no outputs yet.
-func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processor string) (string, error) {
+func neverFolded(c *cli.Context, f asked, what, processor string) (string, error) {
 	if err := knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))); err != nil {
 		return "", err
 	}
-	if text := selection(c); text != "" || len(q.Sensors) > 0 {
-		unknown, err := unknownSensors(c, f, q)
-		return fmt.Sprintf("%s has no %s %s%s", q.Scope, what, cmp.Or(text, "of these sensors"), unknown), err
+	if text := selection(c); text != "" || len(f.question.Sensors) > 0 {
+		unknown, err := unknownSensors(c, f)
+		return fmt.Sprintf("%s has no %s %s%s", f.question.Scope, what, cmp.Or(text, "of these sensors"), unknown), err
 	}
-	s := stores{Clients: &roles.Clients{Tables: f.Tables, Names: f.Names}}
-	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
-		what, processor, s.nextRun(c.Context, processor)), nil
+	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", f.question.Scope,
+		what, processor, f.stores.nextRun(c.Context, processor)), nil
 }
 
 // selection says which of the flags that leave out devices and records are given; empty: none is.
@@ -299,7 +297,8 @@ const mostNamed = 40
 
 // unknownSensors says which of a question's sensors none of the first hundred devices has, and which they have; empty:
 // they have all.
-func unknownSensors(c *cli.Context, f query.Fleet, q query.Question) (string, error) {
+func unknownSensors(c *cli.Context, f asked) (string, error) {
+	q := f.question
 	asked := slices.Clone(q.Sensors)
 	if q.Filter.Where != nil {
 		asked = append(asked, q.Filter.Where.Sensors()...)
@@ -355,13 +354,14 @@ func knownTenant(c *cli.Context, f query.Devices, tenant schema.Tenant) error {
 }
 
 // nothing says that a span is empty, and when a device has its newest value.
-func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) (string, error) {
+func nothing(c *cli.Context, f asked, what string) (string, error) {
+	q := f.question
 	text := fmt.Sprintf("%s has no %s %s", q.Scope, what, q.Span)
 	if len(q.Sensors) > 0 {
 		text += " for these sensors"
 	}
 	chosen := selection(c)
-	unknown, err := unknownSensors(c, f, q)
+	unknown, err := unknownSensors(c, f)
 	if chosen != "" || unknown != "" || err != nil {
 		text = strings.TrimSpace(text+" "+chosen) + unknown
 		return text, cmp.Or(knownTenant(c, f.Devices(), schema.Tenant(c.String("tenant"))), err)

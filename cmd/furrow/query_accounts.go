@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/generations"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -18,20 +17,31 @@ import (
 // An asked is an account of a fleet, and the question that it is asked.
 type asked struct {
 	query.Fleet
+	stores   *stores
 	number   int // of its --storage
+	config   *config.Config
 	question query.Question
-	pipeline schema.Pipeline // the first that is configured
-	// every returns the stated interval of a device.
-	every func(schema.Member) (time.Duration, error)
+}
+
+// every returns the stated interval of a device.
+func (f asked) every(ctx context.Context, m schema.Member) (time.Duration, error) {
+	if every := f.config.Model(m).Every; every > 0 || m.Enrollment == "" {
+		return every, nil
+	}
+	e, err := f.stores.enrollments().Get(ctx, m.Enrollment)
+	if errors.Is(err, sas.ErrNoEnrollment) {
+		return 0, nil
+	}
+	return sas.StatedInterval(e), err
 }
 
 // stating adds the interval that is stated to the newest values of one device. Of several, what enrollments state is
 // not read.
-func (f asked) stating(found iter.Seq2[query.Newest, error]) iter.Seq2[query.Newest, error] {
+func (f asked) stating(ctx context.Context, found iter.Seq2[query.Newest, error]) iter.Seq2[query.Newest, error] {
 	return func(yield func(query.Newest, error) bool) {
 		for n, err := range found {
 			if err == nil && f.question.Scope.OfDevice() && n.Last > 0 {
-				n.Every, err = f.every(f.question.Scope.Member())
+				n.Every, err = f.every(ctx, f.question.Scope.Member())
 			}
 			if !yield(n, err) {
 				return
@@ -49,11 +59,12 @@ func (f asked) unheard(ctx context.Context) bool {
 	return waiting == 0 && (err == nil || errors.Is(err, tables.ErrNoTable))
 }
 
-// ask prepares a question for each account. A device is in one of them.
-func (a *accounts) ask(q query.Question) (all []asked, err error) {
+// ask opens the accounts and asks each a question. Those that cannot be read, or do not know a device that others know,
+// are left out.
+func (a *accounts) ask(q query.Question, scope func(query.Devices) (query.Scope, error)) (all []asked, err error) {
 	var unknown error
 	for i := range a.where {
-		one, err := a.askOne(i, q)
+		one, err := a.askOne(i, q, scope)
 		if _, none := errors.AsType[*query.UnknownError](err); none && a.several() {
 			unknown = cmp.Or(unknown, err)
 			continue
@@ -71,41 +82,29 @@ func (a *accounts) ask(q query.Question) (all []asked, err error) {
 	return all, nil
 }
 
-// holding reads the configuration of an account, which has to have the model that a question selects.
-func (s *stores) holding(ctx context.Context, selected query.Filter) (held generations.Loaded, err error) {
-	held, err = s.Generations().Holding(ctx, config.File{})
-	if err == nil && selected.Model != "" {
-		_, err = modelNamed(held.Config, selected.Model)
-	}
-	return held, err
-}
-
-func (a *accounts) askOne(i int, q query.Question) (asked, error) {
+// askOne opens an account. It has to have the model that the question selects.
+func (a *accounts) askOne(i int, q query.Question, scope func(query.Devices) (query.Scope, error)) (asked, error) {
 	s, err := a.open(i)
 	if err != nil {
 		return asked{}, err
 	}
-	one := asked{Fleet: s.reader(), number: i, question: q}
-	if one.question.Scope, err = queryScope(a.c, one.Devices()); err != nil {
+	one := asked{Fleet: s.reader(), stores: s, number: i, question: q}
+	if one.question.Scope, err = scope(one.Devices()); err != nil {
 		return one, err
 	}
-	held, err := s.holding(a.c.Context, q.Filter)
+	held, err := s.Generations().Holding(a.c.Context, config.File{})
+	if err == nil && q.Filter.Model != "" {
+		_, err = modelNamed(held.Config, q.Filter.Model)
+	}
 	if err != nil {
 		return one, err
 	}
-	one.question.Models, one.pipeline = modelsOf(held.Config), held.Config.Pipelines[0].Name
-	one.every = func(m schema.Member) (time.Duration, error) {
-		if every := held.Config.Model(m).Every; every > 0 || m.Enrollment == "" {
-			return every, nil
-		}
-		e, err := s.enrollments().Get(a.c.Context, m.Enrollment)
-		if errors.Is(err, sas.ErrNoEnrollment) {
-			return 0, nil
-		}
-		return sas.StatedInterval(e), err
-	}
+	one.config, one.question.Models = held.Config, modelsOf(held.Config)
 	return one, nil
 }
+
+// ofFleet is the scope of a question about all devices.
+func ofFleet(query.Devices) (none query.Scope, err error) { return none, nil }
 
 // printEach prints the records of all accounts, one account after the other. Without records it prints what none says
 // of the first one.
@@ -138,7 +137,7 @@ func printEach[T, R any](
 }
 
 // firstOf returns what the first account says of an empty answer that does not fail.
-func firstOf[A any](all []A, none func(A) (string, error)) (text string, first error) {
+func firstOf(all []asked, none func(asked) (string, error)) (text string, first error) {
 	for _, one := range all {
 		text, err := none(one)
 		if err == nil {

@@ -24,60 +24,44 @@ func queryOutliers(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	compared := 0
-	found := func(yield func(query.Outlier, error) bool) {
-		for i := range a.where {
-			all, n, err := a.outliers(i, q)
-			if err = a.missing(i, err); err != nil {
-				yield(query.Outlier{}, err)
-				return
-			}
-			compared += n
-			for _, o := range all {
-				if !yield(o, nil) {
-					return
-				}
-			}
-		}
+	all, err := a.ask(q.Question, ofFleet)
+	if err != nil {
+		return err
 	}
-	err = answer(c, printed(query.Limited(found, c.Int("limit")), answers.OutlierOf), func() (string, error) {
+	compared := 0
+	return printEach(a, all, func(f asked) iter.Seq2[query.Outlier, error] {
+		found, n, err := f.outliers(c, q)
+		compared += n
+		return recordsOf(found, err)
+	}, answers.OutlierOf, func(asked) (string, error) {
 		return fmt.Sprintf("no device stands out: %s compared", many(int64(compared), "device")), nil
 	})
-	return cmp.Or(err, a.complete())
 }
 
 // outliers returns those of an account, and how many devices were compared.
-func (a *accounts) outliers(i int, q query.OutlierQuestion) (all []query.Outlier, compared int, err error) {
-	s, err := a.open(i)
+func (f asked) outliers(c *cli.Context, q query.OutlierQuestion) (all []query.Outlier, compared int, err error) {
+	stated, err := f.stores.enrollments().StatedIntervals(c.Context)
 	if err != nil {
 		return nil, 0, err
 	}
-	held, err := s.holding(a.c.Context, q.Filter)
-	if err != nil {
-		return nil, 0, err
-	}
-	stated, err := s.enrollments().StatedIntervals(a.c.Context)
-	if err != nil {
-		return nil, 0, err
-	}
-	q.Models, q.Pipeline = modelsOf(held.Config), held.Config.Pipelines[0].Name
-	q.Every = func(m schema.Member) time.Duration { return cmp.Or(held.Config.Model(m).Every, stated[m.Enrollment]) }
-	for _, p := range held.Config.Pipelines {
+	q.Question, q.Pipeline = f.question, f.config.Pipelines[0].Name
+	q.Every = func(m schema.Member) time.Duration { return cmp.Or(f.config.Model(m).Every, stated[m.Enrollment]) }
+	for _, p := range f.config.Pipelines {
 		q.Windows = append(q.Windows, p.Rollups()...)
 	}
 	var skipped query.Skipped
-	for tenant, err := range outlierTenants(a.c, s.reader()) {
+	for tenant, err := range outlierTenants(c, f.Fleet) {
 		if err != nil {
 			return nil, 0, err
 		}
 		q.Scope = query.ScopeOfTenant(tenant)
-		found, n, err := s.reader().Outliers(a.c.Context, q, &skipped)
+		found, n, err := f.Outliers(c.Context, q, &skipped)
 		if err != nil {
 			return nil, 0, err
 		}
 		all, compared = append(all, found...), compared+n
 	}
-	return all, compared, unreadable(a.c, skipped)
+	return all, compared, unreadable(c, skipped)
 }
 
 // outlierTenants yields the tenant that is asked for, or all.

@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/generations"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -25,44 +24,23 @@ func queryReports(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var all []query.Fleet
-	for i := range a.where {
-		f, held, err := a.reporting(i)
-		if err := a.missing(i, err); err != nil {
-			return err
-		}
-		if err != nil {
-			continue
-		}
-		if err := reported(held.Config.Reports, &q); err != nil {
-			return err
-		}
-		all = append(all, f)
+	all, err := a.ask(query.Question{}, ofFleet)
+	if err != nil {
+		return err
 	}
-	if len(all) == 0 {
-		return a.complete()
+	for _, one := range all {
+		if err := reported(one.config.Reports, &q); err != nil {
+			return err
+		}
 	}
 	found := query.Limited(reportsOf(c, all, q), c.Int("limit"))
 	err = answer(c, printed(found, answers.ReportOf), func() (string, error) {
-		known := func(f query.Fleet) (string, error) {
+		return firstOf(all, func(f asked) (string, error) {
 			none := fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span)
 			return none, knownTenant(c, f.Devices(), q.Tenant)
-		}
-		return firstOf(all, known)
+		})
 	})
 	return cmp.Or(err, a.complete())
-}
-
-// reporting opens an account and reads its configuration.
-func (a *accounts) reporting(i int) (f query.Fleet, held generations.Loaded, err error) {
-	s, err := a.open(i)
-	if err == nil {
-		held, err = s.Generations().Holding(a.c.Context, config.File{})
-	}
-	if err != nil {
-		return f, held, err
-	}
-	return s.reader(), held, nil
 }
 
 // reported checks that there are reports of the question, and chooses its window if it has none.
@@ -88,7 +66,7 @@ func reported(r *config.Reports, q *query.ReportQuestion) error {
 }
 
 // reportsOf yields the reports of a tenant, or of one tenant after the other, over all accounts.
-func reportsOf(c *cli.Context, all []query.Fleet, q query.ReportQuestion) iter.Seq2[query.Report, error] {
+func reportsOf(c *cli.Context, all []asked, q query.ReportQuestion) iter.Seq2[query.Report, error] {
 	of := func(tenant schema.Tenant) iter.Seq2[query.Report, error] {
 		q.Tenant = tenant
 		var found []iter.Seq2[query.Report, error]
