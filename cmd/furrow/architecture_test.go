@@ -138,7 +138,7 @@ func arrows() []arrow {
 			"worker/cost worker/answers worker/limits worker/outliers worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "jobs/condition sas/access tables tables/commands tables/schema tables/shares " +
 			"worker/admin worker/cost worker/answers worker/dashboard/model worker/query"},
-		{"worker/answers", "jobs/fold jobs/rate jobs/rollup tables tables/commands tables/schema " +
+		{"worker/answers", "jobs/archive/catalog jobs/fold jobs/rate jobs/rollup tables tables/commands tables/schema " +
 			"worker/outliers worker/query"},
 		{"worker/dashboard/web/...", "sas/access tables tables/commands tables/schema worker/admin " +
 			"worker/cost worker/dashboard/api worker/answers worker/dashboard/model worker/dashboard/web/... " +

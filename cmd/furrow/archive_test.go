@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/archive/delta"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
 
@@ -131,9 +132,9 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 // freshLog has another program write into the log of a table, and a new log published.
 func (f *fixture) freshLog() {
 	f.t.Helper()
-	versions := func() []versionLine {
+	versions := func() []answers.ArchiveVersion {
 		f.t.Helper()
-		return jsonOf[versionLine](f.t, f.must("archive list --tenant acme --versions --json"))
+		return jsonOf[answers.ArchiveVersion](f.t, f.must("archive list --tenant acme --versions --json"))
 	}
 	before := versions()
 	last := before[len(before)-1]
@@ -141,7 +142,7 @@ func (f *fixture) freshLog() {
 	if lines := f.archiveLines("archive list --tenant acme --json"); lines[len(lines)-1].Open {
 		why = "erased" // from the file of an hour
 	}
-	if last.Why != why || !last.Published || last.RowsGone <= last.Rows {
+	if last.Why != why || !last.Published || last.Table != "readings" || last.RowsGone <= last.RowsAdded {
 		f.t.Errorf("the last version is %+v", last)
 	}
 	account, err := tables.ParseAccount(text(f.t, filepath.Join(f.storage, "connection")))

@@ -12,30 +12,17 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
-
-// versionLine is a version of a table, in JSON.
-type versionLine struct {
-	Version   int64     `json:"version" column:"version"`
-	Time      time.Time `json:"time" column:"time"`
-	Why       string    `json:"why" column:"why"`
-	Files     int64     `json:"files" column:"files"`          // that it added
-	FilesGone int64     `json:"filesGone" column:"files_gone"` // that it replaced or removed
-	Rows      int64     `json:"rows" column:"rows"`            // in the files that it added
-	// in the files that it replaced or removed: a row that stays counts in both
-	RowsGone  int64 `json:"rowsGone" column:"rows_gone"`
-	Published bool  `json:"published" column:"published"` // readers can see it
-}
 
 // archiveVersions lists what versions of a table changed.
 func archiveVersions(c *cli.Context, has archive.Contents, scope archiveScope, f *roles.Fleet) error {
 	if scope.tenant == "" {
 		return usagef(c, "--tenant is required with --versions: each tenant has tables of its own")
 	}
-	line := func(v catalog.VersionSummary) versionLine {
-		return versionLine{v.Number, v.At, v.Why, v.FilesAdded, v.FilesGone, v.RowsAdded, v.RowsGone, v.Published}
-	}
-	return answer(c, printed(has.Versions(c.Context, scope.tenant, c.String("table")), line), func() (string, error) {
+	table := c.String("table")
+	line := func(v catalog.VersionSummary) answers.ArchiveVersion { return answers.ArchiveVersionOf(table, v) }
+	return answer(c, printed(has.Versions(c.Context, scope.tenant, table), line), func() (string, error) {
 		return "the table has no versions", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 }

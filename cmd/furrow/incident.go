@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -94,7 +95,7 @@ func incidentShowCommand() *cli.Command {
 		Usage:       "Show what happened in an incident: openings and closings, notifications, and what people wrote",
 		Description: examples("incident show hot~pump-7~20261120T081500Z"),
 		ArgsUsage:   "INCIDENT",
-		Flags:       append(storageFlags(), listFlags()...),
+		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      incidentShow,
 	}
 }
@@ -104,41 +105,33 @@ func incidentShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var all []eventLine
-	for _, t := range i.Transitions {
-		all = append(all, eventLine{ID: i.ID.String(), What: t.What, At: t.At.Time(), Value: t.Value, Text: t.Text,
-			Found: t.Found.Time(), Notify: t.Notify})
-	}
-	for _, d := range i.Deliveries {
-		all = append(all, eventLine{ID: i.ID.String(), What: d.What, At: d.At.Time(), Text: deliveryText(d),
-			Target: d.Target, Delivery: d.ID(), Outcome: d.Outcome, Attempts: d.Attempts, Error: d.Error})
-	}
-	for _, n := range i.Notes {
-		all = append(all, eventLine{ID: i.ID.String(), What: n.What, At: n.At.Time(), Who: n.Who, Text: n.Text})
-	}
-	return answer(c, recordsOf(all, nil), func() (string, error) { return "", nil })
+	h := answers.HistoryOf(&i)
+	return printLine(c, h, historyText(h))
 }
 
-// eventLine is something that happened in an incident, in JSON.
-type eventLine struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"at" column:"at"`
-	What   string    `json:"what" column:"what"`         // opened, reopened, closed, acknowledged or note
-	Who    string    `json:"who,omitempty" column:"who"` // wrote it
-	Value  string    `json:"value,omitempty" column:"value"`
-	Text   string    `json:"text" column:"text"`
-	Found  time.Time `json:"found,omitzero"`   // time up to which the job that found it had read
-	Notify bool      `json:"notify,omitempty"` // notifications go out
-	// what became of the notification of one target
-	Target   schema.Target `json:"target,omitempty"`
-	Delivery string        `json:"delivery,omitempty"` // its ID
-	Outcome  string        `json:"outcome,omitempty"`  // sent, failed (it is tried again), given up or muted
-	Attempts int           `json:"attempts,omitempty"`
-	Error    string        `json:"error,omitempty"` // of the last attempt
+// historyText formats what happened in an incident for people: one list, in which each kind is in the order of time.
+func historyText(h answers.IncidentHistory) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(at time.Time, what, who, value, text string) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", at.Format(time.DateTime), what, who, value, text)
+	}
+	fmt.Fprintln(w, "at\twhat\twho\tvalue\ttext")
+	for _, t := range h.Transitions {
+		line(t.At, t.What, "", t.Value, t.Text)
+	}
+	for _, d := range h.Told {
+		line(d.At, d.What, "", "", deliveryText(d))
+	}
+	for _, n := range h.Notes {
+		line(n.At, n.What, n.Who, "", n.Text)
+	}
+	_ = w.Flush() // writes to memory
+	return b.String()
 }
 
 // deliveryText describes what became of a notification.
-func deliveryText(d schema.DeliveryRecord) string {
+func deliveryText(d answers.IncidentTold) string {
 	text := fmt.Sprintf("%s to %s", d.Outcome, d.Target)
 	if d.Repeat > 0 {
 		text += fmt.Sprintf(", repetition %d", d.Repeat)
@@ -201,6 +194,5 @@ func addNote(c *cli.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	return printLine(c, eventLine{ID: i.ID.String(), What: n.What, At: n.At.Time(), Who: n.Who, Text: n.Text},
-		fmt.Sprintf("%s: %s by %s", i.ID, n.What, n.Who))
+	return printLine(c, answers.NoteOf(n), fmt.Sprintf("%s: %s by %s", i.ID, n.What, n.Who))
 }

@@ -79,11 +79,12 @@ func TestIncidentsAreShownAcknowledgedAndMuted(t *testing.T) {
 	}
 	f.must("incident ack", id, "on", "my", "way")
 	f.must("incident note", id, "the fan was off")
-	events := jsonOf[eventLine](t, f.must("incident show --json", id))
-	if len(events) != 3 || events[0].What != "opened" || !events[0].Notify || events[1].Text != "on my way" ||
-		events[2].What != "note" {
-		t.Errorf("events: %+v", events)
+	h := jsonOf[answers.IncidentHistory](t, f.must("incident show --json", id))[0]
+	if h.ID != id || len(h.Transitions) != 1 || h.Transitions[0].What != "opened" || !h.Transitions[0].Notify ||
+		len(h.Notes) != 2 || h.Notes[0].Text != "on my way" || h.Notes[1].What != "note" {
+		t.Errorf("its history: %+v", h)
 	}
+	f.says("the fan was off", "incident show", id)
 	mute := jsonOf[muteLine](t, f.must("mute add --rule hot --device pump-* --until 1h --json"))[0]
 	open = jsonOf[answers.Incident](t, f.must("incident list --json"))
 	if len(open) != 1 || open[0].State != "acknowledged" || !open[0].Muted {
@@ -274,11 +275,11 @@ func TestRemovedDeviceHasNoOpenIncident(t *testing.T) {
 	if len(left) != 1 || left[0].Device != "pump-8" {
 		t.Errorf("open: %+v", left)
 	}
-	events := jsonOf[eventLine](t, f.must("incident show --json", open[0].ID))
-	if !slices.ContainsFunc(events, func(e eventLine) bool {
-		return e.What == "closed" && e.Notify && strings.Contains(e.Text, "the device was removed")
+	h := jsonOf[answers.IncidentHistory](t, f.must("incident show --json", open[0].ID))[0]
+	if !slices.ContainsFunc(h.Transitions, func(t answers.Transition) bool {
+		return t.What == "closed" && t.Notify && strings.Contains(t.Text, "the device was removed")
 	}) {
-		t.Errorf("its incident: %+v", events)
+		t.Errorf("its incident: %+v", h)
 	}
 	f.must("device remove pump-7 --data --yes")
 	f.must("audit run") // a second run of the same minute

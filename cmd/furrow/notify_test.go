@@ -100,10 +100,8 @@ func TestNotificationsAreSentShownAndRetried(t *testing.T) {
 		t.Errorf("the webhook has got %s", got())
 	}
 	sent := map[string]string{}
-	for _, e := range jsonOf[eventLine](t, f.must("incident show --json", id)) {
-		if e.Target != "" {
-			sent[string(e.Target)] = e.Outcome
-		}
+	for _, told := range jsonOf[answers.IncidentHistory](t, f.must("incident show --json", id))[0].Told {
+		sent[told.Target] = told.Outcome
 	}
 	if len(sent) != 2 || sent["ops"] != "sent" || sent["tickets"] != "sent" {
 		t.Errorf("the incident says %v", sent)

@@ -3,6 +3,7 @@ package answers
 import (
 	"time"
 
+	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
@@ -38,6 +39,70 @@ func IncidentOf(i *query.Incident) Incident {
 		one.Closed, one.Reason = &at, i.Closed.Reason
 	}
 	return one
+}
+
+// An IncidentHistory is an incident with what happened in it.
+type IncidentHistory struct {
+	Incident
+	Transitions []Transition   `json:"transitions"` // the oldest first
+	Notes       []IncidentNote `json:"notes"`       // the oldest first
+	Told        []IncidentTold `json:"told"`        // what became of its notifications, the oldest first
+}
+
+// A Transition is an opening or a closing of an incident.
+type Transition struct {
+	What   string    `json:"what" enum:"opened reopened closed"` // opened, reopened or closed
+	At     time.Time `json:"at"`
+	Since  time.Time `json:"since"` // when the rule began to hold
+	Found  time.Time `json:"found"` // until when the job that found it had read
+	Value  string    `json:"value,omitempty"`
+	Text   string    `json:"text"`
+	Reason string    `json:"reason,omitempty"` // of closing, if it is not in the readings
+	Notify bool      `json:"notify"`           // somebody is notified
+}
+
+// An IncidentTold is what became of the notification of one target.
+type IncidentTold struct {
+	What     string    `json:"what" enum:"opened reopened closed"` // that it was told
+	Target   string    `json:"target"`                             // its name in the configuration
+	Outcome  string    `json:"outcome"`                            // sent, failed (it is tried again), given up or muted
+	At       time.Time `json:"at"`
+	Attempts int       `json:"attempts"`
+	Repeat   int       `json:"repeat,omitempty"` // which repetition it was
+	Delivery string    `json:"delivery"`         // its ID
+	// Of the last attempt. Absent for somebody who may see one tenant.
+	Error string `json:"error,omitempty"`
+}
+
+// An IncidentNote is what a person wrote beside an incident.
+type IncidentNote struct {
+	What string    `json:"what" enum:"acknowledged note"` // acknowledged or note
+	At   time.Time `json:"at"`
+	Who  string    `json:"who"`
+	Text string    `json:"text,omitempty"`
+}
+
+// HistoryOf returns an incident with its transitions, notes and notifications.
+func HistoryOf(i *query.Incident) IncidentHistory {
+	h := IncidentHistory{Incident: IncidentOf(i), Transitions: []Transition{}, Notes: []IncidentNote{},
+		Told: []IncidentTold{}}
+	for _, t := range i.Transitions {
+		h.Transitions = append(h.Transitions, Transition{What: t.What, At: t.At.Time().UTC(), Since: t.Since.Time().UTC(),
+			Found: t.Found.Time().UTC(), Value: t.Value, Text: t.Text, Reason: t.Reason, Notify: t.Notify})
+	}
+	for _, n := range i.Notes {
+		h.Notes = append(h.Notes, NoteOf(n))
+	}
+	for _, d := range i.Deliveries {
+		h.Told = append(h.Told, IncidentTold{What: d.What, Target: string(d.Target), Outcome: d.Outcome,
+			At: d.At.Time().UTC(), Attempts: d.Attempts, Repeat: d.Repeat, Delivery: d.ID(), Error: d.Error})
+	}
+	return h
+}
+
+// NoteOf returns a note.
+func NoteOf(n schema.Note) IncidentNote {
+	return IncidentNote{What: n.What, At: n.At.Time().UTC(), Who: n.Who, Text: n.Text}
 }
 
 // A Reject is a row, or a value of it, that could not be processed.

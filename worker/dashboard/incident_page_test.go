@@ -7,6 +7,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
 )
 
 // TestDeviceShowsItsWorstIncident in its heading, and not that it is ok.
@@ -30,8 +31,8 @@ func TestDeviceShowsItsWorstIncident(t *testing.T) {
 // TestIncidentShowsItsValueAndWhoWasTold on its page, and how to acknowledge it.
 func TestIncidentShowsItsValueAndWhoWasTold(t *testing.T) {
 	a := newAlarmed(t)
-	told := schema.DeliveryRecord{Delivery: schema.Delivery{Target: "ops", Transition: a.hot, Attempts: 3},
-		Outcome: schema.Delivered, At: tables.TicksOf(time.Now())}
+	told := schema.DeliveryRecord{Delivery: schema.Delivery{Target: "ops", Transition: a.hot, Attempts: 3,
+		Error: "hooks.example: no route"}, Outcome: schema.Delivered, At: tables.TicksOf(time.Now())}
 	a.Write(t, a.Names.Output("incidents"), told.Entity())
 	operator, viewer := a.add(t, "olga", schema.Operator, ""), a.add(t, "vera", schema.Viewer, "contoso")
 	page := a.as(operator, "/incidents/"+a.hot.ID.String()).Body.String()
@@ -43,6 +44,12 @@ func TestIncidentShowsItsValueAndWhoWasTold(t *testing.T) {
 	}
 	if strings.Contains(page, "To acknowledge it") {
 		t.Error("an operator is told how to sign in")
+	}
+	for token, want := range map[string]string{operator: "hooks.example: no route", viewer: ""} { // of one tenant
+		i := decode[model.IncidentAnswer](t, a.as(token, "/v1/incidents/"+a.hot.ID.String()))
+		if len(i.Told) != 1 || i.Told[0].Error != want || i.Told[0].Delivery == "" {
+			t.Errorf("told: %+v, want the error %q", i.Told, want)
+		}
 	}
 	page = a.as(viewer, "/incidents/"+a.hot.ID.String()).Body.String()
 	if !strings.Contains(page, "To acknowledge it, sign in as an operator") ||

@@ -13,6 +13,7 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/query"
 )
 
@@ -50,7 +51,7 @@ func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, erro
 	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
 		return Archive{}, unknown
 	}
-	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []ArchiveVersion{}}
+	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []answers.ArchiveVersion{}}
 	if q.Tenant != "" {
 		first, last := q.days(schema.DayOf(tables.MaxTicks))
 		key := fmt.Sprint(q.Tenant, schema.Separator, first, last, q.From == nil)
@@ -98,7 +99,7 @@ func (ar *Archives) waiting(ctx context.Context, a *account) (all []ArchiveWaiti
 
 // read reads what all accounts have of a tenant.
 func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
-	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []ArchiveVersion{}}
+	out := Archive{Tables: []ArchiveTable{}, Days: []ArchiveDay{}, Versions: []answers.ArchiveVersion{}}
 	found, err := everywhere(ctx, ar.accounts, func(ctx context.Context, a *account) (archived, error) {
 		return ar.archiveTables(ctx, a, schema.Tenant(q.Tenant))
 	})
@@ -116,7 +117,7 @@ func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
 		return out, nil
 	}
 	slices.SortStableFunc(out.Tables, func(a, b ArchiveTable) int { return cmp.Compare(a.Table, b.Table) })
-	slices.SortStableFunc(out.Versions, func(a, b ArchiveVersion) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(out.Versions, func(a, b answers.ArchiveVersion) int { return b.At.Compare(a.At) })
 	out.Versions = out.Versions[:min(len(out.Versions), maxVersions)]
 	first, last := q.days(last)
 	out.From, out.To = first.Start().Time(), (last + 1).Start().Time()
@@ -151,7 +152,7 @@ func (a *account) archive() archive.Contents {
 // archived is what an account has of a tenant.
 type archived struct {
 	tables   []ArchiveTable
-	versions []ArchiveVersion
+	versions []answers.ArchiveVersion
 }
 
 func (ar *Archives) archiveTables(ctx context.Context, a *account, t schema.Tenant) (found archived, err error) {
@@ -197,9 +198,9 @@ func (ar *Archives) archiveTable(ctx context.Context, a *account, t *catalog.Tab
 		if err != nil {
 			return found, err
 		}
-		found.versions = append(found.versions, ArchiveVersion{Table: t.Name, Storage: one.Storage, Version: v.Number,
-			At: v.At, Operation: v.Operation, Why: v.Why, FilesAdded: v.FilesAdded, FilesGone: v.FilesGone,
-			RowsAdded: v.RowsAdded, RowsGone: v.RowsGone, Published: v.Published})
+		version := answers.ArchiveVersionOf(t.Name, v)
+		version.Storage = one.Storage
+		found.versions = append(found.versions, version)
 	}
 	slices.Reverse(found.versions)
 	return found, nil

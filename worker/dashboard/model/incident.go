@@ -16,20 +16,13 @@ func (is *IncidentAnswers) Incident(ctx context.Context, id schema.IncidentID) (
 	if err != nil {
 		return IncidentAnswer{}, err
 	}
-	a := IncidentAnswer{Incident: answers.IncidentOf(&i), Transitions: []Transition{}, Notes: []IncidentNote{},
-		Told: []IncidentTold{}}
-	for _, t := range i.Transitions {
-		a.Transitions = append(a.Transitions, Transition{What: t.What, At: t.At.Time().UTC(), Since: t.Since.Time().UTC(),
-			Found: t.Found.Time().UTC(), Value: t.Value, Text: t.Text, Reason: t.Reason, Notify: t.Notify})
+	h := answers.HistoryOf(&i)
+	for n := range h.Told {
+		if within(ctx) != "" {
+			h.Told[n].Error = "" // it may name the target's address
+		}
 	}
-	for _, n := range i.Notes {
-		a.Notes = append(a.Notes, IncidentNote{What: n.What, At: n.At.Time().UTC(), Who: n.Who, Text: n.Text})
-	}
-	for _, d := range i.Deliveries {
-		a.Told = append(a.Told, IncidentTold{What: d.What, Target: string(d.Target), Outcome: d.Outcome,
-			At: d.At.Time().UTC(), Attempts: d.Attempts})
-	}
-	return a, nil
+	return IncidentAnswer{IncidentHistory: h}, nil
 }
 
 // Now reads an incident from storage, or returns ErrUnknown. For the incident of a tenant that ctx may not see,

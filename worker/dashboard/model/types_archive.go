@@ -4,18 +4,19 @@ import (
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 )
 
 // Archive is the answer of /v1/archive: the tables of a tenant, and what they have of some days.
 type Archive struct {
-	Tenant   string           `json:"tenant,omitempty"` // Whose tables these are. Absent: none was asked for.
-	Archives bool             `json:"archives"`         // a pipeline keeps the archive
-	Waiting  []ArchiveWaiting `json:"waiting"`          // By pipeline. Empty for somebody who may see one tenant.
-	Tables   []ArchiveTable   `json:"tables"`           // by name
-	From     time.Time        `json:"from,omitzero"`    // The days begin then or later. Absent without tables.
-	To       time.Time        `json:"to,omitzero"`      // The days end then or earlier. Absent without tables.
-	Days     []ArchiveDay     `json:"days"`             // the newest first; at most 100
-	Versions []ArchiveVersion `json:"versions"`         // the newest of all tables, the newest first; at most 30
+	Tenant   string                   `json:"tenant,omitempty"` // Whose tables these are. Absent: none was asked for.
+	Archives bool                     `json:"archives"`         // a pipeline keeps the archive
+	Waiting  []ArchiveWaiting         `json:"waiting"`          // By pipeline. Empty for somebody who may see one tenant.
+	Tables   []ArchiveTable           `json:"tables"`           // by name
+	From     time.Time                `json:"from,omitzero"`    // The days begin then or later. Absent without tables.
+	To       time.Time                `json:"to,omitzero"`      // The days end then or earlier. Absent without tables.
+	Days     []ArchiveDay             `json:"days"`             // the newest first; at most 100
+	Versions []answers.ArchiveVersion `json:"versions"`         // the newest of all tables, the newest first; at most 30
 }
 
 // An ArchiveWaiting says what of all tenants' days a pipeline is to make.
@@ -62,24 +63,3 @@ type ArchiveDay struct {
 	// Every reading that storage had accepted then is in the tables. Absent: the day is open.
 	Watermark *time.Time `json:"watermark,omitempty"`
 }
-
-// An ArchiveVersion is what a version of a table has changed. A row that stays, in another file, has come and gone.
-type ArchiveVersion struct {
-	Table string `json:"table"`
-	// Storage account, of a fleet in several. Absent otherwise, and for somebody who may see one tenant.
-	Storage   string    `json:"storage,omitempty"`
-	Version   int64     `json:"version"`
-	At        time.Time `json:"at"`        // when it was made
-	Operation string    `json:"operation"` // as readers of the table show it, such as WRITE, MERGE or DELETE
-	// Such as day closed, day made again or erased. Absent where the operation says it.
-	Why        string `json:"why,omitempty"`
-	FilesAdded int64  `json:"filesAdded"`
-	FilesGone  int64  `json:"filesGone"`
-	// Rows of the files that came. A row that stays in another file has come and gone.
-	RowsAdded int64 `json:"rowsAdded"`
-	RowsGone  int64 `json:"rowsGone"`  // rows of the files that went
-	Published bool  `json:"published"` // readers find it
-}
-
-// Change returns by how many rows the version has changed the table.
-func (v ArchiveVersion) Change() int64 { return v.RowsAdded - v.RowsGone }

@@ -179,7 +179,7 @@ func archive(tenant, name string) model.Archive {
 			{Table: "rollups-1h" + name, First: name, Last: name, Bytes: -1, Version: -1}},
 		Days: []model.ArchiveDay{{Date: "2026-11-20" + name, Readings: 86400, Rollups: 50, Reports: 25, Files: 5,
 			Bytes: 1 << 20, Open: true}, {Date: "2026-11-19", Files: -1, Watermark: &at}},
-		Versions: []model.ArchiveVersion{{Table: "readings", Storage: name, Version: 12, At: at, Operation: "MERGE" + name,
+		Versions: []answers.ArchiveVersion{{Table: "readings", Storage: name, Version: 12, At: at, Operation: "MERGE" + name,
 			FilesAdded: 1, FilesGone: 2, RowsAdded: 5, RowsGone: 8},
 			{Table: "readings", Version: 11, At: at, Why: "day closed" + name, RowsAdded: 8, Published: true}}}
 }

@@ -14,7 +14,8 @@ import (
 func TestChartOfAnIncidentShowsTheLimitOfItsDevice(t *testing.T) {
 	above := rules.Limit{Above: &rules.Bound{Label: "max"}}
 	page := &web.IncidentPage{Now: theTime(), Rule: model.Rule{Name: "hot", Limits: above.Numbers},
-		Series: series("1m", time.Minute, 60), Answer: model.IncidentAnswer{Incident: incidents()[0]}}
+		Series: series("1m", time.Minute, 60)}
+	page.Answer.Incident = incidents()[0]
 	for limit, want := range map[string]bool{"5.5": true, "much": false} {
 		page.Answer.Labels = map[string]string{"max": limit}
 		text := render(t, newPages(t), page)

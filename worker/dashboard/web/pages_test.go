@@ -44,7 +44,8 @@ func allPages() map[string]web.Page {
 		"device/empty":    &web.DevicePage{Now: theTime()},
 		"incidents/empty": &web.IncidentsPage{Counts: &model.IncidentCounts{Hours: make([]int, 24)}},
 		"incident/empty": &web.IncidentPage{Now: theTime(),
-			Answer: model.IncidentAnswer{Incident: answers.Incident{Rule: "hot", Device: "pump-7"}}},
+			Answer: model.IncidentAnswer{IncidentHistory: answers.IncidentHistory{
+				Incident: answers.Incident{Rule: "hot", Device: "pump-7"}}}},
 		"pipelines/empty": &web.PipelinesPage{},
 		"pipeline/new": &web.PipelinesPage{
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
@@ -99,9 +100,10 @@ func usualPages() map[string]web.Page {
 			Answer: model.Incidents{Rows: incidents(), Extent: model.Extent{Next: "x"}},
 			Counts: &model.IncidentCounts{From: theTime().Add(-24 * time.Hour), Hours: []int{0, 3, 1}, More: true,
 				Rules: []model.RuleCount{{Rule: "hot", Open: 1, Day: 4}}}},
-		"incident": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incidents()[0],
-			Transitions: []model.Transition{{What: "opened", Text: "oil is 195", At: theTime()}},
-			Notes:       []model.IncidentNote{{What: "note", Who: "olga", Text: "the fan", At: theTime()}}}},
+		"incident": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{IncidentHistory: answers.IncidentHistory{
+			Incident:    incidents()[0],
+			Transitions: []answers.Transition{{What: "opened", Text: "oil is 195", At: theTime()}},
+			Notes:       []answers.IncidentNote{{What: "note", Who: "olga", Text: "the fan", At: theTime()}}}}},
 		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{Budget: spent(0.81),
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
 		"limits": limitsPage("requests a second", 0.81),
@@ -197,9 +199,10 @@ func hostilePages() map[string]web.Page {
 			Tenants: []string{nasty},
 			Answer:  model.Incidents{Rows: []answers.Incident{incident}, Extent: model.Extent{Next: nasty}},
 			Counts:  &model.IncidentCounts{Hours: []int{-1}, Rules: []model.RuleCount{{Rule: nasty, Day: -1}}}},
-		"incident/hostile": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{Incident: incident,
-			Transitions: []model.Transition{{What: nasty, Value: nasty, Text: nasty, Reason: nasty}},
-			Notes:       []model.IncidentNote{{What: nasty, Who: nasty, Text: nasty}}}},
+		"incident/hostile": &web.IncidentPage{Now: theTime(), Answer: model.IncidentAnswer{
+			IncidentHistory: answers.IncidentHistory{Incident: incident,
+				Transitions: []answers.Transition{{What: nasty, Value: nasty, Text: nasty, Reason: nasty}},
+				Notes:       []answers.IncidentNote{{What: nasty, Who: nasty, Text: nasty}}}}},
 		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Budget: spent(*nan),
 			Pipelines: []model.PipelineStatus{{
 				Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
