@@ -54,12 +54,9 @@ func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, 
 func (p *Pipeline) trackNow(ctx context.Context, m schema.Member) (t *tracking.Row, now tables.Ticks, err error) {
 	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
 	t = tracking.New()
-	for page, failed := range p.tracking().Rows(ctx, tables.Query{Range: own}) {
-		switch {
-		case errors.Is(failed, tables.ErrNoTable):
+	for page, failed := range p.tracking().DatedRows(ctx, tables.Query{Range: own}) {
+		if errors.Is(failed, tables.ErrNoTable) {
 			return nil, 0, nil
-		case failed == nil && page.Time.IsZero():
-			failed = tables.ErrNoDate
 		}
 		if failed != nil {
 			return nil, 0, failed

@@ -37,9 +37,6 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 		if err != nil {
 			return nil, err
 		}
-		if page.Time.IsZero() {
-			return nil, tables.ErrNoDate
-		}
 		read.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
 			m, err := schema.MemberOf(e)
@@ -124,7 +121,7 @@ func (b Batch) parts() (all []tables.Query) {
 func rowsOf(ctx context.Context, t *tables.Table, parts []tables.Query) iter.Seq2[tables.Page, error] {
 	return func(yield func(tables.Page, error) bool) {
 		for _, q := range parts {
-			for page, err := range t.Rows(ctx, q) {
+			for page, err := range t.DatedRows(ctx, q) {
 				if !yield(page, err) || err != nil {
 					return
 				}

@@ -31,12 +31,9 @@ type begun struct {
 // begin marks the run as begun, unless it is already. It looks back to a time for the run before.
 func (r runTable) begin(ctx context.Context, slot, back tables.Ticks) (b begun, err error) {
 	var own *tables.Entity
-	for page, err := range r.table.Rows(ctx, tables.Query{Range: schema.RunAndTargets(r.pipeline, back)}) {
+	for page, err := range r.table.DatedRows(ctx, tables.Query{Range: schema.RunAndTargets(r.pipeline, back)}) {
 		if err != nil {
 			return b, err
-		}
-		if page.Time.IsZero() {
-			return b, tables.ErrNoDate
 		}
 		b.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {

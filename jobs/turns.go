@@ -98,12 +98,9 @@ func (c catchup) chains(ctx context.Context, month schema.Month, keys tables.Key
 	rows []tables.Entity, now tables.Ticks, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(month.String()), Rows: keys}, Filter: filter,
 		Select: []string{schema.TrackChainMark}, Size: c.most}
-	for page, err := range c.tracking.Rows(ctx, q) {
+	for page, err := range c.tracking.DatedRows(ctx, q) {
 		if err != nil {
 			return nil, 0, err
-		}
-		if page.Time.IsZero() {
-			return nil, 0, tables.ErrNoDate
 		}
 		now = tables.TicksOf(page.Time)
 		if rows = append(rows, page.Rows...); len(rows) >= c.most {

@@ -51,6 +51,20 @@ func (t *Table) Rows(ctx context.Context, q Query) iter.Seq2[Page, error] {
 	}
 }
 
+// DatedRows is Rows for those who go by the time of the service: a page without it is ErrNoDate.
+func (t *Table) DatedRows(ctx context.Context, q Query) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
+		for p, err := range t.Rows(ctx, q) {
+			if err == nil && p.Time.IsZero() {
+				err = ErrNoDate
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Entities yields the rows of all pages. A table that does not exist has none.
 func (t *Table) Entities(ctx context.Context, q Query) iter.Seq2[Entity, error] {
 	return func(yield func(Entity, error) bool) {

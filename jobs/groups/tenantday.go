@@ -149,10 +149,7 @@ func (d TenantDay) withLeft(ctx context.Context, members tables.Range,
 		left := d.left(ctx, members)
 		defer left.stop()
 		first := true
-		for page, err := range d.source.Client.Table(d.source.Names.Fleet()).Rows(ctx, tables.Query{Range: members}) {
-			if err == nil && page.Time.IsZero() {
-				err = tables.ErrNoDate
-			}
+		for page, err := range d.source.Client.Table(d.source.Names.Fleet()).DatedRows(ctx, tables.Query{Range: members}) {
 			if err != nil {
 				yield(schema.Member{}, err)
 				return

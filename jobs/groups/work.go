@@ -75,10 +75,7 @@ func (s *Source) marks(ctx context.Context, m schema.Month, kind schema.MarkKind
 	error] {
 	return func(yield func([]schema.Mark, error) bool) {
 		var together []schema.Mark
-		for page, err := range s.Tracking().Rows(ctx, tables.Query{Range: schema.Marks(m, kind)}) {
-			if err == nil && page.Time.IsZero() {
-				err = tables.ErrNoDate
-			}
+		for page, err := range s.Tracking().DatedRows(ctx, tables.Query{Range: schema.Marks(m, kind)}) {
 			if err != nil {
 				yield(nil, err)
 				return

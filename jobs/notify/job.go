@@ -36,12 +36,9 @@ type job struct {
 // read reads the target's state. A target without one has no deliveries.
 func (j *job) read(ctx context.Context) (found bool, err error) {
 	pk, rk := schema.TargetKeys(j.Pipeline, j.target.Name)
-	for page, err := range j.runs().Rows(ctx, tables.Query{Range: tables.RowsBetween(pk, rk, rk)}) {
+	for page, err := range j.runs().DatedRows(ctx, tables.Query{Range: tables.RowsBetween(pk, rk, rk)}) {
 		if err != nil {
 			return false, err
-		}
-		if page.Time.IsZero() {
-			return false, tables.ErrNoDate
 		}
 		for _, e := range page.Rows {
 			j.now = tables.TicksOf(page.Time)

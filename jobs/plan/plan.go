@@ -60,12 +60,9 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	pl.seen, pl.waiting = map[string]*seenGroups{}, schema.Place{}
 	tracks.seen = pl.seen
 	members := pl.Client.Table(pl.Names.Fleet())
-	for page, err := range members.Rows(ctx, tables.Query{Range: part}) {
+	for page, err := range members.DatedRows(ctx, tables.Query{Range: part}) {
 		if err != nil {
 			return err
-		}
-		if page.Time.IsZero() {
-			return tables.ErrNoDate
 		}
 		pl.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {

@@ -41,7 +41,7 @@ func Parse[Q any](query string) (q Q, err error) {
 }
 
 func parse(values url.Values, into reflect.Value) error {
-	all := paramsOf(into.Type())
+	all, parse := paramsOf(into.Type()), parsers()
 	for name, texts := range values {
 		at := slices.IndexFunc(all, func(p param) bool { return p.name == name })
 		switch {
@@ -54,7 +54,7 @@ func parse(values url.Values, into reflect.Value) error {
 			if text == "" {
 				continue // a form field that was left empty
 			}
-			value, err := parsers()[all[at].kind](text)
+			value, err := parse[all[at].kind](text)
 			if err != nil {
 				return badParam(name, fmt.Sprintf("%s=%s: %v.", name, quote(text), err))
 			}
