@@ -86,6 +86,9 @@ func (a *auditor) refold(ctx context.Context, d *folding.Device, r redo) (done b
 				}
 			}
 			if more {
+				if err := a.knowRejects(ctx, f, d.Row); err != nil {
+					return false, err
+				}
 				continue
 			}
 		}
@@ -210,7 +213,7 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 	if !r.stale {
 		g.Row.StartDayAgain(passed)
 	}
-	if int64(len(f.Rejects.Known)) != d.Row.Rejects { // the ring lacks some that were counted when first folded
+	if !f.Rejects.Whole { // the ring lacks some that were counted when first folded
 		g.Rejects.AtMost(fresh)
 	}
 	for o, e := range f.Effects {
@@ -359,13 +362,16 @@ func leave(ctx context.Context, j *commit.Attempt, d *folding.Device) {
 // AuditClaim is the prefix of audits' claims.
 const AuditClaim = "audit-"
 
-// knowRejects reads the ring of a device before a refold, which meets rejects again that were already counted. Those of
-// an attempt without a commit do not count.
+// knowRejects reads the ring of a device before a refold, which meets rejects again that were already counted, and once
+// more before it reads rows that a live job has folded meanwhile. Those of an attempt without a commit do not count.
 func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *tracking.Row) error {
+	f.Rejects.Whole = true
 	if old.Rejects == 0 {
 		return nil
 	}
-	f.Rejects.Known = map[string]bool{}
+	if f.Rejects.Known == nil {
+		f.Rejects.Known = map[string]bool{}
+	}
 	ring := tables.Range{Partitions: tables.Is(string(f.Member.Device)), Rows: schema.RejectsOf(a.Writer.Pipeline)}
 	q := tables.Query{Range: ring,
 		Select: []string{"PartitionKey", "RowKey", schema.RejectNumber, schema.RejectRow}}
@@ -377,6 +383,7 @@ func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *track
 			f.Rejects.Known[r.Row] = true
 		}
 	}
+	f.Rejects.Whole = int64(len(f.Rejects.Known)) == old.Rejects
 	return nil
 }
 

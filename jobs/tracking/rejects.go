@@ -11,6 +11,7 @@ import (
 // Rejects are the readings of one device with rejected values in a job.
 type Rejects struct {
 	Known map[string]bool // rows in the ring, which a refold meets again
+	Whole bool            // Known has all that were ever counted
 	Count int64           // of readings
 	Kept  []schema.Reject // the newest of them
 
