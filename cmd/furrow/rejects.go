@@ -21,8 +21,9 @@ func rejectsCommand() *cli.Command {
 		ArgsUsage: "[DEVICE]",
 		Description: fmt.Sprintf(`Shows rejects of one DEVICE, of the devices that --prefix selects, of a --tenant, or of all devices; the newest
 of each device last. A row may be rejected as a whole, or only some of its values. Each pipeline keeps the newest
-%d rejects of a device and counts all; if some are no longer kept, standard error says how many there were. A
-span applies to row keys.`, schema.RejectSlots) +
+%d rejects of a device and counts all; if some are no longer kept, standard error says how many there were. When
+rows are folded again, each counts once; of those no longer kept it may count fewer than there are. A span applies to
+row keys.`, schema.RejectSlots) +
 			examples("rejects pump-7", "rejects --tenant contoso --from -24h", "rejects --summary"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},

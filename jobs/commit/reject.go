@@ -31,10 +31,11 @@ func (a *Attempt) reject(ctx context.Context) error {
 
 // rejectChanges shortens the texts until one transaction takes all of them.
 func (a *Attempt) rejectChanges(d *Device) ([]*Write, error) {
-	first := d.Row.Rejects - int64(len(d.Rejects.Kept))
+	kept := d.Rejects.Newest()
+	first := d.Row.Rejects - int64(len(kept))
 	for most := MaxRowText; ; most /= 2 {
 		var changes []*Write
-		for i, r := range d.Rejects.Kept {
+		for i, r := range kept {
 			r.Device, r.Pipeline, r.Number, r.At = d.Member.Device, a.Pipeline, first+int64(i), a.Now
 			r.Ring = d.Member.Ring()
 			r.Reason, r.Value = tables.Clip(r.Reason, MaxReason), tables.Clip(r.Value, MaxValue)

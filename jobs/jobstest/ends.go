@@ -43,7 +43,7 @@ func lasting(e *tables.Entity) string {
 		case schema.TrackFence, schema.TrackGeneration, schema.TrackClaim, schema.TrackClaimUntil, schema.TrackTakeovers,
 			schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
 			schema.TrackRefoldUntil, schema.TrackCoverage, schema.TrackRefoldRow, schema.TrackRefoldLedger,
-			schema.TrackRefoldRejects,
+			schema.TrackRefoldRejects, schema.TrackRefoldKnown,
 			schema.TrackRegained, schema.TrackImported, schema.TrackImporting, schema.TrackUncut, schema.TrackBatchRows,
 			schema.TrackBatchTook, "At",
 			schema.RejectNumber, fold.FenceProperty:

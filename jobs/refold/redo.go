@@ -213,9 +213,7 @@ func replaced(f, d *folding.Device, r redo, isOpen bool) (g *folding.Device, lat
 	if !r.stale {
 		g.Row.StartDayAgain(passed)
 	}
-	if !f.Rejects.Whole { // the ring lacks some that were counted when first folded
-		g.Rejects.AtMost(fresh)
-	}
+	g.Rejects.AtMost(max(fresh, g.Rejects.Known.Uncounted(g.Rejects.Count)))
 	for o, e := range f.Effects {
 		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {
@@ -365,13 +363,10 @@ const AuditClaim = "audit-"
 // knowRejects reads the ring of a device before a refold, which meets rejects again that were already counted, and once
 // more before it reads rows that a live job has folded meanwhile. Those of an attempt without a commit do not count.
 func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *tracking.Row) error {
-	f.Rejects.Whole = true
 	if old.Rejects == 0 {
 		return nil
 	}
-	if f.Rejects.Known == nil {
-		f.Rejects.Known = map[string]bool{}
-	}
+	var rows []string
 	ring := tables.Range{Partitions: tables.Is(string(f.Member.Device)), Rows: schema.RejectsOf(a.Writer.Pipeline)}
 	q := tables.Query{Range: ring,
 		Select: []string{"PartitionKey", "RowKey", schema.RejectNumber, schema.RejectRow}}
@@ -380,10 +375,10 @@ func (a *auditor) knowRejects(ctx context.Context, f *folding.Device, old *track
 			return fmt.Errorf("reading rejects: %w", err)
 		}
 		if r, err := schema.RejectOf(e); err == nil && r.Ring == f.Member.Ring() && r.Number < old.Rejects {
-			f.Rejects.Known[r.Row] = true
+			rows = append(rows, r.Row)
 		}
 	}
-	f.Rejects.Whole = int64(len(f.Rejects.Known)) == old.Rejects
+	f.Rejects.Known.Learn(rows, old.Rejects)
 	return nil
 }
 

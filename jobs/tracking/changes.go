@@ -61,6 +61,7 @@ func (t *Row) SetCoverage(e *tables.Entity) {
 	e.Set(schema.TrackRefoldLedger, tables.Binary(counted.Append(nil)))
 	e.Set(schema.TrackRefoldRejects, tables.Binary(t.Stream.Rejects.append(nil)))
 	if t.Stream.Row != "" {
+		e.Set(schema.TrackRefoldKnown, tables.Binary(t.Stream.Rejects.Known.append(nil)))
 		SetStates(e, schema.TrackRefolded, t.Stream.States)
 	}
 }

@@ -76,6 +76,7 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 		"rate": state(48)}}
 	for n := range int64(schema.RejectSlots) {
 		track.Stream.Rejects.Add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", 16<<10)})
+		track.Stream.Rejects.Known.Learn([]string{fmt.Sprint(n, strings.Repeat("k", 600))}, n+1)
 	}
 	for n := range 12 {
 		o := fold.Output{Table: "rollups", PartitionKey: strings.Repeat("p", 200),
@@ -92,25 +93,53 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	t.Logf("%d of %d bytes", op.Entity.Size(), tables.MaxEntity)
 }
 
-// TestCarriedRejectsAreTheNewestThatFit, and all of them are counted.
-func TestCarriedRejectsAreTheNewestThatFit(t *testing.T) {
-	var r Rejects
+// TestCarriedRejectsHaveShorterTextsTheMoreThereAre, and are the newest that fit where their keys are too long for
+// that. All of them are counted.
+func TestCarriedRejectsHaveShorterTextsTheMoreThereAre(t *testing.T) {
 	today := tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)).Floor(tables.Day)
-	for n := range 150 {
-		at := today - tables.Day + tables.Ticks(n)*tables.Hour/4 // 96 of the day before, then 54
-		r.Add(schema.Reject{Row: at.String() + "x", Reason: fmt.Sprint(n), Reading: strings.Repeat("v", 20*n)})
+	for _, test := range []struct{ key, least, most int }{{1, 54, 54}, {400, 10, 53}} {
+		var r Rejects
+		for n := range 150 {
+			at := today - tables.Day + tables.Ticks(n)*tables.Hour/4 // 96 of the day before, then 54
+			r.Add(schema.Reject{Row: at.String() + strings.Repeat("x", test.key), Reason: fmt.Sprint(n),
+				Reading: strings.Repeat("v", 20*n)})
+		}
+		before, of := r.Split(today)
+		if before.Count != 96 || len(before.Kept) != 96 || of.Count != 54 || len(of.Kept) != 54 ||
+			of.Kept[0].Reason != "96" {
+			t.Errorf("%d and %d rejects; %d and %d are kept", before.Count, of.Count, len(before.Kept), len(of.Kept))
+		}
+		b := of.append(nil)
+		got, err := parseRejects(b)
+		if n := len(got.Kept); err != nil || len(b) > maxCarried+8 || got.Count != 54 || got.day != today ||
+			n < test.least || n > test.most {
+			t.Fatalf("%d bytes: %d of %d rejects, %v", len(b), n, got.Count, err)
+		}
+		newest := (today + 53*tables.Hour/4).String()
+		last := got.Kept[len(got.Kept)-1]
+		if !strings.HasPrefix(last.Row, newest) || len(last.Reading) > maxCarriedText+len("…") {
+			t.Errorf("the last one is %+v", last)
+		}
 	}
-	before, of := r.Split(today)
-	if before.Count != 96 || len(before.Kept) != 46 || of.Count != 54 || len(of.Kept) != 54 || of.Kept[0].Reason != "96" {
-		t.Errorf("%d and %d rejects; %d and %d are kept", before.Count, of.Count, len(before.Kept), len(of.Kept))
+}
+
+// TestKnownRejectsThatDoNotFitAreCounted: of rows that are not carried to the next portion, so many are taken for those
+// that were counted.
+func TestKnownRejectsThatDoNotFitAreCounted(t *testing.T) {
+	var ring []string
+	for n := range schema.RejectSlots {
+		ring = append(ring, fmt.Sprintf("%02d%s", n, strings.Repeat("x", 300)))
 	}
-	b := of.append(nil)
-	got, err := parseRejects(b)
-	if n := len(got.Kept); err != nil || len(b) > maxCarried+8 || got.Count != 54 || got.day != today || n < 10 ||
-		n == 54 {
-		t.Fatalf("%d bytes: %d of %d rejects, %v", len(b), n, got.Count, err)
+	var k Known
+	k.Learn(ring, 150)
+	k = k.after("49y")
+	b := k.append(nil)
+	got, err := parseKnown(b)
+	if n := len(got.rows); err != nil || len(b) > maxKnown+100 || n == 0 || int(got.lacks)+n != 100 {
+		t.Fatalf("%d bytes: %d rows, and %d that are lacking, %v", len(b), n, got.lacks, err)
 	}
-	if last := got.Kept[len(got.Kept)-1]; last.Reason != "149" || len(last.Reading) > maxCarriedText+len("…") {
-		t.Errorf("the last one is %+v", last)
+	got.Learn(ring, 150)
+	if n := got.Uncounted(200); n != 200-(100-int64(len(got.rows)-50)) && n < 100 {
+		t.Errorf("of 200 unknown rejects %d are new", n)
 	}
 }

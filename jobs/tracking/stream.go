@@ -54,6 +54,7 @@ func (t *Row) Passed(w coverage.Window, f *Row, of Rejects, done bool) {
 		t.Coverage.Stale(today, coverage.Begun)
 	}
 	_, rejects := of.Split(at)
+	rejects.Known = rejects.Known.after(f.Last)
 	t.Stream = Stream{f.Last, maps.Clone(f.States), f.Ledger.from(at), rejects}
 }
 
@@ -106,6 +107,9 @@ func (t *Row) readStream(e tables.Entity) (err error) {
 		return err
 	}
 	if t.Stream.Rejects, err = parseRejects(f.Binary(schema.TrackRefoldRejects)); err != nil {
+		return err
+	}
+	if t.Stream.Rejects.Known, err = parseKnown(f.Binary(schema.TrackRefoldKnown)); err != nil {
 		return err
 	}
 	if t.Stream.States, err = statesOf(&e, schema.TrackRefolded); err != nil {

@@ -47,6 +47,7 @@ const (
 	TrackRefoldRow     = "RefoldRow"
 	TrackRefoldLedger  = "RefoldLedger"
 	TrackRefoldRejects = "RefoldRejects"
+	TrackRefoldKnown   = "RefoldKnown" // rejects from before the refold
 	TrackRewound       = "Rewound"
 	TrackImported      = "Imported"  // ID of the last import that the pipeline knows
 	TrackImporting     = "Importing" // of these, those with rows of imports and moves
