@@ -43,7 +43,7 @@ func laggingRows(c fanoutSettings, device int) int {
 }
 
 func fanouts() []fanout {
-	const standard = "latest, rollup"
+	const standard = "latest, rollup: {windows: [1m, 1h, 1d]}"
 	watch := "rules:\n  hot: {when: {threshold: {sensor: temperature, above: 60}}}\n" +
 		"  silent: {when: {silence: {after: 48h}}}\n"
 	of := func(name, about string) workload { return workload{name: name, about: about} }

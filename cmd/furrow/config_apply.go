@@ -54,7 +54,7 @@ func configApply(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := file.Config(); err != nil {
+	if err := file.Check(); err != nil {
 		if problems, ok := errors.AsType[config.Problems](err); ok {
 			return reportProblems(c, problems)
 		}

@@ -161,11 +161,11 @@ func TestARunningWorkerFollowsConfigApply(t *testing.T) {
 		return strings.Contains(said.String(), "generation=1 pipelines=live,archive")
 	})
 	writeFile(t, "furrow.yaml", "pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, "+
-		"{name: quarters, settle: 1s, processors: [rollup: {windows: [15m]}]}]")
+		"{name: halves, settle: 1s, processors: [rollup: {windows: [30m]}]}]")
 	f.must("config apply furrow.yaml")
 	f.must("schedule --once --every 1s")
 	await(t, said, func() bool {
-		code, out, _ := f.run("query --tenant acme --window 15m --last 2d --format csv")
+		code, out, _ := f.run("query --tenant acme --window 30m --last 2d --format csv")
 		return code == exitOK && strings.Count(out, ",temperature,") >= len(f.devices)
 	})
 	stop()

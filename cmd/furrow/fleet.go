@@ -104,7 +104,7 @@ func thisProcess() schema.Process {
 func configFile(c *cli.Context) (config.File, error) {
 	f, err := config.Open(c.String("config"))
 	if err == nil && c.String("config") != "" {
-		_, err = f.Config()
+		err = f.Check()
 	}
 	return f, err
 }

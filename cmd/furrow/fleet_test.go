@@ -130,9 +130,9 @@ func TestNewPipelineFoldsFromTheBeginning(t *testing.T) {
 	f := newFoldedFixture(t)
 	file := filepath.Join(t.TempDir(), "furrow.yaml")
 	writeFile(t, file, "pipelines: [{name: live, processors: [latest, rollup]}, "+
-		"{name: quarters, processors: [rollup: {windows: [15m]}]}]\n")
-	f.must("schedule --once --pipeline quarters --config", file)
-	f.must("worker --idle-exit 1s --pipeline quarters --config", file)
+		"{name: minutes, processors: [rollup: {windows: [1m]}]}]\n")
+	f.must("schedule --once --pipeline minutes --config", file)
+	f.must("worker --idle-exit 1s --pipeline minutes --config", file)
 	for _, window := range []string{"15m", "1m"} {
 		if got := f.counted("acme", window); got != 270 {
 			t.Errorf("the rollups of %s count %d rows, want 270", window, got)

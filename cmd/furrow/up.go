@@ -149,7 +149,7 @@ func checkUp(c *cli.Context) (endpoint.Limits, error) {
 	if err != nil {
 		return endpoint.Limits{}, err
 	}
-	if _, err := file.Config(); err != nil {
+	if err := file.Check(); err != nil {
 		return endpoint.Limits{}, err
 	}
 	if dir := storageDirectory(c); dir != "" {

@@ -53,7 +53,7 @@ func TestVerifyEndsWithWhatItFound(t *testing.T) {
 		break
 	}
 	code, out, errs := f.run("verify --tenant acme --pipeline live")
-	if code != exitFailed || !strings.Contains(out, "pump-2 live rollups 1m ") || strings.Contains(out, "pump-1") ||
+	if code != exitFailed || !strings.Contains(out, "pump-2 live rollups 15m ") || strings.Contains(out, "pump-1") ||
 		!strings.Contains(errs, "that nothing explains") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}

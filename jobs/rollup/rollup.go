@@ -33,7 +33,7 @@ const table = "rollups"
 
 // A Config says which buckets there are.
 type Config struct {
-	Windows []schema.Window `yaml:"windows" want:"a list of windows, such as [1m, 1h, 1d]"`
+	Windows []schema.Window `yaml:"windows" want:"a list of windows, such as [15m, 1h, 1d]"`
 }
 
 // maxWindows bounds the outputs of a reading and the state.

@@ -30,6 +30,8 @@ type Configuration struct {
 	// Format is the format in which workers write from this generation on. All processes
 	// of the fleet could read it when the generation was stored. It never decreases.
 	Format int64
+	// Edition is that of what the text leaves out: the fleet's, from its first generation on.
+	Edition int64 `row:"Edition,omitzero"`
 }
 
 const (

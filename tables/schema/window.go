@@ -14,9 +14,10 @@ type Window time.Duration
 
 // The default windows of a rollup.
 const (
-	Minute = Window(time.Minute)
-	Hour   = Window(time.Hour)
-	Daily  = Window(24 * time.Hour)
+	Minute  = Window(time.Minute)
+	Quarter = Window(15 * time.Minute)
+	Hour    = Window(time.Hour)
+	Daily   = Window(24 * time.Hour)
 )
 
 var windowUnits = [...]struct {

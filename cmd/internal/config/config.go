@@ -92,12 +92,13 @@ func (p *Pipeline) check(r *reader, _, n ast.Node, _ bool) {
 }
 
 // Default returns the configuration without a file.
-func Default() *Config {
+func Default() *Config { return Newest.Default() }
+
+// Default returns the configuration of a fleet without a file.
+func (e Edition) Default() *Config {
 	live, keep := newPipeline(), newPipeline()
-	live.Name, live.Processors = "live", []Processor{{latest.Processor, latest.Processor.New()},
-		{rollup.Processor, rollup.Processor.New()}}
-	keep.Name, keep.Cadence, keep.Processors = "archive", time.Hour, []Processor{{archive.Processor,
-		archive.Processor.New()}}
+	live.Name, live.Processors = "live", []Processor{e.fill(latest.Processor), e.fill(rollup.Processor)}
+	keep.Name, keep.Cadence, keep.Processors = "archive", time.Hour, []Processor{e.fill(archive.Processor)}
 	c := &Config{Pipelines: []Pipeline{live, keep}, Models: []Model{{}}}
 	c.share()
 	return c
@@ -156,6 +157,18 @@ func (f File) Config() (*Config, error) {
 	return Parse(f.Name, []byte(f.Text))
 }
 
+// Check returns the Problems of a file that no fleet could use, of whichever edition.
+func (f File) Check() error {
+	_, err := f.Config()
+	if err == nil {
+		return nil
+	}
+	if _, older := Minutes.Parse(f.Name, []byte(f.Text)); older == nil {
+		return nil
+	}
+	return err
+}
+
 // Load opens and parses a file.
 func Load(path string) (*Config, error) {
 	f, err := Open(path)
@@ -175,10 +188,22 @@ func readFile(name string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
+// An Edition says what holds where a configuration leaves it out. A fleet keeps the one that it began with, so no
+// device is folded again because new fleets have better defaults.
+type Edition int64
+
+const (
+	Minutes Edition = iota // rollups of [1m, 1h, 1d]
+	Newest                 // of [15m, 1h, 1d]
+)
+
+// Parse parses the text of a file for a new fleet. Its error is Problems.
+func Parse(name string, text []byte) (*Config, error) { return Newest.Parse(name, text) }
+
 // Parse parses the text of a file. Its error is Problems.
-func Parse(name string, text []byte) (*Config, error) {
+func (e Edition) Parse(name string, text []byte) (*Config, error) {
 	c := &Config{}
-	r := &reader{file: name, left: maxNodes, owners: map[string]owner{}, config: c}
+	r := &reader{file: name, edition: e, left: maxNodes, owners: map[string]owner{}, config: c}
 	if root, ok := r.parse(text); ok {
 		all := &contents{Config: c}
 		r.block(all, root, root, "pipelines: and a list of them")

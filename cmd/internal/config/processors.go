@@ -33,7 +33,8 @@ func (f field) processors(to *[]Processor) kind {
 		return all
 	}, item: "[]", keys: func() (all []key) {
 		for _, p := range processors.All() {
-			all = append(all, key{name: p.Name, kind: kind{want: p.Summary, keys: func() []key { return keysOf(nil, p.New()) }}})
+			keys := func() []key { return keysOf(nil, Newest.fill(p).Config) }
+			all = append(all, key{name: p.Name, kind: kind{want: p.Summary, keys: keys}})
 		}
 		return all
 	}}
@@ -108,7 +109,7 @@ func (r *reader) processor(n ast.Node) (p Processor, at ast.Node) {
 
 // configured reads the settings of a processor. Without settings it has the defaults.
 func (r *reader) configured(name string, at, settings ast.Node) Processor {
-	p, known := processor(name)
+	p, known := r.edition.processor(name)
 	if !known {
 		var names []string
 		for _, p := range processors.All() {
@@ -137,13 +138,22 @@ type Processor struct {
 }
 
 // processor returns a processor with its default configuration.
-func processor(name string) (Processor, bool) {
+func (e Edition) processor(name string) (Processor, bool) {
 	all := processors.All()
 	i := slices.IndexFunc(all, func(p *fold.Processor) bool { return p.Name == name })
 	if i < 0 {
 		return Processor{}, false
 	}
-	return Processor{all[i], all[i].New()}, true
+	return e.fill(all[i]), true
+}
+
+// fill returns a processor with its default configuration.
+func (e Edition) fill(p *fold.Processor) Processor {
+	c := p.New()
+	if r, is := c.(*rollup.Config); is && e == Newest {
+		r.Windows = []schema.Window{schema.Quarter, schema.Hour, schema.Daily}
+	}
+	return Processor{p, c}
 }
 
 // Sizes returns the lengths of the buckets that the processor writes, if any.

@@ -14,6 +14,7 @@ import (
 // A reader decodes the nodes of a file, and collects all problems. The decoder of goccy/go-yaml stops at the first one.
 type reader struct {
 	file     string
+	edition  Edition
 	path     []string // to what is being read, for problems
 	anchors  map[string]ast.Node
 	left     int              // nodes that may still be read, because aliases multiply them

@@ -45,10 +45,9 @@ func TestSettingsDoNotDependOnTheFormOfTheFile(t *testing.T) {
 	for what, text := range map[string]string{
 		"another form": `{"pipelines": [{"processors": [{"rollup": {"windows": ["24h", "60s", "1h"]}}, "latest"], "name": "live"}],
 			"quality": {"good": ["192", "good"], "sensor": "q"}, "sensors": {"temperature": {"type": "number"}, "door": {"type": "state"}}}`,
-		"comments":        strings.ReplaceAll(measured, "\n", " # a comment\n"),
-		"windows implied": strings.Replace(measured, "rollup: {windows: [1m, 1h, 1d]}", "rollup", 1),
-		"another unit":    strings.Replace(measured, "°C", "K", 1),
-		"another name":    strings.Replace(measured, "live", "other", 1),
+		"comments":     strings.ReplaceAll(measured, "\n", " # a comment\n"),
+		"another unit": strings.Replace(measured, "°C", "K", 1),
+		"another name": strings.Replace(measured, "live", "other", 1),
 		"another cadence": strings.Replace(measured, "    processors",
 			"    cadence: 1h\n    batch: 7\n    settle: 1m\n    processors", 1),
 	} {
@@ -108,9 +107,26 @@ func TestSequenceChangesNoOutput(t *testing.T) {
 
 // A change of these values folds every device of every fleet again.
 func TestSettingsOfTheDefaultNeverChange(t *testing.T) {
-	for i, want := range []string{"latest:d559e8c04c7c,rollup:571b24aa7c85", "archive:366ae21e8d1d"} {
-		if got := Default().Pipelines[i].Settings(&Model{}); got != want {
-			t.Errorf("they are %s; want %s", got, want)
+	for edition, rollups := range map[Edition]string{Minutes: "571b24aa7c85", Newest: "aa83121c6688"} {
+		for i, want := range []string{"latest:d559e8c04c7c,rollup:" + rollups, "archive:366ae21e8d1d"} {
+			if got := edition.Default().Pipelines[i].Settings(&Model{}); got != want {
+				t.Errorf("in edition %d they are %s; want %s", edition, got, want)
+			}
+		}
+	}
+}
+
+// TestWindowsThatAreNotNamedAreThoseOfTheEdition in whichever form they are left out.
+func TestWindowsThatAreNotNamedAreThoseOfTheEdition(t *testing.T) {
+	for edition, windows := range map[Edition]string{Minutes: "[1m, 1h, 1d]", Newest: "[15m, 1h, 1d]"} {
+		named := strings.Replace(measured, "[1m, 1h, 1d]", windows, 1)
+		want := must.Have(edition.Parse("named", []byte(named)))(t).Pipelines[0].Settings(&Model{})
+		for _, left := range []string{"rollup", "rollup:", "rollup: {}"} {
+			text := strings.Replace(measured, "rollup: {windows: [1m, 1h, 1d]}", left, 1)
+			got := must.Have(edition.Parse("left out", []byte(text)))(t).Pipelines[0].Settings(&Model{})
+			if got != want {
+				t.Errorf("with %q in edition %d they are %s; want %s", left, edition, got, want)
+			}
 		}
 	}
 }

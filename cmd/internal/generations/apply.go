@@ -26,11 +26,14 @@ var ErrOvertaken = errors.New("another configuration was stored at the same time
 // Apply stores a text as the next generation, unless the current one has the same text. It fails with ErrOvertaken if
 // another one was stored meanwhile, which the author has not seen.
 func (s Store) Apply(ctx context.Context, name, text, by string) (Change, error) {
-	parsed, err := config.Parse(name, []byte(text))
+	head, found, err := s.Newest(ctx, 0)
 	if err != nil {
 		return Change{}, err
 	}
-	head, _, err := s.Newest(ctx, 0)
+	if !found {
+		head.Edition = int64(config.Newest)
+	}
+	parsed, err := config.Edition(head.Edition).Parse(name, []byte(text))
 	if err != nil {
 		return Change{}, err
 	}
@@ -52,7 +55,7 @@ func (s Store) follow(ctx context.Context, head schema.Configuration, text strin
 		return Change{Holds: head}, nil
 	}
 	next := schema.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed),
-		Format: format}
+		Format: format, Edition: head.Edition}
 	if head.Generation > 0 && head.Format < format {
 		next.Change += fmt.Sprintf("; format %d becomes %d", head.Format, format)
 	}
@@ -149,7 +152,7 @@ func (s Store) Rollback(ctx context.Context, generation int64, by string) (Chang
 	if err != nil {
 		return Change{}, err
 	}
-	parsed, err := config.Parse(fmt.Sprintf("generation %d", generation), []byte(old.Text))
+	parsed, err := config.Edition(old.Edition).Parse(fmt.Sprintf("generation %d", generation), []byte(old.Text))
 	if err != nil {
 		return Change{}, err
 	}

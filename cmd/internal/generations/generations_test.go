@@ -266,3 +266,32 @@ func TestFollowerFollowsUntilItsContextEnds(t *testing.T) {
 	cancel()
 	must.Succeed(t, <-ended)
 }
+
+// TestAFleetKeepsTheDefaultsThatItBeganWith whatever is applied later, so that nothing is folded again. One that begins
+// now has those of today.
+func TestAFleetKeepsTheDefaultsThatItBeganWith(t *testing.T) {
+	const bare = "pipelines: [{name: live, processors: [latest, rollup]}]\n"
+	windows := func(s Store) string {
+		t.Helper()
+		return fmt.Sprint(must.Have(s.Holding(t.Context(), config.File{}))(t).Config.Pipelines[0].Rollups())
+	}
+	for began, want := range map[string]string{"": "[15m 1h 1d]", bare: "[1m 1h 1d]", text(1): "[1m 1h 1d]"} {
+		s := newFixture(t).store(t, nil)
+		if began != "" { // as an earlier version has stored it
+			must.Have(s.insert(t.Context(), schema.Configuration{Generation: 1, Text: began, Format: 2}))(t)
+		}
+		must.Have(s.Apply(t.Context(), "f", bare, "ann"))(t)
+		if got := windows(s); got != want {
+			t.Errorf("a fleet that began with %q has %s; want %s", began, got, want)
+		}
+		change := must.Have(s.Apply(t.Context(), "f", "# no more than this\n"+bare, "bob"))(t)
+		if change.Holds.Change != "nothing but the text" {
+			t.Errorf("it changes %s", change.Holds.Change)
+		}
+		must.Have(s.Rollback(t.Context(), 1, "ann"))(t)
+		must.Have(s.Apply(t.Context(), "f", bare, "ann"))(t)
+		if got := windows(s); got != want {
+			t.Errorf("after a rollback, a fleet that began with %q has %s; want %s", began, got, want)
+		}
+	}
+}

@@ -90,6 +90,6 @@ func Read(c schema.Configuration) (Loaded, error) {
 	if err := schema.CheckFormat(c.Format); err != nil {
 		return Loaded{}, fmt.Errorf("generation %d: %w", c.Generation, err)
 	}
-	parsed, err := config.Parse(fmt.Sprintf("generation %d", c.Generation), []byte(c.Text))
+	parsed, err := config.Edition(c.Edition).Parse(fmt.Sprintf("generation %d", c.Generation), []byte(c.Text))
 	return Loaded{c.Generation, c.Format, parsed, c.Stored}, err
 }

@@ -201,6 +201,15 @@ func (c Configured) windows() (all []schema.Window) {
 	return slices.Compact(all)
 }
 
+// SeriesWindows returns what SeriesQuery.Window may be.
+func (c Configured) SeriesWindows() []string {
+	all := []string{auto, raw}
+	for _, w := range c.windows() {
+		all = append(all, w.String())
+	}
+	return all
+}
+
 // windowNear returns the longest window that is at most w, or the shortest one.
 func (c Configured) windowNear(w schema.Window) (schema.Window, bool) {
 	all := c.windows()
@@ -243,16 +252,19 @@ func (c Configured) windowFor(q SeriesQuery) (schema.Window, error) {
 		return 0, queryErrorf("from must be before to: swap them")
 	}
 	_, isRate := Rated(q.Sensor)
-	windows, names := c.windows(), []string{auto, raw}
+	windows, names := c.windows(), c.SeriesWindows()
 	if isRate {
-		windows, names = rate.Windows(), names[:1]
+		windows, names = rate.Windows(), []string{auto}
+		for _, w := range windows {
+			names = append(names, w.String())
+		}
 	}
 	switch {
 	case q.Window == raw && !isRate:
 		return 0, nil
 	case q.Window == "" || q.Window == auto:
 		w := shortest(windows, span)
-		if !isRate && span <= rawSpan || len(windows) == 0 {
+		if len(windows) == 0 || !isRate && int64(span/time.Duration(windows[0])) <= fewPoints {
 			return 0, nil
 		}
 		if w == 0 {
@@ -263,9 +275,6 @@ func (c Configured) windowFor(q SeriesQuery) (schema.Window, error) {
 	}
 	w, err := schema.ParseWindow(q.Window)
 	if err != nil || !slices.Contains(windows, w) {
-		for _, w := range windows {
-			names = append(names, w.String())
-		}
 		return 0, queryErrorf("there is no window %q; there are %s", q.Window, strings.Join(names, ", "))
 	}
 	if int64(span/time.Duration(w)) > maxPoints {

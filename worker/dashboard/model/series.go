@@ -70,7 +70,7 @@ type points struct {
 
 const (
 	maxPoints = 2000 // of a series
-	rawSpan   = time.Hour
+	fewPoints = 100  // windows of so few are drawn from single readings, where these are not too many
 	raw       = "raw"
 	auto      = "auto"
 )

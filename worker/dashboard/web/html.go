@@ -124,7 +124,7 @@ func (s *Site) device(r *http.Request, p api.Compared) (Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := &DevicePage{Now: now.UTC(), Answer: a}
+	page := &DevicePage{Now: now.UTC(), Answer: a, Windows: s.c.Model.Accounts.Configured().SeriesWindows()}
 	if a.Device.Until != nil { // the chart ends where the tenant's readings do
 		now = *a.Device.Until
 	}

@@ -87,8 +87,9 @@ type DevicePage struct {
 	plain
 	Now      time.Time
 	Answer   model.DeviceAnswer
-	Span     string // as in the address; empty where from and to were given
-	Window   string // as in the address
+	Span     string   // as in the address; empty where from and to were given
+	Window   string   // as in the address
+	Windows  []string // that it may be
 	Series   *model.Series
 	Overlays []*model.Series   // other sensors of the same time, and then the same sensor of another device
 	With     []string          // the other sensors

@@ -230,8 +230,6 @@ func (p DevicePage) IncidentsAddress() string {
 		strings.Join(model.IncidentStates(), ","))
 }
 
-func (p DevicePage) Windows() []string { return []string{"auto", "raw", "1m", "1h", "1d"} }
-
 // CSV returns the address of the whole list as a file.
 func (p DevicesPage) CSV() string {
 	q := filterQuery(p.Query.Filter)
