@@ -156,7 +156,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 			g.read[d.Device] = true
 		}
 	}
-	var to *tableFile
+	var to *readingsFile
 	for one, err := range day.Readings(ctx, "", "", func(at tables.Ticks) { g.began = at }) {
 		if err != nil {
 			return false, err
@@ -177,7 +177,7 @@ func (g *readingsMaking) writeOnce(ctx context.Context, known []columnar.NamedSe
 		}
 		if !stays {
 			if to, err = g.fileFor(ctx, to, one.Member.Device, known); err == nil {
-				err = to.write(&one, about)
+				err = to.to.Write(string(one.Member.Device), about, &one.Sample)
 			}
 			g.rows[one.Member.Month]++
 		}

@@ -299,7 +299,7 @@ func (e *erasure) readingsWithout(ctx context.Context, t *catalog.Table,
 		return 0, nil, err
 	}
 	series := from.reader.Series
-	var to *tableFile
+	var to *readingsFile
 	for ; err == nil && from.ahead != nil; err = from.advance() {
 		one := from.ahead
 		if slices.Contains(e.devices, one.Device) {
@@ -322,7 +322,7 @@ func (e *erasure) readingsWithout(ctx context.Context, t *catalog.Table,
 // rollupsWithout copies a file of rollups.
 func (e *erasure) rollupsWithout(ctx context.Context, t *catalog.Table,
 	f catalog.File) (gone int64, made []catalog.File, err error) {
-	a := &sumTable{kind: rollupsKind, table: t}
+	a := &sumTable{kind: rollupsKind, table: t, store: e.Store, day: f.Date}
 	for _, name := range f.Columns {
 		a.about = append(a.about, columnar.NamedSeries{Name: name})
 	}
@@ -333,7 +333,6 @@ func (e *erasure) rollupsWithout(ctx context.Context, t *catalog.Table,
 	if etag == "" {
 		return 0, nil, fmt.Errorf("%w: file %s has gone", catalog.ErrStale, f.Name)
 	}
-	of := TableDay{Tenant: t.Tenant, Day: f.Date, Month: f.Months[0]}
 	err = columnar.ReadTable(bytes.NewReader(content), int64(len(content)), func(row []any) error {
 		device, _ := row[0].(string)
 		if slices.Contains(e.devices, schema.DeviceID(device)) {
@@ -346,7 +345,7 @@ func (e *erasure) rollupsWithout(ctx context.Context, t *catalog.Table,
 				row[i] = ""
 			}
 		}
-		return a.write(ctx, e.Tables, of, device, time.UnixMicro(at), row)
+		return a.write(ctx, device, time.UnixMicro(at), row)
 	})
 	if err == nil {
 		err = a.put(ctx)

@@ -11,10 +11,48 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/columnar"
 	"furrow/jobs/archive/delta"
-	"furrow/jobs/groups"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
+
+// A tableFile is a file of a table while it is written.
+type tableFile struct {
+	catalog.File
+	body *body
+	hash hash.Hash
+}
+
+// newTableFile begins a file of a table that has columns of series.
+func (s *Store) newTableFile(ctx context.Context, t *catalog.Table, day schema.Day,
+	columns []columnar.NamedSeries) (*tableFile, error) {
+	f, err := t.Pend(ctx, day)
+	for _, c := range columns {
+		f.Columns = append(f.Columns, c.Name)
+	}
+	return &tableFile{File: f, body: s.newBody(t.Path(&f), parquetFile), hash: sha256.New()}, err
+}
+
+// writer returns what writes its bytes.
+func (f *tableFile) writer(ctx context.Context) io.Writer {
+	return writer(func(p []byte) error {
+		f.hash.Write(p)
+		f.Bytes += int64(len(p))
+		return f.body.write(ctx, p)
+	})
+}
+
+// put puts the file in its place, and returns what the catalog has to know of it.
+func (f *tableFile) put(ctx context.Context, rows int64, ranges map[string]delta.Range) (catalog.File, error) {
+	f.Hash, f.Stats = hex.EncodeToString(f.hash.Sum(nil)), delta.Stats{Rows: rows, Ranges: ranges}
+	return f.File, f.body.put(ctx)
+}
+
+// A readingsFile is a file of readings while it is written.
+type readingsFile struct {
+	*tableFile
+	to     *columnar.ReadingsWriter
+	device schema.DeviceID
+}
 
 // tableFileBytes is about how large a file of a table becomes.
 const tableFileBytes = 64 << 20
@@ -33,20 +71,10 @@ func (g *readingsMaking) most() int {
 	return max(1, min(mostFiles-len(g.stay), mostReplaced(len(g.months))-len(g.gone)))
 }
 
-// A tableFile is a file of a table while it is written.
-type tableFile struct {
-	file    catalog.File
-	body    *body
-	hash    hash.Hash
-	to      *columnar.ReadingsWriter
-	written int64
-	device  schema.DeviceID
-}
-
 // fileFor returns the file that a device's readings go to: the one that is being written, or another if that is large
 // enough.
-func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.DeviceID,
-	columns []columnar.NamedSeries) (*tableFile, error) {
+func (g *readingsMaking) fileFor(ctx context.Context, to *readingsFile, d schema.DeviceID,
+	columns []columnar.NamedSeries) (*readingsFile, error) {
 	if to != nil && (to.device == d || to.size() < int64(cmp.Or(g.FileBytes, tableFileBytes)) ||
 		len(g.made) == g.most()) {
 		to.device = d
@@ -55,44 +83,31 @@ func (g *readingsMaking) fileFor(ctx context.Context, to *tableFile, d schema.De
 	if err := g.putFile(ctx, to); err != nil {
 		return nil, err
 	}
-	f, err := g.table.Pend(ctx, g.of.Day)
+	f, err := g.Store.newTableFile(ctx, g.table, g.of.Day, columns)
 	if err != nil {
 		return nil, err
 	}
 	f.Months = g.months
-	for _, c := range columns {
-		f.Columns = append(f.Columns, c.Name)
-	}
-	g.made = append(g.made, f)
-	to = &tableFile{file: f, body: g.Store.newBody(g.table.Path(&f), parquetFile), hash: sha256.New(), device: d}
-	to.to = columnar.NewReadings(io.MultiWriter(to.hash, writer(func(p []byte) error {
-		to.written += int64(len(p))
-		return to.body.write(ctx, p)
-	})), columns)
-	return to, nil
+	g.made = append(g.made, f.File)
+	return &readingsFile{f, columnar.NewReadings(f.writer(ctx), columns), d}, nil
 }
 
 // size is about how large the file has become: what is held of it takes a tenth of that or less.
-func (f *tableFile) size() int64 { return f.written + f.to.Held()/10 }
-
-func (f *tableFile) write(one *groups.DayReading, about map[string]string) error {
-	return f.to.Write(string(one.Member.Device), about, &one.Sample)
-}
+func (f *readingsFile) size() int64 { return f.Bytes + f.to.Held()/10 }
 
 // putFile puts a file in its place.
-func (g *readingsMaking) putFile(ctx context.Context, to *tableFile) error {
-	if to == nil {
+func (g *readingsMaking) putFile(ctx context.Context, f *readingsFile) error {
+	if f == nil {
 		return nil
 	}
-	if err := to.to.Close(); err != nil {
+	if err := f.to.Close(); err != nil {
 		return err
 	}
-	f := &g.made[len(g.made)-1]
-	f.Bytes, f.Hash = to.written, hex.EncodeToString(to.hash.Sum(nil))
-	f.Stats = delta.Stats{Rows: to.to.Rows, Ranges: map[string]delta.Range{
-		columnar.Device: delta.Range(to.to.Devices), columnar.Key: delta.Range(to.to.Keys),
-		columnar.Time: delta.Times(to.to.Times.Min, to.to.Times.Max)}}
-	return to.body.put(ctx)
+	file, err := f.put(ctx, f.to.Rows, map[string]delta.Range{
+		columnar.Device: delta.Range(f.to.Devices), columnar.Key: delta.Range(f.to.Keys),
+		columnar.Time: delta.Times(f.to.Times.Min, f.to.Times.Max)})
+	g.made[len(g.made)-1] = file
+	return err
 }
 
 // types are those of columns, by the kind of their values.

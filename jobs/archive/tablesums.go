@@ -3,11 +3,8 @@ package archive
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"hash"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -28,14 +25,14 @@ type sumTable struct {
 	kind     string // rollupsKind or reportsKind
 	window   schema.Window
 	table    *catalog.Table
+	store    *Store
+	day      schema.Day
 	snapshot *catalog.Snapshot
 	gone     []catalog.File
 	about    []columnar.NamedSeries // columns of rollups about devices
 
 	made    []catalog.File // one, if there are rows
-	body    *body
-	hash    hash.Hash
-	written int64
+	file    *tableFile
 	to      *columnar.TableWriter
 	devices columnar.Range[string]
 	times   columnar.Range[time.Time]
@@ -98,13 +95,13 @@ func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error)
 		return s, nil
 	}
 	for i, t := range m.Sums(of.Tenant) {
-		one := &sumTable{kind: rollupsKind, table: t}
+		one := &sumTable{kind: rollupsKind, table: t, store: m.Store, day: of.Day}
 		if i < len(m.Summed.Rollups) {
 			one.window = m.Summed.Rollups[i]
 		} else {
 			one.kind, one.window = reportsKind, m.Summed.Reports[i-len(m.Summed.Rollups)]
 		}
-		if err := one.begin(ctx, m, of.Day); err != nil {
+		if err := one.begin(ctx, m.About); err != nil {
 			return nil, err
 		}
 		s.all = append(s.all, one)
@@ -112,15 +109,15 @@ func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error)
 	return s, nil
 }
 
-func (a *sumTable) begin(ctx context.Context, m *Tables, day schema.Day) (err error) {
-	if a.snapshot, err = a.table.Begin(ctx, day); err != nil {
+func (a *sumTable) begin(ctx context.Context, about About) (err error) {
+	if a.snapshot, err = a.table.Begin(ctx, a.day); err != nil {
 		return err
 	}
-	if a.kind == reportsKind || len(m.About) == 0 {
+	if a.kind == reportsKind || len(about) == 0 {
 		return nil
 	}
 	var wanted []catalog.Series
-	for _, name := range m.About {
+	for _, name := range about {
 		wanted = append(wanted, catalog.Series{Sensor: name, Type: delta.Text, About: true})
 	}
 	names, err := a.table.Columns(ctx, wanted)
@@ -143,31 +140,23 @@ func (s *tableSums) reset(ctx context.Context) error {
 }
 
 // open begins the file of a table, with its first row.
-func (a *sumTable) open(ctx context.Context, m *Tables, of TableDay) error {
-	f, err := a.table.Pend(ctx, of.Day)
-	if err != nil {
+func (a *sumTable) open(ctx context.Context) (err error) {
+	if a.file, err = a.store.newTableFile(ctx, a.table, a.day, a.about); err != nil {
 		return err
 	}
-	for _, s := range a.about {
-		f.Columns = append(f.Columns, s.Name)
-	}
-	a.made = []catalog.File{f}
-	a.body, a.hash, a.written = m.Store.newBody(a.table.Path(&f), parquetFile), sha256.New(), 0
-	a.to = columnar.NewTable(io.MultiWriter(a.hash, writer(func(p []byte) error {
-		a.written += int64(len(p))
-		return a.body.write(ctx, p)
-	})), a.columns())
+	a.made = []catalog.File{a.file.File}
+	a.to = columnar.NewTable(a.file.writer(ctx), a.columns())
 	return nil
 }
 
 // write writes a row.
-func (a *sumTable) write(ctx context.Context, m *Tables, of TableDay, device string, at time.Time, row []any) error {
+func (a *sumTable) write(ctx context.Context, device string, at time.Time, row []any) error {
 	if a.check != nil {
 		hashRow(a.check, row[:len(sumColumns(a.kind))-1])
 		return nil
 	}
 	if a.to == nil {
-		if err := a.open(ctx, m, of); err != nil {
+		if err := a.open(ctx); err != nil {
 			return err
 		}
 		a.devices.Min, a.times.Min, a.times.Max = device, at, at
@@ -236,7 +225,7 @@ func (s *tableSums) buckets(ctx context.Context, ended []rollup.Bucket) error {
 				for _, value := range about {
 					row = append(row, value)
 				}
-				if err := a.write(ctx, s.Tables, s.of, string(s.member.Device), b.Start.Time(), row); err != nil {
+				if err := a.write(ctx, string(s.member.Device), b.Start.Time(), row); err != nil {
 					return err
 				}
 			}
@@ -254,7 +243,7 @@ func (s *tableSums) close(ctx context.Context) error {
 		for _, start := range slices.Sorted(maps.Keys(a.groups)) {
 			for l := range a.groups[start].Lines() {
 				row := append([]any{string(l.By), l.Group, start, l.Sensor}, timed(l.Timed)...)
-				if err := a.write(ctx, s.Tables, s.of, "", start.Time(), append(row, l.Devices)); err != nil {
+				if err := a.write(ctx, "", start.Time(), append(row, l.Devices)); err != nil {
 					return err
 				}
 			}
@@ -274,14 +263,13 @@ func (a *sumTable) put(ctx context.Context) error {
 	if err := a.to.Close(); err != nil {
 		return err
 	}
-	f := &a.made[0]
-	f.Bytes, f.Hash = a.written, hex.EncodeToString(a.hash.Sum(nil))
-	f.Stats = delta.Stats{Rows: a.to.Rows, Ranges: map[string]delta.Range{
-		columnar.Time: delta.Times(a.times.Min, a.times.Max)}}
+	ranges := map[string]delta.Range{columnar.Time: delta.Times(a.times.Min, a.times.Max)}
 	if a.kind == rollupsKind {
-		f.Stats.Ranges[columnar.Device] = delta.Range(a.devices)
+		ranges[columnar.Device] = delta.Range(a.devices)
 	}
-	return a.body.put(ctx)
+	file, err := a.file.put(ctx, a.to.Rows, ranges)
+	a.made[0] = file
+	return err
 }
 
 // commit commits the files of all tables, before the readings that they are made of: whoever finds those finds these.
