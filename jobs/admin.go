@@ -35,15 +35,15 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 	if p.Retention != nil {
 		return false, nil // it folds nothing
 	}
-	before, err := p.hasRows(ctx, m, r.To)
+	first, err := retain.FirstRow(ctx, p.Client, m, tables.Keys{Before: r.To.String()})
 	if err != nil {
 		return false, err
 	}
 	rewound := false
-	err = p.edit(ctx, m.Place(), func(t *tracking.Row, e *tables.Entity) bool {
+	err = edit(ctx, p.tracking(), m.Place(), func(t *tracking.Row, e *tables.Entity) bool {
 		w := t.Since(r.To)
 		if rewound = t.Last != "" && !w.Empty(); rewound {
-			if t.FoldAgain(w, coverage.Rewind); !before {
+			if t.FoldAgain(w, coverage.Rewind); first == "" {
 				t.Rebuild(coverage.Rewind)
 			}
 			t.Stream.Row = "" // the first stale day starts again
@@ -58,7 +58,7 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 
 // WouldRewind reports whether Rewind to a time would have rows to fold again.
 func (p *Pipeline) WouldRewind(ctx context.Context, m schema.Member, to tables.Ticks) (would bool, err error) {
-	err = p.edit(ctx, m.Place(), func(t *tracking.Row, _ *tables.Entity) bool {
+	err = edit(ctx, p.tracking(), m.Place(), func(t *tracking.Row, _ *tables.Entity) bool {
 		would = p.Retention == nil && t.Last != "" && !t.Since(to).Empty()
 		return false
 	})
@@ -68,7 +68,7 @@ func (p *Pipeline) WouldRewind(ctx context.Context, m schema.Member, to tables.T
 // Release lets a held device be tried again at once, and reports whether it was held.
 func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 	held := false
-	err := p.edit(ctx, at, func(t *tracking.Row, e *tables.Entity) bool {
+	err := edit(ctx, p.tracking(), at, func(t *tracking.Row, e *tables.Entity) bool {
 		held = t.Attempts > 0
 		t.Marks = tracking.Marks{Chain: t.Chain, RefoldMark: t.RefoldMark}
 		t.SetMarks(e)
@@ -79,9 +79,10 @@ func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 
 // edit merges a change into a tracking row. It repeats this if others change the row meanwhile. If there is no row, it
 // does nothing.
-func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*tracking.Row, *tables.Entity) bool) error {
+func edit(ctx context.Context, rows *tables.Table, at schema.Place,
+	change func(*tracking.Row, *tables.Entity) bool) error {
 	return commit.Retry(ctx, func() error {
-		found, err := p.tracking().Get(ctx, at.Month.String(), string(at.Key))
+		found, err := rows.Get(ctx, at.Month.String(), string(at.Key))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
 			return nil
 		}
@@ -96,13 +97,7 @@ func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track
 		if !change(t, &e) {
 			return nil
 		}
-		_, err = p.tracking().Do(ctx, tables.Merge(e, t.ETag))
+		_, err = rows.Do(ctx, tables.Merge(e, t.ETag))
 		return err
 	})
-}
-
-// hasRows reports whether a device has rows before a moment.
-func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
-	row, err := retain.FirstRow(ctx, p.Client, m, tables.Keys{Before: before.String()})
-	return row != "", err
 }

@@ -18,33 +18,32 @@ import (
 //
 // An error means that storage did not answer in the end, and that the job should be repeated. The failures of single
 // devices are in the Result, and counted on their tracking rows.
-func (p *Pipeline) Run(ctx context.Context, b Batch) (Result, error) {
-	r, err := p.run(ctx, b)
+func (p *Pipeline) Run(ctx context.Context, b Batch) (r Result, err error) {
+	read, err := p.read(ctx, b)
+	if err == nil {
+		r, err = read.run(ctx)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("batch %s to %s: %w", b.First, b.Last, err)
 	}
 	return r, nil
 }
 
-func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
-	read, err := p.read(ctx, b)
-	if err != nil {
-		return Result{}, err
-	}
-	work, over := p.passOver(read.work, read.now, b)
+func (b *devices) run(ctx context.Context) (Result, error) {
+	work, over := b.passOver()
 	var rest schema.Place
-	if n := p.batch(); len(work) > n {
+	if n := b.batch(); len(work) > n {
 		rest, work = work[n].Member.Place(), work[:n]
 	}
-	woken, err := p.outbox().Left(ctx, work)
+	woken, err := b.outbox().Left(ctx, work)
 	if err != nil {
 		return Result{}, err
 	}
 	looked, deleted := len(work), map[*commit.Device]retain.Done{}
-	if p.Retention != nil {
-		deleted, err = p.Retainer().Run(ctx, folding.Changes(work), read.now, p.Clock.Surely(read.now, b.Slot))
+	if b.Retention != nil {
+		deleted, err = b.Retainer().Run(ctx, folding.Changes(work), b.now, b.Clock.Surely(b.now, b.of.Slot))
 	} else {
-		looked, err = p.folder().Do(ctx, work, read.now, b.Slot)
+		looked, err = b.folder().Do(ctx, work, b.now, b.of.Slot)
 	}
 	if err != nil {
 		return Result{}, err
@@ -58,10 +57,10 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	if looked < len(work) {
 		rest, work = work[looked].Member.Place(), work[:looked]
 	}
-	j := &commit.Attempt{Writer: p.writer(), Claim: rand.Text(), Now: read.now, Work: folding.Changes(work)}
+	j := &commit.Attempt{Writer: b.writer(), Claim: rand.Text(), Now: b.now, Work: folding.Changes(work)}
 	var also []schema.Target
 	if err = j.Do(ctx); err == nil {
-		also, err = p.outbox().Committed(ctx, work)
+		also, err = b.outbox().Committed(ctx, work)
 	}
 	if err == nil {
 		err = j.Fail(ctx)
@@ -70,16 +69,16 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 		j.GiveBack(ctx)
 		return Result{}, err
 	}
-	r := p.result(work, deleted, j.Claim)
+	r := b.result(work, deleted, j.Claim)
 	r.Rest, r.passedOver, r.woken = rest, over, append(woken, also...)
-	r.Strange = read.strange
-	return r, p.extend(ctx, over, read.now)
+	r.Strange = b.strange
+	return r, b.extend(ctx, over)
 }
 
-func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]retain.Done, mark string) Result {
+func (b *devices) result(work []*folding.Device, deleted map[*commit.Device]retain.Done, mark string) Result {
 	r := Result{Devices: len(work), Mark: mark, Failed: map[schema.Place]error{},
 		Deleted: map[string]int{}, Waits: map[retain.Cause]int{}}
-	if p.Retention != nil {
+	if b.Retention != nil {
 		r.Overdue = map[retain.Cause]time.Duration{}
 	}
 	for _, d := range work {
@@ -120,12 +119,12 @@ func (p *Pipeline) result(work []*folding.Device, deleted map[*commit.Device]ret
 
 // folder returns what folds new rows for the pipeline. Devices that keep up with an hourly one may have thousands of
 // rows in each run, so it is three cadences before they are far behind.
-func (p *Pipeline) folder() *live.Folder {
+func (b *devices) folder() *live.Folder {
 	var rester *live.Rester
-	if p.rests() {
-		rester = &live.Rester{Client: p.Client, Others: p.others, Generation: p.Generation}
+	if b.rests() {
+		rester = &live.Rester{Client: b.Client, Others: b.others, Generation: b.Generation}
 	}
-	return &live.Folder{Client: p.Client, Clock: p.Clock, Late: p.late, Every: p.every, Steady: p.ranBefore,
+	return &live.Folder{Client: b.Client, Clock: b.Clock, Late: b.late, Every: b.every, Steady: b.ranBefore,
 		Rester: rester,
-		Settle: p.settle(), Long: max(10*time.Minute, 3*p.Cadence), Portion: p.portion(), Most: p.most()}
+		Settle: b.settle(), Long: max(10*time.Minute, 3*b.Cadence), Portion: b.portion(), Most: b.most()}
 }

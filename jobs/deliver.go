@@ -11,17 +11,17 @@ import (
 )
 
 // deliver does a deliver job, and puts another one if there is more to do soon.
-func (p *Pipeline) deliver(ctx context.Context, m Message, put Putter) (Result, error) {
-	done, err := p.notifier().Deliver(ctx, m.Target)
+func (j job) deliver(ctx context.Context) (Result, error) {
+	done, err := j.notifier().Deliver(ctx, j.m.Target)
 	r := Result{Strange: done.Strange}
 	if err != nil {
 		return r, err
 	}
 	if done.Again {
-		err = put.Put(ctx, m.Untried(), done.After)
+		err = j.Put(ctx, j.m.Untried(), done.After)
 	}
-	for _, m.Target = range done.Woken {
-		err = errors.Join(err, put.Put(ctx, m.Untried(), p.notifier().Wait(m.Target)))
+	for _, j.m.Target = range done.Woken {
+		err = errors.Join(err, j.Put(ctx, j.m.Untried(), j.notifier().Wait(j.m.Target)))
 	}
 	return r, err
 }
@@ -40,8 +40,7 @@ func (p *Pipeline) outbox() *outbox.Outbox {
 }
 
 // putDeliveries puts a deliver job for each target that has something to do.
-func (p *Pipeline) putDeliveries(ctx context.Context, m Message, states []tables.Entity, now tables.Ticks, put Putter,
-	r *Result) error {
+func (j job) putDeliveries(ctx context.Context, states []tables.Entity, now tables.Ticks, r *Result) error {
 	for _, e := range states {
 		s, err := schema.TargetStateOf(e)
 		if err != nil {
@@ -51,9 +50,9 @@ func (p *Pipeline) putDeliveries(ctx context.Context, m Message, states []tables
 		if s.Waits(now) {
 			continue
 		}
-		job := m.next(Deliver)
-		job.Target = s.Target
-		if err := put.Put(ctx, job, 0); err != nil {
+		next := j.m.next(Deliver)
+		next.Target = s.Target
+		if err := j.Put(ctx, next, 0); err != nil {
 			return err
 		}
 	}

@@ -24,51 +24,56 @@ const lostAfter = time.Second
 // device fails before the failure counts as its own.
 const suspicious = 2
 
+// batch returns the devices of a message.
+func (m Message) batch() Batch {
+	return Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting, Mark: m.Mark, Claim: m.Claim}
+}
+
 // device does a device job, and puts the messages that follow: a device far behind continues in a job of its own, and
 // so does the part of the batch that was too much for one job. A device that failed for the first time is tried again
 // alone.
-func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting, Mark: m.Mark, Claim: m.Claim, Slot: m.Run,
-		Tried: m.tried()}
-	if m.Attempts >= suspicious && !b.alone() {
-		return Result{}, p.split(ctx, m, put)
+func (j job) device(ctx context.Context) (Result, error) {
+	b := j.m.batch()
+	b.Slot, b.Tried = j.m.Run, j.m.tried()
+	if j.m.Attempts >= suspicious && !b.alone() {
+		return Result{}, j.split(ctx)
 	}
-	r, err := p.Run(ctx, b)
+	r, err := j.Run(ctx, b)
 	switch {
-	case err != nil && ctx.Err() == nil && m.Attempts >= suspicious:
-		return p.blame(ctx, b, err)
+	case err != nil && ctx.Err() == nil && j.m.Attempts >= suspicious:
+		return j.blame(ctx, b, err)
 	case err != nil:
 		return r, err
 	}
-	for _, f := range p.following(m, r) {
-		if err := put.Put(ctx, f.Message, f.delay); err != nil {
+	for _, f := range j.following(r) {
+		if err := j.Put(ctx, f.Message, f.delay); err != nil {
 			return r, err
 		}
 	}
-	return r, p.catchup().giveTurns(ctx, m, r, put)
+	return r, j.catchup().giveTurns(ctx, r)
 }
 
 // following returns the messages that follow from a device job.
-func (p *Pipeline) following(m Message, r Result) (all []follower) {
-	m = m.Untried()
-	m.Claim = ""
+func (j job) following(r Result) (all []follower) {
+	j.m = j.m.Untried()
+	j.m.Claim = ""
 	of := func(first, last schema.Place, mark string) Message {
-		next := m.from(first, last)
+		next := j.m.from(first, last)
 		next.Mark = mark
 		return next
 	}
 	if r.Rest != (schema.Place{}) {
-		all = append(all, follower{of(r.Rest, m.Last, m.Mark), 0})
+		all = append(all, follower{of(r.Rest, j.m.Last, j.m.Mark), 0})
 	}
-	if n := len(r.Lost); n > 0 && m.Mark == "" {
+	if n := len(r.Lost); n > 0 && j.m.Mark == "" {
 		all = append(all, follower{of(r.Lost[0], r.Lost[n-1], ""), lostAfter})
 	}
-	if m.Mark != "" { // others wait for their turns
+	if j.m.Mark != "" { // others wait for their turns
 		for _, d := range r.Behind {
 			all = append(all, follower{of(d, d, r.Mark), 0})
 		}
 		for _, d := range r.Lost {
-			all = append(all, follower{of(d, d, m.Mark), 0})
+			all = append(all, follower{of(d, d, j.m.Mark), 0})
 		}
 	}
 	alone := slices.Clone(r.Failing)
@@ -78,9 +83,9 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 		}
 	}
 	for _, d := range alone {
-		all = append(all, follower{of(d, d, m.Mark), aloneAfter})
+		all = append(all, follower{of(d, d, j.m.Mark), aloneAfter})
 	}
-	all = append(all, followUps(m, r.Claimed, r.now)...)
+	all = append(all, followUps(j.m, r.Claimed, r.now)...)
 	refold := func(first, last schema.Place, mark string) Message {
 		next := of(first, last, mark)
 		next.Kind, next.Audit, next.Extra, next.Only, next.Resting = Audit, refold.Refold, false, nil, 0
@@ -93,9 +98,9 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 		}
 		all = append(all, follower{next(o.Place, o.Place, o.Mark), 0})
 	}
-	tell := m.next(Deliver)
+	tell := j.m.next(Deliver)
 	for _, tell.Target = range r.woken {
-		all = append(all, follower{tell, p.notifier().Wait(tell.Target)})
+		all = append(all, follower{tell, j.notifier().Wait(tell.Target)})
 	}
 	if n := len(r.Reset); n > 0 {
 		all = append(all, follower{refold(r.Reset[0], r.Reset[n-1], r.Mark), 0})
@@ -104,14 +109,14 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 }
 
 // split puts a job for each device of a batch.
-func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
-	read, err := p.read(ctx, Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting})
+func (j job) split(ctx context.Context) error {
+	read, err := j.read(ctx, j.m.batch())
 	if err != nil {
 		return err
 	}
-	m = m.Untried()
+	j.m = j.m.Untried()
 	for _, d := range read.work {
-		if err := put.Put(ctx, m.from(d.Member.Place(), d.Member.Place()), 0); err != nil {
+		if err := j.Put(ctx, j.m.from(d.Member.Place(), d.Member.Place()), 0); err != nil {
 			return err
 		}
 	}
@@ -119,20 +124,20 @@ func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
 }
 
 // blame counts the failure of a job on its one device, which is then held.
-func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error) {
-	read, err := p.read(ctx, b)
+func (j job) blame(ctx context.Context, b Batch, why error) (Result, error) {
+	read, err := j.read(ctx, b)
 	if err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	j := &commit.Attempt{Writer: p.writer(), Now: read.now, Work: folding.Changes(read.work)}
+	failure := &commit.Attempt{Writer: j.writer(), Now: read.now, Work: folding.Changes(read.work)}
 	for _, d := range read.work {
 		d.Err = why
 		d.Row.Was.Attempts = max(d.Row.Was.Attempts, 1) // it has been alone already
 	}
-	if err := j.Fail(ctx); err != nil {
+	if err := failure.Fail(ctx); err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	return p.result(read.work, nil, ""), nil
+	return read.result(read.work, nil, ""), nil
 }
 
 // deadly is how many workers may crash during the job of a batch. A device may need all memory, or cause a panic where
@@ -145,11 +150,11 @@ func (m Message) isDeadly() bool {
 }
 
 // disarm splits a batch that crashed its workers, and holds a device that was alone with it. It reads no readings.
-func (p *Pipeline) disarm(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{First: m.First, Last: m.Last, Only: m.Only, Resting: m.Resting, Mark: m.Mark, Claim: m.Claim}
+func (j job) disarm(ctx context.Context) (Result, error) {
+	b := j.m.batch()
 	if b.alone() {
-		return p.blame(ctx, b, fmt.Errorf("its job has crashed %d workers, perhaps for lack of memory: see their logs",
-			m.Deaths))
+		return j.blame(ctx, b, fmt.Errorf("its job has crashed %d workers, perhaps for lack of memory: see their logs",
+			j.m.Deaths))
 	}
-	return Result{}, p.split(ctx, m, put)
+	return Result{}, j.split(ctx)
 }

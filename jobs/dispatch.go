@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"furrow/tables"
 )
@@ -16,34 +15,23 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save Save) (Re
 		return Result{}, fmt.Errorf("%w: it belongs to pipeline %s, not %s", ErrUnreadable, m.Pipeline, p.Name)
 	}
 	m.Generation = max(m.Generation, p.Generation)
-	put = inFormat{put, p.Format}
+	j := job{p, inFormat{put, p.Format}, m, save}
 	if m.isDeadly() {
-		return p.disarm(ctx, m, put)
+		return j.disarm(ctx)
 	}
 	switch m.Kind {
 	case Master:
-		return p.master(ctx, m, put, save)
+		return j.master(ctx)
 	case Month:
-		return p.month(ctx, m, put, save)
+		return j.month(ctx)
 	case Device:
-		return p.device(ctx, m, put)
+		return j.device(ctx)
 	case Audit:
-		return p.audit(ctx, m, put)
+		return j.audit(ctx)
 	case Deliver:
-		return p.deliver(ctx, m, put)
+		return j.deliver(ctx)
 	case Group:
-		return p.group(ctx, m, put)
+		return j.group(ctx)
 	}
 	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, tables.Quote(string(m.Kind)))
-}
-
-// inFormat puts messages in the format that the configuration requires.
-type inFormat struct {
-	Putter
-	format int64
-}
-
-func (f inFormat) Put(ctx context.Context, m Message, delay time.Duration) error {
-	m.Format = f.format
-	return f.Putter.Put(ctx, m, delay)
 }

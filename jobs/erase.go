@@ -25,7 +25,7 @@ func (p *Pipeline) Forget(ctx context.Context, m schema.Member) (wait time.Durat
 }
 
 func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, error) {
-	t, now, err := p.trackNow(ctx, m)
+	t, now, err := trackNow(ctx, p.tracking(), m)
 	if now == 0 || errors.Is(err, schema.ErrNewer) {
 		return 0, err
 	}
@@ -51,10 +51,11 @@ func (p *Pipeline) forget(ctx context.Context, m schema.Member) (time.Duration, 
 
 // trackNow reads the tracking row of a device, and storage's time, which a Get does not tell. The time is zero if the
 // pipeline never ran, or where there is an error of storage. Of a row that cannot be read, there is an error beside it.
-func (p *Pipeline) trackNow(ctx context.Context, m schema.Member) (t *tracking.Row, now tables.Ticks, err error) {
+func trackNow(ctx context.Context, rows *tables.Table,
+	m schema.Member) (t *tracking.Row, now tables.Ticks, err error) {
 	own := tables.Range{Partitions: tables.Is(m.Month.String()), Rows: tables.Is(string(m.Key()))}
 	t = tracking.New()
-	for page, failed := range p.tracking().DatedRows(ctx, tables.Query{Range: own}) {
+	for page, failed := range rows.DatedRows(ctx, tables.Query{Range: own}) {
 		if errors.Is(failed, tables.ErrNoTable) {
 			return nil, 0, nil
 		}

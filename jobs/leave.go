@@ -38,7 +38,7 @@ func (p *Pipeline) Leave(ctx context.Context, m schema.Member, reason string) (c
 
 // closeLeft closes as much as fits a state.
 func (p *Pipeline) closeLeft(ctx context.Context, m schema.Member, reason string) (closed int, err error) {
-	t, now, err := p.trackNow(ctx, m)
+	t, now, err := trackNow(ctx, p.tracking(), m)
 	if now == 0 || err != nil {
 		return 0, err
 	}

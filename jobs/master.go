@@ -17,24 +17,24 @@ const runsBack = 10
 
 // master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
 // one out.
-func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	back := m.Run
-	if p.rests() {
-		back = m.Run.Add(-runsBack * p.cadence())
+func (j job) master(ctx context.Context) (Result, error) {
+	back := j.m.Run
+	if j.rests() {
+		back = j.m.Run.Add(-runsBack * j.cadence())
 	}
-	run, err := p.runs().begin(ctx, m.Run, back)
+	run, err := j.runs().begin(ctx, j.m.Run, back)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
 	now := run.now
-	if p.Retention != nil && run.scheduled {
-		if waits, err := p.waitForClocks(ctx, m.Run, p.Clock.Surely(now, m.Run)); waits || err != nil {
+	if j.Retention != nil && run.scheduled {
+		if waits, err := j.waitForClocks(ctx, j.Clock.Surely(now, j.m.Run)); waits || err != nil {
 			return Result{}, err
 		}
 	}
-	audit, since := m.Audit, tables.Ticks(0)
-	if audit == "" && p.Retention == nil {
-		due, before, err := p.runs().auditsDue(ctx, m.Run, now)
+	audit, since := j.m.Audit, tables.Ticks(0)
+	if audit == "" && j.Retention == nil {
+		due, before, err := j.runs().auditsDue(ctx, j.m.Run, now)
 		if err != nil {
 			return Result{}, fmt.Errorf("finding out whether audits are due: %w", err)
 		}
@@ -43,26 +43,26 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 		}
 	}
 	r := Result{Strange: map[string]error{}}
-	if err := p.putDeliveries(ctx, m, run.targets, now, put, &r); err != nil {
+	if err := j.putDeliveries(ctx, run.targets, now, &r); err != nil {
 		return r, err
 	}
 	after := ""
-	if m.Month != (schema.Month{}) {
-		after = m.Month.String()
+	if j.m.Month != (schema.Month{}) {
+		after = j.m.Month.String()
 	}
 	for {
 		var names []string
-		if names, err = p.nextPartitions(ctx, after); err != nil {
+		if names, err = j.nextPartitions(ctx, after); err != nil {
 			return r, err
 		}
 		if len(names) == 0 {
-			if err := p.runs().prune(ctx, m.Run); err != nil && ctx.Err() == nil {
-				r.strange(p.Names.Runs(), err) // not worth putting all months again
+			if err := j.runs().prune(ctx, j.m.Run); err != nil && ctx.Err() == nil {
+				r.strange(j.Names.Runs(), err) // not worth putting all months again
 			}
-			if p.Retention != nil {
-				err = save(ctx, m)
+			if j.Retention != nil {
+				err = j.save(ctx, j.m)
 				if err == nil {
-					r.Deleted, err = p.Retainer().SweepTenants(ctx, p.Clock.Surely(now, m.Run))
+					r.Deleted, err = j.Retainer().SweepTenants(ctx, j.Clock.Surely(now, j.m.Run))
 					for _, n := range r.Deleted {
 						r.Rows += n
 					}
@@ -71,35 +71,35 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save)
 			return r, err
 		}
 		after = names[len(names)-1]
-		job := m.next(Month)
-		job.Extra, job.Before = m.Audit != "", run.before
+		next := j.m.next(Month)
+		next.Extra, next.Before = j.m.Audit != "", run.before
 		due := false
 		for _, name := range names {
 			month, err := schema.ParseMonth(name)
 			if err != nil {
 				r.strange(name, fmt.Errorf("table %s: no run covers the rows of partition %s; move or delete them: %w",
-					p.Names.Fleet(), tables.Quote(name), err))
+					j.Names.Fleet(), tables.Quote(name), err))
 				continue
 			}
-			if job.Month == (schema.Month{}) {
-				job.Month = month
+			if next.Month == (schema.Month{}) {
+				next.Month = month
 			} else {
-				job.Through = month
+				next.Through = month
 			}
-			due = due || refold.TurnOf(p.Name, month, since, m.Run).Due()
+			due = due || refold.TurnOf(j.Name, month, since, j.m.Run).Due()
 		}
-		if job.Month == (schema.Month{}) {
+		if next.Month == (schema.Month{}) {
 			continue
 		}
 		if audit != "" && (audit != refold.Late || due) {
-			job.Audit, job.Since = audit, since
+			next.Audit, next.Since = audit, since
 		}
-		if err := put.Put(ctx, job, 0); err != nil {
+		if err := j.Put(ctx, next, 0); err != nil {
 			return r, err
 		}
-		m.Month = job.last()
+		j.m.Month = next.last()
 		if r.Months++; r.Months%savedEvery == 0 {
-			if err := save(ctx, m); err != nil {
+			if err := j.save(ctx, j.m); err != nil {
 				return r, err
 			}
 		}
@@ -111,9 +111,9 @@ const small = 1000
 
 // nextPartitions returns the partitions after one that one job plans: all that are complete in one page of rows, or
 // else the first. It returns none at the end of the fleet. Empty months in between cost nothing.
-func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []string, err error) {
+func (j job) nextPartitions(ctx context.Context, after string) (names []string, err error) {
 	q := tables.Query{Range: schema.Memberships(after), Size: small, Select: []string{"PartitionKey"}}
-	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, q) {
+	for page, err := range j.Client.Table(j.Names.Fleet()).Rows(ctx, q) {
 		if err != nil {
 			return nil, err
 		}

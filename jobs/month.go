@@ -10,63 +10,59 @@ import (
 )
 
 // planner returns what plans for the pipeline.
-func (p *Pipeline) planner() *plan.Planner {
+func (j job) planner() *plan.Planner {
 	settings := map[schema.MarkKind]string{}
-	for kind, g := range p.Groups {
+	for kind, g := range j.Groups {
 		settings[kind] = g.Settings()
 	}
-	return &plan.Planner{Pipeline: p.Name, Client: p.Client, Names: p.Names, Size: p.batch(), Late: p.late,
-		Every: p.everyOf, Others: p.others, Rests: p.rests(), Generation: p.Generation, Cadence: p.cadence(),
-		Settle:   p.settle(),
-		Settings: func(m schema.Member) string { return p.modelOf(m).Settings }, Marks: p.marks(), Groups: settings}
+	return &plan.Planner{Pipeline: j.Name, Client: j.Client, Names: j.Names, Size: j.batch(), Late: j.late,
+		Every: j.everyOf, Others: j.others, Rests: j.rests(), Generation: j.Generation, Cadence: j.cadence(),
+		Settle:   j.settle(),
+		Settings: func(m schema.Member) string { return j.modelOf(m).Settings }, Marks: j.marks(), Groups: settings}
 }
 
 // month puts the devices of one or more partitions into batches, and writes their figures into the table runs.
 // Repeated, it puts at most those batches twice that were put since the last save.
-func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
-	t := plan.Task{First: m.Month, Last: m.last(), Slot: m.Run, Audit: m.Audit, Since: m.Since, Extra: m.Extra,
-		Before: m.Before, Progress: m.Progress, Tried: m.Attempts+m.Deaths > 0}
-	planned, err := p.planner().Do(ctx, t, planning{m, put, save})
+func (j job) month(ctx context.Context) (Result, error) {
+	t := plan.Task{First: j.m.Month, Last: j.m.last(), Slot: j.m.Run, Audit: j.m.Audit, Since: j.m.Since, Extra: j.m.Extra,
+		Before: j.m.Before, Progress: j.m.Progress, Tried: j.m.Attempts+j.m.Deaths > 0}
+	planned, err := j.planner().Do(ctx, t, planning{j})
 	if err == nil {
-		err = p.runs().putFigures(ctx, m.Run, planned.Figures)
+		err = j.runs().putFigures(ctx, j.m.Run, planned.Figures)
 	}
 	r := Result{Batches: planned.Batches, Strange: planned.Strange}
 	if err != nil {
-		return r, fmt.Errorf("month %s: %w", m.Month, err)
+		return r, fmt.Errorf("month %s: %w", j.m.Month, err)
 	}
 	return r, nil
 }
 
 // planning puts the messages of a plan.
-type planning struct {
-	message Message // the month job's
-	put     Putter
-	save    Save
-}
+type planning struct{ job }
 
 func (s planning) Fold(ctx context.Context, b plan.Batch) error {
-	return s.put.Put(ctx, s.batch(Device, b), 0)
+	return s.Put(ctx, s.batch(Device, b), 0)
 }
 
 func (s planning) Audit(ctx context.Context, b plan.Batch) error {
 	m := s.batch(Audit, b)
-	m.Audit, m.Since = s.message.Audit, s.message.Since
-	return s.put.Put(ctx, m, 0)
+	m.Audit, m.Since = s.m.Audit, s.m.Since
+	return s.Put(ctx, m, 0)
 }
 
 func (s planning) batch(kind Kind, b plan.Batch) Message {
-	m := s.message.next(kind)
+	m := s.m.next(kind)
 	m.First, m.Last, m.Only, m.Resting = b.First, b.Last, b.Only, b.Resting
 	return m
 }
 
 func (s planning) Group(ctx context.Context, month schema.Month, kind schema.MarkKind, mark string) error {
-	m := s.message.next(Group)
+	m := s.m.next(Group)
 	m.Month, m.Group, m.Mark = month, kind, mark
-	return s.put.Put(ctx, m, 0)
+	return s.Put(ctx, m, 0)
 }
 
 func (s planning) Save(ctx context.Context, last schema.Place) error {
-	s.message.Progress = last
-	return s.save(ctx, s.message)
+	s.m.Progress = last
+	return s.save(ctx, s.m)
 }

@@ -43,39 +43,38 @@ type orphaned struct {
 }
 
 // passOver divides the devices of a batch into those of this job and those that it leaves to others.
-func (p *Pipeline) passOver(work []*folding.Device, now tables.Ticks, b Batch) (mine []*folding.Device,
-	over passedOver) {
-	over.now = now
-	for _, d := range work {
-		t := d.Row
-		if t.HeldAt(now) || t.Generation > p.Generation {
+func (b *devices) passOver() (mine []*folding.Device, over passedOver) {
+	over.now = b.now
+	for _, d := range b.work {
+		t, at := d.Row, d.Member.Place()
+		if t.HeldAt(b.now) || t.Generation > b.Generation {
 			continue
 		}
-		if !t.Coverage.Next().Empty() && (!t.RefoldMark.Expected(now) && b.Mark == "" || b.Tried) {
+		if !t.Coverage.Next().Empty() && (!t.RefoldMark.Expected(b.now) && b.of.Mark == "" || b.of.Tried) {
 			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A mark
-			// without an ID gets one.
-			t.RefoldMark = tracking.Mark{ID: cmp.Or(t.RefoldMark.ID, rand.Text()), Until: now.Add(p.marks())}
-			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.RefoldMark.ID, true, t.ETag})
+			// without an ID gets d.
+			t.RefoldMark = tracking.Mark{ID: cmp.Or(t.RefoldMark.ID, rand.Text()), Until: b.now.Add(b.marks())}
+			over.Orphaned = append(over.Orphaned, orphaned{at, t.RefoldMark.ID, true, t.ETag})
 		}
 		switch {
-		case t.Chain.Waits() && b.Mark != t.Chain.ID:
-			over.Waiting = append(over.Waiting, d.Member.Place())
-		case b.Tried && t.Chain.ID != "" && b.Mark != t.Chain.ID:
-			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.Chain.ID, false, t.ETag})
-		case b.Mark != t.Chain.ID && (b.Mark != "" || t.Chain.Expected(now)):
+		case t.Chain.Waits() && b.of.Mark != t.Chain.ID:
+			over.Waiting = append(over.Waiting, at)
+		case b.of.Tried && t.Chain.ID != "" && b.of.Mark != t.Chain.ID:
+			over.Orphaned = append(over.Orphaned, orphaned{at, t.Chain.ID, false, t.ETag})
+		case b.of.Mark != t.Chain.ID && (b.of.Mark != "" || t.Chain.Expected(b.now)):
 			// A chain continues with it, or this message's link is already done.
-		case b.Mark == "" && t.Chain.ID != "":
-			over.Orphaned = append(over.Orphaned, orphaned{d.Member.Place(), t.Chain.ID, false, t.ETag})
-		case t.Hold.Keeps(now):
-			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
+		case b.of.Mark == "" && t.Chain.ID != "":
+			over.Orphaned = append(over.Orphaned, orphaned{at, t.Chain.ID, false, t.ETag})
+		case t.Hold.Keeps(b.now):
+			// A follow-up of an earlier claim has nothing to add to a later d, because that job has read whatever this d
 			// would. But an audit has not: it reads no row above the checkpoint. And if the follow-up has been tried before,
 			// the later claim may be its own, of a worker that died.
-			if b.Claim == "" || b.Claim == t.Hold.Claim || b.Mark != "" || b.Tried ||
+			if b.of.Claim == "" || b.of.Claim == t.Hold.Claim || b.of.Mark != "" || b.of.Tried ||
 				strings.HasPrefix(t.Hold.Claim, refold.AuditClaim) {
-				over.Claimed = append(over.Claimed, claimed{d.Member.Place(), t.Hold.Claim, t.Hold.Until})
+				over.Claimed = append(over.Claimed, claimed{at, t.Hold.Claim, t.Hold.Until})
 			}
-		case t.Attempts > 0 && !b.alone():
-			over.Failing = append(over.Failing, d.Member.Place())
+		case t.Attempts > 0 && !b.of.alone():
+			over.Failing = append(over.Failing, at)
 		default:
 			mine = append(mine, d)
 		}
@@ -85,15 +84,15 @@ func (p *Pipeline) passOver(work []*folding.Device, now tables.Ticks, b Batch) (
 
 // extend lengthens the marks whose messages are put again, so that the next run does not repeat them. If a row has
 // changed meanwhile, somebody continues with the device after all.
-func (p *Pipeline) extend(ctx context.Context, over passedOver, now tables.Ticks) error {
+func (b *devices) extend(ctx context.Context, over passedOver) error {
 	for _, o := range over.Orphaned {
 		e := tables.Entity{PartitionKey: o.Place.Month.String(), RowKey: string(o.Place.Key)}
-		if m := (tracking.Mark{ID: o.Mark, Until: now.Add(p.marks())}); o.Refold {
+		if m := (tracking.Mark{ID: o.Mark, Until: b.now.Add(b.marks())}); o.Refold {
 			m.SetRefold(&e)
 		} else {
 			m.SetChain(&e)
 		}
-		if _, err := p.tracking().Do(ctx, tables.Merge(e, o.etag)); err != nil && !commit.IsChanged(err) {
+		if _, err := b.tracking().Do(ctx, tables.Merge(e, o.etag)); err != nil && !commit.IsChanged(err) {
 			return err
 		}
 	}

@@ -15,6 +15,8 @@ import (
 
 // devices is a batch as storage has it.
 type devices struct {
+	*Pipeline
+	of      Batch
 	work    []*folding.Device
 	strange map[string]error // rows of the fleet that cannot be read
 	now     tables.Ticks     // of the service
@@ -32,7 +34,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			rows[[2]string{e.PartitionKey, e.RowKey}] = e
 		}
 	}
-	read := &devices{strange: map[string]error{}}
+	read := &devices{Pipeline: p, of: b, strange: map[string]error{}}
 	for page, err := range rowsOf(ctx, p.Client.Table(p.Names.Fleet()), parts) {
 		if err != nil {
 			return nil, err

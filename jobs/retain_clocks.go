@@ -19,18 +19,18 @@ const untilSteady = "nothing is deleted until pipelines have had runs in six hou
 	"a clock may have jumped"
 
 // waitForClocks reports whether nothing is to be deleted yet, and says why in the run's row.
-func (p *Pipeline) waitForClocks(ctx context.Context, slot, at tables.Ticks) (bool, error) {
-	steady, err := p.steady(ctx, at)
+func (j job) waitForClocks(ctx context.Context, at tables.Ticks) (bool, error) {
+	steady, err := j.steady(ctx, at)
 	if err != nil || steady {
 		return false, err
 	}
-	return true, p.runs().merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Skipped: untilSteady}, tables.AnyETag)
+	return true, j.runs().merge(ctx, schema.Run{Pipeline: j.Name, Slot: j.m.Run, Skipped: untilSteady}, tables.AnyETag)
 }
 
 // steady reports whether a pipeline that folds has had runs in several hours before a moment. All clocks are one on a
 // single machine. After it has jumped, there were no runs where it is now, and retention waits until time has passed.
-func (p *Pipeline) steady(ctx context.Context, at tables.Ticks) (bool, error) {
-	for _, o := range p.Retention.Others {
+func (j job) steady(ctx context.Context, at tables.Ticks) (bool, error) {
+	for _, o := range j.Retention.Others {
 		if steady, err := o.ranBefore(ctx, at); steady || err != nil {
 			return steady, err
 		}

@@ -18,27 +18,31 @@ type catchup struct {
 	tracking *tables.Table
 	most     int           // Pipeline.Turns
 	marks    time.Duration // Pipeline.Marks
+	Putter
+	m Message // of the job; a device that gets a turn gets one like it
 }
 
-// catchup returns what gives turns for the pipeline.
-func (p *Pipeline) catchup() catchup { return catchup{p.tracking(), cmp.Or(p.Turns, 16), p.marks()} }
+// catchup returns what gives turns after a job.
+func (j job) catchup() catchup {
+	m := j.m.Untried()
+	m.Claim = ""
+	return catchup{j.tracking(), cmp.Or(j.Turns, 16), j.marks(), j.Putter, m}
+}
 
 // giveTurns lets waiting devices catch up. Waiting are those that a job found, and those that it has found to be far
 // behind. For each device whose chain the job has ended, another one of its tenant follows.
-func (c catchup) giveTurns(ctx context.Context, m Message, r Result, put Putter) error {
-	m = m.Untried()
-	m.Claim = ""
+func (c catchup) giveTurns(ctx context.Context, r Result) error {
 	waiting := r.Waiting
-	if m.Mark == "" {
+	if c.m.Mark == "" {
 		waiting = slices.SortedFunc(slices.Values(slices.Concat(r.Waiting, r.Behind)), schema.Place.Compare)
 	}
 	for _, of := range slices.CompactFunc(slices.Clone(waiting), schema.Place.SharesTenant) {
-		if err := c.fillTurns(ctx, m, of, put); err != nil {
+		if err := c.fillTurns(ctx, of); err != nil {
 			return fmt.Errorf("giving devices of tenant %s that are far behind their turns: %w", of.Key.Tenant(), err)
 		}
 	}
 	for _, of := range r.ended {
-		if err := c.passTurn(ctx, m, of, put); err != nil {
+		if err := c.passTurn(ctx, of); err != nil {
 			return fmt.Errorf("giving the turn of device %s to another one: %w", of.Device(), err)
 		}
 	}
@@ -48,7 +52,7 @@ func (c catchup) giveTurns(ctx context.Context, m Message, r Result, put Putter)
 // fillTurns gives the tenant's free turns in a partition to the first waiting devices. Jobs that do this at the same
 // time choose the same devices, and only one can give each its turn. The devices that have one are counted last, so
 // that two jobs do not both give away the same turns.
-func (c catchup) fillTurns(ctx context.Context, m Message, of schema.Place, put Putter) error {
+func (c catchup) fillTurns(ctx context.Context, of schema.Place) error {
 	keys := schema.MembersOf(of.Key.Tenant())
 	waiting, now, err := c.chains(ctx, of.Month, keys, schema.TracksWaiting())
 	if err != nil || len(waiting) == 0 {
@@ -59,7 +63,7 @@ func (c catchup) fillTurns(ctx context.Context, m Message, of schema.Place, put 
 		return err
 	}
 	for _, e := range waiting[:min(len(waiting), c.most-len(taken))] {
-		if _, err := c.startChain(ctx, m, e, now, put); err != nil {
+		if _, err := c.startChain(ctx, e, now); err != nil {
 			return err
 		}
 	}
@@ -68,7 +72,7 @@ func (c catchup) fillTurns(ctx context.Context, m Message, of schema.Place, put 
 
 // passTurn gives the turn of a device that has caught up to the next one of its tenant and partition, the first after
 // the last.
-func (c catchup) passTurn(ctx context.Context, m Message, of schema.Place, put Putter) error {
+func (c catchup) passTurn(ctx context.Context, of schema.Place) error {
 	after := schema.MembersOf(of.Key.Tenant())
 	before := after
 	after.From, after.After, before.Before = "", string(of.Key), string(of.Key)
@@ -82,7 +86,7 @@ func (c catchup) passTurn(ctx context.Context, m Message, of schema.Place, put P
 				break
 			}
 			for _, e := range waiting {
-				if started, err := c.startChain(ctx, m, e, now, put); err != nil || started {
+				if started, err := c.startChain(ctx, e, now); err != nil || started {
 					return err
 				}
 				keys.From, keys.After = "", e.RowKey
@@ -112,8 +116,7 @@ func (c catchup) chains(ctx context.Context, month schema.Month, keys tables.Key
 
 // startChain puts the message of a waiting device, unless its row has changed since it was read: somebody else has.
 // After a crash before the message is put, the mark expires, and the message is put again like any other lost one.
-func (c catchup) startChain(ctx context.Context, m Message, waiting tables.Entity, now tables.Ticks, put Putter) (
-	started bool, err error) {
+func (c catchup) startChain(ctx context.Context, waiting tables.Entity, now tables.Ticks) (started bool, err error) {
 	month, err := schema.ParseMonth(waiting.PartitionKey)
 	if err != nil {
 		return false, err
@@ -129,6 +132,6 @@ func (c catchup) startChain(ctx context.Context, m Message, waiting tables.Entit
 		return false, err
 	}
 	place := schema.Place{Month: month, Key: key}
-	m.First, m.Last, m.Mark = place, place, chain.ID
-	return true, put.Put(ctx, m, 0)
+	c.m.First, c.m.Last, c.m.Mark = place, place, chain.ID
+	return true, c.Put(ctx, c.m, 0)
 }

@@ -1,11 +1,31 @@
 package jobs
 
 import (
+	"context"
 	"time"
 
 	"furrow/jobs/retain"
 	"furrow/tables/schema"
 )
+
+// A job is what one message asks of a pipeline. It puts the messages that follow.
+type job struct {
+	*Pipeline
+	Putter
+	m    Message
+	save Save
+}
+
+// inFormat puts messages in the format that the configuration requires.
+type inFormat struct {
+	Putter
+	format int64
+}
+
+func (f inFormat) Put(ctx context.Context, m Message, delay time.Duration) error {
+	m.Format = f.format
+	return f.Putter.Put(ctx, m, delay)
+}
 
 // A Result is what a job did.
 type Result struct {
