@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/generations"
+	"furrow/worker/query"
 )
 
 func configHistoryCommand() *cli.Command {
@@ -86,7 +87,7 @@ func textsToCompare(c *cli.Context, s generations.Store) (from, to shownText, er
 		return from, to, err
 	}
 	if !found {
-		return from, to, fmt.Errorf("generation 1: %w", generations.ErrNone)
+		return from, to, fmt.Errorf("generation 1: %w", query.ErrNoGeneration)
 	}
 	holds := textOfGeneration(head)
 	argument := c.Args().First()

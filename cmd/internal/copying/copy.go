@@ -135,7 +135,7 @@ func (c *Copy) archive(ctx context.Context, progress func(Pass)) (Pass, error) {
 
 // rests returns ErrLives if a scheduler or a worker works on an account.
 func (c *Copy) rests(ctx context.Context, client *tables.Client) error {
-	live, err := generations.Store{Table: client.Table(c.Names.Config())}.Live(ctx)
+	live, err := generations.New(client.Table(c.Names.Config())).Live(ctx)
 	if err == nil && len(live) > 0 {
 		err = fmt.Errorf("%w: %s, and %d in all; stop them, and wait for %v if one was killed", ErrLives, live[0].Name,
 			len(live), schema.ProcessGone)

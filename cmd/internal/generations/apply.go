@@ -10,6 +10,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // A Change is the result of storing a configuration.
@@ -127,7 +128,7 @@ func (s Store) olderProcesses(ctx context.Context) error {
 // nothing. It returns the current generation.
 func (s Store) Offer(ctx context.Context, name, text, by string) (Change, error) {
 	for {
-		known, err := s.knows(ctx, text)
+		known, err := s.Know(ctx, text)
 		if err != nil {
 			return Change{}, err
 		}
@@ -182,7 +183,7 @@ func (s Store) insert(ctx context.Context, c schema.Configuration) (Change, erro
 	}
 	found, wrong := s.Get(ctx, c.Generation)
 	switch {
-	case err != nil && errors.Is(wrong, ErrNone):
+	case err != nil && errors.Is(wrong, query.ErrNoGeneration):
 		return Change{}, err
 	case wrong != nil:
 		return Change{}, errors.Join(err, wrong)

@@ -18,6 +18,7 @@ import (
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -34,7 +35,7 @@ func (s *fixture) store(t *testing.T, through policy.Transporter) Store {
 	t.Helper()
 	c := must.Have(tables.Connect(tables.Config{Account: s.account, Transport: through,
 		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
-	return Store{Table: c.Table(schema.Names{}.Config())}
+	return New(c.Table(schema.Names{}.Config()))
 }
 
 // text returns a configuration with a batch of n devices.
@@ -47,7 +48,7 @@ func TestApplyStoresChangesAndRollbackAnOldTextAgain(t *testing.T) {
 	if _, found, err := s.Newest(ctx, 0); found || err != nil {
 		t.Errorf("before the first: %v, %v", found, err)
 	}
-	if _, err := s.Rollback(ctx, 1, "ann"); !errors.Is(err, ErrNone) {
+	if _, err := s.Rollback(ctx, 1, "ann"); !errors.Is(err, query.ErrNoGeneration) {
 		t.Errorf("rolled back to nothing: %v", err)
 	}
 	for _, step := range []struct {

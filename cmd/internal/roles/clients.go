@@ -82,7 +82,7 @@ func (c *Clients) NeedQueues() error {
 
 // Generations returns the store of the fleet's configuration.
 func (c *Clients) Generations() generations.Store {
-	return generations.Store{Table: c.Tables.Table(c.Names.Config())}
+	return generations.New(c.Tables.Table(c.Names.Config()))
 }
 
 // Fleet returns the fleet with the pipelines of a configuration that have these names, or with all.

@@ -32,7 +32,7 @@ func newFollowed(t *testing.T, w *jobstest.World) *followed {
 	t.Helper()
 	f := w.NewFleet(t)
 	f.NeverRan(t)
-	return &followed{f, generations.Store{Table: w.Connect(t, nil).Table(f.Names.Config())}}
+	return &followed{f, generations.New(w.Connect(t, nil).Table(f.Names.Config()))}
 }
 
 // apply stores a configuration and loads it.
@@ -55,7 +55,7 @@ func (c *followed) fleet(t *testing.T, under generations.Loaded, through policy.
 	queues := must.Have(worker.Connect(worker.Config{Account: c.World.Account, Transport: through}))(t)
 	client := c.World.Connect(t, through)
 	log := slog.New(slog.DiscardHandler)
-	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, schema.Process{},
+	follower := generations.NewFollower(generations.New(client.Table(c.Names.Config())), under, schema.Process{},
 		log)
 	follower.Every = 10 * time.Millisecond
 	f := &Fleet{Tables: client, Queues: queues, Names: c.Names, Pipelines: under.Config.Pipelines,

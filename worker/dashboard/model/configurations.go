@@ -8,6 +8,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // Configurations are the generations of a fleet's configuration, as the first account has them.
@@ -26,21 +27,10 @@ func (cs *Configurations) History(ctx context.Context) ([]schema.Configuration, 
 		return nil, ErrWholeFleet
 	}
 	return cs.kept.get(ctx, "", configurationsAge, func(ctx context.Context) (all []schema.Configuration, err error) {
-		q := tables.Query{Range: schema.ConfigurationsAfter(0), Select: schema.ConfigurationHead()}
-		for e, err := range cs.table().Entities(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return nil, nil // the configuration is built in
-			}
-			if err != nil {
-				return nil, err
-			}
-			c, err := schema.ConfigurationHeadOf(e)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, c)
+		if all, err = cs.generations().History(ctx); errors.Is(err, tables.ErrNoTable) {
+			return nil, nil // the configuration is built in
 		}
-		return all, nil
+		return all, err
 	})
 }
 
@@ -50,18 +40,11 @@ func (cs *Configurations) Text(ctx context.Context, generation int64) (string, e
 		return "", ErrWholeFleet
 	}
 	c, err := cs.texts.get(ctx, fmt.Sprint(generation), time.Hour,
-		func(ctx context.Context) (schema.Configuration, error) {
-			pk, rk := schema.ConfigurationKeys(generation)
-			e, err := cs.table().Get(ctx, pk, rk)
-			if err != nil {
-				return schema.Configuration{}, err
-			}
-			return schema.ConfigurationOf(e)
-		})
+		func(ctx context.Context) (schema.Configuration, error) { return cs.generations().Get(ctx, generation) })
 	return c.Text, err
 }
 
-func (cs *Configurations) table() *tables.Table {
+func (cs *Configurations) generations() query.Generations {
 	a := cs.accounts.all[0]
-	return a.Tables.Table(a.Names.Config())
+	return query.Generations{Table: a.Tables.Table(a.Names.Config())}
 }
