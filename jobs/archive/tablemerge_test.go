@@ -35,28 +35,34 @@ type mergeFleet struct {
 func newMerge(t testing.TB, partitions int, summed bool) *mergeFleet {
 	t.Helper()
 	x := &mergeFleet{tablesFleet: newTables(t), summed: summed}
-	var rows []tables.Entity
 	for n := range partitions {
 		of := x.day
 		if n > 0 {
-			of.Month = schema.Month{Year: 2020 + n/12, Month: time.Month(1 + n%12)}
-			m := x.member(n)
-			must.Have(x.World.Connect(t, nil).Table(x.source.Fleet()).Do(t.Context(),
-				tables.Insert(must.Have(m.Entity())(t))))(t)
-			for at := range 5 {
-				e := tables.Entity{PartitionKey: string(m.Device), RowKey: x.day.Day.Start().Add(time.Duration(at) * time.Hour).
-					String()}
-				e.Set("temperature", tables.Double(float64(at+n)))
-				rows = append(rows, e)
-			}
+			of.Month = x.member(n).Month
+			x.joins(t, n)
 		}
 		x.parts = append(x.parts, of)
 	}
-	jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), rows...)
 	for _, of := range x.parts {
 		must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), of))
 	}
 	return x
+}
+
+// joins adds the device of another partition, with a row in each of five hours.
+func (x *mergeFleet) joins(t testing.TB, n int) {
+	t.Helper()
+	m := x.member(n)
+	must.Have(x.World.Connect(t, nil).Table(x.source.Fleet()).Do(t.Context(),
+		tables.Insert(must.Have(m.Entity())(t))))(t)
+	var rows []tables.Entity
+	for at := range 5 {
+		e := tables.Entity{PartitionKey: string(m.Device), RowKey: x.day.Day.Start().Add(time.Duration(at) * time.Hour).
+			String()}
+		e.Set("temperature", tables.Double(float64(at+n)))
+		rows = append(rows, e)
+	}
+	jobstest.Insert(t, x.World.Connect(t, nil).Table(x.Readings), rows...)
 }
 
 // member returns the device of another partition. In the order of devices, it comes between those of the first.
@@ -334,7 +340,11 @@ func besides(t *testing.T, summed bool, one, other func(*mergeFleet, *testing.T,
 // besideAt does one, and the other at an operation of it, and reports whether there was such a one.
 func besideAt(t *testing.T, n int, summed bool, one, other func(*mergeFleet, *testing.T, policy.Transporter)) bool {
 	t.Helper()
-	x := newMerge(t, 5, summed)
+	return newMerge(t, 5, summed).besideAt(t, n, one, other)
+}
+
+func (x *mergeFleet) besideAt(t *testing.T, n int, one, other func(*mergeFleet, *testing.T, policy.Transporter)) bool {
+	t.Helper()
 	want := x.want(t)
 	gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 		other(x, t, nil)
@@ -347,7 +357,9 @@ func besideAt(t *testing.T, n int, summed bool, one, other func(*mergeFleet, *te
 		maps.DeleteFunc(want, func(id, _ string) bool { return strings.HasPrefix(id, string(x.member(1).Device)+"/") })
 	}
 	m := x.maker(t, nil)
-	must.Succeed(t, m.MakeDay(t.Context(), x.parts[2])) // what came while its maker was away
+	for _, of := range append(x.parts[2:3:3], x.parts[5:]...) { // what came while its maker was away
+		must.Succeed(t, m.MakeDay(t.Context(), of))
+	}
 	same(t, x.newest(t), want, "operation ", n)
 	x.merge(t)
 	same(t, x.newest(t), want, "merged after operation ", n)

@@ -39,7 +39,7 @@ func TestInterleavedMachinesLoseNothing(t *testing.T) {
 					what := fmt.Sprintf("%s stops %s operation %d, then %s", first, how, n, second)
 					w := newWorld(t, a, fmt.Sprint("w", tried))
 					tried++
-					if more = w.interleave(t, what, first, n, how, second); t.Failed() {
+					if more = w.interleave(t, what, actors[first], n, how, actors[second]); t.Failed() {
 						t.FailNow()
 					}
 				}
@@ -66,7 +66,7 @@ func TestFirstMakersOfADay(t *testing.T) {
 						w.must(t, what, m.retire(t.Context()))
 						w.send(june, "a/2", "b/2")
 					}
-					if more = w.interleave(t, what, "late", n, how, second); t.Failed() {
+					if more = w.interleave(t, what, (*machine).late, n, how, actors[second]); t.Failed() {
 						t.FailNow()
 					}
 				}
@@ -77,10 +77,10 @@ func TestFirstMakersOfADay(t *testing.T) {
 
 // interleave stops a machine at an operation, has another act, and finishes all. It reports whether the first had more
 // operations.
-func (w *world) interleave(t testing.TB, what, first string, n int, how pause, second string) bool {
+func (w *world) interleave(t testing.TB, what string, first act, n int, how pause, second act) bool {
 	t.Helper()
 	gate := &faults.Gate{At: n, Stop: w.stopped(t, what, how, second)}
-	if err := actors[first](w.machine(t, gate), t.Context()); how != lost && err != nil {
+	if err := first(w.machine(t, gate), t.Context()); how != lost && err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	w.finish(t, what)
@@ -88,13 +88,13 @@ func (w *world) interleave(t testing.TB, what, first string, n int, how pause, s
 }
 
 // stopped has another machine act where one has stopped.
-func (w *world) stopped(t testing.TB, what string, how pause, second string) func(
+func (w *world) stopped(t testing.TB, what string, how pause, second act) func(
 	func() (*http.Response, error)) (*http.Response, error) {
 	return func(send func() (*http.Response, error)) (answer *http.Response, err error) {
 		if how != before {
 			answer, err = send()
 		}
-		if err := actors[second](w.machine(t, nil), context.WithoutCancel(t.Context())); err != nil {
+		if err := second(w.machine(t, nil), context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("%s: the second: %v", what, err)
 		}
 		switch {

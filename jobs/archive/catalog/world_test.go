@@ -146,11 +146,12 @@ type machine struct {
 	*world
 	table   *catalog.Table
 	objects *archive.Store
+	asked   policy.Transporter // nil: that of the account
 }
 
 func (w *world) machine(t testing.TB, through policy.Transporter) *machine {
 	t.Helper()
-	return &machine{w, w.catalog(t, through).Table(w.tenant, "readings"), w.store(t, through)}
+	return &machine{w, w.catalog(t, through).Table(w.tenant, "readings"), w.store(t, through), through}
 }
 
 // again does something until nobody has been faster.
@@ -379,9 +380,34 @@ func (m *machine) late(ctx context.Context) error {
 	return m.make(ctx, june)
 }
 
+// hour adds a file of a part of a day: what devices of a partition have sent, and no file has.
+func (m *machine) hour(ctx context.Context) error {
+	m.send(june, fmt.Sprint("b/", time.Now().UnixNano()))
+	return again(func() error {
+		s, err := m.table.Begin(ctx, day)
+		if err != nil {
+			return err
+		}
+		readings := m.sent(june)
+		has, err := m.read(ctx, s.Files...)
+		if err != nil {
+			return fmt.Errorf("%w: %w", catalog.ErrStale, err)
+		}
+		readings = slices.DeleteFunc(readings, func(r string) bool { return slices.Contains(has, r) })
+		if len(readings) == 0 {
+			return nil
+		}
+		return m.replace(ctx, s, nil, readings, false, june)
+	})
+}
+
+// An act is what a machine does.
+type act func(*machine, context.Context) error
+
 // actors are what machines do.
-var actors = map[string]func(*machine, context.Context) error{
+var actors = map[string]act{
 	"late":       (*machine).late,
+	"hour":       (*machine).hour,
 	"july":       func(m *machine, ctx context.Context) error { return m.make(ctx, july) },
 	"merge":      (*machine).merge,
 	"erase":      func(m *machine, ctx context.Context) error { return m.erase(ctx, "a") },
