@@ -30,6 +30,7 @@ type readingsMaking struct {
 	stay     []catalog.File // that late rows are put beside
 	beside   staying
 	merges   bool // nothing is read from storage
+	joins    bool // one file is made
 	relabels bool // a file says something else about a device than what is known now
 	sums     *tableSums
 	// passedOver, if it is not nil, is called with each reading of the files that is of no device.

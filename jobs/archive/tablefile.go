@@ -65,7 +65,7 @@ func mostReplaced(months int) int { return (tables.MaxOps - 2 - months) / 2 }
 
 // most is how many files are made: of an hour one, as its day replaces them all at once.
 func (g *readingsMaking) most() int {
-	if g.of.Hour > 0 {
+	if g.of.Hour > 0 || g.joins {
 		return 1
 	}
 	return max(1, min(mostFiles-len(g.stay), mostReplaced(len(g.months))-len(g.gone)))

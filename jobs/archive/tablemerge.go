@@ -196,18 +196,13 @@ func (m *Tables) Merge(ctx context.Context, tenant schema.Tenant, day schema.Day
 		if merged = len(one) > 0; !merged {
 			return nil
 		}
-		g.merges, g.months = true, nil
-		for _, f := range filesOf(one) {
-			g.replace(f)
-		}
+		g.mergeOf(filesOf(one))
 		for _, u := range one { // rollups may have partitions whose readings were erased
 			if len(g.sums.all) > 0 {
 				g.addMonths(u.group.months)
 			}
 		}
-		of.Month = g.months[0]
-		g.of = of
-		g.shared = g.months
+		g.of.Month, g.shared = g.months[0], g.months
 		for _, a := range g.sums.all {
 			a.gone = sharing(a.snapshot.Files, g.months)
 		}
@@ -221,6 +216,37 @@ func (m *Tables) Merge(ctx context.Context, tenant schema.Tenant, day schema.Day
 		err = m.publish(ctx, tenant)
 	}
 	return merged, of.wrap(err)
+}
+
+// mergeOf has files go, and nothing come but what they have.
+func (g *readingsMaking) mergeOf(files []catalog.File) {
+	g.merges, g.months = true, nil
+	for _, f := range files {
+		g.replace(f)
+	}
+}
+
+// crowded returns files that are to become one first, however large, if more go than one transaction replaces: days of
+// partitions that share a small file have grown since.
+func (g *readingsMaking) crowded() []catalog.File {
+	most := mostReplaced(len(g.months)) - 1 // beside a new one
+	if len(g.gone) <= most {
+		return nil
+	}
+	bySize := func(a, b catalog.File) int { return cmp.Compare(a.Bytes, b.Bytes) }
+	return slices.SortedFunc(slices.Values(g.gone), bySize)[:most]
+}
+
+// join makes one of files of readings, in a version of its own. Rollups and reports are of the same readings then.
+func (m *Tables) join(ctx context.Context, of TableDay, files []catalog.File) error {
+	g, err := m.begin(ctx, TableDay{Tenant: of.Tenant, Day: of.Day})
+	if err != nil {
+		return err
+	}
+	g.mergeOf(files)
+	g.of.Month, g.shared, g.sums.all, g.joins = g.months[0], g.months, nil, true
+	_, err = g.make(ctx)
+	return err
 }
 
 // mergeMark is what the name of the mark begins with that has a day's small files become one; the day follows. Each

@@ -168,5 +168,12 @@ func (m *Tables) tryDay(ctx context.Context, of TableDay, asked []schema.DeviceI
 			return false, err
 		}
 	}
+	if many := g.crowded(); len(many) > 0 {
+		if err := m.join(ctx, of, many); err != nil {
+			return false, err
+		}
+		_, err = m.tryDay(ctx, of, asked, beside)
+		return true, err
+	}
 	return g.make(ctx)
 }
