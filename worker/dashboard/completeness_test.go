@@ -79,3 +79,27 @@ func TestTenantsSeeTheirOwnCompletenessAlone(t *testing.T) {
 		t.Error("contoso sees another tenant on the page, or not its own day")
 	}
 }
+
+// TestTheDevicesPageSaysWhatTheSampleFound of its outputs, and nothing of other devices.
+func TestTheDevicesPageSaysWhatTheSampleFound(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t, 4, Config{Loopback: true})
+	g.run(t, 4)
+	operator := g.signIn(t, g.add(t, "root", schema.Operator, ""))
+	code, body, _ := operator.ask(http.MethodGet, "/v1/devices/d0001", "")
+	var found model.DeviceAnswer
+	if must.Succeed(t, json.Unmarshal([]byte(body), &found)); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	day := schema.DayOf(tables.TicksOf(time.Now())) - 1
+	state := schema.Verification{At: (day + 1).Start(), Through: day, Last: schema.Verified{Share: 0.01}, Unexplained: 3,
+		Differ: []schema.Differing{{Tenant: schema.Tenant(found.Device.Tenant), Device: "d0001", Day: day.String(),
+			Output: "rollups 1h", Count: 3}}}
+	must.Have(g.Client.Table(g.Names.Runs()).Do(t.Context(), tables.InsertOrReplace(must.Have(state.Entity())(t))))(t)
+	says := "rollups 1h from " + day.String()
+	for device, differs := range map[string]bool{"d0001": true, "d0002": false} {
+		if _, body, _ := operator.ask(http.MethodGet, "/devices/"+device, ""); strings.Contains(body, says) != differs {
+			t.Errorf("the page of %s says that it differs: %v", device, !differs)
+		}
+	}
+}

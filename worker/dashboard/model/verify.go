@@ -53,6 +53,13 @@ func (vs *Verified) Completeness(ctx context.Context, tenant string, month time.
 	return out, nil
 }
 
+// OfDevice returns what the newest sample has counted of a tenant, with the differences of one of its devices alone.
+func (vs *Verified) OfDevice(ctx context.Context, tenant, device string) (Completeness, error) {
+	c, err := vs.Completeness(ctx, tenant, time.Now().UTC())
+	c.Differ = slices.DeleteFunc(c.Differ, func(d VerifyDiffers) bool { return d.Device != device })
+	return c, err
+}
+
 // read reads the counts of all accounts.
 func (vs *Verified) read(ctx context.Context, from, to schema.Day) (verified, error) {
 	parts, err := everywhere(ctx, vs.accounts, func(ctx context.Context, a *account) (v verified, err error) {

@@ -186,6 +186,9 @@ func (s *Site) device(r *http.Request, p api.Compared) (Page, error) {
 	} else if gaps.Numbered {
 		page.Gaps = &gaps
 	}
+	if page.Verified, err = s.c.Model.Verified.OfDevice(r.Context(), a.Device.Tenant, id); err != nil {
+		s.c.Log.Warn("samples cannot be read", "device", id, "error", err)
+	}
 	return page, nil
 }
 

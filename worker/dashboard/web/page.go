@@ -96,6 +96,8 @@ type DevicePage struct {
 	Against  string            // the other device; empty: none
 	NoOther  bool              // there is no such device, or it does not have the sensor
 	Gaps     *model.RecentGaps // nil: its readings have no numbers, or they could not be read
+	// Verified has the differences of the device that the newest sample has found.
+	Verified model.Completeness
 	// Incidents are those of the time of the chart, the newest first.
 	Incidents []answers.Incident
 	Commands  api.Commands
