@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"slices"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -19,7 +18,8 @@ type Estimate struct {
 // Estimate counts the devices, and computes from the ledgers of some of them how many requests it takes to verify all.
 func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	const some = 20
-	var rows, days, busy, homes, read, inRead int64
+	var rows, days, homes, read, inRead int64
+	var busy load
 	var home schema.LatestPartition
 	for m, err := range c.members(ctx) {
 		if err != nil {
@@ -52,48 +52,68 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 				last, days = day, days+1
 			}
 		}
-		busy += c.busy(&t, m)
+		busy.add(c.busy(&t, m))
 	}
 	e.Days = int64((c.To - c.From) / tables.Day)
 	asked := max(1, min(e.Devices, some))
 	if days > 0 {
-		e.Readings = rows * e.Devices / asked * busy / days
+		e.Readings = rows * e.Devices / asked * busy.days / days
 	}
-	busy = (busy + asked - 1) / asked // of a device
-	each := int64(1)                  // raw rows
+	// Of a device.
+	busy = load{(busy.days + asked - 1) / asked, (busy.hours + asked - 1) / asked}
+	each := int64(1) // raw rows
 	for i := range c.Pipelines {
 		each += c.Pipelines[i].requests(c.Values, e.Days, busy)
 	}
 	e.Requests = 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
 	if !c.part() {
-		e.Requests += homes * (c.ofHome(e.Days, busy) + int64(len(c.outputs())))
+		if c.Values {
+			e.Requests += e.Readings * int64(c.pages()) / pageRows // once more, to find devices that are in no fleet
+		}
+		e.Requests += homes*c.ofHome(e.Days, busy) + (homes+1)*int64(len(c.outputs()))
 	}
 	if c.Archive != nil {
 		if !c.part() {
-			e.Requests += homes * (2 + busy)
+			e.Requests += homes * (2 + busy.days)
 		}
-		e.Requests += read*(2+busy*int64(3+3*len(c.Archive.Rollups))) + inRead*busy // each device's day once more
+		e.Requests += read*(2+busy.days*int64(3+3*len(c.Archive.Rollups))) + inRead*busy.days // each device's day once more
 	}
 	return e, nil
 }
 
-// busy returns on how many of the days a device may have readings: on those of the ledger, and on sealed ones since the
-// month in which it was registered, which have left the ledger.
-func (c *Config) busy(t *track, m schema.Member) (days int64) {
+// A load is on how many days, and in how many hours of these, a device may have readings.
+type load struct{ days, hours int64 }
+
+func (l *load) add(o load) { l.days, l.hours = l.days+o.days, l.hours+o.hours }
+
+// buckets returns how many buckets of a window may have readings.
+func (l load) buckets(w schema.Window) int64 {
+	return min(l.days*int64(schema.Daily/w), l.hours*int64(max(1, schema.Hour/w)))
+}
+
+// busy returns when a device may have readings: in the hours of the ledger, on the days that it no longer divides, and
+// on sealed ones since the month in which it was registered, which have left the ledger.
+func (c *Config) busy(t *track, m schema.Member) (all load) {
+	const whole = int64(tables.Day / tables.Hour)
 	for day := schema.DayOf(c.From); day.Start() < c.To; day++ {
-		_, sealed := t.over(day.Start(), (day + 1).Start())
-		if sealed && day.String() >= m.Month.String() || slices.ContainsFunc(t.counted, func(n counted) bool {
-			return schema.DayOf(n.from) == day
-		}) {
-			days++
+		of := load{days: 1}
+		for _, n := range t.counted {
+			if schema.DayOf(n.from) == day {
+				of.hours += int64((n.to - n.from) / tables.Hour)
+			}
+		}
+		if _, sealed := t.over(day.Start(), (day + 1).Start()); sealed && day.String() >= m.Month.String() {
+			of.hours = whole
+		}
+		if of.hours > 0 {
+			all.add(of)
 		}
 	}
-	return days
+	return all
 }
 
 // ofHome returns about how many requests the outputs take that devices of a tenant and a partition of the fleet share.
-// Each is read beside the fleet.
-func (c *Config) ofHome(days, busy int64) (n int64) {
+func (c *Config) ofHome(days int64, busy load) (n int64) {
 	for _, p := range c.Pipelines {
 		if p.Latest {
 			n += 2
@@ -102,9 +122,9 @@ func (c *Config) ofHome(days, busy int64) (n int64) {
 		if !c.Values {
 			windows, reported = windows[:min(len(windows), 1)], reported[max(len(reported)-1, 0):]
 		}
-		n += 2 * days * int64(len(windows))
+		n += (days + busy.days) * int64(len(windows)) // the fleet beside those that are not empty
 		for _, w := range reported {
-			n += days + busy*int64(schema.Daily/w)*int64(1+len(p.By))
+			n += days + busy.buckets(w)*int64(1+len(p.By))
 		}
 	}
 	return n
@@ -114,7 +134,7 @@ func (c *Config) ofHome(days, busy int64) (n int64) {
 const pageRows = 1000
 
 // requests returns how many requests a device takes at least.
-func (p *Pipeline) requests(values bool, days, busy int64) (n int64) {
+func (p *Pipeline) requests(values bool, days int64, busy load) (n int64) {
 	n = 1 + days*int64(len(p.Windows)) // tracking row; a partition for each window and day
 	if p.Latest {
 		n++
@@ -124,7 +144,7 @@ func (p *Pipeline) requests(values bool, days, busy int64) (n int64) {
 	}
 	for i, w := range p.Reported {
 		if values || i == len(p.Reported)-1 {
-			n += busy * int64(schema.Daily/w)
+			n += busy.buckets(w)
 		}
 	}
 	return n
