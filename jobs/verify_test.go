@@ -5,9 +5,12 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
+	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/verify"
 )
@@ -33,9 +36,45 @@ func verified(t testing.TB, c verify.Config, about string) {
 	}
 }
 
+// enroll has an enrollment say how old the rows are that tokens of a fleet's devices admit.
+func enroll(t testing.TB, f *jobstest.Fleet, admits time.Duration) {
+	t.Helper()
+	e := must.Have(schema.Enrollment{ID: "all", Tenant: "t0", Readings: f.Readings, Life: time.Hour,
+		Admits: admits - sas.ClockSkew}.Entity())(t)
+	f.World.Create(t, f.Names.Enrollments())
+	must.Have(f.World.Connect(t, nil).Table(f.Names.Enrollments()).Do(t.Context(), tables.InsertOrReplace(e)))(t)
+}
+
+// TestRaisedBackfillExplainsRowsOfSealedDays: tokens admit older rows than when their days were sealed, and some have
+// come. The next audit has the days made again, which verify knows before.
+func TestRaisedBackfillExplainsRowsOfSealedDays(t *testing.T) {
+	t.Parallel()
+	f := newAdmittingFleet(t, 12*days, 11*days)
+	f.settle()
+	look := func(about string) {
+		t.Helper()
+		now := tables.TicksOf(time.Now()).Floor(tables.Day)
+		verified(t, verify.Config{Client: f.pipeline.Client, Names: f.Names, Pipelines: []verify.Pipeline{{Name: "live",
+			Settle: 10 * time.Second, Settings: func(schema.Member) string { return "" }, Latest: true,
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}, From: now - 30*tables.Day,
+			To: now + 2*tables.Day}, about)
+	}
+	enroll(t, f.Fleet, untold)
+	look("before it")
+	f.admits(13 * days)
+	enroll(t, f.Fleet, 13*days)
+	look("before the rows come")
+	f.arrive()
+	look("before an audit")
+	must.Succeed(t, f.Settle(t.Context(), f.pipeline))
+	look("after it")
+	sameOutputs(t, f.Fleet, f.want, "the late rows are folded")
+}
+
 // verify verifies each pipeline of a life, under its own settings.
 func (l *weeks) verify(when string) {
 	l.t.Helper()
+	enroll(l.t, l.Fleet, l.admits)
 	c := verify.Config{Client: l.World.Connect(l.t, l.by(nil)), Names: l.Names,
 		From: tables.TicksOf(time.Now().Add(-(lifeDays + 5) * days)).Floor(tables.Day),
 		To:   tables.TicksOf(time.Now().Add(3 * days)).Floor(tables.Day)}

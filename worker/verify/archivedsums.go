@@ -177,11 +177,6 @@ func (d *archivedDay) pipe(m schema.Member) *pipe {
 	return p
 }
 
-func (p *pipe) readTrack(ctx context.Context) (err error) {
-	p.track, _, err = readTrack(ctx, p.Client.Table(p.Names.Partitions(p.Name)), p.member)
-	return err
-}
-
 func (d *archivedDay) beginSums(m schema.Member) (*deviceSums, error) {
 	of := &deviceSums{d, d.pipe(m)}
 	if m.Watermark > d.day.Start() {

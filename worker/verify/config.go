@@ -29,6 +29,8 @@ type Config struct {
 
 	// Pause waits before a device is looked at again, which is done several times for the later looks. It may be nil.
 	Pause func()
+
+	admits admission // as enrollments said when this began
 }
 
 // A Table is a table of outputs that retention deletes from.

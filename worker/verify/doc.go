@@ -26,6 +26,7 @@
 // tracking row of the device say whether they are to be made again. Its rollups are those of its readings, so they are
 // computed from the raw rows of readings that the files have. Its reports are not compared.
 //
-// A day that is sealed has left the ledger, so nothing says how many of its rows were folded; its outputs do. Days
-// below the watermark of retention are counted, and compared with nothing.
+// A day that is sealed has left the ledger, so nothing says how many of its rows were folded; its outputs do. If tokens
+// admit older rows than they did when it was sealed, the next audit has it folded again, and it counts as such before
+// that. Days below the watermark of retention are counted, and compared with nothing.
 package verify

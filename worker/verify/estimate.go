@@ -65,7 +65,7 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	for i := range c.Pipelines {
 		each += c.Pipelines[i].requests(c.Values, e.Days, busy)
 	}
-	e.Requests = 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
+	e.Requests = 1 + 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
 	if !c.part() {
 		if c.Values {
 			e.Requests += e.Readings * int64(c.pages()) / pageRows // once more, to find devices that are in no fleet

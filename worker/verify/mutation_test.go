@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/coverage"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/tracking"
@@ -270,11 +271,15 @@ func (f *fixture) editReported(n int, change func(*tables.Entity)) {
 }
 
 // sealed has the coverage say that the day of the readings is sealed.
-func (f *fixture) sealed(e *tables.Entity) {
+func (f *fixture) sealed(e *tables.Entity) { f.sealedFor(e, 0) }
+
+// sealedFor has an audit seal all days up to that of the readings three weeks later, when tokens admitted rows so old.
+func (f *fixture) sealedFor(e *tables.Entity, late time.Duration) {
 	row := must.Have(tracking.RowOf(*e))(f.t)
 	day := f.first.Floor(tables.Day)
-	row.Coverage.Seal(window(day), known(day))
-	row.Ledger.Drop(window(day))
+	known := coverage.Known{At: day + 21*tables.Day, Late: late}
+	row.Coverage.Seal(coverage.Window{To: day + tables.Day}, known)
+	row.Ledger.Drop(coverage.Window{To: day + tables.Day})
 	row.SetCoverage(e)
 	e.Set(schema.TrackLedger, tables.Binary(row.Ledger.Append(nil)))
 }

@@ -46,10 +46,10 @@ type waits struct {
 func (k *look) begin(ctx context.Context, of Pipeline) (err error) {
 	p := &pipe{look: k, Pipeline: of, settings: of.Settings(k.member), hours: map[tables.Ticks]hour{},
 		counts: map[place]*Count{}, spots: map[spot]*difference{}, waiting: map[waits]int64{}}
-	if p.track, k.now, err = readTrack(ctx, k.Client.Table(k.Names.Partitions(of.Name)), k.member); err != nil {
+	if err = p.readTrack(ctx); err != nil {
 		return err
 	}
-	p.floor = max(k.member.Watermark, p.track.watermark).Ceil(tables.Day)
+	p.floor = p.watermark()
 	k.pipes = append(k.pipes, p)
 	for _, w := range of.Windows {
 		s := k.rollups(of, w)
@@ -70,6 +70,18 @@ func (k *look) begin(ctx context.Context, of Pipeline) (err error) {
 	}
 	p.beginReported()
 	return nil
+}
+
+// readTrack reads the tracking row, and the time of the service.
+func (p *pipe) readTrack(ctx context.Context) (err error) {
+	p.track, p.now, err = readTrack(ctx, p.Client.Table(p.Names.Partitions(p.Name)), p.member)
+	p.track.admit(p.admits.ageFor(p.member), p.now, p.watermark())
+	return err
+}
+
+// watermark returns the end of the days with rows that retention may have deleted.
+func (p *pipe) watermark() tables.Ticks {
+	return max(p.member.Watermark, p.track.watermark).Ceil(tables.Day)
 }
 
 func (p *pipe) stop() {

@@ -19,7 +19,7 @@ const (
 	NotDue   Reason = "not yet due"           // younger than the settle time, or of the future
 	InFlight Reason = "in flight"             // above the checkpoint, or a job writes right now
 	Held     Reason = "held"                  // in flight, and the device fails
-	Refold   Reason = "to be folded again"    // after changed settings, an import, a rewind
+	Refold   Reason = "to be folded again"    // after changed settings, an import, a rewind, a raised backfill
 	Moved    Reason = "moved"                 // belongs to another tenant than before, and is to be folded again
 	Retained Reason = "retained"              // below the watermark: rows and outputs may be deleted
 	Left     Reason = "left the fleet"        // an output of a device that is no longer in the fleet

@@ -22,6 +22,7 @@ type track struct {
 	counted   []counted // the ledger
 	days      []days    // the coverage: those that are sealed or stale; all others are right, and in the ledger
 	again     days      // to be made again once more
+	known     known     // what the last audit knew that sealed days
 }
 
 // A version of a tracking row. Whoever writes outputs raises the fence before, and says when that is committed.
@@ -44,11 +45,18 @@ type days struct {
 	why      int64 // they are to be made again, if it is not 0
 }
 
+// known is when an audit began, by the earliest of all clocks, and how old rows were that tokens admitted then.
+type known struct {
+	at   tables.Ticks
+	late time.Duration
+}
+
 // Bits of why days are to be made again, as coverages are stored.
 const (
 	whyLate    = 1 << 0
 	whyMove    = 1 << 3
-	uncounted  = 1<<2 | whyMove | 1<<5 | 1<<8 | 1<<9 // imports, moves, broken seals, joined days, clocks
+	whySealed  = 1 << 5                                   // and rows may have come since
+	uncounted  = 1<<2 | whyMove | whySealed | 1<<8 | 1<<9 // imports, moves, broken seals, joined days, clocks
 	versionOne = 1
 )
 
@@ -88,7 +96,7 @@ func trackOf(e tables.Entity) (t track, err error) {
 	var errSpans, errLedger, errCoverage error
 	t.spans, errSpans = schema.ParseSpans(f.String(schema.TrackSpans))
 	t.counted, errLedger = ledgerOf(f.Binary(schema.TrackLedger))
-	t.days, t.again, errCoverage = coverageOf(f.Binary(schema.TrackCoverage))
+	errCoverage = t.readCoverage(f.Binary(schema.TrackCoverage))
 	if err := errors.Join(errSpans, errLedger, errCoverage, f.Err()); err != nil {
 		return t, fmt.Errorf("tracking row of %s: %w", t.Place.Device(), err)
 	}
@@ -145,19 +153,18 @@ func ledgerOf(b []byte) (all []counted, err error) {
 	return all, nil
 }
 
-// coverageOf decodes a coverage.
-func coverageOf(b []byte) (all []days, again days, err error) {
+// readCoverage decodes a coverage.
+func (t *track) readCoverage(b []byte) error {
 	if len(b) == 0 {
-		return nil, again, nil
+		return nil
 	}
 	n, err := numbersOf(b)
 	if err != nil {
-		return nil, again, err
+		return err
 	}
-	for range 3 { // events, and what the last audit knew
-		n.next()
-	}
-	again = days{from: ticksOfDays(n.next()), to: ticksOfDays(n.next())}
+	n.next() // events
+	t.known = known{at: tables.Ticks(n.next()), late: time.Duration(n.next())}
+	t.again = days{from: ticksOfDays(n.next()), to: ticksOfDays(n.next())}
 	n.next() // when they are made again
 	n.next() // up to where merging outputs are rebuilt
 	var at tables.Ticks
@@ -166,12 +173,12 @@ func coverageOf(b []byte) (all []days, again days, err error) {
 		d.to = d.from + ticksOfDays(n.next())
 		flags := n.next()
 		d.sealed, d.why, at = flags&1 == 1, flags>>1, d.to
-		all = append(all, d)
+		t.days = append(t.days, d)
 	}
 	if n.bad || len(n.rest) > 0 {
-		return nil, again, errNumbers
+		return errNumbers
 	}
-	return all, again, nil
+	return nil
 }
 
 // ticksOfDays returns so many days, limited to all time.

@@ -17,6 +17,11 @@ const atOnce = 8
 // be read; then nothing is known of the devices that follow.
 func (c *Config) Run(ctx context.Context) iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
+		c, err := *c, error(nil)
+		if c.admits, err = c.readAdmission(ctx); err != nil {
+			yield(Device{}, err)
+			return
+		}
 		var batch []schema.Member
 		var home schema.LatestPartition
 		var s *shelf
