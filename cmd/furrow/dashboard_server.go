@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 
@@ -54,16 +53,10 @@ func openDashboard(
 	}
 	admits.Tiles = tiles
 	w := &dashboardServer{c: c, config: admits, log: log, monitor: m}
-	if w.listener, err = net.Listen("tcp", address); err != nil {
-		return nil, listenAdvice(err, "--"+flag)
+	if w.listener, err = listenProtected(c, flag, address, protected); err != nil {
+		return nil, err
 	}
 	exposed := setup.Exposed(w.listener)
-	if exposed && !protected && !c.Bool("behind-proxy") {
-		err = usagef(c, "--%s %s can be reached from other machines, and without TLS the password or token could be "+
-			"intercepted: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy "+
-			"in front of it terminates TLS", flag, address)
-		return nil, errors.Join(err, w.listener.Close())
-	}
 	w.config.Loopback, w.config.Secure = !exposed, exposed && protected || c.Bool("behind-proxy")
 	return w, nil
 }

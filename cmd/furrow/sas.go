@@ -215,16 +215,7 @@ func listenForDevices(c *cli.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, listenAdvice(err, "--listen")
-	}
-	if c.String("tls") == tlsOff && setup.Exposed(l) && !c.Bool("behind-proxy") {
-		return nil, errors.Join(usagef(c, "other machines can reach --listen %s, and without TLS tokens could be "+
-			"intercepted: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy "+
-			"in front of it terminates TLS", address), l.Close())
-	}
-	return l, nil
+	return listenProtected(c, "listen", address, c.String("tls") != tlsOff)
 }
 
 // A tokenScreen is printed when the token endpoint has started.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"strings"
 
@@ -55,6 +57,21 @@ func openTLS(c *cli.Context, dir string, log *slog.Logger) (*setup.TLS, error) {
 		files := words(flag)
 		return setup.Files(files[0], files[1], log)
 	}
+}
+
+// listenProtected listens on the address of a flag. On one that other machines can reach it requires TLS or a proxy.
+func listenProtected(c *cli.Context, flag, address string, protected bool) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, listenAdvice(err, "--"+flag)
+	}
+	if protected || !setup.Exposed(l) || c.Bool("behind-proxy") {
+		return l, nil
+	}
+	err = usagef(c, "--%s %s can be reached from other machines, and without TLS passwords and tokens could be "+
+		"intercepted: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy "+
+		"in front of it terminates TLS", flag, address)
+	return nil, errors.Join(err, l.Close())
 }
 
 // tlsDirectory is the directory for self-signed certificates. With local storage it is shared with storage, so
