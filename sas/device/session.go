@@ -2,6 +2,8 @@ package device
 
 import (
 	"errors"
+	"net/url"
+	"strings"
 	"time"
 	"unique"
 
@@ -27,14 +29,40 @@ type Session struct {
 	token       *keptToken
 }
 
-// A keptToken is a token without its client.
+// A keptToken is a token without its client. Of its SAS it has the signature. The rest is shared by all devices that
+// got a token in the same second, as a text in which markers stand for what is a device's own.
 type keptToken struct {
-	url            unique.Handle[string] // most devices have the same
-	sas            string
+	url, sas       unique.Handle[string]
+	signature      string
 	partition      string
-	first, last    schema.RowKey
+	first, last    tables.Ticks
 	expires, renew time.Duration
 	batch          int
+}
+
+// keep divides the SAS into what is shared and the signature.
+func (k *keptToken) keep(sas string) {
+	_, tail, _ := strings.Cut(sas, "sig=")
+	signature, _, _ := strings.Cut(tail, "&")
+	k.signature = strings.Clone(signature)
+	for marker, own := range k.own() {
+		sas = strings.ReplaceAll(sas, own, marker)
+	}
+	k.sas = unique.Make(sas)
+}
+
+func (k *keptToken) text() string {
+	sas := k.sas.Value()
+	for marker, own := range k.own() {
+		sas = strings.ReplaceAll(sas, marker, own)
+	}
+	return sas
+}
+
+// own returns what is the device's own, by markers that are in no SAS.
+func (k *keptToken) own() map[string]string {
+	return map[string]string{"=\x00": "=" + url.QueryEscape(k.partition), "=\x01": "=" + k.signature,
+		"=\x02": "=" + k.first.String()}
 }
 
 // Session returns what the device's next client goes on with. It is to be called after Close, and it is nil if readings
@@ -51,10 +79,12 @@ func (c *Client) Session() *Session {
 	}
 	first, err := schema.ParseRowKey(t.first)
 	last, err2 := schema.ParseRowKey(t.last)
-	if errors.Join(err, err2) == nil { // parseAnswer has seen to that
-		s.token = &keptToken{url: unique.Make(t.url.String()), sas: t.sas, partition: t.partition, first: first,
-			last: last, expires: t.expires, renew: t.renew, batch: t.batch}
+	if errors.Join(err, err2) != nil || first.Suffix+last.Suffix != "" || t.partition != string(c.config.Device) {
+		return s // no endpoint of today
 	}
+	s.token = &keptToken{url: unique.Make(t.url.String()), partition: string(c.config.Device), first: first.Ticks,
+		last: last.Ticks, expires: t.expires, renew: t.renew, batch: t.batch}
+	s.token.keep(t.sas)
 	return s
 }
 
@@ -66,7 +96,7 @@ func (c *Client) resume(s *Session) (err error) {
 	c.clock.start, c.clock.zero, c.clock.last = s.start, s.zero, s.last
 	c.buffer.boot.Nonce, c.buffer.boot.Zero, c.buffer.added = s.boot, s.zero, s.sent
 	if k := s.token; k != nil {
-		t := &token{sas: k.sas, partition: k.partition, first: k.first.String(), last: k.last.String(), expires: k.expires,
+		t := &token{sas: k.text(), partition: k.partition, first: k.first.String(), last: k.last.String(), expires: k.expires,
 			renew: k.renew, batch: k.batch}
 		if t.url, err = tableURL(k.url.Value()); err == nil {
 			t.table, err = c.table(t.url, t.sas)

@@ -1,11 +1,14 @@
 package simulate
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"furrow/sas/device"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -64,4 +67,46 @@ func TestASleepingDeviceGoesOnAsOneThatIsAwake(t *testing.T) {
 	if !slices.EqualFunc(asked, want, time.Time.Equal) {
 		t.Errorf("resumed with %v, want %v", asked, want)
 	}
+}
+
+// TestASleepingDeviceKeepsLessThanAKilobyte, with all that the simulation knows of it: a million of them fit a machine.
+func TestASleepingDeviceKeepsLessThanAKilobyte(t *testing.T) {
+	effort.Alone(t)
+	y := newFixture(t, "contoso", "fabrikam")
+	f := Fleet{Seed: 3, Devices: 500, Every: time.Hour, Until: time.Now()}
+	c := y.config(f.Members())
+	must.Succeed(t, Register(t.Context(), y.registry, y.enrollment, c.Members, nil))
+	c.Resume = func(m Member, from time.Time) Stream { return f.Sendings(m, from, time.Time{}) }
+	c.Sendings = func(m Member) Stream { return c.Resume(m, f.Until.Add(-59*time.Minute)) }
+	r := newRunner(c)
+	r.living = t.Context()
+	asleep := 0
+	for i := range r.lives {
+		for l := &r.lives[i]; l.client != nil || l.stream == nil && l.resume.IsZero(); {
+			must.Succeed(t, func() error { _, _, err := r.turn(t.Context(), l); return err }())
+		}
+		if r.lives[i].session != nil {
+			asleep++
+		}
+	}
+	used := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	with := used()
+	for i := range r.lives {
+		r.lives[i].session = nil
+	}
+	session := (with - used()) / int64(asleep)
+	const id = 32 // bytes of its text
+	own := id + int64(unsafe.Sizeof(life{})+unsafe.Sizeof(event{})+unsafe.Sizeof(Member{})+
+		unsafe.Sizeof(schema.Position{}))
+	t.Logf("%d sleep: %d bytes of a session, and %d besides", asleep, session, own)
+	if asleep < 400 || session+own > 1024 {
+		t.Errorf("%d of 500 devices sleep, and each has %d bytes of a session and %d besides", asleep, session, own)
+	}
+	runtime.KeepAlive(c.Members)
 }
