@@ -291,7 +291,8 @@ func (r *readables) lives(t *testing.T) {
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	add("a version after a fresh log", day)
 
-	must.Succeed(t, table.Remove(t.Context(), m.Store))
+	must.Have(m.Forget(t.Context(), x.day.Tenant, x.day.Day+1))(t)
+	must.Succeed(t, table.RemoveEmpty(t.Context(), m.Store))
 	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
 	add("removed, and made again", day)
 }

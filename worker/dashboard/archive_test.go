@@ -146,7 +146,7 @@ func TestTenantsSeeTheirOwnArchiveAlone(t *testing.T) {
 		}
 	}
 	a.add(t, a.table(t, "contoso", "readings"), today, 2, 0)
-	must.Succeed(t, a.table(t, "contoso", "rollups-1d").Remove(t.Context(), a.blobs))
+	must.Succeed(t, a.table(t, "contoso", "rollups-1d").RemoveEmpty(t.Context(), a.blobs))
 	g.run(t, 8)
 	operator := g.signIn(t, g.add(t, "root", schema.Operator, ""))
 	contoso := g.signIn(t, g.add(t, "contoso-viewer", schema.Viewer, "contoso"))

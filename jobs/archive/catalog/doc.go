@@ -55,8 +55,9 @@
 //
 // # Removal
 //
-// Remove has the head say that the table is removed, in the transaction that raises the epoch. From then on there is no
-// commit, as each has the head on the version that it read. All that the removal changes has the head in its
+// RemoveEmpty has the head say that the table is removed, in the transaction that raises the epoch. It has seen no file
+// before, and none has come, as each commit has the head on the version that was read. There is no commit from then on.
+// All that the removal changes has the head in its
 // transaction as well, so a machine that stood still with a removal changes nothing of a table that was made again. A
 // table that is made again takes a version above all that the head has had, and above what was found in the folder; its
 // transaction replaces log, so a publisher of the old table that goes on finds that changed. It may have put a version

@@ -3,10 +3,8 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 
-	"furrow/jobs/archive/delta"
 	"furrow/jobs/commit"
 	"furrow/tables"
 )
@@ -17,26 +15,18 @@ var errMadeAgain = errors.New("the table was made again meanwhile")
 // errHasFiles says that a table is not empty.
 var errHasFiles = errors.New("the table has files")
 
-// Remove ends a table, as the removal of its tenant does. From its first step on, nobody commits anything to it. Its
-// files leave it with versions that are published, so readers see it become empty; then its log, its columns and its
-// names go. What is left says which version was the last: versions never begin again in a folder.
+// RemoveEmpty ends a table, as the removal of its tenant does, unless it has live files. From its first step on, nobody
+// commits anything to it. Its log, its columns and its names go. What is left says which version was the last: versions
+// never begin again in a folder.
 //
 // Repeated, it does what is left. Clean and CleanLog have to be called daily for thirty days from then on: machines
 // that stood still may put blobs until somebody looks.
-func (t *Table) Remove(ctx context.Context, c Container) error {
-	return (&removal{t, false}).run(ctx, c)
-}
-
-// RemoveEmpty removes a table, as Remove does, unless it has live files.
 func (t *Table) RemoveEmpty(ctx context.Context, c Container) error {
-	return (&removal{t, true}).run(ctx, c)
+	return (&removal{t}).run(ctx, c)
 }
 
 // A removal is the removal of a table, or what is left of one.
-type removal struct {
-	*Table
-	onlyEmpty bool // a table that has live files stays
-}
+type removal struct{ *Table }
 
 func (r *removal) run(ctx context.Context, c Container) error {
 	steps := []func(context.Context) error{r.begin, r.endFiles, r.Log(c).publishRemoved, r.endRows, r.endLog,
@@ -60,10 +50,8 @@ func (r *removal) begin(ctx context.Context) error {
 		if err != nil || h.removed {
 			return err
 		}
-		if r.onlyEmpty {
-			for _, err := range r.AllFiles(ctx) {
-				return cmp.Or(err, errHasFiles)
-			}
+		for _, err := range r.AllFiles(ctx) {
+			return cmp.Or(err, errHasFiles)
 		}
 		h.epoch++
 		h = head{version: h.version, epoch: h.epoch, etag: h.etag}
@@ -77,51 +65,9 @@ func (r *removal) begin(ctx context.Context) error {
 	})
 }
 
-// endFiles removes all files that are live or pending, with as many versions as that takes.
+// endFiles ends files that are pending.
 func (r *removal) endFiles(ctx context.Context) error {
-	if err := r.endPending(ctx, func(tables.Entity) bool { return true }, true); err != nil {
-		return err
-	}
-	for {
-		h, err := r.removedHead(ctx)
-		if err != nil {
-			return err
-		}
-		ops, err := r.emptying(ctx, h)
-		if err != nil || len(ops) == 0 {
-			return err
-		}
-		if _, err := r.rows.Submit(ctx, ops); err != nil && !commit.IsChanged(err) {
-			return err
-		}
-	}
-}
-
-// emptying returns a transaction that removes files of a removed table, or none.
-func (r *removal) emptying(ctx context.Context, h head) (ops []tables.Op, err error) {
-	h.version++
-	v := version{txn: rand.Text(), why: "removed", Version: delta.Version{Info: delta.Info{Timestamp: millis(h.now),
-		Operation: "DELETE"}}}
-	for f, err := range r.AllFiles(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if len(ops)+2 > tables.MaxOps-2 { // of the head and the version
-			break
-		}
-		gone := &removed{File: f, version: h.version, at: millis(h.now), due: true}
-		op, err := gone.write(r.partition)
-		if err != nil {
-			return nil, err
-		}
-		ops = append(ops, tables.Delete(r.key, f.row(), f.etag), op)
-		v.Removed, v.rowsGone = append(v.Removed, gone.remove()), v.rowsGone+f.Stats.Rows
-	}
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	row, err := v.row(r.partition, h.version)
-	return append(ops, h.move(r.partition), tables.Insert(row)), err
+	return r.endPending(ctx, func(tables.Entity) bool { return true }, true)
 }
 
 // endRows deletes the rows that a removed table no longer needs, and what its removed files say of devices.
