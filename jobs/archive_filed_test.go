@@ -21,6 +21,7 @@ import (
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
+	"github.com/go-json-experiment/json"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -30,14 +31,15 @@ type log map[string]string
 // logOf follows the log of the table in a folder, from its last checkpoint on if it has one.
 func logOf(t testing.TB, objects map[string][]byte, folder string) log {
 	t.Helper()
+	type action struct {
+		Add    *delta.Add    `json:"add" parquet:"add,optional"`
+		Remove *delta.Remove `json:"remove" parquet:"-"`
+	}
 	live, next := log{}, int64(0)
 	add := func(a *delta.Add) { live[folder+must.Have(url.PathUnescape(a.Path))(t)] = a.Partition["date"] }
 	if file := objects[folder+delta.LastCheckpoint]; file != nil {
 		next = must.Have(delta.ParseLast(file))(t).Version
 		file = objects[folder+delta.CheckpointFile(next)]
-		type action struct {
-			Add *delta.Add `parquet:"add,optional"`
-		}
 		for _, a := range must.Have(parquet.Read[action](bytes.NewReader(file), int64(len(file))))(t) {
 			if a.Add != nil {
 				add(a.Add)
@@ -46,12 +48,15 @@ func logOf(t testing.TB, objects map[string][]byte, folder string) log {
 		next++
 	}
 	for ; objects[folder+delta.VersionFile(next)] != nil; next++ {
-		v := must.Have(delta.ParseVersion(objects[folder+delta.VersionFile(next)]))(t)
-		for _, r := range v.Removed {
-			delete(live, folder+must.Have(url.PathUnescape(r.Path))(t))
-		}
-		for _, a := range v.Added {
-			add(&a)
+		for line := range bytes.Lines(objects[folder+delta.VersionFile(next)]) {
+			var a action
+			must.Succeed(t, json.Unmarshal(line, &a))
+			if a.Remove != nil {
+				delete(live, folder+must.Have(url.PathUnescape(a.Remove.Path))(t))
+			}
+			if a.Add != nil {
+				add(a.Add)
+			}
 		}
 	}
 	return live

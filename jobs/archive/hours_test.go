@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -43,18 +42,14 @@ func makeHours(t testing.TB, m *archive.Tables, day archive.TableDay) {
 func (x *tablesFleet) versions(t testing.TB) (each []map[string]string) {
 	t.Helper()
 	all, root := objects(t, x.World.Account, x.Names.Archive()), delta.Folder(string(x.day.Tenant))+"/readings/"
-	files, live := map[string]map[string]string{}, map[string]bool{}
+	files, live := map[string]map[string]string{}, delta.Live{}
 	for n := int64(0); all[root+delta.VersionFile(n)] != nil; n++ {
-		v := must.Have(delta.ParseVersion(all[root+delta.VersionFile(n)]))(t)
-		for _, r := range v.Removed {
-			delete(live, must.Have(url.PathUnescape(r.Path))(t))
-		}
-		for _, a := range v.Added {
-			path := must.Have(url.PathUnescape(a.Path))(t)
-			live[path], files[path] = true, x.readingsOf(t, all[root+path], path[:len("date=2026-11-20")])
-		}
+		must.Succeed(t, live.Follow(all[root+delta.VersionFile(n)]))
 		has := map[string]string{}
 		for path := range live {
+			if files[path] == nil {
+				files[path] = x.readingsOf(t, all[root+path], path[:len("date=2026-11-20")])
+			}
 			for id, values := range files[path] {
 				if has[id] != "" {
 					t.Errorf("version %d has %s twice", n, id)

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,14 +251,14 @@ func (x *olderFleet) has(t testing.TB) map[string]string {
 		root := delta.Folder(string(tenant)) + "/readings/"
 		live := followed(t, all, root)
 		if all[root+delta.LastCheckpoint] != nil {
-			live = map[string]bool{}
+			live = delta.Live{}
 			table := x.maker(t, nil).Readings(tenant)
 			for _, f := range must.Have(collected(table.AllFiles(t.Context())))(t) {
-				live[table.Path(&f)] = true
+				live.Add(strings.TrimPrefix(table.Path(&f), root))
 			}
 		}
 		for path := range live {
-			for id, cells := range cellsOf(t, all[path]) {
+			for id, cells := range cellsOf(t, all[root+path]) {
 				if id = string(tenant) + "/" + id; found[id] != "" {
 					t.Errorf("%s is there twice", id)
 				}
@@ -270,18 +269,12 @@ func (x *olderFleet) has(t testing.TB) map[string]string {
 	return found
 }
 
-// followed returns the files that the published log of a table has live.
-func followed(t testing.TB, all map[string][]byte, root string) map[string]bool {
+// followed returns the files that the published log of a table has live, by their names below its folder.
+func followed(t testing.TB, all map[string][]byte, root string) delta.Live {
 	t.Helper()
-	live := map[string]bool{}
+	live := delta.Live{}
 	for n := int64(0); all[root+delta.VersionFile(n)] != nil; n++ {
-		v := must.Have(delta.ParseVersion(all[root+delta.VersionFile(n)]))(t)
-		for _, r := range v.Removed {
-			delete(live, root+must.Have(url.PathUnescape(r.Path))(t))
-		}
-		for _, a := range v.Added {
-			live[root+must.Have(url.PathUnescape(a.Path))(t)] = true
-		}
+		must.Succeed(t, live.Follow(all[root+delta.VersionFile(n)]))
 	}
 	return live
 }

@@ -5,10 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,16 +118,14 @@ func liveRows(t *testing.T, all map[string][]byte, table *catalog.Table) []map[s
 // withVersions has earlier versions compared, by what a log that is whole says of them.
 func (r *readable) withVersions(t *testing.T, all map[string][]byte, root string) {
 	t.Helper()
-	live := map[string]bool{}
+	live := delta.Live{}
 	for n := int64(0); all[root+delta.VersionFile(n)] != nil; n++ {
-		v := must.Have(delta.ParseVersion(all[root+delta.VersionFile(n)]))(t)
-		for _, one := range v.Removed {
-			delete(live, root+must.Have(url.PathUnescape(one.Path))(t))
+		must.Succeed(t, live.Follow(all[root+delta.VersionFile(n)]))
+		var paths []string
+		for name := range live {
+			paths = append(paths, root+name)
 		}
-		for _, one := range v.Added {
-			live[root+must.Have(url.PathUnescape(one.Path))(t)] = true
-		}
-		r.Versions[n] = cells(rowsIn(t, all, slices.Collect(maps.Keys(live))...))
+		r.Versions[n] = cells(rowsIn(t, all, paths...))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,19 +248,9 @@ func TestTablesHaveEveryValue(t *testing.T) {
 	t.Parallel()
 	x := filled(t)
 	root := x.Folder()
-	live := map[string]bool{}
 	all := objects(t, x.account, x.container)
-	for n := 0; all[root+delta.VersionFile(int64(n))] != nil; n++ {
-		v := must.Have(delta.ParseVersion(all[root+delta.VersionFile(int64(n))]))(t)
-		for _, r := range v.Removed {
-			delete(live, must.Have(url.PathUnescape(r.Path))(t))
-		}
-		for _, a := range v.Added {
-			live[must.Have(url.PathUnescape(a.Path))(t)] = true
-		}
-	}
 	got := map[string]string{}
-	for path := range live {
+	for path := range followed(t, all, root) {
 		date, _, _ := strings.Cut(strings.TrimPrefix(path, "date="), "/")
 		for _, row := range rowsOfFile(t, all[root+path]) {
 			row["date"] = dated(date)

@@ -1,6 +1,7 @@
 package archive_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -129,8 +132,25 @@ func (x *mergeFleet) files(t testing.TB) map[string]int {
 func (x *mergeFleet) newestVersion(t testing.TB) (v delta.Version) {
 	t.Helper()
 	all, root := objects(t, x.World.Account, x.Names.Archive()), delta.Folder(string(x.day.Tenant))+"/readings/"
-	for n := int64(0); all[root+delta.VersionFile(n)] != nil; n++ {
-		v = must.Have(delta.ParseVersion(all[root+delta.VersionFile(n)]))(t)
+	n := int64(0)
+	for all[root+delta.VersionFile(n+1)] != nil {
+		n++
+	}
+	for line := range bytes.Lines(all[root+delta.VersionFile(n)]) {
+		var a struct {
+			Info   *delta.Info   `json:"commitInfo"`
+			Remove *delta.Remove `json:"remove"`
+			Add    *delta.Add    `json:"add"`
+		}
+		must.Succeed(t, json.Unmarshal(line, &a))
+		switch {
+		case a.Info != nil:
+			v.Info = *a.Info
+		case a.Remove != nil:
+			v.Removed = append(v.Removed, *a.Remove)
+		case a.Add != nil:
+			v.Added = append(v.Added, *a.Add)
+		}
 	}
 	return v
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -81,18 +80,9 @@ func (x *tablesFleet) maker(t testing.TB, through policy.Transporter) *archive.T
 // read returns what the published log of the table says, as archived does.
 func (x *tablesFleet) read(t testing.TB) map[string]string {
 	t.Helper()
-	found, live := map[string]string{}, map[string]bool{}
+	found := map[string]string{}
 	all, root := objects(t, x.World.Account, x.Names.Archive()), delta.Folder(string(x.day.Tenant))+"/readings/"
-	for n := 0; all[root+delta.VersionFile(int64(n))] != nil; n++ {
-		v := must.Have(delta.ParseVersion(all[root+delta.VersionFile(int64(n))]))(t)
-		for _, r := range v.Removed {
-			delete(live, must.Have(url.PathUnescape(r.Path))(t))
-		}
-		for _, a := range v.Added {
-			live[must.Have(url.PathUnescape(a.Path))(t)] = true
-		}
-	}
-	for path := range live {
+	for path := range followed(t, all, root) {
 		for id, values := range x.readingsOf(t, all[root+path], path[:len("date=2026-11-20")]) {
 			if found[id] != "" {
 				t.Errorf("%s is there twice", id)

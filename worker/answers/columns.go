@@ -97,14 +97,6 @@ func columnsOf(row any, people bool) *columns {
 	return c
 }
 
-// Columns returns the names of the columns of rows like this one, as programs get them.
-func Columns(row any) (names []string) {
-	for _, c := range columnsOf(row, false).all {
-		names = append(names, c.name)
-	}
-	return names
-}
-
 // add adds the columns of a struct. Its place is that of a column in it: the beginning of the name, part and path.
 func (c *columns) add(of reflect.Type, place column, people bool) {
 	for i := range of.NumField() {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Protocol says which readers and writers understand a table.
@@ -106,27 +105,4 @@ func (v *Version) Bytes(number int64) ([]byte, error) {
 		b.Write(append(line, '\n'))
 	}
 	return b.Bytes(), nil
-}
-
-// ParseVersion reads a version's file. What other writers say beyond that is left out.
-func ParseVersion(file []byte) (v Version, err error) {
-	for line := range bytes.Lines(file) {
-		var a action
-		if err := json.Unmarshal(line, &a, jsontext.AllowDuplicateNames(true)); err != nil {
-			return v, fmt.Errorf("version of a table: %w", err)
-		}
-		switch {
-		case a.Info != nil:
-			v.Info = *a.Info
-		case a.Protocol != nil:
-			v.Begins = true
-		case a.Metadata != nil:
-			v.Metadata = a.Metadata
-		case a.Remove != nil:
-			v.Removed = append(v.Removed, *a.Remove)
-		case a.Add != nil:
-			v.Added = append(v.Added, *a.Add)
-		}
-	}
-	return v, nil
 }

@@ -194,7 +194,9 @@ func tagOf(route string) string {
 func (g *generator) formats(o operation) object {
 	var columns []string
 	for _, row := range o.rows {
-		columns = append(columns, strings.Join(answers.Columns(row), ", "))
+		var header strings.Builder
+		_ = answers.NewWriter(answers.CSV, &header, row, nil).End() // into memory
+		columns = append(columns, strings.ReplaceAll(strings.TrimSpace(header.String()), ",", ", "))
 	}
 	all := content("application/json", g.answer(o.answer))
 	all["application/x-ndjson"] = schemaOf(object{"type": "string",
