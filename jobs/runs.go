@@ -147,9 +147,6 @@ func (r runTable) began(ctx context.Context, from, to, every tables.Ticks) (n in
 	rows := tables.RowsBetween(string(r.pipeline), from.String(), (to + 1).String())
 	for e, err := range r.table.Entities(ctx, tables.Query{Range: rows, Select: []string{"PartitionKey", "RowKey",
 		"Started"}}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return n, nil
-		}
 		if err != nil {
 			return n, err
 		}

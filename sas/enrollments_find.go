@@ -3,7 +3,6 @@ package sas
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -222,17 +221,12 @@ func (n *Enrollments) confirm(ctx context.Context, readings string, number int64
 
 func (n *Enrollments) readAll(ctx context.Context) (map[schema.EnrollmentID]found, error) {
 	byID := map[schema.EnrollmentID]found{}
-	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
+	for row, err := range n.Table.Entities(ctx, tables.Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range page.Rows {
-			e, err := schema.EnrollmentOf(row)
-			byID[schema.EnrollmentID(row.PartitionKey)] = found{e, err}
-		}
+		e, err := schema.EnrollmentOf(row)
+		byID[schema.EnrollmentID(row.PartitionKey)] = found{e, err}
 	}
 	return byID, nil
 }

@@ -101,16 +101,11 @@ func (c *PolicyCounts) add(s reconciled, now time.Time) {
 
 // list returns the names of the readings tables with policies.
 func (p *Policies) list(ctx context.Context) (names []string, err error) {
-	for page, err := range p.table().Rows(ctx, tables.Query{Select: []string{"Number"}}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil // no device has requested a token yet
-		}
+	for e, err := range p.table().Entities(ctx, tables.Query{Select: []string{"Number"}}) {
 		if err != nil {
 			return names, err
 		}
-		for _, e := range page.Rows {
-			names = append(names, e.PartitionKey)
-		}
+		names = append(names, e.PartitionKey)
 	}
 	return names, nil
 }

@@ -85,6 +85,15 @@ func (t *Table) Entities(ctx context.Context, q Query) iter.Seq2[Entity, error] 
 	}
 }
 
+// First returns the first row; false where there is none. It asks for one row.
+func (t *Table) First(ctx context.Context, q Query) (e Entity, found bool, err error) {
+	q.Size = 1
+	for e, err := range t.Entities(ctx, q) {
+		return e, err == nil, err
+	}
+	return Entity{}, false, nil
+}
+
 func (t *Table) page(ctx context.Context, q Query, from Continuation) (Page, error) {
 	into := t.pages.Get().(*bytes.Buffer)
 	defer t.pages.Put(into) // rows share no memory with it

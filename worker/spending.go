@@ -17,9 +17,6 @@ const countAfter = time.Hour
 func (r Runs) SpentDays(ctx context.Context, p schema.Pipeline, from, to schema.Day) (
 	all []schema.Spending, err error) {
 	for e, err := range r.Table.Entities(ctx, tables.Query{Range: schema.Spendings(p, from, to)}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -61,25 +61,13 @@ func (c *deviceCount) fleet(ctx context.Context, fleet *tables.Table) error {
 	counting.SetLimit(countAtOnce)
 	in := tables.Range{Partitions: schema.Memberships("").Partitions}
 	for {
-		first := tables.Query{Range: in, Size: 1, Select: []string{"PartitionKey"}}
-		month := ""
-		for page, err := range fleet.Rows(ctx, first) {
-			if errors.Is(err, tables.ErrNoTable) {
-				break
-			}
-			if err != nil {
-				return errors.Join(err, counting.Wait())
-			}
-			if len(page.Rows) > 0 {
-				month = page.Rows[0].PartitionKey
-				break
-			}
+		first := tables.Query{Range: in, Select: []string{"PartitionKey"}}
+		e, found, err := fleet.First(ctx, first)
+		if err != nil || !found {
+			return errors.Join(err, counting.Wait())
 		}
-		if month == "" {
-			return counting.Wait()
-		}
-		counting.Go(func() error { return c.partition(ctx, fleet, month) })
-		in.Partitions = tables.Keys{After: month}
+		counting.Go(func() error { return c.partition(ctx, fleet, e.PartitionKey) })
+		in.Partitions = tables.Keys{After: e.PartitionKey}
 	}
 }
 

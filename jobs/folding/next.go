@@ -2,7 +2,6 @@ package folding
 
 import (
 	"context"
-	"errors"
 
 	"furrow/jobs/fold"
 	"furrow/tables"
@@ -11,15 +10,10 @@ import (
 
 // HasRow reports whether a device has a row of its own in a range.
 func HasRow(ctx context.Context, c *tables.Client, m schema.Member, keys tables.Keys) (bool, error) {
-	q := tables.Query{Range: tables.Partition(string(m.Device)), Select: []string{"RowKey"}, Size: 1}
+	q := tables.Query{Range: tables.Partition(string(m.Device)), Select: []string{"RowKey"}}
 	for _, q.Range.Rows = range m.Spans.Within(keys) {
-		for page, err := range c.Table(m.Readings).Rows(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return false, nil
-			}
-			if err != nil || len(page.Rows) > 0 {
-				return true, err
-			}
+		if _, found, err := c.Table(m.Readings).First(ctx, q); found || err != nil {
+			return true, err
 		}
 	}
 	return false, nil

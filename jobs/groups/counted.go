@@ -2,7 +2,6 @@ package groups
 
 import (
 	"context"
-	"errors"
 
 	"furrow/jobs/tracking"
 	"furrow/tables"
@@ -21,9 +20,6 @@ func (s *Source) Counted(ctx context.Context, m schema.Month, t schema.Tenant) (
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(m.String()), Rows: schema.MembersOf(t)},
 		Select: []string{schema.TrackLedger, schema.TrackLedgerFrom}}
 	for e, err := range s.Tracking().Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
 		if err != nil {
 			return c, err
 		}
@@ -56,28 +52,20 @@ func (s *Source) Months(ctx context.Context) (all []schema.Month, err error) {
 
 // firstPartition returns the first partition of the tracking table after one, or none.
 func (s *Source) firstPartition(ctx context.Context, after string) (string, error) {
-	q := tables.Query{Range: tables.PartitionsAfter(after), Select: []string{"PartitionKey"}, Size: 1}
-	for e, err := range s.Tracking().Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
-		return e.PartitionKey, err
-	}
-	return "", nil
+	q := tables.Query{Range: tables.PartitionsAfter(after), Select: []string{"PartitionKey"}}
+	e, _, err := s.Tracking().First(ctx, q)
+	return e.PartitionKey, err
 }
 
 // Has reports whether a tenant has devices in a partition of the fleet, or data of some that have left it.
 func (s *Source) Has(ctx context.Context, m schema.Month, t schema.Tenant) (bool, error) {
 	of := tables.Range{Partitions: tables.Is(m.String()), Rows: schema.MembersOf(t)}
-	fleet := tables.Query{Range: of, Select: []string{"RowKey"}, Size: 1}
-	for _, err := range s.Client.Table(s.Names.Fleet()).Entities(ctx, fleet) {
-		return err == nil, err
+	fleet := tables.Query{Range: of, Select: []string{"RowKey"}}
+	if _, found, err := s.Client.Table(s.Names.Fleet()).First(ctx, fleet); found || err != nil {
+		return found, err
 	}
 	q := tables.Query{Range: of, Select: []string{"RowKey", schema.TrackCheckpoint}}
 	for e, err := range s.Tracking().Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
 		if err != nil || e.Get(schema.TrackCheckpoint).Text() != "" { // erased devices have none
 			return err == nil, err
 		}

@@ -198,9 +198,6 @@ func (s *Source) WithMark(ctx context.Context, m schema.Mark, make func() error)
 func (s *Source) Marks(ctx context.Context, m schema.Month, k schema.MarkKind) iter.Seq2[schema.Mark, error] {
 	return func(yield func(schema.Mark, error) bool) {
 		for e, err := range s.Tracking().Entities(ctx, tables.Query{Range: schema.Marks(m, k)}) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return
-			}
 			if err != nil {
 				yield(schema.Mark{}, err)
 				return
@@ -232,9 +229,6 @@ func (s *Source) firstTenant(ctx context.Context, m schema.Month, rows tables.Ke
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(m.String()), Rows: rows}, Select: []string{"RowKey"},
 		Size: 20}
 	for e, err := range s.Tracking().Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
 		if err != nil {
 			return "", err
 		}

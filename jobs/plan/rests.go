@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"furrow/tables"
@@ -68,9 +67,6 @@ func (pl *plan) findPlanned(ctx context.Context) error {
 	}
 	q := tables.Query{Range: schema.MonthsOf(pl.Pipeline, pl.task.Before), Select: []string{"PartitionKey", "RowKey"}}
 	for e, err := range pl.Client.Table(pl.Names.Runs()).Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}

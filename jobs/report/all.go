@@ -92,14 +92,6 @@ func (r *Reports) bucketsIn(ctx context.Context, partition string) iter.Seq2[tab
 
 // first returns the keys of the first row of a range.
 func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Entity, found bool, err error) {
-	q := tables.Query{Range: in, Size: 1, Select: []string{"PartitionKey", "RowKey"}}
-	for page, err := range t.Rows(ctx, q) {
-		if err != nil {
-			return e, false, err
-		}
-		if len(page.Rows) > 0 {
-			return page.Rows[0], true, nil
-		}
-	}
-	return e, false, nil
+	q := tables.Query{Range: in, Select: []string{"PartitionKey", "RowKey"}}
+	return t.First(ctx, q)
 }

@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"furrow/tables"
@@ -43,9 +42,6 @@ func (p *Retainer) unmarked(ctx context.Context, o Folding, all []*retained) err
 	for month := range slices.Values(monthsOf(all)) {
 		for e, err := range o.Tracking.Entities(ctx, tables.Query{Range: schema.Marks(month, schema.ArchiveMark),
 			Select: []string{"PartitionKey", "RowKey"}}) {
-			if errors.Is(err, tables.ErrNoTable) {
-				break
-			}
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -70,17 +69,12 @@ func (p *Retainer) explain(ctx context.Context, d *retained, now tables.Ticks) (
 	if r.To == 0 || r.Err != nil {
 		return r, nil
 	}
-	for page, err := range p.Client.Table(d.Member.Readings).Rows(ctx, d.query()) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
+	for e, err := range p.Client.Table(d.Member.Readings).Entities(ctx, d.query()) {
 		if err != nil {
 			return r, err
 		}
-		for i := range page.Rows {
-			if d.goes(&page.Rows[i]) {
-				r.Rows++
-			}
+		if d.goes(&e) {
+			r.Rows++
 		}
 	}
 	return r, nil

@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -27,17 +26,9 @@ func findRow(ctx context.Context, c *tables.Client, m schema.Member, keys tables
 	wanted func(key string) bool) (string, error) {
 	q := tables.Query{Size: size, Select: []string{"RowKey"}, Range: tables.Partition(string(m.Device))}
 	for _, q.Range.Rows = range m.Spans.Within(keys) {
-		for page, err := range c.Table(m.Readings).Rows(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return "", nil
-			}
-			if err != nil {
-				return "", err
-			}
-			for i := range page.Rows {
-				if wanted(page.Rows[i].RowKey) {
-					return page.Rows[i].RowKey, nil
-				}
+		for e, err := range c.Table(m.Readings).Entities(ctx, q) {
+			if err != nil || wanted(e.RowKey) {
+				return e.RowKey, err
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package retain
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"slices"
 
 	"furrow/tables"
@@ -141,18 +140,11 @@ func (s *sweep) going(rows []tables.Entity) (keys []string) {
 func (p *Retainer) dayFrom(ctx context.Context, table *tables.Table, part schema.RollupPartition,
 	to tables.Ticks) (schema.Day, error) {
 	days := part.TenantDays(schema.DayOf(to) - 1)
-	q := tables.Query{Size: 1, Select: []string{"PartitionKey"}, Range: tables.Range{Partitions: days}}
-	for page, err := range table.Rows(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return -1, nil
-		}
-		if err != nil {
-			return -1, err
-		}
-		if len(page.Rows) > 0 {
-			found, err := schema.ParseRollupPartition(page.Rows[0].PartitionKey)
-			return found.Day, err
-		}
+	q := tables.Query{Select: []string{"PartitionKey"}, Range: tables.Range{Partitions: days}}
+	e, found, err := table.First(ctx, q)
+	if err != nil || !found {
+		return -1, err
 	}
-	return -1, nil
+	first, err := schema.ParseRollupPartition(e.PartitionKey)
+	return first.Day, err
 }

@@ -91,9 +91,6 @@ func (p *Retainer) oldRejects(ctx context.Context, d *retained, to tables.Ticks)
 	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, tables.Query{
 		Range:  tables.Partition(string(d.Member.Device)),
 		Select: []string{"PartitionKey", "RowKey", schema.RejectAt}}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -123,9 +120,6 @@ func (p *Retainer) oldCommands(ctx context.Context, d *retained, to tables.Ticks
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk), Rows: tables.Keys{From: "0", Before: to.String()}},
 		Select: []string{"RowKey"}}
 	for e, err := range table.Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, 0, nil
-		}
 		if err != nil {
 			return nil, 0, err
 		}

@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"furrow/jobs/commit"
@@ -127,16 +126,11 @@ func (p *Retainer) decide(ctx context.Context, all []*retained, now, sure tables
 func (p *Retainer) readOther(ctx context.Context, o Folding, all []*retained) error {
 	found := map[string]tables.Entity{}
 	part := schema.Between(all[0].Member.Place(), all[len(all)-1].Member.Place())
-	for page, err := range o.Tracking.Rows(ctx, tables.Query{Range: part}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break // the pipeline is new
-		}
+	for e, err := range o.Tracking.Entities(ctx, tables.Query{Range: part}) {
 		if err != nil {
 			return err
 		}
-		for _, e := range page.Rows {
-			found[e.PartitionKey+schema.Separator+e.RowKey] = e
-		}
+		found[e.PartitionKey+schema.Separator+e.RowKey] = e
 	}
 	for _, d := range all {
 		t := tracking.New()

@@ -1,7 +1,6 @@
 package retain
 
 import (
-	"errors"
 	"iter"
 	"strings"
 
@@ -38,9 +37,6 @@ func (s *tenantSweep) waiting() (map[schema.IncidentID]bool, error) {
 	all := map[schema.IncidentID]bool{}
 	for e, err := range s.Client.Table(s.Names.Deliveries()).Entities(s.ctx, tables.Query{
 		Select: []string{"PartitionKey", "RowKey"}}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
 		if err != nil {
 			return nil, err
 		}

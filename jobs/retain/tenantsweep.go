@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
@@ -34,31 +33,18 @@ func (s *tenantSweep) any(says func(*Keep) bool) bool {
 // partitions yields the partitions of a table, from one to the next. After each, next says where to go on.
 func (s *tenantSweep) partitions(name string, next func(pk string) tables.Keys) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		q := tables.Query{Size: 1, Select: []string{"PartitionKey"}}
+		q := tables.Query{Select: []string{"PartitionKey"}}
 		byTenant := name != activityTable && name != schema.Deliveries
 		if byTenant && s.only != "" {
 			q.Range.Partitions = tables.KeysWithPrefix(s.only.Key() + schema.Separator)
 		}
 		for {
-			pk := ""
-			for page, err := range s.Client.Table(s.Names.Output(name)).Rows(s.ctx, q) {
-				if errors.Is(err, tables.ErrNoTable) {
-					return
-				}
-				if err != nil {
-					yield("", err)
-					return
-				}
-				if len(page.Rows) > 0 {
-					pk = page.Rows[0].PartitionKey
-					break
-				}
-			}
-			if pk == "" || !yield(pk, nil) {
+			e, found, err := s.Client.Table(s.Names.Output(name)).First(s.ctx, q)
+			if !found && err == nil || !yield(e.PartitionKey, err) || err != nil {
 				return
 			}
 			last := q.Range.Partitions.Before
-			if q.Range.Partitions = next(pk); byTenant && s.only != "" {
+			if q.Range.Partitions = next(e.PartitionKey); byTenant && s.only != "" {
 				if q.Range.Partitions.Before = last; q.Range.Partitions.From >= last {
 					return
 				}

@@ -74,21 +74,16 @@ func (s Store) Get(ctx context.Context, name string) (schema.Access, error) {
 // the others.
 func (s Store) All(ctx context.Context) (all []schema.Access, err error) {
 	var unreadable error
-	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.AllAccess()}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
+	for row, err := range s.Table.Entities(ctx, tables.Query{Range: schema.AllAccess()}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range page.Rows {
-			a, err := schema.AccessOf(row)
-			if err != nil {
-				unreadable = err
-				continue
-			}
-			all = append(all, a)
+		a, err := schema.AccessOf(row)
+		if err != nil {
+			unreadable = err
+			continue
 		}
+		all = append(all, a)
 	}
 	return all, unreadable
 }

@@ -107,21 +107,16 @@ func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time)
 // read returns the acts in a range, the newest first. Rows that cannot be read make an error, beside the others.
 func (l Log) read(ctx context.Context, within tables.Range) (acts []schema.Act, err error) {
 	var unreadable error
-	for page, err := range l.Table.Rows(ctx, tables.Query{Range: within}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
+	for row, err := range l.Table.Entities(ctx, tables.Query{Range: within}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range page.Rows {
-			a, err := schema.ActOf(row)
-			if err != nil {
-				unreadable = err
-				continue
-			}
-			acts = append(acts, a)
+		a, err := schema.ActOf(row)
+		if err != nil {
+			unreadable = err
+			continue
 		}
+		acts = append(acts, a)
 	}
 	slices.SortStableFunc(acts, func(a, b schema.Act) int { return cmp.Compare(b.At, a.At) })
 	return acts, unreadable

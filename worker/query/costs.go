@@ -161,9 +161,6 @@ func (f Reports) tenantDevices(
 ) (all []schema.TenantDevices, err error) {
 	t := f.Tables.Table(f.Names.Runs())
 	for e, err := range t.Entities(ctx, tables.Query{Range: schema.TenantDevicesIn(from, to)}) {
-		if absent(err) {
-			return nil, nil
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -55,11 +55,7 @@ func absent(err error) bool {
 
 // first returns the keys of the first row in a range; false where there is none.
 func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Entity, found bool, err error) {
-	for e, err = range t.Entities(ctx, tables.Query{Range: in, Size: 1, Select: []string{"Timestamp"}}) {
-		found = err == nil
-		break
-	}
-	return e, found, err
+	return t.First(ctx, tables.Query{Range: in, Select: []string{"Timestamp"}})
 }
 
 // partitions yields partitions that have rows, with one request each, however many rows

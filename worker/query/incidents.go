@@ -134,9 +134,6 @@ func (f Incidents) ofTenant(ctx context.Context, t schema.Tenant, s IncidentSele
 		}()
 		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: schema.IncidentsOfTenant(t).Before} }
 		for pk, err := range partitions(ctx, f.table(), schema.IncidentsOfTenant(t), next) {
-			if absent(err) {
-				return
-			}
 			if err != nil {
 				yield(Incident{}, err)
 				return
@@ -175,7 +172,7 @@ func (f Incidents) OfDevice(ctx context.Context, m schema.Member, in Span) iter.
 		Range: tables.Range{Partitions: tables.Is(home.String()), Rows: schema.IncidentRows(in.From, in.To)}})
 	return func(yield func(Incident, error) bool) {
 		for i, err := range grouped(f.table(), rows) {
-			if absent(err) || !yield(i, err) || err != nil && !GoesOn(err) {
+			if !yield(i, err) || err != nil && !GoesOn(err) {
 				return
 			}
 		}
@@ -281,9 +278,6 @@ func (f Incidents) incidentAt(
 	var rows []tables.Entity
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(home.String()), Rows: id.Rows()}}
 	for e, err := range f.table().Entities(ctx, q) {
-		if absent(err) {
-			break
-		}
 		if err != nil {
 			return Incident{}, err
 		}
@@ -332,26 +326,22 @@ func (f Incidents) incidentElsewhere(
 	ctx context.Context, tenant schema.Tenant, id schema.IncidentID,
 ) (Incident, error) {
 	for left := schema.IncidentsOfTenant(tenant); ; {
-		next := ""
-		q := tables.Query{Range: tables.Range{Partitions: left}, Size: 1, Select: []string{"PartitionKey"}}
-		for e, err := range f.table().Entities(ctx, q) {
-			if err != nil && !absent(err) {
-				return Incident{}, err
-			}
-			next = e.PartitionKey
-			break
+		q := tables.Query{Range: tables.Range{Partitions: left}, Select: []string{"PartitionKey"}}
+		e, found, err := f.table().First(ctx, q)
+		if err == nil && !found {
+			err = fmt.Errorf("%w %s", ErrNoIncident, id)
 		}
-		if next == "" {
-			return Incident{}, fmt.Errorf("%w %s", ErrNoIncident, id)
+		if err != nil {
+			return Incident{}, err
 		}
-		home, err := schema.ParseLatestPartition(next)
+		home, err := schema.ParseLatestPartition(e.PartitionKey)
 		if err != nil {
 			return Incident{}, err
 		}
 		if i, err := f.incidentAt(ctx, home, id); !errors.Is(err, ErrNoIncident) {
 			return i, err
 		}
-		left = tables.Keys{After: next, Before: left.Before}
+		left = tables.Keys{After: e.PartitionKey, Before: left.Before}
 	}
 }
 

@@ -19,9 +19,6 @@ func (f Incidents) openOfTenant(ctx context.Context, t schema.Tenant, s Incident
 			q.Filter = "Device eq '" + string(s.Device) + "'"
 		}
 		for entry, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.TransitionOf)) {
-			if absent(err) {
-				return
-			}
 			if err != nil {
 				if !yield(Incident{}, err) {
 					return
@@ -88,9 +85,6 @@ type OpenIndex struct {
 func (f Incidents) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x OpenIndex, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Keys{From: schema.Mutes(t), To: schema.OpenIncidents(t)}}}
 	for e, err := range f.table().Entities(ctx, q) {
-		if absent(err) {
-			break
-		}
 		if err != nil {
 			return x, err
 		}
@@ -115,9 +109,6 @@ func (f Incidents) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x 
 func (f Incidents) MutesForAll(ctx context.Context) (all []schema.Mute, err error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.Mutes(""))}}
 	for m, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)) {
-		if absent(err) {
-			break
-		}
 		if err != nil && GoesOn(err) {
 			continue
 		}

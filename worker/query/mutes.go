@@ -27,9 +27,6 @@ func (f Incidents) Mutes(ctx context.Context, t schema.Tenant) iter.Seq2[schema.
 		for _, t := range slices.Compact(of) {
 			q := tables.Query{Range: tables.Partition(schema.Mutes(t))}
 			for m, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)) {
-				if absent(err) {
-					return // no pipeline has had rules yet
-				}
 				if !yield(m, err) {
 					return
 				}

@@ -102,9 +102,6 @@ func (f Reports) partitions(ctx context.Context, q ReportQuestion) iter.Seq2[sch
 		}
 		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: keys.Before} }
 		for pk, err := range partitions(ctx, f.table(), keys, next) {
-			if absent(err) {
-				return
-			}
 			p, bad := schema.ParseReportPartition(pk)
 			if err == nil && bad != nil {
 				err = &UnreadableError{Table: f.table().Name, PartitionKey: pk, Err: bad}

@@ -26,9 +26,6 @@ func (f Progress) Verification(ctx context.Context) (schema.Verification, error)
 func (f Progress) Verified(ctx context.Context, from, to schema.Day) (all []schema.Verified, err error) {
 	q := tables.Query{Range: schema.VerifiedIn(from, to)}
 	for e, err := range f.Tables.Table(f.Names.Runs()).Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -235,9 +235,6 @@ func (s *shelf) marked(ctx context.Context) (map[schema.Day]bool, error) {
 	days := map[schema.Day]bool{}
 	q := tables.Query{Range: schema.Marks(s.at.Month, schema.ArchiveMark)}
 	for e, err := range s.Client.Table(s.Names.Partitions(s.Archive.Pipeline)).Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
 		if err != nil {
 			return nil, err
 		}

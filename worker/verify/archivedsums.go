@@ -74,10 +74,8 @@ func (d *archivedDay) openRollups(ctx context.Context) error {
 func (d *archivedDay) made(ctx context.Context, table string) (bool, error) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(d.partition(table)),
 		Rows: tables.KeysWithPrefix("d" + schema.Separator + d.day.String())}}
-	for _, err := range d.Client.Table(d.Names.Catalog()).Entities(ctx, q) {
-		return err == nil, err
-	}
-	return false, nil
+	_, found, err := d.Client.Table(d.Names.Catalog()).First(ctx, q)
+	return found, err
 }
 
 // stepRollups reads the next row of a file, and closes it after the last one.

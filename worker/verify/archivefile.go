@@ -26,9 +26,6 @@ func (s *shelf) readFiles(ctx context.Context, table string, day schema.Day) (al
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.partition(table)), Rows: tables.KeysWithPrefix("f" +
 		schema.Separator + day.String() + schema.Separator)}, Select: []string{"Months", "Stats"}}
 	for e, err := range s.Client.Table(s.Names.Catalog()).Entities(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -45,11 +45,9 @@ func (c *Config) members(ctx context.Context) iter.Seq2[schema.Member, error] {
 
 // month returns the first partition of the fleet in a range.
 func (c *Config) month(ctx context.Context, in tables.Keys) (month string, found bool, err error) {
-	q := tables.Query{Range: tables.Range{Partitions: in}, Size: 1, Select: []string{"Timestamp"}}
-	for e, err := range c.Client.Table(c.Names.Fleet()).Entities(ctx, q) {
-		return e.PartitionKey, err == nil, err
-	}
-	return "", false, nil
+	q := tables.Query{Range: tables.Range{Partitions: in}, Select: []string{"Timestamp"}}
+	e, found, err := c.Client.Table(c.Names.Fleet()).First(ctx, q)
+	return e.PartitionKey, found, err
 }
 
 func (c *Config) membersOfMonth(ctx context.Context, month string, yield func(schema.Member, error) bool) bool {

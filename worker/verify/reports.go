@@ -290,7 +290,7 @@ func (h *home) whyReport(ctx context.Context, p Pipeline, w schema.Window, bucke
 		Name: schema.ReportedBucket{Window: w, Start: bucket}.String()}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(h.at.Month.String()),
 		Rows: tables.KeysWithPrefix(mark.Key())}}
-	for _, err := range partitions.Entities(ctx, q) {
+	if _, found, err := partitions.First(ctx, q); found || err != nil {
 		return InFlight, err
 	}
 	if h.Kept != nil {

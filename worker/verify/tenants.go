@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"furrow/tables"
@@ -58,13 +57,8 @@ func (c *Config) outputs() map[string]string {
 
 // first returns the first row of a range of partitions; it has no keys if there is none.
 func first(ctx context.Context, t *tables.Table, in tables.Keys) (tables.Entity, error) {
-	for e, err := range t.Entities(ctx, tables.Query{Range: tables.Range{Partitions: in}, Size: 1}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
-		return e, err
-	}
-	return tables.Entity{}, nil
+	e, _, err := t.First(ctx, tables.Query{Range: tables.Range{Partitions: in}})
+	return e, err
 }
 
 // ofNoTenant says that a row is of a tenant without devices.

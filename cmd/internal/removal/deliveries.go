@@ -25,9 +25,6 @@ func (e Eraser) deliveries(ctx context.Context, d schema.Device) (err error) {
 func (e Eraser) tryDeliveries(ctx context.Context, d schema.Device) error {
 	table := e.Tables.Table(e.Names.Deliveries())
 	for row, err := range table.Entities(ctx, tables.Query{Filter: "Device eq '" + string(d.ID) + "'"}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil
-		}
 		if err != nil {
 			return err
 		}

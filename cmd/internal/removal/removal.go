@@ -130,20 +130,15 @@ func (e Eraser) incidents(ctx context.Context, d schema.Device, n *int) error {
 		found := map[schema.IncidentID]bool{}
 		own := tables.Query{Range: tables.Range{Partitions: tables.Is(pk)}, Filter: "Device eq '" + string(d.ID) + "'",
 			Select: []string{"PartitionKey", "RowKey"}}
-		for page, err := range table.Rows(ctx, own) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return nil
-			}
+		for row, err := range table.Entities(ctx, own) {
 			if err != nil {
 				return err
 			}
-			for _, row := range page.Rows {
-				id, _, err := schema.IncidentRowKind(row.RowKey)
-				if err != nil {
-					return err
-				}
-				found[id] = true
+			id, _, err := schema.IncidentRowKind(row.RowKey)
+			if err != nil {
+				return err
 			}
+			found[id] = true
 		}
 		for id := range found {
 			all := tables.Range{Partitions: tables.Is(pk), Rows: id.Rows()}
@@ -157,19 +152,9 @@ func (e Eraser) incidents(ctx context.Context, d schema.Device, n *int) error {
 
 // first returns the first partition in a range, or an empty text.
 func first(ctx context.Context, table *tables.Table, keys tables.Keys) (string, error) {
-	query := tables.Query{Range: tables.Range{Partitions: keys}, Size: 1, Select: []string{"PartitionKey"}}
-	for page, err := range table.Rows(ctx, query) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if len(page.Rows) > 0 {
-			return page.Rows[0].PartitionKey, nil
-		}
-	}
-	return "", nil
+	query := tables.Query{Range: tables.Range{Partitions: keys}, Select: []string{"PartitionKey"}}
+	e, _, err := table.First(ctx, query)
+	return e.PartitionKey, err
 }
 
 // unproductive bounds how often a transaction may fail because rows are gone, without any progress.

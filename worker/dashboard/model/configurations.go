@@ -2,11 +2,9 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -26,12 +24,7 @@ func (cs *Configurations) History(ctx context.Context) ([]schema.Configuration, 
 	if within(ctx) != "" {
 		return nil, ErrWholeFleet
 	}
-	return cs.kept.get(ctx, "", configurationsAge, func(ctx context.Context) (all []schema.Configuration, err error) {
-		if all, err = cs.generations().History(ctx); errors.Is(err, tables.ErrNoTable) {
-			return nil, nil // the configuration is built in
-		}
-		return all, err
-	})
+	return cs.kept.get(ctx, "", configurationsAge, cs.generations().History)
 }
 
 // Text returns a generation. It never changes.
