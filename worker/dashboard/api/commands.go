@@ -51,30 +51,43 @@ type NewCommand struct {
 // commandRoutes returns the routes of what devices are told. Reading costs an operation, and sending about five.
 func (a *API) commandRoutes() []Route {
 	return []Route{
-		Take("/v1/devices/{id}/commands", a.listCommands),
-		Take("POST /v1/devices/{id}/commands", a.sendCommand),
-		Take("DELETE /v1/devices/{id}/commands/{command}", a.cancelCommand),
-		Take("/v1/devices/{id}/desired", a.readDesired),
-		Take("PUT /v1/devices/{id}/desired", a.setDesired),
+		Take("/v1/devices/{id}/commands", a.told(schema.Viewer, a.listCommands)),
+		Take("POST /v1/devices/{id}/commands", a.told(schema.Operator, a.sendCommand)),
+		Take("DELETE /v1/devices/{id}/commands/{command}", a.told(schema.Operator, a.cancelCommand)),
+		Take("/v1/devices/{id}/desired", a.told(schema.Viewer, a.readDesired)),
+		Take("PUT /v1/devices/{id}/desired", a.told(schema.Operator, a.setDesired)),
+	}
+}
+
+// told returns a handler about what the device in the path is told, for who may see the device and has a role.
+func (a *API) told(
+	needs schema.Role, handle func(http.ResponseWriter, *http.Request, schema.Device, admin.Actor) error,
+) func(http.ResponseWriter, *http.Request, None) error {
+	return func(w http.ResponseWriter, r *http.Request, _ None) error {
+		d, err := a.deviceFor(r, needs)
+		if err != nil {
+			return err
+		}
+		return handle(w, r, d, admin.Actor{Name: PersonOf(r.Context()).Name, From: "API"})
 	}
 }
 
 // actsOn returns what people can do with a device.
 func (a *API) actsOn(id schema.DeviceID) admin.Fleet { return a.acts[a.model.Accounts.NumberOf(id)] }
 
-// told returns the record of the device in the path, if the person may see it and has a role.
-func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admin.Actor, err error) {
+// deviceFor returns the record of the device in the path, if the person may see it and has a role.
+func (a *API) deviceFor(r *http.Request, needs schema.Role) (d schema.Device, err error) {
 	id, err := DeviceID(r)
 	if err != nil {
-		return d, by, err
+		return d, err
 	}
 	if err = a.model.Owners.Check(r.Context(), id); err != nil {
-		return d, by, err
+		return d, err
 	}
 	person := PersonOf(r.Context())
 	if needs != schema.Viewer {
 		if err := person.May(needs); err != nil {
-			return d, by, err
+			return d, err
 		}
 	}
 	d, err = a.actsOn(schema.DeviceID(id)).Device(r.Context(), schema.DeviceID(id))
@@ -84,14 +97,10 @@ func (a *API) told(r *http.Request, needs schema.Role) (d schema.Device, by admi
 	if err == nil && person.Tenant != "" && d.Tenant != person.Tenant {
 		err = fmt.Errorf("device %s: %w", id, model.ErrUnknown)
 	}
-	return d, admin.Actor{Name: person.Name, From: "API"}, err
+	return d, err
 }
 
-func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ None) error {
-	d, _, err := a.told(r, schema.Viewer)
-	if err != nil {
-		return err
-	}
+func (a *API) listCommands(w http.ResponseWriter, r *http.Request, d schema.Device, _ admin.Actor) error {
 	all, err := a.actsOn(d.ID).Commands(r.Context(), d.ID, false)
 	if err != nil {
 		return err
@@ -99,11 +108,7 @@ func (a *API) listCommands(w http.ResponseWriter, r *http.Request, _ None) error
 	return writeJSON(w, r, CommandsOf(string(d.ID), all))
 }
 
-func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ None) error {
-	d, by, err := a.told(r, schema.Operator)
-	if err != nil {
-		return err
-	}
+func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, d schema.Device, by admin.Actor) error {
 	text, err := jsonBody(w, r)
 	if err != nil {
 		return err
@@ -126,11 +131,7 @@ func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, _ None) error 
 	return a.actedOn(w, r, commands.Command{Command: sent}, err)
 }
 
-func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ None) error {
-	d, by, err := a.told(r, schema.Operator)
-	if err != nil {
-		return err
-	}
+func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, d schema.Device, by admin.Actor) error {
 	id, err := schema.ParseCommandID(r.PathValue("command"))
 	if err != nil {
 		return badRequest("The path does not name a command: " + err.Error() + ".")
@@ -139,11 +140,7 @@ func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, _ None) erro
 	return a.actedOn(w, r, canceled, err)
 }
 
-func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ None) error {
-	d, _, err := a.told(r, schema.Viewer)
-	if err != nil {
-		return err
-	}
+func (a *API) readDesired(w http.ResponseWriter, r *http.Request, d schema.Device, _ admin.Actor) error {
 	all, err := a.actsOn(d.ID).Commands(r.Context(), d.ID, false)
 	if err != nil {
 		return err
@@ -154,11 +151,7 @@ func (a *API) readDesired(w http.ResponseWriter, r *http.Request, _ None) error 
 	return writeJSON(w, r, answers.CommandOf(*all.Desired, all.Now))
 }
 
-func (a *API) setDesired(w http.ResponseWriter, r *http.Request, _ None) error {
-	d, by, err := a.told(r, schema.Operator)
-	if err != nil {
-		return err
-	}
+func (a *API) setDesired(w http.ResponseWriter, r *http.Request, d schema.Device, by admin.Actor) error {
 	text, err := jsonBody(w, r)
 	if err != nil {
 		return err
