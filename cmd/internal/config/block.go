@@ -143,7 +143,7 @@ func (f field) pointerKind(v reflect.Value) kind {
 // wordsOf returns what problems call a block in a list or map, what they want of all of these, and of one.
 func wordsOf(of reflect.Type) (label, all, one string) {
 	const model = "{match: {labels.class: Fryer}, sensors: {oil: number}}"
-	const keep = "{match: {tenant: contoso}, readings: 30d, rollups: {1m: 14d}}"
+	const keep = "{match: {tenant: contoso}, readings: 30d, rollups: {15m: 14d}}"
 	const hook = "{webhook: {url: https://ops.example/hook, secretFile: /run/secrets/ops}"
 	switch of {
 	case reflect.TypeFor[Pipeline]():
