@@ -43,12 +43,11 @@ func ruleList(c *cli.Context) error {
 
 // A ruleLine is a rule in lists.
 type ruleLine struct {
-	Rule schema.Rule `json:"rule" column:"rule"`
-	// threshold, rate, silence, never, condition, stuck, schedule or count
-	Kind     string `json:"kind" column:"kind"`
-	When     string `json:"when" column:"when"`             // in words
-	Match    string `json:"match,omitempty" column:"match"` // absent: all devices
-	Severity string `json:"severity" column:"severity"`     // info, warning or critical
+	Rule     schema.Rule `json:"rule" column:"rule"`
+	Kind     string      `json:"kind" column:"kind"`             // key of its condition, such as threshold
+	When     string      `json:"when" column:"when"`             // in words
+	Match    string      `json:"match,omitempty" column:"match"` // absent: all devices
+	Severity string      `json:"severity" column:"severity"`     // info, warning or critical
 }
 
 func ruleLineOf(r rules.Rule) ruleLine {

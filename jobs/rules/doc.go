@@ -1,9 +1,8 @@
 // Package rules watches devices by rules, and keeps their incidents.
 //
-// A rule names a condition on the readings of a device: a threshold, a rate of change, silence, any condition,
-// a value that is stuck, a schedule, or a count. When it holds, an incident opens; when it no longer does, the
-// incident closes. Each of these transitions is a row of the table incidents that is inserted once and never
-// changes.
+// A rule names a condition on the readings of a device, of one of the Kinds, such as a threshold. When it holds, an
+// incident opens; when it no longer does, the incident closes. Each of these transitions is a row of the table
+// incidents that is inserted once and never changes.
 //
 // # Time
 //

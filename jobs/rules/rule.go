@@ -53,8 +53,7 @@ const (
 // Severities returns all of them, the mildest first.
 func Severities() []Severity { return []Severity{Info, Warning, Critical} }
 
-// A Kind is one kind of condition on a device: a pointer to Threshold, Rate, Silence, Never, Condition, Stuck,
-// Schedule or Count. It is checked once and then does not change.
+// A Kind is one kind of condition on a device: a pointer to one of Kinds. It is checked once and then does not change.
 type Kind interface {
 	// Name returns the key of the kind in a configuration.
 	Name() string
@@ -73,6 +72,46 @@ type Kind interface {
 	judge(w *work, t *tracked, at tables.Ticks)
 	// says describes an incident.
 	says(w *work, t *tracked) string
+}
+
+// A KindOf is an empty Kind, with what a configuration wants for it.
+type KindOf struct {
+	Kind
+	Want string
+}
+
+// Kinds returns all kinds, in the order in which help names them.
+func Kinds() []KindOf {
+	return []KindOf{
+		{&Threshold{}, "a map like {sensor: oil, above: 190, clearBelow: 180, for: 5m}"},
+		{&Rate{}, "a map like {sensor: oil, over: 1h, above: 5}"},
+		{&Silence{}, "a map like {after: 1h}, or with a sensor, or {} for three of the stated intervals"},
+		{&Never{}, "a map like {after: 30d}"},
+		{&Condition{}, `a map like {where: 'action == "opened"', for: 5m}`},
+		{&Stuck{}, "a map like {sensor: humidity, for: 6h}"},
+		{&Schedule{}, "a map like {times: labels.dose, zone: labels.tz, before: 1h, after: 1h, expect: 'action == " +
+			"\"closed\"'}"},
+		{&Count{}, `a map like {where: 'action == "opened"', times: 5, within: 1h}`},
+	}
+}
+
+// Sensor returns the sensor that a chart of the rule shows; empty: it is about none.
+func (r *Rule) Sensor() string {
+	switch k := r.When.(type) {
+	case *Threshold:
+		return k.Sensor
+	case *Rate:
+		return k.Sensor
+	case *Stuck:
+		return k.Sensor
+	case *Silence:
+		return k.Sensor
+	case *Condition:
+		return k.Where.Sensors()[0]
+	case *Count:
+		return k.Where.Sensors()[0]
+	}
+	return ""
 }
 
 // identity stands for what the rule watches for.

@@ -18,19 +18,12 @@ type alternative struct {
 }
 
 // alternativesOf returns the blocks that an interface can be, each of them empty.
-func alternativesOf(of reflect.Value) []alternative {
+func alternativesOf(of reflect.Value) (all []alternative) {
 	if of.Type() == reflect.TypeFor[rules.Kind]() {
-		return []alternative{
-			{&rules.Threshold{}, "a map like {sensor: oil, above: 190, clearBelow: 180, for: 5m}"},
-			{&rules.Rate{}, "a map like {sensor: oil, over: 1h, above: 5}"},
-			{&rules.Silence{}, "a map like {after: 1h}, or with a sensor, or {} for three of the stated intervals"},
-			{&rules.Never{}, "a map like {after: 30d}"},
-			{&rules.Condition{}, `a map like {where: 'action == "opened"', for: 5m}`},
-			{&rules.Stuck{}, "a map like {sensor: humidity, for: 6h}"},
-			{&rules.Schedule{}, "a map like {times: labels.dose, zone: labels.tz, before: 1h, after: 1h, expect: 'action == " +
-				"\"closed\"'}"},
-			{&rules.Count{}, `a map like {where: 'action == "opened"', times: 5, within: 1h}`},
+		for _, k := range rules.Kinds() {
+			all = append(all, alternative{k.Kind, k.Want})
 		}
+		return all
 	}
 	return []alternative{
 		{&notify.Webhook{}, "a map like {url: https://ops.example/hook, secretFile: /run/secrets/ops}"},

@@ -164,25 +164,14 @@ func watched(all []rules.Rule) (shown []model.Rule) {
 	for i := range all {
 		r := &all[i]
 		one := model.Rule{Name: string(r.Name), Kind: r.When.Name(), When: r.When.String(), Match: config.RuleMatch(r),
-			Severity: string(r.Severity), Tenants: r.Match.Tenant}
+			Severity: string(r.Severity), Tenants: r.Match.Tenant, Sensor: r.Sensor()}
 		if len(r.Match.Enrollment) == 0 {
 			one.Watches = func(d schema.Member, model string) bool {
 				return r.Watches(d) && (len(r.Match.Model) == 0 || slices.Contains(r.Match.Model, model))
 			}
 		}
-		switch k := r.When.(type) {
-		case *rules.Threshold:
-			one.Sensor, one.Limits = k.Sensor, k.Limit.Numbers
-		case *rules.Rate:
-			one.Sensor = k.Sensor
-		case *rules.Stuck:
-			one.Sensor = k.Sensor
-		case *rules.Silence:
-			one.Sensor = k.Sensor
-		case *rules.Condition:
-			one.Sensor = k.Where.Sensors()[0]
-		case *rules.Count:
-			one.Sensor = k.Where.Sensors()[0]
+		if k, is := r.When.(*rules.Threshold); is {
+			one.Limits = k.Limit.Numbers
 		}
 		for _, target := range r.Notify {
 			one.Notify = append(one.Notify, string(target))
