@@ -50,8 +50,6 @@ type ActChoice struct {
 	Chosen, Disabled    bool
 }
 
-func (ActPage) file() string { return "act.html" }
-
 // OnceField names the field that tells apart forms that were opened separately.
 const OnceField = "once"
 

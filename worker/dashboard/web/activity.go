@@ -14,8 +14,6 @@ type ActivityPage struct {
 	api.Activity
 }
 
-func (ActivityPage) file() string { return "activity.html" }
-
 // activity shows the acts that are about the person's tenant, or all.
 func (s *Site) activity(r *http.Request, p api.Times) (Page, error) {
 	a, err := api.ReadActs(r.Context(), s.c.Activity, p)

@@ -68,5 +68,3 @@ func (p CompletenessPage) Sample(share float64) string {
 	}
 	return fmt.Sprintf("%.4g %%", 100*share)
 }
-
-func (CompletenessPage) file() string { return "completeness.html" }

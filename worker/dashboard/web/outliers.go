@@ -17,8 +17,6 @@ type OutliersPage struct {
 	List    model.OutlierList
 }
 
-func (OutliersPage) file() string { return "outliers.html" }
-
 func (s *Site) outliersPage(r *http.Request, q model.OutlierQuery) (Page, error) {
 	q.Limit = cmp.Or(q.Limit, model.MaxListed)
 	list, err := s.c.Model.Outliers.List(r.Context(), q)

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"reflect"
+	"strings"
 	"time"
 
 	"furrow/tables/schema"
@@ -11,12 +13,16 @@ import (
 	"furrow/worker/dashboard/web/internal/chart"
 )
 
-// A Page is what one template renders: a pointer to one of the structs below.
+// A Page is what one template renders: a pointer to a struct, such as MapPage of map.html.
 type Page interface {
-	file() string
 	setFooter(Footer)
 	setPerson(api.Person)
 	setLocation(location)
+}
+
+// fileOf returns the name of a page's template.
+func fileOf(p Page) string {
+	return strings.ToLower(strings.TrimSuffix(reflect.TypeOf(p).Elem().Name(), "Page")) + ".html"
 }
 
 // A Footer is what every page says at its end about its data.
@@ -196,18 +202,3 @@ type ProblemPage struct {
 	Title  string // such as "Page not found"
 	Detail string
 }
-
-func (MapPage) file() string       { return "map.html" }
-func (DevicesPage) file() string   { return "devices.html" }
-func (DevicePage) file() string    { return "device.html" }
-func (IncidentsPage) file() string { return "incidents.html" }
-func (IncidentPage) file() string  { return "incident.html" }
-func (PipelinesPage) file() string { return "pipelines.html" }
-func (LimitsPage) file() string    { return "limits.html" }
-func (TenantsPage) file() string   { return "tenants.html" }
-func (TenantPage) file() string    { return "tenant.html" }
-func (ReportPage) file() string    { return "report.html" }
-func (CostsPage) file() string     { return "costs.html" }
-func (RetentionPage) file() string { return "retention.html" }
-func (ArchivePage) file() string   { return "archive.html" }
-func (ProblemPage) file() string   { return "problem.html" }

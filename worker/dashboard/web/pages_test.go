@@ -7,6 +7,8 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,6 +67,25 @@ func allPages() map[string]web.Page {
 		"problem/empty":   &web.ProblemPage{},
 	})
 	return all
+}
+
+// TestEveryPageHasItsTemplate: a page finds its template by the name of its type.
+func TestEveryPageHasItsTemplate(t *testing.T) {
+	var pages, templates []string
+	all := slices.Collect(maps.Values(allPages()))
+	for _, page := range append(all, &web.ActPage{}, &web.ActivityPage{}, &web.SignInPage{}) {
+		name, _ := strings.CutSuffix(reflect.TypeOf(page).Elem().Name(), "Page")
+		pages = append(pages, strings.ToLower(name)+".html")
+	}
+	slices.Sort(pages)
+	for _, file := range must.Have(os.ReadDir("templates"))(t) {
+		if !slices.Contains([]string{"base.html", "parts.html", "person.html"}, file.Name()) {
+			templates = append(templates, file.Name())
+		}
+	}
+	if pages = slices.Compact(pages); !slices.Equal(pages, templates) {
+		t.Errorf("pages want %q; there are %q", pages, templates)
+	}
 }
 
 func usualPages() map[string]web.Page {

@@ -20,8 +20,6 @@ type RulesPage struct {
 	Answer model.RulesAnswer
 }
 
-func (RulesPage) file() string { return "rules.html" }
-
 func (s *Site) rules(r *http.Request, _ api.None) (Page, error) {
 	a, err := s.c.Model.Incidents.Rules(r.Context())
 	return &RulesPage{Now: time.Now().UTC(), Answer: a}, err
@@ -48,8 +46,6 @@ type ConfigurationPage struct {
 	Text       string                 // empty where the person may not read it
 	Diff       []string               // from the generation before, in lines
 }
-
-func (ConfigurationPage) file() string { return "configuration.html" }
 
 // ofGeneration names a generation of the configuration; zero: the newest.
 type ofGeneration struct {

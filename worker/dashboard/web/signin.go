@@ -20,8 +20,6 @@ type SignInPage struct {
 	Reason string // why the last try failed; may be empty
 }
 
-func (SignInPage) file() string { return "signin.html" }
-
 // SignIn answers with the page that asks for a token or password.
 func (s *Site) SignIn(w http.ResponseWriter, r *http.Request, status int, to, reason string) {
 	w.Header().Set("Vary", "Cookie")

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"path"
 
 	"furrow/sas/access"
 	"furrow/tables/schema"
@@ -58,25 +60,22 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &OutliersPage{}, &IncidentsPage{},
-		&IncidentPage{},
-		&PipelinesPage{}, &LimitsPage{}, &TenantsPage{}, &TenantPage{}, &ReportPage{}, &CostsPage{}, &RetentionPage{},
-		&ArchivePage{}, &CompletenessPage{}, &RulesPage{}, &ConfigurationPage{}, &ProblemPage{}, &SignInPage{},
-		&ActivityPage{}, &ActPage{}} {
+	all, _ := fs.Glob(files, "templates/*.html") // fails for a wrong pattern alone
+	for _, file := range all {
 		t, err := base.Clone()
 		if err == nil {
-			t, err = t.ParseFS(files, "templates/"+page.file())
+			t, err = t.ParseFS(files, file)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("page %s: %w", page.file(), err)
+			return nil, fmt.Errorf("page %s: %w", file, err)
 		}
-		s.pages[page.file()] = t
+		s.pages[path.Base(file)] = t
 	}
 	return s, nil
 }
 
 func (s *Site) Render(w io.Writer, page Page) error {
-	return s.pages[page.file()].ExecuteTemplate(w, "base.html", page)
+	return s.pages[fileOf(page)].ExecuteTemplate(w, "base.html", page)
 }
 
 // actsOn returns what people can do with a device.

@@ -2,12 +2,15 @@ package web
 
 import (
 	"net/url"
+	"slices"
+	"strings"
 
 	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
 )
 
 // tabOf returns the tab of a page and its part of Operations, by the file of its template.
-func tabOf(file string) (tab, part string) {
+func tabOf(file string) (tab, own string) {
 	switch file {
 	case "map.html":
 		return "/", ""
@@ -19,9 +22,10 @@ func tabOf(file string) (tab, part string) {
 		return "/rules", ""
 	case "tenants.html", "tenant.html", "report.html":
 		return "/tenants", ""
-	case "pipelines.html", "costs.html", "retention.html", "archive.html", "completeness.html",
-		"configuration.html", "limits.html":
-		return operations, "/" + file[:len(file)-len(".html")]
+	}
+	own = "/" + strings.TrimSuffix(file, ".html")
+	if slices.ContainsFunc(parts(nil), func(p part) bool { return p.address == own }) {
+		return operations, own
 	}
 	return "", ""
 }
@@ -41,23 +45,17 @@ func tabs(p api.Person) []Option {
 
 func tenantPath(tenant string) string { return "/tenants/" + url.PathEscape(tenant) }
 
+// A part is a page of Operations, whose address is that of its template.
+type part struct {
+	address, name string
+	has           bool // the fleet has what it shows
+}
+
 // parts returns the parts of Operations.
-func (s *Site) parts(p api.Person) []Option {
-	if p.Tenant != "" {
-		return nil
-	}
-	has, all := s.c.Model.Accounts.Configured(), []Option{{operations, "Pipelines"}}
-	if has.ReportsTenants() {
-		all = append(all, Option{"/costs", "Costs"})
-	}
-	if has.HasRetention() {
-		all = append(all, Option{"/retention", "Retention"})
-	}
-	if has.HasArchive() {
-		all = append(all, Option{"/archive", "Archive"})
-	}
-	return append(all, Option{"/limits", "Limits"}, Option{"/completeness", "Completeness"},
-		Option{"/configuration", "Configuration"})
+func parts(has model.Configured) []part {
+	return []part{{operations, "Pipelines", true}, {"/costs", "Costs", has.ReportsTenants()},
+		{"/retention", "Retention", has.HasRetention()}, {"/archive", "Archive", has.HasArchive()},
+		{"/limits", "Limits", true}, {"/completeness", "Completeness", true}, {"/configuration", "Configuration", true}}
 }
 
 // locate says where a page is among the others.
@@ -65,13 +63,17 @@ func (s *Site) locate(page Page, p api.Person) {
 	if p.Role == "" {
 		return
 	}
-	tab, part := tabOf(page.file())
+	tab, part := tabOf(fileOf(page))
 	if tab == "/tenants" && p.Tenant != "" {
 		tab = tenantPath(string(p.Tenant))
 	}
 	at := location{Tabs: tabs(p), Tab: tab}
-	if part != "" {
-		at.Part, at.Parts = part, s.parts(p)
+	if at.Part = part; part != "" && p.Tenant == "" {
+		for _, one := range parts(s.c.Model.Accounts.Configured()) {
+			if one.has {
+				at.Parts = append(at.Parts, Option{one.address, one.name})
+			}
+		}
 	}
 	page.setLocation(at)
 }
