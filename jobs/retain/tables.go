@@ -34,10 +34,10 @@ const (
 	archiveTable  = "archive"
 )
 
-// RetentionTables returns the names of the tables that retention deletes from.
+// RetentionTables returns the names of the tables that retention deletes from, besides those of buckets.
 func RetentionTables() []string {
-	return []string{activityTable, archiveTable, schema.BucketsTable, commandsTable, schema.Deliveries, incidentsTable,
-		ReadingsTable, rejectsTable, reportsTable, rollupsTable, "rates"}
+	return []string{activityTable, archiveTable, commandsTable, schema.Deliveries, incidentsTable, ReadingsTable,
+		rejectsTable, reportsTable}
 }
 
 // Own returns what is said of tables with rows of single devices, beside their readings.

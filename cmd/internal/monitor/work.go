@@ -5,6 +5,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/fold"
+	"furrow/jobs/processors"
 	"furrow/jobs/retain"
 	"furrow/tables/schema"
 )
@@ -55,7 +56,13 @@ func (m *Monitor) Works(p *jobs.Pipeline) {
 	for kind := range p.Groups {
 		m.work.made.WithLabelValues(name, string(kind))
 	}
-	for _, table := range retain.RetentionTables() {
+	deleted := retain.RetentionTables()
+	for _, processor := range processors.All() {
+		if _, buckets := processor.Default().Windowed(); buckets {
+			deleted = append(deleted, processor.Tables...)
+		}
+	}
+	for _, table := range deleted {
 		m.work.deleted.WithLabelValues(table)
 	}
 	for _, cause := range retain.DeviceCauses() {
@@ -65,11 +72,11 @@ func (m *Monitor) Works(p *jobs.Pipeline) {
 	for _, kind := range jobs.Kinds() {
 		m.seconds.WithLabelValues(name, string(kind))
 	}
-	processors := p.Processors
+	all := p.Processors
 	for _, model := range p.Models {
-		processors = append(processors[:len(processors):len(processors)], model.Processors...)
+		all = append(all[:len(all):len(all)], model.Processors...)
 	}
-	for _, processor := range processors {
+	for _, processor := range all {
 		m.CountFold(p.Name, fold.Folded{Processor: processor.Name})
 	}
 }
