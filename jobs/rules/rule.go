@@ -33,10 +33,7 @@ type Match struct {
 func (m Match) matches(d schema.Member) bool { return !m.Some() || m.Of(d) }
 
 // Watches reports whether a rule watches a device, as far as its match says without models.
-func (r *Rule) Watches(d schema.Member) bool { return r.watches(d) }
-
-// watches reports whether a rule watches a device.
-func (r *Rule) watches(d schema.Member) bool {
+func (r *Rule) Watches(d schema.Member) bool {
 	return r.Match.matches(d) && !(d.Revoked && r.expects())
 }
 

@@ -37,7 +37,7 @@ func (f *Fold) Next(d schema.Member, b []byte, k fold.Known) tables.Ticks {
 func (f *Fold) waits(d schema.Member) bool {
 	return slices.ContainsFunc(f.rules, func(r *Rule) bool {
 		_, never := r.When.(*Never)
-		return never && r.watches(d)
+		return never && r.Watches(d)
 	})
 }
 
@@ -131,7 +131,7 @@ func (w *work) reconcile(device uint64) bool {
 	}
 	var all []*tracked
 	for _, r := range w.fold.rules {
-		if !r.watches(w.member) {
+		if !r.Watches(w.member) {
 			continue
 		}
 		hash := w.hash(r)
@@ -203,7 +203,7 @@ func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 		return reasonRemoved
 	case !f.rules[i].Match.matches(d):
 		return reasonMatch
-	case !f.rules[i].watches(d):
+	case !f.rules[i].Watches(d):
 		return reasonRevoked
 	}
 	return reasonChanged
