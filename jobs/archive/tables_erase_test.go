@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"furrow/tables"
@@ -129,6 +131,83 @@ func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// TestAnErasureHasWhatAKilledMakerHasPut: a maker is killed at each of its operations. The erasure does not wait until
+// a file that is about to be put is old.
+func TestAnErasureHasWhatAKilledMakerHasPut(t *testing.T) {
+	t.Parallel()
+	effort.Each(t, 11, func(t *testing.T, n int) (more bool) {
+		x := newTables(t)
+		device := x.World.Devices[0]
+		ctx, kill := context.WithCancel(t.Context())
+		defer kill()
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			kill()
+			return nil, context.Canceled
+		}}
+		_ = x.maker(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+			if ctx.Err() != nil { // nor does it clean up
+				return nil, context.Canceled
+			}
+			return gate.Do(r)
+		})).MakeDay(ctx, x.day)
+		x.vanish(t, device)
+		must.Have(x.maker(t, nil).Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
+		x.nowhere(t, string(device), "killed at operation ", n)
+		return int(gate.N.Load()) > n
+	})
+}
+
+// TestNoMakerCommitsAmidAnErasure: one has read the device, and stands still before it commits anything. The erasure
+// stands still at each of its operations, the maker goes on to its end, and then the erasure.
+func TestNoMakerCommitsAmidAnErasure(t *testing.T) {
+	t.Parallel()
+	effort.Each(t, 5, func(t *testing.T, n int) (more bool) {
+		x := newTables(t)
+		device := x.World.Devices[0]
+		stopped, proceed, over := make(chan struct{}), make(chan struct{}), make(chan error)
+		var once sync.Once
+		maker := x.maker(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+			if commits(t, r) {
+				once.Do(func() {
+					stopped <- struct{}{}
+					<-proceed
+				})
+			}
+			return http.DefaultTransport.RoundTrip(r)
+		}))
+		go func() { over <- maker.MakeDay(t.Context(), x.day) }()
+		<-stopped
+		x.vanish(t, device)
+		goOn := func() {
+			close(proceed)
+			must.Succeed(t, <-over)
+		}
+		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			goOn()
+			return send()
+		}}
+		must.Have(x.maker(t, gate).Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
+		if more = int(gate.N.Load()) > n; !more {
+			goOn()
+		}
+		must.Have(x.maker(t, nil).Clean(t.Context(), x.day.Tenant))(t)
+		x.nowhere(t, string(device), "the erasure at operation ", n)
+		same(t, x.newest(t), x.want(t), "the erasure at operation ", n)
+		return more
+	})
+}
+
+// commits reports whether a request is a transaction that makes a file a live one.
+func commits(t testing.TB, r *http.Request) bool {
+	t.Helper()
+	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "$batch") {
+		return false
+	}
+	body := must.Have(io.ReadAll(r.Body))(t)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return bytes.Contains(body, []byte(`"RowKey":"f!`))
 }
 
 // newest returns what the live files of the table have, by the catalog.

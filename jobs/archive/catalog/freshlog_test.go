@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"furrow/jobs/archive/catalog"
+	"furrow/jobs/archive/delta"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
@@ -146,6 +147,73 @@ func TestAFreshLogHasTheTruth(t *testing.T) {
 		}
 	}
 	t.Logf("%d worlds", n)
+}
+
+// TestACommitBesideAFreshLogIsAboveIt: a commit stands still at each of its operations, while others make a fresh log,
+// whose numbers are above that of somebody else.
+func TestACommitBesideAFreshLogIsAboveIt(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	const foreign = 100
+	for at, more := 0, true; more; at++ {
+		w := newWorld(t, a, fmt.Sprint("above", at))
+		must.Succeed(t, w.machine(t, nil).publish(t.Context()))
+		gate := &faults.Gate{At: at, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			m := w.machine(t, nil)
+			must.Succeed(t, m.objects.Put(t.Context(), m.table.Folder()+delta.VersionFile(foreign), []byte("{}"), ""))
+			must.Succeed(t, m.fresh(t.Context()))
+			return send()
+		}}
+		must.Succeed(t, w.machine(t, gate).late(t.Context()))
+		must.Succeed(t, w.machine(t, nil).publish(t.Context()))
+		if more = int(gate.N.Load()) > at; !more {
+			break
+		}
+		if problem := w.followed(t); problem != "" {
+			t.Errorf("a fresh log at operation %d: %s", at, problem)
+		}
+		if s := must.Have(w.machine(t, nil).table.State(t.Context()))(t); s.Published <= foreign+1 {
+			t.Errorf("a fresh log at operation %d: what is committed then is version %d", at, s.Published)
+		}
+	}
+}
+
+// TestOthersBesideAFreshLogLoseNothing: a machine stands still at an operation while a fresh log is made, as after a
+// restore, and goes on.
+func TestOthersBesideAFreshLogLoseNothing(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	a := newAccount(t)
+	tried := 0
+	for _, name := range names() {
+		for _, how := range []pause{before, after, lost} {
+			for at, more := tried%effort.Step(6), true; more; at += effort.Step(6) {
+				what := fmt.Sprintf("%s stops %s operation %d, then a fresh log", name, how, at)
+				w := newWorld(t, a, fmt.Sprint("o", tried))
+				tried++
+				gate := &faults.Gate{At: at, Stop: w.stopped(t, what, how, (*machine).fresh)}
+				if err := actors[name](w.machine(t, gate), t.Context()); how != lost {
+					w.must(t, what, err)
+				}
+				m := w.machine(t, nil)
+				w.must(t, what, errors.Join(m.make(t.Context(), june), m.make(t.Context(), july), m.checkpoint(t.Context())))
+				if problem := w.followed(t); problem != "" {
+					t.Errorf("%s: %s", what, problem)
+				}
+				s := must.Have(m.table.Begin(t.Context(), day))(t)
+				found := must.Have(m.read(t.Context(), s.Files...))(t)
+				want := slices.Concat(w.sent(june), w.sent(july))
+				slices.Sort(found)
+				if slices.Sort(want); !slices.Equal(found, want) {
+					t.Errorf("%s: the table has %q, want %q", what, found, want)
+				}
+				if more = int(gate.N.Load()) > at; t.Failed() {
+					t.FailNow()
+				}
+			}
+		}
+	}
+	t.Logf("%d worlds", tried)
 }
 
 func (w *world) freshAt(t testing.TB, what string, at int, how pause, then string) bool {

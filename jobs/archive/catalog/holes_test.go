@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,24 +18,30 @@ import (
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// TestASeriesHasOneColumn, also where two machines take a name for it at once.
+// TestASeriesHasOneColumn, also where two machines take a name for it at once, or for two others.
 func TestASeriesHasOneColumn(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	s := catalog.Series{Sensor: "temp", Type: delta.Double}
-	for n := range 5 {
-		w := emptyWorld(t, a, fmt.Sprint("c", n))
-		var second map[catalog.Series]string
-		gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-			second = must.Have(w.machine(t, nil).table.Columns(t.Context(), []catalog.Series{s}))(t)
-			return send()
-		}}
-		first := must.Have(w.machine(t, gate).table.Columns(t.Context(), []catalog.Series{s}))(t)
-		later := must.Have(w.machine(t, nil).table.Columns(t.Context(), []catalog.Series{s}))(t)
-		if first[s] != second[s] || later[s] != second[s] {
-			t.Errorf("stopped at %d: the column of one series is %q, then %q, then %q", n, second[s], first[s], later[s])
+	for _, sensors := range [][]string{{"temp", "temp", "temp"}, {"temp", "door", "wind"}} {
+		for n := range 5 {
+			w := emptyWorld(t, a, fmt.Sprint("c", n, sensors[1]))
+			take := func(through policy.Transporter, sensor string) string {
+				s := catalog.Series{Sensor: sensor, Type: delta.Double}
+				return must.Have(w.machine(t, through).table.Columns(t.Context(), []catalog.Series{s}))(t)[s]
+			}
+			second := ""
+			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+				second = take(nil, sensors[1])
+				return send()
+			}}
+			got := []string{take(gate, sensors[0]), second, take(nil, sensors[2])}
+			if second != "" && !slices.Equal(got, sensors) {
+				t.Errorf("stopped at %d: the columns of %q are %q", n, sensors, got)
+			}
 		}
 	}
 }
@@ -142,6 +149,37 @@ func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
 	}
 }
 
+// TestVersionsArePublishedInOrder: a publisher of several is killed at each of its operations. Readers find no version
+// without those before it, and the catalog says of none that it is published which is not.
+func TestVersionsArePublishedInOrder(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	for n, more := 0, true; more; n++ {
+		w := newWorld(t, a, fmt.Sprint("o", n))
+		m := w.machine(t, nil)
+		must.Succeed(t, errors.Join(m.late(t.Context()), m.hour(t.Context()), m.merge(t.Context())))
+		gate := &faults.Gate{At: n, Stop: func(func() (*http.Response, error)) (*http.Response, error) {
+			return nil, errors.New("killed")
+		}}
+		err := w.machine(t, gate).publish(t.Context())
+		if more = int(gate.N.Load()) > n; more != (err != nil) {
+			t.Fatalf("killed at operation %d: %v", n, err)
+		}
+		blobs, state := w.blobs(t), must.Have(m.table.State(t.Context()))(t)
+		found := len(replayed(blobs).files)
+		for name := range blobs {
+			if version, is := delta.VersionOf(name); is && int(version) >= found {
+				t.Errorf("killed at operation %d: readers find %s, and not version %d", n, name, found)
+			}
+		}
+		if int(state.Published) >= found {
+			t.Errorf("killed at operation %d: version %d is said to be published, and is not", n, state.Published)
+		}
+		must.Succeed(t, m.publish(t.Context()))
+		w.check(t, fmt.Sprint("killed at operation ", n), false)
+	}
+}
+
 // TestACommittedFileThatIsGivenUpStaysADay: a job did not hear of its commit. Another replaces the file.
 func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
 	t.Parallel()
@@ -177,6 +215,28 @@ func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
 	must.Succeed(t, m.clean(t.Context()))
 	if _, err := m.read(t.Context(), f); err != nil {
 		t.Errorf("no day after the log said that it left: %v", err)
+	}
+}
+
+// TestFilesThatReadersFindStay, however old: nobody has published for days that they left.
+func TestFilesThatReadersFindStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newAccount(t), "unpublished")
+	m := w.machine(t, nil)
+	must.Succeed(t, errors.Join(m.publish(t.Context()), m.merge(t.Context()), m.cleanLater(t.Context())))
+}
+
+// TestABlobThatComesLateIsDeleted: the request to put it was on its way when cleaning gave its file up.
+func TestABlobThatComesLateIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newAccount(t), "late")
+	m := w.machine(t, nil)
+	f := must.Have(m.table.Pend(t.Context(), day))(t)
+	must.Succeed(t, w.machine(t, faults.Later(25*time.Hour)).clean(t.Context()))
+	must.Succeed(t, m.objects.Put(t.Context(), m.table.Path(&f), []byte("a/1"), ""))
+	must.Succeed(t, w.machine(t, faults.Later(50*time.Hour)).clean(t.Context()))
+	if _, err := m.read(t.Context(), f); err == nil {
+		t.Error("it is still there")
 	}
 }
 

@@ -49,13 +49,13 @@ func TestInterleavedMachinesLoseNothing(t *testing.T) {
 	t.Logf("%d worlds", tried)
 }
 
-// TestFirstMakersOfADay: the same where the day has no file yet, or no more.
+// TestFirstMakersOfADay: the same where the day has no file yet, or no more, and the table perhaps no columns.
 func TestFirstMakersOfADay(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()
 	a := newAccount(t)
 	for _, retired := range []bool{false, true} {
-		for _, second := range []string{"late", "erase"} {
+		for _, second := range []string{"late", "erase", "july"} {
 			for _, how := range []pause{before, after, lost} {
 				for n, more := 0, true; more; n += effort.Step(1) {
 					what := fmt.Sprintf("retired %v: late rows stop %s operation %d, then %s", retired, how, n, second)
@@ -65,6 +65,9 @@ func TestFirstMakersOfADay(t *testing.T) {
 						w.must(t, what, m.make(t.Context(), june))
 						w.must(t, what, m.retire(t.Context()))
 						w.send(june, "a/2", "b/2")
+					}
+					if second == "july" { // whose columns are new, as those of the first may be
+						w.send(july, "c/1")
 					}
 					if more = w.interleave(t, what, (*machine).late, n, how, actors[second]); t.Failed() {
 						t.FailNow()

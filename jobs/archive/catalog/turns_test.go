@@ -70,17 +70,24 @@ type turn struct {
 	done    bool
 }
 
+func newTurn() *turn { return &turn{proceed: make(chan struct{}), over: make(chan struct{})} }
+
 func (w *world) start(t testing.TB, name string, n int) *turn {
-	one := &turn{proceed: make(chan struct{}), over: make(chan struct{})}
-	one.gate = &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-		one.over <- struct{}{}
-		<-one.proceed
-		return send()
-	}}
-	machine := w.machine(t, one.gate)
+	one := newTurn()
+	one.gate = &faults.Gate{At: n, Stop: one.stop}
+	return one.begin(t, actors[name], w.machine(t, one.gate))
+}
+
+func (one *turn) stop(send func() (*http.Response, error)) (*http.Response, error) {
+	one.over <- struct{}{}
+	<-one.proceed
+	return send()
+}
+
+func (one *turn) begin(t testing.TB, does act, m *machine) *turn {
 	go func() {
 		<-one.proceed
-		one.err = actors[name](machine, t.Context())
+		one.err = does(m, t.Context())
 		one.done = true
 		one.over <- struct{}{}
 	}()

@@ -401,6 +401,12 @@ func (m *machine) hour(ctx context.Context) error {
 	})
 }
 
+// move is a device that goes to another tenant with one of its readings: the table's day is made without that.
+func (m *machine) move(ctx context.Context) error {
+	m.forget(func(reading string) bool { return reading == "b/2" })
+	return m.make(ctx, june)
+}
+
 // An act is what a machine does.
 type act func(*machine, context.Context) error
 
@@ -412,6 +418,7 @@ var actors = map[string]act{
 	"merge":      (*machine).merge,
 	"erase":      func(m *machine, ctx context.Context) error { return m.erase(ctx, "a") },
 	"retire":     (*machine).retire,
+	"move":       (*machine).move,
 	"publish":    (*machine).publish,
 	"checkpoint": (*machine).checkpoint,
 	"days later": (*machine).cleanLater,
