@@ -183,7 +183,14 @@ func TestVersionsArePublishedInOrder(t *testing.T) {
 // TestACommittedFileThatIsGivenUpStaysADay: a job did not hear of its commit. Another replaces the file.
 func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, newAccount(t), "abandon")
+	a := newAccount(t)
+	for _, soon := range []bool{true, false} { // it is given up before it is replaced
+		newWorld(t, a, fmt.Sprint("abandon", soon)).givesUp(t, soon)
+	}
+}
+
+func (w *world) givesUp(t *testing.T, soon bool) {
+	t.Helper()
 	m := w.machine(t, nil)
 	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
 	ctx, kill := context.WithCancel(t.Context())
@@ -208,10 +215,15 @@ func TestACommittedFileThatIsGivenUpStaysADay(t *testing.T) {
 	if err == nil || errors.Is(err, catalog.ErrStale) {
 		t.Fatal(err)
 	}
-	must.Succeed(t, m.table.Abandon(t.Context(), c.New)) // as archive.Tables does after every error
-	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
+	if soon {
+		must.Succeed(t, m.table.Abandon(t.Context(), c.New))
+	}
+	must.Succeed(t, m.publish(t.Context()))
 	must.Succeed(t, m.make(t.Context(), gone[0].Months[0])) // replaces it
-	must.Have(m.table.Log(m.objects).Publish(t.Context()))(t)
+	must.Succeed(t, m.publish(t.Context()))
+	if !soon {
+		must.Succeed(t, m.table.Abandon(t.Context(), c.New))
+	}
 	must.Succeed(t, m.clean(t.Context()))
 	if _, err := m.read(t.Context(), f); err != nil {
 		t.Errorf("no day after the log said that it left: %v", err)
