@@ -150,7 +150,7 @@ func TestASuspendedPublisherNotesWhenItPublished(t *testing.T) {
 }
 
 // TestVersionsArePublishedInOrder: a publisher of several is killed at each of its operations. Readers find no version
-// without those before it, and the catalog says of none that it is published which is not.
+// without those before it, and the catalog calls no version published before it is.
 func TestVersionsArePublishedInOrder(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
