@@ -26,15 +26,15 @@ type exampleDevice struct {
 // clockBehind is by how many seconds the clocks of the devices are wrong: about six years.
 const clockBehind = "200000000"
 
-// exampleDevices prepares a device in each language that this machine has.
-func exampleDevices(t *testing.T) []*exampleDevice {
+// exampleDevices prepares a device in each language that this machine has. All of its readings are urgent, or none.
+func exampleDevices(t *testing.T, urgent bool) []*exampleDevice {
 	t.Helper()
 	examples, err := filepath.Abs(filepath.Join(root, "sas/device/examples"))
 	must(t, err)
 	shims, err := filepath.Abs("testdata/devices")
 	must(t, err)
 	bin := t.TempDir()
-	edited := withUnit(t, examples)
+	edited := withUnit(t, examples, urgent)
 	var all []*exampleDevice
 	add := func(name string, tools []string, command []string, env ...string) {
 		for _, tool := range tools {
@@ -67,12 +67,15 @@ func exampleDevices(t *testing.T) []*exampleDevice {
 }
 
 // withUnit returns a function that copies an example whose readings have a text that is not ASCII, too, and returns the
-// path of the copy.
-func withUnit(t *testing.T, examples string) func(string) string {
+// path of the copy, whose readings are urgent or not.
+func withUnit(t *testing.T, examples string, urgent bool) func(string) string {
 	dir := t.TempDir()
 	return func(file string) string {
 		t.Helper()
 		source := text(t, filepath.Join(examples, file))
+		if urgent {
+			source = strings.NewReplacer("> 60", "> 0", "-gt 60", "-gt 0").Replace(source)
+		}
 		for _, form := range []struct{ is, becomes string }{
 			{`'"temperature":`, `'"unit":"°C","temperature":`},
 			{`({ temperature:`, `({ unit: "°C", temperature:`},

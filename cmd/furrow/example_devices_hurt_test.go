@@ -79,7 +79,7 @@ type hurtFleet struct {
 
 func newHurtFleet(t *testing.T) *hurtFleet {
 	t.Helper()
-	kinds := exampleDevices(t)
+	kinds := exampleDevices(t, false)
 	third := map[faults.Fault]float64{faults.Stalled: 0.03, faults.Late: 0.03, faults.AnswerLost: 0.06, faults.Cut: 0.06,
 		faults.ServerBusy: 0.06, faults.TimedOutDone: 0.05, faults.Twice: 0.05}
 	s := &hurtFleet{t: t, began: time.Now(), dir: t.TempDir(), proxy: httptest.NewUnstartedServer(nil),

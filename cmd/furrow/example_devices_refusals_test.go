@@ -28,11 +28,14 @@ type refusingServer struct {
 	held  map[string]time.Time   // no request of the device may come before
 	early []string               // requests that came all the same, or with wrong values
 	rows  map[string]bool        // by device and row key
+	fresh map[string]int         // rows that a device has sent since it rang
+	rings map[string]int         // of each device, that it got an answer to
 }
 
 func newRefusingServer(t *testing.T, secure bool) *refusingServer {
 	t.Helper()
-	s := &refusingServer{calls: map[string][]time.Time{}, held: map[string]time.Time{}, rows: map[string]bool{}}
+	s := &refusingServer{calls: map[string][]time.Time{}, held: map[string]time.Time{}, rows: map[string]bool{},
+		fresh: map[string]int{}, rings: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/devices/{device}/token", s.token)
 	mux.HandleFunc("POST /furrow/{device}/{target}", s.insert)
@@ -62,6 +65,12 @@ func (s *refusingServer) count(what string) int {
 	return len(s.calls[what])
 }
 
+func (s *refusingServer) rang(device string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rings[device]
+}
+
 // hold refuses a request, and expects the device to wait for two seconds.
 func (s *refusingServer) hold(w http.ResponseWriter, device string, status int) {
 	s.held[device] = time.Now().Add(2 * time.Second)
@@ -78,8 +87,9 @@ func cutOff(w http.ResponseWriter, body string) {
 	panic(http.ErrAbortHandler)
 }
 
-// token refuses the first request of a device, and answers the third one only in part.
+// token refuses the first request of a device, and answers the third one only in part. A ring has to follow rows.
 func (s *refusingServer) token(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	device, now := r.PathValue("device"), time.Now().UTC()
@@ -94,6 +104,13 @@ func (s *refusingServer) token(w http.ResponseWriter, r *http.Request) {
 		device, s.URL, now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339Nano))
 	if n == 3 {
 		cutOff(w, answer)
+	}
+	if strings.Contains(string(body), `"ring"`) {
+		if s.fresh[device] == 0 {
+			s.early = append(s.early, fmt.Sprintf("%s rings for nothing: %s", device, body))
+		}
+		s.fresh[device] = 0
+		s.rings[device]++
 	}
 	_, _ = io.WriteString(w, answer)
 }
@@ -129,6 +146,7 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 		(path.Base(r.URL.Path) == "$batch") != (len(keys) > 1) {
 		status = http.StatusForbidden
 	}
+	s.fresh[device] += len(keys)
 	for _, key := range keys {
 		if s.rows[device+" "+string(key[1])] {
 			status = http.StatusConflict
@@ -156,11 +174,11 @@ func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
 
 const anyKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
-// TestExampleDevicesObeyRefusals has devices wait as Retry-After says, send again what may have been stored, and
-// give up only the row that storage refuses.
+// TestExampleDevicesObeyRefusals has devices wait as Retry-After says, send again what may have been stored, give up
+// only the row that storage refuses, and ring when urgent readings are stored. It does not run beside tests that keep
+// all processors busy: a device that has given up waiting for an answer does not know how long it should wait.
 func TestExampleDevicesObeyRefusals(t *testing.T) {
 	effort.OnlyLong(t, "they are programs in other languages")
-	t.Parallel()
 	for _, scheme := range []string{"http", "https"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
@@ -176,7 +194,7 @@ func obeyRefusals(t *testing.T, s *refusingServer) {
 		caFile = filepath.Join(t.TempDir(), "ca.pem")
 		writeFile(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
 	}
-	devices := exampleDevices(t)
+	devices := exampleDevices(t, true)
 	for _, d := range devices {
 		d.configure(t, s.URL, anyKey, caFile)
 		d.leave(t, "0500000000000000000-tooold.1", "0600000000000000001-before.1")
@@ -189,6 +207,7 @@ func obeyRefusals(t *testing.T, s *refusingServer) {
 	}
 	for _, d := range devices {
 		await(t, lateText(d.text), func() bool { return len(d.gone("stored")) >= 6 && len(d.gone("dropped")) > 1 })
+		await(t, lateText(d.text), func() bool { return s.rang(d.id()) >= 2 })
 		d.kill(t)
 	}
 	s.mu.Lock()
@@ -231,7 +250,7 @@ func obeyRefusals(t *testing.T, s *refusingServer) {
 func TestExampleDevicesDropTheOldestOfAFullBuffer(t *testing.T) {
 	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
-	devices := exampleDevices(t)
+	devices := exampleDevices(t, false)
 	const timeless, limit = "+0000000000000000001-before.1000", 1000
 	keys := []string{}
 	for i := range limit {

@@ -16,7 +16,7 @@ import (
 func TestExampleDevicesStoreEveryReadingOnce(t *testing.T) {
 	effort.OnlyLong(t, "they are programs in other languages")
 	t.Parallel()
-	devices := exampleDevices(t)
+	devices := exampleDevices(t, false)
 	dir := t.TempDir()
 	u := startUpProcess(t, dir, "--tls", "self-signed")
 	f := fixtureIn(t, dir)
