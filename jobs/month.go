@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"furrow/jobs/plan"
 
@@ -15,10 +17,14 @@ func (j job) planner() *plan.Planner {
 	for kind, g := range j.Groups {
 		settings[kind] = g.Settings()
 	}
+	modelOf := j.models()
 	return &plan.Planner{Pipeline: j.Name, Client: j.Client, Names: j.Names, Size: j.batch(), Late: j.late,
-		Every: j.everyOf, Others: j.others, Rests: j.rests(), Generation: j.Generation, Cadence: j.cadence(),
-		Settle:   j.settle(),
-		Settings: func(m schema.Member) string { return j.modelOf(m).Settings }, Marks: j.marks(), Groups: settings}
+		Stated: func(m schema.Member) (string, time.Duration) {
+			model := modelOf(m)
+			return model.Settings, cmp.Or(model.Every, j.every(m))
+		},
+		Others: j.others, Rests: j.rests(), Generation: j.Generation, Cadence: j.cadence(), Settle: j.settle(),
+		Marks: j.marks(), Groups: settings}
 }
 
 // month puts the devices of one or more partitions into batches, and writes their figures into the table runs.

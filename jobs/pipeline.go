@@ -87,14 +87,19 @@ func (p *Pipeline) most() int              { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
 
-// modelOf returns the model of a device: the one that it states, else the first whose match it meets, else that of the
-// pipeline.
-func (p *Pipeline) modelOf(d schema.Member) *fold.Model {
-	if i := fold.ModelOf(p.Models, d, func(m fold.Model) (string, fold.Match) { return m.Name, m.Match }); i >= 0 {
-		return &p.Models[i]
+// models returns what gives the model of a device: the one that it states, else the first whose match it meets, else
+// that of the pipeline.
+func (p *Pipeline) models() func(schema.Member) *fold.Model {
+	own := &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Every: p.Every, Processors: p.Processors}
+	return func(d schema.Member) *fold.Model {
+		if i := fold.ModelOf(p.Models, d, func(m fold.Model) (string, fold.Match) { return m.Name, m.Match }); i >= 0 {
+			return &p.Models[i]
+		}
+		return own
 	}
-	return &fold.Model{Sensors: p.Sensors, Settings: p.Settings, Every: p.Every, Processors: p.Processors}
 }
+
+func (p *Pipeline) modelOf(d schema.Member) *fold.Model { return p.models()(d) }
 
 // defaultHold is also the default lease of a message: a dead worker loses its messages and its claims at about the same
 // time.
@@ -136,11 +141,6 @@ func (p *Pipeline) rests() bool {
 
 // others reports whether somebody else may write rows of a device.
 func (p *Pipeline) others(m schema.Member) bool { return p.Others != nil && p.Others(m.Enrollment) }
-
-// everyOf returns the interval between two readings that is stated for a device.
-func (p *Pipeline) everyOf(m schema.Member) time.Duration {
-	return cmp.Or(p.modelOf(m).Every, p.every(m))
-}
 
 // late returns the age of the oldest row that a living token of a device admits.
 func (p *Pipeline) late(m schema.Member) time.Duration {

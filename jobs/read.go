@@ -34,7 +34,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			rows[[2]string{e.PartitionKey, e.RowKey}] = e
 		}
 	}
-	read := &devices{Pipeline: p, of: b, strange: map[string]error{}}
+	read, modelOf := &devices{Pipeline: p, of: b, strange: map[string]error{}}, p.models()
 	for page, err := range rowsOf(ctx, p.Client.Table(p.Names.Fleet()), parts) {
 		if err != nil {
 			return nil, err
@@ -49,11 +49,11 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if !b.has(m.Place()) {
 				continue
 			}
-			d := folding.NewDevice(m, tracking.New(), p.modelOf(m), p.OnFold)
+			d := folding.NewDevice(m, nil, modelOf(m), p.OnFold)
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.Track(row)
-			}
-			if d.Row.ETag == "" { // it begins where retention has got to
+			} else { // it begins where retention has got to
+				d.Row = tracking.New()
 				d.Row.Coverage.Raise(m.Watermark)
 			}
 			if errors.Is(d.Err, schema.ErrNewer) { // a newer worker takes care of it

@@ -28,17 +28,18 @@ import (
 // A night is a fleet whose devices rest, and whose storage has the time of the night. Devices send at the time of their
 // row keys.
 type night struct {
-	t       *testing.T
-	clock   clock
-	p       *jobs.Pipeline
-	devices []schema.Member
-	looks   atomic.Int32 // requests for readings
-	writes  atomic.Int32 // to the tracking table
-	folded  int          // rows, so far
-	audits  bool         // they are done, too
+	t        testing.TB
+	clock    clock
+	p        *jobs.Pipeline
+	devices  []schema.Member
+	looks    atomic.Int32 // requests for readings
+	writes   atomic.Int32 // to the tracking table
+	answered atomic.Int64 // bytes
+	folded   int          // rows, so far
+	audits   bool         // they are done, too
 }
 
-func newNight(t *testing.T, devices int, every time.Duration) *night {
+func newNight(t testing.TB, devices int, every time.Duration) *night {
 	t.Helper()
 	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	n := &night{t: t}
@@ -80,6 +81,9 @@ func (n *night) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	answer, err := http.DefaultClient.Do(r)
+	if err == nil {
+		n.answered.Add(answer.ContentLength)
+	}
 	if err != nil || !reads {
 		return answer, err
 	}

@@ -21,7 +21,7 @@ type decoder struct {
 	open    int               // properties of row with a type and no value yet
 	keys    map[string]string // partition keys, because rows of a page repeat them
 	room    []Property        // for properties of several rows
-	rows    int               // that share room
+	rows    int               // that share the next room: at first one
 	text    []byte            // without its escapes
 	etag    []byte            // of the row being decoded
 	rowKey  []byte
@@ -51,10 +51,9 @@ const (
 	roleNothing // other metadata
 )
 
-// newDecoder returns a decoder. So many rows share memory: whoever keeps one of them keeps the others' values.
-func newDecoder(body []byte, rows int) *decoder {
+func newDecoder(body []byte) *decoder {
 	return &decoder{
-		rows: rows,
+		rows: 1,
 		json: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true),
 			jsontext.AllowInvalidUTF8(true)),
 		members: map[string]member{},
@@ -64,7 +63,7 @@ func newDecoder(body []byte, rows int) *decoder {
 
 // decodeEntity decodes the answer to a Get.
 func decodeEntity(body []byte) (Entity, error) {
-	d := newDecoder(body, 1)
+	d := newDecoder(body)
 	e, err := d.entity()
 	if err != nil {
 		return Entity{}, fmt.Errorf("answer of storage: %w", err)
@@ -74,7 +73,7 @@ func decodeEntity(body []byte) (Entity, error) {
 
 // decodePage decodes the answer to a query: {"odata.metadata":…,"value":[…]}.
 func decodePage(body []byte) ([]Entity, error) {
-	d := newDecoder(body, 16)
+	d := newDecoder(body)
 	page, err := d.page(len(body))
 	if err != nil {
 		return nil, fmt.Errorf("answer of storage: %w", err)

@@ -33,6 +33,9 @@ func (d *decoder) identify(e *Entity) {
 	e.ETag, e.RowKey = ETag(both[:n]), both[n:]
 }
 
+// maxRoom is how many rows share memory at most: whoever keeps one of them keeps the others' values.
+const maxRoom = 16
+
 // keep returns a copy of the row's properties.
 func (d *decoder) keep() []Property {
 	if len(d.row) == 0 {
@@ -40,6 +43,7 @@ func (d *decoder) keep() []Property {
 	}
 	if cap(d.room)-len(d.room) < len(d.row) {
 		d.room = make([]Property, 0, d.rows*len(d.row))
+		d.rows = min(2*d.rows, maxRoom)
 	}
 	begin := len(d.room)
 	d.room = append(d.room, d.row...)

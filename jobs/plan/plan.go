@@ -143,7 +143,8 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 
 // done reports whether nothing has come up for a membership that was settled, and nothing waits for its time.
 func (pl *plan) done(m schema.Member, track tables.Entity) bool {
-	return track.Get(schema.TrackSettings).Text() == pl.Settings(m) && sealed(m, track, pl.Late(m), pl.now)
+	settings, _ := pl.Stated(m)
+	return track.Get(schema.TrackSettings).Text() == settings && sealed(m, track, pl.Late(m), pl.now)
 }
 
 // sealed reports whether tokens admit no row of a membership that has ended, neither now nor at any time since its days

@@ -16,9 +16,8 @@ type Planner struct {
 	Names    schema.Names
 	Size     int                               // most devices in a batch
 	Late     func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
-	Settings func(schema.Member) string        // of what a device is folded with
-	// Every returns the stated interval of a device; zero: none is.
-	Every      func(schema.Member) time.Duration
+	// Stated returns the settings that a device is folded with, and how often it sends; zero: nobody says.
+	Stated     func(schema.Member) (settings string, every time.Duration)
 	Others     func(schema.Member) bool   // somebody else may write rows of a device
 	Rests      bool                       // devices rest that have said so in their last commits
 	Generation int64                      // of the configuration

@@ -29,8 +29,8 @@ func (pl *plan) rests(member, track tables.Entity) bool {
 	if err != nil {
 		return false
 	}
-	every := pl.Every(m)
-	if r.Of != m.Fingerprint(pl.Settings(m), pl.Generation, every) || r.Next < max(pl.now, pl.task.Slot).Add(-pl.Settle) {
+	settings, every := pl.Stated(m)
+	if r.Of != m.Fingerprint(settings, pl.Generation, every) || r.Next < max(pl.now, pl.task.Slot).Add(-pl.Settle) {
 		return false
 	}
 	if r.Until != 0 { // it was asleep

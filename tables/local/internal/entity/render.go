@@ -33,6 +33,9 @@ type Renderer struct {
 	Base   string // the service's URL with the account, without a trailing slash
 	Table  string
 	Select []string // nil: all properties
+
+	places map[string]int // of the names in Select
+	found  []Value        // of these, in the row that is written
 }
 
 // Append appends the entity as a JSON object. With context it has the odata.metadata
@@ -61,7 +64,8 @@ func (r *Renderer) Append(dst []byte, partition, row string, s Stored, context b
 // appendSelected appends the properties that $select names, in its order. A missing
 // property is null, as documented for Query Entities.
 func (r *Renderer) appendSelected(dst []byte, partition, row string, s Stored) []byte {
-	for _, name := range r.Select {
+	r.find(s)
+	for i, name := range r.Select {
 		switch name {
 		case "PartitionKey":
 			dst = appendString(dst, name, partition)
@@ -70,10 +74,26 @@ func (r *Renderer) appendSelected(dst []byte, partition, row string, s Stored) [
 		case "Timestamp":
 			dst = r.appendTimestamp(dst, s)
 		default:
-			dst = r.appendProperty(dst, []byte(name), s.Find(name))
+			dst = r.appendProperty(dst, []byte(name), r.found[i])
 		}
 	}
 	return dst
+}
+
+// find finds the selected properties of a row, which it goes over once for all of them.
+func (r *Renderer) find(s Stored) {
+	if r.places == nil {
+		r.places, r.found = map[string]int{}, make([]Value, len(r.Select))
+		for i, name := range r.Select {
+			r.places[name] = i
+		}
+	}
+	clear(r.found)
+	for name, v := range s.All() {
+		if i, selected := r.places[string(name)]; selected {
+			r.found[i] = v
+		}
+	}
 }
 
 func (r *Renderer) head(dst []byte, partition, row string, s Stored, context bool) []byte {

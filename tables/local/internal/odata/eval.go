@@ -77,14 +77,25 @@ func (o operator) holds(order int) bool {
 func (e compare) Match(r *Row) bool {
 	switch e.property {
 	case "PartitionKey":
-		return e.value.Type == entity.String && e.op.holds(cmp.Compare(r.Partition, string(e.value.Raw)))
+		return e.value.Type == entity.String && e.op.holds(compareKey(r.Partition, e.value.Raw))
 	case "RowKey":
-		return e.value.Type == entity.String && e.op.holds(cmp.Compare(r.Row, string(e.value.Raw)))
+		return e.value.Type == entity.String && e.op.holds(compareKey(r.Row, e.value.Raw))
 	case "Timestamp":
 		return e.value.Type == entity.DateTime && e.op.holds(cmp.Compare(r.Entity.Timestamp(), e.value.Num))
 	}
 	order, ok := ordered(r.Entity.Find(e.property), e.value)
 	return ok && e.op.holds(order)
+}
+
+// compareKey compares a key with a value, without a copy of it: this is done for every row of a range.
+func compareKey(key string, value []byte) int {
+	switch {
+	case key < string(value):
+		return -1
+	case key > string(value):
+		return 1
+	}
+	return 0
 }
 
 // ordered compares two values. ok is false if they have no order.
