@@ -1,6 +1,7 @@
 package earth
 
 import (
+	"encoding/binary"
 	"math"
 	"os"
 	"testing"
@@ -32,10 +33,31 @@ func TestAreasAreEqual(t *testing.T) {
 	}
 }
 
+// encoded is the inverse of Decode.
+func (o Outlines) encoded() []byte {
+	var b []byte
+	var from [2]int32
+	for _, lines := range [][]Line{o.Land, o.Borders} {
+		b = binary.AppendUvarint(b, uint64(len(lines)))
+		for _, l := range lines {
+			b = binary.AppendUvarint(b, uint64(len(l)))
+			at := from
+			for i, p := range l {
+				b = binary.AppendVarint(b, int64(p[0]-at[0]))
+				b = binary.AppendVarint(b, int64(p[1]-at[1]))
+				if at = p; i == 0 {
+					from = p
+				}
+			}
+		}
+	}
+	return b
+}
+
 func TestOutlinesComeBack(t *testing.T) {
 	b := must.Have(os.ReadFile("../../static/world.bin"))(t)
 	o := must.Have(Decode(b))(t)
-	if string(o.Encode()) != string(b) {
+	if string(o.encoded()) != string(b) {
 		t.Error("the outlines differ after encoding them again")
 	}
 	points := 0
@@ -53,7 +75,7 @@ func TestOutlinesComeBack(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(Outlines{Land: []Line{{{0, 0}, {100, 0}, {100, 100}}}, Borders: []Line{{{1, 2}, {3, 4}}}}.Encode())
+	f.Add(Outlines{Land: []Line{{{0, 0}, {100, 0}, {100, 100}}}, Borders: []Line{{{1, 2}, {3, 4}}}}.encoded())
 	f.Add([]byte{})
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -61,7 +83,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := Decode(o.Encode())
+		again, err := Decode(o.encoded())
 		if err != nil || len(again.Land) != len(o.Land) || len(again.Borders) != len(o.Borders) {
 			t.Errorf("%v: %d rings, and %d", err, len(again.Land), len(o.Land))
 		}

@@ -18,32 +18,11 @@ type Line [][2]int32
 // Grain is the resolution of outlines: steps per degree.
 const Grain = 100
 
-// Encode encodes outlines as varints: the number of rings, then for each ring the number of points, then for each
-// point the zigzag-encoded difference to the previous one, east and north; then the borders in the same way. The
-// first point of a line is relative to the first point of the previous line.
-func (o Outlines) Encode() []byte {
-	var b []byte
-	var from [2]int32
-	for _, lines := range [][]Line{o.Land, o.Borders} {
-		b = binary.AppendUvarint(b, uint64(len(lines)))
-		for _, l := range lines {
-			b = binary.AppendUvarint(b, uint64(len(l)))
-			at := from
-			for i, p := range l {
-				b = binary.AppendVarint(b, int64(p[0]-at[0]))
-				b = binary.AppendVarint(b, int64(p[1]-at[1]))
-				if at = p; i == 0 {
-					from = p
-				}
-			}
-		}
-	}
-	return b
-}
-
 var errCut = errors.New("outlines: invalid or truncated")
 
-// Decode decodes what Encode returned.
+// Decode decodes outlines from varints: the number of rings, then for each ring the number of points, then for each
+// point the zigzag-encoded difference to the previous one, east and north; then the borders in the same way. The
+// first point of a line is relative to the first point of the previous line.
 func Decode(b []byte) (Outlines, error) {
 	d := decoder{b: b}
 	o := Outlines{Land: d.lines(), Borders: d.lines()}
