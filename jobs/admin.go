@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -83,7 +82,7 @@ func edit(ctx context.Context, rows *tables.Table, at schema.Place,
 	change func(*tracking.Row, *tables.Entity) bool) error {
 	return commit.Retry(ctx, func() error {
 		found, err := rows.Get(ctx, at.Month.String(), string(at.Key))
-		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		if tables.Absent(err) {
 			return nil
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 
 	"furrow/jobs/commit"
@@ -56,7 +55,7 @@ func (j job) group(ctx context.Context) (r Result, err error) {
 // groupTurn reads who may work on the marks.
 func (j job) groupTurn(ctx context.Context) (schema.GroupTurn, error) {
 	e, err := j.tracking().Get(ctx, j.m.Month.String(), schema.GroupKey(j.m.Group))
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return schema.GroupTurn{}, nil
 	}
 	t, _ := schema.GroupTurnOf(e)

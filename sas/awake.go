@@ -58,7 +58,7 @@ func (i *Issuer) note(ctx context.Context, d schema.Device, change func(tables.T
 	for range tries {
 		m, _, err := i.Registry.member(ctx, d)
 		switch {
-		case errors.Is(err, schema.ErrNewer), missing(err): // a newer program maintains it, or it is being removed
+		case errors.Is(err, schema.ErrNewer), tables.Absent(err): // a newer program maintains it, or it is being removed
 			return false, nil
 		case err == nil && m.Next != "": // the record does not name its new tenant yet
 			if _, err = i.Registry.finishMove(ctx, m); err == nil {

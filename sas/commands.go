@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 )
@@ -44,7 +45,7 @@ func (p *Policies) endCommands(ctx context.Context, policies []string) error {
 			return err
 		}
 		record, _, err := p.read(ctx, p.Names.Commands())
-		if missing(err) {
+		if tables.Absent(err) {
 			return nil
 		}
 		if err != nil {
@@ -75,7 +76,7 @@ func (p *Policies) readsCommands(ctx context.Context, d schema.Device) (bool, er
 		return false, nil
 	}
 	record, _, err := p.read(ctx, p.Names.Commands())
-	if missing(err) {
+	if tables.Absent(err) {
 		return false, nil
 	}
 	return !record.Ended(schema.Token{Policy: d.Tokens[last].Commands}), err

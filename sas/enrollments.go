@@ -54,7 +54,7 @@ func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
 // Get returns an enrollment as it is stored now, or ErrNoEnrollment.
 func (n *Enrollments) Get(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	row, err := n.Table.Get(ctx, string(id), schema.EnrollmentRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return schema.Enrollment{}, fmt.Errorf("enrollment %s: %w", id, ErrNoEnrollment)
 	}
 	if err != nil {

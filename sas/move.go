@@ -60,7 +60,7 @@ func (r Registry) Move(ctx context.Context, mv Move) (Moved, error) {
 			d, err := r.finishMove(ctx, p.old)
 			return Moved{d, p.old.Tenant, p.since}, err
 		}
-		if !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) && !missing(err) {
+		if !errors.Is(err, tables.ErrConflict) && !errors.Is(err, tables.ErrExists) && !tables.Absent(err) {
 			return Moved{}, err
 		}
 	}
@@ -122,7 +122,7 @@ func (r Registry) planMove(ctx context.Context, mv Move) (p movePlan, err error)
 	p.since = at
 	next, _, err := r.memberOf(ctx, p.device, mv.To)
 	exists := err == nil
-	if err != nil && !missing(err) {
+	if err != nil && !tables.Absent(err) {
 		return p, err
 	}
 	if at < next.Watermark { // no job of that tenant would fold the readings between
@@ -234,7 +234,7 @@ func (r Registry) membershipsOf(
 ) (all []schema.Member, now tables.Ticks, err error) {
 	for i, t := range d.Tenants() {
 		m, at, err := r.memberOf(ctx, d, t)
-		if i > 0 && missing(err) {
+		if i > 0 && tables.Absent(err) {
 			continue
 		}
 		if err != nil {

@@ -85,7 +85,7 @@ func (r Registry) places(ctx context.Context, id schema.EnrollmentID) (schema.Pl
 			number, now, err := r.countPlaces(ctx, id)
 			counted.Number, counted.Final = number, now.Sub(counted.Since.Time()) > provisional
 			return counted, err
-		case !missing(err):
+		case !tables.Absent(err):
 			return schema.Places{}, err
 		}
 		if err := r.Places.Create(ctx); err != nil {
@@ -131,7 +131,7 @@ func (r Registry) SelfRegistered(ctx context.Context, id schema.EnrollmentID) (i
 // because the number is not kept without one.
 func (r Registry) ForgetPlaces(ctx context.Context, id schema.EnrollmentID) error {
 	_, err := r.Places.Do(ctx, tables.Delete(string(id), schema.PlacesRow, tables.AnyETag))
-	if missing(err) {
+	if tables.Absent(err) {
 		return nil
 	}
 	return err
@@ -151,7 +151,7 @@ func (r Registry) release(ctx context.Context, id schema.EnrollmentID, device sc
 			break
 		}
 	}
-	if missing(err) {
+	if tables.Absent(err) {
 		return nil // there is none, or a lost answer was of success
 	}
 	return err
@@ -168,7 +168,7 @@ func (r Registry) tryRelease(ctx context.Context, id schema.EnrollmentID, device
 		counted, errRow := schema.PlacesOf(row)
 		counted.Number = max(0, counted.Number-1)
 		free, err = append(free, tables.Replace(counted.Entity(), counted.ETag)), errRow
-	} else if missing(err) {
+	} else if tables.Absent(err) {
 		err = nil
 	}
 	if err == nil {

@@ -69,17 +69,13 @@ func (p *Policies) table() *tables.Table { return p.Client.Table(p.Names.Policie
 // is safe to call concurrently.
 func (p *Policies) Ensure(ctx context.Context, readings string) error {
 	_, _, err := p.read(ctx, readings)
-	if missing(err) {
+	if tables.Absent(err) {
 		err = p.create(ctx, readings)
 	}
 	if err == nil {
 		_, err = p.reconcile(ctx, readings)
 	}
 	return err
-}
-
-func missing(err error) bool {
-	return errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
 }
 
 // create inserts a record with new policies, and creates missing tables.

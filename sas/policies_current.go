@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -31,7 +32,7 @@ func (p *Policies) Current(ctx context.Context, readings string, device schema.D
 
 func (p *Policies) readOrMake(ctx context.Context, readings string) (schema.Policies, time.Time, error) {
 	record, now, err := p.read(ctx, readings)
-	if !missing(err) {
+	if !tables.Absent(err) {
 		return record, now, err
 	}
 	if err := p.Ensure(ctx, readings); err != nil {

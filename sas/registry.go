@@ -114,7 +114,7 @@ func (r Registry) deleteMembers(ctx context.Context, d schema.Device) error {
 	for _, t := range d.Tenants() {
 		at := d.Of(t).Place()
 		_, err := r.Fleet.Do(ctx, tables.Delete(at.Month.String(), string(at.Key), tables.AnyETag))
-		if err != nil && !missing(err) {
+		if err != nil && !tables.Absent(err) {
 			return fmt.Errorf("device %s: its fleet row: %w", d.ID, err)
 		}
 	}
@@ -129,7 +129,7 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 	for range tries {
 		stored, now, err := r.member(ctx, d)
 		switch {
-		case missing(err):
+		case tables.Absent(err):
 			return r.restoreMembers(ctx, d, now)
 		case errors.Is(err, schema.ErrNewer):
 			return nil // the row exists, and a newer program maintains it

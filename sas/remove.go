@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -45,7 +46,7 @@ func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
 // that deleted some has noted all.
 func (r Registry) keepMembers(ctx context.Context, d schema.Device) (schema.Device, error) {
 	all, _, err := r.memberships(ctx, d)
-	if missing(err) {
+	if tables.Absent(err) {
 		return r.Get(ctx, d.ID)
 	}
 	if err != nil {

@@ -70,7 +70,7 @@ func (p *Policies) replacePolicies(
 	ctx context.Context, readings string, change func(record *schema.Policies, before schema.Policies),
 ) error {
 	before, _, err := p.read(ctx, readings)
-	if missing(err) {
+	if tables.Absent(err) {
 		return nil // no token was ever issued
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *Policies) add(ctx context.Context, c schema.Change) (readings string, e
 		}
 		record, now, err := p.read(ctx, d.Readings)
 		switch {
-		case missing(err):
+		case tables.Absent(err):
 			// Ensure has created the record even if the key is missing with which it sets the table's list.
 			if err := p.Ensure(ctx, d.Readings); err != nil && (c.Rotate || !errors.Is(err, tables.ErrNeedsKey)) {
 				return "", err

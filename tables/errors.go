@@ -22,6 +22,9 @@ var (
 	ErrBusy     = errors.New("storage is busy")          // after all retries
 )
 
+// Absent reports whether an error says that there is no such entity, or not even its table.
+func Absent(err error) bool { return errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoTable) }
+
 // ErrNoDate says that an answer of storage does not tell the time. No other clock is as good.
 var ErrNoDate = errors.New("storage sent no Date, without which nobody knows what is over")
 

@@ -42,7 +42,7 @@ func (t *Table) Create(ctx context.Context) error {
 func (t *Table) Delete(ctx context.Context) error {
 	c := &call{kind: KindDeleteTable, table: t.Name}
 	_, err := t.client.Delete(c.within(ctx), nil)
-	if err = named(err); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrNotFound) {
+	if err = named(err); err != nil && !Absent(err) {
 		return t.failed(c.kind, "", err)
 	}
 	return nil

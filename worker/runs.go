@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"furrow/tables"
@@ -82,7 +81,7 @@ func (r Runs) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, err
 		return 0, err
 	}
 	found, err := r.Table.Get(ctx, mark.PartitionKey, mark.RowKey)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return 0, nil
 	}
 	if err != nil {

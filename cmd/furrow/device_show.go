@@ -39,7 +39,7 @@ func deviceShow(c *cli.Context) error {
 	}
 	r := answers.RecordOf(device)
 	_, err = d.Registry.Fleet.Get(c.Context, device.Month.String(), string(device.Member().Key()))
-	absent := errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
+	absent := tables.Absent(err)
 	if err != nil && !absent {
 		return err
 	}

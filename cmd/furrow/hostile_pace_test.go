@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -167,7 +166,7 @@ func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int6
 	place := schema.Member{Month: schema.MonthOf(h.member.Deployed, 0), Tenant: h.member.Tenant, Device: h.device}.Place()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		row, err := tracking.Get(t.Context(), place.Month.String(), string(place.Key))
-		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		if tables.Absent(err) {
 			row = tables.Entity{PartitionKey: place.Month.String(), RowKey: string(place.Key)} // no run has come to it yet
 		} else {
 			must(t, err)

@@ -250,7 +250,7 @@ func (d TenantDay) leftMember(ctx context.Context, track tables.Entity) (m schem
 	}
 	p := d.source
 	e, err := p.Client.Table(p.Names.Devices()).Get(ctx, string(key.Device()), schema.DeviceRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return m, false, nil
 	}
 	if err != nil {

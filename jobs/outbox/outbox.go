@@ -133,7 +133,7 @@ func (b *Outbox) send(ctx context.Context, told fold.Effect) error {
 	if err == nil {
 		return nil // an earlier job found the list full
 	}
-	if !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
+	if !tables.Absent(err) {
 		return err
 	}
 	err = commands.Of(b.Client, b.Names).Insert(ctx, *told.Command)

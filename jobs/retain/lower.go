@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"errors"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -40,7 +39,7 @@ func Lower(ctx context.Context, c *tables.Client, n schema.Names, own *tables.Ta
 func passedBy(ctx context.Context, own *tables.Table, m schema.Member) (tables.Ticks, error) {
 	row, err := own.Get(ctx, m.Month.String(), string(m.Key()))
 	if err != nil {
-		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		if tables.Absent(err) {
 			err = nil // it has not looked at any
 		}
 		return 0, err

@@ -40,7 +40,7 @@ func (p *Retainer) movedIn(ctx context.Context, o Folding, m schema.Member, d *r
 	}
 	t := tracking.New()
 	e, err := o.Tracking.Get(ctx, m.Month.String(), string(m.Key()))
-	if err != nil && !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
+	if err != nil && !tables.Absent(err) {
 		return err
 	}
 	if err == nil {
@@ -76,7 +76,7 @@ func (p *Retainer) movedIn(ctx context.Context, o Folding, m schema.Member, d *r
 // membershipsOf returns all memberships of a device, or the given one where the device has no record.
 func (p *Retainer) membershipsOf(ctx context.Context, m schema.Member) (all []schema.Member, err error) {
 	e, err := p.Client.Table(p.Names.Devices()).Get(ctx, string(m.Device), schema.DeviceRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return []schema.Member{m}, nil
 	}
 	if err != nil {

@@ -61,7 +61,7 @@ func (s Store) Add(ctx context.Context, a schema.Access) (token string, err erro
 func (s Store) Get(ctx context.Context, name string) (schema.Access, error) {
 	pk, rk := schema.AccessKeys(name)
 	e, err := s.Table.Get(ctx, pk, rk)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		err = fmt.Errorf("%s: %w", tables.Quote(name), ErrNone)
 	}
 	if err != nil {

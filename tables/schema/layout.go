@@ -22,7 +22,7 @@ var ErrLayout = errors.New("another layout of keys")
 // CheckLayout returns ErrLayout if the fleet has another layout. A fleet without one is new.
 func CheckLayout(ctx context.Context, fleet *tables.Table) error {
 	e, err := fleet.Get(ctx, layoutPartition, layoutRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return nil
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func MarkCopied(ctx context.Context, fleet *tables.Table, source string) error {
 // Copied reports whether a fleet is a complete copy of a source.
 func Copied(ctx context.Context, fleet *tables.Table, source string) (bool, error) {
 	e, err := fleet.Get(ctx, layoutPartition, layoutRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return false, nil
 	}
 	from := e.Get(layoutCopied)

@@ -237,7 +237,7 @@ func (p *memberPages) read(ctx context.Context, from schema.DeviceID) error {
 	}
 	p.page, p.end = p.page[:0], true
 	for page, err := range p.devices.fleet().Rows(ctx, query) {
-		if absent(err) {
+		if tables.Absent(err) {
 			break
 		}
 		if err != nil {

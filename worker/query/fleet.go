@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"furrow/jobs/rate"
@@ -47,11 +46,6 @@ func (f Outputs) latest() *tables.Table  { return f.Tables.Table(f.Names.Latest(
 func (f Outputs) rollups() *tables.Table { return f.Tables.Table(f.Names.Rollups()) }
 func (f Outputs) rates() *tables.Table   { return f.Tables.Table(f.Names.Output(rate.Table)) }
 func (f Rows) rejects() *tables.Table    { return f.Tables.Table(f.Names.Rejects()) }
-
-// absent reports whether err means that a row or its table does not exist.
-func absent(err error) bool {
-	return errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
-}
 
 // first returns the keys of the first row in a range; false where there is none.
 func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Entity, found bool, err error) {

@@ -19,7 +19,7 @@ var ErrNoGeneration = errors.New("there is no such generation")
 func (g Generations) Get(ctx context.Context, generation int64) (schema.Configuration, error) {
 	pk, rk := schema.ConfigurationKeys(generation)
 	e, err := g.Table.Get(ctx, pk, rk)
-	if absent(err) {
+	if tables.Absent(err) {
 		return schema.Configuration{}, fmt.Errorf("generation %d: %w", generation, ErrNoGeneration)
 	}
 	if err != nil {

@@ -55,7 +55,7 @@ func (f Incidents) StillOpen(ctx context.Context, entry schema.Transition) (i In
 func (f Incidents) unindex(ctx context.Context, t schema.Transition) error {
 	pk, rk := t.IndexRow()
 	_, err := f.table().Do(ctx, tables.Delete(pk, rk, tables.AnyETag))
-	if absent(err) {
+	if tables.Absent(err) {
 		err = nil
 	}
 	return err
@@ -67,7 +67,7 @@ func (f Incidents) indexAcknowledged(ctx context.Context, t schema.Transition) e
 	e.PartitionKey, e.RowKey = t.IndexRow()
 	e.Set("Acknowledged", tables.Boolean(true))
 	_, err := f.table().Do(ctx, tables.Merge(e, tables.AnyETag))
-	if absent(err) {
+	if tables.Absent(err) {
 		err = nil
 	}
 	return err

@@ -137,7 +137,7 @@ func changed[R any](
 	ignore := func(string, error) {}
 	decode = outputs(decode)
 	for page, err := range t.Rows(ctx, query) {
-		if absent(err) {
+		if tables.Absent(err) {
 			break
 		}
 		if err != nil {

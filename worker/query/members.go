@@ -220,7 +220,7 @@ func (f Devices) MembersAmong(
 // HasMembership reports whether m is in the fleet.
 func (f Devices) HasMembership(ctx context.Context, m schema.Member) (bool, error) {
 	_, err := f.fleet().Get(ctx, m.Month.String(), string(m.Key()))
-	if absent(err) {
+	if tables.Absent(err) {
 		return false, nil
 	}
 	return err == nil, err

@@ -130,7 +130,7 @@ func (r read) entities(ctx context.Context, afterPage func(tables.Page) bool) it
 	return func(yield func(tables.Entity, error) bool) {
 		n := 0
 		for page, err := range r.table.Rows(ctx, r.query) {
-			if absent(err) {
+			if tables.Absent(err) {
 				return
 			}
 			if err != nil {

@@ -105,7 +105,7 @@ func (f Rows) Reading(ctx context.Context, q Question, row string) (Reading, boo
 		return Reading{}, false, nil
 	}
 	e, err := f.Tables.Table(m.Readings).Get(ctx, string(m.Device), row)
-	if absent(err) {
+	if tables.Absent(err) {
 		return Reading{}, false, nil
 	}
 	model := q.Models.modelOf(m)

@@ -43,7 +43,7 @@ func get[R any](
 	ctx context.Context, t *tables.Table, pk, rk string, of func(tables.Entity) (R, error),
 ) (r R, found bool, err error) {
 	e, err := t.Get(ctx, pk, rk)
-	if absent(err) {
+	if tables.Absent(err) {
 		return r, false, nil
 	}
 	if err != nil {

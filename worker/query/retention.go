@@ -59,7 +59,7 @@ func (f Progress) Retention(
 			return s, err
 		}
 		for page, err := range table.Rows(ctx, tables.Query{Range: part, Select: schema.RetentionProperties()}) {
-			if absent(err) {
+			if tables.Absent(err) {
 				return s, nil
 			}
 			if err != nil {

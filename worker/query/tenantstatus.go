@@ -32,7 +32,7 @@ func (f Progress) TenantStatuses(ctx context.Context, p schema.Pipeline, skipped
 	t := f.Tables.Table(f.Names.Partitions(p))
 	q := tables.Query{Range: tables.Range{Rows: schema.DeviceTracks()}, Select: schema.TrackProperties()}
 	for page, err := range t.Rows(ctx, q) {
-		if absent(err) {
+		if tables.Absent(err) {
 			break
 		}
 		if err != nil {

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -12,7 +11,7 @@ import (
 func (f Progress) Verification(ctx context.Context) (schema.Verification, error) {
 	partition, row := schema.VerificationKey()
 	e, err := f.Tables.Table(f.Names.Runs()).Get(ctx, partition, row)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return schema.Verification{}, nil
 	}
 	if err != nil {

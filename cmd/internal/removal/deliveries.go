@@ -70,7 +70,7 @@ func (e Eraser) ends(ctx context.Context, d schema.Delivery) (bool, error) {
 	}
 	pk, rk := d.RecordKeys()
 	row, err := e.Tables.Table(e.Names.Output(rules.Table)).Get(ctx, pk, rk)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return false, nil
 	}
 	if err != nil {
