@@ -39,7 +39,7 @@ func (c *checker) alarm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.found.count(func(r *Result) { r.Alarms = len(got) })
+	c.found.Alarms = len(got)
 	c.compareTexts(c.Names.Output("incidents"), got, want)
 	c.compareTexts("webhook", c.told(), want)
 	if n := c.Alarm.Webhook.Refused(); n > 0 {

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"furrow/tables/schema"
@@ -50,39 +49,29 @@ type Result struct {
 	First       []Difference `json:"firstDifferences"`
 }
 
-// findings collects a Result from several goroutines.
+// findings collect a Result.
 type findings struct {
-	mu            sync.Mutex
-	result        Result
+	Result
 	lost, doubled map[string]int // by output
 }
 
 func newFindings() *findings {
-	return &findings{result: Result{Buckets: map[string]int{}, First: []Difference{}},
+	return &findings{Result: Result{Buckets: map[string]int{}, First: []Difference{}},
 		lost: map[string]int{}, doubled: map[string]int{}}
 }
 
-// count changes counts of the result.
-func (f *findings) count(do func(*Result)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	do(&f.result)
-}
-
 func (f *findings) differ(d Difference) {
-	f.count(func(r *Result) {
-		r.Differences++
-		if len(r.First) < Most {
-			r.First = append(r.First, d)
-		}
-	})
+	f.Differences++
+	if len(f.First) < Most {
+		f.First = append(f.First, d)
+	}
 }
 
 // add adds what was found of a device.
 func (f *findings) add(d *verify.Device) {
 	for _, x := range d.Differences {
 		if x.Reason == verify.NotDue {
-			f.count(func(r *Result) { r.Waiting += int(x.Rows) })
+			f.Waiting += int(x.Rows)
 			continue
 		}
 		if x.Reason == verify.Missing { // receipts say what was sent and acknowledged
@@ -90,36 +79,34 @@ func (f *findings) add(d *verify.Device) {
 		}
 		f.differ(Difference{x.Output, x.Device, x.At.UTC().Format(time.RFC3339Nano), x.Sensor, x.Is, x.Want + ", and is " +
 			string(x.Reason)})
-		f.count(func(r *Result) { r.Differences += x.More })
+		f.Differences += x.More
 		f.lost[x.Output] += max(0, int(x.Rows))
 		f.doubled[x.Output] += max(0, -int(x.Rows))
 	}
-	f.count(func(r *Result) {
-		if d.Device != "" {
-			r.Devices++
+	if d.Device != "" {
+		f.Devices++
+	}
+	for _, day := range d.Days {
+		f.Readings, f.Rejected = f.Readings+int(day.Stored), f.Rejected+int(day.Rejected)
+	}
+	for _, c := range d.Compared {
+		switch table, window, _ := strings.Cut(c.Output, " "); table {
+		case "latest":
+			f.Latest += int(c.Values)
+		case "rates":
+			f.Rates += int(c.Values)
+		case "rollups":
+			f.Buckets[window] += int(c.Rows)
+			f.Aggregates += int(c.Values)
 		}
-		for _, day := range d.Days {
-			r.Readings, r.Rejected = r.Readings+int(day.Stored), r.Rejected+int(day.Rejected)
-		}
-		for _, c := range d.Compared {
-			switch table, window, _ := strings.Cut(c.Output, " "); table {
-			case "latest":
-				r.Latest += int(c.Values)
-			case "rates":
-				r.Rates += int(c.Values)
-			case "rollups":
-				r.Buckets[window] += int(c.Rows)
-				r.Aggregates += int(c.Values)
-			}
-		}
-	})
+	}
 }
 
 // sum returns the result. A lost reading is missing from every output, so the worst one counts.
 func (f *findings) sum() Result {
-	f.result.Lost += worst(f.lost)
-	f.result.Doubled += worst(f.doubled)
-	return f.result
+	f.Lost += worst(f.lost)
+	f.Doubled += worst(f.doubled)
+	return f.Result
 }
 
 func worst(by map[string]int) (n int) {
