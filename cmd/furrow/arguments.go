@@ -14,25 +14,55 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 	if command == nil || command.ArgsUsage == "" {
 		return args
 	}
-	var flags, others []string
-	for i := 0; i < len(rest); i++ {
-		switch word := rest[i]; {
+	words := divided(command, rest)
+	flags := slices.Concat(words.flags...)
+	if slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
+		words.args = nil // or the library looks for commands of these names
+	}
+	return slices.Concat(path, flags, []string{"--"}, words.args)
+}
+
+// A commandLine is what stands after the names of a command.
+type commandLine struct {
+	flags   [][]string // each as one word, or as two: its name and its value
+	args    []string
+	onlyArg bool // there is a --, after which no flag comes
+}
+
+// divided divides the words after the names of a command.
+func divided(c *cli.Command, words []string) (l commandLine) {
+	for i := 0; i < len(words); i++ {
+		switch word := words[i]; {
 		case word == "--":
-			others = append(others, rest[i+1:]...)
-			i = len(rest)
+			l.args, l.onlyArg = append(l.args, words[i+1:]...), true
+			return l
 		case len(word) < 2 || word[0] != '-':
-			others = append(others, word)
-		case takesValue(command, word) && i+1 < len(rest):
-			flags = append(flags, word, rest[i+1])
-			i++
+			l.args = append(l.args, word)
 		default:
-			flags = append(flags, word)
+			n := 1
+			if takesValue(c, word) {
+				n = min(2, len(words)-i)
+			}
+			l.flags = append(l.flags, words[i:i+n])
+			i += n - 1
 		}
 	}
-	if slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
-		others = nil // or the library looks for commands of these names
+	return l
+}
+
+// values returns those that a flag is given.
+func (l commandLine) values(name string) (all []string) {
+	for _, words := range l.flags {
+		flag, value, assigned := strings.Cut(strings.TrimLeft(words[0], "-"), "=")
+		switch {
+		case flag != name:
+		case assigned:
+			all = append(all, value)
+		case len(words) == 2:
+			all = append(all, words[1])
+		}
 	}
-	return slices.Concat(path, flags, []string{"--"}, others)
+	return all
 }
 
 // checkArguments compares the number of arguments with the usage of the command, such as "FROM TO", "[FILE]" or
@@ -73,42 +103,21 @@ func takesValue(c *cli.Command, word string) bool {
 	if strings.Contains(name, "=") {
 		return false
 	}
-	i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
-	if i < 0 {
-		return false
-	}
-	_, isBool := c.Flags[i].(*cli.BoolFlag)
-	return !isBool
+	flag := namedFlag(c, name)
+	_, isBool := flag.(*cli.BoolFlag)
+	return flag != nil && !isBool
 }
 
 // checkOneStorage refuses a repeated --storage of a command that takes one: the library would use the last.
 func checkOneStorage(commands []*cli.Command, args []string) error {
 	_, rest, command := findCommand(commands, args)
-	if command == nil || !takesOneStorage(command) {
+	if command == nil {
 		return nil
 	}
-	n := 0
-	for i := 0; i < len(rest) && rest[i] != "--"; i++ {
-		name, _, _ := strings.Cut(strings.TrimLeft(rest[i], "-"), "=")
-		if name == "storage" && strings.HasPrefix(rest[i], "-") {
-			n++
-		}
-		if takesValue(command, rest[i]) && strings.HasPrefix(rest[i], "-") {
-			i++
-		}
-	}
-	if n > 1 {
+	_, one := namedFlag(command, "storage").(*cli.StringFlag)
+	if one && len(divided(command, rest).values("storage")) > 1 {
 		return &usageError{command: command.HelpName, text: "--storage is repeated; this command takes one: only query, " +
 			"status and dashboard show a fleet in several accounts"}
 	}
 	return nil
-}
-
-func takesOneStorage(c *cli.Command) bool {
-	i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), "storage") })
-	if i < 0 {
-		return false
-	}
-	_, one := c.Flags[i].(*cli.StringFlag)
-	return one
 }

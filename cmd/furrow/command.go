@@ -49,7 +49,7 @@ func commandSend(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sent, err := d.acts(logFor(c)).SendCommand(c.Context, commandActor(), device, c.Args().Get(1), durationOf(c, "ttl"))
+	sent, err := d.acts(d.log).SendCommand(c.Context, commandActor(), device, c.Args().Get(1), durationOf(c, "ttl"))
 	if undone(err) {
 		return err
 	}
@@ -72,7 +72,7 @@ func openNamedDevice(c *cli.Context) (*deviceAdmin, schema.Device, error) {
 	if err != nil {
 		return nil, schema.Device{}, err
 	}
-	device, err := d.device(c, id)
+	device, err := d.device(c.Context, id)
 	return d, device, err
 }
 
@@ -101,7 +101,7 @@ func answerCommands(c *cli.Context, of func(commands.All) []commands.Command, no
 	if err != nil {
 		return err
 	}
-	all, err := d.acts(logFor(c)).Commands(c.Context, device.ID, c.Bool("all"))
+	all, err := d.acts(d.log).Commands(c.Context, device.ID, c.Bool("all"))
 	line := func(one commands.Command) answers.Command { return answers.CommandOf(one, all.Now) }
 	return answer(c, printed(recordsOf(of(all), err), line), func() (string, error) { return none, nil })
 }
@@ -126,7 +126,7 @@ func commandCancel(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	canceled, err := d.acts(logFor(c)).CancelCommand(c.Context, commandActor(), device, id)
+	canceled, err := d.acts(d.log).CancelCommand(c.Context, commandActor(), device, id)
 	if undone(err) {
 		return err
 	}

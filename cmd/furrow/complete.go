@@ -95,19 +95,11 @@ func (c completion) candidates(ctx context.Context) (found []candidate, files bo
 // scan reads the words between the names of the command and the cursor: the flag whose value the cursor is at, if
 // any, and the arguments.
 func (c completion) scan() (pending cli.Flag, args []string, onlyArguments bool) {
-	for i := 0; i < len(c.before); i++ {
-		switch word := c.before[i]; {
-		case word == "--":
-			return nil, append(args, c.before[i+1:]...), true
-		case len(word) < 2 || word[0] != '-':
-			args = append(args, word)
-		case takesValue(c.command, word):
-			if i++; i == len(c.before) {
-				return namedFlag(c.command, strings.TrimLeft(word, "-")), args, false
-			}
-		}
+	words := divided(c.command, c.before)
+	if n := len(words.flags); n > 0 && len(words.flags[n-1]) == 1 && takesValue(c.command, words.flags[n-1][0]) {
+		pending = namedFlag(c.command, strings.TrimLeft(words.flags[n-1][0], "-"))
 	}
-	return nil, args, false
+	return pending, words.args, words.onlyArg
 }
 
 // commands returns the commands of a group, and the flags of the program.

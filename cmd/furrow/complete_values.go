@@ -102,18 +102,11 @@ func (c completion) read(ctx context.Context, from wordSource, prefix string) []
 
 // given returns the value that the command line has for a flag.
 func (c completion) given(name string) (value string, ok bool) {
-	for i, word := range c.before {
-		switch flag, text, assigned := strings.Cut(strings.TrimLeft(word, "-"), "="); {
-		case word == "--":
-			return value, ok
-		case word[:min(1, len(word))] != "-" || flag != name:
-		case assigned:
-			value, ok = text, true
-		case i+1 < len(c.before):
-			value, ok = c.before[i+1], true
-		}
+	all := divided(c.command, c.before).values(name)
+	if len(all) == 0 {
+		return "", false
 	}
-	return value, ok
+	return all[len(all)-1], true
 }
 
 func candidates(words []string) (all []candidate) {

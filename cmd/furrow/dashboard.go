@@ -24,20 +24,12 @@ somebody has access.` + examples(
 			"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(append(accountsFlags(), pipelineFlags()...), secretFlags()...),
 			listenFlag(defaultDashboard, "a free port"), tlsFlag(), behindProxyFlag(),
-			silentFlag(), tilesFlag(),
+			tilesFlag(),
 			metricsFlag(),
 			jsonFlag(),
 			verboseFlag(), logFormatFlag(), stopWithInputFlag()),
 		Action: showDashboard,
 	}
-}
-
-// silentFlag belongs to every command that serves the dashboard. Units and scripts may still have it.
-func silentFlag() cli.Flag {
-	return &cli.StringFlag{Name: "silent-after", Hidden: true, Action: func(c *cli.Context, _ string) error {
-		return usagef(c, "--silent-after is gone: state how often devices send, with every: 1h in a model of the "+
-			"configuration or furrow enrollment set ENROLLMENT --send-every 1h. They are silent after three of these")
-	}}
 }
 
 // tilesFlag belongs to every command that serves the dashboard.

@@ -65,7 +65,6 @@ func TestDashboardBeyondThisMachineNeedsTLS(t *testing.T) {
 		"--listen 127.0.0.1:0 --config /nowhere.yaml":              "/nowhere.yaml",
 		"--listen 127.0.0.1:0 --storage /no/directory":             "start it with furrow up",
 		"--listen 127.0.0.1:0 --tiles https://host/":               "--tiles: write the address",
-		"--listen 127.0.0.1:0 --silent-after 1h":                   "--silent-after is gone: state how often devices send",
 	} {
 		if errs := f.refused(anyFailure, want, "dashboard "+line); strings.Contains(errs, "battery") {
 			t.Errorf("dashboard %s shows the secret: %s", line, errs)

@@ -29,7 +29,7 @@ It contains the device's key. If the device is registered already, the command c
 labels and model that are given.` + examples(
 			"device add pump-7",
 			"device add pump-7 --enrollment line4 --lat 57.456 --lon -2.0 --label class=Fryer"),
-		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
+		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag("the only one"),
 			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` that owns the device"},
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device"},
 			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},
@@ -59,13 +59,13 @@ func deviceAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := d.enrollment(c)
+	e, err := d.enrollment(c.Context, c.String("enrollment"))
 	if err != nil {
 		return err
 	}
 	var key sas.Key
 	if !c.Bool("json") { // JSON does not show the key
-		if key, _, err = d.key(c, e); err != nil {
+		if key, _, err = d.key(e, false); err != nil {
 			return err
 		}
 	}

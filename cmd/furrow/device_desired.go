@@ -36,7 +36,7 @@ func deviceDesiredSet(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	set, err := d.acts(logFor(c)).SetDesired(c.Context, commandActor(), device, c.Args().Get(1))
+	set, err := d.acts(d.log).SetDesired(c.Context, commandActor(), device, c.Args().Get(1))
 	if undone(err) {
 		return err
 	}

@@ -29,7 +29,7 @@ order:
   deployed          2026-11-20, or RFC 3339; default: now; permanently sets the month
 Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A
 line about a registered device changes everything but its tenant, its enrollment and its month.` + examples("device import devices.csv --enrollment line4", "device import devices.jsonl.gz --dry-run"),
-		Flags: append(storageFlags(), enrollmentFlag(),
+		Flags: append(storageFlags(), enrollmentFlag("the only one"),
 			choiceFlag("format", "by the name of the file, or csv", tabular.Formats(), "`FORMAT` of the file: csv or jsonl"),
 			boolFlag("dry-run", "Report what would be done and change nothing"),
 			&cli.StringFlag{Name: "errors", Usage: "Write all problems to `FILE` as lines of JSON"},
@@ -51,7 +51,7 @@ func deviceImport(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	e, err := d.enrollment(c)
+	e, err := d.enrollment(c.Context, c.String("enrollment"))
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"furrow/cmd/internal/removal"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
-	"furrow/sas"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -60,7 +59,7 @@ func deviceRemove(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	devices, err := devicesOf(c, texts, d.anyDevice)
+	devices, err := d.devices(c.Context, texts, d.anyDevice)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func deviceRemove(c *cli.Context) error {
 		if c.Bool("data") {
 			what = "all its readings and outputs are deleted"
 		}
-		n, err := d.others(c, devices, false)
+		n, err := d.others(c.Context, devices, false)
 		if err != nil {
 			return err
 		}
@@ -79,8 +78,8 @@ func deviceRemove(c *cli.Context) error {
 	for _, device := range devices {
 		var line removedLine
 		act := schema.Act{What: "device remove", Device: device.ID, Tenant: device.Tenant}
-		err := d.recorded(c.Context, act, func(context.Context) (_ string, err error) {
-			line, err = d.remove(c, device, pipelines, eraser)
+		err := d.recorded(c.Context, act, func(ctx context.Context) (_ string, err error) {
+			line, err = d.remove(ctx, device, pipelines, eraser)
 			return string(line.Status), err
 		})
 		if undone(err) {
@@ -122,14 +121,13 @@ func openForRemoval(c *cli.Context) (*deviceAdmin, []*jobs.Pipeline, *removal.Er
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(), Registry: sas.NewRegistry(s.Tables,
-		s.Names)}
+	d := newDeviceAdmin(c, s)
 	pipelines, err := allPipelines(f)
 	if !c.Bool("data") {
 		return d, pipelines, nil, err
 	}
 	return d, pipelines, &removal.Eraser{Tables: s.Tables, Names: s.Names, Pipelines: pipelines, Archive: f.Archive,
-		Delay: s.policies(logFor(c)).Delay}, err
+		Delay: s.policies(d.log).Delay}, err
 }
 
 func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
@@ -144,7 +142,7 @@ func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
 }
 
 func (d *deviceAdmin) remove(
-	c *cli.Context, device schema.Device, pipelines []*jobs.Pipeline, eraser *removal.Eraser,
+	ctx context.Context, device schema.Device, pipelines []*jobs.Pipeline, eraser *removal.Eraser,
 ) (removedLine, error) {
 	line := removedLine{Device: device.ID, Status: schema.Removed}
 	if device.Status == schema.Erased {
@@ -153,30 +151,30 @@ func (d *deviceAdmin) remove(
 	}
 	removed := device.Status == schema.Removed
 	if !removed {
-		if err := d.policies(logFor(c)).Remove(c.Context, device); err != nil {
+		if err := d.policies(d.log).Remove(ctx, device); err != nil {
 			return line, err
 		}
 	}
 	for _, p := range pipelines {
 		for _, t := range device.Tenants() {
-			closed, err := p.Leave(c.Context, device.Of(t), query.Removed)
+			closed, err := p.Leave(ctx, device.Of(t), query.Removed)
 			if line.Incidents += closed; err != nil {
 				return line, err
 			}
 		}
 	}
-	closed, err := d.reader().Incidents().Close(c.Context, device) // of pipelines that the configuration no longer has
+	closed, err := d.reader().Incidents().Close(ctx, device) // of pipelines that the configuration no longer has
 	if line.Incidents += closed; err != nil || removed && eraser == nil {
 		return line, err
 	}
 	if eraser != nil {
-		deleted, err := eraser.Erase(c.Context, device)
+		deleted, err := eraser.Erase(ctx, device)
 		if err != nil {
 			return line, err
 		}
 		line.Status, line.Deleted = schema.Erased, deleted
 	}
-	return line, d.Registry.Left(c.Context, device.ID, line.Status)
+	return line, d.Registry.Left(ctx, device.ID, line.Status)
 }
 
 func (l removedLine) print(c *cli.Context) error {

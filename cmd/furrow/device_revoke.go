@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,7 +49,7 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	if err != nil {
 		return err
 	}
-	devices, err := namedDevices(c, d.device)
+	devices, err := d.devices(c.Context, c.Args().Slice(), d.device)
 	if err != nil {
 		return err
 	}
@@ -57,14 +58,14 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 		return err
 	}
 	if len(ending) > 0 && !c.Bool("yes") {
-		if err := d.checkLockout(c, ending); err != nil {
+		if err := d.checkLockout(c.Context, ending); err != nil {
 			return err
 		}
 	}
 	if err := d.change(c, devices, to, ending); err != nil || len(ending) == 0 {
 		return err
 	}
-	n, err := d.others(c, ending, true)
+	n, err := d.others(c.Context, ending, true)
 	if err != nil {
 		return fmt.Errorf("the devices are revoked, but the others that need a new token cannot be counted: %w", err)
 	}
@@ -77,7 +78,7 @@ func (d *deviceAdmin) ending(c *cli.Context, devices []schema.Device, to schema.
 	if to != schema.Revoked || c.Bool("at-expiry") {
 		return nil, nil
 	}
-	f := d.acts(logFor(c))
+	f := d.acts(d.log)
 	for _, device := range devices {
 		atExpiry, err := f.AtExpiry(c.Context, device)
 		if err != nil {
@@ -90,26 +91,19 @@ func (d *deviceAdmin) ending(c *cli.Context, devices []schema.Device, to schema.
 	return ending, nil
 }
 
-// namedDevices returns the records of the named devices, as get does.
-func namedDevices(
-	c *cli.Context, get func(*cli.Context, schema.DeviceID) (schema.Device, error),
-) (devices []schema.Device, err error) {
-	return devicesOf(c, c.Args().Slice(), get)
-}
-
-// devicesOf returns the devices with the IDs.
-func devicesOf(
-	c *cli.Context, ids []string, get func(*cli.Context, schema.DeviceID) (schema.Device, error),
+// devices returns the records of the devices with the IDs, as get does.
+func (d *deviceAdmin) devices(
+	ctx context.Context, ids []string, get func(context.Context, schema.DeviceID) (schema.Device, error),
 ) (devices []schema.Device, err error) {
 	if len(ids) == 0 {
-		return nil, usagef(c, "name one device or more")
+		return nil, d.usagef("name one device or more")
 	}
 	for _, text := range ids {
 		id, err := schema.ParseDeviceID(text)
 		if err != nil {
-			return nil, usagef(c, "%v", err)
+			return nil, d.usagef("%v", err)
 		}
-		device, err := get(c, id)
+		device, err := get(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +131,7 @@ const concurrentChanges = 8
 
 // change changes the status of devices and prints each, in order. The tokens of those that are ending end at once.
 func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status, ending []schema.Device) error {
-	f := d.acts(logFor(c))
+	f := d.acts(d.log)
 	for len(devices) > 0 {
 		n := min(concurrentChanges, len(devices))
 		errs := make([]error, n)
@@ -174,7 +168,7 @@ func (d *deviceAdmin) printStatus(
 ) error {
 	var until time.Time
 	if atExpiry {
-		now, err := d.device(c, device.ID) // it may have got a token just before
+		now, err := d.device(c.Context, device.ID) // it may have got a token just before
 		if err != nil {
 			return fmt.Errorf("device %s is revoked, but it is not known when its last token expires: %w", device.ID, err)
 		}
@@ -200,31 +194,29 @@ func (d *deviceAdmin) printStatus(
 }
 
 // checkLockout refuses a revocation that locks out other devices for long.
-func (d *deviceAdmin) checkLockout(c *cli.Context, devices []schema.Device) error {
-	device, e, locks, err := d.acts(logFor(c)).Lockout(c.Context, devices)
+func (d *deviceAdmin) checkLockout(ctx context.Context, devices []schema.Device) error {
+	device, e, locks, err := d.acts(d.log).Lockout(ctx, devices)
 	if err != nil || !locks {
 		return err
 	}
-	n, err := d.others(c, devices, false)
+	n, err := d.others(ctx, devices, false)
 	if err != nil {
 		return err
 	}
-	return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they "+
+	return d.usagef("the tokens of enrollment %s live for %s, and its devices may not request another before they "+
 		"expire: revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
 		e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
 }
 
 // others counts the devices that a revocation of the given ones affects; see admin.Fleet.
-func (d *deviceAdmin) others(c *cli.Context, devices []schema.Device, ended bool) (int, error) {
-	return d.acts(logFor(c)).Others(c.Context, devices, ended, "", notCounted(c))
+func (d *deviceAdmin) others(ctx context.Context, devices []schema.Device, ended bool) (int, error) {
+	return d.acts(d.log).Others(ctx, devices, ended, "", d.notCounted)
 }
 
 // eachDevice calls visit for each device of the fleet, with its tokens. It reports records of newer
 // programs and skips them.
-func (d *deviceAdmin) eachDevice(c *cli.Context, visit func(schema.Device) error) error {
-	return d.acts(logFor(c)).EachDevice(c.Context, visit, notCounted(c))
+func (d *deviceAdmin) eachDevice(ctx context.Context, visit func(schema.Device) error) error {
+	return d.acts(d.log).EachDevice(ctx, visit, d.notCounted)
 }
 
-func notCounted(c *cli.Context) func(error) {
-	return func(err error) { fmt.Fprintf(c.App.ErrWriter, "furrow: not counted: %v\n", err) }
-}
+func (d *deviceAdmin) notCounted(err error) { fmt.Fprintf(d.notes, "furrow: not counted: %v\n", err) }

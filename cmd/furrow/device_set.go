@@ -42,14 +42,11 @@ func deviceSet(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, id, err := openForDevice(c)
+	d, device, err := openNamedDevice(c)
 	if err != nil {
 		return err
 	}
-	device, err := d.device(c, id)
-	if err != nil {
-		return err
-	}
+	id := device.ID
 	errLog := d.recorded(c.Context, schema.Act{What: "device set", Device: id, Tenant: device.Tenant,
 		Detail: given(c)}, func(ctx context.Context) (_ string, err error) {
 		device, err = d.Registry.Change(ctx, id, change)

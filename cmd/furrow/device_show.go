@@ -29,11 +29,7 @@ func deviceShowCommand() *cli.Command {
 }
 
 func deviceShow(c *cli.Context) error {
-	d, id, err := openForDevice(c)
-	if err != nil {
-		return err
-	}
-	device, err := d.device(c, id)
+	d, device, err := openNamedDevice(c)
 	if err != nil {
 		return err
 	}
@@ -89,8 +85,8 @@ func trackText(t answers.DeviceTrack) string {
 }
 
 // device returns the record of a device that was not removed. If there is none, the error suggests similar IDs.
-func (d *deviceAdmin) device(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
-	device, err := d.anyDevice(c, id)
+func (d *deviceAdmin) device(ctx context.Context, id schema.DeviceID) (schema.Device, error) {
+	device, err := d.anyDevice(ctx, id)
 	if err == nil && device.Status.Left() {
 		err = fmt.Errorf("device %s is %s; furrow device add registers it again", id, device.Status)
 	}
@@ -98,12 +94,12 @@ func (d *deviceAdmin) device(c *cli.Context, id schema.DeviceID) (schema.Device,
 }
 
 // anyDevice is like device, but also returns the records of removed devices.
-func (d *deviceAdmin) anyDevice(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
-	device, err := d.Registry.Get(c.Context, id)
+func (d *deviceAdmin) anyDevice(ctx context.Context, id schema.DeviceID) (schema.Device, error) {
+	device, err := d.Registry.Get(ctx, id)
 	if !errors.Is(err, tables.ErrNotFound) {
 		return device, err
 	}
-	if _, err := d.reader().Devices().ScopeOfDevice(c.Context, string(id)); err != nil {
+	if _, err := d.reader().Devices().ScopeOfDevice(ctx, string(id)); err != nil {
 		return device, err
 	}
 	return device, fmt.Errorf("device %s is in the fleet but has no record: create it with furrow device add", id)
@@ -156,7 +152,7 @@ func deviceKeyCommand() *cli.Command {
 		Description: "The key is derived from the enrollment's key. The device need not be registered." +
 			examples("device key pump-7"),
 		Flags: append(append(storageFlags(), masterFlags()...),
-			&cli.StringFlag{Name: "enrollment", DefaultText: "the device's, or the only one", Usage: "`ID` of the enrollment"},
+			enrollmentFlag("the device's, or the only one"),
 			boolFlag("secondary", "Derive it from the secondary key instead of the primary"),
 			jsonFlag()),
 		Action: deviceKey,
@@ -168,11 +164,11 @@ func deviceKey(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := d.enrollmentOf(c, id)
+	e, err := d.enrollmentOf(c.Context, id, c.String("enrollment"))
 	if err != nil {
 		return err
 	}
-	key, rank, err := d.key(c, e)
+	key, rank, err := d.key(e, c.Bool("secondary"))
 	if err != nil {
 		return err
 	}
@@ -186,17 +182,17 @@ func deviceKey(c *cli.Context) error {
 	return err
 }
 
-// enrollmentOf returns the enrollment of a device, which need not be registered.
-func (d *deviceAdmin) enrollmentOf(c *cli.Context, id schema.DeviceID) (schema.Enrollment, error) {
-	device, err := d.Registry.Get(c.Context, id)
+// enrollmentOf returns the enrollment of a device: if it is not registered, the one that is asked for, or the only one.
+func (d *deviceAdmin) enrollmentOf(ctx context.Context, id schema.DeviceID, asked string) (schema.Enrollment, error) {
+	device, err := d.Registry.Get(ctx, id)
 	switch known := err == nil && device.Enrollment != ""; {
 	case err != nil && !errors.Is(err, tables.ErrNotFound):
 		return schema.Enrollment{}, err
-	case known && c.IsSet("enrollment") && c.String("enrollment") != string(device.Enrollment):
+	case known && asked != "" && asked != string(device.Enrollment):
 		return schema.Enrollment{}, fmt.Errorf("device %s: %w: its key comes from %s", id, sas.ErrOtherEnrollment,
 			device.Enrollment)
 	case known:
-		return d.named(c, string(device.Enrollment))
+		return d.named(ctx, string(device.Enrollment))
 	}
-	return d.enrollment(c)
+	return d.enrollment(ctx, asked)
 }

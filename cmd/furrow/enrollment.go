@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -35,11 +38,16 @@ stored. An enrollment's key is stored sealed by the master key.`,
 	}
 }
 
-// A deviceAdmin manages devices and enrollments.
+// A deviceAdmin manages devices and enrollments for a command.
 type deviceAdmin struct {
 	*stores
 	Enrollments *sas.Enrollments
 	Registry    sas.Registry
+	log         *slog.Logger
+	command     string // its name, for errors about its flags
+	master      string // file of the master key; empty: see setup.OpenMaster
+	directory   string // of storage, if it is one
+	notes       io.Writer
 }
 
 // openDeviceAdmin opens the storage that the flags name. Keys stay sealed: see unseal.
@@ -48,55 +56,65 @@ func openDeviceAdmin(c *cli.Context) (*deviceAdmin, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
-		return nil, err
-	}
-	d := &deviceAdmin{stores: s, Enrollments: s.enrollments()}
-	d.Registry = sas.NewRegistry(s.Tables, s.Names)
+	return newDeviceAdmin(c, s), schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet()))
+}
+
+func newDeviceAdmin(c *cli.Context, s *stores) *deviceAdmin {
+	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(), Registry: sas.NewRegistry(s.Tables, s.Names),
+		command: c.Command.HelpName, master: c.String("master-key-file"), directory: storageDirectory(c),
+		log: logFor(c), notes: c.App.ErrWriter}
 	d.Registry.Prefixes = d.Enrollments
-	return d, nil
+	return d
+}
+
+func (d *deviceAdmin) usagef(format string, args ...any) error {
+	return &usageError{d.command, fmt.Sprintf(format, args...)}
 }
 
 // unseal sets the enrollments' master key and returns its source. See setup.OpenMaster.
-func (d *deviceAdmin) unseal(c *cli.Context, create bool) (where string, err error) {
-	d.Enrollments.SealingKey, where, err = setup.OpenMaster(c.String("master-key-file"), storageDirectory(c), create)
+func (d *deviceAdmin) unseal(create bool) (where string, err error) {
+	d.Enrollments.SealingKey, where, err = setup.OpenMaster(d.master, d.directory, create)
 	return where, err
 }
 
-// enrollmentFlag selects an enrollment.
-func enrollmentFlag() cli.Flag {
-	return &cli.StringFlag{Name: "enrollment", DefaultText: "the only one", Usage: "`ID` of the enrollment"}
+// enrollmentFlag selects an enrollment; without the flag, there is another choice.
+func enrollmentFlag(otherwise string) cli.Flag {
+	return &cli.StringFlag{Name: "enrollment", DefaultText: otherwise, Usage: "`ID` of the enrollment",
+		Action: func(c *cli.Context, _ string) error {
+			_, err := parsed(c, "enrollment", schema.ParseEnrollmentID)
+			return err
+		}}
 }
 
-// enrollment returns the enrollment that --enrollment names, or the only one.
-func (d *deviceAdmin) enrollment(c *cli.Context) (schema.Enrollment, error) {
-	if c.IsSet("enrollment") {
-		return d.named(c, c.String("enrollment"))
+// enrollment returns the enrollment with an ID, or without one the only one.
+func (d *deviceAdmin) enrollment(ctx context.Context, id string) (schema.Enrollment, error) {
+	if id != "" {
+		return d.named(ctx, id)
 	}
-	all, err := d.Enrollments.All(c.Context)
+	all, err := d.Enrollments.All(ctx)
 	switch {
 	case err != nil:
 		return schema.Enrollment{}, err
 	case len(all) == 0:
 		return schema.Enrollment{}, errors.New("no enrollment yet: create one with furrow enrollment add")
 	case len(all) > 1:
-		return schema.Enrollment{}, usagef(c, "select one of several enrollments with --enrollment: %s",
+		return schema.Enrollment{}, d.usagef("select one of several enrollments with --enrollment: %s",
 			strings.Join(enrollmentIDs(all), ", "))
 	}
 	return all[0], nil
 }
 
 // named returns an enrollment by ID. If there is none, the error suggests similar IDs.
-func (d *deviceAdmin) named(c *cli.Context, text string) (schema.Enrollment, error) {
+func (d *deviceAdmin) named(ctx context.Context, text string) (schema.Enrollment, error) {
 	id, err := schema.ParseEnrollmentID(text)
 	if err != nil {
-		return schema.Enrollment{}, usagef(c, "%v", err)
+		return schema.Enrollment{}, d.usagef("%v", err)
 	}
-	e, err := d.Enrollments.Get(c.Context, id)
+	e, err := d.Enrollments.Get(ctx, id)
 	if !errors.Is(err, sas.ErrNoEnrollment) {
 		return e, err
 	}
-	all, errAll := d.Enrollments.All(c.Context)
+	all, errAll := d.Enrollments.All(ctx)
 	if errAll != nil {
 		return e, err
 	}
@@ -120,7 +138,7 @@ func openForEnrollment(c *cli.Context) (d *deviceAdmin, e schema.Enrollment, err
 		return nil, e, err
 	}
 	if d, err = openDeviceAdmin(c); err == nil {
-		e, err = d.named(c, c.Args().First())
+		e, err = d.named(c.Context, c.Args().First())
 	}
 	return d, e, err
 }

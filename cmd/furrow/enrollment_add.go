@@ -67,13 +67,13 @@ func enrollmentAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	where, err := d.unseal(c, len(others) == 0)
+	where, err := d.unseal(len(others) == 0)
 	if err != nil {
 		return err
 	}
 	err = d.recorded(c.Context, schema.Act{What: "enrollment add", Tenant: e.Tenant, Detail: string(e.ID)},
 		func(ctx context.Context) (_ string, err error) {
-			if err := d.makeTables(c, e); err != nil {
+			if err := d.makeTables(ctx, e); err != nil {
 				return "", err
 			}
 			e, err = d.Enrollments.Add(ctx, e, primary, secondary)
@@ -153,9 +153,9 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 }
 
 // makeTables creates the tables that an enrollment needs.
-func (d *deviceAdmin) makeTables(c *cli.Context, e schema.Enrollment) error {
+func (d *deviceAdmin) makeTables(ctx context.Context, e schema.Enrollment) error {
 	for _, name := range append(processors.Tables(d.Names), e.Readings) {
-		if err := d.Tables.Table(name).Create(c.Context); err != nil {
+		if err := d.Tables.Table(name).Create(ctx); err != nil {
 			return err
 		}
 	}
@@ -163,13 +163,13 @@ func (d *deviceAdmin) makeTables(c *cli.Context, e schema.Enrollment) error {
 		return nil // setting policies needs the account's key; the endpoint will do it
 	}
 	// Otherwise the first device would have to wait until the policies are in force.
-	policies := d.policies(logFor(c))
+	policies := d.policies(d.log)
 	if e.Commands {
-		if err := policies.Ensure(c.Context, d.Names.Commands()); err != nil {
+		if err := policies.Ensure(ctx, d.Names.Commands()); err != nil {
 			return err
 		}
 	}
-	return policies.Ensure(c.Context, e.Readings)
+	return policies.Ensure(ctx, e.Readings)
 }
 
 // afterAdd describes where the keys are and the next steps.

@@ -135,7 +135,7 @@ func enrollmentRotate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.unseal(c, false); err != nil {
+	if _, err := d.unseal(false); err != nil {
 		return err
 	}
 	err = d.recorded(c.Context, enrollmentAct(c, "enrollment rotate", e), func(ctx context.Context) (_ string, err error) {
@@ -183,7 +183,7 @@ func enrollmentKey(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	key, rank, err := d.key(c, e)
+	key, rank, err := d.key(e, c.Bool("secondary"))
 	if err != nil {
 		return err
 	}
@@ -196,16 +196,16 @@ func enrollmentKey(c *cli.Context) error {
 	return err
 }
 
-// key returns the primary key of an enrollment, or with --secondary the secondary.
-func (d *deviceAdmin) key(c *cli.Context, e schema.Enrollment) (sas.Key, sas.Rank, error) {
-	if _, err := d.unseal(c, false); err != nil {
+// key returns the primary or the secondary key of an enrollment.
+func (d *deviceAdmin) key(e schema.Enrollment, secondary bool) (sas.Key, sas.Rank, error) {
+	if _, err := d.unseal(false); err != nil {
 		return nil, "", err
 	}
 	keys, err := d.Enrollments.Keys(e)
 	switch {
 	case err != nil:
 		return nil, "", err
-	case !c.Bool("secondary"):
+	case !secondary:
 		return keys[0], sas.Primary, nil
 	case len(keys) < 2:
 		return nil, "", fmt.Errorf("enrollment %s has no secondary key", e.ID)

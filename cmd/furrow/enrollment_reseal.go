@@ -34,7 +34,7 @@ func enrollmentReseal(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	source, err := d.unseal(c, false)
+	source, err := d.unseal(false)
 	if err != nil {
 		return err
 	}

@@ -55,9 +55,9 @@ type revokedLine struct {
 // revokeAll ends all tokens of an enrollment's devices.
 func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 	if e.AtExpiry {
-		return d.sayLastExpiry(c, e)
+		return d.sayLastExpiry(c.Context, e)
 	}
-	line, cohorts, err := d.tokensToEnd(c, e)
+	line, cohorts, err := d.tokensToEnd(c.Context, e)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 }
 
 // sayLastExpiry says when the tokens of an enrollment end that no revocation ends.
-func (d *deviceAdmin) sayLastExpiry(c *cli.Context, e schema.Enrollment) error {
+func (d *deviceAdmin) sayLastExpiry(ctx context.Context, e schema.Enrollment) error {
 	last := time.Time{}
-	err := d.eachDevice(c, func(device schema.Device) error {
+	err := d.eachDevice(ctx, func(device schema.Device) error {
 		if until := admin.LastExpiry(device); device.Enrollment == e.ID && until.After(last) {
 			last = until
 		}
@@ -120,18 +120,18 @@ func (d *deviceAdmin) endingOrder(cohorts map[string][schema.Cohorts]bool) []str
 // whose policy is in force, and counts the devices with such a token. It reads all devices of the
 // fleet twice, a thousand per request.
 func (d *deviceAdmin) tokensToEnd(
-	c *cli.Context, e schema.Enrollment,
+	ctx context.Context, e schema.Enrollment,
 ) (line revokedLine, cohorts map[string][schema.Cohorts]bool, err error) {
 	line.Enrollment, cohorts = e.ID, map[string][schema.Cohorts]bool{}
 	if e.Disabled { // even without a token: endpoints heed a revocation at once
 		cohorts[e.Readings] = [schema.Cohorts]bool{}
 	}
 	policies := map[string]schema.Policies{}
-	told, _, err := d.reader().Devices().Policies(c.Context, d.Names.Commands())
+	told, _, err := d.reader().Devices().Policies(ctx, d.Names.Commands())
 	if err != nil {
 		return line, nil, err
 	}
-	err = d.eachDevice(c, func(device schema.Device) error {
+	err = d.eachDevice(ctx, func(device schema.Device) error {
 		if device.Enrollment != e.ID {
 			return nil
 		}
@@ -143,7 +143,7 @@ func (d *deviceAdmin) tokensToEnd(
 		}
 		table := strings.ToLower(device.Readings)
 		if _, known := policies[table]; !known {
-			if policies[table], _, err = d.reader().Devices().Policies(c.Context, device.Readings); err != nil {
+			if policies[table], _, err = d.reader().Devices().Policies(ctx, device.Readings); err != nil {
 				return err
 			}
 		}
@@ -158,7 +158,7 @@ func (d *deviceAdmin) tokensToEnd(
 		return line, nil, err
 	}
 	now := tables.TicksOf(time.Now())
-	err = d.eachDevice(c, func(device schema.Device) error {
+	err = d.eachDevice(ctx, func(device schema.Device) error {
 		p := policies[strings.ToLower(device.Readings)]
 		valid := slices.ContainsFunc(device.Tokens, func(t schema.Token) bool { return t.Expiry > now })
 		switch {

@@ -32,7 +32,7 @@ is replaced: a row with the same key and other values is a conflict, which is co
 and rows of the future, are reported by number and skipped.` + examples(
 			"import 2025.csv.gz --enrollment line4 --dry-run", "import 2025.parquet --enrollment line4",
 			"import pump-7.csv --device pump-7 --time-column Datum,Zeit --zone Europe/Berlin"),
-		Flags: append(append(storageFlags(), enrollmentFlag(),
+		Flags: append(append(storageFlags(), enrollmentFlag("the only one"),
 			&cli.StringFlag{Name: "device", Usage: "`ID` of the device of all rows: no column names it"}),
 			append(columnFlags(""),
 				boolFlag("dry-run", "Report what would be imported and change nothing"),
@@ -69,7 +69,7 @@ func importHistory(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	e, err := d.enrollment(c)
+	e, err := d.enrollment(c.Context, c.String("enrollment"))
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	roll, err := d.enroll(c, s)
+	roll, err := d.enroll(c.Context, s)
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,10 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/sas"
@@ -29,17 +28,17 @@ func (r roll) credential(m simulate.Member) (schema.EnrollmentID, string) {
 }
 
 // enroll finds or creates the enrollments of the tenants.
-func (d *deviceAdmin) enroll(c *cli.Context, s *simulation) (roll, error) {
-	all, err := d.Enrollments.All(c.Context)
+func (d *deviceAdmin) enroll(ctx context.Context, s *simulation) (roll, error) {
+	all, err := d.Enrollments.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.unseal(c, len(all) == 0); err != nil {
+	if _, err := d.unseal(len(all) == 0); err != nil {
 		return nil, err
 	}
 	r := roll{}
 	for _, tenant := range s.tenants {
-		e, err := d.enrollTenant(c, tenant, s)
+		e, err := d.enrollTenant(ctx, tenant, s)
 		if err != nil {
 			return nil, err
 		}
@@ -63,16 +62,18 @@ func simulatedEnrollment(tenant schema.Tenant) schema.EnrollmentID {
 	return schema.EnrollmentID(name[:min(len(name), 20)])
 }
 
-func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, s *simulation) (schema.Enrollment, error) {
+func (d *deviceAdmin) enrollTenant(
+	ctx context.Context, tenant schema.Tenant, s *simulation,
+) (schema.Enrollment, error) {
 	id, backfill, commands := simulatedEnrollment(tenant), s.backfill, s.run.OnCommand != nil
-	e, err := d.Enrollments.Get(c.Context, id)
+	e, err := d.Enrollments.Get(ctx, id)
 	if errors.Is(err, sas.ErrNoEnrollment) {
 		e = schema.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: defaultLife, Backfill: backfill,
 			SendEvery: cmp.Or(s.every, defaultSendEvery), Batch: defaultBatch, Commands: commands}
-		if err = d.makeTables(c, e); err != nil {
+		if err = d.makeTables(ctx, e); err != nil {
 			return e, err
 		}
-		return d.Enrollments.Add(c.Context, e, nil, nil)
+		return d.Enrollments.Add(ctx, e, nil, nil)
 	}
 	switch {
 	case err != nil:
@@ -82,7 +83,7 @@ func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, s *simu
 	case e.Disabled:
 		return e, fmt.Errorf("enrollment %s is disabled: enable it with furrow enrollment enable %s", id, id)
 	case e.Backfill < backfill, commands && !e.Commands:
-		return d.Enrollments.Change(c.Context, id, func(e *schema.Enrollment) error {
+		return d.Enrollments.Change(ctx, id, func(e *schema.Enrollment) error {
 			e.Backfill, e.Commands = max(e.Backfill, backfill), e.Commands || commands
 			return nil
 		})

@@ -36,7 +36,7 @@ func issueToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := d.enrollmentForToken(c, device)
+	e, err := d.enrollmentForToken(c.Context, device)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func issueToken(c *cli.Context) error {
 		return usagef(c, "--life: enrollment %s was added with --revocation at-expiry: no revocation ends its tokens, so "+
 			"they may live for an hour at most", e.ID)
 	}
-	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies(logFor(c)))
+	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies(d.log))
 	if err != nil {
 		return err
 	}
@@ -84,15 +84,17 @@ func (d *deviceAdmin) admitLonger(ctx context.Context, e schema.Enrollment, life
 }
 
 // enrollmentForToken returns the enrollment of a registered device, which must be enabled.
-func (d *deviceAdmin) enrollmentForToken(c *cli.Context, device schema.DeviceID) (e schema.Enrollment, err error) {
-	known, err := d.Registry.Get(c.Context, device)
+func (d *deviceAdmin) enrollmentForToken(
+	ctx context.Context, device schema.DeviceID,
+) (e schema.Enrollment, err error) {
+	known, err := d.Registry.Get(ctx, device)
 	if errors.Is(err, tables.ErrNotFound) || err == nil && known.Status.Left() {
 		return e, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
 	}
 	if err != nil {
 		return e, err
 	}
-	e, err = d.Enrollments.Get(c.Context, known.Enrollment)
+	e, err = d.Enrollments.Get(ctx, known.Enrollment)
 	if err == nil && e.Disabled {
 		err = sas.ErrDisabled
 	}

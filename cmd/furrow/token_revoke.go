@@ -43,14 +43,14 @@ func revokeAllTokens(c *cli.Context) error {
 		return err
 	}
 	line := allRevokedLine{}
-	if line.NeedNewToken, err = d.withValidToken(c); err != nil {
+	if line.NeedNewToken, err = d.withValidToken(c.Context); err != nil {
 		return err
 	}
 	if line.NeedNewToken > 0 && !c.Bool("yes") {
 		return usagef(c, "this ends the tokens of %s, which must request new ones: confirm with --yes",
 			many(int64(line.NeedNewToken), "device"))
 	}
-	policies := d.policies(logFor(c))
+	policies := d.policies(d.log)
 	err = d.recorded(c.Context, schema.Act{What: "token revoke", Detail: "all"}, func(ctx context.Context) (_ string,
 		err error) {
 		line.Tables, err = policies.EndAllTokens(ctx)
@@ -69,12 +69,12 @@ func revokeAllTokens(c *cli.Context) error {
 
 // withValidToken counts the devices that have a token that neither expired nor ended. It reads all
 // devices of the fleet, a thousand per request.
-func (d *deviceAdmin) withValidToken(c *cli.Context) (n int, err error) {
+func (d *deviceAdmin) withValidToken(ctx context.Context) (n int, err error) {
 	policies, now := map[string]schema.Policies{}, tables.TicksOf(time.Now())
-	err = d.eachDevice(c, func(device schema.Device) error {
+	err = d.eachDevice(ctx, func(device schema.Device) error {
 		p, known := policies[device.Readings]
 		if !known {
-			if p, _, err = d.reader().Devices().Policies(c.Context, device.Readings); err != nil {
+			if p, _, err = d.reader().Devices().Policies(ctx, device.Readings); err != nil {
 				return err
 			}
 			policies[device.Readings] = p

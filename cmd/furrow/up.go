@@ -46,7 +46,7 @@ generation.` + examples(
 				Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. On an address that other machines can " +
 					"reach it requires --tls, and everybody signs in (see furrow access)"},
 			boolFlag("no-dashboard", "Serve no dashboard"),
-			silentFlag(), tilesFlag(),
+			tilesFlag(),
 			&cli.StringFlag{Name: "backup-to", Usage: "Write backups of the storage directory to new directories below " +
 				"`DIR`: see furrow backup (default: none)"},
 			durationFlag("backup-every", 4*time.Hour, time.Minute, "`TIME` between two backups"),
