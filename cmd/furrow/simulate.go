@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -84,7 +83,7 @@ type simulation struct {
 	every    time.Duration                        // between two sendings of a device; zero: nobody knows
 	wrong    int                                  // invalid lines of a file
 	faults   func(until time.Time) []fleets.Fault // that --fleet has put in; nil without it
-	late     lateLine
+	order    sendOrder
 	run      simulate.Config
 }
 
@@ -109,11 +108,11 @@ func runSimulation(c *cli.Context) error {
 	show := newProgress(c.App.ErrWriter, 10*time.Second)
 	show.Stage("registering devices", int64(len(s.members)))
 	var done atomic.Int64
-	late := lateReadings{newest: map[schema.DeviceID]time.Time{}, devices: map[schema.DeviceID]*sentBy{}}
+	var known []schema.DeviceID
 	registered := func(id schema.DeviceID, o sas.Outcome) {
 		show.Progress(done.Add(1), 0)
 		if o != sas.Added {
-			late.devices[id] = &sentBy{}
+			known = append(known, id)
 		}
 	}
 	err = simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, registered)
@@ -125,7 +124,7 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.skipSent(c.Context, d, late.devices); err != nil {
+	if err := s.skipSent(c.Context, d, known); err != nil {
 		return err
 	}
 	show.Stage("sending readings", 0)
@@ -133,39 +132,35 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s.run.OnAccepted = late.accepted
-	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.write(deviceEndOf(m, stats)); late.ended(m, stats) }
+	s.run.OnAccepted = s.order.accepted
+	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.write(deviceEndOf(m, stats)) }
 	s.run.Progress = show.simulation
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	var failed error
 	var sum simulate.Summary
 	err = whileLimited(c.Context, workerMemory, func(ctx context.Context) error {
 		sum, err = simulate.Run(ctx, s.run)
 		return err
 	})
-	if s.late, failed = late.count(c, d, s.members); failed != nil && err == nil {
-		err = failed
-	}
 	return s.finish(c, sum, report, err)
 }
 
 // skipSent has devices that were there not send again what lies between their first reading and their last.
-func (s *simulation) skipSent(ctx context.Context, d *deviceAdmin, devices map[schema.DeviceID]*sentBy) error {
+func (s *simulation) skipSent(ctx context.Context, d *deviceAdmin, devices []schema.DeviceID) error {
 	now := tables.TicksOf(time.Now())
-	var mu sync.Mutex
+	s.order.newest = map[schema.DeviceID]time.Time{}
 	sent := map[schema.DeviceID][2]time.Time{}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(simulatedReads)
-	for id := range devices {
+	for _, id := range devices {
 		g.Go(func() error {
 			scope, err := d.reader().Devices().ScopeOfDevice(ctx, string(id))
 			if err != nil {
 				return err
 			}
 			first, last, err := d.reader().Rows().Before(ctx, scope.Member(), now)
-			mu.Lock()
-			sent[id] = [2]time.Time{first.Time(), last.Time()}
-			mu.Unlock()
+			s.order.mu.Lock()
+			sent[id], s.order.newest[id] = [2]time.Time{first.Time(), last.Time()}, last.Time()
+			s.order.mu.Unlock()
 			return err
 		})
 	}

@@ -19,18 +19,21 @@ import (
 // simulationLine is the result of a simulation in JSON.
 type simulationLine struct {
 	simulate.Summary
-	lateLine
 	Tenants int    `json:"tenants"`
 	Seed    uint64 `json:"seed"`            // 0 for a replay
 	Wrong   int    `json:"wrongLines"`      // invalid lines of a replayed file
 	Error   string `json:"error,omitempty"` // why readings were not sent
+
+	// a reading came after a newer one of its device
+	OutOfOrder bool `json:"outOfOrder,omitempty"`
 
 	Faults []fleets.Fault `json:"faults,omitempty"` // that --fleet has put in
 }
 
 // finish prints the result. Readings that could not be sent are an error.
 func (s *simulation) finish(c *cli.Context, sum simulate.Summary, report *jsonFile, failed error) error {
-	line := simulationLine{Summary: sum, lateLine: s.late, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
+	line := simulationLine{Summary: sum, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong,
+		OutOfOrder: s.order.late}
 	if sum.Newest != nil {
 		line.Error = sum.Newest.Error()
 	}
@@ -70,7 +73,12 @@ func (l simulationLine) text() string {
 	if l.Acks > 0 {
 		say(l.Acks, "acknowledgements of commands were stored besides")
 	}
-	return b.String() + faultList(l.Faults) + l.lateLine.text()
+	b.WriteString(faultList(l.Faults))
+	if l.OutOfOrder {
+		b.WriteString("Some readings were sent out of order. Late ones are in no output until an audit finds them: furrow " +
+			"audit run --wait\n")
+	}
+	return b.String()
 }
 
 // deviceEnd is the result of a device in JSON.
