@@ -7,7 +7,9 @@ import (
 
 	"furrow/tables"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
+	parquetzstd "github.com/parquet-go/parquet-go/compress/zstd"
 )
 
 // Names of the columns that tables have in common.
@@ -23,9 +25,10 @@ const (
 	groupRows  = 100_000   // of a row group, which then ends with its device
 	groupBytes = 24 << 20  // of the values of a row group, about
 	pages      = 8 << 20   // of all columns together
-	maxPage    = 128 << 10 // of one column
+	maxPage    = 256 << 10 // of one column: who merges files holds one of each of their columns
 	minPage    = 2 << 10
 	dictionary = 512 << 10 // of one column; beyond that, its values are written plain
+	window     = 512 << 10 // of the compressor: no page or dictionary is much larger
 
 	maxDictionaries = 250 // sensors
 )
@@ -43,6 +46,26 @@ func micros(t tables.Ticks) int64 { return t.Time().UnixMicro() }
 
 func textOf(s string, column int) parquet.Value {
 	return parquet.ByteArrayValue([]byte(s)).Level(0, 1, column)
+}
+
+// A codec compresses as the library's does, which has a window of 8 MiB and holds twice that for each file.
+type codec struct {
+	parquetzstd.Codec
+	encoder *zstd.Encoder
+}
+
+func newCodec() *codec {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+		zstd.WithZeroFrames(true), zstd.WithWindowSize(window))
+	if err != nil {
+		panic(err) // none of the options is wrong
+	}
+	return &codec{encoder: encoder}
+}
+
+// Encode compresses a page or a dictionary.
+func (c *codec) Encode(dst, src []byte) ([]byte, error) {
+	return c.encoder.EncodeAll(src, dst[:0]), nil
 }
 
 // A rowWriter passes rows to the library, many at a time, and ends row groups while they are small enough to hold.
@@ -64,7 +87,8 @@ func newRowWriter(to io.Writer, names []string, nodes []parquet.Node, more ...pa
 	slices.SortFunc(sorted, func(a, b parquet.Field) int { return order[a.Name()] - order[b.Name()] })
 	page := min(max(pages/len(names), minPage), maxPage)
 	return rowWriter{width: len(names), file: parquet.NewGenericWriter[any](to, append(more,
-		parquet.NewSchema("row", group{fields, sorted}), parquet.Compression(&parquet.Zstd), parquet.PageBufferSize(page),
+		parquet.NewSchema("row", group{fields, sorted}), parquet.Compression(newCodec()), parquet.PageBufferSize(page),
+		parquet.DataPageStatistics(false), // the file's index of pages has them
 		parquet.WriteBufferSize(0), parquet.DictionaryMaxBytes(dictionary), parquet.CreatedBy("furrow", "1", ""))...)}
 }
 
