@@ -103,3 +103,41 @@ func TestTheDevicesPageSaysWhatTheSampleFound(t *testing.T) {
 		}
 	}
 }
+
+// TestTheDevicesPageSaysHowMuchOfADayIsFolded: a late row waits for the next audit. The tracking row that a page reads
+// has the counts, so they take no operation.
+func TestTheDevicesPageSaysHowMuchOfADayIsFolded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, Config{Loopback: true})
+	f.Add(t, schema.Device{ID: "numbered", Position: &schema.Position{Lat: 50, Lon: 8}})
+	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
+	send := func(n uint64) {
+		at := schema.RowKey{Ticks: tables.TicksOf(noon.Add(time.Duration(n) * time.Minute)),
+			Suffix: schema.Number{Boot: "aaaaaaaa", N: n}.String()}
+		f.Write(t, f.Names.Readings(), tables.Entity{PartitionKey: "numbered", RowKey: at.String(),
+			Properties: []tables.Property{{Name: "bar", Value: tables.Double(1)}}})
+	}
+	for _, n := range []uint64{1, 2, 5} {
+		send(n)
+	}
+	f.Fold(t)
+	send(3)
+	f.run(t, 2)
+	w, a := f.get("/v1/devices/numbered"), model.DeviceAnswer{}
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || len(a.Pipelines) != 1 {
+		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
+	}
+	days, yesterday := a.Pipelines[0].Days, noon.Format(time.DateOnly)
+	if len(days) != 7 || days[1] != (model.FoldedDay{Day: yesterday, Rows: 3}) {
+		t.Errorf("the days are %+v", days)
+	}
+	// its record, whether it is in the fleet, newest values, rejects, tracking row, the oldest row that waits
+	if a.Operations == 0 || a.Operations > 6 {
+		t.Errorf("the answer took %d operations, want at most 6", a.Operations)
+	}
+	row := `<th scope="row" class="unbroken">` + yesterday + `</th><td class="n">5</td><td class="n">1</td><td class="n">4` +
+		`</td><td class="n">3 <span class="muted">of 4</span></td>`
+	if page := f.get("/devices/numbered").Body.String(); !strings.Contains(page, row) {
+		t.Errorf("the page lacks %s:\n%s", row, page)
+	}
+}

@@ -40,6 +40,7 @@ type tracked struct {
 	pipeline     schema.Pipeline
 	waiting      tables.Ticks // the oldest row that is not folded; zero: none
 	rest         *answers.Rest
+	days         []query.FoldedDay
 	skipped      query.Skipped
 }
 
@@ -121,7 +122,9 @@ func (ds *Devices) latestOf(
 func (ds *Devices) track(ctx context.Context, p schema.Pipeline, m schema.Member) (t tracked, err error) {
 	t.pipeline = p
 	fleet := ds.accounts.fleetOf(m.Device)
-	if t.Track, _, err = fleet.Progress().Track(ctx, p, m); err != nil {
+	today := schema.DayOf(tables.TicksOf(time.Now()))
+	row, err := fleet.Progress().Folded(ctx, p, m, today-recentDays+1, today)
+	if t.Track, t.days = row.Track, row.Days; err != nil {
 		if t.skipped.Add(err) {
 			err = nil
 		}

@@ -85,6 +85,15 @@ type DevicePipeline struct {
 	LastBatch   *LastBatch    `json:"lastBatch,omitempty"`
 	Held        *Hold         `json:"held,omitempty"`
 	Rest        *answers.Rest `json:"rest,omitempty"`
+	Days        []FoldedDay   `json:"days"` // the last seven, the newest first; none before the first run
+}
+
+// A FoldedDay is how many readings of a day a pipeline has folded of a device.
+type FoldedDay struct {
+	Day    string `json:"day"`              // UTC
+	Rows   int64  `json:"rows"`             // Readings, late ones included. Of a sealed day, the count is forgotten: 0.
+	Sealed bool   `json:"sealed,omitempty"` // an audit has counted the day, and no reading can come any more
+	Again  bool   `json:"again,omitempty"`  // it is to be folded again
 }
 
 // A LastBatch is the rows that the last job with rows of the device has folded.
