@@ -45,6 +45,7 @@ type weeks struct {
 	cut     tables.Ticks                     // below it, rows were old enough for retention
 	stated  bool                             // how often devices send
 	looks   *rand.Rand                       // when furrow verify looks, which changes nothing in the life of a seed
+	beside  *beside                          // the one that looks right now; nil: none does
 	steps   []string
 }
 
@@ -70,6 +71,7 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 		looks:   rand.New(rand.NewPCG(seed, 1))}
 	l.keptFleet = keptFleet{Fleet: w.NewFleetOf(t, readings), t: t, random: rand.New(rand.NewPCG(seed, 0)),
 		all: readings + "all", settings: map[schema.Pipeline]int{}}
+	l.others = l.by(nil)
 	l.stated = l.random.IntN(2) == 0
 	l.finish = func(ctx context.Context, p *jobs.Pipeline) (err error) { // by what runs plan alone
 		for range 3 {
@@ -123,10 +125,20 @@ func newWeeks(t *testing.T, seed uint64) *weeks {
 	return l
 }
 
-// by returns a transport through which storage says the time of the fleet's life.
+// by returns a transport through which storage says the time of the fleet's life. A furrow verify may look between two
+// requests.
 func (l *weeks) by(inner policy.Transporter) policy.Transporter {
-	shift := time.Until(l.now) + l.storage
+	clocked := l.clocked(inner)
 	return faults.Func(func(r *http.Request) (*http.Response, error) {
+		l.beside.step()
+		return clocked.Do(r)
+	})
+}
+
+// clocked returns a transport through which storage says the time of the fleet's life.
+func (l *weeks) clocked(inner policy.Transporter) policy.Transporter {
+	return faults.Func(func(r *http.Request) (*http.Response, error) {
+		shift := time.Until(l.now) + l.storage
 		var answer *http.Response
 		var err error
 		if inner != nil {
@@ -346,6 +358,7 @@ func (l *weeks) happen() {
 	case "backfill":
 		if l.admits < 12*days {
 			l.admits += time.Duration(1+l.random.IntN(5)) * days
+			enroll(l.t, l.Fleet, l.admits)
 		}
 	case "clock":
 		wrong := []time.Duration{time.Hour, days, 200 * days, 365 * days}[l.random.IntN(4)]
@@ -425,20 +438,29 @@ func TestLives(t *testing.T) {
 
 var lives = flag.Int("jobs.lives", 0, "how many lives TestLives tries (default: 20, or 60 with FURROW_TEST_LONG)")
 
+// goOn lets some hours pass, and what happens in them.
+func (l *weeks) goOn() {
+	l.pass(time.Duration(1+l.random.IntN(30)) * time.Hour)
+	for _, p := range l.pipelines(l.by(nil)) {
+		if l.random.IntN(4) > 0 {
+			_ = l.run(l.t.Context(), p, refold.Late)
+		}
+	}
+	if l.random.IntN(2) == 0 {
+		l.retain(l.t.Context(), nil)
+	}
+	for range 1 + l.random.IntN(3) {
+		l.happen()
+	}
+}
+
 // live lets the weeks pass.
 func (l *weeks) live() {
 	for time.Until(l.now) < -time.Minute {
-		l.pass(time.Duration(1+l.random.IntN(30)) * time.Hour)
-		for _, p := range l.pipelines(l.by(nil)) {
-			if l.random.IntN(4) > 0 {
-				_ = l.run(l.t.Context(), p, refold.Late)
-			}
-		}
-		if l.random.IntN(2) == 0 {
-			l.retain(l.t.Context(), nil)
-		}
-		for range 1 + l.random.IntN(3) {
-			l.happen()
+		if l.looks.IntN(8) == 0 {
+			l.verifyBeside(l.goOn)
+		} else {
+			l.goOn()
 		}
 		if l.looks.IntN(12) == 0 { // which takes as long as a day or two of the life
 			l.verify(fmt.Sprint("at ", l.now))

@@ -39,6 +39,7 @@ type keptFleet struct {
 	late     []tables.Entity // rows that tokens still admit
 	past     []tables.Entity // older rows that imports bring
 	settings map[schema.Pipeline]int
+	others   policy.Transporter                          // of requests that no job makes; may be nil
 	change   func(*jobs.Pipeline)                        // changes each pipeline that folds; may be nil
 	finish   func(context.Context, *jobs.Pipeline) error // has a pipeline do all that there is; nil: Settle
 	// begun are the watermarks of the memberships when the pipeline fresh was added; nil: it was not.
@@ -84,7 +85,7 @@ func newKeptFleet(t *testing.T, seed uint64) *keptFleet {
 func (f *keptFleet) arrive(rows ...tables.Entity) {
 	f.t.Helper()
 	for _, name := range []string{f.Readings, f.all} {
-		jobstest.Insert(f.t, f.World.Connect(f.t, nil).Table(name), rows...)
+		jobstest.Insert(f.t, f.World.Connect(f.t, f.others).Table(name), rows...)
 	}
 }
 
@@ -236,7 +237,7 @@ func (f *keptFleet) importPast() {
 	if len(f.past) == 0 {
 		return
 	}
-	registry := sas.NewRegistry(f.World.Connect(f.t, nil), f.Names)
+	registry := sas.NewRegistry(f.World.Connect(f.t, f.others), f.Names)
 	e := f.past[0]
 	at := tables.TicksBefore(e.RowKey)
 	device := must.Have(registry.Get(f.t.Context(), schema.DeviceID(e.PartitionKey)))(f.t)

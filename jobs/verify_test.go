@@ -1,18 +1,27 @@
 package jobs_test
 
 import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"furrow/jobs/archive"
+	"furrow/jobs/archive/delta"
 	"furrow/jobs/fold"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/verify"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // verified counts a fleet as furrow verify does, with code that the jobs do not share, and fails the test where nothing
@@ -53,11 +62,7 @@ func TestRaisedBackfillExplainsRowsOfSealedDays(t *testing.T) {
 	f.settle()
 	look := func(about string) {
 		t.Helper()
-		now := tables.TicksOf(time.Now()).Floor(tables.Day)
-		verified(t, verify.Config{Client: f.pipeline.Client, Names: f.Names, Pipelines: []verify.Pipeline{{Name: "live",
-			Settle: 10 * time.Second, Settings: func(schema.Member) string { return "" }, Latest: true,
-			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}, From: now - 30*tables.Day,
-			To: now + 2*tables.Day}, about)
+		verified(t, f.verification(), about)
 	}
 	enroll(t, f.Fleet, untold)
 	look("before it")
@@ -71,14 +76,112 @@ func TestRaisedBackfillExplainsRowsOfSealedDays(t *testing.T) {
 	sameOutputs(t, f.Fleet, f.want, "the late rows are folded")
 }
 
-// verify verifies each pipeline of a life, under its own settings.
+// TestArchiveThatDoesNotKnowOfAMoveIsExplained: the days of a device that has moved are sealed, so that no ledger says
+// how many rows were folded, and its pipeline has not looked at the membership since.
+func TestArchiveThatDoesNotKnowOfAMoveIsExplained(t *testing.T) {
+	t.Parallel()
+	f := newKeptFleet(t, 1)
+	f.settle()
+	look := func(about string) {
+		t.Helper()
+		for _, c := range f.verifications(nil) {
+			verified(t, c, about)
+		}
+	}
+	look("before")
+	moveAgo(t, f.Fleet, f.World.Devices[0], "t2", 10)
+	look("after the move")
+	must.Succeed(t, f.Settle(t.Context(), f.archiving(nil)))
+	look("before the days are made again")
+	must.Succeed(t, file(t.Context(), f.archiving(nil)))
+	look("in the end")
+}
+
+// TestBackfillRaisedMeanwhileExplainsRowsOfSealedDays: the rows come after verify has read the enrollments.
+func TestBackfillRaisedMeanwhileExplainsRowsOfSealedDays(t *testing.T) {
+	t.Parallel()
+	f := newAdmittingFleet(t, 12*days, 11*days)
+	f.settle()
+	enroll(t, f.Fleet, untold)
+	var once sync.Once
+	c := f.verification()
+	c.Client = f.World.Connect(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+		if !strings.Contains(r.URL.Path, f.Names.Enrollments()) {
+			once.Do(func() {
+				f.admits(13 * days)
+				enroll(t, f.Fleet, 13*days)
+				f.arrive()
+			})
+		}
+		return http.DefaultClient.Do(r)
+	}))
+	verified(t, c, "while it looks")
+}
+
+// verification returns what verifies the fleet.
+func (f *admittingFleet) verification() verify.Config {
+	now := tables.TicksOf(time.Now()).Floor(tables.Day)
+	return verify.Config{Client: f.pipeline.Client, Names: f.Names, Pipelines: []verify.Pipeline{{Name: "live",
+		Settle: 10 * time.Second, Settings: func(schema.Member) string { return "" }, Latest: true,
+		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}, From: now - 30*tables.Day,
+		To: now + 2*tables.Day}
+}
+
+// TestRetentionAndMovesMeanwhileAreNoDifference: rows are deleted, or belong to another tenant, after verify has read
+// the memberships and before it reads the rows.
+func TestRetentionAndMovesMeanwhileAreNoDifference(t *testing.T) {
+	t.Parallel()
+	for name, happen := range map[string]func(*keptFleet){
+		"retention": func(f *keptFleet) {
+			must.Succeed(t, f.Drain(t.Context(), f.retention(nil, func() time.Duration { return 9 * days })))
+		},
+		"a move": func(f *keptFleet) { moveAgo(t, f.Fleet, f.World.Devices[0], "t2", 10) }} {
+		for _, before := range []string{"the readings", "the catalog", "a file"} {
+			f := newKeptFleet(t, 1)
+			f.settle()
+			var once sync.Once
+			do := func() { once.Do(func() { happen(f) }) }
+			for _, c := range f.verifications(faults.Func(func(r *http.Request) (*http.Response, error) {
+				if before == "the readings" && strings.Contains(r.URL.Path, "/"+f.Readings) ||
+					before == "the catalog" && strings.Contains(r.URL.RawQuery, "f%21") {
+					do()
+				}
+				return http.DefaultClient.Do(r)
+			})) {
+				if c.Archive == nil {
+					continue
+				}
+				read := c.Archive.Read
+				c.Archive.Read = func(ctx context.Context, of schema.Tenant, name string) ([]byte, error) {
+					if before == "a file" {
+						do()
+					}
+					return read(ctx, of, name)
+				}
+				verified(t, c, name+" before verify reads "+before)
+			}
+			do = func() { t.Errorf("%s before verify reads %s has not happened", name, before) }
+			once.Do(do)
+		}
+	}
+}
+
+// verify verifies each pipeline of a life.
 func (l *weeks) verify(when string) {
 	l.t.Helper()
 	enroll(l.t, l.Fleet, l.admits)
-	c := verify.Config{Client: l.World.Connect(l.t, l.by(nil)), Names: l.Names,
-		From: tables.TicksOf(time.Now().Add(-(lifeDays + 5) * days)).Floor(tables.Day),
-		To:   tables.TicksOf(time.Now().Add(3 * days)).Floor(tables.Day)}
-	for _, p := range l.pipelines(nil) {
+	for _, c := range l.verifications(l.clocked(nil)) {
+		verified(l.t, c, when+", "+string(c.Pipelines[0].Name))
+	}
+}
+
+// verifications returns what verifies each pipeline of a fleet, under its own settings.
+func (f *keptFleet) verifications(through policy.Transporter) (all []verify.Config) {
+	f.t.Helper()
+	for _, p := range f.pipelines(nil) {
+		c := verify.Config{Client: f.World.Connect(f.t, through), Names: f.Names,
+			From: tables.TicksOf(time.Now().Add(-(lifeDays + 5) * days)).Floor(tables.Day),
+			To:   tables.TicksOf(time.Now().Add(3 * days)).Floor(tables.Day)}
 		of := verify.Pipeline{Name: p.Name, Settle: p.Settle, Settings: func(schema.Member) string { return p.Settings }}
 		for _, processor := range p.Processors {
 			switch processor.Name {
@@ -86,6 +189,13 @@ func (l *weeks) verify(when string) {
 				of.Latest = true
 			case rollup.Processor.Name:
 				of.Windows = windowsOf(p.Name)
+			case archive.Processor.Name:
+				store := tablesOf(p).Store
+				c.Archive = &verify.Archive{Pipeline: p.Name, CloseAfter: time.Second,
+					Read: func(ctx context.Context, of schema.Tenant, name string) ([]byte, error) {
+						content, _, err := store.Get(ctx, delta.Folder(string(of))+"/"+name)
+						return content, err
+					}}
 			}
 		}
 		m := &verify.Model{Named: map[string]verify.Meaning{}}
@@ -95,8 +205,9 @@ func (l *weeks) verify(when string) {
 			}
 		}
 		c.Model, c.Pipelines = func(schema.Member) *verify.Model { return m }, []verify.Pipeline{of}
-		verified(l.t, c, when+", "+string(p.Name))
+		all = append(all, c)
 	}
+	return all
 }
 
 // windowsOf returns the windows of a pipeline's rollups.

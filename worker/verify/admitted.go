@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"furrow/tables"
@@ -33,6 +34,13 @@ func (c *Config) readAdmission(ctx context.Context) (admission, error) {
 		}
 	}
 	return all, nil
+}
+
+// admitted reads the enrollments again, and reports whether tokens admit other rows than before.
+func (c *Config) admitted(ctx context.Context) (now *Config, changed bool, err error) {
+	own := *c
+	own.admits, err = c.readAdmission(ctx)
+	return &own, !maps.Equal(own.admits, c.admits), err
 }
 
 // ageFor returns how far back audits look for late rows of a device, that of the largest enrollment where its own is

@@ -39,6 +39,7 @@ type shelf struct {
 	days   map[dayOf]shelved
 	stored map[schema.Day]*storedDay
 	gone   tables.Ticks // rows of days that begin before it may have been deleted
+	stands standing     // of the memberships that were looked at
 	part   bool         // of the devices alone is looked at: the others, and the numbers of days, are not
 	found  Device
 }
@@ -157,6 +158,7 @@ func (s *shelf) add(m schema.Member, d *Device) {
 	if s == nil {
 		return
 	}
+	s.stands.add(m)
 	for day, of := range d.stored {
 		if s.stored[day] == nil {
 			s.stored[day] = &storedDay{}
@@ -276,46 +278,16 @@ func (s *shelf) explain(ctx context.Context, day schema.Day, has shelved, want *
 		return Late, nil
 	case has.rows > want.rows && s.gone > day.Start():
 		return Retained, nil
-	case has.rows > want.rows:
-		if left, err := s.anyLeft(ctx); left || err != nil {
-			return Left, err
-		}
+	}
+	why, stands, err := s.ofDevices(ctx, day)
+	if err != nil || why != Unknown && !(few && why == Left) { // whoever has left has no rows that are not there
+		return why, err
 	}
 	now, _, err := s.readDays(ctx)
-	if at := (dayOf{day, s.at.Month}); err == nil && now[at].etag != has.etag {
-		return InFlight, nil // somebody has made it meanwhile
+	if at := (dayOf{day, s.at.Month}); err == nil && (now[at].etag != has.etag || !stands) {
+		return InFlight, nil // somebody has made it meanwhile, or rows belong to others
 	}
 	return Unknown, err
-}
-
-// anyLeft reports whether devices have left the fleet whose data is kept: the archive has their rows, too. The
-// pipeline still has their tracking rows.
-func (s *shelf) anyLeft(ctx context.Context) (bool, error) {
-	h := &home{Config: s.Config, at: s.at}
-	next, stop := pullMembers(ctx, h)
-	defer stop()
-	var member schema.DeviceID
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(s.at.Month.String()),
-		Rows: schema.MembersOf(s.at.Tenant)}, Select: []string{"Timestamp"}}
-	for e, err := range s.Client.Table(s.Names.Partitions(s.Archive.Pipeline)).Entities(ctx, q) {
-		if err != nil {
-			return false, err
-		}
-		key, err := schema.ParseMemberKey(e.RowKey)
-		for err == nil && member < key.Device() {
-			member, err = next()
-		}
-		if err != nil {
-			return false, err
-		}
-		if member == key.Device() {
-			continue
-		}
-		if reason, err := h.left(ctx, key.Device()); reason == Left || err != nil {
-			return err == nil, err
-		}
-	}
-	return false, nil
 }
 
 // homeOf returns what is found of a tenant and a partition of the fleet, before anything is.

@@ -30,6 +30,8 @@ type archivedDay struct {
 
 	rollups  []*archivedRollups
 	torn     bool     // files have not the rows of the device that storage has
+	why      Reason   // that explains all of the device; empty: it is not known yet
+	standing standing // of the memberships, as they were read
 	compared Compared // cells
 }
 
@@ -73,7 +75,11 @@ func (s *shelf) compareFiles(ctx context.Context, day schema.Day, reason Reason)
 			if err != nil {
 				return err
 			}
-			changed = reason != d.reason || slices.ContainsFunc(d.months, func(m schema.Month) bool {
+			stands, err := d.stands(ctx)
+			if err != nil {
+				return err
+			}
+			changed = reason != d.reason || !stands || slices.ContainsFunc(d.months, func(m schema.Month) bool {
 				return days[dayOf{day, m}] != after[dayOf{day, m}]
 			})
 			days = after
@@ -134,6 +140,7 @@ func (d *archivedDay) readRows(ctx context.Context, days map[dayOf]shelved) erro
 		if err != nil {
 			return err
 		}
+		d.standing.add(m)
 		for d.more && d.ahead.device < string(m.Device) {
 			if err := d.stranger(ctx); err != nil {
 				return err
@@ -219,13 +226,13 @@ func (d *archivedDay) members(ctx context.Context) iter.Seq2[schema.Member, erro
 // device compares the rows of a device. One that storage accepted after the watermark may not be there yet, or as it
 // was before.
 func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tables.Ticks) error {
-	model, why := d.Model(m), d.reason
+	model := d.Model(m)
 	sums, err := d.beginSums(m)
 	if err != nil {
 		return err
 	}
 	defer sums.stop()
-	d.torn = false
+	d.torn, d.why = false, d.reason
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{
 		From: d.day.Start().String(), Before: (d.day + 1).Start().String()}}}
 	for e, err := range d.Client.Table(m.Readings).Entities(ctx, q) {
@@ -242,7 +249,7 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 		switch {
 		case d.more && d.ahead.compare(&row) == 0:
 			if r := model.read(&e); m.Watermark <= d.day.Start() { // others may be there as they were meant before
-				if why, err = d.cells(ctx, m, &r, watermark, why); err != nil {
+				if err := d.cells(ctx, m, &r, watermark); err != nil {
 					return err
 				}
 				if err := sums.add(&r, watermark); err != nil {
@@ -253,8 +260,12 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 				return err
 			}
 		case e.Timestamp <= watermark:
+			why, err := d.because(ctx, m)
+			if err != nil {
+				return err
+			}
 			d.differ(Difference{Device: m.Device, At: tables.TicksBefore(e.RowKey).Time(), Rows: 1, Is: "absent",
-				Want: "there, as row " + tables.Quote(e.RowKey) + " is in storage"})
+				Want: "there, as row " + tables.Quote(e.RowKey) + " is in storage", Reason: why})
 		}
 	}
 	if err := d.extra(ctx, m, &archivedRow{device: string(m.Device), key: "\x7f"}); err != nil || d.torn {
@@ -263,21 +274,17 @@ func (d *archivedDay) device(ctx context.Context, m schema.Member, watermark tab
 	return sums.compareRest(ctx)
 }
 
-// cells compares the cells of the row that comes next with those of a reading, and returns why they may differ: empty
-// if that is not known yet.
-func (d *archivedDay) cells(ctx context.Context, m schema.Member, r *reading, watermark tables.Ticks, why Reason,
-) (_ Reason, err error) {
+// cells compares the cells of the row that comes next with those of a reading.
+func (d *archivedDay) cells(ctx context.Context, m schema.Member, r *reading, watermark tables.Ticks) error {
 	is, want := d.ahead.cells, r.cells()
 	d.compared.Rows, d.compared.Values = d.compared.Rows+1, d.compared.Values+int64(len(want))
 	if maps.Equal(is, want) {
-		return why, nil
+		return nil
 	}
-	if why == "" {
-		if why, err = d.why(ctx, m); err != nil {
-			return why, err
-		}
+	reason, err := d.because(ctx, m)
+	if err != nil {
+		return err
 	}
-	reason := why
 	if reason == Unknown && r.stored > watermark {
 		reason = Late
 	}
@@ -289,25 +296,33 @@ func (d *archivedDay) cells(ctx context.Context, m schema.Member, r *reading, wa
 				Is: or(is[c], "absent"), Want: or(want[c], "absent"), Reason: reason})
 		}
 	}
-	return why, nil
+	return nil
 }
 
-// why returns why the archive may have other cells of a device than its rows: what its pipeline still has to fold again
-// has not marked the day yet.
-func (d *archivedDay) why(ctx context.Context, m schema.Member) (Reason, error) {
+// because returns why the archive may have other rows or cells of a device than storage: what its pipeline still has to
+// fold again has not marked the day yet.
+func (d *archivedDay) because(ctx context.Context, m schema.Member) (Reason, error) {
+	if d.why != "" {
+		return d.why, nil
+	}
 	p := d.pipe(m)
 	if err := p.readTrack(ctx); err != nil {
 		return Unknown, err
 	}
-	return p.explain(&difference{from: d.day.Start(), to: (d.day + 1).Start(), many: true}), nil
+	d.why = p.explain(dayDiffers(d.day))
+	return d.why, nil
 }
 
 // extra takes the rows of a device before one of storage, which storage does not have. Retention may have deleted them.
 func (d *archivedDay) extra(ctx context.Context, m schema.Member, before *archivedRow) error {
 	for d.more && d.ahead.compare(before) < 0 {
 		if m.Watermark <= d.day.Start() {
+			why, err := d.because(ctx, m)
+			if err != nil {
+				return err
+			}
 			d.differ(Difference{Device: m.Device, At: tables.TicksBefore(d.ahead.key).Time(), Rows: -1, Is: "there",
-				Want: "absent, as storage has no row " + tables.Quote(d.ahead.key)})
+				Want: "absent, as storage has no row " + tables.Quote(d.ahead.key), Reason: why})
 		}
 		if err := d.advance(ctx); err != nil {
 			return err

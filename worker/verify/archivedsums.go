@@ -164,10 +164,10 @@ type deviceSums struct {
 }
 
 // pipe returns the archive's pipeline for a device, without its tracking row.
-func (d *archivedDay) pipe(m schema.Member) *pipe {
-	p := &pipe{look: &look{Config: d.Config, member: m}, spots: map[spot]*difference{}}
-	for _, p.Pipeline = range d.Pipelines {
-		if p.Name == d.Archive.Pipeline {
+func (s *shelf) pipe(m schema.Member) *pipe {
+	p := &pipe{look: &look{Config: s.Config, member: m}, spots: map[spot]*difference{}}
+	for _, p.Pipeline = range s.Pipelines {
+		if p.Name == s.Archive.Pipeline {
 			break
 		}
 	}

@@ -42,14 +42,18 @@ func (c *Config) device(ctx context.Context, m schema.Member, s *shelf) (found D
 			return found, nil
 		}
 		again, changed, err := k.changed(ctx)
-		if err != nil || !changed {
+		if err != nil {
+			return found, err
+		}
+		now, admitted, err := c.admitted(ctx)
+		if err != nil || !changed && !admitted {
 			return found, err
 		}
 		if n == looks {
 			found.unsteady()
 			return found, nil
 		}
-		m = again
+		m, c = again, now
 		c.pause(n)
 	}
 }
