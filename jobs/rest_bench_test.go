@@ -20,7 +20,7 @@ func BenchmarkResting(b *testing.B) {
 				at = at.Add(time.Minute)
 				n.run(at)
 			}
-			read := n.answered.Load()
+			read := n.bytes.Load()
 			b.ReportAllocs()
 			for b.Loop() {
 				at = at.Add(time.Second)
@@ -30,7 +30,7 @@ func BenchmarkResting(b *testing.B) {
 			}
 			all := float64(b.N * devices)
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/all, "ns/device")
-			b.ReportMetric(float64(n.answered.Load()-read)/all, "answered-B/device")
+			b.ReportMetric(float64(n.bytes.Load()-read)/all, "wire-B/device")
 		})
 	}
 }

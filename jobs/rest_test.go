@@ -28,21 +28,29 @@ import (
 // A night is a fleet whose devices rest, and whose storage has the time of the night. Devices send at the time of their
 // row keys.
 type night struct {
-	t        testing.TB
-	clock    clock
-	p        *jobs.Pipeline
-	devices  []schema.Member
-	looks    atomic.Int32 // requests for readings
-	writes   atomic.Int32 // to the tracking table
-	answered atomic.Int64 // bytes
-	folded   int          // rows, so far
-	audits   bool         // they are done, too
+	t          testing.TB
+	clock      clock
+	p          *jobs.Pipeline
+	devices    []schema.Member
+	sensors    int          // of each device
+	looks      atomic.Int32 // requests for readings
+	operations atomic.Int64 // requests in all, and three of a queue for each message
+	bytes      atomic.Int64 // of requests and answers
+	writes     atomic.Int32 // to the tracking table
+	folded     int          // rows, so far
+	audits     bool         // they are done, too
 }
 
+// newNight returns a fleet of devices that state an interval; zero: they state none.
 func newNight(t testing.TB, devices int, every time.Duration) *night {
 	t.Helper()
+	return newNightOf(t, scale{devices: devices, tenants: 1, months: 1, sensors: 1}, every)
+}
+
+func newNightOf(t testing.TB, s scale, every time.Duration) *night {
+	t.Helper()
 	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
-	n := &night{t: t}
+	n := &night{t: t, sensors: s.sensors}
 	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: n.clock.over(n)}))(t)
 	n.p = &jobs.Pipeline{Name: "live", Client: client, Format: schema.Format, Generation: 1, Every: every,
 		Clock: func() time.Time { return time.Unix(n.clock.now.Load(), 0) },
@@ -53,9 +61,10 @@ func newNight(t testing.TB, devices int, every time.Duration) *night {
 		must.Succeed(t, client.Table(name).Create(t.Context()))
 	}
 	n.clock.set(evening)
-	for i := range devices {
-		m := schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: "contoso",
-			Readings: "readings"}
+	for i := range s.devices {
+		month := schema.MonthOf(evening.AddDate(0, -(i%s.months), 0), 0)
+		m := schema.Member{Month: month, Device: schema.DeviceID(fmt.Sprintf("d%06d", i)), Readings: "readings",
+			Tenant: schema.Tenant(fmt.Sprint("contoso", i/s.months%s.tenants))}
 		n.devices = append(n.devices, m)
 		jobstest.Insert(t, client.Table(n.p.Names.Fleet()), must.Have(m.Entity())(t))
 	}
@@ -81,8 +90,9 @@ func (n *night) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	answer, err := http.DefaultClient.Do(r)
+	n.operations.Add(1)
 	if err == nil {
-		n.answered.Add(answer.ContentLength)
+		n.bytes.Add(max(0, r.ContentLength) + max(0, answer.ContentLength))
 	}
 	if err != nil || !reads {
 		return answer, err
@@ -107,6 +117,7 @@ func (n *night) run(at time.Time) (looks int32) {
 		if m.Kind == jobs.Audit && m.Audit == refold.Late && !n.audits {
 			continue
 		}
+		n.operations.Add(3)
 		text := must.Have(m.Encode())(n.t)
 		m = must.Have(jobs.Decode(text))(n.t)
 		r, err := n.p.Do(n.t.Context(), m, line, saveInto(&m))
@@ -138,7 +149,9 @@ func (n *night) wake(device int, at time.Time, token time.Duration) {
 func (n *night) store(device int, at time.Time) {
 	n.t.Helper()
 	e := tables.Entity{PartitionKey: string(n.devices[device].Device), RowKey: tables.TicksOf(at).String()}
-	e.Set("oil", tables.Double(180))
+	for i := range n.sensors {
+		e.Set(fmt.Sprint("oil", i), tables.Double(180))
+	}
 	jobstest.Insert(n.t, n.p.Client.Table("readings"), e)
 }
 
