@@ -25,13 +25,9 @@ func (as *Accounts) several() bool { return len(as.all) > 1 }
 
 // accountOf returns the account of a device; the first one for an unknown device.
 func (as *Accounts) accountOf(id schema.DeviceID) *account {
-	x := as.index
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if i, known := x.at[string(id)]; known {
-		return as.all[x.monthOf[x.devices[i].month].account]
-	}
-	return as.all[0]
+	in := uint16(0)
+	as.index.look(string(id), func(d *device) { in = as.index.in(d) })
+	return as.all[in]
 }
 
 // NumberOf returns the place of a device's account in Config.Accounts; 0 for an unknown device.

@@ -50,7 +50,7 @@ func (ds *Devices) Device(ctx context.Context, id string) (DeviceAnswer, error) 
 		}
 	}
 	if o.until == 0 {
-		a.Severity = ds.accounts.index.severity(a.Device.Device)
+		ds.accounts.index.look(id, func(d *device) { a.Severity = severityText(severityIn(d.flags)) })
 	}
 	switch {
 	case o.until != 0:

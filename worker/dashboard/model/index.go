@@ -175,6 +175,17 @@ func (x *index) month(m monthIn) uint16 {
 	return i
 }
 
+// look calls read with a device while nothing changes, if it is known.
+func (x *index) look(id string, read func(*device)) (known bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	i, known := x.at[id]
+	if known {
+		read(&x.devices[i])
+	}
+	return known
+}
+
 // in returns the account of a device. The lock is held.
 func (x *index) in(d *device) uint16 { return x.monthOf[d.month].account }
 

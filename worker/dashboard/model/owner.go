@@ -165,14 +165,8 @@ func (own *Owners) record(
 
 // home returns where a device is, from the index.
 func (x *index) home(id string) (at located, known bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i, known := x.at[id]
-	if !known {
-		return at, false
-	}
-	d := &x.devices[i]
-	return x.located(place{d.tenant, d.month}), true
+	known = x.look(id, func(d *device) { at = x.located(place{d.tenant, d.month}) })
+	return at, known
 }
 
 // status returns the device's status; a record without one is active.

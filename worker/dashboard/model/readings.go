@@ -204,17 +204,13 @@ func (c *Census) checkOwnSensors(id string, sensors []string) error {
 
 // sensorsOf returns the sensors of a device, by name, without rates.
 func (x *index) sensorsOf(id string) (all []string) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i, known := x.at[id]
-	if !known {
-		return nil
-	}
-	for _, v := range x.devices[i].values {
-		if name := x.sensors.all[v.sensor]; !strings.HasSuffix(name, perHour) {
-			all = append(all, name)
+	x.look(id, func(d *device) {
+		for _, v := range d.values {
+			if name := x.sensors.all[v.sensor]; !strings.HasSuffix(name, perHour) {
+				all = append(all, name)
+			}
 		}
-	}
+	})
 	slices.Sort(all)
 	return all
 }

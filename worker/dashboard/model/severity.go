@@ -33,16 +33,6 @@ const severityShift = 6
 
 func severityIn(flags uint8) uint8 { return flags >> severityShift }
 
-// severity returns the greatest severity of a device's open incidents.
-func (x *index) severity(device string) string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if i, known := x.at[device]; known {
-		return severityText(severityIn(x.devices[i].flags))
-	}
-	return ""
-}
-
 // incidents replaces the severities of devices.
 func (x *index) incidents(all map[string]uint8) {
 	x.mu.Lock()

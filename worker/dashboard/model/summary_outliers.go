@@ -94,7 +94,8 @@ func (out *Outliers) compare(means map[schema.DeviceID]*deviceMean, x *index) {
 	out.Devices = []MeanOutlier{}
 	var all []outliers.Device
 	for id, m := range means {
-		d := x.neighbourhood(string(id), "")
+		d := outliers.Device{ID: string(id)}
+		x.look(d.ID, func(of *device) { d = x.neighbours(of, "") })
 		d.Sensors = []outliers.Sensor{{Value: m.sum / float64(m.count)}}
 		all = append(all, d)
 	}
@@ -108,24 +109,9 @@ func (out *Outliers) compare(means map[schema.DeviceID]*deviceMean, x *index) {
 }
 
 // siteOf returns the site of a device.
-func (x *index) siteOf(id string) string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if i, known := x.at[id]; known {
-		return x.sites.text(x.devices[i].site)
-	}
-	return ""
-}
-
-// neighbourhood returns a device, and with which others it is compared.
-func (x *index) neighbourhood(id string, by schema.By) outliers.Device {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i, known := x.at[id]
-	if !known {
-		return outliers.Device{ID: id}
-	}
-	return x.neighbours(&x.devices[i], by)
+func (x *index) siteOf(id string) (site string) {
+	x.look(id, func(d *device) { site = x.sites.text(d.site) })
+	return site
 }
 
 // neighbours returns a device, and with which others it is compared. The lock is held.

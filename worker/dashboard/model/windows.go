@@ -281,16 +281,6 @@ func (w *windowed) holds(ctx context.Context, b *query.Bucket, labels map[string
 	return len(b.Sensors) > 0
 }
 
-// labelsOf returns the labels of a device.
-func (x *index) labelsOf(id string) map[string]string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if i, known := x.at[id]; known {
-		return labelsOf(x.devices[i].labels)
-	}
-	return nil
-}
-
 // selects reports whether a device of a tenant was selected, because runs have a few others, and returns its labels if
 // the condition needs them.
 func (w *windowed) selects(tenant schema.Tenant, id string) (labels map[string]string, is bool) {
@@ -304,7 +294,7 @@ func (w *windowed) selects(tenant schema.Tenant, id string) (labels map[string]s
 		return was.Labels, true
 	}
 	if w.q.labels {
-		labels = w.reader.accounts.index.labelsOf(id)
+		w.reader.accounts.index.look(id, func(d *device) { labels = labelsOf(d.labels) })
 	}
 	return labels, true
 }
