@@ -60,16 +60,16 @@ func showDashboard(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	follows(m.Monitor, w.pages.Stored)
+	follows(m.Monitor, w.pages.Stored())
 	m.Monitor.Certificate(w.tls)
-	if err := m.Monitor.Watch(w.stores.status(c, w.pages.Stored)); err != nil {
+	if err := m.Monitor.Watch(w.stores[0].status(c, w.pages.Stored())); err != nil {
 		return err
 	}
 	s := dashboardScreen{w.url(), tlsScreenOf(w.tls)}
 	if err := printScreen(c, s, "Dashboard\n\n  "+s.Dashboard+"\n"+s.TLS.text("Browsers")); err != nil {
 		return err
 	}
-	return m.While(c.Context, w.stores.ready, func(ctx context.Context) error {
+	return m.While(c.Context, w.stores[0].ready, func(ctx context.Context) error {
 		return w.followingKeys(ctx, server.Run)
 	})
 }

@@ -2,17 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/monitor"
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/sas/access"
-	"furrow/worker/admin"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -28,9 +27,8 @@ type dashboardServer struct {
 	listener net.Listener
 	monitor  *monitor.Monitor
 
-	stores *stores   // of server, as pages are
-	others []*stores // of further accounts
-	pages  roles.Pages
+	stores []*stores    // of the accounts
+	pages  *roles.Pages // of the first one
 }
 
 // openDashboard listens on the address of a flag. On one that other machines can reach it requires TLS or a proxy.
@@ -71,46 +69,33 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := accounts.open(0, w.hooks()...)
-	if err != nil {
-		return nil, err
-	}
-	holds, err := s.Generations().Holding(w.c.Context, file)
-	if err != nil {
-		return nil, err
-	}
-	pages, err := s.Pages(holds, w.log, w.c.StringSlice("pipeline")...)
-	if err != nil {
-		return nil, usagef(w.c, "--pipeline: %v", err)
-	}
-	w.stores, w.pages = s, pages
-	d := w.config
-	activity := access.NewLog(s.Tables, s.Names)
-	shown := model.Config{Log: w.log, Accounts: make([]model.Account, len(accounts.where))}
-	if shown.Accounts[0], err = accounts.shown(0, s, pages); err != nil {
-		return nil, err
-	}
-	d.Acts = []admin.Fleet{s.acts(w.log)}
-	d.Acts[0].Pipelines = pages.Acting
-	d.Storage = s.Account.Table
-	for i := 1; i < len(accounts.where); i++ {
-		other, err := accounts.open(i, w.hooks()...)
+	d, shown := w.config, model.Config{Log: w.log}
+	for i := range accounts.where {
+		s, err := accounts.open(i, w.hooks()...)
 		if err != nil {
 			return nil, err
 		}
-		load := func(ctx context.Context) (generations.Loaded, error) { return other.Generations().Holding(ctx, file) }
-		later := other.LaterPages(load, w.log, w.c.StringSlice("pipeline")...)
-		acts := other.acts(w.log)
-		acts.Pipelines, acts.Log = later.Acting, &activity // people look for all acts in one log
-		w.others, d.Acts = append(w.others, other), append(d.Acts, acts)
-		if shown.Accounts[i], err = accounts.shown(i, other, later); err != nil {
+		pages, acts := s.Pages(file, w.log, w.c.StringSlice("pipeline")...), s.acts(w.log)
+		if acts.Pipelines = pages.Acting; i == 0 {
+			w.pages, d.Activity, d.Storage = pages, access.NewLog(s.Tables, s.Names), s.Account.Table
+			d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}
+			if err = pages.Open(w.c.Context); errors.Is(err, roles.ErrNoPipeline) {
+				err = usagef(w.c, "--pipeline: %v", err)
+			}
+			if err != nil {
+				return nil, err
+			}
+		} else {
+			acts.Log = &d.Activity // people look for all acts in one log
+			d.Storage += ", " + s.Account.Table
+		}
+		account, err := accounts.shown(i, s, pages)
+		if err != nil {
 			return nil, err
 		}
-		d.Storage += ", " + other.Account.Table
+		w.stores, d.Acts, shown.Accounts = append(w.stores, s), append(d.Acts, acts), append(shown.Accounts, account)
 	}
 	d.Model = model.New(shown)
-	d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}
-	d.Activity = activity
 	d.OnAnswer = w.monitor.CountAnswers()
 	d.Version, d.Log = readVersion().Version, w.log
 	served, err := dashboard.New(d)
@@ -118,9 +103,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 }
 
 // shown returns an account for the dashboard, with the container of the archive, if there can be one, and its disk.
-func (a *accounts) shown(
-	number int, s *stores, pages interface{ Account(string) model.Account },
-) (model.Account, error) {
+func (a *accounts) shown(number int, s *stores, pages *roles.Pages) (model.Account, error) {
 	shown := pages.Account(a.name(number))
 	if dir := directoryOf(a.where[number]); dir != "" {
 		shown.Disk = func() ([]limits.Limit, error) { return diskLimits(dir) }
@@ -140,7 +123,7 @@ func (w *dashboardServer) hooks() []roles.Hooks {
 
 // followingKeys runs a role while it follows the keys of all accounts.
 func (w *dashboardServer) followingKeys(ctx context.Context, run func(context.Context) error) error {
-	for _, s := range append(w.others, w.stores) {
+	for _, s := range w.stores {
 		inner := run
 		run = func(ctx context.Context) error { return s.followingKey(ctx, w.log, inner) }
 	}

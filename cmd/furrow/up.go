@@ -211,7 +211,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 			return err
 		}
 		runs = append(runs, pages.Run,
-			func(ctx context.Context) error { return h.dashboard.stores.keys.follow(ctx, h.log, nil) })
+			func(ctx context.Context) error { return h.dashboard.stores[0].keys.follow(ctx, h.log, nil) })
 	}
 	if err := m.Watch(s.status(h.c, f.Stored)); err != nil {
 		return err

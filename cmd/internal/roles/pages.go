@@ -21,31 +21,42 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// Pages tell a dashboard what the current configuration is.
+// Pages tell a dashboard what the current configuration of an account is. Until it was read, there are no pipelines.
 type Pages struct {
 	clients *Clients
-	Stored  *generations.Follower // of the configuration
-	only    []string              // names of the pipelines that are shown; none means all
-	first   []model.Pipeline
+	file    config.File // that holds where no configuration is stored
+	log     *slog.Logger
+	only    []string // names of the pipelines that are shown; none means all
+	stored  atomic.Pointer[generations.Follower]
 }
 
-// Pages returns those of a configuration and the ones after it, with the pipelines that have these names, or with all.
-func (c *Clients) Pages(g generations.Loaded, log *slog.Logger, names ...string) (Pages, error) {
-	first, err := viewed(g, names)
-	p := Pages{c, generations.NewFollower(c.Generations(), g, schema.Process{}, log), names, first}
-	if err != nil {
-		return p, err
-	}
-	if len(p.first) < len(names) {
-		return p, fmt.Errorf("%w: not all of %s are in the configuration", ErrNoPipeline, strings.Join(names, ", "))
-	}
-	return p, nil
+// Pages returns those of the account, with the pipelines that have these names, or with all.
+func (c *Clients) Pages(file config.File, log *slog.Logger, names ...string) *Pages {
+	return &Pages{clients: c, file: file, log: log, only: names}
 }
+
+// Open reads the configuration, which has to have all pipelines that are shown. Pages that are not opened read it as
+// soon as that is possible, and show what it has.
+func (p *Pages) Open(ctx context.Context) error {
+	all, _, err := p.newer(ctx)
+	if err == nil && len(all) < len(p.only) {
+		err = fmt.Errorf("%w: not all of %s are in the configuration", ErrNoPipeline, strings.Join(p.only, ", "))
+	}
+	return err
+}
+
+// Stored returns what follows the configuration; nil until that was read.
+func (p *Pages) Stored() *generations.Follower { return p.stored.Load() }
 
 // Account returns an account whose pipelines the pages show.
-func (p Pages) Account(name string) model.Account {
-	return model.Account{Name: name, Tables: p.clients.Tables, Queues: p.clients.Queues, Names: p.clients.Names,
-		Pipelines: p.first, Newer: p.newer, Stated: p.clients.stated, DiskFull: p.clients.DiskFull}
+func (p *Pages) Account(name string) model.Account {
+	a := model.Account{Name: name, Tables: p.clients.Tables, Queues: p.clients.Queues, Names: p.clients.Names,
+		Newer: p.newer, Stated: p.clients.stated, DiskFull: p.clients.DiskFull}
+	if f := p.Stored(); f != nil {
+		is, _ := f.Current()
+		a.Pipelines, _ = viewed(is, p.only) // Open has seen its error
+	}
+	return a
 }
 
 // stated returns the intervals that enrollments state.
@@ -53,71 +64,39 @@ func (c *Clients) stated(ctx context.Context) (map[schema.EnrollmentID]time.Dura
 	return (&sas.Enrollments{Table: c.Tables.Table(c.Names.Enrollments())}).StatedIntervals(ctx)
 }
 
-// newer looks for a newer configuration.
-func (p Pages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
-	was, _ := p.Stored.Current()
-	err := p.Stored.Look(ctx)
-	is, _ := p.Stored.Current()
+// newer reads the configuration, or looks for a newer one.
+func (p *Pages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
+	f := p.Stored()
+	if f == nil {
+		g, err := p.clients.Generations().Holding(ctx, p.file)
+		if err != nil {
+			return nil, false, err
+		}
+		all, err := viewed(g, p.only)
+		if err == nil {
+			p.stored.Store(generations.NewFollower(p.clients.Generations(), g, schema.Process{}, p.log))
+		}
+		return all, err == nil, err
+	}
+	was, _ := f.Current()
+	err := f.Look(ctx)
+	is, _ := f.Current()
 	all, unread := viewed(is, p.only)
 	return all, is.Generation > was.Generation, errors.Join(err, unread)
 }
 
 // Acting returns all pipelines of the current configuration, for acts.
-func (p Pages) Acting() ([]admin.Pipeline, error) {
-	is, _ := p.Stored.Current()
+func (p *Pages) Acting() ([]admin.Pipeline, error) {
+	stored := p.Stored()
+	if stored == nil {
+		return nil, fmt.Errorf("the configuration in the storage account %s was not read yet", p.clients.Account.Name)
+	}
+	is, _ := stored.Current()
 	f, err := p.clients.Fleet(is)
 	if err != nil {
 		return nil, err
 	}
 	return f.Acting()
-}
-
-// LaterPages are those of an account that the dashboard can do without: its configuration is read as soon as it can be.
-type LaterPages struct {
-	clients *Clients
-	load    func(context.Context) (generations.Loaded, error)
-	log     *slog.Logger
-	only    []string
-	read    atomic.Pointer[Pages]
-}
-
-// LaterPages returns pages of the configuration that load returns, with those of the pipelines that have these names,
-// or with all.
-func (c *Clients) LaterPages(
-	load func(context.Context) (generations.Loaded, error), log *slog.Logger, names ...string,
-) *LaterPages {
-	return &LaterPages{clients: c, load: load, log: log, only: names}
-}
-
-// Account returns an account without pipelines, which follow.
-func (l *LaterPages) Account(name string) model.Account {
-	return model.Account{Name: name, Tables: l.clients.Tables, Queues: l.clients.Queues, Names: l.clients.Names,
-		Newer: l.newer, Stated: l.clients.stated, DiskFull: l.clients.DiskFull}
-}
-
-func (l *LaterPages) newer(ctx context.Context) ([]model.Pipeline, bool, error) {
-	if p := l.read.Load(); p != nil {
-		return p.newer(ctx)
-	}
-	g, err := l.load(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	p, err := l.clients.Pages(g, l.log, l.only...)
-	if err != nil && !errors.Is(err, ErrNoPipeline) {
-		return nil, false, err
-	}
-	l.read.Store(&p)
-	return p.first, true, nil
-}
-
-// Acting returns all pipelines of the current configuration, for acts.
-func (l *LaterPages) Acting() ([]admin.Pipeline, error) {
-	p := l.read.Load()
-	if p == nil {
-		return nil, fmt.Errorf("the configuration in the storage account %s was not read yet", l.clients.Account.Name)
-	}
-	return p.Acting()
 }
 
 // viewed returns the pipelines of a configuration for the dashboard: those with the names, or all.
