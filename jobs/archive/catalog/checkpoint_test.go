@@ -2,10 +2,12 @@ package catalog_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"furrow/jobs/archive/delta"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
@@ -57,5 +59,35 @@ func TestCheckpointsComeWhenTheyAreDue(t *testing.T) {
 	}
 	if problem := w.followed(t); problem != "" {
 		t.Error(problem)
+	}
+}
+
+// TestACheckpointEndsWithItsVersion: while it is made, an erasure ends all versions so far, and deletes their files.
+func TestACheckpointEndsWithItsVersion(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	for at, puts := 0, false; ; at++ {
+		w := newWorld(t, a, fmt.Sprint("ends", at))
+		must.Succeed(t, w.machine(t, nil).publish(t.Context()))
+		gate := &faults.Gate{At: at, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			if !puts {
+				must.Succeed(t, w.machine(t, nil).eraseAll(t.Context()))
+			}
+			return send()
+		}}
+		c := w.machine(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+			puts = puts || int(gate.N.Load()) <= at && putsLog(".checkpoint.parquet")(r)
+			return gate.Do(r)
+		}))
+		must.Succeed(t, c.table.Log(c.objects).Checkpoint(t.Context(), true))
+		if puts { // a maker that stands still from here on puts one that CleanLog deletes
+			if at < 3 {
+				t.Errorf("a checkpoint was put at operation %d", at)
+			}
+			return
+		}
+		if _, is := w.blobs(t)[delta.CheckpointFile(2)]; is {
+			t.Errorf("erased at operation %d: there is a checkpoint of version 2, which has ended", at)
+		}
 	}
 }

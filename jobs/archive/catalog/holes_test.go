@@ -238,6 +238,29 @@ func TestFilesThatReadersFindStay(t *testing.T) {
 	must.Succeed(t, errors.Join(m.publish(t.Context()), m.merge(t.Context()), m.cleanLater(t.Context())))
 }
 
+// TestFilesThatAreLiveStay, also where a catalog says that they have left: it is a copy that was made row by row while
+// files left, and has both rows of them.
+func TestFilesThatAreLiveStay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, newAccount(t), "copied")
+	m := w.machine(t, nil)
+	live := must.Have(m.table.Begin(t.Context(), day))(t).Files
+	rows := w.catalog(t, nil).rows
+	var copied []tables.Op
+	for e, err := range rows.Entities(t.Context(), tables.Query{}) {
+		if must.Succeed(t, err); strings.HasPrefix(e.RowKey, "f!") {
+			copied = append(copied, tables.Insert(e))
+		}
+	}
+	must.Succeed(t, errors.Join(m.merge(t.Context()), m.publish(t.Context())))
+	must.Have(rows.Submit(t.Context(), copied))(t)
+	w.days(t, "copied")
+	if _, err := m.read(t.Context(), live...); err != nil {
+		t.Error(err)
+	}
+	w.checkRows(t, "copied")
+}
+
 // TestABlobThatComesLateIsDeleted: the request to put it was on its way when cleaning gave its file up.
 func TestABlobThatComesLateIsDeleted(t *testing.T) {
 	t.Parallel()
