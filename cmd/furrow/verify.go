@@ -72,6 +72,11 @@ func verifyAction(c *cli.Context) error {
 	if err := knownTenant(c, f.Reader().Devices(), v.Tenant); err != nil {
 		return blind(err)
 	}
+	if v.Device != "" {
+		if _, err := f.Reader().Devices().ScopeOfDevice(c.Context, string(v.Device)); err != nil {
+			return blind(err)
+		}
+	}
 	if v.Archive != nil && f.Archive != nil {
 		v.Archive.Read = verification.FilesOf(f.Archive)
 	}
@@ -136,14 +141,11 @@ func continueAfter(c *cli.Context, f query.Devices, v *verify.Config) error {
 	if err != nil {
 		return err
 	}
-	d, found, err := f.Record(c.Context, id)
+	of, err := f.ScopeOfDevice(c.Context, string(id))
 	if err != nil {
-		return &blindError{err}
+		return &blindError{fmt.Errorf("--after: %w", err)}
 	}
-	if !found {
-		return fmt.Errorf("--after: there is no device %s", id)
-	}
-	m := d.Member()
+	m := of.Member()
 	if v.Tenant != "" {
 		m.Tenant = v.Tenant
 	}

@@ -147,8 +147,11 @@ func TestVerifyThatCannotLookSaysSo(t *testing.T) {
 	if code, _, errs := furrow(stopped, args...); code != exitBlind {
 		t.Errorf("told to stop, it ends with %d: %s", code, errs)
 	}
-	if code, _, errs := f.run("verify pump-9"); code != exitBlind || !strings.Contains(errs, "pump-9") {
-		t.Errorf("of no device, it ends with %d: %s", code, errs)
+	for _, line := range []string{"verify pump-9", "verify --all --after pump-9"} {
+		code, _, errs := f.run(line)
+		if code != exitBlind || !strings.Contains(errs, `no device "pump-9"; similar IDs: pump-1`) {
+			t.Errorf("furrow %s ends with %d: %s", line, code, errs)
+		}
 	}
 	for _, line := range []string{"verify", "verify pump-1 --all", "verify --all --sample 2", "verify --all --sample 0%",
 		"verify --all --from -1d --to -2d", "verify --tenant .", "verify pump/1"} {
