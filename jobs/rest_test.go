@@ -199,6 +199,48 @@ func TestADeviceWithoutATokenIsNotLookedAt(t *testing.T) {
 	}
 }
 
+// TestADeviceThatNeverHadATokenIsNotLookedAt, but once, and when an import of its past ends.
+func TestADeviceThatNeverHadATokenIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 1, 0)
+	at := evening
+	minute := func() int32 { at = at.Add(time.Minute); return n.run(at) }
+	note := func(i schema.Import) {
+		e := n.devices[0].Waking(schema.NeverAwake)
+		must.Succeed(t, schema.Imports{i}.Set(&e))
+		must.Have(n.p.Client.Table(n.p.Names.Fleet()).Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	}
+	must.Have(n.p.Client.Table(n.p.Names.Fleet()).Do(t.Context(),
+		tables.Merge(n.devices[0].Waking(schema.NeverAwake), tables.AnyETag)))(t)
+	minute()
+	for range 5 {
+		if looks := minute(); looks != 0 {
+			t.Fatalf("%d looks at a device that has never had a token", looks)
+		}
+	}
+	i := schema.Import{ID: tables.TicksOf(at), From: tables.TicksOf(at.Add(-time.Hour)), To: tables.TicksOf(at)}
+	i.Until = tables.TicksOf(at.Add(schema.ImportLease))
+	note(i)
+	n.store(0, at.Add(-30*time.Minute))
+	minute()
+	n.store(0, at.Add(-40*time.Minute))
+	i.Until = 0
+	note(i)
+	for range 5 {
+		minute()
+	}
+	if looks := minute(); looks != 0 || n.folded < 1 {
+		t.Errorf("after an import there are %d looks, and %d rows are folded", looks, n.folded)
+	}
+	rows := 0
+	for _, e := range jobstest.Rows(t, n.p.Client.Table(n.p.Names.Partitions("live")), tables.Query{}) {
+		rows += int(e.Get(schema.TrackRows).Int())
+	}
+	if rows != 2 {
+		t.Errorf("%d rows of the import are folded of 2", rows)
+	}
+}
+
 // TestADeviceThatSendsEvery: it is looked at when its next row has come, about once for each, and rarely while it is
 // overdue. No row waits for longer than a run and a cadence.
 func TestADeviceThatStatesItsIntervalIsLookedAtWhenItSends(t *testing.T) {

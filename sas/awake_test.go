@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +30,7 @@ func (y *fixture) awake(device schema.DeviceID) tables.Ticks {
 // says nothing, or that the device may write until at least the end of every token that was handed out.
 func TestNoTokenOutlivesItsNote(t *testing.T) {
 	y := newFixture(t, nil)
-	y.mustIssue("pump-7")
+	must.Have(y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now())))(t)
 	var handed sync.Mutex
 	last := tables.Ticks(0)
 	var issuing sync.WaitGroup
@@ -58,6 +60,39 @@ func TestNoTokenOutlivesItsNote(t *testing.T) {
 	issuing.Wait()
 	if y.mustIssue("pump-7"); y.awake("pump-7") < last || last == 0 {
 		t.Errorf("afterwards the note says %v, and the last token ends at %v", y.awake("pump-7"), last.Time())
+	}
+}
+
+// TestADeviceIsAsleepUntilItsFirstToken: its membership says so from the registration on, unless an issuer was faster,
+// whose note stands. Of a device without an enrollment, nobody knows.
+func TestADeviceIsAsleepUntilItsFirstToken(t *testing.T) {
+	y := newFixture(t, nil)
+	first := sas.FirstContact("pump-7", y.enrollment, time.Now())
+	d := must.Have(y.registry.Register(t.Context(), first))(t)
+	if got := y.awake(d.ID); got != schema.NeverAwake {
+		t.Errorf("without a token it is awake until %d", got)
+	}
+	if a := y.mustIssue(d.ID); y.awake(d.ID) < tables.TicksOf(a.Expires) {
+		t.Errorf("its first token ends at %v, and it is awake until %v", a.Expires, y.awake(d.ID).Time())
+	}
+
+	var expires time.Time
+	asked := faults.Func(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, y.registry.Fleet.Name) && expires.IsZero() {
+			expires = y.mustIssue("pump-8").Expires // between the record and its membership
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	first.ID = "pump-8"
+	must.Have(y.registryOf(y.connect(asked)).Register(t.Context(), first))(t)
+	if got := y.awake("pump-8"); expires.IsZero() || got < tables.TicksOf(expires) {
+		t.Errorf("its token ends at %v, and it is awake until %v", expires, got.Time())
+	}
+
+	first.ID, first.Enrollment = "pump-9", ""
+	must.Have(y.registry.Register(t.Context(), first))(t)
+	if got := y.awake("pump-9"); got != 0 {
+		t.Errorf("without an enrollment it is awake until %d", got)
 	}
 }
 

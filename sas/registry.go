@@ -59,12 +59,17 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 		return d, err
 	}
 	d.ETag = written.ETags[0]
-	return d, r.insertMembers(ctx, d, 0)
+	awake := tables.Ticks(0)
+	if d.Enrollment != "" { // else it has no tokens, and somebody else writes its rows
+		awake = schema.NeverAwake // its issuer finds or inserts the row before it notes the first token
+	}
+	return d, r.insertMembers(ctx, d, 0, awake)
 }
 
 // insertMembers inserts the fleet row of a new device, or all that were kept of one that was removed, or updates the
-// row if it exists. Where the device was before counts until now.
-func (r Registry) insertMembers(ctx context.Context, d schema.Device, now tables.Ticks) error {
+// row if it exists. Where the device was before counts until now. An inserted row says until when tokens let the device
+// write; zero: nobody knows.
+func (r Registry) insertMembers(ctx context.Context, d schema.Device, now, awake tables.Ticks) error {
 	if len(d.Tenants()) > 1 && len(d.Kept.Members) == 0 {
 		return fmt.Errorf("device %s: its fleet row: %w: it has belonged to other tenants, and nothing else says when", d.ID,
 			tables.ErrNotFound)
@@ -78,6 +83,7 @@ func (r Registry) insertMembers(ctx context.Context, d schema.Device, now tables
 		if m.Next == "" {
 			m.Relocate(d.Site, d.Labels, now)
 		}
+		m.Awake = awake
 		e, err := m.Entity()
 		if err != nil {
 			return err
@@ -99,7 +105,7 @@ func (r Registry) insertMembers(ctx context.Context, d schema.Device, now tables
 // restoreMembers inserts the missing fleet rows of a device, unless they are missing because the
 // device has just been removed.
 func (r Registry) restoreMembers(ctx context.Context, d schema.Device, at tables.Ticks) error {
-	if err := r.insertMembers(ctx, d, at); err != nil {
+	if err := r.insertMembers(ctx, d, at, 0); err != nil {
 		return err
 	}
 	now, err := r.Get(ctx, d.ID)
@@ -222,7 +228,7 @@ func (r Registry) store(ctx context.Context, d *schema.Device) error {
 		return err
 	}
 	d.ETag = written.ETags[0]
-	return r.insertMembers(ctx, *d, 0)
+	return r.insertMembers(ctx, *d, 0, 0)
 }
 
 // replace writes d if the stored record still has d's version.

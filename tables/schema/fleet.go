@@ -40,6 +40,9 @@ type Member struct {
 	ETag    tables.ETag  // of that version
 }
 
+// NeverAwake is the Awake of a device that was registered without a token, until it gets its first one.
+const NeverAwake tables.Ticks = 1
+
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
 const MemberWatermark = "Watermark"
 
