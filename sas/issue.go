@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"furrow/tables"
 	"furrow/tables/commands"
 	"furrow/tables/schema"
@@ -75,12 +73,9 @@ type Issuer struct {
 	scheme protocol
 	// known caches records as this issuer wrote them last. These devices have their fleet
 	// rows. Writes check the record's version, so a stale entry costs one read and nothing else.
-	known *lru.Cache[schema.DeviceID, schema.Device]
+	known records
 	turns sync.Map // by enrollment: see turn
 }
-
-// knownDevices bounds the cache; a record takes about a kilobyte.
-const knownDevices = 20_000
 
 // NewIssuer returns an Issuer. The account must contain its key, unless there is a Delegate.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
@@ -97,7 +92,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 		return nil, err
 	}
 	i.scheme = scheme
-	i.known, err = lru.New[schema.DeviceID, schema.Device](knownDevices)
+	i.known, err = newRecords()
 	return i, err
 }
 
@@ -184,7 +179,7 @@ func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enr
 // find returns the record of a device and ensures that its fleet row exists. The record of a new
 // device has no version: it is inserted with the first token.
 func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (schema.Device, error) {
-	if d, ok := i.known.Get(device); ok {
+	if d, ok := i.known.get(device); ok {
 		return d, nil
 	}
 	d, err := i.Registry.Get(ctx, device)
@@ -234,7 +229,7 @@ func FirstContact(device schema.DeviceID, e schema.Enrollment, now time.Time) sc
 
 // issue signs a token and writes it into the record, conditional on d's version.
 func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment) (Answer, error) {
-	i.known.Remove(d.ID) // until its write has succeeded
+	i.known.remove(d.ID) // until its write has succeeded
 	switch {
 	case d.Enrollment != e.ID:
 		return Answer{}, ErrOtherEnrollment
@@ -272,7 +267,7 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	if err := i.Registry.store(ctx, &d); err != nil {
 		return Answer{}, err
 	}
-	i.known.Add(d.ID, d)
+	i.known.add(d)
 	if len(d.Tokens) == 1 && i.OnFirst != nil {
 		i.OnFirst()
 	}
