@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"strings"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"furrow/tables/azuretest/effort"
+	"furrow/tables/azuretest/must"
 )
 
 // A scale is how large a fleet is in each respect.
@@ -118,6 +120,28 @@ func TestADeviceCostsTheSameInAFleetOfAnySize(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestADeviceCostsWhatIsDocumented, in the table "What each device costs" of reference/limits.md.
+func TestADeviceCostsWhatIsDocumented(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	found := scale{1000, 1, 1, 3, 1}.costs(t)
+	text := string(must.Have(os.ReadFile("../cmd/furrow/reference/limits.md"))(t))
+	for run, name := range map[string]string{"resting": "that rests", "idle": "that may have sent something and has not",
+		"active": "that has sent a reading"} {
+		_, row, _ := strings.Cut(text, "| a run, of a device "+name+" | ")
+		var operations, bytes float64
+		row, _, _ = strings.Cut(strings.ReplaceAll(row, ",", ""), "\n")
+		if _, err := fmt.Sscanf(row, "%f | %f |", &operations, &bytes); err != nil {
+			t.Fatalf("%s: %q: %v", run, row, err)
+		}
+		c := found[run]
+		if c.operations > operations || c.operations < .8*operations || c.bytes > bytes || c.bytes < .9*bytes {
+			t.Errorf("%s: %.3f operations and %.0f bytes; %g and %g are documented", run, c.operations, c.bytes, operations,
+				bytes)
+		}
 	}
 }
 
