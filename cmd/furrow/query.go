@@ -89,6 +89,9 @@ the model of the device names and converts it. What a record does not have is ni
 }
 
 func queryAction(c *cli.Context) error {
+	if err := checkExclusions(c); err != nil {
+		return err
+	}
 	switch {
 	case c.Bool("outliers"):
 		return queryOutliers(c)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -16,18 +17,13 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 	if err := checkQuery(c); err != nil {
 		return q, err
 	}
-	if q.Sensors, err = sensorsOf(c); err != nil {
-		return q, err
-	}
-	if q.Window, err = parsed(c, "window", schema.ParseWindow); err != nil {
-		return q, err
-	}
+	var errs [4]error
+	q.Sensors, errs[0] = sensorsOf(c)
+	q.Window, errs[1] = parsed(c, "window", schema.ParseWindow)
+	q.Filter, errs[2] = queryFilter(c)
+	q.Span, errs[3] = querySpan(c)
 	q.Limit = c.Int("limit")
-	if q.Filter, err = queryFilter(c); err != nil {
-		return q, err
-	}
-	q.Span, err = querySpan(c)
-	return q, err
+	return q, cmp.Or(errs[:]...)
 }
 
 // sensorsOf reads --sensors.
@@ -87,12 +83,15 @@ func checkQuery(c *cli.Context) error {
 	case c.Bool("raw") && c.IsSet("where") && !anySet(c, "from", "last"):
 		return usagef(c, "--where with --raw reads every row of a span: give it with --last, such as --last 24h, or --from")
 	}
+	return nil
+}
+
+// checkExclusions refuses two flags that make no sense together.
+func checkExclusions(c *cli.Context) error {
 	for _, group := range exclusions() {
-		if c.IsSet(group[0]) {
-			for _, other := range group[1:] {
-				if c.IsSet(other) {
-					return usagef(c, "%s", excluded(group[0], other))
-				}
+		for _, other := range group[1:] {
+			if c.IsSet(group[0]) && c.IsSet(other) {
+				return usagef(c, "%s", excluded(group[0], other))
 			}
 		}
 	}
@@ -113,6 +112,9 @@ func excluded(flag, other string) string {
 // exclusions has flags, each before those that make no sense with it.
 func exclusions() [][]string {
 	return [][]string{
+		{"outliers", "prefix", "where", "raw", "tail", "row-key", "states", "gaps", "latest", "rate", "window", "from", "to",
+			"last"},
+		{"by", "prefix", "where", "raw", "tail", "row-key", "states", "gaps", "latest", "rate"},
 		{"row-key", "tail", "states", "gaps", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
 		{"tail", "states", "gaps", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
 		{"gaps", "states", "raw", "latest", "rate", "window", "where", "sensors"},

@@ -80,24 +80,11 @@ func outlierQuestion(c *cli.Context) (q query.OutlierQuestion, err error) {
 	if c.NArg() > 0 {
 		return q, usagef(c, "--outliers compares many devices: name no DEVICE")
 	}
-	for _, other := range []string{"prefix", "where", "raw", "tail", "row-key", "states", "gaps", "latest", "rate",
-		"window", "from", "to", "last"} {
-		if c.IsSet(other) {
-			return q, usagef(c, "--outliers and --%s exclude each other", other)
-		}
-	}
-	if _, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
-		return q, err
-	}
-	if q.By, err = parsed(c, "by", schema.ParseBy); err != nil {
-		return q, err
-	}
-	if q.Filter, err = queryFilter(c); err != nil {
-		return q, err
-	}
-	if q.Sensors, err = sensorsOf(c); err != nil {
-		return q, err
-	}
+	var errs [4]error
+	_, errs[0] = parsed(c, "tenant", schema.ParseTenant)
+	q.By, errs[1] = parsed(c, "by", schema.ParseBy)
+	q.Filter, errs[2] = queryFilter(c)
+	q.Sensors, errs[3] = sensorsOf(c)
 	q.Now = time.Now()
-	return q, nil
+	return q, cmp.Or(errs[:]...)
 }

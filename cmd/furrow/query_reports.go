@@ -102,32 +102,17 @@ func reportsOf(c *cli.Context, all []asked, q query.ReportQuestion) iter.Seq2[qu
 
 // reportQuestion reads the flags.
 func reportQuestion(c *cli.Context) (q query.ReportQuestion, err error) {
-	if c.NArg() > 0 {
-		return q, usagef(c, "--by is of many devices: name no DEVICE")
+	if c.NArg() > 0 || c.IsSet("model") {
+		return q, usagef(c, "--by is of many devices: name no DEVICE and no --model")
 	}
-	if q.Tenant, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
-		return q, err
-	}
-	for _, other := range []string{"prefix", "model", "where", "raw", "tail", "row-key", "states", "gaps", "latest",
-		"rate"} {
-		if c.IsSet(other) {
-			return q, usagef(c, "--by and --%s exclude each other", other)
-		}
-	}
-	if q.By, err = parsed(c, "by", schema.ParseBy); err != nil {
-		return q, err
-	}
-	if q.Group, err = reportGroup(c, q.By); err != nil {
-		return q, err
-	}
-	if q.Sensors, err = sensorsOf(c); err != nil {
-		return q, err
-	}
-	if q.Window, err = parsed(c, "window", schema.ParseWindow); err != nil {
-		return q, err
-	}
-	q.Span, err = querySpan(c)
-	return q, err
+	var errs [6]error
+	q.Tenant, errs[0] = parsed(c, "tenant", schema.ParseTenant)
+	q.By, errs[1] = parsed(c, "by", schema.ParseBy)
+	q.Group, errs[2] = reportGroup(c, q.By)
+	q.Sensors, errs[3] = sensorsOf(c)
+	q.Window, errs[4] = parsed(c, "window", schema.ParseWindow)
+	q.Span, errs[5] = querySpan(c)
+	return q, cmp.Or(errs[:]...)
 }
 
 // reportGroup returns the one group that --site or --label names, or an empty text.

@@ -113,19 +113,9 @@ type StoredReport struct {
 // report have no sensors.
 func (f Reports) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredReport, error] {
 	return func(yield func(StoredReport, error) bool) {
-		for p, err := range f.partitions(ctx, q) {
-			if err != nil {
-				if !yield(StoredReport{}, err) || !GoesOn(err) {
-					return
-				}
-				continue
-			}
-			for s, err := range f.storedIn(ctx, q, p) {
-				if !yield(s, err) || err != nil && !GoesOn(err) {
-					return
-				}
-			}
-		}
+		each(f.partitions(ctx, q), yield, func(p schema.ReportPartition) bool {
+			return yieldAll(f.storedIn(ctx, q, p), yield)
+		})
 	}
 }
 

@@ -47,17 +47,8 @@ func (d GapDay) NumberGaps() (all []NumberGap) {
 func (f Rows) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
 	limit := q.Limit
 	q.Limit = 0 // of rows
-	days := func(yield func(source[GapDay], error) bool) {
-		for m, err := range Devices(f).membersOf(ctx, q) {
-			if err == nil && !q.SelectsMember(m) {
-				continue
-			}
-			if !yield(f.gapsOf(q, m), err) {
-				return
-			}
-		}
-	}
-	return Limited(inOrder(ctx, days, true), limit)
+	days := func(m schema.Member) source[GapDay] { return f.gapsOf(q, m) }
+	return Limited(inOrder(ctx, mapped(Devices(f).selectedMembers(ctx, q), days), true), limit)
 }
 
 // gapsOf reads the row keys of a device, and its sequence numbers.

@@ -170,13 +170,7 @@ func (f Incidents) OfDevice(ctx context.Context, m schema.Member, in Span) iter.
 	home := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
 	rows := f.table().Entities(ctx, tables.Query{Filter: "Device eq '" + string(m.Device) + "'",
 		Range: tables.Range{Partitions: tables.Is(home.String()), Rows: schema.IncidentRows(in.From, in.To)}})
-	return func(yield func(Incident, error) bool) {
-		for i, err := range grouped(f.table(), rows) {
-			if !yield(i, err) || err != nil && !GoesOn(err) {
-				return
-			}
-		}
-	}
+	return func(yield func(Incident, error) bool) { yieldAll(grouped(f.table(), rows), yield) }
 }
 
 // An incidentStream yields the incidents of one partition.

@@ -18,21 +18,11 @@ func (f Incidents) openOfTenant(ctx context.Context, t schema.Tenant, s Incident
 		if s.Device != "" {
 			q.Filter = "Device eq '" + string(s.Device) + "'"
 		}
-		for entry, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.TransitionOf)) {
-			if err != nil {
-				if !yield(Incident{}, err) {
-					return
-				}
-				continue
-			}
+		entries := decoded(f.table(), f.table().Entities(ctx, q), whole(schema.TransitionOf))
+		each(entries, yield, func(entry schema.Transition) bool {
 			i, open, err := f.StillOpen(ctx, entry)
-			if !open && err == nil {
-				continue
-			}
-			if !yield(i, err) {
-				return
-			}
-		}
+			return !open && err == nil || yield(i, err)
+		})
 	}
 }
 

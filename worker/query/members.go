@@ -64,17 +64,7 @@ func (f Devices) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema
 }
 
 func (f Devices) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.Member, error) bool) {
-	for month, err := range f.months(ctx) {
-		if err != nil {
-			yield(schema.Member{}, err)
-			return
-		}
-		for m, err := range f.membersIn(ctx, month, s) {
-			if !yield(m, err) {
-				return
-			}
-		}
-	}
+	each(f.months(ctx), yield, func(month string) bool { return yieldAll(f.membersIn(ctx, month, s), yield) })
 }
 
 // MembersOf yields the memberships of the devices that were deployed in a month.
@@ -112,6 +102,11 @@ func (f Devices) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Mem
 	}
 }
 
+// selectedMembers yields those that pass the question's filter.
+func (f Devices) selectedMembers(ctx context.Context, q Question) iter.Seq2[schema.Member, error] {
+	return selected(f.membersOf(ctx, q), func(m *schema.Member) (bool, error) { return q.SelectsMember(*m), nil })
+}
+
 // membershipsOf yields the memberships of a question's devices that pass its filter, device after device.
 func (f Devices) membershipsOf(ctx context.Context, q Question) iter.Seq2[[]schema.Member, error] {
 	return func(yield func([]schema.Member, error) bool) {
@@ -126,11 +121,7 @@ func (f Devices) membershipsOf(ctx context.Context, q Question) iter.Seq2[[]sche
 			return
 		}
 		if q.Scope.ofTenant() {
-			for m, err := range f.membersOf(ctx, q) {
-				if (err != nil || q.SelectsMember(m)) && !yield([]schema.Member{m}, err) {
-					return
-				}
-			}
+			each(f.selectedMembers(ctx, q), yield, func(m schema.Member) bool { return yield([]schema.Member{m}, nil) })
 			return
 		}
 		for d, err := range f.Records(ctx, q.Scope.ids, 0) {

@@ -85,19 +85,9 @@ func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wa
 // time. A bucket begins with the difference to the last reading before it. The question has no condition.
 func (f Outputs) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
 	return Limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
-		for memberships, err := range Devices(f).membershipsOf(ctx, q) {
-			if err != nil {
-				if !yield(RateBucket{}, err) || !isUnreadable(err) {
-					return
-				}
-				continue
-			}
-			for b, err := range f.ratesByTime(ctx, q, memberships) {
-				if !yield(b, err) {
-					return
-				}
-			}
-		}
+		each(Devices(f).membershipsOf(ctx, q), yield, func(all []schema.Member) bool {
+			return yieldAll(f.ratesByTime(ctx, q, all), yield)
+		})
 	}), q.Limit)
 }
 

@@ -13,18 +13,8 @@ import (
 // without their tokens, except for devices that were removed. A limit of zero means all.
 func (f Devices) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
 	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
-	return Limited(present(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))), limit)
-}
-
-// present leaves out devices that were removed.
-func present(all iter.Seq2[schema.Device, error]) iter.Seq2[schema.Device, error] {
-	return func(yield func(schema.Device, error) bool) {
-		for d, err := range all {
-			if (err != nil || !d.Status.Left()) && !yield(d, err) {
-				return
-			}
-		}
-	}
+	all := decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))
+	return Limited(selected(all, func(d *schema.Device) (bool, error) { return !d.Status.Left(), nil }), limit)
 }
 
 // Record returns the record of a device; false where it has none.
@@ -107,11 +97,7 @@ func (f Progress) Failing(
 		q.Range.Partitions = tables.Is(in.String())
 	}
 	t := f.Tables.Table(f.Names.Partitions(p))
-	return func(yield func(schema.Track, error) bool) {
-		for track, err := range decoded(t, t.Entities(ctx, q), whole(schema.TrackOf)) {
-			if (err != nil || s.selects(track.Place.Device())) && !yield(track, err) {
-				return
-			}
-		}
-	}
+	return selected(decoded(t, t.Entities(ctx, q), whole(schema.TrackOf)), func(t *schema.Track) (bool, error) {
+		return s.selects(t.Place.Device()), nil
+	})
 }

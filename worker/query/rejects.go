@@ -53,14 +53,10 @@ func (f Rows) Rejects(
 			return
 		}
 		rejects := decoded(f.rejects(), found, whole(schema.RejectOf))
-		rings(func(yield func(schema.Reject, error) bool) {
-			for r, err := range rejects {
-				m, is := moved.Load(r.Device)
-				if (err != nil || !is || Rejected(m.(schema.Member), r)) && !yield(r, err) {
-					return
-				}
-			}
-		}, span, dropped, yield)
+		rings(selected(rejects, func(r *schema.Reject) (bool, error) {
+			m, is := moved.Load(r.Device)
+			return !is || Rejected(m.(schema.Member), *r), nil
+		}), span, dropped, yield)
 	}, limit)
 }
 
@@ -70,16 +66,12 @@ func Rejected(m schema.Member, r schema.Reject) bool {
 }
 
 func (f Rows) rejectRanges(ctx context.Context, s DeviceSelector, moved *sync.Map) iter.Seq2[read, error] {
-	return func(yield func(read, error) bool) {
-		for m, err := range Devices(f).Members(ctx, s) {
-			if len(m.Spans) > 0 {
-				moved.Store(m.Device, m)
-			}
-			if !yield(Question{}.read(f.rejects(), tables.Partition(string(m.Device))), err) {
-				return
-			}
+	return mapped(Devices(f).Members(ctx, s), func(m schema.Member) read {
+		if len(m.Spans) > 0 {
+			moved.Store(m.Device, m)
 		}
-	}
+		return Question{}.read(f.rejects(), tables.Partition(string(m.Device)))
+	})
 }
 
 // rings yields the rejects of each device in their order; storage has them by slot.
@@ -87,22 +79,18 @@ func rings(
 	rejects iter.Seq2[schema.Reject, error], span Span, dropped func(RejectTotal), yield func(Reject, error) bool,
 ) {
 	var own []schema.Reject
-	for r, err := range rejects {
-		if err != nil {
-			if !yield(Reject{}, err) || !isUnreadable(err) {
-				return
-			}
-			continue
-		}
+	if each(rejects, yield, func(r schema.Reject) bool {
 		if len(own) > 0 && own[0].Device != r.Device {
 			if !yieldRing(yield, own, span, dropped) {
-				return
+				return false
 			}
 			own = own[:0]
 		}
 		own = append(own, r)
+		return true
+	}) {
+		yieldRing(yield, own, span, dropped)
 	}
-	yieldRing(yield, own, span, dropped)
 }
 
 func yieldRing(yield func(Reject, error) bool, own []schema.Reject, span Span, dropped func(RejectTotal)) bool {
@@ -181,16 +169,13 @@ var particulars = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'|\d
 func Reasons(rejects iter.Seq2[Reject, error]) iter.Seq2[Reason, error] {
 	return func(yield func(Reason, error) bool) {
 		counts := map[string]*Reason{}
-		for r, err := range rejects {
-			if err != nil {
-				if !yield(Reason{}, err) || !isUnreadable(err) {
-					return
-				}
-				continue
-			}
+		if !each(rejects, yield, func(r Reject) bool {
 			for _, reason := range kindsOf(r) {
 				count(counts, reason, r)
 			}
+			return true
+		}) {
+			return
 		}
 		var all []Reason
 		for _, r := range counts {

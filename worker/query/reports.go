@@ -61,33 +61,36 @@ func (f Reports) List(ctx context.Context, q ReportQuestion) iter.Seq2[Report, e
 	return func(yield func(Report, error) bool) {
 		var shards []iter.Seq2[Report, error]
 		period := ""
-		for p, err := range f.partitions(ctx, q) {
-			if err != nil {
-				if !yield(Report{}, err) || !GoesOn(err) {
-					return
-				}
-				continue
-			}
+		if each(f.partitions(ctx, q), yield, func(p schema.ReportPartition) bool {
 			if p.Period != period {
 				if !yieldAll(MergeReports(shards...), yield) {
-					return
+					return false
 				}
 				period, shards = p.Period, nil
 			}
 			shards = append(shards, f.ofGroups(ctx, q, p))
+			return true
+		}) {
+			yieldAll(MergeReports(shards...), yield)
 		}
-		yieldAll(MergeReports(shards...), yield)
 	}
 }
 
-// yieldAll yields records up to an error after which reads do not go on, and reports whether to go on.
-func yieldAll[R any](all iter.Seq2[R, error], yield func(R, error) bool) bool {
-	for r, err := range all {
-		if !yield(r, err) || err != nil && !GoesOn(err) {
+// each calls take with each record until it returns false, or up to an error after which reads do not go on, and
+// reports whether to go on. It yields the errors.
+func each[S, R any](all iter.Seq2[S, error], yield func(R, error) bool, take func(S) bool) bool {
+	var none R
+	for s, err := range all {
+		if err == nil && !take(s) || err != nil && (!yield(none, err) || !GoesOn(err)) {
 			return false
 		}
 	}
 	return true
+}
+
+// yieldAll yields records up to an error after which reads do not go on, and reports whether to go on.
+func yieldAll[R any](all iter.Seq2[R, error], yield func(R, error) bool) bool {
+	return each(all, yield, func(r R) bool { return yield(r, nil) })
 }
 
 // partitions yields the partitions that may have reports of the question, in order.

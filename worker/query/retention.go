@@ -86,17 +86,12 @@ func (f Progress) Retention(
 
 // memberRanges yields the ranges of tracking tables that have the rows of a tenant's devices, or of all for "".
 func (f Progress) memberRanges(ctx context.Context, of schema.Tenant) iter.Seq2[tables.Range, error] {
-	return func(yield func(tables.Range, error) bool) {
-		if of == "" {
-			yield(tables.Range{Rows: schema.DeviceTracks()}, nil)
-			return
-		}
-		for month, err := range Devices(f).months(ctx) {
-			if !yield(tables.Range{Partitions: tables.Is(month), Rows: schema.MembersOf(of)}, err) {
-				return
-			}
-		}
+	if of == "" {
+		return func(yield func(tables.Range, error) bool) { yield(tables.Range{Rows: schema.DeviceTracks()}, nil) }
 	}
+	return mapped(Devices(f).months(ctx), func(month string) tables.Range {
+		return tables.Range{Partitions: tables.Is(month), Rows: schema.MembersOf(of)}
+	})
 }
 
 // add counts a device.

@@ -68,19 +68,15 @@ func byTime(all iter.Seq2[Bucket, error]) iter.Seq2[Bucket, error] {
 			day = day[:0]
 			return true
 		}
-		for b, err := range all {
-			if err != nil {
-				if !yield(Bucket{}, err) {
-					return
-				}
-				continue
-			}
+		if each(all, yield, func(b Bucket) bool {
 			if len(day) > 0 && schema.DayOf(day[0].Start) != schema.DayOf(b.Start) && !end() {
-				return
+				return false
 			}
 			day = append(day, b)
+			return true
+		}) {
+			end()
 		}
-		end()
 	}
 }
 

@@ -34,21 +34,13 @@ var ErrManySensors = fmt.Errorf("it has more than %d sensors with states: name t
 func (f Rows) States(ctx context.Context, q Question) iter.Seq2[StateSpan, error] {
 	limit, named := q.Limit, q.Sensors
 	q.Limit, q.Sensors = 0, nil // of rows
-	spans := func(yield func(source[StateSpan], error) bool) {
-		for m, err := range Devices(f).membersOf(ctx, q) {
-			if err == nil && !q.SelectsMember(m) {
-				continue
-			}
-			s := func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[StateSpan, error] {
-				h := history{named: named, model: q.Models.modelOf(m), open: map[string]*StateSpan{}}
-				return h.spans(f.readingsOf(q, m)(ctx, afterPage))
-			}
-			if !yield(s, err) {
-				return
-			}
+	spans := func(m schema.Member) source[StateSpan] {
+		return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[StateSpan, error] {
+			h := history{named: named, model: q.Models.modelOf(m), open: map[string]*StateSpan{}}
+			return h.spans(f.readingsOf(q, m)(ctx, afterPage))
 		}
 	}
-	return Limited(inOrder(ctx, spans, true), limit)
+	return Limited(inOrder(ctx, mapped(Devices(f).selectedMembers(ctx, q), spans), true), limit)
 }
 
 // A history follows the sensors of one device.
@@ -64,22 +56,19 @@ func (h *history) spans(readings iter.Seq2[Reading, error]) iter.Seq2[StateSpan,
 		sensors = *h.model.Sensors
 	}
 	return func(yield func(StateSpan, error) bool) {
-		for r, err := range readings {
-			if err != nil {
-				if !yield(StateSpan{}, err) {
-					return
-				}
-				continue
-			}
+		if !each(readings, yield, func(r Reading) bool {
 			sample, err := r.Sample(&sensors)
 			if err != nil {
-				continue // no fold takes it either
+				return true // no fold takes it either
 			}
 			for _, v := range sample.Values {
 				if !h.addReading(r, v, yield) {
-					return
+					return false
 				}
 			}
+			return true
+		}) {
+			return
 		}
 		for _, sensor := range slices.Sorted(maps.Keys(h.open)) {
 			if !yield(*h.open[sensor], nil) {
