@@ -13,6 +13,7 @@ import (
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func accessCommand() *cli.Command {
@@ -157,7 +158,7 @@ func accessList(c *cli.Context) error {
 		return err
 	}
 	all, err := access.NewStore(s.Tables, s.Names).All(c.Context)
-	return answer(c, printed(recordsOf(all, err), accessLineOf), func() (string, error) {
+	return answer(c, query.Mapped(query.Records(all, err), accessLineOf), func() (string, error) {
 		return "nobody has access: furrow access add gives it", nil
 	})
 }

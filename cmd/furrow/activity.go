@@ -70,7 +70,7 @@ func activity(c *cli.Context) error {
 		return err
 	}
 	acts := access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, from.Time(), to)
-	return answer(c, printed(acts, actLineOf), func() (string, error) { return "no act in this time", nil })
+	return answer(c, query.Mapped(acts, actLineOf), func() (string, error) { return "no act in this time", nil })
 }
 
 func actLineOf(a schema.Act) actLine {

@@ -189,7 +189,7 @@ func archiveList(c *cli.Context) error {
 	if c.Bool("versions") {
 		return archiveVersions(c, has.Contents, scope, f)
 	}
-	err = answer(c, printed(scope.days(c.Context, has.Contents), archiveLineOf), func() (string, error) {
+	err = answer(c, query.Mapped(scope.days(c.Context, has.Contents), archiveLineOf), func() (string, error) {
 		return "the archive has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 	return cmp.Or(err, noteArchiveWaits(c, f))
@@ -232,7 +232,7 @@ func archiveFiles(c *cli.Context) error {
 	line := func(f archive.HeldFile) archiveFileLine {
 		return archiveFileLine{f.Path, f.Day.String(), f.Rows, f.Bytes}
 	}
-	return answer(c, printed(all, line), func() (string, error) {
+	return answer(c, query.Mapped(all, line), func() (string, error) {
 		return "the table has nothing of these days", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
+	"furrow/worker/query"
 )
 
 // archiveVersions lists what versions of a table changed.
@@ -22,7 +23,7 @@ func archiveVersions(c *cli.Context, has archive.Contents, scope archiveScope, f
 	}
 	table := c.String("table")
 	line := func(v catalog.VersionSummary) answers.ArchiveVersion { return answers.ArchiveVersionOf(table, v) }
-	return answer(c, printed(has.Versions(c.Context, scope.tenant, table), line), func() (string, error) {
+	return answer(c, query.Mapped(has.Versions(c.Context, scope.tenant, table), line), func() (string, error) {
 		return "the table has no versions", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 }

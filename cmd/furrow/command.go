@@ -12,6 +12,7 @@ import (
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
+	"furrow/worker/query"
 )
 
 func commandCommand() *cli.Command {
@@ -103,7 +104,7 @@ func answerCommands(c *cli.Context, of func(commands.All) []commands.Command, no
 	}
 	all, err := d.acts(d.log).Commands(c.Context, device.ID, c.Bool("all"))
 	line := func(one commands.Command) answers.Command { return answers.CommandOf(one, all.Now) }
-	return answer(c, printed(recordsOf(of(all), err), line), func() (string, error) { return none, nil })
+	return answer(c, query.Mapped(query.Records(of(all), err), line), func() (string, error) { return none, nil })
 }
 
 func commandCancelCommand() *cli.Command {

@@ -26,7 +26,7 @@ func configHistory(c *cli.Context) error {
 		return err
 	}
 	all, err := s.Generations().History(c.Context)
-	return answer(c, printed(recordsOf(all, err), lineOf), func() (string, error) {
+	return answer(c, query.Mapped(query.Records(all, err), lineOf), func() (string, error) {
 		return "no configuration is stored yet: 'furrow up', 'furrow schedule' or 'furrow config apply' stores one", nil
 	})
 }

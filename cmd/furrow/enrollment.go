@@ -16,6 +16,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func enrollmentCommand() *cli.Command {
@@ -260,7 +261,7 @@ func enrollmentList(c *cli.Context) error {
 		}
 		lines = append(lines, line)
 	}
-	return answer(c, recordsOf(lines, failed), func() (string, error) {
+	return answer(c, query.Records(lines, failed), func() (string, error) {
 		return "no enrollment yet: create one with furrow enrollment add", nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // ruleOfFault are the rules of the examples that find the faults of the simulated fleets.
@@ -65,7 +66,7 @@ func findsFaults(t *testing.T, name string, seed uint64) {
 		first[m.ID] = samples[0].Key.Ticks.Time()
 		watching := (&rules.Config{Rules: c.Rules}).Fold(fold.Setup{Sensors: meant}).(*rules.Fold)
 		known := fold.Known{New: true, Every: c.Model(member).Every}
-		for one, err := range watching.Replay(member, known, recordsOf(samples, nil), tables.TicksOf(from),
+		for one, err := range watching.Replay(member, known, query.Records(samples, nil), tables.TicksOf(from),
 			tables.TicksOf(until)) {
 			must(t, err)
 			if one.What == schema.Opened || one.What == schema.Reopened {

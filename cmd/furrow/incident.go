@@ -64,7 +64,7 @@ func incidentList(c *cli.Context) error {
 		return err
 	}
 	f := storage.reader()
-	return answer(c, printed(f.Incidents().List(c.Context, s), incidentOf), func() (string, error) {
+	return answer(c, query.Mapped(f.Incidents().List(c.Context, s), incidentOf), func() (string, error) {
 		if c.Bool("all") {
 			return "no incident", knownTenant(c, f.Devices(), s.Tenant)
 		}

@@ -69,7 +69,7 @@ func jobsList(c *cli.Context) error {
 		}
 		lines = append(lines, line)
 	}
-	return answer(c, recordsOf(lines, nil), func() (string, error) { return "no pipelines", nil })
+	return answer(c, query.Records(lines, nil), func() (string, error) { return "no pipelines", nil })
 }
 
 // messagesLine is what was done with the poison messages of a pipeline, in JSON.

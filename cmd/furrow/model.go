@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/worker/query"
 )
 
 func modelCommand() *cli.Command {
@@ -35,7 +36,7 @@ func modelList(c *cli.Context) error {
 		return err
 	}
 	// there is always the model of devices of no other
-	return answer(c, printed(recordsOf(loaded.Models, nil), modelLineOf), nil)
+	return answer(c, query.Mapped(query.Records(loaded.Models, nil), modelLineOf), nil)
 }
 
 // configurationFor reads the file or generation that a command names, or else the current configuration.

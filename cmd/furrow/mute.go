@@ -11,6 +11,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/admin"
+	"furrow/worker/query"
 )
 
 func muteCommand() *cli.Command {
@@ -127,7 +128,7 @@ func muteList(c *cli.Context) error {
 			lines = append(lines, muteLineOf(m))
 		}
 	}
-	return answer(c, recordsOf(lines, nil), func() (string, error) { return "nothing is muted", nil })
+	return answer(c, query.Records(lines, nil), func() (string, error) { return "nothing is muted", nil })
 }
 
 // muteLine is a mute in JSON.

@@ -16,6 +16,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/query"
 )
 
 func notifyCommand() *cli.Command {
@@ -64,7 +65,7 @@ func notifyList(c *cli.Context) error {
 		line.Kind = "removed"
 		lines = append(lines, line)
 	}
-	return answer(c, recordsOf(lines, nil), func() (string, error) { return "the configuration has no targets", nil })
+	return answer(c, query.Records(lines, nil), func() (string, error) { return "the configuration has no targets", nil })
 }
 
 // targetLine is a target in JSON. Counts are since the first notification, and may lack those of killed workers.

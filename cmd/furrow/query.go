@@ -182,7 +182,7 @@ func queryRow(c *cli.Context, f query.Rows, q query.Question) error {
 	if found {
 		one = []answers.Reading{answers.ReadingAsSent(r)}
 	}
-	return answer(c, recordsOf(one, err), func() (string, error) {
+	return answer(c, query.Records(one, err), func() (string, error) {
 		return fmt.Sprintf("%s has no reading with the row key %s", q.Scope, key), nil
 	})
 }

@@ -73,32 +73,6 @@ func answer[R any](c *cli.Context, found iter.Seq2[R, error], empty func() (stri
 	return cmp.Or(err, unreadable(c, skipped))
 }
 
-// printed converts what a read yields into rows of an answer.
-func printed[T, R any](found iter.Seq2[T, error], row func(T) R) iter.Seq2[R, error] {
-	return func(yield func(R, error) bool) {
-		for t, err := range found {
-			if !yield(row(t), err) {
-				return
-			}
-		}
-	}
-}
-
-// recordsOf yields records that were read, and then the error that ended it.
-func recordsOf[R any](all []R, err error) iter.Seq2[R, error] {
-	return func(yield func(R, error) bool) {
-		for _, r := range all {
-			if !yield(r, nil) {
-				return
-			}
-		}
-		if err != nil {
-			var none R
-			yield(none, err)
-		}
-	}
-}
-
 // unreadable reports rows that cannot be read, and returns an error if there are any.
 func unreadable(c *cli.Context, s query.Skipped) error {
 	for _, err := range s.First {

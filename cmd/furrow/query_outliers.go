@@ -32,7 +32,7 @@ func queryOutliers(c *cli.Context) error {
 	return printEach(a, all, func(f asked) iter.Seq2[query.Outlier, error] {
 		found, n, err := f.outliers(c, q)
 		compared += n
-		return recordsOf(found, err)
+		return query.Records(found, err)
 	}, answers.OutlierOf, func(asked) (string, error) {
 		return fmt.Sprintf("no device stands out: %s compared", many(int64(compared), "device")), nil
 	})

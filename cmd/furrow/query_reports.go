@@ -34,7 +34,7 @@ func queryReports(c *cli.Context) error {
 		}
 	}
 	found := query.Limited(reportsOf(c, all, q), c.Int("limit"))
-	err = answer(c, printed(found, answers.ReportOf), func() (string, error) {
+	err = answer(c, query.Mapped(found, answers.ReportOf), func() (string, error) {
 		return firstOf(all, func(f asked) (string, error) {
 			none := fmt.Sprintf("there are no reports by %s of %s %s", q.By, q.Window, q.Span)
 			return none, knownTenant(c, f.Devices(), q.Tenant)

@@ -9,6 +9,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/jobs/rules"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func ruleCommand() *cli.Command {
@@ -36,7 +37,7 @@ func ruleList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, printed(recordsOf(loaded.Rules, nil), ruleLineOf), func() (string, error) {
+	return answer(c, query.Mapped(query.Records(loaded.Rules, nil), ruleLineOf), func() (string, error) {
 		return "the configuration has no rules", nil
 	})
 }

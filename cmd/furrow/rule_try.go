@@ -150,7 +150,7 @@ func ruleTest(c *cli.Context) error {
 				own.From = samples[0].Key.Ticks
 			}
 			known := fold.Known{Every: loaded.Model(member).Every, New: true}
-			if !t.device(member, known, recordsOf(samples, nil), own, yield) {
+			if !t.device(member, known, query.Records(samples, nil), own, yield) {
 				return
 			}
 		}

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 
 	"furrow/jobs/condition"
@@ -168,21 +167,6 @@ func (s *selection) selects(
 		return nil, true, nil
 	}
 	return s.q.Models.modelOf(m), true, nil
-}
-
-// selected yields the records that keep wants. It may change them.
-func selected[R any](records iter.Seq2[R, error], keep func(*R) (bool, error)) iter.Seq2[R, error] {
-	return func(yield func(R, error) bool) {
-		for r, err := range records {
-			kept := err != nil
-			if err == nil {
-				kept, err = keep(&r)
-			}
-			if (kept || err != nil) && !yield(r, err) || err != nil && !GoesOn(err) {
-				return
-			}
-		}
-	}
 }
 
 // memberPages finds the memberships of devices of one tenant and month, which are asked for in the order of their IDs.

@@ -48,7 +48,7 @@ func (f Rows) Gaps(ctx context.Context, q Question) iter.Seq2[GapDay, error] {
 	limit := q.Limit
 	q.Limit = 0 // of rows
 	days := func(m schema.Member) source[GapDay] { return f.gapsOf(q, m) }
-	return Limited(inOrder(ctx, mapped(Devices(f).selectedMembers(ctx, q), days), true), limit)
+	return Limited(inOrder(ctx, Mapped(Devices(f).selectedMembers(ctx, q), days), true), limit)
 }
 
 // gapsOf reads the row keys of a device, and its sequence numbers.

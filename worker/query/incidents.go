@@ -87,14 +87,11 @@ func (f Incidents) List(ctx context.Context, s IncidentSelector) iter.Seq2[Incid
 				yield(Incident{}, err)
 				return
 			}
-			for i, err := range f.ofTenant(ctx, t, s) {
-				if err == nil && !s.selects(i) {
-					continue
-				}
-				i.Muted = err == nil && muted.mutes(i)
-				if !yield(i, err) {
-					return
-				}
+			if !yieldAll(selected(f.ofTenant(ctx, t, s), func(i *Incident) (bool, error) {
+				i.Muted = muted.mutes(*i)
+				return s.selects(*i), nil
+			}), yield) {
+				return
 			}
 		}
 	}, s.Limit)

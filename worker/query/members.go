@@ -55,11 +55,9 @@ func (f Devices) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema
 			yield(schema.Member{}, err)
 			return
 		}
-		for d, err := range f.Records(ctx, ids, 0) {
-			if (err != nil || s.Tenant == "" || d.Tenant == s.Tenant) && !yield(d.Member(), err) {
-				return
-			}
-		}
+		Mapped(selected(f.Records(ctx, ids, 0), func(d *schema.Device) (bool, error) {
+			return s.Tenant == "" || d.Tenant == s.Tenant, nil
+		}), schema.Device.Member)(yield)
 	}
 }
 

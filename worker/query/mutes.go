@@ -26,10 +26,8 @@ func (f Incidents) Mutes(ctx context.Context, t schema.Tenant) iter.Seq2[schema.
 		slices.Sort(of)
 		for _, t := range slices.Compact(of) {
 			q := tables.Query{Range: tables.Partition(schema.Mutes(t))}
-			for m, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)) {
-				if !yield(m, err) {
-					return
-				}
+			if !yieldAll(decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)), yield) {
+				return
 			}
 		}
 	}

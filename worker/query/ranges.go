@@ -160,25 +160,9 @@ func (r read) entities(ctx context.Context, afterPage func(tables.Page) bool) it
 func sources[R any](
 	reads iter.Seq2[read, error], of func(context.Context, read, iter.Seq2[tables.Entity, error]) iter.Seq2[R, error],
 ) iter.Seq2[source[R], error] {
-	return mapped(reads, func(r read) source[R] {
+	return Mapped(reads, func(r read) source[R] {
 		return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[R, error] {
 			return of(ctx, r, r.entities(ctx, afterPage))
 		}
 	})
-}
-
-// mapped yields what of makes of each record.
-func mapped[S, R any](all iter.Seq2[S, error], of func(S) R) iter.Seq2[R, error] {
-	return func(yield func(R, error) bool) {
-		for s, err := range all {
-			if !yield(of(s), err) {
-				return
-			}
-		}
-	}
-}
-
-// plain returns the rows themselves.
-func plain(_ context.Context, _ read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[tables.Entity, error] {
-	return rows
 }

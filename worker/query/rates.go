@@ -108,11 +108,7 @@ func (f Outputs) ratesByTime(ctx context.Context, q Question, all []schema.Membe
 			}
 		}
 		slices.SortStableFunc(buckets, func(a, b RateBucket) int { return cmp.Compare(a.Start, b.Start) })
-		for _, b := range buckets {
-			if !yield(b, nil) {
-				return
-			}
-		}
+		yieldAll(Records(buckets, nil), yield)
 	}
 }
 

@@ -43,7 +43,7 @@ func (f Rows) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error
 // readingSources are the readings of each device.
 func (f Rows) readingSources(ctx context.Context, q Question) iter.Seq2[source[Reading], error] {
 	of := func(m schema.Member) source[Reading] { return f.readingsOf(q, m) }
-	return mapped(Devices(f).selectedMembers(ctx, q), of)
+	return Mapped(Devices(f).selectedMembers(ctx, q), of)
 }
 
 // readingsOf reads those of a device. The condition is on whole rows, before other sensors are left out.
@@ -73,7 +73,7 @@ type MemberQuestion struct {
 // ReadingsOf yields the readings of memberships, one after the other, each in row order.
 func ReadingsOf(ctx context.Context, all iter.Seq2[MemberQuestion, error]) iter.Seq2[Reading, error] {
 	of := func(q MemberQuestion) source[Reading] { return q.Rows.readingsOf(q.Question, q.Member) }
-	return inOrder(ctx, mapped(all, of), false)
+	return inOrder(ctx, Mapped(all, of), false)
 }
 
 // holds reports whether the condition holds for a row. It holds for none that is not a reading.

@@ -66,7 +66,7 @@ func Rejected(m schema.Member, r schema.Reject) bool {
 }
 
 func (f Rows) rejectRanges(ctx context.Context, s DeviceSelector, moved *sync.Map) iter.Seq2[read, error] {
-	return mapped(Devices(f).Members(ctx, s), func(m schema.Member) read {
+	return Mapped(Devices(f).Members(ctx, s), func(m schema.Member) read {
 		if len(m.Spans) > 0 {
 			moved.Store(m.Device, m)
 		}
@@ -184,11 +184,7 @@ func Reasons(rejects iter.Seq2[Reject, error]) iter.Seq2[Reason, error] {
 		slices.SortFunc(all, func(a, b Reason) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
 		})
-		for _, r := range all {
-			if !yield(r, nil) {
-				return
-			}
-		}
+		yieldAll(Records(all, nil), yield)
 	}
 }
 

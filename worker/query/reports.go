@@ -76,23 +76,6 @@ func (f Reports) List(ctx context.Context, q ReportQuestion) iter.Seq2[Report, e
 	}
 }
 
-// each calls take with each record until it returns false, or up to an error after which reads do not go on, and
-// reports whether to go on. It yields the errors.
-func each[S, R any](all iter.Seq2[S, error], yield func(R, error) bool, take func(S) bool) bool {
-	var none R
-	for s, err := range all {
-		if err == nil && !take(s) || err != nil && (!yield(none, err) || !GoesOn(err)) {
-			return false
-		}
-	}
-	return true
-}
-
-// yieldAll yields records up to an error after which reads do not go on, and reports whether to go on.
-func yieldAll[R any](all iter.Seq2[R, error], yield func(R, error) bool) bool {
-	return each(all, yield, func(r R) bool { return yield(r, nil) })
-}
-
 // partitions yields the partitions that may have reports of the question, in order.
 func (f Reports) partitions(ctx context.Context, q ReportQuestion) iter.Seq2[schema.ReportPartition, error] {
 	now := tables.TicksOf(time.Now()).Add(24 * time.Hour) // readings from the future are not reported

@@ -89,7 +89,7 @@ func (f Progress) memberRanges(ctx context.Context, of schema.Tenant) iter.Seq2[
 	if of == "" {
 		return func(yield func(tables.Range, error) bool) { yield(tables.Range{Rows: schema.DeviceTracks()}, nil) }
 	}
-	return mapped(Devices(f).months(ctx), func(month string) tables.Range {
+	return Mapped(Devices(f).months(ctx), func(month string) tables.Range {
 		return tables.Range{Partitions: tables.Is(month), Rows: schema.MembersOf(of)}
 	})
 }

@@ -60,13 +60,9 @@ func byTime(all iter.Seq2[Bucket, error]) iter.Seq2[Bucket, error] {
 		var day []Bucket
 		end := func() bool {
 			slices.SortStableFunc(day, func(a, b Bucket) int { return cmp.Compare(a.Start, b.Start) })
-			for _, b := range day {
-				if !yield(b, nil) {
-					return false
-				}
-			}
+			more := yieldAll(Records(day, nil), yield)
 			day = day[:0]
-			return true
+			return more
 		}
 		if each(all, yield, func(b Bucket) bool {
 			if len(day) > 0 && schema.DayOf(day[0].Start) != schema.DayOf(b.Start) && !end() {

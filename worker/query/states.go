@@ -40,7 +40,7 @@ func (f Rows) States(ctx context.Context, q Question) iter.Seq2[StateSpan, error
 			return h.spans(f.readingsOf(q, m)(ctx, afterPage))
 		}
 	}
-	return Limited(inOrder(ctx, mapped(Devices(f).selectedMembers(ctx, q), spans), true), limit)
+	return Limited(inOrder(ctx, Mapped(Devices(f).selectedMembers(ctx, q), spans), true), limit)
 }
 
 // A history follows the sensors of one device.

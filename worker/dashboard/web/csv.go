@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/query"
 )
 
 // A seriesLine is a line of the file of a chart.
@@ -53,7 +53,7 @@ func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Compared)
 		lines = append(lines, seriesLines(q.Device, series)...)
 	}
 	var b bytes.Buffer
-	if _, err := answers.Write(&b, answers.CSV, each(lines)); err != nil {
+	if _, err := answers.Write(&b, answers.CSV, query.Records(lines, nil)); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -75,14 +75,4 @@ func seriesLines(id string, s model.Series) (lines []seriesLine) {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-func each[T any](all []T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, one := range all {
-			if !yield(one, nil) {
-				return
-			}
-		}
-	}
 }
