@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A sendOrder notes whether devices have sent readings that are older than others of theirs: runs do not read rows below
-// a device's checkpoint, and only audits find them.
+// A sendOrder notes whether devices have sent readings that are older than others of theirs: runs do not read rows
+// below a device's checkpoint, and only audits find them.
 type sendOrder struct {
 	mu     sync.Mutex
 	newest map[schema.DeviceID]time.Time // readings
