@@ -66,7 +66,7 @@ themselves when readings come late; use it after files were damaged. Of days tha
 that are over, where the archive has files of hours.
 
 With --log, it leaves days and files as they are, and publishes the tables of a tenant as new logs: after another
-program wrote into one, after the container was restored, or parts of a log were deleted. Readers see the whole table
+program wrote into one, after a restore, or where parts of a log were deleted. Readers see the whole table
 afterwards; a reader that is at an earlier version fails, and begins again.` +
 				examples("archive rewrite --tenant contoso --from 2026-11-20 --to 2026-11-22",
 					"archive rewrite --tenant contoso --log"),

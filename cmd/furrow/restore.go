@@ -80,6 +80,8 @@ func (l restoredLine) text() string {
   furrow device revoke, device remove
   furrow enrollment disable, enrollment rotate, enrollment set
   furrow access remove, access rotate
+Programs may have read later versions of tables of the archive. Where there is one, for each tenant:
+  furrow archive rewrite --tenant TENANT --log
 `
 	if !l.MasterKey {
 		text += "The master key is not in the backup: start with --master-key-file.\n"

@@ -28,6 +28,7 @@ func TestRunbookRestoresABackup(t *testing.T) {
 	restore := runbookCommands(t, "Restore")
 	r.do(restore[:2]...)
 	r.up(restore[2])
+	r.do(restore[3:]...)
 	r.says("temperature,21.5", "furrow query pump-7 --raw")
 	if out := r.do("furrow device list"); strings.Contains(out, "pump-8") {
 		t.Errorf("a device that was added after the backup is there:\n%s", out)

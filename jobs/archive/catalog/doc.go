@@ -93,6 +93,13 @@
 // the old log, whoever has added them, as a reader that has it open goes on with the next number; where numbers are
 // left out, it has to open the table again.
 //
+// A catalog that was restored does not know the versions since its backup. A reader may be at one of them, and would
+// read the next as if it followed from that. A machine that stood still may put one, or a checkpoint with a pointer to
+// it. So a fresh log leaves out ten thousand numbers, unless the catalog knows why it is needed: somebody else has
+// written into the log. What such a machine puts is below the new log then. Its commit fails, if anything that it has
+// read has changed since the backup. A live file may be missing: one that it had put since, or one that a request of
+// Clean, on its way meanwhile, deletes. Verify finds both.
+//
 // If its maker is killed, the log stays foreign, and who repeats it takes another number. If its maker stands still
 // and goes on after another has made one, its files are below the checkpoint of that, where nobody reads.
 package catalog

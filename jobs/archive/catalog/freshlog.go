@@ -13,6 +13,11 @@ import (
 	"furrow/tables"
 )
 
+// versionsUnknown is how many versions a fresh log leaves out, unless somebody else has written into the log: then the
+// catalog may have been restored, and does not know the versions since its backup. Readers may be at one of them, and a
+// machine that stood still may put one, or a checkpoint.
+const versionsUnknown = 10_000
+
 // FreshLog publishes a log that begins again with what the catalog knows: where somebody else has written into the
 // log, it was deleted, or it and the catalog are of different times, as after a restore. The first version is above
 // every number that the folder or the catalog has. It removes what readers find in the old log, and adds all live
@@ -72,6 +77,9 @@ func (l *Log) beginLog(ctx context.Context, newest int64) (*beginning, error) {
 		return nil, err
 	}
 	h.version, h.id = max(h.version, newest)+1, uuid()
+	if !p.foreign {
+		h.version += versionsUnknown
+	}
 	b := &beginning{head: h, published: p, first: version{txn: rand.Text(), why: "a fresh log"}}
 	b.first.Info.Operation, b.first.Info.Timestamp, b.published.foreign = "REPLACE TABLE", millis(h.now), true
 	b.first.Begins = true

@@ -13,7 +13,6 @@ import (
 
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/delta"
-	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
@@ -54,23 +53,12 @@ var spoilt = map[string]func(*world, testing.TB){
 	},
 	"older catalog": func(w *world, t testing.TB) {
 		m := w.machine(t, nil)
-		rows := w.catalog(t, nil).rows
-		var before []tables.Entity
-		for e, err := range rows.Entities(t.Context(), tables.Query{}) {
-			must.Succeed(t, err)
-			before = append(before, e)
-		}
+		before := w.backup(t)
 		must.Succeed(t, m.late(t.Context()))
 		must.Succeed(t, m.checkpoint(t.Context()))
 		must.Succeed(t, m.late(t.Context()))
 		must.Succeed(t, m.publish(t.Context()))
-		for e, err := range rows.Entities(t.Context(), tables.Query{}) {
-			must.Succeed(t, err)
-			must.Have(rows.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag)))(t)
-		}
-		for _, e := range before {
-			must.Have(rows.Do(t.Context(), tables.Insert(e)))(t)
-		}
+		w.restoreRows(t, before)
 	},
 }
 

@@ -33,7 +33,8 @@ func TestATableTellsWhatItHas(t *testing.T) {
 	must.Succeed(t, m.publish(t.Context()))
 	must.Succeed(t, m.retire(t.Context()))
 	must.Succeed(t, m.fresh(t.Context()))
-	state(catalog.State{Version: 5, Published: 5, Pending: 1, Left: 3})
+	const fresh = 10_005
+	state(catalog.State{Version: fresh, Published: fresh, Pending: 1, Left: 3})
 	var got []catalog.VersionSummary
 	for v, err := range m.table.Versions(t.Context(), 0) {
 		must.Succeed(t, err)
@@ -49,7 +50,7 @@ func TestATableTellsWhatItHas(t *testing.T) {
 		{Number: 2, Operation: "WRITE", FilesAdded: 1, RowsAdded: 4},
 		{Number: 3, Operation: "MERGE", FilesAdded: 1, RowsAdded: 8, FilesGone: 2, RowsGone: 8},
 		{Number: 4, Operation: "DELETE", FilesGone: 1, RowsGone: 8},
-		{Number: 5, Operation: "REPLACE TABLE", Why: "a fresh log", BeginsTheLog: true},
+		{Number: fresh, Operation: "REPLACE TABLE", Why: "a fresh log", BeginsTheLog: true},
 	}
 	for i := range want {
 		if i >= len(got) || got[i] != want[i] {
@@ -64,7 +65,7 @@ func TestATableTellsWhatItHas(t *testing.T) {
 		t.Errorf("its versions from 4 on are %+v", newest)
 	}
 	must.Succeed(t, m.remove(t.Context()))
-	state(catalog.State{Removed: true, Version: 5, Published: 5, Left: 4})
+	state(catalog.State{Removed: true, Version: fresh, Published: fresh, Left: 4})
 	if _, err := w.catalog(t, nil).Table(w.tenant, "other").State(t.Context()); !errors.Is(err, catalog.ErrAbsent) {
 		t.Errorf("a table that there never was has a state: %v", err)
 	}
