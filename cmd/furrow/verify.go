@@ -36,7 +36,11 @@ not due yet: it counts in the sums alone, and is no lack. What nothing explains 
 the exit code is then 1; it is 4 if something could not be read.
 
 It changes nothing, and workers may go on: what changes while it looks is looked at again. Ctrl-C stops it; --after
-continues behind the last device. It says first about how many requests it takes, and what they cost on Azure.` +
+continues behind the last device. It says first about how many requests it takes, and what they cost on Azure.
+
+With "verify: {sample: 1%, every: 1d}" in the configuration, the scheduler verifies a sample of the devices each night.
+For 1,000 devices that send every ten minutes, and a pipeline that runs every minute, the sample takes 95 requests of
+tables, 0.04 % of what the runs of a day take. All devices would take 2.5 %.` +
 			examples("verify pump-7", "verify --tenant contoso --last 30d --values", "verify --all --sample 1% --json"),
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
