@@ -432,6 +432,7 @@ func TestLives(t *testing.T) {
 			below := time.Now().Add(-max(9*days, l.admits+refold.TokenGrace))
 			l.end(schema.DayOf(tables.TicksOf(below)).Start().String(), l.cut.String())
 			l.verify("in the end")
+			countVersions(t, l.archive(nil), objects(t, l.World.Account, l.Names.Archive()))
 		})
 	}
 }
