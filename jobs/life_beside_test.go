@@ -71,7 +71,7 @@ func (l *weeks) verifyBeside(happen func()) {
 		alone: make(chan struct{}), ended: make(chan struct{})}
 	all := l.verifications(b.looking(l.clocked(nil)))
 	c := all[l.looks.IntN(len(all))]
-	c.Pause = b.pause
+	c.Pause, c.Archive = b.pause, nil // as in verify
 	l.beside = b
 	go func() {
 		defer close(b.ended)

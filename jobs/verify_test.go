@@ -171,6 +171,7 @@ func (l *weeks) verify(when string) {
 	l.t.Helper()
 	enroll(l.t, l.Fleet, l.admits)
 	for _, c := range l.verifications(l.clocked(nil)) {
+		c.Archive = nil // rows have the time of the test, and watermarks that of the life, which may be ahead
 		verified(l.t, c, when+", "+string(c.Pipelines[0].Name))
 	}
 }
