@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"furrow/jobs/refold"
+	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // refolder returns what audits the pipeline's devices and folds them again.
@@ -38,12 +40,15 @@ func (j job) audit(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
-	for _, d := range done.Unheard {
+	for _, u := range done.Unheard {
 		look := j.m.next(Device)
-		look.Extra, look.First, look.Last = true, d.Place(), d.Place()
+		look.Extra, look.First, look.Last = true, u.Member.Place(), u.Member.Place()
 		if err := j.Put(ctx, look, 0); err != nil {
 			return r, err
 		}
+	}
+	if err := j.noteUnheard(ctx, done.Unheard); err != nil {
+		return r, err
 	}
 	j.m.Audit, j.m.Since = refold.Refold, 0
 	for _, u := range done.Unended {
@@ -53,4 +58,30 @@ func (j job) audit(ctx context.Context) (Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// noteUnheard notes the enrollments of devices that have rows without having had a token.
+func (j job) noteUnheard(ctx context.Context, all []refold.Unheard) error {
+	notes := map[schema.EnrollmentID]schema.Unheard{}
+	for _, u := range all {
+		if !u.Asleep {
+			continue
+		}
+		note, noted := notes[u.Member.Enrollment]
+		if !noted {
+			note = schema.Unheard{Pipeline: j.Name, Enrollment: u.Member.Enrollment, Device: u.Member.Device, At: j.m.Run}
+		}
+		note.Devices++
+		notes[note.Enrollment] = note
+	}
+	for _, note := range notes {
+		e, err := note.Entity()
+		if err != nil {
+			return err
+		}
+		if _, err := j.runs().table.Do(ctx, tables.InsertOrReplace(e)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -64,7 +64,7 @@ func newNightOf(t testing.TB, s scale, every time.Duration) *night {
 	for i := range s.devices {
 		month := schema.MonthOf(evening.AddDate(0, -(i%s.months), 0), 0)
 		m := schema.Member{Month: month, Device: schema.DeviceID(fmt.Sprintf("d%06d", i)), Readings: "readings",
-			Tenant: schema.Tenant(fmt.Sprint("contoso", i/s.months%s.tenants))}
+			Tenant: schema.Tenant(fmt.Sprint("contoso", i/s.months%s.tenants)), Enrollment: "plant1"}
 		n.devices = append(n.devices, m)
 		jobstest.Insert(t, client.Table(n.p.Names.Fleet()), must.Have(m.Entity())(t))
 	}
@@ -424,6 +424,7 @@ func TestRowsThatNoTokenWroteAreFound(t *testing.T) {
 	for _, said := range []bool{true, false} {
 		n := newNight(t, 3, 0)
 		n.p.Others = func(schema.EnrollmentID) bool { return said }
+		n.p.Processors = n.p.Processors[:2] // a rule of silence would look after 45 minutes
 		for d := range n.devices {
 			n.send(d, evening, time.Second)
 		}
@@ -449,6 +450,14 @@ func TestRowsThatNoTokenWroteAreFound(t *testing.T) {
 		}
 		if n.folded != 4 || audits > 3*60/5+1 {
 			t.Errorf("after %d runs with audits %d rows are folded of 4", audits, n.folded)
+		}
+		notes := jobstest.Rows(t, n.p.Client.Table(n.p.Names.Runs()), tables.Query{Range: schema.UnheardRows("live")})
+		if len(notes) != 1 {
+			t.Fatalf("%d enrollments are noted", len(notes))
+		}
+		want := schema.Unheard{Pipeline: "live", Enrollment: "plant1", Device: "d000001", Devices: 1, At: tables.TicksOf(at)}
+		if got := must.Have(schema.UnheardOf(notes[0]))(t); got != want {
+			t.Errorf("the note is %+v, want %+v", got, want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func TestCopiedFleetGoesOnElsewhere(t *testing.T) {
 	t.Parallel()
 	f, there := newFixture(t), newFixture(t)
-	f.must("enrollment add plant1 --tenant contoso")
+	f.must("enrollment add plant1 --tenant contoso --written-by-others")
 	f.must("device add pump-7 --json")
 	f.sendTemperature("pump-7", 21.5)
 	f.must("schedule --once")

@@ -74,6 +74,8 @@ type pipelineStatus struct {
 	Poison  int        `json:"poison"`
 	// targets of notifications that something was for
 	Targets []targetLine `json:"targets,omitempty"`
+	// enrollments for which audits of the last day have found rows that no token admitted
+	Unheard []unheardLine `json:"unheard,omitempty"`
 	// with --tenants
 	Tenants []tenantStatus `json:"tenants,omitempty"`
 	// limits of storage: of the pipeline, and of what all pipelines share, which is the same in each line
@@ -85,6 +87,14 @@ type pipelineStatus struct {
 	Proposals []query.Interval `json:"proposals,omitempty"`
 	// the embedded storage takes nothing new
 	DiskFull bool `json:"diskFull"`
+}
+
+// unheardLine is an enrollment with rows of devices that had no token, in JSON.
+type unheardLine struct {
+	Enrollment schema.EnrollmentID `json:"enrollment"` // empty: of devices without one
+	Device     schema.DeviceID     `json:"device"`     // one of them
+	Devices    int                 `json:"devices"`    // that the last audit has found which found any
+	At         time.Time           `json:"at"`         // slot of the run of that audit
 }
 
 // tenantStatus counts the devices of a tenant that a pipeline has folded.
@@ -186,7 +196,14 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		if err != nil {
 			return nil, nil, err
 		}
+		unheard, err := f.Reader().Progress().Unheard(c.Context, s.pipeline.Name, tables.TicksOf(s.At).Add(-24*time.Hour))
+		if err != nil {
+			return nil, nil, err
+		}
 		out := statusOf(s.pipeline, s.Status, audited)
+		for _, u := range unheard {
+			out.Unheard = append(out.Unheard, unheardLine{u.Enrollment, u.Device, u.Devices, u.At.Time()})
+		}
 		out.Limits, out.Budget, out.Proposals = slices.Concat(own[i], shared), spent, proposals
 		out.DiskFull = stores.DiskFull()
 		out.NeedsApply = f.Format < archive.Format && slices.ContainsFunc(s.pipeline.Processors, isArchive)

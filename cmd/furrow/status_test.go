@@ -35,6 +35,25 @@ func TestStatusShowsRuns(t *testing.T) {
 	f.says("done in", "status --pipeline live")
 }
 
+// TestStatusNamesEnrollmentsWithRowsThatNoTokenAdmitted, of the last day.
+func TestStatusNamesEnrollmentsWithRowsThatNoTokenAdmitted(t *testing.T) {
+	t.Parallel()
+	f := newFoldedFixture(t)
+	now := time.Now()
+	for enrollment, at := range map[schema.EnrollmentID]time.Time{"plant1": now, "plant2": now.Add(-25 * time.Hour)} {
+		e, err := schema.Unheard{Pipeline: "live", Enrollment: enrollment, Device: "pump-7", Devices: 2,
+			At: tables.TicksOf(at)}.Entity()
+		must(t, err)
+		_, err = f.client.Table(f.names.Runs()).Do(t.Context(), tables.Insert(e))
+		must(t, err)
+	}
+	s := jsonOf[pipelineStatus](t, f.must("status --json --pipeline live"))[0]
+	if len(s.Unheard) != 1 || s.Unheard[0].Enrollment != "plant1" || s.Unheard[0].Devices != 2 {
+		t.Errorf("the status has %+v", s.Unheard)
+	}
+	f.says("--written-by-others has every", "status --pipeline live")
+}
+
 // TestStatusCountsTheDevicesOfEachTenant has a tenant with a device far behind, and others without.
 func TestStatusCountsTheDevicesOfEachTenant(t *testing.T) {
 	t.Parallel()

@@ -41,6 +41,7 @@ func (s pipelineStatus) text() string {
 		{"poison", many(int64(s.Poison), "message") + " given up"},
 		{"unread", unread},
 		{"notify", s.targetsText()},
+		{"unheard", s.unheardText()},
 		{"disk", s.diskText()},
 	})
 	for _, t := range s.Tenants {
@@ -80,6 +81,22 @@ func (s pipelineStatus) clocksText() string {
 	if s.Ahead > 0 {
 		all = append(all, many(s.Ahead, "device")+" with a watermark in the future, and nothing new of theirs is folded: "+
 			"furrow retention lower-watermarks")
+	}
+	return strings.Join(all, "; ")
+}
+
+// unheardText names the enrollments whose rows somebody seems to write with the account's key.
+func (s pipelineStatus) unheardText() string {
+	var all []string
+	for _, u := range s.Unheard {
+		of, cure := "devices without an enrollment", ""
+		if u.Enrollment != "" {
+			of = "enrollment " + string(u.Enrollment)
+			cure = fmt.Sprintf(", and furrow enrollment set %s --written-by-others has every run look", u.Enrollment)
+		}
+		all = append(all, fmt.Sprintf("an audit of %s found rows of %s of %s that had no token, such as %s: if somebody "+
+			"writes them with the account's key, they are found late%s", u.At.Format("15:04"), many(int64(u.Devices), "device"),
+			of, u.Device, cure))
 	}
 	return strings.Join(all, "; ")
 }

@@ -15,14 +15,15 @@ import (
 // those, too, whose next row is not expected yet.
 func (a *auditor) listen(ctx context.Context, d *folding.Device) error {
 	r, turn := d.Row.Was.Rest, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
-	full, asleep := a.task.Depth == Full, a.task.Depth == Late && r.Until != 0 && r.Until == d.Member.Awake
-	if !a.Rests || d.Err != nil || r == (schema.Rest{}) || !full && !(asleep && turn.beyond()) {
+	asleep := r.Until != 0 && r.Until == d.Member.Awake
+	late := a.task.Depth == Late && asleep && turn.beyond()
+	if !a.Rests || d.Err != nil || r == (schema.Rest{}) || a.task.Depth != Full && !late {
 		return nil
 	}
 	above := tables.Keys{After: d.Row.Last, To: a.now.Add(-time.Minute).String()}
 	has, err := folding.HasRow(ctx, a.Writer.Client, d.Member, above)
 	if has {
-		a.result.Unheard = append(a.result.Unheard, d.Member)
+		a.result.Unheard = append(a.result.Unheard, Unheard{d.Member, asleep})
 	}
 	return err
 }

@@ -61,7 +61,13 @@ type Result struct {
 	Failed  map[schema.Place]error
 	Held    []*folding.Device // other jobs keep them claimed for too long to wait
 	Unended []Unended
-	Unheard []schema.Member // devices that rest, and have rows above their checkpoints
+	Unheard []Unheard
+}
+
+// An Unheard device rests, and has rows above its checkpoint.
+type Unheard struct {
+	Member schema.Member
+	Asleep bool // as it has no token, not as its next reading is not due
 }
 
 // An Unended device has more to refold than one job may do. Another message is to continue.

@@ -20,6 +20,7 @@
 //	                     pipeline!slot                    month!, worker! figures of a run
 //	                     pipeline!audits                  short, full     the run that put the last audits
 //	                     pipeline                         notify!target   the state of a target of notifications
+//	                     pipeline                         unheard!enr…    an enrollment with rows that no token admitted
 //	                     !verified                        day!tenant      what a sample of devices has of a day
 //	                     !verified                        !state          how far samples were verified
 //	policies             readings table                   policies        its cohorts and stored policies

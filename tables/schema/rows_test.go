@@ -201,6 +201,7 @@ func runCases() []rowCase {
 		rowOf("Spending", sure(Spending.Entity), func(e tables.Entity) (Spending, error) { return SpendingOf("live", e) },
 			func(s *Spending) { s.Through = s.From + 7 }),
 		rowOf("TargetState", sure(TargetState.Entity), TargetStateOf, nil),
+		rowOf("Unheard", Unheard.Entity, UnheardOf, nil),
 		rowOf("TenantDevices", sure(TenantDevices.Entity), TenantDevicesOf, nil),
 		rowOf("Verified", sure(Verified.Entity), VerifiedOf, nil),
 		rowOf("Verification", Verification.Entity, VerificationOf, func(v *Verification) {
