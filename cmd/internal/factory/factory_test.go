@@ -159,11 +159,14 @@ func run(t *testing.T, i Import, text string) (Summary, []Note) {
 }
 
 // stored returns a table without versions and times.
+// stored returns the rows of a table, without the note that a device has had no token: one whose registration was
+// interrupted has none, and is looked at in every run.
 func stored(t *testing.T, table *tables.Table) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for e, err := range table.Entities(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
+		e.Set("Awake", tables.Value{})
 		all[e.PartitionKey+" "+e.RowKey] = fmt.Sprint(e.Properties)
 	}
 	return all
