@@ -71,7 +71,8 @@ func (l *weeks) verifyBeside(happen func()) {
 		alone: make(chan struct{}), ended: make(chan struct{})}
 	all := l.verifications(b.looking(l.clocked(nil)))
 	c := all[l.looks.IntN(len(all))]
-	c.Pause, c.Archive = b.pause, nil // as in verify
+	c.Pause = b.pause
+	l.withoutFutureArchive(&c)
 	l.beside = b
 	go func() {
 		defer close(b.ended)

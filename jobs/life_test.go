@@ -35,6 +35,7 @@ type weeks struct {
 	keptFleet
 	now     time.Time
 	storage time.Duration   // how far storage's clock is ahead
+	future  bool            // it has been ahead
 	slot    time.Duration   // how far that of the scheduler is
 	worker  time.Duration   // how far those of workers are
 	admits  time.Duration   // age of the oldest row that tokens admit, or have ever admitted
@@ -367,6 +368,7 @@ func (l *weeks) happen() {
 		}
 		l.storage, l.slot, l.worker = 0, 0, 0
 		*[]*time.Duration{&l.storage, &l.slot, &l.worker}[l.random.IntN(3)] = wrong
+		l.future = l.future || l.storage > 0
 	case "ghost":
 		l.ghost()
 	case "find":

@@ -171,8 +171,16 @@ func (l *weeks) verify(when string) {
 	l.t.Helper()
 	enroll(l.t, l.Fleet, l.admits)
 	for _, c := range l.verifications(l.clocked(nil)) {
-		c.Archive = nil // rows have the time of the test, and watermarks that of the life, which may be ahead
+		l.withoutFutureArchive(&c)
 		verified(l.t, c, when+", "+string(c.Pipelines[0].Name))
+	}
+}
+
+// withoutFutureArchive leaves out the archive where storage's clock has been ahead: its files say that they have the
+// rows that were there by then, and rows have the time of the test.
+func (l *weeks) withoutFutureArchive(c *verify.Config) {
+	if l.future {
+		c.Archive = nil
 	}
 }
 
