@@ -4,6 +4,7 @@ import (
 	"flag"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // RunAtOnce runs a package's tests, n of the parallel ones at a time unless -parallel
@@ -19,4 +20,14 @@ func RunAtOnce(m *testing.M, n int) int {
 		}
 	}
 	return m.Run()
+}
+
+// SameDay waits for the next day of UTC where tests take longer than what is left of this one: tests that compare what
+// is done again and again with what was done first would compare two days.
+func SameDay(take time.Duration) {
+	const day = 24 * time.Hour
+	now := time.Now()
+	if left := now.Truncate(day).Add(day).Sub(now); left < take {
+		time.Sleep(left)
+	}
 }
