@@ -14,7 +14,7 @@ import (
 )
 
 // countVersions reads all versions that tables of readings have had, as far as their files are still there. None has a
-// reading twice, and each file has as many as the log says.
+// reading twice, and each file has the number of readings that the log states.
 func countVersions(t testing.TB, p *jobs.Pipeline, all map[string][]byte) {
 	t.Helper()
 	m, versions, read := tablesOf(p), 0, 0

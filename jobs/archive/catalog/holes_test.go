@@ -173,7 +173,7 @@ func TestVersionsArePublishedInOrder(t *testing.T) {
 			}
 		}
 		if int(state.Published) >= found {
-			t.Errorf("killed at operation %d: version %d is said to be published, and is not", n, state.Published)
+			t.Errorf("killed at operation %d: version %d counts as published too early", n, state.Published)
 		}
 		must.Succeed(t, m.publish(t.Context()))
 		w.check(t, fmt.Sprint("killed at operation ", n), false)

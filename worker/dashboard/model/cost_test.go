@@ -10,7 +10,7 @@ import (
 	"furrow/worker/dashboard/model/modeltest"
 )
 
-// TestTheIndexTakesFewBytesOfADevice: as many as the table "What each device costs" of reference/limits.md says.
+// TestTheIndexTakesFewBytesOfADevice holds the figure in the table "What each device costs" of reference/limits.md.
 func TestTheIndexTakesFewBytesOfADevice(t *testing.T) {
 	const devices, most = 10_000, 300
 	used := func() float64 {
