@@ -95,6 +95,7 @@ type world struct {
 	source  map[schema.Month][]string // readings, as device/key
 	erasing bool                      // an erasure has begun
 	erased  map[string]int64          // from which version on nothing shows a device whose erasure is over
+	there   *world                    // the table of another tenant, once a device has gone to it
 }
 
 // emptyWorld has a table without a file.
@@ -102,9 +103,12 @@ func emptyWorld(t testing.TB, a *account, name string) *world {
 	t.Helper()
 	w := &world{account: a, t: t, tenant: schema.Tenant(name), source: map[schema.Month][]string{},
 		erased: map[string]int64{}}
-	must.Succeed(t, w.machine(t, nil).table.Create(t.Context(), []delta.Column{{Name: "device", Type: delta.Text},
-		{Name: "date", Type: delta.Date}}))
+	must.Succeed(t, w.machine(t, nil).table.Create(t.Context(), firstColumns()))
 	return w
+}
+
+func firstColumns() []delta.Column {
+	return []delta.Column{{Name: "device", Type: delta.Text}, {Name: "date", Type: delta.Date}}
 }
 
 // newWorld has two readings of each of two devices in two partitions, each in a file; the first is published.
@@ -401,10 +405,43 @@ func (m *machine) hour(ctx context.Context) error {
 	})
 }
 
-// move is a device that goes to another tenant with one of its readings: the table's day is made without that.
+// move is a device that goes to another tenant with one of its readings: a day is made with that, and a day without.
 func (m *machine) move(ctx context.Context) error {
-	m.forget(func(reading string) bool { return reading == "b/2" })
-	return m.make(ctx, june)
+	there := m.another()
+	m.give(there, "b/2")
+	return errors.Join(there.machine(m.t, m.asked).createAndMake(ctx), m.make(ctx, june))
+}
+
+// moveBack is a device that comes back with that reading.
+func (m *machine) moveBack(ctx context.Context) error {
+	there := m.another()
+	there.give(m.world, "b/2")
+	return errors.Join(m.make(ctx, june), there.machine(m.t, m.asked).createAndMake(ctx))
+}
+
+// another returns the table of another tenant, which has a device of its own. It need not be there yet.
+func (w *world) another() *world {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.there == nil {
+		w.there = &world{account: w.account, t: w.t, tenant: w.tenant + "-2",
+			source: map[schema.Month][]string{july: {"e/1"}}}
+	}
+	return w.there
+}
+
+// give gives a reading of June to another tenant, if this one has it.
+func (w *world) give(to *world, reading string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.source[june], reading); i >= 0 {
+		w.source[june] = slices.Delete(w.source[june], i, i+1)
+		to.send(june, reading)
+	}
+}
+
+func (m *machine) createAndMake(ctx context.Context) error {
+	return errors.Join(m.table.Create(ctx, firstColumns()), m.make(ctx, june))
 }
 
 // An act is what a machine does.
@@ -419,6 +456,7 @@ var actors = map[string]act{
 	"erase":      func(m *machine, ctx context.Context) error { return m.erase(ctx, "a") },
 	"retire":     (*machine).retire,
 	"move":       (*machine).move,
+	"move back":  (*machine).moveBack,
 	"publish":    (*machine).publish,
 	"checkpoint": (*machine).checkpoint,
 	"days later": (*machine).cleanLater,

@@ -1,0 +1,4 @@
+package catalog
+
+// Key returns the PartitionKey of the table's rows.
+func (t *Table) Key() string { return t.key }
