@@ -142,7 +142,7 @@ func TestAFreshLogHasTheTruth(t *testing.T) {
 func TestACommitBesideAFreshLogIsAboveIt(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
-	const foreign = 100
+	const foreign = 20_000 // further than the numbers that a fresh log leaves out
 	for at, more := 0, true; more; at++ {
 		w := newWorld(t, a, fmt.Sprint("above", at))
 		must.Succeed(t, w.machine(t, nil).publish(t.Context()))
