@@ -75,7 +75,7 @@ type pipelineStatus struct {
 	// targets of notifications that something was for
 	Targets []targetLine `json:"targets,omitempty"`
 	// enrollments for which audits of the last day have found rows that no token admitted
-	Unheard []unheardLine `json:"unheard,omitempty"`
+	Unheard []query.Unheard `json:"unheard,omitempty"`
 	// with --tenants
 	Tenants []tenantStatus `json:"tenants,omitempty"`
 	// limits of storage: of the pipeline, and of what all pipelines share, which is the same in each line
@@ -87,14 +87,6 @@ type pipelineStatus struct {
 	Proposals []query.Interval `json:"proposals,omitempty"`
 	// the embedded storage takes nothing new
 	DiskFull bool `json:"diskFull"`
-}
-
-// unheardLine is an enrollment with rows of devices that had no token, in JSON.
-type unheardLine struct {
-	Enrollment schema.EnrollmentID `json:"enrollment"` // empty: of devices without one
-	Device     schema.DeviceID     `json:"device"`     // one of them
-	Devices    int                 `json:"devices"`    // that the last audit has found which found any
-	At         time.Time           `json:"at"`         // slot of the run of that audit
 }
 
 // tenantStatus counts the devices of a tenant that a pipeline has folded.
@@ -196,14 +188,7 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		if err != nil {
 			return nil, nil, err
 		}
-		unheard, err := f.Reader().Progress().Unheard(c.Context, s.pipeline.Name, tables.TicksOf(s.At).Add(-24*time.Hour))
-		if err != nil {
-			return nil, nil, err
-		}
 		out := statusOf(s.pipeline, s.Status, audited)
-		for _, u := range unheard {
-			out.Unheard = append(out.Unheard, unheardLine{u.Enrollment, u.Device, u.Devices, u.At.Time()})
-		}
 		out.Limits, out.Budget, out.Proposals = slices.Concat(own[i], shared), spent, proposals
 		out.DiskFull = stores.DiskFull()
 		out.NeedsApply = f.Format < archive.Format && slices.ContainsFunc(s.pipeline.Processors, isArchive)
@@ -286,7 +271,7 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 		RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Ahead: fleet.Ahead, ClockAheadSeconds: s.Ahead.Seconds(), Waiting: fleet.Waiting,
 		WaitingSeconds: fleet.WaitingLag.Seconds(),
-		Queue:          s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
+		Queue:          s.Queue, Catchup: s.Catchup, Poison: s.Poison, Unheard: s.Unheard, Runs: []runStatus{},
 	}
 	for _, t := range s.Targets {
 		out.Targets = append(out.Targets, targetLineOf(t))

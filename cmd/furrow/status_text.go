@@ -89,14 +89,7 @@ func (s pipelineStatus) clocksText() string {
 func (s pipelineStatus) unheardText() string {
 	var all []string
 	for _, u := range s.Unheard {
-		of, cure := "devices without an enrollment", ""
-		if u.Enrollment != "" {
-			of = "enrollment " + string(u.Enrollment)
-			cure = fmt.Sprintf(", and furrow enrollment set %s --written-by-others has every run look", u.Enrollment)
-		}
-		all = append(all, fmt.Sprintf("an audit of %s found rows of %s of %s that had no token, such as %s: if somebody "+
-			"writes them with the account's key, they are found late%s", u.At.Format("15:04"), many(int64(u.Devices), "device"),
-			of, u.Device, cure))
+		all = append(all, u.String())
 	}
 	return strings.Join(all, "; ")
 }

@@ -9,12 +9,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/dashboard/web"
@@ -101,8 +104,8 @@ func TestCostDoesNotDependOnTheSizeOfTheFleet(t *testing.T) {
 			"/v1/devices/d0001/series?span=1y&sensor=temperature": 1 + 1 + 3,
 			"/v1/devices/d0001/series?span=1y":                    1 + 3 + 2 + 1 + 3,
 			"/devices/d0001":                                      1 + 3 + 2 + 4 + 2, // two are kept for five minutes
-			"/v1/pipelines":                                       2 + 3,
-			"/pipelines":                                          2 + 3,
+			"/v1/pipelines":                                       3 + 3,
+			"/pipelines":                                          3 + 3,
 		} {
 			f := over(t, fleet, Config{Loopback: true})
 			f.Requests()
@@ -181,6 +184,21 @@ func TestFooterSaysWhatThePageCost(t *testing.T) {
 	footer := page[strings.LastIndex(page, "<footer"):]
 	if !strings.Contains(footer, strconv.Itoa(f.Requests())) || !strings.Contains(footer, "acct.table") {
 		t.Errorf("the footer is %s", footer)
+	}
+}
+
+func TestPipelinesNameEnrollmentsWithRowsThatNoTokenAdmitted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 1, Config{Loopback: true})
+	e := must.Have(schema.Unheard{Pipeline: "live", Enrollment: "plant1", Device: "pump-7", Devices: 2,
+		At: tables.TicksOf(time.Now())}.Entity())(t)
+	f.Write(t, f.Names.Runs(), e)
+	const want = "found rows of 2 devices of enrollment plant1 that had no token, such as pump-7"
+	if page := f.get("/pipelines").Body.String(); !strings.Contains(page, want) {
+		t.Errorf("the page does not say: %s", want)
+	}
+	if answer := f.get("/v1/pipelines").Body.String(); !strings.Contains(answer, `"enrollment":"plant1","device":"pump-7"`) {
+		t.Errorf("/v1/pipelines has %s", answer)
 	}
 }
 

@@ -21,6 +21,7 @@ type Status struct {
 	Queue   int                 // approximate number of live messages
 	Catchup int                 // and of messages for devices far behind, audits and refolds
 	Poison  int
+	Unheard []Unheard            // enrollments for which audits of the last day have found rows that no token admitted
 	Skipped Skipped              // rows of runs that cannot be read
 	Targets []schema.TargetState // of notifications, where they were asked for
 	Budget  float64              // US dollars a month, of the configuration; zero: none
@@ -62,7 +63,10 @@ func (f Progress) Status(
 	if s.Catchup, err = OrNone(queue.CatchupDepth(ctx)); err != nil {
 		return s, err
 	}
-	s.Poison, err = OrNone(queue.PoisonDepth(ctx))
+	if s.Poison, err = OrNone(queue.PoisonDepth(ctx)); err != nil {
+		return s, err
+	}
+	s.Unheard, err = f.unheard(ctx, p, s.At.Add(-24*time.Hour))
 	return s, err
 }
 

@@ -138,7 +138,7 @@ func (x *index) monthCount() int {
 func (ps *Pipelines) pipelineStatus(a *account, p Pipeline, r pipelineRead) PipelineStatus {
 	out := PipelineStatus{Pipeline: string(p.Name), Storage: ps.accounts.nameOf(a), CadenceSeconds: p.Cadence.Seconds(),
 		Backlog: int64(r.Queue), Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
-	out.DiskFull = a.diskFull()
+	out.DiskFull, out.Unheard = a.diskFull(), r.Unheard
 	fleet := r.Fleet()
 	out.Ahead, out.ClockAheadSeconds = fleet.Ahead, r.Ahead.Seconds()
 	out.Waiting, out.WaitingSeconds = fleet.Waiting, fleet.WaitingLag.Seconds()

@@ -63,10 +63,12 @@ type PipelineStatus struct {
 	WaitingSeconds float64 `json:"waitingSeconds"`
 	// how far the clock of this program is ahead of storage's, or behind where it is negative; 0: by less than a
 	// minute
-	ClockAheadSeconds float64  `json:"clockAheadSeconds"`
-	Workers           []Worker `json:"workers"`
-	Runs              []Run    `json:"runs"` // the newest first
-	CostPerMonth      *Cost    `json:"costPerMonth,omitempty"`
+	ClockAheadSeconds float64 `json:"clockAheadSeconds"`
+	// enrollments for which audits of the last day have found rows that no token admitted
+	Unheard      []query.Unheard `json:"unheard,omitempty"`
+	Workers      []Worker        `json:"workers"`
+	Runs         []Run           `json:"runs"` // the newest first
+	CostPerMonth *Cost           `json:"costPerMonth,omitempty"`
 
 	// Causes are the known reasons of held devices and poison messages.
 	Causes []Cause `json:"causes,omitempty"`
