@@ -20,17 +20,17 @@ type Unheard struct {
 
 // String says what was found, and what to do.
 func (u Unheard) String() string {
-	of, cure := "devices without an enrollment", ""
+	of, cure := "without an enrollment", ""
 	if u.Enrollment != "" {
-		of = "enrollment " + string(u.Enrollment)
+		of = "of enrollment " + string(u.Enrollment)
 		cure = fmt.Sprintf(", and furrow enrollment set %s --written-by-others has every run look", u.Enrollment)
 	}
 	devices := "1 device"
 	if u.Devices != 1 {
 		devices = fmt.Sprint(u.Devices, " devices")
 	}
-	return fmt.Sprintf("an audit of %s found rows of %s of %s that had no token, such as %s: if somebody writes them "+
-		"with the account's key, they are found late%s", u.At.Format("15:04"), devices, of, u.Device, cure)
+	return fmt.Sprintf("an audit of %s found rows of %s %s that had no token, such as %s: if somebody writes them "+
+		"with the account's key, they are found late%s", u.At.Format("15:04 UTC"), devices, of, u.Device, cure)
 }
 
 // unheard returns the enrollments for which audits since a time have found rows that no token admitted.
