@@ -188,6 +188,10 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 		if err != nil {
 			return nil, nil, err
 		}
+		s.Unheard, err = f.Reader().Progress().Unheard(c.Context, s.pipeline.Name, s.At.Add(-24*time.Hour))
+		if err != nil {
+			return nil, nil, err
+		}
 		out := statusOf(s.pipeline, s.Status, audited)
 		out.Limits, out.Budget, out.Proposals = slices.Concat(own[i], shared), spent, proposals
 		out.DiskFull = stores.DiskFull()

@@ -21,11 +21,13 @@ type Status struct {
 	Queue   int                 // approximate number of live messages
 	Catchup int                 // and of messages for devices far behind, audits and refolds
 	Poison  int
-	Unheard []Unheard            // enrollments for which audits of the last day have found rows that no token admitted
 	Skipped Skipped              // rows of runs that cannot be read
 	Targets []schema.TargetState // of notifications, where they were asked for
 	Budget  float64              // US dollars a month, of the configuration; zero: none
 	Spent   schema.Spending      // where there is a budget
+	// Unheard are the enrollments for which audits of the last day have found rows that no token admitted, where they
+	// were asked for.
+	Unheard []Unheard
 	// Verified is where the scheduler verifies samples; otherwise nil.
 	Verified *schema.Verification
 }
@@ -63,10 +65,7 @@ func (f Progress) Status(
 	if s.Catchup, err = OrNone(queue.CatchupDepth(ctx)); err != nil {
 		return s, err
 	}
-	if s.Poison, err = OrNone(queue.PoisonDepth(ctx)); err != nil {
-		return s, err
-	}
-	s.Unheard, err = f.unheard(ctx, p, s.At.Add(-24*time.Hour))
+	s.Poison, err = OrNone(queue.PoisonDepth(ctx))
 	return s, err
 }
 

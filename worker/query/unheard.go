@@ -33,8 +33,8 @@ func (u Unheard) String() string {
 		"with the account's key, they are found late%s", u.At.Format("15:04 UTC"), devices, of, u.Device, cure)
 }
 
-// unheard returns the enrollments for which audits since a time have found rows that no token admitted.
-func (f Progress) unheard(ctx context.Context, p schema.Pipeline, since time.Time) (all []Unheard, err error) {
+// Unheard returns the enrollments for which audits since a time have found rows that no token admitted.
+func (f Progress) Unheard(ctx context.Context, p schema.Pipeline, since time.Time) (all []Unheard, err error) {
 	for e, err := range f.Tables.Table(f.Names.Runs()).Entities(ctx, tables.Query{Range: schema.UnheardRows(p)}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, nil

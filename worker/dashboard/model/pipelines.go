@@ -122,8 +122,8 @@ func (ps *Pipelines) pipeline(ctx context.Context, a *account, p Pipeline) (r pi
 			return r, err
 		}
 	}
-	if r.Poison == 0 {
-		return r, nil
+	if r.Unheard, err = a.fleet.Progress().Unheard(ctx, p.Name, r.At.Add(-24*time.Hour)); err != nil || r.Poison == 0 {
+		return r, err
 	}
 	r.poisoned, err = queue.Poisoned(ctx)
 	return r, err
