@@ -32,13 +32,15 @@ type night struct {
 	clock      clock
 	p          *jobs.Pipeline
 	devices    []schema.Member
-	sensors    int          // of each device
-	looks      atomic.Int32 // requests for readings
-	operations atomic.Int64 // requests in all, and three of a queue for each message
-	bytes      atomic.Int64 // of requests and answers
-	writes     atomic.Int32 // to the tracking table
-	folded     int          // rows, so far
-	audits     bool         // they are done, too
+	sensors    int                  // of each device
+	looks      atomic.Int32         // requests for readings
+	operations atomic.Int64         // requests in all, and three of a queue for each message
+	bytes      atomic.Int64         // of requests and answers
+	writes     atomic.Int32         // to the tracking table
+	folded     int                  // rows, so far
+	audits     bool                 // they are done, too
+	noted      map[string]time.Time // when memberships were written last, by key
+	dated      bool                 // storage says when that was
 }
 
 // newNight returns a fleet of devices that state an interval; zero: they state none.
@@ -50,7 +52,7 @@ func newNight(t testing.TB, devices int, every time.Duration) *night {
 func newNightOf(t testing.TB, s scale, every time.Duration) *night {
 	t.Helper()
 	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
-	n := &night{t: t, sensors: s.sensors}
+	n := &night{t: t, sensors: s.sensors, noted: map[string]time.Time{}, dated: every > 0}
 	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: n.clock.over(n)}))(t)
 	n.p = &jobs.Pipeline{Name: "live", Client: client, Format: schema.Format, Generation: 1, Every: every,
 		Clock: func() time.Time { return time.Unix(n.clock.now.Load(), 0) },
@@ -94,10 +96,13 @@ func (n *night) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		n.bytes.Add(max(0, r.ContentLength) + max(0, answer.ContentLength))
 	}
-	if err != nil || !reads {
-		return answer, err
+	switch {
+	case err == nil && reads:
+		return jobstest.Arrived(answer)
+	case err == nil && n.dated && r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/fleet("):
+		return jobstest.Stamped(answer, func(row string) (time.Time, error) { return n.noted[row], nil })
 	}
-	return jobstest.Arrived(answer)
+	return answer, err
 }
 
 // run does a run at a time, and returns how often it asked for readings.
@@ -140,6 +145,7 @@ func (n *night) send(device int, at time.Time, token time.Duration) {
 func (n *night) wake(device int, at time.Time, token time.Duration) {
 	n.t.Helper()
 	if token > 0 {
+		n.noted[string(n.devices[device].Key())] = at
 		e := n.devices[device].Waking(tables.TicksOf(at.Add(token)))
 		must.Have(n.p.Client.Table(n.p.Names.Fleet()).Do(n.t.Context(), tables.Merge(e, tables.AnyETag)))(n.t)
 	}

@@ -12,6 +12,14 @@ import (
 
 // Arrived has all readings of an answer have arrived at the time of their row keys.
 func Arrived(answer *http.Response) (*http.Response, error) {
+	return Stamped(answer, func(row string) (time.Time, error) {
+		at, err := schema.ParseRowKey(row)
+		return at.Ticks.Time(), err
+	})
+}
+
+// Stamped has storage say of all rows of an answer that they were written at a time, which follows from their keys.
+func Stamped(answer *http.Response, at func(row string) (time.Time, error)) (*http.Response, error) {
 	if answer.StatusCode != http.StatusOK {
 		return answer, nil
 	}
@@ -23,11 +31,11 @@ func Arrived(answer *http.Response) (*http.Response, error) {
 		return nil, err
 	}
 	for _, e := range page.Value {
-		at, err := schema.ParseRowKey(e["RowKey"].(string))
+		written, err := at(e["RowKey"].(string))
 		if err != nil {
 			return nil, err
 		}
-		e["Timestamp"] = at.Ticks.Time().Format(time.RFC3339Nano)
+		e["Timestamp"] = written.Format(time.RFC3339Nano)
 	}
 	text, err := json.Marshal(page)
 	answer.Body, answer.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))

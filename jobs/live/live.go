@@ -113,7 +113,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	}
 	if d.Err == nil {
 		d.ClearMarks()
-		err = cmp.Or(f.settle(ctx, d, at), f.Rester.rest(ctx, d))
+		err = cmp.Or(f.settle(ctx, d, at), f.Rester.rest(ctx, d, at.horizon.Add(f.Settle)))
 	}
 	if d.Folded > 0 {
 		d.Row.Batch = tracking.Batch{Rows: d.Folded, Took: time.Since(began)}

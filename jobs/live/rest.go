@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"time"
 
 	"furrow/jobs/folding"
 	"furrow/tables"
@@ -30,7 +31,9 @@ type Rester struct {
 // Either ends when something is due without a row, or when the membership or the configuration changes. An error in
 // any of this costs time, not rows: audits look above the checkpoint, too. So does a row that storage accepts after the
 // end of its token, within the slack that its clocks have beyond skew.
-func (r *Rester) rest(ctx context.Context, d *folding.Device) error {
+//
+// A change leaves the time when the next row is expected as it was, unless the interval is shorter now.
+func (r *Rester) rest(ctx context.Context, d *folding.Device, now tables.Ticks) error {
 	if r == nil || !mayRest(d) {
 		return nil
 	}
@@ -56,18 +59,33 @@ func (r *Rester) rest(ctx context.Context, d *folding.Device) error {
 	case every == 0:
 	case d.Arrived != 0:
 		is.Expected = d.Arrived.Add(every)
-	case was.Of == is.Of && was.Expected != 0:
-		is.Expected = was.Expected
+	case was.Expected != 0:
+		is.Expected = min(was.Expected, d.Horizon.Add(every))
 	default:
 		is.Expected = d.Horizon
 	}
 	if is.Next, d.Err = d.Next(); d.Err != nil || is.Until == 0 && is.Expected == 0 {
 		return nil
 	}
+	if !asleep && was.Of != is.Of && awaits(d, now) {
+		is.Of = 0
+		d.Row.Rest = is
+		return nil
+	}
 	was.Claim = ""
 	d.Row.Rest = is
 	d.Dirty = d.Dirty || is != was && is.Next >= d.Horizon
 	return nil
+}
+
+// rowAfterNote is how long runs look for a row of a device that has got a token or has rung.
+const rowAfterNote = 5 * time.Minute
+
+// awaits reports whether the device may have got a token or rung for a row that this job has not seen: it is still to
+// come, or younger than what is folded.
+func awaits(d *folding.Device, now tables.Ticks) bool {
+	noted := d.Member.Written // or something else has changed
+	return noted <= now.Add(skew) && (noted > d.Horizon || d.Arrived == 0 && noted > d.Horizon.Add(-rowAfterNote))
 }
 
 // asleep reports whether no token of the device can be in use.

@@ -18,7 +18,9 @@ import (
 // older version of the program as well.
 type Rest struct {
 	Claim string // of the commit
-	Of    uint64 // Fingerprint of the membership and the settings that it was made with
+	// Of is the Fingerprint of the membership and the settings that it was made with; 0: the next run looks all the same,
+	// as a row may come with the last change of the membership.
+	Of uint64
 	// Until is the Awake of the membership whose rows are all folded. While it is that of the membership, the device
 	// has had no token since, and nothing of it can have come.
 	Until tables.Ticks

@@ -68,7 +68,7 @@ func RestOf(t schema.Track, m schema.Member) *Rest {
 	if t.Rest.Until != 0 {
 		r.Why, until = "asleep", t.Rest.Next
 	}
-	if t.Rest == (schema.Rest{}) || t.Rest.Until != 0 && t.Rest.Until != m.Awake {
+	if t.Rest.Of == 0 || t.Rest.Until != 0 && t.Rest.Until != m.Awake {
 		return nil
 	}
 	if until != tables.MaxTicks {
