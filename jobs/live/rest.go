@@ -101,7 +101,9 @@ func mayRest(d *folding.Device) bool {
 		return false
 	case !t.Coverage.Next().Empty() || !t.Coverage.Repeat.Empty() || m.Imports.Unknown(t.Imported):
 		return false
-	case t.Uncut != 0 && t.Uncut.String() > t.Last || tables.TicksBefore(t.Last) > d.Horizon:
+	case t.Uncut != 0 && t.Uncut.String() > t.Last:
+		return false
+	case max(tables.TicksBefore(t.Last), t.Coverage.Watermark) > d.Horizon: // a clock was ahead
 		return false
 	}
 	return t.Settings == d.Model.Settings && t.Spans.String() == m.Spans.String()

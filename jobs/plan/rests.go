@@ -8,6 +8,9 @@ import (
 	"furrow/tables/schema"
 )
 
+// skew is how far storage's clock may be behind what it was in an earlier job: several machines answer for it.
+const skew = time.Minute
+
 // rests reports whether a device needs no job in this run: its last commit says so, and nothing has changed since. A
 // device without a token rests until it gets one. One whose next row is expected at a time is looked at in the first
 // slot after that, and while it is overdue in those slots that a step lies before:
@@ -30,11 +33,15 @@ func (pl *plan) rests(member, track tables.Entity) bool {
 		return false
 	}
 	settings, every := pl.Stated(m)
+	if latest := pl.now.Add(skew); r.Expected > latest.Add(every) ||
+		tables.TicksBefore(track.Get(schema.TrackCheckpoint).Text()) > latest {
+		return false // a clock was ahead
+	}
 	if r.Of != m.Fingerprint(settings, pl.Generation, every) || r.Next < max(pl.now, pl.task.Slot).Add(-pl.Settle) {
 		return false
 	}
 	if r.Until != 0 { // it was asleep
-		return r.Until == m.Awake && !pl.Others(m)
+		return r.Until == m.Awake && r.Until <= pl.now && !pl.Others(m)
 	}
 	since := tables.Ticks(0)
 	if pl.planned[m.Month] {
