@@ -12,12 +12,14 @@ import (
 // listen looks for rows above the checkpoint of a device that rests because it has no token. Somebody else has written
 // them, with the account's key, or an older release or a clock that was wrong has kept its note from being right. A
 // device job is put for it then: no row waits for longer than the turn of such a look. A full audit looks at
-// those, too, whose next row is not expected yet.
+// those, too, whose next row is not expected yet. Rows of an import that no job knows yet are nobody else's, and the
+// next run looks at the device anyway.
 func (a *auditor) listen(ctx context.Context, d *folding.Device) error {
 	r, turn := d.Row.Was.Rest, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
 	asleep := r.Until != 0 && r.Until == d.Member.Awake
 	late := a.task.Depth == Late && asleep && turn.beyond()
-	if !a.Rests || d.Err != nil || r == (schema.Rest{}) || a.task.Depth != Full && !late {
+	if !a.Rests || d.Err != nil || r == (schema.Rest{}) || a.task.Depth != Full && !late ||
+		d.Member.Imports.Unknown(d.Row.Imported) {
 		return nil
 	}
 	above := tables.Keys{After: d.Row.Last, To: a.now.Add(-time.Minute).String()}
