@@ -19,15 +19,15 @@ const noteOver = 10 * time.Minute
 
 // wake has the membership of a device say until when its tokens let it write, before the last of them is handed out:
 // those of the record count as well, as an earlier release may have issued them. The record of a new device is inserted
-// with its first token, and its membership after that; nothing is noted then, so every run looks at the device until
-// its next token.
+// with its first token, and its membership, with the note, after that. Where somebody else has inserted that, nothing
+// may be noted: then every run looks at the device until its next note.
 func (i *Issuer) wake(ctx context.Context, d *schema.Device, now time.Time) error {
-	if d.ETag == "" {
-		return nil
-	}
 	until := tables.Ticks(0)
 	for _, t := range d.Tokens {
 		until = max(until, t.Expiry)
+	}
+	if d.ETag == "" {
+		d.Noted = until
 	}
 	if until <= d.Noted {
 		return nil

@@ -96,12 +96,39 @@ func TestADeviceIsAsleepUntilItsFirstToken(t *testing.T) {
 	}
 }
 
+// TestTheFirstTokenIsNoted: a device that registers itself with its first token, and asks for no other, rests when that
+// has ended. Where another issuer inserts its membership, nobody knows until when it may write.
+func TestTheFirstTokenIsNoted(t *testing.T) {
+	y := newFixture(t, nil)
+	a := y.mustIssue("pump-7")
+	if got := y.awake("pump-7"); got != tables.TicksOf(a.Expires) {
+		t.Errorf("its first token ends at %v, and it is awake until %v", a.Expires, got.Time())
+	}
+
+	var other, own sas.Answer
+	asked := faults.Func(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, y.registry.Fleet.Name) && other.Device == "" {
+			y.enrollment.Life += time.Hour
+			other = y.mustIssue("pump-8") // between the record and its membership
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})
+	config := y.issuer.IssuerConfig
+	config.Registry = y.registryOf(y.connect(asked))
+	own = must.Have(must.Have(sas.NewIssuer(config))(t).Issue(t.Context(), "pump-8", y.enrollment))(t)
+	last := max(tables.TicksOf(own.Expires), tables.TicksOf(other.Expires))
+	if got := y.awake("pump-8"); other.Device == "" || got != 0 && got < last {
+		t.Errorf("its tokens end at %v and %v, and it is awake until %v", own.Expires, other.Expires, got.Time())
+	}
+}
+
 // TestADeviceThatIsAlwaysAwakeIsNotedSeldom: forty renewals in an hour take two notes.
 func TestADeviceThatIsAlwaysAwakeIsNotedSeldom(t *testing.T) {
 	var requests recorder
 	y := newFixture(t, &requests)
-	y.enrollment.Life = 2 * time.Minute
+	y.enrollment.Life = time.Minute
 	y.mustIssue("pump-7")
+	y.enrollment.Life = 2 * time.Minute
 	requests = nil
 	for range 40 {
 		y.mustIssue("pump-7")
@@ -132,9 +159,11 @@ func TestADeviceThatIsAlwaysAwakeIsNotedSeldom(t *testing.T) {
 // TestARingChangesTheNote, whenever it is, by less than matters; a device without one is looked at anyway.
 func TestARingChangesTheNote(t *testing.T) {
 	y := newFixture(t, nil)
-	y.mustIssue("pump-7")
-	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7"))
-	if got := y.awake("pump-7"); got != 0 {
+	unknown := sas.FirstContact("pump-9", y.enrollment, time.Now())
+	unknown.Enrollment = ""
+	must.Have(y.registry.Register(t.Context(), unknown))(t)
+	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-9"))
+	if got := y.awake("pump-9"); got != 0 {
 		t.Errorf("nobody knew until when the device may write, and after a ring it is %v", got.Time())
 	}
 	y.mustIssue("pump-7")

@@ -210,8 +210,8 @@ func (r Registry) Update(
 	return d, err
 }
 
-// store replaces the version of a record that was read. A record without a version is inserted, and then its fleet row;
-// it is a conflict if another process has inserted one.
+// store replaces the version of a record that was read. A record without a version is inserted, and then its fleet row
+// with its note; it is a conflict if another process has inserted one.
 func (r Registry) store(ctx context.Context, d *schema.Device) error {
 	if d.ETag != "" {
 		return r.replace(ctx, d)
@@ -228,7 +228,7 @@ func (r Registry) store(ctx context.Context, d *schema.Device) error {
 		return err
 	}
 	d.ETag = written.ETags[0]
-	return r.insertMembers(ctx, *d, 0, 0)
+	return r.insertMembers(ctx, *d, 0, d.Noted)
 }
 
 // replace writes d if the stored record still has d's version.
