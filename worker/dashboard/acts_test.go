@@ -189,7 +189,8 @@ func TestThePageSaysUntilWhenADeviceRests(t *testing.T) {
 		m := d.Member()
 		e := must.Have(tracks.Get(t.Context(), m.Month.String(), string(m.Key())))(t)
 		claim := e.Get(schema.TrackCommitted).Text()
-		rest := schema.Rest{Claim: claim, Expected: tables.TicksOf(time.Now().Add(time.Hour)), Next: tables.MaxTicks}
+		rest := schema.Rest{Claim: claim, Of: 1, Expected: tables.TicksOf(time.Now().Add(time.Hour)),
+			Next: tables.MaxTicks}
 		change := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
 		change.Set(schema.TrackClaim, tables.String(claim))
 		change.Set(schema.TrackRest, tables.String(rest.String()))
