@@ -297,11 +297,14 @@ func TestLives(t *testing.T) {
 	effort.Alone(t)
 	t.Parallel()
 	first := cmp.Or(*seedFrom, uint64(time.Now().UnixNano()))
-	n := cmp.Or(*lives, len(effort.Of(60, 20)))
+	n := cmp.Or(*lives, len(effort.Of(60, 8)))
 	t.Logf("seeds %d and the %d after it", first, n-1)
 	for seed := first; seed < first+uint64(n); seed++ {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			t.Parallel()
+			if seed != first {
+				effort.WhileTimeIsLeft(t, 5*time.Minute)
+			}
 			l := newWeeks(t, seed)
 			defer l.tell()
 			l.live()
@@ -324,7 +327,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-var lives = flag.Int("jobs.lives", 0, "how many lives TestLives tries (default: 20, or 60 with FURROW_TEST_LONG)")
+var lives = flag.Int("jobs.lives", 0, "how many lives TestLives tries (default: 8, or 60 with FURROW_TEST_LONG)")
 
 // goOn lets some hours pass, and what happens in them.
 func (l *weeks) goOn() {

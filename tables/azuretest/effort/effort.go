@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // Long reports whether a test tries everything that it can try.
@@ -69,5 +70,14 @@ func Alone(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("nothing runs at once")
+	}
+}
+
+// WhileTimeIsLeft skips a further try of a random test if go test ends the process within
+// the given time: a busy machine tries less instead of failing.
+func WhileTimeIsLeft(t *testing.T, enough time.Duration) {
+	t.Helper()
+	if end, ok := t.Deadline(); ok && time.Until(end) < enough {
+		t.Skipf("the process ends at %s: a busy machine tries less", end.Format(time.TimeOnly))
 	}
 }

@@ -3,6 +3,7 @@ package effort
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestASampleHasTheFirstAndTheLast(t *testing.T) {
@@ -27,5 +28,21 @@ func TestALongRunTriesAll(t *testing.T) {
 	t.Setenv("FURROW_TEST_LONG", "1")
 	if got := Of(5, 2); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
 		t.Errorf("Of(5, 2) = %v", got)
+	}
+}
+
+func TestABusyMachineTriesLess(t *testing.T) {
+	if _, ok := t.Deadline(); !ok {
+		t.Skip("this process has no end")
+	}
+	tried := 0
+	for _, enough := range []time.Duration{time.Nanosecond, 1000 * time.Hour} {
+		t.Run(enough.String(), func(t *testing.T) {
+			WhileTimeIsLeft(t, enough)
+			tried++
+		})
+	}
+	if tried != 1 {
+		t.Errorf("%d tries, want the one for which time is left", tried)
 	}
 }
