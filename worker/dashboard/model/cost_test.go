@@ -1,13 +1,17 @@
 package model
 
 import (
+	"maps"
 	"runtime"
 	"testing"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/query"
 )
 
 // TestTheIndexTakesFewBytesOfADevice holds the figure in the table "What each device costs" of reference/limits.md.
@@ -57,4 +61,67 @@ func TestPagesOfManyDevicesAskNothingOfStorage(t *testing.T) {
 			t.Errorf("%s takes %d requests", name, n)
 		}
 	}
+}
+
+// TestAFleetOfAnySizeIsAskedWithAsFewRequests, as reference/limits.md says below the table: its status, its costs and
+// the reports of a tenant.
+func TestAFleetOfAnySizeIsAskedWithAsFewRequests(t *testing.T) {
+	t.Parallel()
+	const tenants, months = 2, 3 // of a fixture that grows
+	now := time.Now()
+	few, many := asked(t, 12, now), asked(t, 300, now)
+	if !maps.Equal(few, many) {
+		t.Errorf("12 devices take %v, 300 take %v", few, many)
+	}
+	t.Log(many)
+	periods := 2 // what is asked for may reach back into another month or year
+	if many["status"] != 7 || many["cost"] > 2+periods*tenants*(2*months+1) || many["reports"] > periods*(2*months+1) {
+		t.Errorf("%v is not what is documented", many)
+	}
+}
+
+// asked returns how many requests the questions about a fleet as a whole take.
+func asked(t *testing.T, devices int, now time.Time) map[string]int {
+	t.Helper()
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, devices)
+	today := schema.DayOf(tables.TicksOf(now))
+	for _, tenant := range []schema.Tenant{"", "contoso", "fabrikam"} {
+		f.Write(t, f.Names.Runs(), schema.TenantDevices{Day: today, Tenant: tenant, Devices: int64(devices)}.Entity())
+	}
+	client, queues := f.Readers(t, nil, nil)
+	fleet := query.Fleet{Tables: client, Names: f.Names}
+	requests := map[string]int{}
+	for name, ask := range map[string]func(){
+		"status": func() {
+			p := fleet.Progress()
+			must.Have(p.Status(t.Context(), "live", time.Minute, queues.Queue(f.Names, "live"), query.RecentRuns))(t)
+			must.Have(p.Audited(t.Context(), "live"))(t)
+			must.Have(p.Unheard(t.Context(), "live", now.Add(-24*time.Hour)))(t)
+		},
+		"cost": func() {
+			costs := must.Have(fleet.Reports().Costs(t.Context(), query.CostQuestion{From: today - 30, To: today,
+				Window: schema.Daily, Pipelines: []schema.Pipeline{"live"}}, &query.Skipped{}))(t)
+			if len(costs.Tenants) != 2 {
+				t.Errorf("costs of %v", costs.Tenants)
+			}
+		},
+		"reports": func() {
+			most := int64(0)
+			for r, err := range fleet.Reports().List(t.Context(), query.ReportQuestion{Tenant: "contoso",
+				By: schema.ByTenant, Window: schema.Hour,
+				Span: query.Span{From: tables.TicksOf(now.Add(-6 * time.Hour)), To: tables.TicksOf(now)}}) {
+				must.Succeed(t, err)
+				most = max(most, r.Devices)
+			}
+			if most != int64(devices/2) {
+				t.Errorf("%d devices of %d in reports of one of two tenants", most, devices)
+			}
+		},
+	} {
+		f.Requests()
+		ask()
+		requests[name] = f.Requests()
+	}
+	return requests
 }
