@@ -57,7 +57,7 @@ func TestOlderDaysAreTakenOver(t *testing.T) {
 // meanwhile a late row comes, and a device is erased.
 func TestKilledTakeoversLoseNothing(t *testing.T) {
 	t.Parallel()
-	effort.Each(t, 97, func(t *testing.T, n int) (more bool) {
+	effort.Each(t, 151, func(t *testing.T, n int) (more bool) {
 		x := newOlder(t)
 		x.some(t)
 		calm := x.maker(t, nil)

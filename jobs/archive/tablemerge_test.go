@@ -241,7 +241,7 @@ func TestKilledMergesLeaveWholeVersions(t *testing.T) {
 	t.Parallel()
 	for _, summed := range []bool{false, true} {
 		x := newMerge(t, 5, summed)
-		for n, more := 0, true; more; n += effort.Step(5) {
+		for n, more := 0, true; more; n += effort.Step(11) {
 			ctx, kill := context.WithCancel(t.Context())
 			gate := &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 				if n%2 == 0 {

@@ -82,7 +82,7 @@ func textsOf(t testing.TB, content []byte) string {
 // repeated.
 func TestErasedDevicesAreNowhere(t *testing.T) {
 	t.Parallel()
-	effort.Each(t, 11, func(t *testing.T, n int) (more bool) {
+	effort.Each(t, 19, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		m, device := x.maker(t, nil), x.World.Devices[0]
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
@@ -109,7 +109,7 @@ func TestErasedDevicesAreNowhere(t *testing.T) {
 func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} { // it makes the day for the first time
-		effort.Each(t, 7, func(t *testing.T, n int) (more bool) {
+		effort.Each(t, 13, func(t *testing.T, n int) (more bool) {
 			x := newTables(t)
 			device := x.World.Devices[0]
 			if !first {
@@ -137,7 +137,7 @@ func TestNoMakerBringsBackAnErasedDevice(t *testing.T) {
 // a file that is about to be put is old.
 func TestAnErasureHasWhatAKilledMakerHasPut(t *testing.T) {
 	t.Parallel()
-	effort.Each(t, 11, func(t *testing.T, n int) (more bool) {
+	effort.Each(t, 19, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		device := x.World.Devices[0]
 		ctx, kill := context.WithCancel(t.Context())
@@ -163,7 +163,7 @@ func TestAnErasureHasWhatAKilledMakerHasPut(t *testing.T) {
 // stands still at each of its operations, the maker goes on to its end, and then the erasure.
 func TestNoMakerCommitsAmidAnErasure(t *testing.T) {
 	t.Parallel()
-	effort.Each(t, 5, func(t *testing.T, n int) (more bool) {
+	effort.Each(t, 11, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
 		device := x.World.Devices[0]
 		stopped, proceed, over := make(chan struct{}), make(chan struct{}), make(chan error)

@@ -84,7 +84,7 @@ func TestTwoReleasesPublishOneLog(t *testing.T) {
 	for _, first := range acts {
 		for _, second := range acts {
 			for _, how := range []pause{before, after, lost} {
-				for n, more := 0, true; more; n += effort.Step(11) {
+				for n, more := 0, true; more; n += effort.Step(23) {
 					for _, elder := range []bool{false, true} {
 						what := fmt.Sprintf("%s stops %s operation %d, then %s; the first is of another release: %v", first, how, n,
 							second, elder)
