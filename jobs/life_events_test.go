@@ -61,7 +61,7 @@ func (l *weeks) ghost() {
 func (l *weeks) happen() {
 	device := l.random.IntN(len(l.World.Devices))
 	names := []string{"run", "run", "retain", "retain", "move", "audit", "rewind", "fresh", "settings", "import", "file",
-		"backfill", "clock", "ghost", "find", "find", "idle"}
+		"late", "backfill", "clock", "ghost", "find", "find", "idle"}
 	what := names[l.random.IntN(len(names))]
 	l.steps = append(l.steps, what)
 	switch what {
@@ -103,6 +103,14 @@ func (l *weeks) happen() {
 		l.settings[l.any(nil).Name]++
 	case "import":
 		l.importPast()
+	case "late": // a device says that it has stored rows late, or may have
+		at := tables.TicksOf(l.now.Add(-time.Duration(l.random.Int64N(int64(l.admits)))))
+		l.killed(12, func(ctx context.Context, through policy.Transporter) {
+			registry := sas.NewRegistry(l.World.Connect(l.t, l.by(through)), l.Names)
+			if d, err := registry.Get(ctx, l.World.Devices[device]); err == nil {
+				_, _ = registry.NoteImport(ctx, d, schema.Import{From: at, To: tables.TicksOf(l.now) + 1, Late: true}, true)
+			}
+		})
 	case "file":
 		l.killed(200, func(ctx context.Context, through policy.Transporter) {
 			_ = l.run(ctx, l.pipelines(l.by(through))[2], refold.Late)

@@ -318,6 +318,51 @@ func TestADeviceThatWakesEarlyIsLookedAt(t *testing.T) {
 	}
 }
 
+// TestLateRowsThatADeviceNamesAreFoldedInTheNextRun: below the checkpoint, where otherwise an audit finds them. Where
+// none is below it, a note costs no more than a look.
+func TestLateRowsThatADeviceNamesAreFoldedInTheNextRun(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 2, time.Hour)
+	at := evening
+	minute := func() int32 { at = at.Add(time.Minute); return n.run(at) }
+	for d := range n.devices {
+		n.send(d, evening, 24*time.Hour)
+	}
+	minute()
+	minute()
+	name := func(d int, from time.Time, id tables.Ticks) {
+		e := n.devices[d].Waking(tables.TicksOf(evening.Add(24*time.Hour)) + id)
+		note := schema.Import{ID: tables.TicksOf(at) + id, From: tables.TicksOf(from),
+			To: tables.TicksOf(at.Add(24 * time.Hour)), Late: true}
+		must.Succeed(t, schema.Imports{note}.Set(&e))
+		must.Have(n.p.Client.Table(n.p.Names.Fleet()).Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	}
+	count := func() (rows, late int64) {
+		for _, e := range jobstest.Rows(t, n.p.Client.Table(n.p.Names.Partitions("live")), tables.Query{}) {
+			rows += e.Get(schema.TrackRows).Int()
+			late += e.Get(schema.TrackLate).Int()
+		}
+		return rows, late
+	}
+	for _, ago := range []time.Duration{3 * time.Hour, 26 * time.Hour} {
+		n.store(0, evening.Add(-ago))
+	}
+	name(0, evening.Add(-26*time.Hour), 1)
+	minute()
+	if rows, late := count(); rows != 4 || late != 2 {
+		t.Errorf("%d rows of 4 are folded in the next run, and %d of 2 are late", rows, late)
+	}
+	minute()
+	name(1, at.Add(-time.Second), 2)
+	looks := int32(0)
+	for range 30 {
+		looks += minute()
+	}
+	if rows, late := count(); rows != 4 || late != 2 || looks > 12 {
+		t.Errorf("%d rows and %d late ones in half an hour after that, with %d looks at two devices", rows, late, looks)
+	}
+}
+
 // TestNoRowOfATokenWaits: devices wake, get a token, send, and fall asleep at random, with clocks that are behind or
 // ahead. After each run everything is folded that was stored before its horizon; no audit helps.
 func TestNoRowOfATokenWaits(t *testing.T) {

@@ -43,11 +43,24 @@ func (i *Issuer) wake(ctx context.Context, d *schema.Device, now time.Time) erro
 }
 
 // Ring has the next run of every pipeline look at a device which has a token, whatever it rests for: its note changes,
-// by less than matters. A device without one that is known is looked at in every run.
-func (i *Issuer) Ring(ctx context.Context, device schema.DeviceID) error {
+// by less than matters. A device without one that is known is looked at in every run. If late is not zero, rows from
+// that time on have been stored after later ones: each pipeline folds those again that its checkpoint had passed.
+func (i *Issuer) Ring(ctx context.Context, device schema.DeviceID, late tables.Ticks) error {
 	d, err := i.Registry.Get(ctx, device)
-	if err == nil {
-		_, err = i.note(ctx, d, func(awake tables.Ticks) tables.Ticks { return awake + min(awake, 1) })
+	if err != nil {
+		return err
+	}
+	_, err = i.note(ctx, d, func(awake tables.Ticks) tables.Ticks { return awake + min(awake, 1) })
+	if err != nil || late == 0 {
+		return err
+	}
+	until := late
+	for _, t := range d.Tokens {
+		until = max(until, t.To)
+	}
+	_, err = i.Registry.NoteImport(ctx, d, schema.Import{From: late, To: until + 1, Late: true}, true)
+	if errors.Is(err, schema.ErrNewer) || tables.Absent(err) { // as for other notes
+		return nil
 	}
 	return err
 }

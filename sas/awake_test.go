@@ -162,20 +162,35 @@ func TestARingChangesTheNote(t *testing.T) {
 	unknown := sas.FirstContact("pump-9", y.enrollment, time.Now())
 	unknown.Enrollment = ""
 	must.Have(y.registry.Register(t.Context(), unknown))(t)
-	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-9"))
+	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-9", 0))
 	if got := y.awake("pump-9"); got != 0 {
 		t.Errorf("nobody knew until when the device may write, and after a ring it is %v", got.Time())
 	}
 	y.mustIssue("pump-7")
 	for range 3 {
 		before := y.awake("pump-7")
-		must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7"))
+		must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7", 0))
 		if got := y.awake("pump-7"); got <= before || got > before.Add(time.Second) {
 			t.Errorf("a ring changes the note from %v to %v", before.Time(), got.Time())
 		}
 	}
-	if err := y.issuer.Ring(t.Context(), "pump-8"); !errors.Is(err, tables.ErrNotFound) {
+	if err := y.issuer.Ring(t.Context(), "pump-8", 0); !errors.Is(err, tables.ErrNotFound) {
 		t.Errorf("a device that is not registered: %v", err)
+	}
+}
+
+// TestLateRowsAreNoted on all memberships, in one note for each pipeline to fold them again.
+func TestLateRowsAreNoted(t *testing.T) {
+	y := newFixture(t, nil)
+	a := y.mustIssue("pump-7")
+	late := a.EarliestRowKey + 7
+	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7", late))
+	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7", late+1))
+	must.Succeed(t, y.issuer.Ring(t.Context(), "pump-7", late-1))
+	notes := y.member("pump-7").Imports
+	if len(notes) != 1 || !notes[0].Late || notes[0].From != late-1 || notes[0].To < a.LatestRowKey ||
+		notes[0].Until != 0 {
+		t.Errorf("the membership says %+v", notes)
 	}
 }
 

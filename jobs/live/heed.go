@@ -69,19 +69,25 @@ func processorsOf(settings string) (names []string) {
 	return names
 }
 
-// heedImports has rows folded again that an import has written below the checkpoint, and reports whether it knows more
-// imports than before. The membership was read before the rows are, so they are all there. Days
-// that are sealed stay so: no token admits rows of them, and the import has ended.
+// heedImports has rows folded again that an import has written below the checkpoint, or the device late, and reports
+// whether it knows more of these notes than before. The membership was read before the rows are, so they are all there.
+// Days that are sealed stay so: no token admits rows of them, and the import has ended.
 func heedImports(d *folding.Device, at times) bool {
 	t := d.Row
-	last, from, to := d.Member.Imports.After(t.Imported, at.sure, at.latest)
-	if last == t.Imported {
+	noted := d.Member.Imports.After(t.Imported, at.sure, at.latest)
+	if noted.ID == t.Imported {
 		return false
 	}
-	t.Imported = last
+	t.Imported = noted.ID
 	if t.Last == "" {
 		return t.ETag != ""
 	}
-	t.FoldAgain(coverage.Window{From: from, To: min(to, tables.TicksBefore(t.Last)+1)}, coverage.Import)
+	why := coverage.Import
+	if noted.Late {
+		why = coverage.Late
+	}
+	if below := (coverage.Window{From: noted.From, To: min(noted.To, tables.TicksBefore(t.Last)+1)}); !below.Empty() {
+		t.FoldAgain(below, why)
+	}
 	return true
 }

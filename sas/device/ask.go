@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"furrow/tables"
+
 	"github.com/go-json-experiment/json"
 )
 
@@ -53,14 +55,39 @@ const (
 
 // Ring waits until every reading accepted before the call is stored or reported, and has the next run look at the
 // device then. It is for readings that come before the next one is expected, of a device whose enrollment or model
-// states its interval: they would wait for as long otherwise. It needs a concurrent Run, and may be repeated after an
-// error.
+// states its interval, and for late ones, which were stored after newer ones of this client: both would wait, for the
+// next reading or for an audit. It needs a concurrent Run, and may be repeated after an error.
 func (c *Client) Ring(ctx context.Context) error {
-	err := c.Flush(ctx)
-	if err == nil {
-		_, err = c.requestToken(ctx, `{"ring":true}`)
+	if err := c.Flush(ctx); err != nil {
+		return err
+	}
+	body, late := `{"ring":true}`, c.takeLate()
+	if late != 0 {
+		body = fmt.Sprintf(`{"ring":true,"late":%q}`, late)
+	}
+	_, err := c.requestToken(ctx, body)
+	if err != nil && late != 0 { // the next ring says it
+		c.noteStored(late)
 	}
 	return err
+}
+
+// takeLate returns the time of the oldest row that was stored late, and forgets it.
+func (c *Client) takeLate() (late tables.Ticks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	late, c.late = c.late, 0
+	return late
+}
+
+// noteStored notes that a row is stored.
+func (c *Client) noteStored(at tables.Ticks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at < c.newest && (c.late == 0 || at < c.late) {
+		c.late = at
+	}
+	c.newest = max(c.newest, at)
 }
 
 // requestToken gets a token. If the device's clock is wrong, the endpoint responds with the

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -70,6 +71,8 @@ type Client struct {
 	reporting sync.Mutex
 	mu        sync.Mutex
 	stats     Stats
+	newest    tables.Ticks // of the rows that this client has stored
+	late      tables.Ticks // of the oldest row that it stored after a newer one, since the last ring; zero: none
 }
 
 // Reasons why Send refuses a valid reading.

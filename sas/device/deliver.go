@@ -71,6 +71,9 @@ func (s *sender) markStored(from, to int) {
 		if e.acknowledges() {
 			acks++
 		}
+		if key, ok := e.key(); ok {
+			s.noteStored(key.Ticks)
+		}
 	}
 	s.count(func(s *Stats) {
 		s.Stored += int64(to-from) - acks

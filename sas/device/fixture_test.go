@@ -49,7 +49,7 @@ type fixture struct {
 	backfill time.Duration
 	batch    int
 	offline  bool
-	rang     func()                             // called for each ring; may be nil
+	rang     func(body string)                  // called for each ring; may be nil
 	refuse   func(now time.Time) *problem       // the endpoint's response instead of a token
 	storage  func(*http.Request) *http.Response // replaces storage's response unless nil
 	revoked  map[string]bool                    // by signature
@@ -134,8 +134,8 @@ func (f *fixture) RoundTrip(req *http.Request) (*http.Response, error) {
 	case f.offline:
 		return nil, errors.New("no route to host")
 	case req.URL.Host == "endpoint.test":
-		if string(body) == `{"ring":true}` && f.rang != nil {
-			f.rang()
+		if len(body) > 0 && f.rang != nil {
+			f.rang(string(body))
 		}
 		return f.issue(req, now), nil
 	}
@@ -313,15 +313,20 @@ func (f *fixture) flush(c *device.Client) {
 }
 
 // send sends the next reading and records it if it was accepted.
-func (f *fixture) send(c *device.Client) error {
+func (f *fixture) send(c *device.Client) error { return f.sendOf(c, time.Time{}) }
+
+// sendOf sends a reading of a time; zero: of now.
+func (f *fixture) sendOf(c *device.Client, at time.Time) error {
 	f.mu.Lock()
 	f.next++
 	n := f.next
 	f.mu.Unlock()
-	err := c.Send(device.Reading{Values: map[string]any{"N": int32(n), "Temperature": 21.5}})
+	err := c.Send(device.Reading{Time: at, Values: map[string]any{"N": int32(n), "Temperature": 21.5}})
 	if err == nil {
-		now := f.now()
-		f.set(func(f *fixture) { f.accepted[n] = now })
+		if at.IsZero() {
+			at = f.now()
+		}
+		f.set(func(f *fixture) { f.accepted[n] = at })
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furrow/sas/device"
+	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
@@ -45,7 +46,7 @@ func TestARingComesAfterTheReadings(t *testing.T) {
 	f.bubble(3, func() {
 		c := f.start(nil)
 		stored := -1
-		f.set(func(f *fixture) { f.rang = func() { stored = int(c.Stats().Stored) } })
+		f.set(func(f *fixture) { f.rang = func(string) { stored = int(c.Stats().Stored) } })
 		for range 3 {
 			f.mustSend(c)
 		}
@@ -57,6 +58,38 @@ func TestARingComesAfterTheReadings(t *testing.T) {
 			t.Error("a ring that nobody heard is no error")
 		}
 		f.set(func(f *fixture) { f.offline = false })
+	})
+}
+
+// TestARingNamesLateRows: the oldest of those that were stored after newer ones, until somebody has heard it.
+func TestARingNamesLateRows(t *testing.T) {
+	f := newFixture(t)
+	f.bubble(3, func() {
+		c := f.start(nil)
+		said := ""
+		f.set(func(f *fixture) { f.rang = func(body string) { said = body } })
+		mustSay := func(want string) {
+			t.Helper()
+			if err := c.Ring(t.Context()); err != nil || said != want {
+				t.Errorf("%v: %s, want %s", err, said, want)
+			}
+		}
+		f.set(func(f *fixture) { f.next = 2 }) // numbers follow the times of readings
+		f.mustStore(c)
+		mustSay(`{"ring":true}`)
+		f.set(func(f *fixture) { f.next = 0 })
+		late := f.now().Add(-time.Hour)
+		for _, at := range []time.Time{late, late.Add(time.Minute)} {
+			must.Succeed(t, f.sendOf(c, at))
+			f.flush(c)
+		}
+		f.set(func(f *fixture) { f.offline = true })
+		if err := c.Ring(t.Context()); err == nil {
+			t.Error("a ring that nobody heard is no error")
+		}
+		f.set(func(f *fixture) { f.offline = false })
+		mustSay(`{"ring":true,"late":"` + tables.TicksOf(late).String() + `"}`)
+		mustSay(`{"ring":true}`)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -30,12 +31,16 @@ const (
 // secrets must not appear in any log.
 var secrets = []string{"c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U", "Z3Vlc3NlZC1ieS1hLXN0cmFuZ2Vy", "c2VjcmV0LW9mLXRoZS10b2tlbg"}
 
+// earliest is the oldest row key that the tokens of a fakeIssuer admit.
+const earliest = tables.Ticks(639_302_656_000_000_000)
+
 // A fakeIssuer issues a token to every device with the right proof.
 type fakeIssuer struct {
 	authenticate error                       // for every right proof
 	issue        func(context.Context) error // nil: succeeds at once
 	rate         int                         // of the enrollment
 	rung         *atomic.Int32               // how often devices rang; may be nil
+	late         *atomic.Int64               // what the last of them said, with rung
 }
 
 func (f fakeIssuer) Authenticate(_ context.Context, _ schema.DeviceID, header string) (schema.Enrollment, error) {
@@ -54,9 +59,10 @@ func (f fakeIssuer) AuthenticateCertificate(
 	return schema.Enrollment{ID: "furrow", Rate: f.rate}, f.authenticate
 }
 
-func (f fakeIssuer) Ring(context.Context, schema.DeviceID) error {
+func (f fakeIssuer) Ring(_ context.Context, _ schema.DeviceID, late tables.Ticks) error {
 	if f.rung != nil {
 		f.rung.Add(1)
+		f.late.Store(int64(late))
 	}
 	return nil
 }
@@ -68,7 +74,8 @@ func (f fakeIssuer) Issue(ctx context.Context, device schema.DeviceID, _ schema.
 		}
 	}
 	return sas.Answer{Device: device, URL: "https://acct.table.core.windows.net/readings", SAS: secretSAS,
-		PartitionKey: device,
+		PartitionKey:   device,
+		EarliestRowKey: earliest, LatestRowKey: tables.TicksOf(time.Now().Add(time.Hour)),
 		RowKeyFormat: sas.RowKeyFormat, Expires: time.Now().Add(time.Hour), ServerTime: time.Now(), SendEvery: 60,
 		Batch: 100}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -30,8 +31,8 @@ type Issuer interface {
 	// Issue issues the token and records it.
 	Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (sas.Answer, error)
 
-	// Ring has the next run look at a device that has a token.
-	Ring(ctx context.Context, device schema.DeviceID) error
+	// Ring has the next run look at a device that has a token, and fold rows again from late on, if it is not zero.
+	Ring(ctx context.Context, device schema.DeviceID, late tables.Ticks) error
 }
 
 // Config configures a Handler.

@@ -181,7 +181,8 @@ func TestBodyMayBeAnObjectWithUnknownMembers(t *testing.T) {
 // TestADeviceRings: only where it asks for that.
 func TestADeviceRings(t *testing.T) {
 	var rung atomic.Int32
-	h, _ := mustNew(t, Config{Issuer: fakeIssuer{rung: &rung}})
+	var late atomic.Int64
+	h, _ := mustNew(t, Config{Issuer: fakeIssuer{rung: &rung, late: &late}})
 	for _, body := range []string{"", "null", "{}", `{"ring": false}`, `{"ring": true}`} {
 		if w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(body))); w.Code != 200 {
 			t.Errorf("%s: %s", body, w.Body)
@@ -189,7 +190,34 @@ func TestADeviceRings(t *testing.T) {
 	}
 	w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(`{"ring": "now"}`)))
 	wantProblem(t, w.Result(), BadBody)
-	if rung.Load() != 1 {
+	if rung.Load() != 1 || late.Load() != 0 {
+		t.Errorf("the device rang %d times, with late rows from %d on", rung.Load(), late.Load())
+	}
+}
+
+// TestADeviceNamesLateRows: as far as tokens admit them.
+func TestADeviceNamesLateRows(t *testing.T) {
+	var rung atomic.Int32
+	var late atomic.Int64
+	h, _ := mustNew(t, Config{Issuer: fakeIssuer{rung: &rung, late: &late}})
+	for key, want := range map[string]tables.Ticks{
+		(earliest + 7).String():                                 earliest + 7,
+		(earliest - 7).String():                                 earliest,
+		(earliest + 7).String() + "-boot.7":                     earliest + 7,
+		tables.TicksOf(time.Now().Add(48 * time.Hour)).String(): 0,
+	} {
+		late.Store(-1)
+		body := strings.NewReader(`{"late":"` + key + `"}`)
+		w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, body))
+		if w.Code != http.StatusOK || late.Load() != int64(want) {
+			t.Errorf("%s: %d, late from %d on, want %d", key, w.Code, late.Load(), want)
+		}
+	}
+	for _, key := range []string{"yesterday", "639302656000000007", "0639302656000000007-a/b"} {
+		w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(`{"late":"`+key+`"}`)))
+		wantProblem(t, w.Result(), BadBody)
+	}
+	if rung.Load() != 4 {
 		t.Errorf("the device rang %d times", rung.Load())
 	}
 }

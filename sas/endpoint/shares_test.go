@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -24,7 +25,7 @@ func (i twoTenants) Authenticate(_ context.Context, _ schema.DeviceID, header st
 }
 
 // Issue knows devices by the tenant before the colon.
-func (i twoTenants) Ring(context.Context, schema.DeviceID) error { return nil }
+func (i twoTenants) Ring(context.Context, schema.DeviceID, tables.Ticks) error { return nil }
 
 func (i twoTenants) Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (sas.Answer, error) {
 	if !strings.HasPrefix(string(device), string(e.Tenant)+":") {

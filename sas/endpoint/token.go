@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json"
@@ -73,7 +75,8 @@ func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (e schema.En
 
 // A tokenBody is what a device may ask for with its token.
 type tokenBody struct {
-	Ring bool `json:"ring"`
+	Ring bool   `json:"ring"`
+	Late string `json:"late"` // a row key
 }
 
 // readBody reads the body. Reading all of it first keeps slow senders from holding a storage slot, and lets the
@@ -91,7 +94,19 @@ func readBody(x *exchange) (a tokenBody, _ *refusal) {
 		return a, &refusal{code: BadBody,
 			detail: "the body is not a JSON object, or its ring is neither true nor false; send an object or no body"}
 	}
+	if _, err := schema.ParseRowKey(a.Late); a.Late != "" && err != nil {
+		return a, &refusal{code: BadBody, detail: "late is not a row key of readings: " + err.Error()}
+	}
 	return a, nil
+}
+
+// late returns from when on rows are late, as far as any token has admitted them; zero: none are.
+func (a tokenBody) late(answer sas.Answer) tables.Ticks {
+	key, err := schema.ParseRowKey(a.Late)
+	if err != nil || key.Ticks >= answer.LatestRowKey {
+		return 0
+	}
+	return max(key.Ticks, answer.EarliestRowKey)
 }
 
 func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment, a tokenBody) *refusal {
@@ -103,8 +118,8 @@ func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment
 	ctx, cancel := context.WithTimeout(x.r.Context(), issueTimeout)
 	defer cancel()
 	answer, err := h.issuer.Issue(ctx, device, e)
-	if err == nil && a.Ring {
-		err = h.issuer.Ring(ctx, device)
+	if err == nil && (a.Ring || a.Late != "") {
+		err = h.issuer.Ring(ctx, device, a.late(answer))
 	}
 	if err != nil {
 		return h.refusalOf(err)

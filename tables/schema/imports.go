@@ -15,6 +15,8 @@ type Import struct {
 	From  tables.Ticks `json:"from"`
 	To    tables.Ticks `json:"to"`
 	Until tables.Ticks `json:"until,omitzero"` // while it writes: it ends by itself then, unless it is extended
+	// Late says that no import wrote them: the device has said that it stored rows late, which have to be folded again.
+	Late bool `json:"late,omitempty"`
 }
 
 // Imports are those of a membership, in the order of their IDs. Each pipeline remembers the last one that it knows.
@@ -51,38 +53,40 @@ const maxImports = 16
 // than it must, and never less.
 func (all Imports) With(i Import, now tables.Ticks) Imports {
 	out := slices.DeleteFunc(slices.Clone(all), func(old Import) bool {
-		return old.ID == i.ID || i.Until == 0 && old.Ended(now, now) && old.ID < i.ID && old.From >= i.From && old.To <= i.To
+		return old.ID == i.ID || i.Until == 0 && old.Ended(now, now) && old.ID < i.ID && old.From >= i.From &&
+			old.To <= i.To && (old.Late || !i.Late)
 	})
 	out = append(out, i)
 	slices.SortFunc(out, func(a, b Import) int { return int(min(max(a.ID-b.ID, -1), 1)) })
 	for len(out) > maxImports && out[0].Ended(now, now) && out[1].Ended(now, now) {
 		out[1].From, out[1].To = min(out[0].From, out[1].From), max(out[0].To, out[1].To)
+		out[1].Late = out[0].Late && out[1].Late
 		out = out[1:]
 	}
 	return out
 }
 
-// After returns the range of rows of the imports that have ended, from the first that is later than a known one up to
-// the first that still writes, and the ID of the last of them. Without any, that is the known one.
-func (all Imports) After(known, sure, latest tables.Ticks) (last, from, to tables.Ticks) {
-	last = known
+// After returns what the imports say together that have ended, from the first that is later than a known one up to the
+// first that still writes. The ID is that of the last of them; without any, it is the known one.
+func (all Imports) After(known, sure, latest tables.Ticks) (sum Import) {
+	sum.ID = known
 	for _, i := range all {
 		switch {
 		case i.ID <= known:
 			continue
 		case !i.Ended(sure, latest):
-			return last, from, to
-		case last == known:
-			from, to = i.From, i.To
+			return sum
+		case sum.ID == known:
+			sum = Import{From: i.From, To: i.To, Late: i.Late}
 		}
-		last, from, to = i.ID, min(from, i.From), max(to, i.To)
+		sum = Import{ID: i.ID, From: min(sum.From, i.From), To: max(sum.To, i.To), Late: sum.Late && i.Late}
 	}
-	return last, from, to
+	return sum
 }
 
 // Cover reports whether an import may have written the row of a time.
 func (all Imports) Cover(at tables.Ticks) bool {
-	return slices.ContainsFunc(all, func(i Import) bool { return i.From <= at && at < i.To })
+	return slices.ContainsFunc(all, func(i Import) bool { return !i.Late && i.From <= at && at < i.To })
 }
 
 // Unknown reports whether there is an import later than a known one.

@@ -15,13 +15,13 @@ func TestImportsAreKnownWhenTheyHaveEnded(t *testing.T) {
 		{ID: 4, From: 5, To: 90}}
 	for known, want := range map[tables.Ticks][3]tables.Ticks{0: {2, 50, 80}, 1: {2, 70, 80}, 2: {2, 0, 0}, 3: {4, 5, 90},
 		4: {4, 0, 0}} {
-		if last, from, to := all.After(known, now, now); [3]tables.Ticks{last, from, to} != want {
-			t.Errorf("after %d: %d, %d to %d; want %v", known, last, from, to, want)
+		if sum := all.After(known, now, now); [3]tables.Ticks{sum.ID, sum.From, sum.To} != want {
+			t.Errorf("after %d: %+v; want %v", known, sum, want)
 		}
 	}
 	now = open.Add(2 * time.Minute)
-	if last, from, to := all.After(2, now, now); last != 4 || from != 5 || to != 90 {
-		t.Errorf("after the lease: %d, %d to %d", last, from, to)
+	if sum := all.After(2, now, now); sum != (Import{ID: 4, From: 5, To: 90}) {
+		t.Errorf("after the lease: %+v", sum)
 	}
 }
 
@@ -36,11 +36,35 @@ func TestJoinedImportsLoseNoRow(t *testing.T) {
 		t.Fatalf("%d notes are kept", len(all))
 	}
 	for known := range tables.Ticks(40) {
-		if last, from, to := all.After(known, now, now); last != 40 || from > 1000+known*10 || to != 1395 {
-			t.Errorf("after %d: %d, %d to %d", known, last, from, to)
+		if sum := all.After(known, now, now); sum.ID != 40 || sum.From > 1000+known*10 || sum.To != 1395 {
+			t.Errorf("after %d: %+v", known, sum)
 		}
 	}
 	if all = all.With(Import{ID: 41, From: 0, To: 5000}, now); len(all) != 1 {
 		t.Errorf("beside a note of everything there are %v", all)
+	}
+}
+
+// TestLateRowsAreNoImport: what a device says of its own rows covers none, and no import is forgotten for it.
+func TestLateRowsAreNoImport(t *testing.T) {
+	now := tables.TicksOf(time.Now())
+	all := Imports{}.With(Import{ID: 1, From: 50, To: 60}, now).With(Import{ID: 2, From: 10, To: 90, Late: true}, now)
+	if len(all) != 2 || !all.Cover(55) || all.Cover(70) {
+		t.Errorf("beside late rows there are %+v", all)
+	}
+	if sum := all.After(0, now, now); sum != (Import{ID: 2, From: 10, To: 90}) {
+		t.Errorf("an import and late rows are %+v", sum)
+	}
+	if sum := all.After(1, now, now); !sum.Late {
+		t.Errorf("late rows alone are %+v", sum)
+	}
+	if all = all.With(Import{ID: 3, From: 5, To: 90, Late: true}, now); len(all) != 2 || all[1].ID != 3 {
+		t.Errorf("one says more than another, and both are there: %+v", all)
+	}
+	for n := range tables.Ticks(40) {
+		all = all.With(Import{ID: n + 4, From: 1000 + n, To: 2000 + n, Late: true}, now)
+	}
+	if !all.Cover(55) {
+		t.Error("many notes of late rows make one forget an import")
 	}
 }
