@@ -28,31 +28,44 @@ pages:
   admin     as operator, and revoke devices where that locks out others
 The password and the token of the dashboard, and people who need not sign in, only look, because the activity
 log could not name them. Once anybody has access, the dashboard requires everybody to sign in.`,
-		Subcommands: []*cli.Command{
-			accessAddCommand(),
-			accessListCommand(),
-			accessRotateCommand(),
-			accessRemoveCommand(),
-		},
-	}
-}
-
-func accessAddCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "add",
-		Usage:     "Give somebody access, and print the token",
-		ArgsUsage: "NAME",
-		Description: `The token is printed once; storage has only its hash. NAME is that of a person or a program, for example an
+		Subcommands: []*cli.Command{{
+			Name:      "add",
+			Usage:     "Give somebody access, and print the token",
+			ArgsUsage: "NAME",
+			Description: `The token is printed once; storage has only its hash. NAME is that of a person or a program, for example an
 e-mail address: the activity log shows it. Behind a proxy that signs people in (--trust-header), it is the
 name that the proxy gives.` + examples(
-			"access add alice --role admin",
-			"access add contoso-wall --role viewer --tenant contoso"),
-		Flags: append(storageFlags(),
-			choiceFlag("role", "", []string{string(schema.Viewer), string(schema.Operator), string(schema.Admin)},
-				"`ROLE`: viewer, operator or admin"),
-			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` that the token sees"},
-			jsonFlag()),
-		Action: accessAdd,
+				"access add alice --role admin",
+				"access add contoso-wall --role viewer --tenant contoso"),
+			Flags: append(storageFlags(),
+				choiceFlag("role", "", textsOf([]schema.Role{schema.Viewer, schema.Operator, schema.Admin}),
+					"`ROLE`: viewer, operator or admin"),
+				&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` that the token sees"},
+				jsonFlag()),
+			Action: accessAdd,
+		}, {
+			Name:        "list",
+			Usage:       "List who has access",
+			Description: examples("access list", "access list --json"),
+			Flags:       append(storageFlags(), listFlags()...),
+			Action:      accessList,
+		}, {
+			Name:      "rotate",
+			Usage:     "Replace a token, and print the new one",
+			ArgsUsage: "NAME",
+			Description: "The old token, and whoever signed in with it, is refused within " + short(access.Recent) + "." +
+				examples("access rotate alice"),
+			Flags:  append(storageFlags(), jsonFlag()),
+			Action: accessRotate,
+		}, {
+			Name:      "remove",
+			Usage:     "End somebody's access",
+			ArgsUsage: "NAME",
+			Description: "The token, and whoever signed in with it, is refused within " + short(access.Recent) + "." +
+				examples("access remove alice"),
+			Flags:  append(storageFlags(), jsonFlag()),
+			Action: accessRemove,
+		}},
 	}
 }
 
@@ -142,16 +155,6 @@ func sight(a schema.Access) string {
 	return "tenant " + string(a.Tenant)
 }
 
-func accessListCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "list",
-		Usage:       "List who has access",
-		Description: examples("access list", "access list --json"),
-		Flags:       append(storageFlags(), listFlags()...),
-		Action:      accessList,
-	}
-}
-
 func accessList(c *cli.Context) error {
 	s, err := openStorage(c)
 	if err != nil {
@@ -163,18 +166,6 @@ func accessList(c *cli.Context) error {
 	})
 }
 
-func accessRotateCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "rotate",
-		Usage:     "Replace a token, and print the new one",
-		ArgsUsage: "NAME",
-		Description: "The old token, and whoever signed in with it, is refused within " + short(access.Recent) + "." +
-			examples("access rotate alice"),
-		Flags:  append(storageFlags(), jsonFlag()),
-		Action: accessRotate,
-	}
-}
-
 func accessRotate(c *cli.Context) error {
 	return changeAccess(c, "access rotate", func(ctx context.Context, s access.Store, name string) error {
 		token, a, err := s.Rotate(ctx, name)
@@ -183,18 +174,6 @@ func accessRotate(c *cli.Context) error {
 		}
 		return printToken(c, a, token)
 	})
-}
-
-func accessRemoveCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "remove",
-		Usage:     "End somebody's access",
-		ArgsUsage: "NAME",
-		Description: "The token, and whoever signed in with it, is refused within " + short(access.Recent) + "." +
-			examples("access remove alice"),
-		Flags:  append(storageFlags(), jsonFlag()),
-		Action: accessRemove,
-	}
 }
 
 func accessRemove(c *cli.Context) error {

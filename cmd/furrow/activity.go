@@ -91,6 +91,15 @@ func (s *stores) recorded(
 // undone reports whether an error of recorded means that the act was not done, or not completely.
 func undone(err error) bool { return err != nil && !errors.Is(err, access.ErrNoOutcome) }
 
+// printAct prints what an act has done, as printLine does, unless err, which recorded returned, says that it was not
+// done.
+func printAct(c *cli.Context, err error, line any, text string) error {
+	if undone(err) {
+		return err
+	}
+	return errors.Join(printLine(c, line, text), err)
+}
+
 // acts returns the fleet for acts on devices.
 func (s *stores) acts(log *slog.Logger) admin.Fleet {
 	return admin.Fleet{Tables: s.Tables, Names: s.Names, Policies: s.policies(log),

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,27 +22,38 @@ func commandCommand() *cli.Command {
 reading: received, and then succeeded or failed, with a result. The newest acknowledgement holds. A rule can send
 commands, too: see the key command of rules in the configuration.` + examples(
 			`command send oven-3 '{"heater": "off"}' --ttl 10m`, "command list oven-3"),
-		Subcommands: []*cli.Command{commandSendCommand(), commandListCommand(), commandCancelCommand()},
+		Subcommands: []*cli.Command{{
+			Name:      "send",
+			Usage:     "Send a command to a device",
+			ArgsUsage: "DEVICE JSON",
+			Description: fmt.Sprintf(`The device gets the JSON as it is, at least once, with the ID of the command. At most %d commands may wait for
+a device.`, schema.MaxCommands) + examples(`command send oven-3 '{"heater": "off"}'`, "command send oven-3 '\"reboot\"' --ttl 1d"),
+			Flags: append(storageFlags(),
+				durationFlagUpTo("ttl", defaultTTL, time.Second, schema.MaxCommandLife,
+					"`DURATION` in which the device has to take it, from 1s to 7d; then it expires"),
+				jsonFlag()),
+			Action: commandSend,
+		}, {
+			Name:      "list",
+			Usage:     "List the commands of a device, the newest first, with their states",
+			ArgsUsage: "DEVICE",
+			Description: `Shows those of the last week. A command is queued until the device acknowledges it, or it is canceled or expires.` +
+				examples("command list oven-3", "command list oven-3 --all --json"),
+			Flags:  append(storageFlags(), boolFlag("all", "Older ones as well"), listFlags()[0], listFlags()[1]),
+			Action: commandList,
+		}, {
+			Name:        "cancel",
+			Usage:       "Cancel a command that its device has not taken",
+			ArgsUsage:   "DEVICE COMMAND",
+			Description: examples("command cancel oven-3 0639308592000000000-a1b2c3d4"),
+			Flags:       append(storageFlags(), jsonFlag()),
+			Action:      commandCancel,
+		}},
 	}
 }
 
 // defaultTTL is how long a command waits unless its sender says otherwise.
 const defaultTTL = time.Hour
-
-func commandSendCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "send",
-		Usage:     "Send a command to a device",
-		ArgsUsage: "DEVICE JSON",
-		Description: fmt.Sprintf(`The device gets the JSON as it is, at least once, with the ID of the command. At most %d commands may wait for
-a device.`, schema.MaxCommands) + examples(`command send oven-3 '{"heater": "off"}'`, "command send oven-3 '\"reboot\"' --ttl 1d"),
-		Flags: append(storageFlags(),
-			durationFlagUpTo("ttl", defaultTTL, time.Second, schema.MaxCommandLife,
-				"`DURATION` in which the device has to take it, from 1s to 7d; then it expires"),
-			jsonFlag()),
-		Action: commandSend,
-	}
-}
 
 func commandSend(c *cli.Context) error {
 	d, device, err := openToTell(c)
@@ -51,12 +61,9 @@ func commandSend(c *cli.Context) error {
 		return err
 	}
 	sent, err := d.acts(d.log).SendCommand(c.Context, commandActor(), device, c.Args().Get(1), durationOf(c, "ttl"))
-	if undone(err) {
-		return err
-	}
 	line := answers.CommandOf(commands.Command{Command: sent}, 0)
-	return errors.Join(printLine(c, line, fmt.Sprintf("command %s is sent to %s; it expires at %s", sent.ID, device.ID,
-		sent.Expires.Time().Format(time.RFC3339))), err)
+	return printAct(c, err, line, fmt.Sprintf("command %s is sent to %s; it expires at %s", sent.ID, device.ID,
+		sent.Expires.Time().Format(time.RFC3339)))
 }
 
 // openToTell opens the fleet and reads the device that a command names before its JSON.
@@ -77,18 +84,6 @@ func openNamedDevice(c *cli.Context) (*deviceAdmin, schema.Device, error) {
 	return d, device, err
 }
 
-func commandListCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "list",
-		Usage:     "List the commands of a device, the newest first, with their states",
-		ArgsUsage: "DEVICE",
-		Description: `Shows those of the last week. A command is queued until the device acknowledges it, or it is canceled or expires.` +
-			examples("command list oven-3", "command list oven-3 --all --json"),
-		Flags:  append(storageFlags(), boolFlag("all", "Older ones as well"), listFlags()[0], listFlags()[1]),
-		Action: commandList,
-	}
-}
-
 func commandList(c *cli.Context) error {
 	return answerCommands(c, func(all commands.All) []commands.Command {
 		slices.Reverse(all.Commands)
@@ -107,17 +102,6 @@ func answerCommands(c *cli.Context, of func(commands.All) []commands.Command, no
 	return answer(c, query.Mapped(query.Records(of(all), err), line), func() (string, error) { return none, nil })
 }
 
-func commandCancelCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "cancel",
-		Usage:       "Cancel a command that its device has not taken",
-		ArgsUsage:   "DEVICE COMMAND",
-		Description: examples("command cancel oven-3 0639308592000000000-a1b2c3d4"),
-		Flags:       append(storageFlags(), jsonFlag()),
-		Action:      commandCancel,
-	}
-}
-
 func commandCancel(c *cli.Context) error {
 	id, err := argument(c, 1, schema.ParseCommandID)
 	if err != nil {
@@ -128,9 +112,6 @@ func commandCancel(c *cli.Context) error {
 		return err
 	}
 	canceled, err := d.acts(d.log).CancelCommand(c.Context, commandActor(), device, id)
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printLine(c, answers.CommandOf(canceled, tables.TicksOf(time.Now())),
-		fmt.Sprintf("command %s is canceled", id)), err)
+	return printAct(c, err, answers.CommandOf(canceled, tables.TicksOf(time.Now())),
+		fmt.Sprintf("command %s is canceled", id))
 }

@@ -108,18 +108,11 @@ func changeConfig(
 		}
 		return fmt.Sprintf("generation %d", done.Holds.Generation), err
 	})
-	if undone(err) {
-		return err
-	}
-	return errors.Join(reportChange(c, done), err)
-}
-
-func reportChange(c *cli.Context, change generations.Change) error {
-	holds := change.Holds
+	holds := done.Holds
 	text := fmt.Sprintf("generation %d is current, and has this content already", holds.Generation)
-	if change.Stored {
+	if done.Stored {
 		text = fmt.Sprintf("generation %d is stored: %s\nRunning processes follow within about 10 seconds.", holds.Generation,
 			holds.Change)
 	}
-	return printLine(c, changeLine{lineOf(holds), change.Stored}, text)
+	return printAct(c, err, changeLine{lineOf(holds), done.Stored}, text)
 }

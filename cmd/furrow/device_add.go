@@ -80,16 +80,13 @@ func deviceAdd(c *cli.Context) error {
 	if _, refused := errors.AsType[*sas.RefusedError](err); refused {
 		return fmt.Errorf("device %s: %w", v.Device, err)
 	}
-	if undone(err) {
-		return err
-	}
 	r := answers.RecordOf(device)
 	r.Outcome = string(outcome)
 	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed",
 		sas.Same: "was already registered"}[outcome]
-	return errors.Join(printLine(c, r, fmt.Sprintf("# Device %s of tenant %s %s: month %s, table %s.\n%s",
+	return printAct(c, err, r, fmt.Sprintf("# Device %s of tenant %s %s: month %s, table %s.\n%s",
 		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID,
-			key.Of(string(device.ID)), endpoint, caFile))), err)
+			key.Of(string(device.ID)), endpoint, caFile)))
 }
 
 // endpointFor returns the token endpoint and, if that uses the certificate authority of the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -16,18 +15,21 @@ func deviceDesiredCommand() *cli.Command {
 		Usage: "Set or show the configuration that a device is to have",
 		Description: `The device reads it like a command, applies it, and acknowledges what it applied. It holds until there is a newer
 one.` + examples(`device desired set oven-3 '{"limit": 180}'`, "device desired show oven-3"),
-		Subcommands: []*cli.Command{deviceDesiredSetCommand(), deviceDesiredShowCommand()},
-	}
-}
-
-func deviceDesiredSetCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "set",
-		Usage:       "Replace the configuration that a device is to have",
-		ArgsUsage:   "DEVICE JSON",
-		Description: examples(`device desired set oven-3 '{"limit": 180}'`),
-		Flags:       append(storageFlags(), jsonFlag()),
-		Action:      deviceDesiredSet,
+		Subcommands: []*cli.Command{{
+			Name:        "set",
+			Usage:       "Replace the configuration that a device is to have",
+			ArgsUsage:   "DEVICE JSON",
+			Description: examples(`device desired set oven-3 '{"limit": 180}'`),
+			Flags:       append(storageFlags(), jsonFlag()),
+			Action:      deviceDesiredSet,
+		}, {
+			Name:        "show",
+			Usage:       "Show the configuration that a device is to have, and what the device said about it",
+			ArgsUsage:   "DEVICE",
+			Description: examples("device desired show oven-3", "device desired show oven-3 --json"),
+			Flags:       append(storageFlags(), listFlags()...),
+			Action:      deviceDesiredShow,
+		}},
 	}
 }
 
@@ -37,22 +39,8 @@ func deviceDesiredSet(c *cli.Context) error {
 		return err
 	}
 	set, err := d.acts(d.log).SetDesired(c.Context, commandActor(), device, c.Args().Get(1))
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printLine(c, answers.CommandOf(commands.Command{Command: set}, 0),
-		fmt.Sprintf("%s is to have configuration %s", device.ID, set.ID)), err)
-}
-
-func deviceDesiredShowCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "show",
-		Usage:       "Show the configuration that a device is to have, and what the device said about it",
-		ArgsUsage:   "DEVICE",
-		Description: examples("device desired show oven-3", "device desired show oven-3 --json"),
-		Flags:       append(storageFlags(), listFlags()...),
-		Action:      deviceDesiredShow,
-	}
+	return printAct(c, err, answers.CommandOf(commands.Command{Command: set}, 0),
+		fmt.Sprintf("%s is to have configuration %s", device.ID, set.ID))
 }
 
 func deviceDesiredShow(c *cli.Context) error {

@@ -266,11 +266,6 @@ func enrollmentList(c *cli.Context) error {
 	})
 }
 
-func printEnrollment(c *cli.Context, e schema.Enrollment) error {
-	line := enrollmentLineOf(e)
-	return printLine(c, line, line.text())
-}
-
 // checkReadings returns why devices cannot write to a table. A token for a table of the fleet itself would let
 // a device change its records.
 func checkReadings(n schema.Names, table string) error {

@@ -82,14 +82,8 @@ func enrollmentAdd(c *cli.Context) error {
 	if errors.Is(err, tables.ErrExists) {
 		return fmt.Errorf("%w; change it with furrow enrollment set", err)
 	}
-	if undone(err) {
-		return err
-	}
-	if errPrint := printEnrollment(c, e); errPrint != nil || c.Bool("json") {
-		return errors.Join(errPrint, err)
-	}
-	_, errPrint := fmt.Fprint(c.App.Writer, afterAdd(e, where))
-	return errors.Join(errPrint, err)
+	line := enrollmentLineOf(e)
+	return printAct(c, err, line, line.text()+afterAdd(e, where))
 }
 
 // newEnrollment reads the flags of a new enrollment. Without --readings it has no table yet.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -98,10 +97,8 @@ func changeEnrollment(c *cli.Context, what string, change func(*schema.Enrollmen
 		e, err = d.Enrollments.Change(ctx, e.ID, change)
 		return "", err
 	})
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printEnrollment(c, e), err)
+	line := enrollmentLineOf(e)
+	return printAct(c, err, line, line.text())
 }
 
 // enrollmentAct describes a change of an enrollment for the activity log.
@@ -142,12 +139,9 @@ func enrollmentRotate(c *cli.Context) error {
 		e, err = d.Enrollments.Rotate(ctx, e.ID)
 		return "", err
 	})
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printLine(c, enrollmentLineOf(e), fmt.Sprintf("%[1]s has a new primary key; furrow enrollment key "+
+	return printAct(c, err, enrollmentLineOf(e), fmt.Sprintf("%[1]s has a new primary key; furrow enrollment key "+
 		"%[1]s --show-key prints it for the factory.\nThe old one is now the secondary key, and its devices continue to "+
-		"work. Takes effect within %[2]s.", e.ID, short(sas.Recent))), err)
+		"work. Takes effect within %[2]s.", e.ID, short(sas.Recent)))
 }
 
 func enrollmentKeyCommand() *cli.Command {

@@ -46,11 +46,8 @@ func enrollmentReseal(c *cli.Context) error {
 	if errors.Is(err, sas.ErrSealingKey) {
 		err = fmt.Errorf("%w. Name it after the word former in %s", err, source)
 	}
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printLine(c, line, fmt.Sprintf("Sealed again: %s. All are sealed with the first master key in %s; "+
-		"no former one is needed any more.", line.text(), source)), err)
+	return printAct(c, err, line, fmt.Sprintf("Sealed again: %s. All are sealed with the first master key in %s; "+
+		"no former one is needed any more.", line.text(), source))
 }
 
 func (l resealedLine) text() string { return "keys of " + many(int64(l.Resealed), "enrollment") }

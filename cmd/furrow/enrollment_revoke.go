@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -77,11 +76,8 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 			}
 			return "the tokens of " + many(int64(line.Devices), "device") + " ended", nil
 		})
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printLine(c, line, fmt.Sprintf("The tokens of %s of %s ended, and those of %s of other "+
-		"enrollments.", many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))), err)
+	return printAct(c, err, line, fmt.Sprintf("The tokens of %s of %s ended, and those of %s of other "+
+		"enrollments.", many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device")))
 }
 
 // sayLastExpiry says when the tokens of an enrollment end that no revocation ends.

@@ -161,9 +161,9 @@ func (l historyLine) text() string {
 	return text
 }
 
-func textsOf(ids []schema.DeviceID) (all []string) {
-	for _, id := range ids {
-		all = append(all, string(id))
+func textsOf[T ~string](all []T) (texts []string) {
+	for _, one := range all {
+		texts = append(texts, string(one))
 	}
-	return all
+	return texts
 }

@@ -12,7 +12,6 @@ import (
 
 	"furrow/jobs/rules"
 	"furrow/tables/schema"
-	"furrow/worker/admin"
 	"furrow/worker/answers"
 	"furrow/worker/query"
 )
@@ -23,34 +22,49 @@ func incidentCommand() *cli.Command {
 		Usage: "Show incidents: when a rule held for a device",
 		Description: `The processor rules opens and closes incidents by the rules of the configuration: see furrow rule. The ID of an
 incident is its rule, its device and when it opened first, as in hot~pump-7~20261120T081500Z.`,
-		Subcommands: []*cli.Command{incidentListCommand(), incidentShowCommand(), incidentAckCommand(),
-			incidentNoteCommand()},
-	}
-}
-
-func incidentListCommand() *cli.Command {
-	severities := make([]string, 0, 3)
-	for _, s := range rules.Severities() {
-		severities = append(severities, string(s))
-	}
-	return &cli.Command{
-		Name:  "list",
-		Usage: "List incidents that are open, or all, the newest first",
-		Description: "Without --all, lists those that are open or acknowledged. With several tenants, one after the other." +
-			examples("incident list", "incident list --tenant contoso --severity critical",
+		Subcommands: []*cli.Command{{
+			Name:  "list",
+			Usage: "List incidents that are open, or all, the newest first",
+			Description: "Without --all, lists those that are open or acknowledged. With several tenants, one after " +
+				"the other." + examples("incident list", "incident list --tenant contoso --severity critical",
 				"incident list --all --device pump-7 --from -7d --json"),
-		Flags: append(storageFlags(),
-			boolFlag("all", "Closed incidents as well"),
-			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only those of `TENANT`"},
-			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "Only those of `DEVICE`"},
-			&cli.StringFlag{Name: "rule", DefaultText: "all", Usage: "Only those of `RULE`"},
-			choiceFlag("severity", "all", severities, "Only those of `SEVERITY`: info, warning or critical"),
-			&cli.StringFlag{Name: "from", DefaultText: "all", Usage: "Beginning of the span in which they opened first, as " +
-				"`TIME`, as in furrow query"},
-			&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
-			limitFlag("Maximum `NUMBER` of incidents"),
-			listFlags()[0], listFlags()[1]),
-		Action: incidentList,
+			Flags: append(storageFlags(),
+				boolFlag("all", "Closed incidents as well"),
+				&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only those of `TENANT`"},
+				&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "Only those of `DEVICE`"},
+				&cli.StringFlag{Name: "rule", DefaultText: "all", Usage: "Only those of `RULE`"},
+				choiceFlag("severity", "all", textsOf(rules.Severities()),
+					"Only those of `SEVERITY`: info, warning or critical"),
+				&cli.StringFlag{Name: "from", DefaultText: "all", Usage: "Beginning of the span in which they opened " +
+					"first, as `TIME`, as in furrow query"},
+				&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
+				limitFlag("Maximum `NUMBER` of incidents"),
+				listFlags()[0], listFlags()[1]),
+			Action: incidentList,
+		}, {
+			Name: "show",
+			Usage: "Show what happened in an incident: openings and closings, notifications, and what people " +
+				"wrote",
+			Description: examples("incident show hot~pump-7~20261120T081500Z"),
+			ArgsUsage:   "INCIDENT",
+			Flags:       append(storageFlags(), jsonFlag()),
+			Action:      incidentShow,
+		}, {
+			Name:  "ack",
+			Usage: "Acknowledge an incident: somebody takes care of it",
+			Description: "It stays open until its rule no longer holds." +
+				examples("incident ack hot~pump-7~20261120T081500Z"),
+			ArgsUsage: "INCIDENT [TEXT...]",
+			Flags:     append(storageFlags(), jsonFlag()),
+			Action:    func(c *cli.Context) error { return addNote(c, schema.Acknowledged) },
+		}, {
+			Name:        "note",
+			Usage:       "Write a note beside an incident",
+			Description: examples("incident note hot~pump-7~20261120T081500Z 'the fan was off'"),
+			ArgsUsage:   "INCIDENT TEXT...",
+			Flags:       append(storageFlags(), jsonFlag()),
+			Action:      func(c *cli.Context) error { return addNote(c, schema.Noted) },
+		}},
 	}
 }
 
@@ -81,24 +95,11 @@ func incidentSelector(c *cli.Context) (s query.IncidentSelector, err error) {
 	s.Tenant, errs[0] = parsed(c, "tenant", schema.ParseTenant)
 	s.Device, errs[1] = parsed(c, "device", schema.ParseDeviceID)
 	s.Rule, errs[2] = parsed(c, "rule", schema.ParseRule)
-	if c.IsSet("from") || c.IsSet("to") {
-		s.Span, errs[3] = rejectsSpan(c)
-	}
+	s.Span, errs[3] = openSpan(c)
 	return s, cmp.Or(errs[:]...)
 }
 
 func incidentOf(i query.Incident) answers.Incident { return answers.IncidentOf(&i) }
-
-func incidentShowCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "show",
-		Usage:       "Show what happened in an incident: openings and closings, notifications, and what people wrote",
-		Description: examples("incident show hot~pump-7~20261120T081500Z"),
-		ArgsUsage:   "INCIDENT",
-		Flags:       append(storageFlags(), jsonFlag()),
-		Action:      incidentShow,
-	}
-}
 
 func incidentShow(c *cli.Context) error {
 	_, i, err := namedIncident(c)
@@ -162,35 +163,12 @@ func namedIncident(c *cli.Context) (*stores, query.Incident, error) {
 	return s, i, err
 }
 
-func incidentAckCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "ack",
-		Usage:       "Acknowledge an incident: somebody takes care of it",
-		Description: "It stays open until its rule no longer holds." + examples("incident ack hot~pump-7~20261120T081500Z"),
-		ArgsUsage:   "INCIDENT [TEXT...]",
-		Flags:       append(storageFlags(), jsonFlag()),
-		Action:      func(c *cli.Context) error { return addNote(c, schema.Acknowledged) },
-	}
-}
-
-func incidentNoteCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "note",
-		Usage:       "Write a note beside an incident",
-		Description: examples("incident note hot~pump-7~20261120T081500Z 'the fan was off'"),
-		ArgsUsage:   "INCIDENT TEXT...",
-		Flags:       append(storageFlags(), jsonFlag()),
-		Action:      func(c *cli.Context) error { return addNote(c, schema.Noted) },
-	}
-}
-
 func addNote(c *cli.Context, what string) error {
 	s, i, err := namedIncident(c)
 	if err != nil {
 		return err
 	}
-	acts := admin.Fleet{Tables: s.Tables, Names: s.Names}
-	n, err := acts.NoteIncident(c.Context, commandActor(), i, what, strings.Join(c.Args().Tail(), " "))
+	n, err := s.acts(logFor(c)).NoteIncident(c.Context, commandActor(), i, what, strings.Join(c.Args().Tail(), " "))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -16,11 +15,29 @@ func jobsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "jobs",
 		Usage: "Inspect job queues and redrive poison messages",
-		Subcommands: []*cli.Command{
-			jobsListCommand(),
-			jobsRedriveCommand(),
-			jobsPurgeCommand(),
-		},
+		Subcommands: []*cli.Command{{
+			Name:  "list",
+			Usage: "List the messages in each queue, and the first poison messages",
+			Description: "Shows up to 32 messages of each poison queue." +
+				examples("jobs list", "jobs list --json"),
+			Flags:  append(fleetFlags(), listFlags()...),
+			Action: jobsList,
+		}, {
+			Name:        "redrive",
+			Usage:       "Put poison messages back into their queues",
+			Description: examples("jobs redrive", "jobs redrive --pipeline live --cause timeout"),
+			Flags: append(fleetFlags(),
+				&cli.StringFlag{Name: "cause", Usage: "Only messages whose cause contains `TEXT`"},
+				jsonFlag()),
+			Action: jobsRedrive,
+		}, {
+			Name:        "purge",
+			Usage:       "Delete all poison messages",
+			Description: examples("jobs purge --pipeline live --yes"),
+			Flags: append(fleetFlags(), boolFlag("yes", "Confirm; purged messages cannot be restored"),
+				jsonFlag()),
+			Action: jobsPurge,
+		}},
 	}
 }
 
@@ -32,17 +49,6 @@ type queueLine struct {
 	Catchup  int               `json:"catchup" column:"catchup"`
 	Poison   int               `json:"poison" column:"poison"`
 	First    []worker.Poisoned `json:"first,omitempty" each:"message"`
-}
-
-func jobsListCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "list",
-		Usage: "List the messages in each queue, and the first poison messages",
-		Description: "Shows up to 32 messages of each poison queue." +
-			examples("jobs list", "jobs list --json"),
-		Flags:  append(fleetFlags(), listFlags()...),
-		Action: jobsList,
-	}
 }
 
 func jobsList(c *cli.Context) error {
@@ -78,18 +84,6 @@ type messagesLine struct {
 	Messages int             `json:"messages"` // put back, or about as many as deleted
 }
 
-func jobsRedriveCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "redrive",
-		Usage:       "Put poison messages back into their queues",
-		Description: examples("jobs redrive", "jobs redrive --pipeline live --cause timeout"),
-		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "cause", Usage: "Only messages whose cause contains `TEXT`"},
-			jsonFlag()),
-		Action: jobsRedrive,
-	}
-}
-
 func jobsRedrive(c *cli.Context) error {
 	f, s, err := openFleet(c)
 	if err != nil {
@@ -102,25 +96,12 @@ func jobsRedrive(c *cli.Context) error {
 			return err
 		}
 		n, err := acts.Redrive(c.Context, commandActor(), pipeline, c.String("cause"))
-		if undone(err) {
-			return err
-		}
-		if err := errors.Join(printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: put back %s", p.Name,
-			many(int64(n), "message"))), err); err != nil {
+		text := fmt.Sprintf("%s: put back %s", p.Name, many(int64(n), "message"))
+		if err := printAct(c, err, messagesLine{p.Name, n}, text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func jobsPurgeCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "purge",
-		Usage:       "Delete all poison messages",
-		Description: examples("jobs purge --pipeline live --yes"),
-		Flags:       append(fleetFlags(), boolFlag("yes", "Confirm; purged messages cannot be restored"), jsonFlag()),
-		Action:      jobsPurge,
-	}
 }
 
 func jobsPurge(c *cli.Context) error {
@@ -140,10 +121,7 @@ func jobsPurge(c *cli.Context) error {
 			deleted = "deleted about " + many(int64(n), "message")
 			return deleted, err
 		})
-		if undone(err) {
-			return err
-		}
-		if err := errors.Join(printLine(c, messagesLine{p.Name, n}, string(p.Name)+": "+deleted), err); err != nil {
+		if err := printAct(c, err, messagesLine{p.Name, n}, string(p.Name)+": "+deleted); err != nil {
 			return err
 		}
 	}

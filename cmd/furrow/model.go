@@ -12,21 +12,26 @@ import (
 
 func modelCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "model",
-		Usage:       "Show what the rows of devices mean, and try it on rows that are stored",
-		Subcommands: []*cli.Command{modelListCommand(), modelShowCommand(), modelTryCommand()},
-	}
-}
-
-func modelListCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "list",
-		Usage:       "List the models of the current configuration, of an earlier generation, or of a file",
-		Description: examples("model list", "model list site.yaml"),
-		ArgsUsage:   "[GENERATION|FILE]",
-		Flags: append(storageFlags(),
-			boolFlag("json", "Same as --format jsonl"), formatFlag()),
-		Action: modelList,
+		Name:  "model",
+		Usage: "Show what the rows of devices mean, and try it on rows that are stored",
+		Subcommands: []*cli.Command{{
+			Name:        "list",
+			Usage:       "List the models of the current configuration, of an earlier generation, or of a file",
+			Description: examples("model list", "model list site.yaml"),
+			ArgsUsage:   "[GENERATION|FILE]",
+			Flags: append(storageFlags(),
+				boolFlag("json", "Same as --format jsonl"), formatFlag()),
+			Action: modelList,
+		}, {
+			Name:        "show",
+			Usage:       "Print a model as in a configuration file",
+			Description: examples("model show fryer"),
+			ArgsUsage:   "MODEL",
+			Flags: append(storageFlags(),
+				&cli.StringFlag{Name: "config", Usage: "`FILE` to read instead of the stored configuration"},
+				jsonFlag()),
+			Action: modelShow,
+		}, modelTryCommand()},
 	}
 }
 
@@ -63,18 +68,6 @@ func modelLineOf(m config.Model) modelLine {
 		l.Form = fmt.Sprintf("long: %s, %s", m.Long.Name, m.Long.Value)
 	}
 	return l
-}
-
-func modelShowCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "show",
-		Usage:       "Print a model as in a configuration file",
-		Description: examples("model show fryer"),
-		ArgsUsage:   "MODEL",
-		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "config", Usage: "`FILE` to read instead of the stored configuration"}, jsonFlag()),
-		Action: modelShow,
-	}
 }
 
 func modelShow(c *cli.Context) error {

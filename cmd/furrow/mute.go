@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/admin"
 	"furrow/worker/query"
 )
 
@@ -20,24 +20,35 @@ func muteCommand() *cli.Command {
 		Usage: "Mute incidents for a while: they are recorded, and nobody is notified",
 		Description: "Incidents that a mute matches open and close as ever, and are shown as muted. A mute ends by itself." +
 			examples("mute add --rule silent --site plant-3 --until 2h --text 'new routers'"),
-		Subcommands: []*cli.Command{muteAddCommand(), muteListCommand(), muteRemoveCommand()},
-	}
-}
-
-func muteAddCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "add",
-		Usage:       "Mute the incidents that match all that is given",
-		Description: examples("mute add --device 'pump-*' --until 8h", "mute add --rule hot --label class=Fryer --until 30m"),
-		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` of the devices"},
-			&cli.StringFlag{Name: "rule", DefaultText: "all", Usage: "`RULE` of the incidents"},
-			&cli.StringFlag{Name: "site", DefaultText: "all", Usage: "`SITE` of the devices"},
-			&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "`DEVICE`, or the beginning of IDs and *"},
-			&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT` that the devices have; may be repeated"},
-			&cli.StringFlag{Name: "until", Usage: "`DURATION` from now, such as 2h or 7d; required"},
-			&cli.StringFlag{Name: "text", Usage: "`TEXT` that says why"}, jsonFlag()),
-		Action: muteAdd,
+		Subcommands: []*cli.Command{{
+			Name:  "add",
+			Usage: "Mute the incidents that match all that is given",
+			Description: examples("mute add --device 'pump-*' --until 8h",
+				"mute add --rule hot --label class=Fryer --until 30m"),
+			Flags: append(storageFlags(),
+				&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` of the devices"},
+				&cli.StringFlag{Name: "rule", DefaultText: "all", Usage: "`RULE` of the incidents"},
+				&cli.StringFlag{Name: "site", DefaultText: "all", Usage: "`SITE` of the devices"},
+				&cli.StringFlag{Name: "device", DefaultText: "all", Usage: "`DEVICE`, or the beginning of IDs and *"},
+				&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT` that the devices have; may be repeated"},
+				&cli.StringFlag{Name: "until", Usage: "`DURATION` from now, such as 2h or 7d; required"},
+				&cli.StringFlag{Name: "text", Usage: "`TEXT` that says why"}, jsonFlag()),
+			Action: muteAdd,
+		}, {
+			Name:        "list",
+			Usage:       "List mutes that hold",
+			Description: examples("mute list"),
+			Flags: append(storageFlags(), &cli.StringFlag{Name: "tenant", DefaultText: "all",
+				Usage: "Those of `TENANT`, and those for all tenants"}, listFlags()[0], listFlags()[1]),
+			Action: muteList,
+		}, {
+			Name:        "remove",
+			Usage:       "End a mute before its time",
+			Description: examples("mute remove 7kq3mzx2ab"),
+			ArgsUsage:   "MUTE",
+			Flags:       append(storageFlags(), jsonFlag()),
+			Action:      muteRemove,
+		}},
 	}
 }
 
@@ -47,24 +58,20 @@ func muteAdd(c *cli.Context) error {
 		return usagef(c, "--until %q; give a duration such as 2h or 7d", c.String("until"))
 	}
 	now := time.Now()
-	m := schema.Mute{Tenant: schema.Tenant(c.String("tenant")),
-		Rule: schema.Rule(c.String("rule")), Site: schema.Site(c.String("site")), Device: c.String("device"),
-		From: tables.TicksOf(now), Until: tables.TicksOf(now.Add(length)), Text: c.String("text")}
-	for _, label := range c.StringSlice("label") {
-		name, value, ok := strings.Cut(label, "=")
-		if !ok || name == "" {
-			return usagef(c, "--label %q; want NAME=TEXT", label)
-		}
-		if m.Labels == nil {
-			m.Labels = map[string]string{}
-		}
-		m.Labels[name] = value
+	m := schema.Mute{Site: schema.Site(c.String("site")), From: tables.TicksOf(now),
+		Until: tables.TicksOf(now.Add(length)), Text: c.String("text")}
+	var errs [4]error
+	m.Tenant, errs[0] = parsed(c, "tenant", schema.ParseTenant)
+	m.Rule, errs[1] = parsed(c, "rule", schema.ParseRule)
+	m.Device, errs[2] = parsed(c, "device", parseMuted)
+	if c.IsSet("label") {
+		m.Labels, errs[3] = labelsOf(c)
 	}
-	if m.Tenant == "" && m.Rule == "" && m.Site == "" && m.Device == "" && len(m.Labels) == 0 {
+	if err := cmp.Or(errs[:]...); err != nil {
+		return err
+	}
+	if m.Matches() == "" {
 		return usagef(c, "say which incidents: --tenant, --rule, --site, --device or --label")
-	}
-	if err := checkMute(m); err != nil {
-		return usagef(c, "%v", err)
 	}
 	s, err := openStorage(c)
 	if err != nil {
@@ -73,44 +80,21 @@ func muteAdd(c *cli.Context) error {
 	if err := knownTenant(c, s.reader().Devices(), m.Tenant); err != nil {
 		return err
 	}
-	if m, err = (admin.Fleet{Tables: s.Tables, Names: s.Names}).Mute(c.Context, commandActor(), m); err != nil {
+	if m, err = s.acts(logFor(c)).Mute(c.Context, commandActor(), m); err != nil {
 		return err
 	}
 	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s: %s until %s", m.ID, m.Matches(),
 		m.Until.Time().Format(time.RFC3339)))
 }
 
-func checkMute(m schema.Mute) error {
-	if m.Tenant != "" {
-		if _, err := schema.ParseTenant(string(m.Tenant)); err != nil {
-			return err
-		}
-	}
-	if m.Rule != "" {
-		if _, err := schema.ParseRule(string(m.Rule)); err != nil {
-			return err
-		}
-	}
-	if prefix, is := strings.CutSuffix(m.Device, "*"); is {
+// parseMuted parses the ID of a device, or the beginning of IDs and *.
+func parseMuted(text string) (string, error) {
+	if prefix, is := strings.CutSuffix(text, "*"); is {
 		_, err := schema.IDsWithPrefix(prefix)
-		return err
+		return text, err
 	}
-	if m.Device != "" {
-		_, err := schema.ParseDeviceID(m.Device)
-		return err
-	}
-	return nil
-}
-
-func muteListCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "list",
-		Usage:       "List mutes that hold",
-		Description: examples("mute list"),
-		Flags: append(storageFlags(), &cli.StringFlag{Name: "tenant", DefaultText: "all",
-			Usage: "Those of `TENANT`, and those for all tenants"}, listFlags()[0], listFlags()[1]),
-		Action: muteList,
-	}
+	_, err := schema.ParseDeviceID(text)
+	return text, err
 }
 
 func muteList(c *cli.Context) error {
@@ -151,28 +135,19 @@ func muteLineOf(m schema.Mute) muteLine {
 		m.Text}
 }
 
-func muteRemoveCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "remove",
-		Usage:       "End a mute before its time",
-		Description: examples("mute remove 7kq3mzx2ab"),
-		ArgsUsage:   "MUTE",
-		Flags:       append(storageFlags(), jsonFlag()),
-		Action: func(c *cli.Context) error {
-			s, err := openStorage(c)
-			if err != nil {
-				return err
-			}
-			var m schema.Mute
-			err = s.recorded(c.Context, schema.Act{What: "mute remove", Detail: c.Args().First()},
-				func(ctx context.Context) (_ string, err error) {
-					m, err = s.reader().Incidents().RemoveMute(ctx, c.Args().First())
-					return m.Matches(), err
-				})
-			if err != nil {
-				return err
-			}
-			return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s has ended", m.ID))
-		},
+func muteRemove(c *cli.Context) error {
+	s, err := openStorage(c)
+	if err != nil {
+		return err
 	}
+	var m schema.Mute
+	err = s.recorded(c.Context, schema.Act{What: "mute remove", Detail: c.Args().First()},
+		func(ctx context.Context) (_ string, err error) {
+			m, err = s.reader().Incidents().RemoveMute(ctx, c.Args().First())
+			return m.Matches(), err
+		})
+	if err != nil {
+		return err
+	}
+	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s has ended", m.ID))
 }

@@ -25,17 +25,30 @@ func notifyCommand() *cli.Command {
 		Usage: "Show and test the targets of notifications, and retry what was given up",
 		Description: `Workers notify the targets that the rules of the configuration name. 'furrow incident show' has what became of
 the notifications of an incident.` + examples("notify list", "notify test ops"),
-		Subcommands: []*cli.Command{notifyListCommand(), notifyTestCommand(), notifyRedriveCommand()},
-	}
-}
-
-func notifyListCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "list",
-		Usage:       "List targets: what waits, arrived, failed and was given up",
-		Description: examples("notify list", "notify list --json"),
-		Flags:       append(fleetFlags(), listFlags()...),
-		Action:      notifyList,
+		Subcommands: []*cli.Command{{
+			Name:        "list",
+			Usage:       "List targets: what waits, arrived, failed and was given up",
+			Description: examples("notify list", "notify list --json"),
+			Flags:       append(fleetFlags(), listFlags()...),
+			Action:      notifyList,
+		}, {
+			Name:  "test",
+			Usage: "Send a test message to a target, from this machine",
+			Description: "Shows the request, without secrets, and the answer. Files with secrets are read on this " +
+				"machine." + examples("notify test ops", "notify test patient --to me@example.com"),
+			ArgsUsage: "TARGET",
+			Flags: append(fleetFlags(), &cli.StringFlag{Name: "to", Usage: "`ADDRESS` for a target whose addresses " +
+				"are in labels of the devices"}, jsonFlag()),
+			Action: notifyTest,
+		}, {
+			Name:  "redrive",
+			Usage: "Deliver again what was given up, for one target or for all",
+			Description: "What waits is tried at once, too. A target that is off, because it answered 410, is turned " +
+				"on." + examples("notify redrive", "notify redrive ops"),
+			ArgsUsage: "[TARGET]",
+			Flags:     append(fleetFlags(), jsonFlag()),
+			Action:    notifyRedrive,
+		}},
 	}
 }
 
@@ -150,19 +163,6 @@ type notifiedLine struct {
 	Answer  string        `json:"answer,omitempty"` // of a receiver by HTTP: its status, and the beginning of its body
 }
 
-func notifyTestCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "test",
-		Usage: "Send a test message to a target, from this machine",
-		Description: "Shows the request, without secrets, and the answer. Files with secrets are read on this machine." +
-			examples("notify test ops", "notify test patient --to me@example.com"),
-		ArgsUsage: "TARGET",
-		Flags: append(fleetFlags(), &cli.StringFlag{Name: "to", Usage: "`ADDRESS` for a target whose addresses are in " +
-			"labels of the devices"}, jsonFlag()),
-		Action: notifyTest,
-	}
-}
-
 func notifyTest(c *cli.Context) error {
 	_, n, _, err := openNotifier(c)
 	if err != nil {
@@ -191,18 +191,6 @@ type redrivenLine struct {
 	Deliveries int           `json:"deliveries"`
 }
 
-func notifyRedriveCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "redrive",
-		Usage: "Deliver again what was given up, for one target or for all",
-		Description: "What waits is tried at once, too. A target that is off, because it answered 410, is turned on." +
-			examples("notify redrive", "notify redrive ops"),
-		ArgsUsage: "[TARGET]",
-		Flags:     append(fleetFlags(), jsonFlag()),
-		Action:    notifyRedrive,
-	}
-}
-
 func notifyRedrive(c *cli.Context) error {
 	f, n, s, err := openNotifier(c)
 	if err != nil {
@@ -226,11 +214,8 @@ func notifyRedrive(c *cli.Context) error {
 				}
 				return many(int64(back), "notification"), err
 			})
-		if undone(err) {
-			return err
-		}
 		text := fmt.Sprintf("%s: put back %s; what waits is tried now", name, many(int64(back), "notification"))
-		if err := errors.Join(printLine(c, redrivenLine{name, back}, text), err); err != nil {
+		if err := printAct(c, err, redrivenLine{name, back}, text); err != nil {
 			return err
 		}
 	}

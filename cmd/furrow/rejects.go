@@ -42,11 +42,9 @@ func rejectsAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var span query.Span
-	if c.IsSet("from") || c.IsSet("to") {
-		if span, err = rejectsSpan(c); err != nil {
-			return err
-		}
+	span, err := openSpan(c)
+	if err != nil {
+		return err
 	}
 	s, err := openStorage(c)
 	if err != nil {
@@ -127,8 +125,11 @@ func rejectsScope(c *cli.Context) (s query.DeviceSelector, of string, err error)
 	return s, of, nil
 }
 
-// rejectsSpan reads --from and --to, which are open by default.
-func rejectsSpan(c *cli.Context) (query.Span, error) {
+// openSpan reads --from and --to, which are open by default; without both, the span is zero.
+func openSpan(c *cli.Context) (span query.Span, err error) {
+	if !anySet(c, "from", "to") {
+		return span, nil
+	}
 	from, to := c.String("from"), c.String("to")
 	if from == "" {
 		from = tables.Ticks(0).String()
@@ -136,9 +137,8 @@ func rejectsSpan(c *cli.Context) (query.Span, error) {
 	if to == "" {
 		to = tables.MaxTicks.String()
 	}
-	span, err := parseSpan(from, to, 0, time.Now())
-	if err != nil {
-		return span, usagef(c, "%v", err)
+	if span, err = parseSpan(from, to, 0, time.Now()); err != nil {
+		err = usagef(c, "%v", err)
 	}
-	return span, nil
+	return span, err
 }

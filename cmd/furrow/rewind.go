@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os/user"
 	"time"
@@ -79,13 +78,9 @@ func rewind(c *cli.Context) error {
 		} else {
 			n, err = acts.Rewind(c.Context, commandActor(), pipeline, r)
 		}
-		if undone(err) {
-			return err
-		}
 		total += n
-		if err := errors.Join(printLine(c, rewoundLine{p.Name, n, to.Time(), c.Bool("dry-run")},
-			fmt.Sprintf("%s: %d devices %s folded again from %s on", p.Name, n, verb, to.Time().Format(time.RFC3339))),
-			err); err != nil {
+		text := fmt.Sprintf("%s: %d devices %s folded again from %s on", p.Name, n, verb, to.Time().Format(time.RFC3339))
+		if err := printAct(c, err, rewoundLine{p.Name, n, to.Time(), c.Bool("dry-run")}, text); err != nil {
 			return err
 		}
 	}

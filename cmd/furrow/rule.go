@@ -16,19 +16,21 @@ func ruleCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "rule",
 		Usage: "Show the rules that devices are watched by, and try them on readings",
-		Subcommands: []*cli.Command{ruleListCommand(), ruleShowCommand(), ruleTryCommand(),
-			ruleTestCommand()},
-	}
-}
-
-func ruleListCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "list",
-		Usage:       "List the rules of the current configuration, of an earlier generation, or of a file",
-		Description: examples("rule list", "rule list site.yaml"),
-		ArgsUsage:   "[GENERATION|FILE]",
-		Flags:       append(storageFlags(), listFlags()...),
-		Action:      ruleList,
+		Subcommands: []*cli.Command{{
+			Name:        "list",
+			Usage:       "List the rules of the current configuration, of an earlier generation, or of a file",
+			Description: examples("rule list", "rule list site.yaml"),
+			ArgsUsage:   "[GENERATION|FILE]",
+			Flags:       append(storageFlags(), listFlags()...),
+			Action:      ruleList,
+		}, {
+			Name:        "show",
+			Usage:       "Print a rule as in a configuration file",
+			Description: examples("rule show overheating"),
+			ArgsUsage:   "RULE",
+			Flags:       append(storageFlags(), ruleConfigFlag(), jsonFlag()),
+			Action:      ruleShow,
+		}, ruleTryCommand(), ruleTestCommand()},
 	}
 }
 
@@ -53,17 +55,6 @@ type ruleLine struct {
 
 func ruleLineOf(r rules.Rule) ruleLine {
 	return ruleLine{r.Name, r.When.Name(), r.When.String(), config.RuleMatch(&r), string(r.Severity)}
-}
-
-func ruleShowCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "show",
-		Usage:       "Print a rule as in a configuration file",
-		Description: examples("rule show overheating"),
-		ArgsUsage:   "RULE",
-		Flags:       append(storageFlags(), ruleConfigFlag(), jsonFlag()),
-		Action:      ruleShow,
-	}
 }
 
 func ruleConfigFlag() cli.Flag {

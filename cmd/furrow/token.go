@@ -66,10 +66,7 @@ func issueToken(c *cli.Context) error {
 		}
 		return "it expires at " + a.Expires.UTC().Format(time.RFC3339), nil
 	})
-	if undone(err) {
-		return err
-	}
-	return errors.Join(printLine(c, a, answerText(a)), err)
+	return printAct(c, err, a, answerText(a))
 }
 
 // admitLonger returns an enrollment with another life, after storing that audits must look back as far.
