@@ -99,10 +99,8 @@ func (s *fanoutStorage) rest(ctx context.Context) error {
 	}
 	for {
 		before := process.CPU(pid)
-		select {
-		case <-ctx.Done():
+		if !setup.Pause(ctx, window) {
 			return ctx.Err()
-		case <-time.After(window):
 		}
 		if process.CPU(pid)-before < window/20 {
 			return nil

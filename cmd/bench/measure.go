@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/process"
+	"furrow/cmd/internal/setup"
 )
 
 // settings are what the benchmarks of storage and of tokens share.
@@ -208,10 +209,7 @@ func (m measurement) client(ctx context.Context, i int, deadline time.Time, do o
 		default:
 			s.errors++
 			s.firstError = cmp.Or(s.firstError, err)
-			select {
-			case <-ctx.Done():
-			case <-time.After(errorPause):
-			}
+			setup.Pause(ctx, errorPause)
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"furrow/cmd/internal/setup"
 )
 
 // stormConnections is the most connections that are open at a time: fewer than the files that most
@@ -105,10 +107,7 @@ func (x *storm) boot(ctx context.Context, device int) {
 		if refused, ok := errors.AsType[*refusal](err); ok {
 			pause += refused.after
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		setup.Pause(ctx, pause)
 	}
 }
 

@@ -3,8 +3,8 @@ package copying
 import (
 	"context"
 	"fmt"
-	"time"
 
+	"furrow/cmd/internal/setup"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -22,10 +22,8 @@ func (c *Copy) Follow(ctx context.Context) (inserted int64, err error) {
 			return inserted, err
 		}
 		c.Log.InfoContext(ctx, "readings of the source followed", "inserted", n, "lastToken", end.Time())
-		select {
-		case <-ctx.Done():
+		if !setup.Pause(ctx, c.Pause) {
 			return inserted, ctx.Err()
-		case <-time.After(c.Pause):
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/cmd/internal/setup"
 	"furrow/tables/schema"
 )
 
@@ -60,9 +61,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		if err := f.process.writeIfDue(ctx); err != nil && !failing && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "process not registered", "error", err)
 		}
-		select {
-		case <-time.After(every*4/5 + rand.N(every*2/5)):
-		case <-ctx.Done():
+		if !setup.Pause(ctx, every*4/5+rand.N(every*2/5)) {
 			return nil
 		}
 		err := f.lookAfter(ctx, every/2)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/cmd/internal/setup"
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/archive/catalog"
@@ -53,9 +54,7 @@ func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err erro
 			wait = max(wait, open)
 		}
 	}
-	select {
-	case <-time.After(wait):
-	case <-ctx.Done():
+	if !setup.Pause(ctx, wait) {
 		return n, context.Cause(ctx)
 	}
 	for _, d.Tenant = range d.Tenants() {

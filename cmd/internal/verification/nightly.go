@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/setup"
 	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -44,7 +45,7 @@ func (n *Nightly) Run(ctx context.Context) error {
 		if _, err := n.Once(ctx); err != nil && ctx.Err() == nil {
 			n.Log.WarnContext(ctx, "sample not verified", "error", err)
 		}
-		pause(ctx, looksEvery)
+		setup.Pause(ctx, looksEvery)
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func (n *Nightly) Once(ctx context.Context) (verified bool, err error) {
 	if v.Archive != nil && n.Archive != nil {
 		v.Archive.Read = FilesOf(n.Archive)
 	}
-	v.Pause = func() { pause(ctx, againAfter) }
+	v.Pause = func() { setup.Pause(ctx, againAfter) }
 	s := &sample{Nightly: n, runs: runs, config: v, state: state, from: from, to: to,
 		rows: map[rowOf]*schema.Verified{}}
 	err = s.verify(ctx)
@@ -114,10 +115,3 @@ func (n *Nightly) held(s schema.Verification) bool {
 
 // againAfter is how long a device is left alone that changes while it is looked at.
 const againAfter = 200 * time.Millisecond
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}

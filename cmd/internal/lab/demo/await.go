@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/setup"
 )
 
 // standstill is how long a wait lasts without any progress. It does not limit speed: a machine that is a
@@ -42,7 +42,7 @@ func await(ctx context.Context, screen Screen, every time.Duration,
 			return fmt.Errorf("no progress for %v: %s", standstill, s.left)
 		}
 		screen.Wait(s.left)
-		if !simulate.Pause(ctx, every) {
+		if !setup.Pause(ctx, every) {
 			return context.Cause(ctx)
 		}
 	}

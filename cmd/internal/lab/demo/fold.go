@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/lab/demo/check"
-	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/verification"
 	"furrow/jobs"
 	"furrow/jobs/refold"
@@ -88,7 +88,7 @@ func (d *Demo) check(ctx context.Context) (found check.Result, err error) {
 			return found, err
 		}
 		d.Screen.Say(fmt.Sprintf("%d differences; checking again after another run", found.Differences))
-		if !simulate.Pause(ctx, 2*d.Cadence) {
+		if !setup.Pause(ctx, 2*d.Cadence) {
 			return found, context.Cause(ctx)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"furrow/cmd/internal/lab/demo/check"
 	"furrow/cmd/internal/lab/simulate"
+	"furrow/cmd/internal/setup"
 	"furrow/tables/schema"
 )
 
@@ -76,7 +77,7 @@ func (d *Demo) run(ctx context.Context, c simulate.Config) (simulate.Summary, er
 
 // watchFolding polls how many rows the pipeline has folded.
 func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
-	for simulate.Pause(ctx, time.Second) {
+	for setup.Pause(ctx, time.Second) {
 		rows, err := d.tracks(ctx)
 		if err != nil {
 			continue // it is only for the screen

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/processors"
@@ -200,7 +199,7 @@ func (h *upProcess) close() (err error) {
 func (h *upProcess) hangUp(ctx context.Context) {
 	for h.http != nil {
 		h.http.CloseIdleConnections()
-		if !simulate.Pause(ctx, 50*time.Millisecond) {
+		if !setup.Pause(ctx, 50*time.Millisecond) {
 			return
 		}
 	}

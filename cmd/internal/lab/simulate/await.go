@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -49,7 +50,7 @@ func (r *runner) awaitOne(ctx context.Context, m Member, id schema.EnrollmentID,
 			return nil
 		case err == nil && time.Now().After(deadline):
 			return fmt.Errorf("it does not know enrollment %s as stored: %s", id, why)
-		case !Pause(ctx, 500*time.Millisecond):
+		case !setup.Pause(ctx, 500*time.Millisecond):
 			return nil // ctx has ended
 		}
 	}
@@ -93,15 +94,6 @@ func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID,
 		return false, "", fmt.Errorf("it answers %s, unlike a furrow endpoint", answer.Status)
 	}
 	return false, problem.Code + ": " + problem.Detail, nil
-}
-
-// Pause waits for d. It returns false when ctx has ended.
-func Pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return ctx.Err() == nil
 }
 
 // admits tells whether a token admits rows as old as Backfill, give or take the minute that the request took.
