@@ -155,13 +155,17 @@ func writeFile(name string, content []byte) error {
 
 // DeviceAuthorities returns a function that returns the certificate authorities in a PEM file as it is now.
 func DeviceAuthorities(file string, log *slog.Logger) (func() *x509.CertPool, error) {
-	w, err := Watch(file, log, func(content []byte) (*x509.CertPool, error) {
+	w, err := Watch(log, func() (*x509.CertPool, error) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
 		pool, err := authoritiesOf(content)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			err = fmt.Errorf("%s: %w", file, err)
 		}
-		return pool, nil
-	})
+		return pool, err
+	}, file)
 	if err != nil {
 		return nil, err
 	}

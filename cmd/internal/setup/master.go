@@ -106,7 +106,7 @@ func syncDirectory(dir string) error {
 // FollowMaster returns a function that returns the master key in a file as it is now. The file must be one that
 // OpenMaster has read.
 func FollowMaster(file string, log *slog.Logger) (func() sas.SealingKey, error) {
-	w, err := Watch(file, log, func([]byte) (sas.SealingKey, error) { return ReadMaster(file) })
+	w, err := Watch(log, func() (sas.SealingKey, error) { return ReadMaster(file) }, file)
 	if err != nil {
 		return nil, err
 	}

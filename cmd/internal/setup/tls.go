@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -42,62 +41,22 @@ func (t *TLS) End() time.Time {
 // Files serves a certificate and its key from two PEM files. It reads them again when they change. If that fails, it
 // logs the error and keeps the certificate that it has.
 func Files(certFile, keyFile string, log *slog.Logger) (*TLS, error) {
-	f := &files{cert: certFile, key: keyFile, log: log}
-	if err := f.load(); err != nil {
+	w, err := Watch(log, func() (*tls.Certificate, error) {
+		pair, err := loadPair(certFile, keyFile)
+		if err != nil {
+			err = fmt.Errorf("certificate %s with key %s: %w", certFile, keyFile, err)
+		}
+		return pair, err
+	}, certFile, keyFile)
+	if err != nil {
 		return nil, err
 	}
-	return &TLS{Config: configFor(f.certificate), Fingerprint: fingerprint(f.loaded.Certificate[0])}, nil
+	get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return w.Get(), nil }
+	return &TLS{Config: configFor(get), Fingerprint: fingerprint(w.Get().Certificate[0])}, nil
 }
 
 func configFor(get func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get, NextProtos: []string{"http/1.1"}}
-}
-
-type files struct {
-	cert, key string
-	log       *slog.Logger
-
-	mu       sync.Mutex
-	loaded   *tls.Certificate
-	modified [2]time.Time // of both files, at the last attempt to read them
-}
-
-func (f *files) load() error {
-	modified, err := f.stat()
-	if err != nil {
-		return err
-	}
-	f.modified = modified
-	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-	if err != nil {
-		return fmt.Errorf("certificate %s with key %s: %w", f.cert, f.key, err)
-	}
-	f.loaded = &pair
-	return nil
-}
-
-func (f *files) stat() (modified [2]time.Time, err error) {
-	for i, name := range []string{f.cert, f.key} {
-		info, err := os.Stat(name)
-		if err != nil {
-			return modified, err
-		}
-		modified[i] = info.ModTime()
-	}
-	return modified, nil
-}
-
-func (f *files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	modified, err := f.stat()
-	if err == nil && modified != f.modified {
-		err = f.load()
-	}
-	if err != nil {
-		f.log.Warn("changed certificate unreadable, the old one stays in use", "error", err)
-	}
-	return f.loaded, nil
 }
 
 // fingerprint formats a SHA-256 as openssl does.

@@ -3,7 +3,6 @@ package setup
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -17,7 +16,7 @@ func FollowingTransport(caFile string, log *slog.Logger) (*http.Client, error) {
 	if caFile == "" {
 		return Transport("")
 	}
-	roots, err := Watch(caFile, log, rootsWith)
+	roots, err := Watch(log, func() (*x509.CertPool, error) { return rootsWith(caFile) }, caFile)
 	if err != nil {
 		return nil, err
 	}
@@ -32,14 +31,18 @@ func Roots(client *http.Client) *x509.CertPool {
 	return nil
 }
 
-// rootsWith returns the system's certificate authorities and those of a PEM file's content.
-func rootsWith(content []byte) (*x509.CertPool, error) {
+// rootsWith returns the system's certificate authorities and those of a PEM file.
+func rootsWith(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool() // a system without certificates
 	}
-	if !roots.AppendCertsFromPEM(content) {
-		return nil, errors.New("it contains no PEM certificate")
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%s: it contains no PEM certificate", file)
 	}
 	return roots, nil
 }
@@ -82,13 +85,9 @@ func Transport(caFile string) (*http.Client, error) {
 	if caFile == "" {
 		return &http.Client{Transport: t}, nil
 	}
-	pem, err := os.ReadFile(caFile)
+	roots, err := rootsWith(caFile)
 	if err != nil {
 		return nil, err
-	}
-	roots, err := rootsWith(pem)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", caFile, err)
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	return &http.Client{Transport: t}, nil
