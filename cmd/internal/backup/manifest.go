@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -40,12 +41,7 @@ func (m Manifest) Bytes() (n int64) {
 
 // Has reports whether the backup has a file.
 func (m Manifest) Has(name string) bool {
-	for _, f := range m.Files {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name })
 }
 
 // ErrIncomplete means that a directory is not a complete backup.

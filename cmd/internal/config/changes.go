@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,99 +10,65 @@ import (
 	"furrow/jobs/rules"
 )
 
-// Changes describes the differences between two configurations, with an entry for each pipeline that is new, removed or
+// Changes describes the differences between two configurations, with an entry for each block that is new, removed or
 // changed.
 func Changes(old, new *Config) (all []string) {
-	was := map[string]Pipeline{}
-	for _, p := range old.InFile() {
-		was[string(p.Name)] = p
-	}
-	for _, p := range new.InFile() {
-		before, there := was[string(p.Name)]
-		delete(was, string(p.Name))
-		if !there {
-			all = append(all, fmt.Sprintf("pipeline %s is new", p.Name))
-		} else if changes := before.changes(p); len(changes) > 0 {
-			all = append(all, fmt.Sprintf("%s: %s", p.Name, strings.Join(changes, ", ")))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(was)) {
-		all = append(all, fmt.Sprintf("pipeline %s is removed", name))
-	}
-	all = append(all, changedModels(old.Models, new.Models)...)
-	all = append(all, changedNames("rule", "its open incidents close", old.Rules, new.Rules,
-		func(r *rules.Rule) string { return string(r.Name) })...)
-	all = append(all, changedNames("target", "what it was still to be told is given up", old.Notify, new.Notify,
-		func(t *notify.Target) string { return string(t.Name) })...)
-	all = append(all, changedReports(old.Reports, new.Reports)...)
-	all = append(all, changedRetention(old.Retention, new.Retention)...)
+	all = slices.Concat(
+		changedBlocks("pipeline", "", old.InFile(), new.InFile(), func(p *Pipeline) (string, string) {
+			return string(p.Name), string(p.Name)
+		}, (*Pipeline).folds),
+		changedBlocks("model", "", old.Models, new.Models, func(m *Model) (string, string) {
+			if m.Name == "" {
+				return "", "devices of no model"
+			}
+			return m.Name, "model " + m.Name
+		}, (*Model).identity),
+		changedBlocks("rule", ", and its open incidents close", old.Rules, new.Rules,
+			func(r *rules.Rule) (string, string) { return string(r.Name), "rule " + string(r.Name) }, nil),
+		changedBlocks("target", ", and what it was still to be told is given up", old.Notify, new.Notify,
+			func(t *notify.Target) (string, string) { return string(t.Name), "target " + string(t.Name) }, nil),
+		changedReports(old.Reports, new.Reports), changedRetention(old.Retention, new.Retention))
 	if old.Budget != new.Budget {
 		all = append(all, "budget has changed")
 	}
 	return append(all, changedVerify(old.Verify, new.Verify)...)
 }
 
-const foldedAgain = "so that history is folded again"
+// folds identifies what the pipeline folds.
+func (p Pipeline) folds() string { return p.Settings(&Model{}) }
 
-// changedModels describes the differences between models, with an entry for each.
-func changedModels(old, new []Model) (all []string) {
-	was := map[string]*Model{}
-	for i := range old {
-		was[old[i].Name] = &old[i]
+// changedBlocks describes the differences between blocks by their names, with an entry for each. named returns the name
+// of a block, and what it is called where it has changed. If folds, which may be nil, differs, history is folded again.
+func changedBlocks[T any](
+	what, end string, old, new []T, named func(*T) (name, label string), folds func(*T) string,
+) (all []string) {
+	find := func(all []T, of *T) *T {
+		name, _ := named(of)
+		at := slices.IndexFunc(all, func(o T) bool { own, _ := named(&o); return own == name })
+		if at < 0 {
+			return nil
+		}
+		return &all[at]
 	}
 	for i := range new {
-		m := &new[i]
-		before, there := was[m.Name]
-		delete(was, m.Name)
-		if !there {
-			all = append(all, fmt.Sprintf("model %s is new", m.Name))
-		} else if changes := before.changes(m); len(changes) > 0 {
-			label := "model " + m.Name
-			if m.Name == "" {
-				label = "devices of no model"
-			}
+		name, label := named(&new[i])
+		before := find(old, &new[i])
+		if before == nil {
+			all = append(all, fmt.Sprintf("%s %s is new", what, name))
+			continue
+		}
+		changes := changedKeys(before, &new[i])
+		if folds != nil && folds(before) != folds(&new[i]) {
+			changes = append(changes, "so that history is folded again")
+		}
+		if len(changes) > 0 {
 			all = append(all, fmt.Sprintf("%s: %s", label, strings.Join(changes, ", ")))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(was)) {
-		all = append(all, fmt.Sprintf("model %s is removed", name))
-	}
-	return all
-}
-
-// changes returns the keys of a model whose values differ, and whether the history of its devices is folded again.
-func (m *Model) changes(new *Model) (all []string) {
-	all = changedKeys(m, new)
-	if m.identity() != new.identity() {
-		all = append(all, foldedAgain)
-	}
-	return all
-}
-
-// changes returns the keys of a pipeline whose values differ, and whether its history is folded again.
-func (p Pipeline) changes(new Pipeline) (all []string) {
-	all = changedKeys(&p, &new)
-	if p.Settings(&Model{}) != new.Settings(&Model{}) {
-		all = append(all, foldedAgain)
-	}
-	return all
-}
-
-// changedNames describes the differences between blocks by their names, with an entry for each.
-func changedNames[T any](what, end string, old, new []T, name func(*T) string) (all []string) {
-	for i := range new {
-		n := name(&new[i])
-		at := slices.IndexFunc(old, func(o T) bool { return name(&o) == n })
-		if at < 0 {
-			all = append(all, fmt.Sprintf("%s %s is new", what, n))
-		} else if keys := changedKeys(&old[at], &new[i]); len(keys) > 0 {
-			all = append(all, fmt.Sprintf("%s %s: %s", what, n, strings.Join(keys, ", ")))
-		}
-	}
 	for i := range old {
-		n := name(&old[i])
-		if !slices.ContainsFunc(new, func(o T) bool { return name(&o) == n }) {
-			all = append(all, fmt.Sprintf("%s %s is removed, and %s", what, n, end))
+		if find(new, &old[i]) == nil {
+			name, _ := named(&old[i])
+			all = append(all, fmt.Sprintf("%s %s is removed%s", what, name, end))
 		}
 	}
 	return all

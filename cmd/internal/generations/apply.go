@@ -98,22 +98,14 @@ func (s Store) Live(ctx context.Context) (all []schema.Process, err error) {
 
 // olderProcesses returns an error that wraps ErrOlder if a live process cannot read this program's format.
 func (s Store) olderProcesses(ctx context.Context) error {
+	live, err := s.Live(ctx)
+	if err != nil {
+		return err
+	}
 	var older []string
-	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.Processes()}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range page.Rows {
-			p, err := schema.ProcessOf(e)
-			if err != nil {
-				return err
-			}
-			if p.Format < s.format() && p.Lives(page.Time) {
-				older = append(older, fmt.Sprintf("%s (version %s reads up to format %d)", p.Name, p.Version, p.Format))
-			}
+	for _, p := range live {
+		if p.Format < s.format() {
+			older = append(older, fmt.Sprintf("%s (version %s reads up to format %d)", p.Name, p.Version, p.Format))
 		}
 	}
 	if len(older) == 0 {
