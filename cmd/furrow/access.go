@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/setup"
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -132,16 +133,11 @@ func noteNobodyActs(c *cli.Context, s *stores, a schema.Access) error {
 
 // printToken prints a new token when every dashboard takes it.
 func printToken(c *cli.Context, a schema.Access, token string) error {
-	sleep(c.Context, access.Pause)
-	if c.Bool("json") {
-		line := accessLineOf(a)
-		line.Token = token
-		return writeJSONLine(c.App.Writer, line)
-	}
-	fmt.Fprintf(c.App.ErrWriter, "The token of %s, %s of %s. It is not shown again.\n"+
-		"Sign in to the dashboard with it, or send it as Authorization: Bearer.\n", a.Name, a.Role, sight(a))
-	_, err := fmt.Fprintln(c.App.Writer, token)
-	return err
+	setup.Pause(c.Context, access.Pause)
+	line := accessLineOf(a)
+	line.Token = token
+	return printSecret(c, line, token, fmt.Sprintf("The token of %s, %s of %s. It is not shown again.\n"+
+		"Sign in to the dashboard with it, or send it as Authorization: Bearer.\n", a.Name, a.Role, sight(a)))
 }
 
 func accessLineOf(a schema.Access) accessLine {

@@ -43,6 +43,7 @@ func namesPrefixFlag() cli.Flag {
 type stores struct {
 	*roles.Clients
 	keys *keyFile
+	log  *slog.Logger
 }
 
 // namesOf returns the names that --names-prefix begins.
@@ -75,7 +76,8 @@ func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks
 	if ca := c.String("ca"); ca != "" {
 		found.CAFile = ca
 	}
-	transport, err := setup.FollowingTransport(found.CAFile, logFor(c))
+	log := logFor(c)
+	transport, err := setup.FollowingTransport(found.CAFile, log)
 	if err != nil {
 		return nil, usagef(c, "--ca: %v", err)
 	}
@@ -86,7 +88,7 @@ func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks
 		return nil, err
 	}
 	clients.Roots = func() *x509.CertPool { return setup.Roots(&trusted) }
-	s := &stores{clients, &keyFile{name: found.File, is: found.Account}}
+	s := &stores{clients, &keyFile{name: found.File, is: found.Account}, log}
 	s.keys.used(s.Tables)
 	if s.Queues != nil {
 		s.keys.used(s.Queues)
@@ -138,8 +140,8 @@ func namesSecret(storage string) bool {
 const policyDelay = 30 * time.Second
 
 // policies returns the stored access policies of the account's tokens.
-func (s *stores) policies(log *slog.Logger) *sas.Policies {
-	p := &sas.Policies{Client: s.Tables, Names: s.Names, Delay: policyDelay, Log: log}
+func (s *stores) policies() *sas.Policies {
+	p := &sas.Policies{Client: s.Tables, Names: s.Names, Delay: policyDelay, Log: s.log}
 	if s.Account.PathStyle() {
 		p.Delay = 0 // local storage or an emulator
 	}

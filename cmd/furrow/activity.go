@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -85,7 +84,7 @@ func commandActor() admin.Actor { return admin.Actor{Name: operator(), From: "co
 func (s *stores) recorded(
 	ctx context.Context, act schema.Act, do func(context.Context) (outcome string, err error),
 ) error {
-	return admin.Fleet{Tables: s.Tables, Names: s.Names}.Do(ctx, commandActor(), act, do)
+	return s.acts().Do(ctx, commandActor(), act, do)
 }
 
 // undone reports whether an error of recorded means that the act was not done, or not completely.
@@ -101,7 +100,6 @@ func printAct(c *cli.Context, err error, line any, text string) error {
 }
 
 // acts returns the fleet for acts on devices.
-func (s *stores) acts(log *slog.Logger) admin.Fleet {
-	return admin.Fleet{Tables: s.Tables, Names: s.Names, Policies: s.policies(log),
-		Enrollments: s.enrollments()}
+func (s *stores) acts() admin.Fleet {
+	return admin.Fleet{Tables: s.Tables, Names: s.Names, Policies: s.policies(), Enrollments: s.enrollments()}
 }

@@ -104,12 +104,9 @@ func archiveScopeOf(c *cli.Context) (s archiveScope, err error) {
 	if from == "" {
 		from = tables.Ticks(0).String()
 	}
-	span, err := parseSpan(from, c.String("to"), 0, time.Now())
-	if err != nil {
-		return s, usagef(c, "%v", err)
-	}
+	span, err := spanOf(c, from, c.String("to"), 0)
 	s.from, s.to = schema.DayOf(span.From), span.To
-	return s, nil
+	return s, err
 }
 
 // last returns the last day.

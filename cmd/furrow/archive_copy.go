@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/setup"
 	"furrow/jobs/archive"
 	"furrow/tables/schema"
 )
@@ -77,7 +77,7 @@ func archiveCopy(c *cli.Context) error {
 		if err := printLine(c, line, line.text()); err != nil || durationOf(c, "every") == 0 {
 			return err
 		}
-		if !sleep(c.Context, durationOf(c, "every")) {
+		if !setup.Pause(c.Context, durationOf(c, "every")) {
 			return nil
 		}
 		line.URL = ""
@@ -91,14 +91,4 @@ func (l archiveCopyLine) text() string {
 		text += "\n" + l.URL
 	}
 	return text
-}
-
-// sleep reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -148,10 +149,8 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 			told = time.Now()
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", p.Name, auditProgress(figures, p.Cadence))
 		}
-		select {
-		case <-c.Context.Done():
+		if !setup.Pause(c.Context, auditPoll) {
 			return auditLine{}, errors.New("stopped waiting; the audits continue: see furrow status")
-		case <-time.After(auditPoll):
 		}
 	}
 }

@@ -60,7 +60,7 @@ func commandSend(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	sent, err := d.acts(d.log).SendCommand(c.Context, commandActor(), device, c.Args().Get(1), durationOf(c, "ttl"))
+	sent, err := d.acts().SendCommand(c.Context, commandActor(), device, c.Args().Get(1), durationOf(c, "ttl"))
 	line := answers.CommandOf(commands.Command{Command: sent}, 0)
 	return printAct(c, err, line, fmt.Sprintf("command %s is sent to %s; it expires at %s", sent.ID, device.ID,
 		sent.Expires.Time().Format(time.RFC3339)))
@@ -97,7 +97,7 @@ func answerCommands(c *cli.Context, of func(commands.All) []commands.Command, no
 	if err != nil {
 		return err
 	}
-	all, err := d.acts(d.log).Commands(c.Context, device.ID, c.Bool("all"))
+	all, err := d.acts().Commands(c.Context, device.ID, c.Bool("all"))
 	line := func(one commands.Command) answers.Command { return answers.CommandOf(one, all.Now) }
 	return answer(c, query.Mapped(query.Records(of(all), err), line), func() (string, error) { return none, nil })
 }
@@ -111,7 +111,7 @@ func commandCancel(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	canceled, err := d.acts(d.log).CancelCommand(c.Context, commandActor(), device, id)
+	canceled, err := d.acts().CancelCommand(c.Context, commandActor(), device, id)
 	return printAct(c, err, answers.CommandOf(canceled, tables.TicksOf(time.Now())),
 		fmt.Sprintf("command %s is canceled", id))
 }

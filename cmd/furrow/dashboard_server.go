@@ -75,7 +75,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		pages, acts := s.Pages(file, w.log, w.c.StringSlice("pipeline")...), s.acts(w.log)
+		pages, acts := s.Pages(file, w.log, w.c.StringSlice("pipeline")...), s.acts()
 		if acts.Pipelines = pages.Acting; i == 0 {
 			w.pages, d.Activity, d.Storage = pages, access.NewLog(s.Tables, s.Names), s.Account.Table
 			d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -64,45 +66,32 @@ func deviceHeld(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	selected := query.DeviceSelector{Prefix: c.String("prefix")}
-	held := func(yield func(heldLine, error) bool) {
-		stopped := errors.New("stopped")
-		err := eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
-			if !yield(heldLineOf(p.Name, h), nil) {
-				return stopped
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, stopped) {
-			yield(heldLine{}, err)
-		}
-	}
-	return answer(c, held, func() (string, error) { return "no device is held", nil })
+	held := failing(c.Context, f, query.DeviceSelector{Prefix: c.String("prefix")})
+	return answer(c, query.Mapped(held, heldLineOf), func() (string, error) { return "no device is held", nil })
 }
 
-// eachFailing calls visit for the failing devices of each pipeline. Unreadable rows are skipped and make an error.
-func eachFailing(c *cli.Context, f *roles.Fleet, devices query.DeviceSelector,
-	visit func(config.Pipeline, schema.Track) error) error {
-	var skipped query.Skipped
-	for _, p := range f.Pipelines {
-		for h, err := range f.Reader().Progress().Failing(c.Context, p.Name, schema.Month{}, devices) {
-			if skipped.Add(err) {
-				continue
-			}
-			if err == nil {
-				err = visit(p, h)
-			}
-			if err != nil {
-				return err
+// A failingDevice is a device that a pipeline could not fold.
+type failingDevice struct {
+	pipeline config.Pipeline
+	schema.Track
+}
+
+// failing yields the failing devices of each pipeline.
+func failing(ctx context.Context, f *roles.Fleet, devices query.DeviceSelector) iter.Seq2[failingDevice, error] {
+	return func(yield func(failingDevice, error) bool) {
+		for _, p := range f.Pipelines {
+			for h, err := range f.Reader().Progress().Failing(ctx, p.Name, schema.Month{}, devices) {
+				if !yield(failingDevice{p, h}, err) {
+					return
+				}
 			}
 		}
 	}
-	return unreadable(c, skipped)
 }
 
-func heldLineOf(p schema.Pipeline, h schema.Track) heldLine {
-	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts,
-		Reason: h.Reason}
+func heldLineOf(h failingDevice) heldLine {
+	line := heldLine{Pipeline: h.pipeline.Name, Device: h.Place.Device(), Month: h.Place.Month.String(),
+		Attempts: h.Attempts, Reason: h.Reason}
 	if h.HeldAt(tables.TicksOf(time.Now())) {
 		line.Until = new(h.HeldUntil.Time())
 	}
@@ -149,23 +138,29 @@ func deviceRelease(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	acts := s.acts(logFor(c))
+	acts := s.acts()
 	released := 0
 	selected := query.DeviceSelector{Device: schema.DeviceID(device), Prefix: prefix}
-	err = eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
-		pipeline, err := f.ActingOn(p)
+	var skipped query.Skipped
+	for h, err := range query.Readable(failing(c.Context, f, selected), &skipped) {
 		if err != nil {
 			return err
 		}
-		was, err := acts.Release(c.Context, commandActor(), pipeline, h.Place)
-		if !was {
+		pipeline, err := f.ActingOn(h.pipeline)
+		if err != nil {
 			return err
 		}
-		released++
-		return errors.Join(printLine(c, releasedLine{p.Name, h.Place.Device()}, fmt.Sprintf("%s  %s is released", p.Name,
-			h.Place.Device())), err)
-	})
-	switch {
+		line := releasedLine{h.pipeline.Name, h.Place.Device()}
+		was, err := acts.Release(c.Context, commandActor(), pipeline, h.Place)
+		if was {
+			released++
+			err = errors.Join(printLine(c, line, fmt.Sprintf("%s  %s is released", line.Pipeline, line.Device)), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch err := unreadable(c, skipped); {
 	case err != nil:
 		return err
 	case released == 0 && device != "":

@@ -55,11 +55,7 @@ func deviceAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDeviceAdmin(c)
-	if err != nil {
-		return err
-	}
-	e, err := d.enrollment(c.Context, c.String("enrollment"))
+	d, e, err := openForDevices(c)
 	if err != nil {
 		return err
 	}

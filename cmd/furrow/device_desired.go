@@ -38,7 +38,7 @@ func deviceDesiredSet(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	set, err := d.acts(d.log).SetDesired(c.Context, commandActor(), device, c.Args().Get(1))
+	set, err := d.acts().SetDesired(c.Context, commandActor(), device, c.Args().Get(1))
 	return printAct(c, err, answers.CommandOf(commands.Command{Command: set}, 0),
 		fmt.Sprintf("%s is to have configuration %s", device.ID, set.ID))
 }

@@ -47,11 +47,7 @@ func deviceImport(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := openDeviceAdmin(c)
-	if err != nil {
-		return err
-	}
-	e, err := d.enrollment(c.Context, c.String("enrollment"))
+	d, e, err := openForDevices(c)
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func openForRemoval(c *cli.Context) (*deviceAdmin, []*jobs.Pipeline, *removal.Er
 		return d, pipelines, nil, err
 	}
 	return d, pipelines, &removal.Eraser{Tables: s.Tables, Names: s.Names, Pipelines: pipelines, Archive: f.Archive,
-		Delay: s.policies(d.log).Delay}, err
+		Delay: s.policies().Delay}, err
 }
 
 func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
@@ -151,7 +151,7 @@ func (d *deviceAdmin) remove(
 	}
 	removed := device.Status == schema.Removed
 	if !removed {
-		if err := d.policies(d.log).Remove(ctx, device); err != nil {
+		if err := d.policies().Remove(ctx, device); err != nil {
 			return line, err
 		}
 	}

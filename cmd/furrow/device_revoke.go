@@ -78,7 +78,7 @@ func (d *deviceAdmin) ending(c *cli.Context, devices []schema.Device, to schema.
 	if to != schema.Revoked || c.Bool("at-expiry") {
 		return nil, nil
 	}
-	f := d.acts(d.log)
+	f := d.acts()
 	for _, device := range devices {
 		atExpiry, err := f.AtExpiry(c.Context, device)
 		if err != nil {
@@ -96,12 +96,12 @@ func (d *deviceAdmin) devices(
 	ctx context.Context, ids []string, get func(context.Context, schema.DeviceID) (schema.Device, error),
 ) (devices []schema.Device, err error) {
 	if len(ids) == 0 {
-		return nil, d.usagef("name one device or more")
+		return nil, usagef(d.c, "name one device or more")
 	}
 	for _, text := range ids {
 		id, err := schema.ParseDeviceID(text)
 		if err != nil {
-			return nil, d.usagef("%v", err)
+			return nil, usagef(d.c, "%v", err)
 		}
 		device, err := get(ctx, id)
 		if err != nil {
@@ -131,7 +131,7 @@ const concurrentChanges = 8
 
 // change changes the status of devices and prints each, in order. The tokens of those that are ending end at once.
 func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status, ending []schema.Device) error {
-	f := d.acts(d.log)
+	f := d.acts()
 	for len(devices) > 0 {
 		n := min(concurrentChanges, len(devices))
 		errs := make([]error, n)
@@ -195,7 +195,7 @@ func (d *deviceAdmin) printStatus(
 
 // checkLockout refuses a revocation that locks out other devices for long.
 func (d *deviceAdmin) checkLockout(ctx context.Context, devices []schema.Device) error {
-	device, e, locks, err := d.acts(d.log).Lockout(ctx, devices)
+	device, e, locks, err := d.acts().Lockout(ctx, devices)
 	if err != nil || !locks {
 		return err
 	}
@@ -203,20 +203,22 @@ func (d *deviceAdmin) checkLockout(ctx context.Context, devices []schema.Device)
 	if err != nil {
 		return err
 	}
-	return d.usagef("the tokens of enrollment %s live for %s, and its devices may not request another before they "+
+	return usagef(d.c, "the tokens of enrollment %s live for %s, and its devices may not request another before they "+
 		"expire: revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
 		e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
 }
 
 // others counts the devices that a revocation of the given ones affects; see admin.Fleet.
 func (d *deviceAdmin) others(ctx context.Context, devices []schema.Device, ended bool) (int, error) {
-	return d.acts(d.log).Others(ctx, devices, ended, "", d.notCounted)
+	return d.acts().Others(ctx, devices, ended, "", d.notCounted)
 }
 
 // eachDevice calls visit for each device of the fleet, with its tokens. It reports records of newer
 // programs and skips them.
 func (d *deviceAdmin) eachDevice(ctx context.Context, visit func(schema.Device) error) error {
-	return d.acts(d.log).EachDevice(ctx, visit, d.notCounted)
+	return d.acts().EachDevice(ctx, visit, d.notCounted)
 }
 
-func (d *deviceAdmin) notCounted(err error) { fmt.Fprintf(d.notes, "furrow: not counted: %v\n", err) }
+func (d *deviceAdmin) notCounted(err error) {
+	fmt.Fprintf(d.c.App.ErrWriter, "furrow: not counted: %v\n", err)
+}

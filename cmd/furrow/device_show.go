@@ -172,14 +172,9 @@ func deviceKey(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	own := key.Of(string(id))
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Device: id, Rank: rank, Key: own.Base64()})
-	}
-	fmt.Fprintf(c.App.ErrWriter, "Key of device %s, derived from the %s key of enrollment %s. Keep it secret.\n", id, rank,
-		e.ID)
-	_, err = fmt.Fprintln(c.App.Writer, own.Base64())
-	return err
+	own := key.Of(string(id)).Base64()
+	return printSecret(c, keyLine{Enrollment: e.ID, Device: id, Rank: rank, Key: own}, own,
+		fmt.Sprintf("Key of device %s, derived from the %s key of enrollment %s. Keep it secret.\n", id, rank, e.ID))
 }
 
 // enrollmentOf returns the enrollment of a device: if it is not registered, the one that is asked for, or the only one.

@@ -69,6 +69,15 @@ func withDefaultText(text string, f *cli.GenericFlag) *cli.GenericFlag {
 	return f
 }
 
+// spanOf is parseSpan for the flags of a command.
+func spanOf(c *cli.Context, from, to string, last time.Duration) (query.Span, error) {
+	span, err := parseSpan(from, to, last, time.Now())
+	if err != nil {
+		err = usagef(c, "%v", err)
+	}
+	return span, err
+}
+
 // parseSpan parses the values of --from and --to. Without from, the span begins last
 // before its end; without to, it ends now.
 func parseSpan(from, to string, last time.Duration, now time.Time) (query.Span, error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -44,11 +42,7 @@ type deviceAdmin struct {
 	*stores
 	Enrollments *sas.Enrollments
 	Registry    sas.Registry
-	log         *slog.Logger
-	command     string // its name, for errors about its flags
-	master      string // file of the master key; empty: see setup.OpenMaster
-	directory   string // of storage, if it is one
-	notes       io.Writer
+	c           *cli.Context
 }
 
 // openDeviceAdmin opens the storage that the flags name. Keys stay sealed: see unseal.
@@ -61,20 +55,14 @@ func openDeviceAdmin(c *cli.Context) (*deviceAdmin, error) {
 }
 
 func newDeviceAdmin(c *cli.Context, s *stores) *deviceAdmin {
-	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(), Registry: sas.NewRegistry(s.Tables, s.Names),
-		command: c.Command.HelpName, master: c.String("master-key-file"), directory: storageDirectory(c),
-		log: logFor(c), notes: c.App.ErrWriter}
+	d := &deviceAdmin{s, s.enrollments(), sas.NewRegistry(s.Tables, s.Names), c}
 	d.Registry.Prefixes = d.Enrollments
 	return d
 }
 
-func (d *deviceAdmin) usagef(format string, args ...any) error {
-	return &usageError{d.command, fmt.Sprintf(format, args...)}
-}
-
 // unseal sets the enrollments' master key and returns its source. See setup.OpenMaster.
 func (d *deviceAdmin) unseal(create bool) (where string, err error) {
-	d.Enrollments.SealingKey, where, err = setup.OpenMaster(d.master, d.directory, create)
+	d.Enrollments.SealingKey, where, err = setup.OpenMaster(d.c.String("master-key-file"), storageDirectory(d.c), create)
 	return where, err
 }
 
@@ -99,7 +87,7 @@ func (d *deviceAdmin) enrollment(ctx context.Context, id string) (schema.Enrollm
 	case len(all) == 0:
 		return schema.Enrollment{}, errors.New("no enrollment yet: create one with furrow enrollment add")
 	case len(all) > 1:
-		return schema.Enrollment{}, d.usagef("select one of several enrollments with --enrollment: %s",
+		return schema.Enrollment{}, usagef(d.c, "select one of several enrollments with --enrollment: %s",
 			strings.Join(enrollmentIDs(all), ", "))
 	}
 	return all[0], nil
@@ -109,7 +97,7 @@ func (d *deviceAdmin) enrollment(ctx context.Context, id string) (schema.Enrollm
 func (d *deviceAdmin) named(ctx context.Context, text string) (schema.Enrollment, error) {
 	id, err := schema.ParseEnrollmentID(text)
 	if err != nil {
-		return schema.Enrollment{}, d.usagef("%v", err)
+		return schema.Enrollment{}, usagef(d.c, "%v", err)
 	}
 	e, err := d.Enrollments.Get(ctx, id)
 	if !errors.Is(err, sas.ErrNoEnrollment) {
@@ -131,6 +119,14 @@ func enrollmentIDs(all []schema.Enrollment) (ids []string) {
 		ids = append(ids, string(e.ID))
 	}
 	return ids
+}
+
+// openForDevices opens the fleet and gets the enrollment that --enrollment names, or the only one.
+func openForDevices(c *cli.Context) (d *deviceAdmin, e schema.Enrollment, err error) {
+	if d, err = openDeviceAdmin(c); err == nil {
+		e, err = d.enrollment(c.Context, c.String("enrollment"))
+	}
+	return d, e, err
 }
 
 // openForEnrollment opens the fleet and gets the enrollment that the single argument names.

@@ -157,7 +157,7 @@ func (d *deviceAdmin) makeTables(ctx context.Context, e schema.Enrollment) error
 		return nil // setting policies needs the account's key; the endpoint will do it
 	}
 	// Otherwise the first device would have to wait until the policies are in force.
-	policies := d.policies(d.log)
+	policies := d.policies()
 	if e.Commands {
 		if err := policies.Ensure(ctx, d.Names.Commands()); err != nil {
 			return err

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables/schema"
 )
@@ -74,12 +74,10 @@ func enrollmentDisable(c *cli.Context) error {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "Waiting %s until every endpoint knows.\n", short(sas.Recent))
-	select {
-	case <-time.After(sas.Recent):
-		return enrollmentRevoke(c)
-	case <-c.Context.Done():
+	if !setup.Pause(c.Context, sas.Recent) {
 		return fmt.Errorf("the enrollment is disabled, but its tokens have not ended: %w", context.Cause(c.Context))
 	}
+	return enrollmentRevoke(c)
 }
 
 // changeEnrollment changes the named enrollment and prints it.
@@ -181,13 +179,9 @@ func enrollmentKey(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Rank: rank, Key: key.Base64()})
-	}
-	fmt.Fprintf(c.App.ErrWriter, "The %s key of enrollment %s. Keep it secret: it allows impersonating each of its "+
-		"devices.\n", rank, e.ID)
-	_, err = fmt.Fprintln(c.App.Writer, key.Base64())
-	return err
+	return printSecret(c, keyLine{Enrollment: e.ID, Rank: rank, Key: key.Base64()}, key.Base64(),
+		fmt.Sprintf("The %s key of enrollment %s. Keep it secret: it allows impersonating each of its devices.\n", rank,
+			e.ID))
 }
 
 // key returns the primary or the secondary key of an enrollment.

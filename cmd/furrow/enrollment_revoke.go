@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -65,7 +64,7 @@ func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
 			"they must request new ones: confirm with --yes",
 			many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))
 	}
-	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
+	policies := d.policies()
 	err = d.recorded(c.Context, schema.Act{What: "enrollment revoke", Tenant: e.Tenant, Detail: string(e.ID)},
 		func(ctx context.Context) (string, error) {
 			for _, table := range d.endingOrder(cohorts) {

@@ -77,7 +77,7 @@ func openFleetOf(ctx context.Context, c *cli.Context, s *stores, file config.Fil
 	}
 	f.Stored, f.Log = generations.NewFollower(store, holds, thisProcess(), log), log
 	if s.Account.Key != "" { // only the key can set stored access policies
-		f.Policies = s.policies(log)
+		f.Policies = s.policies()
 	}
 	if f.Archive != nil {
 		s.keys.used(f.Archive)

@@ -168,7 +168,7 @@ func addNote(c *cli.Context, what string) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.acts(logFor(c)).NoteIncident(c.Context, commandActor(), i, what, strings.Join(c.Args().Tail(), " "))
+	n, err := s.acts().NoteIncident(c.Context, commandActor(), i, what, strings.Join(c.Args().Tail(), " "))
 	if err != nil {
 		return err
 	}

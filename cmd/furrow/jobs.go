@@ -89,7 +89,7 @@ func jobsRedrive(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	acts := s.acts(logFor(c))
+	acts := s.acts()
 	for _, p := range f.Pipelines {
 		pipeline, err := f.ActingOn(p)
 		if err != nil {

@@ -36,12 +36,7 @@ func (k *keyFile) follow(ctx context.Context, log *slog.Logger, changed func(con
 		return nil
 	}
 	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(keyInterval):
-		}
+	for setup.Pause(ctx, keyInterval) {
 		other, err := k.look()
 		switch {
 		case err != nil && err.Error() != said:
@@ -57,6 +52,7 @@ func (k *keyFile) follow(ctx context.Context, log *slog.Logger, changed func(con
 			said = ""
 		}
 	}
+	return nil
 }
 
 // look takes the key that the file has now, and reports whether it is another one.

@@ -82,35 +82,36 @@ func (s *stores) status(c *cli.Context, stored *generations.Follower) monitor.Pi
 			if len(chosen) > 0 && !slices.Contains(chosen, string(p.Name)) {
 				continue
 			}
-			var err error
-			if all[p.Name], err = s.pipelineStatus(ctx, p); err != nil {
+			is, err := s.pipelineStatus(ctx, p)
+			if err == nil && p.Verify != nil {
+				var verified schema.Verification
+				verified, err = s.reader().Progress().Verification(ctx)
+				is.Verified = &verified
+			}
+			if err != nil {
 				return nil, err
 			}
+			for _, t := range p.Notify { // so that rates are zero, not absent
+				known := func(s schema.TargetState) bool { return s.Target == t.Name }
+				if p.Watches() && !slices.ContainsFunc(is.Targets, known) {
+					is.Targets = append(is.Targets, schema.TargetState{Pipeline: p.Name, Target: t.Name})
+				}
+			}
+			all[p.Name] = is
 		}
 		return all, nil
 	}
 }
 
+// pipelineStatus returns the status of a pipeline, with what it has spent and the targets that something was for.
 func (s *stores) pipelineStatus(ctx context.Context, p config.Pipeline) (query.Status, error) {
-	fleet := query.Fleet{Tables: s.Tables, Names: s.Names}
-	status, err := fleet.Progress().Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
+	of := s.reader().Progress()
+	status, err := of.Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
 	if status.Budget = p.Budget; err == nil && p.Budget > 0 {
-		status.Spent, err = fleet.Progress().Spent(ctx, p.Name, time.Now())
+		status.Spent, err = of.Spent(ctx, p.Name, time.Now())
 	}
-	if err == nil && p.Verify != nil {
-		var verified schema.Verification
-		verified, err = fleet.Progress().Verification(ctx)
-		status.Verified = &verified
-	}
-	if err != nil || !p.Watches() {
-		return status, err
-	}
-	status.Targets, err = fleet.Progress().Targets(ctx, p.Name)
-	for _, t := range p.Notify { // so that rates are zero, not absent
-		known := func(s schema.TargetState) bool { return s.Target == t.Name }
-		if !slices.ContainsFunc(status.Targets, known) {
-			status.Targets = append(status.Targets, schema.TargetState{Pipeline: p.Name, Target: t.Name})
-		}
+	if err == nil && p.Watches() {
+		status.Targets, err = of.Targets(ctx, p.Name)
 	}
 	return status, err
 }

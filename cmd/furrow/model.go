@@ -96,16 +96,23 @@ func modelShow(c *cli.Context) error {
 
 // modelNamed returns a model of a configuration.
 func modelNamed(c *config.Config, name string) (*config.Model, error) {
+	return oneNamed("model", c.Models, func(m config.Model) string { return m.Name }, name)
+}
+
+// oneNamed returns the model or the rule of a configuration that has a name.
+func oneNamed[T any](what string, all []T, nameOf func(T) string, name string) (*T, error) {
 	var names []string
-	for i := range c.Models {
-		if m := &c.Models[i]; m.Name == name {
-			return m, nil
-		} else if m.Name != "" {
-			names = append(names, m.Name)
+	for i := range all {
+		switch own := nameOf(all[i]); own {
+		case name:
+			return &all[i], nil
+		case "":
+		default:
+			names = append(names, own)
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no model %q; the configuration has none", name)
+		return nil, fmt.Errorf("there is no %s %q; the configuration has none", what, name)
 	}
-	return nil, fmt.Errorf("there is no model %q; there are %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no %s %q; there are %s", what, name, strings.Join(names, ", "))
 }

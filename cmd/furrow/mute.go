@@ -80,7 +80,7 @@ func muteAdd(c *cli.Context) error {
 	if err := knownTenant(c, s.reader().Devices(), m.Tenant); err != nil {
 		return err
 	}
-	if m, err = s.acts(logFor(c)).Mute(c.Context, commandActor(), m); err != nil {
+	if m, err = s.acts().Mute(c.Context, commandActor(), m); err != nil {
 		return err
 	}
 	return printLine(c, muteLineOf(m), fmt.Sprintf("mute %s: %s until %s", m.ID, m.Matches(),

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -132,9 +131,5 @@ func querySpan(c *cli.Context) (query.Span, error) {
 	if c.IsSet("from") && c.IsSet("last") {
 		return query.Span{}, usagef(c, "--from and --last exclude each other")
 	}
-	span, err := parseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now())
-	if err != nil {
-		return span, usagef(c, "%v", err)
-	}
-	return span, nil
+	return spanOf(c, c.String("from"), c.String("to"), durationOf(c, "last"))
 }

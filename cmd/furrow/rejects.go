@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -137,8 +136,5 @@ func openSpan(c *cli.Context) (span query.Span, err error) {
 	if to == "" {
 		to = tables.MaxTicks.String()
 	}
-	if span, err = parseSpan(from, to, 0, time.Now()); err != nil {
-		err = usagef(c, "%v", err)
-	}
-	return span, err
+	return spanOf(c, from, to, 0)
 }

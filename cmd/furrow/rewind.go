@@ -61,7 +61,7 @@ func rewind(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	acts, total := s.acts(logFor(c)), 0
+	acts, total := s.acts(), 0
 	r := admin.Rewind{Devices: devices, Tenant: tenantOf(c, acts, devices.Device), To: to}
 	for _, p := range f.Pipelines {
 		if p.Retains() {

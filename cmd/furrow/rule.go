@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -87,16 +86,6 @@ func namedRule(c *cli.Context) (*config.Config, *rules.Rule, shownText, error) {
 	if err != nil {
 		return nil, nil, shown, err
 	}
-	name := c.Args().First()
-	var names []string
-	for i := range loaded.Rules {
-		if r := &loaded.Rules[i]; string(r.Name) == name {
-			return loaded, r, shown, nil
-		}
-		names = append(names, string(loaded.Rules[i].Name))
-	}
-	if len(names) == 0 {
-		return nil, nil, shown, fmt.Errorf("there is no rule %q; the configuration has none", name)
-	}
-	return nil, nil, shown, fmt.Errorf("there is no rule %q; there are %s", name, strings.Join(names, ", "))
+	r, err := oneNamed("rule", loaded.Rules, func(r rules.Rule) string { return string(r.Name) }, c.Args().First())
+	return loaded, r, shown, err
 }

@@ -115,7 +115,7 @@ type tokenService struct {
 // own.
 func openTokenService(ctx context.Context, c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*tokenService,
 	error) {
-	o := &tokenService{stores: s, Policies: s.policies(log)}
+	o := &tokenService{stores: s, Policies: s.policies()}
 	n := s.enrollments()
 	dir, isNew := storageDirectory(c), false
 	if dir != "" { // elsewhere no master key is created, and an endpoint starts even if storage is unavailable

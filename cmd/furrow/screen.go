@@ -24,6 +24,14 @@ func printLine(c *cli.Context, line any, text string) error {
 	return err
 }
 
+// printSecret prints a secret alone, for scripts, or as JSON. For people it says on standard error what it is.
+func printSecret(c *cli.Context, line any, secret, about string) error {
+	if !c.Bool("json") {
+		fmt.Fprint(c.App.ErrWriter, about)
+	}
+	return printLine(c, line, secret)
+}
+
 // printScreen prints what a server says when it has started: a screen as JSON, or text.
 func printScreen(c *cli.Context, screen any, text string) error {
 	return printLine(c, screen, text+"\nStop it with Ctrl-C.")

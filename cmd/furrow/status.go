@@ -158,19 +158,9 @@ func (a *accounts) status(number int) (all []pipelineStatus, of []limits.Limit, 
 	}
 	var reads []statusRead
 	for _, p := range f.Pipelines {
-		s, err := f.Reader().Progress().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
+		s, err := stores.pipelineStatus(c.Context, p)
 		if err != nil {
 			return nil, nil, err
-		}
-		if p.Watches() {
-			if s.Targets, err = f.Reader().Progress().Targets(c.Context, p.Name); err != nil {
-				return nil, nil, err
-			}
-		}
-		if s.Budget = p.Budget; p.Budget > 0 {
-			if s.Spent, err = f.Reader().Progress().Spent(c.Context, p.Name, time.Now()); err != nil {
-				return nil, nil, err
-			}
 		}
 		reads = append(reads, statusRead{p, s})
 	}

@@ -49,7 +49,7 @@ func issueToken(c *cli.Context) error {
 		return usagef(c, "--life: enrollment %s was added with --revocation at-expiry: no revocation ends its tokens, so "+
 			"they may live for an hour at most", e.ID)
 	}
-	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies(d.log))
+	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies())
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func revokeAllTokens(c *cli.Context) error {
 		return usagef(c, "this ends the tokens of %s, which must request new ones: confirm with --yes",
 			many(int64(line.NeedNewToken), "device"))
 	}
-	policies := d.policies(d.log)
+	policies := d.policies()
 	err = d.recorded(c.Context, schema.Act{What: "token revoke", Detail: "all"}, func(ctx context.Context) (_ string,
 		err error) {
 		line.Tables, err = policies.EndAllTokens(ctx)

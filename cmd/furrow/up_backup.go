@@ -71,12 +71,7 @@ func (b *backups) run(ctx context.Context) error {
 	if b.folder == "" {
 		return nil
 	}
-	for next := b.first(ctx); ; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(time.Until(next)):
-		}
+	for next := b.first(ctx); setup.Pause(ctx, time.Until(next)); {
 		began := time.Now()
 		m, err := b.one(ctx, began)
 		switch {
@@ -93,6 +88,7 @@ func (b *backups) run(ctx context.Context) error {
 			"files", len(m.Files), "bytes", m.Bytes(), "took", time.Since(began).Round(time.Millisecond))
 		next = began.Add(b.every)
 	}
+	return nil
 }
 
 // first returns when the first backup is due.

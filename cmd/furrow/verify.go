@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/verification"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -84,7 +85,7 @@ func verifyAction(c *cli.Context) error {
 	if v.Archive != nil && f.Archive != nil {
 		v.Archive.Read = verification.FilesOf(f.Archive)
 	}
-	v.Pause = func() { sleep(c.Context, verifyPause) }
+	v.Pause = func() { setup.Pause(c.Context, verifyPause) }
 	if err := continueAfter(c, f.Reader().Devices(), v); err != nil {
 		return err
 	}
@@ -121,8 +122,8 @@ func verifyFlags(c *cli.Context) (span query.Span, share float64, err error) {
 	if _, err := parsed(c, "tenant", schema.ParseTenant); err != nil {
 		return span, 0, err
 	}
-	if span, err = parseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now()); err != nil {
-		return span, 0, usagef(c, "%v", err)
+	if span, err = spanOf(c, c.String("from"), c.String("to"), durationOf(c, "last")); err != nil {
+		return span, 0, err
 	}
 	span.From, span.To = span.From.Floor(tables.Day), span.To.Ceil(tables.Day)
 	if text := c.String("sample"); text != "" {
