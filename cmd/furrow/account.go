@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -134,19 +133,8 @@ func namesSecret(storage string) bool {
 	return err == nil && (a.Key != "" || a.SAS != "")
 }
 
-// policyDelay is how long Azure takes until a change of a stored access policy is in force
-// everywhere.
-// learn.microsoft.com: "Define a stored access policy".
-const policyDelay = 30 * time.Second
-
 // policies returns the stored access policies of the account's tokens.
-func (s *stores) policies() *sas.Policies {
-	p := &sas.Policies{Client: s.Tables, Names: s.Names, Delay: policyDelay, Log: s.log}
-	if s.Account.PathStyle() {
-		p.Delay = 0 // local storage or an emulator
-	}
-	return p
-}
+func (s *stores) policies() *sas.Policies { return s.Policies(s.log) }
 
 // enrollments returns the fleet's enrollments. Their keys stay sealed.
 func (s *stores) enrollments() *sas.Enrollments {

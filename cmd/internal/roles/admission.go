@@ -15,26 +15,36 @@ import (
 type admission struct {
 	enrollments *sas.Enrollments
 	log         *slog.Logger
-	spans       atomic.Pointer[map[schema.EnrollmentID]time.Duration]
-	stated      atomic.Pointer[map[schema.EnrollmentID]time.Duration]
-	others      atomic.Pointer[map[schema.EnrollmentID]bool]
+	all         atomic.Pointer[map[schema.EnrollmentID]admitted]
+}
+
+// admitted is what an enrollment says.
+type admitted struct {
+	span   time.Duration // how old a row may be
+	every  time.Duration // its devices send; zero: it states nothing
+	others bool          // write for its devices
 }
 
 // admissionEvery is how often enrollments are read. A new enrollment may admit older rows than all others; a ledger
 // that is cut shorter before that has no rows of its devices yet.
 const admissionEvery = time.Minute
 
+// said returns what enrollments say; nil until they were read.
+func (a *admission) said() map[schema.EnrollmentID]admitted {
+	if all := a.all.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
 // ageFor returns the age for an enrollment, and the largest of all for an unknown one.
 func (a *admission) ageFor(id schema.EnrollmentID) (longest time.Duration) {
-	spans := a.spans.Load()
-	if spans == nil {
-		return 0
+	all := a.said()
+	if one, known := all[id]; known {
+		return one.span
 	}
-	if span, known := (*spans)[id]; known {
-		return span
-	}
-	for _, span := range *spans {
-		longest = max(longest, span)
+	for _, one := range all {
+		longest = max(longest, one.span)
 	}
 	return longest
 }
@@ -44,31 +54,22 @@ func (a *admission) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spans, stated := map[schema.EnrollmentID]time.Duration{}, map[schema.EnrollmentID]time.Duration{}
-	others := map[schema.EnrollmentID]bool{}
+	say := map[schema.EnrollmentID]admitted{}
 	for _, e := range all {
-		spans[e.ID], stated[e.ID] = e.Admits+sas.ClockSkew, sas.StatedInterval(e)
-		others[e.ID] = e.Others
+		say[e.ID] = admitted{e.Admits + sas.ClockSkew, sas.StatedInterval(e), e.Others}
 	}
-	a.spans.Store(&spans)
-	a.stated.Store(&stated)
-	a.others.Store(&others)
+	a.all.Store(&say)
 	return nil
 }
 
 // every returns the interval that an enrollment states; zero: none.
-func (a *admission) every(id schema.EnrollmentID) time.Duration {
-	if stated := a.stated.Load(); stated != nil {
-		return (*stated)[id]
-	}
-	return 0
-}
+func (a *admission) every(id schema.EnrollmentID) time.Duration { return a.said()[id].every }
 
 // writtenByOthers reports whether somebody writes for the devices of an enrollment. While enrollments are unknown,
 // somebody may.
 func (a *admission) writtenByOthers(id schema.EnrollmentID) bool {
-	others := a.others.Load()
-	return others == nil || (*others)[id]
+	all := a.said()
+	return all == nil || all[id].others
 }
 
 // run reads the enrollments periodically until ctx ends, and keeps the last ones if that fails.

@@ -5,13 +5,16 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/jobs/archive"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -78,6 +81,19 @@ func (c *Clients) NeedQueues() error {
 			"a connection string with a QueueEndpoint", c.Account.Name)
 	}
 	return nil
+}
+
+// policyDelay is how long Azure takes until a change of a stored access policy is in force everywhere.
+// learn.microsoft.com: "Define a stored access policy".
+const policyDelay = 30 * time.Second
+
+// Policies returns the stored access policies of the account's tokens.
+func (c *Clients) Policies(log *slog.Logger) *sas.Policies {
+	p := &sas.Policies{Client: c.Tables, Names: c.Names, Delay: policyDelay, Log: log}
+	if c.Account.PathStyle() {
+		p.Delay = 0 // local storage or an emulator
+	}
+	return p
 }
 
 // Generations returns the store of the fleet's configuration.

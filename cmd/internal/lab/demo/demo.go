@@ -99,7 +99,7 @@ func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	if err := d.upProcess.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.recorded = d.receipts.Over(d.http.Transport)
+	d.recorded = d.receipts.Over(d.HTTP.Transport)
 	return d, nil
 }
 
@@ -211,17 +211,17 @@ func (d *Demo) credential(m simulate.Member) (schema.EnrollmentID, string) {
 // enroll creates an enrollment for each tenant. It also marks an audit as done: hourly audits would come at any
 // time or never, so the demo asks for its own.
 func (d *Demo) enroll(ctx context.Context) error {
-	for _, name := range []string{d.names.Enrollments(), d.names.Policies(), d.names.Commands()} {
-		if err := d.client.Table(name).Create(ctx); err != nil {
+	for _, name := range []string{d.Names.Enrollments(), d.Names.Policies(), d.Names.Commands()} {
+		if err := d.Tables.Table(name).Create(ctx); err != nil {
 			return err
 		}
 	}
-	if err := d.policies().Ensure(ctx, d.names.Readings()); err != nil {
+	if err := d.policies().Ensure(ctx, d.Names.Readings()); err != nil {
 		return err
 	}
-	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), SealingKey: d.master}
+	all := &sas.Enrollments{Table: d.Tables.Table(d.Names.Enrollments()), SealingKey: d.master}
 	enroll := func(e schema.Enrollment) (credential, error) {
-		e.Readings, e.Life, e.Backfill = d.names.Readings(), life, d.Cast.Backfill
+		e.Readings, e.Life, e.Backfill = d.Names.Readings(), life, d.Cast.Backfill
 		e.SendEvery, e.Batch = time.Minute, d.rowsAtOnce()
 		key := sas.NewKey()
 		_, err := all.Add(ctx, e, key, nil)
@@ -243,13 +243,13 @@ func (d *Demo) enroll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.client.Table(d.names.Runs()).Do(ctx, tables.InsertOrReplace(mark))
+	_, err = d.Tables.Table(d.Names.Runs()).Do(ctx, tables.InsertOrReplace(mark))
 	return err
 }
 
 // rowsAtOnce is how many rows devices send in a transaction. Azurite refuses transactions with a token.
 func (d *Demo) rowsAtOnce() int {
-	if d.Storage != "" && d.account.PathStyle() {
+	if d.Storage != "" && d.Account.PathStyle() {
 		return 1
 	}
 	return tables.MaxOps
@@ -259,10 +259,10 @@ func (d *Demo) rowsAtOnce() int {
 func (d *Demo) register(ctx context.Context) error {
 	d.Screen.Stage("registering devices", int64(len(d.Cast.Members)))
 	of := func(m simulate.Member) schema.Enrollment {
-		return schema.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.names.Readings()}
+		return schema.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.Names.Readings()}
 	}
 	done := int64(0)
-	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members,
+	return simulate.Register(ctx, sas.NewRegistry(d.Tables, d.Names), of, d.Cast.Members,
 		func(schema.DeviceID, sas.Outcome) {
 			done++
 			d.Screen.Progress(done, 0)
@@ -275,4 +275,4 @@ func (c Config) write(name, text string) (string, error) {
 	return file, os.WriteFile(file, []byte(text), 0o600)
 }
 
-func (d *Demo) runs() worker.Runs { return worker.Runs{Table: d.client.Table(d.names.Runs())} }
+func (d *Demo) runs() worker.Runs { return worker.Runs{Table: d.Tables.Table(d.Names.Runs())} }

@@ -43,7 +43,7 @@ func (d *Demo) foldAll(ctx context.Context) error {
 func (d *Demo) audit(ctx context.Context) error {
 	d.Screen.Stage("looking for late readings", 0)
 	d.audits = tables.TicksOf(time.Now())
-	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: refold.Full, Pipeline: pipeline, Run: d.audits},
+	if err := d.queue().Put(ctx, jobs.Message{Kind: jobs.Master, Audit: refold.Full, Pipeline: pipeline, Run: d.audits},
 		0); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (d *Demo) audit(ctx context.Context) error {
 		if err != nil {
 			return s, err
 		}
-		depth, err := d.queue.CatchupDepth(ctx)
+		depth, err := d.queue().CatchupDepth(ctx)
 		put, done := figures.Audits()
 		s.done, s.progress = figures.Audited() && depth == 0, done+figures.Workers.Late-int64(depth)
 		s.left = fmt.Sprintf("%d of %d audit messages are done, and %d wait", done, put, depth)
@@ -63,7 +63,7 @@ func (d *Demo) audit(ctx context.Context) error {
 // patience is how long differences may come from rows that are not folded yet: on Azure, the depth of a queue
 // is approximate, so nobody knows when the last job is done.
 func (d *Demo) patience() time.Duration {
-	if d.account.PathStyle() {
+	if d.Account.PathStyle() {
 		return 0
 	}
 	return 30 * time.Second
@@ -76,13 +76,13 @@ func (d *Demo) check(ctx context.Context) (found check.Result, err error) {
 	if err != nil {
 		return found, err
 	}
-	v, err := verification.Of(d.client, d.names, c.Pipelines, schema.Format)
+	v, err := verification.Of(d.Tables, d.Names, c.Pipelines, schema.Format)
 	if err != nil {
 		return found, err
 	}
 	for began := time.Now(); ; {
 		d.Screen.Stage("checking every device", int64(devices))
-		found, err = check.Config{Client: d.client, Names: d.names, Verify: v, Receipts: d.receipts, Alarm: d.oven.alarm(),
+		found, err = check.Config{Client: d.Tables, Names: d.Names, Verify: v, Receipts: d.receipts, Alarm: d.oven.alarm(),
 			Progress: func(done int) { d.Screen.Progress(int64(done), 0) }}.Run(ctx)
 		if err != nil || found.Differences == 0 || time.Since(began) >= d.patience() {
 			return found, err

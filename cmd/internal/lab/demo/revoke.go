@@ -98,7 +98,7 @@ func writeOnce(ctx context.Context, client *device.Client) error {
 func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusals, denied <-chan error,
 	r *Revoked) error {
 	began := time.Now()
-	if err := d.policies().Revoke(ctx, schema.Device{ID: r.Device, Readings: d.names.Readings()}, false); err != nil {
+	if err := d.policies().Revoke(ctx, schema.Device{ID: r.Device, Readings: d.Names.Readings()}, false); err != nil {
 		return err
 	}
 	d.Screen.Say(fmt.Sprintf("%s is revoked", r.Device))
@@ -124,7 +124,7 @@ func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusal
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if time.Since(began) > d.delay()+standstill {
+		if time.Since(began) > d.policies().Delay+standstill {
 			return fmt.Errorf("%v after it was revoked, %s is still not refused", time.Since(began).Round(time.Second), r.Device)
 		}
 	}

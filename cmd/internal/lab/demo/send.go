@@ -34,7 +34,7 @@ func (d *Demo) sendOn(ctx context.Context) error {
 	}
 	now := time.Now().UTC()
 	c := d.devices(func(m simulate.Member) simulate.Stream { return d.Cast.Onward(m, now) })
-	c.Transport, c.Grace = d.http.Transport, time.Second // nobody checks these readings or waits for them
+	c.Transport, c.Grace = d.HTTP.Transport, time.Second // nobody checks these readings or waits for them
 	_, err := simulate.Run(ctx, c)
 	return err
 }
@@ -102,5 +102,5 @@ func trouble(t schema.Track) string {
 }
 
 func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]schema.Track, error) {
-	return check.Tracks(ctx, d.client, d.names, pipeline)
+	return check.Tracks(ctx, d.Tables, d.Names, pipeline)
 }

@@ -29,7 +29,7 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	r.Readings = Readings{Accepted: told, Folded: max(0, r.Check.Readings-r.Check.Waiting-r.Check.Lost), Late: late,
 		Rejected: r.Check.Rejected, Lost: r.Check.Lost, Doubled: r.Check.Doubled, SetAside: sum.SetAside,
 		Tokens: sum.Tokens, Requests: d.receipts.Inserts}
-	r.Storage, r.Own, r.Tenants, r.Devices = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices
+	r.Storage, r.Own, r.Tenants, r.Devices = d.Account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices
 	months := map[schema.Month]bool{}
 	for _, m := range d.Cast.Members {
 		months[schema.MonthOf(m.Deployed, 0)] = true

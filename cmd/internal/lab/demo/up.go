@@ -13,26 +13,22 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/process"
+	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/processors"
 	"furrow/sas"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
 )
 
 // An upProcess is furrow up without a worker in a process of its own, with clients for its storage.
 type upProcess struct {
-	config  Config
-	up      *process.Process
-	Said    Said
-	account tables.Account
-	names   schema.Names
-	oven    *oven
-	client  *tables.Client
-	queue   *worker.Queue
-	http    *http.Client
-	master  sas.SealingKey
+	*roles.Clients // nil until it is up
+	config         Config
+	up             *process.Process
+	Said           Said
+	oven           *oven
+	master         sas.SealingKey
 }
 
 // Said is what furrow up prints when it is ready.
@@ -47,9 +43,6 @@ func (c Config) data() string { return filepath.Join(c.Dir, "data") }
 func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	h.config, h.master = c, sas.NewSealingKey()
 	if h.oven, err = openOven(c); err != nil {
-		return err
-	}
-	if h.names, err = schema.ParseNames(c.Prefix); err != nil {
 		return err
 	}
 	if c.Storage == "" {
@@ -139,37 +132,25 @@ func (h *upProcess) connect() error {
 	if err != nil {
 		return err
 	}
-	h.account = found.Account
-	if h.http, err = setup.Transport(h.config.CA); err != nil {
-		return err
-	}
-	if t, ok := h.http.Transport.(*http.Transport); ok {
-		t.MaxIdleConnsPerHost = 4096 // devices share it
-	}
-	if h.client, err = tables.Connect(tables.Config{Account: h.account, Transport: h.http}); err != nil {
-		return err
-	}
-	queues, err := worker.Connect(worker.Config{Account: h.account, Transport: h.http})
+	names, err := schema.ParseNames(h.config.Prefix)
 	if err != nil {
 		return err
 	}
-	h.queue = queues.Queue(h.names, pipeline)
-	return nil
+	transport, err := setup.Transport(h.config.CA)
+	if err != nil {
+		return err
+	}
+	if t, ok := transport.Transport.(*http.Transport); ok {
+		t.MaxIdleConnsPerHost = 4096 // devices share it
+	}
+	h.Clients, err = roles.Connect(found.Account, names, transport)
+	return err
 }
+
+func (h *upProcess) queue() *worker.Queue { return h.Queues.Queue(h.Names, pipeline) }
 
 // policies are those that tokens hang on.
-func (h *upProcess) policies() *sas.Policies {
-	return &sas.Policies{Client: h.client, Names: h.names, Delay: h.delay(), Log: slog.New(slog.DiscardHandler)}
-}
-
-// delay is how long storage takes to apply a changed policy everywhere.
-// learn.microsoft.com: "Define a stored access policy".
-func (h *upProcess) delay() time.Duration {
-	if h.account.PathStyle() {
-		return 0 // local storage, or an emulator
-	}
-	return 30 * time.Second
-}
+func (h *upProcess) policies() *sas.Policies { return h.Policies(slog.New(slog.DiscardHandler)) }
 
 // close stops furrow up, and deletes the tables and queues of an account.
 func (h *upProcess) close() (err error) {
@@ -183,29 +164,29 @@ func (h *upProcess) close() (err error) {
 	go h.hangUp(hangingUp)
 	err = errors.Join(err, h.up.Stop())
 	done()
-	if h.config.Storage == "" || h.queue == nil {
+	if h.config.Storage == "" || h.Clients == nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), standstill)
 	defer cancel()
 	for _, name := range h.tables() {
-		err = errors.Join(err, h.client.Table(name).Delete(ctx))
+		err = errors.Join(err, h.Tables.Table(name).Delete(ctx))
 	}
-	return errors.Join(err, h.queue.DeleteQueues(ctx))
+	return errors.Join(err, h.queue().DeleteQueues(ctx))
 }
 
 // hangUp keeps closing idle connections: furrow up would wait for the first request on those that had none, such
 // as one that was opened for an interrupted request.
 func (h *upProcess) hangUp(ctx context.Context) {
-	for h.http != nil {
-		h.http.CloseIdleConnections()
+	for h.Clients != nil {
+		h.HTTP.CloseIdleConnections()
 		if !setup.Pause(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
 }
 
-func (h *upProcess) tables() []string { return processors.Tables(h.names, pipeline) }
+func (h *upProcess) tables() []string { return processors.Tables(h.Names, pipeline) }
 
 // Data returns the directory of the demo's local storage.
 func (h *upProcess) Data() string { return h.config.data() }
