@@ -16,12 +16,12 @@ import (
 // messages all go through one queue, as those of a pipeline do. A client gets the
 // next message, which may be another client's.
 func messages() storageWorkload {
-	w := storageWorkload{workload: workload{
+	w := workload{
 		name:  "message",
 		about: "Put, get and delete a message, all clients on one queue",
 		parts: []string{"put", "get", "delete"},
-	}}
-	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
+	}
+	return storageWorkload{w, func(ctx context.Context, e *endpoint) (operation, error) {
 		if e.account.Queue == "" {
 			return nil, errors.New("the connection string has no QueueEndpoint: add it, or leave out message with --only")
 		}
@@ -31,8 +31,7 @@ func messages() storageWorkload {
 		return pass, e.make(ctx,
 			func(ctx context.Context) error { _, err := queue.Create(ctx, nil); return err },
 			func(ctx context.Context) error { _, err := queue.Delete(ctx, nil); return err })
-	}
-	return w
+	}}
 }
 
 func passThrough(ctx context.Context, queue *azqueue.QueueClient, text string, lap func()) error {
@@ -62,13 +61,13 @@ const (
 
 // blocks replaces one blob per client, so that a long run does not fill the disk.
 func blocks() storageWorkload {
-	w := storageWorkload{workload: workload{
+	w := workload{
 		name:  "blob",
 		about: "Stage 4 blocks of 64 KiB and commit them over the client's own blob",
 		rows:  blocksPerBlob,
 		parts: []string{"stage", "commit"},
-	}}
-	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
+	}
+	return storageWorkload{w, func(ctx context.Context, e *endpoint) (operation, error) {
 		if e.account.Blob == "" {
 			return nil, errors.New("the connection string has no BlobEndpoint: add it, or leave out blob with --only")
 		}
@@ -85,8 +84,7 @@ func blocks() storageWorkload {
 		return func(ctx context.Context, client int, lap func()) error {
 			return stageAndCommit(ctx, in.NewBlockBlobClient(partition(client)), content, lap)
 		}, nil
-	}
-	return w
+	}}
 }
 
 func stageAndCommit(ctx context.Context, blob *blockblob.Client, content []byte, lap func()) error {

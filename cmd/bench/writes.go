@@ -15,10 +15,10 @@ import (
 // inserts adds rows as devices do: each client to its own partition, with a token
 // that allows nothing else.
 func inserts() storageWorkload {
-	w := storageWorkload{workload: workload{
+	w := workload{
 		name: "insert", about: "Insert one row with a token that can only add to the client's own partition",
-	}}
-	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
+	}
+	return storageWorkload{w, func(ctx context.Context, e *endpoint) (operation, error) {
 		name, err := e.newTable(ctx)
 		if err != nil {
 			return nil, err
@@ -34,8 +34,7 @@ func inserts() storageWorkload {
 			_, err := devices[client].Do(ctx, tables.Insert(rows.next(client)))
 			return err
 		}, nil
-	}
-	return w
+	}}
 }
 
 // device returns a client that can add rows to one partition and nothing else.
@@ -67,10 +66,10 @@ const perTransaction = 100
 
 // transactions are signed with the account's key: Azurite refuses a SAS for them.
 func transactions() storageWorkload {
-	w := storageWorkload{workload: workload{
+	w := workload{
 		name: "transaction", about: "Insert 100 rows into the client's own partition, all or none", rows: perTransaction,
-	}}
-	w.prepare = func(ctx context.Context, e *endpoint) (operation, error) {
+	}
+	return storageWorkload{w, func(ctx context.Context, e *endpoint) (operation, error) {
 		name, err := e.newTable(ctx)
 		if err != nil {
 			return nil, err
@@ -79,8 +78,7 @@ func transactions() storageWorkload {
 		return func(ctx context.Context, client int, _ func()) error {
 			return insertTogether(ctx, e.tables.Table(name), rows.many(client, perTransaction))
 		}, nil
-	}
-	return w
+	}}
 }
 
 func insertTogether(ctx context.Context, to *tables.Table, rows []tables.Entity) error {
