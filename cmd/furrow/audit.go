@@ -65,11 +65,7 @@ func runAudit(c *cli.Context) error {
 	for _, p := range f.Pipelines {
 		m := jobs.Message{Kind: jobs.Master, Audit: refold.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
 		act := schema.Act{What: "audit run", Detail: "pipeline " + string(p.Name)}
-		if err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
-			return "enqueued", f.Queue(p).Put(ctx, m, 0)
-		}); errors.Is(err, worker.ErrNoQueue) {
-			return fmt.Errorf("pipeline %s has no queue yet: furrow up or furrow schedule creates it", p.Name)
-		} else if err != nil {
+		if err := s.enqueue(c.Context, act, m); err != nil {
 			return err
 		}
 		if !c.Bool("wait") && !c.Bool("json") {
@@ -102,6 +98,17 @@ func runAudit(c *cli.Context) error {
 			many(failed, "device"))
 	}
 	return nil
+}
+
+// enqueue asks the workers of a pipeline for a run, and records that.
+func (s *stores) enqueue(ctx context.Context, act schema.Act, m jobs.Message) error {
+	err := s.recorded(ctx, act, func(ctx context.Context) (string, error) {
+		return "enqueued", s.Queues.Queue(s.Names, m.Pipeline).Put(ctx, m, 0)
+	})
+	if errors.Is(err, worker.ErrNoQueue) {
+		return fmt.Errorf("pipeline %s has no queue yet: furrow up or furrow schedule creates it", m.Pipeline)
+	}
+	return err
 }
 
 func (l auditLine) text() string {

@@ -31,7 +31,9 @@ delegation key of the endpoint's Entra identity signs them.` + examples(
 			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
 			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day",
 				Usage: "`TABLE` for the devices' readings"},
-			revocationFlag()),
+			choiceFlag("revocation", revocationAtOnce, []string{revocationAtOnce, revocationAtExpiry},
+				"`WHEN` a revocation ends tokens: at-once, by stored access policies, or at-expiry, within an hour; it "+
+					"cannot be changed later")),
 			append(policyFlags(),
 				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with a primary key in base64, for example from a factory; - " +
 					"for the standard input"},
@@ -97,9 +99,7 @@ func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
 	if e.Tenant, err = parsed(c, "tenant", schema.ParseTenant); err != nil {
 		return e, err
 	}
-	if e.AtExpiry, err = atExpiry(c); err != nil {
-		return e, err
-	}
+	e.AtExpiry = c.String("revocation") == revocationAtExpiry
 	e.Life, e.Backfill, e.SendEvery, e.Batch = defaultLife, defaultBackfill, defaultSendEvery, defaultBatch
 	e.Readings = "readings" // placeholder for the check
 	if c.IsSet("readings") {

@@ -56,22 +56,6 @@ const (
 	revocationAtExpiry = "at-expiry"
 )
 
-// revocationFlag is for new enrollments alone: see schema.Enrollment.
-func revocationFlag() cli.Flag {
-	return &cli.StringFlag{Name: "revocation", Value: revocationAtOnce, Usage: "`WHEN` a revocation ends tokens: " +
-		"at-once, by stored access policies, or at-expiry, within an hour; it cannot be changed later"}
-}
-
-// atExpiry reads --revocation.
-func atExpiry(c *cli.Context) (bool, error) {
-	switch when := c.String("revocation"); when {
-	case revocationAtOnce, revocationAtExpiry:
-		return when == revocationAtExpiry, nil
-	default:
-		return false, usagef(c, "--revocation is %q; it takes %s or %s", when, revocationAtOnce, revocationAtExpiry)
-	}
-}
-
 // pollPrice returns what a device costs in a month, in US dollars, because it reads its commands.
 func pollPrice() float64 { return pollsPerMonth() * price.Azure().Operation("tables query") }
 

@@ -29,14 +29,9 @@ func verboseFlag() cli.Flag { return boolFlag("verbose", "Log every message, slo
 
 // logFormatFlag belongs to every command that runs until it is stopped.
 func logFormatFlag() cli.Flag {
-	return &cli.StringFlag{Name: logFormat, Value: "text", EnvVars: []string{logFormatVariable},
-		Usage: "`FORMAT` of the log: text or json, an object a line",
-		Action: func(c *cli.Context, format string) error {
-			if format != "text" && format != "json" {
-				return usagef(c, "--log-format is %q; it takes text or json", format)
-			}
-			return nil
-		}}
+	f := choiceFlag(logFormat, "text", []string{"text", "json"}, "`FORMAT` of the log: text or json, an object a line")
+	f.EnvVars = []string{logFormatVariable}
+	return f
 }
 
 // The names of the format of the log, as a flag and in the environment.
@@ -143,7 +138,11 @@ func (c *choice) String() string { return c.value }
 // Set chooses a word.
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.words, text) {
-		return fmt.Errorf("it takes %s%s", strings.Join(c.words, ", "), didYouMean(text, c.words, ""))
+		between := ", "
+		if len(c.words) == 2 {
+			between = " or "
+		}
+		return fmt.Errorf("it takes %s%s", strings.Join(c.words, between), didYouMean(text, c.words, ""))
 	}
 	c.value = text
 	return nil

@@ -16,7 +16,6 @@ import (
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker"
 	"furrow/worker/query"
 )
 
@@ -61,21 +60,21 @@ by the wrong clocks, what it deleted of the first day is missing in its outputs.
 }
 
 // openRetention returns the pipeline that deletes, with what tokens admit.
-func openRetention(c *cli.Context) (*roles.Fleet, *stores, config.Pipeline, *jobs.Pipeline, error) {
+func openRetention(c *cli.Context) (*roles.Fleet, *stores, *jobs.Pipeline, error) {
 	f, s, err := openFleet(c)
 	if err != nil {
-		return nil, nil, config.Pipeline{}, nil, err
+		return nil, nil, nil, err
 	}
 	i := slices.IndexFunc(f.Pipelines, config.Pipeline.Retains)
 	if i < 0 {
-		return nil, nil, config.Pipeline{}, nil, errors.New("the configuration keeps everything: " +
+		return nil, nil, nil, errors.New("the configuration keeps everything: " +
 			"add retention: [{readings: 30d}] to it ('furrow help configuration' tells more)")
 	}
 	p, err := f.Jobs(f.Pipelines[i])
 	if err == nil {
 		p.Admits, err = f.Admits(c.Context)
 	}
-	return f, s, f.Pipelines[i], p, err
+	return f, s, p, err
 }
 
 func retentionExplain(c *cli.Context) error {
@@ -83,7 +82,7 @@ func retentionExplain(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, s, _, p, err := openRetention(c)
+	_, s, p, err := openRetention(c)
 	if err != nil {
 		return err
 	}
@@ -197,7 +196,7 @@ type startedLine struct {
 }
 
 func retentionRun(c *cli.Context) error {
-	f, s, of, p, err := openRetention(c)
+	f, s, p, err := openRetention(c)
 	if err != nil {
 		return err
 	}
@@ -206,13 +205,7 @@ func retentionRun(c *cli.Context) error {
 	}
 	run := tables.TicksOf(time.Now())
 	m := jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: run, Generation: f.Generation}
-	err = s.recorded(c.Context, schema.Act{What: "retention run"}, func(ctx context.Context) (string, error) {
-		return "enqueued", f.Queue(of).Put(ctx, m, 0)
-	})
-	if errors.Is(err, worker.ErrNoQueue) {
-		return fmt.Errorf("pipeline %s has no queue yet: furrow up or furrow schedule creates it", p.Name)
-	}
-	if err != nil {
+	if err := s.enqueue(c.Context, schema.Act{What: "retention run"}, m); err != nil {
 		return err
 	}
 	return printLine(c, startedLine{p.Name, run.Time()}, fmt.Sprintf("workers delete now what is no longer kept, as run "+
