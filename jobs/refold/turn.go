@@ -78,25 +78,3 @@ func (t Turn) periods(every tables.Ticks) (from, to tables.Ticks, due bool) {
 
 // Due reports whether there is anything to audit in the partition.
 func (t Turn) Due() bool { return len(t.spans()) > 0 || t.last() }
-
-// NextAudit returns when the next audit is due that counts a row which is in storage now, and so finds it if it was
-// late: according to the ages, or when no living token of a device admits rows of that age, which is after admits. A
-// run puts the audit within minutes of that.
-func NextAudit(p schema.Pipeline, month schema.Month, row, now tables.Ticks, admits time.Duration) tables.Ticks {
-	seed := TurnOf(p, month, 0, 0).seed
-	// first returns the first end of a period at or after a moment, unless it is over.
-	first := func(every, at tables.Ticks) tables.Ticks {
-		at = max(at, now+1)
-		offset := tables.Ticks(seed % uint64(every))
-		return max(at-offset+every-1, 0)/every*every + offset
-	}
-	last := row.Floor(tables.Day) + tables.Day + tables.Ticks((admits+TokenGrace)/100)
-	next := first(lastAge, last)
-	for _, a := range ages() {
-		end := first(a.every, row.Floor(tables.Hour)+tables.Hour+a.old)
-		if row >= max(end-a.every-a.old, 0).Floor(tables.Hour) { // else the age was reached before
-			next = min(next, end)
-		}
-	}
-	return next
-}

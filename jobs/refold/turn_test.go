@@ -61,9 +61,9 @@ func TestAuditsAreSpreadOverThePartitions(t *testing.T) {
 	}
 }
 
-// TestNextAuditIsTheFirstThatCountsTheRow goes through the runs that put audits, one in five minutes, until one of them
-// counts the row.
-func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
+// TestAnAuditCountsEveryRow goes through the runs that put audits, one in five minutes, until one of them counts the
+// row.
+func TestAnAuditCountsEveryRow(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -76,7 +76,6 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 			time.UTC)).Add(time.Duration(random.Int64N(int64(24 * time.Hour))))
 		now = now.Floor(pace)
 		row := now.Add(-time.Duration(random.Int64N(int64(6 * 24 * time.Hour))))
-		got := NextAudit("live", month, row, now, admits)
 		for run := now + pace; ; run += pace {
 			turn := TurnOf("live", month, run-pace, run)
 			counted := turn.last() && row < (run-late).Floor(tables.Day)
@@ -84,10 +83,6 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 				counted = counted || row >= w.From && row < w.To
 			}
 			if counted {
-				if got > run || got <= run-pace {
-					t.Errorf("month %s, now %s, row %s: the next audit is at %s, want %s", month, now.Time(),
-						row.Time(), got.Time(), run.Time())
-				}
 				break
 			}
 			if run > now+20*tables.Day {
