@@ -11,7 +11,6 @@ import (
 	"furrow/jobs/fold"
 	"furrow/tables/schema"
 
-	"github.com/go-json-experiment/json"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -78,16 +77,12 @@ type OlderReader struct {
 // OpenOlder opens a file.
 func OpenOlder(file io.ReaderAt, size int64) (r *OlderReader, err error) {
 	defer rescue(&err)
-	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	r = &OlderReader{}
+	f, err := open(file, size, olderKey, &r.has)
 	if err != nil {
-		return nil, fmt.Errorf("the file is no Parquet: %w", err)
+		return nil, err
 	}
-	r = &OlderReader{rows: newRowReader(f)}
-	told, _ := f.Lookup(olderKey)
-	if err := json.Unmarshal([]byte(told), &r.has); err != nil {
-		return nil, errors.New("the file does not say which columns it has; furrow did not write it")
-	}
-	r.columns = r.has.list()
+	r.rows, r.columns = newRowReader(f), r.has.list()
 	named := func(path []string, c olderColumn) bool { return len(path) == 1 && path[0] == c.name }
 	if !slices.EqualFunc(f.Schema().Columns(), r.columns, named) {
 		return nil, errors.New("the file has other columns than it says")

@@ -29,15 +29,12 @@ type ReadingsReader struct {
 // OpenReadings opens a file.
 func OpenReadings(file io.ReaderAt, size int64) (r *ReadingsReader, err error) {
 	defer rescue(&err)
-	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	r = &ReadingsReader{}
+	f, err := open(file, size, SeriesKey, &r.Series)
 	if err != nil {
-		return nil, fmt.Errorf("the file is no Parquet: %w", err)
+		return nil, err
 	}
-	r = &ReadingsReader{rows: newRowReader(f)}
-	told, _ := f.Lookup(SeriesKey)
-	if err := json.Unmarshal([]byte(told), &r.Series); err != nil {
-		return nil, errors.New("the file does not say which columns it has; furrow did not write it")
-	}
+	r.rows = newRowReader(f)
 	has := f.Schema().Columns()
 	if len(has) != firstSeries+len(r.Series) {
 		return nil, errors.New("the file has other columns than it says")
@@ -48,6 +45,19 @@ func OpenReadings(file io.ReaderAt, size int64) (r *ReadingsReader, err error) {
 		}
 	}
 	return r, nil
+}
+
+// open opens a file of readings, and reads which columns it says it has.
+func open(file io.ReaderAt, size int64, key string, columns any) (*parquet.File, error) {
+	f, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("the file is no Parquet: %w", err)
+	}
+	told, _ := f.Lookup(key)
+	if err := json.Unmarshal([]byte(told), columns); err != nil {
+		return nil, errors.New("the file does not say which columns it has; furrow did not write it")
+	}
+	return f, nil
 }
 
 // Next returns the next reading, or io.EOF.

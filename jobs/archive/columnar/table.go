@@ -93,31 +93,22 @@ func ReadTable(file io.ReaderAt, size int64, row func([]any) error) (err error) 
 	if err != nil {
 		return fmt.Errorf("the file is no Parquet: %w", err)
 	}
-	buffer, values := make([]parquet.Row, 500), make([]any, len(f.Schema().Columns()))
-	for _, g := range f.RowGroups() {
-		rows := g.Rows()
-		for {
-			n, err := rows.ReadRows(buffer)
-			for _, one := range buffer[:n] {
-				for i, v := range one {
-					values[i] = valueOf(v)
-				}
-				if err := row(values); err != nil {
-					return errors.Join(err, rows.Close())
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("the Parquet file is damaged: %w", errors.Join(err, rows.Close()))
-			}
+	rows, values := newRowReader(f), make([]any, len(f.Schema().Columns()))
+	for {
+		next, err := rows.next()
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if err := rows.Close(); err != nil {
+		if err != nil {
+			return err
+		}
+		for i, v := range next {
+			values[i] = valueOf(v)
+		}
+		if err := row(values); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 func valueOf(v parquet.Value) any {
