@@ -25,11 +25,7 @@ func (r BucketRow) String() string {
 
 // ParseBucketRow parses the result of String.
 func ParseBucketRow(s string) (r BucketRow, err error) {
-	rest, part, err := splitPart(s, 2)
-	if err != nil {
-		return r, err
-	}
-	parts, err := split("row of buckets", rest, 2)
+	parts, part, err := splitRow("row of buckets", s, 2)
 	if err != nil {
 		return r, err
 	}
@@ -39,16 +35,6 @@ func ParseBucketRow(s string) (r BucketRow, err error) {
 	}
 	r.Device, err = ParseDeviceID(parts[1])
 	return r, err
-}
-
-// BucketOutput returns the RowKey of the output of a part's RowKey, and other texts unchanged.
-func BucketOutput(rowKey string) string {
-	r, err := ParseBucketRow(rowKey)
-	if err != nil {
-		return rowKey
-	}
-	r.Part = 0
-	return r.String()
 }
 
 // DevicesOfBucket returns the RowKeys of all devices' rows of a bucket.

@@ -100,11 +100,7 @@ func (r RollupRow) String() string {
 
 // ParseRollupRow parses the result of String.
 func ParseRollupRow(s string) (r RollupRow, err error) {
-	rest, part, err := splitPart(s, 2)
-	if err != nil {
-		return r, err
-	}
-	parts, err := split("row of rollups", rest, 2)
+	parts, part, err := splitRow("row of rollups", s, 2)
 	if err != nil {
 		return r, err
 	}
@@ -128,6 +124,16 @@ func PartKey(rowKey string, part int) string {
 		return rowKey
 	}
 	return rowKey + Separator + strconv.Itoa(part)
+}
+
+// splitRow splits a RowKey of so many parts, and the number of a part of an output that may follow.
+func splitRow(what, s string, n int) (parts []string, part int, err error) {
+	rowKey, part, err := splitPart(s, n)
+	if err != nil {
+		return nil, 0, err
+	}
+	parts, err = split(what, rowKey, n)
+	return parts, part, err
 }
 
 // splitPart splits the number of a part from a RowKey that has the given number of parts

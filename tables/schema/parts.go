@@ -7,25 +7,20 @@ import (
 	"furrow/tables"
 )
 
-// LatestOutput and RollupOutput return the RowKey of the output of a part's RowKey. They
+// LatestOutput, RollupOutput, BucketOutput and ReportOutput return the RowKey of the output of a part's RowKey. They
 // return other texts unchanged.
 
-func LatestOutput(rowKey string) string {
-	r, err := ParseLatestRow(rowKey)
-	if err != nil {
-		return rowKey
-	}
-	r.Part = 0
-	return r.String()
-}
+func LatestOutput(rowKey string) string { return outputOf(rowKey, 1, ParseLatestRow) }
+func RollupOutput(rowKey string) string { return outputOf(rowKey, 2, ParseRollupRow) }
+func BucketOutput(rowKey string) string { return outputOf(rowKey, 2, ParseBucketRow) }
+func ReportOutput(rowKey string) string { return outputOf(rowKey, 3, ParseReportRow) }
 
-func RollupOutput(rowKey string) string {
-	r, err := ParseRollupRow(rowKey)
-	if err != nil {
+func outputOf[R any](rowKey string, parts int, parse func(string) (R, error)) string {
+	if _, err := parse(rowKey); err != nil {
 		return rowKey
 	}
-	r.Part = 0
-	return r.String()
+	output, _, _ := splitPart(rowKey, parts) // parse has done it
+	return output
 }
 
 // Joined joins the parts of each output, which come after one another, into one

@@ -145,11 +145,7 @@ func ReportRowsBy(b By) tables.Keys { return tables.KeysWithPrefix(b.key() + Sep
 
 // ParseReportRow parses the result of String.
 func ParseReportRow(s string) (r ReportRow, err error) {
-	rest, part, err := splitPart(s, 3)
-	if err != nil {
-		return r, err
-	}
-	parts, err := split("row of reports", rest, 3)
+	parts, part, err := splitRow("row of reports", s, 3)
 	if err != nil {
 		return r, err
 	}
@@ -160,16 +156,6 @@ func ParseReportRow(s string) (r ReportRow, err error) {
 	r.Group = group
 	r.Bucket, err = tables.ParseTicks(parts[2])
 	return r, cmp.Or(errBy, errGroup, err)
-}
-
-// ReportOutput returns the RowKey of the report of a part's RowKey, and other texts unchanged.
-func ReportOutput(rowKey string) string {
-	r, err := ParseReportRow(rowKey)
-	if err != nil {
-		return rowKey
-	}
-	r.Part = 0
-	return r.String()
 }
 
 // Properties of a report besides its sensors.
