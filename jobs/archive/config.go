@@ -20,6 +20,7 @@ var Processor = &fold.Processor{
 	Formats:  []int{1},
 	MaxState: maxState,
 	Marks:    true,
+	Beside:   "tables of the archive",
 	New: func() fold.Config {
 		return &Config{Format: "delta", CloseAfter: time.Hour, Every: Daily,
 			Versions: 24 * time.Hour}

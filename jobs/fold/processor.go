@@ -31,6 +31,8 @@ type Processor struct {
 	Acknowledges bool
 	// Moves says that it heeds which sensors are counters, and which tell the position.
 	Moves bool
+	// Beside names what it makes beside its outputs, which an estimate of the cost leaves out; empty: nothing.
+	Beside string
 	// New returns its configuration with the defaults.
 	New func() Config
 }

@@ -20,6 +20,7 @@ var Processor = &fold.Processor{
 	MaxState: maxState,
 	Tables:   []string{Table, schema.Deliveries},
 	Once:     true,
+	Beside:   "incidents, notifications and commands",
 	New:      func() fold.Config { return &Config{} },
 }
 

@@ -118,9 +118,8 @@ const days = float64(price.Month) / float64(24*time.Hour)
 // without names what a pipeline has that no figure includes.
 func without(p config.Pipeline) (all []string) {
 	for _, processor := range p.Processors {
-		if processor.Name == "archive" || processor.Name == "rules" {
-			all = append(all, map[string]string{"archive": "tables of the archive",
-				"rules": "incidents, notifications and commands"}[processor.Name])
+		if processor.Beside != "" {
+			all = append(all, processor.Beside)
 		}
 	}
 	if len(p.Reported()) > 0 {
