@@ -122,8 +122,9 @@ func TestBackfillRaisedMeanwhileExplainsRowsOfSealedDays(t *testing.T) {
 func (f *admittingFleet) verification() verify.Config {
 	now := tables.TicksOf(time.Now()).Floor(tables.Day)
 	return verify.Config{Client: f.pipeline.Client, Names: f.Names, Pipelines: []verify.Pipeline{{Name: "live",
-		Settle: 10 * time.Second, Settings: func(schema.Member) string { return "" }, Latest: true,
-		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}, From: now - 30*tables.Day,
+		Settle: 10 * time.Second, Settings: func(schema.Member) string { return "" },
+		Outputs: []verify.Output{verify.Latest{}, verify.Rollup{
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}}}, From: now - 30*tables.Day,
 		To: now + 2*tables.Day}
 }
 
@@ -195,9 +196,9 @@ func (f *keptFleet) verifications(through policy.Transporter) (all []verify.Conf
 		for _, processor := range p.Processors {
 			switch processor.Name {
 			case latest.Processor.Name:
-				of.Latest = true
+				of.Outputs = append(of.Outputs, verify.Latest{})
 			case rollup.Processor.Name:
-				of.Windows = windowsOf(p.Name)
+				of.Outputs = append(of.Outputs, verify.Rollup{Windows: windowsOf(p.Name)})
 			case archive.Processor.Name:
 				store := tablesOf(p).Store
 				c.Archive = &verify.Archive{Pipeline: p.Name, CloseAfter: time.Second,
@@ -235,7 +236,8 @@ func (c *chain) verify(t testing.TB, names schema.Names, m schema.Member) {
 	t.Helper()
 	now := tables.TicksOf(time.Now())
 	verified(t, verify.Config{Client: c.client, Names: names, Tenant: m.Tenant,
-		Pipelines: []verify.Pipeline{{Name: "live", Settings: func(schema.Member) string { return "" }, Latest: true,
-			Windows: []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}}},
+		Pipelines: []verify.Pipeline{{Name: "live", Settings: func(schema.Member) string { return "" },
+			Outputs: []verify.Output{verify.Latest{}, verify.Rollup{Windows: []schema.Window{
+				schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}}}}},
 		From: now.Floor(tables.Day) - 60*tables.Day, To: now.Floor(tables.Day) + 2*tables.Day}, string(m.Device))
 }

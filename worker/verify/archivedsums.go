@@ -185,8 +185,7 @@ func (d *archivedDay) beginSums(m schema.Member) (*deviceSums, error) {
 		s := &series{output: "archive rollups " + r.window.String(), window: r.window, fresh: func(tables.Ticks) bucket {
 			return archivedSums{&sums{sensors: map[string]*sum{}, left: room}}
 		}}
-		of.series = append(of.series, s)
-		if err := s.begin(r.rowsOf(d, m.Device)); err != nil {
+		if err := s.begin(of.pipe, r.rowsOf(d, m.Device)); err != nil {
 			return of, err
 		}
 	}
@@ -199,8 +198,8 @@ func (s *deviceSums) add(r *reading, watermark tables.Ticks) error {
 		at := r.key.Ticks.Floor(tables.Hour)
 		s.late = append(s.late, counted{from: at, to: at + tables.Hour})
 	}
-	for _, one := range s.series {
-		if err := one.row(s.pipe, r); err != nil {
+	for _, c := range s.checks {
+		if err := c.row(s.pipe, r); err != nil {
 			return err
 		}
 	}
@@ -209,8 +208,8 @@ func (s *deviceSums) add(r *reading, watermark tables.Ticks) error {
 
 // compareRest compares what is left, and notes the differences.
 func (s *deviceSums) compareRest(ctx context.Context) error {
-	for _, one := range s.series {
-		if err := one.finish(s.pipe); err != nil {
+	for _, c := range s.checks {
+		if err := c.finish(ctx, s.pipe); err != nil {
 			return err
 		}
 	}

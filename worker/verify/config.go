@@ -50,12 +50,7 @@ type Pipeline struct {
 	Settle   time.Duration
 	Cadence  time.Duration              // between its runs; zero: it is not known
 	Settings func(schema.Member) string // of the last fold, if that was done under this configuration
-
-	Latest   bool
-	Windows  []schema.Window // of rollups
-	Reported []schema.Window // of these, those that are reported
-	By       []schema.By     // of reports
-	Rates    time.Duration   // over which differences are taken; zero: there are none
+	Outputs  []Output
 }
 
 // A Model is what the properties of rows mean.

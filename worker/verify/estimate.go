@@ -61,16 +61,19 @@ func (c *Config) Estimate(ctx context.Context) (e Estimate, err error) {
 	}
 	// Of a device.
 	busy = load{(busy.days + asked - 1) / asked, (busy.hours + asked - 1) / asked}
-	each := int64(1) // raw rows
-	for i := range c.Pipelines {
-		each += c.Pipelines[i].requests(c.Values, e.Days, busy)
+	all := cost{device: 1} // raw rows
+	for _, p := range c.Pipelines {
+		all.device++ // tracking row
+		for _, o := range p.Outputs {
+			all.add(o.cost(c.Values, e.Days, busy))
+		}
 	}
-	e.Requests = 1 + 2*(e.Devices/pageRows+1) + asked + e.Devices*each + e.Readings*int64(1+c.pages())/pageRows
+	e.Requests = 1 + 2*(e.Devices/pageRows+1) + asked + e.Devices*all.device + e.Readings*(1+all.pages)/pageRows
 	if !c.part() {
 		if c.Values {
-			e.Requests += e.Readings * int64(c.pages()) / pageRows // once more, to find devices that are in no fleet
+			e.Requests += e.Readings * all.pages / pageRows // once more, to find devices that are in no fleet
 		}
-		e.Requests += homes*c.ofHome(e.Days, busy) + (homes+1)*int64(len(c.outputs()))
+		e.Requests += homes*all.home + (homes+1)*int64(len(c.outputs()))
 	}
 	if c.Archive != nil {
 		if !c.part() {
@@ -112,52 +115,5 @@ func (c *Config) busy(t *track, m schema.Member) (all load) {
 	return all
 }
 
-// ofHome returns about how many requests the outputs take that devices of a tenant and a partition of the fleet share.
-func (c *Config) ofHome(days int64, busy load) (n int64) {
-	for _, p := range c.Pipelines {
-		if p.Latest {
-			n += 2
-		}
-		windows, reported := p.Windows, p.Reported
-		if !c.Values {
-			windows, reported = windows[:min(len(windows), 1)], reported[max(len(reported)-1, 0):]
-		}
-		n += (days + busy.days) * int64(len(windows)) // the fleet beside those that are not empty
-		for _, w := range reported {
-			n += days + busy.buckets(w)*int64(1+len(p.By))
-		}
-	}
-	return n
-}
-
 // pageRows is how many rows a request reads.
 const pageRows = 1000
-
-// requests returns how many requests a device takes at least.
-func (p *Pipeline) requests(values bool, days int64, busy load) (n int64) {
-	n = 1 + days*int64(len(p.Windows)) // tracking row; a partition for each window and day
-	if p.Latest {
-		n++
-	}
-	if p.Rates > 0 && values {
-		n += 1 + 2*days
-	}
-	for i, w := range p.Reported {
-		if values || i == len(p.Reported)-1 {
-			n += busy.buckets(w)
-		}
-	}
-	return n
-}
-
-// pages returns how many windows have about as many buckets as there are readings.
-func (c *Config) pages() (n int) {
-	for _, p := range c.Pipelines {
-		for _, w := range p.Windows {
-			if w <= schema.Minute {
-				n++
-			}
-		}
-	}
-	return n
-}

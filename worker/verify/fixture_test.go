@@ -122,9 +122,9 @@ func (f *fixture) verification() verify.Config {
 	return verify.Config{Client: f.later(), Names: f.Names, Values: true,
 		Model: func(schema.Member) *verify.Model { return &verify.Model{} },
 		Pipelines: []verify.Pipeline{{Name: "live", Settle: 10 * time.Second,
-			Settings: func(schema.Member) string { return "one" }, Latest: true,
-			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Reported: reportedWindows(),
-			By: reportedBy(), Rates: time.Hour}},
+			Settings: func(schema.Member) string { return "one" }, Outputs: []verify.Output{verify.Latest{},
+				verify.Rollup{Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
+					Reported: reportedWindows(), By: reportedBy()}, verify.Rates{Over: time.Hour}}}},
 		From: f.first.Floor(tables.Day) - tables.Day, To: f.first.Floor(tables.Day) + 2*tables.Day}
 }
 

@@ -36,14 +36,28 @@ type newestValue struct {
 	long, short bool
 }
 
-func (k *look) readNewest(ctx context.Context) (*newest, error) {
+// Latest is the newest values.
+type Latest struct{}
+
+func (Latest) tables() []string { return []string{latest} }
+
+func (Latest) home(ctx context.Context, h *home, p Pipeline) error {
+	return h.strangers(ctx, p, latest, h.Names.Output(latest), h.at.String(), h.From.Floor(tables.Day))
+}
+
+func (Latest) cost(bool, int64, load) cost { return cost{device: 1, home: 2} }
+
+// begin reads what is stored.
+func (Latest) begin(ctx context.Context, p *pipe) error {
+	k := p.look
 	n := &newest{is: map[string]string{}, sensors: map[string]newestValue{}}
+	p.checks = append(p.checks, n)
 	q := tables.Query{Range: tables.Range{
 		Partitions: tables.Is(schema.LatestPartition{Tenant: k.member.Tenant, Month: k.member.Month}.String()),
 		Rows:       schema.LatestRows(k.member.Device, k.member.Device)}}
-	for e, err := range k.Client.Table(k.Names.Latest()).Entities(ctx, q) {
+	for e, err := range k.Client.Table(k.Names.Output(latest)).Entities(ctx, q) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if row, err := schema.ParseLatestRow(e.RowKey); err != nil || row.Device != k.member.Device {
 			continue
@@ -63,8 +77,10 @@ func (k *look) readNewest(ctx context.Context) (*newest, error) {
 		}
 		k.compared(latest, values, e.Size())
 	}
-	return n, nil
+	return nil
 }
+
+func (n *newest) name() string { return latest }
 
 // timeOf returns the time of a stored value, ["0639…",21.5], or 0.
 func timeOf(text string) tables.Ticks {
@@ -92,7 +108,7 @@ func (v newestValue) text() string {
 	return string(append(b, ']'))
 }
 
-func (n *newest) add(p *pipe, r *reading) {
+func (n *newest) row(p *pipe, r *reading) error {
 	if r.key.Ticks >= p.floor {
 		got := int64(0)
 		if r.key.Ticks <= max(n.at, n.heard) {
@@ -102,7 +118,7 @@ func (n *newest) add(p *pipe, r *reading) {
 	}
 	if len(r.values) == 0 {
 		n.without = r.key.Ticks
-		return
+		return nil
 	}
 	n.last = r.key.Ticks
 	for _, v := range r.values {
@@ -110,6 +126,7 @@ func (n *newest) add(p *pipe, r *reading) {
 		was := n.sensors[v.Sensor]
 		n.sensors[v.Sensor] = newestValue{r.key, v, was.long || long, was.short || !long}
 	}
+	return nil
 }
 
 // crowded reports whether there may be more values than latest has room for: it then has the newest.
@@ -134,20 +151,20 @@ func (n *newest) crowded() bool {
 	return len(n.sensors)+others > mostSensors || room > roomOfRow
 }
 
-// compare compares the values that are not older than the range. Where the range ends before the checkpoint, the
+// finish compares the values that are not older than the range. Where the range ends before the checkpoint, the
 // newest may be of later rows.
-func (n *newest) compare(p *pipe) {
+func (n *newest) finish(_ context.Context, p *pipe) error {
 	if tables.TicksBefore(p.track.Checkpoint) >= p.to {
 		for _, c := range p.counts {
 			if c.Output == latest {
 				c.Rows = c.Want
 			}
 		}
-		return
+		return nil
 	}
 	if p.member.Spans.End() != 0 { // what a device is now concerns its tenant alone
 		p.compareEnded(n)
-		return
+		return nil
 	}
 	from := max(p.from, p.floor)
 	crowded := n.crowded()
@@ -174,6 +191,7 @@ func (n *newest) compare(p *pipe) {
 	if n.heard != want && max(n.heard, want) >= from {
 		p.differLatest("_heard", heardText(n.heard), heardText(want), max(n.heard, want), false)
 	}
+	return nil
 }
 
 // heardText returns the time of a reading without values.

@@ -38,7 +38,7 @@ func swap(name, old, new string) func(*tables.Entity) {
 
 func (f *fixture) editBucket(w schema.Window, n int, change func(*tables.Entity)) {
 	partition, row := f.bucket(w, n)
-	f.edit(f.Names.Rollups(), partition, row, change)
+	f.edit(f.Names.Output("rollups"), partition, row, change)
 }
 
 func (f *fixture) raw(n int) (table, partition, row string) {
@@ -94,17 +94,17 @@ func mutations() []mutation {
 		}, "rollups 1h", 70, false},
 		{"a bucket is gone", func(f *fixture) {
 			partition, row := f.bucket(schema.Minute, 33)
-			f.remove(f.Names.Rollups(), partition, row)
+			f.remove(f.Names.Output("rollups"), partition, row)
 		}, "rollups 1m", 33, true},
 		{"the last bucket is gone", func(f *fixture) {
 			partition, row := f.bucket(schema.Minute, rowsOfDevice-1)
-			f.remove(f.Names.Rollups(), partition, row)
+			f.remove(f.Names.Output("rollups"), partition, row)
 		}, "rollups 1m", rowsOfDevice - 1, true},
 		{"a bucket is of no time", func(f *fixture) {
 			partition, row := f.bucket(schema.Hour, 3*60)
 			e := tables.Entity{PartitionKey: partition, RowKey: row}
 			e.Set("t", tables.String("[1,2,2,2,2,2]"))
-			f.put(f.Names.Rollups(), e)
+			f.put(f.Names.Output("rollups"), e)
 		}, "rollups 1h", 180, true},
 		{"a sensor is gone from a bucket", func(f *fixture) {
 			f.editBucket(schema.Hour, 5, func(e *tables.Entity) { drop(e, "air_co2") })
@@ -145,19 +145,20 @@ func mutations() []mutation {
 		}, "latest", rowsOfDevice - 1, false},
 		{"a newest value is an old one", func(f *fixture) {
 			partition, row := f.latestKey()
-			f.edit(f.Names.Latest(), partition, row, swap("t", f.at(rowsOfDevice-1).String(), f.at(rowsOfDevice-2).String()))
+			f.edit(f.Names.Output("latest"), partition, row,
+				swap("t", f.at(rowsOfDevice-1).String(), f.at(rowsOfDevice-2).String()))
 		}, "latest", rowsOfDevice - 1, true},
 		{"a newest value is another one", func(f *fixture) {
 			partition, row := f.latestKey()
-			f.edit(f.Names.Latest(), partition, row, swap("door", "open", "shut"))
+			f.edit(f.Names.Output("latest"), partition, row, swap("door", "open", "shut"))
 		}, "latest", rowsOfDevice - 1, false},
 		{"a newest value is gone", func(f *fixture) {
 			partition, row := f.latestKey()
-			f.edit(f.Names.Latest(), partition, row, func(e *tables.Entity) { drop(e, "door") })
+			f.edit(f.Names.Output("latest"), partition, row, func(e *tables.Entity) { drop(e, "door") })
 		}, "latest", rowsOfDevice - 1, true},
 		{"a newest value is of another device", func(f *fixture) {
 			partition, row := f.latestKey()
-			f.edit(f.Names.Latest(), partition, row, func(e *tables.Entity) {
+			f.edit(f.Names.Output("latest"), partition, row, func(e *tables.Entity) {
 				e.Set("foreign", tables.String(`["`+f.at(3).String()+`",1]`))
 			})
 		}, "latest", 3, true},
@@ -166,11 +167,11 @@ func mutations() []mutation {
 			f.put(f.Readings, e)
 			must.Succeed(f.t, f.Drain(f.t.Context(), f.pipeline()))
 			partition, row := f.latestKey()
-			f.edit(f.Names.Latest(), partition, row, func(e *tables.Entity) { drop(e, "_heard") })
+			f.edit(f.Names.Output("latest"), partition, row, func(e *tables.Entity) { drop(e, "_heard") })
 		}, "latest", rowsOfDevice, true},
 		{"all newest values are gone", func(f *fixture) {
 			partition, row := f.latestKey()
-			f.remove(f.Names.Latest(), partition, row)
+			f.remove(f.Names.Output("latest"), partition, row)
 		}, "latest", rowsOfDevice - 1, true},
 		{"a rate of an hour is another one", func(f *fixture) {
 			partition, row := f.bucket(schema.Hour, 5)
@@ -205,18 +206,18 @@ func mutations() []mutation {
 			partition, _ := f.latestKey()
 			e := tables.Entity{PartitionKey: partition, RowKey: "contoso:d00x"}
 			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
-			f.put(f.Names.Latest(), e)
+			f.put(f.Names.Output("latest"), e)
 		}, "latest", -60 * 24 * 3, true},
 		{"an output is of a tenant that nobody has", func(f *fixture) {
 			partition := schema.RollupPartition{Tenant: "nobody", Window: schema.Hour, Day: 7, Month: f.member().Month}
 			e := tables.Entity{PartitionKey: partition.String(), RowKey: "contoso:d00!0000000000000000007"}
 			e.Set("t", tables.String("[1,2,2,2,2,2]"))
-			f.put(f.Names.Rollups(), e)
+			f.put(f.Names.Output("rollups"), e)
 		}, "rollups", -1, true},
 		{"the newest reading of a tenant that nobody has", func(f *fixture) {
 			e := tables.Entity{PartitionKey: "zeta!" + f.member().Month.String(), RowKey: "contoso:d00"}
 			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
-			f.put(f.Names.Latest(), e)
+			f.put(f.Names.Output("latest"), e)
 		}, "latest", -1, true},
 		{"a reject is counted that nobody keeps", func(f *fixture) {
 			f.track(func(e *tables.Entity) { e.Set("Rejects", tables.Int64(e.Get("Rejects").Int()+1)) })
@@ -235,14 +236,14 @@ func mutations() []mutation {
 			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: f.first.Floor(tables.Day)}
 			e := tables.Entity{PartitionKey: partition, RowKey: row.String()}
 			e.Set("t", tables.String("[1,2,2,2,2,2]"))
-			f.put(f.Names.Rollups(), e)
+			f.put(f.Names.Output("rollups"), e)
 		}, "rollups 1d", 5, true},
 		{"a minute has a row of another tenant's device", func(f *fixture) {
 			partition, _ := f.bucket(schema.Minute, 5)
 			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: schema.Minute.Start(f.at(5))}
 			e := tables.Entity{PartitionKey: partition, RowKey: row.String()}
 			e.Set("t", tables.String("[1,2,2,2,2,2]"))
-			f.put(f.Names.Rollups(), e)
+			f.put(f.Names.Output("rollups"), e)
 		}, "rollups 1m", -60 * 24 * 3, false},
 		{"the tracking row is gone", func(f *fixture) {
 			m := f.member()

@@ -22,10 +22,8 @@ type pipe struct {
 	waiting  map[waits]int64
 	refused  []string // rows
 
-	series  []*series
-	latest  *newest
-	rates   *changes
-	buckets []*reported
+	checks []check
+	stops  []func() // what they read
 }
 
 // An hour is how many rows the checkpoint has passed in it, and how many of them may have come after it.
@@ -51,24 +49,11 @@ func (k *look) begin(ctx context.Context, of Pipeline) (err error) {
 	}
 	p.floor = p.watermark()
 	k.pipes = append(k.pipes, p)
-	for _, w := range of.Windows {
-		s := k.rollups(of, w)
-		p.series = append(p.series, s)
-		if err := s.begin(k.rowsOf(ctx, k.Names.Rollups(), w)); err != nil {
+	for _, o := range of.Outputs {
+		if err := o.begin(ctx, p); err != nil {
 			return err
 		}
 	}
-	if of.Latest {
-		if p.latest, err = k.readNewest(ctx); err != nil {
-			return err
-		}
-	}
-	if of.Rates > 0 && k.Values {
-		if err := p.beginRates(ctx); err != nil {
-			return err
-		}
-	}
-	p.beginReported()
 	return nil
 }
 
@@ -85,10 +70,8 @@ func (p *pipe) watermark() tables.Ticks {
 }
 
 func (p *pipe) stop() {
-	for _, s := range p.series {
-		if s.stop != nil {
-			s.stop()
-		}
+	for _, stop := range p.stops {
+		stop()
 	}
 }
 
@@ -108,19 +91,8 @@ func (p *pipe) row(r *reading) error {
 	if !r.valid {
 		return nil
 	}
-	for _, s := range p.series {
-		if err := s.row(p, r); err != nil {
-			return err
-		}
-	}
-	if p.latest != nil {
-		p.latest.add(p, r)
-	}
-	if p.rates != nil {
-		p.rates.add(r)
-	}
-	for _, b := range p.buckets {
-		if err := b.row(p, r); err != nil {
+	for _, c := range p.checks {
+		if err := c.row(p, r); err != nil {
 			return err
 		}
 	}
@@ -156,22 +128,9 @@ func (p *pipe) due(r *reading) tables.Ticks {
 }
 
 func (p *pipe) finish(ctx context.Context) error {
-	for _, s := range p.series {
-		if err := s.finish(p); err != nil {
-			return err
-		}
-	}
-	for _, b := range p.buckets {
-		if err := b.finish(ctx, p); err != nil {
-			return err
-		}
-	}
-	p.checkLedger()
-	if p.latest != nil {
-		p.latest.compare(p)
-	}
-	if p.rates != nil {
-		if err := p.rates.compare(ctx, p); err != nil {
+	p.checkLedger() // finds late rows, which explain differences
+	for _, c := range p.checks {
+		if err := c.finish(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -201,14 +160,8 @@ func (p *pipe) counted(day schema.Day, output string, rows, want int64) {
 // outputs returns the names of what is counted, in the order in which it is printed.
 func (p *pipe) outputs() []string {
 	all := []string{folded}
-	if p.latest != nil {
-		all = append(all, latest)
-	}
-	for _, s := range p.series {
-		all = append(all, s.output)
-	}
-	for _, b := range p.buckets {
-		all = append(all, b.output)
+	for _, c := range p.checks {
+		all = append(all, c.name())
 	}
 	return all
 }

@@ -217,30 +217,51 @@ type trail struct {
 	alone   tables.Ticks // of a single zero after it, of the same day
 }
 
-// beginRates prepares to compare the buckets of hours and days, and the newest rates.
-func (p *pipe) beginRates(ctx context.Context) error {
+// Rates are rates of change.
+type Rates struct {
+	Over time.Duration // over which differences are taken
+}
+
+// No rates are searched for devices that the fleet does not have.
+func (Rates) tables() []string                            { return nil }
+func (Rates) home(context.Context, *home, Pipeline) error { return nil }
+
+func (Rates) cost(values bool, days int64, _ load) (c cost) {
+	if values {
+		c.device = 1 + 2*days
+	}
+	return c
+}
+
+// begin prepares to compare the buckets of hours and days, and the newest rates.
+func (o Rates) begin(ctx context.Context, p *pipe) error {
+	if !p.Values {
+		return nil
+	}
 	before := 1
-	if p.Rates > 12*time.Hour {
+	if o.Over > 12*time.Hour {
 		before = 2
 	}
-	p.rates = &changes{over: tables.Ticks(p.Rates / 100), before: before, model: p.model, trails: map[string]*trail{}}
+	p.checks = append(p.checks, &changes{over: tables.Ticks(o.Over / 100), before: before, model: p.model,
+		trails: map[string]*trail{}})
 	for _, w := range []schema.Window{schema.Hour, schema.Daily} {
 		s := &series{output: "rates " + w.String(), window: w,
 			fresh: func(tables.Ticks) bucket { return p.model.steps(before) }}
-		p.series = append(p.series, s)
-		if err := s.begin(p.rowsOf(ctx, p.Names.Output(ratesTable), w)); err != nil {
+		if err := s.begin(p, p.rowsOf(ctx, ratesTable, w)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (c *changes) name() string { return ratesTable }
+
 // from returns the start of the first day that the device's row depends on.
 func (c *changes) from() tables.Ticks {
 	return max((schema.DayOf(c.last) - schema.Day(c.before)).Start(), 0)
 }
 
-func (c *changes) add(r *reading) {
+func (c *changes) row(_ *pipe, r *reading) error {
 	if c.day == nil || schema.DayOf(r.key.Ticks) != schema.DayOf(c.last) {
 		c.last, c.day = r.key.Ticks, c.model.steps(c.before)
 		c.forget(c.from())
@@ -264,6 +285,7 @@ func (c *changes) add(r *reading) {
 			t.where = c.where
 		}
 	}
+	return nil
 }
 
 // forget drops what was before a time.
@@ -340,8 +362,8 @@ func (t *trail) text(c *changes) (string, bool) {
 	return asJSON(all), true
 }
 
-// compare compares the newest rates, where the range has all rows that they depend on.
-func (c *changes) compare(ctx context.Context, p *pipe) error {
+// finish compares the newest rates, where the range has all rows that they depend on.
+func (c *changes) finish(ctx context.Context, p *pipe) error {
 	if tables.TicksBefore(p.track.Checkpoint) >= p.to || c.day == nil || c.from() < max(p.from, p.floor) {
 		return nil
 	}
@@ -360,14 +382,14 @@ func (c *changes) compare(ctx context.Context, p *pipe) error {
 	for name, t := range c.trails {
 		want, known := t.text(c)
 		if known = known && !ended; known && !t.equals(is[name], want) {
-			p.differRates(name, or(is[name], "absent"), want)
+			c.differ(p, name, or(is[name], "absent"), want)
 		}
 		if known {
 			delete(is, name)
 		}
 	}
 	for name, text := range is {
-		p.differRates(name, text, "absent")
+		c.differ(p, name, text, "absent")
 	}
 	return nil
 }
@@ -391,7 +413,7 @@ func (t *trail) equals(is, want string) bool {
 	return true
 }
 
-func (p *pipe) differRates(sensor, is, want string) {
-	p.differ(difference{output: "rates", sensor: sensor, is: is, want: want, from: p.rates.last, to: p.rates.last + 1,
+func (c *changes) differ(p *pipe, sensor, is, want string) {
+	p.differ(difference{output: "rates", sensor: sensor, is: is, want: want, from: c.last, to: c.last + 1,
 		reason: p.pending()})
 }

@@ -21,6 +21,7 @@ import (
 type reported struct {
 	output string
 	window schema.Window
+	room   int // of a bucket
 	open   *sums
 	start  tables.Ticks
 	ended  []ended // that are still to be compared
@@ -34,16 +35,7 @@ type ended struct {
 	last  bool // no later row has closed it
 }
 
-// beginReported prepares to compare the buckets of reports: without values, only those of the longest window.
-func (p *pipe) beginReported() {
-	windows := p.Reported
-	if len(windows) > 1 && !p.Values {
-		windows = []schema.Window{slices.Max(windows)}
-	}
-	for _, w := range windows {
-		p.buckets = append(p.buckets, &reported{output: "buckets " + w.String(), window: w})
-	}
-}
+func (b *reported) name() string { return b.output }
 
 func (b *reported) row(p *pipe, r *reading) error {
 	start := b.window.Start(r.key.Ticks)
@@ -52,7 +44,7 @@ func (b *reported) row(p *pipe, r *reading) error {
 		b.open = nil
 	}
 	if b.open == nil {
-		b.open = &sums{sensors: map[string]*sum{}, left: roomOfBuckets / len(p.Windows), timed: true}
+		b.open = &sums{sensors: map[string]*sum{}, left: b.room, timed: true}
 		b.start = start
 	}
 	b.open.add(r)

@@ -132,7 +132,7 @@ func timedOf(text string) (s sum, err error) {
 }
 
 // reports compares the reports of a day with the buckets of its devices, which were compared with their rows.
-func (h *home) reports(ctx context.Context, p Pipeline, w schema.Window, day schema.Day) error {
+func (h *home) reports(ctx context.Context, p Pipeline, all []schema.By, w schema.Window, day schema.Day) error {
 	key := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Day: day, Month: h.at.Month}
 	q := tables.Query{Range: tables.Partition(key.String())}
 	rows := schema.Joined(h.Client.Table(h.Names.Output(schema.BucketsTable)).Entities(ctx, q), schema.BucketOutput)
@@ -157,7 +157,7 @@ func (h *home) reports(ctx context.Context, p Pipeline, w schema.Window, day sch
 		if err != nil {
 			return err
 		}
-		for _, by := range p.By {
+		for _, by := range all {
 			name, is := by.Of(site, labels)
 			if !is {
 				continue

@@ -39,13 +39,14 @@ type series struct {
 }
 
 // rowsOf yields the stored buckets of a device in a table with the keys of rollups, day after day.
-func (k *look) rowsOf(ctx context.Context, table string, w schema.Window) iter.Seq2[tables.Entity, error] {
+func (k *look) rowsOf(ctx context.Context, name string, w schema.Window) iter.Seq2[tables.Entity, error] {
+	table := k.Client.Table(k.Names.Output(name))
 	return func(yield func(tables.Entity, error) bool) {
 		for day := schema.DayOf(k.from); day.Start() < k.to; day++ {
 			partition := schema.RollupPartition{Tenant: k.member.Tenant, Window: w, Day: day, Month: k.member.Month}
 			q := tables.Query{Range: tables.Range{Partitions: tables.Is(partition.String()),
 				Rows: schema.Buckets(k.member.Device, k.member.Device)}}
-			for e, err := range schema.Joined(k.Client.Table(table).Entities(ctx, q), schema.RollupOutput) {
+			for e, err := range schema.Joined(table.Entities(ctx, q), schema.RollupOutput) {
 				if !yield(e, err) || err != nil {
 					return
 				}
@@ -54,10 +55,14 @@ func (k *look) rowsOf(ctx context.Context, table string, w schema.Window) iter.S
 	}
 }
 
-func (s *series) begin(rows iter.Seq2[tables.Entity, error]) error {
+// begin reads the first of the stored buckets, and adds the series to the checks.
+func (s *series) begin(p *pipe, rows iter.Seq2[tables.Entity, error]) error {
 	s.next, s.stop = iter.Pull2(rows)
+	p.checks, p.stops = append(p.checks, s), append(p.stops, s.stop)
 	return s.advance()
 }
+
+func (s *series) name() string { return s.output }
 
 func (s *series) advance() (err error) {
 	s.ahead, err, s.more = s.next()
@@ -109,7 +114,7 @@ func (s *series) close(p *pipe) error {
 }
 
 // finish compares the last bucket, and what is stored after it.
-func (s *series) finish(p *pipe) error {
+func (s *series) finish(_ context.Context, p *pipe) error {
 	defer s.stop()
 	if err := s.close(p); err != nil {
 		return err
@@ -278,11 +283,4 @@ func sumsStored(is map[string]string) (n int64) {
 		n = max(n, count)
 	}
 	return n
-}
-
-// rollups returns the series of a window.
-func (k *look) rollups(p Pipeline, w schema.Window) *series {
-	room := roomOfBuckets / len(p.Windows)
-	return &series{output: "rollups " + w.String(), table: Rollups, window: w, count: sumsStored,
-		fresh: func(tables.Ticks) bucket { return &sums{sensors: map[string]*sum{}, left: room} }}
 }

@@ -21,59 +21,13 @@ type home struct {
 func (c *Config) home(ctx context.Context, at schema.LatestPartition) (Device, error) {
 	h := &home{Config: c, at: at, found: homeOf(at)}
 	for _, p := range c.Pipelines {
-		if p.Latest {
-			if err := h.strangers(ctx, p, latest, c.Names.Latest(), at.String(), c.From.Floor(tables.Day)); err != nil {
+		for _, o := range p.Outputs {
+			if err := o.home(ctx, h, p); err != nil {
 				return h.found, err
 			}
 		}
-		if err := h.days(ctx, p); err != nil {
-			return h.found, err
-		}
 	}
 	return h.found, nil
-}
-
-// days verifies day after day.
-func (h *home) days(ctx context.Context, p Pipeline) error {
-	for day := schema.DayOf(h.From); day.Start() < h.To; day++ {
-		for _, w := range p.Windows {
-			if !h.Values && w != slices.Max(p.Windows) {
-				continue
-			}
-			key := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Day: day, Month: h.at.Month}
-			err := h.strangers(ctx, p, "rollups "+w.String(), h.Names.Rollups(), key.String(), day.Start())
-			if err != nil {
-				return err
-			}
-		}
-		for i, w := range p.Reported {
-			if !h.Values && i < len(p.Reported)-1 {
-				continue
-			}
-			found, err := h.reportsOf(ctx, p, w, day)
-			if err != nil {
-				return err
-			}
-			h.found.Differences = append(h.found.Differences, found...)
-		}
-	}
-	return nil
-}
-
-// reportsOf compares the reports of a day. A job writes the buckets of devices before it leaves a mark with its
-// commit, so where nothing explains a difference, it waits longer and longer, and looks again.
-func (h *home) reportsOf(ctx context.Context, p Pipeline, w schema.Window, day schema.Day) ([]Difference, error) {
-	for n := 1; ; n++ {
-		look := home{Config: h.Config, at: h.at}
-		if err := look.reports(ctx, p, w, day); err != nil {
-			return nil, err
-		}
-		if n == looks || look.found.Unexplained() == 0 {
-			h.found.Looks = max(h.found.Looks, n)
-			return look.found.Differences, nil
-		}
-		h.pause(n)
-	}
 }
 
 func (h *home) differ(d Difference) {

@@ -38,18 +38,14 @@ func (c *Config) tenants(ctx context.Context, known map[schema.Tenant]bool, yiel
 	}
 }
 
-// outputs returns the tables of outputs whose rows have devices, by the name of the output.
+// outputs returns the tables of outputs that are searched for devices, by the name of the output.
 func (c *Config) outputs() map[string]string {
 	all := map[string]string{}
 	for _, p := range c.Pipelines {
-		if p.Latest {
-			all[latest] = c.Names.Latest()
-		}
-		if len(p.Windows) > 0 {
-			all["rollups"] = c.Names.Rollups()
-		}
-		if len(p.Reported) > 0 {
-			all["buckets"] = c.Names.Output(schema.BucketsTable)
+		for _, o := range p.Outputs {
+			for _, table := range o.tables() {
+				all[table] = c.Names.Output(table)
+			}
 		}
 	}
 	return all
@@ -65,7 +61,7 @@ func first(ctx context.Context, t *tables.Table, in tables.Keys) (tables.Entity,
 func (c *Config) ofNoTenant(ctx context.Context, t schema.Tenant, output string, e tables.Entity) (Device, error) {
 	at := schema.LatestPartition{Tenant: t}
 	d, of := homeOf(at), deviceOf(e.RowKey)
-	if output == "buckets" {
+	if output == schema.BucketsTable {
 		row, err := schema.ParseBucketRow(e.RowKey)
 		if err != nil {
 			return d, err

@@ -92,20 +92,20 @@ func shorter(a, b time.Duration) time.Duration {
 }
 
 func pipelineOf(p config.Pipeline) verify.Pipeline {
-	of := verify.Pipeline{Name: p.Name, Settle: p.Settle, Cadence: p.Cadence, Reported: p.Reported(),
+	of := verify.Pipeline{Name: p.Name, Settle: p.Settle, Cadence: p.Cadence,
 		Settings: func(m schema.Member) string { return p.Settings(p.ModelOf(m)) }}
-	if p.Reports != nil {
-		of.By = p.Reports.By
-	}
-	slices.Sort(of.Reported)
 	for _, processor := range p.Processors {
 		switch c := processor.Config.(type) {
 		case *latest.Config:
-			of.Latest = true
+			of.Outputs = append(of.Outputs, verify.Latest{})
 		case *rollup.Config:
-			of.Windows = c.Windows
+			o := verify.Rollup{Windows: c.Windows, Reported: slices.Sorted(slices.Values(p.Reported()))}
+			if p.Reports != nil {
+				o.By = p.Reports.By
+			}
+			of.Outputs = append(of.Outputs, o)
 		case *rate.Config:
-			of.Rates = c.Over
+			of.Outputs = append(of.Outputs, verify.Rates{Over: c.Over})
 		}
 	}
 	return of
