@@ -137,7 +137,7 @@ func TestForeignAcknowledgementsAreRejects(t *testing.T) {
 			t.Errorf("a long result: %d bytes", len(e))
 		}
 	}
-	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Latest()), tables.Query{}) {
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Output("latest")), tables.Query{}) {
 		if !strings.Contains(fmt.Sprint(e.Properties), "temperature") || strings.Contains(fmt.Sprint(e.Properties), "_ack") {
 			t.Errorf("latest: %v", e.Properties)
 		}

@@ -146,11 +146,13 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 		t.Fatalf("states of %d bytes", states)
 	}
 	got := map[string]string{"rejects": track.Get("Rejects").String(), "last": track.Get("LastReadRowKey").Text()}
-	c.outputs(t, got, names.Latest(), schema.OfTenant(m.Tenant), schema.LatestOutput, func(name, text string) error {
+	c.outputs(t, got, names.Output("latest"), schema.OfTenant(m.Tenant), schema.LatestOutput, func(
+		name, text string,
+	) error {
 		_, err := latest.ParseValue(name, text)
 		return err
 	})
-	c.outputs(t, got, names.Rollups(), schema.OfTenant(m.Tenant), schema.RollupOutput, func(_, text string) error {
+	c.outputs(t, got, names.Output("rollups"), schema.OfTenant(m.Tenant), schema.RollupOutput, func(_, text string) error {
 		_, err := rollup.ParseAggregate(text)
 		return err
 	})

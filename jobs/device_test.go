@@ -307,7 +307,7 @@ func TestAnOutputOfAnUndeclaredTableFailsItsDevice(t *testing.T) {
 		t.Errorf("the device has not failed: %+v, %v", r, err)
 	}
 	q := tables.Query{Range: tables.Partition("t0!stray")}
-	if rows := jobstest.Rows(t, w.Connect(t, nil).Table(f.Names.Rollups()), q); len(rows) > 0 {
+	if rows := jobstest.Rows(t, w.Connect(t, nil).Table(f.Names.Output("rollups")), q); len(rows) > 0 {
 		t.Error("the output went to rollups")
 	}
 }

@@ -181,7 +181,7 @@ func partsOf(t *testing.T, f *jobstest.Fleet) map[string][]string {
 	got := map[string][]string{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is("t0!" + jobstest.Month.String()),
 		Rows: schema.LatestRows(f.World.Devices[0], f.World.Devices[0])}}
-	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Latest()), q) {
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Output("latest")), q) {
 		if e.Get(fold.FenceProperty).Int() == 0 {
 			t.Errorf("%s has no fence", e.RowKey)
 		}

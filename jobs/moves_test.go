@@ -179,7 +179,7 @@ func TestMoveEmptiesOpenBucketsOfADeadAttempt(t *testing.T) {
 		kill()
 		client, device, rows := f.World.Connect(t, nil), f.World.Devices[0], f.World.Rows[0]
 		day := "!1d!" + schema.DayOf(tables.TicksBefore(rows[len(rows)-1].RowKey)).String()
-		open := slices.ContainsFunc(jobstest.Rows(t, client.Table(f.Names.Rollups()), tables.Query{}),
+		open := slices.ContainsFunc(jobstest.Rows(t, client.Table(f.Names.Output("rollups")), tables.Query{}),
 			func(e tables.Entity) bool {
 				return strings.Contains(e.PartitionKey, day) && strings.HasPrefix(e.RowKey, string(device))
 			})

@@ -132,7 +132,7 @@ func TestRewindOfALaterDayCountsNoRowAgain(t *testing.T) {
 // spoil overwrites all rollups.
 func spoil(t *testing.T, f *jobstest.Fleet) {
 	t.Helper()
-	table := f.World.Connect(t, nil).Table(f.Names.Rollups())
+	table := f.World.Connect(t, nil).Table(f.Names.Output("rollups"))
 	for _, e := range jobstest.Rows(t, table, tables.Query{}) {
 		e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
 		e.Set("spoilt", tables.Boolean(true))

@@ -27,7 +27,8 @@ import (
 // fleet.
 func (f *fixture) rowsOf(id schema.DeviceID) (all []string) {
 	f.t.Helper()
-	for _, name := range []string{f.names.Readings(), f.names.Latest(), f.names.Rollups(), f.names.Output(rate.Table),
+	for _, name := range []string{f.names.Readings(), f.names.Output("latest"), f.names.Output("rollups"),
+		f.names.Output(rate.Table),
 		f.names.Rejects(), f.names.Commands(), f.names.Fleet()} {
 		for page, err := range f.client.Table(name).Rows(f.t.Context(), tables.Query{}) {
 			must(f.t, err)

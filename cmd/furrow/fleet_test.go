@@ -38,11 +38,11 @@ func TestRewindReplacesOutputs(t *testing.T) {
 	if !strings.Contains(want, "acme:d0000,") {
 		t.Fatalf("the rollups are\n%s", want)
 	}
-	for page, err := range f.client.Table(f.names.Rollups()).Rows(t.Context(), tables.Query{}) {
+	for page, err := range f.client.Table(f.names.Output("rollups")).Rows(t.Context(), tables.Query{}) {
 		must(t, err)
 		for _, e := range page.Rows {
 			e.Set("temperature", tables.String("[7,7,7,7,7,7]"))
-			f.merge(f.names.Rollups(), e)
+			f.merge(f.names.Output("rollups"), e)
 		}
 	}
 	const line = "rewind --tenant acme --to -2d --pipeline live"

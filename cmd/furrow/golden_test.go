@@ -224,7 +224,7 @@ func expectBottles(t *testing.T, o outputs) {
 		t.Errorf("the device is %s", shown)
 	}
 	found := false
-	for e, err := range o.client.Table(o.names.Latest()).Entities(t.Context(), tables.Query{}) {
+	for e, err := range o.client.Table(o.names.Output("latest")).Entities(t.Context(), tables.Query{}) {
 		must(t, err)
 		heard := tables.Ticks(e.Get(fold.HeardProperty).Int()).Time()
 		found = found || heard.Format(time.TimeOnly) == "08:00:00"

@@ -108,7 +108,7 @@ func TestQueriesOfATenantWithManyDevices(t *testing.T) {
 			must(t, err)
 			return e
 		})
-		f.store(f.names.Latest(), n, func(i int) tables.Entity {
+		f.store(f.names.Output("latest"), n, func(i int) tables.Entity {
 			m := member(i)
 			e := tables.Entity{PartitionKey: schema.LatestPartition{Tenant: tenant, Month: m.Month}.String(),
 				RowKey: string(m.Device)}

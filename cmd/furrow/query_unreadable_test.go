@@ -21,11 +21,13 @@ func TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead(t *testing.T) {
 		args                    []string
 		without                 int // lines
 	}{
-		{f.names.Rollups(), partition.String(), schema.RollupRow{Device: "fabrikam:x", Bucket: hour}.String(), "temperature",
+		{f.names.Output("rollups"), partition.String(), schema.RollupRow{Device: "fabrikam:x", Bucket: hour}.String(),
+			"temperature",
 			append([]string{"query", "fabrikam:x", "--window=1h"}, f.span()...), 1},
-		{f.names.Rollups(), partition.String(), "a copy", "temperature",
+		{f.names.Output("rollups"), partition.String(), "a copy", "temperature",
 			append([]string{"query", "--tenant=fabrikam", "--window=1h"}, f.span()...), 0},
-		{f.names.Latest(), "fabrikam!2026-11", "fabrikam:x", "humidity", []string{"query", "--latest", "fabrikam:x"}, 1},
+		{f.names.Output("latest"), "fabrikam!2026-11", "fabrikam:x", "humidity",
+			[]string{"query", "--latest", "fabrikam:x"}, 1},
 		{f.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--prefix=fab"}, 0},
 		{f.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--tenant=fabrikam"}, 0},
 		{f.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"device", "list"}, 0},

@@ -23,13 +23,14 @@ var Processor = &fold.Processor{
 	Summary:  "the newest value of each sensor",
 	Formats:  []int{1},
 	MaxState: maxState,
-	Tables:   []string{table},
+	Tables:   []string{Table},
 	// A fleet has at most one pipeline with latest.
 	Acknowledges: true,
 	New:          func() fold.Config { return &Config{} },
 }
 
-const table = "latest"
+// Table is where newest values are, without the prefix of the fleet's names.
+const Table = "latest"
 
 // A Config is empty: there is nothing to configure.
 type Config struct{}
@@ -113,7 +114,7 @@ func (Fold) Below(state []byte, before tables.Ticks, keep func(sensor string) bo
 func (v *values) folded(d schema.Member) fold.Result {
 	return fold.Result{State: v.encode(), Effects: []fold.Effect{{
 		Output: fold.Output{
-			Table:        table,
+			Table:        Table,
 			PartitionKey: schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
 			RowKey:       string(d.Device),
 		},

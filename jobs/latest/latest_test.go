@@ -35,7 +35,7 @@ func written(t *testing.T, state []byte, samples ...fold.Sample) (map[string]Val
 		return nil, folded.State
 	}
 	e := folded.Effects[0]
-	if len(folded.Effects) > 1 || e.Closed || e.Output != (fold.Output{Table: table, PartitionKey: "contoso!2026-11.02",
+	if len(folded.Effects) > 1 || e.Closed || e.Output != (fold.Output{Table: Table, PartitionKey: "contoso!2026-11.02",
 		RowKey: "d1"}) {
 		t.Fatalf("effects %+v", folded.Effects)
 	}

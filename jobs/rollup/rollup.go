@@ -25,11 +25,12 @@ var Processor = &fold.Processor{
 	Summary:  "count, sum, min, max, first and last of each sensor and window",
 	Formats:  []int{1},
 	MaxState: maxState,
-	Tables:   []string{table, BucketsTable},
+	Tables:   []string{Table, BucketsTable},
 	New:      func() fold.Config { return &Config{[]schema.Window{schema.Minute, schema.Hour, schema.Daily}} },
 }
 
-const table = "rollups"
+// Table is where rollups are, without the prefix of the fleet's names.
+const Table = "rollups"
 
 // A Config says which buckets there are.
 type Config struct {
@@ -243,7 +244,7 @@ func (w *foldRun) refuse(s *fold.Sample, sensor string, full *bucket) {
 func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
 	e := fold.Effect{Closed: closed, From: b.start, To: b.endsAt(), Output: fold.Output{
-		Table: table,
+		Table: Table,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
 			Month: d.Month}.String(),
 		RowKey: schema.RollupRow{Device: d.Device, Bucket: b.start}.String(),

@@ -71,7 +71,7 @@ func brute(samples []fold.Sample, windows ...schema.Window) map[fold.Output]map[
 		for _, s := range samples {
 			counts := false
 			start := w.Start(s.Key.Ticks)
-			at := fold.Output{Table: table,
+			at := fold.Output{Table: Table,
 				PartitionKey: fmt.Sprintf("contoso!%s!%s!2026-11", w, start.Time().Format(time.DateOnly)),
 				RowKey:       "d1!" + start.String()}
 			for _, v := range s.Values {

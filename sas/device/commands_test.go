@@ -76,7 +76,7 @@ func newFleet(t *testing.T) *fleet {
 	f := &fleet{t: t, key: sas.NewKey(), network: network{tables: storage.Direct("", host, nil)}}
 	through := &http.Client{Transport: &f.network}
 	f.client = must.Have(tables.Connect(tables.Config{Account: account, Transport: through}))(t)
-	for _, name := range append(f.names.Tables("live"), f.names.Latest()) {
+	for _, name := range append(f.names.Tables("live"), f.names.Output("latest")) {
 		must.Succeed(t, f.client.Table(name).Create(t.Context()))
 	}
 	log := slog.New(slog.DiscardHandler)

@@ -56,8 +56,6 @@ func (n Names) Places() string      { return n.prefix + "places" }
 func (n Names) Fleet() string       { return n.prefix + "fleet" }
 func (n Names) Runs() string        { return n.prefix + "runs" }
 func (n Names) Policies() string    { return n.prefix + "policies" }
-func (n Names) Latest() string      { return n.prefix + "latest" }
-func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
 func (n Names) Commands() string    { return n.prefix + "commands" }
 func (n Names) Config() string      { return n.prefix + "config" }

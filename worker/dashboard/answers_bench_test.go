@@ -39,7 +39,7 @@ func BenchmarkAnswers(b *testing.B) {
 	home := schema.RollupPartition{Tenant: "acme", Window: schema.Hour, Day: day,
 		Month: schema.Month{Year: 2026, Month: 1}}
 	device := func(i int) schema.DeviceID { return schema.DeviceID(fmt.Sprintf("acme-%05d", i)) }
-	fill(b, f, f.Names.Rollups(), devices*hours, func(i int) tables.Entity {
+	fill(b, f, f.Names.Output("rollups"), devices*hours, func(i int) tables.Entity {
 		at := day.Start().Add(time.Duration(i%hours) * time.Hour)
 		key := schema.RollupRow{Device: device(i / hours), Bucket: at}
 		e := tables.Entity{PartitionKey: home.String(), RowKey: key.String()}

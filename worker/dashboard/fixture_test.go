@@ -74,7 +74,7 @@ func overAccounts(t testing.TB, fleets []*modeltest.Fixture, c Config, also ...m
 
 func livePipeline() model.Pipeline {
 	hot := rules.Limit{Above: &rules.Bound{Number: 30}}
-	return model.Pipeline{Name: "live", Cadence: time.Minute, Latest: true, Rules: true,
+	return model.Pipeline{Name: "live", Cadence: time.Minute, Tables: []string{"latest", "incidents"},
 		Watches: []model.Rule{{Name: "hot", When: "temperature above 30", Sensor: "temperature", Limits: hot.Numbers,
 			Notify: []string{"ops"}, Watches: func(schema.Member, string) bool { return true }},
 			{Name: "silent", When: "silence for 1h"}},

@@ -4,7 +4,9 @@ import (
 	"context"
 	"iter"
 
+	"furrow/jobs/latest"
 	"furrow/jobs/rate"
+	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -42,8 +44,8 @@ func (f Fleet) Progress() Progress   { return Progress(f) }
 
 func (f Devices) devices() *tables.Table { return f.Tables.Table(f.Names.Devices()) }
 func (f Devices) fleet() *tables.Table   { return f.Tables.Table(f.Names.Fleet()) }
-func (f Outputs) latest() *tables.Table  { return f.Tables.Table(f.Names.Latest()) }
-func (f Outputs) rollups() *tables.Table { return f.Tables.Table(f.Names.Rollups()) }
+func (f Outputs) latest() *tables.Table  { return f.Tables.Table(f.Names.Output(latest.Table)) }
+func (f Outputs) rollups() *tables.Table { return f.Tables.Table(f.Names.Output(rollup.Table)) }
 func (f Outputs) rates() *tables.Table   { return f.Tables.Table(f.Names.Output(rate.Table)) }
 func (f Rows) rejects() *tables.Table    { return f.Tables.Table(f.Names.Rejects()) }
 

@@ -12,8 +12,6 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
-	"furrow/jobs/latest"
-	"furrow/jobs/rate"
 	"furrow/jobs/rules"
 	"furrow/sas"
 	"furrow/tables/schema"
@@ -127,12 +125,10 @@ func viewedPipeline(c *config.Config, p config.Pipeline) model.Pipeline {
 		v.By = p.Reports.By
 	}
 	for _, processor := range p.Processors {
-		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
+		v.Tables = append(v.Tables, processor.Tables...)
 		v.Archive = v.Archive || processor.Marks
-		v.Rates = v.Rates || processor.Writes(rate.Table)
-		v.Rules = v.Rules || processor.Writes(rules.Table)
 	}
-	if v.Rules {
+	if v.Writes(rules.Table) {
 		v.Watches = watched(c.Rules)
 	}
 	return v

@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs/archive"
 	"furrow/jobs/fold"
+	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -70,7 +71,7 @@ func (a *account) anyPipeline() schema.Pipeline {
 // sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
 func (a *account) sensorsOf(m schema.Member) *fold.Sensors {
 	for _, p := range a.configured() {
-		if p.Latest && p.Sensors != nil {
+		if p.Writes(latest.Table) && p.Sensors != nil {
 			return p.Sensors(m)
 		}
 	}

@@ -17,10 +17,8 @@ import (
 type Pipeline struct {
 	Name    schema.Pipeline
 	Cadence time.Duration
-	Latest  bool                              // a processor writes newest values
-	Rates   bool                              // a processor writes rates
-	Rules   bool                              // a processor opens and closes incidents
-	Watches []Rule                            // by which it does
+	Tables  []string                          // that its processors write
+	Watches []Rule                            // by which incidents are opened and closed
 	Stored  time.Time                         // when its configuration was; zero: it is not stored
 	Windows []schema.Window                   // sizes of the rollups that a processor writes
 	Reports []schema.Window                   // those of them that are reported
@@ -35,6 +33,9 @@ type Pipeline struct {
 	// Verifies says that the scheduler verifies samples of the devices.
 	Verifies bool
 }
+
+// Writes reports whether a processor of the pipeline writes a table, named without a prefix.
+func (p Pipeline) Writes(table string) bool { return slices.Contains(p.Tables, table) }
 
 // Configured are the pipelines of all accounts, as the newest known configuration has them: what they write says what
 // can be asked.
@@ -69,14 +70,9 @@ func (c Configured) unit(sensor string) string {
 	return ""
 }
 
-// hasRates reports whether a pipeline keeps rates.
-func (c Configured) hasRates() bool {
-	return slices.ContainsFunc(c, func(p Pipeline) bool { return p.Rates })
-}
-
-// HasRules reports whether a pipeline opens and closes incidents.
-func (c Configured) HasRules() bool {
-	return slices.ContainsFunc(c, func(p Pipeline) bool { return p.Rules })
+// Writes reports whether a pipeline writes a table.
+func (c Configured) Writes(table string) bool {
+	return slices.ContainsFunc(c, func(p Pipeline) bool { return p.Writes(table) })
 }
 
 // Rule returns the rule of a name; the zero Rule where it is no longer configured.

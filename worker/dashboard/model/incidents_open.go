@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -79,7 +80,7 @@ func (p *poller) incidents(ctx context.Context) error {
 
 // incidentInterval is how long a tenant's index is used. Without rules, incidents do not change.
 func (p *poller) incidentInterval() time.Duration {
-	if p.accounts.Configured().HasRules() {
+	if p.accounts.Configured().Writes(rules.Table) {
 		return min(2*p.interval, incidentsWaited)
 	}
 	return seekInterval

@@ -40,7 +40,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 	for _, ops := range [][]tables.Op{hours, days} {
 		groups := must.Have(tables.Cut(ops))(t)
 		for _, g := range groups {
-			must.Have(f.Client.Table(f.Names.Rollups()).Submit(t.Context(), g))(t)
+			must.Have(f.Client.Table(f.Names.Output("rollups")).Submit(t.Context(), g))(t)
 		}
 	}
 	s.Accounts.watch.ended(0, nil)

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"furrow/jobs/rate"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -109,7 +110,7 @@ func (p *poller) newer(ctx context.Context) error {
 // seek finds the partitions of latest with one request each, at the start and now and then. The partitions
 // of devices without a record are known from nothing else.
 func (p *poller) seek(ctx context.Context) error {
-	rates := p.accounts.Configured().hasRates()
+	rates := p.accounts.Configured().Writes(rate.Table)
 	add := func(found schema.LatestPartition) {
 		for _, key := range []partKey{{found, false}, {found, true}} {
 			if p.parts[key] == nil && (rates || !key.rates) {

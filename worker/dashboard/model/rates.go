@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs/fold"
 	"furrow/jobs/latest"
+	"furrow/jobs/rate"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/query"
@@ -45,7 +46,7 @@ func rateValues(rows []query.NewestRates) (all []query.Newest) {
 
 // ratesOf reads the newest rates of a device.
 func (ds *Devices) ratesOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Rate, error) {
-	if !ds.accounts.Configured().hasRates() {
+	if !ds.accounts.Configured().Writes(rate.Table) {
 		return nil, nil
 	}
 	outputs := ds.accounts.fleetOf(m.Device).Outputs()

@@ -24,7 +24,7 @@ func TestRatesAreShownLikeSensors(t *testing.T) {
 	}
 	f.Fold(t)
 	s := over(t, f)
-	(*s.Accounts.all[0].current.Load())[0].Rates = true
+	(*s.Accounts.all[0].current.Load())[0].Tables = []string{"latest", rate.Table}
 	look(t, s)
 	const name = "temperature/h"
 	m := s.Maps.mapAt(MapQuery{Zoom: 8, Sensor: name}, time.Now())

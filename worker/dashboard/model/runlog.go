@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -56,7 +57,7 @@ func (l *runLog) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if p.Latest {
+		if p.Writes(latest.Table) {
 			pace := &l.account.poller.pace
 			pace.Store(paceOf(p, runs, pace.Load()))
 		}
@@ -66,7 +67,7 @@ func (l *runLog) read(ctx context.Context) error {
 			}
 			key, n := runKey{p.Name, r.Run.Slot}, r.Workers.Rows+r.Workers.Late+r.Workers.Refolded
 			folded[key] = n
-			l.any = l.any || p.Latest && n > l.folded[key]
+			l.any = l.any || p.Writes(latest.Table) && n > l.folded[key]
 		}
 	}
 	l.folded = folded
@@ -85,7 +86,7 @@ func (l *runLog) month(p Pipeline, f schema.MonthFigures) {
 		return
 	}
 	was := m.figures
-	m.active = p.Latest && (f.Rows != was.Rows || f.Late != was.Late || f.Refolds != was.Refolds)
+	m.active = p.Writes(latest.Table) && (f.Rows != was.Rows || f.Late != was.Late || f.Refolds != was.Refolds)
 	m.slot, m.figures = f.Slot, f
 	if m.active {
 		l.dirty[f.Month] = true

@@ -21,7 +21,7 @@ func over(t *testing.T, f *modeltest.Fixture) *Store {
 	t.Helper()
 	client, queues := f.Readers(t, CountTable, CountQueue)
 	return New(Config{Accounts: []Account{{Tables: client, Queues: queues, Names: f.Names,
-		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Tables: []string{"latest"},
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}}}})
 }
@@ -283,7 +283,7 @@ func TestUnusedDashboardReadsNothing(t *testing.T) {
 	f.Grow(t, 3)
 	client, queues := f.Readers(t, CountTable, CountQueue)
 	s := New(Config{Interval: time.Millisecond, Accounts: []Account{{Tables: client, Queues: queues, Names: f.Names,
-		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}}}})
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Tables: []string{"latest"}}}}}})
 	f.Requests()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)

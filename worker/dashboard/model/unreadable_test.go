@@ -43,10 +43,10 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 		}
 	}
 	strange := tables.String("{from: the future}")
-	damage(f.Names.Latest(), tables.Range{}, "humidity", strange)
+	damage(f.Names.Output("latest"), tables.Range{}, "humidity", strange)
 	hours := schema.RollupPartition{Tenant: "contoso", Window: schema.Hour,
 		Day: schema.DayOf(tables.TicksOf(to.Add(-2 * time.Hour))), Month: f.Devices[0].Month}
-	damage(f.Names.Rollups(), tables.Partition(hours.String()), "humidity", strange)
+	damage(f.Names.Output("rollups"), tables.Partition(hours.String()), "humidity", strange)
 	damage(f.Names.Partitions("live"), tables.Range{}, schema.TrackRows, strange)
 	damage(f.Names.Devices(), tables.Range{}, "Labels", strange)
 	f.Write(t, f.Names.Rejects(), tables.Entity{PartitionKey: "pump-7", RowKey: "of another kind"})
@@ -62,7 +62,8 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 			t.Errorf("%+v does not say what is wrong", u)
 		}
 	}
-	for _, table := range []string{f.Names.Latest(), f.Names.Partitions("live"), f.Names.Devices(), f.Names.Rejects()} {
+	for _, table := range []string{f.Names.Output("latest"), f.Names.Partitions("live"), f.Names.Devices(),
+		f.Names.Rejects()} {
 		if !found[table] {
 			t.Errorf("the row of %s is not listed in %+v", table, a.Unreadable)
 		}
