@@ -123,12 +123,8 @@ func (f Reports) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredR
 func (f Reports) storedIn(
 	ctx context.Context, q ReportQuestion, p schema.ReportPartition,
 ) iter.Seq2[StoredReport, error] {
-	rows := schema.ReportRowsBy(q.By)
-	if q.Group != "" || q.By == schema.ByTenant {
-		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
-	}
 	read := read{table: f.table(), rows: q.Rows,
-		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: rows},
+		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: q.keys()},
 			Select: []string{"PartitionKey", "RowKey", schema.FormatProperty, schema.StoredProperty}}}
 	all := read.entities(ctx, func(tables.Page) bool { return true })
 	return decoded(f.table(), all, outputs(func(e tables.Entity, tell report) (s StoredReport, wanted bool) {
@@ -148,20 +144,10 @@ func (f Reports) storedIn(
 // tenantDevices returns the devices of tenants on each day on which somebody has counted them.
 func (f Reports) tenantDevices(
 	ctx context.Context, from, to schema.Day, skipped *Skipped,
-) (all []schema.TenantDevices, err error) {
+) ([]schema.TenantDevices, error) {
 	t := f.Tables.Table(f.Names.Runs())
-	for e, err := range t.Entities(ctx, tables.Query{Range: schema.TenantDevicesIn(from, to)}) {
-		if err != nil {
-			return nil, err
-		}
-		d, err := schema.TenantDevicesOf(e)
-		if err != nil {
-			skipped.Add(&UnreadableError{Table: t.Name, PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err})
-			continue
-		}
-		all = append(all, d)
-	}
-	return all, nil
+	rows := t.Entities(ctx, tables.Query{Range: schema.TenantDevicesIn(from, to)})
+	return Collect(decoded(t, rows, whole(schema.TenantDevicesOf)), skipped)
 }
 
 // MonthDays returns the first and last day of the month of a time, but none after now.

@@ -12,16 +12,13 @@ import (
 // has none. It takes one query.
 func (f Progress) Targets(ctx context.Context, p schema.Pipeline) (all []schema.TargetState, err error) {
 	runs := f.Tables.Table(f.Names.Runs())
-	for e, err := range runs.Entities(ctx, tables.Query{Range: schema.TargetStates(p)}) {
-		if err != nil {
-			return nil, err
-		}
-		s, err := schema.TargetStateOf(e)
+	rows := runs.Entities(ctx, tables.Query{Range: schema.TargetStates(p)})
+	for s, err := range decoded(runs, rows, whole(schema.TargetStateOf)) {
 		if errors.Is(err, schema.ErrNewer) {
 			continue // a newer version of furrow shows it
 		}
 		if err != nil {
-			return nil, &UnreadableError{runs.Name, e.PartitionKey, e.RowKey, "", err}
+			return nil, err
 		}
 		all = append(all, s)
 	}

@@ -54,10 +54,14 @@ func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Enti
 	return t.First(ctx, tables.Query{Range: in, Select: []string{"Timestamp"}})
 }
 
-// partitions yields partitions that have rows, with one request each, however many rows
-// they have. Next returns where to look after a partition was found.
-func partitions(
-	ctx context.Context, t *tables.Table, from tables.Keys, next func(pk string) (after tables.Keys),
+// partitions yields partitions that have rows, with one request each, however many rows they have.
+func partitions(ctx context.Context, t *tables.Table, in tables.Keys) iter.Seq2[string, error] {
+	return leaping(ctx, t, in, func(pk string) tables.Keys { return tables.Keys{After: pk, Before: in.Before} })
+}
+
+// leaping is partitions that may leave some out: next returns where to look after a partition was found.
+func leaping(
+	ctx context.Context, t *tables.Table, from tables.Keys, next func(pk string) tables.Keys,
 ) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for {
@@ -70,4 +74,17 @@ func partitions(
 	}
 }
 
-func after(pk string) tables.Keys { return tables.Keys{After: pk} }
+// parsed yields what parse makes of the keys of partitions. One that it cannot parse is unreadable.
+func parsed[R any](
+	ctx context.Context, t *tables.Table, in tables.Keys, parse func(pk string) (R, error),
+) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		each(partitions(ctx, t, in), yield, func(pk string) bool {
+			r, err := parse(pk)
+			if err != nil {
+				err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: err}
+			}
+			return yield(r, err)
+		})
+	}
+}

@@ -18,14 +18,11 @@ var ErrNoGeneration = errors.New("there is no such generation")
 // Get returns the generation of a number.
 func (g Generations) Get(ctx context.Context, generation int64) (schema.Configuration, error) {
 	pk, rk := schema.ConfigurationKeys(generation)
-	e, err := g.Table.Get(ctx, pk, rk)
-	if tables.Absent(err) {
-		return schema.Configuration{}, fmt.Errorf("generation %d: %w", generation, ErrNoGeneration)
+	c, found, err := get(ctx, g.Table, pk, rk, schema.ConfigurationOf)
+	if err == nil && !found {
+		err = fmt.Errorf("generation %d: %w", generation, ErrNoGeneration)
 	}
-	if err != nil {
-		return schema.Configuration{}, err
-	}
-	return schema.ConfigurationOf(e)
+	return c, err
 }
 
 // History returns all generations without their texts, the newest first.
@@ -40,17 +37,7 @@ func (g Generations) Know(ctx context.Context, text string) (bool, error) {
 }
 
 // heads returns the generations that a filter selects, without their texts.
-func (g Generations) heads(ctx context.Context, filter string) (all []schema.Configuration, err error) {
+func (g Generations) heads(ctx context.Context, filter string) ([]schema.Configuration, error) {
 	q := tables.Query{Range: schema.ConfigurationsAfter(0), Filter: filter, Select: schema.ConfigurationHead()}
-	for e, err := range g.Table.Entities(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		c, err := schema.ConfigurationHeadOf(e)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
+	return Collect(decoded(g.Table, g.Table.Entities(ctx, q), whole(schema.ConfigurationHeadOf)), nil)
 }

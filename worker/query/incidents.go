@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"furrow/jobs/rules"
 	"furrow/tables"
@@ -78,17 +77,17 @@ func (f Incidents) List(ctx context.Context, s IncidentSelector) iter.Seq2[Incid
 		s.Span = Span{0, tables.MaxTicks}
 	}
 	return Limited(func(yield func(Incident, error) bool) {
-		muted := mutes{incidents: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
 		for t, err := range f.tenants(ctx, s) {
+			var muted func(Incident) bool
 			if err == nil {
-				err = muted.read(ctx, t)
+				muted, err = f.muted(ctx, t)
 			}
 			if err != nil {
 				yield(Incident{}, err)
 				return
 			}
 			if !yieldAll(selected(f.ofTenant(ctx, t, s), func(i *Incident) (bool, error) {
-				i.Muted = muted.mutes(*i)
+				i.Muted = muted(*i)
 				return s.selects(*i), nil
 			}), yield) {
 				return
@@ -123,68 +122,41 @@ func (f Incidents) ofTenant(ctx context.Context, t schema.Tenant, s IncidentSele
 		return f.openOfTenant(ctx, t, s)
 	}
 	return func(yield func(Incident, error) bool) {
-		var streams []*incidentStream
-		defer func() {
-			for _, stream := range streams {
-				stream.stop()
-			}
-		}()
-		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: schema.IncidentsOfTenant(t).Before} }
-		for pk, err := range partitions(ctx, f.table(), schema.IncidentsOfTenant(t), next) {
+		var months []iter.Seq2[Incident, error]
+		for pk, err := range partitions(ctx, f.table(), schema.IncidentsOfTenant(t)) {
 			if err != nil {
 				yield(Incident{}, err)
 				return
 			}
-			q := tables.Query{Range: tables.Range{Partitions: tables.Is(pk), Rows: s.rows()}}
-			if s.Device != "" {
-				q.Filter = "Device eq '" + string(s.Device) + "'"
-			}
-			stream := &incidentStream{}
-			stream.next, stream.stop = iter.Pull2(grouped(f.table(), f.table().Entities(ctx, q)))
-			streams = append(streams, stream)
-			stream.advance()
+			months = append(months, f.in(ctx, pk, s.rows(), s.Device))
 		}
-		for len(streams) > 0 {
-			newest := slices.MinFunc(streams, func(a, b *incidentStream) int {
-				return cmp.Compare(a.head.ID.Key(), b.head.ID.Key())
-			})
-			if newest.done {
-				streams = slices.DeleteFunc(streams, func(o *incidentStream) bool { return o == newest })
-				newest.stop()
-				continue
-			}
-			if !yield(newest.head, newest.err) {
-				return
-			}
-			newest.advance()
-		}
+		Merge(func(a, b Incident) int { return cmp.Compare(a.ID.Key(), b.ID.Key()) }, months...)(yield)
 	}
+}
+
+// in yields the incidents of a partition, or of one device in it.
+func (f Incidents) in(
+	ctx context.Context, partition string, rows tables.Keys, only schema.DeviceID,
+) iter.Seq2[Incident, error] {
+	return grouped(f.table(), f.rows(ctx, partition, rows, only))
+}
+
+// rows yields the rows of a partition, or those of one device in it.
+func (f Incidents) rows(
+	ctx context.Context, partition string, rows tables.Keys, only schema.DeviceID,
+) iter.Seq2[tables.Entity, error] {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(partition), Rows: rows}}
+	if only != "" {
+		q.Filter = "Device eq '" + string(only) + "'"
+	}
+	return f.table().Entities(ctx, q)
 }
 
 // OfDevice yields the incidents of a device that opened first in a span, the newest first. Storage looks for
 // them among those of all devices of the tenant that were deployed in the same month.
 func (f Incidents) OfDevice(ctx context.Context, m schema.Member, in Span) iter.Seq2[Incident, error] {
 	home := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
-	rows := f.table().Entities(ctx, tables.Query{Filter: "Device eq '" + string(m.Device) + "'",
-		Range: tables.Range{Partitions: tables.Is(home.String()), Rows: schema.IncidentRows(in.From, in.To)}})
-	return func(yield func(Incident, error) bool) { yieldAll(grouped(f.table(), rows), yield) }
-}
-
-// An incidentStream yields the incidents of one partition.
-type incidentStream struct {
-	next func() (Incident, error, bool)
-	stop func()
-	head Incident
-	err  error
-	done bool
-}
-
-func (s *incidentStream) advance() {
-	var more bool
-	s.head, s.err, more = s.next()
-	if s.done = !more; s.done {
-		s.head.ID.First = tables.MaxTicks // so that it is looked at next, and removed
-	}
+	return f.in(ctx, home.String(), schema.IncidentRows(in.From, in.To), m.Device)
 }
 
 // grouped joins the rows of incidents.
@@ -227,20 +199,11 @@ func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, 
 		switch {
 		case err != nil:
 		case kind == 't':
-			var one schema.Transition
-			if one, err = schema.TransitionOf(e); err == nil {
-				i.Transitions = append(i.Transitions, one)
-			}
+			i.Transitions, err = added(i.Transitions, e, schema.TransitionOf)
 		case kind == 'p':
-			var note schema.Note
-			if note, err = schema.NoteOf(e); err == nil {
-				i.Notes = append(i.Notes, note)
-			}
+			i.Notes, err = added(i.Notes, e, schema.NoteOf)
 		case kind == 'd':
-			var record schema.DeliveryRecord
-			if record, err = schema.DeliveryRecordOf(e); err == nil {
-				i.Deliveries = append(i.Deliveries, record)
-			}
+			i.Deliveries, err = added(i.Deliveries, e, schema.DeliveryRecordOf)
 		}
 		if err != nil {
 			return i, true, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, "", err}
@@ -262,23 +225,23 @@ func incidentOf(t *tables.Table, rows []tables.Entity) (i Incident, found bool, 
 	return i, true, nil
 }
 
+// added adds what a row says.
+func added[R any](all []R, e tables.Entity, of func(tables.Entity) (R, error)) ([]R, error) {
+	r, err := of(e)
+	if err != nil {
+		return all, err
+	}
+	return append(all, r), nil
+}
+
 // incidentAt reads one incident.
 func (f Incidents) incidentAt(
 	ctx context.Context, home schema.LatestPartition, id schema.IncidentID,
 ) (Incident, error) {
-	var rows []tables.Entity
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(home.String()), Rows: id.Rows()}}
-	for e, err := range f.table().Entities(ctx, q) {
-		if err != nil {
-			return Incident{}, err
-		}
-		rows = append(rows, e)
+	for i, err := range f.in(ctx, home.String(), id.Rows(), "") {
+		return i, err
 	}
-	i, found, err := incidentOf(f.table(), rows)
-	if err == nil && !found {
-		err = fmt.Errorf("%w %s", ErrNoIncident, id)
-	}
-	return i, err
+	return Incident{}, fmt.Errorf("%w %s", ErrNoIncident, id)
 }
 
 // ErrNoIncident says that there is no such incident.
@@ -305,9 +268,8 @@ func (f Incidents) OfMember(ctx context.Context, m schema.Member, id schema.Inci
 	if err != nil {
 		return i, err
 	}
-	muted := mutes{incidents: f, of: map[schema.Tenant][]schema.Mute{}, now: tables.TicksOf(time.Now())}
-	err = muted.read(ctx, m.Tenant)
-	i.Muted = muted.mutes(i)
+	muted, err := f.muted(ctx, m.Tenant)
+	i.Muted = muted(i)
 	return i, err
 }
 

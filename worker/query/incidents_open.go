@@ -13,12 +13,8 @@ import (
 // incident has closed.
 func (f Incidents) openOfTenant(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
 	return func(yield func(Incident, error) bool) {
-		q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.OpenIncidents(t)),
-			Rows: s.rows()}}
-		if s.Device != "" {
-			q.Filter = "Device eq '" + string(s.Device) + "'"
-		}
-		entries := decoded(f.table(), f.table().Entities(ctx, q), whole(schema.TransitionOf))
+		rows := f.rows(ctx, schema.OpenIncidents(t), s.rows(), s.Device)
+		entries := decoded(f.table(), rows, whole(schema.TransitionOf))
 		each(entries, yield, func(entry schema.Transition) bool {
 			i, open, err := f.StillOpen(ctx, entry)
 			return !open && err == nil || yield(i, err)
@@ -96,16 +92,6 @@ func (f Incidents) OpenIndex(ctx context.Context, t schema.Tenant, most int) (x 
 }
 
 // MutesForAll reads the mutes that are not of one tenant.
-func (f Incidents) MutesForAll(ctx context.Context) (all []schema.Mute, err error) {
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(schema.Mutes(""))}}
-	for m, err := range decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)) {
-		if err != nil && GoesOn(err) {
-			continue
-		}
-		if err != nil {
-			return all, err
-		}
-		all = append(all, m)
-	}
-	return all, nil
+func (f Incidents) MutesForAll(ctx context.Context) ([]schema.Mute, error) {
+	return Collect(f.mutesOf(ctx, ""), new(Skipped))
 }

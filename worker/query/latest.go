@@ -73,7 +73,7 @@ func (q Question) latestRanges(
 	ctx context.Context, t *tables.Table, ofTenant func(schema.Tenant) []tables.Keys,
 ) iter.Seq2[read, error] {
 	if q.Scope.ofTenant() && (q.searching() || q.needsMembers()) {
-		return q.latestPartitions(ctx, t, ofTenant(q.Scope.tenant))
+		return q.tenantPartitions(ctx, t, ofTenant(q.Scope.tenant), schema.ParseLatestPartition)
 	}
 	return func(yield func(read, error) bool) {
 		if q.Scope.ofTenant() {
@@ -99,19 +99,17 @@ func (q Question) latestRanges(
 	}
 }
 
-// latestPartitions are the partitions of a tenant.
-func (q Question) latestPartitions(ctx context.Context, t *tables.Table, all []tables.Keys) iter.Seq2[read, error] {
+// tenantPartitions reads each partition of a tenant by itself. Home says what its key is of.
+func (q Question) tenantPartitions(
+	ctx context.Context, t *tables.Table, all []tables.Keys, home func(pk string) (schema.LatestPartition, error),
+) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		for _, keys := range all {
-			next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: keys.Before} }
-			for pk, err := range partitions(ctx, t, keys, next) {
-				home, bad := schema.ParseLatestPartition(pk)
-				if err == nil && bad != nil {
-					err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: bad}
-				}
-				if !yield(q.output(t, tables.Partition(pk), home), err) {
-					return
-				}
+			if !yieldAll(parsed(ctx, t, keys, func(pk string) (read, error) {
+				at, err := home(pk)
+				return q.output(t, tables.Partition(pk), at), err
+			}), yield) {
+				return
 			}
 		}
 	}
@@ -174,15 +172,5 @@ func (f Outputs) NewestTime(ctx context.Context, scope Scope) (newest tables.Tic
 
 // LatestPartitions yields the partitions of latest that have rows, with one request each.
 func (f Outputs) LatestPartitions(ctx context.Context) iter.Seq2[schema.LatestPartition, error] {
-	return func(yield func(schema.LatestPartition, error) bool) {
-		for pk, err := range partitions(ctx, f.latest(), tables.Keys{}, after) {
-			p, bad := schema.ParseLatestPartition(pk)
-			if err == nil && bad != nil {
-				err = &UnreadableError{Table: f.latest().Name, PartitionKey: pk, Err: bad}
-			}
-			if !yield(p, err) {
-				return
-			}
-		}
-	}
+	return parsed(ctx, f.latest(), tables.Keys{}, schema.ParseLatestPartition)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -25,12 +26,16 @@ func (f Incidents) Mutes(ctx context.Context, t schema.Tenant) iter.Seq2[schema.
 		}
 		slices.Sort(of)
 		for _, t := range slices.Compact(of) {
-			q := tables.Query{Range: tables.Partition(schema.Mutes(t))}
-			if !yieldAll(decoded(f.table(), f.table().Entities(ctx, q), whole(schema.MuteOf)), yield) {
+			if !yieldAll(f.mutesOf(ctx, t), yield) {
 				return
 			}
 		}
 	}
+}
+
+// mutesOf yields the mutes of a tenant alone; those for all tenants for the empty one.
+func (f Incidents) mutesOf(ctx context.Context, t schema.Tenant) iter.Seq2[schema.Mute, error] {
+	return decoded(f.table(), f.rows(ctx, schema.Mutes(t), tables.Keys{}, ""), whole(schema.MuteOf))
 }
 
 // AddMute writes a mute.
@@ -58,23 +63,11 @@ func (f Incidents) RemoveMute(ctx context.Context, id string) (schema.Mute, erro
 	return schema.Mute{}, fmt.Errorf("there is no mute %s; 'furrow mute list' shows them", tables.Quote(id))
 }
 
-// mutes caches the mutes of each tenant while incidents are read.
-type mutes struct {
-	incidents Incidents
-	of        map[schema.Tenant][]schema.Mute
-	now       tables.Ticks
-}
-
-func (m *mutes) read(ctx context.Context, t schema.Tenant) error {
-	for one, err := range m.incidents.Mutes(ctx, t) {
-		if err != nil {
-			return err
-		}
-		m.of[t] = append(m.of[t], one)
-	}
-	return nil
-}
-
-func (m *mutes) mutes(i Incident) bool {
-	return slices.ContainsFunc(m.of[i.Home.Tenant], func(one schema.Mute) bool { return one.Mutes(i.Transition, m.now) })
+// muted reads the mutes of a tenant, and returns what tells whether one of its incidents is muted now.
+func (f Incidents) muted(ctx context.Context, t schema.Tenant) (func(Incident) bool, error) {
+	all, err := Collect(f.Mutes(ctx, t), nil)
+	now := tables.TicksOf(time.Now())
+	return func(i Incident) bool {
+		return slices.ContainsFunc(all, func(m schema.Mute) bool { return m.Mutes(i.Transition, now) })
+	}, err
 }

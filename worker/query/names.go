@@ -69,7 +69,7 @@ func (f Devices) beginnings(ctx context.Context, prefix string, keys tables.Keys
 		}
 		return tables.Keys{From: tables.KeysWithPrefix(id[:len(prefix)+1]).Before, Before: keys.Before}
 	}
-	for id, err := range partitions(ctx, f.devices(), keys, next) {
+	for id, err := range leaping(ctx, f.devices(), keys, next) {
 		if err != nil {
 			return nil, err
 		}
@@ -83,5 +83,5 @@ func (f Devices) beginnings(ctx context.Context, prefix string, keys tables.Keys
 
 // months yields the months of deployment of devices.
 func (f Devices) months(ctx context.Context) iter.Seq2[string, error] {
-	return partitions(ctx, f.fleet(), schema.Memberships("").Partitions, after)
+	return partitions(ctx, f.fleet(), schema.Memberships("").Partitions)
 }

@@ -82,29 +82,15 @@ func (f Reports) partitions(ctx context.Context, q ReportQuestion) iter.Seq2[sch
 	from, to := q.Window.Start(q.Span.From), min(q.Span.To-1, now)
 	keys := schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(max(from, q.After.Start)))
 	keys.Before = schema.ReportsIn(q.Tenant, q.Window, q.Window.PeriodOf(to)).Before
-	return func(yield func(schema.ReportPartition, error) bool) {
-		if from > to {
-			return
-		}
-		next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: keys.Before} }
-		for pk, err := range partitions(ctx, f.table(), keys, next) {
-			p, bad := schema.ParseReportPartition(pk)
-			if err == nil && bad != nil {
-				err = &UnreadableError{Table: f.table().Name, PartitionKey: pk, Err: bad}
-			}
-			if !yield(p, err) {
-				return
-			}
-		}
+	if from > to {
+		return Records[schema.ReportPartition](nil, nil)
 	}
+	return parsed(ctx, f.table(), keys, schema.ParseReportPartition)
 }
 
 // ofGroups yields the reports of one partition of the fleet.
 func (f Reports) ofGroups(ctx context.Context, q ReportQuestion, p schema.ReportPartition) iter.Seq2[Report, error] {
-	rows := schema.ReportRowsBy(q.By)
-	if q.Group != "" || q.By == schema.ByTenant {
-		rows = schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
-	}
+	rows := q.keys()
 	if q.After.Start > 0 && p.Period == q.Window.PeriodOf(q.After.Start) {
 		next := schema.ReportRow{By: q.By, Group: q.After.Group, Bucket: q.After.Start + 1}.String()
 		rows.From = max(rows.From, next)
@@ -120,6 +106,14 @@ func (f Reports) ofGroups(ctx context.Context, q ReportQuestion, p schema.Report
 	return decoded(f.table(), all, outputs(func(e tables.Entity, tell report) (Report, bool) {
 		return q.report(p, e, tell)
 	}))
+}
+
+// keys returns the rows of the groups: of a single one, those of the span.
+func (q ReportQuestion) keys() tables.Keys {
+	if q.Group != "" || q.By == schema.ByTenant {
+		return schema.ReportRows(q.By, q.Group, q.Window.Start(q.Span.From), q.Span.To)
+	}
+	return schema.ReportRowsBy(q.By)
 }
 
 // report decodes a report. It is not wanted outside of the span, or without the requested sensors.

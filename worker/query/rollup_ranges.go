@@ -22,7 +22,9 @@ func (q Question) bucketRanges(ctx context.Context, t *tables.Table) iter.Seq2[r
 		case !q.Scope.ofTenant():
 			q.homeDays(t, begun, yield)
 		case q.searching() || q.needsMembers():
-			q.tenantPartitions(ctx, t, begun, yield)
+			if days, any := q.tenantDays(begun); any {
+				q.tenantPartitions(ctx, t, []tables.Keys{days}, homeOfRollups)(yield)
+			}
 		default:
 			if days, any := q.tenantDays(begun); any {
 				yield(q.output(t, tables.Range{Partitions: days}, schema.LatestPartition{}), nil)
@@ -39,24 +41,10 @@ func (q Question) tenantDays(begun map[schema.Tenant]schema.Day) (tables.Keys, b
 	return p.TenantDays(last), any && day <= last
 }
 
-// tenantPartitions yields each partition of a tenant by itself.
-func (q Question) tenantPartitions(
-	ctx context.Context, t *tables.Table, begun map[schema.Tenant]schema.Day, yield func(read, error) bool,
-) {
-	days, any := q.tenantDays(begun)
-	if !any {
-		return
-	}
-	next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: days.Before} }
-	for pk, err := range partitions(ctx, t, days, next) {
-		p, bad := schema.ParseRollupPartition(pk)
-		if err == nil && bad != nil {
-			err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: bad}
-		}
-		if !yield(q.output(t, tables.Partition(pk), schema.LatestPartition{Tenant: p.Tenant, Month: p.Month}), err) {
-			return
-		}
-	}
+// homeOfRollups returns whose rollups a partition has.
+func homeOfRollups(pk string) (schema.LatestPartition, error) {
+	p, err := schema.ParseRollupPartition(pk)
+	return schema.LatestPartition{Tenant: p.Tenant, Month: p.Month}, err
 }
 
 // homeDays yields, day by day, the rows of the scope's devices in each of their partitions.

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,14 +34,9 @@ func (u Unheard) String() string {
 
 // Unheard returns the enrollments for which audits since a time have found rows that no token admitted.
 func (f Progress) Unheard(ctx context.Context, p schema.Pipeline, since time.Time) (all []Unheard, err error) {
-	for e, err := range f.Tables.Table(f.Names.Runs()).Entities(ctx, tables.Query{Range: schema.UnheardRows(p)}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		u, err := schema.UnheardOf(e)
+	t := f.Tables.Table(f.Names.Runs())
+	rows := t.Entities(ctx, tables.Query{Range: schema.UnheardRows(p)})
+	for u, err := range decoded(t, rows, whole(schema.UnheardOf)) {
 		if err != nil {
 			return nil, err
 		}

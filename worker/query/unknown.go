@@ -82,11 +82,6 @@ func (f Devices) some(ctx context.Context, prefix string) (ids []schema.DeviceID
 	if prefix == "" {
 		keys.From = "-" // before all IDs
 	}
-	for d, err := range Readable(f.Records(ctx, keys, fewNear), &Skipped{}) {
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, d.ID)
-	}
-	return ids, nil
+	id := func(d schema.Device) schema.DeviceID { return d.ID }
+	return Collect(Mapped(f.Records(ctx, keys, fewNear), id), &Skipped{})
 }

@@ -44,9 +44,9 @@ type Skipped struct {
 
 const mostNamed = 10
 
-// Add counts err if it is an UnreadableError, and reports whether it is one.
+// Add counts err if it is an UnreadableError, and reports whether it did. A nil Skipped counts none.
 func (s *Skipped) Add(err error) bool {
-	if !isUnreadable(err) {
+	if s == nil || !isUnreadable(err) {
 		return false
 	}
 	if s.N++; len(s.First) < mostNamed {
@@ -64,6 +64,17 @@ func Readable[R any](records iter.Seq2[R, error], skipped *Skipped) iter.Seq2[R,
 			}
 		}
 	}
+}
+
+// Collect returns the records that can be read, and counts the others in skipped; nil: one of these is an error.
+func Collect[R any](records iter.Seq2[R, error], skipped *Skipped) (all []R, err error) {
+	for r, err := range Readable(records, skipped) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // A report says that a property of a row is unreadable, or the whole row for an empty name.

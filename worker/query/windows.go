@@ -19,7 +19,7 @@ func (f Outputs) Windows(ctx context.Context, scope Scope) ([]schema.Window, err
 			p, _ := schema.ParseRollupPartition(pk)
 			return tables.Keys{From: t.Key() + schema.Separator + p.Window.String() + afterSeparator, Before: keys.Before}
 		}
-		for pk, err := range partitions(ctx, f.rollups(), keys, next) {
+		for pk, err := range leaping(ctx, f.rollups(), keys, next) {
 			if err != nil {
 				return nil, err
 			}
