@@ -139,7 +139,7 @@ func (as *Accounts) tenantFor(ctx context.Context, asked string) (string, error)
 		return "", err
 	}
 	tenant := scoped(ctx, asked)
-	if _, known := as.index.only(tenant); !known && tenant != within(ctx) {
+	if tenant != within(ctx) && !as.index.hasTenant(tenant) {
 		return "", &TenantError{asked}
 	}
 	return tenant, nil

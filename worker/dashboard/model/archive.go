@@ -60,7 +60,7 @@ func (ar *Archives) OfTenant(ctx context.Context, q ArchiveQuery) (Archive, erro
 		if err != nil {
 			return out, err
 		}
-		if _, known := ar.accounts.index.only(q.Tenant); !known && len(out.Tables) == 0 {
+		if len(out.Tables) == 0 && !ar.accounts.index.hasTenant(q.Tenant) {
 			return Archive{}, unknown
 		}
 	}
@@ -125,7 +125,7 @@ func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
 		if len(found[a.number].tables) == 0 || first > last {
 			return nil, nil
 		}
-		return collect(a.archive().Held(ctx, schema.Tenant(q.Tenant), first, last), &query.Skipped{})
+		return query.Collect(a.archive().Held(ctx, schema.Tenant(q.Tenant), first, last), &query.Skipped{})
 	})
 	out.Days = joinedDays(held)
 	return out, err

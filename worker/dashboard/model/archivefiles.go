@@ -80,7 +80,7 @@ func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, err
 				}
 				out.RowsRead++
 			}
-			if _, known := ar.accounts.index.only(tenant); !known && out.RowsRead == 0 && tenant != within(ctx) {
+			if out.RowsRead == 0 && tenant != within(ctx) && !ar.accounts.index.hasTenant(tenant) {
 				yield(nil, &TenantError{tenant})
 			}
 		}}, nil

@@ -2,7 +2,6 @@ package model
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"furrow/jobs/fold"
@@ -198,13 +197,7 @@ func (c Configured) windows() (all []schema.Window) {
 }
 
 // SeriesWindows returns what SeriesQuery.Window may be.
-func (c Configured) SeriesWindows() []string {
-	all := []string{auto, raw}
-	for _, w := range c.windows() {
-		all = append(all, w.String())
-	}
-	return all
-}
+func (c Configured) SeriesWindows() []string { return windowNames(c.windows(), auto, raw) }
 
 // windowNear returns the longest window that is at most w, or the shortest one.
 func (c Configured) windowNear(w schema.Window) (schema.Window, bool) {
@@ -230,15 +223,24 @@ func (c Configured) chosenWindow(text string, span query.Span) (schema.Window, e
 	if text == "" || text == auto {
 		return query.Choose(windows, span.Length()), nil
 	}
+	return windowNamed(text, windows, auto, WindowNewest)
+}
+
+// windowNamed returns the window of a name. Others are what may be asked for besides.
+func windowNamed(text string, windows []schema.Window, others ...string) (schema.Window, error) {
 	w, err := schema.ParseWindow(text)
 	if err != nil || !slices.Contains(windows, w) {
-		names := []string{auto, WindowNewest}
-		for _, w := range windows {
-			names = append(names, w.String())
-		}
-		return 0, queryErrorf("there is no window %q; there are %s", text, strings.Join(names, ", "))
+		return 0, queryErrorf("there is no window %q; there are %s", text, joined(windowNames(windows, others...)))
 	}
 	return w, nil
+}
+
+// windowNames returns the names of windows after others.
+func windowNames(windows []schema.Window, others ...string) []string {
+	for _, w := range windows {
+		others = append(others, w.String())
+	}
+	return others
 }
 
 // windowFor returns the window that a query asks for; zero means single readings.
@@ -248,12 +250,9 @@ func (c Configured) windowFor(q SeriesQuery) (schema.Window, error) {
 		return 0, queryErrorf("from must be before to: swap them")
 	}
 	_, isRate := Rated(q.Sensor)
-	windows, names := c.windows(), c.SeriesWindows()
+	windows, others := c.windows(), []string{auto, raw}
 	if isRate {
-		windows, names = rate.Windows(), []string{auto}
-		for _, w := range windows {
-			names = append(names, w.String())
-		}
+		windows, others = rate.Windows(), []string{auto}
 	}
 	switch {
 	case q.Window == raw && !isRate:
@@ -269,9 +268,9 @@ func (c Configured) windowFor(q SeriesQuery) (schema.Window, error) {
 		}
 		return w, nil
 	}
-	w, err := schema.ParseWindow(q.Window)
-	if err != nil || !slices.Contains(windows, w) {
-		return 0, queryErrorf("there is no window %q; there are %s", q.Window, strings.Join(names, ", "))
+	w, err := windowNamed(q.Window, windows, others...)
+	if err != nil {
+		return 0, err
 	}
 	if int64(span/time.Duration(w)) > maxPoints {
 		return 0, queryErrorf("from %s to %s there are more than %d windows of %s: ask for a shorter time or a longer window",

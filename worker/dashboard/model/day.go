@@ -3,11 +3,9 @@ package model
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -33,7 +31,7 @@ type tenantDay struct {
 }
 
 type hour struct {
-	sum     rollup.Aggregate
+	sum     rollup.Timed // without times
 	devices int
 }
 
@@ -47,7 +45,7 @@ const (
 // Day returns a sensor's day over the devices of a tenant.
 func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
-	if _, known := cs.accounts.index.only(q.Tenant); !known || q.Tenant == "" {
+	if q.Tenant == "" || !cs.accounts.index.hasTenant(q.Tenant) {
 		return Series{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if _, is := Rated(q.Sensor); is {
@@ -71,7 +69,7 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 	})
 	out.Devices, out.Some, out.Unreadable = d.devices, d.some, int(d.skipped.N)
 	for _, at := range slices.Sorted(maps.Keys(d.hours)) {
-		p := pointOf(at, d.hours[at].sum)
+		p := pointOf(at, d.hours[at].sum.Aggregate)
 		p.First, p.Last, p.Devices = nil, nil, d.hours[at].devices
 		out.Points = append(out.Points, p)
 	}
@@ -86,19 +84,9 @@ func daySpan(d schema.Day) query.Span {
 // rows are cut off by a page counts for as many hours as were read.
 func (cs *Charts) day(ctx context.Context, t schema.Tenant, q query.Question) (d tenantDay, err error) {
 	d.hours = map[tables.Ticks]*hour{}
-	of, _ := cs.accounts.index.only(string(t))
-	perDevice := int(24 * time.Hour / time.Duration(q.Window))
-	var homes []homeIn
-	if q.Pages = dayPages; cs.accounts.index.total(of)*perDevice > (dayPages-1)*1000 {
-		q.Pages = 1
-		homes, d.some = cs.accounts.index.spread(t, of, dayPages)
-	}
+	q.Pages = dayPages
 	last := schema.DeviceID("")
-	for b, err := range query.Readable(cs.accounts.rollups(ctx, q, t, homes), &d.skipped) {
-		if errors.Is(err, query.ErrMore) {
-			d.some = true
-			continue
-		}
+	for b, err := range cut(query.Readable(cs.accounts.sampled(ctx, q, t, dayPages, &d.some), &d.skipped), &d.some) {
 		if err != nil {
 			return d, err
 		}
@@ -108,7 +96,8 @@ func (cs *Charts) day(ctx context.Context, t schema.Tenant, q query.Question) (d
 		if d.hours[b.Start] == nil {
 			d.hours[b.Start] = &hour{}
 		}
-		d.hours[b.Start].add(b.Sensors[0].Aggregate)
+		d.hours[b.Start].sum.Join(rollup.Timed{Aggregate: b.Sensors[0].Aggregate})
+		d.hours[b.Start].devices++
 	}
 	return d, nil
 }
@@ -117,6 +106,21 @@ func (cs *Charts) day(ctx context.Context, t schema.Tenant, q query.Question) (d
 type homeIn struct {
 	query.Home
 	account uint16
+}
+
+// sampled yields the buckets of a tenant's devices. Where these are too many to read all with so many pages, it reads
+// some devices of each month, and sets some if it leaves out months.
+func (as *Accounts) sampled(
+	ctx context.Context, q query.Question, t schema.Tenant, pages int, some *bool,
+) iter.Seq2[query.Bucket, error] {
+	var homes []homeIn
+	windows := int(q.Span.Length() / time.Duration(q.Window))
+	days := max(1, int(q.Span.Length()/(24*time.Hour)))
+	if as.index.total(string(t))*windows > (pages-days)*1000 {
+		q.Pages = 1
+		homes, *some = as.index.spread(t, max(1, pages/days))
+	}
+	return as.rollups(ctx, q, t, homes)
 }
 
 // rollups yields the buckets of a tenant's devices, or of those in homes, one account after the other.
@@ -140,20 +144,9 @@ func (as *Accounts) rollups(
 	})
 }
 
-// add keeps sums finite, as rollups do: JSON has no infinity.
-func (h *hour) add(a rollup.Aggregate) {
-	if h.devices == 0 {
-		h.sum.Min, h.sum.Max = a.Min, a.Max
-	}
-	h.devices++
-	h.sum.Count += a.Count
-	h.sum.Sum = min(max(h.sum.Sum+a.Sum, -math.MaxFloat64), math.MaxFloat64)
-	h.sum.Min, h.sum.Max = min(h.sum.Min, a.Min), max(h.sum.Max, a.Max)
-}
-
 // spread cuts a tenant's devices into at most n ranges with about the same number of devices, in the order of
 // output keys. It also reports whether there are months without a range.
-func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []homeIn, missing bool) {
+func (x *index) spread(t schema.Tenant, n int) (homes []homeIn, missing bool) {
 	type place struct {
 		month  monthIn
 		device string
@@ -162,11 +155,9 @@ func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []homeIn,
 	defer x.mu.RUnlock()
 	var all []place
 	months := map[uint16]bool{}
-	for i := range x.devices {
-		if d := &x.devices[i]; of.includes(d.tenant) {
-			all = append(all, place{x.monthOf[d.month], d.id})
-			months[d.month] = true
-		}
+	for d := range x.of(string(t)) {
+		all = append(all, place{x.monthOf[d.month], d.id})
+		months[d.month] = true
 	}
 	slices.SortFunc(all, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.month.account, b.month.account), a.month.Month.Compare(b.month.Month),

@@ -110,7 +110,7 @@ func (ds *Devices) latestOf(
 	ctx context.Context, m schema.Member, skipped *query.Skipped,
 ) ([]latest.Value, tables.Ticks, error) {
 	a := ds.accounts.accountOf(m.Device)
-	all, err := collect(a.fleet.Outputs().Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	all, err := query.Collect(a.fleet.Outputs().Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	ds.accounts.index.newest(a.number, schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
 	if err != nil || len(all) == 0 {
 		return nil, 0, err
@@ -139,7 +139,7 @@ func (ds *Devices) track(ctx context.Context, p schema.Pipeline, m schema.Member
 func (ds *Devices) rejectsOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Reject, error) {
 	one := query.DeviceSelector{Device: m.Device}
 	found := ds.accounts.fleetOf(m.Device).Rows().Rejects(ctx, one, query.Span{}, 0, func(query.RejectTotal) {})
-	all, err := collect(found, skipped)
+	all, err := query.Collect(found, skipped)
 	all = slices.DeleteFunc(all, func(r query.Reject) bool { return !query.Rejected(m, r.Reject) })
 	slices.Reverse(all)
 	return all[:min(len(all), maxRejects)], err

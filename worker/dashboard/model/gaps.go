@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"sync/atomic"
@@ -78,15 +77,11 @@ func (dr *DeviceRows) recentGaps(ctx context.Context, m schema.Member, means *fo
 	ask := gapsQuestion(m, means, spanOf(from, now))
 	ask.Pages = recentPages
 	found := RecentGaps{Numbered: true, Sequence: means.Sequence}
-	for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
-		switch {
-		case errors.Is(err, query.ErrMore):
-			found.Some = true
-		case err != nil:
+	for d, err := range cut(dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask), &found.Some) {
+		if err != nil {
 			return found, err
-		default:
-			found.Days = append(found.Days, answers.GapDayOf(d))
 		}
+		found.Days = append(found.Days, answers.GapDayOf(d))
 	}
 	slices.Reverse(found.Days)
 	return found, nil

@@ -33,7 +33,6 @@ type IncidentQuery struct {
 type IncidentAnswers struct {
 	accounts *Accounts
 	owners   *Owners
-	sensors  *Census
 	decider  *decider
 	open     *openSet
 	counted  cache[[]query.Incident] // of a tenant's day
@@ -77,20 +76,12 @@ func (is *IncidentAnswers) choose(ctx context.Context, q *IncidentQuery) (err er
 		q.of = func(id schema.DeviceID) bool { return strings.Contains(strings.ToLower(string(id)), text) }
 		return nil
 	}
-	if err = is.sensors.checkFilter(f, ""); err != nil {
-		return err
-	}
-	if f, err = is.decider.decide(ctx, f); err != nil {
+	if f, err = is.decider.ready(ctx, f); err != nil {
 		return err
 	}
 	x := is.accounts.index
 	chosen := x.selected(f, is.accounts.now())
-	q.of = func(id schema.DeviceID) bool {
-		x.mu.RLock()
-		defer x.mu.RUnlock()
-		at, known := x.at[string(id)]
-		return known && chosen.includes(at)
-	}
+	q.of = func(id schema.DeviceID) bool { return x.includes(chosen, string(id)) }
 	return nil
 }
 

@@ -150,7 +150,7 @@ func (is *IncidentAnswers) ofDay(ctx context.Context, t schema.Tenant, from time
 	return is.counted.get(ctx, key, countAge, func(ctx context.Context) ([]query.Incident, error) {
 		ask := query.IncidentSelector{Tenant: t, Limit: maxCounted,
 			Span: query.Span{From: tables.TicksOf(from), To: tables.MaxTicks}}
-		return collect(is.stored(ctx, ask), new(query.Skipped))
+		return query.Collect(is.stored(ctx, ask), new(query.Skipped))
 	})
 }
 

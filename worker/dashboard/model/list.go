@@ -109,11 +109,10 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 // Newest returns a device with its newest value of a sensor, from the index; nil where it is unknown, or of a tenant
 // that ctx may not see.
 func (ls *Lists) Newest(ctx context.Context, device, sensor string) *Dot {
-	x := ls.accounts.index
-	of, visible := x.only(within(ctx))
+	x, only := ls.accounts.index, within(ctx)
 	x.mu.RLock()
 	i, known := x.at[device]
-	known = known && visible && of.includes(x.devices[i].tenant)
+	known = known && (only == "" || x.tenants.text(uint32(x.devices[i].tenant)) == only)
 	x.mu.RUnlock()
 	if !known {
 		return nil

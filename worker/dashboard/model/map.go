@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"time"
 
@@ -82,35 +83,33 @@ func (ms *Maps) mapAt(q MapQuery, at time.Time) Map {
 	return m
 }
 
-// A tenantFilter includes the devices of all tenants or of one.
-type tenantFilter struct {
-	all    bool
-	tenant uint16
-}
-
-func (f tenantFilter) includes(tenant uint16) bool { return f.all || f.tenant == tenant }
-
-// only returns the filter for a tenant, empty being all, and whether the tenant is known.
-func (x *index) only(tenant string) (tenantFilter, bool) {
-	if tenant == "" {
-		return tenantFilter{all: true}, true
-	}
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i, ok := x.tenants.number[tenant]
-	return tenantFilter{tenant: uint16(i)}, ok
-}
-
-func (x *index) total(of tenantFilter) (n int) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if of.all {
-		return len(x.devices)
-	}
-	for i := range x.devices {
-		if of.includes(x.devices[i].tenant) {
-			n++
+// of yields the devices of a tenant, or of all for the empty one. The lock is held.
+func (x *index) of(tenant string) iter.Seq[*device] {
+	return func(yield func(*device) bool) {
+		number, known := x.tenants.number[tenant]
+		for i := range x.devices {
+			d := &x.devices[i]
+			if (tenant == "" || known && d.tenant == uint16(number)) && !yield(d) {
+				return
+			}
 		}
+	}
+}
+
+// hasTenant reports whether a tenant is known. The empty one stands for all, and is.
+func (x *index) hasTenant(tenant string) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, known := x.tenants.number[tenant]
+	return known || tenant == ""
+}
+
+// total returns how many devices a tenant has.
+func (x *index) total(tenant string) (n int) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for range x.of(tenant) {
+		n++
 	}
 	return n
 }

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,7 +35,6 @@ type OutlierList struct {
 type OutlierAnswers struct {
 	accounts *Accounts
 	tenants  *Tenants
-	sensors  *Census
 	decider  *decider
 	found    cache[tenantOutliers]
 	recent   cache[recentWindows]
@@ -69,20 +67,11 @@ type tenantOutliers struct {
 // storage, and shared by all requests for five minutes.
 func (oa *OutlierAnswers) List(ctx context.Context, q OutlierQuery) (OutlierList, error) {
 	out := OutlierList{Rows: []answers.Outlier{}}
-	err := oa.accounts.current(ctx)
-	if err != nil {
-		return out, err
-	}
-	if q.Tenant, err = oa.accounts.tenantFor(ctx, q.Tenant); err != nil {
+	var err error
+	if q.Filter, err = oa.decider.ready(ctx, q.Filter); err != nil {
 		return out, err
 	}
 	q.Limit = cmp.Or(q.Limit, DefaultListed)
-	if err := oa.sensors.checkFilter(q.Filter); err != nil {
-		return out, err
-	}
-	if q.Filter, err = oa.decider.decide(ctx, q.Filter); err != nil {
-		return out, err
-	}
 	tenants, devices := oa.tenants.tallies(ctx), 0
 	if q.Tenant != "" {
 		tenants = slices.DeleteFunc(tenants, func(t Tenant) bool { return t.Tenant != q.Tenant })
@@ -159,21 +148,9 @@ func (as *Accounts) recentOf(ctx context.Context, tenant schema.Tenant, pages in
 	if r.Window == 0 {
 		return r, nil
 	}
-	ask := query.Question{Span: r.Span, Window: r.Window}
-	homes, missing := as.spreadFor(&ask, tenant, pages)
-	r.some = missing
-	all := query.Readable(as.rollups(ctx, ask, tenant, homes), new(query.Skipped))
-	return r, r.Take(func(yield func(query.Bucket, error) bool) {
-		for b, err := range all {
-			if errors.Is(err, query.ErrMore) {
-				r.some = true
-				continue
-			}
-			if !yield(b, err) {
-				return
-			}
-		}
-	})
+	all := as.sampled(ctx, query.Question{Span: r.Span, Window: r.Window}, tenant, pages, &r.some)
+	err = r.Take(cut(all, &r.some))
+	return r, err
 }
 
 // rejecting returns how many readings of devices of a tenant were rejected in the last day.

@@ -124,7 +124,7 @@ func (p *poller) seek(ctx context.Context) error {
 	if time.Since(p.sought) < seekInterval {
 		return nil
 	}
-	parts, err := collect(p.account.fleet.Outputs().LatestPartitions(ctx), new(query.Skipped))
+	parts, err := query.Collect(p.account.fleet.Outputs().LatestPartitions(ctx), new(query.Skipped))
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (ds *Devices) ratesOf(ctx context.Context, m schema.Member, skipped *query.
 		return nil, nil
 	}
 	outputs := ds.accounts.fleetOf(m.Device).Outputs()
-	all, err := collect(outputs.NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	all, err := query.Collect(outputs.NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -62,16 +62,9 @@ func (ds *Devices) newestRate(r query.Rate, now time.Time) Rate {
 	return Rate{r.Sensor, answers.NewestRateOf(r, unit), max(0, now.Sub(r.At.Time())).Seconds()}
 }
 
-// ratePoints reads the rates of a sensor of a device.
-func (cs *Charts) ratePoints(ctx context.Context, q query.Question, sensor string) (found points, err error) {
-	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Outputs().Rates(ctx, q), &found.skipped)
-	found.more = len(all) > maxPoints
-	for _, b := range all[:min(len(all), maxPoints)] {
-		t := b.Sensors[0]
-		mean := t.Mean()
-		found.all = append(found.all, Point{Time: b.Start.Time(), Count: t.Count, Min: &t.Min, Max: &t.Max, Mean: &mean,
-			Last: &t.Last})
-	}
-	return found, err
+// ratePoint returns the rates of a sensor in a window.
+func ratePoint(b query.RateBucket) Point {
+	t := b.Sensors[0]
+	mean := t.Mean()
+	return Point{Time: b.Start.Time(), Count: t.Count, Min: &t.Min, Max: &t.Max, Mean: &mean, Last: &t.Last}
 }

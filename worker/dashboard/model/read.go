@@ -65,15 +65,18 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return g.Wait()
 }
 
-// collect returns the records that can be read, and adds the others to skipped.
-func collect[R any](records iter.Seq2[R, error], skipped *query.Skipped) (all []R, err error) {
-	for r, err := range query.Readable(records, skipped) {
-		if err != nil {
-			return nil, err
+// cut yields the records that can be read of ranges that may have more of them than were asked for, and sets more if
+// one has.
+func cut[R any](records iter.Seq2[R, error], more *bool) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for r, err := range query.Readable(records, new(query.Skipped)) {
+			if errors.Is(err, query.ErrMore) {
+				*more = true
+			} else if !yield(r, err) {
+				return
+			}
 		}
-		all = append(all, r)
 	}
-	return all, nil
 }
 
 func unreadableOf(skipped ...query.Skipped) (all []Unreadable) {

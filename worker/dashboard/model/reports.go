@@ -178,7 +178,7 @@ func (w *reporting) all(ctx context.Context, tenants []schema.Tenant) iter.Seq2[
 				}
 			}
 		}
-		if _, known := w.reader.accounts.index.only(w.q.Tenant); !known && w.out.Count == 0 && w.q.After == "" {
+		if w.out.Count == 0 && w.q.After == "" && !w.reader.accounts.index.hasTenant(w.q.Tenant) {
 			yield(query.Report{}, fmt.Errorf("tenant %s: %w", w.q.Tenant, ErrUnknown))
 		}
 	}

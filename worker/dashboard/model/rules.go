@@ -160,15 +160,10 @@ func (is *IncidentAnswers) mutes(ctx context.Context, tenant string) (all []sche
 
 // watchedBy counts the devices of a tenant, or of any, that each rule is for.
 func (x *index) watchedBy(rules []Rule, tenant string) []int {
-	of, known := x.only(tenant)
 	counts := make([]int, len(rules))
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for i := range x.devices {
-		d := &x.devices[i]
-		if !known || !of.includes(d.tenant) {
-			continue
-		}
+	for d := range x.of(tenant) {
 		m := schema.Member{Device: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))),
 			Site: schema.Site(x.sites.text(d.site)), Labels: labelsOf(d.labels), Month: x.monthOf[d.month].Month,
 			Revoked: d.flags&isRevoked != 0}

@@ -117,7 +117,7 @@ func (p *poller) newDevices(ctx context.Context) error {
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
-		all, err := collect(p.account.fleet.Devices().MembersOf(ctx, key.month.Month), new(query.Skipped))
+		all, err := query.Collect(p.account.fleet.Devices().MembersOf(ctx, key.month.Month), new(query.Skipped))
 		if err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (p *poller) held(ctx context.Context) error {
 			continue
 		}
 		failing := p.account.fleet.Progress().Failing(ctx, of.pipeline, of.month.Month, query.DeviceSelector{})
-		all, err := collect(failing, new(query.Skipped))
+		all, err := query.Collect(failing, new(query.Skipped))
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (p *poller) status(ctx context.Context) error {
 	if err := p.intervals(ctx); err != nil {
 		return err
 	}
-	changes, err := collect(p.account.fleet.Devices().StatusChanges(ctx), new(query.Skipped))
+	changes, err := query.Collect(p.account.fleet.Devices().StatusChanges(ctx), new(query.Skipped))
 	if err != nil {
 		return err
 	}

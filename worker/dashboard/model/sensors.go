@@ -94,10 +94,8 @@ func (c *Census) OfTenant(ctx context.Context, tenant string) []Sensor {
 }
 
 func (c *Census) ofTenant(tenant string) sensed {
-	all := c.known.get(tenant, func() (all sensed) {
-		if of, known := c.accounts.index.only(tenant); known {
-			all = c.accounts.index.sensed(of)
-		}
+	all := c.known.get(tenant, func() sensed {
+		all := c.accounts.index.sensed(tenant)
 		for i := range all {
 			all[i].Unit = c.accounts.Configured().unit(all[i].Name)
 		}
@@ -109,7 +107,7 @@ func (c *Census) ofTenant(tenant string) sensed {
 	return all
 }
 
-func (x *index) sensed(of tenantFilter) sensed {
+func (x *index) sensed(tenant string) sensed {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type tally struct {
@@ -118,11 +116,7 @@ func (x *index) sensed(of tenantFilter) sensed {
 	}
 	tallies := make([]tally, len(x.sensors.all))
 	every := 1 + len(x.devices)/maxSamples
-	for i := range x.devices {
-		d := &x.devices[i]
-		if !of.includes(d.tenant) {
-			continue
-		}
+	for d := range x.of(tenant) {
 		for _, v := range d.values {
 			t := &tallies[v.sensor]
 			t.devices++
@@ -178,14 +172,16 @@ func (c *Census) has(tenant, sensor string) bool {
 	if !c.accounts.complete() {
 		return true
 	}
-	of, known := c.accounts.index.only(tenant)
 	x := c.accounts.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	number, sensed := x.sensors.number[sensor]
-	return known && sensed && slices.ContainsFunc(x.devices, func(d device) bool {
-		return of.includes(d.tenant) && d.value(uint16(number)) != nil
-	})
+	for d := range x.of(tenant) {
+		if sensed && d.value(uint16(number)) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // maxNamed is how many known sensors an error names.

@@ -3,10 +3,12 @@ package model
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -214,47 +216,69 @@ func (cs *Charts) isState(ctx context.Context, m schema.Member, sensor string) (
 func (cs *Charts) points(
 	ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window,
 ) (points, error) {
-	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
+	span, outputs := spanOf(q.From, q.To), cs.accounts.fleetOf(m.Device).Outputs()
 	key := fmt.Sprintf("%s %s %d %s %s", ofMember(m), q.Sensor, window, span.From, span.To)
 	ask := query.Question{Scope: query.ScopeOf(m), Span: span, Window: window}
 	return cs.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
 		if sensor, is := Rated(q.Sensor); is {
-			return cs.ratePoints(ctx, ask, sensor)
+			ask.Sensors, ask.Limit = []string{sensor}, maxPoints+1
+			return pointsOf(outputs.Rates(ctx, ask), ratePoint)
 		}
 		if window == 0 {
-			return cs.readings(ctx, m, ask, q.Sensor)
+			return cs.readings(ctx, ask, q.Sensor)
 		}
-		return cs.buckets(ctx, ask, q.Sensor)
+		ask.Sensors, ask.Limit = []string{q.Sensor}, maxPoints+1
+		return pointsOf(outputs.Rollups(ctx, ask), func(b query.Bucket) Point {
+			return pointOf(b.Start, b.Sensors[0].Aggregate)
+		})
 	})
 }
 
-// readings reads numbers of a sensor as the pipelines do.
-func (cs *Charts) readings(
-	ctx context.Context, m schema.Member, q query.Question, sensor string,
-) (found points, err error) {
+// readings reads numbers of a sensor.
+func (cs *Charts) readings(ctx context.Context, q query.Question, sensor string) (found points, err error) {
 	q.Limit = 2 * maxPoints // rows; some lack the sensor
-	sensors, n := cs.accounts.sensorsOf(m), 0
-	for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Rows().Readings(ctx, q), &found.skipped) {
+	rows := 0
+	for v, err := range cs.valuesOf(ctx, q, sensor, &rows, &found.skipped) {
 		if err != nil {
 			return found, err
 		}
-		n++
-		sample, err := r.Sample(sensors)
-		if err != nil {
-			found.skipped.N++
-			continue
+		if v.Is == fold.Number {
+			found.all = append(found.all, Point{Time: v.At.Time(), Value: &v.Number})
 		}
-		for _, v := range sample.Values {
-			if v.Sensor == sensor && v.Is == fold.Number {
-				found.all = append(found.all, Point{Time: r.Time.Time(), Value: &v.Number})
-			}
-		}
-		if found.more = n == q.Limit || len(found.all) > maxPoints; found.more {
+		if len(found.all) > maxPoints {
 			break
 		}
 	}
+	found.more = rows == q.Limit || len(found.all) > maxPoints
 	found.all = found.all[:min(len(found.all), maxPoints)]
 	return found, nil
+}
+
+// valuesOf yields the values of a sensor of a device as the pipelines understand them, and counts the rows that it
+// reads.
+func (cs *Charts) valuesOf(
+	ctx context.Context, q query.Question, sensor string, rows *int, skipped *query.Skipped,
+) iter.Seq2[latest.Value, error] {
+	m := q.Scope.Member()
+	sensors, readings := cs.accounts.sensorsOf(m), cs.accounts.fleetOf(m.Device).Rows().Readings(ctx, q)
+	return func(yield func(latest.Value, error) bool) {
+		for r, err := range query.Readable(readings, skipped) {
+			if err != nil {
+				yield(latest.Value{}, err)
+				return
+			}
+			*rows++
+			sample, err := r.Sample(sensors)
+			if err != nil {
+				skipped.N++
+			}
+			for _, v := range sample.Values {
+				if v.Sensor == sensor && !yield(latest.Value{At: r.Time, SensorValue: v}, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
@@ -270,12 +294,12 @@ func (as *Accounts) models() *query.Models {
 	}}
 }
 
-func (cs *Charts) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
-	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
-	all, err := collect(cs.accounts.fleetOf(q.Scope.Member().Device).Outputs().Rollups(ctx, q), &found.skipped)
+// pointsOf returns what of makes of windows, of one more of which than a series can have were asked for.
+func pointsOf[B any](windows iter.Seq2[B, error], of func(B) Point) (found points, err error) {
+	all, err := query.Collect(windows, &found.skipped)
 	found.more = len(all) > maxPoints
 	for _, b := range all[:min(len(all), maxPoints)] {
-		found.all = append(found.all, pointOf(b.Start, b.Sensors[0].Aggregate))
+		found.all = append(found.all, of(b))
 	}
 	return found, err
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
-	"furrow/tables"
+	"furrow/jobs/latest"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -22,11 +22,6 @@ type StateSpan struct {
 // maxStateRows limits the rows that are read for a timeline of states: rollups have none.
 const maxStateRows = 10_000
 
-type stateReading struct {
-	at    time.Time
-	state string
-}
-
 type stateSpans struct {
 	all     []StateSpan
 	more    bool
@@ -35,59 +30,52 @@ type stateSpans struct {
 
 // stateSpans reads the states of a sensor.
 func (cs *Charts) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) (stateSpans, error) {
-	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
+	span := spanOf(q.From, q.To)
 	key := fmt.Sprintf("%s %s %s %s", ofMember(m), q.Sensor, span.From, span.To)
 	return cs.states.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (found stateSpans, err error) {
 		ask := query.Question{Scope: query.ScopeOf(m), Span: span, Limit: maxStateRows}
-		sensors, n := cs.accounts.sensorsOf(m), 0
-		var readings []stateReading
-		for r, err := range query.Readable(cs.accounts.fleetOf(m.Device).Rows().Readings(ctx, ask), &found.skipped) {
+		var states []latest.Value
+		rows := 0
+		for v, err := range cs.valuesOf(ctx, ask, q.Sensor, &rows, &found.skipped) {
 			if err != nil {
 				return found, err
 			}
-			n++
-			sample, err := r.Sample(sensors)
-			if err != nil {
-				found.skipped.N++
-				continue
-			}
-			for _, v := range sample.Values {
-				if v.Sensor == q.Sensor && v.Is == fold.State {
-					readings = append(readings, stateReading{r.Time.Time().UTC(), v.State})
-				}
+			if v.Is == fold.State {
+				states = append(states, v)
 			}
 		}
-		found.all = spansOf(readings, q.To)
-		found.more = n == maxStateRows || len(found.all) > maxPoints
+		found.all = spansOf(states, q.To)
+		found.more = rows == maxStateRows || len(found.all) > maxPoints
 		found.all = found.all[:min(len(found.all), maxPoints)]
 		return found, nil
 	})
 }
 
-// spansOf joins readings with the same state. A state lasts until the next reading, or for the usual interval where the
-// next one comes after more than three of them.
-func spansOf(readings []stateReading, to time.Time) (all []StateSpan) {
+// spansOf joins states that are the same. A state lasts until the next one, or for the usual interval where the next
+// one comes after more than three of them.
+func spansOf(states []latest.Value, to time.Time) (all []StateSpan) {
 	var apart []time.Duration
-	for i := 1; i < len(readings); i++ {
-		apart = append(apart, readings[i].at.Sub(readings[i-1].at))
+	for i := 1; i < len(states); i++ {
+		apart = append(apart, states[i].At.Time().Sub(states[i-1].At.Time()))
 	}
 	usual := time.Minute
 	if slices.Sort(apart); len(apart) > 0 {
 		usual = max(time.Second, apart[len(apart)/2])
 	}
-	for i, r := range readings {
-		until := r.at.Add(usual)
-		if i+1 < len(readings) && readings[i+1].at.Sub(r.at) <= 3*usual {
-			until = readings[i+1].at
+	for i, state := range states {
+		at := state.At.Time().UTC()
+		until := at.Add(usual)
+		if i+1 < len(states) && states[i+1].At.Time().Sub(at) <= 3*usual {
+			until = states[i+1].At.Time().UTC()
 		}
 		if until.After(to) {
 			until = to
 		}
-		if last := len(all) - 1; last >= 0 && all[last].State == r.state && all[last].To.Equal(r.at) {
+		if last := len(all) - 1; last >= 0 && all[last].State == state.State && all[last].To.Equal(at) {
 			all[last].To = until
 			continue
 		}
-		all = append(all, StateSpan{r.at, until, r.state})
+		all = append(all, StateSpan{at, until, state.State})
 	}
 	return all
 }

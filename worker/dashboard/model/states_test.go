@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/fold"
+	"furrow/jobs/latest"
+	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
@@ -13,10 +16,11 @@ import (
 // TestStatesLastUntilTheNextReadingOrGap has a door that sends every minute and pauses once.
 func TestStatesLastUntilTheNextReadingOrGap(t *testing.T) {
 	began := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	var readings []stateReading
+	var readings []latest.Value
 	for i, state := range []string{"open", "open", "shut", "shut", "", "", "", "", "shut", "open"} {
 		if state != "" {
-			readings = append(readings, stateReading{began.Add(time.Duration(i) * time.Minute), state})
+			readings = append(readings, latest.Value{At: tables.TicksOf(began.Add(time.Duration(i) * time.Minute)),
+				SensorValue: fold.SensorValue{Is: fold.State, State: state}})
 		}
 	}
 	got := ""

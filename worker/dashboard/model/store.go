@@ -79,11 +79,11 @@ func New(c Config) *Store {
 	s.DeviceRows = &DeviceRows{all, s.Devices, s.Sensors, s.decider, newCache[RecentGaps]()}
 	s.FleetRows = &FleetRows{all, s.Sensors, s.decider}
 	s.Lists = &Lists{all, s.Sensors, s.decider}
-	s.Incidents = &IncidentAnswers{all, s.Owners, s.Sensors, s.decider, open, newCache[[]query.Incident](),
+	s.Incidents = &IncidentAnswers{all, s.Owners, s.decider, open, newCache[[]query.Incident](),
 		newCache[[]query.Incident](), newMemo[[]int](x, maxCensus, watchedAge)}
 	s.Maps = &Maps{all, s.Sensors, s.Incidents, s.decider, newMemo[*layer](x, maxLayers, layerAge), nil}
 	s.Reports = &ReportAnswers{all, s.Tenants, s.Sensors, newCache[summed](), newCache[Outliers]()}
-	s.Outliers = &OutlierAnswers{all, s.Tenants, s.Sensors, s.decider, newCache[tenantOutliers](),
+	s.Outliers = &OutlierAnswers{all, s.Tenants, s.decider, newCache[tenantOutliers](),
 		newCache[recentWindows](), newCache[map[schema.DeviceID]int]()}
 	s.Archives = &Archives{all, s.Pipelines, newCache[Archive]()}
 	return s

@@ -95,7 +95,7 @@ const (
 // Summary returns a sensor of a tenant in a day, week or month. It needs reports by tenant.
 func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, error) {
 	q.Tenant = scoped(ctx, q.Tenant)
-	if _, known := rs.accounts.index.only(q.Tenant); !known || q.Tenant == "" {
+	if q.Tenant == "" || !rs.accounts.index.hasTenant(q.Tenant) {
 		return Summary{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {

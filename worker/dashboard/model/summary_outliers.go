@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -55,13 +54,8 @@ func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) 
 	return rs.compares.get(ctx, key, outlierAge, func(ctx context.Context) (out Outliers, err error) {
 		means := map[schema.DeviceID]*deviceMean{}
 		ask := query.Question{Span: of.Span, Window: window, Sensors: of.Sensors}
-		homes, missing := rs.accounts.spreadFor(&ask, of.Tenant, outlierPages)
-		out.Some = missing
-		for b, err := range query.Readable(rs.accounts.rollups(ctx, ask, of.Tenant, homes), new(query.Skipped)) {
-			if errors.Is(err, query.ErrMore) {
-				out.Some = true
-				continue
-			}
+		all := rs.accounts.sampled(ctx, ask, of.Tenant, outlierPages, &out.Some)
+		for b, err := range cut(all, &out.Some) {
 			if err != nil {
 				return out, err
 			}
@@ -74,19 +68,6 @@ func (rs *ReportAnswers) outliers(ctx context.Context, of query.ReportQuestion) 
 		out.compare(means, rs.accounts.index)
 		return out, nil
 	})
-}
-
-// spreadFor returns some homes of a tenant for a question where it has too many devices to read all with so many pages;
-// nil: all are asked for.
-func (as *Accounts) spreadFor(ask *query.Question, tenant schema.Tenant, pages int) (homes []homeIn, missing bool) {
-	of, _ := as.index.only(string(tenant))
-	windows := int(ask.Span.Length() / time.Duration(ask.Window))
-	days := max(1, int(ask.Span.Length()/(24*time.Hour)))
-	if as.index.total(of)*windows <= (pages-days)*1000 {
-		return nil, false
-	}
-	ask.Pages = 1
-	return as.index.spread(tenant, of, max(1, pages/days))
 }
 
 // compare finds the devices that stand out.

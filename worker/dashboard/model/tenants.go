@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ const (
 type today struct {
 	readings int64
 	devices  int // whose readings they are
-	whole    bool
+	some     bool
 }
 
 // Tenants are those with devices, and what their devices have sent today.
@@ -114,8 +113,8 @@ func (ts *Tenants) countToday(ctx context.Context, t *Tenant) error {
 	r, err := ts.todays.lately(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
 		return ts.today(ctx, schema.Tenant(t.Tenant))
 	})
-	t.ReadingsToday, t.Estimated = r.readings, !r.whole
-	if !r.whole && r.devices > 0 {
+	t.ReadingsToday, t.Estimated = r.readings, r.some
+	if r.some && r.devices > 0 {
 		t.ReadingsToday = int64(float64(r.readings) * max(1, float64(t.Devices)/float64(r.devices)))
 	}
 	return err
@@ -124,17 +123,12 @@ func (ts *Tenants) countToday(ctx context.Context, t *Tenant) error {
 func (ts *Tenants) today(ctx context.Context, t schema.Tenant) (r today, err error) {
 	window, any := ts.accounts.Configured().windowNear(schema.Daily)
 	if !any {
-		return today{whole: true}, nil
+		return today{}, nil
 	}
 	span := daySpan(schema.DayOf(tables.TicksOf(time.Now())))
 	q := query.Question{Span: span, Window: window, Pages: todayPages}
-	r.whole = true
 	last := schema.DeviceID("")
-	for b, err := range query.Readable(ts.accounts.rollups(ctx, q, t, nil), new(query.Skipped)) {
-		if errors.Is(err, query.ErrMore) {
-			r.whole = false
-			continue
-		}
+	for b, err := range cut(ts.accounts.rollups(ctx, q, t, nil), &r.some) {
 		if err != nil {
 			return r, err
 		}
