@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -47,7 +48,7 @@ func (s *shelf) ofDevices(ctx context.Context, day schema.Day) (why Reason, stan
 	in := tables.Range{Partitions: tables.Is(s.at.Month.String()), Rows: schema.MembersOf(s.at.Tenant)}
 	tracks := tracksAhead{shelf: s, reason: Unknown}
 	var stop func()
-	tracks.next, stop = pullEntities(s.Client.Table(s.Names.Partitions(s.Archive.Pipeline)).Entities(ctx,
+	tracks.next, stop = iter.Pull2(s.Client.Table(s.Names.Partitions(s.Archive.Pipeline)).Entities(ctx,
 		tables.Query{Range: in, Select: trackProperties()}))
 	defer stop()
 	if err := tracks.step(); err != nil {
@@ -101,7 +102,7 @@ func (t *tracksAhead) leave(ctx context.Context, key string) error {
 		if err != nil {
 			return err
 		}
-		reason, err := (&home{Config: t.Config, at: t.at}).left(ctx, at.Device())
+		reason, err := t.left(ctx, t.at.Tenant, at.Device())
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type archivedDay struct {
 	columns map[string]column // read after the files: it has theirs
 
 	files []shelvedFile // that are not open yet
-	open  []*openFile
+	open  openFiles
 	ahead archivedRow
 	more  bool
 	found Device
@@ -35,12 +35,20 @@ type archivedDay struct {
 	compared Compared // cells
 }
 
-// An openFile is one whose rows come next.
+// openFiles are files whose rows come next, each in their order.
+type openFiles []*openFile
+
 type openFile struct {
 	name  string
 	next  func() (archivedRow, error, bool)
 	stop  func()
 	ahead archivedRow
+}
+
+func (all openFiles) stop() {
+	for _, f := range all {
+		f.stop()
+	}
 }
 
 // compareFiles compares the files of a day with the catalog's counts, and with --values with the rows of storage. If
@@ -110,11 +118,7 @@ func (d *archivedDay) compare(ctx context.Context, days map[dayOf]shelved) error
 	if !d.Values || d.Archive.Read == nil {
 		return nil
 	}
-	defer func() {
-		for _, f := range d.open {
-			f.stop()
-		}
-	}()
+	defer func() { d.open.stop() }()
 	var err error
 	if d.columns, err = d.readColumns(ctx, readingsTable, readingsColumns()); err != nil {
 		return err
@@ -122,7 +126,11 @@ func (d *archivedDay) compare(ctx context.Context, days map[dayOf]shelved) error
 	if err := d.openRollups(ctx); err != nil {
 		return err
 	}
-	defer d.closeRollups()
+	defer func() {
+		for _, r := range d.rollups {
+			r.files.stop()
+		}
+	}()
 	if err := d.readRows(ctx, days); err != nil {
 		return err
 	}
@@ -198,7 +206,7 @@ func (d *archivedDay) members(ctx context.Context) iter.Seq2[schema.Member, erro
 				q.Range.Rows = tables.Is(string(schema.Member{Tenant: d.at.Tenant, Device: d.Device}.Key()))
 			}
 			var stop func()
-			next[i], stop = pullEntities(d.Client.Table(d.Names.Fleet()).Entities(ctx, q))
+			next[i], stop = iter.Pull2(d.Client.Table(d.Names.Fleet()).Entities(ctx, q))
 			defer stop()
 			if err := pull(i); err != nil {
 				yield(schema.Member{}, err)
@@ -288,13 +296,9 @@ func (d *archivedDay) cells(ctx context.Context, m schema.Member, r *reading, wa
 	if reason == Unknown && r.stored > watermark {
 		reason = Late
 	}
-	all := maps.Clone(is)
-	maps.Copy(all, want)
-	for _, c := range slices.SortedFunc(maps.Keys(all), cell.compare) {
-		if is[c] != want[c] {
-			d.differ(Difference{Device: m.Device, Output: cellsOutput, At: r.key.Ticks.Time(), Sensor: c.String(),
-				Is: or(is[c], "absent"), Want: or(want[c], "absent"), Reason: reason})
-		}
+	for _, c := range unequal(is, want, cell.compare) {
+		d.differ(Difference{Device: m.Device, Output: cellsOutput, At: r.key.Ticks.Time(), Sensor: c.String(),
+			Is: cmp.Or(is[c], "absent"), Want: cmp.Or(want[c], "absent"), Reason: reason})
 	}
 	return nil
 }
@@ -334,7 +338,7 @@ func (d *archivedDay) extra(ctx context.Context, m schema.Member, before *archiv
 // stranger takes the rows of a device that the tenant does not have, or no longer.
 func (d *archivedDay) stranger(ctx context.Context) error {
 	id := schema.DeviceID(d.ahead.device)
-	reason, err := (&home{Config: d.Config, at: d.at}).left(ctx, id)
+	reason, err := d.left(ctx, d.at.Tenant, id)
 	for row := d.ahead; err == nil && d.more && d.ahead.device == row.device; err = d.advance(ctx) {
 		if reason != Left {
 			d.differ(Difference{Device: id, At: tables.TicksBefore(d.ahead.key).Time(), Rows: -1, Is: "there",
@@ -360,7 +364,7 @@ func (d *archivedDay) advance(ctx context.Context) error {
 		}
 		first := slices.MinFunc(d.open, func(a, b *openFile) int { return a.ahead.compare(&b.ahead) })
 		d.ahead = first.ahead
-		d.step(first)
+		d.step(&d.open, first)
 		if !d.selects(d.ahead.device) {
 			continue
 		}
@@ -380,32 +384,44 @@ func (d *archivedDay) openFiles(ctx context.Context) error {
 			break
 		}
 		d.files = d.files[1:]
-		content, err := d.Archive.Read(ctx, d.at.Tenant, f.name)
+		size, err := d.openFile(ctx, &d.open, f, d.columns, "there, with "+readings(f.rows))
 		if err != nil {
 			return err
 		}
-		if content == nil {
-			d.differ(Difference{Rows: f.rows, Is: "without file " + f.name, Want: "there, with " + readings(f.rows)})
-			continue
+		if size > 0 {
+			d.found.Compared = append(d.found.Compared, Compared{Output: filesOutput, Rows: f.rows, Bytes: int64(size)})
 		}
-		d.found.Compared = append(d.found.Compared, Compared{Output: filesOutput, Rows: f.rows,
-			Bytes: int64(len(content))})
-		o := &openFile{name: f.name}
-		o.next, o.stop = iter.Pull2(rowsOfFile(content, d.columns))
-		d.open = append(d.open, o)
-		d.step(o)
 	}
 	return nil
 }
 
-// step reads the next row of a file, and closes it after the last one, or where it is damaged.
-func (d *archivedDay) step(f *openFile) {
+// openFile adds a file to those that are open, and returns its size; 0 where there is none, which should be there.
+func (d *archivedDay) openFile(
+	ctx context.Context, to *openFiles, f shelvedFile, columns map[string]column, want string,
+) (size int, err error) {
+	content, err := d.Archive.Read(ctx, d.at.Tenant, f.name)
+	if err != nil {
+		return 0, err
+	}
+	if content == nil {
+		d.differ(Difference{Rows: f.rows, Is: "without file " + f.name, Want: want})
+		return 0, nil
+	}
+	o := &openFile{name: f.name}
+	o.next, o.stop = iter.Pull2(rowsOfFile(content, columns))
+	*to = append(*to, o)
+	d.step(to, o)
+	return len(content), nil
+}
+
+// step reads the next row of an open file, and closes it after the last one, or where it is damaged.
+func (d *archivedDay) step(open *openFiles, f *openFile) {
 	row, err, more := f.next()
 	if err != nil {
 		d.differ(Difference{Is: fmt.Sprintf("damaged: %v", err), Want: "file " + f.name})
 	}
 	if f.ahead = row; !more || err != nil {
 		f.stop()
-		d.open = slices.DeleteFunc(d.open, func(o *openFile) bool { return o == f })
+		*open = slices.DeleteFunc(*open, func(o *openFile) bool { return o == f })
 	}
 }

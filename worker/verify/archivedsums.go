@@ -16,7 +16,7 @@ import (
 // An archivedRollups is the files that the archive has of a day's rollups of a window.
 type archivedRollups struct {
 	window schema.Window
-	files  []*openFile // each in the order of devices, times and sensors
+	files  openFiles // each in the order of devices, times and sensors
 }
 
 // rollupsColumns are those of tables of rollups. The sensor stands in place of a key.
@@ -53,18 +53,9 @@ func (d *archivedDay) openRollups(ctx context.Context) error {
 			return err
 		}
 		for _, f := range files {
-			content, err := d.Archive.Read(ctx, d.at.Tenant, f.name)
-			if err != nil {
+			if _, err := d.openFile(ctx, &one.files, f, columns, "there"); err != nil {
 				return err
 			}
-			if content == nil {
-				d.differ(Difference{Rows: f.rows, Is: "without file " + f.name, Want: "there"})
-				continue
-			}
-			o := &openFile{name: f.name}
-			o.next, o.stop = iter.Pull2(rowsOfFile(content, columns))
-			one.files = append(one.files, o)
-			d.stepRollups(one, o)
 		}
 	}
 	return nil
@@ -76,26 +67,6 @@ func (d *archivedDay) made(ctx context.Context, table string) (bool, error) {
 		Rows: tables.KeysWithPrefix("d" + schema.Separator + d.day.String())}}
 	_, found, err := d.Client.Table(d.Names.Catalog()).First(ctx, q)
 	return found, err
-}
-
-// stepRollups reads the next row of a file, and closes it after the last one.
-func (d *archivedDay) stepRollups(r *archivedRollups, f *openFile) {
-	row, err, more := f.next()
-	if err != nil {
-		d.differ(Difference{Is: fmt.Sprintf("damaged: %v", err), Want: "file " + f.name})
-	}
-	if f.ahead = row; !more || err != nil {
-		f.stop()
-		r.files = slices.DeleteFunc(r.files, func(o *openFile) bool { return o == f })
-	}
-}
-
-func (d *archivedDay) closeRollups() {
-	for _, r := range d.rollups {
-		for _, f := range r.files {
-			f.stop()
-		}
-	}
 }
 
 // rowsOf yields the buckets of a device as rows of rollups. Devices come in order: those before are passed over.
@@ -114,7 +85,7 @@ func (r *archivedRollups) rowsOf(d *archivedDay, device schema.DeviceID) iter.Se
 					}
 					e.Set(row.key, tables.String(row.bucket()))
 				}
-				d.stepRollups(r, f)
+				d.step(&r.files, f)
 			}
 			if e.RowKey != "" && !yield(e, nil) {
 				return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -43,6 +44,24 @@ func (p *pipe) differ(d difference) {
 	p.spots[at] = &d
 }
 
+// differEach notes a difference for each sensor of which a row does not have what it should.
+func (p *pipe) differEach(d difference, is, want map[string]string) {
+	d.many, d.rows = d.rows < 0, 0
+	for _, name := range unequal(is, want, strings.Compare) {
+		d.sensor, d.is, d.want = name, cmp.Or(is[name], "absent"), cmp.Or(want[name], "absent")
+		p.differ(d)
+	}
+}
+
+// unequal returns, in order, the names of which one of two rows has a text that the other has not.
+func unequal[K comparable](is, want map[K]string, compare func(a, b K) int) []K {
+	all := map[K]string{}
+	maps.Copy(all, is)
+	maps.Copy(all, want)
+	maps.DeleteFunc(all, func(name K, _ string) bool { return is[name] == want[name] })
+	return slices.SortedFunc(maps.Keys(all), compare)
+}
+
 // explained returns the differences, with their reasons, by day, output and reason.
 func (p *pipe) explained() (all []Difference) {
 	type group struct {
@@ -50,7 +69,7 @@ func (p *pipe) explained() (all []Difference) {
 		output string
 		reason Reason
 	}
-	groups := map[group]*Difference{}
+	places := map[group]int{}
 	spots := slices.SortedFunc(maps.Keys(p.spots), func(a, b spot) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.output, b.output), cmp.Compare(a.reason, b.reason))
 	})
@@ -60,24 +79,19 @@ func (p *pipe) explained() (all []Difference) {
 			d.reason = p.explain(d)
 		}
 		in := group{schema.DayOf(d.from), d.output, d.reason}
-		if g := groups[in]; g != nil {
-			g.More += 1 + d.more
-			g.Rows += d.rows
+		if i, known := places[in]; known {
+			all[i].More, all[i].Rows = all[i].More+1+d.more, all[i].Rows+d.rows
 			continue
 		}
-		groups[in] = &Difference{Tenant: p.member.Tenant, Device: p.member.Device, Day: in.day.String(), Pipeline: p.Name,
-			Output: d.output, At: d.from.Time(), Sensor: d.sensor, Is: d.is, Want: d.want, Reason: d.reason, Rows: d.rows,
-			More: d.more}
+		places[in] = len(all)
+		all = append(all, Difference{Tenant: p.member.Tenant, Device: p.member.Device, Day: in.day.String(),
+			Pipeline: p.Name, Output: d.output, At: d.from.Time(), Sensor: d.sensor, Is: d.is, Want: d.want,
+			Reason: d.reason, Rows: d.rows, More: d.more})
 	}
-	return slices.SortedFunc(func(yield func(Difference) bool) {
-		for _, d := range groups {
-			if !yield(*d) {
-				return
-			}
-		}
-	}, func(a, b Difference) int {
+	slices.SortFunc(all, func(a, b Difference) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Output, b.Output), cmp.Compare(a.Reason, b.Reason))
 	})
+	return all
 }
 
 // explain returns the reason of a difference in an output.

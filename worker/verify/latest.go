@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -36,6 +37,13 @@ type newestValue struct {
 	long, short bool
 }
 
+// newestRows yields the rows of the device in a table with the keys of latest.
+func (k *look) newestRows(ctx context.Context, table string) iter.Seq2[tables.Entity, error] {
+	home := schema.LatestPartition{Tenant: k.member.Tenant, Month: k.member.Month}
+	return k.Client.Table(table).Entities(ctx, tables.Query{Range: tables.Range{Partitions: tables.Is(home.String()),
+		Rows: schema.LatestRows(k.member.Device, k.member.Device)}})
+}
+
 // Latest is the newest values.
 type Latest struct{}
 
@@ -52,10 +60,7 @@ func (Latest) begin(ctx context.Context, p *pipe) error {
 	k := p.look
 	n := &newest{is: map[string]string{}, sensors: map[string]newestValue{}}
 	p.checks = append(p.checks, n)
-	q := tables.Query{Range: tables.Range{
-		Partitions: tables.Is(schema.LatestPartition{Tenant: k.member.Tenant, Month: k.member.Month}.String()),
-		Rows:       schema.LatestRows(k.member.Device, k.member.Device)}}
-	for e, err := range k.Client.Table(k.Names.Output(latest)).Entities(ctx, q) {
+	for e, err := range k.newestRows(ctx, k.Names.Output(latest)) {
 		if err != nil {
 			return err
 		}

@@ -27,27 +27,17 @@ func (c *Config) members(ctx context.Context) iter.Seq2[schema.Member, error] {
 			months.From = c.After.Month.String()
 		}
 		for {
-			month, found, err := c.month(ctx, months)
+			q := tables.Query{Range: tables.Range{Partitions: months}, Select: []string{"Timestamp"}}
+			e, found, err := c.Client.Table(c.Names.Fleet()).First(ctx, q)
 			if err != nil {
 				yield(schema.Member{}, err)
+			}
+			if err != nil || !found || !c.membersOfMonth(ctx, e.PartitionKey, yield) {
 				return
 			}
-			if !found {
-				return
-			}
-			if !c.membersOfMonth(ctx, month, yield) {
-				return
-			}
-			months = tables.Keys{After: month}
+			months = tables.Keys{After: e.PartitionKey}
 		}
 	}
-}
-
-// month returns the first partition of the fleet in a range.
-func (c *Config) month(ctx context.Context, in tables.Keys) (month string, found bool, err error) {
-	q := tables.Query{Range: tables.Range{Partitions: in}, Select: []string{"Timestamp"}}
-	e, found, err := c.Client.Table(c.Names.Fleet()).First(ctx, q)
-	return e.PartitionKey, found, err
 }
 
 func (c *Config) membersOfMonth(ctx context.Context, month string, yield func(schema.Member, error) bool) bool {
@@ -95,7 +85,7 @@ func (c *Config) samples(name string) bool {
 // membersOfDevice yields the memberships of the one device: that of its tenant, and those of former ones.
 func (c *Config) membersOfDevice(ctx context.Context, yield func(schema.Member, error) bool) {
 	record, err := c.Client.Table(c.Names.Devices()).Get(ctx, string(c.Device), schema.DeviceRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		err = fmt.Errorf("%w: %s", ErrNoDevice, tables.Quote(string(c.Device)))
 	}
 	var d schema.Device

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -368,10 +369,7 @@ func (c *changes) finish(ctx context.Context, p *pipe) error {
 		return nil
 	}
 	is := map[string]string{}
-	q := tables.Query{Range: tables.Range{
-		Partitions: tables.Is(schema.LatestPartition{Tenant: p.member.Tenant, Month: p.member.Month}.String()),
-		Rows:       schema.LatestRows(p.member.Device, p.member.Device)}}
-	for e, err := range p.Client.Table(p.Names.Output(ratesTable)).Entities(ctx, q) {
+	for e, err := range p.newestRows(ctx, p.Names.Output(ratesTable)) {
 		if err != nil {
 			return err
 		}
@@ -382,7 +380,7 @@ func (c *changes) finish(ctx context.Context, p *pipe) error {
 	for name, t := range c.trails {
 		want, known := t.text(c)
 		if known = known && !ended; known && !t.equals(is[name], want) {
-			c.differ(p, name, or(is[name], "absent"), want)
+			c.differ(p, name, cmp.Or(is[name], "absent"), want)
 		}
 		if known {
 			delete(is, name)

@@ -2,10 +2,7 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,15 +91,7 @@ func (b *reported) compare(ctx context.Context, p *pipe, e ended) error {
 	if !p.Values || d.reason == NotDue {
 		return nil
 	}
-	d.many, d.rows = d.rows < 0, 0
-	names := maps.Clone(is)
-	maps.Copy(names, want)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if is[name] != want[name] {
-			d.sensor, d.is, d.want = name, or(is[name], "absent"), or(want[name], "absent")
-			p.differ(d)
-		}
-	}
+	p.differEach(d, is, want)
 	return nil
 }
 
@@ -124,7 +113,7 @@ func (b *reported) read(
 	t := p.Client.Table(p.Names.Output(schema.BucketsTable))
 	for part := 1; part == 1 || int64(part) <= e.Get("_parts").Int(); part++ {
 		row, err := t.Get(ctx, partition, schema.BucketRow{Bucket: start, Device: p.member.Device, Part: part}.String())
-		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		if tables.Absent(err) {
 			continue
 		}
 		if err != nil {

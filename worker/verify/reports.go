@@ -1,10 +1,10 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,10 +14,6 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 )
-
-func pullEntities(rows iter.Seq2[tables.Entity, error]) (next func() (tables.Entity, error, bool), stop func()) {
-	return iter.Pull2(rows)
-}
 
 // A joined is what the report of a group should have of a sensor: the numbers of its devices, in their order.
 type joined struct {
@@ -212,7 +208,7 @@ func (h *home) compareReports(ctx context.Context, p Pipeline, w schema.Window, 
 				want[row] = nil
 			}
 		}
-	} else if !errors.Is(err, tables.ErrNotFound) && !errors.Is(err, tables.ErrNoTable) {
+	} else if !tables.Absent(err) {
 		return nil, err
 	}
 	for _, row := range slices.SortedFunc(maps.Keys(want), func(a, b schema.ReportRow) int {
@@ -247,7 +243,7 @@ func (h *home) readReport(ctx context.Context, partition string, row schema.Repo
 	all := map[string]string{}
 	for row.Part = 1; ; row.Part++ {
 		e, err := h.Client.Table(h.Names.Reports()).Get(ctx, partition, row.String())
-		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		if tables.Absent(err) {
 			return all, nil
 		}
 		if err != nil {
@@ -266,18 +262,11 @@ func (h *home) readReport(ctx context.Context, partition string, row schema.Repo
 
 func (h *home) differences(p Pipeline, w schema.Window, row schema.ReportRow, is, want map[string]string,
 ) (all []Difference) {
-	names := maps.Clone(is)
-	if names == nil {
-		names = map[string]string{}
-	}
-	maps.Copy(names, want)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if is[name] != want[name] {
-			all = append(all, Difference{Day: schema.DayOf(row.Bucket).String(), Pipeline: p.Name,
-				Output: "reports " + w.String(), At: row.Bucket.Time(),
-				Sensor: strings.TrimSpace(string(row.By) + " " + row.Group + " " + name),
-				Is:     or(is[name], "absent"), Want: or(want[name], "absent")})
-		}
+	for _, name := range unequal(is, want, strings.Compare) {
+		all = append(all, Difference{Day: schema.DayOf(row.Bucket).String(), Pipeline: p.Name,
+			Output: "reports " + w.String(), At: row.Bucket.Time(),
+			Sensor: strings.TrimSpace(string(row.By) + " " + row.Group + " " + name),
+			Is:     cmp.Or(is[name], "absent"), Want: cmp.Or(want[name], "absent")})
 	}
 	return all
 }
@@ -302,7 +291,7 @@ func (h *home) whyReport(ctx context.Context, p Pipeline, w schema.Window, bucke
 	}
 	key := schema.GroupTurn{Month: h.at.Month, Kind: schema.ReportMark}.Entity().RowKey
 	row, err := partitions.Get(ctx, h.at.Month.String(), key)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+	if tables.Absent(err) {
 		return NotDue, nil
 	}
 	if err != nil {

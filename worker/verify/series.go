@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -161,18 +159,7 @@ func (p *pipe) compare(s *series, start tables.Ticks, is map[string]string, want
 	if !p.Values {
 		return
 	}
-	names := maps.Clone(is)
-	if names == nil {
-		names = map[string]string{}
-	}
-	maps.Copy(names, should)
-	d.many, d.rows = d.rows < 0, 0
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if is[name] != should[name] {
-			d.sensor, d.is, d.want = name, or(is[name], "absent"), or(should[name], "absent")
-			p.differ(d)
-		}
-	}
+	p.differEach(d, is, should)
 }
 
 func readings(n int64) string {
@@ -180,13 +167,6 @@ func readings(n int64) string {
 		return "1 reading"
 	}
 	return fmt.Sprintf("%d readings", n)
-}
-
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }
 
 // A sum is what a bucket of rollups has of a sensor.

@@ -2,8 +2,9 @@ package verify
 
 import (
 	"context"
-	"errors"
+	"iter"
 	"slices"
+	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -59,7 +60,7 @@ func (h *home) strangers(ctx context.Context, p Pipeline, output, table, partiti
 		if member == d {
 			continue
 		}
-		reason, err := h.left(ctx, d)
+		reason, err := h.left(ctx, h.at.Tenant, d)
 		if err != nil {
 			return err
 		}
@@ -71,12 +72,8 @@ func (h *home) strangers(ctx context.Context, p Pipeline, output, table, partiti
 
 // deviceOf returns the device of an output's RowKey: what comes before the first separator.
 func deviceOf(rowKey string) schema.DeviceID {
-	for i := range rowKey {
-		if rowKey[i] == schema.Separator[0] {
-			return schema.DeviceID(rowKey[:i])
-		}
-	}
-	return schema.DeviceID(rowKey)
+	device, _, _ := strings.Cut(rowKey, schema.Separator)
+	return schema.DeviceID(device)
 }
 
 // lastDevice is after all IDs.
@@ -86,7 +83,7 @@ const lastDevice = "\x7f"
 func pullMembers(ctx context.Context, h *home) (next func() (schema.DeviceID, error), stop func()) {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(h.at.Month.String()),
 		Rows: schema.MembersOf(h.at.Tenant)}, Select: []string{"Timestamp"}}
-	pull, stop := pullEntities(h.Client.Table(h.Names.Fleet()).Entities(ctx, q))
+	pull, stop := iter.Pull2(h.Client.Table(h.Names.Fleet()).Entities(ctx, q))
 	return func() (schema.DeviceID, error) {
 		e, err, more := pull()
 		if err != nil || !more {
@@ -102,16 +99,16 @@ func pullMembers(ctx context.Context, h *home) (next func() (schema.DeviceID, er
 
 // left returns why a device may have outputs of a tenant that does not have it: it has left the fleet, or has just
 // come.
-func (h *home) left(ctx context.Context, d schema.DeviceID) (Reason, error) {
-	e, err := h.Client.Table(h.Names.Devices()).Get(ctx, string(d), schema.DeviceRow)
-	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+func (c *Config) left(ctx context.Context, t schema.Tenant, d schema.DeviceID) (Reason, error) {
+	e, err := c.Client.Table(c.Names.Devices()).Get(ctx, string(d), schema.DeviceRow)
+	if tables.Absent(err) {
 		return Unknown, nil
 	}
 	if err != nil {
 		return Unknown, err
 	}
 	record, err := schema.DeviceOf(e)
-	if err == nil && slices.Contains(record.Tenants(), h.at.Tenant) {
+	if err == nil && slices.Contains(record.Tenants(), t) {
 		return Left, nil
 	}
 	return Unknown, err

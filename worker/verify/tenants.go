@@ -16,12 +16,12 @@ func (c *Config) tenants(ctx context.Context, known map[schema.Tenant]bool, yiel
 	}
 	for output, table := range c.outputs() {
 		for after := (tables.Keys{}); ; {
-			e, err := first(ctx, c.Client.Table(table), after)
-			if err != nil || e.PartitionKey == "" {
-				if err != nil {
-					yield(Device{}, err)
-					return
-				}
+			e, found, err := c.Client.Table(table).First(ctx, tables.Query{Range: tables.Range{Partitions: after}})
+			if err != nil {
+				yield(Device{}, err)
+				return
+			}
+			if !found {
 				break
 			}
 			key, _, _ := strings.Cut(e.PartitionKey, schema.Separator)
@@ -51,12 +51,6 @@ func (c *Config) outputs() map[string]string {
 	return all
 }
 
-// first returns the first row of a range of partitions; it has no keys if there is none.
-func first(ctx context.Context, t *tables.Table, in tables.Keys) (tables.Entity, error) {
-	e, _, err := t.First(ctx, tables.Query{Range: tables.Range{Partitions: in}})
-	return e, err
-}
-
 // ofNoTenant says that a row is of a tenant without devices.
 func (c *Config) ofNoTenant(ctx context.Context, t schema.Tenant, output string, e tables.Entity) (Device, error) {
 	at := schema.LatestPartition{Tenant: t}
@@ -68,7 +62,7 @@ func (c *Config) ofNoTenant(ctx context.Context, t schema.Tenant, output string,
 		}
 		of = row.Device
 	}
-	reason, err := (&home{Config: c, at: at}).left(ctx, of)
+	reason, err := c.left(ctx, t, of)
 	d.Differences = append(d.Differences, Difference{Tenant: t, Device: of, Day: schema.DayOf(c.From).String(),
 		Output: output, At: c.From.Time(), Is: "there, in partition " + e.PartitionKey,
 		Want: "absent: no device belongs to the tenant", Reason: reason})
