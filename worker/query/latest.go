@@ -43,15 +43,8 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 		report("", err)
 		return Newest{}, false
 	}
-	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(fold.HeardProperty).Int())}
-	for _, p := range q.sensors(e) {
-		v, err := latest.ParseValue(p.Name, p.Value.Text())
-		if err != nil {
-			report(p.Name, err)
-			continue
-		}
-		n.Values = append(n.Values, v)
-	}
+	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(fold.HeardProperty).Int()),
+		Values: parsedSensors(q, e, report, latest.ParseValue)}
 	if len(q.Sensors) == 0 {
 		n.Last = n.newest()
 	}

@@ -146,6 +146,22 @@ func withObjects(sensors []string) (all []string) {
 	return slices.Compact(all)
 }
 
+// parsedSensors returns what parse makes of the properties of an output that the question asks for, by name. It reports
+// those that cannot be parsed.
+func parsedSensors[R any](
+	q Question, e tables.Entity, tell report, parse func(sensor, text string) (R, error),
+) (all []R) {
+	for _, p := range q.sensors(e) {
+		r, err := parse(p.Name, p.Value.Text())
+		if err != nil {
+			tell(p.Name, err)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
 // sensors returns the properties of a row that the question asks for, by name.
 func (q Question) sensors(e tables.Entity) []tables.Property {
 	var wanted []tables.Property

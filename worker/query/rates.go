@@ -70,14 +70,10 @@ func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wa
 		return n, false
 	}
 	n.Device = row.Device
-	for _, p := range q.sensors(e) {
-		l, err := rate.ParseLatest(p.Value.Text())
-		if err != nil {
-			report(p.Name, err)
-			continue
-		}
-		n.Values = append(n.Values, Rate{p.Name, l})
-	}
+	n.Values = parsedSensors(q, e, report, func(sensor, text string) (Rate, error) {
+		l, err := rate.ParseLatest(text)
+		return Rate{sensor, l}, err
+	})
 	return n, len(n.Values) > 0
 }
 
@@ -122,10 +118,11 @@ func (f Outputs) deviceRates(ctx context.Context, q Question, m schema.Member) i
 	return func(yield func(RateBucket, error) bool) {
 		for sums, err := range f.summaries(ctx, q) {
 			b := RateBucket{Tenant: m.Tenant, Device: m.Device, Window: q.Window, Start: sums.start, Model: q.Models.modelOf(m)}
-			for i := 0; i < len(sums.names) && err == nil; i++ {
+			for i := 0; i < len(sums.sensors) && err == nil; i++ {
+				s := &sums.sensors[i]
 				var t rate.Tally
-				if t, err = past.since(ctx, sums.names[i], &sums.all[i]); t.Count > 0 {
-					b.Sensors = append(b.Sensors, RateTally{sums.names[i], t, sums.all[i].Position})
+				if t, err = past.since(ctx, s.sensor, &s.Summary); t.Count > 0 {
+					b.Sensors = append(b.Sensors, RateTally{s.sensor, t, s.Position})
 				}
 			}
 			if err == nil && (b.Start < begin || len(b.Sensors) == 0) {
@@ -140,9 +137,14 @@ func (f Outputs) deviceRates(ctx context.Context, q Question, m schema.Member) i
 
 // A summed is what a bucket holds.
 type summed struct {
-	start tables.Ticks
-	names []string
-	all   []rate.Summary // by sensor
+	start   tables.Ticks
+	sensors []summary
+}
+
+// A summary is what a bucket holds of a sensor.
+type summary struct {
+	sensor string
+	rate.Summary
 }
 
 // summaries are what the buckets of one device hold.
@@ -156,14 +158,10 @@ func (f Outputs) summaries(ctx context.Context, q Question) iter.Seq2[summed, er
 			return b, false
 		}
 		b.start = row.Bucket
-		for _, p := range q.sensors(e) {
-			s, err := rate.ParseSummary(p.Value.Text())
-			if err != nil {
-				report(p.Name, err)
-				continue
-			}
-			b.names, b.all = append(b.names, p.Name), append(b.all, s)
-		}
+		b.sensors = parsedSensors(q, e, report, func(sensor, text string) (summary, error) {
+			s, err := rate.ParseSummary(text)
+			return summary{sensor, s}, err
+		})
 		return b, true
 	}))
 }
@@ -209,11 +207,11 @@ func (p *pastRates) search(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for i, name := range b.names {
-			if found[name] == nil {
-				found[name] = &rate.Before{}
+		for _, s := range b.sensors {
+			if found[s.sensor] == nil {
+				found[s.sensor] = &rate.Before{}
 			}
-			b.all[i].Since(found[name])
+			s.Since(found[s.sensor])
 		}
 	}
 	for name, older := range found {

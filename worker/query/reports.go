@@ -128,14 +128,10 @@ func (q ReportQuestion) report(p schema.ReportPartition, e tables.Entity, tell r
 	if r.Start < q.Window.Start(q.Span.From) || r.Start >= q.Span.To {
 		return r, false
 	}
-	for _, property := range (Question{Sensors: q.Sensors}).sensors(e) {
-		a, err := reporting.Parse(property.Value.Text())
-		if err != nil {
-			tell(property.Name, err)
-			continue
-		}
-		r.Sensors = append(r.Sensors, ReportAggregate{property.Name, a})
-	}
+	r.Sensors = parsedSensors(Question{Sensors: q.Sensors}, e, tell, func(sensor, text string) (ReportAggregate, error) {
+		a, err := reporting.Parse(text)
+		return ReportAggregate{sensor, a}, err
+	})
 	return r, len(r.Sensors) > 0
 }
 

@@ -88,18 +88,16 @@ func (q Question) bucket(e tables.Entity, report report) (Bucket, bool) {
 	if b.Start < q.Window.Start(q.Span.From) || b.Start >= q.Span.To {
 		return b, false
 	}
-	for _, p := range q.sensors(e) {
-		a, err := rollup.ParseAggregate(p.Value.Text())
+	b.Readings = e.Get(fold.ReadingsProperty).Int()
+	b.Sensors = parsedSensors(q, e, report, func(sensor, text string) (Aggregate, error) {
+		a, err := rollup.ParseAggregate(text)
 		if err == nil && a.Count < 1 {
 			err = fmt.Errorf("a count of %d", a.Count)
 		}
-		if err != nil {
-			report(p.Name, err)
-			continue
+		if err == nil {
+			b.Readings = max(b.Readings, a.Count)
 		}
-		b.Sensors = append(b.Sensors, Aggregate{p.Name, a})
-		b.Readings = max(b.Readings, a.Count)
-	}
-	b.Readings = max(b.Readings, e.Get(fold.ReadingsProperty).Int())
+		return Aggregate{sensor, a}, err
+	})
 	return b, len(b.Sensors) > 0
 }

@@ -41,12 +41,8 @@ func (p CompletenessPage) After() string {
 }
 
 func (p CompletenessPage) beside(months int) string {
-	month, err := time.Parse("2006-01", p.Month)
-	if err != nil {
-		return ""
-	}
 	return address("/completeness", url.Values{"tenant": {p.Answer.Tenant}}, "month",
-		month.AddDate(0, months, 0).Format("2006-01"))
+		beside("2006-01", p.Month, months, 0))
 }
 
 // Exactly formats a share, rounded down: what is shown as 100 % is all.

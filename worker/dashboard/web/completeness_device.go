@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"furrow/worker/answers"
@@ -45,14 +44,12 @@ func (p DevicePage) Days() (all []DeviceDay) {
 	today := p.Now.Format("2006-01-02")
 	for _, d := range days {
 		d.count(d.Day < today)
+		all = append(all, *d)
 	}
-	return slices.SortedFunc(func(yield func(DeviceDay) bool) {
-		for d := range maps.Values(days) {
-			if !yield(*d) {
-				return
-			}
-		}
-	}, func(a, b DeviceDay) int { return cmp.Or(cmp.Compare(b.lacks, a.lacks), cmp.Compare(b.Day, a.Day)) })
+	slices.SortFunc(all, func(a, b DeviceDay) int {
+		return cmp.Or(cmp.Compare(b.lacks, a.lacks), cmp.Compare(b.Day, a.Day))
+	})
+	return all
 }
 
 // count counts what is stored and what lacks. What a pipeline has folded is stored, also where the numbers were read

@@ -28,22 +28,14 @@ func (p CostsPage) Address(name, text string) string {
 }
 
 // Before returns the month before.
-func (p CostsPage) Before() string { return p.beside(-1) }
+func (p CostsPage) Before() string { return beside("2006-01", p.Month, -1, 0) }
 
 // After returns the month after, unless it is in the future.
 func (p CostsPage) After() string {
-	if next := p.beside(1); next <= p.Now {
+	if next := beside("2006-01", p.Month, 1, 0); next <= p.Now {
 		return next
 	}
 	return ""
-}
-
-func (p CostsPage) beside(months int) string {
-	month, err := time.Parse("2006-01", p.Month)
-	if err != nil {
-		return p.Month
-	}
-	return month.AddDate(0, months, 0).Format("2006-01")
 }
 
 // Days returns the address of a tenant's days.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -132,64 +133,61 @@ func (s *Site) device(r *http.Request, p api.Compared) (Page, error) {
 	if !chosen {
 		p.Span = spanOfAge(newest(a.Latest, p.Sensor, now), api.DefaultSpan)
 	}
-	series, err := s.c.Model.Charts.Series(r.Context(), p.Series(id, now))
-	if _, invalid := errors.AsType[*model.QueryError](err); invalid {
+	if page.Series, err = s.chart(r.Context(), p.Series(id, now)); err != nil {
 		return nil, err
 	}
-	if began, any := beginning(&series); any && !chosen && err == nil {
+	if began, any := beginning(page.Series); any && !chosen {
 		if short := spanOfAge(now.Sub(began), ""); api.SpanOf(short) < api.SpanOf(p.Span) {
-			p.Span, series.From = short, series.To.Add(-api.SpanOf(short))
+			p.Span, page.Series.From = short, page.Series.To.Add(-api.SpanOf(short))
 		}
 	}
-	page.Series, page.Span, page.Window = s.charted(series, err), p.Span, p.Window
+	page.Span, page.Window = p.Span, p.Window
 	for _, sensor := range p.With {
 		q := p.Series(id, now)
 		if q.Sensor = sensor; sensor == page.Sensor() {
 			continue
 		}
-		other, err := s.c.Model.Charts.Series(r.Context(), q)
-		if _, invalid := errors.AsType[*model.QueryError](err); invalid {
+		other, err := s.chart(r.Context(), q)
+		if err != nil {
 			return nil, err
 		}
-		if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
-			page.Overlays, page.With = append(page.Overlays, overlay), append(page.With, sensor)
+		if other != nil && len(other.States) == 0 {
+			page.Overlays, page.With = append(page.Overlays, other), append(page.With, sensor)
 		}
 	}
 	if p.Against != "" && p.Against != id {
 		q := p.Series(p.Against, now)
 		q.Sensor, page.Against = page.Sensor(), p.Against
-		other, err := s.c.Model.Charts.Series(r.Context(), q)
-		_, invalid := errors.AsType[*model.QueryError](err)
-		if page.NoOther = invalid || errors.Is(err, model.ErrUnknown); !page.NoOther {
-			if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
-				overlay.Sensor += " of " + p.Against
-				page.Overlays = append(page.Overlays, overlay)
-			}
+		other, err := s.chart(r.Context(), q)
+		page.NoOther = err != nil
+		if other != nil && len(other.States) == 0 {
+			other.Sensor += " of " + p.Against
+			page.Overlays = append(page.Overlays, other)
 		}
 	}
 	q := p.Series(id, now)
-	incidents, err := s.c.Model.Incidents.OfDevice(r.Context(), id, q.From, q.To)
-	if err != nil {
-		s.c.Log.Warn("incidents cannot be read", "device", id, "error", err)
-	}
-	page.Incidents = incidents
+	page.Incidents, err = s.c.Model.Incidents.OfDevice(r.Context(), id, q.From, q.To)
+	s.warn(err, "incidents cannot be read", "device", id)
 	if a.Device.Until == nil {
 		told, err := s.c.Model.Devices.Commands(r.Context(), id)
-		if err != nil {
-			s.c.Log.Warn("commands cannot be read", "device", id, "error", err)
-		}
+		s.warn(err, "commands cannot be read", "device", id)
 		page.Commands = api.CommandsOf(id, told)
 	}
 	gaps, err := s.c.Model.DeviceRows.RecentGaps(r.Context(), id)
-	if err != nil {
-		s.c.Log.Warn("gaps cannot be read", "device", id, "error", err)
-	} else if gaps.Numbered {
+	s.warn(err, "gaps cannot be read", "device", id)
+	if err == nil && gaps.Numbered {
 		page.Gaps = &gaps
 	}
-	if page.Verified, err = s.c.Model.Verified.OfDevice(r.Context(), a.Device.Tenant, id); err != nil {
-		s.c.Log.Warn("samples cannot be read", "device", id, "error", err)
-	}
+	page.Verified, err = s.c.Model.Verified.OfDevice(r.Context(), a.Device.Tenant, id)
+	s.warn(err, "samples cannot be read", "device", id)
 	return page, nil
+}
+
+// warn logs why a page lacks something.
+func (s *Site) warn(err error, what string, about ...any) {
+	if err != nil {
+		s.c.Log.Warn(what, append(about, "error", err)...)
+	}
 }
 
 // newest returns the age of a device's newest value, of one sensor or of any.
@@ -202,9 +200,10 @@ func newest(all []model.Latest, sensor string, now time.Time) (age time.Duration
 	return age
 }
 
-// beginning returns the time of the first value of a series.
+// beginning returns the time of the first value of a series, if it has any. s may be nil.
 func beginning(s *model.Series) (t time.Time, any bool) {
 	switch {
+	case s == nil:
 	case len(s.Points) > 0:
 		return s.Points[0].Time, true
 	case len(s.States) > 0:
@@ -224,11 +223,19 @@ func spanOfAge(age time.Duration, least string) string {
 	return names[len(names)-1]
 }
 
+// chart reads a series to draw: nil where there is none, or it cannot be read. It is an error to ask for what does not
+// exist.
+func (s *Site) chart(ctx context.Context, q model.SeriesQuery) (*model.Series, error) {
+	series, err := s.c.Model.Charts.Series(ctx, q)
+	if _, invalid := errors.AsType[*model.QueryError](err); invalid || errors.Is(err, model.ErrUnknown) {
+		return nil, err
+	}
+	return s.charted(series, err), nil
+}
+
 // charted returns a series to draw, or nil where there is none or it could not be read.
 func (s *Site) charted(series model.Series, err error) *model.Series {
-	if err != nil {
-		s.c.Log.Warn("chart cannot be read", "error", err)
-	}
+	s.warn(err, "chart cannot be read")
 	if err != nil || series.Sensor == "" {
 		return nil
 	}
@@ -279,9 +286,7 @@ func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
 	}
 	aside, _ := model.Reading(r.Context()) // they may be older than the rest of the page
 	costs, err := s.c.Model.Costs.OfMonth(aside, model.CostQuery{Tenant: tenant})
-	if err != nil {
-		s.c.Log.Warn("costs cannot be read", "tenant", tenant, "error", err)
-	}
+	s.warn(err, "costs cannot be read", "tenant", tenant)
 	if err != nil || len(costs.Tenants) == 0 {
 		return nil
 	}

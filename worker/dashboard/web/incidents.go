@@ -35,9 +35,7 @@ func (s *Site) incidents(r *http.Request, p incidentsPage) (Page, error) {
 	page := &IncidentsPage{Now: now.UTC(), Query: q, Span: p.Span, Answer: answer,
 		Tenants: s.c.Model.Tenants.Names(r.Context())}
 	counts, err := s.c.Model.Incidents.Counts(r.Context(), q)
-	if err != nil {
-		s.c.Log.Warn("incidents cannot be counted", "error", err)
-	} else {
+	if s.warn(err, "incidents cannot be counted"); err == nil {
 		page.Counts = &counts
 	}
 	return page, nil

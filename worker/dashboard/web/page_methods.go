@@ -270,20 +270,21 @@ func (p TenantPage) Address(name, text string) string {
 	return address("/tenants/"+url.PathEscape(p.Tenant.Tenant), q, name, text)
 }
 
-func (p TenantPage) Before() string { return p.beside(-1) }
+func (p TenantPage) Before() string { return beside(time.DateOnly, p.Day, 0, -1) }
 
 // After returns the day after, unless it is in the future.
 func (p TenantPage) After() string {
 	if p.Today != "" && p.Day >= p.Today {
 		return ""
 	}
-	return p.beside(1)
+	return beside(time.DateOnly, p.Day, 0, 1)
 }
 
-func (p TenantPage) beside(days int) string {
-	day, err := time.Parse(time.DateOnly, p.Day)
+// beside returns the month or the day so many after another.
+func beside(layout, of string, months, days int) string {
+	t, err := time.Parse(layout, of)
 	if err != nil {
-		return p.Day
+		return of
 	}
-	return day.AddDate(0, 0, days).Format(time.DateOnly)
+	return t.AddDate(0, months, days).Format(layout)
 }

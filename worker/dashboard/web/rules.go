@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"furrow/tables/schema"
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -29,7 +30,7 @@ func (s *Site) rules(r *http.Request, _ api.None) (Page, error) {
 func (RulesPage) Muted(m schema.Mute) string {
 	var parts []string
 	for _, part := range [][2]string{{"tenant", string(m.Tenant)}, {"site", string(m.Site)}, {"device", m.Device},
-		{"labels", labels(m.Labels)}} {
+		{"labels", answers.LabelsText(m.Labels)}} {
 		if part[1] != "" {
 			parts = append(parts, part[0]+" "+part[1])
 		}

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"furrow/tables/schema"
@@ -247,12 +245,4 @@ func incidentsChart(n *model.IncidentCounts) template.HTML {
 	c.Desc = fmt.Sprintf("%d incidents opened in %d hours.", sum, len(n.Hours))
 	return template.HTML(c.SVG(chart.Size{Width: 540, Height: 170}, "wide") +
 		c.SVG(chart.Size{Width: 350, Height: 150}, "narrow"))
-}
-
-func labels(m map[string]string) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, name+"="+m[name])
-	}
-	return strings.Join(parts, ", ")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/worker/answers"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 
@@ -29,7 +30,7 @@ func functions(s *static) template.FuncMap {
 		"capital": capital, "unit": unitOf,
 		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart,
 		"seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
-		"costs": costs, "labels": labels, "json": jsonText,
+		"costs": costs, "labels": answers.LabelsText, "json": jsonText,
 		"severity": severityClass, "severities": model.Severities, "incidentsChart": incidentsChart,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
