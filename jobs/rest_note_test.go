@@ -3,6 +3,11 @@ package jobs_test
 import (
 	"testing"
 	"time"
+
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 )
 
 // TestARingIsForRowsThatAreTooYoung: a device rings for a row which is younger than the settle time when the next run
@@ -56,7 +61,7 @@ func TestARowMayFollowItsTokenLater(t *testing.T) {
 func TestAChangeLeavesWhenTheNextRowIsExpected(t *testing.T) {
 	t.Parallel()
 	for _, minute := range []time.Duration{2, 12, 27, 50} {
-		for _, changes := range []string{"token", "configuration", "interval"} {
+		for _, changes := range []string{"token", "configuration", "interval", "commit"} {
 			n := newNight(t, 1, time.Hour)
 			n.p.Processors = n.p.Processors[:2] // a rule of silence would look after 45 minutes
 			n.send(0, evening, 24*time.Hour)
@@ -65,6 +70,13 @@ func TestAChangeLeavesWhenTheNextRowIsExpected(t *testing.T) {
 				case m != minute:
 				case changes == "token":
 					n.wake(0, evening.Add(m*time.Minute), 25*time.Hour)
+				case changes == "commit": // of an audit
+					for _, e := range jobstest.Rows(t, n.p.Client.Table(n.p.Names.Partitions("live")), tables.Query{}) {
+						by := tables.Entity{PartitionKey: e.PartitionKey, RowKey: e.RowKey}
+						by.Set(schema.TrackClaim, tables.String("audit"))
+						by.Set(schema.TrackCommitted, tables.String("audit"))
+						must.Have(n.p.Client.Table(n.p.Names.Partitions("live")).Do(t.Context(), tables.Merge(by, tables.AnyETag)))(t)
+					}
 				case changes == "configuration":
 					n.p.Generation++
 				default:

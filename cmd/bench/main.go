@@ -77,7 +77,7 @@ func refuseFlag(_ *cli.Context, err error, _ bool) error { return usagef("%v", e
 
 func refuseWords(c *cli.Context) error {
 	if word := c.Args().First(); word != "" {
-		return usagef("there is no benchmark %q%s", word, didYouMean(word, []string{"storage", "tokens", "fanout"}))
+		return usagef("there is no benchmark %q%s", word, didYouMean(word, []string{"storage", "tokens", "fanout", "pages"}))
 	}
 	return cli.ShowAppHelp(c)
 }

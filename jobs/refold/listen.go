@@ -6,7 +6,6 @@ import (
 
 	"furrow/jobs/folding"
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
 // listen looks for rows above the checkpoint of a device that rests because it has no token. Somebody else has written
@@ -18,7 +17,7 @@ func (a *auditor) listen(ctx context.Context, d *folding.Device) error {
 	r, turn := d.Row.Was.Rest, TurnOf(a.Writer.Pipeline, d.Member.Month, a.task.Since, a.task.Slot)
 	asleep := r.Until != 0 && r.Until == d.Member.Awake
 	late := a.task.Depth == Late && asleep && turn.beyond()
-	if !a.Rests || d.Err != nil || r == (schema.Rest{}) || a.task.Depth != Full && !late ||
+	if !a.Rests || d.Err != nil || r.Of == 0 || a.task.Depth != Full && !late ||
 		d.Member.Imports.Unknown(d.Row.Imported) {
 		return nil
 	}

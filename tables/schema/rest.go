@@ -39,11 +39,10 @@ func (r Rest) String() string {
 }
 
 // RestOf returns the Rest of a tracking row, if it has one that stands: that of its last commit, after which nobody has
-// claimed the row.
+// claimed the row. Of one that does not, as an audit has committed since, it returns when the next row is expected.
 func RestOf(track *tables.Entity) (r Rest, stands bool) {
 	parts := strings.Split(track.Get(TrackRest).Text(), " ")
-	if len(parts) != 5 || parts[0] == "" || parts[0] != track.Get(TrackCommitted).Text() ||
-		parts[0] != track.Get(TrackClaim).Text() {
+	if len(parts) != 5 || parts[0] == "" {
 		return Rest{}, false
 	}
 	of, err := strconv.ParseUint(parts[1], 16, 64)
@@ -57,6 +56,9 @@ func RestOf(track *tables.Entity) (r Rest, stands bool) {
 			return Rest{}, false
 		}
 		*t = tables.Ticks(n)
+	}
+	if parts[0] != track.Get(TrackCommitted).Text() || parts[0] != track.Get(TrackClaim).Text() {
+		return Rest{Expected: r.Expected}, false
 	}
 	return r, true
 }
