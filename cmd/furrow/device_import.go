@@ -82,17 +82,22 @@ func deviceImport(c *cli.Context) (err error) {
 
 // importFormat returns the format that the flags or the file's name imply.
 func importFormat(c *cli.Context) (tabular.Format, error) {
-	format, name := c.String("format"), strings.TrimSuffix(strings.ToLower(c.Args().First()), ".gz")
 	if err := between(c, 1, 1000, "workers"); err != nil {
 		return "", err
 	}
-	switch {
-	case format != "":
+	if format := c.String("format"); format != "" {
 		return tabular.Format(format), nil
-	case strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson"):
-		return tabular.JSONL, nil
 	}
-	return tabular.CSV, nil
+	return tableFormat(c.Args().First()), nil
+}
+
+// tableFormat returns the format that a file's name implies.
+func tableFormat(name string) tabular.Format {
+	name = strings.TrimSuffix(strings.ToLower(name), ".gz")
+	if strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson") {
+		return tabular.JSONL
+	}
+	return tabular.CSV
 }
 
 // openInput opens a file; - is the standard input.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -158,11 +157,7 @@ func readMoves(c *cli.Context) (moves []lineMove, err error) {
 		return nil, err
 	}
 	defer in.Close() // it was only read
-	format := tabular.CSV
-	if plain := strings.TrimSuffix(strings.ToLower(name), ".gz"); strings.HasSuffix(plain, ".jsonl") {
-		format = tabular.JSONL
-	}
-	file, err := tabular.Open(in, tabular.Options{Format: format})
+	file, err := tabular.Open(in, tabular.Options{Format: tableFormat(name)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -98,13 +98,17 @@ func parseMuted(text string) (string, error) {
 }
 
 func muteList(c *cli.Context) error {
+	tenant, err := parsed(c, "tenant", schema.ParseTenant)
+	if err != nil {
+		return err
+	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err
 	}
 	now := tables.TicksOf(time.Now())
 	var lines []muteLine
-	for m, err := range s.reader().Incidents().Mutes(c.Context, schema.Tenant(c.String("tenant"))) {
+	for m, err := range s.reader().Incidents().Mutes(c.Context, tenant) {
 		if err != nil {
 			return err
 		}
