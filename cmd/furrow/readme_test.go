@@ -221,12 +221,15 @@ func flagOf(command *cli.Command, name string) cli.Flag {
 }
 
 func TestReadmeLinksLeadSomewhere(t *testing.T) {
-	for _, m := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(readme(t), -1) {
-		if strings.Contains(m[1], "://") {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
-			t.Errorf("the README links to %s: %v", m[1], err)
+	for _, name := range []string{"README.md", ".github/CONTRIBUTING.md"} {
+		path := filepath.Join(root, name)
+		for _, m := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(text(t, path), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
 		}
 	}
 }
