@@ -44,7 +44,7 @@ func (p *pipe) differ(d difference) {
 	p.spots[at] = &d
 }
 
-// differEach notes a difference for each sensor of which a row does not have what it should.
+// differEach notes a difference for each sensor whose text in a row is not what it should be.
 func (p *pipe) differEach(d difference, is, want map[string]string) {
 	d.many, d.rows = d.rows < 0, 0
 	for _, name := range unequal(is, want, strings.Compare) {
@@ -53,7 +53,7 @@ func (p *pipe) differEach(d difference, is, want map[string]string) {
 	}
 }
 
-// unequal returns, in order, the names of which one of two rows has a text that the other has not.
+// unequal returns, in order, the names under which two rows have different texts.
 func unequal[K comparable](is, want map[K]string, compare func(a, b K) int) []K {
 	all := map[K]string{}
 	maps.Copy(all, is)

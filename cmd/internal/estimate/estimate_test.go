@@ -75,13 +75,17 @@ func newFleet(t *testing.T, devices int, every time.Duration) *fleet {
 	return f
 }
 
-// Do has each reading arrive at the time of its row key.
+// Do has each reading arrive at the time of its row key, and devices be noted long ago.
 func (f *fleet) Do(r *http.Request) (*http.Response, error) {
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil || r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "/"+f.world.Readings+"(") {
-		return answer, err
+	switch {
+	case err != nil || r.Method != http.MethodGet:
+	case strings.Contains(r.URL.Path, "/"+f.world.Readings+"("):
+		return jobstest.Arrived(answer)
+	case strings.Contains(r.URL.Path, "/"+f.names.Fleet()+"("):
+		return jobstest.Stamped(answer, func(string) (time.Time, error) { return time.Now().Add(-time.Hour), nil })
 	}
-	return jobstest.Arrived(answer)
+	return answer, err
 }
 
 // send has devices send a reading each at a time.

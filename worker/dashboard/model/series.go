@@ -294,7 +294,7 @@ func (as *Accounts) models() *query.Models {
 	}}
 }
 
-// pointsOf returns what of makes of windows, of one more of which than a series can have were asked for.
+// pointsOf returns what of makes of windows. One window more than a series can have was asked for.
 func pointsOf[B any](windows iter.Seq2[B, error], of func(B) Point) (found points, err error) {
 	all, err := query.Collect(windows, &found.skipped)
 	found.more = len(all) > maxPoints
