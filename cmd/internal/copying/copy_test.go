@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/jobs/jobstest"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
@@ -207,4 +208,38 @@ func rowsOf(t *testing.T, c *Copy, table *tables.Table) (all []string) {
 		all = append(all, fmt.Sprint(e.PartitionKey, "/", e.RowKey, values))
 	}
 	return all
+}
+
+// TestFollowedReadingsWakeTheirDevices: they come with the account's key, and a device may rest at the destination,
+// with a checkpoint beyond them.
+func TestFollowedReadingsWakeTheirDevices(t *testing.T) {
+	t.Parallel()
+	source := newLiving(t)
+	source.stopWorking()
+	source.stopWriting()
+	c := copyTo(t, source.World.Connect(t, nil), source.Names, azuretest.Local(t))
+	d := schema.Device{ID: "pump-7", Tenant: "acme", Month: jobstest.Month, Readings: source.Readings,
+		Status: schema.Active}
+	must.Have(sas.NewRegistry(c.From, c.Names).Register(t.Context(), d))(t)
+	must.Have(c.Finish(t.Context()))(t)
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	for n := range tables.Ticks(3) {
+		e := tables.Entity{PartitionKey: "pump-7", RowKey: (at + n).String()}
+		e.Set("temperature", tables.Double(21.5))
+		jobstest.Insert(t, c.From.Table(source.Readings), e)
+	}
+	if n := must.Have(c.Follow(t.Context()))(t); n != 3 {
+		t.Errorf("%d readings are followed of 3", n)
+	}
+	for e := range c.To.Table(c.Names.Fleet()).Entities(t.Context(), tables.Query{}) {
+		m, err := schema.MemberOf(e)
+		if err != nil || m.Device != "pump-7" {
+			continue
+		}
+		if len(m.Imports) != 1 || !m.Imports[0].Late || m.Imports[0].From != at || m.Imports[0].To < at+3 {
+			t.Errorf("the membership says %+v", m.Imports)
+		}
+		return
+	}
+	t.Error("the device has no membership at the destination")
 }

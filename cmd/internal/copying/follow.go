@@ -3,8 +3,10 @@ package copying
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"furrow/cmd/internal/setup"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -17,7 +19,7 @@ func (c *Copy) Follow(ctx context.Context) (inserted int64, err error) {
 		if err != nil {
 			return inserted, err
 		}
-		n, err := c.readingsAgain(ctx)
+		n, err := c.readingsAgain(ctx, max(end, now).Add(24*time.Hour))
 		if inserted += n; err != nil || n == 0 && now > end {
 			return inserted, err
 		}
@@ -28,7 +30,8 @@ func (c *Copy) Follow(ctx context.Context) (inserted int64, err error) {
 	}
 }
 
-func (c *Copy) readingsAgain(ctx context.Context) (inserted int64, err error) {
+// readingsAgain inserts readings that are missing at the destination. All have row keys before until.
+func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted int64, err error) {
 	names, err := c.readings(ctx)
 	if err != nil {
 		return 0, err
@@ -38,8 +41,27 @@ func (c *Copy) readingsAgain(ctx context.Context) (inserted int64, err error) {
 		if inserted += p.Written; err != nil {
 			return inserted, fmt.Errorf("table %s: %w", table, err)
 		}
+		for device, first := range p.first {
+			if err := c.noteLate(ctx, schema.DeviceID(device), tables.TicksBefore(first), until); err != nil {
+				return inserted, err
+			}
+		}
 	}
 	return inserted, nil
+}
+
+// noteLate has the pipelines of the destination fold a device's rows again that came there with the account's key: it
+// may rest, and their checkpoints may have passed these rows.
+func (c *Copy) noteLate(ctx context.Context, device schema.DeviceID, from, to tables.Ticks) error {
+	registry := sas.NewRegistry(c.To, c.Names)
+	d, err := registry.Get(ctx, device)
+	if err == nil {
+		_, err = registry.NoteImport(ctx, d, schema.Import{From: from, To: to, Late: true}, true)
+	}
+	if tables.Absent(err) { // it has been removed
+		return nil
+	}
+	return err
 }
 
 // lastToken returns when the last token for the source ends, and its time.

@@ -17,6 +17,8 @@ type Pass struct {
 	Deleted int64 // that the source has no longer
 
 	Readings bool // rows of devices, which are only ever added
+
+	first map[string]string // that were added of readings: the lowest row key, by partition
 }
 
 // A pass makes one table at the destination equal to that at the source.
@@ -32,7 +34,8 @@ type pass struct {
 func copyTable(
 	ctx context.Context, from, to *tables.Table, insert bool, keep func(tables.Entity) bool, progress func(Pass),
 ) (Pass, error) {
-	p := &pass{Pass: Pass{Table: from.Name, Readings: insert}, to: to, insert: insert, keep: keep}
+	p := &pass{Pass: Pass{Table: from.Name, Readings: insert, first: map[string]string{}}, to: to, insert: insert,
+		keep: keep}
 	progress(p.Pass)
 	if err := to.Create(ctx); err != nil {
 		return p.Pass, err
@@ -89,6 +92,9 @@ func (p *pass) next(rows func() (tables.Entity, error, bool)) (tables.Entity, bo
 func (p *pass) row(ctx context.Context, order int, s, d tables.Entity) error {
 	switch {
 	case order < 0 && p.insert:
+		if _, has := p.first[s.PartitionKey]; !has { // rows come in order
+			p.first[s.PartitionKey] = s.RowKey
+		}
 		return p.add(ctx, tables.Insert(s))
 	case order < 0, order == 0 && !p.insert && !equal(s, d):
 		return p.add(ctx, tables.InsertOrReplace(s))
