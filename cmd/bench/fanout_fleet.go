@@ -48,7 +48,8 @@ type fanoutFleet struct {
 }
 
 // openFanout creates the fleet's tables and queues, and its devices.
-func openFanout(ctx context.Context, s fanoutSettings, w fanout, account tables.Account) (*fanoutFleet, error) {
+func openFanout(ctx context.Context, s fanoutSettings, w fanout, account tables.Account,
+	own *setup.Embedded) (*fanoutFleet, error) {
 	names, err := schema.ParseNames(randomName()[:16])
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func openFanout(ctx context.Context, s fanoutSettings, w fanout, account tables.
 	f := &fanoutFleet{fanoutSettings: s, workload: w, counted: map[string]int64{},
 		wire:   &recorder{next: transport.Transport},
 		newest: w.start(s, time.Now()), every: time.Hour, partitions: map[string][]tables.Op{}}
-	transport.Transport = setup.Direct(ctx, f.wire)
+	transport.Transport = own.Direct(f.wire)
 	clients, err := roles.Connect(account, names, transport, roles.Hooks{
 		Table:  func(_ context.Context, o tables.Operation) { f.count("tables " + o.Kind.String()) },
 		Queue:  func(_ context.Context, o worker.Operation) { f.count("queues " + o.Kind.String()) },

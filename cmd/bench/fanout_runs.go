@@ -85,7 +85,7 @@ func (c fanoutSettings) run(ctx context.Context, storage *fanoutStorage) error {
 		if !c.wants(w.name) {
 			continue
 		}
-		f, err := openFanout(ctx, c, w, storage.account)
+		f, err := openFanout(ctx, c, w, storage.account, storage.embedded)
 		if err == nil {
 			err = f.measure(ctx, storage)
 		}

@@ -56,15 +56,22 @@ func namesOf(c *cli.Context) (schema.Names, error) {
 
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
 func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
+	return openOwnStorage(c, nil, hooks...)
+}
+
+// openOwnStorage makes clients that reach the storage of own, which this process serves, without a connection. If it
+// serves none, own is nil.
+func openOwnStorage(c *cli.Context, own *setup.Embedded, hooks ...roles.Hooks) (*stores, error) {
 	names, err := namesOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return openStorageAt(c, storagesOf(c)[0], "--storage", names, hooks...)
+	return openStorageAt(c, own, storagesOf(c)[0], "--storage", names, hooks...)
 }
 
 // openStorageAt makes clients for the storage at where, which the command line gives as what.
-func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks ...roles.Hooks) (*stores, error) {
+func openStorageAt(c *cli.Context, own *setup.Embedded, where, what string, names schema.Names,
+	hooks ...roles.Hooks) (*stores, error) {
 	found, err := setup.Find(where)
 	if errors.Is(err, setup.ErrNotServed) {
 		return nil, err
@@ -81,7 +88,7 @@ func openStorageAt(c *cli.Context, where, what string, names schema.Names, hooks
 		return nil, usagef(c, "--ca: %v", err)
 	}
 	trusted := *transport
-	transport.Transport = setup.Direct(c.Context, transport.Transport)
+	transport.Transport = own.Direct(transport.Transport)
 	clients, err := roles.Connect(found.Account, names, transport, hooks...)
 	if err != nil {
 		return nil, err

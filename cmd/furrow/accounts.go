@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 )
 
 // accountsFlags are storageFlags of a command that shows a fleet in several accounts as one.
@@ -30,6 +31,7 @@ func storagesOf(c *cli.Context) []string {
 // accounts are those of a fleet. What cannot be read in one of several is said, and the others are shown.
 type accounts struct {
 	c      *cli.Context
+	own    *setup.Embedded // which this process serves; may be nil
 	where  []string
 	failed map[int]bool
 }
@@ -60,7 +62,7 @@ func (a *accounts) open(i int, hooks ...roles.Hooks) (*stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openStorageAt(a.c, a.where[i], "--storage", names, hooks...)
+	return openStorageAt(a.c, a.own, a.where[i], "--storage", names, hooks...)
 }
 
 // missing says that an account cannot be read. It returns the error if there are no others, or if it is about the

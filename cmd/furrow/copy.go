@@ -98,11 +98,11 @@ func openCopy(c *cli.Context) (*copying.Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := openStorageAt(c, c.Args().Get(0), "FROM", names)
+	from, err := openStorageAt(c, nil, c.Args().Get(0), "FROM", names)
 	if err != nil {
 		return nil, err
 	}
-	to, err := openStorageAt(c, c.Args().Get(1), "TO", names)
+	to, err := openStorageAt(c, nil, c.Args().Get(1), "TO", names)
 	if err != nil {
 		return nil, err
 	}

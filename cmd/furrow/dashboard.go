@@ -56,7 +56,7 @@ func showDashboard(c *cli.Context) (err error) {
 	if w.tls, err = openTLS(c, tlsDirectory(c), log); err != nil {
 		return err
 	}
-	server, err := w.server()
+	server, err := w.server(nil)
 	if err != nil {
 		return err
 	}

@@ -59,8 +59,9 @@ func openDashboard(
 	return w, nil
 }
 
-// server returns the server. It has its own storage clients, so that other figures do not count its reads.
-func (w *dashboardServer) server() (*dashboard.Server, error) {
+// server returns the server. It has its own storage clients, so that other figures do not count its reads. Own is
+// storage that this process serves, or nil.
+func (w *dashboardServer) server(own *setup.Embedded) (*dashboard.Server, error) {
 	file, err := configFile(w.c)
 	if err != nil {
 		return nil, err
@@ -70,6 +71,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		return nil, err
 	}
 	d, shown := w.config, model.Config{Log: w.log}
+	accounts.own = own
 	for i := range accounts.where {
 		s, err := accounts.open(i, w.hooks()...)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/tracing"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
@@ -26,21 +27,23 @@ func pipelineFlags() []cli.Flag {
 
 // openFleet opens the account and the pipelines that the flags name, under the current configuration.
 func openFleet(c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
-	return openFleetWith(c.Context, c, false, hooks...)
+	return openFleetWith(c.Context, c, nil, false, hooks...)
 }
 
-// openFleetOffering first stores the file of --config, if no generation has its text.
-func openFleetOffering(ctx context.Context, c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
-	return openFleetWith(ctx, c, true, hooks...)
+// openFleetOffering first stores the file of --config, if no generation has its text. Own is storage that this process
+// serves, or nil.
+func openFleetOffering(ctx context.Context, c *cli.Context, own *setup.Embedded, hooks ...roles.Hooks) (*roles.Fleet,
+	*stores, error) {
+	return openFleetWith(ctx, c, own, true, hooks...)
 }
 
-func openFleetWith(ctx context.Context, c *cli.Context, offering bool, hooks ...roles.Hooks) (*roles.Fleet, *stores,
-	error) {
+func openFleetWith(ctx context.Context, c *cli.Context, own *setup.Embedded, offering bool,
+	hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
 	file, err := configFile(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := openStorage(c, hooks...)
+	s, err := openOwnStorage(c, own, hooks...)
 	if err != nil {
 		return nil, nil, err
 	}

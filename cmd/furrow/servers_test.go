@@ -45,7 +45,12 @@ func (l *lockedBuffer) String() string {
 // start runs a command with --json until the test ends. It returns once the command listens.
 func start[S any](t *testing.T, stdin io.Reader, line string, args ...string) *running[S] {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
+	return startIn[S](t.Context(), t, stdin, line, args...)
+}
+
+func startIn[S any](ctx context.Context, t *testing.T, stdin io.Reader, line string, args ...string) *running[S] {
+	t.Helper()
+	ctx, stop := context.WithCancel(ctx)
 	r := &running[S]{stop: stop, exit: make(chan int, 1), stderr: &lockedBuffer{}}
 	out, stdout := io.Pipe()
 	args = append(append([]string{"furrow"}, strings.Fields(line)...), append(args, "--json")...)
@@ -80,7 +85,12 @@ func startDashboard(t *testing.T, args ...string) *running[dashboardScreen] {
 
 func startUp(t *testing.T, args ...string) *running[upScreen] {
 	t.Helper()
-	return start[upScreen](t, nil, "up --listen 127.0.0.1:0 --storage-port 0 --dashboard 127.0.0.1:0", args...)
+	return startUpIn(t.Context(), t, args...)
+}
+
+func startUpIn(ctx context.Context, t *testing.T, args ...string) *running[upScreen] {
+	t.Helper()
+	return startIn[upScreen](ctx, t, nil, "up --listen 127.0.0.1:0 --storage-port 0 --dashboard 127.0.0.1:0", args...)
 }
 
 // mustEnd stops the command as Ctrl-C does.

@@ -107,6 +107,7 @@ func up(c *cli.Context) (err error) {
 	public, _ := url.Parse(c.String("public-url")) // checkUp has parsed it
 	tableURL := e.TableURL(public.Hostname(), tls)
 	saved := newBackups(c, e.Server, m.Monitor, log)
+	h.storage = e
 	return e.ServeWhile(ctx, func(ctx context.Context) error {
 		return roles.Together(ctx,
 			func(ctx context.Context) error { return h.run(ctx, tableURL) },
@@ -167,6 +168,7 @@ type upServer struct {
 	tls       *setup.TLS
 	limits    endpoint.Limits
 	dashboard *dashboardServer // may be nil
+	storage   *setup.Embedded  // of a directory; may be nil
 	metrics   *monitor.Server
 	log       *slog.Logger
 }
@@ -176,7 +178,7 @@ type upServer struct {
 func (h upServer) run(ctx context.Context, tableURL string) error {
 	m := h.metrics.Monitor
 	figures := &worker.Figures{Worker: roles.WorkerName()}
-	f, s, err := openFleetOffering(ctx, h.c, hooksOf(m), hooksOfFigures(figures))
+	f, s, err := openFleetOffering(ctx, h.c, h.storage, hooksOf(m), hooksOfFigures(figures))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -206,7 +208,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	runs := []func(context.Context) error{server.Run, o.Policies.Run, o.followKey(h.log),
 		func(ctx context.Context) error { return f.Schedule(ctx, 0) }}
 	if h.dashboard != nil {
-		pages, err := h.dashboard.server()
+		pages, err := h.dashboard.server(h.storage)
 		if err != nil {
 			return err
 		}

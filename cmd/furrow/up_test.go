@@ -2,9 +2,15 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+
+	"furrow/tables"
 )
 
 const everySecond = "pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup]}]\n"
@@ -27,6 +33,33 @@ func TestUpFoldsADevicesFirstReading(t *testing.T) {
 			return strings.Contains(f.must("query --latest", device), "temperature,21.5")
 		})
 		u.mustEnd(t)
+	}
+}
+
+// TestUpNeedsNoConnectionToItsOwnStorage but for blobs: over one, runs take twice the processor time.
+func TestUpNeedsNoConnectionToItsOwnStorage(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	connected := map[string]bool{}
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GetConn: func(address string) {
+		mu.Lock()
+		defer mu.Unlock()
+		connected[address] = true
+	}})
+	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
+	writeFile(t, config, everySecond)
+	u := startUpIn(ctx, t, "--storage", dir, "--config", config)
+	await(t, u.stderr, func() bool { return strings.Contains(u.stderr.String(), "run completed") })
+	get(t, http.DefaultClient, u.said.Dashboard+"v1/pipelines", "")
+	u.mustEnd(t)
+	account, err := tables.ParseAccount(text(t, filepath.Join(dir, "connection")))
+	must(t, err)
+	for _, service := range []string{account.Table, account.Queue} {
+		of, err := url.Parse(service)
+		must(t, err)
+		if connected[of.Host] {
+			t.Errorf("it connects to %s, which it serves itself", service)
+		}
 	}
 }
 

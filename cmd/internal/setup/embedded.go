@@ -75,8 +75,7 @@ func Closing(err *error, close func() error) {
 	}
 }
 
-// ServeWhile serves until within returns, so that storage ends last and the others can finish their work. Clients with
-// Direct's transport for the context of within reach the storage without a connection.
+// ServeWhile serves until within returns, so that storage ends last and the others can finish their work.
 func (e *Embedded) ServeWhile(ctx context.Context, within func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -88,19 +87,16 @@ func (e *Embedded) ServeWhile(ctx context.Context, within func(context.Context) 
 		defer cancel()
 		failed = e.Serve(serving, e.listeners...)
 	})
-	err := within(context.WithValue(ctx, embeddedKey{}, e))
+	err := within(ctx)
 	stop()
 	storage.Wait()
 	return errors.Join(err, failed)
 }
 
-type embeddedKey struct{}
-
-// Direct returns a transport that takes the short way to the storage that serves while the context lasts, if there is
-// one, and other for everything else.
-func Direct(ctx context.Context, other http.RoundTripper) http.RoundTripper {
-	e, ok := ctx.Value(embeddedKey{}).(*Embedded)
-	if !ok {
+// Direct returns a transport that reaches the storage without a connection, while it serves, and takes other for
+// everything else. That of nil takes other for all.
+func (e *Embedded) Direct(other http.RoundTripper) http.RoundTripper {
+	if e == nil {
 		return other
 	}
 	return e.Server.Direct(Local(e.own.Queue), Local(e.own.Table), other)
