@@ -59,7 +59,11 @@ func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 	for _, p := range all {
 		o.TableACL = append(o.TableACL, write(p))
 	}
-	if _, err := t.client.SetAccessPolicy(c.within(ctx), o); err != nil {
+	sdk, err := t.sdk()
+	if err == nil {
+		_, err = sdk.SetAccessPolicy(c.within(ctx), o)
+	}
+	if err != nil {
 		return t.failed(c.kind, "", named(err))
 	}
 	return nil
@@ -72,8 +76,12 @@ func (t *Table) StoredPolicies(ctx context.Context) ([]StoredPolicy, time.Time, 
 	if t.sender.entra {
 		return nil, time.Time{}, t.failed(c.kind, "", ErrNeedsKey)
 	}
+	sdk, err := t.sdk()
+	if err != nil {
+		return nil, time.Time{}, t.failed(c.kind, "", err)
+	}
 	var answer *http.Response
-	resp, err := t.client.GetAccessPolicy(policy.WithCaptureResponse(c.within(ctx), &answer), nil)
+	resp, err := sdk.GetAccessPolicy(policy.WithCaptureResponse(c.within(ctx), &answer), nil)
 	if err != nil {
 		return nil, time.Time{}, t.failed(c.kind, "", named(err))
 	}

@@ -38,7 +38,7 @@ type Config struct {
 
 // A Client gives access to the tables of an account. It is safe for concurrent use.
 type Client struct {
-	service *aztables.ServiceClient
+	service func() (*aztables.ServiceClient, error)
 	url     string // with its SAS, if any
 	key     *aztables.SharedKeyCredential
 	sender  *sender
@@ -70,25 +70,33 @@ func Connect(c Config) (*Client, error) {
 }
 
 // sign sets how the requests of aztables are signed, and returns Entra's credential for an account that needs one.
+// Rows do without aztables, and opening it takes as long as storing some: a device that sends a row per token has none.
 func (c Config) sign(client *Client) (credential azcore.TokenCredential, err error) {
 	options := c.options()
+	var open func() (*aztables.ServiceClient, error)
 	switch {
 	case c.Account.SAS != "":
-		client.service, err = aztables.NewServiceClientWithNoCredential(client.url, options)
-		return nil, err
+		open = func() (*aztables.ServiceClient, error) {
+			return aztables.NewServiceClientWithNoCredential(client.url, options)
+		}
 	case c.Account.Key != "":
 		if client.key, err = aztables.NewSharedKeyCredential(c.Account.Name, c.Account.Key); err != nil {
 			return nil, service.ErrKey
 		}
-		client.service, err = aztables.NewServiceClientWithSharedKey(client.url, client.key, options)
-		return nil, err
+		open = func() (*aztables.ServiceClient, error) {
+			return aztables.NewServiceClientWithSharedKey(client.url, client.key, options)
+		}
+	default:
+		if credential, err = service.Credential(c.Credential); err != nil {
+			return nil, err
+		}
+		client.delegation = c.delegationPipeline(credential)
+		open = func() (*aztables.ServiceClient, error) {
+			return aztables.NewServiceClient(client.url, credential, options)
+		}
 	}
-	if credential, err = service.Credential(c.Credential); err != nil {
-		return nil, err
-	}
-	client.delegation = c.delegationPipeline(credential)
-	client.service, err = aztables.NewServiceClient(client.url, credential, options)
-	return credential, err
+	client.service = sync.OnceValues(open)
+	return credential, nil
 }
 
 // SetKey replaces the account's key in all requests from now on. The client was connected with a key.
@@ -110,7 +118,11 @@ func (c Config) options() *aztables.ClientOptions {
 
 // Tables returns the names of the account's tables.
 func (c *Client) Tables(ctx context.Context) (names []string, err error) {
-	for pager := c.service.NewListTablesPager(nil); pager.More(); {
+	sdk, err := c.service()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", KindListTables, err)
+	}
+	for pager := sdk.NewListTablesPager(nil); pager.More(); {
 		page, err := pager.NextPage((&call{kind: KindListTables}).within(ctx))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", KindListTables, named(err))
@@ -124,5 +136,5 @@ func (c *Client) Tables(ctx context.Context) (names []string, err error) {
 
 // Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
-	return &Table{Name: name, client: c.service.NewClient(name), sender: c.sender, url: c.url, pages: c.pages}
+	return &Table{Name: name, service: c.service, sender: c.sender, url: c.url, pages: c.pages}
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 // A sender sends requests about rows: a first try by itself, unless Entra authorizes it, and all others through
 // azcore's pipeline, as the package documentation says. It is safe for concurrent use.
 type sender struct {
-	pipeline  runtime.Pipeline
+	pipeline  func() runtime.Pipeline // made when it is needed
 	entra     bool
 	transport policy.Transporter
 	timeout   time.Duration
@@ -53,9 +54,11 @@ func newSender(c Config, credential azcore.TokenCredential) (*sender, error) {
 	if s.entra {
 		own = []policy.Policy{runtime.NewBearerTokenPolicy(credential, []string{storageScope}, nil)}
 	}
-	o := c.options()
-	o.PerRetryPolicies = append(o.PerRetryPolicies, download{})
-	s.pipeline = runtime.NewPipeline("furrow", "", runtime.PipelineOptions{PerRetry: own}, &o.ClientOptions)
+	s.pipeline = sync.OnceValue(func() runtime.Pipeline {
+		o := c.options()
+		o.PerRetryPolicies = append(o.PerRetryPolicies, download{})
+		return runtime.NewPipeline("furrow", "", runtime.PipelineOptions{PerRetry: own}, &o.ClientOptions)
+	})
 	return s, nil
 }
 
@@ -114,7 +117,7 @@ func (s *sender) rest(ctx context.Context, c *call, r request) error {
 	if c.into != nil {
 		runtime.SkipBodyDownload(req)
 	}
-	resp, err := s.pipeline.Do(req)
+	resp, err := s.pipeline().Do(req)
 	if err != nil {
 		return err
 	}

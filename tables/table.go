@@ -17,11 +17,20 @@ import (
 // entity, and wrap one of the package's errors if one applies. It is safe for concurrent
 // use.
 type Table struct {
-	Name   string
-	client *aztables.Client
-	sender *sender
-	url    string // of the service
-	pages  *sync.Pool
+	Name    string
+	service func() (*aztables.ServiceClient, error)
+	sender  *sender
+	url     string // of the service
+	pages   *sync.Pool
+}
+
+// sdk returns aztables' client of the table.
+func (t *Table) sdk() (*aztables.Client, error) {
+	s, err := t.service()
+	if err != nil {
+		return nil, err
+	}
+	return s.NewClient(t.Name), nil
 }
 
 // Create creates the table unless it exists. Azure refuses a name for half a minute or more
@@ -31,7 +40,10 @@ func (t *Table) Create(ctx context.Context) error {
 		return err
 	}
 	c := &call{kind: KindCreateTable, table: t.Name}
-	_, err := t.client.CreateTable(c.within(ctx), nil)
+	sdk, err := t.sdk()
+	if err == nil {
+		_, err = sdk.CreateTable(c.within(ctx), nil)
+	}
 	if err = named(err); err != nil && !errors.Is(err, ErrExists) {
 		return t.failed(c.kind, "", err)
 	}
@@ -41,7 +53,10 @@ func (t *Table) Create(ctx context.Context) error {
 // Delete deletes the table with all rows, if it exists.
 func (t *Table) Delete(ctx context.Context) error {
 	c := &call{kind: KindDeleteTable, table: t.Name}
-	_, err := t.client.Delete(c.within(ctx), nil)
+	sdk, err := t.sdk()
+	if err == nil {
+		_, err = sdk.Delete(c.within(ctx), nil)
+	}
 	if err = named(err); err != nil && !Absent(err) {
 		return t.failed(c.kind, "", err)
 	}

@@ -26,7 +26,9 @@ func (c *Client) Run(ctx context.Context) error {
 	defer func() { c.held = s.token }()
 	var obeying sync.WaitGroup
 	defer obeying.Wait()
-	obeying.Go(func() { s.poller.obey(ctx) })
+	if s.poller.wanted() {
+		obeying.Go(func() { s.poller.obey(ctx) })
+	}
 	for ctx.Err() == nil {
 		if err := s.step(ctx); err != nil {
 			s.count(func(s *Stats) { s.Err = err })
