@@ -122,7 +122,7 @@ func (r *runner) feedAll(ctx context.Context, stop func(error)) {
 		}
 	}
 	for i := range r.lives {
-		past.add(r.began.Add(-time.Nanosecond), &r.lives[i]) // what it sends first is not known yet
+		past.add(r.boot(i), &r.lives[i]) // what it sends first is not known yet
 	}
 	var both sync.WaitGroup
 	both.Go(func() { past.run(done, take) })
@@ -131,6 +131,15 @@ func (r *runner) feedAll(ctx context.Context, stop func(error)) {
 	for range past.left() + live.left() {
 		left.Done()
 	}
+}
+
+// bootsPerSecond is how many devices are switched on in a second. No machine answers a million that ask for tokens at
+// once: it would tell most of them to come again, and each waits with a client and goroutines of its own.
+const bootsPerSecond = 500
+
+// boot returns when the device at an index is switched on: the first one before the beginning, as all past is.
+func (r *runner) boot(i int) time.Time {
+	return r.began.Add(time.Duration(i)*time.Second/bootsPerSecond - time.Nanosecond)
 }
 
 // grace calls end when the grace is over, unless over is closed before.

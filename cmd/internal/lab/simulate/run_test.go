@@ -244,6 +244,22 @@ func TestPaceAppliesUntilTheFleetHasCaughtUp(t *testing.T) {
 	}
 }
 
+func TestAtMostFiveHundredDevicesAreSwitchedOnInASecond(t *testing.T) {
+	began := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	r := &runner{began: began}
+	if first := r.boot(0); !first.Before(began) {
+		t.Errorf("the first at %v", first)
+	}
+	for i := range 10_000 {
+		if late := r.boot(i + bootsPerSecond).Sub(r.boot(i)); late != time.Second {
+			t.Fatalf("device %d is switched on %v after device %d", i+bootsPerSecond, late, i)
+		}
+	}
+	if last := r.boot(1_000_000).Sub(began); last > 34*time.Minute {
+		t.Errorf("a million take %v", last)
+	}
+}
+
 func TestMissingEndpointIsAnError(t *testing.T) {
 	t.Parallel()
 	y := newFixture(t, "contoso", "fabrikam")
