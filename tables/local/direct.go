@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -17,6 +18,15 @@ import (
 // them those for blobs, which may be large and are not held in memory.
 func (s *Server) Direct(queues, tables string, other http.RoundTripper) http.RoundTripper {
 	return &direct{other: other, handlers: map[string]http.Handler{queues: s.Queues(), tables: s.Tables()}}
+}
+
+// Transport returns a transport for tests, whose blobs are small: as Direct's, for all three services.
+func (r *Running) Transport(other http.RoundTripper) http.RoundTripper {
+	host := func(address string) string {
+		return strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/"+r.Account())
+	}
+	return &direct{other: other, handlers: map[string]http.Handler{host(r.BlobURL): r.Blobs(),
+		host(r.QueueURL): r.Queues(), host(r.TableURL): r.Tables()}}
 }
 
 type direct struct {
@@ -78,6 +88,10 @@ func received(r *http.Request) *http.Request {
 	for name, values := range r.Header {
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		header[name] = append(header[name], values...)
+	}
+	writes := r.Method == http.MethodPut || r.Method == http.MethodPost
+	if r.ContentLength > 0 || r.ContentLength == 0 && writes { // as net/http sends it
+		header.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
 	in := new(*r)
 	in.Header, in.RequestURI = header, r.URL.RequestURI()

@@ -16,14 +16,20 @@ import (
 	"furrow/tables/local"
 )
 
-// started returns a running server, its account, and a transport that takes no connection to its tables and queues.
-func started(tb testing.TB, other http.RoundTripper) (azuretest.Account, http.RoundTripper) {
+// running returns a running server and its account.
+func running(tb testing.TB) (*local.Running, azuretest.Account) {
 	clock := &azuretest.Clock{}
 	s := must.Have(local.Start(local.Config{Dir: tb.TempDir(), Memory: true, Now: clock.Now}))(tb)
 	tb.Cleanup(func() { must.Succeed(tb, s.Close()) })
+	return s, azuretest.Account{Name: s.Account(), Key: s.Key(), Kind: azuretest.Embedded, TableURL: s.TableURL,
+		QueueURL: s.QueueURL, BlobURL: s.BlobURL, Clock: clock}
+}
+
+// started returns the account of a running server, and a transport that takes no connection to its tables and queues.
+func started(tb testing.TB, other http.RoundTripper) (azuretest.Account, http.RoundTripper) {
+	s, account := running(tb)
 	host := func(text string) string { return must.Have(url.Parse(text))(tb).Host }
-	return azuretest.Account{Name: s.Account(), Key: s.Key(), Kind: azuretest.Embedded, TableURL: s.TableURL,
-		QueueURL: s.QueueURL, BlobURL: s.BlobURL, Clock: clock}, s.Direct(host(s.QueueURL), host(s.TableURL), other)
+	return account, s.Direct(host(s.QueueURL), host(s.TableURL), other)
 }
 
 // otherServices passes requests for blobs alone.
@@ -42,6 +48,14 @@ func TestStorageIsTheSameWithoutAConnection(t *testing.T) {
 	others := &otherServices{}
 	account, direct := started(t, others)
 	others.blobs, account.Transport = account.BlobURL, &http.Client{Transport: direct}
+	azuretest.Run(t, account)
+}
+
+// TestAllServicesAreTheSameWithoutAConnection holds what other packages test with to the same.
+func TestAllServicesAreTheSameWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	s, account := running(t)
+	account.Transport = &http.Client{Transport: s.Transport(otherServices{"none"})}
 	azuretest.Run(t, account)
 }
 
