@@ -94,7 +94,8 @@ func (n *night) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := http.DefaultClient.Do(r)
 	n.operations.Add(1)
 	if err == nil {
-		n.bytes.Add(max(0, r.ContentLength) + max(0, answer.ContentLength))
+		n.bytes.Add(max(0, r.ContentLength))
+		answer.Body = &countedBody{answer.Body, &n.bytes}
 	}
 	switch {
 	case err == nil && reads:
@@ -103,6 +104,18 @@ func (n *night) RoundTrip(r *http.Request) (*http.Response, error) {
 		return jobstest.Stamped(answer, func(row string) (time.Time, error) { return n.noted[row], nil })
 	}
 	return answer, err
+}
+
+// A countedBody adds what is read of it to bytes: an answer in chunks does not say its length.
+type countedBody struct {
+	io.ReadCloser
+	bytes *atomic.Int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes.Add(int64(n))
+	return n, err
 }
 
 // run does a run at a time, and returns how often it asked for readings.
