@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -29,8 +30,17 @@ type source struct {
 // testdata and node_modules are not ours.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var all []source
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	all, err := sourcesOnce()
+	must(t, err)
+	if len(all) < 10 {
+		t.Fatalf("%d files found: this test looks in the wrong place", len(all))
+	}
+	return all
+}
+
+// sourcesOnce parses the files once for all tests.
+var sourcesOnce = sync.OnceValues(func() (all []source, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -45,22 +55,24 @@ func sources(t *testing.T) []source {
 		all = append(all, s)
 		return err
 	})
-	must(t, err)
-	if len(all) < 10 {
-		t.Fatalf("%d files found: this test looks in the wrong place", len(all))
-	}
-	return all
-}
+	return all, err
+})
 
 func read(path string) (source, error) {
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
 		return source{}, err
 	}
-	parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return source{}, err
 	}
+	for _, d := range parsed.Decls { // no test looks into functions, which would be most of the memory
+		if f, ok := d.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
+	}
+	parsed.Comments = nil
 	s := source{pkg: filepath.ToSlash(filepath.Dir(rel)), file: filepath.ToSlash(rel), parsed: parsed}
 	s.test = strings.HasSuffix(path, "_test.go") || slices.ContainsFunc(strings.Split(s.pkg, "/"), forTests)
 	for _, spec := range parsed.Imports {
