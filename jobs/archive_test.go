@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/refold"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
@@ -41,7 +42,7 @@ func hourlyFiling(t testing.TB, f *jobstest.Fleet, through policy.Transporter) *
 func filingOf(t testing.TB, f *jobstest.Fleet, through policy.Transporter, c *archive.Config) *jobs.Pipeline {
 	t.Helper()
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
-		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
+		Transport: azuretest.Transport(through), Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	p := f.Pipeline(t, through)
 	p.Processors = []fold.Configured{jobstest.With(t, archive.Processor, c)}
 	made := c.Grouping(p.Source(), store)

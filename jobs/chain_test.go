@@ -50,7 +50,8 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 	t.Helper()
 	account := must.Have(tables.ParseAccount(in.ConnectionString()))(t)
 	c := &chain{account: in, readings: azuretest.Name("r")}
-	c.client = must.Have(tables.Connect(tables.Config{Account: account, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
+	c.client = must.Have(tables.Connect(tables.Config{Account: account, Transport: azuretest.Transport(nil),
+		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	in.MakeTable(t, c.readings)
 	for i := range c.fleets {
 		n := must.Have(schema.ParseNames(azuretest.Name("c")[:10]))(t)

@@ -45,7 +45,7 @@ func newRoster(t *testing.T) *roster {
 
 func (r *roster) client(t *testing.T, through policy.Transporter) *tables.Client {
 	t.Helper()
-	c := must.Have(tables.Connect(tables.Config{Account: r.account, Transport: through,
+	c := must.Have(tables.Connect(tables.Config{Account: r.account, Transport: azuretest.Transport(through),
 		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	return c
 }

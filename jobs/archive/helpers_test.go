@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
@@ -23,7 +24,7 @@ import (
 func connected(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*archive.Store, *groups.Source) {
 	t.Helper()
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
-		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
+		Transport: azuretest.Transport(through), Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	return store, f.Pipeline(t, through).Source()
 }
 
@@ -31,7 +32,8 @@ func connected(t testing.TB, f *jobstest.Fleet, through policy.Transporter) (*ar
 func objects(t testing.TB, a tables.Account, container string) map[string][]byte {
 	t.Helper()
 	key := must.Have(azblob.NewSharedKeyCredential(a.Name, a.Key))(t)
-	client := must.Have(azblob.NewClientWithSharedKeyCredential(a.Blob, key, nil))(t)
+	client := must.Have(azblob.NewClientWithSharedKeyCredential(a.Blob, key,
+		&azblob.ClientOptions{ClientOptions: policy.ClientOptions{Transport: azuretest.Transport(nil)}}))(t)
 	all := map[string][]byte{}
 	for pages := client.NewListBlobsFlatPager(container, nil); pages.More(); {
 		page := must.Have(pages.NextPage(t.Context()))(t)

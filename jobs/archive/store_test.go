@@ -41,7 +41,7 @@ func newShelf(t *testing.T) *shelf {
 // store tries everything once, so that the Store and not the SDK meets a fault.
 func (s *shelf) store(t testing.TB, through policy.Transporter) *Store {
 	t.Helper()
-	return s.connect(t, StoreConfig{Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	return s.connect(t, StoreConfig{Transport: azuretest.Transport(through), Retry: policy.RetryOptions{MaxRetries: -1}})
 }
 
 func (s *shelf) connect(t testing.TB, c StoreConfig) *Store {

@@ -50,9 +50,10 @@ func newTable(t *testing.T) *tableOf {
 // newTableOf has an empty table of a tenant. The container may be there.
 func newTableOf(t *testing.T, account tables.Account, container string, tenant schema.Tenant) *tableOf {
 	t.Helper()
-	store := must.Have(archive.Connect(archive.StoreConfig{Account: account, Container: container}))(t)
+	store := must.Have(archive.Connect(archive.StoreConfig{Account: account, Container: container,
+		Transport: azuretest.Transport(nil)}))(t)
 	must.Succeed(t, store.Create(t.Context()))
-	client := must.Have(tables.Connect(tables.Config{Account: account}))(t)
+	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: azuretest.Transport(nil)}))(t)
 	rows := client.Table(azuretest.Name("catalog"))
 	must.Succeed(t, rows.Create(t.Context()))
 	x := &tableOf{Table: catalog.New(rows).Table(tenant, "readings"), account: account, container: container, store: store,

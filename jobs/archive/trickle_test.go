@@ -38,9 +38,10 @@ func newTrickle(t *testing.T, summed archive.Summed) *trickle {
 	t.Helper()
 	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	names := must.Have(schema.ParseNames(azuretest.Name("s")[:10]))(t)
-	client := must.Have(tables.Connect(tables.Config{Account: account}))(t)
+	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: azuretest.Transport(nil)}))(t)
 	c := &trickle{p: &jobs.Pipeline{Name: "archive", Client: client, Names: names}}
 	store := must.Have(archive.Connect(archive.StoreConfig{Account: account, Container: names.Archive(),
+		Transport: azuretest.Transport(nil),
 		OnOperation: func(_ context.Context, o archive.Operation) {
 			if strings.HasSuffix(o.Object, ".parquet") && !strings.Contains(o.Object, "_delta_log") {
 				c.written.Add(o.Bytes)

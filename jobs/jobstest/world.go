@@ -137,7 +137,7 @@ func (w *World) Create(t testing.TB, names ...string) {
 // Connect returns a client that tries everything once, so that jobs and not the SDK meet faults.
 func (w *World) Connect(t testing.TB, through policy.Transporter) *tables.Client {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through,
+	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: azuretest.Transport(through),
 		Retry: policy.RetryOptions{MaxRetries: -1}})
 	must.Succeed(t, err)
 	return c

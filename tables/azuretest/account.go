@@ -54,7 +54,11 @@ func Local(t testing.TB) Account {
 	t.Helper()
 	clock := &Clock{}
 	s := value(local.Start(local.Config{Dir: t.TempDir(), Memory: true, Now: clock.Now}))(t)
-	t.Cleanup(func() { must(t, s.Close()) })
+	end := answerDirectly(s)
+	t.Cleanup(func() {
+		end()
+		must(t, s.Close())
+	})
 	return Account{Name: s.Account(), Key: s.Key(), Kind: Embedded,
 		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL, Clock: clock}
 }

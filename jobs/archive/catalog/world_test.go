@@ -32,7 +32,8 @@ var (
 	july = schema.Month{Year: 2026, Month: 7}
 )
 
-// An account has the tables of many worlds. All machines share its connections: thousands of tries would open too many.
+// An account has the tables of many worlds. All machines share its transport: thousands of tries would open too many
+// connections.
 type account struct {
 	tables.Account
 	connections     policy.Transporter
@@ -41,11 +42,8 @@ type account struct {
 
 func newAccount(t testing.TB) *account {
 	t.Helper()
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 64
-	t.Cleanup(transport.CloseIdleConnections)
 	a := &account{Account: must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t),
-		connections: &http.Client{Transport: transport}}
+		connections: http.DefaultClient}
 	return a.another(t)
 }
 
