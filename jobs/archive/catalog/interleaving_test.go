@@ -35,7 +35,7 @@ func TestInterleavedMachinesLoseNothing(t *testing.T) {
 	for _, first := range names() {
 		for _, second := range names() {
 			for _, how := range []pause{before, after, lost} {
-				for n, more := 0, true; more; n += effort.Step(11) {
+				for n, more := tried%effort.Step(11), true; more; n += effort.Step(22) {
 					what := fmt.Sprintf("%s stops %s operation %d, then %s", first, how, n, second)
 					w := newWorld(t, a, fmt.Sprint("w", tried))
 					tried++
