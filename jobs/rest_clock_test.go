@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -12,6 +13,7 @@ import (
 // TestARestOfAClockThatWasAheadEnds: storage's clock and the scheduler's are ahead for one run, in which tokens seem to
 // have ended and rows come from the future. Then each new row is folded in the run after it.
 func TestARestOfAClockThatWasAheadEnds(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, every := range []time.Duration{0, time.Hour} {
 		for _, future := range []bool{false, true} {

@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -59,6 +60,7 @@ func TestARowMayFollowItsTokenLater(t *testing.T) {
 // TestAChangeLeavesWhenTheNextRowIsExpected: a device that sends once an hour gets a token without a row, at any time
 // in between, or the configuration changes. The first run after its next row folds that.
 func TestAChangeLeavesWhenTheNextRowIsExpected(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, minute := range []time.Duration{2, 12, 27, 50} {
 		for _, changes := range []string{"token", "configuration", "interval", "commit"} {

@@ -21,6 +21,7 @@ import (
 	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -263,6 +264,7 @@ func TestADeviceThatNeverHadATokenIsNotLookedAt(t *testing.T) {
 // TestADeviceThatSendsEvery: it is looked at when its next row has come, about once for each, and rarely while it is
 // overdue. No row waits for longer than a run and a cadence.
 func TestADeviceThatStatesItsIntervalIsLookedAtWhenItSends(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -379,6 +381,7 @@ func TestLateRowsThatADeviceNamesAreFoldedInTheNextRun(t *testing.T) {
 // TestNoRowOfATokenWaits: devices wake, get a token, send, and fall asleep at random, with clocks that are behind or
 // ahead. After each run everything is folded that was stored before its horizon; no audit helps.
 func TestNoRowOfATokenWaits(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

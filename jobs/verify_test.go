@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -79,6 +80,7 @@ func TestRaisedBackfillExplainsRowsOfSealedDays(t *testing.T) {
 // TestArchiveThatDoesNotKnowOfAMoveIsExplained: the days of a device that has moved are sealed, so that no ledger says
 // how many rows were folded, and its pipeline has not looked at the membership since.
 func TestArchiveThatDoesNotKnowOfAMoveIsExplained(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	f := newKeptFleet(t, 1)
 	f.settle()
@@ -131,6 +133,7 @@ func (f *admittingFleet) verification() verify.Config {
 // TestRetentionAndMovesMeanwhileAreNoDifference: rows are deleted, or belong to another tenant, after verify has read
 // the memberships and before it reads the rows.
 func TestRetentionAndMovesMeanwhileAreNoDifference(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for name, happen := range map[string]func(*keptFleet){
 		"retention": func(f *keptFleet) {
