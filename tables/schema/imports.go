@@ -58,12 +58,25 @@ func (all Imports) With(i Import, now tables.Ticks) Imports {
 	})
 	out = append(out, i)
 	slices.SortFunc(out, func(a, b Import) int { return int(min(max(a.ID-b.ID, -1), 1)) })
-	for len(out) > maxImports && out[0].Ended(now, now) && out[1].Ended(now, now) {
-		out[1].From, out[1].To = min(out[0].From, out[1].From), max(out[0].To, out[1].To)
-		out[1].Late = out[0].Late && out[1].Late
-		out = out[1:]
+	for more := true; more && len(out) > maxImports; {
+		out, more = out.joinOldest(now)
 	}
 	return out
+}
+
+// joinOldest joins the oldest two notes of a kind that have ended, and reports whether there are any. Late rows are
+// never joined with an import: it would then cover all rows of the device, also those to come.
+func (all Imports) joinOldest(now tables.Ticks) (rest Imports, joined bool) {
+	for i, old := range all {
+		for j := i + 1; j < len(all); j++ {
+			next := &all[j]
+			if old.Late == next.Late && old.Ended(now, now) && next.Ended(now, now) {
+				next.From, next.To = min(old.From, next.From), max(old.To, next.To)
+				return slices.Delete(all, i, i+1), true
+			}
+		}
+	}
+	return all, false
 }
 
 // After returns what the imports say together that have ended, from the first that is later than a known one up to the

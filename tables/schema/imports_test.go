@@ -67,4 +67,22 @@ func TestLateRowsAreNoImport(t *testing.T) {
 	if !all.Cover(55) {
 		t.Error("many notes of late rows make one forget an import")
 	}
+	if all.Cover(1500) {
+		t.Errorf("many notes of late rows make one an import of all that the device sends: %+v", all)
+	}
+}
+
+// TestLateRowsAreFewNotesWhileAnImportWrites: each note would make the membership longer, until it took none any more.
+func TestLateRowsAreFewNotesWhileAnImportWrites(t *testing.T) {
+	now := tables.TicksOf(time.Now())
+	all := Imports{}.With(Import{ID: 1, From: 50, To: 60, Until: now.Add(time.Minute)}, now)
+	for n := range tables.Ticks(40) {
+		all = all.With(Import{ID: n + 2, From: 1000 + n, To: 2000 + n, Late: true}, now)
+	}
+	if len(all) > maxImports || all[0].Until == 0 {
+		t.Errorf("%d notes: %+v", len(all), all)
+	}
+	if sum := all.After(1, now, now); sum != (Import{ID: 41, From: 1000, To: 2039, Late: true}) {
+		t.Errorf("together they say %+v", sum)
+	}
 }
