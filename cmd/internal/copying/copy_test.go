@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -210,6 +213,18 @@ func rowsOf(t *testing.T, c *Copy, table *tables.Table) (all []string) {
 	return all
 }
 
+// notesOf returns the notes at the destination of a device.
+func notesOf(t *testing.T, c *Copy, device schema.DeviceID) schema.Imports {
+	t.Helper()
+	for e := range c.To.Table(c.Names.Fleet()).Entities(t.Context(), tables.Query{}) {
+		if m, err := schema.MemberOf(e); err == nil && m.Device == device {
+			return m.Imports
+		}
+	}
+	t.Errorf("device %s has no membership at the destination", device)
+	return nil
+}
+
 // TestFollowedReadingsWakeTheirDevices: they come with the account's key, and a device may rest at the destination,
 // with a checkpoint beyond them.
 func TestFollowedReadingsWakeTheirDevices(t *testing.T) {
@@ -231,15 +246,49 @@ func TestFollowedReadingsWakeTheirDevices(t *testing.T) {
 	if n := must.Have(c.Follow(t.Context()))(t); n != 3 {
 		t.Errorf("%d readings are followed of 3", n)
 	}
-	for e := range c.To.Table(c.Names.Fleet()).Entities(t.Context(), tables.Query{}) {
-		m, err := schema.MemberOf(e)
-		if err != nil || m.Device != "pump-7" {
-			continue
-		}
-		if len(m.Imports) != 1 || !m.Imports[0].Late || m.Imports[0].From != at || m.Imports[0].To < at+3 {
-			t.Errorf("the membership says %+v", m.Imports)
-		}
-		return
+	if notes := notesOf(t, c, "pump-7"); len(notes) != 1 || !notes[0].Late || notes[0].From != at || notes[0].To < at+3 {
+		t.Errorf("the membership says %+v", notes)
 	}
-	t.Error("the device has no membership at the destination")
+}
+
+// TestStoppedFollowWakesTheDevicesOfItsReadings: the next one finds them at the destination, and knows nothing of them.
+func TestStoppedFollowWakesTheDevicesOfItsReadings(t *testing.T) {
+	t.Parallel()
+	source := newLiving(t)
+	source.stopWorking()
+	source.stopWriting()
+	in := azuretest.Local(t)
+	c := copyTo(t, source.World.Connect(t, nil), source.Names, in)
+	for _, device := range []schema.DeviceID{"pump-7", "pump-8"} {
+		d := schema.Device{ID: device, Tenant: "acme", Month: jobstest.Month, Readings: source.Readings,
+			Status: schema.Active}
+		must.Have(sas.NewRegistry(c.From, c.Names).Register(t.Context(), d))(t)
+	}
+	must.Have(c.Finish(t.Context()))(t)
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	for _, device := range []string{"pump-7", "pump-8"} {
+		e := tables.Entity{PartitionKey: device, RowKey: at.String()}
+		e.Set("temperature", tables.Double(21.5))
+		jobstest.Insert(t, c.From.Table(source.Readings), e)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	to := c.To
+	stopping := faults.Func(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, source.Readings) {
+			defer stop() // after the first insert
+		}
+		return http.DefaultClient.Do(r)
+	})
+	c.To = must.Have(tables.Connect(tables.Config{Transport: stopping,
+		Account: must.Have(tables.ParseAccount(in.ConnectionString()))(t)}))(t)
+	if n, err := c.Follow(ctx); err == nil {
+		t.Errorf("a stopped copy follows %d readings, and says nothing", n)
+	}
+	c.To = to
+	must.Have(c.Follow(t.Context()))(t)
+	for _, device := range []schema.DeviceID{"pump-7", "pump-8"} {
+		if notes := notesOf(t, c, device); len(notes) == 0 || notes[0].From != at {
+			t.Errorf("the membership of %s says %+v", device, notes)
+		}
+	}
 }

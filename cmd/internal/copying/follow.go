@@ -2,6 +2,7 @@ package copying
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,16 +39,29 @@ func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted 
 	}
 	for _, table := range names {
 		p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), true, nil, func(Pass) {})
-		if inserted += p.Written; err != nil {
+		inserted += p.Written
+		if err = errors.Join(err, c.noteAll(ctx, p.first, until)); err != nil {
 			return inserted, fmt.Errorf("table %s: %w", table, err)
-		}
-		for device, first := range p.first {
-			if err := c.noteLate(ctx, schema.DeviceID(device), tables.TicksBefore(first), until); err != nil {
-				return inserted, err
-			}
 		}
 	}
 	return inserted, nil
+}
+
+// noteWithin bounds how long a copy that was stopped notes what it has inserted.
+const noteWithin = 10 * time.Second
+
+// noteAll notes what a pass has inserted, from the first row of each partition on. It does so after a pass that has
+// failed or was stopped, too: the next one finds these rows at the destination.
+func (c *Copy) noteAll(ctx context.Context, first map[string]string, until tables.Ticks) (err error) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+		defer cancel()
+	}
+	for device, row := range first {
+		err = errors.Join(err, c.noteLate(ctx, schema.DeviceID(device), tables.TicksBefore(row), until))
+	}
+	return err
 }
 
 // noteLate has the pipelines of the destination fold a device's rows again that came there with the account's key: it
