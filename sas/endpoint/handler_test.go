@@ -217,6 +217,10 @@ func TestADeviceNamesLateRows(t *testing.T) {
 		w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(`{"late":"`+key+`"}`)))
 		wantProblem(t, w.Result(), BadBody)
 	}
+	w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(`{"late":639302656000000007}`)))
+	if says := w.Body.String(); !strings.Contains(says, "late is no text") {
+		t.Errorf("of a number it says %s", says)
+	}
 	if rung.Load() != 4 {
 		t.Errorf("the device rang %d times", rung.Load())
 	}

@@ -92,7 +92,8 @@ func readBody(x *exchange) (a tokenBody, _ *refusal) {
 	// Generated clients send null where their caller gives no body.
 	if len(body) > 0 && (json.Unmarshal(body, &a) != nil) {
 		return a, &refusal{code: BadBody,
-			detail: "the body is not a JSON object, or its ring is neither true nor false; send an object or no body"}
+			detail: "the body is not a JSON object, or its ring is neither true nor false, or its late is no text; send an " +
+				"object or no body"}
 	}
 	if _, err := schema.ParseRowKey(a.Late); a.Late != "" && err != nil {
 		return a, &refusal{code: BadBody, detail: "late is not a row key of readings: " + err.Error()}
