@@ -20,7 +20,8 @@ type importer struct {
 }
 
 // imports writes readings of hours, days or weeks before the fleet begins, perhaps again what an import before wrote,
-// and notes that as an import does: before the rows, and when they are written.
+// and notes that as an import does: before the rows, and when they are written. Rows of the last hour before a run
+// would not be about the past.
 func (i *importer) imports() {
 	i.t.Helper()
 	client := i.World.Connect(i.t, nil)
@@ -28,7 +29,7 @@ func (i *importer) imports() {
 		if i.random.IntN(3) == 0 {
 			continue
 		}
-		from := watchedSince.Add(-time.Duration(2+i.random.IntN(40*24)) * time.Hour)
+		from := watchedSince.Add(-time.Duration(3+i.random.IntN(40*24)) * time.Hour)
 		var rows []tables.Entity
 		for k := range 1 + i.random.IntN(12) {
 			at := from.Add(time.Duration(k*7) * time.Minute)

@@ -142,6 +142,7 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 		m := l.Queue[0]
 		l.Queue = l.Queue[1:]
 		r, err := p.Do(ctx, m, l, nil)
+		f.releaseLost(ctx, p, err)
 		for d, why := range r.Failed {
 			err = why
 			release(ctx, p, d)
@@ -152,6 +153,17 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 		idle = n == 0 && r.Folded == 0 && r.Overtaken == 0 && len(l.Queue) == 0
 	}
 	return idle, last
+}
+
+// releaseLost releases the devices that a job may have held whose result is lost, as it ended with an error. Where time
+// stands still, they would be passed over until it goes on, and what is to be done by then would be done too late.
+func (f *Fleet) releaseLost(ctx context.Context, p *jobs.Pipeline, err error) {
+	if err == nil {
+		return
+	}
+	for _, d := range f.World.Devices {
+		release(ctx, p, f.World.Place(d))
+	}
 }
 
 // release tries until a device is released, or it would be passed over from then on.
@@ -189,6 +201,7 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 			audit := f.Audit(refold.Full)
 			audit.Pipeline = p.Name
 			r, err = p.Do(ctx, audit, NoPut{}, nil)
+			f.releaseLost(ctx, p, err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
