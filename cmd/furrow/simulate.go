@@ -30,8 +30,8 @@ func simulateCommand() *cli.Command {
 		Usage: "Simulate a fleet of devices",
 		Description: `Enrolls and registers soil probes all over the world, a fleet of another kind, or the devices of a file. They
 get tokens from the endpoint and send readings as real devices do: first their history, as fast as possible,
-then live readings until Ctrl-C. At most 500 devices are switched on in a second. The same --seed gives the
-same devices and readings. Repeated, devices do not send again what they have sent.
+then live readings until Ctrl-C. At most 256 devices ask for their first token at the same time. The same --seed
+gives the same devices and readings. Repeated, devices do not send again what they have sent.
 
 With --fleet, the example configuration of that name says what the documents mean (furrow config init
 --example). It has its own number of devices, cadence, history and faults, which are listed at the end.` + examples(

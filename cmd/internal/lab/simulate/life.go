@@ -62,8 +62,16 @@ func pull(all Stream) *stream {
 	return s
 }
 
-// turn has a device send what is due, and puts it to sleep when nothing of it waits. It returns when its next turn is;
-// more is false when it has nothing left to send.
+// booted reports whether a device has had a token, or is denied one.
+func (r *runner) booted(l *life) bool {
+	r.mu.Lock()
+	denied := l.denied
+	r.mu.Unlock()
+	return denied || l.sum.tokens > 0 || l.client != nil && l.client.Stats().Tokens > 0
+}
+
+// turn has a device send what is due, and puts it to sleep when nothing of it waits. It returns when its next turn is:
+// zero if boots says so later. more is false when it has nothing left to send.
 func (r *runner) turn(ctx context.Context, l *life) (at time.Time, more bool, err error) {
 	switch {
 	case l.stream == nil && l.resume.IsZero():
@@ -76,6 +84,9 @@ func (r *runner) turn(ctx context.Context, l *life) (at time.Time, more bool, er
 		return l.nextCheck(), ctx.Err() == nil, nil
 	}
 	if s.more && r.isDue(s.head) || r.OnCommand != nil {
+		if !r.booted(l) && !r.boots.begin(l, time.Now()) {
+			return time.Time{}, true, nil
+		}
 		if err := r.wake(l); err != nil {
 			return at, false, err
 		}

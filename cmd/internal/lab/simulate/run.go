@@ -109,12 +109,16 @@ func (r *runner) feedAll(ctx context.Context, stop func(error)) {
 	}()
 	take := func(l *life) {
 		at, more, err := r.turn(ctx, l)
+		if next := r.boots.end(l, !more || r.booted(l), time.Now()); next != nil {
+			live.add(time.Now(), next)
+		}
 		switch {
 		case err != nil:
 			stop(err)
 			fallthrough
 		case !more:
 			left.Done()
+		case at.IsZero(): // it waits for its boot
 		case at.Before(r.began):
 			past.add(at, l)
 		default:
@@ -122,24 +126,15 @@ func (r *runner) feedAll(ctx context.Context, stop func(error)) {
 		}
 	}
 	for i := range r.lives {
-		past.add(r.boot(i), &r.lives[i]) // what it sends first is not known yet
+		past.add(r.began.Add(-time.Nanosecond), &r.lives[i]) // what it sends first is not known yet
 	}
 	var both sync.WaitGroup
 	both.Go(func() { past.run(done, take) })
 	both.Go(func() { live.run(done, take) })
 	both.Wait()
-	for range past.left() + live.left() {
+	for range past.left() + live.left() + len(r.boots.waiting) {
 		left.Done()
 	}
-}
-
-// bootsPerSecond is how many devices are switched on in a second. No machine answers a million that ask for tokens at
-// once: it would tell most of them to come again, and each waits with a client and goroutines of its own.
-const bootsPerSecond = 500
-
-// boot returns when the device at an index is switched on: the first one before the beginning, as all past is.
-func (r *runner) boot(i int) time.Time {
-	return r.began.Add(time.Duration(i)*time.Second/bootsPerSecond - time.Nanosecond)
 }
 
 // grace calls end when the grace is over, unless over is closed before.
@@ -170,6 +165,7 @@ type runner struct {
 	began  time.Time
 	living context.Context // of clients
 	lives  []life
+	boots  boots
 
 	mu     sync.Mutex
 	awake  map[*life]bool
@@ -189,7 +185,7 @@ func newRunner(c Config) *runner {
 	c.Transport = lasting{cmp.Or[http.RoundTripper](c.Transport, http.DefaultTransport)}
 	c.Log = cmp.Or(c.Log, slog.Default())
 	r := &runner{Config: c, began: time.Now(), lives: make([]life, len(c.Members)), awake: map[*life]bool{},
-		aside: map[device.Reason]int64{}}
+		aside: map[device.Reason]int64{}, boots: boots{since: map[*life]time.Time{}}}
 	for i := range r.lives {
 		r.lives[i].member = &c.Members[i]
 	}

@@ -244,19 +244,33 @@ func TestPaceAppliesUntilTheFleetHasCaughtUp(t *testing.T) {
 	}
 }
 
-func TestAtMostFiveHundredDevicesAreSwitchedOnInASecond(t *testing.T) {
-	began := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
-	r := &runner{began: began}
-	if first := r.boot(0); !first.Before(began) {
-		t.Errorf("the first at %v", first)
-	}
-	for i := range 10_000 {
-		if late := r.boot(i + bootsPerSecond).Sub(r.boot(i)); late != time.Second {
-			t.Fatalf("device %d is switched on %v after device %d", i+bootsPerSecond, late, i)
+// TestDevicesBootInTurn: so many ask for their first token at once, in the order in which they came, and one that gets
+// none for long keeps no other waiting.
+func TestDevicesBootInTurn(t *testing.T) {
+	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	b := boots{since: map[*life]time.Time{}}
+	lives := make([]life, 3*booting)
+	for i := range lives {
+		if first := b.begin(&lives[i], now); first != (i < booting) {
+			t.Fatalf("device %d may boot: %v", i, first)
 		}
 	}
-	if last := r.boot(1_000_000).Sub(began); last > 34*time.Minute {
-		t.Errorf("a million take %v", last)
+	if b.end(&lives[0], false, now) != nil || b.end(&lives[booting], true, now) != nil {
+		t.Error("a device boots, and none is done")
+	}
+	for i := range booting {
+		if next := b.end(&lives[i], true, now); next != &lives[booting+i] {
+			t.Fatalf("after device %d it is not the turn of device %d", i, booting+i)
+		}
+	}
+	for i := range booting {
+		l := &lives[booting+i]
+		if !b.begin(l, now) || b.end(l, false, now.Add(bootTime-1)) != nil {
+			t.Fatalf("device %d has no time", booting+i)
+		}
+		if next := b.end(l, false, now.Add(bootTime)); next != &lives[2*booting+i] {
+			t.Fatalf("device %d keeps others waiting", booting+i)
+		}
 	}
 }
 

@@ -84,6 +84,7 @@ func TestASleepingDeviceKeepsLessThanAKilobyte(t *testing.T) {
 	for i := range r.lives {
 		for l := &r.lives[i]; l.client != nil || l.stream == nil && l.resume.IsZero(); {
 			must.Succeed(t, func() error { _, _, err := r.turn(t.Context(), l); return err }())
+			r.boots.end(l, r.booted(l), time.Now())
 		}
 		if r.lives[i].session != nil {
 			asleep++
