@@ -130,6 +130,7 @@ func TestADeviceWhoseMembershipCannotBeReadKeepsItsReadings(t *testing.T) {
 // TestRetentionAmidAMakerLosesNoReading: it raises the watermark of a device and deletes its rows at any operation of
 // somebody who makes an hour again, or the day of its hours' files, which then begins again with what these have.
 func TestRetentionAmidAMakerLosesNoReading(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for _, what := range []string{"hour", "day", "day of several files"} {
 		effort.Each(t, 13, func(t *testing.T, n int) (more bool) {

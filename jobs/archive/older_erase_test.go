@@ -19,6 +19,7 @@ import (
 // and is killed, the first goes on and is killed as well. Once the erasure was repeated, nothing has the devices, and
 // everything else is there.
 func TestKilledTakeoversBesideKilledErasures(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	effort.Each(t, 41, func(t *testing.T, n int) (more bool) {
 		seed := rand.Uint64()

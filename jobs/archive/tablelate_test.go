@@ -210,6 +210,7 @@ func TestKilledMakersOfLateRowsLeaveWholeVersions(t *testing.T) {
 // TestOthersBesideAMakerOfLateRows act at each of its operations: retention, an erasure, another maker of the same
 // rows, one of other late rows, and one of the whole day.
 func TestOthersBesideAMakerOfLateRows(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	for what, act := range map[string]func(l *lateFleet, want map[string]string){
 		"retention": func(l *lateFleet, _ map[string]string) { l.retire(t, l.World.Devices[2]) },

@@ -198,6 +198,7 @@ func TestErasureBesideCleaning(t *testing.T) {
 
 // TestTwoErasuresOfOneFile at once erase both devices, also where there are no reports.
 func TestTwoErasuresOfOneFile(t *testing.T) {
+	effort.Alone(t)
 	t.Parallel()
 	effort.Each(t, 5, func(t *testing.T, n int) (more bool) {
 		x := newTables(t)
