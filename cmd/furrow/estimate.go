@@ -108,7 +108,13 @@ func estimateText(e estimate.Estimate) string {
 			fmt.Fprintf(&b, "Close to a limit: %.0f of %.0f %s a second; %s.\n", l.Used, l.Limit, l.What, l.ToDo)
 		}
 	}
-	return b.String() + fmt.Sprintf("Prices: %s.\n", c.Prices)
+	fmt.Fprintf(&b, "Prices: %s.\n\n"+
+		"Others who take the same readings in, and do no more, charge (here: $%s of writes and tokens):\n",
+		c.Prices, grouped(int64(c.Writes+c.Tokens)))
+	for _, o := range e.Elsewhere {
+		fmt.Fprintf(&b, "  %s, %s: $%s\n    %s\n", o.Service, o.Of, grouped(int64(o.Total)), o.Prices)
+	}
+	return b.String()
 }
 
 func sumOf(operations map[string]float64, prefix string) (sum float64) {

@@ -62,6 +62,7 @@ type Estimate struct {
 	Limits       []Limit            `json:"limits"`
 	Cost         Cost               `json:"costPerMonth"`
 	Advice       []Advice           `json:"advice,omitempty"`  // with --fresh: changes that make it cheaper, each with those before it
+	Elsewhere    []Elsewhere        `json:"elsewhere"`         // what others charge for the intake alone
 	Without      []string           `json:"without,omitempty"` // what the configuration has and the estimate does not count
 }
 
@@ -107,6 +108,7 @@ func Of(f Fleet, c *config.Config) (e Estimate, err error) {
 	}
 	e.Without = slices.Compact(slices.Sorted(slices.Values(e.Without)))
 	e.StoredGB = bytes / price.GB
+	e.Elsewhere = f.elsewhere(f.AtOnce * row.Size())
 	e.cost(f)
 	e.limits(f)
 	return e, nil
