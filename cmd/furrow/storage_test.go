@@ -115,7 +115,7 @@ func TestStorageErrorsSayWhatToDo(t *testing.T) {
 	writeFile(t, file, "")
 	address := strings.TrimSuffix(strings.TrimPrefix(s.said.Blob, "http://"), "/furrow")
 	for want, args := range map[string]string{
-		address + ": bind: address already in use (another program listens there": "--listen " + address + " --data NEW",
+		address + ": bind: address already in use (something listens there already": "--listen " + address + " --data NEW",
 		dir + ": another process":      "--listen 127.0.0.1:0 --data " + dir,
 		"choose another directory":     "--listen 127.0.0.1:0 --data " + file,
 		"choose another with --listen": "--listen 203.0.113.7:1 --data NEW",

@@ -89,7 +89,7 @@ func didYouMean(word string, names []string, prefix string) string {
 // listenAdvice adds advice to errors of listening on the address of a flag.
 func listenAdvice(err error, flag string) error {
 	return advise(err, map[error]string{
-		syscall.EADDRINUSE:    "another program listens there: stop it, or choose another port with " + flag,
+		syscall.EADDRINUSE:    "something listens there already: stop it, or choose another port with " + flag,
 		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with " + flag,
 		syscall.EACCES:        "this user may not listen there: choose a port above 1023 with " + flag,
 	})
@@ -98,7 +98,7 @@ func listenAdvice(err error, flag string) error {
 // storageAdvice adds advice to errors of serving storage, for the flags of the directory and the address.
 func storageAdvice(err error, data, listen string) error {
 	return advise(err, map[error]string{
-		syscall.EADDRINUSE:    "another program listens there: stop it, or choose three other ports with " + listen,
+		syscall.EADDRINUSE:    "something listens there already: stop it, or choose three other ports with " + listen,
 		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with " + listen,
 		syscall.EACCES: "permission denied: choose another directory with " + data + ", or ports above 1023 with " +
 			listen,
