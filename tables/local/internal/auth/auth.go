@@ -19,7 +19,7 @@ type Verifier struct {
 	Key     []byte
 	// Policies returns the stored access policies of a table, queue or container,
 	// none if it does not exist.
-	Policies func(s wire.Service, name string) ([]Policy, error)
+	Policies func(name string) []Policy
 }
 
 // A Grant is what a request may do.

@@ -52,12 +52,12 @@ func token(changes map[string]string) url.Values {
 	return q
 }
 
-func policies(wire.Service, string) ([]Policy, error) {
+func policies(string) []Policy {
 	var full, expired, bare Policy
 	full.ID, expired.ID, bare.ID = "full", "expired", "bare"
 	full.Access.Permission, full.Access.Expiry = "ad", "2026-11-20T12:00:00Z"
 	expired.Access.Permission, expired.Access.Expiry = "a", "2026-11-20"
-	return []Policy{full, expired, bare}, nil
+	return []Policy{full, expired, bare}
 }
 
 func TestSASTermsAreChecked(t *testing.T) {

@@ -96,25 +96,29 @@ func (s *Service) keep(b *store.Batch, c *container) error {
 	return nil
 }
 
-// changeContainer changes a container's record if the request's conditions are met.
-func (s *Service) changeContainer(r *wire.Request, name string, change func(*container)) (*container, error) {
+// changeContainer changes a container's record if the request's conditions are met, and answers.
+func (s *Service) changeContainer(w http.ResponseWriter, r *wire.Request, name string, change func(*container)) error {
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.schema.Lock()
 	defer s.schema.Unlock()
 	old, err := s.find(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := cond.forWrite(old.Changed); err != nil {
-		return nil, err
+		return err
 	}
 	c := *old
 	c.Changed = s.store.Clock.Tick(r.Now, old.Changed)
 	change(&c)
-	return &c, s.keep(s.store.Batch(), &c)
+	if err := s.keep(s.store.Batch(), &c); err != nil {
+		return err
+	}
+	setVersion(w.Header(), c.Changed)
+	return wire.Empty(w, http.StatusOK)
 }
 
 func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
@@ -122,12 +126,7 @@ func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g
 	if err != nil {
 		return err
 	}
-	c, err := s.changeContainer(r, at.container, func(c *container) { c.Metadata = metadata })
-	if err != nil {
-		return err
-	}
-	setVersion(w.Header(), c.Changed)
-	return wire.Empty(w, http.StatusOK)
+	return s.changeContainer(w, r, at.container, func(c *container) { c.Metadata = metadata })
 }
 
 // containerProperties answers with the properties and metadata of a container.
@@ -180,13 +179,12 @@ func (s *Service) deleteContainer(w http.ResponseWriter, r *wire.Request, g *aut
 }
 
 // policies returns a container's stored access policies, for the verifier.
-func (s *Service) policies(_ wire.Service, name string) ([]auth.Policy, error) {
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	if c, ok := s.containers[name]; ok {
-		return c.Policies, nil
+func (s *Service) policies(name string) []auth.Policy {
+	c, err := s.lookup(name)
+	if err != nil {
+		return nil
 	}
-	return nil, nil
+	return c.Policies
 }
 
 func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
@@ -205,10 +203,5 @@ func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	if err != nil {
 		return err
 	}
-	c, err := s.changeContainer(r, at.container, func(c *container) { c.Policies = policies })
-	if err != nil {
-		return err
-	}
-	setVersion(w.Header(), c.Changed)
-	return wire.Empty(w, http.StatusOK)
+	return s.changeContainer(w, r, at.container, func(c *container) { c.Policies = policies })
 }

@@ -18,10 +18,8 @@ func (s *Service) router() *route.Router[target] {
 func (s *Service) operations() []route.Operation[target] {
 	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.listContainers},
-		{Name: "Get Account Information", On: onKind, Method: "GET", Comp: "properties", Allow: route.Itself, Account: ":*",
-			Do: accountKind},
-		{Name: "Get Account Information", On: onKind, Method: "HEAD", Comp: "properties", Allow: route.Itself, Account: ":*",
-			Do: accountKind},
+		{Name: "Get Account Information", On: onKind, Method: "GET", Head: true, Comp: "properties",
+			Allow: route.Itself, Account: ":*", Do: accountKind},
 		{Name: "Back Up Storage", On: onAccount, Method: "GET", Comp: "backup",
 			Do: func(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
 				return stream(w, r, "application/x-tar", s.Backup)
@@ -36,16 +34,13 @@ func (s *Service) operations() []route.Operation[target] {
 
 		{Name: "Create Container", On: onContainer, Method: "PUT", Account: "c:cw", Do: s.createContainer},
 		{Name: "Delete Container", On: onContainer, Method: "DELETE", Account: "c:d", Do: s.deleteContainer},
-		{Name: "Get Container Properties", On: onContainer, Method: "GET", Account: "c:r", Do: s.containerProperties},
-		{Name: "Get Container Properties", On: onContainer, Method: "HEAD", Account: "c:r", Do: s.containerProperties},
-		{Name: "Get Container Metadata", On: onContainer, Method: "GET", Comp: "metadata", Account: "c:r",
+		{Name: "Get Container Properties", On: onContainer, Method: "GET", Head: true, Account: "c:r",
 			Do: s.containerProperties},
-		{Name: "Get Container Metadata", On: onContainer, Method: "HEAD", Comp: "metadata", Account: "c:r",
+		{Name: "Get Container Metadata", On: onContainer, Method: "GET", Head: true, Comp: "metadata", Account: "c:r",
 			Do: s.containerProperties},
 		{Name: "Set Container Metadata", On: onContainer, Method: "PUT", Comp: "metadata", Grows: true, Account: "c:w",
 			Do: s.setContainerMetadata},
-		{Name: "Get Container ACL", On: onContainer, Method: "GET", Comp: "acl", Do: s.getACL},
-		{Name: "Get Container ACL", On: onContainer, Method: "HEAD", Comp: "acl", Do: s.getACL},
+		{Name: "Get Container ACL", On: onContainer, Method: "GET", Head: true, Comp: "acl", Do: s.getACL},
 		{Name: "Set Container ACL", On: onContainer, Method: "PUT", Comp: "acl", Do: s.setACL},
 		{Name: "List Blobs", On: onContainer, Method: "GET", Comp: "list", Allow: "l", Account: "c:l", Do: s.listBlobs},
 
@@ -55,9 +50,7 @@ func (s *Service) operations() []route.Operation[target] {
 		{Name: "Get Blob Properties", On: onBlob, Method: "HEAD", Allow: "r", Account: "o:r", Do: s.getBlob},
 		{Name: "Set Blob Properties", On: onBlob, Method: "PUT", Comp: "properties", Allow: "w", Grows: true, Account: "o:w",
 			Do: s.setProperties},
-		{Name: "Get Blob Metadata", On: onBlob, Method: "GET", Comp: "metadata", Allow: "r", Account: "o:r",
-			Do: s.getMetadata},
-		{Name: "Get Blob Metadata", On: onBlob, Method: "HEAD", Comp: "metadata", Allow: "r", Account: "o:r",
+		{Name: "Get Blob Metadata", On: onBlob, Method: "GET", Head: true, Comp: "metadata", Allow: "r", Account: "o:r",
 			Do: s.getMetadata},
 		{Name: "Set Blob Metadata", On: onBlob, Method: "PUT", Comp: "metadata", Allow: "w", Grows: true, Account: "o:w",
 			Do: s.setMetadata},

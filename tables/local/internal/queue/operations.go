@@ -18,14 +18,11 @@ func (s *Service) operations() []route.Operation[path] {
 
 		{Name: "Create Queue", On: onQueue, Method: "PUT", Account: "c:cw", Do: s.create},
 		{Name: "Delete Queue", On: onQueue, Method: "DELETE", Account: "c:d", Do: s.delete},
-		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Comp: "metadata", Allow: "r", Account: "c:r",
-			Do: s.getMetadata},
-		{Name: "Get Queue Metadata", On: onQueue, Method: "HEAD", Comp: "metadata", Allow: "r", Account: "c:r",
-			Do: s.getMetadata},
+		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Head: true, Comp: "metadata", Allow: "r",
+			Account: "c:r", Do: s.getMetadata},
 		{Name: "Set Queue Metadata", On: onQueue, Method: "PUT", Comp: "metadata", Grows: true, Account: "c:w",
 			Do: s.setMetadata},
-		{Name: "Get Queue ACL", On: onQueue, Method: "GET", Comp: "acl", Do: s.getACL},
-		{Name: "Get Queue ACL", On: onQueue, Method: "HEAD", Comp: "acl", Do: s.getACL},
+		{Name: "Get Queue ACL", On: onQueue, Method: "GET", Head: true, Comp: "acl", Do: s.getACL},
 		{Name: "Set Queue ACL", On: onQueue, Method: "PUT", Comp: "acl", Do: s.setACL},
 
 		{Name: "Put Message", On: onMessages, Method: "POST", Allow: "a", Grows: true, Account: "o:a", Do: s.put},

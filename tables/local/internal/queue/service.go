@@ -7,6 +7,7 @@
 package queue
 
 import (
+	"cmp"
 	"log/slog"
 	"sync"
 	"time"
@@ -66,10 +67,7 @@ func (s *Service) with(name string, f func(*queue) (wait func() error, err error
 	if wait == nil {
 		wait = s.store.Barrier
 	}
-	if waitErr := wait(); waitErr != nil {
-		return waitErr
-	}
-	return err
+	return cmp.Or(wait(), err)
 }
 
 func (s *Service) alone(name string, f func(*queue) (func() error, error)) (func() error, error) {
@@ -86,12 +84,12 @@ func (s *Service) alone(name string, f func(*queue) (func() error, error)) (func
 }
 
 // policies returns a queue's stored access policies, for the verifier.
-func (s *Service) policies(_ wire.Service, name string) ([]auth.Policy, error) {
+func (s *Service) policies(name string) []auth.Policy {
 	q, err := s.find(name)
 	if err != nil {
-		return nil, nil
+		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.record.Policies, nil
+	return q.record.Policies
 }

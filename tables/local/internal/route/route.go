@@ -16,6 +16,7 @@ type Operation[P Place] struct {
 	Name    string // in Microsoft's reference
 	On      string // what the URL names, for example "blobs"
 	Method  string
+	Head    bool   // HEAD does it, too
 	Comp    string // the query parameter comp
 	Allow   string // permissions of a service SAS, one is enough; or AccountKey or Itself
 	Account string // what an account SAS needs, for AllowAccount
@@ -98,7 +99,7 @@ func (rt *Router[P]) find(r *wire.Request, at P) (*Operation[P], error) {
 		if op.On != key.On || op.Comp != key.Comp {
 			continue
 		}
-		if op.Method == key.Method {
+		if op.Method == key.Method || op.Head && key.Method == http.MethodHead {
 			return op, nil
 		}
 		otherMethod = true

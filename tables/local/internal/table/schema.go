@@ -243,13 +243,12 @@ func appendTable(dst []byte, r *wire.Request, l entity.Level, name string, alone
 }
 
 // policies returns a table's stored access policies, for the verifier.
-func (s *Service) policies(_ wire.Service, table string) ([]auth.Policy, error) {
-	s.schema.RLock()
-	defer s.schema.RUnlock()
-	if m, ok := s.tables[strings.ToLower(table)]; ok {
-		return m.Policies, nil
+func (s *Service) policies(table string) []auth.Policy {
+	m, err := s.lookup(table)
+	if err != nil {
+		return nil
 	}
-	return nil, nil
+	return m.Policies
 }
 
 func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at target) error {
