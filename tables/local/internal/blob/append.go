@@ -76,10 +76,11 @@ func (s *Service) appendBlock(w http.ResponseWriter, r *wire.Request, g *auth.Gr
 	defer draft.Discard()
 	var rec record
 	err = s.change(r, g, at, func(c *change) error {
-		if err := cmp.Or(c.must(), c.mustBe(appendBlob)); err != nil {
-			return err
+		if c.old == nil {
+			return errBlobNotFound
 		}
-		if err := cmp.Or(cond.forWrite(c.old.Changed), more.check(c.old, draft.Size)); err != nil {
+		err := cmp.Or(c.mustBe(appendBlob), cond.forWrite(c.old.Changed), more.check(c.old, draft.Size))
+		if err != nil {
 			return err
 		}
 		rec = *c.old
@@ -91,7 +92,7 @@ func (s *Service) appendBlock(w http.ResponseWriter, r *wire.Request, g *auth.Gr
 	sums.set(w.Header())
 	wire.Set(w.Header(), "x-ms-blob-append-offset", strconv.FormatInt(rec.Size-draft.Size, 10))
 	wire.Set(w.Header(), "x-ms-blob-committed-block-count", strconv.Itoa(rec.Appended))
-	return created(w, &rec)
+	return written(w, http.StatusCreated, &rec)
 }
 
 func (c *change) append(r *wire.Request, rec *record, draft *content.Draft) error {

@@ -34,17 +34,6 @@ type batched struct {
 	request *http.Request
 }
 
-// A partAnswer is the answer to one request of a batch.
-type partAnswer struct {
-	status int
-	header http.Header
-	body   bytes.Buffer
-}
-
-func (a *partAnswer) Header() http.Header         { return a.header }
-func (a *partAnswer) WriteHeader(status int)      { a.status = status }
-func (a *partAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
-
 // batch deletes several blobs. Each part is authorized, done and answered as if it had come alone; that one fails does
 // not stop the others.
 func (s *Service) batch(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at target) error {
@@ -63,7 +52,7 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, a
 		if p.id != "" && wire.Printable(p.id) {
 			answer.WriteString("Content-ID: " + p.id + "\r\n")
 		}
-		s.servePart(r, at, p.request).writeTo(&answer)
+		writePart(&answer, s.servePart(r, at, p.request))
 	}
 	answer.WriteString("--" + boundary + "--\r\n")
 	wire.Set(w.Header(), "Content-Type", "multipart/mixed; boundary="+boundary)
@@ -73,23 +62,23 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, a
 	return nil
 }
 
-func (a *partAnswer) writeTo(b *bytes.Buffer) {
-	fmt.Fprintf(b, "\r\nHTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
-	for _, name := range slices.Sorted(maps.Keys(a.header)) {
-		if len(a.header[name]) > 0 && name != "Content-Length" {
-			b.WriteString(name + ": " + a.header[name][0] + "\r\n")
+func writePart(b *bytes.Buffer, a *wire.Reply) {
+	fmt.Fprintf(b, "\r\nHTTP/1.1 %d %s\r\n", a.Status, http.StatusText(a.Status))
+	for _, name := range slices.Sorted(maps.Keys(a.Head)) {
+		if len(a.Head[name]) > 0 && name != "Content-Length" {
+			b.WriteString(name + ": " + a.Head[name][0] + "\r\n")
 		}
 	}
-	fmt.Fprintf(b, "Content-Length: %d\r\n\r\n%s\r\n", a.body.Len(), a.body.Bytes())
+	fmt.Fprintf(b, "Content-Length: %d\r\n\r\n%s\r\n", len(a.Body), a.Body)
 }
 
 // servePart does what a part asks for. The batch may be of one container.
-func (s *Service) servePart(r *wire.Request, of target, p *http.Request) *partAnswer {
-	a := &partAnswer{status: http.StatusOK, header: http.Header{}}
+func (s *Service) servePart(r *wire.Request, of target, p *http.Request) *wire.Reply {
+	a := &wire.Reply{Status: http.StatusOK, Head: http.Header{}}
 	inner, err := r.Within(p.Method, r.Host, p.RequestURI, p.Header)
 	if err == nil {
-		wire.Set(a.header, "x-ms-request-id", inner.ID)
-		wire.Set(a.header, "x-ms-version", inner.Version)
+		wire.Set(a.Head, "x-ms-request-id", inner.ID)
+		wire.Set(a.Head, "x-ms-version", inner.Version)
 		err = s.deletePart(a, inner, of)
 	}
 	if err != nil {
@@ -98,7 +87,7 @@ func (s *Service) servePart(r *wire.Request, of target, p *http.Request) *partAn
 	return a
 }
 
-func (s *Service) deletePart(a *partAnswer, r *wire.Request, of target) error {
+func (s *Service) deletePart(a *wire.Reply, r *wire.Request, of target) error {
 	at, err := parseTarget(r)
 	if err != nil {
 		return err

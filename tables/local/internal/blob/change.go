@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"furrow/tables/local/internal/auth"
@@ -27,10 +28,7 @@ type change struct {
 // request that the first one was done.
 func (s *Service) change(r *wire.Request, g *auth.Grant, at target, step func(*change) error) error {
 	c, wait, err := s.applied(r, g, at, step)
-	if waitErr := wait(); waitErr != nil {
-		return waitErr
-	}
-	if err == nil {
+	if err = cmp.Or(wait(), err); err == nil {
 		s.content.Remove(c.removed)
 	}
 	return err
@@ -59,25 +57,9 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, at target,
 		err = step(c)
 	}
 	if err != nil {
-		return nil, s.store.Barrier, joinDrop(err, c.Drop())
+		return nil, s.store.Barrier, cmp.Or(c.Drop(), err)
 	}
 	return c, s.store.Apply(c.Batch), nil
-}
-
-// joinDrop returns drop, or err if the batch could be dropped.
-func joinDrop(err, drop error) error {
-	if drop != nil {
-		return drop
-	}
-	return err
-}
-
-// must returns errBlobNotFound if the blob does not exist.
-func (c *change) must() error {
-	if c.old == nil {
-		return errBlobNotFound
-	}
-	return nil
 }
 
 // put replaces the record. It sets the time of the change and keeps the time of creation.
@@ -160,16 +142,19 @@ func (c *change) setBlocks(old, staged, blocks []block) {
 	}
 }
 
+// bothBlocks returns the blob's committed and its uncommitted blocks.
+func (c *change) bothBlocks() (old, staged []block, err error) {
+	if staged, err = c.service.staged(c.container.ID, c.name); err == nil {
+		old, err = c.blocks()
+	}
+	return old, staged, err
+}
+
 // replace reads the current blocks and calls setBlocks.
 func (c *change) replace(blocks []block) error {
-	staged, err := c.service.staged(c.container.ID, c.name)
-	if err != nil {
-		return err
+	old, staged, err := c.bothBlocks()
+	if err == nil {
+		c.setBlocks(old, staged, blocks)
 	}
-	old, err := c.blocks()
-	if err != nil {
-		return err
-	}
-	c.setBlocks(old, staged, blocks)
-	return nil
+	return err
 }

@@ -39,7 +39,7 @@ func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.G
 		return err
 	}
 	sums.set(w.Header())
-	return created(w, rec)
+	return written(w, http.StatusCreated, rec)
 }
 
 // readBlockList reads and checks the body.
@@ -57,11 +57,7 @@ func readBlockList(r *wire.Request, sums *sums) ([]listed, error) {
 
 // commit stores rec as a blob of the listed blocks.
 func (c *change) commit(r *wire.Request, rec *record, list []listed) error {
-	staged, err := c.service.staged(c.container.ID, c.name)
-	if err != nil {
-		return err
-	}
-	old, err := c.blocks()
+	old, staged, err := c.bothBlocks()
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,14 @@ func (c conditions) forWrite(changed int64) error {
 	return nil
 }
 
+// forChange checks the conditions of a write to a blob, which must exist.
+func (c conditions) forChange(old *record) error {
+	if old == nil {
+		return errBlobNotFound
+	}
+	return c.forWrite(old.Changed)
+}
+
 // forPut checks the conditions of a write that creates the blob if necessary. For
 // Azure, a blob that does not exist has not been modified since any time.
 func (c conditions) forPut(old *record) error {

@@ -97,7 +97,7 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		return err
 	}
 	sums.set(w.Header())
-	return created(w, rec)
+	return written(w, http.StatusCreated, rec)
 }
 
 // parsePut parses the headers that Put Blob and Put Block List share.
@@ -113,8 +113,9 @@ func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
 	return rec, cond, err
 }
 
-func created(w http.ResponseWriter, rec *record) error {
+// written answers to a write with the version that it made.
+func written(w http.ResponseWriter, status int, rec *record) error {
 	setVersion(w.Header(), rec.Changed)
 	wire.Set(w.Header(), "x-ms-request-server-encrypted", "true")
-	return wire.Empty(w, http.StatusCreated)
+	return wire.Empty(w, status)
 }

@@ -179,14 +179,9 @@ func (s *Service) expire(now time.Time) error {
 
 // forget removes the uncommitted blocks and leaves the blob unchanged.
 func (c *change) forget() error {
-	staged, err := c.service.staged(c.container.ID, c.name)
-	if err != nil {
-		return err
+	blocks, staged, err := c.bothBlocks()
+	if err == nil {
+		c.setBlocks(blocks, staged, blocks)
 	}
-	blocks, err := c.blocks()
-	if err != nil {
-		return err
-	}
-	c.setBlocks(blocks, staged, blocks)
-	return nil
+	return err
 }

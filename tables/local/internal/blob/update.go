@@ -33,10 +33,7 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	}
 	var rec record
 	err = s.change(r, g, at, func(c *change) error {
-		if err := c.must(); err != nil {
-			return err
-		}
-		if err := cond.forWrite(c.old.Changed); err != nil {
+		if err := cond.forChange(c.old); err != nil {
 			return err
 		}
 		rec = *c.old
@@ -46,9 +43,7 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	if err != nil {
 		return err
 	}
-	setVersion(w.Header(), rec.Changed)
-	wire.Set(w.Header(), "x-ms-request-server-encrypted", "true")
-	return wire.Empty(w, http.StatusOK)
+	return written(w, http.StatusOK, &rec)
 }
 
 // deleteBlob deletes a blob and its uncommitted blocks.
@@ -61,10 +56,7 @@ func (s *Service) deleteBlob(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 		return err
 	}
 	err = s.change(r, g, at, func(c *change) error {
-		if err := c.must(); err != nil {
-			return err
-		}
-		if err := cond.forWrite(c.old.Changed); err != nil {
+		if err := cond.forChange(c.old); err != nil {
 			return err
 		}
 		c.Delete(blobKey(c.container.ID, c.name))

@@ -51,25 +51,22 @@ func (p *parser) advance() (err error) {
 func (p *parser) word(text string) bool { return p.tok.kind == word && p.tok.text == text }
 
 func (p *parser) or() (Expr, error) {
-	left, err := p.and()
-	for err == nil && p.word("or") {
-		var right Expr
-		if err = p.advance(); err == nil {
-			right, err = p.and()
-		}
-		left = or{left, right}
-	}
-	return left, err
+	return p.chain("or", p.and, func(left, right Expr) Expr { return or{left, right} })
 }
 
 func (p *parser) and() (Expr, error) {
-	left, err := p.not()
-	for err == nil && p.word("and") {
+	return p.chain("and", p.not, func(left, right Expr) Expr { return and{left, right} })
+}
+
+// chain parses operands with an operator between them, from left to right.
+func (p *parser) chain(operator string, operand func() (Expr, error), join func(left, right Expr) Expr) (Expr, error) {
+	left, err := operand()
+	for err == nil && p.word(operator) {
 		var right Expr
 		if err = p.advance(); err == nil {
-			right, err = p.not()
+			right, err = operand()
 		}
-		left = and{left, right}
+		left = join(left, right)
 	}
 	return left, err
 }

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -71,10 +72,7 @@ func (s *Service) create(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 		return err
 	}
 	wait, status, err := s.add(at.queue, metadata)
-	if waitErr := wait(); waitErr != nil {
-		return waitErr
-	}
-	if err != nil {
+	if err := cmp.Or(wait(), err); err != nil {
 		return err
 	}
 	return wire.Empty(w, status)
@@ -112,10 +110,7 @@ func (s *Service) add(name string, metadata map[string]string) (wait func() erro
 // minute (409 QueueBeingDeleted).
 func (s *Service) delete(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	wait, err := s.drop(at.queue)
-	if waitErr := wait(); waitErr != nil {
-		return waitErr
-	}
-	if err != nil {
+	if err := cmp.Or(wait(), err); err != nil {
 		return err
 	}
 	return wire.Empty(w, http.StatusNoContent)

@@ -22,19 +22,12 @@ const (
 // Sweep periodically removes expired messages, until ctx ends. Each sweep reads a
 // limited number of records and continues where the last one stopped.
 func (s *Service) Sweep(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
 	var at cursor
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	store.Regularly(ctx, sweepEvery, func() {
 		if err := s.sweep(ctx, &at); err != nil {
 			log.Error("sweep failed", "err", err)
 		}
-	}
+	})
 }
 
 // A cursor is the message before which a sweep stopped.

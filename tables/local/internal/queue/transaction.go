@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"fmt"
 
 	"furrow/tables/local/internal/auth"
@@ -33,10 +34,7 @@ func (s *Service) inTransaction(name string, f func(*transaction) error) error {
 		t := &transaction{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head,
 			q.record.Policies}
 		if err := f(t); err != nil {
-			if dropErr := t.b.Drop(); dropErr != nil {
-				return nil, dropErr
-			}
-			return nil, err
+			return nil, cmp.Or(t.b.Drop(), err)
 		}
 		q.head = t.head
 		if t.tally == q.tally { // every change draws a number or changes the count

@@ -21,6 +21,15 @@ const (
 // looks at each tick. Pebble alone drops deleted rows when it compacts their files, which it has little reason to do
 // while little is written.
 func (s *Store) Reclaim(ctx context.Context, every time.Duration) {
+	Regularly(ctx, every, func() {
+		if err := s.reclaim(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("space of deleted rows not given back", "err", err)
+		}
+	})
+}
+
+// Regularly calls do each time that so much time has passed, until ctx ends.
+func Regularly(ctx context.Context, every time.Duration, do func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -28,9 +37,7 @@ func (s *Store) Reclaim(ctx context.Context, every time.Duration) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		if err := s.reclaim(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("space of deleted rows not given back", "err", err)
+			do()
 		}
 	}
 }

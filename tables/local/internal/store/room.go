@@ -155,18 +155,11 @@ func (r *Room) make() {
 
 // Keep writes the reserve whenever it is missing and there is room for it, until ctx ends.
 func (r *Room) Keep(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	Regularly(ctx, every, func() {
 		if err := r.restore(); err != nil {
 			r.log.Warn("reserve not written", "directory", r.dir, "err", err)
 		}
-	}
+	})
 }
 
 // found reports whether the whole reserve is there.

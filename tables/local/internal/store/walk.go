@@ -16,29 +16,14 @@ type Entry struct{ Key, Value []byte }
 
 // Walk yields the entries with keys in [lower, upper) as they are now. An error
 // ends it.
-func (s *Store) Walk(lower, upper []byte) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		it, err := s.Iter(lower, upper)
-		if err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		defer it.Close()
-		for it.First(); it.Valid(); it.Next() {
-			if !yield(Entry{it.Key(), it.Value()}, nil) {
-				return
-			}
-		}
-		if err := it.Error(); err != nil {
-			yield(Entry{}, err)
-		}
-	}
-}
+func (s *Store) Walk(lower, upper []byte) iter.Seq2[Entry, error] { return walk(s.db, lower, upper) }
 
 // Walk yields the entries of the snapshot with keys in [lower, upper). What cannot be read ends it.
-func (s *Snapshot) Walk(lower, upper []byte) iter.Seq2[Entry, error] {
+func (s *Snapshot) Walk(lower, upper []byte) iter.Seq2[Entry, error] { return walk(s.s, lower, upper) }
+
+func walk(from pebble.Reader, lower, upper []byte) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		it, err := s.s.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+		it, err := from.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 		if err != nil {
 			yield(Entry{}, err)
 			return
@@ -46,11 +31,11 @@ func (s *Snapshot) Walk(lower, upper []byte) iter.Seq2[Entry, error] {
 		for it.First(); it.Valid(); it.Next() {
 			value, err := it.ValueAndErr()
 			if !yield(Entry{it.Key(), value}, err) {
-				break
+				_ = it.Close() // its error is known, or nobody asks
+				return
 			}
 		}
-		err = it.Error()
-		if err = cmp.Or(err, it.Close()); err != nil {
+		if err := cmp.Or(it.Error(), it.Close()); err != nil {
 			yield(Entry{}, err)
 		}
 	}

@@ -126,7 +126,7 @@ func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	if err != nil || do == nil {
 		return errPath
 	}
-	answer := &reply{status: http.StatusOK, header: http.Header{}}
+	answer := &wire.Reply{Status: http.StatusOK, Head: http.Header{}}
 	if err = g.Allow("r"); err == nil {
 		err = do(answer, inner, g, path)
 	}

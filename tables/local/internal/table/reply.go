@@ -11,27 +11,11 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A reply is the answer to one operation of a transaction.
-type reply struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (p *reply) Header() http.Header         { return p.header }
-func (p *reply) WriteHeader(status int)      { p.status = status }
-func (p *reply) Write(b []byte) (int, error) { p.body = append(p.body, b...); return len(b), nil }
-
-func newReply(status int) reply {
-	p := reply{status: status, header: make(http.Header, 8)}
-	wire.Table.SetHeaders(p.header)
-	return p
-}
-
-func errorReply(r *wire.Request, e *wire.Error) reply {
-	p := newReply(e.Status)
-	wire.Set(p.header, "Content-Type", "application/json;odata=minimalmetadata;streaming=true;charset=utf-8")
-	p.body = wire.TableErrorBody(r, e)
+// errorReply returns the answer to an operation of a transaction that was refused.
+func errorReply(r *wire.Request, e *wire.Error) wire.Reply {
+	p := wire.Reply{Status: e.Status, Head: http.Header{}, Body: wire.TableErrorBody(r, e)}
+	wire.Table.SetHeaders(p.Head)
+	wire.Set(p.Head, "Content-Type", "application/json;odata=minimalmetadata;streaming=true;charset=utf-8")
 	return p
 }
 
@@ -65,13 +49,13 @@ func (a *batchAnswer) begin(status int) {
 }
 
 // reply appends a reply as a part.
-func (a *batchAnswer) reply(p reply) {
-	a.begin(p.status)
-	for _, name := range slices.Sorted(maps.Keys(p.header)) {
-		a.append(name, ": ", p.header[name][0], "\r\n")
+func (a *batchAnswer) reply(p wire.Reply) {
+	a.begin(p.Status)
+	for _, name := range slices.Sorted(maps.Keys(p.Head)) {
+		a.append(name, ": ", p.Head[name][0], "\r\n")
 	}
 	a.append("\r\n")
-	a.body = append(append(a.body, p.body...), "\r\n"...)
+	a.body = append(append(a.body, p.Body...), "\r\n"...)
 }
 
 // operation appends the answer to an operation that was done. Its fields are in the order of those of a reply.

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"net/http"
 
 	"furrow/tables/local/internal/auth"
@@ -68,11 +69,8 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 func (s *Service) apply(r *wire.Request, g *auth.Grant, ops []*operation) (
 	rows []entity.Stored, failed int, err error) {
 	rows, failed, wait, err := s.applied(r, g, ops)
-	if wait == nil {
-		return nil, failed, err
-	}
-	if waitErr := wait(); waitErr != nil {
-		return nil, failed, waitErr
+	if wait != nil {
+		err = cmp.Or(wait(), err)
 	}
 	return rows, failed, err
 }
@@ -104,10 +102,7 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
 		s.knowEnd(partition, ops[0].row)
 	}
 	if rows, failed, err = s.stage(b, r, m, ops); err != nil {
-		if dropErr := b.Drop(); dropErr != nil {
-			err = dropErr
-		}
-		return nil, failed, s.store.Barrier, err
+		return nil, failed, s.store.Barrier, cmp.Or(b.Drop(), err)
 	}
 	before, rising := s.ends.raise(partition, ops)
 	wait = s.store.Apply(b)

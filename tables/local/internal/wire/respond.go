@@ -25,6 +25,21 @@ func XML(w http.ResponseWriter, status int, document []byte) error {
 	return nil
 }
 
+// A Reply is the answer to a request within another, in memory.
+type Reply struct {
+	Status int
+	Head   http.Header
+	Body   []byte
+}
+
+func (p *Reply) Header() http.Header    { return p.Head }
+func (p *Reply) WriteHeader(status int) { p.Status = status }
+
+func (p *Reply) Write(b []byte) (int, error) {
+	p.Body = append(p.Body, b...)
+	return len(b), nil
+}
+
 // SetHeaders sets the headers that every answer of the service has.
 func (s Service) SetHeaders(h http.Header) {
 	if s == Queue || s == Table {
