@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,10 +31,7 @@ func ParseBucketRow(s string) (r BucketRow, err error) {
 		return r, err
 	}
 	r.Part = part
-	if r.Bucket, err = tables.ParseTicks(parts[0]); err != nil {
-		return r, err
-	}
-	r.Device, err = ParseDeviceID(parts[1])
+	err = cmp.Or(into(&r.Bucket, parts[0], tables.ParseTicks), into(&r.Device, parts[1], ParseDeviceID))
 	return r, err
 }
 
@@ -53,10 +51,8 @@ func (b ReportedBucket) String() string { return b.Window.String() + Separator +
 // ParseReportedBucket parses the result of String.
 func ParseReportedBucket(s string) (b ReportedBucket, err error) {
 	window, start, _ := strings.Cut(s, Separator)
-	if b.Window, err = ParseWindow(window); err != nil {
-		return b, err
-	}
-	if b.Start, err = tables.ParseTicks(start); err == nil && b.Window.Start(b.Start) != b.Start {
+	err = cmp.Or(into(&b.Window, window, ParseWindow), into(&b.Start, start, tables.ParseTicks))
+	if err == nil && b.Window.Start(b.Start) != b.Start {
 		err = fmt.Errorf("no bucket of %s starts at %s", b.Window, start)
 	}
 	return b, err

@@ -12,24 +12,8 @@ import (
 // A Rule is the name of a rule: a lowercase letter, and then lowercase letters, digits and -.
 type Rule string
 
-const maxRule = 40
-
 // ParseRule returns s as a Rule, or why it is invalid.
 func ParseRule(s string) (Rule, error) { return Rule(s), checkName("rule", s) }
-
-// checkName checks the name of a rule or a target.
-func checkName(what, s string) error {
-	for i, r := range s {
-		if !('a' <= r && r <= 'z' || i > 0 && ('0' <= r && r <= '9' || r == '-')) {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters, digits and -, "+
-				"a letter first", what, tables.Quote(s), r, i+1)
-		}
-	}
-	if s == "" || len(s) > maxRule {
-		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, tables.Quote(s), maxRule, len(s))
-	}
-	return nil
-}
 
 // An IncidentID identifies an incident: a rule that held for a device, by the moment when it opened first.
 type IncidentID struct {
@@ -56,10 +40,8 @@ func ParseIncidentID(s string) (id IncidentID, err error) {
 		return id, fmt.Errorf("incident %s: want rule~device~time, such as overheating~pump-7~20261120T081500Z",
 			tables.Quote(s))
 	}
-	if id.Rule, err = ParseRule(parts[0]); err != nil {
-		return id, err
-	}
-	if id.Device, err = ParseDeviceID(parts[1]); err != nil {
+	err = cmp.Or(into(&id.Rule, parts[0], ParseRule), into(&id.Device, parts[1], ParseDeviceID))
+	if err != nil {
 		return id, err
 	}
 	at, err := time.Parse(incidentTime, parts[2])
@@ -89,12 +71,10 @@ func incidentOf(rowKey string) (id IncidentID, rest string, err error) {
 	if err != nil {
 		return id, "", err
 	}
-	left, errTicks := tables.ParseTicks(parts[0])
+	left, err := tables.ParseTicks(parts[0])
 	id.First = tables.MaxTicks - left
-	var errRule, errDevice error
-	id.Rule, errRule = ParseRule(parts[1])
-	id.Device, errDevice = ParseDeviceID(parts[2])
-	return id, parts[3], cmp.Or(errTicks, errRule, errDevice)
+	err = cmp.Or(err, into(&id.Rule, parts[1], ParseRule), into(&id.Device, parts[2], ParseDeviceID))
+	return id, parts[3], err
 }
 
 // IncidentsOfTenant returns the PartitionKeys of a tenant's incidents, without those of OpenIncidents and of Mutes.
@@ -201,14 +181,6 @@ func TransitionOf(e tables.Entity) (Transition, error) {
 // indexed returns where the incident of an entry of the index is.
 func indexed(partition, month string) (home LatestPartition, err error) {
 	tenant, _, _ := strings.Cut(partition, Separator)
-	var errMonth error
-	home.Tenant, err = ParseTenantKey(tenant)
-	home.Month, errMonth = ParseMonth(month)
-	return home, cmp.Or(err, errMonth)
-}
-
-// ClosedKey returns the row key of the transition that closes what t opened.
-func (t Transition) ClosedKey() string {
-	t.Number, t.What = t.Number+1, Closed
-	return t.rowKey()
+	err = cmp.Or(into(&home.Tenant, tenant, ParseTenantKey), into(&home.Month, month, ParseMonth))
+	return home, err
 }

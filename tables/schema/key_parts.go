@@ -45,6 +45,12 @@ func isLetter(r rune) bool {
 	return r == '-' || r == '.' || r == '_' || r == ':'
 }
 
+// into sets what to points at to what parse makes of a text, and returns why the text is invalid.
+func into[T any](to *T, text string, parse func(string) (T, error)) (err error) {
+	*to, err = parse(text)
+	return err
+}
+
 // split splits a composite key into exactly n parts.
 func split(what, s string, n int) ([]string, error) {
 	parts := strings.Split(s, Separator)

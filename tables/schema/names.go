@@ -16,19 +16,23 @@ func ParsePipeline(s string) (Pipeline, error) {
 	return Pipeline(s), checkWord("pipeline", s)
 }
 
-const maxWord = 20
-
 // checkWord checks a part of the names of tables and queues: queue names have no upper
 // case, and table names have only letters and digits.
-func checkWord(what, s string) error {
+func checkWord(what, s string) error { return checkSmall(what, s, "", "letters and digits", 20) }
+
+// checkName checks the name of a rule or a target.
+func checkName(what, s string) error { return checkSmall(what, s, "-", "letters, digits and -", 40) }
+
+// checkSmall returns why s does not consist of a small letter, and at most so many small letters, digits and others.
+func checkSmall(what, s, others, allowed string, most int) error {
 	for i, r := range s {
-		if !('a' <= r && r <= 'z' || i > 0 && '0' <= r && r <= '9') {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first",
-				what, tables.Quote(s), r, i+1)
+		if !('a' <= r && r <= 'z' || i > 0 && ('0' <= r && r <= '9' || strings.ContainsRune(others, r))) {
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small %s, a letter first", what,
+				tables.Quote(s), r, i+1, allowed)
 		}
 	}
-	if s == "" || len(s) > maxWord {
-		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, tables.Quote(s), maxWord, len(s))
+	if s == "" || len(s) > most {
+		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, tables.Quote(s), most, len(s))
 	}
 	return nil
 }

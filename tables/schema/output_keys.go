@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,17 +18,13 @@ type LatestPartition struct {
 func (p LatestPartition) String() string { return p.Tenant.Key() + Separator + p.Month.String() }
 
 // ParseLatestPartition parses the result of String.
-func ParseLatestPartition(s string) (LatestPartition, error) {
+func ParseLatestPartition(s string) (p LatestPartition, err error) {
 	parts, err := split("partition of latest", s, 2)
 	if err != nil {
-		return LatestPartition{}, err
+		return p, err
 	}
-	tenant, err := ParseTenantKey(parts[0])
-	if err != nil {
-		return LatestPartition{}, err
-	}
-	month, err := ParseMonth(parts[1])
-	return LatestPartition{Tenant: tenant, Month: month}, err
+	err = cmp.Or(into(&p.Tenant, parts[0], ParseTenantKey), into(&p.Month, parts[1], ParseMonth))
+	return p, err
 }
 
 // OfTenant returns the PartitionKeys of a tenant in a table of outputs.
@@ -73,16 +70,8 @@ func ParseRollupPartition(s string) (p RollupPartition, err error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Tenant, err = ParseTenantKey(parts[0]); err != nil {
-		return p, err
-	}
-	if p.Window, err = ParseWindow(parts[1]); err != nil {
-		return p, err
-	}
-	if p.Day, err = ParseDay(parts[2]); err != nil {
-		return p, err
-	}
-	p.Month, err = ParseMonth(parts[3])
+	err = cmp.Or(into(&p.Tenant, parts[0], ParseTenantKey), into(&p.Window, parts[1], ParseWindow),
+		into(&p.Day, parts[2], ParseDay), into(&p.Month, parts[3], ParseMonth))
 	return p, err
 }
 
@@ -105,10 +94,7 @@ func ParseRollupRow(s string) (r RollupRow, err error) {
 		return r, err
 	}
 	r.Part = part
-	if r.Device, err = ParseDeviceID(parts[0]); err != nil {
-		return r, err
-	}
-	r.Bucket, err = tables.ParseTicks(parts[1])
+	err = cmp.Or(into(&r.Device, parts[0], ParseDeviceID), into(&r.Bucket, parts[1], tables.ParseTicks))
 	return r, err
 }
 

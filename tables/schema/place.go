@@ -38,13 +38,8 @@ func ParsePlace(s string) (p Place, err error) {
 	if !found {
 		return p, fmt.Errorf("place %s: want a month, a slash and a row key", tables.Quote(s))
 	}
-	if p.Month, err = ParseMonth(month); err != nil {
-		return Place{}, err
-	}
-	if p.Key, err = ParseMemberKey(key); err != nil {
-		return Place{}, err
-	}
-	return p, nil
+	err = cmp.Or(into(&p.Month, month, ParseMonth), into(&p.Key, key, ParseMemberKey))
+	return p, err
 }
 
 // SharesTenant reports whether devices at two places have one tenant and partition.

@@ -114,12 +114,10 @@ func ParseReportPartition(s string) (p ReportPartition, err error) {
 	if err != nil {
 		return p, err
 	}
-	var errWindow, errMonth error
-	p.Tenant, err = ParseTenantKey(parts[0])
-	p.Window, errWindow = ParseWindow(parts[1])
-	p.Month, errMonth = ParseMonth(parts[3])
 	p.Period = parts[2]
-	return p, cmp.Or(err, errWindow, errMonth)
+	err = cmp.Or(into(&p.Tenant, parts[0], ParseTenantKey), into(&p.Window, parts[1], ParseWindow),
+		into(&p.Month, parts[3], ParseMonth))
+	return p, err
 }
 
 // A ReportRow is a RowKey of the table reports: by!group!bucket, and from the second part on the number of the part.
@@ -150,12 +148,9 @@ func ParseReportRow(s string) (r ReportRow, err error) {
 		return r, err
 	}
 	r.Part = part
-	by, errBy := unescape(parts[0])
-	r.By = By(by)
-	group, errGroup := unescape(parts[1])
-	r.Group = group
-	r.Bucket, err = tables.ParseTicks(parts[2])
-	return r, cmp.Or(errBy, errGroup, err)
+	err = cmp.Or(into((*string)(&r.By), parts[0], unescape), into(&r.Group, parts[1], unescape),
+		into(&r.Bucket, parts[2], tables.ParseTicks))
+	return r, err
 }
 
 // Properties of a report besides its sensors.

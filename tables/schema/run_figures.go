@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -21,13 +22,9 @@ func FiguresSince(p Pipeline, slot tables.Ticks) tables.Keys {
 }
 
 // ParseFiguresPartition parses the result of FiguresPartition.
-func ParseFiguresPartition(s string) (Pipeline, tables.Ticks, error) {
+func ParseFiguresPartition(s string) (p Pipeline, slot tables.Ticks, err error) {
 	name, text, _ := strings.Cut(s, Separator)
-	p, err := ParsePipeline(name)
-	if err != nil {
-		return "", 0, err
-	}
-	slot, err := tables.ParseTicks(text)
+	err = cmp.Or(into(&p, name, ParsePipeline), into(&slot, text, tables.ParseTicks))
 	return p, slot, err
 }
 
