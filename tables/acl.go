@@ -51,39 +51,33 @@ func (t *Table) SetPolicies(ctx context.Context, all []StoredPolicy) error {
 
 func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 	write func(StoredPolicy) *aztables.SignedIdentifier) error {
-	c := &call{kind: KindSetPolicies, table: t.Name}
 	if t.sender.entra {
-		return t.failed(c.kind, "", ErrNeedsKey)
+		return t.failed(KindSetPolicies, "", ErrNeedsKey)
 	}
 	o := &aztables.SetAccessPolicyOptions{}
 	for _, p := range all {
 		o.TableACL = append(o.TableACL, write(p))
 	}
-	sdk, err := t.sdk()
-	if err == nil {
-		_, err = sdk.SetAccessPolicy(c.within(ctx), o)
-	}
-	if err != nil {
-		return t.failed(c.kind, "", named(err))
-	}
-	return nil
+	return t.call(ctx, KindSetPolicies, func(ctx context.Context, sdk *aztables.Client) error {
+		_, err := sdk.SetAccessPolicy(ctx, o)
+		return err
+	})
 }
 
 // StoredPolicies returns the stored access policies of the table, and the service's time
 // of the answer, to the second.
 func (t *Table) StoredPolicies(ctx context.Context) ([]StoredPolicy, time.Time, error) {
-	c := &call{kind: KindGetPolicies, table: t.Name}
 	if t.sender.entra {
-		return nil, time.Time{}, t.failed(c.kind, "", ErrNeedsKey)
-	}
-	sdk, err := t.sdk()
-	if err != nil {
-		return nil, time.Time{}, t.failed(c.kind, "", err)
+		return nil, time.Time{}, t.failed(KindGetPolicies, "", ErrNeedsKey)
 	}
 	var answer *http.Response
-	resp, err := sdk.GetAccessPolicy(policy.WithCaptureResponse(c.within(ctx), &answer), nil)
+	var resp aztables.GetAccessPolicyResponse
+	err := t.call(ctx, KindGetPolicies, func(ctx context.Context, sdk *aztables.Client) (err error) {
+		resp, err = sdk.GetAccessPolicy(policy.WithCaptureResponse(ctx, &answer), nil)
+		return err
+	})
 	if err != nil {
-		return nil, time.Time{}, t.failed(c.kind, "", named(err))
+		return nil, time.Time{}, err
 	}
 	all := make([]StoredPolicy, 0, len(resp.SignedIdentifiers))
 	for _, id := range resp.SignedIdentifiers {

@@ -54,7 +54,8 @@ func BenchmarkFirstTry(b *testing.B) {
 		"pipeline": func(ctx context.Context) error { c, r := ask(); return table.sender.rest(ctx, c, r) },
 		"aztables": func(ctx context.Context) error {
 			filter := q.filter()
-			pager := must.Have(table.sdk())(b).NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter})
+			sdk := must.Have(table.service())(b).NewClient(table.Name)
+			pager := sdk.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter})
 			_, err := pager.NextPage((&call{}).within(ctx))
 			return err
 		},

@@ -27,7 +27,6 @@ const (
 	KindSetPolicies
 	KindListTables
 	KindDelegationKey
-	kinds
 )
 
 func (k Kind) String() string {

@@ -63,7 +63,7 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 		c := Config{Account: account, Transport: r}
 		c.Retry.MaxRetries, c.Retry.RetryDelay = 1, time.Nanosecond
 		table := must.Have(Connect(c))(t).Table("readings")
-		sdk := must.Have(table.sdk())(t)
+		sdk := must.Have(table.service())(t).NewClient(table.Name)
 		filter := Query{Range: RowsAfter(strange, "1", strange), Filter: "N eq 1.5", Select: []string{"N", "M"}, Size: 5000,
 			From: Continuation{"1!8!cA==", "1!4!" + strange}}
 		for name, by := range map[string]struct{ own, sdks func(context.Context) error }{

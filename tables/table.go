@@ -24,43 +24,44 @@ type Table struct {
 	pages   *sync.Pool
 }
 
-// sdk returns aztables' client of the table.
-func (t *Table) sdk() (*aztables.Client, error) {
-	s, err := t.service()
-	if err != nil {
-		return nil, err
-	}
-	return s.NewClient(t.Name), nil
-}
-
 // Create creates the table unless it exists. Azure refuses a name for half a minute or more
 // after a table with that name was deleted.
 func (t *Table) Create(ctx context.Context) error {
 	if err := CheckTable(t.Name); err != nil {
 		return err
 	}
-	c := &call{kind: KindCreateTable, table: t.Name}
-	sdk, err := t.sdk()
-	if err == nil {
-		_, err = sdk.CreateTable(c.within(ctx), nil)
+	err := t.call(ctx, KindCreateTable, func(ctx context.Context, sdk *aztables.Client) error {
+		_, err := sdk.CreateTable(ctx, nil)
+		return err
+	})
+	if errors.Is(err, ErrExists) {
+		return nil
 	}
-	if err = named(err); err != nil && !errors.Is(err, ErrExists) {
-		return t.failed(c.kind, "", err)
+	return err
+}
+
+// call makes a call through aztables.
+func (t *Table) call(ctx context.Context, k Kind, do func(context.Context, *aztables.Client) error) error {
+	sdk, err := t.service()
+	if err == nil {
+		err = do((&call{kind: k, table: t.Name}).within(ctx), sdk.NewClient(t.Name))
+	}
+	if err != nil {
+		return t.failed(k, "", named(err))
 	}
 	return nil
 }
 
 // Delete deletes the table with all rows, if it exists.
 func (t *Table) Delete(ctx context.Context) error {
-	c := &call{kind: KindDeleteTable, table: t.Name}
-	sdk, err := t.sdk()
-	if err == nil {
-		_, err = sdk.Delete(c.within(ctx), nil)
+	err := t.call(ctx, KindDeleteTable, func(ctx context.Context, sdk *aztables.Client) error {
+		_, err := sdk.Delete(ctx, nil)
+		return err
+	})
+	if Absent(err) {
+		return nil
 	}
-	if err = named(err); err != nil && !Absent(err) {
-		return t.failed(c.kind, "", err)
-	}
-	return nil
+	return err
 }
 
 // Get returns the entity with the given keys, or ErrNotFound.
