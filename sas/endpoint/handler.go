@@ -69,7 +69,7 @@ func New(c Config) (*Handler, error) {
 		issuer:        c.Issuer,
 		ready:         readiness{ask: c.Ready, log: c.Log},
 		fleet:         newFleet(c.Limits.fleet()),
-		perEnrollment: enrollments{all: map[schema.EnrollmentID]*enrollmentLimit{}},
+		perEnrollment: enrollments{all: map[schema.EnrollmentID]*limit{}},
 		devices:       newDevices(c.Limits.device(), maxDevices),
 		storage:       newStorageLimiter(cmp.Or(c.Limits.Slots, DefaultSlots)),
 		metrics:       newMetrics(c.Registry),

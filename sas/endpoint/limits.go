@@ -43,17 +43,24 @@ func (l Limits) device() bucket {
 // the burst is left, a tenant gets no more than a sixteenth of the rate. So those of one tenant, however many they are,
 // leave tokens to the others.
 type fleet struct {
-	bucket
+	limit
 	mu      sync.Mutex
-	paid    time.Time
-	retry   retrySchedule
-	tenants map[schema.Tenant]*share
+	tenants map[schema.Tenant]*limit // what each has taken of the reserve
 }
 
-// A share is what a tenant has taken of the reserve.
-type share struct {
+// A limit is a bucket with its state.
+type limit struct {
+	bucket
 	paid  time.Time
 	retry retrySchedule
+}
+
+// admit admits a request, or returns when to retry: those that are refused come back one every so long.
+func (l *limit) admit(now time.Time, every time.Duration) (wait time.Duration) {
+	if l.paid, wait = l.bucket.admit(l.paid, now); wait > 0 {
+		return l.retry.next(now, wait, every)
+	}
+	return 0
 }
 
 const (
@@ -61,7 +68,9 @@ const (
 	tenantPart  = 16 // of the rate, and of the burst
 )
 
-func newFleet(b bucket) *fleet { return &fleet{bucket: b, tenants: map[schema.Tenant]*share{}} }
+func newFleet(b bucket) *fleet {
+	return &fleet{limit: limit{bucket: b}, tenants: map[schema.Tenant]*limit{}}
+}
 
 // admit admits a request of a tenant, or returns when to retry.
 func (f *fleet) admit(of schema.Tenant, now time.Time) (wait time.Duration) {
@@ -70,18 +79,14 @@ func (f *fleet) admit(of schema.Tenant, now time.Time) (wait time.Duration) {
 	if reserve := f.burst / reservePart; reserve > 0 && f.left(f.paid, now) <= reserve {
 		own := f.tenants[of]
 		if own == nil {
-			own = &share{}
+			own = &limit{bucket: bucket{every: f.every * tenantPart, burst: max(1, f.burst/tenantPart)}}
 			f.tenants[of] = own
 		}
-		b := bucket{every: f.every * tenantPart, burst: max(1, f.burst/tenantPart)}
-		if own.paid, wait = b.admit(own.paid, now); wait > 0 {
-			return own.retry.next(now, wait, f.every)
+		if wait = own.admit(now, f.every); wait > 0 {
+			return wait
 		}
 	}
-	if f.paid, wait = f.bucket.admit(f.paid, now); wait > 0 {
-		return f.retry.next(now, wait, f.every)
-	}
-	return 0
+	return f.limit.admit(now, f.every)
 }
 
 // state is how many requests may pass at once now, and the delay of the last rejected one.
@@ -98,13 +103,7 @@ func (f *fleet) state(now time.Time) (left int, wait time.Duration) {
 // enrollments holds the rate limits of enrollments that have one.
 type enrollments struct {
 	mu  sync.Mutex
-	all map[schema.EnrollmentID]*enrollmentLimit
-}
-
-type enrollmentLimit struct {
-	bucket
-	paid  time.Time
-	retry retrySchedule
+	all map[schema.EnrollmentID]*limit
 }
 
 // admit admits a request of an enrollment's device, or returns when to retry. A changed rate applies at once.
@@ -116,13 +115,10 @@ func (n *enrollments) admit(e schema.Enrollment, now time.Time) (wait time.Durat
 	defer n.mu.Unlock()
 	l := n.all[e.ID]
 	if b := (bucket{every: time.Minute / time.Duration(e.Rate), burst: e.Rate}); l == nil || l.bucket != b {
-		l = &enrollmentLimit{bucket: b}
+		l = &limit{bucket: b}
 		n.all[e.ID] = l
 	}
-	if l.paid, wait = l.bucket.admit(l.paid, now); wait > 0 {
-		return l.retry.next(now, wait, l.every)
-	}
-	return 0
+	return l.admit(now, l.every)
 }
 
 // devices holds the rate limits of single devices in bounded memory: the state of the device that
