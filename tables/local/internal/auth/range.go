@@ -34,14 +34,6 @@ func (g Range) Contains(k Key) bool {
 	return !g.To.less(k)
 }
 
-// Check returns an error for a key outside the range.
-func (g Range) Check(k Key) error {
-	if g.Contains(k) {
-		return nil
-	}
-	return errUnauthorized
-}
-
 // rangeOf parses spk, srk, epk and erk. An empty parameter counts as absent, because
 // both are signed alike: otherwise the bearer could widen the range. A row key
 // without its partition key is refused, as Azure's documentation demands.

@@ -24,13 +24,11 @@ func (k *Keeper) Pin(refs []Ref) (unpin func()) {
 		}
 		p.readers++
 	}
-	return func() { k.unpin(refs) }
-}
-
-func (k *Keeper) unpin(refs []Ref) {
-	for _, r := range refs {
-		if r.File && k.release(r.ID) {
-			k.Remove([]ID{r.ID})
+	return func() {
+		for _, r := range refs {
+			if r.File && k.release(r.ID) {
+				k.Remove([]ID{r.ID})
+			}
 		}
 	}
 }

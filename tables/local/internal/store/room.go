@@ -55,7 +55,7 @@ func newRoom(fs vfs.FS, dir string, log *slog.Logger) *Room {
 	if usage, err := fs.GetDiskUsage(dir); err == nil {
 		r.unit = Refused(usage.TotalBytes) / 2
 	}
-	if r.kept.Store(r.found()); r.look() < r.unit {
+	if r.kept.Store(r.found()); r.Free() < r.unit {
 		r.spend()
 	}
 	return r
@@ -63,7 +63,7 @@ func newRoom(fs vfs.FS, dir string, log *slog.Logger) *Room {
 
 // open fails if there is too little for Pebble to open a database: it would wait for more without an end.
 func (r *Room) open() error {
-	if free := r.look(); free < r.unit/8 {
+	if free := r.Free(); free < r.unit/8 {
 		return fmt.Errorf("the disk has %d KiB free: make room for at least %d MiB", free>>10, r.unit/4>>20)
 	}
 	return nil
@@ -72,9 +72,9 @@ func (r *Room) open() error {
 // Check returns wire.ErrFull if nothing that grows may be written. A SAS is refused before the account key, so that
 // devices leave room for what workers write and for revocations.
 func (r *Room) Check(owner bool) error {
-	free := r.look()
+	free := r.Free()
 	if owner && free < r.unit/8 && r.spend() { // other programs have filled the disk
-		free = r.look()
+		free = r.Free()
 	}
 	least := r.unit
 	if !r.kept.Load() {
@@ -102,20 +102,17 @@ func (r *Room) logChange(full bool, free uint64) {
 // failed logs an error of a compaction, which Pebble tries again.
 func (r *Room) failed(err error) {
 	if errors.Is(err, syscall.ENOSPC) {
-		r.logChange(true, r.look())
+		r.logChange(true, r.Free())
 		return
 	}
 	r.log.Error("background error of the database", "error", FirstLine(err))
 }
 
-// Free returns the bytes that are free.
-func (r *Room) Free() uint64 { return r.look() }
-
 // Full reports whether a SAS is refused.
-func (r *Room) Full() bool { return r.look() < 2*r.unit }
+func (r *Room) Full() bool { return r.Free() < 2*r.unit }
 
-// look returns the bytes that are free, as they were a moment ago.
-func (r *Room) look() uint64 {
+// Free returns the bytes that are free, as they were a moment ago.
+func (r *Room) Free() uint64 {
 	now := time.Now().UnixNano()
 	if last := r.looked.Load(); now-last < int64(lookEvery) || !r.looked.CompareAndSwap(last, now) {
 		return r.free.Load()
@@ -171,7 +168,7 @@ func (r *Room) found() bool {
 func (r *Room) restore() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.found() || r.unit == 0 || r.look() < 4*r.unit {
+	if r.found() || r.unit == 0 || r.Free() < 4*r.unit {
 		return nil
 	}
 	f, err := r.fs.Create(r.reserve(), "reserve")

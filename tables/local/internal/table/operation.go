@@ -130,7 +130,10 @@ func (op *operation) authorize(g *auth.Grant) error {
 			return err
 		}
 	}
-	return g.Range.Check(auth.Key{Partition: op.partition, Row: op.row})
+	if !g.Range.Contains(auth.Key{Partition: op.partition, Row: op.row}) {
+		return g.OwnerOnly()
+	}
+	return nil
 }
 
 // A preference is what the header Prefer of an insert asks for: empty, returnContent or returnNoContent.

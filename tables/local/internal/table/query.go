@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -146,7 +147,7 @@ func (s *Service) span(r *wire.Request, g *auth.Grant, m *meta, keys odata.Keys)
 	lower, upper = keySpan(m.ID, keys)
 	if !g.Owner {
 		from, upto := grantSpan(m.ID, g.Range)
-		lower, upper = later(lower, from), earlier(upper, upto)
+		lower, upper = later(lower, from), slices.MinFunc([][]byte{upper, upto}, bytes.Compare)
 	}
 	if r.Query.Has("NextPartitionKey") {
 		partition, err := decodeToken("NextPartitionKey", r.Query.Get("NextPartitionKey"))
@@ -210,16 +211,4 @@ func grantSpan(id store.ID, g auth.Range) (lower, upper []byte) {
 	return lower, upper
 }
 
-func later(a, b []byte) []byte {
-	if bytes.Compare(a, b) > 0 {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b []byte) []byte {
-	if bytes.Compare(a, b) < 0 {
-		return a
-	}
-	return b
-}
+func later(a, b []byte) []byte { return slices.MaxFunc([][]byte{a, b}, bytes.Compare) }

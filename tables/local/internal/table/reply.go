@@ -15,7 +15,7 @@ import (
 func errorReply(r *wire.Request, e *wire.Error) wire.Reply {
 	p := wire.Reply{Status: e.Status, Head: http.Header{}, Body: wire.TableErrorBody(r, e)}
 	wire.Table.SetHeaders(p.Head)
-	wire.Set(p.Head, "Content-Type", "application/json;odata=minimalmetadata;streaming=true;charset=utf-8")
+	wire.Set(p.Head, "Content-Type", wire.TableErrorType)
 	return p
 }
 

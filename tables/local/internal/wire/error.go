@@ -68,16 +68,16 @@ func WriteError(w http.ResponseWriter, r *Request, e *Error) {
 		w.WriteHeader(e.Status)
 		return
 	}
-	var body []byte
+	body, kind := xmlErrorBody, "application/xml"
 	if r.Service == Table {
-		Set(h, "Content-Type", tableErrorType(r))
-		body = TableErrorBody(r, e)
-	} else {
-		Set(h, "Content-Type", "application/xml")
-		body = xmlErrorBody(r, e)
+		body = TableErrorBody
+		if !wantsXML(r) {
+			kind = TableErrorType
+		}
 	}
+	Set(h, "Content-Type", kind)
 	w.WriteHeader(e.Status)
-	w.Write(body) // fails only if the client is gone
+	w.Write(body(r, e)) // fails only if the client is gone
 }
 
 // message is e's text with the request's ID and time, as Azure adds them.
@@ -107,12 +107,8 @@ func wantsXML(r *Request) bool {
 	return strings.Contains(accept, "xml") && !strings.Contains(accept, "json")
 }
 
-func tableErrorType(r *Request) string {
-	if wantsXML(r) {
-		return "application/xml"
-	}
-	return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
-}
+// TableErrorType is the type of an error of the Table service in JSON.
+const TableErrorType = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 
 // TableErrorBody renders e as the Table service does, in JSON or in XML.
 func TableErrorBody(r *Request, e *Error) []byte {
