@@ -24,10 +24,7 @@ type Act struct {
 	Failed  bool         `row:"Failed"`
 }
 
-const (
-	activityMonth = "2006-01"
-	maxActText    = 1000 // characters of a Detail or an Outcome
-)
+const activityMonth = "2006-01"
 
 // ActPartition returns the key of the acts of a month that are about a tenant, or for an empty tenant about the fleet.
 func ActPartition(at time.Time, t Tenant) string {
@@ -61,7 +58,7 @@ func actKey(at tables.Ticks) string { return (tables.MaxTicks - at).String() }
 // Entity returns the row of a.
 func (a Act) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: ActPartition(a.At.Time(), a.Tenant), RowKey: actKey(a.At) + "-" + a.ID}
-	a.Detail, a.Outcome = shortened(a.Detail, maxActText), shortened(a.Outcome, maxActText)
+	a.Detail, a.Outcome = shortened(a.Detail), shortened(a.Outcome)
 	err := e.Encode(&a)
 	return e, cmp.Or(checkPart("ID of an act", a.ID, maxSuffix), err)
 }

@@ -81,7 +81,7 @@ func (c Command) Entity() (tables.Entity, error) {
 		e.RowKey = DesiredRow
 		e.Set("ID", tables.String(string(c.ID)))
 	}
-	c.Who, c.Incident, c.By = shortened(c.Who, maxNote), shortened(c.Incident, maxNote), shortened(c.By, maxNote)
+	c.Who, c.Incident, c.By = shortened(c.Who), shortened(c.Incident), shortened(c.By)
 	err := e.Encode(&c)
 	_, errID := ParseCommandID(string(c.ID))
 	_, errDevice := ParseDeviceID(string(c.Device))

@@ -46,7 +46,6 @@ const (
 
 	// MaxConfiguration is the maximum size of a Configuration's text, in bytes.
 	MaxConfiguration = configurationPieces * configurationPiece
-	maxChange        = 1000 // characters of a Configuration's Change
 )
 
 // ConfigurationHash returns the SHA-256 of a text in hexadecimal digits.
@@ -77,7 +76,7 @@ func (c Configuration) Entity() (tables.Entity, error) {
 	}
 	var e tables.Entity
 	e.PartitionKey, e.RowKey = ConfigurationKeys(c.Generation)
-	c.Hash, c.Change = ConfigurationHash(c.Text), shortened(c.Change, maxChange)
+	c.Hash, c.Change = ConfigurationHash(c.Text), shortened(c.Change)
 	err := e.Encode(&c)
 	e.Set("Bytes", tables.Int64(int64(len(c.Text))))
 	if c.Format > 1 {
@@ -93,8 +92,9 @@ func (c Configuration) Entity() (tables.Entity, error) {
 
 func configurationText(piece int) string { return fmt.Sprintf("Text%02d", piece) }
 
-// shortened returns s with at most most characters.
-func shortened(s string, most int) string {
+// shortened returns the first 1,000 characters of a text for people.
+func shortened(s string) string {
+	const most = 1000
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
 	}

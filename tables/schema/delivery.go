@@ -76,7 +76,7 @@ func (d Delivery) GivenUpEntity() tables.Entity {
 
 func (d Delivery) set(e *tables.Entity) {
 	d.Transition.set(e)
-	d.Error = shortened(d.Error, maxNote)
+	d.Error = shortened(d.Error)
 	_ = e.Encode(&d) // texts and numbers
 }
 
@@ -131,7 +131,7 @@ func (r DeliveryRecord) Entity() tables.Entity {
 	e.Set("Attempts", tables.Int64(int64(r.Attempts)))
 	e.Set("At", tables.DateTime(r.At))
 	setNonzero(&e, "Message", tables.String(r.Message))
-	setNonzero(&e, "Error", tables.String(shortened(r.Error, maxNote)))
+	setNonzero(&e, "Error", tables.String(shortened(r.Error)))
 	return e
 }
 

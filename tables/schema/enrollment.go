@@ -79,8 +79,6 @@ func (n Enrollment) Entity() (tables.Entity, error) {
 	return e, cmp.Or(n.check(), err)
 }
 
-func seconds(d time.Duration) int64 { return int64(d / time.Second) }
-
 // EnrollmentOf decodes a row of the table enrollments.
 func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 	n := Enrollment{ID: EnrollmentID(e.PartitionKey), ETag: e.ETag}

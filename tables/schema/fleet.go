@@ -46,11 +46,6 @@ const NeverAwake tables.Ticks = 1
 // MemberWatermark is the property of a membership, and of a row of a tracking table, that holds a watermark.
 const MemberWatermark = "Watermark"
 
-const (
-	memberAdmits = "Admits"
-	memberAwake  = "Awake"
-)
-
 // A MemberKey is the RowKey of a membership, and of its rows in the tracking tables:
 // tenant!device. Rows of a partition are in the order of tenants, so that the devices
 // of a batch nearly always share one, and their outputs share transactions.
@@ -112,16 +107,15 @@ func (m Member) Entity() (tables.Entity, error) {
 
 // Admitting returns the part of the row of m that says that a row so old may be stored.
 func (m Member) Admitting(age time.Duration) tables.Entity {
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	e.Set(memberAdmits, tables.Int64(seconds(age)))
-	return e
+	return m.with("Admits", int64(age/time.Second))
 }
 
 // Waking returns the part of the row of m that says until when the device may write.
-func (m Member) Waking(until tables.Ticks) tables.Entity {
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
-	e.Set(memberAwake, tables.Int64(int64(until)))
-	return e
+func (m Member) Waking(until tables.Ticks) tables.Entity { return m.with("Awake", int64(until)) }
+
+func (m Member) with(property string, n int64) tables.Entity {
+	return tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key()),
+		Properties: []tables.Property{{Name: property, Value: tables.Int64(n)}}}
 }
 
 // MemberOf decodes a row of the table fleet.

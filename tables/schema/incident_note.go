@@ -25,13 +25,11 @@ type Note struct {
 	Text   string       `row:"Text,omitzero"`
 }
 
-const maxNote = 1000 // characters of a text
-
 // Entity returns the row of n, beside an incident.
 func (n Note) Entity(home LatestPartition, of IncidentID) (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: home.String(), RowKey: of.Key() + "p" + n.At.String() + "-" + n.ID}
 	e.Set("Device", tables.String(string(of.Device)))
-	n.Text = shortened(n.Text, maxNote)
+	n.Text = shortened(n.Text)
 	err := e.Encode(&n)
 	return e, cmp.Or(checkPart("ID of a note", n.ID, maxSuffix), err)
 }

@@ -29,7 +29,7 @@ func Mutes(t Tenant) string { return t.Key() + Separator + "mutes" }
 // Entity returns the row of m.
 func (m Mute) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: Mutes(m.Tenant), RowKey: m.ID}
-	m.Text = shortened(m.Text, maxNote)
+	m.Text = shortened(m.Text)
 	err := e.Encode(&m)
 	return e, cmp.Or(checkPart("ID of a mute", m.ID, maxSuffix), err)
 }

@@ -329,7 +329,7 @@ func TestPropertiesThatQueriesNameAreStored(t *testing.T) {
 	for _, c := range []struct{ columns, names []string }{
 		{tables.Columns[Command](), []string{CommandExpires}},
 		{tables.Columns[Delivery](), []string{DeliveryErased}},
-		{tables.Columns[Member](), []string{"Site", MemberSpans, MemberImports, MemberWatermark, memberAdmits}},
+		{tables.Columns[Member](), []string{"Site", MemberSpans, MemberImports, MemberWatermark, "Admits"}},
 		{tables.Columns[MonthFigures](), []string{MonthBatches, MonthAudits}},
 		{tables.Columns[Reject](), []string{RejectNumber, RejectRow, RejectAt}},
 	} {

@@ -84,7 +84,7 @@ func IsTargetState(rowKey string) bool { return strings.HasPrefix(rowKey, target
 func (t TargetState) Entity() tables.Entity {
 	var e tables.Entity
 	e.PartitionKey, e.RowKey = TargetKeys(t.Pipeline, t.Target)
-	t.Error = shortened(t.Error, maxNote)
+	t.Error = shortened(t.Error)
 	_ = e.Encode(&t) // texts and numbers
 	return e
 }
