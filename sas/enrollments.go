@@ -76,18 +76,14 @@ func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, sec
 		return e, err
 	}
 	e.Admits = max(e.Admits, e.Life+e.Backfill)
-	row, err := e.Entity()
-	if err != nil {
-		return e, err
-	}
-	written, err := n.Table.Do(ctx, tables.Insert(row))
+	e.ETag = ""
+	err = write(ctx, n.Table, e, &e.ETag)
 	if errors.Is(err, tables.ErrExists) {
 		return n.inserted(ctx, e)
 	}
 	if err != nil {
 		return e, err
 	}
-	e.ETag = written.ETags[0]
 	return e, n.stillAlone(ctx, e)
 }
 

@@ -72,15 +72,7 @@ func (n *Enrollments) stillFits(ctx context.Context, was, e schema.Enrollment) e
 }
 
 func (n *Enrollments) replace(ctx context.Context, e *schema.Enrollment) error {
-	row, err := e.Entity()
-	if err != nil {
-		return err
-	}
-	written, err := n.Table.Do(ctx, tables.Replace(row, e.ETag))
-	if err == nil {
-		e.ETag = written.ETags[0]
-	}
-	return err
+	return write(ctx, n.Table, e, &e.ETag)
 }
 
 // Rotate gives an enrollment a new primary key. The old primary becomes the secondary, so

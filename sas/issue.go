@@ -330,7 +330,7 @@ func protocolOf(text string) (protocol, error) {
 	switch {
 	case u.Scheme == "https":
 		return protocol{name: HTTPS}, nil
-	case u.Scheme == "http" && loopback(u.Hostname()):
+	case u.Scheme == "http" && tables.IsLoopback(u.Hostname()):
 		return protocol{name: HTTPSAndHTTP, from: u.Hostname()}, nil
 	}
 	return protocol{}, fmt.Errorf("%s: %w", text, ErrInsecureURL)

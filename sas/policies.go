@@ -138,10 +138,5 @@ func (p *Policies) read(ctx context.Context, readings string) (schema.Policies, 
 
 // swap replaces the version of the record that was read.
 func (p *Policies) swap(ctx context.Context, record schema.Policies) error {
-	e, err := record.Entity()
-	if err != nil {
-		return err
-	}
-	_, err = p.table().Do(ctx, tables.Replace(e, record.ETag))
-	return err
+	return write(ctx, p.table(), &record, &record.ETag)
 }

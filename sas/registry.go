@@ -40,11 +40,8 @@ func (r Registry) Get(ctx context.Context, id schema.DeviceID) (schema.Device, e
 // record. It keeps an existing record unless the device was removed, and completes an
 // interrupted registration.
 func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device, error) {
-	e, err := d.Entity()
-	if err != nil {
-		return d, err
-	}
-	written, err := r.Devices.Do(ctx, tables.Insert(e))
+	d.ETag = ""
+	err := write(ctx, r.Devices, d, &d.ETag)
 	if errors.Is(err, tables.ErrExists) {
 		stored, err := r.Get(ctx, d.ID)
 		if err == nil && stored.Status.MayRegister() {
@@ -58,7 +55,6 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 	if err != nil {
 		return d, err
 	}
-	d.ETag = written.ETags[0]
 	awake := tables.Ticks(0)
 	if d.Enrollment != "" { // else it has no tokens, and somebody else writes its rows
 		awake = schema.NeverAwake // its issuer finds or inserts the row before it notes the first token
@@ -216,30 +212,35 @@ func (r Registry) store(ctx context.Context, d *schema.Device) error {
 	if d.ETag != "" {
 		return r.replace(ctx, d)
 	}
-	e, err := d.Entity()
-	if err != nil {
-		return err
-	}
-	written, err := r.Devices.Do(ctx, tables.Insert(e))
+	err := write(ctx, r.Devices, d, &d.ETag)
 	if errors.Is(err, tables.ErrExists) {
 		return fmt.Errorf("%w: %w", tables.ErrConflict, err)
 	}
 	if err != nil {
 		return err
 	}
-	d.ETag = written.ETags[0]
 	return r.insertMembers(ctx, *d, 0, d.Noted)
 }
 
 // replace writes d if the stored record still has d's version.
 func (r Registry) replace(ctx context.Context, d *schema.Device) error {
-	e, err := d.Entity()
+	return write(ctx, r.Devices, d, &d.ETag)
+}
+
+// write inserts a row, or replaces it if version says what is stored, and updates version.
+func write(ctx context.Context, t *tables.Table, row interface{ Entity() (tables.Entity, error) },
+	version *tables.ETag) error {
+	e, err := row.Entity()
 	if err != nil {
 		return err
 	}
-	written, err := r.Devices.Do(ctx, tables.Replace(e, d.ETag))
+	op := tables.Insert(e)
+	if *version != "" {
+		op = tables.Replace(e, *version)
+	}
+	written, err := t.Do(ctx, op)
 	if err == nil {
-		d.ETag = written.ETags[0]
+		*version = written.ETags[0]
 	}
 	return err
 }

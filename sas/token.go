@@ -20,11 +20,6 @@ const ClockSkew = 5 * time.Minute
 // A protocol is the spr of a token and, for plain HTTP, the only client address.
 type protocol struct{ name, from string }
 
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 // ip is the token's sip. Azure supports only IPv4 addresses, and localhost may resolve to any
 // address; such tokens have none.
 func (p protocol) ip() string {

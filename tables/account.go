@@ -166,3 +166,9 @@ func accountName(u *url.URL) string {
 	first, _, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	return first
 }
+
+// IsLoopback reports whether a host is this machine: localhost, or an address of the loopback interface.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"furrow/tables"
 )
 
 // A reply is a response of the endpoint with its whole body.
@@ -99,15 +101,10 @@ func newTransport(of Config, now func() time.Time) (http.RoundTripper, error) {
 
 // secure returns why a token must not be sent to u.
 func secure(u *url.URL) error {
-	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
+	if u.Scheme == "https" || u.Scheme == "http" && tables.IsLoopback(u.Hostname()) {
 		return nil
 	}
 	return errors.New("use https; plain http is only allowed on loopback, because anyone who reads a token can use it")
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // notYetValid reports whether err says that a certificate is not valid yet at now, and
