@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"furrow/tables/schema"
 )
 
@@ -13,18 +15,13 @@ import (
 type Directory struct {
 	Store Store
 
-	mu      sync.Mutex
-	reading *reading  // nil: nobody reads the table
-	read    time.Time // when the copy was asked for; zero: never
-	asked   time.Time // when the last read ended
-	byHash  map[string]schema.Access
-	byName  map[string]schema.Access
-}
+	reads singleflight.Group // of the table; those who know enough from the copy do not wait for one
 
-// A reading is a read of the table. Those who know enough from the copy do not wait for it.
-type reading struct {
-	ended chan struct{}
-	err   error // once it has ended
+	mu     sync.Mutex
+	read   time.Time // when the copy was asked for; zero: never
+	asked  time.Time // when the last read ended
+	byHash map[string]schema.Access
+	byName map[string]schema.Access
 }
 
 const (
@@ -103,52 +100,49 @@ func (d *Directory) search(
 // refresh reads the table unless the copy is younger than age. Whoever comes while it is read takes the result: where
 // storage does not answer, they would otherwise read one after the other.
 func (d *Directory) refresh(ctx context.Context, age time.Duration) error {
-	d.mu.Lock()
 	if d.fresh(age) {
-		d.mu.Unlock()
 		return nil
 	}
-	r := d.reading
-	if r == nil {
-		r = &reading{ended: make(chan struct{})}
-		d.reading = r
-		go d.readTable(context.WithoutCancel(ctx), r) // others wait for it, too
-	}
-	d.mu.Unlock()
+	read := d.reads.DoChan("", func() (any, error) {
+		if d.fresh(age) { // a read has just ended
+			return nil, nil
+		}
+		return nil, d.readTable(context.WithoutCancel(ctx)) // others wait for it, too
+	})
 	select {
-	case <-r.ended:
-		return r.err
+	case r := <-read:
+		return r.Err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 // readTable replaces the copy.
-func (d *Directory) readTable(ctx context.Context, r *reading) {
-	defer close(r.ended)
+func (d *Directory) readTable(ctx context.Context) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	all, err := d.Store.All(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reading, d.asked = nil, time.Now()
-	if err != nil && all == nil {
-		if began.Sub(d.read) >= patience {
-			r.err = err
+	d.asked = time.Now()
+	switch {
+	case err == nil || all != nil:
+		d.read, d.byHash, d.byName = began, map[string]schema.Access{}, map[string]schema.Access{}
+		for _, a := range all {
+			d.byHash[a.Hash], d.byName[a.Name] = a, a
 		}
-		return
+	case began.Sub(d.read) >= patience:
+		return err
 	}
-	d.read, d.byHash, d.byName = began, map[string]schema.Access{}, map[string]schema.Access{}
-	for _, a := range all {
-		d.byHash[a.Hash], d.byName[a.Name] = a, a
-	}
+	return nil
 }
 
 // fresh reports whether the copy is younger than age, or storage was asked a moment ago. The pause between two reads
-// counts from the end of one: where reads are slow, each of those who wait would otherwise read again. The lock is
-// held.
+// counts from the end of one: where reads are slow, each of those who wait would otherwise read again.
 func (d *Directory) fresh(age time.Duration) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	now := time.Now()
 	return now.Sub(d.read) < age || now.Sub(d.asked) < Pause && now.Sub(d.read) < patience
 }
