@@ -54,27 +54,34 @@ func (l *lexer) next() (token, error) {
 // quoted reads a quoted string, in which quotes are doubled, as a literal of the type
 // that its prefix names.
 func (l *lexer) quoted(prefix string) (token, error) {
-	var text strings.Builder
-	rest := l.rest[1:]
-	for {
-		i := strings.IndexByte(rest, '\'')
-		if i < 0 {
-			return token{}, syntax("a quote is not closed")
-		}
-		text.WriteString(rest[:i])
-		rest = rest[i+1:]
-		if !strings.HasPrefix(rest, "'") {
-			break
-		}
-		text.WriteByte('\'')
-		rest = rest[1:]
+	text, rest, ok := Unquote(l.rest)
+	if !ok {
+		return token{}, syntax("a quote is not closed")
 	}
 	l.rest = rest
-	v, ok := typed(prefix, text.String())
+	v, ok := typed(prefix, text)
 	if !ok {
-		return token{}, syntax(strconv.Quote(text.String()) + " is not a " + prefix)
+		return token{}, syntax(strconv.Quote(text) + " is not a " + prefix)
 	}
 	return token{kind: literal, text: "a literal", value: v}, nil
+}
+
+// Unquote cuts a quoted string, in which quotes are doubled, from the start of s.
+func Unquote(s string) (text, rest string, ok bool) {
+	s, ok = strings.CutPrefix(s, "'")
+	var b strings.Builder
+	for ok {
+		if text, rest, ok = strings.Cut(s, "'"); !ok {
+			break
+		}
+		b.WriteString(text)
+		var doubled bool
+		if s, doubled = strings.CutPrefix(rest, "'"); !doubled {
+			return b.String(), rest, true
+		}
+		b.WriteByte('\'')
+	}
+	return "", "", false
 }
 
 func typed(prefix, text string) (v entity.Value, ok bool) {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/odata"
 	"furrow/tables/local/internal/route"
 	"furrow/tables/local/internal/wire"
 )
@@ -110,14 +111,14 @@ func parsePath(escaped string) (target, error) {
 }
 
 // parseArgs parses 'name' or PartitionKey='…',RowKey='…', in either order.
-func (p *target) parseArgs(args string) (err error) {
+func (p *target) parseArgs(args string) error {
 	if strings.HasPrefix(args, "'") {
 		p.hasName = true
-		p.name, args, err = unquote(args)
-		if err == nil && args != "" {
-			err = errPath
+		var closed bool
+		if p.name, args, closed = odata.Unquote(args); !closed || args != "" {
+			return errPath
 		}
-		return err
+		return nil
 	}
 	seen := map[string]string{}
 	for {
@@ -126,11 +127,9 @@ func (p *target) parseArgs(args string) (err error) {
 		if _, twice := seen[name]; !ok || twice {
 			return errPath
 		}
-		var value string
-		if value, rest, err = unquote(rest); err != nil {
-			return err
+		if seen[name], rest, ok = odata.Unquote(rest); !ok {
+			return errPath
 		}
-		seen[name] = value
 		if rest == "" {
 			break
 		}
@@ -146,24 +145,4 @@ func (p *target) parseArgs(args string) (err error) {
 		return errPath
 	}
 	return nil
-}
-
-// unquote parses a quoted string at the start of s, in which quotes are doubled.
-func unquote(s string) (text, rest string, err error) {
-	s, ok := strings.CutPrefix(s, "'")
-	if !ok {
-		return "", "", errPath
-	}
-	var b strings.Builder
-	for {
-		before, after, ok := strings.Cut(s, "'")
-		if !ok {
-			return "", "", errPath
-		}
-		b.WriteString(before)
-		if s, ok = strings.CutPrefix(after, "'"); !ok {
-			return b.String(), after, nil
-		}
-		b.WriteByte('\'')
-	}
 }
