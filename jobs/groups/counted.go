@@ -38,23 +38,17 @@ func (s *Source) Counted(ctx context.Context, m schema.Month, t schema.Tenant) (
 
 // Months returns the partitions of the fleet that the pipeline has worked on. Each takes a request.
 func (s *Source) Months(ctx context.Context) (all []schema.Month, err error) {
-	for after := ""; ; {
-		key, err := s.firstPartition(ctx, after)
-		if err != nil || key == "" {
+	q := tables.Query{Select: []string{"PartitionKey"}}
+	for {
+		e, found, err := s.Tracking().First(ctx, q)
+		if err != nil || !found {
 			return all, err
 		}
-		if month, err := schema.ParseMonth(key); err == nil {
+		if month, err := schema.ParseMonth(e.PartitionKey); err == nil {
 			all = append(all, month)
 		}
-		after = key
+		q.Range = tables.PartitionsAfter(e.PartitionKey)
 	}
-}
-
-// firstPartition returns the first partition of the tracking table after one, or none.
-func (s *Source) firstPartition(ctx context.Context, after string) (string, error) {
-	q := tables.Query{Range: tables.PartitionsAfter(after), Select: []string{"PartitionKey"}}
-	e, _, err := s.Tracking().First(ctx, q)
-	return e.PartitionKey, err
 }
 
 // Has reports whether a tenant has devices in a partition of the fleet, or data of some that have left it.

@@ -10,26 +10,39 @@ import (
 
 // tenants yields the tenants with devices in a partition of the fleet, from one to the next.
 func (r *Reports) tenants(ctx context.Context, month schema.Month) iter.Seq2[schema.Tenant, error] {
-	return func(yield func(schema.Tenant, error) bool) {
-		rows := tables.Keys{}
-		for {
-			e, found, err := first(ctx, r.Client.Table(r.Names.Fleet()), tables.Range{Partitions: tables.Is(month.String()),
-				Rows: rows})
+	read := func(rowKey string) (t schema.Tenant, same tables.Keys, err error) {
+		key, err := schema.ParseMemberKey(rowKey)
+		if err != nil { // the month job reports it
+			return t, same, err
+		}
+		return key.Tenant(), schema.MembersOf(key.Tenant()), nil
+	}
+	return distinct(ctx, r.Client.Table(r.Names.Fleet()), month.String(), read)
+}
+
+// distinct yields what the rows of a partition say, going from one that says something else to the next: read returns
+// what a row says, and the keys of all rows that say the same.
+func distinct[T any](
+	ctx context.Context, t *tables.Table, partition string, read func(rowKey string) (T, tables.Keys, error),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for in := tables.Partition(partition); ; {
+			e, found, err := first(ctx, t, in)
 			if err != nil || !found {
 				if err != nil {
-					yield("", err)
+					yield(*new(T), err)
 				}
 				return
 			}
-			key, err := schema.ParseMemberKey(e.RowKey)
-			if err != nil { // the month job reports it
-				rows = tables.Keys{After: e.RowKey}
+			v, same, err := read(e.RowKey)
+			if err != nil {
+				in.Rows = tables.Keys{After: e.RowKey}
 				continue
 			}
-			if !yield(key.Tenant(), nil) {
+			if !yield(v, nil) {
 				return
 			}
-			rows = tables.Keys{From: schema.MembersOf(key.Tenant()).Before}
+			in.Rows = tables.Keys{From: same.Before}
 		}
 	}
 }
@@ -67,27 +80,10 @@ func (r *Reports) bucketsOf(
 
 // bucketsIn yields the starts of the buckets of a partition, from one to the next.
 func (r *Reports) bucketsIn(ctx context.Context, partition string) iter.Seq2[tables.Ticks, error] {
-	return func(yield func(tables.Ticks, error) bool) {
-		rows := tables.Keys{}
-		for {
-			e, found, err := first(ctx, r.buckets(), tables.Range{Partitions: tables.Is(partition), Rows: rows})
-			if err != nil || !found {
-				if err != nil {
-					yield(0, err)
-				}
-				return
-			}
-			row, err := schema.ParseBucketRow(e.RowKey)
-			if err != nil {
-				rows = tables.Keys{After: e.RowKey}
-				continue
-			}
-			if !yield(row.Bucket, nil) {
-				return
-			}
-			rows = tables.Keys{From: schema.DevicesOfBucket(row.Bucket).Before}
-		}
-	}
+	return distinct(ctx, r.buckets(), partition, func(rowKey string) (tables.Ticks, tables.Keys, error) {
+		row, err := schema.ParseBucketRow(rowKey)
+		return row.Bucket, schema.DevicesOfBucket(row.Bucket), err
+	})
 }
 
 // first returns the keys of the first row of a range.
