@@ -208,11 +208,11 @@ func (m *Tables) taken(ctx context.Context, d TableDay) (has int64, last tables.
 
 // counted returns how many rows there are of a day or hour according to the ledger.
 func (m *Tables) counted(ctx context.Context, d TableDay) (n int64, err error) {
-	for c, err := range m.Stored(d).Counts(ctx) {
+	for rows, err := range m.Stored(d).Counts(ctx) {
 		if err != nil {
 			return 0, err
 		}
-		n += c.Rows
+		n += rows
 	}
 	return n, nil
 }

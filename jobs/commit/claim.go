@@ -62,7 +62,7 @@ func (a *Attempt) GiveBack(ctx context.Context) {
 		}
 		e := tables.Entity{PartitionKey: d.Member.Month.String(), RowKey: string(d.Member.Key())}
 		e.Set(schema.TrackClaim, tables.String(""))
-		free := NewDevice(d.Member, d.Row, nil) // whatever happened to the device itself
+		free := NewDevice(d.Member, d.Row) // whatever happened to the device itself
 		changes = append(changes, &Write{Device: &free, Op: tables.Merge(e, d.Row.ETag),
 			Compare: func(found *tables.Entity) Resolution {
 				if found == nil || found.Get(schema.TrackClaim).Text() != a.Claim ||

@@ -13,7 +13,6 @@ import (
 type Change struct {
 	Member  schema.Member
 	Row     *tracking.Row
-	Sensors *fold.Sensors // what its readings mean
 	Effects map[fold.Output]fold.Effect
 	Rejects tracking.Rejects
 	Acks    []schema.Ack // of commands, in the rows folded
@@ -67,8 +66,8 @@ type Device struct {
 }
 
 // NewDevice returns a device without a change.
-func NewDevice(m schema.Member, t *tracking.Row, s *fold.Sensors) Device {
-	return Device{Change: Change{Member: m, Row: t, Sensors: s, Effects: map[fold.Output]fold.Effect{}}}
+func NewDevice(m schema.Member, t *tracking.Row) Device {
+	return Device{Change: Change{Member: m, Row: t, Effects: map[fold.Output]fold.Effect{}}}
 }
 
 // live reports whether the attempt still writes for the device.

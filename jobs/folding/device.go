@@ -37,7 +37,7 @@ type Device struct {
 
 // NewDevice returns a device at a tracking row. onFold is told of each call of a processor, and may be nil.
 func NewDevice(m schema.Member, t *tracking.Row, model *fold.Model, onFold func(fold.Folded)) *Device {
-	return &Device{Device: commit.NewDevice(m, t, &model.Sensors), Model: model, onFold: onFold}
+	return &Device{Device: commit.NewDevice(m, t), Model: model, onFold: onFold}
 }
 
 // On returns the same device at another tracking row, without a change.

@@ -23,39 +23,31 @@ type DayReading struct {
 const uncounted = tables.Ticks(time.Minute / 100)
 
 // Counts yields how many rows each device has on the day according to its ledger, in the order of devices.
-func (d TenantDay) Counts(ctx context.Context) iter.Seq2[Count, error] {
+func (d TenantDay) Counts(ctx context.Context) iter.Seq2[int64, error] {
 	q := tables.Query{Range: d.members("", ""), Select: []string{schema.TrackLedger, schema.TrackLedgerFrom,
 		schema.TrackCheckpoint}}
-	return func(yield func(Count, error) bool) {
+	return func(yield func(int64, error) bool) {
 		for e, err := range d.source.Tracking().Entities(ctx, q) {
 			if err != nil {
-				yield(Count{}, err)
+				yield(0, err)
 				return
 			}
-			key, err := schema.ParseMemberKey(e.RowKey)
-			if err != nil {
+			if _, err := schema.ParseMemberKey(e.RowKey); err != nil {
 				continue // the master reports it
 			}
-			c := Count{Device: key.Device()}
-			f := e.Fields()
+			rows, f := int64(0), e.Fields()
 			ledger, err := tracking.ParseLedger(f.Binary(schema.TrackLedger))
 			switch from := tables.Ticks(f.Int(schema.TrackLedgerFrom)); {
 			case err == nil && d.window.From >= from:
-				c.Rows = ledger.Count(d.window.From, d.window.To)
+				rows = ledger.Count(d.window.From, d.window.To)
 			case f.String(schema.TrackCheckpoint) > d.window.From.String():
-				c.Rows = int64((d.window.To - d.window.From) / uncounted)
+				rows = int64((d.window.To - d.window.From) / uncounted)
 			}
-			if !yield(c, nil) {
+			if !yield(rows, nil) {
 				return
 			}
 		}
 	}
-}
-
-// A Count is the number of rows of a device on a day.
-type Count struct {
-	Device schema.DeviceID
-	Rows   int64
 }
 
 // readAhead is how many devices are read at a time. Each holds at most two pages of rows.

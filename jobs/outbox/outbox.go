@@ -174,7 +174,7 @@ func (b *Outbox) Committed(ctx context.Context, work []*folding.Device) (woken [
 			states[processor.Name] = d.Row.States[processor.Name]
 		}
 		tracking.SetStates(&e, schema.TrackStates, states)
-		free := commit.NewDevice(d.Member, d.Row, nil) // whatever happens to this write, the device is done
+		free := commit.NewDevice(d.Member, d.Row) // whatever happens to this write, the device is done
 		changes = append(changes, &commit.Write{Device: &free, Op: tables.Merge(e, d.Row.ETag),
 			Compare: func(*tables.Entity) commit.Resolution { return commit.Resolution{Taken: true} }})
 	}
