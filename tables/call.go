@@ -15,7 +15,6 @@ import (
 type call struct {
 	kind  Kind
 	table string
-	rows  int
 
 	body        []byte // nil: none
 	contentType string

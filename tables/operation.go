@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"time"
 
 	"furrow/tables/service"
 
@@ -40,9 +39,7 @@ func (k Kind) String() string {
 type Operation struct {
 	Kind   Kind
 	Table  string
-	Rows   int           // entities in the request: for a transaction its operations
-	Status int           // of the answer; 0 without one
-	Took   time.Duration // until the answer began
+	Status int // of the answer; 0 without one
 }
 
 // A Counter counts operations by kind; Count is meant for Config.OnOperation. The zero
@@ -58,6 +55,6 @@ func (c *Counter) Counts() map[Kind]int64 { return c.counts.Map() }
 // observe returns a policy that calls on for every try of every operation.
 func observe(on func(context.Context, Operation)) policy.Policy {
 	return service.Observe[*call](func(ctx context.Context, c *call, t service.Try) {
-		on(ctx, Operation{Kind: c.kind, Table: c.table, Rows: c.rows, Status: t.Status, Took: t.Took})
+		on(ctx, Operation{Kind: c.kind, Table: c.table, Status: t.Status})
 	})
 }

@@ -155,10 +155,9 @@ func (s *sender) try(ctx context.Context, c *call, r request) (found outcome) {
 	if err != nil {
 		return outcome{err: err}
 	}
-	start := time.Now()
 	found.resp, found.err = s.transport.Do(req)
 	if s.on != nil {
-		o := Operation{Kind: c.kind, Table: c.table, Rows: c.rows, Took: time.Since(start)}
+		o := Operation{Kind: c.kind, Table: c.table}
 		if found.resp != nil {
 			o.Status = found.resp.StatusCode
 		}

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
@@ -83,8 +82,7 @@ func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
 
 // A Written is the answer to a write.
 type Written struct {
-	ETags []ETag    // of the new versions, one for each operation; empty for a deletion
-	Time  time.Time // of the service, to the second
+	ETags []ETag // of the new versions, one for each operation; empty for a deletion
 }
 
 // Do does one operation.
@@ -92,11 +90,11 @@ func (t *Table) Do(ctx context.Context, op Op) (Written, error) {
 	if err := op.check(); err != nil {
 		return Written{}, t.failed(op.Kind, "", err)
 	}
-	c := &call{kind: op.Kind, table: t.Name, rows: 1}
+	c := &call{kind: op.Kind, table: t.Name}
 	if err := t.write(ctx, c, op); err != nil {
 		return Written{}, t.failed(op.Kind, op.Entity.name(), named(err))
 	}
-	return Written{ETags: []ETag{ETag(c.header.Get("ETag"))}, Time: dateOf(c.header)}, nil
+	return Written{ETags: []ETag{ETag(c.header.Get("ETag"))}}, nil
 }
 
 func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {

