@@ -97,6 +97,14 @@ func findCommand(commands []*cli.Command, args []string) (path, rest []string, c
 	}
 }
 
+func namedFlag(c *cli.Command, name string) cli.Flag {
+	i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil
+	}
+	return c.Flags[i]
+}
+
 // takesValue reports whether the word after a flag is its value.
 func takesValue(c *cli.Command, word string) bool {
 	name := strings.TrimLeft(word, "-")

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 )
@@ -13,14 +12,19 @@ import (
 // completeCommand is the hidden first word with which a shell's completion script asks for words.
 const completeCommand = "__complete"
 
-// exitFiles is the exit code of completeCommand where the shell should complete the names of files.
-const exitFiles = 3
-
-// completeFor is the maximum time of a completion: a person waits for it, and storage may be unreachable.
-const completeFor = 2 * time.Second
-
 // A candidate is a word that could stand at the cursor. Shells that can, show the text beside it.
 type candidate struct{ word, about string }
+
+// text returns the candidate in the form of a shell.
+func (c candidate) text(shell string) string {
+	switch shell {
+	case "zsh":
+		return strings.TrimSuffix(c.word+":"+c.about, ":")
+	case "fish":
+		return strings.TrimSuffix(c.word+"\t"+c.about, "\t")
+	}
+	return c.word[strings.Index(c.word, "=")+1:] // bash keeps what is before
+}
 
 // A completion is a command line whose last word is being typed. It is only read: no action of a command runs.
 type completion struct {
@@ -30,23 +34,21 @@ type completion struct {
 	word    string       // before the cursor; may be empty
 }
 
-// complete prints candidates in the form of a shell. args are the name of the shell, and what its script passes on.
-func complete(ctx context.Context, app *cli.App, args []string) int {
-	ctx, cancel := context.WithTimeout(ctx, completeFor)
-	defer cancel()
-	if len(args) == 0 {
+// complete prints candidates in the form of a shell. args are the name of the shell, and what its script passes on: of
+// bash the line up to the cursor, of others the words after the name of the program.
+func complete(app *cli.App, args []string) int {
+	if len(args) < 2 {
 		return exitUsage
 	}
-	typed, print := shellOf(args[0], args[1:])
-	if print == nil || len(typed) == 0 {
+	typed := args[1:]
+	if args[0] == "bash" {
+		typed = regexp.MustCompile(" +").Split(args[1], -1)[1:]
+	}
+	if len(typed) == 0 {
 		return exitUsage
 	}
-	found, files := newCompletion(app, typed).candidates(ctx)
-	for _, c := range found {
-		fmt.Fprintln(app.Writer, print(c))
-	}
-	if files && len(found) == 0 {
-		return exitFiles
+	for _, c := range newCompletion(app, typed).candidates() {
+		fmt.Fprintln(app.Writer, c.text(args[0]))
 	}
 	return exitOK
 }
@@ -57,49 +59,55 @@ func newCompletion(app *cli.App, typed []string) completion {
 	return completion{app, command, before, typed[last]}
 }
 
-func (c completion) candidates(ctx context.Context) (found []candidate, files bool) {
+// candidates returns the words that are known. Where there is none, shells offer the names of files.
+func (c completion) candidates() []candidate {
 	switch {
 	case c.command == nil && len(c.before) > 0 && c.before[0] == "help":
-		return c.help(), false
+		return c.help()
 	case c.command == nil || len(c.command.Subcommands) > 0 && c.command.ArgsUsage == "":
 		if len(c.before) > 0 {
-			return nil, false // an unknown command
+			return nil // an unknown command
 		}
-		return c.commands(), false
+		return c.commands()
 	}
-	flag, args, onlyArguments := c.scan()
-	name, value, assigned := strings.Cut(strings.TrimLeft(c.word, "-"), "=")
-	switch isFlag := strings.HasPrefix(c.word, "-") && !onlyArguments; {
-	case flag != nil:
-		return c.values(ctx, flag, c.word)
-	case isFlag && assigned:
-		flag := namedFlag(c.command, name)
-		if flag == nil {
-			return nil, false
-		}
-		found, files = c.values(ctx, flag, value)
-		for i := range found {
-			found[i].word = strings.TrimSuffix(c.word, value) + found[i].word
-		}
-		return found, files
-	case isFlag:
-		return c.flags(), false
-	}
-	found, files = c.argument(ctx, args)
-	if len(found) == 0 && !files && c.word == "" && !onlyArguments {
-		return c.flags(), false
-	}
-	return found, files
-}
-
-// scan reads the words between the names of the command and the cursor: the flag whose value the cursor is at, if
-// any, and the arguments.
-func (c completion) scan() (pending cli.Flag, args []string, onlyArguments bool) {
 	words := divided(c.command, c.before)
 	if n := len(words.flags); n > 0 && len(words.flags[n-1]) == 1 && takesValue(c.command, words.flags[n-1][0]) {
-		pending = namedFlag(c.command, strings.TrimLeft(words.flags[n-1][0], "-"))
+		return startingWith(c.word, c.choices(words.flags[n-1][0], ""))
 	}
-	return pending, words.args, words.onlyArg
+	usage := strings.Fields(c.command.ArgsUsage)
+	switch name, _, assigned := strings.Cut(c.word, "="); {
+	case strings.HasPrefix(c.word, "-") && !words.onlyArg && assigned:
+		return startingWith(c.word, c.choices(name, name+"="))
+	case strings.HasPrefix(c.word, "-") && !words.onlyArg:
+		return c.flags()
+	case len(words.args) < len(usage):
+		return startingWith(c.word, fixedWords(usage[len(words.args)]))
+	case c.word == "" && !words.onlyArg && !strings.Contains(c.command.ArgsUsage, "..."):
+		return c.flags()
+	}
+	return nil
+}
+
+// choices returns the words that a flag takes, each after a beginning.
+func (c completion) choices(flag, beginning string) (words []candidate) {
+	if generic, ok := namedFlag(c.command, strings.TrimLeft(flag, "-")).(*cli.GenericFlag); ok {
+		if one, ok := generic.Value.(*choice); ok {
+			for _, word := range one.words {
+				words = append(words, candidate{word: beginning + word})
+			}
+		}
+	}
+	return words
+}
+
+// fixedWords returns the words themselves that an argument can be, by its name in the usage of a command.
+func fixedWords(name string) (words []candidate) {
+	for word := range strings.SplitSeq(strings.Trim(name, "[]."), "|") {
+		if word == strings.ToLower(word) {
+			words = append(words, candidate{word: word})
+		}
+	}
+	return words
 }
 
 // commands returns the commands of a group, and the flags of the program.
@@ -133,45 +141,85 @@ func (c completion) help() []candidate {
 	words := asked.commands()
 	if asked.command == nil {
 		for _, t := range topics() {
-			words = append(words, startingWith(c.word, []candidate{{t.name, t.title}})...)
+			words = append(words, candidate{t.name, t.title})
 		}
 	}
-	return words
+	return startingWith(c.word, words)
 }
 
 // flags returns the flags that are not given yet, and those that may be repeated.
 func (c completion) flags() []candidate {
 	words := []candidate{{"--help", "Show help"}}
 	for _, f := range c.command.Flags {
+		doc, documented := f.(cli.DocGenerationFlag)
 		visible, ok := f.(cli.VisibleFlag)
-		if !ok || !visible.IsVisible() {
+		if !documented || !ok || !visible.IsVisible() {
 			continue
 		}
 		name := "--" + f.Names()[0]
 		given := slices.ContainsFunc(c.before, func(w string) bool { return w == name || strings.HasPrefix(w, name+"=") })
-		if _, repeats := f.(*cli.StringSliceFlag); given && !repeats {
-			continue
+		if _, repeats := f.(*cli.StringSliceFlag); !given || repeats {
+			words = append(words, candidate{name, strings.ReplaceAll(doc.GetUsage(), "`", "")})
 		}
-		words = append(words, candidate{name, strings.ReplaceAll(usageOf(f), "`", "")})
 	}
 	return startingWith(c.word, words)
 }
 
-func usageOf(f cli.Flag) string {
-	if doc, ok := f.(cli.DocGenerationFlag); ok {
-		return doc.GetUsage()
-	}
-	return ""
-}
-
-func namedFlag(c *cli.Command, name string) cli.Flag {
-	i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
-	if i < 0 {
-		return nil
-	}
-	return c.Flags[i]
-}
-
 func startingWith(prefix string, words []candidate) []candidate {
 	return slices.DeleteFunc(words, func(c candidate) bool { return !strings.HasPrefix(c.word, prefix) })
+}
+
+// The completion scripts ask furrow for words, and complete names of files where it has none.
+const (
+	bashCompletion = `_furrow() {
+  local found word
+  found=$("${1/#\~/$HOME}" ` + completeCommand + ` bash "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
+  COMPREPLY=()
+  [ -z "$found" ] || while IFS= read -r word; do COMPREPLY+=("$word"); done <<<"$found"
+}
+complete -o default -F _furrow furrow
+`
+	zshCompletion = `(( $+functions[compdef] )) || { autoload -U compinit && compinit }
+_furrow() {
+  local -a found
+  local text
+  text=$("${(Q)words[1]/#\~/$HOME}" ` + completeCommand + ` zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
+  if [[ -z $text ]]; then _files; return; fi
+  found=("${(@f)text}")
+  _describe furrow found
+}
+compdef _furrow furrow
+`
+	fishCompletion = `function __furrow_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l found ($words[1] ` + completeCommand + ` fish $words[2..-1] 2>/dev/null)
+    if test (count $found) = 0
+        __fish_complete_path (commandline -ct)
+    end
+    printf '%s\n' $found
+end
+complete -c furrow -f -a '(__furrow_complete)'
+`
+)
+
+func completionCommand() *cli.Command {
+	scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "Generate a shell completion script",
+		ArgsUsage: "bash|zsh|fish",
+		Description: "The script completes commands, flags, and the words that flags and arguments take. It runs no " +
+			"command.\n\nExamples:\n" +
+			"  source <(furrow completion bash)                                   in ~/.bashrc\n" +
+			"  source <(furrow completion zsh)                                    in ~/.zshrc\n" +
+			"  furrow completion fish > ~/.config/fish/completions/furrow.fish",
+		Action: func(c *cli.Context) error {
+			script := scripts[c.Args().First()]
+			if script == "" {
+				return usagef(c, "name one shell: bash, zsh or fish")
+			}
+			_, err := fmt.Fprint(c.App.Writer, script)
+			return err
+		},
+	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,11 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"furrow/tables/azuretest/effort"
-	"furrow/tables/schema"
-	"furrow/worker/query"
 )
 
 func TestCompletionScriptsAreForTheirShells(t *testing.T) {
@@ -33,29 +29,12 @@ func TestCompletionScriptsAreForTheirShells(t *testing.T) {
 	}
 }
 
-// newNamedFixture has devices, tenants and sensors to complete.
-func newNamedFixture(t *testing.T) *fixture {
-	f := newFixture(t)
-	f.must("enrollment add plant1 --tenant contoso")
-	f.must("enrollment add plant2 --tenant", "Größe & Co")
-	f.must("device add pump-7 --enrollment plant1 --json")
-	f.must("device add contoso:us-1:valve --enrollment plant1 --json")
-	f.must("device add lone --enrollment plant2 --json")
-	f.send("pump-7", time.Now().Add(-time.Minute))
-	f.must("schedule --once")
-	f.work()
-	return f
-}
-
 // completions asks as the script of fish does, and returns the words.
-func (f *fixture) completions(words ...string) (found []string) {
-	f.t.Helper()
-	code, out, errs := furrow(f.t.Context(), append([]string{completeCommand, "fish"}, words...)...)
-	if code == exitFiles {
-		return []string{"files"}
-	}
+func completions(t *testing.T, words ...string) (found []string) {
+	t.Helper()
+	code, out, errs := furrow(t.Context(), append([]string{completeCommand, "fish"}, words...)...)
 	if code != exitOK || errs != "" {
-		f.t.Errorf("%q: exit %d, %s", words, code, errs)
+		t.Errorf("%q: exit %d, %s", words, code, errs)
 	}
 	for line := range strings.Lines(out) {
 		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -64,111 +43,75 @@ func (f *fixture) completions(words ...string) (found []string) {
 	return found
 }
 
-func TestCompletionKnowsNamesOfTheFleet(t *testing.T) {
-	f := newNamedFixture(t)
-	t.Setenv("FURROW_STORAGE", f.storage)
+func TestCompletionKnowsCommandsFlagsAndFixedWords(t *testing.T) {
 	for line, want := range map[string]string{
-		"devi":                                   "device",
-		"device re":                              "revoke restore remove release",
-		"device revoke --at":                     "--at-expiry",
-		"query --las":                            "--last",
-		"up --stop":                              "", // hidden
-		"query pu":                               "pump-7",
-		"query pump-7 ":                          "--help", // and the others
-		"device revoke pump-7 p":                 "",
-		"device revoke pump-7 con":               "contoso:us-1:valve",
-		"device show -- pu":                      "pump-7",
-		"device add pu":                          "",
-		"query --tenant ":                        "Größe & Co|contoso",
-		"query --tenant=con":                     "--tenant=contoso",
-		"query pump-7 --sensors ":                "temperature",
-		"query pump-7 --sensors a,t":             "a,temperature",
-		"query --tenant contoso --sensors ":      "temperature",
-		"query pump-7 --format ":                 "table csv jsonl",
-		"query --limit ":                         "",
-		"rewind --prefix con":                    "contoso:us-1:valve",
-		"status --pipeline ":                     "archive live",
-		"enrollment disable ":                    "plant1 plant2",
-		"device add new --enrollment plant":      "plant1 plant2",
-		"device list --status ":                  "active revoked removed erased removing",
-		"device import ":                         "files",
-		"up --config ":                           "files",
-		"completion ":                            "bash zsh fish",
-		"help jo":                                "jobs",
-		"help device sh":                         "show",
-		"help js":                                "json",
-		"query --storage /nowhere pu":            "",
-		"query pu --storage /nowhere":            "files",
-		"no-such command":                        "",
-		"query --names-prefix other pu":          "",
-		"query --format csv --for":               "",
-		"query --storage=" + f.storage + " pump": "pump-7",
+		"devi":                     "device",
+		"device re":                "revoke restore remove release",
+		"device revoke --at":       "--at-expiry",
+		"query --las":              "--last",
+		"up --stop":                "", // hidden
+		"query pu":                 "",
+		"query pump-7 ":            "--help", // and the others
+		"device revoke pump-7 ":    "",
+		"device show -- ":          "",
+		"query --tenant ":          "",
+		"query pump-7 --format ":   "table csv jsonl",
+		"query --format=":          "--format=table --format=csv --format=jsonl",
+		"query --limit ":           "",
+		"device list --status ":    "active revoked removed erased removing",
+		"device import ":           "", // a file
+		"up --config ":             "",
+		"completion ":              "bash zsh fish",
+		"completion b":             "bash",
+		"token r":                  "revoke",
+		"deploy init s":            "systemd",
+		"help jo":                  "jobs",
+		"help device sh":           "show",
+		"help js":                  "json",
+		"no-such command":          "",
+		"query --format csv --for": "",
 	} {
-		fields := strings.Split(line, " ")
-		got := f.completions(fields...)
+		got := completions(t, strings.Split(line, " ")...)
 		if want == "--help" {
 			if !slices.Contains(got, "--help") || !slices.Contains(got, "--format") {
 				t.Errorf("%s: %q", line, got)
 			}
 			continue
 		}
-		wanted := strings.FieldsFunc(want, func(r rune) bool { return r == '|' || r == ' ' && !strings.Contains(want, "|") })
-		if !slices.Equal(got, wanted) {
-			t.Errorf("%s: %q; want %q", line, got, wanted)
-		}
-	}
-}
-
-func TestCompletionOfManyDevicesOffersTheirBeginnings(t *testing.T) {
-	f := newFixture(t)
-	f.createTables()
-	for n := range 30 {
-		for _, kind := range []string{"site:pump", "site:valve", "site:pu"} {
-			f.add(newDevice(schemaID(kind, n), "acme", 2026, 11))
-		}
-	}
-	for prefix, want := range map[string]string{"": "site:p site:v", "site:pu": "site:pu- site:pum",
-		"site:v": "site:valve-0 site:valve-1 site:valve-2"} {
-		got, err := query.Devices{Tables: f.client, Names: f.names}.IDs(t.Context(), prefix, 20)
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%q: %q, %v; want %s", prefix, got, err, want)
+		if !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s: %q; want %q", line, got, want)
 		}
 	}
 }
 
 // TestTabRunsNoCommand presses Tab in real shells, also where a command would change something.
 func TestTabRunsNoCommand(t *testing.T) {
-	effort.OnlyLong(t, "TestCompletionKnowsNamesOfTheFleet asks without a shell")
+	effort.OnlyLong(t, "TestCompletionKnowsCommandsFlagsAndFixedWords asks without a shell")
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("each TAB starts a program, which takes seconds with the race detector")
 	}
-	f := newNamedFixture(t)
-	before := f.must("device list --json")
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant contoso")
+	before := f.must("enrollment list --json")
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			press := newTerminal(t, shell, f.storage)
 			for typed, want := range map[string]string{
 				"furrow devi\t":                          "furrow device ",
-				"furrow query pu\t":                      "furrow query pump-7 ",
-				"furrow query contoso:us\t":              "furrow query contoso:us-1:valve ",
-				"furrow query --tenant con\t":            "furrow query --tenant contoso ",
-				"furrow query --tenant=con\t":            "furrow query --tenant=contoso",
-				"furrow query pump-7 --sensors te\t":     "furrow query pump-7 --sensors temperature ",
 				"furrow device revoke pump-7 -\x2d\t":    "furrow device revoke pump-7 --",
 				"furrow device add -- \t":                "furrow device add -- ",
-				"furrow device revoke -- pu\t":           "furrow device revoke -- pump-7 ",
 				"furrow device import fle\t":             "furrow device import fleet.csv ",
 				"furrow query --format js\t":             "furrow query --format jsonl ",
-				"furrow query --tenant Gr\t":             `furrow query --tenant Größe\ \&\ Co `,
-				"furrow device add two --enrollment p\t": "furrow device add two --enrollment plant",
+				"furrow query --format=js\t":             "furrow query --format=jsonl",
+				"furrow enrollment disable plant1 --r\t": "furrow enrollment disable plant1 --revoke ",
 			} {
 				if got := press(typed); !strings.HasPrefix(got, want) {
 					t.Errorf("%q gives %q; want %q", typed, got, want)
 				}
 			}
-			if after := f.must("device list --json"); after != before {
-				t.Errorf("completion changed the devices to\n%s", after)
+			if after := f.must("enrollment list --json"); after != before {
+				t.Errorf("completion changed the enrollments to\n%s", after)
 			}
 		})
 	}
@@ -228,8 +171,4 @@ func newTerminal(t *testing.T, shell, storage string) (press func(typed string) 
 		must(t, os.Remove(line))
 		return strings.TrimSuffix(string(regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAll(got, nil)), "\n")
 	}
-}
-
-func schemaID(kind string, n int) schema.DeviceID {
-	return schema.DeviceID(fmt.Sprintf("%s-%02d", kind, n))
 }

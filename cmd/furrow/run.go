@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		app.ErrWriter = stderr
 	}
 	if len(args) > 1 && args[1] == completeCommand {
-		return complete(ctx, app, args[2:])
+		return complete(app, args[2:])
 	}
 	err := withAuthorityAdvice(dispatch(ctx, args, app))
 	if err == nil {
