@@ -56,22 +56,16 @@ func namesOf(c *cli.Context) (schema.Names, error) {
 
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
 func openStorage(c *cli.Context, hooks ...roles.Hooks) (*stores, error) {
-	return openOwnStorage(c, nil, hooks...)
+	return openStorageAt(c, nil, storagesOf(c)[0], "--storage", hooks...)
 }
 
-// openOwnStorage makes clients that reach the storage of own, which this process serves, without a connection. If it
-// serves none, own is nil.
-func openOwnStorage(c *cli.Context, own *setup.Embedded, hooks ...roles.Hooks) (*stores, error) {
+// openStorageAt makes clients for the storage at where, which the command line gives as what. They reach the storage of
+// own, which this process serves, without a connection; if it serves none, own is nil.
+func openStorageAt(c *cli.Context, own *setup.Embedded, where, what string, hooks ...roles.Hooks) (*stores, error) {
 	names, err := namesOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return openStorageAt(c, own, storagesOf(c)[0], "--storage", names, hooks...)
-}
-
-// openStorageAt makes clients for the storage at where, which the command line gives as what.
-func openStorageAt(c *cli.Context, own *setup.Embedded, where, what string, names schema.Names,
-	hooks ...roles.Hooks) (*stores, error) {
 	found, err := setup.Find(where)
 	if errors.Is(err, setup.ErrNotServed) {
 		return nil, err

@@ -58,11 +58,7 @@ func (a *accounts) name(i int) string {
 
 // open opens an account.
 func (a *accounts) open(i int, hooks ...roles.Hooks) (*stores, error) {
-	names, err := namesOf(a.c)
-	if err != nil {
-		return nil, err
-	}
-	return openStorageAt(a.c, a.own, a.where[i], "--storage", names, hooks...)
+	return openStorageAt(a.c, a.own, a.where[i], "--storage", hooks...)
 }
 
 // missing says that an account cannot be read. It returns the error if there are no others, or if it is about the

@@ -94,19 +94,15 @@ const copyAgain = "what is written stays: run the same command again to continue
 const followPause = time.Minute
 
 func openCopy(c *cli.Context) (*copying.Copy, error) {
-	names, err := namesOf(c)
+	from, err := openStorageAt(c, nil, c.Args().Get(0), "FROM")
 	if err != nil {
 		return nil, err
 	}
-	from, err := openStorageAt(c, nil, c.Args().Get(0), "FROM", names)
+	to, err := openStorageAt(c, nil, c.Args().Get(1), "TO")
 	if err != nil {
 		return nil, err
 	}
-	to, err := openStorageAt(c, nil, c.Args().Get(1), "TO", names)
-	if err != nil {
-		return nil, err
-	}
-	job := &copying.Copy{From: from.Tables, To: to.Tables, Names: names, Source: copySource(from), Log: logFor(c),
+	job := &copying.Copy{From: from.Tables, To: to.Tables, Names: from.Names, Source: copySource(from), Log: logFor(c),
 		Pause: followPause}
 	for to, clients := range map[**archive.Store]*stores{&job.FromArchive: from, &job.ToArchive: to} {
 		if *to, err = clients.Objects(); err != nil {

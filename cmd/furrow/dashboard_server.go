@@ -18,7 +18,7 @@ import (
 	"furrow/worker/limits"
 )
 
-// A dashboardServer serves the dashboard. Nil serves none.
+// A dashboardServer serves the dashboard.
 type dashboardServer struct {
 	c        *cli.Context
 	config   dashboard.Config // who is let in, and the map
@@ -137,9 +137,4 @@ func (w *dashboardServer) url() string {
 }
 
 // Close closes the listener.
-func (w *dashboardServer) Close() error {
-	if w == nil {
-		return nil
-	}
-	return w.listener.Close()
-}
+func (w *dashboardServer) Close() error { return w.listener.Close() }

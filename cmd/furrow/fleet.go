@@ -30,20 +30,15 @@ func openFleet(c *cli.Context, hooks ...roles.Hooks) (*roles.Fleet, *stores, err
 	return openFleetWith(c.Context, c, nil, false, hooks...)
 }
 
-// openFleetOffering first stores the file of --config, if no generation has its text. Own is storage that this process
-// serves, or nil.
-func openFleetOffering(ctx context.Context, c *cli.Context, own *setup.Embedded, hooks ...roles.Hooks) (*roles.Fleet,
-	*stores, error) {
-	return openFleetWith(ctx, c, own, true, hooks...)
-}
-
+// openFleetWith is openFleet on storage that this process serves, if own is not nil. Offering, it first stores the file
+// of --config, if no generation has its text.
 func openFleetWith(ctx context.Context, c *cli.Context, own *setup.Embedded, offering bool,
 	hooks ...roles.Hooks) (*roles.Fleet, *stores, error) {
 	file, err := configFile(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := openOwnStorage(c, own, hooks...)
+	s, err := openStorageAt(c, own, storagesOf(c)[0], "--storage", hooks...)
 	if err != nil {
 		return nil, nil, err
 	}

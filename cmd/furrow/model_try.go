@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -169,33 +170,23 @@ func triedRow(sensors *fold.Sensors, r query.Reading) (all []triedLine) {
 	return all
 }
 
-// A trySum counts values by outcome.
-type trySum struct{ rows, kept, renamed, ignored, missing, heartbeats, rejected int }
+// A trySum counts rows, and values by outcome.
+type trySum struct {
+	rows int
+	by   map[string]int
+}
 
 func (s *trySum) count(values iter.Seq2[triedLine, error]) iter.Seq2[triedLine, error] {
 	row := ""
+	s.by = map[string]int{}
 	return func(yield func(triedLine, error) bool) {
 		for v, err := range values {
 			if err == nil && v.Row != row {
 				row = v.Row
 				s.rows++
 			}
-			switch v.Outcome {
-			case "", valueQuality:
-			case valueKept:
-				s.kept++
-			case valueRenamed:
-				s.renamed++
-			case valueIgnored:
-				s.ignored++
-			case valueMissing:
-				s.missing++
-			case valueHeartbeat:
-				s.heartbeats++
-			default:
-				s.rejected++
-			}
-			if !yield(v, err) {
+			outcome, _, _ := strings.Cut(v.Outcome, ":") // why a value is rejected
+			if s.by[outcome]++; !yield(v, err) {
 				return
 			}
 		}
@@ -204,5 +195,6 @@ func (s *trySum) count(values iter.Seq2[triedLine, error]) iter.Seq2[triedLine, 
 
 func (s trySum) String() string {
 	return fmt.Sprintf("%s; values kept %d, renamed %d, ignored %d, missing %d, of heartbeats %d, rejected %d",
-		many(int64(s.rows), "row"), s.kept, s.renamed, s.ignored, s.missing, s.heartbeats, s.rejected)
+		many(int64(s.rows), "row"), s.by[valueKept], s.by[valueRenamed], s.by[valueIgnored], s.by[valueMissing],
+		s.by[valueHeartbeat], s.by[valueRejected])
 }

@@ -45,7 +45,7 @@ func schedule(c *cli.Context) (err error) {
 	defer setup.Closing(&err, m.Close)
 	every := durationOf(c, "every")
 	ctx := c.Context
-	f, s, err := openFleetOffering(ctx, c, nil, hooksOf(m.Monitor))
+	f, s, err := openFleetWith(ctx, c, nil, true, hooksOf(m.Monitor))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}

@@ -178,7 +178,7 @@ type upServer struct {
 func (h upServer) run(ctx context.Context, tableURL string) error {
 	m := h.metrics.Monitor
 	figures := &worker.Figures{Worker: roles.WorkerName()}
-	f, s, err := openFleetOffering(ctx, h.c, h.storage, hooksOf(m), hooksOfFigures(figures))
+	f, s, err := openFleetWith(ctx, h.c, h.storage, true, hooksOf(m), hooksOfFigures(figures))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
