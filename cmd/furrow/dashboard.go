@@ -62,9 +62,7 @@ func showDashboard(c *cli.Context) (err error) {
 	}
 	follows(m.Monitor, w.pages.Stored())
 	m.Monitor.Certificate(w.tls)
-	if err := m.Monitor.Watch(w.stores[0].status(c, w.pages.Stored())); err != nil {
-		return err
-	}
+	m.Monitor.Watch(w.stores[0].status(c, w.pages.Stored()))
 	s := dashboardScreen{w.url(), tlsScreenOf(w.tls)}
 	if err := printScreen(c, s, "Dashboard\n\n  "+s.Dashboard+"\n"+s.TLS.text("Browsers")); err != nil {
 		return err

@@ -59,9 +59,7 @@ func schedule(c *cli.Context) (err error) {
 	}
 	if !c.Bool("once") {
 		follows(m.Monitor, f.Stored)
-		if err := m.Monitor.Watch(s.status(c, f.Stored)); err != nil {
-			return err
-		}
+		m.Monitor.Watch(s.status(c, f.Stored))
 		return m.While(ctx, s.ready, func(ctx context.Context) error {
 			return s.followingKey(ctx, f.Log, func(ctx context.Context) error { return f.Schedule(ctx, every) })
 		})

@@ -215,9 +215,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 		runs = append(runs, pages.Run,
 			func(ctx context.Context) error { return h.dashboard.stores[0].keys.follow(ctx, h.log, nil) })
 	}
-	if err := m.Watch(s.status(h.c, f.Stored)); err != nil {
-		return err
-	}
+	m.Watch(s.status(h.c, f.Stored))
 	if !h.c.Bool("no-worker") {
 		runs = append(runs, func(ctx context.Context) error {
 			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: upJobs(h.c),

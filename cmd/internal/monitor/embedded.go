@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // Embedded counts the requests that embedded storage answers.
@@ -14,9 +15,8 @@ type Embedded struct {
 
 // Embedded adds the metrics of embedded storage.
 func (m *Monitor) Embedded() *Embedded {
-	e := &Embedded{m, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_embedded_requests_total",
+	e := &Embedded{m, promauto.With(m).NewCounterVec(prometheus.CounterOpts{Name: "furrow_embedded_requests_total",
 		Help: "Requests that embedded storage answered, by service and class of the status."}, []string{"service", "status"})}
-	m.MustRegister(e.requests)
 	for _, service := range []string{"table", "queue", "blob"} {
 		for _, status := range []int{200, 400, 500} {
 			e.requests.WithLabelValues(service, class(status))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"furrow/jobs/archive"
 	"furrow/tables"
@@ -26,10 +27,11 @@ type Monitor struct {
 
 // New returns a Monitor with the metrics of the Go runtime, of the process, and of storage operations.
 func New() *Monitor {
+	all := prometheus.NewRegistry()
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		return promauto.With(all).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	m := &Monitor{Registry: prometheus.NewRegistry(),
+	m := &Monitor{Registry: all,
 		operations: counter("furrow_storage_operations_total", "Requests to storage, retries included, by service and kind.",
 			"service", "kind"),
 		busy: counter("furrow_storage_busy_total", "Requests that storage answered with 429 or 503.", "service"),
@@ -37,14 +39,13 @@ func New() *Monitor {
 			"not those that were canceled.", "service"),
 		jobs: counter("furrow_jobs_total", "Deliveries of jobs, by how they ended; a failed one is retried, and of a lost "+
 			"one the lease was lost.", "pipeline", "outcome"),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "furrow_job_seconds",
+		seconds: promauto.With(all).NewHistogramVec(prometheus.HistogramOpts{Name: "furrow_job_seconds",
 			Help:    "Duration of deliveries of jobs, by kind, however they ended.",
 			Buckets: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000}}, []string{"pipeline", "kind"}),
 		work: newWork(counter),
 	}
-	m.MustRegister(m.operations, m.busy, m.failures, m.jobs, m.seconds, collectors.NewGoCollector(),
+	m.MustRegister(m.work.overdue.gauge, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.MustRegister(m.work.all()...)
 	return m
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"furrow/tables/schema"
 	"furrow/worker/budget"
@@ -33,14 +34,10 @@ type pipelines struct {
 }
 
 // Watch adds the metrics of pipelines, and /v1/scale, which read reads from storage, at most every ten seconds.
-func (m *Monitor) Watch(read Pipelines) error {
-	c := &pipelines{read: read, errors: prometheus.NewCounter(prometheus.CounterOpts{
+func (m *Monitor) Watch(read Pipelines) {
+	m.pipelines = &pipelines{read: read, errors: promauto.With(m).NewCounter(prometheus.CounterOpts{
 		Name: "furrow_pipeline_read_errors_total", Help: "Failed reads of the pipelines' metrics."})}
-	m.pipelines = c
-	if err := m.Register(c.errors); err != nil {
-		return err
-	}
-	return m.Register(c)
+	m.MustRegister(m.pipelines)
 }
 
 // A figure is a metric of a pipeline, with its value.
@@ -85,17 +82,6 @@ func figures(s query.Status) []figure {
 
 func load(s query.Status) limits.Load { return limits.Of(s.Runs, s.Cadence) }
 
-// accountShare describes a metric of all pipelines together.
-func accountShare() *prometheus.Desc {
-	return prometheus.NewDesc("furrow_account_share", "Share of what Azure allows an account (20,000 requests/s) that "+
-		"devices and all pipelines need.", nil, nil)
-}
-
-func budgetShare() *prometheus.Desc {
-	return prometheus.NewDesc("furrow_budget_share", "Share of the configuration's budget that this month's operations "+
-		"will cost at the rate so far, 0 until a day is counted; absent without a budget.", nil, nil)
-}
-
 // Figures returns the metrics of a pipeline, by their names without furrow_pipeline_.
 func Figures(s query.Status) map[string]float64 {
 	all := map[string]float64{}
@@ -110,26 +96,14 @@ func Figures(s query.Status) map[string]float64 {
 
 const lagSeconds = "lag_seconds"
 
-func describe(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc("furrow_pipeline_"+name, help, []string{"pipeline"}, nil)
-}
+// Describe implements prometheus.Collector: it names none of the metrics, because which there are depends on what is
+// read.
+func (*pipelines) Describe(chan<- *prometheus.Desc) {}
 
-func lag() *prometheus.Desc {
-	return describe(lagSeconds, "Greatest age that an unfolded reading can have; absent until a run is done.")
-}
-
-// Describe implements prometheus.Collector.
-func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
-	to <- lag()
-	to <- accountShare()
-	to <- budgetShare()
-	describeVerified(to)
-	for _, f := range figures(query.Status{}) {
-		to <- describe(f.name, f.help)
-	}
-	for _, f := range targetFigures(schema.TargetState{}, time.Time{}) {
-		to <- f.descOfTarget()
-	}
+// gauge collects a gauge. It panics if it has not as many values of labels as names.
+func gauge(to chan<- prometheus.Metric, name, help string, value float64, labels []string, values ...string) {
+	desc := prometheus.NewDesc(name, help, labels, nil)
+	to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, values...)
 }
 
 // Collect implements prometheus.Collector. Where storage cannot be read, it collects nothing.
@@ -145,19 +119,23 @@ func (c *pipelines) Collect(to chan<- prometheus.Metric) {
 			verified = s.Verified // one for all pipelines
 		}
 		if d, known := s.Lag(); known {
-			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d.Seconds(), string(p))
+			gauge(to, "furrow_pipeline_"+lagSeconds, "Greatest age that an unfolded reading can have; absent until a run is "+
+				"done.", d.Seconds(), []string{"pipeline"}, string(p))
 		}
 		for _, f := range figures(s) {
-			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, f.value, string(p))
+			desc := prometheus.NewDesc("furrow_pipeline_"+f.name, f.help, []string{"pipeline"}, nil)
+			to <- prometheus.MustNewConstMetric(desc, f.kind, f.value, string(p))
 		}
 		collectTargets(to, s.Targets, s.At)
 	}
 	if len(all) > 0 {
-		to <- prometheus.MustNewConstMetric(accountShare(), prometheus.GaugeValue, limits.AccountShare(loads))
+		gauge(to, "furrow_account_share", "Share of what Azure allows an account (20,000 requests/s) that devices and all "+
+			"pipelines need.", limits.AccountShare(loads), nil)
 	}
 	collectVerified(to, verified)
 	if usd > 0 {
-		to <- prometheus.MustNewConstMetric(budgetShare(), prometheus.GaugeValue, budget.Of(usd, spent).Share)
+		gauge(to, "furrow_budget_share", "Share of the configuration's budget that this month's operations will cost at the "+
+			"rate so far, 0 until a day is counted; absent without a budget.", budget.Of(usd, spent).Share, nil)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
@@ -119,11 +120,10 @@ func (m *Monitor) Certificate(t *setup.TLS) {
 
 // CountAnswers adds the metrics of the dashboard, and returns what counts its answers, for a dashboard.Config.
 func (m *Monitor) CountAnswers() func(dashboard.Answer) {
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_dashboard_requests_total",
+	requests := promauto.With(m).NewCounterVec(prometheus.CounterOpts{Name: "furrow_dashboard_requests_total",
 		Help: "Requests that the dashboard answered, by route and class of the status."}, []string{"route", "status"})
-	seconds := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_dashboard_seconds_total",
+	seconds := promauto.With(m).NewCounterVec(prometheus.CounterOpts{Name: "furrow_dashboard_seconds_total",
 		Help: "Time that the dashboard took for its answers; a stream counts when it has ended."}, []string{"route"})
-	m.MustRegister(requests, seconds)
 	count := func(a dashboard.Answer) {
 		requests.WithLabelValues(a.Route, class(a.Status)).Inc()
 		seconds.WithLabelValues(a.Route).Add(a.Took.Seconds())

@@ -34,15 +34,12 @@ func TargetFigures(states []schema.TargetState) map[string]float64 {
 	return all
 }
 
-func (f figure) descOfTarget() *prometheus.Desc {
-	return prometheus.NewDesc("furrow_notify_"+f.name, f.help, []string{"pipeline", "target"}, nil)
-}
-
 // collectTargets collects the metrics of targets.
 func collectTargets(to chan<- prometheus.Metric, states []schema.TargetState, now time.Time) {
 	for _, s := range states {
 		for _, f := range targetFigures(s, now) {
-			to <- prometheus.MustNewConstMetric(f.descOfTarget(), f.kind, f.value, string(s.Pipeline), string(s.Target))
+			desc := prometheus.NewDesc("furrow_notify_"+f.name, f.help, []string{"pipeline", "target"}, nil)
+			to <- prometheus.MustNewConstMetric(desc, f.kind, f.value, string(s.Pipeline), string(s.Target))
 		}
 	}
 }

@@ -11,43 +11,22 @@ import (
 	"furrow/tables/schema"
 )
 
-func verifiedReadings() *prometheus.Desc {
-	return prometheus.NewDesc("furrow_verify_readings", "Readings of the newest sample that the scheduler verified: made "+
-		"by the devices' numbers, of these missing, stored, folded by all pipelines, and to_fold, which they should have.",
-		[]string{"count"}, nil)
-}
-
-func verifiedUnexplained() *prometheus.Desc {
-	return prometheus.NewDesc("furrow_verify_unexplained", "Differences that nothing explains, in the newest sample and "+
-		"still in devices of earlier ones.", nil, nil)
-}
-
-func verifiedAge() *prometheus.Desc {
-	return prometheus.NewDesc("furrow_verify_age_seconds", "Time since the newest sample was verified; absent before the "+
-		"first.", nil, nil)
-}
-
-func describeVerified(to chan<- *prometheus.Desc) {
-	to <- verifiedReadings()
-	to <- verifiedUnexplained()
-	to <- verifiedAge()
-}
-
 // collectVerified collects what the newest sample has counted; nothing where none is verified.
 func collectVerified(to chan<- prometheus.Metric, v *schema.Verification) {
 	if v == nil {
 		return
 	}
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
 	for count, n := range map[string]int64{"made": v.Last.Made, "missing": v.Last.Missing, "stored": v.Last.Stored,
 		"folded": v.Last.Folded, "to_fold": v.Last.ToFold} {
-		gauge(verifiedReadings(), float64(n), count)
+		gauge(to, "furrow_verify_readings", "Readings of the newest sample that the scheduler verified: made by the "+
+			"devices' numbers, of these missing, stored, folded by all pipelines, and to_fold, which they should have.",
+			float64(n), []string{"count"}, count)
 	}
-	gauge(verifiedUnexplained(), float64(v.Unexplained))
+	gauge(to, "furrow_verify_unexplained", "Differences that nothing explains, in the newest sample and still in devices "+
+		"of earlier ones.", float64(v.Unexplained), nil)
 	if v.At > 0 {
-		gauge(verifiedAge(), time.Since(v.At.Time()).Seconds())
+		gauge(to, "furrow_verify_age_seconds", "Time since the newest sample was verified; absent before the first.",
+			time.Since(v.At.Time()).Seconds(), nil)
 	}
 }
 

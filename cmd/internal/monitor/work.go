@@ -42,11 +42,6 @@ func newWork(counter func(name, help string, labels ...string) *prometheus.Count
 	}
 }
 
-func (w work) all() []prometheus.Collector {
-	return []prometheus.Collector{w.rows, w.outputs, w.rejects, w.seconds, w.made, w.acks, w.devices, w.failed,
-		w.deleted, w.waits, w.overdue.gauge}
-}
-
 // Works has the counters of a pipeline's work begin at zero.
 func (m *Monitor) Works(p *jobs.Pipeline) {
 	name := string(p.Name)
