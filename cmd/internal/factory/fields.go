@@ -21,31 +21,23 @@ func delivery(fields map[string]string) (v sas.Delivery, err error) {
 	if v.Device, err = schema.ParseDeviceID(fields["id"]); err != nil {
 		return v, err
 	}
-	if text := fields["tenant"]; text != "" {
-		if v.Tenant, err = schema.ParseTenant(text); err != nil {
-			return v, err
-		}
+	var errs [6]error
+	v.Tenant, errs[0] = optional(fields["tenant"], schema.ParseTenant)
+	v.Site, errs[1] = optional(fields["site"], schema.ParseSite)
+	if v.Model, err = optional(fields["model"], schema.ParseModel); err != nil {
+		errs[2] = fmt.Errorf("model %q: %w", fields["model"], err)
 	}
-	if text := fields["site"]; text != "" {
-		if v.Site, err = schema.ParseSite(text); err != nil {
-			return v, err
-		}
+	v.Position, errs[3] = ParsePosition(fields["lat"], fields["lon"])
+	v.Deployed, errs[4] = optional(fields["deployed"], ParseDeployed)
+	v.Labels, errs[5] = labels(fields)
+	return v, cmp.Or(cmp.Or(errs[:]...), schema.CheckLabels(v.Labels))
+}
+
+func optional[T any](text string, parse func(string) (T, error)) (v T, err error) {
+	if text != "" {
+		v, err = parse(text)
 	}
-	if text := fields["model"]; text != "" {
-		if v.Model, err = schema.ParseModel(text); err != nil {
-			return v, fmt.Errorf("model %q: %w", text, err)
-		}
-	}
-	if v.Position, err = ParsePosition(fields["lat"], fields["lon"]); err != nil {
-		return v, err
-	}
-	if text := fields["deployed"]; text != "" {
-		if v.Deployed, err = ParseDeployed(text); err != nil {
-			return v, err
-		}
-	}
-	v.Labels, err = labels(fields)
-	return v, cmp.Or(err, schema.CheckLabels(v.Labels))
+	return v, err
 }
 
 // ParsePosition parses degrees. Two empty texts are no position.

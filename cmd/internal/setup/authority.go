@@ -55,7 +55,7 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 
 // newAuthority writes the key first: a key without a certificate is overwritten the next time.
 func newAuthority(file, keyFile string, hosts []string) (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, keyPEM, err := newKey()
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +78,6 @@ func newAuthority(file, keyFile string, hosts []string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	keyPEM, err := encodeKey(key)
-	if err != nil {
-		return nil, err
-	}
 	if err := writeFile(keyFile, keyPEM); err != nil {
 		return nil, err
 	}
@@ -90,7 +86,7 @@ func newAuthority(file, keyFile string, hosts []string) (*authority, error) {
 
 // issue creates a server's certificate with a new key, and also returns both as PEM.
 func (a *authority) issue(hosts []string) (*tls.Certificate, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, keyPEM, err := newKey()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,10 +104,6 @@ func (a *authority) issue(hosts []string) (*tls.Certificate, []byte, error) {
 		}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
-	if err != nil {
-		return nil, nil, err
-	}
-	keyPEM, err := encodeKey(key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,12 +128,14 @@ func encodeCertificate(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
+// newKey returns a new key, also as PEM.
+func newKey() (*ecdsa.PrivateKey, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), err
 }
 
 // writeFile replaces a file atomically. Only the owner can read it.

@@ -2,8 +2,6 @@ package setup
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
@@ -60,11 +58,11 @@ func TestHostThatTheAuthorityMayNotSignForIsLeftOutAndLogged(t *testing.T) {
 // Devices have the authority of an earlier version, so it has to remain in use.
 func TestAuthorityWithoutConstraintsSignsForEveryHost(t *testing.T) {
 	dir := t.TempDir()
-	key := must.Have(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	key, keyPEM, err := newKey()
+	must.Succeed(t, err)
 	template := must.Have(newCertificate("an earlier version", authorityLife))(t)
 	template.IsCA, template.MaxPathLenZero, template.KeyUsage = true, true, x509.KeyUsageCertSign
 	der := must.Have(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
-	keyPEM := must.Have(encodeKey(key))(t)
 	must.Succeed(t, writeFile(filepath.Join(dir, "ca.pem"), encodeCertificate(der)))
 	must.Succeed(t, writeFile(filepath.Join(dir, "ca.key"), keyPEM))
 	served := mustSelfSign(t, dir, "any.example", "203.0.113.9")

@@ -29,7 +29,7 @@ type arrowReader struct {
 }
 
 func (f *Reader) openArrow(in *bufio.Reader) (err error) {
-	defer rescueArrow(&err)
+	defer rescue(&err, "stream of Arrow")
 	a := &arrowReader{Reader: f, memory: &bounded{Allocator: memory.DefaultAllocator}}
 	checked := &arrowStream{in: in}
 	if a.stream, err = ipc.NewReader(checked, ipc.WithAllocator(a.memory)); checked.refused != nil {
@@ -66,7 +66,7 @@ func readable(t arrow.DataType) bool {
 }
 
 func (a *arrowReader) next() (r Record, err error) {
-	defer rescueArrow(&err)
+	defer rescue(&err, "stream of Arrow")
 	for a.batch == nil || a.row == int(a.batch.NumRows()) {
 		if a.memory.used = 0; !a.stream.Next() {
 			if err := a.stream.Err(); err != nil && !errors.Is(err, io.EOF) {
@@ -150,11 +150,4 @@ func (b *bounded) Reallocate(size int, was []byte) []byte {
 		panic(errBatch)
 	}
 	return b.Allocator.Reallocate(size, was)
-}
-
-// rescueArrow makes a panic of the library about a damaged stream an error.
-func rescueArrow(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("the stream of Arrow is damaged: %v", r)
-	}
 }

@@ -59,7 +59,7 @@ func (s *arrowStream) message() (err error) {
 	if _, err := io.ReadFull(s.in, s.ahead[8:]); err != nil || size == 0 {
 		return err
 	}
-	m := arrowTable{flatbuffers.Table{Bytes: s.ahead[8:], Pos: flatbuffers.GetUOffsetT(s.ahead[8:])}}
+	m := arrowRoot(s.ahead[8:])
 	const typeOf, headerOf, bodyOf = 6, 8, 10 // slots of a message
 	if at := m.Offset(bodyOf); at != 0 {
 		s.body = m.GetInt64(m.Pos + flatbuffers.UOffsetT(at))
@@ -84,6 +84,10 @@ func (s *arrowStream) message() (err error) {
 
 // An arrowTable is a table of a message.
 type arrowTable struct{ flatbuffers.Table }
+
+func arrowRoot(message []byte) arrowTable {
+	return arrowTable{flatbuffers.Table{Bytes: message, Pos: flatbuffers.GetUOffsetT(message)}}
+}
 
 func (t arrowTable) child(slot flatbuffers.VOffsetT) arrowTable {
 	return arrowTable{flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(t.Pos + flatbuffers.UOffsetT(t.Offset(slot)))}}

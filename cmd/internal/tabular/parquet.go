@@ -65,7 +65,7 @@ func (f *Reader) openParquet(r, stream io.Reader) (err error) {
 }
 
 func (p *parquetReader) open(from parquet.ReaderAtSeeker) (err error) {
-	defer rescue(&err)
+	defer rescue(&err, "Parquet file")
 	p.from, p.properties = from, parquet.NewReaderProperties(limited{memory.DefaultAllocator})
 	p.properties.BufferedStreamEnabled = true // or a whole column of a row group is in memory
 	p.file, err = file.NewParquetReader(from, file.WithReadProps(p.properties))
@@ -151,16 +151,16 @@ func (p *parquetReader) check(from parquet.ReaderAtSeeker) error {
 	return nil
 }
 
-// rescue makes a panic of the library about a damaged file an error.
-func rescue(err *error) {
+// rescue makes a panic of the library about something damaged an error.
+func rescue(err *error, what string) {
 	if r := recover(); r != nil {
-		*err = fmt.Errorf("the Parquet file is damaged: %v", r)
+		*err = fmt.Errorf("the %s is damaged: %v", what, r)
 	}
 }
 
 // next returns the next row, or io.EOF.
 func (p *parquetReader) next() (r Record, err error) {
-	defer rescue(&err)
+	defer rescue(&err, "Parquet file")
 	for p.left == 0 {
 		if p.group == p.file.NumRowGroups() {
 			return nil, io.EOF

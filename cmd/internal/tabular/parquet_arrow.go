@@ -20,22 +20,18 @@ func durations(metadata string) (units map[string]string) {
 		headerOf, fieldsOf, nameOf, kindOf, typeOf, unitOf = 8, 6, 4, 8, 10, 4 // offsets in the tables of Arrow's schema
 		duration                                           = 18
 	)
-	schema := child(flatbuffers.Table{Bytes: message, Pos: flatbuffers.GetUOffsetT(message)}, headerOf)
+	schema := arrowRoot(message).child(headerOf)
 	fields := schema.Vector(flatbuffers.UOffsetT(schema.Offset(fieldsOf)))
 	for i := range min(schema.VectorLen(flatbuffers.UOffsetT(schema.Offset(fieldsOf))), MaxColumns) {
-		field := flatbuffers.Table{Bytes: message, Pos: schema.Indirect(fields + flatbuffers.UOffsetT(4*i))}
-		if at := field.Offset(kindOf); at == 0 || field.GetByte(field.Pos+flatbuffers.UOffsetT(at)) != duration {
+		field := arrowTable{flatbuffers.Table{Bytes: message, Pos: schema.Indirect(fields + flatbuffers.UOffsetT(4*i))}}
+		if field.number(kindOf) != duration {
 			continue
 		}
-		unit, of := "ms", child(field, typeOf)
+		unit, of := "ms", field.child(typeOf)
 		if at := of.Offset(unitOf); at != 0 {
 			unit = []string{"s", "ms", "us", "ns"}[of.GetInt16(of.Pos+flatbuffers.UOffsetT(at))]
 		}
 		units[field.String(field.Pos+flatbuffers.UOffsetT(field.Offset(nameOf)))] = unit
 	}
 	return units
-}
-
-func child(of flatbuffers.Table, slot flatbuffers.VOffsetT) flatbuffers.Table {
-	return flatbuffers.Table{Bytes: of.Bytes, Pos: of.Indirect(of.Pos + flatbuffers.UOffsetT(of.Offset(slot)))}
 }
