@@ -17,6 +17,7 @@ import (
 	"furrow/cmd/internal/lab/demo/check"
 	"furrow/cmd/internal/lab/simulate"
 	"furrow/cmd/internal/process"
+	"furrow/cmd/internal/roles"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -77,14 +78,18 @@ const (
 // A Demo is a running demonstration.
 type Demo struct {
 	Config
-	began time.Time
-	upProcess
-	receipts *check.Receipts
-	recorded http.RoundTripper // records what devices send
-	ledger   map[schema.Tenant]credential
-	ovens    credential
-	workers  []*process.Process
-	audits   tables.Ticks // slot that figures of audits have
+	*roles.Clients // of the storage; nil until furrow up is up
+	began          time.Time
+	up             *process.Process
+	Said           Said // by furrow up
+	oven           *oven
+	master         sas.SealingKey
+	receipts       *check.Receipts
+	recorded       http.RoundTripper // records what devices send
+	ledger         map[schema.Tenant]credential
+	ovens          credential
+	workers        []*process.Process
+	audits         tables.Ticks // slot that figures of audits have
 
 	killed chan struct{} // closed when the first worker is dead
 	sent   atomic.Int64  // readings that devices have sent
@@ -96,7 +101,7 @@ func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{},
 		killed: make(chan struct{})}
 	d.Screen.Stage("starting furrow up", 0)
-	if err := d.upProcess.open(ctx, c); err != nil {
+	if err := d.openUp(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	d.recorded = d.receipts.Over(d.HTTP.Transport)
@@ -109,7 +114,7 @@ func (d *Demo) Close() error {
 	for _, w := range d.workers {
 		errs = append(errs, w.Stop())
 	}
-	return errors.Join(append(errs, d.upProcess.close())...)
+	return errors.Join(append(errs, d.closeUp())...)
 }
 
 // Play runs the demo once. Its error says why the demo could not go on; the report says what the check has

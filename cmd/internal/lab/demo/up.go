@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,63 +22,54 @@ import (
 	"furrow/worker"
 )
 
-// An upProcess is furrow up without a worker in a process of its own, with clients for its storage.
-type upProcess struct {
-	*roles.Clients // nil until it is up
-	config         Config
-	up             *process.Process
-	Said           Said
-	oven           *oven
-	master         sas.SealingKey
-}
-
 // Said is what furrow up prints when it is ready.
 type Said struct {
 	Endpoint  string `json:"endpoint"`  // URL of the token endpoint
 	Dashboard string `json:"dashboard"` // URL; empty without a dashboard
 }
 
-// data is the directory of the demo's own storage.
-func (c Config) data() string { return filepath.Join(c.Dir, "data") }
+// Data is the directory of the demo's own storage.
+func (c Config) Data() string { return filepath.Join(c.Dir, "data") }
 
-func (h *upProcess) open(ctx context.Context, c Config) (err error) {
-	h.config, h.master = c, sas.NewSealingKey()
-	if h.oven, err = openOven(c); err != nil {
+// openUp starts furrow up without a worker in a process of its own, and connects to its storage.
+func (d *Demo) openUp(ctx context.Context) (err error) {
+	d.master = sas.NewSealingKey()
+	if d.oven, err = openOven(d.Config); err != nil {
 		return err
 	}
-	if c.Storage == "" {
-		if err := os.Mkdir(c.data(), 0o700); err != nil {
+	if d.Storage == "" {
+		if err := os.Mkdir(d.Data(), 0o700); err != nil {
 			return err
 		}
 	}
-	master, err := c.write(c.masterFile(), h.master.Base64()+"\n")
+	master, err := d.write(d.masterFile(), d.master.Base64()+"\n")
 	if err != nil {
 		return err
 	}
-	if _, err := c.write(configFile, h.configuration()); err != nil {
+	if _, err := d.write(configFile, d.configuration()); err != nil {
 		return err
 	}
 	dashboard := "--no-dashboard"
-	if c.Keep {
+	if d.Keep {
 		dashboard = "--dashboard=127.0.0.1:0"
 	}
 	args := []string{dashboard, "--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0",
 		"--master-key-file", master}
-	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
+	if d.up, err = d.start("up", append([]string{"up"}, args...)...); err != nil {
 		return err
 	}
-	c.Screen.Say(fmt.Sprintf("furrow up is process %d", h.up.PID()))
+	d.Screen.Say(fmt.Sprintf("furrow up is process %d", d.up.PID()))
 	starting, cancel := context.WithTimeoutCause(ctx, standstill,
 		fmt.Errorf("furrow up has not started within %v", standstill))
 	defer cancel()
-	line, err := h.up.FirstLine(starting)
+	line, err := d.up.FirstLine(starting)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(line, &h.Said); err != nil {
+	if err := json.Unmarshal(line, &d.Said); err != nil {
 		return fmt.Errorf("furrow up said %q: %w", line, err)
 	}
-	return h.connect()
+	return d.connect()
 }
 
 // masterFile is where commands look for the master key: for local storage, in its directory.
@@ -97,96 +89,86 @@ const (
 	over = time.Hour
 )
 
-func (h *upProcess) configuration() string {
-	return fmt.Sprintf(configText, pipeline, h.config.Cadence, settle, h.config.batch(), over) + h.oven.configuration()
+func (d *Demo) configuration() string {
+	return fmt.Sprintf(configText, pipeline, d.Cadence, settle, d.batch(), over) + d.oven.configuration()
 }
 
 // parsed returns the configuration as the processes read it.
-func (h *upProcess) parsed() (*config.Config, error) {
-	return config.Parse(configFile, []byte(h.configuration()))
+func (d *Demo) parsed() (*config.Config, error) {
+	return config.Parse(configFile, []byte(d.configuration()))
 }
 
 // start starts a furrow command on the demo's storage. A connection string may hold a key, so it is passed in the
 // environment, which other users cannot see.
-func (h *upProcess) start(name string, args ...string) (*process.Process, error) {
-	c := h.config
-	args = append(args, "--config", filepath.Join(c.Dir, configFile), "--names-prefix", c.Prefix)
+func (d *Demo) start(name string, args ...string) (*process.Process, error) {
+	args = append(args, "--config", filepath.Join(d.Dir, configFile), "--names-prefix", d.Prefix)
 	var environ []string
-	if c.Storage == "" {
-		args = append(args, "--storage", c.data())
+	if d.Storage == "" {
+		args = append(args, "--storage", d.Data())
 	} else {
-		environ = []string{"FURROW_STORAGE=" + c.Storage}
+		environ = []string{"FURROW_STORAGE=" + d.Storage}
 	}
-	if c.CA != "" {
-		args = append(args, "--ca", c.CA)
+	if d.CA != "" {
+		args = append(args, "--ca", d.CA)
 	}
-	return process.Start(c.Program, c.Dir, name, environ, args...)
+	return process.Start(d.Program, d.Dir, name, environ, args...)
 }
 
-func (h *upProcess) connect() error {
-	where := h.config.Storage
-	if where == "" {
-		where = h.config.data()
-	}
-	found, err := setup.Find(where)
+func (d *Demo) connect() error {
+	found, err := setup.Find(cmp.Or(d.Storage, d.Data()))
 	if err != nil {
 		return err
 	}
-	names, err := schema.ParseNames(h.config.Prefix)
+	names, err := schema.ParseNames(d.Prefix)
 	if err != nil {
 		return err
 	}
-	transport, err := setup.Transport(h.config.CA)
+	transport, err := setup.Transport(d.CA)
 	if err != nil {
 		return err
 	}
 	if t, ok := transport.Transport.(*http.Transport); ok {
 		t.MaxIdleConnsPerHost = 4096 // devices share it
 	}
-	h.Clients, err = roles.Connect(found.Account, names, transport)
+	d.Clients, err = roles.Connect(found.Account, names, transport)
 	return err
 }
 
-func (h *upProcess) queue() *worker.Queue { return h.Queues.Queue(h.Names, pipeline) }
+func (d *Demo) queue() *worker.Queue { return d.Queues.Queue(d.Names, pipeline) }
 
 // policies are those that tokens hang on.
-func (h *upProcess) policies() *sas.Policies { return h.Policies(slog.New(slog.DiscardHandler)) }
+func (d *Demo) policies() *sas.Policies { return d.Policies(slog.New(slog.DiscardHandler)) }
 
 // close stops furrow up, and deletes the tables and queues of an account.
-func (h *upProcess) close() (err error) {
-	if h.oven != nil {
-		err = h.oven.server.Close()
+func (d *Demo) closeUp() (err error) {
+	if d.oven != nil {
+		err = d.oven.server.Close()
 	}
-	if h.up == nil {
+	if d.up == nil {
 		return err
 	}
 	hangingUp, done := context.WithCancel(context.Background())
-	go h.hangUp(hangingUp)
-	err = errors.Join(err, h.up.Stop())
+	go d.hangUp(hangingUp)
+	err = errors.Join(err, d.up.Stop())
 	done()
-	if h.config.Storage == "" || h.Clients == nil {
+	if d.Storage == "" || d.Clients == nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), standstill)
 	defer cancel()
-	for _, name := range h.tables() {
-		err = errors.Join(err, h.Tables.Table(name).Delete(ctx))
+	for _, name := range processors.Tables(d.Names, pipeline) {
+		err = errors.Join(err, d.Tables.Table(name).Delete(ctx))
 	}
-	return errors.Join(err, h.queue().DeleteQueues(ctx))
+	return errors.Join(err, d.queue().DeleteQueues(ctx))
 }
 
 // hangUp keeps closing idle connections: furrow up would wait for the first request on those that had none, such
 // as one that was opened for an interrupted request.
-func (h *upProcess) hangUp(ctx context.Context) {
-	for h.Clients != nil {
-		h.HTTP.CloseIdleConnections()
+func (d *Demo) hangUp(ctx context.Context) {
+	for d.Clients != nil {
+		d.HTTP.CloseIdleConnections()
 		if !setup.Pause(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
 }
-
-func (h *upProcess) tables() []string { return processors.Tables(h.Names, pipeline) }
-
-// Data returns the directory of the demo's local storage.
-func (h *upProcess) Data() string { return h.config.data() }
