@@ -83,14 +83,19 @@ func modelShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	return printBlock(c, "models", config.ShownBlock(m), shown.title)
+}
+
+// printBlock prints a model or a rule, as JSON or below a key as in a configuration file.
+func printBlock(c *cli.Context, key string, block any, title string) error {
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, m.Shown())
+		return writeJSONLine(c.App.Writer, block)
 	}
-	text, err := m.YAML()
+	text, err := config.BlockYAML(key, block)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "# %s\n%s", shown.title, text)
+	_, err = fmt.Fprintf(c.App.Writer, "# %s\n%s", title, text)
 	return err
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
@@ -65,15 +63,7 @@ func ruleShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, config.ShownRule(r))
-	}
-	text, err := config.RuleYAML(r)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "# %s\n%s", shown.title, text)
-	return err
+	return printBlock(c, "rules", config.ShownBlock(r), shown.title)
 }
 
 // namedRule returns the rule that a command names first, with the configuration that has it.

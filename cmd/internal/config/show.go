@@ -35,27 +35,19 @@ func (c *Config) shown() ordered {
 	return shown(&contents{&inFile, c.Models[last].Meaning})
 }
 
-// Shown returns the model for JSON, as in a file.
-func (m *Model) Shown() any { return shownByName(reflect.ValueOf([]Model{*m})) }
+// ShownBlock returns a model or a rule by its name for JSON, as in a file.
+func ShownBlock[T Model | rules.Rule](block *T) any { return shownByName(reflect.ValueOf([]T{*block})) }
 
-// YAML formats the model as in a file.
-func (m *Model) YAML() ([]byte, error) { return yamlOf("models", m.Shown()) }
+// BlockYAML formats what ShownBlock returns as in a file, below the key of models or rules.
+func BlockYAML(key string, shown any) ([]byte, error) {
+	return yaml.MarshalWithOptions(map[string]any{key: shown}, yaml.IndentSequence(true))
+}
 
 // MatchText describes which devices are of the model, in one line; empty: those that state it, or no other.
 func (m *Model) MatchText() string { return matchText(&m.Match, nil) }
 
-// ShownRule returns a rule for JSON, as in a file.
-func ShownRule(r *rules.Rule) any { return shownByName(reflect.ValueOf([]rules.Rule{*r})) }
-
-// RuleYAML formats a rule as in a file.
-func RuleYAML(r *rules.Rule) ([]byte, error) { return yamlOf("rules", ShownRule(r)) }
-
 // RuleMatch describes which devices a rule is for, in one line; empty: all.
 func RuleMatch(r *rules.Rule) string { return matchText(&r.Match.Match, &r.Match.Model) }
-
-func yamlOf(key string, value any) ([]byte, error) {
-	return yaml.MarshalWithOptions(map[string]any{key: value}, yaml.IndentSequence(true))
-}
 
 // ordered is a map that keeps its order, in YAML and JSON.
 type ordered yaml.MapSlice

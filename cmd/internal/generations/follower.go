@@ -73,11 +73,7 @@ func (f *Follower) Run(ctx context.Context) error {
 }
 
 // Look reads storage for a newer generation, and loads it. It fails only if storage does.
-func (f *Follower) Look(ctx context.Context) error {
-	f.looking.Lock()
-	defer f.looking.Unlock()
-	return f.look(ctx)
-}
+func (f *Follower) Look(ctx context.Context) error { return f.lookAfter(ctx, 0) }
 
 // lookAfter is Look unless storage was read in the last span of time.
 func (f *Follower) lookAfter(ctx context.Context, span time.Duration) error {
