@@ -25,13 +25,14 @@ type Config struct {
 // A checker is one check.
 type checker struct {
 	Config
-	found *findings
+	found Result
 }
 
 // Run checks a fleet. It fails only if something cannot be read. Whatever waits to be folded is a difference, except
 // for rows of the future.
 func (c Config) Run(ctx context.Context) (Result, error) {
-	k := &checker{Config: c, found: newFindings()}
+	k := &checker{Config: c, found: Result{Buckets: map[string]int{}, First: []Difference{}, lost: map[string]int{},
+		doubled: map[string]int{}}}
 	if err := k.alarm(ctx); err != nil {
 		return Result{}, err
 	}
@@ -44,7 +45,8 @@ func (c Config) Run(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 	}
-	return k.found.sum(), nil
+	k.found.sum()
+	return k.found, nil
 }
 
 // verify compares the outputs with the rows, and returns the devices that the fleet has.

@@ -191,17 +191,17 @@ func TestEveryKindOfDifferenceFromReceiptsIsFound(t *testing.T) {
 
 // TestLostAndDoubledReadingsAreThoseOfTheWorstOutput: one that is missing from every window is one.
 func TestLostAndDoubledReadingsAreThoseOfTheWorstOutput(t *testing.T) {
-	f := newFindings()
+	r := &Result{lost: map[string]int{}, doubled: map[string]int{}}
 	for _, x := range []struct {
 		output string
 		rows   int64
 		reason verify.Reason
 	}{{"rollups 1m", 3, verify.Unknown}, {"rollups 1h", 2, verify.Unknown}, {"rollups 1m", 1, verify.InFlight},
 		{"rollups 1d", -5, verify.Unknown}, {"folded", 7, verify.NotDue}} {
-		f.add(&verify.Device{Device: pump, Differences: []verify.Difference{{Output: x.output, Rows: x.rows,
+		r.add(&verify.Device{Device: pump, Differences: []verify.Difference{{Output: x.output, Rows: x.rows,
 			Reason: x.reason}}})
 	}
-	if r := f.sum(); r.Lost != 4 || r.Doubled != 5 || r.Waiting != 7 || r.Differences != 4 {
+	if r.sum(); r.Lost != 4 || r.Doubled != 5 || r.Waiting != 7 || r.Differences != 4 {
 		t.Errorf("it finds %+v", r)
 	}
 }

@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,71 +49,56 @@ type Result struct {
 
 	Differences int          `json:"differences"`
 	First       []Difference `json:"firstDifferences"`
-}
 
-// findings collect a Result.
-type findings struct {
-	Result
 	lost, doubled map[string]int // by output
 }
 
-func newFindings() *findings {
-	return &findings{Result: Result{Buckets: map[string]int{}, First: []Difference{}},
-		lost: map[string]int{}, doubled: map[string]int{}}
-}
-
-func (f *findings) differ(d Difference) {
-	f.Differences++
-	if len(f.First) < Most {
-		f.First = append(f.First, d)
+func (r *Result) differ(d Difference) {
+	r.Differences++
+	if len(r.First) < Most {
+		r.First = append(r.First, d)
 	}
 }
 
 // add adds what was found of a device.
-func (f *findings) add(d *verify.Device) {
+func (r *Result) add(d *verify.Device) {
 	for _, x := range d.Differences {
 		if x.Reason == verify.NotDue {
-			f.Waiting += int(x.Rows)
+			r.Waiting += int(x.Rows)
 			continue
 		}
 		if x.Reason == verify.Missing { // receipts say what was sent and acknowledged
 			continue
 		}
-		f.differ(Difference{x.Output, x.Device, x.At.UTC().Format(time.RFC3339Nano), x.Sensor, x.Is, x.Want + ", and is " +
+		r.differ(Difference{x.Output, x.Device, x.At.UTC().Format(time.RFC3339Nano), x.Sensor, x.Is, x.Want + ", and is " +
 			string(x.Reason)})
-		f.Differences += x.More
-		f.lost[x.Output] += max(0, int(x.Rows))
-		f.doubled[x.Output] += max(0, -int(x.Rows))
+		r.Differences += x.More
+		r.lost[x.Output] += max(0, int(x.Rows))
+		r.doubled[x.Output] += max(0, -int(x.Rows))
 	}
 	if d.Device != "" {
-		f.Devices++
+		r.Devices++
 	}
 	for _, day := range d.Days {
-		f.Readings, f.Rejected = f.Readings+int(day.Stored), f.Rejected+int(day.Rejected)
+		r.Readings, r.Rejected = r.Readings+int(day.Stored), r.Rejected+int(day.Rejected)
 	}
 	for _, c := range d.Compared {
 		switch table, window, _ := strings.Cut(c.Output, " "); table {
 		case "latest":
-			f.Latest += int(c.Values)
+			r.Latest += int(c.Values)
 		case "rates":
-			f.Rates += int(c.Values)
+			r.Rates += int(c.Values)
 		case "rollups":
-			f.Buckets[window] += int(c.Rows)
-			f.Aggregates += int(c.Values)
+			r.Buckets[window] += int(c.Rows)
+			r.Aggregates += int(c.Values)
 		}
 	}
 }
 
-// sum returns the result. A lost reading is missing from every output, so the worst one counts.
-func (f *findings) sum() Result {
-	f.Lost += worst(f.lost)
-	f.Doubled += worst(f.doubled)
-	return f.Result
+// sum adds what lacks and what is too much. A lost reading is missing from every output, so the worst one counts.
+func (r *Result) sum() {
+	r.Lost += worst(r.lost)
+	r.Doubled += worst(r.doubled)
 }
 
-func worst(by map[string]int) (n int) {
-	for _, m := range by {
-		n = max(n, m)
-	}
-	return n
-}
+func worst(by map[string]int) int { return slices.Max(append(slices.Collect(maps.Values(by)), 0)) }
