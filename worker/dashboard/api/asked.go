@@ -52,14 +52,6 @@ type Page struct {
 	Asked string // what determines the answer, without limit, after and format
 }
 
-// A Part is a part of a long answer.
-type Part struct {
-	After string `query:"after"`
-	Limit int    `query:"limit"`
-	Form
-	Asked string // as of a Page
-}
-
 // A Form is that of a long answer.
 type Form struct {
 	Format answers.Format `query:"format"` // empty: as the Accept header says
@@ -127,7 +119,8 @@ func (p List) Query(after string, limit int) model.ListQuery {
 // devices is the parameters of a list in any format.
 type devices struct {
 	List
-	Part
+	model.Part
+	Form
 }
 
 // A Chart is the parameters of a device's chart.
@@ -217,9 +210,9 @@ type Incidents struct {
 }
 
 // Query returns the query for a part of the incidents; without a time, of all that are kept.
-func (p Incidents) Query(after string, limit int, asked string, now time.Time) model.IncidentQuery {
+func (p Incidents) Query(part model.Part, now time.Time) model.IncidentQuery {
 	q := p.IncidentQuery
-	q.After, q.Limit, q.Asked = after, limit, asked
+	q.Part = part
 	if p.given() {
 		from, to := p.times(now)
 		q.From, q.To = &from, &to
@@ -230,7 +223,8 @@ func (p Incidents) Query(after string, limit int, asked string, now time.Time) m
 // incidents is the parameters of a list of incidents in any format.
 type incidents struct {
 	Incidents
-	Part
+	model.Part
+	Form
 }
 
 // InMonth is the parameters of what is of a month.

@@ -17,7 +17,8 @@ import (
 )
 
 func (a *API) incidents(r *http.Request, p incidents, f answers.Format) (model.Export, error) {
-	return a.model.Incidents.List(r.Context(), p.Query(p.After, limit(p.Limit, f), p.Asked, time.Now()))
+	p.Limit = limit(p.Limit, f)
+	return a.model.Incidents.List(r.Context(), p.Query(p.Part, time.Now()))
 }
 
 // IncidentID returns the incident in the path.

@@ -50,7 +50,11 @@ func TestDocumentedLoopsGetEveryRow(t *testing.T) {
 	a := New(nil, []admin.Fleet{{}}, access.Log{}, quiet())
 	mux, answered := http.NewServeMux(), 0
 	Register(mux, []Route{Take("/rows", export(a,
-		func(_ *http.Request, p Part, f answers.Format) (model.Export, error) {
+		func(_ *http.Request, p struct {
+			model.Part
+			Form
+		}, f answers.Format,
+		) (model.Export, error) {
 			first, _ := strconv.Atoi(p.After)
 			answer := upTo(countingFrom(first, loopRows, nil), first+cmp.Or(p.Limit, limit(p.Limit, f)))
 			if answered++; answered%5 == 0 {

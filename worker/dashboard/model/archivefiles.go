@@ -20,9 +20,7 @@ import (
 type ArchiveFilesQuery struct {
 	ArchiveQuery
 	Table string `query:"table"` // empty: readings
-	After string `query:"after"` // Next of the part before
-	Limit int    `query:"limit"`
-	Asked string // as in ReadingsQuery
+	Part
 }
 
 // ArchiveFiles is the answer of /v1/archive/files.
@@ -61,29 +59,23 @@ func (ar *Archives) Files(ctx context.Context, q ArchiveFilesQuery) (Export, err
 	if q.From == nil || q.To == nil {
 		out.From, out.To = nil, nil
 	}
-	return Export{Answer: out, Row: ArchiveFile{},
-		Rows: func(yield func(any, error) bool) {
+	place := func(f archive.HeldFile) string { return f.Day.String() + f.Path }
+	return paging[archive.HeldFile, ArchiveFile]{
+		records: func(yield func(archive.HeldFile, error) bool) {
 			for f, err := range ar.files(ctx, schema.Tenant(tenant), q) {
-				if err != nil {
-					yield(nil, err)
+				if (err != nil || place(f) > after) && !yield(f, err) {
 					return
-				}
-				if place := f.Day.String() + f.Path; place > after {
-					if out.Count == int64(q.Limit) || out.Count > 0 && out.Ends() {
-						out.Next = cursor.text(after)
-						return
-					}
-					after = place
-					if out.Count++; !yield(ArchiveFile{f.Path, f.Day.String(), f.Rows, f.Bytes}, nil) {
-						return
-					}
 				}
 				out.RowsRead++
 			}
 			if out.RowsRead == 0 && tenant != within(ctx) && !ar.accounts.index.hasTenant(tenant) {
-				yield(nil, &TenantError{tenant})
+				yield(archive.HeldFile{}, &TenantError{tenant})
 			}
-		}}, nil
+		},
+		row: func(f archive.HeldFile) (ArchiveFile, bool, error) {
+			return ArchiveFile{f.Path, f.Day.String(), f.Rows, f.Bytes}, true, nil
+		},
+		next: func(last archive.HeldFile) string { return cursor.text(place(last)) }}.export(out), nil
 }
 
 // files yields the files of a table in all accounts, by day and name.

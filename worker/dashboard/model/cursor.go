@@ -52,10 +52,10 @@ func (c cursor) mark(place any) string {
 	return c.text(string(text))
 }
 
-// find reads what mark has written.
+// find reads what mark has written. For the first part it leaves a place as it is.
 func (c cursor) find(text string, place any) error {
 	text, err := c.place(text)
-	if err == nil {
+	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), place)
 	}
 	return err

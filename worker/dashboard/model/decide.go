@@ -80,17 +80,17 @@ type rowCondition struct {
 	spent   time.Duration        // with turns that it waited for
 }
 
-// holds reports whether the condition holds for a row, when it is the person's turn; never if ctx ends before.
-func (c *rowCondition) holds(ctx context.Context, row condition.Row) bool {
+// holds reports whether the condition holds for a row, when it is the person's turn. The error is that of ctx.
+func (c *rowCondition) holds(ctx context.Context, row condition.Row) (bool, error) {
 	began := time.Now()
 	defer func() { c.spent += time.Since(began) }()
 	owners := owners(ctx)
 	if !c.decider.shares.Wait(ctx, 1, owners...) {
-		return false
+		return false, context.Cause(ctx)
 	}
 	defer c.decider.shares.Give(1, owners...)
 	row.Context = ctx
-	return c.where.Holds(row)
+	return c.where.Holds(row), context.Cause(ctx)
 }
 
 // over reports whether the part ends before the next row.

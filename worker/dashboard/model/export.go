@@ -1,7 +1,9 @@
 package model
 
 import (
+	"errors"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"furrow/worker/query"
@@ -12,6 +14,65 @@ type Export struct {
 	Answer Whole // the JSON object, without its rows; complete when Rows has ended
 	Row    any   // of the type of all rows
 	Rows   iter.Seq2[any, error]
+}
+
+// A paging reads one part of a long answer: records, of which it makes rows.
+type paging[S, R any] struct {
+	records iter.Seq2[S, error]
+	row     func(S) (row R, wanted bool, err error)
+	// next returns the cursor behind a record. nil: the answer has no other parts.
+	next func(last S) string
+	// full reports whether a part has read enough, beside the limits that all parts have. nil: never.
+	full func() bool
+	rows *atomic.Int64 // counts what is read of storage; nil: whoever yields or makes rows does
+}
+
+// export returns an answer whose part ends with a cursor before the record for which there is no room. It also does so
+// where the records end with query.ErrMore.
+func (p paging[S, R]) export(answer Whole) Export {
+	limit, out := int64(answer.Limits().Limit), answer.Reach()
+	return Export{Answer: answer, Row: *new(R), Rows: func(yield func(any, error) bool) {
+		var last S
+		var skipped query.Skipped
+		defer func() {
+			out.Unreadable += skipped.N
+			if p.rows != nil {
+				out.RowsRead = p.rows.Load()
+			}
+		}()
+		n := 0
+		for record, err := range query.Readable(p.records, &skipped) {
+			if errors.Is(err, query.ErrMore) || err == nil && p.next != nil && (out.Count == limit || n == maxRead ||
+				n > 0 && (out.Ends() || p.full != nil && p.full())) {
+				out.Next = p.next(last)
+				return
+			}
+			var row R
+			wanted := false
+			if err == nil {
+				row, wanted, err = p.row(record)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if n, last = n+1, record; !wanted {
+				continue
+			}
+			if out.Count++; !yield(row, nil) {
+				return
+			}
+		}
+	}}
+}
+
+// A Part is one part of a long answer, as it is asked for.
+type Part struct {
+	After string `query:"after"` // Next of the part before
+	Limit int    `query:"limit"`
+	// Asked is what determines the answer, without limit and after. Times in it may be relative to now, so each part of
+	// an answer has the span of its first.
+	Asked string
 }
 
 // A Whole is an answer with Bounds and an Extent.
@@ -32,8 +93,7 @@ func (b *Bounds) Limits() *Bounds { return b }
 
 // boundsOf returns those of a span.
 func boundsOf(span query.Span, limit int) Bounds {
-	from, to := span.From.Time(), span.To.Time()
-	return Bounds{&from, &to, limit}
+	return Bounds{new(span.From.Time()), new(span.To.Time()), limit}
 }
 
 // An Extent is how far an answer reaches.

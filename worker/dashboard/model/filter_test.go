@@ -60,7 +60,7 @@ func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
 		if err != nil || seen.Devices != len(got) {
 			t.Errorf("%+v: the overview has %d, %v", c.filter, seen.Devices, err)
 		}
-		export, err := s.FleetRows.Newest(t.Context(), FleetQuery{Filter: c.filter, Limit: 9})
+		export, err := s.FleetRows.Newest(t.Context(), FleetQuery{Filter: c.filter, Part: Part{Limit: 9}})
 		if rows := rowsOf(t, export, err); strings.Join(rows, " ") != c.want {
 			t.Errorf("%+v: newest values of %q", c.filter, rows)
 		}
@@ -119,7 +119,7 @@ func TestConditionsOfOnePersonLeaveRoomToOthers(t *testing.T) {
 	if list, err := s.Lists.Devices(bob, query); err != nil || list.Total != 1 {
 		t.Errorf("bob gets %+v, %v", list, err)
 	}
-	rows := ReadingsQuery{Device: "a", From: time.Now().Add(-time.Hour), To: time.Now(), Limit: 10,
+	rows := ReadingsQuery{Device: "a", From: time.Now().Add(-time.Hour), To: time.Now(), Part: Part{Limit: 10},
 		Where: query.Filter.Where}
 	if n, err := countRows(s, bob, rows); n != 1 || err != nil {
 		t.Errorf("bob gets %d readings, %v", n, err)
@@ -165,14 +165,14 @@ func TestDearConditionEndsItsPart(t *testing.T) {
 		}
 		return n, rows
 	}
-	readings := ReadingsQuery{Device: "a", From: now.Add(-time.Hour), To: now, Limit: 10, Where: where}
+	readings := ReadingsQuery{Device: "a", From: now.Add(-time.Hour), To: now, Part: Part{Limit: 10}, Where: where}
 	if n, rows := parts(func(after string) (Export, error) {
 		readings.After = after
 		return s.DeviceRows.Readings(t.Context(), readings)
 	}); n < 5 || rows != 5 {
 		t.Errorf("%d readings in %d parts", rows, n)
 	}
-	windows := FleetQuery{Filter: Filter{Where: where}, From: now.Add(-time.Hour), To: now, Limit: 10, Window: "1m"}
+	windows := FleetQuery{Filter: Filter{Where: where}, From: now.Add(-time.Hour), To: now, Part: Part{Limit: 10}, Window: "1m"}
 	if n, rows := parts(func(after string) (Export, error) {
 		windows.After = after
 		return s.FleetRows.Windows(t.Context(), windows)

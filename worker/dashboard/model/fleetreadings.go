@@ -52,15 +52,13 @@ func (fr *FleetRows) Readings(ctx context.Context, q FleetQuery) (Export, error)
 	q.Where = nil // it is on rows, and not on newest values
 	q.labels = where != nil && where.Labels()
 	w := &wideReading{reader: fr, cursor: fr.accounts.cursorFor("fleet readings", within(ctx), q.Asked),
-		ask: query.Question{Span: spanOf(q.From, q.To), Rows: new(atomic.Int64), Models: fr.accounts.models()}}
+		after: readingPlace{Span: spanOf(q.From, q.To)}}
+	if err := w.cursor.find(q.After, &w.after); err != nil {
+		return Export{}, err
+	}
+	w.ask = query.Question{Span: w.after.Span, Rows: new(atomic.Int64), Models: fr.accounts.models()}
 	if len(q.Sensors) == 0 && where == nil {
 		w.ask.Limit = q.Limit + 1 // of a device
-	}
-	if q.After != "" {
-		if err := w.cursor.find(q.After, &w.after); err != nil {
-			return Export{}, err
-		}
-		w.ask.Span = w.after.Span
 	}
 	homes, err := fr.selectedHomes(ctx, q, 0, true)
 	if err != nil {
@@ -69,14 +67,12 @@ func (fr *FleetRows) Readings(ctx context.Context, q FleetQuery) (Export, error)
 	w.keep(ctx, homes)
 	out := &FleetReadings{Bounds: boundsOf(w.ask.Span, q.Limit), Rows: []answers.Reading{}}
 	w.out = &out.Extent
-	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: fr.decider, where: where}, limit: q.Limit,
-		rowsRead: w.ask.Rows, out: w.out, read: w.rows,
+	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: fr.decider, where: where}, rowsRead: w.ask.Rows,
 		next: func(last query.Reading) string {
 			at := schema.LatestPartition{Tenant: last.Member.Tenant, Month: last.Member.Month}
 			return w.text(at, string(last.Device), last.Row)
 		}}
-	return Export{Answer: out, Row: answers.Reading{},
-		Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
+	return m.export(ctx, out, w.rows(ctx)), nil
 }
 
 // wideReading reads one part of an answer of Readings.
@@ -114,16 +110,14 @@ const devicesAtOnce = 64
 // rows yields the rows of the devices that are left, until the part ends behind one of them.
 func (w *wideReading) rows(ctx context.Context) iter.Seq2[query.Reading, error] {
 	return func(yield func(query.Reading, error) bool) {
-		var skipped query.Skipped
-		defer func() { w.out.Unreadable += skipped.N }()
 		var last *holder
 		for some := range slices.Chunk(w.left, devicesAtOnce) {
 			if last != nil && w.out.Ends() {
 				w.out.Next = w.text(last.LatestPartition, last.id, "")
 				return
 			}
-			for r, err := range query.Readable(query.ReadingsOf(ctx, w.members(ctx, some)), &skipped) {
-				if !yield(r, err) || err != nil {
+			for r, err := range query.ReadingsOf(ctx, w.members(ctx, some)) {
+				if !yield(r, err) {
 					return
 				}
 			}

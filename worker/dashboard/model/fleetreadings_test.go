@@ -24,7 +24,7 @@ func TestReadingsOfManyDevicesGoOn(t *testing.T) {
 	}
 	s := over(t, f)
 	look(t, s)
-	q := FleetQuery{From: time.Now().Add(-24 * time.Hour), To: time.Now(), Limit: 1000}
+	q := FleetQuery{From: time.Now().Add(-24 * time.Hour), To: time.Now(), Part: Part{Limit: 1000}}
 	rows, parts := map[string]string{}, 0
 	for ; parts == 0 || q.After != ""; parts++ {
 		out := must.Have(s.FleetRows.Readings(t.Context(), q))(t)

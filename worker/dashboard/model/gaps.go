@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -30,10 +29,18 @@ func (dr *DeviceRows) Gaps(ctx context.Context, device string, from, to time.Tim
 	if err != nil {
 		return Export{}, err
 	}
-	out := &Gaps{Device: device, Sequence: dr.accounts.sensorsOf(o.member).Sequence,
-		Rows: []answers.GapDay{}}
-	out.Bounds = Bounds{&from, &to, MaxRows}
-	return Export{Answer: out, Row: answers.GapDay{}, Rows: dr.gapDays(ctx, o.member, spanOf(from, to), &out.Extent)}, nil
+	means := dr.accounts.sensorsOf(o.member)
+	out := &Gaps{Device: device, Sequence: means.Sequence, Bounds: Bounds{&from, &to, MaxRows}, Rows: []answers.GapDay{}}
+	ask := gapsQuestion(o.member, means, spanOf(from, to))
+	ask.Rows = new(atomic.Int64)
+	all := dr.accounts.fleetOf(o.member.Device).Rows().Gaps(ctx, ask)
+	return paging[query.GapDay, answers.GapDay]{records: all, rows: ask.Rows,
+		row: func(d query.GapDay) (row answers.GapDay, wanted bool, err error) {
+			if ask.Rows.Load() > maxRead {
+				err = queryErrorf("the span has more than %d rows: ask for a shorter one", maxRead)
+			}
+			return answers.GapDayOf(d), true, err
+		}}.export(out), nil
 }
 
 // RecentGaps are those of a page: of the last days.
@@ -91,29 +98,4 @@ func gapsQuestion(m schema.Member, means *fold.Sensors, span query.Span) query.Q
 	of := &query.Model{Sensors: means}
 	return query.Question{Scope: query.ScopeOf(m), Span: span,
 		Models: &query.Models{Of: func(schema.Member) *query.Model { return of }}}
-}
-
-// gapDays yields the days of a device.
-func (dr *DeviceRows) gapDays(
-	ctx context.Context, m schema.Member, span query.Span, out *Extent,
-) iter.Seq2[any, error] {
-	return func(yield func(any, error) bool) {
-		rows := new(atomic.Int64)
-		defer func() { out.RowsRead = rows.Load() }()
-		ask := gapsQuestion(m, dr.accounts.sensorsOf(m), span)
-		ask.Rows = rows
-		for d, err := range dr.accounts.fleetOf(m.Device).Rows().Gaps(ctx, ask) {
-			if err == nil && rows.Load() > maxRead {
-				err = queryErrorf("the span has more than %d rows: ask for a shorter one", maxRead)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			out.Count++
-			if !yield(answers.GapDayOf(d), nil) {
-				return
-			}
-		}
-	}
 }

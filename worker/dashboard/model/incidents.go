@@ -22,9 +22,7 @@ type IncidentQuery struct {
 	Severity string     `query:"severity"`
 	States   []string   `query:"state,incidents"` // any of them; none: open and acknowledged
 	From, To *time.Time // of the first opening; nil: any
-	After    string     // Next of the part before
-	Limit    int
-	Asked    string // the question, without limit and after
+	Part
 
 	of func(schema.DeviceID) bool // selects devices; see choose
 }
@@ -105,28 +103,14 @@ func (is *IncidentAnswers) List(ctx context.Context, q IncidentQuery) (Export, e
 	if q.closed() {
 		all = is.storedOnes(ctx, &q, after, &out.Extent)
 	}
-	return Export{Answer: out, Row: answers.Incident{},
-		Rows: func(yield func(any, error) bool) {
-			for i, err := range all {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if out.Count == int64(q.Limit) || out.RowsRead > 1 && out.Ends() {
-					out.Next = cursor.text(after)
-					return
-				}
-				if after = placeOf(&i); !q.selects(&i) {
-					continue
-				}
-				if out.Count++; !yield(answers.IncidentOf(&i), nil) {
-					return
-				}
+	return paging[query.Incident, answers.Incident]{records: all,
+		row: func(i query.Incident) (row answers.Incident, wanted bool, err error) {
+			if wanted = q.selects(&i); wanted {
+				row = answers.IncidentOf(&i)
 			}
-			if out.Next != "" { // the reads were used up
-				out.Next = cursor.text(after)
-			}
-		}}, nil
+			return row, wanted, nil
+		},
+		next: func(last query.Incident) string { return cursor.text(placeOf(&last)) }}.export(out), nil
 }
 
 // ListPart returns a part of an answer as a whole.
@@ -171,7 +155,7 @@ func (is *IncidentAnswers) openOnes(q *IncidentQuery, after string, out *Extent)
 	}
 }
 
-// storedOnes yields incidents from storage. It sets out.Next when it may not read more.
+// storedOnes yields incidents from storage, and query.ErrMore when it may not read more.
 func (is *IncidentAnswers) storedOnes(
 	ctx context.Context, q *IncidentQuery, after string, out *Extent,
 ) iter.Seq2[query.Incident, error] {
@@ -195,7 +179,7 @@ func (is *IncidentAnswers) storedOnes(
 					return
 				}
 				if ReadOf(ctx).Operations()-before > maxIncidentReads {
-					out.Next = "more"
+					yield(query.Incident{}, query.ErrMore)
 					return
 				}
 			}

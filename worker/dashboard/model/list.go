@@ -64,10 +64,8 @@ func (ls *Lists) list(q ListQuery) (DeviceList, error) {
 	}
 	out.Sensor, out.Unit = q.Sensor, ls.accounts.Configured().unit(q.Sensor)
 	cursor, after := ls.cursor(q), rank{}
-	if q.After != "" {
-		if err := cursor.find(q.After, &after); err != nil {
-			return out, err
-		}
+	if err := cursor.find(q.After, &after); err != nil {
+		return out, err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()

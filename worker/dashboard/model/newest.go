@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -53,25 +54,26 @@ func (fr *FleetRows) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 		at++
 	}
 	out := &Newest{Bounds: Bounds{Limit: q.Limit}, Rows: []answers.NewestValues{}}
-	return Export{Answer: out, Row: answers.NewestValues{},
-		Rows: func(yield func(any, error) bool) {
-			units := fr.accounts.Configured().units()
-			for _, id := range ids[at:] {
-				newest := fr.accounts.index.newestOf(id, q.Sensors)
-				if len(newest.Values) == 0 {
-					continue
-				}
-				if out.Count == int64(q.Limit) || out.Count > 0 && out.Ends() {
-					out.Next = cursor.text(after)
-					return
-				}
-				out.RowsRead, out.Count, after = out.RowsRead+1, out.Count+1, id
-				newest.Model = units
-				if !yield(answers.NewestOf(newest, time.Now()), nil) {
-					return
-				}
+	return paging[query.Newest, answers.NewestValues]{records: fr.newest(ids[at:], q.Sensors),
+		row: func(n query.Newest) (answers.NewestValues, bool, error) {
+			out.RowsRead++
+			return answers.NewestOf(n, time.Now()), true, nil
+		},
+		next: func(last query.Newest) string { return cursor.text(string(last.Device)) }}.export(out), nil
+}
+
+// newest yields the newest values of devices that have some.
+func (fr *FleetRows) newest(ids, sensors []string) iter.Seq2[query.Newest, error] {
+	return func(yield func(query.Newest, error) bool) {
+		units := fr.accounts.Configured().units()
+		for _, id := range ids {
+			newest := fr.accounts.index.newestOf(id, sensors)
+			newest.Model = units
+			if len(newest.Values) > 0 && !yield(newest, nil) {
+				return
 			}
-		}}, nil
+		}
+	}
 }
 
 // newestOf returns the newest values of some sensors of a device, or of all.

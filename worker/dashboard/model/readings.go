@@ -23,12 +23,7 @@ type ReadingsQuery struct {
 	Newest   int                  `query:"newest"`  // rows, the newest first, instead of those of the span; 0: those of the span
 	Sensors  []string             `query:"sensors"` // none: all; rows without any of them are left out
 	Where    *condition.Condition `query:"where"`   // on the values of a row, even on those of other sensors; nil: none
-	After    string               `query:"after"`   // Next of the part before
-	Limit    int                  `query:"limit"`
-
-	// Asked is what determined From and To. They may be relative to now, so each part of an answer has the span of its
-	// first.
-	Asked string
+	Part
 }
 
 // DeviceRows are long answers about one device: its readings, and the gaps between them.
@@ -79,12 +74,9 @@ func (dr *DeviceRows) Readings(ctx context.Context, q ReadingsQuery) (Export, er
 	if out.Limit = q.Newest; q.Newest == 0 {
 		out.Bounds = boundsOf(ask.Span, q.Limit)
 	}
-	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: dr.decider, where: q.Where}, limit: q.Limit,
-		whole: q.Newest > 0, rowsRead: ask.Rows, out: &out.Extent,
-		read: func(ctx context.Context) iter.Seq2[query.Reading, error] { return dr.read(ctx, o.member, q, ask) },
-		next: func(last query.Reading) string { return cursor.textOfRow(ask.Span, last.Row) }}
-	return Export{Answer: out, Row: answers.Reading{},
-		Rows: func(yield func(any, error) bool) { m.rows(ctx, yield) }}, nil
+	m := &measuring{sensors: q.Sensors, where: rowCondition{decider: dr.decider, where: q.Where}, whole: q.Newest > 0,
+		rowsRead: ask.Rows, next: func(last query.Reading) string { return cursor.textOfRow(ask.Span, last.Row) }}
+	return m.export(ctx, out, dr.read(ctx, o.member, q, ask)), nil
 }
 
 func (dr *DeviceRows) read(
@@ -109,58 +101,38 @@ func spanOf(from, to time.Time) query.Span {
 type measuring struct {
 	sensors  []string // none: all
 	where    rowCondition
-	limit    int
 	whole    bool // it has no other parts
 	rowsRead *atomic.Int64
-	out      *Extent
-	read     func(context.Context) iter.Seq2[query.Reading, error]
 	next     func(last query.Reading) string // the cursor after a row
 }
 
-func (m *measuring) rows(ctx context.Context, yield func(any, error) bool) {
-	defer func() { m.out.RowsRead = m.rowsRead.Load() }()
-	last, n := query.Reading{}, 0
-	for r, err := range m.read(ctx) {
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if !m.whole && (m.out.Count == int64(m.limit) || n == maxRead || m.where.over() || n > 0 && m.out.Ends()) {
-			m.out.Next = m.next(last)
-			return
-		}
-		if m.where.over() {
-			yield(nil, ErrSlow)
-			return
-		}
-		n, last = n+1, r
-		row, keep := m.row(ctx, r)
-		if ctx.Err() != nil {
-			yield(nil, context.Cause(ctx))
-			return
-		}
-		if !keep {
-			continue
-		}
-		if m.out.Count++; !yield(row, nil) {
-			return
-		}
+func (m *measuring) export(ctx context.Context, answer Whole, all iter.Seq2[query.Reading, error]) Export {
+	p := paging[query.Reading, answers.Reading]{records: all, rows: m.rowsRead, next: m.next, full: m.where.over,
+		row: func(r query.Reading) (answers.Reading, bool, error) { return m.row(ctx, answer.Reach(), r) }}
+	if m.whole {
+		p.next = nil
 	}
+	return p.export(answer)
 }
 
 // row returns a reading as the model understands it, and whether it is asked for.
-func (m *measuring) row(ctx context.Context, r query.Reading) (row answers.Reading, keep bool) {
+func (m *measuring) row(ctx context.Context, out *Extent, r query.Reading) (row answers.Reading, keep bool, err error) {
+	if m.whole && m.where.over() {
+		return row, false, ErrSlow
+	}
 	reading, err := r.Read()
 	if err != nil {
-		m.out.Unreadable++
-		return row, false
+		out.Unreadable++
+		return row, false, nil
 	}
-	if m.where.where != nil && !m.where.holds(ctx, r.Model.Row(reading, r.Member.Labels)) {
-		return row, false
+	if m.where.where != nil {
+		if holds, err := m.where.holds(ctx, r.Model.Row(reading, r.Member.Labels)); !holds || err != nil {
+			return row, false, err
+		}
 	}
 	sample, _ := r.Model.Sensors.Sample(reading)
 	row = answers.ReadingOf(r, wanted(sample.Values, m.sensors))
-	return row, len(m.sensors) == 0 || len(row.Values) > 0
+	return row, len(m.sensors) == 0 || len(row.Values) > 0, nil
 }
 
 // wanted returns the values of some sensors, or all where none are named.

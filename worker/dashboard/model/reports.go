@@ -23,9 +23,7 @@ type ReportsQuery struct {
 	Sensors  []string  `query:"sensors"` // none: all
 	From, To time.Time
 	Window   string `query:"window"` // a size such as 1h, or auto; empty: auto
-	After    string `query:"after"`  // Next of the part before
-	Limit    int    `query:"limit"`
-	Asked    string // as in ReadingsQuery
+	Part
 }
 
 // group returns what is reported, and the only group; empty: all.
@@ -86,17 +84,15 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	if q.Tenant = scoped(ctx, q.Tenant); q.Tenant == noTenant {
 		return Export{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
-	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: q.Sensors}); err != nil {
+	if err := rs.sensors.checkMeasured(q.Tenant, q.Sensors...); err != nil {
 		return Export{}, err
 	}
-	w := &reporting{reader: rs, q: q, cursor: rs.accounts.cursorFor("reports", within(ctx), q.Asked)}
-	w.ask = query.ReportQuestion{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
-	if q.After != "" {
-		if err := w.cursor.find(q.After, &w.after); err != nil {
-			return Export{}, err
-		}
-		w.ask.Span, w.last = w.after.Span, w.after
+	w := &reporting{reader: rs, q: q, after: reportPlace{Span: spanOf(q.From, q.To)}}
+	cursor := rs.accounts.cursorFor("reports", within(ctx), q.Asked)
+	if err := cursor.find(q.After, &w.after); err != nil {
+		return Export{}, err
 	}
+	w.ask = query.ReportQuestion{Span: w.after.Span, Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if w.ask.By, w.ask.Group, err = q.group(); err != nil {
 		return Export{}, err
 	}
@@ -106,8 +102,13 @@ func (rs *ReportAnswers) List(ctx context.Context, q ReportsQuery) (Export, erro
 	out := &Reports{By: string(w.ask.By), Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
 		Rows: []answers.Report{}}
 	w.out = &out.Extent
-	return Export{Answer: out, Row: answers.Report{},
-		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
+	return paging[query.Report, answers.Report]{records: w.all(ctx), rows: w.ask.Rows,
+		row: func(r query.Report) (answers.Report, bool, error) { return answers.ReportOf(r), true, nil },
+		next: func(last query.Report) string {
+			place := query.ReportPlace{Group: last.Group, Start: last.Start}
+			return cursor.mark(reportPlace{w.ask.Span, last.Tenant, place})
+		},
+		full: func() bool { return w.ask.Rows.Load() >= maxRead }}.export(out), nil
 }
 
 func joined[T any](all []T) string {
@@ -123,31 +124,8 @@ type reporting struct {
 	reader *ReportAnswers
 	q      ReportsQuery
 	ask    query.ReportQuestion
-	cursor cursor
 	after  reportPlace // the last report of the part before
-	last   reportPlace // the last one that was read
 	out    *Extent
-}
-
-// rows yields the reports of one tenant after the other.
-func (w *reporting) rows(ctx context.Context, yield func(any, error) bool) {
-	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
-	var skipped query.Skipped
-	defer func() { w.out.Unreadable += skipped.N }()
-	for r, err := range query.Readable(w.all(ctx, w.reader.reportedTenants(ctx, w.q.Tenant)), &skipped) {
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		if w.out.Count == int64(w.q.Limit) || w.out.Count > 0 && (w.ask.Rows.Load() >= maxRead || w.out.Ends()) {
-			w.out.Next = w.cursor.mark(w.last)
-			return
-		}
-		w.last = reportPlace{w.ask.Span, r.Tenant, query.ReportPlace{Group: r.Group, Start: r.Start}}
-		if w.out.Count++; !yield(answers.ReportOf(r), nil) {
-			return
-		}
-	}
 }
 
 // reportedTenants returns the tenants of a question, by name. Reports of a tenant without devices can be asked for.
@@ -161,10 +139,10 @@ func (rs *ReportAnswers) reportedTenants(ctx context.Context, tenant string) (al
 	return all
 }
 
-// all yields the reports of tenants. One that has neither reports nor devices is ErrUnknown.
-func (w *reporting) all(ctx context.Context, tenants []schema.Tenant) iter.Seq2[query.Report, error] {
+// all yields the reports of one tenant after the other. One that has neither reports nor devices is ErrUnknown.
+func (w *reporting) all(ctx context.Context) iter.Seq2[query.Report, error] {
 	return func(yield func(query.Report, error) bool) {
-		for _, t := range tenants {
+		for _, t := range w.reader.reportedTenants(ctx, w.q.Tenant) {
 			if t < w.after.Tenant {
 				continue
 			}

@@ -98,7 +98,7 @@ func (rs *ReportAnswers) Summary(ctx context.Context, q SummaryQuery) (Summary, 
 	if q.Tenant == "" || !rs.accounts.index.hasTenant(q.Tenant) {
 		return Summary{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
-	if err := rs.sensors.checkMeasured(FleetQuery{Filter: Filter{Tenant: q.Tenant}, Sensors: some(q.Sensor)}); err != nil {
+	if err := rs.sensors.checkMeasured(q.Tenant, some(q.Sensor)...); err != nil {
 		return Summary{}, ofParam("sensor", err)
 	}
 	q.Period, q.Sensor = cmp.Or(q.Period, Periods()[0]), cmp.Or(q.Sensor, rs.sensors.ofTenant(q.Tenant).first())

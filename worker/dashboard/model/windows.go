@@ -22,9 +22,7 @@ type FleetQuery struct {
 	Sensors  []string `query:"sensors"` // none: all
 	From, To time.Time
 	Window   string // a size such as 1h, or auto; empty: auto
-	After    string `query:"after"` // Next of the part before
-	Limit    int    `query:"limit"`
-	Asked    string // as in ReadingsQuery
+	Part
 
 	labels bool // a condition needs those of the devices
 }
@@ -59,7 +57,7 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	if q.Tenant, err = fr.accounts.tenantFor(ctx, q.Tenant); err != nil {
 		return Export{}, err
 	}
-	if err := fr.sensors.checkMeasured(q); err != nil {
+	if err := fr.sensors.checkMeasured(q.Tenant, q.Sensors...); err != nil {
 		return Export{}, err
 	}
 	where := q.Where
@@ -71,16 +69,14 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	q.Where = nil // it is on windows, and not on newest values
 	q.labels = where != nil && where.Labels()
 	w := &windowed{reader: fr, q: q, where: rowCondition{decider: fr.decider, where: where},
-		cursor: fr.accounts.cursorFor("windows", within(ctx), q.Asked), units: fr.accounts.Configured().units()}
-	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors, Rows: new(atomic.Int64)}
+		units: fr.accounts.Configured().units(), after: windowPlace{Span: spanOf(q.From, q.To)}}
+	cursor := fr.accounts.cursorFor("windows", within(ctx), q.Asked)
+	if err := cursor.find(q.After, &w.after); err != nil {
+		return Export{}, err
+	}
+	w.ask = query.Question{Span: w.after.Span, Sensors: q.Sensors, Rows: new(atomic.Int64)}
 	if where != nil && len(q.Sensors) > 0 {
 		w.ask.Sensors = slices.Concat(q.Sensors, where.Sensors())
-	}
-	if q.After != "" {
-		if err := w.cursor.find(q.After, &w.after); err != nil {
-			return Export{}, err
-		}
-		w.ask.Span, w.last = w.after.Span, w.after
 	}
 	if w.ask.Window, err = fr.accounts.Configured().chosenWindow(q.Window, w.ask.Span); err != nil {
 		return Export{}, err
@@ -94,19 +90,21 @@ func (fr *FleetRows) Windows(ctx context.Context, q FleetQuery) (Export, error) 
 	}
 	out := &Windows{Window: w.ask.Window.String(), Bounds: boundsOf(w.ask.Span, q.Limit),
 		Rows: []answers.SensorWindows{}}
-	w.out = &out.Extent
-	return Export{Answer: out, Row: answers.SensorWindows{},
-		Rows: func(yield func(any, error) bool) { w.rows(ctx, yield) }}, nil
+	next := func(last query.Bucket) string {
+		return cursor.mark(windowPlace{w.ask.Span, last.Start, last.Tenant, last.Device})
+	}
+	return paging[query.Bucket, answers.SensorWindows]{records: w.records(ctx), rows: w.ask.Rows, row: w.row(ctx),
+		next: next, full: w.where.over}.export(out), nil
 }
 
 // checkMeasured returns an error for a sensor that none of the tenant's devices has, and for rates.
-func (c *Census) checkMeasured(q FleetQuery) error {
-	for _, sensor := range q.Sensors {
+func (c *Census) checkMeasured(tenant string, sensors ...string) error {
+	for _, sensor := range sensors {
 		if _, is := Rated(sensor); is {
 			return queryErrorf("%s is a rate, and there are windows of sensors only: ask for the rates of a device with "+
 				"/v1/devices/{id}/series", sensor)
 		}
-		if err := c.checkSensor(q.Tenant, sensor); err != nil {
+		if err := c.checkSensor(tenant, sensor); err != nil {
 			return err
 		}
 	}
@@ -120,13 +118,8 @@ type windowed struct {
 	where  rowCondition
 	ask    query.Question
 	homes  []home
-	cursor cursor
 	units  *query.Model
 	after  windowPlace // the last window of the part before
-	last   windowPlace // the last one that was read
-	out    *Extent
-
-	buckets int // that were read
 }
 
 // A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
@@ -178,21 +171,24 @@ func (w *windowed) checkSize() error {
 	return nil
 }
 
-// rows yields the rest of the day on which the part before has ended, and then the other days.
-func (w *windowed) rows(ctx context.Context, yield func(any, error) bool) {
-	defer func() { w.out.RowsRead = w.ask.Rows.Load() }()
-	rest := w.ask
-	if w.after.Device != "" {
-		day := schema.DayOf(w.after.Start)
-		today := w.ask
-		today.Span.From, today.Span.To = max(today.Span.From, day.Start()), min(today.Span.To, (day+1).Start())
-		if !w.read(ctx, today, w.homesAfter(), yield) {
-			return
+// records yields the rest of the day on which the part before has ended, and then the other days.
+func (w *windowed) records(ctx context.Context) iter.Seq2[query.Bucket, error] {
+	return func(yield func(query.Bucket, error) bool) {
+		rest := w.ask
+		if w.after.Device != "" {
+			day := schema.DayOf(w.after.Start)
+			today := w.ask
+			today.Span.From, today.Span.To = max(today.Span.From, day.Start()), min(today.Span.To, (day+1).Start())
+			for b, err := range w.read(ctx, today, w.homesAfter()) {
+				if !yield(b, err) {
+					return
+				}
+			}
+			rest.Span.From = (day + 1).Start()
 		}
-		rest.Span.From = (day + 1).Start()
-	}
-	if rest.Span.From < rest.Span.To {
-		w.read(ctx, rest, w.homes, yield)
+		if rest.Span.From < rest.Span.To {
+			w.read(ctx, rest, w.homes)(yield)
+		}
 	}
 }
 
@@ -213,48 +209,33 @@ func (w *windowed) homesAfter() (rest []home) {
 	return rest
 }
 
-// read yields the windows of homes, and reports whether to go on.
-func (w *windowed) read(
-	ctx context.Context, ask query.Question, homes []home, yield func(any, error) bool,
-) bool {
-	var skipped query.Skipped
-	defer func() { w.out.Unreadable += skipped.N }()
-	var before query.Bucket
-	selected, labels := false, map[string]string(nil)
-	all := merged(ctx, w.reader.accounts, w.compare, func(a *account) iter.Seq2[query.Bucket, error] {
+// read yields the windows of homes.
+func (w *windowed) read(ctx context.Context, ask query.Question, homes []home) iter.Seq2[query.Bucket, error] {
+	return merged(ctx, w.reader.accounts, w.compare, func(a *account) iter.Seq2[query.Bucket, error] {
 		ask := ask
 		ask.Scope = query.Homes(homesOf(a.number, homes))
 		return a.fleet.Outputs().Rollups(ctx, ask)
 	})
-	for b, err := range query.Readable(all, &skipped) {
-		if err != nil {
-			yield(nil, err)
-			return false
-		}
-		if w.out.Count == int64(w.q.Limit) || w.buckets == maxRead || w.where.over() || w.buckets > 0 && w.out.Ends() {
-			w.out.Next = w.cursor.mark(w.last)
-			return false
-		}
-		w.buckets++
-		w.last = windowPlace{w.ask.Span, b.Start, b.Tenant, b.Device}
+}
+
+// row returns what makes rows of windows, one device after the other.
+func (w *windowed) row(ctx context.Context) func(query.Bucket) (answers.SensorWindows, bool, error) {
+	var before query.Bucket
+	selected, labels := false, map[string]string(nil)
+	return func(b query.Bucket) (row answers.SensorWindows, wanted bool, err error) {
 		if b.Device != before.Device || b.Tenant != before.Tenant {
 			before = b
 			labels, selected = w.selects(b.Tenant, string(b.Device))
 		}
-		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start ||
-			!w.holds(ctx, &b, labels) {
-			if ctx.Err() != nil {
-				yield(nil, context.Cause(ctx))
-				return false
-			}
-			continue
+		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start {
+			return row, false, nil
 		}
-		b.Model = w.units
-		if w.out.Count++; !yield(answers.WindowsOf(b), nil) {
-			return false
+		if wanted, err = w.holds(ctx, &b, labels); wanted {
+			b.Model = w.units
+			row = answers.WindowsOf(b)
 		}
+		return row, wanted, err
 	}
-	return true
 }
 
 // compare orders buckets as each account has them: day by day, within a day by tenant, month and device.
@@ -266,19 +247,19 @@ func (w *windowed) compare(a, b query.Bucket) int {
 }
 
 // holds reports whether the condition holds for a bucket and it has any of the sensors. It leaves out the others.
-func (w *windowed) holds(ctx context.Context, b *query.Bucket, labels map[string]string) bool {
+func (w *windowed) holds(ctx context.Context, b *query.Bucket, labels map[string]string) (bool, error) {
 	if w.where.where == nil {
-		return true
+		return true, nil
 	}
-	if !w.where.holds(ctx, b.Row(labels)) {
-		return false
+	if holds, err := w.where.holds(ctx, b.Row(labels)); !holds || err != nil {
+		return false, err
 	}
 	if len(w.q.Sensors) > 0 {
 		b.Sensors = slices.DeleteFunc(b.Sensors, func(a query.Aggregate) bool {
 			return !slices.Contains(w.q.Sensors, a.Sensor)
 		})
 	}
-	return len(b.Sensors) > 0
+	return len(b.Sensors) > 0, nil
 }
 
 // selects reports whether a device of a tenant was selected, because runs have a few others, and returns its labels if

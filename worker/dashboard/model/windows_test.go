@@ -52,7 +52,7 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 	look(t, s)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 25 {
-		q := FleetQuery{From: time.Now().Add(-48 * time.Hour), To: time.Now(), Limit: MaxRows, Asked: "x",
+		q := FleetQuery{From: time.Now().Add(-48 * time.Hour), To: time.Now(), Part: Part{Limit: MaxRows, Asked: "x"},
 			Window: []string{"1m", "1h", "1d"}[random.IntN(3)]}
 		selected := func(schema.Device) bool { return true }
 		switch random.IntN(4) {
@@ -111,14 +111,14 @@ func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 	f.Grow(t, 7)
 	s := over(t, f)
 	look(t, s)
-	answer, err := s.FleetRows.Newest(t.Context(), FleetQuery{Limit: 100})
+	answer, err := s.FleetRows.Newest(t.Context(), FleetQuery{Part: Part{Limit: 100}})
 	whole := rowsOf(t, answer, err)
 	if len(whole) != 7 {
 		t.Fatalf("%q", whole)
 	}
 	for limit := 1; limit < 9; limit++ {
 		var parts []string
-		q := FleetQuery{Limit: limit}
+		q := FleetQuery{Part: Part{Limit: limit}}
 		for {
 			answer, err := s.FleetRows.Newest(t.Context(), q)
 			parts = append(parts, rowsOf(t, answer, err)...)
@@ -179,7 +179,7 @@ func TestWindowsReadNeighboursTogether(t *testing.T) {
 		window string
 		most   int // two tenants, three months
 	}{{Filter{}, "1h", 6}, {Filter{Site: "hall3"}, "1h", 6}, {Filter{Tenant: "contoso"}, "1m", 3}} {
-		ask := FleetQuery{Filter: c.filter, From: to.Add(-24 * time.Hour), To: to, Window: c.window, Limit: 1000}
+		ask := FleetQuery{Filter: c.filter, From: to.Add(-24 * time.Hour), To: to, Window: c.window, Part: Part{Limit: 1000}}
 		ctx, read := Reading(context.Background())
 		answer, err := s.FleetRows.Windows(ctx, ask)
 		before := read.Operations()

@@ -27,7 +27,7 @@ type incidentsPage struct {
 // incidents lists incidents; without counts where these cannot be read.
 func (s *Site) incidents(r *http.Request, p incidentsPage) (Page, error) {
 	now := time.Now()
-	q := p.Query(p.After, cmp.Or(p.Limit, listedIncidents), p.Asked, now)
+	q := p.Query(model.Part{After: p.After, Limit: cmp.Or(p.Limit, listedIncidents), Asked: p.Asked}, now)
 	answer, err := s.c.Model.Incidents.ListPart(r.Context(), q)
 	if err != nil {
 		return nil, err

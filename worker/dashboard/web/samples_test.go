@@ -179,7 +179,7 @@ func hostilePages() map[string]web.Page {
 				Incident: nasty, Result: nasty}}}},
 		"incidents/hostile": &web.IncidentsPage{Query: model.IncidentQuery{Filter: model.Filter{Tenant: nasty, Site: nasty,
 			Label: nasty, Text: nasty, Model: nasty}, Rule: nasty, Device: nasty, Severity: nasty, States: []string{nasty},
-			After: nasty}, Span: nasty,
+			Part: model.Part{After: nasty}}, Span: nasty,
 			Tenants: []string{nasty},
 			Answer:  model.Incidents{Rows: []answers.Incident{incident}, Extent: model.Extent{Next: nasty}},
 			Counts:  &model.IncidentCounts{Hours: []int{-1}, Rules: []model.RuleCount{{Rule: nasty, Day: -1}}}},
