@@ -83,13 +83,13 @@ func (f Reports) storedOn(
 	ask := ReportQuestion{Tenant: t, By: schema.ByTenant, Window: q.Window,
 		Span: Span{From: q.From.Start(), To: (q.To + 1).Start()}}
 	byBucket := map[tables.Ticks]schema.Stored{}
-	for s, err := range Readable(f.Stored(ctx, ask), skipped) {
+	for s, err := range Readable(f.stored(ctx, ask), skipped) {
 		if err != nil {
 			return nil, err
 		}
-		sum := byBucket[s.Start]
+		sum := byBucket[s.start]
 		sum.Add(s.Stored)
-		byBucket[s.Start] = sum
+		byBucket[s.start] = sum
 	}
 	for _, start := range slices.Sorted(maps.Keys(byBucket)) {
 		bucket, day := byBucket[start], schema.DayOf(start)
@@ -102,17 +102,15 @@ func (f Reports) storedOn(
 	return byDay, nil
 }
 
-// A StoredReport is what the devices of a group in one partition of the fleet have stored in a bucket.
-type StoredReport struct {
-	Group string
-	Start tables.Ticks
+// A storedReport is what the devices of one partition of the fleet have stored in a bucket.
+type storedReport struct {
+	start tables.Ticks
 	schema.Stored
 }
 
-// Stored yields what reports say about stored readings, one partition of the fleet after the other. Its parts of a
-// report have no sensors.
-func (f Reports) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredReport, error] {
-	return func(yield func(StoredReport, error) bool) {
+// stored yields what reports say about stored readings, one partition of the fleet after the other.
+func (f Reports) stored(ctx context.Context, q ReportQuestion) iter.Seq2[storedReport, error] {
+	return func(yield func(storedReport, error) bool) {
 		each(f.partitions(ctx, q), yield, func(p schema.ReportPartition) bool {
 			return yieldAll(f.storedIn(ctx, q, p), yield)
 		})
@@ -122,32 +120,28 @@ func (f Reports) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredR
 // storedIn yields those of one partition.
 func (f Reports) storedIn(
 	ctx context.Context, q ReportQuestion, p schema.ReportPartition,
-) iter.Seq2[StoredReport, error] {
+) iter.Seq2[storedReport, error] {
 	read := read{table: f.table(), rows: q.Rows,
 		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: q.keys()},
 			Select: []string{"PartitionKey", "RowKey", schema.FormatProperty, schema.StoredProperty}}}
 	all := read.entities(ctx, func(tables.Page) bool { return true })
-	return decoded(f.table(), all, outputs(func(e tables.Entity, tell report) (s StoredReport, wanted bool) {
-		row, err := schema.ParseReportRow(e.RowKey)
-		if err != nil {
-			tell("", err)
-			return s, false
-		}
-		s.Group, s.Start = row.Group, row.Bucket
-		if s.Stored, err = schema.StoredOf(e); err != nil {
-			tell(schema.StoredProperty, err)
-		}
-		return s, s.Rows > 0 && s.Start >= q.Window.Start(q.Span.From) && s.Start < q.Span.To
-	}))
+	return decoded(f.table(), all, outputs(schema.ParseReportRow,
+		func(row schema.ReportRow, e tables.Entity, tell report) (storedReport, bool) {
+			stored, err := schema.StoredOf(e)
+			if err != nil {
+				tell(schema.StoredProperty, err)
+			}
+			return storedReport{row.Bucket, stored},
+				stored.Rows > 0 && row.Bucket >= q.Window.Start(q.Span.From) && row.Bucket < q.Span.To
+		}))
 }
 
 // tenantDevices returns the devices of tenants on each day on which somebody has counted them.
 func (f Reports) tenantDevices(
 	ctx context.Context, from, to schema.Day, skipped *Skipped,
 ) ([]schema.TenantDevices, error) {
-	t := f.Tables.Table(f.Names.Runs())
-	rows := t.Entities(ctx, tables.Query{Range: schema.TenantDevicesIn(from, to)})
-	return Collect(decoded(t, rows, whole(schema.TenantDevicesOf)), skipped)
+	days := tables.Query{Range: schema.TenantDevicesIn(from, to)}
+	return Collect(recordsOf(ctx, f.Tables.Table(f.Names.Runs()), days, schema.TenantDevicesOf), skipped)
 }
 
 // MonthDays returns the first and last day of the month of a time, but none after now.

@@ -11,9 +11,8 @@ import (
 // Targets returns the states of a pipeline's targets of notifications, by their names. A target that nothing was for
 // has none. It takes one query.
 func (f Progress) Targets(ctx context.Context, p schema.Pipeline) (all []schema.TargetState, err error) {
-	runs := f.Tables.Table(f.Names.Runs())
-	rows := runs.Entities(ctx, tables.Query{Range: schema.TargetStates(p)})
-	for s, err := range decoded(runs, rows, whole(schema.TargetStateOf)) {
+	states := tables.Query{Range: schema.TargetStates(p)}
+	for s, err := range recordsOf(ctx, f.Tables.Table(f.Names.Runs()), states, schema.TargetStateOf) {
 		if errors.Is(err, schema.ErrNewer) {
 			continue // a newer version of furrow shows it
 		}

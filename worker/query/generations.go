@@ -39,5 +39,5 @@ func (g Generations) Know(ctx context.Context, text string) (bool, error) {
 // heads returns the generations that a filter selects, without their texts.
 func (g Generations) heads(ctx context.Context, filter string) ([]schema.Configuration, error) {
 	q := tables.Query{Range: schema.ConfigurationsAfter(0), Filter: filter, Select: schema.ConfigurationHead()}
-	return Collect(decoded(g.Table, g.Table.Entities(ctx, q), whole(schema.ConfigurationHeadOf)), nil)
+	return Collect(recordsOf(ctx, g.Table, q, schema.ConfigurationHeadOf), nil)
 }

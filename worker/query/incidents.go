@@ -278,24 +278,15 @@ func (f Incidents) OfMember(ctx context.Context, m schema.Member, id schema.Inci
 func (f Incidents) incidentElsewhere(
 	ctx context.Context, tenant schema.Tenant, id schema.IncidentID,
 ) (Incident, error) {
-	for left := schema.IncidentsOfTenant(tenant); ; {
-		q := tables.Query{Range: tables.Range{Partitions: left}, Select: []string{"PartitionKey"}}
-		e, found, err := f.table().First(ctx, q)
-		if err == nil && !found {
-			err = fmt.Errorf("%w %s", ErrNoIncident, id)
-		}
-		if err != nil {
-			return Incident{}, err
-		}
-		home, err := schema.ParseLatestPartition(e.PartitionKey)
+	for home, err := range parsed(ctx, f.table(), schema.IncidentsOfTenant(tenant), schema.ParseLatestPartition) {
 		if err != nil {
 			return Incident{}, err
 		}
 		if i, err := f.incidentAt(ctx, home, id); !errors.Is(err, ErrNoIncident) {
 			return i, err
 		}
-		left = tables.Keys{After: e.PartitionKey, Before: left.Before}
 	}
+	return Incident{}, fmt.Errorf("%w %s", ErrNoIncident, id)
 }
 
 // AddNote writes a note beside an incident. The index of open incidents also learns of an acknowledgement.

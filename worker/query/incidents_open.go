@@ -40,11 +40,7 @@ func (f Incidents) StillOpen(ctx context.Context, entry schema.Transition) (i In
 
 func (f Incidents) unindex(ctx context.Context, t schema.Transition) error {
 	pk, rk := t.IndexRow()
-	_, err := f.table().Do(ctx, tables.Delete(pk, rk, tables.AnyETag))
-	if tables.Absent(err) {
-		err = nil
-	}
-	return err
+	return f.doUnlessAbsent(ctx, tables.Delete(pk, rk, tables.AnyETag))
 }
 
 // indexAcknowledged notes in the index that an incident was acknowledged, unless it has closed meanwhile.
@@ -52,7 +48,11 @@ func (f Incidents) indexAcknowledged(ctx context.Context, t schema.Transition) e
 	e := tables.Entity{}
 	e.PartitionKey, e.RowKey = t.IndexRow()
 	e.Set("Acknowledged", tables.Boolean(true))
-	_, err := f.table().Do(ctx, tables.Merge(e, tables.AnyETag))
+	return f.doUnlessAbsent(ctx, tables.Merge(e, tables.AnyETag))
+}
+
+func (f Incidents) doUnlessAbsent(ctx context.Context, o tables.Op) error {
+	_, err := f.table().Do(ctx, o)
 	if tables.Absent(err) {
 		err = nil
 	}

@@ -26,7 +26,7 @@ type Newest struct {
 func (f Outputs) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
 	newest := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Newest, error] {
 		s := Devices(f).selection(q, r.home)
-		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(q.decoding().newest))
+		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(schema.ParseLatestRow, q.decoding().newest))
 		return selected(all, func(n *Newest) (keep bool, err error) {
 			n.Model, keep, err = s.selects(ctx, n.Device, n.Row)
 			n.Values = slices.DeleteFunc(n.Values, func(v latest.Value) bool { return !q.wants(v.Sensor) })
@@ -37,12 +37,7 @@ func (f Outputs) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error
 	return Limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
-func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
-	row, err := schema.ParseLatestRow(e.RowKey)
-	if err != nil {
-		report("", err)
-		return Newest{}, false
-	}
+func (q Question) newest(row schema.LatestRow, e tables.Entity, report report) (Newest, bool) {
 	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(fold.HeardProperty).Int()),
 		Values: parsedSensors(q, e, report, latest.ParseValue)}
 	if len(q.Sensors) == 0 {
@@ -119,14 +114,14 @@ func (f Outputs) ChangedLatest(
 
 func changed[R any](
 	ctx context.Context, t *tables.Table, p schema.LatestPartition, since tables.Ticks,
-	decode func(tables.Entity, report) (R, bool), take func([]R),
+	newest func(schema.LatestRow, tables.Entity, report) (R, bool), take func([]R),
 ) (at time.Time, pages int, err error) {
 	query := tables.Query{Range: tables.Partition(p.String())}
 	if since > 0 {
 		query.Filter = "Timestamp ge datetime'" + since.Time().Format("2006-01-02T15:04:05.0000000Z") + "'"
 	}
 	ignore := func(string, error) {}
-	decode = outputs(decode)
+	decode := outputs(schema.ParseLatestRow, newest)
 	for page, err := range t.Rows(ctx, query) {
 		if tables.Absent(err) {
 			break

@@ -75,7 +75,7 @@ func (f Devices) membersIn(ctx context.Context, month string, s DeviceSelector) 
 	if s.site != "" {
 		q.Filter = schema.MembersAt(s.site)
 	}
-	return decoded(f.fleet(), f.fleet().Entities(ctx, q), whole(schema.MemberOf))
+	return recordsOf(ctx, f.fleet(), q, schema.MemberOf)
 }
 
 // membersOf yields the memberships of a question's devices. Some may not pass its filter.

@@ -123,10 +123,11 @@ const mostRejecting = 20
 func (f Fleet) Rejecting(
 	ctx context.Context, p schema.Pipeline, s DeviceSelector, now time.Time,
 ) (map[schema.DeviceID]int, error) {
-	t, counts := f.Tables.Table(f.Names.Partitions(p)), map[schema.DeviceID]int64{}
-	tracks := t.Entities(ctx, tables.Query{Range: tables.Range{Rows: s.memberships()},
-		Filter: schema.TracksRejecting(outliers.ManyRejects), Select: schema.TrackProperties()})
-	for track, err := range Readable(decoded(t, tracks, whole(schema.TrackOf)), new(Skipped)) {
+	counts := map[schema.DeviceID]int64{}
+	q := tables.Query{Range: tables.Range{Rows: s.memberships()},
+		Filter: schema.TracksRejecting(outliers.ManyRejects), Select: schema.TrackProperties()}
+	tracks := recordsOf(ctx, f.Tables.Table(f.Names.Partitions(p)), q, schema.TrackOf)
+	for track, err := range Readable(tracks, new(Skipped)) {
 		if err != nil {
 			return nil, err
 		}
@@ -138,8 +139,8 @@ func (f Fleet) Rejecting(
 	recently := map[schema.DeviceID]int{}
 	for _, d := range most[:min(len(most), mostRejecting)] {
 		ring := tables.Range{Partitions: tables.Is(string(d)), Rows: schema.RejectsOf(p)}
-		rows := f.Rows().rejects().Entities(ctx, tables.Query{Range: ring})
-		for r, err := range Readable(decoded(f.Rows().rejects(), rows, whole(schema.RejectOf)), new(Skipped)) {
+		rejects := recordsOf(ctx, f.Rows().rejects(), tables.Query{Range: ring}, schema.RejectOf)
+		for r, err := range Readable(rejects, new(Skipped)) {
 			if err != nil {
 				return nil, err
 			}

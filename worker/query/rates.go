@@ -46,7 +46,7 @@ type RateTally struct {
 func (f Outputs) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRates, error] {
 	rates := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[NewestRates, error] {
 		s := Devices(f).selection(q, r.home)
-		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(q.newestRates))
+		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(schema.ParseLatestRow, q.newestRates))
 		return selected(all, func(n *NewestRates) (keep bool, err error) {
 			n.Model, keep, err = s.selects(ctx, n.Device, nil)
 			return keep, err
@@ -63,12 +63,7 @@ func (f Outputs) ChangedRates(
 	return changed(ctx, f.rates(), p, since, Question{}.newestRates, take)
 }
 
-func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wanted bool) {
-	row, err := schema.ParseLatestRow(e.RowKey)
-	if err != nil {
-		report("", err)
-		return n, false
-	}
+func (q Question) newestRates(row schema.LatestRow, e tables.Entity, report report) (n NewestRates, wanted bool) {
 	n.Device = row.Device
 	n.Values = parsedSensors(q, e, report, func(sensor, text string) (Rate, error) {
 		l, err := rate.ParseLatest(text)
@@ -151,19 +146,14 @@ type summary struct {
 func (f Outputs) summaries(ctx context.Context, q Question) iter.Seq2[summed, error] {
 	rows := inOrder(ctx, sources(q.bucketRanges(ctx, f.rates()), plain), false)
 	parts := schema.Joined(rows, schema.RollupOutput)
-	return decoded(f.rates(), parts, outputs(func(e tables.Entity, report report) (b summed, wanted bool) {
-		row, err := schema.ParseRollupRow(e.RowKey)
-		if err != nil {
-			report("", err)
-			return b, false
-		}
-		b.start = row.Bucket
-		b.sensors = parsedSensors(q, e, report, func(sensor, text string) (summary, error) {
-			s, err := rate.ParseSummary(text)
-			return summary{sensor, s}, err
-		})
-		return b, true
-	}))
+	return decoded(f.rates(), parts, outputs(schema.ParseRollupRow,
+		func(row schema.RollupRow, e tables.Entity, report report) (summed, bool) {
+			sensors := parsedSensors(q, e, report, func(sensor, text string) (summary, error) {
+				s, err := rate.ParseSummary(text)
+				return summary{sensor, s}, err
+			})
+			return summed{row.Bucket, sensors}, true
+		}))
 }
 
 // pastRates is what is known of the sensors of a device before a bucket.

@@ -13,7 +13,7 @@ import (
 // without their tokens, except for devices that were removed. A limit of zero means all.
 func (f Devices) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
 	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
-	all := decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))
+	all := recordsOf(ctx, f.devices(), q, schema.DeviceOf)
 	return Limited(selected(all, func(d *schema.Device) (bool, error) { return !d.Status.Left(), nil }), limit)
 }
 
@@ -49,7 +49,7 @@ func get[R any](
 func (f Devices) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error] {
 	policies := f.Tables.Table(f.Names.Policies())
 	return func(yield func(schema.Change, error) bool) {
-		for p, err := range decoded(policies, policies.Entities(ctx, tables.Query{Size: 100}), whole(schema.PoliciesOf)) {
+		for p, err := range recordsOf(ctx, policies, tables.Query{Size: 100}, schema.PoliciesOf) {
 			if err != nil && !yield(schema.Change{}, err) {
 				return
 			}
@@ -96,8 +96,6 @@ func (f Progress) Failing(
 	if in != (schema.Month{}) {
 		q.Range.Partitions = tables.Is(in.String())
 	}
-	t := f.Tables.Table(f.Names.Partitions(p))
-	return selected(decoded(t, t.Entities(ctx, q), whole(schema.TrackOf)), func(t *schema.Track) (bool, error) {
-		return s.selects(t.Place.Device()), nil
-	})
+	all := recordsOf(ctx, f.Tables.Table(f.Names.Partitions(p)), q, schema.TrackOf)
+	return selected(all, func(t *schema.Track) (bool, error) { return s.selects(t.Place.Device()), nil })
 }

@@ -103,9 +103,10 @@ func (f Reports) ofGroups(ctx context.Context, q ReportQuestion, p schema.Report
 	}
 	goOn := func(tables.Page) bool { return true }
 	all := schema.Joined(read.entities(ctx, goOn), schema.ReportOutput)
-	return decoded(f.table(), all, outputs(func(e tables.Entity, tell report) (Report, bool) {
-		return q.report(p, e, tell)
-	}))
+	return decoded(f.table(), all, outputs(schema.ParseReportRow,
+		func(row schema.ReportRow, e tables.Entity, tell report) (Report, bool) {
+			return q.report(p, row, e, tell)
+		}))
 }
 
 // keys returns the rows of the groups: of a single one, those of the span.
@@ -117,12 +118,9 @@ func (q ReportQuestion) keys() tables.Keys {
 }
 
 // report decodes a report. It is not wanted outside of the span, or without the requested sensors.
-func (q ReportQuestion) report(p schema.ReportPartition, e tables.Entity, tell report) (Report, bool) {
-	row, err := schema.ParseReportRow(e.RowKey)
-	if err != nil {
-		tell("", err)
-		return Report{}, false
-	}
+func (q ReportQuestion) report(
+	p schema.ReportPartition, row schema.ReportRow, e tables.Entity, tell report,
+) (Report, bool) {
 	r := Report{Tenant: p.Tenant, By: row.By, Group: row.Group, Window: p.Window, Start: row.Bucket,
 		Devices: e.Get(schema.DevicesProperty).Int(), More: e.Get(schema.MoreProperty).Int()}
 	if r.Start < q.Window.Start(q.Span.From) || r.Start >= q.Span.To {

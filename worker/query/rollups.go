@@ -39,7 +39,7 @@ func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 func (f Outputs) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error] {
 	buckets := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Bucket, error] {
 		s := Devices(f).selection(q, r.home)
-		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(q.decoding().bucket))
+		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(schema.ParseRollupRow, q.decoding().bucket))
 		return selected(all, func(b *Bucket) (keep bool, err error) {
 			b.Tenant = cmp.Or(r.home.Tenant, q.Scope.tenant)
 			b.Model, keep, err = s.selects(ctx, b.Device, b.Row)
@@ -78,12 +78,7 @@ func byTime(all iter.Seq2[Bucket, error]) iter.Seq2[Bucket, error] {
 
 // bucket decodes an output of rollups. It is not wanted outside of the span, or without
 // the requested sensors.
-func (q Question) bucket(e tables.Entity, report report) (Bucket, bool) {
-	row, err := schema.ParseRollupRow(e.RowKey)
-	if err != nil {
-		report("", err)
-		return Bucket{}, false
-	}
+func (q Question) bucket(row schema.RollupRow, e tables.Entity, report report) (Bucket, bool) {
 	b := Bucket{Device: row.Device, Window: q.Window, Start: row.Bucket}
 	if b.Start < q.Window.Start(q.Span.From) || b.Start >= q.Span.To {
 		return b, false

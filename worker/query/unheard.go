@@ -34,9 +34,8 @@ func (u Unheard) String() string {
 
 // Unheard returns the enrollments for which audits since a time have found rows that no token admitted.
 func (f Progress) Unheard(ctx context.Context, p schema.Pipeline, since time.Time) (all []Unheard, err error) {
-	t := f.Tables.Table(f.Names.Runs())
-	rows := t.Entities(ctx, tables.Query{Range: schema.UnheardRows(p)})
-	for u, err := range decoded(t, rows, whole(schema.UnheardOf)) {
+	rows := tables.Query{Range: schema.UnheardRows(p)}
+	for u, err := range recordsOf(ctx, f.Tables.Table(f.Names.Runs()), rows, schema.UnheardOf) {
 		if err != nil {
 			return nil, err
 		}

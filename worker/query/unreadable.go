@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -109,14 +110,21 @@ func decoded[R any](
 	}
 }
 
-// outputs decodes the outputs of a processor, if this program knows their format.
-func outputs[R any](decode func(tables.Entity, report) (R, bool)) func(tables.Entity, report) (R, bool) {
+// outputs decodes the outputs of a processor, if this program knows their format and can parse their row keys.
+func outputs[K, R any](
+	parse func(rowKey string) (K, error), decode func(K, tables.Entity, report) (R, bool),
+) func(tables.Entity, report) (R, bool) {
 	return func(e tables.Entity, report report) (r R, wanted bool) {
-		if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
+		var row K
+		err := schema.CheckFormat(schema.FormatOf(&e))
+		if err == nil {
+			row, err = parse(e.RowKey)
+		}
+		if err != nil {
 			report("", err)
 			return r, false
 		}
-		return decode(e, report)
+		return decode(row, e, report)
 	}
 }
 
@@ -129,6 +137,13 @@ func whole[R any](of func(tables.Entity) (R, error)) func(tables.Entity, report)
 		}
 		return r, err == nil
 	}
+}
+
+// recordsOf yields what of makes of the rows of a table.
+func recordsOf[R any](
+	ctx context.Context, t *tables.Table, q tables.Query, of func(tables.Entity) (R, error),
+) iter.Seq2[R, error] {
+	return decoded(t, t.Entities(ctx, q), whole(of))
 }
 
 // Limited yields at most limit records; zero means all. Errors do not count.

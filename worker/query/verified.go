@@ -18,8 +18,7 @@ func (f Progress) Verification(ctx context.Context) (schema.Verification, error)
 // Verified returns what samples have counted of the days from one to another, both inclusive, in the order of days and
 // tenants. The row of a day without a tenant is the sum.
 func (f Progress) Verified(ctx context.Context, from, to schema.Day) ([]schema.Verified, error) {
-	t := f.Tables.Table(f.Names.Runs())
-	rows := t.Entities(ctx, tables.Query{Range: schema.VerifiedIn(from, to)})
-	all, err := Collect(decoded(t, rows, whole(schema.VerifiedOf)), nil)
+	days := tables.Query{Range: schema.VerifiedIn(from, to)}
+	all, err := Collect(recordsOf(ctx, f.Tables.Table(f.Names.Runs()), days, schema.VerifiedOf), nil)
 	return slices.DeleteFunc(all, func(v schema.Verified) bool { return v.UpTo != "" }), err // a sample has not ended
 }
