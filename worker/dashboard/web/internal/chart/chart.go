@@ -52,11 +52,8 @@ func (c Chart) SVG(s Size, class string) string {
 	d.edge = s.Width - right
 	overlays := d.overlays()
 	d.measure()
-	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" data-from="%d" data-to="%d" role="img" aria-label="%s">`,
-		class, s.Width, s.Height, left, top, d.edge, s.Height-bottom, c.From.UnixMilli(), c.To.UnixMilli(),
-		html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
-	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(c.Title), html.EscapeString(c.Desc))
-	d.valueAxis()
+	d.begin(class)
+	d.axis("values", left-6, true)
 	d.timeAxis()
 	d.bandsOfTime()
 	for _, v := range d.Limits {
@@ -77,7 +74,7 @@ func (c Chart) SVG(s Size, class string) string {
 		o.line(fmt.Sprint("line o", i+1))
 		other := func(o *drawing) bool { return !d.sharesAxis(o.Unit) }
 		if other(o) && !slices.ContainsFunc(overlays[:i], other) {
-			o.rightAxis()
+			o.axis("values right", d.edge+6, false)
 		}
 		d.out.WriteString(o.out.String())
 	}
@@ -159,8 +156,17 @@ func (d *drawing) y(v float64) float64 {
 	return top + height*(1-(v-d.low)/(d.high-d.low))
 }
 
-func (d *drawing) valueAxis() {
-	d.out.WriteString(`<g class="values">`)
+// begin writes the head of a drawing.
+func (d *drawing) begin(class string) {
+	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" data-from="%d" data-to="%d" role="img" aria-label="%s">`,
+		class, d.size.Width, d.size.Height, left, top, d.edge, d.size.Height-bottom, d.From.UnixMilli(), d.To.UnixMilli(),
+		html.EscapeString(strings.TrimSuffix(d.Title, ".")+". "+d.Desc))
+	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(d.Title), html.EscapeString(d.Desc))
+}
+
+// axis draws round values beside the plot, and lines across it.
+func (d *drawing) axis(class string, x int, lines bool) {
+	fmt.Fprintf(&d.out, `<g class="%s">`, class)
 	n := int(math.Round((d.high - d.low) / d.step))
 	for i := range min(n, 40) + 1 {
 		v := d.low + float64(i)*d.step
@@ -168,8 +174,10 @@ func (d *drawing) valueAxis() {
 		if i == n && d.Unit != "" && len([]rune(label))+len([]rune(d.Unit)) < 7 {
 			label += " " + d.Unit
 		}
-		fmt.Fprintf(&d.out, `<path d="M%d %.1fH%d"/><text x="%d" y="%.1f">%s</text>`,
-			left, d.y(v), d.edge, left-6, d.y(v)+4, html.EscapeString(label))
+		if lines {
+			fmt.Fprintf(&d.out, `<path d="M%d %.1fH%d"/>`, left, d.y(v), d.edge)
+		}
+		fmt.Fprintf(&d.out, `<text x="%d" y="%.1f">%s</text>`, x, d.y(v)+4, html.EscapeString(label))
 	}
 	d.out.WriteString(`</g>`)
 }

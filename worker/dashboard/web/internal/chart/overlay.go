@@ -1,10 +1,6 @@
 package chart
 
-import (
-	"fmt"
-	"html"
-	"math"
-)
+import "math"
 
 // overlays returns the drawings of the overlays. It makes room for an axis on the right if one has another unit.
 func (d *drawing) overlays() (all []*drawing) {
@@ -40,19 +36,4 @@ func (d *drawing) scaleAs(chart *drawing) {
 		return
 	}
 	d.measure()
-}
-
-// rightAxis draws the values of an overlay on the right.
-func (d *drawing) rightAxis() {
-	d.out.WriteString(`<g class="values right">`)
-	n := int(math.Round((d.high - d.low) / d.step))
-	for i := range min(n, 40) + 1 {
-		v := d.low + float64(i)*d.step
-		label := Number(v, d.step)
-		if i == n && d.Unit != "" && len([]rune(label))+len([]rune(d.Unit)) < 7 {
-			label += " " + d.Unit
-		}
-		fmt.Fprintf(&d.out, `<text x="%d" y="%.1f">%s</text>`, d.edge+6, d.y(v)+4, html.EscapeString(label))
-	}
-	d.out.WriteString(`</g>`)
 }

@@ -23,11 +23,9 @@ type Span struct {
 
 // SVG draws each span as a bar. A span shorter than a pixel is a pixel wide.
 func (t Timeline) SVG(s Size, class string) string {
-	d := drawing{Chart: Chart{From: t.From, To: t.To, Bands: t.Bands}, size: s, edge: s.Width - right}
-	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" data-from="%d" data-to="%d" role="img" aria-label="%s">`,
-		class, s.Width, s.Height, left, top, d.edge, s.Height-bottom, t.From.UnixMilli(),
-		t.To.UnixMilli(), html.EscapeString(t.Title+". "+t.Desc))
-	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(t.Title), html.EscapeString(t.Desc))
+	c := Chart{Title: t.Title, Desc: t.Desc, From: t.From, To: t.To, Bands: t.Bands}
+	d := drawing{Chart: c, size: s, edge: s.Width - right}
+	d.begin(class)
 	d.timeAxis()
 	d.out.WriteString(`<g class="spells">`)
 	for _, p := range t.Spans {
