@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -62,23 +63,27 @@ type prepared struct {
 	do    func(context.Context, url.Values) (did []string, err error)
 }
 
-// An act has a page of its own: GET says what will happen, and POST does it.
-type act struct {
-	pattern string
-	params  []string
-	role    schema.Role // that it needs
-	prepare func(*http.Request) (prepared, error)
-}
-
-// acts returns an act of operators, with the parameters that its page takes.
-func acts[Q any](pattern string, prepare func(*http.Request, Q) (prepared, error)) act {
-	return act{pattern, api.NamesOf[Q](), schema.Operator, func(r *http.Request) (prepared, error) {
-		q, err := api.Parse[Q](r.URL.RawQuery)
-		if err != nil {
-			return prepared{}, err
-		}
-		return prepare(r, q)
-	}}
+// act returns the routes of an act of operators, which has a page of its own: GET says what will happen, and POST does
+// it. A form is sent to the address of its page.
+func act[Q any](s *acting, pattern string, prepare func(*http.Request, Q) (prepared, error)) []api.Route {
+	route := func(method string, handle func(http.ResponseWriter, *http.Request, prepared) error) api.Route {
+		return api.Route{Pattern: method + " " + pattern, Params: api.NamesOf[Q](),
+			Handle: func(w http.ResponseWriter, r *http.Request) error {
+				if err := api.PersonOf(r.Context()).May(schema.Operator); err != nil {
+					return err
+				}
+				q, err := api.Parse[Q](r.URL.RawQuery)
+				if err != nil {
+					return err
+				}
+				one, err := prepare(r, q)
+				if err != nil {
+					return err
+				}
+				return handle(w, r, one)
+			}}
+	}
+	return []api.Route{route("GET", s.confirm), route("POST", s.perform)}
 }
 
 // acting has the pages with which people act.
@@ -87,52 +92,29 @@ type acting struct {
 	sent *sent
 }
 
-func (s *acting) routes() (all []api.Route) {
-	for _, a := range s.acts() {
-		all = append(all, api.Route{Pattern: "GET " + a.pattern, Params: a.params, Handle: s.confirm(a)},
-			// A form is sent to the address of its page.
-			api.Route{Pattern: "POST " + a.pattern, Params: a.params, Handle: s.perform(a)})
-	}
-	return all
-}
-
-func (s *acting) acts() []act {
-	return []act{
-		acts("/devices/{id}/revoke", s.revoke),
-		acts("/devices/{id}/restore", s.restore),
-		acts("/devices/{id}/release", s.release),
-		acts("/devices/{id}/command", s.sendCommand),
-		acts("/devices/{id}/commands/{command}/cancel", s.cancelCommand),
-		acts("/devices/{id}/desired", s.setDesired),
-		acts("/devices/{id}/rewind", s.rewind),
-		acts("/incidents/{incident}/ack", s.acknowledge),
-		acts("/incidents/{incident}/note", s.note),
-		acts("/incidents/{incident}/mute", s.mute),
-		acts("/pipelines/{pipeline}/redrive", s.redrive),
-	}
+func (s *acting) routes() []api.Route {
+	return slices.Concat(
+		act(s, "/devices/{id}/revoke", s.revoke),
+		act(s, "/devices/{id}/restore", s.restore),
+		act(s, "/devices/{id}/release", s.release),
+		act(s, "/devices/{id}/command", s.sendCommand),
+		act(s, "/devices/{id}/commands/{command}/cancel", s.cancelCommand),
+		act(s, "/devices/{id}/desired", s.setDesired),
+		act(s, "/devices/{id}/rewind", s.rewind),
+		act(s, "/incidents/{incident}/ack", s.acknowledge),
+		act(s, "/incidents/{incident}/note", s.note),
+		act(s, "/incidents/{incident}/mute", s.mute),
+		act(s, "/pipelines/{pipeline}/redrive", s.redrive))
 }
 
 // confirm shows what an act will do.
-func (s *acting) confirm(a act) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		one, err := s.prepared(a, r)
-		if err != nil {
-			return err
-		}
-		one.page.Once = newOnce()
-		if err := one.plan(r.Context(), &one.page); err != nil {
-			return err
-		}
-		s.showAct(w, r, http.StatusOK, one)
-		return nil
+func (s *acting) confirm(w http.ResponseWriter, r *http.Request, one prepared) error {
+	one.page.Once = rand.Text()
+	if err := one.plan(r.Context(), &one.page); err != nil {
+		return err
 	}
-}
-
-func (s *acting) prepared(a act, r *http.Request) (prepared, error) {
-	if err := api.PersonOf(r.Context()).May(a.role); err != nil {
-		return prepared{}, err
-	}
-	return a.prepare(r)
+	s.showAct(w, r, http.StatusOK, one)
+	return nil
 }
 
 const (
@@ -143,32 +125,26 @@ const (
 )
 
 // perform does an act, once for each form.
-func (s *acting) perform(a act) api.Handler {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		one, err := s.prepared(a, r)
-		if err != nil {
-			return err
-		}
-		once := r.PostForm.Get(OnceField)
-		if once == "" {
-			return api.NewProblem(api.BadRequest, "Invalid request", "Open the page of this act, and confirm it there.")
-		}
-		done, first := s.sent.begin(api.PersonOf(r.Context()).Name+r.URL.Path+once, func() ([]string, error) {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actTime)
-			defer cancel()
-			return one.do(ctx, r.PostForm)
-		})
-		select {
-		case <-done.ended:
-		case <-r.Context().Done():
-		case <-time.After(actPatience):
-			one.page.Did = []string{"It is still under way. The activity page will have its outcome."}
-			one.page.Done = true
-			s.showAct(w, r, http.StatusAccepted, one)
-			return nil
-		}
-		return s.showDone(w, r, one, done, first)
+func (s *acting) perform(w http.ResponseWriter, r *http.Request, one prepared) error {
+	once := r.PostForm.Get(OnceField)
+	if once == "" {
+		return api.NewProblem(api.BadRequest, "Invalid request", "Open the page of this act, and confirm it there.")
 	}
+	done, first := s.sent.begin(api.PersonOf(r.Context()).Name+r.URL.Path+once, func() ([]string, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actTime)
+		defer cancel()
+		return one.do(ctx, r.PostForm)
+	})
+	select {
+	case <-done.ended:
+	case <-r.Context().Done():
+	case <-time.After(actPatience):
+		one.page.Did = []string{"It is still under way. The activity page will have its outcome."}
+		one.page.Done = true
+		s.showAct(w, r, http.StatusAccepted, one)
+		return nil
+	}
+	return s.showDone(w, r, one, done, first)
 }
 
 // showDone answers with what an act did.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/rand"
 	"fmt"
 	"sync"
 
@@ -28,8 +27,6 @@ func newSent() *sent {
 	all, _ := simplelru.NewLRU[string, *performed](maxSent, nil) // fails only for a size below 1
 	return &sent{all: all}
 }
-
-func newOnce() string { return rand.Text() }
 
 // begin starts do for the first form with a key, and returns what to wait for.
 func (s *sent) begin(key string, do func() ([]string, error)) (p *performed, first bool) {

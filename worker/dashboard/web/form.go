@@ -165,9 +165,6 @@ func (p ArchivePage) Form() Form {
 // A wrongValue is one of a request that is not applied.
 type wrongValue struct{ name, text, why string }
 
-// setWrong notes the values that a page's form shows although they are not applied.
-func (f *foot) setWrong(all []wrongValue) { f.wrong = all }
-
 // form completes a page's form.
 func (f foot) form(form Form) Form {
 	for _, wrong := range f.wrong {
@@ -187,7 +184,6 @@ func (f foot) form(form Form) Form {
 type formPage interface {
 	Page
 	Form() Form
-	setWrong([]wrongValue)
 }
 
 // withForm returns the route of a page with a form.
@@ -224,7 +220,7 @@ func (s *Site) showWithout(w http.ResponseWriter, r *http.Request, problem *api.
 		if !is || !form.Form().has(wrong) {
 			return false
 		}
-		form.setWrong(wrong)
+		form.common().wrong = wrong
 		s.show(w, r, status, form)
 		return true
 	}

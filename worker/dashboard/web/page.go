@@ -15,9 +15,7 @@ import (
 
 // A Page is what one template renders: a pointer to a struct, such as MapPage of map.html.
 type Page interface {
-	setFooter(Footer)
-	setPerson(api.Person)
-	setLocation(location)
+	common() *foot
 }
 
 // fileOf returns the name of a page's template.
@@ -37,20 +35,19 @@ type Footer struct {
 	Tiles      string    // whom the street map is from; empty: there is none
 }
 
+// A foot is what all pages have.
 type foot struct {
 	location
 	Footer   Footer
-	Person   api.Person // who sees the page
-	Stranger bool       // nobody who may see anything of the fleet
-	wrong    []wrongValue
+	Person   api.Person   // who sees the page
+	Stranger bool         // nobody who may see anything of the fleet
+	wrong    []wrongValue // that its form shows although they are not applied
 }
 
-func (f *foot) setFooter(footer Footer) { f.Footer = footer }
+func (f *foot) common() *foot { return f }
 
 // May reports whether the person may act with a role.
 func (f foot) May(role schema.Role) bool { return f.Person.May(role) == nil }
-
-func (f *foot) setPerson(p api.Person) { f.Person, f.Stranger = p, p.Role == "" }
 
 // plain is a chart of one sensor, without limits, over which nothing is drawn.
 type plain struct{}

@@ -85,15 +85,14 @@ func (s *Site) actsOn(id schema.DeviceID) admin.Fleet {
 
 // show answers with a page about data that was read.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page) {
-	read := model.ReadOf(r.Context())
-	person := api.PersonOf(r.Context())
-	page.setPerson(person)
-	s.locate(page, person)
-	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At().UTC(), Operations: read.Operations(),
-		Cached: read.Cached(), Storage: s.c.Storage, Version: s.c.Version,
-		Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()})
-	if person.Role == "" {
-		page.setFooter(Footer{At: read.At().UTC()})
+	read, f := model.ReadOf(r.Context()), page.common()
+	f.Person = api.PersonOf(r.Context())
+	f.Stranger, f.Footer.At = f.Person.Role == "", read.At().UTC()
+	s.locate(page, f.Person)
+	if !f.Stranger {
+		f.Footer = Footer{Tiles: s.c.Tiles.credit(), At: f.Footer.At, Operations: read.Operations(),
+			Cached: read.Cached(), Storage: s.c.Storage, Version: s.c.Version,
+			Missing: s.c.Model.Accounts.Missing(), Full: s.c.Model.Accounts.Full()}
 	}
 	var b bytes.Buffer
 	if err := s.Render(&b, page); err != nil {

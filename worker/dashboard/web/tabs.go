@@ -75,7 +75,7 @@ func (s *Site) locate(page Page, p api.Person) {
 			}
 		}
 	}
-	page.setLocation(at)
+	page.common().location = at
 }
 
 // A location is where a page is among the others.
@@ -83,5 +83,3 @@ type location struct {
 	Tabs, Parts []Option
 	Tab, Part   string // addresses of the present ones
 }
-
-func (l *location) setLocation(at location) { *l = at }
