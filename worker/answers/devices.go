@@ -72,8 +72,7 @@ func RestOf(t schema.Track, m schema.Member) *Rest {
 		return nil
 	}
 	if until != tables.MaxTicks {
-		at := until.Time()
-		r.Until = &at
+		r.Until = new(until.Time())
 	}
 	return &r
 }

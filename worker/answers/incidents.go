@@ -35,8 +35,7 @@ func IncidentOf(i *query.Incident) Incident {
 		Tenant: string(i.Home.Tenant), Site: string(i.Site), Labels: i.Labels, Severity: i.Severity, State: i.State(),
 		Muted: i.Muted, First: i.ID.First.Time(), Opened: i.At.Time(), Since: i.Since.Time(), Value: i.Value, Text: i.Text}
 	if i.Closed != nil {
-		at := i.Closed.At.Time()
-		one.Closed, one.Reason = &at, i.Closed.Reason
+		one.Closed, one.Reason = new(i.Closed.At.Time()), i.Closed.Reason
 	}
 	return one
 }

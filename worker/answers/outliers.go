@@ -38,7 +38,6 @@ type Outlier struct {
 func OutlierOf(o query.Outlier) Outlier {
 	out := Outlier{Device: o.Device, Tenant: string(o.Tenant), Site: string(o.Site), Kind: string(o.Kind),
 		Sensor: o.Sensor, Unit: o.Unit, Neighbours: o.Neighbours, Group: o.Group}
-	number := func(x float64) *float64 { return &x }
 	hours := time.Duration(o.Window).Hours()
 	switch o.Kind {
 	case outliers.Silent:
@@ -46,7 +45,7 @@ func OutlierOf(o query.Outlier) Outlier {
 		out.Text = "nothing was heard for three intervals, since " + o.Since.UTC().Format("2006-01-02 15:04")
 		return out
 	case outliers.Rejected:
-		out.Value = number(o.Value)
+		out.Value = new(o.Value)
 		out.Text = fmt.Sprintf("%.0f readings were rejected in the last day", o.Value)
 		return out
 	case outliers.Drifting:
@@ -55,9 +54,9 @@ func OutlierOf(o query.Outlier) Outlier {
 			out.Unit = ""
 		}
 	}
-	out.Value, out.Median = number(o.Value), number(o.Median)
+	out.Value, out.Median = new(o.Value), new(o.Median)
 	if o.Score != 0 {
-		out.Score = number(o.Score)
+		out.Score = new(o.Score)
 	}
 	out.Text = out.text(o)
 	return out

@@ -182,20 +182,28 @@ func named[Q, T any](
 
 // DeviceID returns the device ID in the path.
 func DeviceID(r *http.Request) (string, error) {
-	id, err := schema.ParseDeviceID(r.PathValue("id"))
-	if err != nil {
-		return "", badRequest("The path does not name a device: " + err.Error() + ".")
-	}
-	return string(id), nil
+	id, err := inPath(r, "id", "a device", schema.ParseDeviceID)
+	return string(id), err
 }
 
 // Tenant returns the tenant in the path.
 func Tenant(r *http.Request) (string, error) {
-	t, err := schema.ParseTenant(r.PathValue("tenant"))
+	t, err := inPath(r, "tenant", "a tenant", schema.ParseTenant)
+	return string(t), err
+}
+
+// IncidentID returns the incident in the path.
+func IncidentID(r *http.Request) (schema.IncidentID, error) {
+	return inPath(r, "incident", "an incident", schema.ParseIncidentID)
+}
+
+// inPath parses a part of the path.
+func inPath[T any](r *http.Request, part, what string, parse func(string) (T, error)) (T, error) {
+	named, err := parse(r.PathValue(part))
 	if err != nil {
-		return "", badRequest("The path does not name a tenant: " + err.Error() + ".")
+		return *new(T), badRequest("The path does not name " + what + ": " + err.Error() + ".")
 	}
-	return string(t), nil
+	return named, nil
 }
 
 // description is the OpenAPI document of all routes.

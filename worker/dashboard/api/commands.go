@@ -36,8 +36,7 @@ func CommandsOf(device string, all commands.All) Commands {
 		answer.Commands = append(answer.Commands, answers.CommandOf(c, all.Now))
 	}
 	if all.Desired != nil {
-		desired := answers.CommandOf(*all.Desired, all.Now)
-		answer.Desired = &desired
+		answer.Desired = new(answers.CommandOf(*all.Desired, all.Now))
 	}
 	return answer
 }
@@ -132,9 +131,9 @@ func (a *API) sendCommand(w http.ResponseWriter, r *http.Request, d schema.Devic
 }
 
 func (a *API) cancelCommand(w http.ResponseWriter, r *http.Request, d schema.Device, by admin.Actor) error {
-	id, err := schema.ParseCommandID(r.PathValue("command"))
+	id, err := inPath(r, "command", "a command", schema.ParseCommandID)
 	if err != nil {
-		return badRequest("The path does not name a command: " + err.Error() + ".")
+		return err
 	}
 	canceled, err := a.actsOn(d.ID).CancelCommand(r.Context(), by, d, id)
 	return a.actedOn(w, r, canceled, err)

@@ -21,15 +21,6 @@ func (a *API) incidents(r *http.Request, p incidents, f answers.Format) (model.E
 	return a.model.Incidents.List(r.Context(), p.Query(p.Part, time.Now()))
 }
 
-// IncidentID returns the incident in the path.
-func IncidentID(r *http.Request) (schema.IncidentID, error) {
-	id, err := schema.ParseIncidentID(r.PathValue("incident"))
-	if err != nil {
-		return id, badRequest("The path does not name an incident: " + err.Error() + ".")
-	}
-	return id, nil
-}
-
 func (a *API) incident(r *http.Request, _ None) (answer model.IncidentAnswer, err error) {
 	id, err := IncidentID(r)
 	if err != nil {

@@ -112,8 +112,7 @@ func timeOf(row string) *time.Time {
 	if at == 0 {
 		return nil
 	}
-	t := at.Time()
-	return &t
+	return new(at.Time())
 }
 
 func recordOf(o owner, inFleet bool) answers.Record {
@@ -126,8 +125,7 @@ func recordOf(o owner, inFleet bool) answers.Record {
 	r.Device, r.Month, r.Tenant, r.Readings = string(m.Device), m.Month.String(), string(m.Tenant), m.Readings
 	r.Status, r.InFleet = string(o.status()), &inFleet
 	if o.until != 0 {
-		until := o.until.Time()
-		r.Status, r.Until, r.InFleet = string(Moved), &until, nil
+		r.Status, r.Until, r.InFleet = string(Moved), new(o.until.Time()), nil
 	}
 	return r
 }

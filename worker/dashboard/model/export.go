@@ -16,7 +16,7 @@ type Export struct {
 	Rows   iter.Seq2[any, error]
 }
 
-// A paging reads one part of a long answer: records, of which it makes rows.
+// A paging reads one part of a long answer. It makes rows of records.
 type paging[S, R any] struct {
 	records iter.Seq2[S, error]
 	row     func(S) (row R, wanted bool, err error)

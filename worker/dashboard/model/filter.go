@@ -96,6 +96,13 @@ func (c *Census) checkSensorsOf(tenant string, where *condition.Condition) error
 	return nil
 }
 
+// isLabeled reports whether labels have one, which is written as in a Filter.
+func isLabeled(labels map[string]string, label string) bool {
+	name, text, hasText := strings.Cut(label, "=")
+	found, has := labels[name]
+	return label == "" || has && (!hasText || found == text)
+}
+
 // labelText returns the part of a device's labels, as JSON, that has a label.
 func labelText(label string) string {
 	if label == "" {

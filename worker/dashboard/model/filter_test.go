@@ -172,7 +172,8 @@ func TestDearConditionEndsItsPart(t *testing.T) {
 	}); n < 5 || rows != 5 {
 		t.Errorf("%d readings in %d parts", rows, n)
 	}
-	windows := FleetQuery{Filter: Filter{Where: where}, From: now.Add(-time.Hour), To: now, Part: Part{Limit: 10}, Window: "1m"}
+	windows := FleetQuery{Filter: Filter{Where: where}, From: now.Add(-time.Hour), To: now, Window: "1m",
+		Part: Part{Limit: 10}}
 	if n, rows := parts(func(after string) (Export, error) {
 		windows.After = after
 		return s.FleetRows.Windows(t.Context(), windows)

@@ -51,13 +51,8 @@ func (q *IncidentQuery) selects(i *query.Incident) bool {
 	if len(states) == 0 {
 		states = IncidentStates()[:2]
 	}
-	if q.Label != "" {
-		name, text, hasText := strings.Cut(q.Label, "=")
-		if found, has := i.Labels[name]; !has || hasText && found != text {
-			return false
-		}
-	}
-	return (q.Tenant == "" || string(i.Home.Tenant) == q.Tenant) && (q.Site == "" || string(i.Site) == q.Site) &&
+	return isLabeled(i.Labels, q.Label) && (q.Tenant == "" || string(i.Home.Tenant) == q.Tenant) &&
+		(q.Site == "" || string(i.Site) == q.Site) &&
 		(q.Rule == "" || string(i.ID.Rule) == q.Rule) && (q.Device == "" || string(i.ID.Device) == q.Device) &&
 		(q.Severity == "" || i.Severity == q.Severity) && slices.Contains(states, i.State()) && q.of(i.ID.Device) &&
 		(q.From == nil || i.ID.First >= tables.TicksOf(*q.From)) && (q.To == nil || i.ID.First < tables.TicksOf(*q.To))

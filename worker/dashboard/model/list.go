@@ -136,8 +136,7 @@ func (x *index) row(d *device, sensor uint16, sensed bool, now uint32) Row {
 		OverdueSince: d.overdueSince(now),
 		Severity:     severityText(severityIn(d.flags))}
 	if d.flags&isPlaced != 0 {
-		lat, lon := d.lat, d.lon
-		r.Lat, r.Lon = &lat, &lon
+		r.Lat, r.Lon = new(d.lat), new(d.lon)
 	}
 	if !sensed {
 		return r
@@ -181,8 +180,7 @@ func (f *smallest) cut() {
 	slices.SortFunc(f.all, func(a, b ranked) int { return a.rank.compare(b.rank) })
 	if len(f.all) >= f.limit {
 		f.all = f.all[:f.limit]
-		last := f.all[f.limit-1].rank
-		f.last = &last
+		f.last = new(f.all[f.limit-1].rank)
 	}
 }
 

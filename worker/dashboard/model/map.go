@@ -181,6 +181,5 @@ func timeOfUnix(seconds uint32) *time.Time {
 	if seconds == 0 {
 		return nil
 	}
-	t := time.Unix(int64(seconds), 0).UTC()
-	return &t
+	return new(time.Unix(int64(seconds), 0).UTC())
 }

@@ -37,8 +37,7 @@ func (ms *Maps) Overview(ctx context.Context, f Filter) (Overview, error) {
 	out.Incidents = ms.incidents.countOpen(f)
 	out.At = ms.accounts.watch.touch().UTC().Truncate(time.Millisecond)
 	if perMinute, lag, known := ms.accounts.pace(time.Now()); known && f == (Filter{}) {
-		seconds := lag.Seconds()
-		out.ReadingsPerMinute, out.LagSeconds = &perMinute, &seconds
+		out.ReadingsPerMinute, out.LagSeconds = &perMinute, new(lag.Seconds())
 	}
 	return out, nil
 }

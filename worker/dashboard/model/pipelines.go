@@ -146,8 +146,7 @@ func (ps *Pipelines) pipelineStatus(a *account, p Pipeline, r pipelineRead) Pipe
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
 	out.Rows, out.Late, out.Rejects, out.RejectsDropped = fleet.Rows, fleet.Late, fleet.Rejects, fleet.Dropped
 	if lag, known := r.Lag(); known {
-		seconds := lag.Seconds()
-		out.LagSeconds = &seconds
+		out.LagSeconds = new(lag.Seconds())
 	}
 	seen := map[string]time.Time{}
 	for _, run := range slices.Backward(r.Runs) {
@@ -173,8 +172,7 @@ func runOf(r worker.RunFigures) Run {
 	out := Run{Slot: r.Run.Slot.Time(), Seconds: r.Took().Seconds(), Devices: w.Devices, Readings: w.Rows,
 		Jobs: w.Jobs, Operations: w.Operations, Skipped: r.Run.Skipped, Done: r.Done()}
 	if out.Done {
-		lag := max(0, w.Last.Time().Sub(r.Run.Slot.Time()), r.Months.Lag).Seconds()
-		out.LagSeconds = &lag
+		out.LagSeconds = new(max(0, w.Last.Time().Sub(r.Run.Slot.Time()), r.Months.Lag).Seconds())
 	}
 	return out
 }

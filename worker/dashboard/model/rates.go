@@ -65,6 +65,5 @@ func (ds *Devices) newestRate(r query.Rate, now time.Time) Rate {
 // ratePoint returns the rates of a sensor in a window.
 func ratePoint(b query.RateBucket) Point {
 	t := b.Sensors[0]
-	mean := t.Mean()
-	return Point{Time: b.Start.Time(), Count: t.Count, Min: &t.Min, Max: &t.Max, Mean: &mean, Last: &t.Last}
+	return Point{Time: b.Start.Time(), Count: t.Count, Min: &t.Min, Max: &t.Max, Mean: new(t.Mean()), Last: &t.Last}
 }

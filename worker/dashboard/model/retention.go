@@ -102,8 +102,7 @@ func (rs *Retentions) OfTenant(ctx context.Context, tenant string) (Retention, e
 		one := WaitingDevices{Cause: string(w.Cause), Why: w.Cause.Says(), Devices: w.Devices, Device: string(w.Device),
 			Tenant: string(w.Tenant)}
 		if w.From != 0 {
-			at := w.From.Time()
-			one.From = &at
+			one.From = new(w.From.Time())
 		}
 		if within(ctx) == "" {
 			one.Reason = w.Reason

@@ -155,9 +155,7 @@ func (fr *FleetRows) were(ctx context.Context, q FleetQuery, at place, ids []str
 		if err != nil {
 			return nil, err
 		}
-		name, text, hasText := strings.Cut(q.Label, "=")
-		value, has := m.Labels[name]
-		if (q.Site == "" || string(m.Site) == q.Site) && (q.Label == "" || has && (!hasText || value == text)) &&
+		if (q.Site == "" || string(m.Site) == q.Site) && isLabeled(m.Labels, q.Label) &&
 			(q.Model == "" || fr.accounts.index.modelOf(p.account, m) == q.Model) {
 			all[string(m.Device)] = m
 		}

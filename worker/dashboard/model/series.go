@@ -51,8 +51,8 @@ type Point struct {
 }
 
 func pointOf(at tables.Ticks, a rollup.Aggregate) Point {
-	mean := a.Sum / float64(a.Count)
-	return Point{Time: at.Time(), Count: a.Count, Min: &a.Min, Max: &a.Max, Mean: &mean, First: &a.First, Last: &a.Last}
+	return Point{Time: at.Time(), Count: a.Count, Min: &a.Min, Max: &a.Max, Mean: new(a.Sum / float64(a.Count)),
+		First: &a.First, Last: &a.Last}
 }
 
 // A SeriesQuery asks for a chart of a device.

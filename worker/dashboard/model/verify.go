@@ -150,12 +150,10 @@ func newVerifyCount(v schema.Verified) VerifyCount {
 		c.Day = v.Day.String()
 	}
 	if v.Made > 0 {
-		stored := share(v.Made-v.Missing, v.Made)
-		c.StoredShare = &stored
+		c.StoredShare = new(share(v.Made-v.Missing, v.Made))
 	}
 	if v.ToFold > 0 {
-		folded := share(v.Folded, v.ToFold)
-		c.FoldedShare = &folded
+		c.FoldedShare = new(share(v.Folded, v.ToFold))
 	}
 	return c
 }
