@@ -82,5 +82,8 @@ func TestTenantsSeeTheirOwnCostsAlone(t *testing.T) {
 			t.Errorf("%s of one tenant: %d\n%s", page, code, body)
 		}
 		tells(t, page, body)
+		if strings.Contains(body, ">$0</a>") {
+			t.Errorf("%s tells the cost of another month", page)
+		}
 	}
 }

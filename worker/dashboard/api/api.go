@@ -89,11 +89,11 @@ func (a *API) Routes() []Route {
 		Take("/v1/reports", export(a, a.reports)),
 		// One operation per pipeline and per thousand of the month's days of tenants; and for each tenant and partition of
 		// the fleet one or two. Shared for five minutes.
-		Take("/v1/costs", data(func(r *http.Request, p Costs) (cost.Costs, error) {
+		Take("/v1/costs", data(func(r *http.Request, q model.CostQuery) (cost.Costs, error) {
 			if err := PersonOf(r.Context()).MaySeeTerms(); err != nil {
 				return cost.Costs{}, err
 			}
-			return m.Costs.OfMonth(r.Context(), p.Query(time.Now()))
+			return m.Costs.OfMonth(r.Context(), q)
 		})),
 		// One operation per thousand devices, at most a hundred of them; for a tenant two per month of deployment, too.
 		// Shared for five minutes.
@@ -117,8 +117,8 @@ func (a *API) Routes() []Route {
 		// One operation.
 		Take("/v1/archive/file", a.archiveFile),
 		// One operation, and one per thousand of the month's days of tenants. Shared for five minutes.
-		Take("/v1/verify", data(func(r *http.Request, p InMonth) (model.Completeness, error) {
-			return m.Verified.Completeness(r.Context(), p.Tenant, p.Of(time.Now()))
+		Take("/v1/verify", data(func(r *http.Request, q model.MonthQuery) (model.Completeness, error) {
+			return m.Verified.Completeness(r.Context(), q)
 		})),
 		// About five operations per pipeline.
 		Take("/v1/pipelines", data(func(r *http.Request, _ None) (model.PipelinesAnswer, error) {
@@ -130,13 +130,15 @@ func (a *API) Routes() []Route {
 		})),
 		// At most about forty operations.
 		Take("/v1/tenants/{tenant}/day",
-			named(Tenant, func(r *http.Request, tenant string, p OnDay) (model.Series, error) {
-				return m.Charts.Day(r.Context(), p.Query(tenant, time.Now()))
+			named(Tenant, func(r *http.Request, tenant string, q model.DayQuery) (model.Series, error) {
+				q.Tenant = tenant
+				return m.Charts.Day(r.Context(), q)
 			})),
 		// About four operations for each partition of the fleet and at most 150 besides, shared for up to five minutes.
 		Take("/v1/tenants/{tenant}/summary",
-			named(Tenant, func(r *http.Request, tenant string, p Summary) (model.Summary, error) {
-				return m.Reports.Summary(r.Context(), p.Query(tenant, time.Now()))
+			named(Tenant, func(r *http.Request, tenant string, q model.SummaryQuery) (model.Summary, error) {
+				q.Tenant = tenant
+				return m.Reports.Summary(r.Context(), q)
 			})),
 		// None for incidents that are not closed: the poller reads for all. Otherwise two per month of deployment, and one
 		// per thousand rows.

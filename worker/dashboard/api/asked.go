@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"furrow/tables"
-	"furrow/tables/schema"
 	"furrow/worker/answers"
 	"furrow/worker/dashboard/model"
 )
@@ -227,31 +226,6 @@ type incidents struct {
 	Form
 }
 
-// InMonth is the parameters of what is of a month.
-type InMonth struct {
-	OfTenant
-	Month *time.Time `query:"month"` // it is in the month
-}
-
-// Of returns the month; by default this one.
-func (p InMonth) Of(now time.Time) time.Time {
-	if p.Month != nil {
-		return *p.Month
-	}
-	return now.UTC()
-}
-
-// Costs is the parameters of costs.
-type Costs struct {
-	InMonth
-	Window string `query:"window"`
-}
-
-// Query returns the query for what tenants cost in a month; by default of this one.
-func (p Costs) Query(now time.Time) model.CostQuery {
-	return model.CostQuery{Tenant: p.Tenant, Month: p.Of(now), Window: p.Window}
-}
-
 // An Archive is the parameters of the archive of a tenant; by default its newest days.
 type Archive struct{ model.ArchiveQuery }
 
@@ -264,34 +238,6 @@ type archiveFiles struct {
 }
 
 func (p archiveFiles) check() error { return Times{p.From, p.To}.check() }
-
-// OnDay is the parameters of a tenant's day.
-type OnDay struct {
-	Sensor string      `query:"sensor"`
-	Day    *schema.Day `query:"day"`
-}
-
-// Query returns the query for a tenant's day; by default today.
-func (p OnDay) Query(tenant string, now time.Time) model.DayQuery {
-	q := model.DayQuery{Tenant: tenant, Sensor: p.Sensor, Day: schema.DayOf(tables.TicksOf(now))}
-	if p.Day != nil {
-		q.Day = *p.Day
-	}
-	return q
-}
-
-// A Summary is the parameters of a tenant's day, week or month.
-type Summary struct {
-	OnDay
-	Period string    `query:"period"`
-	By     schema.By `query:"by"` // what is side by side
-}
-
-// Query returns the query for a tenant's day, week or month; by default of today.
-func (p Summary) Query(tenant string, now time.Time) model.SummaryQuery {
-	day := p.OnDay.Query(tenant, now)
-	return model.SummaryQuery{Tenant: tenant, Sensor: day.Sensor, By: p.By, Period: p.Period, Day: day.Day}
-}
 
 // archiveFile names a file of the archive.
 type archiveFile struct {

@@ -11,11 +11,24 @@ import (
 	"furrow/worker/query"
 )
 
+// A MonthQuery asks about a month.
+type MonthQuery struct {
+	Tenant string     `query:"tenant"` // empty: all
+	Month  *time.Time `query:"month"`  // it is in the month; nil: the present month
+}
+
+// Of returns a time in the month.
+func (q MonthQuery) Of(now time.Time) time.Time {
+	if q.Month != nil {
+		return *q.Month
+	}
+	return now.UTC()
+}
+
 // A CostQuery asks what tenants cost in a month.
 type CostQuery struct {
-	Tenant string    // empty: all
-	Month  time.Time // it is in the month
-	Window string    // 1d: a line for each day; empty: for the month
+	MonthQuery
+	Window string `query:"window"` // 1d: a line for each day; empty: for the month
 }
 
 // Costs are what tenants cost in a month.
@@ -44,7 +57,7 @@ func (cs *Costs) OfMonth(ctx context.Context, q CostQuery) (cost.Costs, error) {
 	}
 	windows, _ := cs.accounts.Configured().reports()
 	ask.Window = slices.Max(windows)
-	ask.From, ask.To = query.MonthDays(q.Month, time.Now())
+	ask.From, ask.To = query.MonthDays(q.Of(time.Now()), time.Now())
 	key := fmt.Sprint(ask.Tenant, schema.Separator, ask.From, ask.To, ask.ByDay)
 	return cs.kept.get(ctx, key, costAge, func(ctx context.Context) (cost.Costs, error) {
 		all, err := everywhere(ctx, cs.accounts, func(ctx context.Context, a *account) (cost.Costs, error) {

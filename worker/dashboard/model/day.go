@@ -19,8 +19,16 @@ import (
 // A DayQuery asks for a tenant's day.
 type DayQuery struct {
 	Tenant string
-	Sensor string     // empty: the number that most of its devices have
-	Day    schema.Day // in UTC
+	Sensor string      `query:"sensor"` // empty: the number that most of its devices have
+	Day    *schema.Day `query:"day"`    // in UTC; nil: today
+}
+
+// On returns the day.
+func (q DayQuery) On(now time.Time) schema.Day {
+	if q.Day != nil {
+		return *q.Day
+	}
+	return schema.DayOf(tables.TicksOf(now))
 }
 
 type tenantDay struct {
@@ -55,7 +63,8 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 		return Series{}, ofParam("sensor", err)
 	}
 	q.Sensor = cmp.Or(q.Sensor, cs.sensors.ofTenant(q.Tenant).first())
-	span := daySpan(q.Day)
+	day := q.On(time.Now())
+	span := daySpan(day)
 	out := Series{Sensor: q.Sensor, Unit: cs.accounts.Configured().unit(q.Sensor),
 		From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
 	window, any := cs.accounts.Configured().windowNear(schema.Hour)
@@ -63,7 +72,7 @@ func (cs *Charts) Day(ctx context.Context, q DayQuery) (Series, error) {
 		return out, nil
 	}
 	out.Window = window.String()
-	key := fmt.Sprintf("%q %s %s %s", q.Tenant, q.Day, window, q.Sensor)
+	key := fmt.Sprintf("%q %s %s %s", q.Tenant, day, window, q.Sensor)
 	d, err := cs.days.get(ctx, key, dayAge, func(ctx context.Context) (tenantDay, error) {
 		return cs.day(ctx, schema.Tenant(q.Tenant), query.Question{Span: span, Window: window, Sensors: []string{q.Sensor}})
 	})

@@ -52,7 +52,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 		t.Errorf("%+v, %d operations, %v", one, read.Operations(), err)
 	}
 	ctx, read = Reading(t.Context())
-	day, err := s.Charts.Day(ctx, DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
+	day, err := s.Charts.Day(ctx, DayQuery{Tenant: "contoso", Sensor: "temperature", Day: new(schema.DayOf(now))})
 	if n := f.Requests(); err != nil || n > dayPages || n != read.Operations() || len(day.Points) != 1 ||
 		*day.Points[0].Mean != 5 {
 		t.Errorf("%+v, %d operations, %v; %d requests", day, read.Operations(), err, n)
@@ -64,7 +64,7 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 			Month: schema.Month{Year: 2000 + i/12, Month: time.Month(1 + i%12)}})
 	}
 	s.Charts.days = newCache[tenantDay]()
-	day, err = s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
+	day, err = s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: new(schema.DayOf(now))})
 	if err != nil || !day.Some || f.Requests() > dayPages {
 		t.Errorf("%+v, %v", day, err)
 	}

@@ -245,7 +245,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	day := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Minute)))
-	got, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: day})
+	got, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: &day})
 	if err != nil || len(got.Points) == 0 || got.Some || got.Devices != 15 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -259,7 +259,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	if err != nil || one.ReadingsToday != count || one.Estimated || one.Devices != 15 {
 		t.Errorf("%+v, %v; its day has %d readings", one, err, count)
 	}
-	if _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
+	if _, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "nobody", Day: &day}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("unknown tenant: %v", err)
 	}
 	first, err := s.Tenants.List(t.Context(), "", 1)

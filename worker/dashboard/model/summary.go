@@ -15,11 +15,9 @@ import (
 
 // A SummaryQuery asks for a tenant's day, week or month.
 type SummaryQuery struct {
-	Tenant string
-	Sensor string    // empty: the number that most of its devices have
-	By     schema.By // what is side by side; empty: site, or else the first label that is reported
-	Period string    // one of Periods; empty: day
-	Day    schema.Day
+	DayQuery
+	Period string    `query:"period"` // one of Periods; empty: day
+	By     schema.By `query:"by"`     // what is side by side; empty: site, or else the first label that is reported
 }
 
 // Periods returns the lengths of summaries.
@@ -27,7 +25,7 @@ func Periods() []string { return []string{"day", "week", "month"} }
 
 // span returns the UTC days of the period that has the day. A week begins on Monday.
 func (q *SummaryQuery) span() query.Span {
-	at := q.Day.Start().Time().UTC()
+	at := q.On(time.Now()).Start().Time().UTC()
 	from, to := at, at.AddDate(0, 0, 1)
 	switch q.Period {
 	case "week":

@@ -74,7 +74,7 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 	if err != nil || series.Unreadable != 1 || len(series.Points) != 1 {
 		t.Errorf("its series is %+v, %v", series, err)
 	}
-	day, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "humidity", Day: hours.Day})
+	day, err := s.Charts.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "humidity", Day: &hours.Day})
 	if err != nil || day.Unreadable != 1 || len(day.Points) == 0 {
 		t.Errorf("the tenant's day is %+v, %v", day, err)
 	}

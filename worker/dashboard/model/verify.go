@@ -31,14 +31,13 @@ type Verified struct {
 	kept     cache[verified]
 }
 
-// Completeness returns what samples of a tenant's devices, or of all for "", have counted in the month of a time, as
-// far as ctx may see it.
-func (vs *Verified) Completeness(ctx context.Context, tenant string, month time.Time) (Completeness, error) {
-	tenant, err := vs.accounts.tenantFor(ctx, tenant)
+// Completeness returns what samples of a tenant's devices, or of all, have counted in a month, as far as ctx may see it.
+func (vs *Verified) Completeness(ctx context.Context, q MonthQuery) (Completeness, error) {
+	tenant, err := vs.accounts.tenantFor(ctx, q.Tenant)
 	if err != nil {
 		return Completeness{}, err
 	}
-	from, to := query.MonthDays(month, time.Now())
+	from, to := query.MonthDays(q.Of(time.Now()), time.Now())
 	ask := func(ctx context.Context) (verified, error) { return vs.read(ctx, from, to) }
 	found, err := vs.kept.get(ctx, fmt.Sprint(from, to), verifiedAge, ask)
 	if err != nil {
@@ -55,7 +54,7 @@ func (vs *Verified) Completeness(ctx context.Context, tenant string, month time.
 
 // OfDevice returns what the newest sample has counted of a tenant, with the differences of one of its devices alone.
 func (vs *Verified) OfDevice(ctx context.Context, tenant, device string) (Completeness, error) {
-	c, err := vs.Completeness(ctx, tenant, time.Now().UTC())
+	c, err := vs.Completeness(ctx, MonthQuery{Tenant: tenant})
 	c.Differ = slices.DeleteFunc(c.Differ, func(d VerifyDiffers) bool { return d.Device != device })
 	return c, err
 }

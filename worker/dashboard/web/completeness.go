@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
 
@@ -20,11 +19,10 @@ type CompletenessPage struct {
 	Answer model.Completeness
 }
 
-func (s *Site) completeness(r *http.Request, p api.InMonth) (Page, error) {
+func (s *Site) completeness(r *http.Request, q model.MonthQuery) (Page, error) {
 	now := time.Now().UTC()
-	month := p.Of(now)
-	a, err := s.c.Model.Verified.Completeness(r.Context(), p.Tenant, month)
-	return &CompletenessPage{Month: month.Format("2006-01"), This: now.Format("2006-01"), Now: now, Answer: a}, err
+	a, err := s.c.Model.Verified.Completeness(r.Context(), q)
+	return &CompletenessPage{Month: q.Of(now).Format("2006-01"), This: now.Format("2006-01"), Now: now, Answer: a}, err
 }
 
 // The methods below are called by the template.

@@ -268,14 +268,13 @@ func (s *Site) retention(r *http.Request, p api.OfTenant) (Page, error) {
 }
 
 // costs shows what tenants cost.
-func (s *Site) costs(r *http.Request, p api.Costs) (Page, error) {
+func (s *Site) costs(r *http.Request, q model.CostQuery) (Page, error) {
 	if err := api.PersonOf(r.Context()).MaySeeTerms(); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
-	q := p.Query(now)
 	costs, err := s.c.Model.Costs.OfMonth(r.Context(), q)
-	return &CostsPage{Tenant: q.Tenant, Month: q.Month.Format("2006-01"), Now: now.Format("2006-01"),
+	return &CostsPage{Tenant: q.Tenant, Month: q.Of(now).Format("2006-01"), Now: now.Format("2006-01"),
 		ByDay: q.Window != "", Costs: costs}, err
 }
 
@@ -285,7 +284,7 @@ func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
 		return nil
 	}
 	aside, _ := model.Reading(r.Context()) // they may be older than the rest of the page
-	costs, err := s.c.Model.Costs.OfMonth(aside, model.CostQuery{Tenant: tenant})
+	costs, err := s.c.Model.Costs.OfMonth(aside, model.CostQuery{MonthQuery: model.MonthQuery{Tenant: tenant}})
 	s.warn(err, "costs cannot be read", "tenant", tenant)
 	if err != nil || len(costs.Tenants) == 0 {
 		return nil
@@ -294,7 +293,7 @@ func (s *Site) cost(r *http.Request, tenant string) *cost.TenantCost {
 }
 
 // tenant shows a tenant; without its chart where that cannot be read.
-func (s *Site) tenant(r *http.Request, p api.OnDay) (Page, error) {
+func (s *Site) tenant(r *http.Request, q model.DayQuery) (Page, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
@@ -304,10 +303,10 @@ func (s *Site) tenant(r *http.Request, p api.OnDay) (Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := p.Query(name, now)
-	series, err := s.c.Model.Charts.Day(r.Context(), query)
+	q.Tenant = name
+	series, err := s.c.Model.Charts.Day(r.Context(), q)
 	has := s.c.Model.Accounts.Configured()
-	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
+	return &TenantPage{Tenant: t, Day: q.On(now).String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Series: s.charted(series, err),
 		Reports: has.ReportsTenants(), Archives: has.HasArchive(),
 		Retains: has.HasRetention() && api.PersonOf(r.Context()).MaySeeTerms() == nil,
@@ -315,15 +314,15 @@ func (s *Site) tenant(r *http.Request, p api.OnDay) (Page, error) {
 }
 
 // report shows a tenant's day, week or month.
-func (s *Site) report(r *http.Request, p api.Summary) (Page, error) {
+func (s *Site) report(r *http.Request, q model.SummaryQuery) (Page, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
 		return nil, err
 	}
-	q := p.Query(name, now)
+	q.Tenant = name
 	summary, err := s.c.Model.Reports.Summary(r.Context(), q)
-	return &ReportPage{Tenant: name, Day: q.Day.String(), Today: now.UTC().Format(time.DateOnly),
+	return &ReportPage{Tenant: name, Day: q.On(now).String(), Today: now.UTC().Format(time.DateOnly),
 		Sensors: s.c.Model.Sensors.OfTenant(r.Context(), name), Groups: s.c.Model.Accounts.Configured().Compared(),
 		Summary: summary}, err
 }
