@@ -29,7 +29,11 @@ func (f Fleet) Revoke(ctx context.Context, by Actor, d schema.Device, atExpiry b
 		act.Detail = "at expiry"
 	}
 	err = f.Do(ctx, by, act, func(ctx context.Context) (string, error) {
-		if already, err = f.revokedNow(ctx, d.ID, atExpiry); err != nil {
+		now, err := f.Device(ctx, d.ID)
+		if err == nil {
+			already, err = f.Revoked(ctx, now, atExpiry)
+		}
+		if err != nil {
 			return "", err
 		}
 		return outcome(already, "revoked"), f.Policies.Revoke(ctx, d, atExpiry)
@@ -73,14 +77,6 @@ func (f Fleet) Revoked(ctx context.Context, d schema.Device, atExpiry bool) (boo
 	}
 	policies, _, err = f.reader().Devices().Policies(ctx, f.Names.Commands())
 	return policies.Ended(schema.Token{Policy: last.Commands}), err
-}
-
-func (f Fleet) revokedNow(ctx context.Context, id schema.DeviceID, atExpiry bool) (bool, error) {
-	d, err := f.Device(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	return f.Revoked(ctx, d, atExpiry)
 }
 
 // AtExpiry reports whether no revocation ends tokens of a device before they expire.

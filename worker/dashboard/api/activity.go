@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"furrow/sas/access"
@@ -58,8 +57,4 @@ func ReadActs(ctx context.Context, log access.Log, p Times) (a Activity, err err
 			Failed: act.Failed})
 	}
 	return a, nil
-}
-
-func (a *API) readActivity(r *http.Request, p Times) (Activity, error) {
-	return ReadActs(r.Context(), a.activity, p)
 }

@@ -149,7 +149,9 @@ func (a *API) Routes() []Route {
 		Take("POST /v1/incidents/{incident}/ack", a.note(schema.Acknowledged)),
 		Take("POST /v1/incidents/{incident}/note", a.note(schema.Noted)),
 		// About one operation per month and thousand acts.
-		Take("/v1/activity", data(a.readActivity)),
+		Take("/v1/activity", data(func(r *http.Request, p Times) (Activity, error) {
+			return ReadActs(r.Context(), a.activity, p)
+		})),
 		Take("/openapi.json", describe),
 		Take(HealthPath, healthz),
 	}...)

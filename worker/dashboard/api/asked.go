@@ -174,9 +174,9 @@ type fleetReadings struct {
 }
 
 // query returns the query about many devices; by default of the last day.
-func (p fleetReadings) query(f answers.Format, now time.Time) model.FleetQuery {
+func (p fleetReadings) query(f answers.Format) model.FleetQuery {
 	q := p.FleetQuery
-	q.From, q.To = p.times(now)
+	q.From, q.To = p.times(time.Now())
 	q.Limit = limit(q.Limit, f)
 	return q
 }
@@ -192,14 +192,6 @@ type reports struct {
 	model.ReportsQuery
 	Within
 	Form
-}
-
-// query returns the query for reports; by default of the last day.
-func (p reports) query(f answers.Format, now time.Time) model.ReportsQuery {
-	q := p.ReportsQuery
-	q.From, q.To = p.times(now)
-	q.Limit = limit(q.Limit, f)
-	return q
 }
 
 // Incidents is the parameters that select incidents.

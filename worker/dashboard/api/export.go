@@ -95,7 +95,7 @@ func (a *API) gaps(r *http.Request, p gaps, _ answers.Format) (answer model.Expo
 }
 
 func (a *API) query(r *http.Request, p fleetWindows, f answers.Format) (answer model.Export, err error) {
-	q := p.query(f, time.Now())
+	q := p.query(f)
 	switch q.Window = p.Window; {
 	case p.Window == model.WindowNewest && p.given():
 		return answer, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
@@ -106,11 +106,14 @@ func (a *API) query(r *http.Request, p fleetWindows, f answers.Format) (answer m
 }
 
 func (a *API) fleetReadings(r *http.Request, p fleetReadings, f answers.Format) (model.Export, error) {
-	return a.model.FleetRows.Readings(r.Context(), p.query(f, time.Now()))
+	return a.model.FleetRows.Readings(r.Context(), p.query(f))
 }
 
 func (a *API) reports(r *http.Request, p reports, f answers.Format) (model.Export, error) {
-	return a.model.Reports.List(r.Context(), p.query(f, time.Now()))
+	q := p.ReportsQuery
+	q.From, q.To = p.times(time.Now()) // by default the last day
+	q.Limit = limit(q.Limit, f)
+	return a.model.Reports.List(r.Context(), q)
 }
 
 func formatOf(r *http.Request, p formed) answers.Format {

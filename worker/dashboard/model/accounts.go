@@ -65,19 +65,16 @@ func (as *Accounts) nameOf(a *account) string {
 }
 
 // Missing returns the names of the accounts that could not be read the last time, if there are others.
-func (as *Accounts) Missing() (names []string) {
-	for _, a := range as.all {
-		if as.several() && a.failed.Load() {
-			names = append(names, a.Name)
-		}
-	}
-	return names
+func (as *Accounts) Missing() []string {
+	return as.namesOf(func(a *account) bool { return as.several() && a.failed.Load() })
 }
 
 // Full returns the names of the accounts whose disk is full.
-func (as *Accounts) Full() (names []string) {
+func (as *Accounts) Full() []string { return as.namesOf((*account).diskFull) }
+
+func (as *Accounts) namesOf(which func(*account) bool) (names []string) {
 	for _, a := range as.all {
-		if a.diskFull() {
+		if which(a) {
 			names = append(names, a.Name)
 		}
 	}

@@ -31,7 +31,8 @@ type Verified struct {
 	kept     cache[verified]
 }
 
-// Completeness returns what samples of a tenant's devices, or of all, have counted in a month, as far as ctx may see it.
+// Completeness returns what samples of a tenant's devices, or of all, have counted in a month, as far as ctx may see
+// it.
 func (vs *Verified) Completeness(ctx context.Context, q MonthQuery) (Completeness, error) {
 	tenant, err := vs.accounts.tenantFor(ctx, q.Tenant)
 	if err != nil {
