@@ -32,17 +32,7 @@ type WaitingDevices struct {
 func (s *RetentionStatus) Join(o RetentionStatus) {
 	s.Devices, s.More = s.Devices+o.Devices, s.More || o.More
 	for _, w := range o.Waiting {
-		i := slices.IndexFunc(s.Waiting, func(other WaitingDevices) bool { return other.Cause == w.Cause })
-		switch {
-		case i < 0:
-			s.Waiting = append(s.Waiting, w)
-			continue
-		case s.Waiting[i].From > 0 && (w.From == 0 || s.Waiting[i].From <= w.From):
-			s.Waiting[i].Devices += w.Devices
-		default:
-			w.Devices += s.Waiting[i].Devices
-			s.Waiting[i] = w
-		}
+		s.wait(w)
 	}
 	slices.SortStableFunc(s.Waiting, func(a, b WaitingDevices) int { return cmp.Compare(b.Devices, a.Devices) })
 }
@@ -108,15 +98,19 @@ func (s *RetentionStatus) add(t schema.Track, now tables.Ticks) {
 	if t.Checkpoint != "" {
 		from = max(from, tables.TicksBefore(t.Checkpoint)+1)
 	}
-	i := slices.IndexFunc(s.Waiting, func(w WaitingDevices) bool { return w.Cause == cause })
-	one := WaitingDevices{cause, 1, from, t.Place.Device(), t.Place.Key.Tenant(), reason}
+	s.wait(WaitingDevices{cause, 1, from, t.Place.Device(), t.Place.Key.Tenant(), reason})
+}
+
+// wait counts devices that wait. Whatever nobody knows of some of them, nobody knows of all.
+func (s *RetentionStatus) wait(w WaitingDevices) {
+	i := slices.IndexFunc(s.Waiting, func(other WaitingDevices) bool { return other.Cause == w.Cause })
 	if i < 0 {
-		s.Waiting = append(s.Waiting, one)
+		s.Waiting = append(s.Waiting, w)
 		return
 	}
-	if one.Devices += s.Waiting[i].Devices; from >= s.Waiting[i].From {
-		one = s.Waiting[i]
-		one.Devices++
+	all := s.Waiting[i].Devices + w.Devices
+	if w.From < s.Waiting[i].From {
+		s.Waiting[i] = w
 	}
-	s.Waiting[i] = one
+	s.Waiting[i].Devices = all
 }
