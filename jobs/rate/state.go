@@ -101,9 +101,9 @@ func (f *Fold) encode(st *state) []byte {
 	if st.begun {
 		last = st.last.String()
 	}
-	c := codec{b: pack.Text(binary.BigEndian.AppendUint64([]byte{stateVersion}, f.settings), last)}
-	c.state(st)
-	return c.b
+	c := &pack.Codec{To: pack.Text(binary.BigEndian.AppendUint64([]byte{stateVersion}, f.settings), last)}
+	(&codec{Codec: c}).state(st)
+	return c.To
 }
 
 // decode reads a state; no bytes are that of a device that was never folded. Of one that was
@@ -134,7 +134,7 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		}
 		return st, nil
 	}
-	(&codec{r: r, sensors: &f.sensors}).state(st)
+	(&codec{&pack.Codec{From: r}, &f.sensors}).state(st)
 	for i := range st.buckets {
 		b := &st.buckets[i]
 		for _, s := range b.sensors {
@@ -144,11 +144,9 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	return st, r.Err()
 }
 
-// A codec writes a state, or reads one into what it is given: so that the two cannot
-// differ.
+// A codec writes and reads a state.
 type codec struct {
-	b       []byte
-	r       *pack.Reader // nil: it writes
+	*pack.Codec
 	sensors *fold.Sensors
 }
 
@@ -156,20 +154,20 @@ func (c *codec) state(st *state) {
 	c.place(&st.place, st.last.Ticks)
 	for i := range st.buckets {
 		b := &st.buckets[i]
-		integer(c, &b.start)
-		list(c, &b.sensors, func(s *sensor) { c.text(&s.name); c.summary(s, b.start) })
+		pack.Whole(c.Codec, &b.start)
+		pack.List(c.Codec, &b.sensors, func(s *sensor) { pack.String(c.Codec, &s.name); c.summary(s, b.start) })
 	}
-	list(c, &st.trails, func(t *trail) {
-		c.text(&t.name)
+	pack.List(c.Codec, &st.trails, func(t *trail) {
+		pack.String(c.Codec, &t.name)
 		if t.counter = c.counter(t.name, t.counter); t.counter != nil {
-			c.time(&t.zero, st.last.Ticks)
+			pack.Near(c.Codec, &t.zero, st.last.Ticks)
 		}
 		c.place(&t.place, st.last.Ticks)
 		last := st.last.Ticks
-		list(c, &t.points, func(p *point) {
+		pack.List(c.Codec, &t.points, func(p *point) {
 			c.reading(&p.Reading, last)
 			if last = p.At; t.counter != nil {
-				c.floats(&p.carry)
+				c.Floats(&p.carry)
 			}
 		})
 	})
@@ -178,7 +176,7 @@ func (c *codec) state(st *state) {
 // counter writes whether a sensor is a counter. Which one, the settings say that the state was made under.
 func (c *codec) counter(name string, is *fold.Counter) *fold.Counter {
 	counts := is != nil
-	if c.bool(&counts); c.r != nil && counts {
+	if c.Bool(&counts); c.From != nil && counts {
 		return c.sensors.Counter(name)
 	}
 	return is
@@ -186,93 +184,32 @@ func (c *codec) counter(name string, is *fold.Counter) *fold.Counter {
 
 func (c *codec) summary(s *sensor, start tables.Ticks) {
 	if s.Counter = c.counter(s.name, s.Counter); s.Counter != nil {
-		c.time(&s.Lead, start)
-		c.time(&s.Zero, start)
+		pack.Near(c.Codec, &s.Lead, start)
+		pack.Near(c.Codec, &s.Zero, start)
 	}
 	c.reading(&s.First, start)
 	c.reading(&s.Last, start)
 	t, located := &s.Steps, s.Position != nil
-	integer(c, &t.Count)
-	c.floats(&t.Difference, &t.Min, &t.Max, &t.Last)
+	pack.Whole(c.Codec, &t.Count)
+	c.Floats(&t.Difference, &t.Min, &t.Max, &t.Last)
 	t.Over = s.Last.At - s.First.At
-	if c.bool(&located); located {
+	if c.Bool(&located); located {
 		if s.Position == nil {
 			s.Position = &Position{}
 		}
-		c.floats(&s.Position.Lat, &s.Position.Lon)
+		c.Floats(&s.Position.Lat, &s.Position.Lon)
 	}
 }
 
 func (c *codec) place(p *place, last tables.Ticks) {
 	known := p.at > 0
-	if c.bool(&known); known {
-		c.ticks(&p.at, last)
-		c.floats(&p.Lat, &p.Lon)
+	if c.Bool(&known); known {
+		pack.Beside(c.Codec, &p.at, last)
+		c.Floats(&p.Lat, &p.Lon)
 	}
 }
 
 func (c *codec) reading(r *Reading, from tables.Ticks) {
-	c.ticks(&r.At, from)
-	c.floats(&r.Value)
-}
-
-// time writes ticks that may be zero.
-func (c *codec) time(t *tables.Ticks, from tables.Ticks) {
-	known := *t > 0
-	if c.bool(&known); known {
-		c.ticks(t, from)
-	}
-}
-
-// ticks are written as how far they lie from others, which are near.
-func (c *codec) ticks(t *tables.Ticks, from tables.Ticks) {
-	*t -= from
-	integer(c, t)
-	*t += from
-}
-
-func (c *codec) floats(all ...*float64) {
-	for _, f := range all {
-		if c.r != nil {
-			*f = c.r.Float()
-		} else {
-			c.b = pack.Float(c.b, *f)
-		}
-	}
-}
-
-func (c *codec) text(s *string) {
-	if c.r != nil {
-		*s = c.r.Text()
-	} else {
-		c.b = pack.Text(c.b, *s)
-	}
-}
-
-func (c *codec) bool(v *bool) {
-	n := int64(0)
-	if *v {
-		n = 1
-	}
-	integer(c, &n)
-	*v = n == 1
-}
-
-func integer[N ~int64](c *codec, n *N) {
-	if c.r != nil {
-		*n = N(c.r.Int())
-	} else {
-		c.b = pack.Int(c.b, int64(*n))
-	}
-}
-
-func list[T any](c *codec, all *[]T, each func(*T)) {
-	if c.r != nil {
-		*all = make([]T, c.r.Count())
-	} else {
-		c.b = pack.Int(c.b, len(*all))
-	}
-	for i := range *all {
-		each(&(*all)[i])
-	}
+	pack.Beside(c.Codec, &r.At, from)
+	c.Floats(&r.Value)
 }

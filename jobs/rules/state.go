@@ -86,9 +86,9 @@ func (st *state) encoded(due tables.Ticks) []byte {
 	b = binary.BigEndian.AppendUint64(b, st.device)
 	b = binary.BigEndian.AppendUint64(b, uint64(due))
 	b = append(b, byte(min(len(st.outbox), 1)))
-	c := codec{b: b}
-	c.state(st)
-	return c.b
+	c := pack.Codec{To: b}
+	st.pass(&c)
+	return c.To
 }
 
 // decode reads a state, and when it is due; no bytes are that of a device that was never folded.
@@ -105,136 +105,72 @@ func decode(b []byte) (st *state, due tables.Ticks, err error) {
 	}
 	st.device, st.begun = binary.BigEndian.Uint64(b[1:]), true
 	due = tables.Ticks(binary.BigEndian.Uint64(b[9:]))
-	c := codec{r: pack.NewReader(b[stateHead:])}
-	c.state(st)
-	return st, due, c.r.Err()
+	c := pack.Codec{From: pack.NewReader(b[stateHead:])}
+	st.pass(&c)
+	return st, due, c.From.Err()
 }
 
-// A codec writes a state, or reads one into what it is given, so that the two cannot differ.
-type codec struct {
-	b []byte
-	r *pack.Reader // nil: it writes
-}
-
-func (c *codec) state(st *state) {
-	text(c, &st.row)
-	list(c, &st.rules, func(t **tracked) {
+// pass has a codec write the state, or read it.
+func (st *state) pass(c *pack.Codec) {
+	pack.String(c, &st.row)
+	pack.List(c, &st.rules, func(t **tracked) {
 		if *t == nil {
 			*t = &tracked{}
 		}
-		c.tracked(*t)
+		(*t).pass(c)
 	})
-	list(c, &st.outbox, c.post)
+	pack.List(c, &st.outbox, func(p *post) { p.pass(c) })
 }
 
-func (c *codec) tracked(t *tracked) {
-	text(c, &t.name)
+func (t *tracked) pass(c *pack.Codec) {
+	pack.String(c, &t.name)
 	hash := int64(t.hash)
-	integer(c, &hash)
+	pack.Whole(c, &hash)
 	t.hash = uint64(hash)
-	c.bool(&t.begun)
-	c.bool(&t.done)
-	integer(c, &t.from)
-	c.near(&t.since, t.from)
-	text(c, &t.value)
-	c.near(&t.heard, t.from)
-	c.float(&t.last)
-	text(c, &t.text)
-	list(c, &t.points, func(p *point) {
-		c.near(&p.at, t.from)
-		c.float(&p.value)
+	c.Bool(&t.begun)
+	c.Bool(&t.done)
+	pack.Whole(c, &t.from)
+	pack.Near(c, &t.since, t.from)
+	pack.String(c, &t.value)
+	pack.Near(c, &t.heard, t.from)
+	c.Floats(&t.last)
+	pack.String(c, &t.text)
+	pack.List(c, &t.points, func(p *point) {
+		pack.Near(c, &p.at, t.from)
+		c.Floats(&p.value)
 	})
-	list(c, &t.times, func(at *tables.Ticks) { c.near(at, t.from) })
-	c.near(&t.judged, t.from)
-	integer(c, &t.number)
+	pack.List(c, &t.times, func(at *tables.Ticks) { pack.Near(c, at, t.from) })
+	pack.Near(c, &t.judged, t.from)
+	pack.Whole(c, &t.number)
 	if t.number > 0 {
-		c.near(&t.first, t.from)
-		c.near(&t.at, t.first)
-		c.near(&t.held, t.first)
-		c.bool(&t.announced)
-		c.severity(&t.severity)
+		pack.Near(c, &t.first, t.from)
+		pack.Near(c, &t.at, t.first)
+		pack.Near(c, &t.held, t.first)
+		c.Bool(&t.announced)
+		choice(c, &t.severity, Severities())
 	}
 }
 
-func (c *codec) post(p *post) {
-	text(c, &p.rule)
-	whats := []string{schema.Opened, schema.Reopened, schema.Closed, schema.Announced}
-	what := max(slices.Index(whats, p.what), 0)
-	integer(c, &what)
-	p.what = whats[min(max(what, 0), len(whats)-1)]
-	integer(c, &p.number)
-	integer(c, &p.first)
-	c.near(&p.at, p.first)
-	c.near(&p.since, p.first)
-	c.near(&p.found, p.first)
-	c.severity(&p.severity)
-	text(c, &p.value)
-	text(c, &p.text)
-	text(c, &p.reason)
-	c.bool(&p.notify)
+func (p *post) pass(c *pack.Codec) {
+	pack.String(c, &p.rule)
+	choice(c, &p.what, []string{schema.Opened, schema.Reopened, schema.Closed, schema.Announced})
+	pack.Whole(c, &p.number)
+	pack.Whole(c, &p.first)
+	pack.Near(c, &p.at, p.first)
+	pack.Near(c, &p.since, p.first)
+	pack.Near(c, &p.found, p.first)
+	choice(c, &p.severity, Severities())
+	pack.String(c, &p.value)
+	pack.String(c, &p.text)
+	pack.String(c, &p.reason)
+	c.Bool(&p.notify)
 }
 
-func (c *codec) severity(s *Severity) {
-	all := Severities()
-	i := max(slices.Index(all, *s), 0)
-	integer(c, &i)
-	*s = all[min(max(i, 0), len(all)-1)]
-}
-
-// near writes ticks as how far they lie from others, which are near. Zero stays zero.
-func (c *codec) near(t *tables.Ticks, from tables.Ticks) {
-	known := *t != 0
-	if c.bool(&known); !known {
-		*t = 0
-		return
-	}
-	far := *t - from
-	integer(c, &far)
-	*t = from + far
-}
-
-func (c *codec) bool(is *bool) {
-	n := 0
-	if *is {
-		n = 1
-	}
-	integer(c, &n)
-	*is = n != 0
-}
-
-func (c *codec) float(f *float64) {
-	if c.r == nil {
-		c.b = pack.Float(c.b, *f)
-		return
-	}
-	*f = c.r.Float()
-}
-
-func integer[N ~int | ~int64](c *codec, n *N) {
-	if c.r == nil {
-		c.b = pack.Int(c.b, int64(*n))
-		return
-	}
-	*n = N(c.r.Int())
-}
-
-func text[S ~string](c *codec, s *S) {
-	if c.r == nil {
-		c.b = pack.Text(c.b, string(*s))
-		return
-	}
-	*s = S(c.r.Text())
-}
-
-func list[T any](c *codec, all *[]T, one func(*T)) {
-	if c.r == nil {
-		c.b = pack.Int(c.b, len(*all))
-	} else {
-		*all = make([]T, c.r.Count())
-	}
-	for i := range *all {
-		one(&(*all)[i])
-	}
+// choice takes one of several values by its place among them.
+func choice[T comparable](c *pack.Codec, of *T, all []T) {
+	i := max(slices.Index(all, *of), 0)
+	pack.Whole(c, &i)
+	*of = all[min(max(i, 0), len(all)-1)]
 }
 
 func hashOf(s string) uint64 {
