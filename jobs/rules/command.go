@@ -40,15 +40,11 @@ func (c *Command) check() error {
 // command returns what has to be done for the command of a transition's rule; nil if it has none. As for notifications,
 // none goes out for history. The ID follows from the transition, so that it is sent once.
 func (f *Fold) command(t schema.Transition) (*fold.Effect, error) {
-	var told *Command
-	for _, r := range f.rules {
-		if r.Name == t.ID.Rule {
-			told = r.Command
-		}
-	}
-	if told == nil || !t.Notify || t.Opens() != (told.On == OnOpen) {
+	r := f.rule(t.ID.Rule)
+	if r == nil || r.Command == nil || !t.Notify || t.Opens() != (r.Command.On == OnOpen) {
 		return nil, nil
 	}
+	told := r.Command
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s!%d", t.ID, t.Number))
 	c := schema.Command{Device: t.ID.Device, ID: schema.NewCommandID(t.Found, hex.EncodeToString(sum[:8])),
 		Body: told.Body, Expires: t.Found.Add(told.TTL), Who: "rule " + string(t.ID.Rule), Incident: t.ID.String()}

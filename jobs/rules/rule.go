@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -113,12 +112,6 @@ func (r *Rule) Sensor() string {
 
 // identity stands for what the rule watches for.
 func (r *Rule) identity() string { return r.When.Name() + " " + r.When.String() }
-
-func (r *Rule) hash() uint64 {
-	sum := fnv.New64a()
-	fmt.Fprint(sum, r.identity())
-	return sum.Sum64()
-}
 
 // Check returns what is wrong with a rule, and fills in what is missing.
 func (r *Rule) Check() error {

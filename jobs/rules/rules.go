@@ -177,28 +177,26 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []fold.Effect, rest []byt
 	if err != nil {
 		return nil, nil, fmt.Errorf("rules of %s: %w", d.Device, err)
 	}
-	post := func(e tables.Entity) {
+	post := func(table string, e tables.Entity) {
 		posts = append(posts, fold.Effect{Properties: e.Properties,
-			Output: fold.Output{Table: Table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+			Output: fold.Output{Table: table, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
 	}
 	closed := map[string]bool{} // rows of the index; one transaction cannot insert and delete the same row
 	for i := range st.outbox {
 		if t := st.outbox[i].transition(d); !t.Opens() {
 			pk, rk := t.IndexRow()
 			closed[rk] = true
-			post(tables.Entity{PartitionKey: pk, RowKey: rk})
+			post(Table, tables.Entity{PartitionKey: pk, RowKey: rk})
 		}
 	}
 	for i := range st.outbox {
 		t := st.outbox[i].transition(d)
-		post(t.Entity())
+		post(Table, t.Entity())
 		if _, rk := t.IndexRow(); t.Opens() && t.What != schema.Announced && !closed[rk] {
-			post(t.IndexEntity())
+			post(Table, t.IndexEntity())
 		}
 		for _, target := range f.targetsOf(t) {
-			e := schema.Delivery{Target: target, Transition: t}.Entity()
-			posts = append(posts, fold.Effect{Properties: e.Properties,
-				Output: fold.Output{Table: schema.Deliveries, PartitionKey: e.PartitionKey, RowKey: e.RowKey}})
+			post(schema.Deliveries, schema.Delivery{Target: target, Transition: t}.Entity())
 		}
 		told, err := f.command(t)
 		if err != nil {
@@ -215,13 +213,11 @@ func (f *Fold) Posts(d schema.Member, b []byte) (posts []fold.Effect, rest []byt
 // targetsOf returns the targets of a transition's notifications. It is not known who was told of the incident of a rule
 // that is gone: what closes it goes to all targets, and is delivered to those that were.
 func (f *Fold) targetsOf(t schema.Transition) []schema.Target {
-	if !t.Notify {
+	switch r := f.rule(t.ID.Rule); {
+	case !t.Notify:
 		return nil
-	}
-	i := slices.IndexFunc(f.rules, func(r *Rule) bool { return r.Name == t.ID.Rule })
-	switch {
-	case i >= 0:
-		return f.rules[i].Notify
+	case r != nil:
+		return r.Notify
 	case t.Opens():
 		return nil
 	}

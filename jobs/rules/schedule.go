@@ -97,15 +97,22 @@ func parsePauses(s string) (all []pause, err error) {
 
 // pauses returns those of a device. Without the label, or with one that cannot be read, there are none.
 func (k *Schedule) pauses(d schema.Member) []pause {
-	text := k.Pause
-	if name, is := strings.CutPrefix(text, ofLabel); is {
-		text = d.Labels[name]
-	}
-	all, err := parsePauses(text)
-	if err != nil {
-		return nil
-	}
+	text, _ := stated(k.Pause, d)
+	all, _ := parsePauses(text)
 	return all
+}
+
+// stated returns what a rule states for a device: a text, or that of a label.
+func stated(what string, d schema.Member) (string, error) {
+	name, is := strings.CutPrefix(what, ofLabel)
+	if !is {
+		return what, nil
+	}
+	value, ok := d.Labels[name]
+	if !ok {
+		return "", fmt.Errorf("the device has no label %s", name)
+	}
+	return value, nil
 }
 
 // parseTimes parses times of the day, such as 08:00, 20:00.
@@ -139,19 +146,8 @@ func (k *Schedule) location(name string) (*time.Location, error) {
 
 // timesOf returns the times and the zone of a device.
 func (k *Schedule) timesOf(d schema.Member) (times []time.Duration, zone *time.Location, err error) {
-	valueOf := func(what string) (string, error) {
-		name, is := strings.CutPrefix(what, ofLabel)
-		if !is {
-			return what, nil
-		}
-		value, ok := d.Labels[name]
-		if !ok {
-			return "", fmt.Errorf("the device has no label %s", name)
-		}
-		return value, nil
-	}
-	text, errTimes := valueOf(k.Times)
-	name, errZone := valueOf(k.Zone)
+	text, errTimes := stated(k.Times, d)
+	name, errZone := stated(k.Zone, d)
 	if err := errors.Join(errTimes, errZone); err != nil {
 		return nil, nil, err
 	}

@@ -54,15 +54,19 @@ func checkText(s string) error {
 		return fmt.Errorf("the text has %d bytes; want at most %d", len(s), maxText)
 	}
 	for _, p := range placeholder.FindAllString(s, -1) {
-		switch name := strings.Trim(p, "{}"); name {
-		case "value", "device", "tenant", "site", "rule", "since":
-		default:
-			if label, is := strings.CutPrefix(name, ofLabel); !is || label == "" {
-				return fmt.Errorf("the text has %s; want %s", p, placeholders)
-			}
+		name := strings.Trim(p, "{}")
+		label, is := strings.CutPrefix(name, ofLabel)
+		if _, known := standsFor(&tracked{}, schema.Member{})[name]; !known && (!is || label == "") {
+			return fmt.Errorf("the text has %s; want %s", p, placeholders)
 		}
 	}
 	return nil
+}
+
+// standsFor returns what placeholders stand for, besides those of labels.
+func standsFor(t *tracked, d schema.Member) map[string]string {
+	return map[string]string{"value": t.value, "device": string(d.Device), "tenant": string(d.Tenant),
+		"site": string(d.Site), "rule": string(t.name), "since": t.held.Time().Format(time.RFC3339)}
 }
 
 // text returns what an incident says.
@@ -70,24 +74,13 @@ func (w *work) text(t *tracked) string {
 	if t.rule.Text == "" {
 		return clip(t.rule.When.says(w, t), maxSaid)
 	}
-	d := w.member
+	all := standsFor(t, w.member)
 	return clip(placeholder.ReplaceAllStringFunc(t.rule.Text, func(p string) string {
-		switch name := strings.Trim(p, "{}"); name {
-		case "value":
-			return t.value
-		case "device":
-			return string(d.Device)
-		case "tenant":
-			return string(d.Tenant)
-		case "site":
-			return string(d.Site)
-		case "rule":
-			return string(t.name)
-		case "since":
-			return t.held.Time().Format(time.RFC3339)
-		default:
-			return d.Labels[strings.TrimPrefix(name, ofLabel)]
+		name := strings.Trim(p, "{}")
+		if text, is := all[name]; is {
+			return text
 		}
+		return w.member.Labels[strings.TrimPrefix(name, ofLabel)]
 	}), maxSaid)
 }
 

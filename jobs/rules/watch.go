@@ -178,12 +178,17 @@ func (w *work) hash(r *Rule) uint64 {
 	if s, is := r.When.(*Silence); is && s.After == 0 {
 		return hashOf(r.identity() + " of " + schema.FormatDuration(w.Every))
 	}
-	return r.hash()
+	return hashOf(r.identity())
 }
 
+// rule returns the rule of a name, nil if there is none any more.
 func (f *Fold) rule(name schema.Rule) *Rule {
-	i := slices.IndexFunc(f.rules, func(r *Rule) bool { return r.Name == name })
-	return f.rules[i]
+	for _, r := range f.rules {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
 }
 
 // Reasons of closing that are not in the readings.
@@ -197,13 +202,12 @@ const (
 )
 
 func (f *Fold) whyGone(t *tracked, d schema.Member) string {
-	i := slices.IndexFunc(f.rules, func(r *Rule) bool { return r.Name == t.name })
-	switch {
-	case i < 0:
+	switch r := f.rule(t.name); {
+	case r == nil:
 		return reasonRemoved
-	case !f.rules[i].Match.matches(d):
+	case !r.Match.matches(d):
 		return reasonMatch
-	case !f.rules[i].Watches(d):
+	case !r.Watches(d):
 		return reasonRevoked
 	}
 	return reasonChanged
