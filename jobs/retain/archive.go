@@ -39,7 +39,7 @@ func (p *Retainer) archived(ctx context.Context, all []*retained, now tables.Tic
 
 // unmarked keeps the days with marks.
 func (p *Retainer) unmarked(ctx context.Context, o Folding, all []*retained) error {
-	for month := range slices.Values(monthsOf(all)) {
+	for _, month := range monthsOf(all) {
 		for e, err := range o.Tracking.Entities(ctx, tables.Query{Range: schema.Marks(month, schema.ArchiveMark),
 			Select: []string{"PartitionKey", "RowKey"}}) {
 			if err != nil {

@@ -1,6 +1,8 @@
 package retain
 
 import (
+	"cmp"
+
 	"furrow/tables"
 )
 
@@ -38,33 +40,19 @@ func DeviceCauses() []Cause {
 
 // Says says what the cause is, whatever the pipeline or the tenant.
 func (c Cause) Says() string {
-	switch c {
-	case CauseBehind:
-		return "a pipeline has not folded them"
-	case CauseHeld:
-		return "a pipeline holds the device after failures"
-	case CauseBusy:
-		return "a job works on the device"
-	case CauseRefold:
-		return "a pipeline has to fold them again"
-	case CauseMove:
-		return "a pipeline has to fold them again after a move"
-	case CauseImport:
-		return "a pipeline has an import to fold"
-	case CauseAudit:
-		return "audits still look for late readings"
-	case CauseWindow:
-		return "a window of a pipeline is still open"
-	case CauseArchive:
-		return "the archive does not have the day and its files yet"
-	case CauseUnreadable:
-		return "a row about the device cannot be read"
-	case CauseRetention:
-		return "retention failed, and tries again"
-	case CauseOpen:
-		return "incidents are open, or their notifications are still to be sent"
-	case CauseDesired:
-		return "they acknowledge the desired configuration"
-	}
-	return string(c)
+	return cmp.Or(map[Cause]string{
+		CauseBehind:     "a pipeline has not folded them",
+		CauseHeld:       "a pipeline holds the device after failures",
+		CauseBusy:       "a job works on the device",
+		CauseRefold:     "a pipeline has to fold them again",
+		CauseMove:       "a pipeline has to fold them again after a move",
+		CauseImport:     "a pipeline has an import to fold",
+		CauseAudit:      "audits still look for late readings",
+		CauseWindow:     "a window of a pipeline is still open",
+		CauseArchive:    "the archive does not have the day and its files yet",
+		CauseUnreadable: "a row about the device cannot be read",
+		CauseRetention:  "retention failed, and tries again",
+		CauseOpen:       "incidents are open, or their notifications are still to be sent",
+		CauseDesired:    "they acknowledge the desired configuration",
+	}[c], string(c))
 }

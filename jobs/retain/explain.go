@@ -48,7 +48,7 @@ func (p *Retainer) Retained(ctx context.Context, work []*commit.Device, now tabl
 		for _, d := range all {
 			r, err := p.explain(ctx, d, now)
 			if err == nil {
-				r.Own, err = p.explainOwn(ctx, d, rollups[d], now)
+				r.Own, err = p.explainOwn(ctx, d, rollups, now)
 			}
 			if !yield(r, err) || err != nil {
 				return

@@ -3,7 +3,6 @@ package retain
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -21,20 +20,16 @@ func (d *retained) failing(now tables.Ticks) {
 	d.stay(0, d.passed.Cause, d.passed.Reason)
 }
 
-// A bucketCount counts rows that sweeps delete, by table and window.
-type bucketCount map[string]map[schema.Window]int
-
-func (c bucketCount) add(table string, w schema.Window) {
-	if c[table] == nil {
-		c[table] = map[schema.Window]int{}
-	}
-	c[table][w]++
+// A bucketsOf names a device's rows of a table that sweeps delete.
+type bucketsOf struct {
+	device *retained
+	table  string
+	window schema.Window
 }
 
 // countRollups counts the rows that sweeps delete, by device.
-func (p *Retainer) countRollups(ctx context.Context, all []*retained, now tables.Ticks) (
-	map[*retained]bucketCount, error) {
-	counted := map[*retained]bucketCount{}
+func (p *Retainer) countRollups(ctx context.Context, all []*retained, now tables.Ticks) (map[bucketsOf]int, error) {
+	counted := map[bucketsOf]int{}
 	for _, s := range sweeps(all, now) {
 		of := map[schema.DeviceID]*retained{}
 		for _, d := range s.devices {
@@ -47,11 +42,7 @@ func (p *Retainer) countRollups(ctx context.Context, all []*retained, now tables
 					if err != nil {
 						return err
 					}
-					d := of[row.Device]
-					if counted[d] == nil {
-						counted[d] = bucketCount{}
-					}
-					counted[d].add(table, s.window)
+					counted[bucketsOf{of[row.Device], table, s.window}]++
 				}
 				return nil
 			}); err != nil {
@@ -63,7 +54,7 @@ func (p *Retainer) countRollups(ctx context.Context, all []*retained, now tables
 }
 
 // explainOwn says what goes of a device's rows beside its readings.
-func (p *Retainer) explainOwn(ctx context.Context, d *retained, counted bucketCount,
+func (p *Retainer) explainOwn(ctx context.Context, d *retained, counted map[bucketsOf]int,
 	now tables.Ticks) (all []RetainedTable, err error) {
 	for _, own := range d.keep.Own() {
 		t := RetainedTable{KeptTable: own, Cut: own.Below(now), Swept: d.swept(own)}
@@ -72,7 +63,7 @@ func (p *Retainer) explainOwn(ctx context.Context, d *retained, counted bucketCo
 			t.Wait = d.passed
 		case t.Cut <= t.Swept || d.Err != nil:
 		case own.Table == rollupsTable:
-			t.Rows = counted[rollupsTable][own.Window]
+			t.Rows = counted[bucketsOf{d, rollupsTable, own.Window}]
 		case own.Table == rejectsTable:
 			var ops []tables.Op
 			ops, err = p.oldRejects(ctx, d, t.Cut)
@@ -89,16 +80,16 @@ func (p *Retainer) explainOwn(ctx context.Context, d *retained, counted bucketCo
 		}
 		all = append(all, t)
 		if own.Table == rollupsTable {
-			all = append(all, beside(t, counted)...)
+			all = append(all, p.beside(d, t, counted)...)
 		}
 	}
 	return all, nil
 }
 
 // beside returns what goes of other tables that are kept as rollups of the same window, such as rates.
-func beside(rollups RetainedTable, counted bucketCount) (all []RetainedTable) {
-	for _, table := range slices.Sorted(maps.Keys(counted)) {
-		if n := counted[table][rollups.Window]; table != rollupsTable && n > 0 {
+func (p *Retainer) beside(d *retained, rollups RetainedTable, counted map[bucketsOf]int) (all []RetainedTable) {
+	for _, table := range slices.Sorted(slices.Values(p.bucketTables())) {
+		if n := counted[bucketsOf{d, table, rollups.Window}]; table != rollupsTable && n > 0 {
 			t := rollups
 			t.Table, t.Rows = table, n
 			all = append(all, t)
@@ -109,25 +100,20 @@ func beside(rollups RetainedTable, counted bucketCount) (all []RetainedTable) {
 
 // RetainedOf says what the pipeline does with what a tenant has as a whole. It changes nothing.
 func (p *Retainer) RetainedOf(ctx context.Context, t schema.Tenant, now tables.Ticks) (all []RetainedTable, err error) {
-	going := map[string]map[schema.Window]*RetainedTable{}
 	for _, kept := range KeepOfTenant(p.Keep, t).Whole() {
 		all = append(all, RetainedTable{KeptTable: kept, Cut: kept.Below(now)})
-	}
-	for i := range all {
-		if going[all[i].Table] == nil {
-			going[all[i].Table] = map[schema.Window]*RetainedTable{}
-		}
-		going[all[i].Table][all[i].Window] = &all[i]
 	}
 	for old, err := range p.OutdatedOf(ctx, t, now) {
 		if err != nil {
 			return nil, err
 		}
-		if to := going[old.Table][old.Window]; to != nil {
-			to.Rows += old.Rows
-			if to.Stay += old.Stay; old.Stay > 0 {
-				to.Wait = old.Wait
-			}
+		i := slices.IndexFunc(all, func(t RetainedTable) bool { return t.Table == old.Table && t.Window == old.Window })
+		if i < 0 {
+			continue
+		}
+		all[i].Rows += old.Rows
+		if all[i].Stay += old.Stay; old.Stay > 0 {
+			all[i].Wait = old.Wait
 		}
 	}
 	return all, nil

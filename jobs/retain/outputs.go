@@ -2,7 +2,6 @@ package retain
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"furrow/tables"
@@ -36,8 +35,7 @@ func (p *Retainer) retainOutputs(ctx context.Context, all []*retained, now table
 			}
 		}
 		for _, d := range s.devices {
-			d.Row.States[sweptState(s.window)] = binary.BigEndian.AppendUint64(nil, uint64(s.to))
-			d.Dirty = true
+			d.noteSwept(KeptTable{Table: rollupsTable, Window: s.window}, s.to)
 		}
 	}
 	return nil
@@ -60,9 +58,6 @@ func (p *Retainer) bucketTables() (names []string) {
 	return names
 }
 
-// sweptState is the name of the state that says how far buckets of a window were deleted.
-func sweptState(w schema.Window) string { return "swept" + w.String() }
-
 // sweeps returns what is to be deleted. Devices that were swept equally far share a sweep.
 func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 	for _, d := range all {
@@ -73,17 +68,13 @@ func sweeps(all []*retained, now tables.Ticks) (found []*sweep) {
 			if kept.Table != rollupsTable {
 				continue
 			}
-			w := kept.Window
-			s := sweep{window: w, to: kept.Below(now)}
-			if state := d.Row.States[sweptState(w)]; len(state) == 8 {
-				s.from = tables.Ticks(binary.BigEndian.Uint64(state))
-			}
+			s := sweep{window: kept.Window, from: d.swept(kept), to: kept.Below(now)}
 			if s.to <= s.from {
 				continue
 			}
 			i := slices.IndexFunc(found, func(o *sweep) bool {
 				first := o.devices[0].Member
-				return o.window == w && o.from == s.from && o.to == s.to && first.Tenant == d.Member.Tenant &&
+				return o.window == s.window && o.from == s.from && o.to == s.to && first.Tenant == d.Member.Tenant &&
 					first.Month == d.Member.Month
 			})
 			if i < 0 {

@@ -39,24 +39,28 @@ func (p *Retainer) retainOwn(ctx context.Context, all []*retained, now tables.Ti
 			}
 			d.done.Rows, d.Row.Rows = d.done.Rows+rows, d.Row.Rows+int64(rows)
 			d.count(own.Table, rows)
-			d.Row.States[sweptOwn(own)] = binary.BigEndian.AppendUint64(nil, uint64(to))
-			d.Dirty = true
+			d.noteSwept(own, to)
 		}
 	}
 	return nil
 }
 
-// sweptOwn is the name of the state that says how far a table of a device was deleted.
-func sweptOwn(t KeptTable) string {
+// sweptState is the name of the state that says how far a table of a device was deleted.
+func sweptState(t KeptTable) string {
 	if t.Table == rollupsTable {
-		return sweptState(t.Window)
+		return "swept" + t.Window.String()
 	}
 	return "swept" + t.Table
 }
 
+func (d *retained) noteSwept(t KeptTable, to tables.Ticks) {
+	d.Row.States[sweptState(t)] = binary.BigEndian.AppendUint64(nil, uint64(to))
+	d.Dirty = true
+}
+
 // swept returns the time below which rows of a table are gone.
 func (d *retained) swept(t KeptTable) tables.Ticks {
-	if state := d.Row.States[sweptOwn(t)]; len(state) == 8 {
+	if state := d.Row.States[sweptState(t)]; len(state) == 8 {
 		return tables.Ticks(binary.BigEndian.Uint64(state))
 	}
 	return 0

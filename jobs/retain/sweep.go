@@ -20,14 +20,12 @@ func (p *Retainer) OutdatedOf(ctx context.Context, t schema.Tenant, now tables.T
 
 func (s *tenantSweep) outdated() iter.Seq2[Outdated, error] {
 	return func(yield func(Outdated, error) bool) {
-		for _, found := range []iter.Seq2[Outdated, error]{s.buckets(), s.reports(), s.incidents(), s.givenUp(),
-			s.activity(), s.archive()} {
-			for one, err := range found {
-				if !yield(one, err) || err != nil {
-					return
-				}
+		for _, t := range []swept{s.buckets(), s.reports(), s.incidents(), s.givenUp(), s.activity()} {
+			if !s.sweep(t, yield) {
+				return
 			}
 		}
+		each(yield, s.archive())
 	}
 }
 
@@ -52,10 +50,23 @@ func (p *Retainer) SweepTenants(ctx context.Context, now tables.Ticks) (map[stri
 	return deleted, nil
 }
 
+// activity has acts, month after month.
+func (s *tenantSweep) activity() swept {
+	return swept{activityTable, func(k *Keep) bool { return k.Activity > 0 }, following,
+		func(pk string) iter.Seq2[Outdated, error] {
+			month, tenant, err := schema.ParseActPartition(pk)
+			to := s.before(tenant, activityTable, 0)
+			if err != nil || month >= to {
+				return none
+			}
+			return s.rows(Outdated{Tenant: tenant, Table: activityTable}, pk, schema.ActRows(0, to))
+		}}
+}
+
 // archive yields days of the archive.
 func (s *tenantSweep) archive() iter.Seq2[Outdated, error] {
 	if s.OldDays == nil || !s.any(func(k *Keep) bool { return k.Archive > 0 }) {
-		return func(func(Outdated, error) bool) {}
+		return none
 	}
 	return s.OldDays(s.ctx, func(t schema.Tenant) schema.Day {
 		return schema.DayOf(s.before(t, archiveTable, 0))

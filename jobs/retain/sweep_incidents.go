@@ -8,28 +8,24 @@ import (
 	"furrow/tables/schema"
 )
 
-// incidents yields closed incidents with all that is beside them: transitions, notes, and records of deliveries. An
+// incidents has closed incidents with all that is beside them: transitions, notes, and records of deliveries. An
 // incident with a delivery that is still to be sent stays.
-func (s *tenantSweep) incidents() iter.Seq2[Outdated, error] {
-	return func(yield func(Outdated, error) bool) {
-		if !s.any(func(k *Keep) bool { return k.Incidents > 0 }) {
-			return
-		}
-		var waiting map[schema.IncidentID]bool
-		for pk, err := range s.partitions(incidentsTable, following) {
-			p, errKey := schema.ParseLatestPartition(pk)
+func (s *tenantSweep) incidents() swept {
+	var waiting map[schema.IncidentID]bool
+	return swept{incidentsTable, func(k *Keep) bool { return k.Incidents > 0 }, following,
+		func(pk string) iter.Seq2[Outdated, error] {
+			p, err := schema.ParseLatestPartition(pk)
 			to := s.before(p.Tenant, incidentsTable, 0)
-			if err == nil && (errKey != nil || to == 0) {
-				continue // an index, mutes, or of a tenant that keeps all
+			if err != nil || to == 0 {
+				return none // an index, mutes, or of a tenant that keeps all
 			}
-			if waiting == nil && err == nil {
-				waiting, err = s.waiting()
+			if waiting == nil {
+				if waiting, err = s.waiting(); err != nil {
+					return func(yield func(Outdated, error) bool) { yield(Outdated{}, err) }
+				}
 			}
-			if !each(yield, err, s.incidentsBefore(p, to, waiting)) {
-				return
-			}
-		}
-	}
+			return s.incidentsBefore(p, to, waiting)
+		}}
 }
 
 // waiting returns the incidents with deliveries that are still to be sent.
@@ -114,33 +110,31 @@ func (s *tenantSweep) incidentsBefore(p schema.LatestPartition, to tables.Ticks,
 	}
 }
 
-// givenUp yields deliveries that were given up, as long after their transition as incidents after they closed.
-func (s *tenantSweep) givenUp() iter.Seq2[Outdated, error] {
+// givenUp has deliveries that were given up, as long after their transition as incidents after they closed.
+func (s *tenantSweep) givenUp() swept {
+	return swept{schema.Deliveries, func(k *Keep) bool { return k.Incidents > 0 }, following,
+		func(pk string) iter.Seq2[Outdated, error] {
+			if pk != schema.GivenUp(schema.DeliveryTarget(pk)) {
+				return none
+			}
+			return s.givenUpOf(pk)
+		}}
+}
+
+func (s *tenantSweep) givenUpOf(pk string) iter.Seq2[Outdated, error] {
+	table := s.Client.Table(s.Names.Deliveries())
 	return func(yield func(Outdated, error) bool) {
-		if !s.any(func(k *Keep) bool { return k.Incidents > 0 }) {
-			return
-		}
-		table := s.Client.Table(s.Names.Deliveries())
-		for pk, err := range s.partitions(schema.Deliveries, following) {
+		for e, err := range table.Entities(s.ctx, tables.Query{Range: tables.Partition(pk)}) {
 			if err != nil {
 				yield(Outdated{}, err)
 				return
 			}
-			if pk != schema.GivenUp(schema.DeliveryTarget(pk)) {
+			d, err := schema.DeliveryOf(e)
+			if err != nil || d.Found >= s.before(d.Home.Tenant, schema.Deliveries, 0) {
 				continue
 			}
-			for e, err := range table.Entities(s.ctx, tables.Query{Range: tables.Partition(pk)}) {
-				if err != nil {
-					yield(Outdated{}, err)
-					return
-				}
-				d, err := schema.DeliveryOf(e)
-				if err != nil || d.Found >= s.before(d.Home.Tenant, schema.Deliveries, 0) {
-					continue
-				}
-				if !yield(Outdated{Tenant: d.Home.Tenant, Table: schema.Deliveries}.with(table, pk, []string{e.RowKey}), nil) {
-					return
-				}
+			if !yield(Outdated{Tenant: d.Home.Tenant, Table: schema.Deliveries}.with(table, pk, []string{e.RowKey}), nil) {
+				return
 			}
 		}
 	}

@@ -7,65 +7,49 @@ import (
 	"furrow/tables/schema"
 )
 
-// buckets yields the devices' buckets that reports are made of. Of a tenant and window it goes from one day to the next
+// buckets has the devices' buckets that reports are made of. Of a tenant and window it goes from one day to the next
 // until one that is kept.
-func (s *tenantSweep) buckets() iter.Seq2[Outdated, error] {
-	return func(yield func(Outdated, error) bool) {
-		if !s.any(func(k *Keep) bool { return len(k.Buckets) > 0 }) {
-			return
+func (s *tenantSweep) buckets() swept {
+	to := func(p schema.RollupPartition) tables.Ticks { return s.before(p.Tenant, schema.BucketsTable, p.Window) }
+	next := func(pk string) tables.Keys {
+		p, err := schema.ParseRollupPartition(pk)
+		if err != nil || p.Day.Start() < to(p) {
+			return following(pk)
 		}
-		to := func(p schema.RollupPartition) tables.Ticks {
-			return s.before(p.Tenant, schema.BucketsTable, p.Window)
-		}
-		for pk, err := range s.partitions(schema.BucketsTable, func(pk string) tables.Keys {
+		return tables.Keys{From: p.TenantDays(schema.DayOf(tables.MaxTicks)).Before}
+	}
+	return swept{schema.BucketsTable, func(k *Keep) bool { return len(k.Buckets) > 0 }, next,
+		func(pk string) iter.Seq2[Outdated, error] {
 			p, err := schema.ParseRollupPartition(pk)
-			if err != nil || p.Day.Start() < to(p) {
-				return following(pk)
-			}
-			p.Day = schema.DayOf(tables.MaxTicks)
-			return tables.Keys{From: p.TenantDays(p.Day).Before}
-		}) {
-			p, errKey := schema.ParseRollupPartition(pk)
-			if err == nil && (errKey != nil || p.Day.Start() >= to(p)) {
-				continue
+			if err != nil || p.Day.Start() >= to(p) {
+				return none
 			}
 			of := Outdated{Tenant: p.Tenant, Table: schema.BucketsTable, Window: p.Window}
-			if !each(yield, err, s.rows(of, pk, tables.Keys{})) {
-				return
-			}
-		}
-	}
+			return s.rows(of, pk, tables.Keys{})
+		}}
 }
 
-// reports yields reports: all those of a period that is over for so long, and of a longer period bucket after bucket.
-func (s *tenantSweep) reports() iter.Seq2[Outdated, error] {
-	return func(yield func(Outdated, error) bool) {
-		if !s.any(func(k *Keep) bool { return len(k.Reports) > 0 }) {
-			return
+// reports has reports: all those of a period that is over for so long, and of a longer period bucket after bucket.
+func (s *tenantSweep) reports() swept {
+	to := func(p schema.ReportPartition) tables.Ticks { return s.before(p.Tenant, reportsTable, p.Window) }
+	next := func(pk string) tables.Keys {
+		p, err := schema.ParseReportPartition(pk)
+		if err != nil || p.Window.PeriodOf(to(p)) >= p.Period {
+			return following(pk)
 		}
-		to := func(p schema.ReportPartition) tables.Ticks {
-			return s.before(p.Tenant, reportsTable, p.Window)
-		}
-		for pk, err := range s.partitions(reportsTable, func(pk string) tables.Keys {
-			p, err := schema.ParseReportPartition(pk)
-			if err != nil || p.Window.PeriodOf(to(p)) >= p.Period {
-				return following(pk)
-			}
-			return tables.Keys{From: schema.ReportsOfWindow(p.Tenant, p.Window).Before}
-		}) {
-			p, errKey := schema.ParseReportPartition(pk)
-			if err == nil && (errKey != nil || p.Window.PeriodOf(to(p)) < p.Period) {
-				continue
-			}
-			old := s.reportsBefore(p, to(p))
-			if p.End() <= to(p) {
-				old = s.rows(Outdated{Tenant: p.Tenant, Table: reportsTable, Window: p.Window}, pk, tables.Keys{})
-			}
-			if !each(yield, err, old) {
-				return
-			}
-		}
+		return tables.Keys{From: schema.ReportsOfWindow(p.Tenant, p.Window).Before}
 	}
+	return swept{reportsTable, func(k *Keep) bool { return len(k.Reports) > 0 }, next,
+		func(pk string) iter.Seq2[Outdated, error] {
+			p, err := schema.ParseReportPartition(pk)
+			switch {
+			case err != nil || p.Window.PeriodOf(to(p)) < p.Period:
+				return none
+			case p.End() <= to(p):
+				return s.rows(Outdated{Tenant: p.Tenant, Table: reportsTable, Window: p.Window}, pk, tables.Keys{})
+			}
+			return s.reportsBefore(p, to(p))
+		}}
 }
 
 // reportsBefore yields the reports of a partition for buckets before a time, as their heads name them.

@@ -17,6 +17,34 @@ type tenantSweep struct {
 	only schema.Tenant // the others are not looked at; empty: all are
 }
 
+// A swept is a table with rows of tenants as a whole.
+type swept struct {
+	table string                                     // without the prefix of names
+	says  func(*Keep) bool                           // whether an entry says how long it is kept
+	next  func(pk string) tables.Keys                // where to go on after a partition
+	old   func(pk string) iter.Seq2[Outdated, error] // yields what is outdated of a partition
+}
+
+// sweep yields what is outdated of a table, and reports whether to go on.
+func (s *tenantSweep) sweep(t swept, yield func(Outdated, error) bool) bool {
+	if !s.any(t.says) {
+		return true
+	}
+	for pk, err := range s.partitions(t.table, t.next) {
+		if err != nil {
+			yield(Outdated{}, err)
+			return false
+		}
+		if !each(yield, t.old(pk)) {
+			return false
+		}
+	}
+	return true
+}
+
+// none yields nothing.
+func none(func(Outdated, error) bool) {}
+
 // before returns the time below which rows of a tenant's table go; 0: none do.
 func (s *tenantSweep) before(t schema.Tenant, table string, w schema.Window) tables.Ticks {
 	if s.only != "" && t != s.only {
@@ -82,12 +110,8 @@ func (o Outdated) with(table *tables.Table, pk string, keys []string) Outdated {
 	return o
 }
 
-// each yields an error, or all that there is, and reports whether to go on.
-func each(yield func(Outdated, error) bool, err error, all iter.Seq2[Outdated, error]) bool {
-	if err != nil {
-		yield(Outdated{}, err)
-		return false
-	}
+// each yields all that there is, and reports whether to go on.
+func each(yield func(Outdated, error) bool, all iter.Seq2[Outdated, error]) bool {
 	for one, err := range all {
 		if !yield(one, err) || err != nil {
 			return false
