@@ -33,7 +33,7 @@ func (t verifiedTotals) text() string {
 			fmt.Fprintf(&b, " of %s", grouped(want))
 		}
 	}
-	for _, output := range t.Outputs() {
+	for _, output := range slices.Sorted(maps.Keys(t.Counts)) {
 		if output != "folded" || len(folding) == 1 {
 			line(output, t.Counts[output], t.Want[output])
 			continue
@@ -42,7 +42,7 @@ func (t verifiedTotals) text() string {
 			line("folded by "+string(name), t.Pipelines[name].Rows, t.Pipelines[name].Want)
 		}
 	}
-	for _, reason := range t.Reasons() {
+	for _, reason := range slices.Sorted(maps.Keys(t.Differences)) {
 		fmt.Fprintf(&b, "\n%s: %s", many(t.Differences[reason], "difference"), reason)
 		for _, name := range slices.Sorted(maps.Keys(t.Pipelines)) {
 			if n := t.Pipelines[name].Lacks[reason]; n > 0 {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -23,9 +22,6 @@ const (
 func (c *Config) readAdmission(ctx context.Context) (admission, error) {
 	all := admission{}
 	for e, err := range c.Client.Table(c.Names.Enrollments()).Entities(ctx, tables.Query{}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -116,9 +116,6 @@ func (r *archivedRow) time(column string) tables.Ticks {
 // archivedSums are a bucket of the archive's rollups: it has times to the microsecond.
 type archivedSums struct{ *sums }
 
-// readings returns 0: a bucket of the archive does not count them.
-func (b archivedSums) readings() int64 { return 0 }
-
 func (b archivedSums) properties() map[string]string {
 	all := map[string]string{}
 	for name, s := range b.sensors {

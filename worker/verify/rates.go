@@ -125,7 +125,6 @@ type steps struct {
 	left    int // room
 	sensors map[string]*step
 	where   position
-	n       int64
 }
 
 func (m *Model) steps(before int) *steps {
@@ -137,7 +136,6 @@ func (b *steps) add(r *reading) {
 	for i := range r.values {
 		b.addValue(r, &r.values[i])
 	}
-	b.n++
 }
 
 // locate takes the position that a reading tells.
@@ -188,8 +186,6 @@ func (b *steps) addValue(r *reading, v *Value) bool {
 	s.last, s.where = p, b.where
 	return true
 }
-
-func (b *steps) readings() int64 { return 0 } // it does not count readings
 
 func (b *steps) properties() map[string]string {
 	all := map[string]string{}

@@ -225,7 +225,12 @@ func (h *home) compareReports(ctx context.Context, p Pipeline, w schema.Window, 
 		if !h.Values {
 			is, should = only(is, schema.StoredProperty), only(should, schema.StoredProperty)
 		}
-		all = append(all, h.differences(p, w, row, is, should)...)
+		for _, name := range unequal(is, should, strings.Compare) {
+			all = append(all, Difference{Day: schema.DayOf(row.Bucket).String(), Pipeline: p.Name,
+				Output: "reports " + w.String(), At: row.Bucket.Time(),
+				Sensor: strings.TrimSpace(string(row.By) + " " + row.Group + " " + name),
+				Is:     cmp.Or(is[name], "absent"), Want: cmp.Or(should[name], "absent")})
+		}
 	}
 	return all, nil
 }
@@ -258,17 +263,6 @@ func (h *home) readReport(ctx context.Context, partition string, row schema.Repo
 			return all, nil
 		}
 	}
-}
-
-func (h *home) differences(p Pipeline, w schema.Window, row schema.ReportRow, is, want map[string]string,
-) (all []Difference) {
-	for _, name := range unequal(is, want, strings.Compare) {
-		all = append(all, Difference{Day: schema.DayOf(row.Bucket).String(), Pipeline: p.Name,
-			Output: "reports " + w.String(), At: row.Bucket.Time(),
-			Sensor: strings.TrimSpace(string(row.By) + " " + row.Group + " " + name),
-			Is:     cmp.Or(is[name], "absent"), Want: cmp.Or(want[name], "absent")})
-	}
-	return all
 }
 
 // whyReport returns why the report of a bucket differs: a mark asks for it, it may be deleted, or no reports were made

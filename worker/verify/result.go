@@ -2,8 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -210,9 +208,3 @@ func (t *Totals) pipeline(name schema.Pipeline) *Folded {
 	}
 	return t.Pipelines[name]
 }
-
-// Outputs returns the names of the outputs, in order.
-func (t *Totals) Outputs() []string { return slices.Sorted(maps.Keys(t.Counts)) }
-
-// Reasons returns the reasons of differences, in order.
-func (t *Totals) Reasons() []Reason { return slices.Sorted(maps.Keys(t.Differences)) }

@@ -31,7 +31,7 @@ func (o Rollup) tables() (all []string) {
 func (o Rollup) begin(ctx context.Context, p *pipe) error {
 	room := roomOfBuckets / max(1, len(o.Windows))
 	for _, w := range o.Windows {
-		s := &series{output: "rollups " + w.String(), table: Rollups, window: w, count: sumsStored,
+		s := &series{output: "rollups " + w.String(), table: Rollups, window: w, count: sumsCounted,
 			fresh: func(tables.Ticks) bucket { return &sums{sensors: map[string]*sum{}, left: room} }}
 		if err := s.begin(p, p.rowsOf(ctx, rollupsTable, w)); err != nil {
 			return err

@@ -15,7 +15,6 @@ import (
 type bucket interface {
 	add(r *reading)
 	properties() map[string]string // by sensor
-	readings() int64
 }
 
 // A series is the buckets of a window, in the order of time: one is open, and compared with what is stored when the
@@ -25,7 +24,7 @@ type series struct {
 	table  Table  // zero: nothing is deleted from it
 	window schema.Window
 	fresh  func(start tables.Ticks) bucket
-	count  func(map[string]string) int64 // readings of a stored bucket; nil: it does not count them
+	count  func(map[string]string) int64 // readings that a bucket says it has; nil: it does not count them
 
 	open  bucket
 	start tables.Ticks
@@ -138,10 +137,10 @@ func (p *pipe) compare(s *series, start tables.Ticks, is map[string]string, want
 	}
 	should, n, got := map[string]string{}, int64(0), int64(0)
 	if want != nil {
-		should, n = want.properties(), want.readings()
+		should = want.properties()
 	}
 	if s.count != nil {
-		got = s.count(is)
+		n, got = s.count(should), s.count(is)
 		p.counted(schema.DayOf(start), s.output, got, n)
 	}
 	to := start.Add(time.Duration(s.window))
@@ -235,8 +234,6 @@ func (b *sums) add(r *reading) {
 	}
 }
 
-func (b *sums) readings() int64 { return b.n }
-
 func (b *sums) properties() map[string]string {
 	all, most := map[string]string{}, int64(0)
 	for name, s := range b.sensors {
@@ -251,8 +248,8 @@ func (b *sums) properties() map[string]string {
 	return all
 }
 
-// sumsStored returns the number of readings of a stored bucket of rollups.
-func sumsStored(is map[string]string) (n int64) {
+// sumsCounted returns the number of readings that a bucket of rollups says it has.
+func sumsCounted(is map[string]string) (n int64) {
 	for name, text := range is {
 		var count int64
 		if name == "_readings" {
