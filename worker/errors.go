@@ -2,7 +2,6 @@ package worker
 
 import (
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"furrow/jobs"
@@ -53,7 +52,6 @@ const (
 	OutcomePoisoned                    // it went to the poison queue
 	OutcomeLost                        // its lease was lost: another worker has it, or it comes again
 	OutcomeReleased                    // the pool gave it back; this try does not count
-	outcomes
 )
 
 func (o Outcome) String() string {
@@ -67,11 +65,3 @@ type Result struct {
 	Took    time.Duration
 	Err     error // why it is not done; nil if it is, or was released
 }
-
-// Outcomes counts results by outcome. The zero value is ready, and safe for concurrent use.
-type Outcomes struct{ counts [outcomes]atomic.Int64 }
-
-func (o *Outcomes) count(of Outcome) { o.counts[of].Add(1) }
-
-// Of returns how many messages ended with an outcome.
-func (o *Outcomes) Of(of Outcome) int64 { return o.counts[of].Load() }

@@ -145,7 +145,7 @@ func TestOneBusyPartitionOfManyDoesNotSlowAPoolDown(t *testing.T) {
 				t.Fatalf("%d jobs may be in flight; one of 50 batches is busy", n)
 			}
 		}
-		if failed := p.Outcomes.Of(OutcomeFailed); failed < 3 {
+		if failed := p.Outcomes.Map()[OutcomeFailed]; failed < 3 {
 			t.Errorf("it was tried %d times in a minute", failed)
 		}
 	})

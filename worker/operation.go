@@ -32,21 +32,12 @@ func (k OperationKind) String() string {
 // An Operation is one request and its answer. Each retry is another one, as on the bill.
 type Operation struct {
 	Kind   OperationKind
-	Queue  string
 	Status int // of the answer; 0 if there was none
 }
 
-// A call says what a request is for, and travels to observe in its context.
-type call struct {
-	kind  OperationKind
-	queue string
-}
-
-func (c call) within(ctx context.Context) context.Context { return service.Within(ctx, c) }
-
-// observe reports every try of every operation.
+// observe reports every try of every operation, whose kind travels in its context.
 func observe(on func(context.Context, Operation)) policy.Policy {
-	return service.Observe[call](func(ctx context.Context, c call, t service.Try) {
-		on(ctx, Operation{Kind: c.kind, Queue: c.queue, Status: t.Status})
+	return service.Observe[OperationKind](func(ctx context.Context, k OperationKind, t service.Try) {
+		on(ctx, Operation{Kind: k, Status: t.Status})
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"furrow/jobs"
+	"furrow/tables/service"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/go-json-experiment/json"
 )
@@ -85,8 +85,8 @@ func (q *Queue) PoisonDepth(ctx context.Context) (int, error) { return q.poison.
 // Poisoned returns the first messages of the poison queue, at most MaxGet, and leaves them there. Storage shows no more
 // of a queue without hiding messages.
 func (q *Queue) Poisoned(ctx context.Context) ([]Poisoned, error) {
-	resp, err := q.poison.queue.PeekMessages(q.poison.call(ctx, OpPeek),
-		&azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](MaxGet)})
+	resp, err := q.poison.queue.PeekMessages(service.Within(ctx, OpPeek),
+		&azqueue.PeekMessagesOptions{NumberOfMessages: new(int32(MaxGet))})
 	if err != nil {
 		return nil, q.poison.failed(OpPeek, err)
 	}
@@ -161,6 +161,6 @@ func (q *Queue) Purge(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = q.poison.queue.ClearMessages(q.poison.call(ctx, OpClear), nil)
+	_, err = q.poison.queue.ClearMessages(service.Within(ctx, OpClear), nil)
 	return n, q.poison.failed(OpClear, err)
 }

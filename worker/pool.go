@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/service"
 )
 
 // A Source supplies a pool with messages, such as a Queue.
@@ -47,11 +48,11 @@ type Pool struct {
 	// Idle is the longest pause between two looks into an empty queue; 0 means 30 s. It is three times as long for
 	// catch-up, and at most 5/6 of a lease.
 	Idle        time.Duration
-	Pause       time.Duration // before a failed job is tried again, doubling each time; 0 means 5 s
-	MaxAttempts int           // failures that make a message poison, besides those of busy storage; 0 means 5
-	OnResult    func(Result)  // if not nil, is called after every message, from many goroutines
-	Log         *slog.Logger  // nil means slog.Default()
-	Outcomes    Outcomes      // how messages have ended so far
+	Pause       time.Duration           // before a failed job is tried again, doubling each time; 0 means 5 s
+	MaxAttempts int                     // failures that make a message poison, besides those of busy storage; 0 means 5
+	OnResult    func(Result)            // if not nil, is called after every message, from many goroutines
+	Log         *slog.Logger            // nil means slog.Default()
+	Outcomes    service.Counts[Outcome] // how messages have ended so far
 
 	limit limit
 	room  room
@@ -115,7 +116,7 @@ func (p *Pool) countBusy(err error) {
 
 // recordResult records the result of a delivery.
 func (p *Pool) recordResult(r Result) {
-	p.Outcomes.count(r.Outcome)
+	p.Outcomes.Add(r.Outcome)
 	p.limit.answered(false) // the answer that ended the message; a busy one is already counted
 	if p.OnResult != nil {
 		p.OnResult(r)

@@ -93,7 +93,7 @@ func TestPoisonIsKeptUntilItCanBeMoved(t *testing.T) {
 		down.Store(false)
 		time.Sleep(time.Minute)
 		stop()
-		if len(q.poison) != 1 || q.deleted != 1 || p.Outcomes.Of(OutcomePoisoned) != 1 {
+		if len(q.poison) != 1 || q.deleted != 1 || p.Outcomes.Map()[OutcomePoisoned] != 1 {
 			t.Errorf("%d in the poison queue, %d deleted", len(q.poison), q.deleted)
 		}
 	})

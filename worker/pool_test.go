@@ -39,8 +39,8 @@ func nothing(context.Context, jobs.Message, save) error { return nil }
 
 func wantOutcomes(t *testing.T, p *Pool, want map[Outcome]int64) {
 	t.Helper()
-	for o := range outcomes {
-		if got := p.Outcomes.Of(o); got != want[o] {
+	for o := range OutcomeReleased + 1 {
+		if got := p.Outcomes.Map()[o]; got != want[o] {
 			t.Errorf("%d messages were %s, want %d", got, o, want[o])
 		}
 	}
@@ -69,7 +69,7 @@ func TestLongJobKeepsItsLease(t *testing.T) {
 				t.Errorf("renewal %d after %v, want %v", i, at.Sub(began), want)
 			}
 		}
-		if done := a.Outcomes.Of(OutcomeDone) + b.Outcomes.Of(OutcomeDone); done != 1 {
+		if done := a.Outcomes.Map()[OutcomeDone] + b.Outcomes.Map()[OutcomeDone]; done != 1 {
 			t.Errorf("%d messages are done", done)
 		}
 	})
@@ -110,8 +110,8 @@ func TestALeaseThatCannotBeRenewedIsLostAtItsEnd(t *testing.T) {
 			return until(ctx, time.Hour)
 		}}
 		runFor(t, p, 31*time.Second)
-		if took[0] != DefaultLease || p.Outcomes.Of(OutcomeLost) != 1 {
-			t.Errorf("the job was ended after %v, and %d leases were lost; want %v, 1", took[0], p.Outcomes.Of(OutcomeLost),
+		if took[0] != DefaultLease || p.Outcomes.Map()[OutcomeLost] != 1 {
+			t.Errorf("the job was ended after %v, and %d leases were lost; want %v, 1", took[0], p.Outcomes.Map()[OutcomeLost],
 				DefaultLease)
 		}
 	})

@@ -210,7 +210,7 @@ func (p *Pools) Outcomes() (args []any) {
 	for _, o := range []Outcome{OutcomeDone, OutcomeFailed, OutcomePoisoned, OutcomeLost, OutcomeReleased} {
 		n := int64(0)
 		for _, pool := range p.started {
-			n += pool.Outcomes.Of(o)
+			n += pool.Outcomes.Map()[o]
 		}
 		if n > 0 || o == OutcomeDone {
 			args = append(args, o.String(), n)

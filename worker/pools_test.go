@@ -186,7 +186,7 @@ func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	stop := brisk(t, other)
 	drained(t, q)
 	stop()
-	if len(l.done) != 3 || other.Outcomes.Of(OutcomeDone) != 3 || time.Since(since) > 6*time.Second {
+	if len(l.done) != 3 || other.Outcomes.Map()[OutcomeDone] != 3 || time.Since(since) > 6*time.Second {
 		t.Errorf("done %v, %v later", l.done, time.Since(since))
 	}
 }

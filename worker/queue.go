@@ -8,9 +8,9 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables/schema"
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
@@ -114,12 +114,12 @@ func (c *Client) messages(name string) messages {
 }
 
 func (q messages) create(ctx context.Context) error {
-	_, err := q.queue.Create(q.call(ctx, OpCreate), nil)
+	_, err := q.queue.Create(service.Within(ctx, OpCreate), nil)
 	return q.failed(OpCreate, err)
 }
 
 func (q messages) delete(ctx context.Context) error {
-	_, err := q.queue.Delete(q.call(ctx, OpDeleteQueue), nil)
+	_, err := q.queue.Delete(service.Within(ctx, OpDeleteQueue), nil)
 	if err = q.failed(OpDeleteQueue, err); errors.Is(err, ErrNoQueue) {
 		return nil
 	}
@@ -127,16 +127,16 @@ func (q messages) delete(ctx context.Context) error {
 }
 
 func (q messages) put(ctx context.Context, text string, delay time.Duration) error {
-	_, err := q.queue.EnqueueMessage(q.call(ctx, OpPut), text, &azqueue.EnqueueMessageOptions{
-		TimeToLive: to.Ptr[int32](-1), VisibilityTimeout: seconds(delay),
+	_, err := q.queue.EnqueueMessage(service.Within(ctx, OpPut), text, &azqueue.EnqueueMessageOptions{
+		TimeToLive: new(int32(-1)), VisibilityTimeout: seconds(delay),
 	})
 	return q.failed(OpPut, err)
 }
 
 func (q messages) get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
 	until := time.Now().Add(lease)
-	resp, err := q.queue.DequeueMessages(q.call(ctx, OpGet), &azqueue.DequeueMessagesOptions{
-		NumberOfMessages: to.Ptr(int32(min(n, MaxGet))), VisibilityTimeout: seconds(lease),
+	resp, err := q.queue.DequeueMessages(service.Within(ctx, OpGet), &azqueue.DequeueMessagesOptions{
+		NumberOfMessages: new(int32(min(n, MaxGet))), VisibilityTimeout: seconds(lease),
 	})
 	if err != nil {
 		return nil, q.failed(OpGet, err)
@@ -158,7 +158,7 @@ func (q messages) get(ctx context.Context, n int, lease time.Duration) ([]*Lease
 // replaces the message's. It is sent once, because a repeat of a request that was carried out would look like a
 // thief's.
 func (q messages) update(ctx context.Context, id, receipt, text string, visible time.Duration) (string, error) {
-	resp, err := q.queue.UpdateMessage(q.call(q.once(ctx), OpUpdate), id, receipt, text,
+	resp, err := q.queue.UpdateMessage(service.Within(q.once(ctx), OpUpdate), id, receipt, text,
 		&azqueue.UpdateMessageOptions{VisibilityTimeout: seconds(visible)})
 	if err == nil && resp.PopReceipt == nil {
 		err = errors.New("the answer has no receipt")
@@ -170,20 +170,16 @@ func (q messages) update(ctx context.Context, id, receipt, text string, visible 
 }
 
 func (q messages) remove(ctx context.Context, id, receipt string) error {
-	_, err := q.queue.DeleteMessage(q.call(q.once(ctx), OpDelete), id, receipt, nil)
+	_, err := q.queue.DeleteMessage(service.Within(q.once(ctx), OpDelete), id, receipt, nil)
 	return q.failed(OpDelete, err)
 }
 
 func (q messages) depth(ctx context.Context) (int, error) {
-	resp, err := q.queue.GetProperties(q.call(ctx, OpDepth), nil)
+	resp, err := q.queue.GetProperties(service.Within(ctx, OpDepth), nil)
 	if err != nil {
 		return 0, q.failed(OpDepth, err)
 	}
 	return int(value(resp.ApproximateMessagesCount)), nil
-}
-
-func (q messages) call(ctx context.Context, k OperationKind) context.Context {
-	return call{kind: k, queue: q.name}.within(ctx)
 }
 
 // once returns a context in which the SDK does not retry.
@@ -201,7 +197,7 @@ func (q messages) failed(k OperationKind, err error) error {
 
 // seconds rounds up, so that a lease does not end early.
 func seconds(d time.Duration) *int32 {
-	return to.Ptr(int32((d + time.Second - 1) / time.Second))
+	return new(int32((d + time.Second - 1) / time.Second))
 }
 
 func value[T any](p *T) T {

@@ -53,9 +53,8 @@ func (n *Notifier) Redrive(ctx context.Context, name schema.Target) (back int, e
 		}
 		d.Due, d.Attempts, d.Message, d.Error = 0, 0, "", ""
 		d.Found = j.now // it has three days again
-		again := d.Entity()
-		schema.SetFormat(&again, n.Format)
-		if _, err := n.deliveries().Do(ctx, tables.Insert(again)); err != nil && !errors.Is(err, tables.ErrExists) {
+		_, err = n.deliveries().Do(ctx, tables.Insert(n.row(d.Entity())))
+		if err != nil && !errors.Is(err, tables.ErrExists) {
 			return back, err
 		}
 		_, err = n.deliveries().Do(ctx, tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))

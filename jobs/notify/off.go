@@ -96,7 +96,7 @@ func (j *job) writeTransition(ctx context.Context, t schema.Transition) error {
 
 // write inserts or deletes a row, unless that was done before.
 func (j *job) write(ctx context.Context, table *tables.Table, op tables.Op) error {
-	schema.SetFormat(&op.Entity, j.Format)
+	op.Entity = j.row(op.Entity)
 	_, err := table.Do(ctx, op)
 	if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound) {
 		return nil

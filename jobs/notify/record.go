@@ -43,7 +43,7 @@ func (j *job) succeeded(ctx context.Context, all []schema.Delivery) {
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.Delivered, At: j.now}
 		j.remember(r)
 		if !d.Erased {
-			ops = append(ops, tables.InsertOrReplace(j.row(r)))
+			ops = append(ops, tables.InsertOrReplace(j.row(r.Entity())))
 		}
 	}
 	if !j.writeAll(ctx, j.incidents(), ops, tries) {
@@ -68,9 +68,9 @@ func (j *job) failed(ctx context.Context, all []schema.Delivery, why error) {
 		}
 		r := schema.DeliveryRecord{Delivery: d, Outcome: schema.DeliveryTried, At: j.now}
 		was := j.besideOf(d).record(d.Number, d.Repeat)
-		op := tables.Insert(j.row(r))
+		op := tables.Insert(j.row(r.Entity()))
 		if was != nil {
-			op = tables.Replace(j.row(r), was.ETag)
+			op = tables.Replace(j.row(r.Entity()), was.ETag)
 		}
 		// It is shown to people, and nothing depends on it.
 		if w, err := j.incidents().Do(ctx, op); err == nil {
@@ -91,14 +91,12 @@ func (j *job) recordOutcome(ctx context.Context, d schema.Delivery, outcome stri
 	}
 	r := schema.DeliveryRecord{Delivery: d, Outcome: outcome, At: j.now}
 	if outcome == schema.GaveUp {
-		e := d.GivenUpEntity()
-		schema.SetFormat(&e, j.Format)
-		if _, err := j.deliveries().Do(ctx, tables.InsertOrReplace(e)); err != nil {
+		if _, err := j.deliveries().Do(ctx, tables.InsertOrReplace(j.row(d.GivenUpEntity()))); err != nil {
 			return err
 		}
 		j.result.GivenUp++
 	}
-	if _, err := j.incidents().Do(ctx, tables.InsertOrReplace(j.row(r))); err != nil {
+	if _, err := j.incidents().Do(ctx, tables.InsertOrReplace(j.row(r.Entity()))); err != nil {
 		return err
 	}
 	j.remember(r)
@@ -106,9 +104,9 @@ func (j *job) recordOutcome(ctx context.Context, d schema.Delivery, outcome stri
 	return nil
 }
 
-func (j *job) row(r schema.DeliveryRecord) tables.Entity {
-	e := r.Entity()
-	schema.SetFormat(&e, j.Format)
+// row returns a row in the format of the fleet.
+func (n *Notifier) row(e tables.Entity) tables.Entity {
+	schema.SetFormat(&e, n.Format)
 	return e
 }
 
@@ -142,9 +140,7 @@ func (j *job) advance(ctx context.Context, all []schema.Delivery, sent bool, at 
 		etag := d.ETag
 		d.Repeat, d.Due, d.Attempts, d.Message, d.Error = d.Repeat+1, at.Add(j.target.repeat()), 0, "", ""
 		j.next = min(j.next, d.Due)
-		e := d.Entity()
-		schema.SetFormat(&e, j.Format)
-		ops = append(ops, tables.Replace(e, etag))
+		ops = append(ops, tables.Replace(j.row(d.Entity()), etag))
 	}
 	if !j.writeAll(ctx, j.deliveries(), ops, 1) {
 		j.next = min(j.next, j.now.Add(openingFor))

@@ -67,9 +67,7 @@ func (j *job) divide(ctx context.Context, all []schema.Delivery) {
 	var ops []tables.Op
 	for _, d := range all {
 		d.Message, d.Attempts, d.Due = "", 0, j.now
-		e := d.Entity()
-		schema.SetFormat(&e, j.Format)
-		ops = append(ops, tables.Replace(e, d.ETag))
+		ops = append(ops, tables.Replace(j.row(d.Entity()), d.ETag))
 	}
 	j.writeAll(ctx, j.deliveries(), ops, tries) // else the message is tried again as it was
 }
