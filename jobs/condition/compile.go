@@ -168,45 +168,39 @@ func (c *Condition) binary(n *ast.BinaryNode) (eval, error) {
 
 // ordering returns the test of an operator on how its operands compare, or nil.
 func ordering(operator string) func(order int) bool {
-	switch operator {
-	case "<":
-		return func(o int) bool { return o < 0 }
-	case "<=":
-		return func(o int) bool { return o <= 0 }
-	case ">":
-		return func(o int) bool { return o > 0 }
-	case ">=":
-		return func(o int) bool { return o >= 0 }
-	}
-	return nil
+	return map[string]func(int) bool{
+		"<":  func(o int) bool { return o < 0 },
+		"<=": func(o int) bool { return o <= 0 },
+		">":  func(o int) bool { return o > 0 },
+		">=": func(o int) bool { return o >= 0 },
+	}[operator]
 }
 
 func textTest(operator string) func(a, b string) bool {
-	switch operator {
-	case "contains":
-		return strings.Contains
-	case "startsWith":
-		return strings.HasPrefix
-	case "endsWith":
-		return strings.HasSuffix
-	}
-	return nil
+	return map[string]func(a, b string) bool{"contains": strings.Contains, "startsWith": strings.HasPrefix,
+		"endsWith": strings.HasSuffix}[operator]
 }
 
 func arithmetic(operator string) func(a, b float64) float64 {
-	switch operator {
-	case "+":
-		return func(a, b float64) float64 { return a + b }
-	case "-":
-		return func(a, b float64) float64 { return a - b }
-	case "*":
-		return func(a, b float64) float64 { return a * b }
-	case "/":
-		return func(a, b float64) float64 { return a / b }
-	case "%":
-		return math.Mod
+	return map[string]func(a, b float64) float64{
+		"+": func(a, b float64) float64 { return a + b },
+		"-": func(a, b float64) float64 { return a - b },
+		"*": func(a, b float64) float64 { return a * b },
+		"/": func(a, b float64) float64 { return a / b },
+		"%": math.Mod,
+	}[operator]
+}
+
+// compileAll returns what evaluates each of several nodes.
+func (c *Condition) compileAll(nodes []ast.Node) ([]eval, error) {
+	all := make([]eval, len(nodes))
+	for i, n := range nodes {
+		var err error
+		if all[i], err = c.compile(n); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	return all, nil
 }
 
 func (c *Condition) in(left eval, n ast.Node) (eval, error) {
@@ -214,12 +208,9 @@ func (c *Condition) in(left eval, n ast.Node) (eval, error) {
 	if !ok {
 		return nil, fmt.Errorf(`in %s; want a list, as in state in ["open", "ajar"]`, n)
 	}
-	items := make([]eval, len(list.Nodes))
-	for i, item := range list.Nodes {
-		var err error
-		if items[i], err = c.compile(item); err != nil {
-			return nil, err
-		}
+	items, err := c.compileAll(list.Nodes)
+	if err != nil {
+		return nil, err
 	}
 	return func(r Row) Value {
 		v := left(r)

@@ -22,12 +22,9 @@ func (c *Condition) distance(n *ast.CallNode) (eval, error) {
 		return nil, errors.New("distance takes two points, as in distance(lat, lon, 57.15, -2.09), or one, and takes the " +
 			"other from the labels lat and lon")
 	}
-	var of [4]eval
-	for i := range of {
-		var err error
-		if of[i], err = c.compile(arguments[i]); err != nil {
-			return nil, err
-		}
+	of, err := c.compileAll(arguments)
+	if err != nil {
+		return nil, err
 	}
 	return func(r Row) Value {
 		var at [4]float64
