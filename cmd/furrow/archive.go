@@ -151,8 +151,13 @@ func (s archiveScope) days(ctx context.Context, has archive.Contents) iter.Seq2[
 				yield(archive.HeldDay{}, err)
 				return
 			}
-			for d, err := range has.Held(ctx, t, s.from, s.last()) {
-				if !yield(d, err) || err != nil {
+			days, err := has.Held(ctx, t, s.from, s.last())
+			if err != nil {
+				yield(archive.HeldDay{}, err)
+				return
+			}
+			for _, d := range days {
+				if !yield(d, nil) {
 					return
 				}
 			}

@@ -92,11 +92,9 @@ func (s archiveScope) verifyReadings(c *cli.Context, has *archive.Tables, tenant
 			return wrong, err
 		}
 		for _, day := range parts {
-			for problem, err := range has.VerifyDay(c.Context, day) {
-				if err != nil {
-					return wrong, err
-				}
-				wrong = append(wrong, problem)
+			problems, err := has.VerifyDay(c.Context, day)
+			if wrong = append(wrong, problems...); err != nil {
+				return wrong, err
 			}
 		}
 	}

@@ -23,7 +23,8 @@ func archiveVersions(c *cli.Context, has archive.Contents, scope archiveScope, f
 	}
 	table := c.String("table")
 	line := func(v catalog.VersionSummary) answers.ArchiveVersion { return answers.ArchiveVersionOf(table, v) }
-	return answer(c, query.Mapped(has.Versions(c.Context, scope.tenant, table), line), func() (string, error) {
+	versions := has.Catalog.Table(scope.tenant, table).Versions(c.Context, 0)
+	return answer(c, query.Mapped(versions, line), func() (string, error) {
 		return "the table has no versions", knownTenant(c, f.Reader().Devices(), scope.tenant)
 	})
 }
@@ -47,7 +48,7 @@ func archiveFreshLogs(c *cli.Context) error {
 		}
 		act := schema.Act{What: "archive rewrite", Tenant: scope.tenant, Detail: "log of " + held.Table}
 		err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
-			return "rewritten", has.FreshLog(ctx, scope.tenant, held.Table)
+			return "rewritten", has.Catalog.Table(scope.tenant, held.Table).Log(has.Store).FreshLog(ctx)
 		})
 		if err != nil {
 			return err

@@ -27,16 +27,16 @@ type body struct {
 	name        string
 	contentType string
 	metadata    map[string]*string
-	block       int    // bytes of a block
-	writer      string // random part of its blocks' names
+	on          *blob.ModifiedAccessConditions // of an object in one request; may be nil
+	block       int                            // bytes of a block
+	writer      string                         // random part of its blocks' names
 	blocks      []string
 	rest        []byte
 }
 
 func (s *Store) newBody(name, contentType string) *body {
 	return &body{client: s.container.NewBlockBlobClient(name), container: s.name, name: name, contentType: contentType,
-		block:  s.block,
-		writer: rand.Text()}
+		block: s.block, writer: rand.Text()}
 }
 
 // write appends compressed bytes.
@@ -78,8 +78,9 @@ func (b *body) putBlock(ctx context.Context) error {
 // put creates or replaces the object, in one request if it is small.
 func (b *body) put(ctx context.Context) error {
 	if len(b.blocks) == 0 {
-		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), uploadOptions(b.contentType, b.metadata,
-			nil))
+		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), &blockblob.UploadOptions{
+			HTTPHeaders: &blob.HTTPHeaders{BlobContentType: &b.contentType}, Metadata: b.metadata,
+			AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: b.on}})
 		return b.wrap(KindPut, err)
 	}
 	if len(b.rest) > 0 {
@@ -90,12 +91,6 @@ func (b *body) put(ctx context.Context) error {
 	_, err := b.client.CommitBlockList(call{KindCommit, b.name}.within(ctx), b.blocks, &blockblob.CommitBlockListOptions{
 		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: &b.contentType}, Metadata: b.metadata})
 	return b.wrap(KindCommit, err)
-}
-
-func uploadOptions(contentType string, metadata map[string]*string,
-	on *blob.ModifiedAccessConditions) *blockblob.UploadOptions {
-	return &blockblob.UploadOptions{HTTPHeaders: &blob.HTTPHeaders{BlobContentType: &contentType}, Metadata: metadata,
-		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on}}
 }
 
 func (b *body) wrap(k Kind, err error) error {

@@ -35,39 +35,20 @@ type HeldDay struct {
 	Watermark tables.Ticks // every reading that storage had accepted then is in the tables; 0: the day is still open
 }
 
-// Held yields what the tables have of a tenant's days from first to last.
-func (c Contents) Held(ctx context.Context, t schema.Tenant, first, last schema.Day) iter.Seq2[HeldDay, error] {
-	return func(yield func(HeldDay, error) bool) {
-		all := map[schema.Day]*HeldDay{}
-		if err := c.hold(ctx, t, first, last, all); err != nil {
-			yield(HeldDay{}, err)
-			return
-		}
-		for _, day := range slices.Sorted(maps.Keys(all)) {
-			if !yield(*all[day], nil) {
-				return
-			}
-		}
-	}
-}
-
-func (c Contents) hold(ctx context.Context, t schema.Tenant, first, last schema.Day,
-	all map[schema.Day]*HeldDay) error {
+// Held returns what the tables have of a tenant's days from first to last, in their order.
+func (c Contents) Held(ctx context.Context, t schema.Tenant, first, last schema.Day) (held []HeldDay, err error) {
 	every, err := c.Catalog.Tables(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	all := map[schema.Day]HeldDay{}
 	for _, table := range every {
 		kind, _, is := sumsOf(table)
 		for f, err := range table.Files(ctx, first, last) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			d := all[f.Date]
-			if d == nil {
-				d = &HeldDay{Tenant: t, Day: f.Date}
-				all[f.Date] = d
-			}
 			d.Files, d.Bytes = d.Files+1, d.Bytes+f.Bytes
 			switch {
 			case !is:
@@ -77,21 +58,24 @@ func (c Contents) hold(ctx context.Context, t schema.Tenant, first, last schema.
 			default:
 				d.Reports += f.Stats.Rows
 			}
+			all[f.Date] = d
 		}
 	}
 	least := map[schema.Day]tables.Ticks{} // of the partitions of the fleet
 	for d, err := range c.Readings(t).DaysBetween(ctx, first, last) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if other, is := least[d.Date]; !is || d.Watermark < other {
 			least[d.Date] = d.Watermark
 		}
 	}
-	for day, held := range all {
-		held.Watermark = least[day]
+	for _, day := range slices.Sorted(maps.Keys(all)) {
+		d := all[day]
+		d.Tenant, d.Day, d.Watermark = t, day, least[day]
+		held = append(held, d)
 	}
-	return nil
+	return held, nil
 }
 
 // Tenants yields the tenants that have tables, in their order.
@@ -155,15 +139,4 @@ func (c Contents) Files(ctx context.Context, t schema.Tenant, table string,
 			}
 		}
 	}
-}
-
-// FreshLog publishes what a table has as a new log, which readers open instead of the one that is there.
-func (c Contents) FreshLog(ctx context.Context, t schema.Tenant, table string) error {
-	return c.Catalog.Table(t, table).Log(c.Store).FreshLog(ctx)
-}
-
-// Versions yields the versions of a table that can still be told of, from the oldest on.
-func (c Contents) Versions(ctx context.Context, t schema.Tenant,
-	table string) iter.Seq2[catalog.VersionSummary, error] {
-	return c.Catalog.Table(t, table).Versions(ctx, 0)
 }

@@ -91,27 +91,22 @@ func (s *Store) HasObjects(ctx context.Context) (bool, error) {
 // objects yields the objects whose names begin with a prefix, in the order of their names.
 func (s *Store) objects(ctx context.Context, prefix string) iter.Seq2[object, error] {
 	return func(yield func(object, error) bool) {
-		pages := s.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{
-			Prefix: &prefix, Include: container.ListBlobsInclude{Metadata: true}})
-		for pages.More() {
-			page, err := pages.NextPage(call{KindList, ""}.within(ctx))
-			if err = named(err); errors.Is(err, ErrNoContainer) {
+		for item, err := range s.blobs(ctx, prefix, container.ListBlobsInclude{Metadata: true}) {
+			if errors.Is(err, ErrNoContainer) {
 				return
 			}
 			if err != nil {
-				yield(object{}, fmt.Errorf("%s %s: %w", KindList, s.name, err))
+				yield(object{}, err)
 				return
 			}
-			for _, item := range page.Segment.BlobItems {
-				o := object{name: *item.Name, bytes: *item.Properties.ContentLength, etag: *item.Properties.ETag}
-				for name, value := range item.Metadata {
-					if strings.EqualFold(name, metaSource) && value != nil {
-						o.source = *value
-					}
+			o := object{name: *item.Name, bytes: *item.Properties.ContentLength, etag: *item.Properties.ETag}
+			for name, value := range item.Metadata {
+				if strings.EqualFold(name, metaSource) && value != nil {
+					o.source = *value
 				}
-				if !yield(o, nil) {
-					return
-				}
+			}
+			if !yield(o, nil) {
+				return
 			}
 		}
 	}

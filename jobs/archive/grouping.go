@@ -77,7 +77,7 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if d.Hour > 0 && (!m.Hourly || m.Closed(d.whole(), asked.Now)) {
 		return nil
 	}
-	if !m.known.has(d.Tenant) {
+	if _, known := m.known.Load(d.Tenant); !known {
 		if has, err := m.Source.Has(ctx, d.Month, d.Tenant); err != nil || !has {
 			return err // the tenant has gone
 		}
@@ -99,7 +99,7 @@ func (m *Tables) Make(ctx context.Context, marks []schema.Mark) error {
 	if err == nil {
 		err = m.MakeDay(ctx, d, asked.devices...)
 		if errors.Is(err, catalog.ErrAbsent) { // its tables were removed since this process has found them
-			m.known.note(d.Tenant, false)
+			m.known.Delete(d.Tenant)
 			return m.Make(ctx, marks)
 		}
 	}
@@ -224,7 +224,7 @@ func (m *Tables) Remake(ctx context.Context, d TableDay) error {
 
 // create makes the tables of a tenant, unless it was found that they are there. ErrForeign comes once all are there.
 func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
-	if m.known.has(tenant) {
+	if _, known := m.known.Load(tenant); known {
 		return nil
 	}
 	all := m.Sums(tenant)
@@ -241,7 +241,7 @@ func (m *Tables) create(ctx context.Context, tenant schema.Tenant) error {
 	if err := m.publish(ctx, tenant); err != nil {
 		return err
 	}
-	m.known.note(tenant, true)
+	m.known.Store(tenant, nil)
 	return nil
 }
 

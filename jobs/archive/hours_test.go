@@ -101,8 +101,8 @@ func TestHoursHaveEachReadingOnceUntilTheirDayReplacesThem(t *testing.T) {
 		want := x.want(t)
 		same(t, x.read(t), want, "a late reading")
 		for _, hour := range hoursOf(x.day) {
-			for problem, err := range m.VerifyDay(t.Context(), hour) {
-				t.Error(problem, err)
+			for _, problem := range must.Have(m.VerifyDay(t.Context(), hour))(t) {
+				t.Error(problem)
 			}
 		}
 
@@ -124,8 +124,8 @@ func TestHoursHaveEachReadingOnceUntilTheirDayReplacesThem(t *testing.T) {
 		if n := len(x.versions(t)); n != len(all) {
 			t.Errorf("an hour of a day that was made changed it: %d versions, %d before", n, len(all))
 		}
-		for problem, err := range m.VerifyDay(t.Context(), x.day) {
-			t.Error(problem, err)
+		for _, problem := range must.Have(m.VerifyDay(t.Context(), x.day))(t) {
+			t.Error(problem)
 		}
 	}
 }
@@ -272,15 +272,15 @@ func TestHoursKeepWhatRetentionHasDeleted(t *testing.T) {
 	makeHours(t, m, x.day)
 	same(t, x.read(t), want, "hours again")
 	for _, hour := range hoursOf(x.day) {
-		for problem, err := range m.VerifyDay(t.Context(), hour) {
-			t.Error(problem, err)
+		for _, problem := range must.Have(m.VerifyDay(t.Context(), hour))(t) {
+			t.Error(problem)
 		}
 	}
 	for range 2 {
 		must.Succeed(t, m.MakeDay(t.Context(), x.day))
 		same(t, x.read(t), want, "the day")
-		for problem, err := range m.VerifyDay(t.Context(), x.day) {
-			t.Error(problem, err)
+		for _, problem := range must.Have(m.VerifyDay(t.Context(), x.day))(t) {
+			t.Error(problem)
 		}
 	}
 }
@@ -295,7 +295,7 @@ func TestVerifyingAnHourNamesALateReading(t *testing.T) {
 	from, _ := hours[5].Times()
 	x.late(t, x.World.Devices[0], from)
 	for _, hour := range hours {
-		problems := fmt.Sprint(must.Have(collected(m.VerifyDay(t.Context(), hour)))(t))
+		problems := fmt.Sprint(must.Have(m.VerifyDay(t.Context(), hour))(t))
 		if missing := strings.Contains(problems, "-late is missing"); missing != (hour == hours[5]) ||
 			!missing && problems != "[]" {
 			t.Errorf("%s: %s", hour.When(), problems)

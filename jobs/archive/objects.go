@@ -20,12 +20,9 @@ var _ catalog.Container = (*Store)(nil)
 
 // Put replaces a version of a blob in one request, or makes one where the version is empty.
 func (s *Store) Put(ctx context.Context, name string, file []byte, on tables.ETag) error {
-	_, err := s.container.NewBlockBlobClient(name).Upload(call{KindPut, name}.within(ctx), content(file), uploadOptions(
-		"application/octet-stream", nil, condition(on)))
-	if err = within(KindPut, err); err != nil {
-		return fmt.Errorf("archive %s/%s: %w", s.name, name, err)
-	}
-	return nil
+	b := s.newBody(name, "application/octet-stream")
+	b.rest, b.on = file, condition(on)
+	return b.put(ctx)
 }
 
 // Get returns a blob and its version, which is empty if there is none.
@@ -94,19 +91,36 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 // List yields the blobs in a folder.
 func (s *Store) List(ctx context.Context, folder string) iter.Seq2[catalog.Listed, error] {
 	return func(yield func(catalog.Listed, error) bool) {
-		pages := s.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &folder})
+		for item, err := range s.blobs(ctx, folder, container.ListBlobsInclude{}) {
+			if err != nil {
+				yield(catalog.Listed{}, err)
+				return
+			}
+			one := catalog.Listed{Name: *item.Name}
+			if p := item.Properties; p != nil && p.LastModified != nil && p.ContentLength != nil {
+				one.Written, one.Bytes = *p.LastModified, *p.ContentLength
+			}
+			if !yield(one, nil) {
+				return
+			}
+		}
+	}
+}
+
+// blobs yields the blobs whose names begin with a prefix, in the order of their names.
+func (s *Store) blobs(
+	ctx context.Context, prefix string, with container.ListBlobsInclude,
+) iter.Seq2[*container.BlobItem, error] {
+	return func(yield func(*container.BlobItem, error) bool) {
+		pages := s.container.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Prefix: &prefix, Include: with})
 		for pages.More() {
 			page, err := pages.NextPage(call{KindList, ""}.within(ctx))
 			if err = named(err); err != nil {
-				yield(catalog.Listed{}, fmt.Errorf("%s %s: %w", KindList, s.name, err))
+				yield(nil, fmt.Errorf("%s %s: %w", KindList, s.name, err))
 				return
 			}
 			for _, item := range page.Segment.BlobItems {
-				one := catalog.Listed{Name: *item.Name}
-				if p := item.Properties; p != nil && p.LastModified != nil && p.ContentLength != nil {
-					one.Written, one.Bytes = *p.LastModified, *p.ContentLength
-				}
-				if !yield(one, nil) {
+				if !yield(item, nil) {
 					return
 				}
 			}

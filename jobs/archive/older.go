@@ -59,24 +59,9 @@ func olderFolder(t schema.Tenant) string {
 
 func (d TableDay) olderFolder() string { return olderFolder(d.Tenant) + "date=" + d.Day.String() + "/" }
 
-// days yields the days that there are of a tenant and a partition of the fleet: also those that have only hours, or
+// days returns the days that there are of a tenant and a partition of the fleet: also those that have only hours, or
 // what somebody left who was killed while deleting. Objects of devices are of any partition.
-func (o *older) days(ctx context.Context, s *Store, t schema.Tenant,
-	m schema.Month) iter.Seq2[schema.Day, error] {
-	return func(yield func(schema.Day, error) bool) {
-		all, err := o.allDays(ctx, s, t, m)
-		for _, day := range slices.Sorted(maps.Keys(all)) {
-			if !yield(day, nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield(0, err)
-		}
-	}
-}
-
-func (o *older) allDays(ctx context.Context, s *Store, t schema.Tenant, m schema.Month) (map[schema.Day]bool, error) {
+func (o *older) days(ctx context.Context, s *Store, t schema.Tenant, m schema.Month) ([]schema.Day, error) {
 	if is, err := o.some(ctx, s); err != nil || !is {
 		return nil, err
 	}
@@ -102,7 +87,7 @@ func (o *older) allDays(ctx context.Context, s *Store, t schema.Tenant, m schema
 		}
 	}
 	maps.DeleteFunc(all, func(_ schema.Day, is bool) bool { return !is })
-	return all, nil
+	return slices.Sorted(maps.Keys(all)), nil
 }
 
 // ofMonth reports whether a blob belongs to a partition of the fleet.
@@ -176,12 +161,8 @@ func (o *older) files(ctx context.Context, s *Store, d TableDay) (all []string, 
 
 // has reports whether there is something of a day.
 func (o *older) has(ctx context.Context, s *Store, d TableDay) (bool, error) {
-	for day, err := range o.days(ctx, s, d.Tenant, d.Month) {
-		if err != nil || day == d.Day {
-			return true, err
-		}
-	}
-	return false, nil
+	days, err := o.days(ctx, s, d.Tenant, d.Month)
+	return slices.Contains(days, d.Day), err
 }
 
 // below yields the folders whose names begin with a prefix, in order.

@@ -42,8 +42,8 @@ func TestDevicesThatAreFoldedAgainGetOtherCells(t *testing.T) {
 	if len(got) != len(want) || maps.Equal(got, want) {
 		t.Errorf("%d readings of %d", len(got), len(want))
 	}
-	for problem, err := range renamed.VerifyDay(t.Context(), x.day) {
-		if must.Succeed(t, err); strings.Contains(problem, device) {
+	for _, problem := range must.Have(renamed.VerifyDay(t.Context(), x.day))(t) {
+		if strings.Contains(problem, device) {
 			t.Error(problem)
 		}
 	}

@@ -3,7 +3,6 @@ package archive
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -84,9 +83,6 @@ func (m *Tables) Days(ctx context.Context, month schema.Month) iter.Seq2[TableDa
 			}
 			has := map[schema.Day]bool{}
 			for d, err := range m.Readings(tenant).Days(ctx) {
-				if errors.Is(err, tables.ErrNoTable) {
-					break
-				}
 				if err == nil && d.Month != month {
 					continue
 				}
@@ -95,11 +91,13 @@ func (m *Tables) Days(ctx context.Context, month schema.Month) iter.Seq2[TableDa
 				}
 				has[d.Date] = true
 			}
-			for day, err := range m.older.days(ctx, m.Store, tenant, month) {
-				if err == nil && has[day] {
-					continue
-				}
-				if !yield(TableDay{Tenant: tenant, Day: day, Month: month}, err) || err != nil {
+			older, err := m.older.days(ctx, m.Store, tenant, month)
+			if err != nil {
+				yield(TableDay{}, err)
+				return
+			}
+			for _, day := range older {
+				if !has[day] && !yield(TableDay{Tenant: tenant, Day: day, Month: month}, nil) {
 					return
 				}
 			}

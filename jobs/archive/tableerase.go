@@ -114,14 +114,16 @@ func (e *erasure) takeOverOlder(ctx context.Context) error {
 	if err := e.Source.RenewMarks(ctx, e.month, schema.ArchiveMark, e.tenant); err != nil {
 		return err
 	}
-	for day, err := range e.older.days(ctx, e.Store, e.tenant, e.month) {
-		if err == nil && e.Hold {
-			err = errors.New("the archive is in the form of an earlier release: once no process of that runs, have it taken " +
+	days, err := e.older.days(ctx, e.Store, e.tenant, e.month)
+	if err != nil {
+		return err
+	}
+	for _, day := range days {
+		if e.Hold {
+			return errors.New("the archive is in the form of an earlier release: once no process of that runs, have it taken " +
 				"over by furrow config apply, and repeat this")
 		}
-		if err == nil {
-			err = e.takeOver(ctx, TableDay{Tenant: e.tenant, Day: day, Month: e.month})
-		}
+		err := e.takeOver(ctx, TableDay{Tenant: e.tenant, Day: day, Month: e.month})
 		if err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}

@@ -107,8 +107,8 @@ func (x *mergeFleet) good(t testing.TB, about ...any) {
 	m := x.maker(t, nil)
 	same(t, x.read(t), x.want(t), about...)
 	for _, of := range x.parts {
-		for problem, err := range m.VerifyDay(t.Context(), of) {
-			t.Error(append(about, problem, err)...)
+		for _, problem := range must.Have(m.VerifyDay(t.Context(), of))(t) {
+			t.Error(append(about, problem)...)
 		}
 	}
 	for _, table := range must.Have(m.Catalog.Tables(t.Context(), x.day.Tenant))(t) {
@@ -389,8 +389,8 @@ func (x *mergeFleet) besideAt(t *testing.T, n int, one, other func(*mergeFleet, 
 		}
 	}
 	for _, of := range x.parts {
-		for problem, err := range m.VerifyDay(t.Context(), of) {
-			t.Error(n, problem, err)
+		for _, problem := range must.Have(m.VerifyDay(t.Context(), of))(t) {
+			t.Error(n, problem)
 		}
 	}
 	return int(gate.N.Load()) > n

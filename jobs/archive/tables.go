@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"furrow/jobs/archive/catalog"
@@ -42,7 +43,7 @@ type Tables struct {
 
 	older   older
 	waiting waiting
-	known   known
+	known   sync.Map // tenants whose tables this process has found
 }
 
 // Summed says which tables there are besides readings.

@@ -389,8 +389,8 @@ func TestTablesOfRollupsAndReportsAreOfTheirReadings(t *testing.T) {
 		if reported != counted || counted == 0 {
 			t.Errorf("reports count %d values of %d", reported, counted)
 		}
-		for problem, err := range m.VerifyDay(t.Context(), x.day) {
-			t.Error(problem, err)
+		for _, problem := range must.Have(m.VerifyDay(t.Context(), x.day))(t) {
+			t.Error(problem)
 		}
 		late := tables.Entity{PartitionKey: string(x.World.Devices[0]), RowKey: fmt.Sprint(x.day.Day.Start(), "-late", n)}
 		late.Set("temperature", tables.Double(-40))
@@ -404,11 +404,7 @@ func TestTablesOfRollupsAndReportsAreOfTheirReadings(t *testing.T) {
 // problems returns what verifying finds.
 func (x *tablesFleet) problems(t *testing.T, m *archive.Tables) string {
 	t.Helper()
-	var all []string
-	for problem, err := range m.VerifyDay(t.Context(), x.day) {
-		must.Succeed(t, err)
-		all = append(all, problem)
-	}
+	all := must.Have(m.VerifyDay(t.Context(), x.day))(t)
 	for one, err := range m.Verify(t.Context(), x.day.Tenant, true, tables.TicksOf(time.Now())) {
 		must.Succeed(t, err)
 		for _, wrong := range one.Wrong {

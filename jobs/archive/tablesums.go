@@ -45,7 +45,6 @@ type sumTable struct {
 // the readings say, whatever other pipelines are behind with.
 type tableSums struct {
 	*Tables
-	of     TableDay
 	all    []*sumTable
 	series *rollup.Series // of the device that is being read
 	member *schema.Member
@@ -90,7 +89,7 @@ func sumsOf(t *catalog.Table) (kind string, w schema.Window, is bool) {
 
 // beginSums reads what the tables have of the day, before its readings are read.
 func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error) {
-	s := &tableSums{Tables: m, of: of}
+	s := &tableSums{Tables: m}
 	if of.Hour > 0 {
 		return s, nil
 	}

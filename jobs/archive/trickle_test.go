@@ -157,8 +157,8 @@ func lateRowsTrickle(t *testing.T, c *trickle, most float64) {
 	if want := int64(*trickleDevices * *trickleRows); rows != want {
 		t.Errorf("%d rows in the table, want %d", rows, want)
 	}
-	for problem, err := range c.m.VerifyDay(t.Context(), c.of) {
-		t.Error(problem, err)
+	for _, problem := range must.Have(c.m.VerifyDay(t.Context(), c.of))(t) {
+		t.Error(problem)
 	}
 	ratio := float64(c.written.Load()) / float64(kept)
 	t.Logf("%d rows, %.0f %% late: %d bytes at first, %d written, %d kept: %.2f written per byte kept; %d files, "+

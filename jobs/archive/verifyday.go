@@ -19,21 +19,12 @@ import (
 )
 
 // VerifyDay reads what the tables have of a day, and compares each cell of readings with storage, except of devices
-// whose rows retention may have deleted, and rollups and reports with the readings. It yields what is wrong, and an
-// error if it cannot go on. A day that is being made again can seem wrong.
-func (m *Tables) VerifyDay(ctx context.Context, d TableDay) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		v := &dayVerifier{Tables: m, day: d, passed: map[schema.DeviceID]bool{}}
-		err := v.verify(ctx)
-		for _, wrong := range v.wrong {
-			if !yield(fmt.Sprintf("%s, partition %s: %s", d.When(), d.Month, wrong), nil) {
-				return
-			}
-		}
-		if err != nil {
-			yield("", d.wrap(err))
-		}
-	}
+// whose rows retention may have deleted, and rollups and reports with the readings. It returns what is wrong, also
+// before an error. A day that is being made again can seem wrong.
+func (m *Tables) VerifyDay(ctx context.Context, d TableDay) (wrong []string, err error) {
+	v := &dayVerifier{Tables: m, day: d, passed: map[schema.DeviceID]bool{}}
+	err = v.verify(ctx)
+	return v.wrong, d.wrap(err)
 }
 
 type dayVerifier struct {
@@ -50,8 +41,11 @@ type dayVerifier struct {
 const mostWrong = 5
 
 func (v *dayVerifier) report(format string, args ...any) {
-	if v.wrong = append(v.wrong, fmt.Sprintf(format, args...)); len(v.wrong) > mostWrong {
-		v.wrong = append(v.wrong[:mostWrong], "and more")
+	if len(v.wrong) == mostWrong {
+		format, args = "and more", nil
+	}
+	if len(v.wrong) <= mostWrong {
+		v.wrong = append(v.wrong, fmt.Sprintf("%s, partition %s: ", v.day.When(), v.day.Month)+fmt.Sprintf(format, args...))
 	}
 }
 

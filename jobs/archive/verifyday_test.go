@@ -19,12 +19,9 @@ import (
 // told returns all that verifying tells about the day and the tables, errors as well.
 func (x *tablesFleet) told(t *testing.T, m *archive.Tables) string {
 	t.Helper()
-	var all []string
-	for problem, err := range m.VerifyDay(t.Context(), x.day) {
-		if err != nil {
-			problem = "error: " + err.Error()
-		}
-		all = append(all, problem)
+	all, err := m.VerifyDay(t.Context(), x.day)
+	if err != nil {
+		all = append(all, "error: "+err.Error())
 	}
 	for one, err := range m.Verify(t.Context(), x.day.Tenant, true, tables.TicksOf(time.Now())) {
 		must.Succeed(t, err)
@@ -218,7 +215,7 @@ func TestHeldDaysSayWhatTheTablesHave(t *testing.T) {
 	x.late(t, device.Device, x.day.Day.Start())
 	want := len(x.want(t))
 	held := func() (all []archive.HeldDay) {
-		return must.Have(collected(m.Held(t.Context(), x.day.Tenant, x.day.Day-1, x.day.Day+1)))(t)
+		return must.Have(m.Held(t.Context(), x.day.Tenant, x.day.Day-1, x.day.Day+1))(t)
 	}
 	for _, each := range [][]archive.TableDay{{x.day, shard}, {shard, x.day}} {
 		x.again(t)

@@ -14,7 +14,6 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
-	"furrow/worker/query"
 )
 
 // An ArchiveQuery asks what the archive has of a tenant.
@@ -125,7 +124,7 @@ func (ar *Archives) read(ctx context.Context, q ArchiveQuery) (Archive, error) {
 		if len(found[a.number].tables) == 0 || first > last {
 			return nil, nil
 		}
-		return query.Collect(a.archive().Held(ctx, schema.Tenant(q.Tenant), first, last), &query.Skipped{})
+		return a.archive().Held(ctx, schema.Tenant(q.Tenant), first, last)
 	})
 	out.Days = joinedDays(held)
 	return out, err
