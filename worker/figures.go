@@ -83,15 +83,11 @@ func (f *Figures) operation(ctx context.Context, name string) {
 	if !ok {
 		return
 	}
-	f.change(of, func(w *schema.WorkerFigures) { w.Operations[name]++ })
+	f.change(of, func(t *tally) { t.figures.Operations[name]++ })
 }
 
 // change changes the figures of a run.
-func (f *Figures) change(of ofRun, do func(*schema.WorkerFigures)) {
-	f.changeTally(of, func(t *tally) { do(&t.figures) })
-}
-
-func (f *Figures) changeTally(of ofRun, do func(*tally)) {
+func (f *Figures) change(of ofRun, do func(*tally)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tallies[of]

@@ -34,7 +34,7 @@ func (f *Figures) Do(
 	if !m.CatchUp() && !m.Extra {
 		done.First, done.Last = began, tables.TicksOf(time.Now())
 	}
-	f.changeTally(ofRun{m.Pipeline, m.Run}, func(t *tally) {
+	f.change(ofRun{m.Pipeline, m.Run}, func(t *tally) {
 		t.figures.Add(done)
 		if m.Kind == jobs.Month {
 			t.planned += puts.parts
@@ -68,14 +68,14 @@ func (f *Figures) Ended(r Result) {
 		return
 	}
 	over := r.Outcome == OutcomeDone || r.Outcome == OutcomePoisoned
-	f.change(ofRun{m.Pipeline, m.Run}, func(w *schema.WorkerFigures) {
-		w.Jobs[string(m.Kind)+" "+r.Outcome.String()]++
+	f.change(ofRun{m.Pipeline, m.Run}, func(t *tally) {
+		t.figures.Jobs[string(m.Kind)+" "+r.Outcome.String()]++
 		if over && planned(m) {
-			w.Batches++
+			t.figures.Batches++
 		}
 	})
 	if !m.CatchUp() {
-		f.soon()
+		poke(f.hurry()) // the next slot depends on the figures
 	}
 }
 
@@ -112,9 +112,6 @@ const (
 	brief = time.Second
 	burst = 100 * time.Millisecond
 )
-
-// soon has the figures written soon, because the next slot depends on them.
-func (f *Figures) soon() { poke(f.hurry()) }
 
 func (f *Figures) hurry() chan struct{} {
 	f.mu.Lock()

@@ -55,9 +55,6 @@ func (c *Catalog) list(ctx context.Context, prefix string) iter.Seq2[*Table, err
 		q := tables.Query{Range: tables.Range{Partitions: tables.Is(listed), Rows: tables.KeysWithPrefix(prefix)},
 			Select: []string{"RowKey"}}
 		for e, err := range c.rows.Entities(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return
-			}
 			if err != nil {
 				yield(nil, err)
 				return

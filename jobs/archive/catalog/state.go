@@ -70,8 +70,6 @@ type State struct {
 	Files     int64 // live ones
 	Rows      int64 // in them
 	Bytes     int64 // of them
-	Pending   int64 // files that jobs are about to put
-	Left      int64 // files whose blobs are to be deleted
 }
 
 // State counts what a table has. It reads the row of every file.
@@ -94,12 +92,7 @@ func (t *Table) State(ctx context.Context) (s State, err error) {
 			return s, err
 		}
 	}
-	if err := s.countFiles(ctx, t); err != nil {
-		return s, err
-	}
-	if s.Pending, err = t.countRows(ctx, pendingRows); err == nil {
-		s.Left, err = t.countRows(ctx, removedRows)
-	}
+	err = s.countFiles(ctx, t)
 	return s, err
 }
 
@@ -138,16 +131,4 @@ func (s *State) countDay(row string) error {
 		s.Days, s.Last = s.Days+1, day
 	}
 	return err
-}
-
-func (t *Table) countRows(ctx context.Context, kind string) (n int64, err error) {
-	q := t.query(kind)
-	q.Select = []string{"PartitionKey", "RowKey", "Timestamp"}
-	for page, err := range t.rows.Rows(ctx, q) {
-		if err != nil {
-			return n, err
-		}
-		n += int64(len(page.Rows))
-	}
-	return n, nil
 }

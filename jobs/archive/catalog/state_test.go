@@ -28,13 +28,12 @@ func TestATableTellsWhatItHas(t *testing.T) {
 	state(catalog.State{Version: 2, Published: 1, Days: 1, First: day, Last: day, Files: 2, Rows: 8, Bytes: 30})
 	must.Have(m.table.Pend(t.Context(), day))(t)
 	must.Succeed(t, m.merge(t.Context()))
-	state(catalog.State{Version: 3, Published: 1, Days: 1, First: day, Last: day, Files: 1, Rows: 8, Bytes: 31,
-		Pending: 1, Left: 2})
+	state(catalog.State{Version: 3, Published: 1, Days: 1, First: day, Last: day, Files: 1, Rows: 8, Bytes: 31})
 	must.Succeed(t, m.publish(t.Context()))
 	must.Succeed(t, m.retire(t.Context()))
 	must.Succeed(t, m.fresh(t.Context()))
 	const fresh = 10_005
-	state(catalog.State{Version: fresh, Published: fresh, Pending: 1, Left: 3})
+	state(catalog.State{Version: fresh, Published: fresh})
 	var got []catalog.VersionSummary
 	for v, err := range m.table.Versions(t.Context(), 0) {
 		must.Succeed(t, err)
@@ -65,7 +64,7 @@ func TestATableTellsWhatItHas(t *testing.T) {
 		t.Errorf("its versions from 4 on are %+v", newest)
 	}
 	must.Succeed(t, m.remove(t.Context()))
-	state(catalog.State{Removed: true, Version: fresh, Published: fresh, Left: 4})
+	state(catalog.State{Removed: true, Version: fresh, Published: fresh})
 	if _, err := w.catalog(t, nil).Table(w.tenant, "other").State(t.Context()); !errors.Is(err, catalog.ErrAbsent) {
 		t.Errorf("a table that there never was has a state: %v", err)
 	}

@@ -44,10 +44,6 @@ func (g group) Fields() []parquet.Field { return g.fields }
 // micros is the microseconds since 1970. The row key has the seventh digit.
 func micros(t tables.Ticks) int64 { return t.Time().UnixMicro() }
 
-func textOf(s string, column int) parquet.Value {
-	return parquet.ByteArrayValue([]byte(s)).Level(0, 1, column)
-}
-
 // A codec compresses as the library's does, which has a window of 8 MiB and holds twice that for each file.
 type codec struct {
 	parquetzstd.Codec

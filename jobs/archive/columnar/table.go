@@ -65,7 +65,7 @@ func (t *TableWriter) Write(values ...any) error {
 		switch v := v.(type) {
 		case string:
 			if v != "" {
-				row[i] = textOf(v, i)
+				row[i] = parquet.ByteArrayValue([]byte(v)).Level(0, 1, i)
 				bytes += len(v)
 			}
 		case tables.Ticks:
