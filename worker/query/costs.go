@@ -83,13 +83,13 @@ func (f Reports) storedOn(
 	ask := ReportQuestion{Tenant: t, By: schema.ByTenant, Window: q.Window,
 		Span: Span{From: q.From.Start(), To: (q.To + 1).Start()}}
 	byBucket := map[tables.Ticks]schema.Stored{}
-	for s, err := range Readable(f.stored(ctx, ask), skipped) {
+	for s, err := range Readable(f.Stored(ctx, ask), skipped) {
 		if err != nil {
 			return nil, err
 		}
-		sum := byBucket[s.start]
+		sum := byBucket[s.Start]
 		sum.Add(s.Stored)
-		byBucket[s.start] = sum
+		byBucket[s.Start] = sum
 	}
 	for _, start := range slices.Sorted(maps.Keys(byBucket)) {
 		bucket, day := byBucket[start], schema.DayOf(start)
@@ -102,15 +102,17 @@ func (f Reports) storedOn(
 	return byDay, nil
 }
 
-// A storedReport is what the devices of one partition of the fleet have stored in a bucket.
-type storedReport struct {
-	start tables.Ticks
+// A StoredReport is what the devices of a group in one partition of the fleet have stored in a bucket.
+type StoredReport struct {
+	Group string
+	Start tables.Ticks
 	schema.Stored
 }
 
-// stored yields what reports say about stored readings, one partition of the fleet after the other.
-func (f Reports) stored(ctx context.Context, q ReportQuestion) iter.Seq2[storedReport, error] {
-	return func(yield func(storedReport, error) bool) {
+// Stored yields what reports say about stored readings, one partition of the fleet after the other. Its parts of a
+// report have no sensors.
+func (f Reports) Stored(ctx context.Context, q ReportQuestion) iter.Seq2[StoredReport, error] {
+	return func(yield func(StoredReport, error) bool) {
 		each(f.partitions(ctx, q), yield, func(p schema.ReportPartition) bool {
 			return yieldAll(f.storedIn(ctx, q, p), yield)
 		})
@@ -120,18 +122,18 @@ func (f Reports) stored(ctx context.Context, q ReportQuestion) iter.Seq2[storedR
 // storedIn yields those of one partition.
 func (f Reports) storedIn(
 	ctx context.Context, q ReportQuestion, p schema.ReportPartition,
-) iter.Seq2[storedReport, error] {
+) iter.Seq2[StoredReport, error] {
 	read := read{table: f.table(), rows: q.Rows,
 		query: tables.Query{Range: tables.Range{Partitions: tables.Is(p.String()), Rows: q.keys()},
 			Select: []string{"PartitionKey", "RowKey", schema.FormatProperty, schema.StoredProperty}}}
 	all := read.entities(ctx, func(tables.Page) bool { return true })
 	return decoded(f.table(), all, outputs(schema.ParseReportRow,
-		func(row schema.ReportRow, e tables.Entity, tell report) (storedReport, bool) {
+		func(row schema.ReportRow, e tables.Entity, tell report) (StoredReport, bool) {
 			stored, err := schema.StoredOf(e)
 			if err != nil {
 				tell(schema.StoredProperty, err)
 			}
-			return storedReport{row.Bucket, stored},
+			return StoredReport{row.Group, row.Bucket, stored},
 				stored.Rows > 0 && row.Bucket >= q.Window.Start(q.Span.From) && row.Bucket < q.Span.To
 		}))
 }
