@@ -57,6 +57,12 @@ func (n *Notifier) deliveries() *tables.Table { return n.Client.Table(n.Names.De
 func (n *Notifier) incidents() *tables.Table  { return n.Client.Table(n.Names.Output("incidents")) }
 func (n *Notifier) runs() *tables.Table       { return n.Client.Table(n.Names.Runs()) }
 
+// row returns a row in the format of the fleet.
+func (n *Notifier) row(e tables.Entity) tables.Entity {
+	schema.SetFormat(&e, n.Format)
+	return e
+}
+
 // Wake notes that a target has new deliveries, which are written before. It reports whether nobody had noted it yet.
 func (n *Notifier) Wake(ctx context.Context, name schema.Target) (first bool, err error) {
 	pk, rk := schema.TargetKeys(n.Pipeline, name)

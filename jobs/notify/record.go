@@ -104,12 +104,6 @@ func (j *job) recordOutcome(ctx context.Context, d schema.Delivery, outcome stri
 	return nil
 }
 
-// row returns a row in the format of the fleet.
-func (n *Notifier) row(e tables.Entity) tables.Entity {
-	schema.SetFormat(&e, n.Format)
-	return e
-}
-
 // remember keeps a record for the deliveries that follow.
 func (j *job) remember(r schema.DeliveryRecord) {
 	b := j.besideOf(r.Delivery)
