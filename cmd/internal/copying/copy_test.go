@@ -1,14 +1,15 @@
 package copying
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -229,58 +230,71 @@ func notesOf(t *testing.T, c *Copy, device schema.DeviceID) schema.Imports {
 // with a checkpoint beyond them.
 func TestFollowedReadingsWakeTheirDevices(t *testing.T) {
 	t.Parallel()
-	source := newLiving(t)
-	source.stopWorking()
-	source.stopWriting()
-	c := copyTo(t, source.World.Connect(t, nil), source.Names, azuretest.Local(t))
-	d := schema.Device{ID: "pump-7", Tenant: "acme", Month: jobstest.Month, Readings: source.Readings,
-		Status: schema.Active}
-	must.Have(sas.NewRegistry(c.From, c.Names).Register(t.Context(), d))(t)
-	must.Have(c.Finish(t.Context()))(t)
-	at := tables.TicksOf(time.Now().Add(-time.Hour))
-	for n := range tables.Ticks(3) {
-		e := tables.Entity{PartitionKey: "pump-7", RowKey: (at + n).String()}
-		e.Set("temperature", tables.Double(21.5))
-		jobstest.Insert(t, c.From.Table(source.Readings), e)
+	c, _, at := newFollowed(t)
+	if n := must.Have(c.Follow(t.Context()))(t); n != 2 {
+		t.Errorf("%d readings are followed of 2", n)
 	}
-	if n := must.Have(c.Follow(t.Context()))(t); n != 3 {
-		t.Errorf("%d readings are followed of 3", n)
-	}
-	if notes := notesOf(t, c, "pump-7"); len(notes) != 1 || !notes[0].Late || notes[0].From != at || notes[0].To < at+3 {
-		t.Errorf("the membership says %+v", notes)
+	for _, device := range []schema.DeviceID{"pump-7", "pump-8"} {
+		if notes := notesOf(t, c, device); len(notes) != 1 || !notes[0].Late || notes[0].From != at ||
+			notes[0].To <= at || notes[0].Until != 0 {
+			t.Errorf("the membership of %s says %+v", device, notes)
+		}
 	}
 }
 
-// TestStoppedFollowWakesTheDevicesOfItsReadings: the next one finds them at the destination, and knows nothing of them.
-func TestStoppedFollowWakesTheDevicesOfItsReadings(t *testing.T) {
-	t.Parallel()
+// newFollowed returns a copy that is finished, and readings of two devices that came to the source after that.
+func newFollowed(t *testing.T) (c *Copy, into azuretest.Account, at tables.Ticks) {
+	t.Helper()
 	source := newLiving(t)
 	source.stopWorking()
 	source.stopWriting()
-	in := azuretest.Local(t)
-	c := copyTo(t, source.World.Connect(t, nil), source.Names, in)
-	for _, device := range []schema.DeviceID{"pump-7", "pump-8"} {
+	into = azuretest.Local(t)
+	c = copyTo(t, source.World.Connect(t, nil), source.Names, into)
+	at = tables.TicksOf(time.Now().Add(-time.Hour))
+	devices := []schema.DeviceID{"pump-7", "pump-8"}
+	for _, device := range devices {
 		d := schema.Device{ID: device, Tenant: "acme", Month: jobstest.Month, Readings: source.Readings,
 			Status: schema.Active}
 		must.Have(sas.NewRegistry(c.From, c.Names).Register(t.Context(), d))(t)
 	}
 	must.Have(c.Finish(t.Context()))(t)
-	at := tables.TicksOf(time.Now().Add(-time.Hour))
-	for _, device := range []string{"pump-7", "pump-8"} {
-		e := tables.Entity{PartitionKey: device, RowKey: at.String()}
+	for _, device := range devices {
+		e := tables.Entity{PartitionKey: string(device), RowKey: at.String()}
 		e.Set("temperature", tables.Double(21.5))
 		jobstest.Insert(t, c.From.Table(source.Readings), e)
 	}
+	return c, into, at
+}
+
+// through returns a client whose transport is told whether a request inserts readings of pumps.
+func through(
+	t *testing.T, in azuretest.Account, do func(r *http.Request, inserts bool) (*http.Response, error),
+) *tables.Client {
+	t.Helper()
+	world := &jobstest.World{Account: must.Have(tables.ParseAccount(in.ConnectionString()))(t)}
+	return world.Connect(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+		var sent []byte
+		if r.Body != nil {
+			sent = must.Have(io.ReadAll(r.Body))(t)
+		}
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(sent))
+		return do(r, bytes.Contains(sent, []byte(`"temperature":21.5`)))
+	}))
+}
+
+// TestStoppedFollowWakesTheDevicesOfItsReadings: the next one finds them at the destination, and knows nothing of them.
+func TestStoppedFollowWakesTheDevicesOfItsReadings(t *testing.T) {
+	t.Parallel()
+	c, into, at := newFollowed(t)
 	ctx, stop := context.WithCancel(t.Context())
 	to := c.To
-	stopping := faults.Func(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, source.Readings) {
+	c.To = through(t, into, func(r *http.Request, inserts bool) (*http.Response, error) {
+		if inserts {
 			defer stop() // after the first insert
 		}
 		return http.DefaultClient.Do(r)
 	})
-	c.To = must.Have(tables.Connect(tables.Config{Transport: stopping,
-		Account: must.Have(tables.ParseAccount(in.ConnectionString()))(t)}))(t)
 	if n, err := c.Follow(ctx); err == nil {
 		t.Errorf("a stopped copy follows %d readings, and says nothing", n)
 	}
@@ -289,6 +303,29 @@ func TestStoppedFollowWakesTheDevicesOfItsReadings(t *testing.T) {
 	for _, device := range []schema.DeviceID{"pump-7", "pump-8"} {
 		if notes := notesOf(t, c, device); len(notes) == 0 || notes[0].From != at {
 			t.Errorf("the membership of %s says %+v", device, notes)
+		}
+	}
+}
+
+// TestKilledFollowLeavesANote whose lease ends after storage has done what it was sent: an end of the note before that
+// would have the pipelines pass the readings that come then.
+func TestKilledFollowLeavesANote(t *testing.T) {
+	t.Parallel()
+	for _, killed := range []bool{true, false} {
+		c, into, at := newFollowed(t)
+		to, inserted := c.To, false
+		c.To = through(t, into, func(r *http.Request, inserts bool) (*http.Response, error) {
+			if inserted = inserted || inserts; inserts || killed && inserted {
+				return nil, errors.New("no answer")
+			}
+			return http.DefaultClient.Do(r)
+		})
+		if n, err := c.Follow(t.Context()); err == nil {
+			t.Errorf("a copy without answers follows %d readings, and says nothing", n)
+		}
+		c.To = to
+		if notes := notesOf(t, c, "pump-7"); len(notes) != 1 || notes[0].From != at || notes[0].Until == 0 {
+			t.Errorf("killed %t: the membership says %+v", killed, notes)
 		}
 	}
 }

@@ -38,43 +38,58 @@ func (c *Copy) readingsAgain(ctx context.Context, until tables.Ticks) (inserted 
 		return 0, err
 	}
 	for _, table := range names {
-		p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), true, nil, func(Pass) {})
-		inserted += p.Written
-		if err = errors.Join(err, c.noteAll(ctx, p.first, until)); err != nil {
+		p := &pass{Pass: Pass{Table: table, Readings: true}, to: c.To.Table(table), insert: true}
+		f := &follower{registry: sas.NewRegistry(c.To, c.Names), readings: p.to, until: until}
+		p.write = f.write
+		err := errors.Join(p.run(ctx, c.From.Table(table), func(Pass) {}), f.end(ctx))
+		if inserted += p.Written; err != nil {
 			return inserted, fmt.Errorf("table %s: %w", table, err)
 		}
 	}
 	return inserted, nil
 }
 
-// noteWithin bounds how long a copy that was stopped notes what it has inserted.
-const noteWithin = 10 * time.Second
+// A follower inserts readings, device by device, and has the pipelines of the destination fold them: they come there
+// with the account's key, so that the device may rest, and the checkpoints may have passed these rows.
+type follower struct {
+	registry sas.Registry
+	readings *tables.Table
+	until    tables.Ticks
+	device   string
+	past     *sas.PastWriter // of the device; nil: it has been removed
+}
 
-// noteAll notes what a pass has inserted, from the first row of each partition on. It does so after a pass that has
-// failed or was stopped, too: the next one finds these rows at the destination.
-func (c *Copy) noteAll(ctx context.Context, first map[string]string, until tables.Ticks) (err error) {
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
-		defer cancel()
+func (f *follower) write(ctx context.Context, ops []tables.Op) error {
+	first := ops[0].Entity
+	if first.PartitionKey != f.device {
+		if err := f.end(ctx); err != nil {
+			return err
+		}
+		d, err := f.registry.Get(ctx, schema.DeviceID(first.PartitionKey))
+		if err != nil && !tables.Absent(err) {
+			return err
+		}
+		if f.device = first.PartitionKey; err == nil {
+			f.past = f.registry.WritePast(d, f.readings, schema.Import{
+				From: tables.TicksBefore(first.RowKey), To: f.until, Late: true})
+		}
 	}
-	for device, row := range first {
-		err = errors.Join(err, c.noteLate(ctx, schema.DeviceID(device), tables.TicksBefore(row), until))
+	if f.past != nil {
+		if err := f.past.Insert(ctx, ops); !tables.Absent(err) {
+			return err
+		}
+		f.past = nil // it has just been removed
 	}
+	_, err := f.readings.Submit(ctx, ops)
 	return err
 }
 
-// noteLate has the pipelines of the destination fold a device's rows again that came there with the account's key: it
-// may rest, and their checkpoints may have passed these rows.
-func (c *Copy) noteLate(ctx context.Context, device schema.DeviceID, from, to tables.Ticks) error {
-	registry := sas.NewRegistry(c.To, c.Names)
-	d, err := registry.Get(ctx, device)
-	if err == nil {
-		_, err = registry.NoteImport(ctx, d, schema.Import{From: from, To: to, Late: true}, true)
+// end ends the note of a device.
+func (f *follower) end(ctx context.Context) (err error) {
+	if f.past != nil {
+		err = f.past.End(ctx)
 	}
-	if tables.Absent(err) { // it has been removed
-		return nil
-	}
+	f.device, f.past = "", nil
 	return err
 }
 

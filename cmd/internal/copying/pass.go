@@ -17,8 +17,6 @@ type Pass struct {
 	Deleted int64 // that the source has no longer
 
 	Readings bool // rows of devices, which are only ever added
-
-	first map[string]string // that were added of readings: the lowest row key, by partition
 }
 
 // A pass makes one table at the destination equal to that at the source.
@@ -27,26 +25,36 @@ type pass struct {
 	to     *tables.Table
 	insert bool // only insert what is missing: the destination may have rows of its own
 	keep   func(tables.Entity) bool
-	ops    []tables.Op // for one partition
+	write  func(ctx context.Context, ops []tables.Op) error // a transaction
+	ops    []tables.Op                                      // for one partition
 }
 
 // copyTable does one pass, and tells progress how far it is. keep says which rows are the fleet's; nil is all.
 func copyTable(
 	ctx context.Context, from, to *tables.Table, insert bool, keep func(tables.Entity) bool, progress func(Pass),
 ) (Pass, error) {
-	p := &pass{Pass: Pass{Table: from.Name, Readings: insert, first: map[string]string{}}, to: to, insert: insert,
-		keep: keep}
+	p := &pass{Pass: Pass{Table: from.Name, Readings: insert}, to: to, insert: insert, keep: keep}
+	p.write = func(ctx context.Context, ops []tables.Op) error {
+		_, err := to.Submit(ctx, ops)
+		return err
+	}
 	progress(p.Pass)
-	if err := to.Create(ctx); err != nil {
-		return p.Pass, err
+	err := p.run(ctx, from, progress)
+	return p.Pass, err
+}
+
+// run compares the rows of both tables in their order.
+func (p *pass) run(ctx context.Context, from *tables.Table, progress func(Pass)) error {
+	if err := p.to.Create(ctx); err != nil {
+		return err
 	}
 	source, stop := iter.Pull2(from.Entities(ctx, tables.Query{}))
 	defer stop()
-	there, end := iter.Pull2(to.Entities(ctx, tables.Query{}))
+	there, end := iter.Pull2(p.to.Entities(ctx, tables.Query{}))
 	defer end()
 	s, more, err := p.next(source)
 	if err != nil {
-		return p.Pass, err
+		return err
 	}
 	d, others, err := p.next(there)
 	for err == nil && (more || others) {
@@ -75,7 +83,7 @@ func copyTable(
 	if err == nil {
 		err = p.flush(ctx)
 	}
-	return p.Pass, err
+	return err
 }
 
 // next returns the next row of the fleet.
@@ -92,9 +100,6 @@ func (p *pass) next(rows func() (tables.Entity, error, bool)) (tables.Entity, bo
 func (p *pass) row(ctx context.Context, order int, s, d tables.Entity) error {
 	switch {
 	case order < 0 && p.insert:
-		if _, has := p.first[s.PartitionKey]; !has { // rows come in order
-			p.first[s.PartitionKey] = s.RowKey
-		}
 		return p.add(ctx, tables.Insert(s))
 	case order < 0, order == 0 && !p.insert && !equal(s, d):
 		return p.add(ctx, tables.InsertOrReplace(s))
@@ -144,10 +149,8 @@ func (p *pass) flush(ctx context.Context) error {
 	}
 	p.ops = nil
 	for _, g := range groups {
-		if len(g) > 1 {
-			_, err = p.to.Submit(ctx, g)
-		}
-		if len(g) == 1 || settled(err) {
+		err := p.write(ctx, g)
+		if errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound) {
 			err = p.each(ctx, g)
 		}
 		if err != nil {
@@ -157,14 +160,14 @@ func (p *pass) flush(ctx context.Context) error {
 	return nil
 }
 
-// settled reports whether a row is there that was to be inserted, or gone that was to be deleted.
-func settled(err error) bool {
-	return errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound)
-}
-
+// each writes rows one by one, but for those that are there and were to be inserted, or gone and were to be deleted.
 func (p *pass) each(ctx context.Context, ops []tables.Op) error {
-	for _, op := range ops {
-		if _, err := p.to.Do(ctx, op); err != nil && !settled(err) {
+	for n, op := range ops {
+		settled := tables.ErrExists
+		if op.Kind == tables.KindDelete {
+			settled = tables.ErrNotFound
+		}
+		if err := p.write(ctx, ops[n:n+1]); err != nil && !errors.Is(err, settled) {
 			return err
 		}
 	}

@@ -1,8 +1,10 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -91,6 +93,42 @@ func randomImports(t *testing.T, seed uint64) {
 	jobstest.SameEnds(t, jobstest.WithoutHistory(got), jobstest.WithoutHistory(twin.Ends(t)), "seed ", seed)
 }
 
+// TestStoppedImportWaitsForRowsUnderWay stops an import while storage has a row that it has not inserted yet. The note
+// must hold until then, or nothing folds this row.
+func TestStoppedImportWaitsForRowsUnderWay(t *testing.T) {
+	f := newFixture(t)
+	p := pipelineOf(t, f.Fleet)
+	f.imported("device,time,temp\nd1,2026-01-20,1\n")
+	must.Succeed(t, f.Drain(t.Context(), p))
+	var underWay *http.Request
+	through := faults.Func(func(r *http.Request) (*http.Response, error) {
+		sent := []byte{}
+		if r.Body != nil {
+			sent = must.Have(io.ReadAll(r.Body))(t)
+		}
+		copied := r.Clone(t.Context())
+		copied.Body = io.NopCloser(bytes.NewReader(sent))
+		if !bytes.Contains(sent, []byte("/"+f.Readings)) {
+			return http.DefaultClient.Do(copied)
+		}
+		underWay = copied
+		return nil, errKilled
+	})
+	if _, _, err := f.run("device,time,temp\nd1,2026-01-10,7\n", through, nil); err == nil {
+		t.Fatal("the import says nothing of its end")
+	}
+	must.Succeed(t, f.Drain(t.Context(), p))
+	must.Have(http.DefaultClient.Do(underWay))(t).Body.Close()
+	f.expire()
+	must.Succeed(t, f.Drain(t.Context(), p))
+	twin := f.twin(0)
+	must.Succeed(t, twin.Drain(t.Context(), pipelineOf(t, twin)))
+	if rows, _ := f.stored(); len(rows) != 2 {
+		t.Errorf("stored are %v", rows)
+	}
+	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), jobstest.WithoutHistory(twin.Ends(t)))
+}
+
 func TestImportRepeatedWritesNothing(t *testing.T) {
 	f := newFixture(t)
 	text := "device,time,temp,hum\nd1,2026-01-02,1,2\nd1,2026-01-01,1,2\nd1,2026-01-01,1,2\nd2,2026-01-01,5,\n"
@@ -141,8 +179,9 @@ func TestImportReplacesNoRowOfTheDevice(t *testing.T) {
 		sum, wrong, err := f.run(text, through, func(i *Import) {
 			i.Conflict = func(c Conflict) { clashes = append(clashes, c) }
 		})
-		if err != nil || len(wrong) > 0 || len(clashes) != 1 || clashes[0].Line != 3 || clashes[0].Stored["temp"] != "-40" ||
-			clashes[0].File["temp"] != "2" || sum.Written != 1 || sum.Clashes != 1 {
+		if err != nil || len(wrong) > 0 || len(clashes) != 1 || clashes[0].Line != 3 ||
+			clashes[0].Stored["temp"] != "-40" || clashes[0].File["temp"] != "2" || sum.Written != 1 ||
+			sum.Clashes != 1 {
 			t.Errorf("%+v, %v, %v", sum, wrong, err)
 		}
 		stored := jobstest.Rows(t, f.client.Table(f.Readings), tables.Query{})

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"furrow/jobs/fold"
 	"furrow/sas"
@@ -28,7 +27,11 @@ func (r *running) device(ctx context.Context, d device, batches <-chan []reading
 	stored := r.storedBetween(ctx, record, d.from, d.to)
 	defer stored.stop()
 	w := &writer{running: r, device: d, record: record}
-	defer func() { err = errors.Join(err, w.endNote(ctx)) }()
+	defer func() {
+		if w.past != nil {
+			err = errors.Join(err, w.past.End(ctx))
+		}
+	}()
 	for batch := range batches {
 		missing, err := stored.missing(batch)
 		if err == nil {
@@ -70,8 +73,7 @@ type writer struct {
 	*running
 	device device
 	record schema.Device
-	note   schema.Import
-	noted  time.Time // when the lease of the note began, at the latest; zero: nothing is written yet
+	past   *sas.PastWriter // nil: nothing is written yet
 }
 
 // write writes readings in transactions.
@@ -104,7 +106,10 @@ func (w *writer) write(ctx context.Context, batch []reading) error {
 // insert writes readings in a transaction. Where some have been stored meanwhile, by the device or by an attempt whose
 // answer was lost, it writes the others.
 func (w *writer) insert(ctx context.Context, some []reading, ops []tables.Op) error {
-	err := w.submit(ctx, ops, some[0].Key.Ticks)
+	if w.past == nil {
+		w.past = w.Registry.WritePast(w.record, w.Readings, schema.Import{From: some[0].Key.Ticks, To: w.device.to + 1})
+	}
+	err := w.past.Insert(ctx, ops)
 	if err == nil {
 		w.tally.written.Add(int64(len(some)))
 	}
@@ -121,39 +126,6 @@ func (w *writer) insert(ctx context.Context, some []reading, ops []tables.Op) er
 		return fmt.Errorf("storage refuses rows from %s on because they exist, but returns none of them", some[0].Key)
 	}
 	return w.write(ctx, rest)
-}
-
-// submit writes a transaction within the lease of the note. The first one begins the note.
-func (w *writer) submit(ctx context.Context, ops []tables.Op, from tables.Ticks) (err error) {
-	if time.Since(w.noted) > schema.ImportLease/3 {
-		if w.noted.IsZero() {
-			w.note = schema.Import{From: from, To: w.device.to + 1}
-		}
-		began := time.Now()
-		if w.note, err = w.Registry.NoteImport(ctx, w.record, w.note, false); err != nil {
-			return err
-		}
-		w.noted = began
-	}
-	ctx, cancel := context.WithDeadline(ctx, w.noted.Add(schema.ImportLease))
-	defer cancel()
-	if len(ops) == 1 {
-		_, err = w.Readings.Do(ctx, ops[0])
-	} else {
-		_, err = w.Readings.Submit(ctx, ops)
-	}
-	return err
-}
-
-// endNote ends the note, also of an import that fails, so that what it has written is folded at once.
-func (w *writer) endNote(ctx context.Context) error {
-	if w.noted.IsZero() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	_, err := w.Registry.NoteImport(ctx, w.record, w.note, true)
-	return err
 }
 
 // storedRows reads the rows of a device that are stored, in order.
@@ -173,8 +145,8 @@ func (r *running) storedBetween(ctx context.Context, d schema.Device, from, to t
 	if r.Meant != nil {
 		s.model = r.Meant(d.Member())
 	}
-	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.ID)),
-		Rows: tables.Keys{From: from.String(), Before: (to + 1).String()}}}))
+	s.next, s.stop = iter.Pull2(r.Readings.Rows(ctx, tables.Query{Range: tables.Range{
+		Partitions: tables.Is(string(d.ID)), Rows: tables.Keys{From: from.String(), Before: (to + 1).String()}}}))
 	return s
 }
 
