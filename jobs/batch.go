@@ -10,6 +10,7 @@ import (
 	"furrow/jobs/folding"
 	"furrow/jobs/live"
 	"furrow/jobs/retain"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -117,6 +118,18 @@ func (b *devices) result(work []*folding.Device, deleted map[*commit.Device]reta
 	return r
 }
 
+// imports reads the notes of imports on a membership. One that is gone keeps those that are known.
+func (b *devices) imports(ctx context.Context, m schema.Member) (schema.Imports, error) {
+	row, err := b.Client.Table(b.Names.Fleet()).Get(ctx, m.Month.String(), string(m.Key()))
+	if tables.Absent(err) {
+		return m.Imports, nil
+	}
+	if err == nil {
+		m, err = schema.MemberOf(row)
+	}
+	return m.Imports, err
+}
+
 // folder returns what folds new rows for the pipeline. Devices that keep up with an hourly one may have thousands of
 // rows in each run, so it is three cadences before they are far behind.
 func (b *devices) folder() *live.Folder {
@@ -125,6 +138,6 @@ func (b *devices) folder() *live.Folder {
 		rester = &live.Rester{Client: b.Client, Others: b.others, Generation: b.Generation}
 	}
 	return &live.Folder{Client: b.Client, Clock: b.Clock, Late: b.late, Every: b.every, Steady: b.ranBefore,
-		Rester: rester,
+		Imports: b.imports, Rester: rester,
 		Settle: b.settle(), Long: max(10*time.Minute, 3*b.Cadence), Portion: b.portion(), Most: b.most()}
 }

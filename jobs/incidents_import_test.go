@@ -2,6 +2,9 @@ package jobs_test
 
 import (
 	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,4 +91,23 @@ func TestEqualIncidentsWithImports(t *testing.T) {
 		})
 		jobstest.SameEnds(t, f.ended(), want)
 	})
+}
+
+// TestImportWhileAJobReadsOpensNothing has the import begin when a job has read the membership, and not yet the rows.
+func TestImportWhileAJobReadsOpensNothing(t *testing.T) {
+	t.Parallel()
+	w := newWatchedWorld(t)
+	want := calmIncidents(t, w)
+	f := newWatched(t, w)
+	i := &importer{f, rand.New(rand.NewPCG(7, 5)), map[schema.DeviceID]schema.Imports{}}
+	f.clock.set(round(0))
+	var once sync.Once
+	must.Succeed(t, f.Drain(t.Context(), f.pipeline(faults.Func(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, f.Readings) {
+			once.Do(i.imports)
+		}
+		return http.DefaultClient.Do(r)
+	}))))
+	f.play(func(int) { must.Succeed(t, f.Drain(t.Context(), f.pipeline(nil))) })
+	jobstest.SameEnds(t, f.ended(), want)
 }

@@ -4,6 +4,7 @@
 package folding
 
 import (
+	"context"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -29,6 +30,9 @@ type Device struct {
 	Arrived tables.Ticks // when the last of them did, by storage's clock
 	Bytes   int          // of these rows
 	Weight  int          // approximate bytes of effects and rejects
+
+	// Notes reads the notes of imports on the device's membership. It may be nil.
+	Notes func(context.Context) (schema.Imports, error)
 
 	refused map[string]*schema.Reject // of the rows being folded, by row key
 	began   time.Time                 // when folding began

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -67,11 +68,31 @@ func (d *Device) Read(ctx context.Context, readings *tables.Table, rows tables.R
 			tables.TicksBefore(page.Rows[0].RowKey) < l.Brief {
 			return ErrFarBehind
 		}
+		if err := d.noteImports(ctx, page.Rows); err != nil {
+			return err
+		}
 		if done, err := d.page(ctx, page, l); done || err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noteImports reads the notes of imports again where rows about the past have none: an import may have begun since the
+// membership was read, and what it wrote would raise alarms. Its note was stored before these rows were.
+func (d *Device) noteImports(ctx context.Context, rows []tables.Entity) (err error) {
+	watched := false
+	for range d.Model.Watchers {
+		watched = true
+	}
+	unknown := func(e tables.Entity) bool {
+		at := tables.TicksBefore(e.RowKey)
+		return at < d.Horizon-history && !d.Member.Imports.Cover(at)
+	}
+	if d.Notes != nil && watched && slices.ContainsFunc(rows, unknown) {
+		d.Member.Imports, err = d.Notes(ctx)
+	}
+	return err
 }
 
 // page folds a page chunk by chunk, and reports whether that is enough.

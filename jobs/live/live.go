@@ -24,7 +24,9 @@ type Folder struct {
 	Late   func(schema.Member) time.Duration // age of the oldest row that a living token of a device admits
 	Every  func(schema.Member) time.Duration // stated interval of a device whose model states none; zero: none is
 	// Steady reports whether runs before a moment show that time passes.
-	Steady  func(ctx context.Context, at tables.Ticks) (bool, error)
+	Steady func(ctx context.Context, at tables.Ticks) (bool, error)
+	// Imports reads the notes of imports on a membership.
+	Imports func(context.Context, schema.Member) (schema.Imports, error)
 	Rester  *Rester       // nil: no process of the fleet may count on it
 	Settle  time.Duration // younger rows wait
 	Long    time.Duration // a device with a portion of rows that are older is left to a chain
@@ -77,6 +79,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 		return nil
 	}
 	d.Known = f.known(d)
+	d.Notes = func(ctx context.Context) (schema.Imports, error) { return f.Imports(ctx, d.Member) }
 	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, at.horizon.String())
 	if below := d.Row.Coverage.Watermark.String(); d.Row.Coverage.Watermark > 0 && d.Row.Last < below {
 		rows.Rows.After, rows.Rows.From = "", below
