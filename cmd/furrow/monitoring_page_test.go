@@ -51,7 +51,7 @@ func TestPageGoesThroughAlertmanagerAndBack(t *testing.T) {
 		"--storage", dir, "--config", config)
 	await(t, log, func() bool { return strings.Contains(log.String(), "scheduler started") })
 	f := fixtureIn(t, dir)
-	f.must("enrollment add plant1 --tenant acme")
+	f.must("enrollment add plant1 --tenant acme --written-by-others")
 	f.must("device add pump-7 --enrollment plant1 --site plant-3 --label class=Fryer")
 	measured := func(value float64) {
 		t.Helper()
