@@ -31,7 +31,8 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 	f := newFixture(t)
 	startEndpoint(t, "--storage", f.storage)
 	report := filepath.Join(t.TempDir(), "report")
-	line, _ := f.simulated("--devices 12 --history 1h --for 2s --dirt some --report", report)
+	const dirt = "--dirt repeats,disorder,nested,nonsense,stuck,texts" // no outage, which may last for all of the hour
+	line, _ := f.simulated("--devices 12 --history 1h --for 2s "+dirt+" --report", report)
 	if line.Devices != 12 || line.Booted != 12 || line.Tenants != 2 || line.Seed != 1 || line.Waiting != 0 ||
 		line.Made < 12*30 || line.Stored != f.readings() {
 		t.Errorf("%+v; %d rows", line, f.readings())
