@@ -329,3 +329,29 @@ func TestKilledFollowLeavesANote(t *testing.T) {
 		}
 	}
 }
+
+// TestFollowGoesOnWithoutADeviceThatIsRemoved meanwhile: after its reading is inserted, and before its note ends.
+func TestFollowGoesOnWithoutADeviceThatIsRemoved(t *testing.T) {
+	t.Parallel()
+	c, into, _ := newFollowed(t)
+	to, removed := c.To, 0
+	c.To = through(t, into, func(r *http.Request, inserts bool) (*http.Response, error) {
+		resp, err := http.DefaultClient.Do(r)
+		if inserts {
+			d := []schema.DeviceID{"pump-7", "pump-8"}[removed]
+			_, failed := sas.NewRegistry(to, c.Names).Update(t.Context(), d, func(d *schema.Device) error {
+				d.Status = schema.Removing
+				return nil
+			})
+			m := schema.Member{Month: jobstest.Month, Tenant: "acme", Device: d}
+			_, err := to.Table(c.Names.Fleet()).Do(t.Context(), tables.Delete(m.Month.String(), string(m.Key()),
+				tables.AnyETag))
+			must.Succeed(t, errors.Join(failed, err))
+			removed++
+		}
+		return resp, err
+	})
+	if n, err := c.Follow(t.Context()); n != 2 || err != nil {
+		t.Errorf("%d readings are followed of 2: %v", n, err)
+	}
+}

@@ -84,10 +84,13 @@ func (f *follower) write(ctx context.Context, ops []tables.Op) error {
 	return err
 }
 
-// end ends the note of a device.
+// end ends the note of a device, unless it has been removed.
 func (f *follower) end(ctx context.Context) (err error) {
 	if f.past != nil {
 		err = f.past.End(ctx)
+	}
+	if tables.Absent(err) {
+		err = nil
 	}
 	f.device, f.past = "", nil
 	return err
