@@ -88,9 +88,11 @@ func (dr *DeviceRows) read(
 		return a.fleet.Rows().Tail(ctx, a.anyPipeline(), ask)
 	}
 	if len(q.Sensors) == 0 && q.Where == nil {
-		ask.Limit = q.Limit + 1 // to see whether there is more
+		ask.Limit = q.Limit + 1 // of a page, to see whether there is more; some rows may be none
 	}
-	return a.fleet.Rows().Readings(ctx, ask)
+	return query.ReadingsOf(ctx, func(yield func(query.MemberQuestion, error) bool) {
+		yield(query.MemberQuestion{Question: ask, Member: m, Rows: a.fleet.Rows()}, nil)
+	})
 }
 
 func spanOf(from, to time.Time) query.Span {

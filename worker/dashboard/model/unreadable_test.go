@@ -117,3 +117,36 @@ func TestDeviceHasAllOfManySensors(t *testing.T) {
 		t.Errorf("%+v, %v", one, err)
 	}
 }
+
+// TestReadingsGoOnBehindRowsThatAreNone: devices choose their row keys, so that a row need not be a reading.
+func TestReadingsGoOnBehindRowsThatAreNone(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
+	at := time.Now().Add(-time.Hour)
+	for n := range 6 {
+		e := tables.Entity{PartitionKey: "pump-7", RowKey: tables.TicksOf(at.Add(time.Duration(n) * time.Minute)).String()}
+		if n%2 == 0 {
+			e.RowKey += "-no suffix"
+		}
+		e.Set("temperature", tables.Double(21))
+		f.Write(t, f.Names.Readings(), e)
+	}
+	s := over(t, f)
+	look(t, s)
+	for limit := 1; limit < 5; limit++ {
+		q := ReadingsQuery{Device: "pump-7", From: at, To: time.Now(), Part: Part{Limit: limit}}
+		rows, unreadable := 0, int64(0)
+		for parts := 0; (parts == 0 || q.After != "") && parts < 9; parts++ {
+			answer := must.Have(s.DeviceRows.Readings(t.Context(), q))(t)
+			for _, err := range answer.Rows {
+				must.Succeed(t, err)
+				rows++
+			}
+			out := answer.Answer.Reach()
+			q.After, unreadable = out.Next, unreadable+out.Unreadable
+		}
+		if rows != 3 || unreadable != 3 {
+			t.Errorf("%d at a time: %d readings and %d other rows, want 3 of each", limit, rows, unreadable)
+		}
+	}
+}

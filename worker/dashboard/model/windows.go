@@ -180,6 +180,9 @@ func (w *windowed) records(ctx context.Context) iter.Seq2[query.Bucket, error] {
 			today := w.ask
 			today.Span.From, today.Span.To = max(today.Span.From, day.Start()), min(today.Span.To, (day+1).Start())
 			for b, err := range w.read(ctx, today, w.homesAfter()) {
+				if err == nil && b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start {
+					continue // also for where a part ends that gets no further
+				}
 				if !yield(b, err) {
 					return
 				}
@@ -227,7 +230,7 @@ func (w *windowed) row(ctx context.Context) func(query.Bucket) (answers.SensorWi
 			before = b
 			labels, selected = w.selects(b.Tenant, string(b.Device))
 		}
-		if !selected || b.Device == w.after.Device && b.Tenant == w.after.Tenant && b.Start <= w.after.Start {
+		if !selected {
 			return row, false, nil
 		}
 		if wanted, err = w.holds(ctx, &b, labels); wanted {

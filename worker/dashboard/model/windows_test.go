@@ -105,6 +105,27 @@ func TestPartsOfWindowsAreTheWhole(t *testing.T) {
 	}
 }
 
+// TestWindowsGoOn has each part end as soon as it may, also behind windows that come again at its beginning.
+func TestWindowsGoOn(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 2)
+	s := over(t, f)
+	look(t, s)
+	q := FleetQuery{From: time.Now().Add(-48 * time.Hour), To: time.Now(), Part: Part{Limit: MaxRows}, Window: "1m"}
+	answer, err := s.FleetRows.Windows(t.Context(), q)
+	whole := rowsOf(t, answer, err)
+	var all []string
+	for parts := 0; (parts == 0 || q.After != "") && parts <= len(whole); parts++ {
+		answer, err = s.FleetRows.Windows(t.Context(), q)
+		answer.Answer.Reach().End()
+		all = append(all, rowsOf(t, answer, err)...)
+		q.After = answer.Answer.Reach().Next
+	}
+	if !slices.Equal(all, whole) || len(whole) < 4 {
+		t.Errorf("in parts %q, and the whole is %q", all, whole)
+	}
+}
+
 // TestPartsOfNewestValuesAreTheWhole has a limit of each size.
 func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
