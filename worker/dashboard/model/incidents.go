@@ -169,11 +169,11 @@ func (is *IncidentAnswers) storedOnes(
 			if after != "" && t == tenant {
 				ask.After = idOfKey(key)
 			}
-			for i, err := range query.Readable(is.stored(ctx, ask), new(query.Skipped)) {
-				if out.RowsRead++; !yield(i, err) || err != nil {
+			for i, err := range is.stored(ctx, ask) {
+				if out.RowsRead++; !yield(i, err) || err != nil && !query.GoesOn(err) {
 					return
 				}
-				if ReadOf(ctx).Operations()-before > maxIncidentReads {
+				if err == nil && ReadOf(ctx).Operations()-before > maxIncidentReads {
 					yield(query.Incident{}, query.ErrMore)
 					return
 				}

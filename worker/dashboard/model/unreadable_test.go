@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/query"
 )
 
 // TestUnreadableRowsAreListedAndHideNothing damages rows as a newer program might write them.
@@ -124,10 +126,11 @@ func TestReadingsGoOnBehindRowsThatAreNone(t *testing.T) {
 	f.Add(t, schema.Device{ID: "pump-7"})
 	at := time.Now().Add(-time.Hour)
 	for n := range 6 {
-		e := tables.Entity{PartitionKey: "pump-7", RowKey: tables.TicksOf(at.Add(time.Duration(n) * time.Minute)).String()}
+		row := tables.TicksOf(at.Add(time.Duration(n) * time.Minute)).String()
 		if n%2 == 0 {
-			e.RowKey += "-no suffix"
+			row += "-no suffix"
 		}
+		e := tables.Entity{PartitionKey: "pump-7", RowKey: row}
 		e.Set("temperature", tables.Double(21))
 		f.Write(t, f.Names.Readings(), e)
 	}
@@ -148,5 +151,20 @@ func TestReadingsGoOnBehindRowsThatAreNone(t *testing.T) {
 		if rows != 3 || unreadable != 3 {
 			t.Errorf("%d at a time: %d readings and %d other rows, want 3 of each", limit, rows, unreadable)
 		}
+	}
+}
+
+// TestUnreadableIncidentsAreCounted in the list of those in storage.
+func TestUnreadableIncidentsAreCounted(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
+	s := over(t, f)
+	look(t, s)
+	home := schema.LatestPartition{Tenant: "contoso", Month: f.Devices[0].Month}
+	f.Write(t, f.Names.Output(rules.Table), tables.Entity{PartitionKey: home.String(),
+		RowKey: tables.TicksOf(time.Now()).String() + "-of another kind"})
+	q := IncidentQuery{States: []string{query.IncidentClosed}, Part: Part{Limit: 1}}
+	if list := must.Have(s.Incidents.ListPart(t.Context(), q))(t); list.Unreadable != 1 || len(list.Rows) > 0 {
+		t.Errorf("an incident cannot be read, and the list says %+v", list)
 	}
 }
