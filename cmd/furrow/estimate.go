@@ -30,7 +30,7 @@ interval than a minute are taken to state it, and to keep it: runs look only at 
 			"estimate --devices 50000 --every 5m --fresh 10m"),
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "devices", Required: true, Usage: "`NUMBER` of devices"},
-			durationFlag("every", time.Minute, time.Millisecond, "`TIME` between two readings of a device"),
+			durationFlag("every", time.Minute, 100*time.Millisecond, "`TIME` between two readings of a device"),
 			&cli.IntFlag{Name: "at-once", Value: 1, Usage: "`NUMBER` of readings that a device sends in one transaction"},
 			durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife, "`TIME` for which a token is valid"),
 			withDefaultText("no advice", durationFlag("fresh", 0, time.Second,

@@ -32,6 +32,7 @@ func TestEstimateOfALargeFleetNamesItsLimits(t *testing.T) {
 		"estimate --devices 0":                "--devices is 0",
 		"estimate --devices 5 --sensors 1001": "--sensors is 1001",
 		"estimate --devices 5 --at-once 101":  "--at-once is 101",
+		"estimate --devices 5 --every 99ms":   "at least 100ms", // a day of readings is folded
 		"estimate --devices 5 --config /no":   "/no",
 	} {
 		refused(t, anyFailure, want, line)
