@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -88,15 +87,54 @@ the model of the device names and converts it. What a record does not have is ni
 	}
 }
 
+// A queryMode is what the command prints where a flag asks for it.
+type queryMode struct {
+	flag    string
+	with    string // the mode after it that may be given with it
+	without string // flags besides those of other modes that make no sense with it
+	// print prints it. Where the mode asks for itself, it is without accounts and question.
+	print func(c *cli.Context, a *accounts, all []asked, q query.Question) error
+	asks  bool // for itself
+}
+
+// queryModes are all of them; of two that are given together, the first counts.
+func queryModes() []queryMode {
+	return []queryMode{
+		{flag: "outliers", with: "by", without: "prefix where window from to last", asks: true,
+			print: func(c *cli.Context, _ *accounts, _ []asked, _ query.Question) error { return queryOutliers(c) }},
+		{flag: "by", without: "prefix where", asks: true,
+			print: func(c *cli.Context, _ *accounts, _ []asked, _ query.Question) error { return queryReports(c) }},
+		{flag: "row-key", with: "raw", without: "window from to last limit where",
+			print: func(c *cli.Context, _ *accounts, all []asked, _ query.Question) error {
+				return queryRow(c, all[0].Rows(), all[0].question)
+			}},
+		{flag: "tail", with: "raw", without: "window from to last limit where", print: queryTail},
+		{flag: "gaps", without: "window where sensors", print: queryGaps},
+		{flag: "states", without: "window where", print: queryStates},
+		{flag: "rate", with: "latest", without: "where", print: queryRates},
+		{flag: "raw", without: "window", print: queryRaw},
+		{flag: "latest", without: "window from to last", print: queryLatest},
+	}
+}
+
+// given reports whether a mode is asked for.
+func (m queryMode) given(c *cli.Context) bool {
+	on, is := c.Value(m.flag).(bool)
+	return c.IsSet(m.flag) && (on || !is)
+}
+
 func queryAction(c *cli.Context) error {
 	if err := checkExclusions(c); err != nil {
 		return err
 	}
-	switch {
-	case c.Bool("outliers"):
-		return queryOutliers(c)
-	case c.IsSet("by"):
-		return queryReports(c)
+	mode := queryMode{print: queryRollups}
+	for _, m := range slices.Backward(queryModes()) {
+		if m.given(c) {
+			mode = m
+		}
+	}
+	if mode.asks {
+		return mode.print(c, nil, nil, query.Question{})
 	}
 	q, err := queryQuestion(c)
 	if err != nil {
@@ -110,36 +148,32 @@ func queryAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Context
-	switch {
-	case c.IsSet("tail"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
-			f.question.Limit = c.Int("tail")
-			return f.Rows().Tail(ctx, f.config.Pipelines[0].Name, f.question)
-		}, answers.ReadingAsSent, func(f asked) (string, error) {
-			return fmt.Sprintf("no readings of %s", f.question.Scope), nil
-		})
-	case c.IsSet("row-key"):
-		return queryRow(c, all[0].Rows(), all[0].question)
-	case c.Bool("states"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] { return f.Rows().States(ctx, f.question) },
-			stateOf(q.Span), func(f asked) (string, error) { return nothing(c, f, "states") })
-	case c.Bool("gaps"):
-		return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] { return f.Rows().Gaps(ctx, f.question) },
-			answers.GapDayOf,
-			func(f asked) (string, error) { return nothing(c, f, "numbered readings") })
-	case c.Bool("rate"):
-		return queryRates(c, a, all, q)
-	case c.Bool("raw"):
-		return queryRaw(c, a, all, q)
-	case c.Bool("latest"):
-		return queryLatest(c, a, all)
-	}
-	return queryRollups(c, a, all)
+	return mode.print(c, a, all, q)
+}
+
+func queryTail(c *cli.Context, a *accounts, all []asked, _ query.Question) error {
+	return printEach(a, all, func(f asked) iter.Seq2[query.Reading, error] {
+		f.question.Limit = c.Int("tail")
+		return f.Rows().Tail(c.Context, f.config.Pipelines[0].Name, f.question)
+	}, answers.ReadingAsSent, func(f asked) (string, error) {
+		return fmt.Sprintf("no readings of %s", f.question.Scope), nil
+	})
+}
+
+func queryStates(c *cli.Context, a *accounts, all []asked, q query.Question) error {
+	return printEach(a, all, func(f asked) iter.Seq2[query.StateSpan, error] {
+		return f.Rows().States(c.Context, f.question)
+	}, stateOf(q.Span), func(f asked) (string, error) { return nothing(c, f, "states") })
+}
+
+func queryGaps(c *cli.Context, a *accounts, all []asked, _ query.Question) error {
+	return printEach(a, all, func(f asked) iter.Seq2[query.GapDay, error] {
+		return f.Rows().Gaps(c.Context, f.question)
+	}, answers.GapDayOf, func(f asked) (string, error) { return nothing(c, f, "numbered readings") })
 }
 
 // queryLatest prints newest values, and when a device was last heard.
-func queryLatest(c *cli.Context, a *accounts, all []asked) error {
+func queryLatest(c *cli.Context, a *accounts, all []asked, _ query.Question) error {
 	now, heard := time.Now(), ""
 	err := printEach(a, all, func(f asked) iter.Seq2[query.Newest, error] {
 		return f.stating(c.Context, f.Outputs().Latest(c.Context, f.question))
@@ -196,7 +230,7 @@ func stateOf(span query.Span) func(query.StateSpan) answers.State {
 // reader reads the fleet in the storage account.
 func (s *stores) reader() query.Fleet { return query.Fleet{Tables: s.Tables, Names: s.Names} }
 
-func queryRollups(c *cli.Context, a *accounts, all []asked) (err error) {
+func queryRollups(c *cli.Context, a *accounts, all []asked, _ query.Question) (err error) {
 	var windows []schema.Window
 	for _, one := range all {
 		own, err := one.Outputs().Windows(c.Context, one.question.Scope)
@@ -249,23 +283,6 @@ func queryRates(c *cli.Context, a *accounts, all []asked, q query.Question) erro
 	}, answers.RatesOf, func(f asked) (string, error) {
 		return nothing(c, f, q.Window.String()+" rates")
 	})
-}
-
-func queryScope(c *cli.Context, f query.Devices) (scope query.Scope, err error) {
-	switch {
-	case c.IsSet("tenant"):
-		scope, err = f.ScopeOfTenant(c.String("tenant"))
-	case c.IsSet("prefix") && c.String("prefix") == "":
-		return scope, usagef(c, "--prefix is empty")
-	case c.IsSet("prefix"):
-		scope, err = f.ScopeOfPrefix(c.Context, c.String("prefix"))
-	default:
-		scope, err = f.ScopeOfDevice(c.Context, c.Args().First())
-	}
-	if _, wrong := errors.AsType[*query.NameError](err); wrong {
-		return scope, usagef(c, "%v", err)
-	}
-	return scope, err
 }
 
 // neverFolded says that a processor has no outputs yet.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,6 +25,24 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 	q.Span, errs[3] = querySpan(c)
 	q.Limit = c.Int("limit")
 	return q, cmp.Or(errs[:]...)
+}
+
+// queryScope reads the flags that select devices, and looks for them.
+func queryScope(c *cli.Context, f query.Devices) (scope query.Scope, err error) {
+	switch {
+	case c.IsSet("tenant"):
+		scope, err = f.ScopeOfTenant(c.String("tenant"))
+	case c.IsSet("prefix") && c.String("prefix") == "":
+		return scope, usagef(c, "--prefix is empty")
+	case c.IsSet("prefix"):
+		scope, err = f.ScopeOfPrefix(c.Context, c.String("prefix"))
+	default:
+		scope, err = f.ScopeOfDevice(c.Context, c.Args().First())
+	}
+	if _, wrong := errors.AsType[*query.NameError](err); wrong {
+		return scope, usagef(c, "%v", err)
+	}
+	return scope, err
 }
 
 // sensorsOf reads --sensors.
@@ -87,10 +107,17 @@ func checkQuery(c *cli.Context) error {
 
 // checkExclusions refuses two flags that make no sense together.
 func checkExclusions(c *cli.Context) error {
-	for _, group := range exclusions() {
-		for _, other := range group[1:] {
-			if c.IsSet(group[0]) && c.IsSet(other) {
-				return usagef(c, "%s", excluded(group[0], other))
+	modes := queryModes()
+	for i, m := range modes {
+		var others []string
+		for _, o := range modes[i+1:] {
+			if o.flag != m.with {
+				others = append(others, o.flag)
+			}
+		}
+		for _, other := range append(others, strings.Fields(m.without)...) {
+			if c.IsSet(m.flag) && c.IsSet(other) {
+				return usagef(c, "%s", excluded(m.flag, other))
 			}
 		}
 	}
@@ -106,22 +133,6 @@ func excluded(flag, other string) string {
 		return "--" + flag + " takes no --from, --to or --last"
 	}
 	return "--" + flag + " and --" + other + " exclude each other"
-}
-
-// exclusions has flags, each before those that make no sense with it.
-func exclusions() [][]string {
-	return [][]string{
-		{"outliers", "prefix", "where", "raw", "tail", "row-key", "states", "gaps", "latest", "rate", "window", "from", "to",
-			"last"},
-		{"by", "prefix", "where", "raw", "tail", "row-key", "states", "gaps", "latest", "rate"},
-		{"row-key", "tail", "states", "gaps", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
-		{"tail", "states", "gaps", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
-		{"gaps", "states", "raw", "latest", "rate", "window", "where", "sensors"},
-		{"states", "raw", "latest", "rate", "window", "where"},
-		{"raw", "latest", "rate", "window"},
-		{"latest", "window", "from", "to", "last"},
-		{"rate", "where"},
-	}
 }
 
 func anySet(c *cli.Context, names ...string) bool { return slices.ContainsFunc(names, c.IsSet) }
