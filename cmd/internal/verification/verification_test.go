@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/archive/catalog"
 	"furrow/jobs/archive/delta"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/processors"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
@@ -99,6 +100,19 @@ func randomRows(r *rand.Rand, d schema.DeviceID, n int) (all []tables.Entity) {
 		all = append(all, e)
 	}
 	return all
+}
+
+// TestEveryProcessorIsVerified: what one makes is computed once more, unless it takes each row once and has nothing to
+// be compared with, or is verified by the tables of the archive.
+func TestEveryProcessorIsVerified(t *testing.T) {
+	for _, p := range processors.All() {
+		of := config.Default().Pipelines[0]
+		of.Processors = []config.Processor{{Processor: p, Config: p.New()}}
+		c := must.Have(verification.Of(nil, schema.Names{}, []config.Pipeline{of}, 1))(t)
+		if len(c.Pipelines[0].Outputs) == 0 && !p.Once && !p.Marks {
+			t.Errorf("%s is not verified: pipelineOf names nothing that computes its outputs once more", p.Name)
+		}
+	}
 }
 
 // TestRandomConfigurationsDoNotDiffer: under any configuration, the outputs of real jobs are what is computed without
