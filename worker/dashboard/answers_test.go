@@ -5,6 +5,8 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +24,27 @@ import (
 	"furrow/worker/dashboard/model/modeltest"
 	"furrow/worker/dashboard/web"
 )
+
+// TestEveryRouteHasAnAddress: what addresses has is tried by several tests, which would leave a new route out.
+func TestEveryRouteHasAnAddress(t *testing.T) {
+	t.Parallel()
+	d := must.Have(New(Config{}))(t)
+	mux, tried := http.NewServeMux(), map[string]bool{}
+	for _, route := range d.routes {
+		mux.Handle(route.Pattern, http.NotFoundHandler())
+	}
+	own := []string{"/v1/stream", "/v1/devices/x/stream", "/incidents/x", "/v1/incidents/x", "/v1/archive/files",
+		"/v1/archive/file", "/v1/devices/x/desired", "/devices/x/series.csv"} // have tests of their own
+	for _, target := range append(own, addresses()...) {
+		_, pattern := mux.Handler(httptest.NewRequest(http.MethodGet, target, nil))
+		tried[pattern] = true
+	}
+	for _, route := range d.routes {
+		if !strings.Contains(route.Pattern, " ") && !tried[route.Pattern] {
+			t.Errorf("addresses, in fixture_test.go, has none of %s", route.Pattern)
+		}
+	}
+}
 
 // TestEveryAddressAnswers checks what all answers have in common.
 func TestEveryAddressAnswers(t *testing.T) {
