@@ -21,6 +21,7 @@ func (*Condition) Name() string                            { return "condition" 
 func (k *Condition) String() string                        { return k.Where.String() + forText(k.For) }
 func (k *Condition) check() error                          { return hasSensors(k.Where) }
 func (*Condition) room() int                               { return 0 }
+func (k *Condition) sensor() string                        { return k.Where.Sensors()[0] }
 func (*Condition) begin(*work, *tracked)                   {}
 func (k *Condition) says(_ *work, t *tracked) string       { return t.value + forText(k.For) }
 func (k *Condition) next(_ *work, t *tracked) tables.Ticks { return t.holdsAt(ticks(k.For)) }

@@ -24,6 +24,7 @@ const maxTimes = 200
 // Name is count.
 func (*Count) Name() string          { return "count" }
 func (k *Count) room() int           { return 8 * k.Times }
+func (k *Count) sensor() string      { return k.Where.Sensors()[0] }
 func (*Count) begin(*work, *tracked) {}
 
 func (k *Count) String() string {

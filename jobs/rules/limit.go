@@ -184,6 +184,7 @@ func (*Threshold) Name() string          { return "threshold" }
 func (k *Threshold) String() string      { return k.Sensor + " " + k.Limit.String() + forText(k.For) }
 func (k *Threshold) check() error        { return k.Limit.check() }
 func (*Threshold) room() int             { return 0 }
+func (k *Threshold) sensor() string      { return k.Sensor }
 func (*Threshold) begin(*work, *tracked) {}
 func (k *Threshold) says(w *work, t *tracked) string {
 	return k.Sensor + " is " + t.value + ", " + k.limit(w.member) + forText(k.For)

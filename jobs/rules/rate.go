@@ -30,6 +30,7 @@ type point struct {
 // Name is rate.
 func (*Rate) Name() string          { return "rate" }
 func (*Rate) room() int             { return (cells + 3) * 16 }
+func (k *Rate) sensor() string      { return k.Sensor }
 func (*Rate) begin(*work, *tracked) {}
 
 func (k *Rate) String() string {

@@ -56,6 +56,8 @@ type Kind interface {
 	// String describes the condition, such as oil above 190 for 5m. Conditions with the same text are the same.
 	String() string
 	check() error
+	// sensor returns the sensor that a chart of the rule shows; empty: it is about none.
+	sensor() string
 	// room returns the maximum number of bytes that it remembers of a device, besides what every rule does.
 	room() int
 	// begin starts to watch a device.
@@ -64,7 +66,7 @@ type Kind interface {
 	row(w *work, t *tracked, s *fold.Sample)
 	// next returns the next moment at which time alone may change something, MaxTicks if there is none.
 	next(w *work, t *tracked) tables.Ticks
-	// pass is called when that moment is over.
+	// judge is called when that moment is over.
 	judge(w *work, t *tracked, at tables.Ticks)
 	// says describes an incident.
 	says(w *work, t *tracked) string
@@ -92,23 +94,7 @@ func Kinds() []KindOf {
 }
 
 // Sensor returns the sensor that a chart of the rule shows; empty: it is about none.
-func (r *Rule) Sensor() string {
-	switch k := r.When.(type) {
-	case *Threshold:
-		return k.Sensor
-	case *Rate:
-		return k.Sensor
-	case *Stuck:
-		return k.Sensor
-	case *Silence:
-		return k.Sensor
-	case *Condition:
-		return k.Where.Sensors()[0]
-	case *Count:
-		return k.Where.Sensors()[0]
-	}
-	return ""
-}
+func (r *Rule) Sensor() string { return r.When.sensor() }
 
 // identity stands for what the rule watches for.
 func (r *Rule) identity() string { return r.When.Name() + " " + r.When.String() }

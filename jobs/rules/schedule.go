@@ -39,8 +39,9 @@ const (
 const ofLabel = "labels."
 
 // Name is schedule.
-func (*Schedule) Name() string { return "schedule" }
-func (*Schedule) room() int    { return 9*maxDoses + 20 }
+func (*Schedule) Name() string   { return "schedule" }
+func (*Schedule) room() int      { return 9*maxDoses + 20 }
+func (*Schedule) sensor() string { return "" }
 
 func (k *Schedule) String() string {
 	text := fmt.Sprintf("%s at %s, %s, from %s before to %s after", k.Expect, k.Times, k.Zone,

@@ -19,8 +19,9 @@ type Silence struct {
 }
 
 // Name is silence.
-func (*Silence) Name() string { return "silence" }
-func (*Silence) room() int    { return 0 }
+func (*Silence) Name() string     { return "silence" }
+func (*Silence) room() int        { return 0 }
+func (k *Silence) sensor() string { return k.Sensor }
 
 func (k *Silence) String() string {
 	length := schema.FormatDuration(k.After)
@@ -93,6 +94,7 @@ type Never struct {
 // Name is never.
 func (*Never) Name() string                  { return "never" }
 func (*Never) room() int                     { return 0 }
+func (*Never) sensor() string                { return "" }
 func (k *Never) String() string              { return "no first reading within " + schema.FormatDuration(k.After) }
 func (k *Never) says(*work, *tracked) string { return k.String() }
 

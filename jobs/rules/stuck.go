@@ -23,6 +23,7 @@ type Stuck struct {
 func (*Stuck) Name() string          { return "stuck" }
 func (k *Stuck) String() string      { return k.Sensor + " unchanged" + forText(k.For) }
 func (*Stuck) room() int             { return maxValue }
+func (k *Stuck) sensor() string      { return k.Sensor }
 func (*Stuck) begin(*work, *tracked) {}
 func (k *Stuck) says(_ *work, t *tracked) string {
 	return k.Sensor + " is " + t.value + ", unchanged" + forText(k.For)
