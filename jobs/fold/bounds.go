@@ -9,9 +9,8 @@ const (
 	MaxSensors = 1000
 
 	// MaxStates is how many bytes the states of all processors of a device may have together. Each processor keeps to a
-	// share of its own: latest 128 KiB, rollup 304 KiB, rate 48 KiB, rules 24 KiB; archive, which is alone, 16 KiB. While
-	// rows are folded again, the tracking row has them twice, except for rules, with the ledger and the open outputs
-	// beside them.
+	// share of its own, its MaxState. While rows are folded again, the tracking row has them twice, except for rules, with
+	// the ledger and the open outputs beside them.
 	MaxStates = 504 << 10
 
 	// MaxRoom is how many bytes the values of one reading may take, as Room counts them, so that latest can hold all of

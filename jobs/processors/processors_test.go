@@ -47,7 +47,8 @@ func TestAllProcessorsOfAPipelineFitATrackingRow(t *testing.T) {
 		}
 	}
 	if sum > fold.MaxStates {
-		t.Errorf("their states take %d bytes; %d fit", sum, fold.MaxStates)
+		t.Errorf("their states take %d bytes, and fold.MaxStates, which they share, is %d: one of them has to take less",
+			sum, fold.MaxStates)
 	}
 }
 
