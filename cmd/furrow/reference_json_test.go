@@ -129,6 +129,7 @@ func jsonPage(t *testing.T) string {
 	r := typeRenderer{t: t, docs: comments.Of(t, root)}
 	for _, o := range jsonOutputs() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", strings.Join(o.commands, ", "), o.about)
+		r.lists = flagOf(commandAt(strings.Fields(o.commands[0])), "format") != nil
 		r.render(&b, o.objects)
 	}
 	return b.String()
@@ -138,6 +139,8 @@ func jsonPage(t *testing.T) string {
 type typeRenderer struct {
 	t    *testing.T
 	docs *comments.Comments
+	// lists: the commands of the output can also print CSV.
+	lists bool
 	// Of one output: the structs that have a table or will get one, by the member that is shown above it.
 	names map[reflect.Type]string
 	queue []reflect.Type
@@ -154,10 +157,29 @@ func (r *typeRenderer) render(b *strings.Builder, objects []any) {
 		r.queue = r.queue[1:]
 		if name := r.names[of]; name != "" {
 			fmt.Fprintf(b, "\nMembers of `%s`:\n", name)
+		} else {
+			r.head(b, of, len(objects) > 1)
 		}
 		b.WriteString("\n| member | type | meaning |\n|---|---|---|\n")
 		r.members(b, of)
 	}
+}
+
+// head writes what is above the table of an object: what it is, where an output has several kinds, and its columns.
+func (r *typeRenderer) head(b *strings.Builder, of reflect.Type, several bool) {
+	if _, is, found := strings.Cut(strings.Replace(r.docs.Type(of), " are ", " is ", 1), " is "); several && found {
+		fmt.Fprintf(b, "\n%s%s\n", strings.ToUpper(is[:1]), is[1:])
+	}
+	if columns := r.columns(of); r.lists && columns != "" {
+		fmt.Fprintf(b, "\nIn CSV: `%s`\n", columns)
+	}
+}
+
+// columns returns the line that begins rows like this one in CSV; empty where they are for JSON alone.
+func (r *typeRenderer) columns(row reflect.Type) string {
+	var b strings.Builder
+	must(r.t, answers.NewWriter(answers.CSV, &b, reflect.Zero(row).Interface(), nil).End())
+	return strings.TrimSpace(b.String())
 }
 
 // members writes the rows of a struct, those of embedded structs among them.

@@ -67,7 +67,8 @@ func (r *reader) together(n ast.Node, all []Processor) {
 		}
 	}
 	if state > fold.MaxStates {
-		r.problem(n, "the states of these processors can take %d bytes; a device's row takes %d", state, fold.MaxStates)
+		r.problem(n, "the states of these processors can take %d bytes, and the row of a device has room for %d; "+
+			"move some to another pipeline", state, fold.MaxStates)
 	}
 }
 
