@@ -122,8 +122,8 @@ func jsonOutputs() []jsonOutput {
 // jsonPage renders the members of each output, with the comments of their fields.
 func jsonPage(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("# JSON outputs\n\nWith `--json` a command prints JSON on standard output; errors and progress stay " +
-		"on standard error.\n" +
+	b.WriteString("# JSON outputs, and the columns of CSV\n\n" +
+		"With `--json` a command prints JSON on standard output; errors and progress stay on standard error.\n" +
 		"Members may be added; none changes its name or meaning. Times are RFC 3339 in UTC.\nA member that is *optional* " +
 		"is absent where it does not apply.\n")
 	r := typeRenderer{t: t, docs: comments.Of(t, root)}
