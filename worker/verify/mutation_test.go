@@ -208,6 +208,24 @@ func mutations() []mutation {
 			e.Set("t", tables.String(`["`+f.at(3).String()+`",1]`))
 			f.put(f.Names.Output("latest"), e)
 		}, "latest", -60 * 24 * 3, true},
+		{"the newest rates are of a device that nobody has", func(f *fixture) {
+			partition, _ := f.latestKey()
+			e := tables.Entity{PartitionKey: partition, RowKey: "contoso:d00x"}
+			e.Set("t", tables.String(`["`+f.at(3).String()+`",1,1,1,null,null]`))
+			f.put(f.Names.Output("rates"), e)
+		}, "rates", -60 * 24 * 3, true},
+		{"the rates of a day are of another tenant's device", func(f *fixture) {
+			partition, _ := f.bucket(schema.Daily, 5)
+			row := schema.RollupRow{Device: f.World.Devices[1], Bucket: f.first.Floor(tables.Day)}
+			e := tables.Entity{PartitionKey: partition, RowKey: row.String()}
+			e.Set("t", tables.String("[1,2,2,2,2,2]"))
+			f.put(f.Names.Output("rates"), e)
+		}, "rates 1d", 5, true},
+		{"rates are of a tenant that nobody has", func(f *fixture) {
+			e := tables.Entity{PartitionKey: "zeta!" + f.member().Month.String(), RowKey: "contoso:d00"}
+			e.Set("t", tables.String(`["`+f.at(3).String()+`",1,1,1,null,null]`))
+			f.put(f.Names.Output("rates"), e)
+		}, "rates", -1, true},
 		{"an output is of a tenant that nobody has", func(f *fixture) {
 			partition := schema.RollupPartition{Tenant: "nobody", Window: schema.Hour, Day: 7, Month: f.member().Month}
 			e := tables.Entity{PartitionKey: partition.String(), RowKey: "contoso:d00!0000000000000000007"}

@@ -219,14 +219,22 @@ type Rates struct {
 	Over time.Duration // over which differences are taken
 }
 
-// No rates are searched for devices that the fleet does not have.
-func (Rates) tables() []string                            { return nil }
-func (Rates) home(context.Context, *home, Pipeline) error { return nil }
+func (Rates) tables() []string { return []string{ratesTable} }
 
-func (Rates) cost(values bool, days int64, _ load) (c cost) {
+func (Rates) windows() []schema.Window { return []schema.Window{schema.Hour, schema.Daily} }
+
+func (o Rates) home(ctx context.Context, h *home, p Pipeline) error {
+	if err := h.strangersOfDays(ctx, p, ratesTable, o.windows()); err != nil {
+		return err
+	}
+	return h.strangers(ctx, p, ratesTable, h.Names.Output(ratesTable), h.at.String(), h.From.Floor(tables.Day))
+}
+
+func (o Rates) cost(values bool, days int64, busy load) (c cost) {
 	if values {
 		c.device = 1 + 2*days
 	}
+	c.home = 2 + (days+busy.days)*int64(len(longest(o.windows(), values)))
 	return c
 }
 
@@ -241,7 +249,7 @@ func (o Rates) begin(ctx context.Context, p *pipe) error {
 	}
 	p.checks = append(p.checks, &changes{over: tables.Ticks(o.Over / 100), before: before, model: p.model,
 		trails: map[string]*trail{}})
-	for _, w := range []schema.Window{schema.Hour, schema.Daily} {
+	for _, w := range o.windows() {
 		s := &series{output: "rates " + w.String(), window: w,
 			fresh: func(tables.Ticks) bucket { return p.model.steps(before) }}
 		if err := s.begin(p, p.rowsOf(ctx, ratesTable, w)); err != nil {

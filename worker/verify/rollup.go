@@ -53,14 +53,10 @@ func longest(windows []schema.Window, values bool) []schema.Window {
 
 // home verifies day after day.
 func (o Rollup) home(ctx context.Context, h *home, p Pipeline) error {
+	if err := h.strangersOfDays(ctx, p, rollupsTable, o.Windows); err != nil {
+		return err
+	}
 	for day := schema.DayOf(h.From); day.Start() < h.To; day++ {
-		for _, w := range longest(o.Windows, h.Values) {
-			key := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Day: day, Month: h.at.Month}
-			err := h.strangers(ctx, p, "rollups "+w.String(), h.Names.Output(rollupsTable), key.String(), day.Start())
-			if err != nil {
-				return err
-			}
-		}
 		for _, w := range longest(o.Reported, h.Values) {
 			found, err := o.reportsOf(ctx, h, p, w, day)
 			if err != nil {

@@ -70,6 +70,20 @@ func (h *home) strangers(ctx context.Context, p Pipeline, output, table, partiti
 	return nil
 }
 
+// strangersOfDays compares the devices that a table of buckets has on each day: with the values, in each window.
+func (h *home) strangersOfDays(ctx context.Context, p Pipeline, table string, windows []schema.Window) error {
+	for day := schema.DayOf(h.From); day.Start() < h.To; day++ {
+		for _, w := range longest(windows, h.Values) {
+			key := schema.RollupPartition{Tenant: h.at.Tenant, Window: w, Day: day, Month: h.at.Month}
+			err := h.strangers(ctx, p, table+" "+w.String(), h.Names.Output(table), key.String(), day.Start())
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // deviceOf returns the device of an output's RowKey: what comes before the first separator.
 func deviceOf(rowKey string) schema.DeviceID {
 	device, _, _ := strings.Cut(rowKey, schema.Separator)
