@@ -331,3 +331,29 @@ func TestKilledRetentionLosesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestARowAtMidnightWaitsToBeFolded like those around it, although retention has passed everything before it: it is
+// what a device has that sends once a day.
+func TestARowAtMidnightWaitsToBeFolded(t *testing.T) {
+	t.Parallel()
+	f := jobstest.NewWorldSince(t, time.Hour, 1, 0).NewFleet(t)
+	d, today := f.World.Devices[0], tables.TicksOf(time.Now()).Floor(tables.Day)
+	for ago := tables.Ticks(20); ago > 0; ago-- {
+		e := tables.Entity{PartitionKey: string(d), RowKey: (today - ago*tables.Day).String()}
+		e.Set("temperature", tables.Double(20))
+		jobstest.Insert(t, f.World.Connect(t, nil).Table(f.Readings), e)
+	}
+	p := f.Pipeline(t, nil)
+	r, all := retaining(t, f, nil, p), rowsOf(t, f, d)
+	for range 3 {
+		must.Succeed(t, f.Drain(t.Context(), r))
+		if got := rowsOf(t, f, d); !slices.Equal(got, all) {
+			t.Fatalf("%d rows of %d are left, and none is folded", len(got), len(all))
+		}
+	}
+	must.Succeed(t, f.Settle(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), r))
+	if got := rowsOf(t, f, d); got[0] < nineDaysAgo() {
+		t.Errorf("%s is left, and it is folded", got[0])
+	}
+}

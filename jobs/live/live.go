@@ -80,10 +80,8 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	}
 	d.Known = f.known(d)
 	d.Notes = func(ctx context.Context) (schema.Imports, error) { return f.Imports(ctx, d.Member) }
-	rows := tables.RowsAfter(string(d.Member.Device), d.Row.Last, at.horizon.String())
-	if below := d.Row.Coverage.Watermark.String(); d.Row.Coverage.Watermark > 0 && d.Row.Last < below {
-		rows.Rows.After, rows.Rows.From = "", below
-	}
+	rows := tables.Range{Partitions: tables.Is(string(d.Member.Device)), Rows: d.Row.Unread()}
+	rows.Rows.To = at.horizon.String()
 	if d.Row.Chain.ID == "" {
 		l.Brief = at.horizon.Add(-f.Long)
 	}

@@ -1,6 +1,7 @@
 package retain
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -188,26 +189,32 @@ func (d *retained) keepNeeded(o Folding, t *tracking.Row, now tables.Ticks) {
 
 // unfolded keeps the rows that a pipeline has not folded.
 func (p *Retainer) unfolded(ctx context.Context, d *retained, now tables.Ticks) error {
-	after, who, by := d.to.String(), Folding{}, (*tracking.Row)(nil)
+	keys, who, by := tables.Keys{From: d.to.String()}, Folding{}, (*tracking.Row)(nil)
 	for i, o := range p.Others {
 		if t := d.rows[i]; t != nil {
-			if passed := max(t.Last, t.Coverage.Watermark.String()); passed < after {
-				after, who, by = passed, o, t
+			if unread := t.Unread(); begins(unread, keys) < 0 {
+				keys, who, by = unread, o, t
 			}
 		}
 	}
 	if by == nil || d.to == 0 {
 		return nil
 	}
-	if d.from > after {
-		after = d.from
+	if looked := (tables.Keys{After: d.from}); begins(looked, keys) > 0 {
+		keys = looked
 	}
-	row, err := FirstRow(ctx, p.Client, d.Member, tables.Keys{After: after, Before: d.to.String()})
+	keys.Before = d.to.String()
+	row, err := FirstRow(ctx, p.Client, d.Member, keys)
 	if err == nil && row != "" {
 		cause, reason := unfolded(by, now)
 		d.stay(tables.TicksBefore(row), cause, "pipeline "+string(who.Name)+" "+reason)
 	}
 	return err
+}
+
+// begins compares where two ranges begin. One from a row on begins before one after it.
+func begins(a, b tables.Keys) int {
+	return cmp.Or(cmp.Compare(max(a.From, a.After), max(b.From, b.After)), cmp.Compare(a.After, b.After))
 }
 
 // unsealed keeps the days below the checkpoint of a pipeline that are not both right and sealed. By what is known now,

@@ -79,6 +79,14 @@ func (t *Row) Remember() {
 	t.Was = &was
 }
 
+// Unread returns the row keys that the pipeline has not come to: those after the checkpoint, or from the watermark on.
+func (t *Row) Unread() tables.Keys {
+	if from := t.Coverage.Watermark.String(); t.Coverage.Watermark > 0 && t.Last < from {
+		return tables.Keys{From: from}
+	}
+	return tables.Keys{After: t.Last}
+}
+
 // State returns a processor's state, or nil.
 func (t *Row) State(name string) []byte {
 	if len(t.States[name]) == 0 {
