@@ -150,8 +150,12 @@ func (d *deviceAdmin) remove(
 		return line, nil
 	}
 	removed := device.Status == schema.Removed
-	if !removed {
+	if !removed || eraser != nil { // it must not register again while its data is deleted
 		if err := d.policies().Remove(ctx, device); err != nil {
+			return line, err
+		}
+		var err error // it may have moved since the record was read, or a move that was interrupted is complete now
+		if device, err = d.Registry.Get(ctx, device.ID); err != nil {
 			return line, err
 		}
 	}

@@ -21,6 +21,8 @@ import (
 	"furrow/tables/commands"
 	"furrow/tables/schema"
 	"furrow/worker/answers"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // rowsOf returns the rows of a device in all tables: readings, outputs, rejects, commands and
@@ -104,6 +106,41 @@ func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
 	f.work()
 	if left := f.rowsOf("acme:d0001"); len(left) != 0 {
 		t.Errorf("a run has made %v", left)
+	}
+}
+
+// TestRemovedDataIsGoneOfATenantThatTheRecordDoesNotName: a move was killed after it gave the device to the tenant, and
+// runs have folded its readings for that since.
+func TestRemovedDataIsGoneOfATenantThatTheRecordDoesNotName(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.seed(1, 50)
+	f.fold()
+	id := f.devices[0].ID
+	account, err := tables.ParseAccount(text(t, f.storage+"/connection"))
+	must(t, err)
+	killed := false
+	client, err := tables.Connect(tables.Config{Account: account,
+		Transport: doer(func(r *http.Request) (*http.Response, error) {
+			if killed {
+				return nil, context.Canceled
+			}
+			killed = strings.HasSuffix(r.URL.Path, "/$batch")
+			return http.DefaultTransport.RoundTrip(r)
+		}), Retry: policy.RetryOptions{MaxRetries: -1}})
+	must(t, err)
+	at := tables.TicksOf(time.Now().Add(-90 * time.Second)) // its readings begin before, and end after it
+	if _, err := sas.NewRegistry(client, f.names).Move(t.Context(), sas.Move{Device: id, To: "fabrikam",
+		At: at}); err == nil {
+		t.Fatal("nothing has killed the move")
+	}
+	f.followMove("fabrikam")
+	if rows := strings.Join(f.rowsOf(id), "\n"); !strings.Contains(rows, "latest fabrikam") {
+		t.Fatalf("nothing was folded for the new tenant: %s", rows)
+	}
+	f.must("device remove " + string(id) + " --data --yes")
+	if left := f.rowsOf(id); len(left) != 0 {
+		t.Errorf("left are %v", left)
 	}
 }
 
