@@ -59,6 +59,12 @@ func (j job) master(ctx context.Context) (Result, error) {
 			if err := j.runs().prune(ctx, j.m.Run); err != nil && ctx.Err() == nil {
 				r.strange(j.Names.Runs(), err) // not worth putting all months again
 			}
+			daily := refold.TurnOf(j.Name, schema.Month{}, since, j.m.Run).Daily()
+			if audit == refold.Late && daily && len(j.Groups) > 0 {
+				if err := j.putLeft(ctx); err != nil {
+					return r, fmt.Errorf("looking for marks of devices that have left: %w", err)
+				}
+			}
 			if j.Retention != nil {
 				err = j.save(ctx, j.m)
 				if err == nil {
@@ -104,6 +110,16 @@ func (j job) master(ctx context.Context) (Result, error) {
 			}
 		}
 	}
+}
+
+// putLeft puts the group jobs of partitions whose last device has left the fleet, as those have no month job. A look at
+// each partition takes a few requests, so it is done once a day.
+func (j job) putLeft(ctx context.Context) error {
+	months, err := j.Source().Months(ctx)
+	if err != nil {
+		return err
+	}
+	return j.planner().Left(ctx, months, planning{j})
 }
 
 // small is how many devices one job may plan, in any number of partitions. A page of storage costs as little as a row.

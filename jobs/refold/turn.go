@@ -62,6 +62,9 @@ func (t Turn) last() bool {
 	return due
 }
 
+// Daily reports whether it is time for what is done once a day.
+func (t Turn) Daily() bool { return t.last() }
+
 // beyond reports whether it is time to look at devices that rest above their checkpoints.
 func (t Turn) beyond() bool {
 	_, _, due := t.periods(3 * tables.Hour)
