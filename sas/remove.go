@@ -32,30 +32,41 @@ func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
 	if err := p.change(ctx, schema.Change{Device: d.ID, To: schema.Removing, Rotate: true}); err != nil {
 		return err
 	}
-	d, err := r.keepMembers(ctx, d)
-	if err == nil {
-		err = r.deleteMembers(ctx, d)
-	}
-	if err != nil {
+	if err := r.endMembers(ctx, d); err != nil {
 		return err
 	}
 	return r.release(ctx, d.Enrollment, d.ID)
 }
 
-// keepMembers notes on the record of a device what its memberships say, before they are deleted. An earlier attempt
-// that deleted some has noted all.
-func (r Registry) keepMembers(ctx context.Context, d schema.Device) (schema.Device, error) {
-	all, _, err := r.memberships(ctx, d)
-	if tables.Absent(err) {
-		return r.Get(ctx, d.ID)
+// endMembers deletes the memberships of a device, all at once, and on the versions whose content its record keeps:
+// retention may raise a watermark in between. An earlier attempt that deleted some has noted all.
+func (r Registry) endMembers(ctx context.Context, d schema.Device) error {
+	for range tries {
+		all, _, err := r.memberships(ctx, d)
+		if err != nil && !tables.Absent(err) {
+			return err
+		}
+		if err != nil {
+			if d, err = r.Get(ctx, d.ID); err != nil {
+				return err
+			}
+			return r.deleteMembers(ctx, d)
+		}
+		if _, err = r.Update(ctx, d.ID, func(now *schema.Device) error {
+			now.Kept = schema.KeptOf(all)
+			return nil
+		}); err != nil {
+			return err
+		}
+		var ops []tables.Op
+		for _, m := range all {
+			ops = append(ops, tables.Delete(m.Month.String(), string(m.Key()), m.ETag))
+		}
+		if _, err = r.Fleet.Submit(ctx, ops); !errors.Is(err, tables.ErrConflict) && !tables.Absent(err) {
+			return err
+		}
 	}
-	if err != nil {
-		return d, err
-	}
-	return r.Update(ctx, d.ID, func(now *schema.Device) error {
-		now.Kept = schema.KeptOf(all)
-		return nil
-	})
+	return fmt.Errorf("device %s: its fleet row: %w", d.ID, tables.ErrConflict)
 }
 
 // Left ends the removal of a device, which can register again as a new one from then on. The record stays, because it

@@ -1,8 +1,13 @@
 package sas_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"furrow/sas"
 	"furrow/tables"
@@ -58,6 +63,65 @@ func TestRemovedDeviceRegistersAgainAsNew(t *testing.T) {
 		y.member("pump-7")
 		y.mustHavePlaces("registered again", 1)
 	}
+}
+
+// TestADeviceThatComesBackKeepsItsWatermarks, which retention has raised after its removal had read them: pipelines
+// would make days again whose rows are gone.
+func TestADeviceThatComesBackKeepsItsWatermarks(t *testing.T) {
+	for _, moved := range []bool{false, true} {
+		y := newFixture(t, nil)
+		policies, issuer := y.fleetOf("raised")
+		must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+		if moved {
+			must.Have(y.registry.Move(t.Context(), sas.Move{Device: "pump-7", To: "northwind"}))(t)
+		}
+		raise := func(to tables.Ticks) {
+			for _, m := range y.memberships("pump-7") {
+				e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+				e.Set(schema.MemberWatermark, tables.Int64(int64(to)))
+				must.Have(y.registry.Fleet.Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+			}
+		}
+		today := tables.TicksOf(time.Now()).Floor(tables.Day)
+		raise(today - 10*tables.Day)
+		raised := false
+		client := y.connect(transport(func(r *http.Request) (*http.Response, error) {
+			if !raised && deletesFrom(t, r, y.registry.Fleet.Name) {
+				raised = true
+				raise(today - 9*tables.Day)
+			}
+			return http.DefaultClient.Do(r)
+		}))
+		before := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
+		must.Succeed(t, (&sas.Policies{Client: client, Names: policies.Names}).Remove(t.Context(), before))
+		if left := y.memberships("pump-7"); !raised || len(left) > 0 {
+			t.Errorf("memberships are left: %v", left)
+		}
+		must.Succeed(t, y.registry.Left(t.Context(), "pump-7", schema.Removed))
+		must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+		for tenant, m := range y.memberships("pump-7") {
+			if m.Watermark != today-9*tables.Day {
+				t.Errorf("moved %v: it comes back to %s with watermark %v, want %v", moved, tenant, m.Watermark.Time(),
+					(today - 9*tables.Day).Time())
+			}
+		}
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) Do(r *http.Request) (*http.Response, error) { return t(r) }
+
+// deletesFrom reports whether a request deletes rows of a table, alone or in a transaction.
+func deletesFrom(t *testing.T, r *http.Request, table string) bool {
+	t.Helper()
+	if r.Method == http.MethodDelete || r.Body == nil {
+		return r.Method == http.MethodDelete && strings.Contains(r.URL.Path, table)
+	}
+	body := must.Have(io.ReadAll(r.Body))(t)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	text := string(body)
+	return strings.Contains(text, "DELETE ") && strings.Contains(text, table)
 }
 
 // Data that is kept is in the place of its tenant, and would be folded again for another.
