@@ -44,3 +44,28 @@ func TestRowsOfAnImportAreNotUnheard(t *testing.T) {
 		}
 	}
 }
+
+// TestRowsThatRetentionHasLeftAreNotUnheard: a condition keeps them below the watermark of a device that a new pipeline
+// begins with. Nothing folds them, and nobody has written them with the account's key.
+func TestRowsThatRetentionHasLeftAreNotUnheard(t *testing.T) {
+	t.Parallel()
+	n := newNight(t, 1, 0)
+	n.store(0, evening.AddDate(0, 0, -20))
+	e := n.devices[0].Waking(tables.TicksOf(evening.AddDate(0, 0, -19)))
+	e.Set(schema.MemberWatermark, tables.Int64(int64(tables.TicksOf(evening.AddDate(0, 0, -9)).Floor(tables.Day))))
+	must.Have(n.p.Client.Table(n.p.Names.Fleet()).Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	at := evening.Add(time.Minute)
+	if looks := n.run(at) + n.run(at.Add(time.Minute)); looks == 0 {
+		t.Error("no run has looked at the device")
+	}
+	at = at.Add(2 * time.Minute)
+	n.clock.set(at)
+	m := jobs.Message{Kind: jobs.Audit, Pipeline: "live", Run: tables.TicksOf(at), Audit: refold.Late,
+		First: n.devices[0].Place(), Last: n.devices[0].Place(), Generation: 1}
+	line := &jobstest.Line{}
+	must.Have(n.p.Do(t.Context(), m, line, saveInto(&m)))(t)
+	notes := jobstest.Rows(t, n.p.Client.Table(n.p.Names.Runs()), tables.Query{Range: schema.UnheardRows("live")})
+	if len(notes) > 0 || len(line.Queue) > 0 {
+		t.Errorf("an audit puts %d jobs, and notes %d enrollments for rows without a token", len(line.Queue), len(notes))
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"furrow/jobs/folding"
-	"furrow/tables"
 )
 
 // listen looks for rows above the checkpoint of a device that rests because it has no token. Somebody else has written
@@ -21,7 +20,8 @@ func (a *auditor) listen(ctx context.Context, d *folding.Device) error {
 		d.Member.Imports.Unknown(d.Row.Imported) {
 		return nil
 	}
-	above := tables.Keys{After: d.Row.Last, To: a.now.Add(-time.Minute).String()}
+	above := d.Row.Unread()
+	above.To = a.now.Add(-time.Minute).String()
 	has, err := folding.HasRow(ctx, a.Writer.Client, d.Member, above)
 	if has {
 		a.result.Unheard = append(a.result.Unheard, Unheard{d.Member, asleep})
