@@ -55,7 +55,9 @@ func (f asked) unheard(ctx context.Context) bool {
 	if !f.question.Scope.OfDevice() {
 		return false
 	}
-	waiting, err := f.Progress().Waiting(ctx, f.question.Scope.Member(), "")
+	m := f.question.Scope.Member()
+	m.Spans, m.Watermark = nil, 0
+	waiting, err := f.Progress().Waiting(ctx, m, "")
 	return waiting == 0 && (err == nil || errors.Is(err, tables.ErrNoTable))
 }
 

@@ -78,11 +78,20 @@ func (f Progress) Track(ctx context.Context, p schema.Pipeline, m schema.Member)
 	return get(ctx, f.Tables.Table(f.Names.Partitions(p)), m.Month.String(), string(m.Key()), schema.TrackOf)
 }
 
-// Waiting returns the time of a member's oldest reading after a checkpoint; zero where there is none.
+// Waiting returns the time of a member's oldest reading after a checkpoint, and not below its watermark; zero where
+// there is none.
 func (f Progress) Waiting(ctx context.Context, m schema.Member, checkpoint string) (tables.Ticks, error) {
-	in := tables.RowsAfter(string(m.Device), checkpoint, tables.TicksOf(time.Now()).String())
-	e, _, err := first(ctx, f.Tables.Table(m.Readings), in)
-	return TimeOf(e.RowKey), err
+	keys := tables.Keys{After: checkpoint, To: tables.TicksOf(time.Now()).String()}
+	if from := m.Watermark.String(); m.Watermark > 0 && checkpoint < from {
+		keys.From, keys.After = from, ""
+	}
+	in := tables.Partition(string(m.Device))
+	for _, in.Rows = range m.Spans.Within(keys) {
+		if e, found, err := first(ctx, f.Tables.Table(m.Readings), in); found || err != nil {
+			return TimeOf(e.RowKey), err
+		}
+	}
+	return 0, nil
 }
 
 // Failing yields the tracking rows of the selected devices that fail in a pipeline, of one
