@@ -154,13 +154,10 @@ func (s *survey) device() (role, error) {
 		return named(s.columns, s.shape.device)
 	}
 	sure, likely, weak := deviceNames()
-	var doubtful []int
 	if found := all(s.columns, sure); len(found) > 0 {
-		if c := s.columns[found[0]]; c.repeats() || c.values < 100 {
-			return role{column: found[0]}, nil
-		}
-		doubtful = found
+		return role{column: found[0]}, nil
 	}
+	var doubtful []int
 	for _, names := range [][]string{likely, weak} {
 		found := all(s.columns, names)
 		found = slices.DeleteFunc(found, func(i int) bool {

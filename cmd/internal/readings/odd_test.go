@@ -1,6 +1,7 @@
 package readings
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -72,5 +73,18 @@ func TestOddValuesAreReadAsTheyAreOrRefused(t *testing.T) {
 		if must.Succeed(t, r.Close()); c.notes != "" && said != c.notes {
 			t.Errorf("%s: it says %q, want %q", name, said, c.notes)
 		}
+	}
+}
+
+// TestAColumnThatSaysDeviceNamesIt, also in a file with one reading of each of many devices.
+func TestAColumnThatSaysDeviceNamesIt(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("device,time,temperature\n")
+	for n := range 300 {
+		fmt.Fprintf(&text, "pump-%d,2025-01-01,%d\n", n, n)
+	}
+	rows, _, err := rowsOf(t, strings.NewReader(text.String()), Columns{NeedsDevice: true})
+	if err != nil || len(rows) != 300 || rows[299] != "pump-299 2025-01-01T00:00:00Z temperature=299" {
+		t.Errorf("%d rows, %v, %v", len(rows), rows[max(0, len(rows)-1):], err)
 	}
 }
