@@ -377,3 +377,22 @@ func TestLateRowWaits(t *testing.T) {
 		t.Errorf("after an audit, it is\n%s", text(all))
 	}
 }
+
+// TestRowsBelowTheWatermarkWaitForNobody: retention keeps some of them by a condition, and a new pipeline begins above.
+func TestRowsBelowTheWatermarkWaitForNobody(t *testing.T) {
+	f := newFixture(t, fold.Sensors{}, plain)
+	m := f.member()
+	f.remove(f.Names.Partitions("live"), m.Month.String(), string(m.Key()))
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+	e.Set(schema.MemberWatermark, tables.Int64(int64(f.at(rowsOfDevice).Ceil(tables.Day)+tables.Day)))
+	must.Have(f.client().Table(f.Names.Fleet()).Do(t.Context(), tables.Merge(e, tables.AnyETag)))(t)
+	found, _ := f.found()
+	for _, d := range found {
+		if d.Device == m.Device && d.Output == "folded" && d.Reason != verify.Retained {
+			t.Errorf("%v", d)
+		}
+	}
+	if !strings.Contains(text(found), string(verify.Retained)) {
+		t.Error(text(found))
+	}
+}

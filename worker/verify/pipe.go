@@ -106,9 +106,11 @@ func (p *pipe) refuse(r *reading) {
 	}
 }
 
-// waits returns why a row above the checkpoint is not folded yet.
+// waits returns why a row above the checkpoint is not folded yet, or never will be.
 func (p *pipe) waits(r *reading) Reason {
 	switch {
+	case tables.TicksBefore(r.row) < p.floor: // what retention keeps by a condition
+		return Retained
 	case p.due(r) > p.now:
 		return NotDue
 	case p.track.Attempts > 0:
@@ -138,7 +140,7 @@ func (p *pipe) finish(ctx context.Context) error {
 		return err
 	}
 	for at, n := range p.waiting {
-		if at.reason != NotDue {
+		if at.reason == InFlight || at.reason == Held {
 			p.counted(at.day, folded, 0, n)
 		}
 		p.differ(difference{output: folded, from: at.day.Start(), to: at.day.Start() + tables.Day, rows: n,
