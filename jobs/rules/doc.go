@@ -15,7 +15,8 @@
 //
 // Silence is different: a device is heard when a job finds a reading, at the job's horizon, so a slow clock is
 // not silence. A device is new until its first reading, and no rule but never waits for it; a revoked one is not
-// waited for either. A rule that begins later goes by the last reading before it. Rows that an import wrote about
+// waited for either. A rule that begins later goes by the last reading before it, and its incident opens when it
+// begins: one that ended and began again, as by a rollback, opens another incident. Rows that an import wrote about
 // a time more than an hour ago open and close nothing, and nobody was heard by them.
 //
 // A scheduled time is told apart by what the device's own clock shows. If that clock skips it, it comes as much

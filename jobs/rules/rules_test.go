@@ -135,9 +135,28 @@ func TestSilenceBeginsWithTheLastReading(t *testing.T) {
 	b.known.Heard = at("-12h")
 	b.run(at("0s"))
 	b.run(at("1m"))
-	b.want("silent opened -11h58m0s (2m) quietly", "silent announced -11h58m0s (2m)")
-	if since := b.all[1].Since; since != at("-12h") {
+	b.want("silent opened 0s (2m)")
+	if since := b.all[0].Since; since != at("-12h") {
 		t.Errorf("since %v", since)
+	}
+}
+
+// TestSilenceThatIsWatchedAgainIsAnotherIncident, not the one that has closed.
+func TestSilenceThatIsWatchedAgainIsAnotherIncident(t *testing.T) {
+	silent := rule("silent", &Silence{After: time.Minute})
+	b := newBench(t, silent)
+	b.run(at("0s"), sample(at("0s"), "x", 1))
+	b.known.Heard = at("0s")
+	b.run(at("2m"))
+	b.configure()
+	b.run(at("3m"))
+	b.configure(silent)
+	b.run(at("4m"))
+	b.run(at("5m"), sample(at("5m"), "x", 1))
+	b.want("silent opened 1m0s (1m)", "silent closed 3m0s the rule was removed", "silent opened 4m0s (1m)",
+		"silent closed 5m0s")
+	if again := b.all[2]; again.ID == b.all[0].ID || again.Since != at("0s") {
+		t.Errorf("the second is %s, since %v", again.ID, again.Since.Time())
 	}
 }
 

@@ -83,7 +83,7 @@ func (k *Silence) judge(w *work, t *tracked, at tables.Ticks) {
 		return
 	}
 	t.since, t.value = t.heard, schema.FormatDuration(k.after(w))
-	w.open(t, at, false)
+	w.open(t, max(at, t.from), false) // the ID differs from that of an incident that the rule closed when it ended
 }
 
 // Never holds when a device has not sent its first reading for some time since it was first seen in the fleet.
