@@ -157,6 +157,21 @@ func TestAtMostFiftyCommandsWait(t *testing.T) {
 	}
 }
 
+// TestLastCommandThatFitsIsSentWhoeverSendsItAgain: a job that died after it had sent it.
+func TestLastCommandThatFitsIsSentWhoeverSendsItAgain(t *testing.T) {
+	at := newFixture(t).open(t, nil)
+	for range schema.MaxCommands - 1 {
+		send(t, at, "1")
+	}
+	last := must.Have(at.Send(t.Context(), schema.Command{Device: "oven", Body: "2"}, time.Hour))(t)
+	if err := at.Insert(t.Context(), last); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if n := read(t, at).Waiting(); n != schema.MaxCommands {
+		t.Errorf("%d wait", n)
+	}
+}
+
 func TestCanceledCommandIsNotQueued(t *testing.T) {
 	at := newFixture(t).open(t, nil)
 	c, done := send(t, at, "1"), send(t, at, "2")

@@ -32,7 +32,14 @@ func (t Table) Send(ctx context.Context, c schema.Command, ttl time.Duration) (s
 // ErrFull.
 func (t Table) Insert(ctx context.Context, c schema.Command) error {
 	_, err := t.insert(ctx, c.Device, func(counter) schema.Command { return c })
-	return err
+	if !errors.Is(err, ErrFull) {
+		return err
+	}
+	_, _, there := t.Get(ctx, c.Device, c.ID) // it may be one of those that wait
+	if errors.Is(there, tables.ErrNotFound) {
+		return err
+	}
+	return there
 }
 
 // A counter is at least the number of the commands that wait for a device. Nobody lowers it when one no longer does:
