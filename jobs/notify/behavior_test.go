@@ -102,6 +102,33 @@ func TestMutedIncidentsAreNotDelivered(t *testing.T) {
 	}
 }
 
+// TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted: an incident that closes under a mute opens and closes again
+// before the mute ends.
+func TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	told := f.happen(n, "ops", f.transition("pump-1", 1))
+	deliver(t, n, "ops")
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	told = append(told, f.happen(n, "ops", f.transition("pump-1", 2))...)
+	quiet := f.happen(n, "ops", f.transition("pump-1", 3))
+	deliver(t, n, "ops")
+	quiet = append(quiet, f.happen(n, "ops", f.transition("pump-1", 4))...)
+	deliver(t, n, "ops")
+	f.advance(2 * time.Hour)
+	deliver(t, n, "ops")
+	deliver(t, n, "ops")
+	if ids := rec.ids(); !slices.Equal(ids, told) {
+		t.Errorf("%q; want %q", ids, told)
+	}
+	for _, id := range quiet {
+		if r := f.records()[id]; r.Outcome != schema.WasMuted {
+			t.Errorf("%s is %+v", id, r)
+		}
+	}
+}
+
 func TestClosingGoesOnlyToThoseWhoKnowTheOpening(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))

@@ -38,7 +38,7 @@ func (j *job) isReady(ctx context.Context, d schema.Delivery, before []schema.De
 	switch {
 	case err != nil:
 		return false, err
-	case muted && b.closed(d.Number):
+	case muted && d.Opens() && b.closed(d.Number):
 		return false, j.recordOutcome(ctx, d, schema.WasMuted, nil)
 	case until > j.now:
 		j.next = min(j.next, until, j.now.Add(mutedFor))
