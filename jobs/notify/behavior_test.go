@@ -129,6 +129,35 @@ func TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted(t *testing.T) {
 	}
 }
 
+// TestPartOfAMessageIsAnotherMessage: a receiver that knows the ID of a message ignores whatever comes with it.
+func TestPartOfAMessageIsAnotherMessage(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	target := f.hook(rec.server.URL)
+	target.GroupBy, target.GroupWait = []string{"rule"}, time.Second
+	n := f.notifier(f.client, target)
+	ids := f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
+	f.advance(time.Second)
+	deliver(t, n, "ops")
+	m := schema.Mute{ID: "m", Device: "pump-1", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	rec.refuse = nil
+	for range 2 {
+		f.advance(40 * time.Minute)
+		deliver(t, n, "ops")
+	}
+	if got := rec.ids(); !slices.Equal(got, []string{ids[1], ids[0]}) && !slices.Equal(got, ids) {
+		t.Errorf("arrived: %q", got)
+	}
+	known := map[string]bool{}
+	for _, e := range rec.accepted {
+		if known[e.ID] {
+			t.Errorf("%q came as %s, which was another message", e.deliveries(), e.ID)
+		}
+		known[e.ID] = true
+	}
+}
+
 func TestClosingGoesOnlyToThoseWhoKnowTheOpening(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))

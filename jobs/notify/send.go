@@ -25,7 +25,7 @@ func (j *job) messageID(all []schema.Delivery) string {
 // deliver sends a message and records the outcome. The attempt is written to the deliveries first, so a job that dies
 // has made it. It reports whether the message has arrived.
 func (j *job) deliver(ctx context.Context, all []schema.Delivery) bool {
-	id := cmp.Or(all[0].Message, j.messageID(all))
+	id := j.messageID(all) // as before, unless some of that message are not sent any more
 	attempts := all[0].Attempts
 	for i := range all {
 		all[i].Message, all[i].Attempts = id, all[i].Attempts+1
