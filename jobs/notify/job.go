@@ -86,7 +86,7 @@ func (j *job) release(ctx context.Context) error {
 		s.Claim, s.Until = "", 0
 		s.Sent, s.Failed, s.GivenUp = s.Sent+int64(j.result.Sent), s.Failed+int64(j.result.Failed),
 			s.GivenUp+int64(j.result.GivenUp)
-		s.Waiting, s.Oldest, s.Next = j.waiting, j.oldest, 0
+		s.Waiting, s.Oldest, s.Next = max(0, j.waiting), j.oldest, 0 // some may have come while it was at work
 		if s.Waiting > 0 && j.next < tables.MaxTicks {
 			s.Next = max(j.next, s.Pause, j.now)
 		}

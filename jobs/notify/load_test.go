@@ -65,6 +65,25 @@ func TestManyIncidentsAtOnceAreGroupedWithinGroupWait(t *testing.T) {
 	}
 }
 
+// TestMutedIncidentsDelayNoOthers: a tenant has muted more than a job looks at once, and another one shares the target.
+func TestMutedIncidentsDelayNoOthers(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	m := schema.Mute{ID: "m", Tenant: "contoso", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	f.happenAtOnce(n, 5001, "ops")
+	other := f.transition("pump-1", 1)
+	other.Home.Tenant = "zeta"
+	ids := f.happen(n, "ops", other)
+	r := deliver(t, n, "ops")
+	if got := rec.ids(); !slices.Equal(got, ids) {
+		t.Errorf("arrived: %q; want %q", got, ids)
+	}
+	if s := f.state("ops"); s.Waiting != 5001 || r.After != 10*time.Minute {
+		t.Errorf("%d wait; another job after %v", s.Waiting, r.After)
+	}
+}
+
 // TestSlowTargetDelaysNoOther: a receiver answers nothing for as long as the others need.
 func TestSlowTargetDelaysNoOther(t *testing.T) {
 	f, slow, fast := newFixture(t), newReceiver(t), newReceiver(t)

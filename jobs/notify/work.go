@@ -14,7 +14,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// maxDue is how many deliveries a job looks at.
+// maxDue is how many deliveries a job looks at together, at least. Those that wait, such as muted ones, delay no others.
 const maxDue = 5000
 
 // work reads the deliveries, and sends those that are due, message after message.
@@ -22,7 +22,8 @@ func (j *job) work(ctx context.Context) error {
 	if err := j.turn(ctx); err != nil {
 		return err
 	}
-	if err := j.list(ctx); err != nil {
+	rest, err := j.list(ctx)
+	if err != nil {
 		return err
 	}
 	if j.off() {
@@ -36,26 +37,61 @@ func (j *job) work(ctx context.Context) error {
 	if err := errors.Join(j.asOpened(ctx), j.refresh(ctx)); err != nil {
 		return err
 	}
+	if goOn, err := j.sendDue(ctx); !goOn || err != nil || rest == (tables.Continuation{}) {
+		return err
+	}
+	return j.workOn(ctx, rest)
+}
+
+// workOn does the same with the deliveries from a page on, part by part.
+func (j *job) workOn(ctx context.Context, from tables.Continuation) error {
+	clear(j.all)
+	for page, err := range j.deliveries().Rows(ctx, j.query(from)) {
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Rows {
+			if d, is := j.decoded(e); is {
+				j.keepDue(d)
+			}
+		}
+		if len(j.all) < maxDue && page.Next != (tables.Continuation{}) {
+			continue
+		}
+		clear(j.beside)
+		if err := j.asOpened(ctx); err != nil {
+			return err
+		}
+		if goOn, err := j.sendDue(ctx); !goOn || err != nil {
+			return err
+		}
+		clear(j.all)
+	}
+	return nil
+}
+
+// sendDue sends what is to be sent of the deliveries that are due. It reports whether others may be sent, too.
+func (j *job) sendDue(ctx context.Context) (goOn bool, err error) {
 	groups, err := j.groups(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, g := range groups {
 		ready, err := j.ready(ctx, g)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for len(ready) > 0 {
 			if j.off() {
-				return nil
+				return false, nil
 			}
 			if j.paused() {
 				j.next = min(j.next, j.state.Pause)
-				return nil
+				return false, nil
 			}
 			if time.Since(j.began) > sendFor || ctx.Err() != nil {
 				j.next = 0
-				return nil
+				return false, nil
 			}
 			take := len(ready)
 			if ready[0].Message == "" {
@@ -68,42 +104,65 @@ func (j *job) work(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return true, nil
 }
 
-// list reads what the target is still to be told, and keeps what is due.
-func (j *job) list(ctx context.Context) error {
+func (j *job) query(from tables.Continuation) tables.Query {
+	return tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(j.target.Name)}, From: from}
+}
+
+// list reads what the target is still to be told, and counts it. It keeps what is due of the first part, and returns
+// the page with which the rest begins.
+func (j *job) list(ctx context.Context) (rest tables.Continuation, err error) {
 	j.all = map[[2]string]schema.Delivery{}
-	q := tables.Query{Range: tables.Range{Partitions: schema.DeliveriesTo(j.target.Name)}}
-	for e, err := range j.deliveries().Entities(ctx, q) {
+	var at tables.Continuation
+	for page, err := range j.deliveries().Rows(ctx, j.query(at)) {
 		if err != nil {
-			return err
+			return rest, err
 		}
-		d, err := schema.DeliveryOf(e)
-		if err != nil {
-			j.result.Strange[e.PartitionKey+"/"+e.RowKey] = err
-			continue
+		if len(j.all) >= maxDue && rest == (tables.Continuation{}) {
+			rest = at
 		}
-		if _, is := j.target.Kind.(*Alertmanager); is && d.Repeat > 0 {
-			j.standing[openingOf(d)] = d
-			continue
-		}
-		if d.Repeat == 0 {
-			j.waiting++
-			if j.oldest == 0 || d.Found < j.oldest {
-				j.oldest = d.Found
+		for _, e := range page.Rows {
+			d, is := j.decoded(e)
+			if is && d.Repeat == 0 {
+				j.waiting++
+				if j.oldest == 0 || d.Found < j.oldest {
+					j.oldest = d.Found
+				}
+			}
+			if is && rest == (tables.Continuation{}) {
+				j.keepDue(d)
 			}
 		}
-		switch due := j.due(d); {
-		case due.ComesWithin(j.longest(d), j.now):
-			j.next = min(j.next, due)
-		case len(j.all) == maxDue:
-			j.next = 0
-		default:
-			j.all[[2]string{e.PartitionKey, e.RowKey}] = d
-		}
+		at = page.Next
 	}
-	return nil
+	return rest, nil
+}
+
+// decoded returns the delivery of a row. It is none if it cannot be read, or only says that an Alertmanager has an
+// alert.
+func (j *job) decoded(e tables.Entity) (d schema.Delivery, is bool) {
+	d, err := schema.DeliveryOf(e)
+	if err != nil {
+		j.result.Strange[e.PartitionKey+"/"+e.RowKey] = err
+		return d, false
+	}
+	if _, is := j.target.Kind.(*Alertmanager); is && d.Repeat > 0 {
+		j.standing[openingOf(d)] = d
+		return d, false
+	}
+	return d, true
+}
+
+// keepDue keeps a delivery that is due.
+func (j *job) keepDue(d schema.Delivery) {
+	if due := j.due(d); due.ComesWithin(j.longest(d), j.now) {
+		j.next = min(j.next, due)
+		return
+	}
+	pk, rk := d.Keys()
+	j.all[[2]string{pk, rk}] = d
 }
 
 // due returns when a delivery is to be sent, zero: now. What failed before the target answered again waits no longer.
