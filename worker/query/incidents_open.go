@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
@@ -10,14 +11,14 @@ import (
 )
 
 // openOfTenant yields the open incidents of a tenant. The index is a hint: each entry is checked, and deleted if its
-// incident has closed.
+// incident has closed. It passes over an incident whose rows are not written yet, or are being deleted.
 func (f Incidents) openOfTenant(ctx context.Context, t schema.Tenant, s IncidentSelector) iter.Seq2[Incident, error] {
 	return func(yield func(Incident, error) bool) {
 		rows := f.rows(ctx, schema.OpenIncidents(t), s.rows(), s.Device)
 		entries := decoded(f.table(), rows, whole(schema.TransitionOf))
 		each(entries, yield, func(entry schema.Transition) bool {
 			i, open, err := f.StillOpen(ctx, entry)
-			return !open && err == nil || yield(i, err)
+			return !open && (err == nil || errors.Is(err, ErrNoIncident)) || yield(i, err)
 		})
 	}
 }
