@@ -96,6 +96,7 @@ func (f Incidents) List(ctx context.Context, s IncidentSelector) iter.Seq2[Incid
 	}, s.Limit)
 }
 
+// tenants yields those whose incidents may be selected. A device may have belonged to several.
 func (f Incidents) tenants(ctx context.Context, s IncidentSelector) iter.Seq2[schema.Tenant, error] {
 	if s.Tenant == "" && s.Device == "" {
 		return Devices(f).Tenants(ctx)
@@ -103,13 +104,18 @@ func (f Incidents) tenants(ctx context.Context, s IncidentSelector) iter.Seq2[sc
 	return func(yield func(schema.Tenant, error) bool) {
 		if s.Device != "" {
 			d, found, err := Devices(f).Record(ctx, s.Device)
-			switch {
-			case err == nil && !found:
+			if err == nil && !found {
 				err = Devices(f).unknown(ctx, string(s.Device))
-			case s.Tenant != "" && d.Tenant != s.Tenant:
+			}
+			if err != nil {
+				yield("", err)
 				return
 			}
-			yield(d.Tenant, err)
+			for _, t := range d.Tenants() {
+				if (s.Tenant == "" || s.Tenant == t) && !yield(t, nil) {
+					return
+				}
+			}
 			return
 		}
 		yield(s.Tenant, nil)
@@ -256,7 +262,14 @@ func (f Incidents) Named(ctx context.Context, id schema.IncidentID) (Incident, e
 	if !found {
 		return Incident{}, fmt.Errorf("%w %s: the device %s is unknown", ErrNoIncident, id, id.Device)
 	}
-	return f.OfMember(ctx, d.Member(), id)
+	i := Incident{}
+	for _, t := range d.Tenants() {
+		d.Tenant = t
+		if i, err = f.OfMember(ctx, d.Member(), id); !errors.Is(err, ErrNoIncident) {
+			break
+		}
+	}
+	return i, err
 }
 
 // OfMember reads an incident of a device by its ID.
