@@ -261,3 +261,23 @@ func (r *receiver) incidents() (all []string) {
 	}
 	return all
 }
+
+// TestRedriveDeliversAnOpeningBeforeItsClosing: of an incident that has opened again often enough for another digit.
+func TestRedriveDeliversAnOpeningBeforeItsClosing(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	ids := f.happen(n, "ops", f.transition("pump-1", 9), f.transition("pump-1", 10))
+	for len(f.rows("ops")) > 0 {
+		deliver(t, n, "ops")
+		f.advance(12 * time.Hour)
+	}
+	rec.refuse = nil
+	if back := must.Have(n.Redrive(t.Context(), "ops"))(t); back != 2 {
+		t.Errorf("%d put back", back)
+	}
+	deliver(t, n, "ops")
+	if got := rec.ids(); !slices.Equal(got, ids) {
+		t.Errorf("arrived: %q; want %q", got, ids)
+	}
+}

@@ -207,7 +207,9 @@ func (j *job) groups(ctx context.Context) (groups [][]schema.Delivery, err error
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(of), func(a, b string) int {
-		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(of[a][0].Found, of[b][0].Found), strings.Compare(a, b))
+		first, other := of[a][0], of[b][0] // an opening comes before its closing
+		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(first.Found, other.Found), cmp.Compare(first.At, other.At),
+			cmp.Compare(first.Number, other.Number), strings.Compare(a, b))
 	}) {
 		groups = append(groups, of[key])
 	}
