@@ -76,6 +76,7 @@ func (c *Config) Fold(s fold.Setup) fold.Fold {
 	for i := range c.Rules {
 		r := &c.Rules[i]
 		if len(r.Match.Model) > 0 && !slices.Contains(r.Match.Model, s.Model) {
+			f.others = append(f.others, r.Name)
 			continue
 		}
 		f.rules = append(f.rules, r)
@@ -88,6 +89,7 @@ func (c *Config) Fold(s fold.Setup) fold.Fold {
 // A Fold watches the devices of a model. It is safe for concurrent use.
 type Fold struct {
 	rules    []*Rule
+	others   []schema.Rule // for other models
 	targets  []schema.Target
 	sensors  *fold.Sensors // of the model
 	settings uint64

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs/fold"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -299,6 +300,20 @@ func TestChangedAndRemovedRulesCloseTheirIncidents(t *testing.T) {
 	if b.state == nil {
 		t.Error("a state that has to be removed is nil")
 	}
+}
+
+// TestRuleOfAnotherModelWasNotRemoved: a device that gets another model is one that the rule is no longer for.
+func TestRuleOfAnotherModelWasNotRemoved(t *testing.T) {
+	hot := rule("hot", &Threshold{Sensor: "oil", Limit: Limit{Above: number64(190)}})
+	hot.Match.Model = []string{"rig"}
+	c := &Config{Rules: []Rule{hot}}
+	must.Succeed(t, c.Check())
+	b := newBench(t)
+	b.fold = c.Fold(fold.Setup{Model: "rig"}).(*Fold)
+	b.run(at("1m"), sample(at("0s"), "oil", 195))
+	b.fold = c.Fold(fold.Setup{Model: "pump"}).(*Fold)
+	b.run(at("2m"))
+	b.want("hot opened 0s (195)", "hot closed 2m0s the rule is no longer for this device")
 }
 
 func TestNoisyThreshold(t *testing.T) {

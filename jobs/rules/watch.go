@@ -203,9 +203,9 @@ const (
 
 func (f *Fold) whyGone(t *tracked, d schema.Member) string {
 	switch r := f.rule(t.name); {
-	case r == nil:
+	case r == nil && !slices.Contains(f.others, t.name):
 		return reasonRemoved
-	case !r.Match.matches(d):
+	case r == nil || !r.Match.matches(d):
 		return reasonMatch
 	case !r.Watches(d):
 		return reasonRevoked
