@@ -178,12 +178,12 @@ func TestVerifyComparesEveryCellOfTheArchive(t *testing.T) {
 		"a sensor is missing": {change: value(4, "new", func(one *columnar.StoredReading, i int) {
 			one.Sample.Values = append(one.Sample.Values[:i], one.Sample.Values[i+1:]...)
 		}), at: "04", want: "new: unexplained; absent instead of 4"},
-		"a heartbeat has a value": {change: func(n int, one *columnar.StoredReading) {
+		"a heartbeat has no bytes": {change: func(n int, one *columnar.StoredReading) {
 			if n == 5 {
 				one.Sample.Values = nil
 				one.Sample.Exact = one.Sample.Exact[:0]
 			}
-		}, at: "05", want: "big: unexplained; absent instead of 9007199254741003 (long)"},
+		}, at: "05", want: "raw: unexplained; absent instead of BQA= (bytes)"},
 		"a flag": {change: value(6, "f", func(one *columnar.StoredReading, i int) {
 			one.Sample.Values[i].Doubtful = true
 		}), at: "06", want: "column doubtful: unexplained; doubtful instead of absent"},

@@ -3,9 +3,12 @@ package fold
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
+	"furrow/jobs/condition"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -40,6 +43,38 @@ func TestExactValuesAreWhatNoDoubleEquals(t *testing.T) {
 		}
 		if got := fmt.Sprint(sample.Exact); got != want {
 			t.Errorf("%v of %+v has the exact values %s, want %s", c.value, c.means, got, want)
+		}
+	}
+}
+
+// TestNoIntegerIsExactWhoseNumberDoesNotCount: in a heartbeat, and where its row has no room. A heartbeat keeps bytes,
+// which are no value.
+func TestNoIntegerIsExactWhoseNumberDoesNotCount(t *testing.T) {
+	total := tables.Property{Name: "total", Value: tables.Int64(1<<53 + 1)}
+	blob := tables.Property{Name: "blob", Value: tables.Binary([]byte{1})}
+	full := []tables.Property{}
+	for n := range MaxRoom/maxSensorName + 1 {
+		name := fmt.Sprintf("%0*d", maxSensorName-1, n)
+		full = append(full, tables.Property{Name: "a" + name, Value: tables.Int32(1)})
+	}
+	for _, c := range []struct {
+		what       string
+		sensors    Sensors
+		properties []tables.Property
+		want       string
+	}{
+		{"heartbeat", Sensors{Heartbeat: must.Have(condition.Parse("mass == nil"))(t)}, []tables.Property{total, blob},
+			"blob"},
+		{"full row", Sensors{}, append(full, total, blob), "blob"},
+		{"reading", Sensors{}, []tables.Property{total, blob}, "total blob"},
+	} {
+		sample, _ := c.sensors.Sample(schema.Reading{Properties: c.properties})
+		var got []string
+		for _, x := range sample.Exact {
+			got = append(got, x.Sensor)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: exact are %v, want %s", c.what, got, c.want)
 		}
 	}
 }

@@ -53,8 +53,11 @@ func (w *sampling) read(r schema.Reading) {
 	w.leaveOutMet()
 	w.doubtful = w.doubtful || doubtful
 	if w.isHeartbeat() {
-		w.sample.Values = nil
+		w.sample.Values, w.at = nil, nil
 	}
+	w.sample.Exact = slices.DeleteFunc(w.sample.Exact, func(x ExactValue) bool { // its double is not among the values
+		return x.Value.Type() == tables.TypeInt64 && w.find(x.Sensor) < 0
+	})
 	if w.doubtful {
 		for i := range w.sample.Values {
 			w.sample.Values[i].Doubtful = true

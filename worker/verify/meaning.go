@@ -99,6 +99,11 @@ func (m *Model) read(e *tables.Entity) reading {
 	if m.Heartbeat != nil && m.Heartbeat(r.value) {
 		r.values = nil
 	}
+	r.exact = slices.DeleteFunc(r.exact, func(x exactValue) bool { // the value was refused, or is a heartbeat's
+		return x.value.Type() == tables.TypeInt64 && !slices.ContainsFunc(r.values, func(v Value) bool {
+			return v.Sensor == x.sensor
+		})
+	})
 	for i := range r.values {
 		r.values[i].Doubtful = r.doubtful || always
 	}
