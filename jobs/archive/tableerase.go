@@ -179,6 +179,9 @@ func (e *erasure) makeAgain(ctx context.Context, every []*catalog.Table, reports
 		if err != nil {
 			return err
 		}
+		if maker.formerBy, err = e.formerGroups(ctx, every, day.Day); err != nil {
+			return err
+		}
 		if err := maker.MakeDay(ctx, day); err != nil && !errors.Is(err, catalog.ErrForeign) {
 			return err
 		}
@@ -191,6 +194,53 @@ func (e *erasure) makeAgain(ctx context.Context, every []*catalog.Table, reports
 		}
 	}
 	return nil
+}
+
+// formerGroups returns the groups of a day's reports that are no longer configured. Only their files tell them.
+func (e *erasure) formerGroups(ctx context.Context, every []*catalog.Table,
+	day schema.Day) (all map[schema.Window][]schema.By, err error) {
+	all = map[schema.Window][]schema.By{}
+	for _, t := range every {
+		kind, w, is := sumsOf(t)
+		if !is || kind != reportsKind || slices.Contains(e.Summed.Reports, w) {
+			continue
+		}
+		err := again(ctx, func() error {
+			all[w], err = e.groupsOf(ctx, t, day)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// groupsOf returns the groups that a table of reports has on a day.
+func (e *erasure) groupsOf(ctx context.Context, t *catalog.Table, day schema.Day) (all []schema.By, err error) {
+	for f, err := range t.Files(ctx, day, day) {
+		if err != nil {
+			return nil, err
+		}
+		content, etag, err := e.Store.Get(ctx, t.Path(&f))
+		if err == nil && etag == "" {
+			err = fmt.Errorf("%w: file %s has gone", catalog.ErrStale, f.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		err = columnar.ReadTable(bytes.NewReader(content), int64(len(content)), func(row []any) error {
+			by, _ := row[0].(string)
+			if !slices.Contains(all, schema.By(by)) {
+				all = append(all, schema.By(by))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // rowsOf returns how many readings the table has of a day.

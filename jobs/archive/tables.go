@@ -41,6 +41,8 @@ type Tables struct {
 	// negative, nothing waits.
 	Quiet time.Duration
 
+	formerBy map[schema.Window][]schema.By // groups of reports that are no longer configured
+
 	older   older
 	waiting waiting
 	known   sync.Map // tenants whose tables this process has found

@@ -75,6 +75,24 @@ func TestErasedDevicesLeaveFormerTables(t *testing.T) {
 	x.nowhere(t, string(device))
 }
 
+// TestErasuresKeepFormerReportsOfOthers: reports are no longer configured. Once a device is erased, they have the
+// readings of the others, in the same groups as before.
+func TestErasuresKeepFormerReportsOfOthers(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m, device := x.maker(t, nil), x.World.Devices[0]
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	x.vanish(t, device)
+	former := x.maker(t, nil)
+	former.Summed.Reports, former.Summed.By = nil, nil
+	must.Have(former.Erase(t.Context(), x.day.Month, x.day.Tenant, device))(t)
+	got := x.sums(t, "reports-1h")
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	if want := x.sums(t, "reports-1h"); len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%d rows of reports, want %d", len(got), len(want))
+	}
+}
+
 // TestDaysOfManyPartitionsAreForgotten, in more than one version.
 func TestDaysOfManyPartitionsAreForgotten(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ type sumTable struct {
 	snapshot *catalog.Snapshot
 	gone     []catalog.File
 	about    []columnar.NamedSeries // columns of rollups about devices
+	by       []schema.By            // groups of reports
 
 	made    []catalog.File // one, if there are rows
 	file    *tableFile
@@ -98,7 +99,10 @@ func (m *Tables) beginSums(ctx context.Context, of TableDay) (*tableSums, error)
 		if i < len(m.Summed.Rollups) {
 			one.window = m.Summed.Rollups[i]
 		} else {
-			one.kind, one.window = reportsKind, m.Summed.Reports[i-len(m.Summed.Rollups)]
+			one.kind, one.window, one.by = reportsKind, m.Summed.Reports[i-len(m.Summed.Rollups)], m.Summed.By
+			if by, is := m.formerBy[one.window]; is {
+				one.by = by
+			}
 		}
 		if err := one.begin(ctx, m.About); err != nil {
 			return nil, err
@@ -213,7 +217,7 @@ func (s *tableSums) buckets(ctx context.Context, ended []rollup.Bucket) error {
 			}
 			if a.kind == reportsKind {
 				if a.groups[b.Start] == nil {
-					a.groups[b.Start] = &report.Groups{By: s.Summed.By}
+					a.groups[b.Start] = &report.Groups{By: a.by}
 				}
 				a.groups[b.Start].Add(s.member.PlacementAt(b.Start), b.Sensors, schema.Stored{})
 				continue
