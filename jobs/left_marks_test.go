@@ -9,6 +9,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/groups"
 	"furrow/jobs/jobstest"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
@@ -53,5 +54,45 @@ func TestMarksAreWorkedOffWhoseDevicesHaveLeft(t *testing.T) {
 	}
 	if g.made != 2 {
 		t.Errorf("%d of 2 marks are worked off", g.made)
+	}
+}
+
+// TestTheArchiveGetsTheLastDaysOfAPartitionWhoseDevicesHaveLeft: the devices of a partition are removed and their data is kept,
+// before any of their days is made. The archive gets their readings, whether other partitions have devices or not.
+func TestTheArchiveGetsTheLastDaysOfAPartitionWhoseDevicesHaveLeft(t *testing.T) {
+	t.Parallel()
+	for name, others := range map[string][]int{"alone": nil, "before": {-1}, "after": {1}, "between": {-1, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := jobstest.NewWorldSince(t, 2*days, 2, 40).NewFleet(t)
+			p := filing(t, f, nil)
+			newArchive(t, p)
+			must.Succeed(t, f.Drain(t.Context(), p))
+			want := closedReadings(t, f, false)
+			withRecords(t, f)
+			registry := sas.NewRegistry(f.World.Connect(t, nil), f.Names)
+			for _, m := range membersOf(t, f) { // what Policies.Remove and Registry.Left do
+				must.Have(registry.Update(t.Context(), m.Device, func(d *schema.Device) error {
+					d.Status, d.Kept = schema.Removed, schema.KeptOf([]schema.Member{m})
+					return nil
+				}))(t)
+				gone := tables.Delete(m.Month.String(), string(m.Key()), tables.AnyETag)
+				must.Have(registry.Fleet.Do(t.Context(), gone))(t)
+			}
+			for _, n := range others {
+				m := f.World.Member("other", f.World.Readings)
+				m.Month.Year += n
+				must.Have(registry.Fleet.Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+			}
+			now := time.Now()
+			for ago := 26 * time.Hour; ago > 0; ago -= time.Hour {
+				slot := tables.TicksOf(now.Add(-ago))
+				jobstest.Work(t, p, jobs.Message{Kind: jobs.Master, Pipeline: p.Name, Run: slot})
+			}
+			if left := closedMarks(t, f); len(left) > 0 {
+				t.Errorf("left are the marks %v", left)
+			}
+			jobstest.SameEnds(t, filed(t, f), want)
+		})
 	}
 }
