@@ -12,8 +12,8 @@
 // stops sending before its claim ends.
 //
 // Deliveries of one group are one message, whose ID follows from those of its deliveries. Before its first attempt, the
-// ID is written to the deliveries, so each repetition is the same message. If some of them are muted or done by then, the
-// others are another message: a receiver that knows the first one, or comes to know it later, ignores neither.
+// ID is written to the deliveries, so each repetition is the same message. If some of them are muted or done by then,
+// the others are another message: a receiver that knows the first one, or comes to know it later, ignores neither.
 //
 // An incident's closing is delivered after its opening, and only to targets that were told of the opening. While an
 // incident is muted, its deliveries wait, and they are dropped if it closes before the mute ends.

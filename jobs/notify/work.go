@@ -14,7 +14,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// maxDue is how many deliveries a job looks at together, at least. Those that wait, such as muted ones, delay no others.
+// maxDue is how many deliveries a job looks at together, at least. Those that wait, such as muted ones, delay no
+// others.
 const maxDue = 5000
 
 // work reads the deliveries, and sends those that are due, message after message.
