@@ -162,6 +162,9 @@ func pause(ctx context.Context, try int) error {
 // ErrTaken means that a device has acknowledged a command, so that it cannot be canceled.
 var ErrTaken = errors.New("the device has taken it already")
 
+// ErrExpired means that a command has ended without the device, so that there is nothing to cancel.
+var ErrExpired = errors.New("it has expired")
+
 // Cancel cancels a command that still waits, and returns it. Canceling it again changes nothing. A device that reads
 // the command at this moment may still obey; its acknowledgement then holds.
 func (t Table) Cancel(ctx context.Context, device schema.DeviceID, id schema.CommandID, by string) (Command, error) {
@@ -177,7 +180,7 @@ func (t Table) Cancel(ctx context.Context, device schema.DeviceID, id schema.Com
 		case schema.CommandCanceled:
 			return c, nil
 		case schema.CommandExpired:
-			return c, fmt.Errorf("command %s has expired", id)
+			return c, fmt.Errorf("command %s: %w", id, ErrExpired)
 		case schema.CommandQueued:
 		default:
 			return c, fmt.Errorf("command %s is %s: %w", id, state, ErrTaken)

@@ -70,6 +70,10 @@ func TestOperatorsOfTheTenantSendCommands(t *testing.T) {
 		sent.Who != "olga" || sent.Expires.Sub(sent.Sent) > 11*time.Minute {
 		t.Fatalf("sending: %d %s", w.Code, w.Body)
 	}
+	past := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))
+	expired := schema.NewCommandID(past, "x")
+	must.Succeed(t, commands.Of(g.Client, g.Names).Insert(t.Context(), schema.Command{Device: "d0000", ID: expired,
+		Body: "1", Expires: past.Add(time.Hour)}))
 	for name, try := range map[string]struct {
 		method, target, token, body, header, value string
 		want                                       int
@@ -88,6 +92,7 @@ func TestOperatorsOfTheTenantSendCommands(t *testing.T) {
 		"for ever":           {"POST", at, operator, `{"body":1,"ttl":"8d"}`, "", "", 400},
 		"too long":           {"POST", at, operator, `{"body":"` + strings.Repeat("x", 20<<10) + `"}`, "", "", 400},
 		"unknown command":    {"DELETE", at + "/0639308592000000000-x", operator, "", "", "", 404},
+		"expired command":    {"DELETE", at + "/" + string(expired), operator, "", "", "", 409},
 		"no command":         {"DELETE", at + "/7", operator, "", "", "", 400},
 		"no configuration":   {"GET", "/v1/devices/d0000/desired", operator, "", "", "", 404},
 		"no such method":     {"PATCH", at, operator, body, "", "", 405},

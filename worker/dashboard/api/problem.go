@@ -121,7 +121,8 @@ func ProblemOf(err error) *Problem {
 	case errors.Is(err, model.ErrSlow):
 		return NewProblem(TooManyRequests, "The condition takes too long", "Select devices by tenant, site, model or "+
 			"label, too, or fewer readings. Or try again in a moment.").RetryIn(5 * time.Second)
-	case errors.Is(err, commands.ErrFull), errors.Is(err, commands.ErrTaken), errors.Is(err, admin.ErrNoCommands):
+	case errors.Is(err, commands.ErrFull), errors.Is(err, commands.ErrTaken), errors.Is(err, commands.ErrExpired),
+		errors.Is(err, admin.ErrNoCommands):
 		return NewProblem(Conflict, "Not possible now", asSentence(err))
 	case errors.Is(err, admin.ErrIncidentClosed):
 		return NewProblem(Conflict, "The incident is closed", asSentence(err))
