@@ -13,12 +13,22 @@ import (
 // Removed is the reason for which the incidents of a device close that has left the fleet.
 const Removed = "the device was removed"
 
-// Close closes the open incidents of a device that has left the fleet, and returns how many it has closed. It
-// can be repeated.
+// Close closes the open incidents of a device that has left the fleet, those of its former tenants among them, and
+// returns how many it has closed. It can be repeated.
 func (f Incidents) Close(ctx context.Context, d schema.Device) (closed int, err error) {
-	open := IncidentSelector{Device: d.ID, States: []string{IncidentOpen, IncidentAcknowledged},
+	for _, t := range d.Tenants() {
+		n, err := f.closeOf(ctx, t, d.ID)
+		if closed += n; err != nil {
+			return closed, err
+		}
+	}
+	return closed, nil
+}
+
+func (f Incidents) closeOf(ctx context.Context, of schema.Tenant, device schema.DeviceID) (closed int, err error) {
+	open := IncidentSelector{Device: device, States: []string{IncidentOpen, IncidentAcknowledged},
 		Span: Span{0, tables.MaxTicks}}
-	for i, err := range f.openOfTenant(ctx, d.Tenant, open) {
+	for i, err := range f.openOfTenant(ctx, of, open) {
 		if err != nil {
 			return closed, err
 		}

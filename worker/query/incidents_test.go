@@ -66,3 +66,17 @@ func TestIncidentsOfAMovedDeviceAreFoundByIt(t *testing.T) {
 		t.Errorf("%+v, %v", i.Home, err)
 	}
 }
+
+// TestADeviceThatLeavesHasNoOpenIncidents, of its former tenants neither: their rules may be configured no more.
+func TestADeviceThatLeavesHasNoOpenIncidents(t *testing.T) {
+	f := newIncidents(t)
+	for _, e := range []tables.Entity{opened(0).IndexEntity(), opened(0).Entity()} {
+		must.Have(f.table().Do(t.Context(), tables.Insert(e)))(t)
+	}
+	d := schema.Device{ID: "pump-7", Month: home.Month, Tenant: "fabrikam", Former: []schema.Tenant{"contoso"}}
+	closed, err := f.Close(t.Context(), d)
+	left, again := Collect(f.List(t.Context(), IncidentSelector{Tenant: "contoso", States: []string{IncidentOpen}}), nil)
+	if closed != 1 || err != nil || len(left) > 0 || again != nil {
+		t.Errorf("%d closed, %v; left are %+v, %v", closed, err, left, again)
+	}
+}
