@@ -59,3 +59,25 @@ func TestVerifyingCountsWhatTheFleetHasFolded(t *testing.T) {
 		t.Errorf("with a mark: %s", told())
 	}
 }
+
+// TestSealedDaysOfOneDeviceHideNoMissingDay: the days of a device are sealed, and so it has no counts. A day is told
+// all the same that the table lacks with readings of another one.
+func TestSealedDaysOfOneDeviceHideNoMissingDay(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	place := x.World.Place(x.World.Devices[0])
+	sealed := tables.Entity{PartitionKey: place.Month.String(), RowKey: string(place.Key)}
+	sealed.Set(schema.TrackLedgerFrom, tables.Int64(int64((x.day.Day + 1).Start())))
+	sealed.Set(schema.TrackLedger, tables.Binary(nil))
+	must.Have(m.Source.Tracking().Do(t.Context(), tables.Merge(sealed, tables.AnyETag)))(t)
+	told := 0
+	for one, err := range m.Verify(t.Context(), x.day.Tenant, false, tables.TicksOf(time.Now())) {
+		must.Succeed(t, err)
+		told += len(one.Wrong)
+	}
+	if told == 0 {
+		t.Error("nothing is told of a day that the table lacks")
+	}
+}

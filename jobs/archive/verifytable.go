@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"furrow/jobs/archive/catalog"
-	"furrow/jobs/groups"
 	"furrow/jobs/retain"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -117,9 +116,9 @@ func (v tableVerifier) verifyCounts(ctx context.Context, t *catalog.Table) (wron
 		if err != nil {
 			return wrong, err
 		}
-		for _, day := range slices.Sorted(maps.Keys(counted.Rows)) {
-			d, more := TableDay{Tenant: t.Tenant, Day: day, Month: month}, counted.Rows[day]-has[month][day]
-			if more <= 0 || waiting[day] || !v.shouldHave(d, counted) {
+		for _, day := range slices.Sorted(maps.Keys(counted)) {
+			d, more := TableDay{Tenant: t.Tenant, Day: day, Month: month}, counted[day]-has[month][day]
+			if more <= 0 || waiting[day] || !v.shouldHave(d) {
 				continue
 			}
 			others, err := v.strange(ctx, d)
@@ -128,7 +127,7 @@ func (v tableVerifier) verifyCounts(ctx context.Context, t *catalog.Table) (wron
 			}
 			if more > others {
 				wrong = append(wrong, fmt.Sprintf("%s, partition %s: it has %d readings of %d", day, month, has[month][day],
-					counted.Rows[day]-others))
+					counted[day]-others))
 			}
 		}
 	}
@@ -155,10 +154,9 @@ func (v tableVerifier) strange(ctx context.Context, d TableDay) (n int64, err er
 	return n, nil
 }
 
-// shouldHave reports whether the table should have a day as it was counted.
-func (v tableVerifier) shouldHave(d TableDay, counted groups.Counted) bool {
-	return d.Day >= counted.From && v.Closed(d, v.now) &&
-		retain.KeepOfTenant(v.Source.Keep, d.Tenant).KeepsDay(d.Day, v.now)
+// shouldHave reports whether the table should have a day.
+func (v tableVerifier) shouldHave(d TableDay) bool {
+	return v.Closed(d, v.now) && retain.KeepOfTenant(v.Source.Keep, d.Tenant).KeepsDay(d.Day, v.now)
 }
 
 // waitingDays returns the days of a tenant that marks ask for.

@@ -8,32 +8,29 @@ import (
 	"furrow/tables/schema"
 )
 
-// Counted is how many rows of a tenant's devices in one partition of the fleet were folded or rejected, by their days.
-type Counted struct {
-	Rows map[schema.Day]int64
-	From schema.Day // the first day that all ledgers tell of: those before are sealed
-}
-
-// Counted reads the ledgers of a tenant's devices.
-func (s *Source) Counted(ctx context.Context, m schema.Month, t schema.Tenant) (c Counted, err error) {
-	c.Rows = map[schema.Day]int64{}
+// Counted returns how many rows of a tenant's devices in one partition of the fleet were folded or rejected, by their
+// days, as far as ledgers tell: the days of a device that are sealed have no counts.
+func (s *Source) Counted(ctx context.Context, m schema.Month, t schema.Tenant) (map[schema.Day]int64, error) {
+	counted := map[schema.Day]int64{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(m.String()), Rows: schema.MembersOf(t)},
 		Select: []string{schema.TrackLedger, schema.TrackLedgerFrom}}
 	for e, err := range s.Tracking().Entities(ctx, q) {
 		if err != nil {
-			return c, err
+			return counted, err
 		}
 		f := e.Fields()
 		ledger, err := tracking.ParseLedger(f.Binary(schema.TrackLedger))
 		if err != nil {
-			return c, err
+			return counted, err
 		}
-		c.From = max(c.From, schema.DayOf(tables.Ticks(f.Int(schema.TrackLedgerFrom))+tables.Day-1))
+		from := schema.DayOf(tables.Ticks(f.Int(schema.TrackLedgerFrom)) + tables.Day - 1)
 		for day, n := range ledger.Days() {
-			c.Rows[day] += n
+			if day >= from {
+				counted[day] += n
+			}
 		}
 	}
-	return c, nil
+	return counted, nil
 }
 
 // Months returns the partitions of the fleet that the pipeline has worked on. Each takes a request.
