@@ -57,8 +57,8 @@ func TestMarksAreWorkedOffWhoseDevicesHaveLeft(t *testing.T) {
 	}
 }
 
-// TestTheArchiveGetsTheLastDaysOfAPartitionWhoseDevicesHaveLeft: the devices of a partition are removed and their data is kept,
-// before any of their days is made. The archive gets their readings, whether other partitions have devices or not.
+// TestTheArchiveGetsTheLastDaysOfAPartitionWhoseDevicesHaveLeft: they were removed and their data is kept, before any
+// of their days was made, whether other partitions have devices or not.
 func TestTheArchiveGetsTheLastDaysOfAPartitionWhoseDevicesHaveLeft(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string][]int{"alone": nil, "before": {-1}, "after": {1}, "between": {-1, 1}} {

@@ -66,6 +66,6 @@ func TestRowsThatRetentionHasLeftAreNotUnheard(t *testing.T) {
 	must.Have(n.p.Do(t.Context(), m, line, saveInto(&m)))(t)
 	notes := jobstest.Rows(t, n.p.Client.Table(n.p.Names.Runs()), tables.Query{Range: schema.UnheardRows("live")})
 	if len(notes) > 0 || len(line.Queue) > 0 {
-		t.Errorf("an audit puts %d jobs, and notes %d enrollments for rows without a token", len(line.Queue), len(notes))
+		t.Errorf("an audit puts %d jobs, and notes %d enrollments", len(line.Queue), len(notes))
 	}
 }

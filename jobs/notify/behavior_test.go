@@ -79,7 +79,8 @@ func TestOpenIncidentsAreRepeatedUntilSomebodyAcknowledges(t *testing.T) {
 func TestMutedIncidentsAreNotDelivered(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))
-	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
 	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
 	gone := f.happen(n, "ops", f.transition("pump-1", 1))
 	kept := f.happen(n, "ops", f.transition("pump-2", 1))
@@ -109,7 +110,8 @@ func TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted(t *testing.T) {
 	n := f.notifier(f.client, f.hook(rec.server.URL))
 	told := f.happen(n, "ops", f.transition("pump-1", 1))
 	deliver(t, n, "ops")
-	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
 	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
 	told = append(told, f.happen(n, "ops", f.transition("pump-1", 2))...)
 	quiet := f.happen(n, "ops", f.transition("pump-1", 3))
@@ -139,7 +141,8 @@ func TestPartOfAMessageIsAnotherMessage(t *testing.T) {
 	ids := f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
 	f.advance(time.Second)
 	deliver(t, n, "ops")
-	m := schema.Mute{ID: "m", Device: "pump-1", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	m := schema.Mute{ID: "m", Device: "pump-1", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
 	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
 	rec.refuse = nil
 	for range 2 {

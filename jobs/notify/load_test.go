@@ -69,7 +69,8 @@ func TestManyIncidentsAtOnceAreGroupedWithinGroupWait(t *testing.T) {
 func TestMutedIncidentsDelayNoOthers(t *testing.T) {
 	f, rec := newFixture(t), newReceiver(t)
 	n := f.notifier(f.client, f.hook(rec.server.URL))
-	m := schema.Mute{ID: "m", Tenant: "contoso", From: tables.TicksOf(start), Until: tables.TicksOf(start.Add(time.Hour))}
+	m := schema.Mute{ID: "m", Tenant: "contoso", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
 	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
 	f.happenAtOnce(n, 5001, "ops")
 	other := f.transition("pump-1", 1)

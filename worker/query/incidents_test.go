@@ -75,7 +75,8 @@ func TestADeviceThatLeavesHasNoOpenIncidents(t *testing.T) {
 	}
 	d := schema.Device{ID: "pump-7", Month: home.Month, Tenant: "fabrikam", Former: []schema.Tenant{"contoso"}}
 	closed, err := f.Close(t.Context(), d)
-	left, again := Collect(f.List(t.Context(), IncidentSelector{Tenant: "contoso", States: []string{IncidentOpen}}), nil)
+	ask := IncidentSelector{Tenant: "contoso", States: []string{IncidentOpen}}
+	left, again := Collect(f.List(t.Context(), ask), nil)
 	if closed != 1 || err != nil || len(left) > 0 || again != nil {
 		t.Errorf("%d closed, %v; left are %+v, %v", closed, err, left, again)
 	}
