@@ -1,0 +1,97 @@
+package notify_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
+)
+
+func TestMutedIncidentsAreNotDelivered(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	gone := f.happen(n, "ops", f.transition("pump-1", 1))
+	kept := f.happen(n, "ops", f.transition("pump-2", 1))
+	deliver(t, n, "ops")
+	gone = append(gone, f.happen(n, "ops", f.transition("pump-1", 2))...)
+	f.advance(30 * time.Minute)
+	deliver(t, n, "ops")
+	if ids := rec.ids(); len(ids) > 0 {
+		t.Errorf("while they are muted: %q", ids)
+	}
+	f.advance(time.Hour)
+	deliver(t, n, "ops")
+	if ids := rec.ids(); !slices.Equal(ids, kept) {
+		t.Errorf("after the mute: %q; want %q", ids, kept)
+	}
+	for _, id := range gone {
+		if r := f.records()[id]; r.Outcome != schema.WasMuted {
+			t.Errorf("%s is %+v", id, r)
+		}
+	}
+}
+
+// TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted: an incident that closes under a mute opens and closes again
+// before the mute ends.
+func TestClosingReachesThoseWhoKnowTheOpeningWhateverIsMuted(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	n := f.notifier(f.client, f.hook(rec.server.URL))
+	told := f.happen(n, "ops", f.transition("pump-1", 1))
+	deliver(t, n, "ops")
+	m := schema.Mute{ID: "m", Device: "pump-*", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	told = append(told, f.happen(n, "ops", f.transition("pump-1", 2))...)
+	quiet := f.happen(n, "ops", f.transition("pump-1", 3))
+	deliver(t, n, "ops")
+	quiet = append(quiet, f.happen(n, "ops", f.transition("pump-1", 4))...)
+	deliver(t, n, "ops")
+	f.advance(2 * time.Hour)
+	deliver(t, n, "ops")
+	deliver(t, n, "ops")
+	if ids := rec.ids(); !slices.Equal(ids, told) {
+		t.Errorf("%q; want %q", ids, told)
+	}
+	for _, id := range quiet {
+		if r := f.records()[id]; r.Outcome != schema.WasMuted {
+			t.Errorf("%s is %+v", id, r)
+		}
+	}
+}
+
+// TestPartOfAMessageIsAnotherMessage: a receiver that knows the ID of a message ignores whatever comes with it.
+func TestPartOfAMessageIsAnotherMessage(t *testing.T) {
+	f, rec := newFixture(t), newReceiver(t)
+	rec.refuse = func(*http.Request, cloudEvent) int { return 503 }
+	target := f.hook(rec.server.URL)
+	target.GroupBy, target.GroupWait = []string{"rule"}, time.Second
+	n := f.notifier(f.client, target)
+	ids := f.happen(n, "ops", f.transition("pump-1", 1), f.transition("pump-2", 1))
+	f.advance(time.Second)
+	deliver(t, n, "ops")
+	m := schema.Mute{ID: "m", Device: "pump-1", From: tables.TicksOf(start),
+		Until: tables.TicksOf(start.Add(time.Hour))}
+	must.Have(f.client.Table(f.names.Output("incidents")).Do(t.Context(), tables.Insert(must.Have(m.Entity())(t))))(t)
+	rec.refuse = nil
+	for range 2 {
+		f.advance(40 * time.Minute)
+		deliver(t, n, "ops")
+	}
+	if got := rec.ids(); !slices.Equal(got, []string{ids[1], ids[0]}) && !slices.Equal(got, ids) {
+		t.Errorf("arrived: %q", got)
+	}
+	known := map[string]bool{}
+	for _, e := range rec.accepted {
+		if known[e.ID] {
+			t.Errorf("%q came as %s, which was another message", e.deliveries(), e.ID)
+		}
+		known[e.ID] = true
+	}
+}
