@@ -204,15 +204,12 @@ func idOfKey(key string) *schema.IncidentID {
 
 // tenantsOf returns the tenants that a question is about, in the order of their keys. It takes no operations.
 func (is *IncidentAnswers) tenantsOf(q *IncidentQuery) (all []schema.Tenant) {
-	only := ""
+	names := is.accounts.index.tenantNames()
 	if q.Device != "" {
-		home, known := is.accounts.index.home(q.Device)
-		if only = string(home.Tenant); !known {
-			return nil
-		}
+		names = is.accounts.index.tenantsOfDevice(q.Device)
 	}
-	for _, name := range is.accounts.index.tenantNames() {
-		if (q.Tenant == "" || name == q.Tenant) && (q.Device == "" || name == only) {
+	for _, name := range names {
+		if q.Tenant == "" || name == q.Tenant {
 			all = append(all, schema.Tenant(name))
 		}
 	}

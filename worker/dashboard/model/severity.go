@@ -55,6 +55,16 @@ func (x *index) tenantNames() []string {
 	return slices.Clone(x.tenants.all)
 }
 
+// tenantsOfDevice returns those that a device belongs to, or did: incidents stay with them.
+func (x *index) tenantsOfDevice(id string) (all []string) {
+	x.look(id, func(d *device) {
+		for _, t := range append([]uint16{d.tenant}, x.former[id]...) {
+			all = append(all, x.tenants.text(uint32(t)))
+		}
+	})
+	return all
+}
+
 // tenantsIn returns the tenants that have devices in an account, or had some.
 func (x *index) tenantsIn(in uint16) (all []tenantIn) {
 	x.mu.RLock()
