@@ -38,11 +38,28 @@ func (f Incidents) mutesOf(ctx context.Context, t schema.Tenant) iter.Seq2[schem
 	return decoded(f.table(), f.rows(ctx, schema.Mutes(t), tables.Keys{}, ""), whole(schema.MuteOf))
 }
 
-// AddMute writes a mute.
+// muteKept is how long a mute is kept after its end: notifications of what was found while it held may be late.
+const muteKept = 90 * 24 * time.Hour
+
+// AddMute writes a mute. Before, it deletes a hundred at most of the same tenant that nothing needs any more, as each
+// job of notifications reads them all.
 func (f Incidents) AddMute(ctx context.Context, m schema.Mute) error {
 	e, err := m.Entity()
 	if err != nil {
 		return err
+	}
+	deleted := 0
+	for old, err := range Readable(f.mutesOf(ctx, m.Tenant), new(Skipped)) {
+		if err == nil && old.Until < m.From.Add(-muteKept) {
+			deleted++
+			err = f.doUnlessAbsent(ctx, tables.Delete(schema.Mutes(m.Tenant), old.ID, tables.AnyETag))
+		}
+		if err != nil {
+			return err
+		}
+		if deleted == 100 {
+			break
+		}
 	}
 	_, err = f.table().Do(ctx, tables.InsertOrReplace(e))
 	return err
