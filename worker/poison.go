@@ -28,19 +28,23 @@ type Poisoned struct {
 }
 
 // Bounds of what is kept of a message and its cause. A message has 64 KiB, and JSON may write a character in six bytes.
+// A batch that lists its devices has more than 8 KiB, and few such characters.
 const (
+	keptWhole = 60 << 10 // in JSON
 	keptText  = 8 << 10
 	keptCause = 1 << 10
 )
 
 // encode returns p as a text that a queue accepts.
 func (p Poisoned) encode() (string, error) {
-	if len(p.Text) > keptText {
-		p.Cut = len(p.Text)
-	}
-	p.Text, p.Cause = writable(p.Text, keptText), writable(p.Cause, keptCause)
+	whole := p.Text
+	p.Text, p.Cause = writable(whole, len(whole)), writable(p.Cause, keptCause)
 	p.At = p.At.UTC().Truncate(time.Millisecond)
 	text, err := json.Marshal(p)
+	if len(text) > keptWhole && len(whole) > keptText {
+		p.Text, p.Cut = writable(whole, keptText), len(whole)
+		text, err = json.Marshal(p)
+	}
 	return string(text), err
 }
 

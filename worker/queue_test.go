@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
+	"furrow/tables/schema"
 	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -236,7 +238,13 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 	a, n := azuretest.FromEnv(t), names(t)
 	q := newQueue(t, a, n, Config{})
 	at := time.Date(2026, 11, 20, 9, 17, 0, 123e6, time.UTC)
-	tired := batch("d1")
+	long := strings.Repeat("long-", 18)
+	tired := batch(schema.DeviceID(long + "1000"))
+	for i := range jobs.MaxBatch { // more than 8 KiB
+		tired.Last = batch(schema.DeviceID(long + strconv.Itoa(1000+i))).First
+		tired.Only = append(tired.Only, tired.Last)
+	}
+	again := tired
 	tired.Attempts = 4
 	text := must.Have(tired.Encode())(t)
 	all := []Poisoned{
@@ -273,7 +281,6 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatal(got, err)
 	}
-	again := batch("d1")
 	fresh := must.Have(again.Encode())(t)
 	texts := []string{got[0].Text(), got[1].Text()}
 	if slices.Sort(texts); !slices.Equal(texts, []string{"hello", fresh}) {
