@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/jobs/rules"
 	"furrow/tables"
 	"furrow/tables/azuretest/effort"
 	"furrow/tables/azuretest/must"
@@ -74,5 +75,24 @@ func TestALoweredWatermarkEndsARest(t *testing.T) {
 	last := tables.TicksBefore(jobsTrack(t, n).Checkpoint).Time()
 	if want := evening.Add(100 * time.Second); !last.Equal(want) {
 		t.Errorf("the checkpoint is %v, and the last row %v", last, want)
+	}
+}
+
+// TestSilenceThatBeganWhileAClockWasAheadIsFound: a device is last heard in a run for which it is the next day. It is
+// silent when nothing was heard for its time after the clock is right again.
+func TestSilenceThatBeganWhileAClockWasAheadIsFound(t *testing.T) {
+	effort.Alone(t)
+	t.Parallel()
+	for _, token := range []time.Duration{10 * time.Minute, 3 * time.Hour} {
+		n := newNight(t, 1, 0)
+		n.send(0, evening, token)
+		n.run(evening.Add(24 * time.Hour))
+		for m := range time.Duration(50) {
+			n.run(evening.Add((m + 1) * time.Minute))
+		}
+		incidents := n.p.Client.Table(n.p.Names.Output(rules.Table))
+		if _, found, err := incidents.First(t.Context(), tables.Query{}); !found || err != nil {
+			t.Errorf("a token of %v: no incident is open, %v", token, err)
+		}
 	}
 }

@@ -89,6 +89,8 @@ type Known struct {
 	Heard tables.Ticks
 	// New says that no row of the device was ever folded.
 	New bool
+	// Ahead says that storage's clock was ahead in an earlier job. Times of the state may lie in the future.
+	Ahead bool
 }
 
 // FoldResult is the result of a fold.

@@ -78,7 +78,7 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 	if d.Err = err; err != nil {
 		return nil
 	}
-	d.Known = f.known(d)
+	d.Known = f.known(d, at)
 	d.Notes = func(ctx context.Context) (schema.Imports, error) { return f.Imports(ctx, d.Member) }
 	rows := tables.Range{Partitions: tables.Is(string(d.Member.Device)), Rows: d.Row.Unread()}
 	rows.Rows.To = at.horizon.String()
@@ -123,12 +123,13 @@ func (f *Folder) fold(ctx context.Context, d *folding.Device, at times, l foldin
 }
 
 // known returns what is known of a device before its new rows are read. One that has come back to its tenant is new.
-func (f *Folder) known(d *folding.Device) fold.Known {
+func (f *Folder) known(d *folding.Device, at times) fold.Known {
 	last, spans, since := tables.TicksBefore(d.Row.Last), d.Member.Spans, tables.Ticks(0)
 	if len(spans) > 0 {
 		since = spans[len(spans)-1].From
 	}
-	k := fold.Known{Every: d.Model.Every, New: d.Row.Last == "" || last < since}
+	k := fold.Known{Every: d.Model.Every, New: d.Row.Last == "" || last < since,
+		Ahead: d.Row.Fence > at.horizon.Add(f.Settle+skew)}
 	if k.Every == 0 {
 		k.Every = f.Every(d.Member)
 	}

@@ -34,7 +34,8 @@ func (pl *plan) rests(member, track tables.Entity) bool {
 	}
 	settings, every := pl.Stated(m)
 	if latest := pl.now.Add(skew); r.Expected > latest.Add(every) ||
-		tables.TicksBefore(track.Get(schema.TrackCheckpoint).Text()) > latest {
+		max(tables.TicksBefore(track.Get(schema.TrackCheckpoint).Text()),
+			tables.Ticks(track.Get(schema.TrackFence).Int())) > latest {
 		return false // a clock was ahead
 	}
 	if r.Of != m.Fingerprint(settings, pl.Generation, every) || r.Next < max(pl.now, pl.task.Slot).Add(-pl.Settle) {

@@ -110,7 +110,7 @@ func (f *Fold) Fold(d schema.Member, state []byte, samples []fold.Sample) (fold.
 func (f *Fold) Watch(d schema.Member, b []byte, samples []fold.Sample, at fold.Moment) (fold.Result, error) {
 	device := f.identity(d, at.Every)
 	first := slices.IndexFunc(samples, func(s fold.Sample) bool { return !s.Past })
-	if len(samples) == 0 && idle(b, device, at.Until) || len(samples) > 0 && first < 0 {
+	if len(samples) == 0 && !at.Ahead && idle(b, device, at.Until) || len(samples) > 0 && first < 0 {
 		return fold.Result{State: b}, nil
 	}
 	st, _, err := decode(b)

@@ -356,3 +356,16 @@ func TestNumbersOfALimitAreThoseOfTheDevice(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyIsHeardInTheFuture: storage's clock was ahead when the last reading was found.
+func TestNobodyIsHeardInTheFuture(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, rule("silent", &Silence{After: time.Hour}), rule("hot", &Condition{Where: where(t, "x > 3")}))
+	b.run(at("8760h"), sample(at("0s"), "x", 1))
+	b.known.Ahead = true
+	b.run(at("1h"))
+	b.run(at("2h30m"))
+	b.want("silent opened 2h0m0s (1h)")
+	b.run(at("3h"), sample(at("2h45m"), "x", 1))
+	b.want("silent opened 2h0m0s (1h)", "silent closed 3h0m0s")
+}

@@ -50,6 +50,14 @@ func (k *Silence) check() error {
 	return nil
 }
 
+// notAhead has a device be heard, or seen first, not later than now: storage's clock may have been ahead then.
+func (t *tracked) notAhead(now tables.Ticks) {
+	switch t.rule.When.(type) {
+	case *Silence, *Never:
+		t.heard = min(t.heard, now)
+	}
+}
+
 // after returns when a device is silent after it was heard; zero: never.
 func (k *Silence) after(w *work) time.Duration { return cmp.Or(k.After, schema.Overdue*w.Every) }
 

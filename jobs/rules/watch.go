@@ -82,6 +82,7 @@ func (w *work) time(at fold.Moment, device uint64) (left int) {
 		return 1
 	}
 	for _, t := range w.state.rules {
+		t.notAhead(at.Horizon)
 		if !w.advance(t, at.Until) || w.full() {
 			return 1
 		}
