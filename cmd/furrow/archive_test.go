@@ -122,11 +122,26 @@ func TestArchiveIsListedVerifiedAndRewritten(t *testing.T) {
 	}
 	f.must("archive verify --readings --files")
 	f.freshLog()
+	f.lostTables()
 	f.refused(exitUsage, "--from is required", "archive rewrite --tenant acme")
 	f.refused(exitUsage, "--tenant is required with --log", "archive rewrite --log")
 	f.refused(exitUsage, "--tenant is required with --versions", "archive list --versions")
 	f.refused(exitUsage, "--tenant is required", "archive files")
 	f.refused(exitFailed, "there is no such day", "archive rewrite --tenant nobody --from -2d")
+}
+
+// lostTables has a catalog vanish, with all that it says.
+func (f *fixture) lostTables() {
+	f.t.Helper()
+	lost := f.client.Table(f.names.Catalog())
+	for e, err := range lost.Entities(f.t.Context(), tables.Query{}) {
+		must(f.t, err)
+		_, err = lost.Do(f.t.Context(), tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
+		must(f.t, err)
+	}
+	if code, out, _ := f.run("archive verify"); code != exitFailed || !strings.Contains(out, "it has 0 readings of") {
+		f.t.Errorf("verify does not miss the tables: exit %d, %s", code, out)
+	}
 }
 
 // freshLog has another program write into the log of a table, and a new log published.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -10,6 +12,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func isArchive(p config.Processor) bool { return p.Name == archive.Processor.Name }
@@ -43,7 +46,7 @@ func archiveVerify(c *cli.Context) error {
 	rows, wrong, w := int64(0), 0, newLongWork(c)
 	const again = "run the same command again"
 	w.begin("verifying tables")
-	for tenant, err := range scope.tenants(c.Context, has.Contents) {
+	for tenant, err := range scope.verified(c.Context, has.Contents, f.Reader().Devices()) {
 		if err != nil {
 			return w.ended(err, again)
 		}
@@ -75,6 +78,25 @@ func archiveVerify(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.ErrWriter, "furrow: %s in tables that are as they should be\n", many(rows, "row"))
 	return nil
+}
+
+// verified yields the tenants that have tables or devices: where these have readings, there should be tables.
+func (s archiveScope) verified(ctx context.Context, has archive.Contents,
+	fleet query.Devices) iter.Seq2[schema.Tenant, error] {
+	if s.tenant != "" {
+		return s.tenants(ctx, has)
+	}
+	return func(yield func(schema.Tenant, error) bool) {
+		seen := map[schema.Tenant]bool{}
+		for _, all := range []iter.Seq2[schema.Tenant, error]{has.Tenants(ctx), fleet.Tenants(ctx)} {
+			for t, err := range all {
+				if !seen[t] && !yield(t, err) {
+					return
+				}
+				seen[t] = true
+			}
+		}
+	}
 }
 
 // verifyReadings reads the selected days of a tenant, and returns what is wrong.

@@ -27,6 +27,9 @@ func TestVerifyingCountsWhatTheFleetHasFolded(t *testing.T) {
 		}
 		return strings.Join(all, "\n")
 	}
+	if lacks := strings.Count(told(), "it has 0 readings of"); lacks != 2 {
+		t.Errorf("without a table %q is told; want two days that it lacks", told())
+	}
 	must.Succeed(t, m.MakeDay(t.Context(), x.day))
 	before := x.day
 	before.Day--

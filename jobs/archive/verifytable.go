@@ -27,7 +27,7 @@ type HeldTable struct {
 }
 
 // Verify counts the tables of a tenant: the days and the files of each, and what the fleet has folded of each closed
-// day. With files, it also lists the container.
+// day. With files, it also lists the container. A tenant without a table of readings has one here if it should.
 func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool,
 	now tables.Ticks) iter.Seq2[HeldTable, error] {
 	return func(yield func(HeldTable, error) bool) {
@@ -37,14 +37,23 @@ func (m *Tables) Verify(ctx context.Context, t schema.Tenant, files bool,
 			return
 		}
 		v := tableVerifier{m, files, now}
+		counted := false
 		for _, table := range every {
 			one, err := v.verify(ctx, table)
 			if errors.Is(err, catalog.ErrAbsent) {
 				continue
 			}
+			counted = counted || table.Name == ReadingsTable
 			if !yield(one, err) || err != nil {
 				return
 			}
+		}
+		if counted || m.Source == nil {
+			return
+		}
+		wrong, err := v.verifyCounts(ctx, m.Readings(t))
+		if err != nil || len(wrong) > 0 {
+			yield(HeldTable{Tenant: t, Table: ReadingsTable, Wrong: wrong}, err)
 		}
 	}
 }
