@@ -78,8 +78,7 @@ func (c *Copy) passes(ctx context.Context) (all []Pass, err error) {
 		for _, table := range part.tables {
 			began := time.Now()
 			number++
-			p, err := copyTable(ctx, c.From.Table(table), c.To.Table(table), part.insert, c.keep(table),
-				func(p Pass) { c.progress(p, number, of) })
+			p, err := c.copyTable(ctx, table, part.insert, func(p Pass) { c.progress(p, number, of) })
 			if all = append(all, p); err != nil {
 				return all, fmt.Errorf("table %s: %w", table, err)
 			}
@@ -146,9 +145,9 @@ func (c *Copy) rests(ctx context.Context, client *tables.Client) error {
 // mostPasses bounds Finish where the source does not come to rest.
 const mostPasses = 10
 
-// Finish is the cut-over. The source's schedulers and workers must be stopped; devices may go on writing there. When
-// it returns nil, tracking rows, outputs and records are equal, programs may work on the destination, and devices
-// should get their tokens there.
+// Finish is the cut-over. The source's schedulers and workers must be stopped; devices may go on writing there, and
+// renew their tokens. When it returns nil, tracking rows, outputs and records are equal, except what the last tokens
+// have changed; programs may work on the destination, and devices should get their tokens there.
 func (c *Copy) Finish(ctx context.Context) (all []Pass, err error) {
 	if err := c.rests(ctx, c.From); err != nil {
 		return nil, fmt.Errorf("source: %w", err)
@@ -170,10 +169,11 @@ func (c *Copy) Finish(ctx context.Context) (all []Pass, err error) {
 	return all, schema.MarkCopied(ctx, c.To.Table(c.Names.Fleet()), c.Source)
 }
 
-// same reports whether passes found everything equal, except readings, which devices still write.
+// same reports whether passes found everything equal, except readings, which devices still write, and notes of tokens,
+// which they still get.
 func (c *Copy) same(all []Pass) bool {
 	for _, p := range all {
-		if !p.Readings && p.Written+p.Deleted > 0 {
+		if !p.Readings && p.Written-p.Renewed+p.Deleted > 0 {
 			return false
 		}
 	}

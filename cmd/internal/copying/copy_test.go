@@ -217,13 +217,19 @@ func rowsOf(t *testing.T, c *Copy, table *tables.Table) (all []string) {
 // notesOf returns the notes at the destination of a device.
 func notesOf(t *testing.T, c *Copy, device schema.DeviceID) schema.Imports {
 	t.Helper()
+	return memberOf(t, c, device).Imports
+}
+
+// memberOf returns the membership at the destination of a device.
+func memberOf(t *testing.T, c *Copy, device schema.DeviceID) schema.Member {
+	t.Helper()
 	for e := range c.To.Table(c.Names.Fleet()).Entities(t.Context(), tables.Query{}) {
 		if m, err := schema.MemberOf(e); err == nil && m.Device == device {
-			return m.Imports
+			return m
 		}
 	}
 	t.Errorf("device %s has no membership at the destination", device)
-	return nil
+	return schema.Member{}
 }
 
 // TestFollowedReadingsWakeTheirDevices: they come with the account's key, and a device may rest at the destination,
@@ -353,5 +359,45 @@ func TestFollowGoesOnWithoutADeviceThatIsRemoved(t *testing.T) {
 	})
 	if n, err := c.Follow(t.Context()); n != 2 || err != nil {
 		t.Errorf("%d readings are followed of 2: %v", n, err)
+	}
+}
+
+// TestCopyIsFinishedWhileDevicesRenewTheirTokens: the endpoint of the source goes on, and each token changes the record
+// and the membership of its device.
+func TestCopyIsFinishedWhileDevicesRenewTheirTokens(t *testing.T) {
+	t.Parallel()
+	source := newLiving(t)
+	source.stopWorking()
+	c := copyTo(t, source.World.Connect(t, nil), source.Names, azuretest.Local(t))
+	registry := sas.NewRegistry(c.From, c.Names)
+	must.Have(registry.Register(t.Context(), schema.Device{ID: "pump-7", Tenant: "acme", Month: jobstest.Month,
+		Readings: source.Readings, Enrollment: "plant1", Status: schema.Active}))(t)
+	renewing, stop := context.WithCancel(t.Context())
+	var renewed sync.WaitGroup
+	renewed.Go(func() {
+		at := schema.Member{Month: jobstest.Month, Tenant: "acme", Device: "pump-7"}
+		for until := tables.TicksOf(time.Now()).Add(time.Hour); renewing.Err() == nil; until++ {
+			_, err := c.From.Table(c.Names.Fleet()).Do(renewing, tables.Merge(at.Waking(until), tables.AnyETag))
+			if err == nil {
+				_, err = registry.Update(renewing, "pump-7", func(d *schema.Device) error {
+					d.Tokens, d.Noted = []schema.Token{{Policy: "p", Expiry: until}}, until
+					return nil
+				})
+			}
+			if err != nil && renewing.Err() == nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(5 * time.Millisecond) // so that the passes are short
+		}
+	})
+	_, err := c.Finish(t.Context())
+	stop()
+	renewed.Wait()
+	must.Succeed(t, err)
+	d := must.Have(sas.NewRegistry(c.To, c.Names).Get(t.Context(), "pump-7"))(t)
+	if awake := memberOf(t, c, d.ID).Awake; d.Noted == 0 || d.Noted > awake {
+		t.Errorf("the record says %d, and the membership %d: with its next token, the device would rest", d.Noted,
+			awake)
 	}
 }

@@ -79,3 +79,16 @@ func (c *Copy) keep(table string) func(tables.Entity) bool {
 	}
 	return nil
 }
+
+// notes returns the properties of a table's rows that the endpoint writes with each token: first the membership says
+// until when a device may write, then the record that it does. As the table of records is copied before that of
+// memberships, no copied record says more than the membership.
+func (c *Copy) notes(table string) []string {
+	switch table {
+	case c.Names.Devices():
+		return []string{"Tokens", "Noted"}
+	case c.Names.Fleet():
+		return []string{"Awake"}
+	}
+	return nil
+}

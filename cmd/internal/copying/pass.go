@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"furrow/tables"
 )
@@ -15,6 +16,7 @@ type Pass struct {
 	Rows    int64 // at the source
 	Written int64 // that were missing at the destination, or differed
 	Deleted int64 // that the source has no longer
+	Renewed int64 // of the written ones, those that differed only in what the endpoint notes of tokens
 
 	Readings bool // rows of devices, which are only ever added
 }
@@ -25,21 +27,22 @@ type pass struct {
 	to     *tables.Table
 	insert bool // only insert what is missing: the destination may have rows of its own
 	keep   func(tables.Entity) bool
+	notes  []string                                         // properties that the endpoint writes with each token
 	write  func(ctx context.Context, ops []tables.Op) error // a transaction
 	ops    []tables.Op                                      // for one partition
 }
 
-// copyTable does one pass, and tells progress how far it is. keep says which rows are the fleet's; nil is all.
-func copyTable(
-	ctx context.Context, from, to *tables.Table, insert bool, keep func(tables.Entity) bool, progress func(Pass),
-) (Pass, error) {
-	p := &pass{Pass: Pass{Table: from.Name, Readings: insert}, to: to, insert: insert, keep: keep}
+// copyTable does one pass, and tells progress how far it is.
+func (c *Copy) copyTable(ctx context.Context, table string, insert bool, progress func(Pass)) (Pass, error) {
+	to := c.To.Table(table)
+	p := &pass{Pass: Pass{Table: table, Readings: insert}, to: to, insert: insert, keep: c.keep(table),
+		notes: c.notes(table)}
 	p.write = func(ctx context.Context, ops []tables.Op) error {
 		_, err := to.Submit(ctx, ops)
 		return err
 	}
 	progress(p.Pass)
-	err := p.run(ctx, from, progress)
+	err := p.run(ctx, c.From.Table(table), progress)
 	return p.Pass, err
 }
 
@@ -101,7 +104,12 @@ func (p *pass) row(ctx context.Context, order int, s, d tables.Entity) error {
 	switch {
 	case order < 0 && p.insert:
 		return p.add(ctx, tables.Insert(s))
-	case order < 0, order == 0 && !p.insert && !equal(s, d):
+	case order < 0:
+		return p.add(ctx, tables.InsertOrReplace(s))
+	case order == 0 && !p.insert && !equal(s, d, nil):
+		if equal(s, d, p.notes) {
+			p.Renewed++
+		}
 		return p.add(ctx, tables.InsertOrReplace(s))
 	case order > 0 && !p.insert:
 		return p.add(ctx, tables.Delete(d.PartitionKey, d.RowKey, tables.AnyETag))
@@ -109,13 +117,15 @@ func (p *pass) row(ctx context.Context, order int, s, d tables.Entity) error {
 	return nil
 }
 
-// equal compares properties, in any order.
-func equal(a, b tables.Entity) bool {
-	if len(a.Properties) != len(b.Properties) {
-		return false
-	}
+// equal compares properties, in any order, except some.
+func equal(a, b tables.Entity, except []string) bool {
+	return within(a, b, except) && within(b, a, except)
+}
+
+// within reports whether b has all properties of a, except some.
+func within(a, b tables.Entity, except []string) bool {
 	for _, p := range a.Properties {
-		if b.Get(p.Name) != p.Value {
+		if b.Get(p.Name) != p.Value && !slices.Contains(except, p.Name) {
 			return false
 		}
 	}
