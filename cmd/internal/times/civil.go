@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"furrow/tables"
 )
@@ -136,9 +137,11 @@ func (c *civil) clock(s *scanner) bool {
 		if c.minute = number(minutes); len(minutes) != 2 {
 			return false
 		}
-		if strings.HasPrefix(s.rest, ":") {
-			s.skip(":")
-			c.sec = number(s.digits(2))
+		if after, is := strings.CutPrefix(s.rest, ":"); is {
+			s.rest = after
+			if c.sec = number(s.digits(2)); c.sec < 0 {
+				return false
+			}
 		}
 	}
 	if s.skip(".,") != "" {
@@ -177,16 +180,20 @@ func (c *civil) zone(s *scanner) bool {
 		c.zoned, s.rest = true, ""
 		return true
 	}
+	named := 0
 	if name := s.letters(); name != "" {
 		hours, known := map[string]int{"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5,
 			"MST": -7, "MDT": -6, "PST": -8, "PDT": -7}[strings.ToUpper(name)]
-		if c.zoned, c.offset = known, hours*3600; !known || s.rest == "" {
+		if c.zoned, c.offset, named = known, hours*3600, hours; !known || s.rest == "" {
 			return known
 		}
 	}
 	sign := s.skip("+-−")
 	if sign == "" {
 		return true
+	}
+	if named != 0 || utf8.RuneCountInString(sign) > 1 {
+		return false // EST+01:00 is two offsets, and +-01:00 is none
 	}
 	hours, minutes := s.digits(4), ""
 	if len(hours) == 4 {
@@ -196,14 +203,15 @@ func (c *civil) zone(s *scanner) bool {
 			return false
 		}
 	}
-	c.zoned, c.offset = true, number(hours)*3600+number("0"+minutes)*60
+	east := number("0" + minutes)
+	c.zoned, c.offset = true, number(hours)*3600+east*60
 	if sign != "+" {
 		c.offset = -c.offset
 	}
 	if before := s.rest; s.skip(" ") == "" || len(s.letters()) > 5 { // +0100 CET, as Go prints it
 		s.rest = before
 	}
-	return len(hours) == 2 && c.offset <= 16*3600 && c.offset >= -16*3600
+	return len(hours) == 2 && east < 60 && c.offset <= 16*3600 && c.offset >= -16*3600
 }
 
 // ticks returns the instant. A clock without a zone is read in the given one.
@@ -225,7 +233,16 @@ func (c *civil) ticks(zone *time.Location) (tables.Ticks, error) {
 		for seconds = range found {
 		}
 	}
-	return tables.TicksOf(time.Unix(seconds, 0)) + c.frac, nil
+	at, err := ticksOf(time.Unix(seconds, 0))
+	return at + c.frac, err
+}
+
+// ticksOf returns the ticks of a time, whose offset may have moved it out of the years that ticks have.
+func ticksOf(t time.Time) (tables.Ticks, error) {
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
+		return 0, errNoTime
+	}
+	return tables.TicksOf(t), nil
 }
 
 func offsetAt(seconds int64, zone *time.Location) int64 {

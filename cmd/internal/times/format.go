@@ -111,10 +111,12 @@ func (f Format) parse(text string, zone *time.Location) (tables.Ticks, bool, err
 		if s := (&scanner{rest: name}); !c.zone(s) || s.rest != "" {
 			return 0, false, fmt.Errorf("has the zone %s, which is not known; write an offset", name)
 		}
-		return tables.TicksOf(t).Add(-time.Duration(c.offset) * time.Second), true, nil
+		at, err := ticksOf(t.Add(-time.Duration(c.offset) * time.Second))
+		return at, true, err
 	}
 	if zoned {
-		return tables.TicksOf(t), true, nil
+		at, err := ticksOf(t)
+		return at, true, err
 	}
 	c := civil{year: t.Year(), month: int(t.Month()), day: t.Day(), hour: t.Hour(), minute: t.Minute(), sec: t.Second(),
 		frac: tables.Ticks(t.Nanosecond() / 100)}

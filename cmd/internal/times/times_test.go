@@ -63,7 +63,8 @@ func TestWhatIsNoTimeIsRefused(t *testing.T) {
 	for _, text := range []string{"", "now", "2025-13-01", "2025-02-30", "2025-01-01T25:00Z", "2025-01-01T24:00:01Z",
 		"2025-01-01T10:00:61Z", "1404-11-11 13:05:07", "0001-01-01T00:00:00", "2025-01-01 08:00 XYZ", "2025-01-01x",
 		"2025-01-01T10:00+25:00", "2025-03-30 02:30", "2025-10-26 02:30", "10:00", "2025", "12345",
-		"2025-01-01 15:00 AM"} {
+		"2025-01-01 15:00 AM", "2025-01-01 08:30:", "2025-01-01T08:30:Z", "2025-01-01T08:30::05",
+		"2025-01-01T08:30+01:99", "2025-01-01T08:30+0160", "2025-01-01T08:30+-01:00", "2025-01-01T08:30 EST+01:00"} {
 		if at, _, err := must.Have(Named("iso"))(t).Parse(text, berlin); err == nil {
 			t.Errorf("%q is %s", text, at.Time())
 		}
@@ -71,6 +72,21 @@ func TestWhatIsNoTimeIsRefused(t *testing.T) {
 	for _, name := range []string{"", "x", "%Q", "15:04", "%H:%M", "years since 2025-01-01"} {
 		if f, err := Named(name); err == nil {
 			t.Errorf("the format %q is %+v", name, f)
+		}
+	}
+}
+
+// TestTimesBeyondTheYearsOfTicksAreRefused: an offset moves them there.
+func TestTimesBeyondTheYearsOfTicksAreRefused(t *testing.T) {
+	for text, format := range map[string]string{
+		"9999-12-31T23:59:59-14:00": "iso",
+		"0001-01-01T00:00:00+14:00": "iso",
+		"31/12/9999 23:59:59 -1400": "%d/%m/%Y %H:%M:%S %z",
+		"31/12/9999 23:59:59 EST":   "%d/%m/%Y %H:%M:%S %Z",
+		"253402300800":              "s",
+	} {
+		if at, _, err := must.Have(Named(format))(t).Parse(text, Terms{First: 1, Last: 9999}); err == nil {
+			t.Errorf("%q is %s", text, at.Time())
 		}
 	}
 }
