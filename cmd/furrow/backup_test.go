@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"furrow/sas"
 	"furrow/tables"
@@ -107,6 +110,19 @@ func TestUpWritesBackupsAndKeepsTheLast(t *testing.T) {
 	}
 	f := &fixture{t: t, storage: filepath.Join(t.TempDir(), "restored")}
 	f.must("restore", filepath.Join(saved, before[0]))
+}
+
+// TestBackupIsDueThoughAClockWasAhead: the newest one seems to be of a year that is far away.
+func TestBackupIsDueThoughAClockWasAhead(t *testing.T) {
+	dir, saved := t.TempDir(), t.TempDir()
+	startStorage(t, "--data", dir)
+	f := fixtureIn(t, dir)
+	f.must("backup", filepath.Join(saved, "furrow-29990101T000000Z"))
+	b := &backups{folder: saved, every: 4 * time.Hour, log: slog.New(slog.DiscardHandler),
+		taken: prometheus.NewGauge(prometheus.GaugeOpts{Name: "taken"})}
+	if due := b.first(t.Context()); due.After(time.Now()) {
+		t.Errorf("the next backup is due at %v", due)
+	}
 }
 
 func TestBackupErrorsSayWhatToDo(t *testing.T) {

@@ -91,14 +91,15 @@ func (b *backups) run(ctx context.Context) error {
 	return nil
 }
 
-// first returns when the first backup is due.
+// first returns when the first backup is due: at once, if there is none but those of a clock that was ahead.
 func (b *backups) first(ctx context.Context) time.Time {
-	all, _, err := backup.List(b.folder)
+	now := time.Now()
+	all, _, err := backup.List(b.folder, now)
 	if err != nil {
 		b.log.WarnContext(ctx, "backups not found", "directory", b.folder, "error", err)
 	}
-	if len(all) == 0 {
-		return time.Now()
+	if len(all) == 0 || all[len(all)-1].After(now) {
+		return now
 	}
 	last := all[len(all)-1]
 	b.taken.Set(float64(last.Unix()))
@@ -107,7 +108,7 @@ func (b *backups) first(ctx context.Context) time.Time {
 
 // one writes a backup, and removes old ones, and what killed processes left.
 func (b *backups) one(ctx context.Context, at time.Time) (m backup.Manifest, err error) {
-	if err := backup.Prune(b.folder, b.keep); err != nil {
+	if err := backup.Prune(b.folder, b.keep, at); err != nil {
 		return m, err
 	}
 	from := streamBackup(ctx, b.server)
@@ -115,5 +116,5 @@ func (b *backups) one(ctx context.Context, at time.Time) (m backup.Manifest, err
 	if err = errors.Join(err, from.Close()); err != nil {
 		return m, err
 	}
-	return m, backup.Prune(b.folder, b.keep)
+	return m, backup.Prune(b.folder, b.keep, at)
 }

@@ -213,8 +213,9 @@ func TestOldBackupsAndUnfinishedOnesAreRemoved(t *testing.T) {
 	for _, other := range []string{"photos", "furrow-old", Name(at) + ".keep"} {
 		must.Succeed(t, os.Mkdir(filepath.Join(folder, other), 0o700))
 	}
-	must.Succeed(t, Prune(folder, 2))
-	complete, begun, err := List(folder)
+	now := at.Add(4 * time.Hour)
+	must.Succeed(t, Prune(folder, 2, now))
+	complete, begun, err := List(folder, now)
 	want := []time.Time{at.Add(time.Hour), at.Add(3 * time.Hour)}
 	if err != nil || len(begun) > 0 || fmt.Sprint(complete) != fmt.Sprint(want) {
 		t.Errorf("complete %v, begun %v, %v; want %v", complete, begun, err, want)
@@ -222,4 +223,29 @@ func TestOldBackupsAndUnfinishedOnesAreRemoved(t *testing.T) {
 	if all := must.Have(os.ReadDir(folder))(t); len(all) != 5 {
 		t.Errorf("%d entries are left, want 2 backups and 3 that are not", len(all))
 	}
+}
+
+// TestBackupsOfAWrongClockGoFirst: one that was ahead, and is right again, or one that is behind now. What is written
+// now is newer in either case.
+func TestBackupsOfAWrongClockGoFirst(t *testing.T) {
+	folder := t.TempDir()
+	now := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
+	write := func(at time.Time) {
+		must.Have(Take(filepath.Join(folder, Name(at)), bytes.NewReader(archive(t, at)), "", nil))(t)
+	}
+	keeps := func(want ...time.Time) {
+		t.Helper()
+		must.Succeed(t, Prune(folder, 2, now))
+		if complete, _, err := List(folder, now); err != nil || fmt.Sprint(complete) != fmt.Sprint(want) {
+			t.Errorf("complete %v, %v; want %v", complete, err, want)
+		}
+	}
+	ahead, later := now.AddDate(3, 0, 0), now.Add(time.Hour)
+	write(ahead)
+	write(ahead.Add(time.Hour))
+	write(now)
+	keeps(ahead.Add(time.Hour), now)
+	write(later)
+	now = later
+	keeps(now.Add(-time.Hour), now)
 }

@@ -16,8 +16,10 @@ const prefix = "furrow-"
 func Name(at time.Time) string { return prefix + at.UTC().Format("20060102T150405Z") }
 
 // List returns when the complete backups of a folder were taken, the oldest first, and the names of those that were
-// begun and never completed.
-func List(folder string) (complete []time.Time, begun []string, err error) {
+// begun and never completed. A backup whose name is later than now was written under another clock: it comes before all
+// others, as any backup that is written now is newer.
+func List(folder string, now time.Time) (complete []time.Time, begun []string, err error) {
+	var past []time.Time
 	all, err := os.ReadDir(folder) // in the order of names, which is that of times
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
@@ -30,17 +32,19 @@ func List(folder string) (complete []time.Time, begun []string, err error) {
 		switch _, err := Read(filepath.Join(folder, d.Name())); {
 		case errors.Is(err, ErrIncomplete):
 			begun = append(begun, d.Name())
-		case err == nil:
+		case err == nil && at.After(now):
 			complete = append(complete, at)
+		case err == nil:
+			past = append(past, at)
 		}
 	}
-	return complete, begun, nil
+	return append(complete, past...), begun, nil
 }
 
 // Prune removes the oldest complete backups of a folder until keep are left, and those that were never completed. No
 // backup may be being written.
-func Prune(folder string, keep int) error {
-	complete, begun, err := List(folder)
+func Prune(folder string, keep int, now time.Time) error {
+	complete, begun, err := List(folder, now)
 	if err != nil {
 		return err
 	}
