@@ -249,3 +249,13 @@ func TestBackupsOfAWrongClockGoFirst(t *testing.T) {
 	now = later
 	keeps(now.Add(-time.Hour), now)
 }
+
+// TestStorageOfAnotherMachineHasNoFilesHere: what the working directory has is of others.
+func TestStorageOfAnotherMachineHasNoFilesHere(t *testing.T) {
+	t.Chdir(storage(t))
+	dir := filepath.Join(t.TempDir(), "saved")
+	m := must.Have(Take(dir, bytes.NewReader(archive(t, time.Now())), "", []string{"master.key", "tls"}))(t)
+	if m.Has("master.key") || len(m.Files) != len(files()) {
+		t.Errorf("the backup has %+v", m.Files)
+	}
+}

@@ -11,8 +11,8 @@ import (
 )
 
 // Take writes a backup to dir, which must not exist or be empty: the files of an archive that storage wrote, and those
-// of own, which are names in the storage directory. After an error, nothing is left. A process that is killed
-// leaves a directory that is not a complete backup.
+// of own, which are names in the storage directory. Storage is empty where another machine has that directory. After an
+// error, nothing is left. A process that is killed leaves a directory that is not a complete backup.
 func Take(dir string, from io.Reader, storage string, own []string) (m Manifest, err error) {
 	if err := makeEmpty(dir); err != nil {
 		return m, err
@@ -61,6 +61,9 @@ func (m *Manifest) extract(dir string, from io.Reader) error {
 
 // copy copies the files and folders with these names, as far as the storage directory has them.
 func (m *Manifest) copy(dir, storage string, names []string) error {
+	if storage == "" {
+		return nil
+	}
 	for _, name := range names {
 		err := filepath.WalkDir(filepath.Join(storage, name), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
