@@ -30,6 +30,9 @@ func (c Contents) Mirror(
 	if err := to.Create(ctx); err != nil {
 		return n, err
 	}
+	if err := c.checkMirror(ctx, t, to); err != nil {
+		return n, err
+	}
 	if err := c.Catalog.NoteCopy(ctx, t, to.name); err != nil {
 		return n, err
 	}
@@ -45,6 +48,24 @@ func (c Contents) Mirror(
 		}
 	}
 	return n, nil
+}
+
+// checkMirror returns an error for a container with tables of others: its readers would read them, too.
+func (c Contents) checkMirror(ctx context.Context, t schema.Tenant, to *Store) error {
+	if to.name == c.Store.name {
+		return fmt.Errorf("%s is the archive itself: name another container", to.name)
+	}
+	own := delta.Folder(string(t)) + "/"
+	for o, err := range to.objects(ctx, "") {
+		if err != nil {
+			return err
+		}
+		if folder, _, is := strings.Cut(o.name, delta.LogFolder); is && !strings.HasPrefix(folder, own) {
+			return fmt.Errorf("container %s has another table, %s, which readers of the tables of tenant %s could "+
+				"read, too: name another container", to.name, folder, t)
+		}
+	}
+	return nil
 }
 
 // mirror makes one table equal.

@@ -99,3 +99,26 @@ func TestReadersOfACopySeeOneVersionAfterTheOther(t *testing.T) {
 		t.Error("a copy that is stopped does not say so")
 	}
 }
+
+// TestCopyGoesToNoContainerWithOtherTables: a token for it reads all that is there.
+func TestCopyGoesToNoContainerWithOtherTables(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	m := x.maker(t, nil)
+	must.Succeed(t, m.MakeDay(t.Context(), x.day))
+	other := x.day
+	other.Tenant = "t1"
+	must.Succeed(t, m.MakeDay(t.Context(), other))
+	to := must.Have(m.Store.Sibling(azuretest.Name("copy")))(t)
+	must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
+	for name, to := range map[string]*archive.Store{"the archive": m.Store, "the copy of another tenant": to} {
+		n, err := m.Mirror(t.Context(), other.Tenant, to, func(archive.Copied) {})
+		if err == nil || !strings.Contains(err.Error(), "name another container") || n.Written > 0 {
+			t.Errorf("%s has %d objects more: %v", name, n.Written, err)
+		}
+	}
+	must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
+	if all := must.Have(m.Catalog.Copies(t.Context(), other.Tenant))(t); len(all) > 0 {
+		t.Errorf("a copy that was refused is noted: %v", all)
+	}
+}
