@@ -40,7 +40,9 @@ func (c Contents) Mirror(
 		again := func(err error) bool { // a file was cleaned, or a checkpoint was made meanwhile
 			return errors.Is(err, ErrNoObject) || errors.Is(err, tables.ErrConflict)
 		}
+		before := n.Objects
 		err := commit.RetryIf(ctx, commit.Tries, again, func() error {
+			n.Objects = before
 			return to.mirror(ctx, c.Store, table.Folder(), &n, progress)
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -120,5 +121,27 @@ func TestCopyGoesToNoContainerWithOtherTables(t *testing.T) {
 	must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
 	if all := must.Have(m.Catalog.Copies(t.Context(), other.Tenant))(t); len(all) > 0 {
 		t.Errorf("a copy that was refused is noted: %v", all)
+	}
+}
+
+// TestCopyCountsEachObjectOnce: a table is begun again when a file leaves it meanwhile.
+func TestCopyCountsEachObjectOnce(t *testing.T) {
+	t.Parallel()
+	x := newTables(t)
+	must.Succeed(t, x.maker(t, nil).MakeDay(t.Context(), x.day))
+	gone := false
+	m := x.maker(t, faults.Func(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ".parquet") && !gone {
+			gone = true
+			return &http.Response{StatusCode: http.StatusNotFound, Request: r, Body: http.NoBody,
+				Header: http.Header{"X-Ms-Error-Code": {"BlobNotFound"}}}, nil
+		}
+		return http.DefaultClient.Do(r)
+	}))
+	to := must.Have(x.maker(t, nil).Store.Sibling(azuretest.Name("copy")))(t)
+	n := must.Have(m.Mirror(t.Context(), x.day.Tenant, to, func(archive.Copied) {}))(t)
+	want := int64(len(objects(t, x.World.Account, x.Names.Archive())))
+	if n.Objects != want || n.Written != want || !gone {
+		t.Errorf("%+v of %d objects", n, want)
 	}
 }
